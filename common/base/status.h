@@ -1,0 +1,130 @@
+#ifndef ODYSSEY_COMMON_BASE_STATUS_H_
+#define ODYSSEY_COMMON_BASE_STATUS_H_
+
+// Status and Result<T>: how every fallible function of ours answers.
+// Works without exceptions and RTTI; safe in root and in a cell.
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace odyssey {
+
+// Values equal google.rpc.Code, so the gRPC edge is a cast.
+enum class Code {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+// The name as google.rpc.Code spells it, e.g. "INVALID_ARGUMENT".
+std::string_view CodeName(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == Code::kOk; }
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // "INVALID_ARGUMENT: message", or "OK".
+  std::string ToString() const;
+
+  friend bool operator==(const Status&, const Status&) = default;
+
+ private:
+  Code code_ = Code::kOk;
+  std::string message_;
+};
+
+inline Status OkStatus() { return {}; }
+inline Status InvalidArgument(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
+inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
+inline Status AlreadyExists(std::string m) { return {Code::kAlreadyExists, std::move(m)}; }
+inline Status PermissionDenied(std::string m) { return {Code::kPermissionDenied, std::move(m)}; }
+inline Status FailedPrecondition(std::string m) { return {Code::kFailedPrecondition, std::move(m)}; }
+inline Status ResourceExhausted(std::string m) { return {Code::kResourceExhausted, std::move(m)}; }
+inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
+inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
+inline Status Cancelled(std::string m) { return {Code::kCancelled, std::move(m)}; }
+
+// errno → Status, in one place: "<what>: Permission denied". `what` is verb + object.
+Status ErrnoStatus(int error_number, std::string_view what);
+
+// A broken invariant: prints and aborts. Not for bad input.
+#define ODY_CHECK(condition)                                                            \
+  do {                                                                                  \
+    if (!(condition)) {                                                                 \
+      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                     \
+    }                                                                                   \
+  } while (0)
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(Status status) : status_(std::move(status)) { ODY_CHECK(!status_.ok()); }  // NOLINT: implicit
+  Result(T value) : value_(std::move(value)) {}                                     // NOLINT: implicit
+
+  bool ok() const { return status_.ok(); }
+  const Status& status() const { return status_; }
+
+  T& value() & {
+    ODY_CHECK(ok());
+    return *value_;
+  }
+  const T& value() const& {
+    ODY_CHECK(ok());
+    return *value_;
+  }
+  T&& value() && {
+    ODY_CHECK(ok());
+    return std::move(*value_);
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+#define ODY_RETURN_IF_ERROR(expr)                            \
+  do {                                                       \
+    if (auto ody_status = (expr); !ody_status.ok()) return ody_status; \
+  } while (0)
+
+#define ODY_CONCAT_INNER(a, b) a##b
+#define ODY_CONCAT(a, b) ODY_CONCAT_INNER(a, b)
+// ODY_ASSIGN_OR_RETURN(auto fd, OpenAt(...)); — a statement, never nested in an expression.
+#define ODY_ASSIGN_OR_RETURN(lhs, expr) ODY_ASSIGN_OR_RETURN_IMPL(ODY_CONCAT(ody_result_, __LINE__), lhs, expr)
+#define ODY_ASSIGN_OR_RETURN_IMPL(result, lhs, expr) \
+  auto result = (expr);                              \
+  if (!result.ok()) return result.status();          \
+  lhs = std::move(result).value()
+
+}  // namespace odyssey
+
+#endif  // ODYSSEY_COMMON_BASE_STATUS_H_

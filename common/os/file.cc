@@ -1,0 +1,87 @@
+#include "common/os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace odyssey {
+namespace {
+
+Result<UniqueFd> OpenForReplace(const std::string& temporary, unsigned mode) {
+  UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!fd) return ErrnoStatus(errno, "create " + temporary);
+  return fd;
+}
+
+Status SyncDirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + directory);
+  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, "sync " + directory);
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + path);
+  std::string out;
+  char buffer[16 * 1024];
+  for (;;) {
+    const ssize_t n = read(fd.get(), buffer, sizeof(buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "read " + path);
+    if (n == 0) return out;
+    out.append(buffer, static_cast<size_t>(n));
+    if (out.size() > max_bytes) {
+      return ResourceExhausted("read " + path + ": larger than " + std::to_string(max_bytes) +
+                               " bytes");
+    }
+  }
+}
+
+Status WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "write");
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return OkStatus();
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view bytes, unsigned mode) {
+  const std::string temporary = path + ".tmp-" + std::to_string(getpid());
+  unlink(temporary.c_str());  // left by a crash of a process with our pid
+  ODY_ASSIGN_OR_RETURN(UniqueFd fd, OpenForReplace(temporary, mode));
+  Status status = WriteAll(fd.get(), bytes);
+  if (status.ok() && fsync(fd.get()) != 0) status = ErrnoStatus(errno, "sync");
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = ErrnoStatus(errno, "rename");
+  }
+  if (!status.ok()) {
+    unlink(temporary.c_str());
+    return {status.code(), status.message() + " (replacing " + path + ")"};
+  }
+  return SyncDirectoryOf(path);
+}
+
+Status MakeDirectories(const std::string& path, unsigned mode) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string prefix = path.substr(0, slash);
+    if (mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST) {
+      return ErrnoStatus(errno, "create directory " + prefix);
+    }
+    if (slash == std::string::npos) break;
+  }
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + path);
+  if (!S_ISDIR(info.st_mode)) return InvalidArgument(path + " is not a directory");
+  return OkStatus();
+}
+
+}  // namespace odyssey

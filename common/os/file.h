@@ -1,0 +1,30 @@
+#ifndef ODYSSEY_COMMON_OS_FILE_H_
+#define ODYSSEY_COMMON_OS_FILE_H_
+
+// Small file operations that several processes share. No symlink is followed in a last component
+// unless a comment says so.
+
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey {
+
+// Reads the whole file, at most `max_bytes`; a larger one is RESOURCE_EXHAUSTED. Follows symlinks.
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
+
+// Writes all bytes, retrying on short writes and EINTR.
+Status WriteAll(int fd, std::string_view bytes);
+
+// Replaces `path` with `bytes` so that after a crash either the old or the new content is there:
+// temporary file in the same directory, write, fsync, rename, fsync of the directory.
+Status WriteFileAtomically(const std::string& path, std::string_view bytes, unsigned mode);
+
+// Creates the directory and its parents (mode for those created here); an existing one is fine.
+Status MakeDirectories(const std::string& path, unsigned mode);
+
+}  // namespace odyssey
+
+#endif  // ODYSSEY_COMMON_OS_FILE_H_

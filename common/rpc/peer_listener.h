@@ -1,0 +1,50 @@
+#ifndef ODYSSEY_COMMON_RPC_PEER_LISTENER_H_
+#define ODYSSEY_COMMON_RPC_PEER_LISTENER_H_
+
+// Accepts connections on a Unix socket itself, so that the peer's credentials are checked before gRPC
+// sees a byte: gRPC 1.51 tells a handler nothing about a Unix peer. A refused peer is closed at once
+// and its calls fail with UNAVAILABLE.
+
+#include <grpcpp/server.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::rpc {
+
+// Makes and listens on a Unix socket, mode 0666 unless a stricter `mode`: who may use it is decided by
+// uid at accept. A stale socket file is replaced; a live one (something answers) is ALREADY_EXISTS.
+Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode);
+
+class PeerListener final {
+ public:
+  // `server` must outlive the listener. `allowed` are the uids that may connect.
+  PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed);
+  // Stops accepting; established connections are the server's.
+  ~PeerListener();
+
+  PeerListener(const PeerListener&) = delete;
+  PeerListener& operator=(const PeerListener&) = delete;
+
+  uint64_t refused() const { return refused_; }
+
+ private:
+  void AcceptLoop() noexcept;
+
+  UniqueFd listener_;
+  UniqueFd stop_;  // eventfd
+  grpc::Server* const server_;
+  const std::set<uid_t> allowed_;
+  std::atomic<uint64_t> refused_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace odyssey::rpc
+
+#endif  // ODYSSEY_COMMON_RPC_PEER_LISTENER_H_

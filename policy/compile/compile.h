@@ -1,0 +1,46 @@
+#ifndef ODYSSEY_POLICY_COMPILE_COMPILE_H_
+#define ODYSSEY_POLICY_COMPILE_COMPILE_H_
+
+// Request + host facts → the plan that root executes and the confinement that cell-init applies.
+// Pure: no system call; facts about the host are gathered by the caller.
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/model/request.h"
+#include "policy/plan/cell_wire.h"
+#include "policy/plan/plan.h"
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::compile {
+
+// What the compiler must know about the host's root directory: which of the system trees exist, and
+// which of them are symbolic links (merged /usr).
+struct SystemEntry {
+  std::string path;         // "/usr", "/bin", "/etc/ssl", …
+  std::string link_target;  // not empty: a symbolic link, e.g. "usr/bin"
+};
+
+struct HostFacts {
+  std::vector<SystemEntry> system;
+  uint32_t landlock_abi = 0;
+  plan::CheckContext check;
+};
+
+struct Compiled {
+  plan::Plan plan;  // without cell_id and cell_tree
+  cell::Configure confinement;
+  policy::Limits limits;  // effective
+  std::vector<std::string> base_env;     // "NAME=value", before the request's own
+  std::vector<std::string> explanation;  // one line per decision: what, and why
+  std::string digest;                    // sha256 hex over everything but env values
+};
+
+// INVALID_ARGUMENT or PERMISSION_DENIED naming the field (as policy.proto spells it), the value and
+// what is allowed.
+Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts);
+
+}  // namespace odyssey::compile
+
+#endif  // ODYSSEY_POLICY_COMPILE_COMPILE_H_

@@ -1,0 +1,65 @@
+#ifndef ODYSSEY_POLICY_MODEL_REQUEST_H_
+#define ODYSSEY_POLICY_MODEL_REQUEST_H_
+
+// The one internal model of what a client asks of a cell: every dialect is read into it, the proto
+// message odyssey.policy.v1.Sandbox carries it, policy/compile turns it into a plan. A value.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace odyssey::policy {
+
+enum class Mode { kReadOnly, kWorkspaceWrite };
+enum class Network { kNone, kFull };
+enum class ExecutablesMode { kExplicit, kStandard, kAll };
+enum class Access { kReadOnly, kReadWrite };
+
+struct Mount {
+  std::string source;  // absolute host path, resolved
+  std::string target;  // absolute path in the cell
+  Access access = Access::kReadOnly;
+  friend bool operator==(const Mount&, const Mount&) = default;
+};
+
+// 0 = the default; units as in policy.proto.
+struct Limits {
+  uint64_t memory_bytes = 0;
+  uint32_t cpu_millis = 0;
+  uint32_t pids = 0;
+  uint32_t wall_clock_ms = 0;
+  uint32_t cpu_seconds = 0;
+  uint32_t open_files = 0;
+  uint64_t tmp_bytes = 0;
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+struct SandboxRequest {
+  Mode mode = Mode::kWorkspaceWrite;
+  Network network = Network::kNone;
+  ExecutablesMode executables_mode = ExecutablesMode::kStandard;
+  std::vector<std::string> executables;
+  std::vector<Mount> mounts;
+  std::map<std::string, std::string> env;  // name → value
+  Limits limits;
+  std::string workspace;  // host directory; "" = private
+  bool ephemeral = false;
+  friend bool operator==(const SandboxRequest&, const SandboxRequest&) = default;
+};
+
+// What 0 in Limits means. memory and cpu: the contract's 512 MiB and 1 core are the manifest's own
+// defaults, set by its dialect; these are for requests that say nothing at all.
+inline constexpr Limits kDefaultLimits = {
+    .memory_bytes = uint64_t{2} << 30,
+    .cpu_millis = 2000,
+    .pids = 512,
+    .wall_clock_ms = 0,  // unlimited; tools always set one
+    .cpu_seconds = 0,
+    .open_files = 1024,
+    .tmp_bytes = uint64_t{512} << 20,
+};
+
+}  // namespace odyssey::policy
+
+#endif  // ODYSSEY_POLICY_MODEL_REQUEST_H_

@@ -1,0 +1,143 @@
+#ifndef ODYSSEY_POLICY_PLAN_CELL_WIRE_H_
+#define ODYSSEY_POLICY_PLAN_CELL_WIRE_H_
+
+// What odyssey-supervisor-rpc and the processes of a cell say to each other, one SOCK_SEQPACKET
+// message each (common/os/message_socket.h). rpc trusts nothing that comes out of a cell; the cell
+// trusts rpc, except that cell-init's own floor filter is always added.
+//
+//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
+//                    cell-init → rpc: Hello, SlotReady + 2 fds, ToolsReady + 1 fd, SlotGone, CellError
+//   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
+//                    slot → rpc: TerminalReady + master fd; ExecError{step, errno}
+//   slot.control fd  rpc → slot: SignalSlot, KillSlot
+//                    slot → rpc: ExecExited
+//
+// A slot is a process pair prepared ahead of need: a nested pid 1 and, below it, a process already
+// confined that waits for its ExecSpec. Closing slot.control kills everything in the slot.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::cell {
+
+inline constexpr uint32_t kMaxRules = 512;
+inline constexpr uint32_t kMaxFilterBytes = 64 * 1024;  // 4096 instructions (BPF_MAXINSNS) is 32 KiB
+inline constexpr uint32_t kMaxArgv = 4096;
+inline constexpr uint32_t kMaxExecBytes = 128 * 1024;   // argv + env, also MAX_ARG_STRLEN
+
+enum class MessageType : uint8_t {
+  kHello = 1,
+  kConfigure,
+  kWantSlot,
+  kSlotReady,
+  kWantTools,
+  kToolsReady,
+  kSlotGone,
+  kCellError,
+  kExecSpec,
+  kTerminalReady,
+  kExecError,
+  kSignalSlot,
+  kKillSlot,
+  kExecExited,
+};
+
+// Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
+inline constexpr uint8_t kRead = 1;
+inline constexpr uint8_t kWrite = 2;
+inline constexpr uint8_t kExecute = 4;
+
+struct LandlockRule {
+  std::string path;
+  uint8_t rights = 0;
+  friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
+};
+
+// How every command of the cell is confined, beyond its namespaces.
+struct Configure {
+  std::vector<LandlockRule> rules;  // a path that does not exist in the cell is an error
+  std::string seccomp;              // struct sock_filter[], as libseccomp exports it; may be empty
+  friend bool operator==(const Configure&, const Configure&) = default;
+};
+
+struct Hello {
+  uint32_t landlock_abi = 0;  // 0: the kernel has none
+};
+
+struct SlotReady {
+  uint64_t slot = 0;  // with fds: exec, control
+};
+
+// The slot's every process is dead and reaped.
+struct SlotGone {
+  uint64_t slot = 0;
+};
+
+// cell-init could not do what it was asked; the cell goes on.
+struct CellError {
+  std::string step;
+  int32_t error = 0;  // errno
+};
+
+struct ExecSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // "NAME=value"; the whole environment
+  std::string cwd;               // absolute in the cell
+  uint32_t cpu_seconds = 0;      // 0 = unlimited
+  uint32_t open_files = 0;
+  bool terminal = false;
+  uint16_t rows = 0;
+  uint16_t columns = 0;
+  friend bool operator==(const ExecSpec&, const ExecSpec&) = default;
+};
+
+// The command never started.
+struct ExecError {
+  std::string step;   // "chdir", "execve", …
+  int32_t error = 0;  // errno
+};
+
+struct SignalSlot {
+  int32_t signal = 0;
+  bool everyone = false;  // every process of the slot, not just the command's group
+};
+
+struct ExecExited {
+  int32_t wait_status = 0;  // as waitpid(2) gives it
+  uint64_t user_usec = 0;
+  uint64_t system_usec = 0;
+  uint64_t max_rss_bytes = 0;
+};
+
+// The type of an encoded message; INVALID_ARGUMENT if it is none.
+Result<MessageType> TypeOf(std::string_view bytes);
+
+std::string Encode(const Hello& m);
+std::string Encode(const Configure& m);
+std::string Encode(const SlotReady& m);
+std::string Encode(const SlotGone& m);
+std::string Encode(const CellError& m);
+std::string Encode(const ExecSpec& m);
+std::string Encode(const ExecError& m);
+std::string Encode(const SignalSlot& m);
+std::string Encode(const ExecExited& m);
+// WantSlot, WantTools, ToolsReady, TerminalReady, KillSlot carry nothing.
+std::string EncodeEmpty(MessageType type);
+
+Status Decode(std::string_view bytes, Hello* m);
+Status Decode(std::string_view bytes, Configure* m);
+Status Decode(std::string_view bytes, SlotReady* m);
+Status Decode(std::string_view bytes, SlotGone* m);
+Status Decode(std::string_view bytes, CellError* m);
+Status Decode(std::string_view bytes, ExecSpec* m);
+Status Decode(std::string_view bytes, ExecError* m);
+Status Decode(std::string_view bytes, SignalSlot* m);
+Status Decode(std::string_view bytes, ExecExited* m);
+
+}  // namespace odyssey::cell
+
+#endif  // ODYSSEY_POLICY_PLAN_CELL_WIRE_H_

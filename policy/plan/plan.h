@@ -1,0 +1,80 @@
+#ifndef ODYSSEY_POLICY_PLAN_PLAN_H_
+#define ODYSSEY_POLICY_PLAN_PLAN_H_
+
+// The plan of one cell: what odyssey-supervisor-rpc compiles and odyssey-supervisor (root) executes
+// without interpreting. A value; its bytes cross a privilege boundary, so root decodes them with the
+// bounds below and checks them with plan_check.h before it acts.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::plan {
+
+inline constexpr size_t kMaxPlanBytes = 128 * 1024;  // fits one message, see message_socket.h
+inline constexpr uint32_t kMaxEntries = 512;
+inline constexpr uint32_t kMaxPath = 4095;           // PATH_MAX without its NUL
+inline constexpr uint32_t kMaxFileBytes = 16 * 1024;
+inline constexpr uint32_t kMaxCellId = 64;
+
+enum class Network : uint8_t { kNone, kFull };
+enum class Access : uint8_t { kReadOnly, kReadWrite };
+
+// Entries are executed in order; parents of a target are made as needed (0755, root).
+enum class EntryKind : uint8_t {
+  kDirectory,  // an empty directory
+  kSymlink,    // source = what the link says
+  kFile,       // source = the content; 0444
+  kTmpfs,      // size_bytes; owned by the cell's uid, 0700 (01777 for /tmp)
+  kCellTree,   // source = a directory of the cell's own tree, e.g. "data/home"; made if missing
+  kHostTree,   // source = absolute host path, a directory or a file
+};
+
+// Whose files a host tree shows.
+enum class Ownership : uint8_t {
+  kAsIs,   // no mapping: only for the system's own read-only trees
+  kMapped, // the owner of the source appears as the cell's user (idmapped mount)
+};
+
+struct Entry {
+  EntryKind kind = EntryKind::kDirectory;
+  std::string target;  // absolute path in the cell, normalised
+  std::string source;
+  Access access = Access::kReadOnly;
+  bool executable = false;  // false: the mount is noexec
+  Ownership ownership = Ownership::kMapped;
+  uint64_t size_bytes = 0;
+
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+struct Plan {
+  std::string cell_id;    // [a-z0-9_]+: also the cgroup's name
+  std::string cell_tree;  // directory under the cells root, "" = the cell's trees are in memory
+  Network network = Network::kNone;
+  uint64_t memory_bytes = 0;
+  uint32_t cpu_millis = 0;
+  uint32_t pids = 0;
+  uint64_t tmp_bytes = 0;  // size of each in-memory tree
+  std::vector<Entry> entries;
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+// Fixed places in every cell.
+inline constexpr char kInitPath[] = "/.odyssey/cell-init";
+inline constexpr char kToolsPath[] = "/.odyssey/cell-tools";
+inline constexpr char kWorkspacePath[] = "/workspace";
+inline constexpr char kCellPath[] = "/cell";  // data/home, cache, tmp, runs
+inline constexpr uint32_t kCellUser = 1000;   // uid and gid inside
+
+std::string EncodePlan(const Plan& plan);
+// INVALID_ARGUMENT if a byte is out of place; says which field.
+Result<Plan> DecodePlan(std::string_view bytes);
+
+}  // namespace odyssey::plan
+
+#endif  // ODYSSEY_POLICY_PLAN_PLAN_H_
