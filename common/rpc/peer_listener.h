@@ -10,17 +10,11 @@
 
 #include <atomic>
 #include <set>
-#include <string>
 #include <thread>
 
-#include "common/base/status.h"
 #include "common/os/unique_fd.h"
 
 namespace odyssey::rpc {
-
-// Makes and listens on a Unix socket, mode 0666 unless a stricter `mode`: who may use it is decided by
-// uid at accept. A stale socket file is replaced; a live one (something answers) is ALREADY_EXISTS.
-Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode);
 
 class PeerListener final {
  public:

@@ -1,0 +1,60 @@
+#include "common/os/unix_listener.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace odyssey {
+namespace {
+
+constexpr int kBacklog = 128;
+
+Result<sockaddr_un> AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return InvalidArgument("socket path " + path + ": longer than " +
+                           std::to_string(sizeof(address.sun_path) - 1) + " bytes");
+  }
+  memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+// A socket file left by a killed daemon refuses connections; one that answers is in use.
+Status RemoveStale(const std::string& path, const sockaddr_un& address) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? OkStatus() : ErrnoStatus(errno, "stat " + path);
+  }
+  if (!S_ISSOCK(info.st_mode)) {
+    return AlreadyExists(path + " exists and is not a socket; remove it or choose another path");
+  }
+  UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!probe) return ErrnoStatus(errno, "create socket");
+  if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    return AlreadyExists("something already serves on " + path);
+  }
+  if (unlink(path.c_str()) != 0) return ErrnoStatus(errno, "remove stale socket " + path);
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode) {
+  ODY_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  ODY_RETURN_IF_ERROR(RemoveStale(path, address));
+
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return ErrnoStatus(errno, "create socket");
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return ErrnoStatus(errno, "bind " + path);
+  }
+  if (chmod(path.c_str(), mode) != 0) return ErrnoStatus(errno, "chmod " + path);
+  if (listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen on " + path);
+  return fd;
+}
+
+}  // namespace odyssey

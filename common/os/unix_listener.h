@@ -1,0 +1,18 @@
+#ifndef ODYSSEY_COMMON_OS_UNIX_LISTENER_H_
+#define ODYSSEY_COMMON_OS_UNIX_LISTENER_H_
+
+#include <string>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey {
+
+// Makes and listens on a Unix stream socket, non-blocking and close-on-exec. Who may use it is decided
+// by uid at accept; `mode` is the second wall. A stale socket file is replaced; one that answers is
+// ALREADY_EXISTS, as is a file that is no socket.
+Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode);
+
+}  // namespace odyssey
+
+#endif  // ODYSSEY_COMMON_OS_UNIX_LISTENER_H_

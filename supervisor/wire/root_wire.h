@@ -1,0 +1,102 @@
+#ifndef ODYSSEY_SUPERVISOR_WIRE_ROOT_WIRE_H_
+#define ODYSSEY_SUPERVISOR_WIRE_ROOT_WIRE_H_
+
+// What odyssey-supervisor (root) and odyssey-supervisor-rpc say to each other, one SOCK_SEQPACKET
+// message each. The legal requests are the table below: anything else, a message that does not decode,
+// or one with descriptors makes root end that rpc process and every cell it holds.
+//
+//   rpc → root   Ready · Launch · Kill · Stats
+//   root → rpc   Hello · Launched + cell socket · Gone · StatsReply
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::wire {
+
+enum class RootMessage : uint8_t {
+  kHello = 1,
+  kReady,
+  kLaunch,
+  kLaunched,
+  kKill,
+  kGone,
+  kStats,
+  kStatsReply,
+};
+
+// What this host offers, once, before anything else.
+struct Hello {
+  std::string cgroup;  // "v2" or "v1": where memory, pids and cpu limits are enforced
+  std::string bwrap;   // absolute path
+  uint32_t uid_base = 0;
+  uint32_t max_cells = 0;
+  std::vector<std::string> own_directories;  // see plan_check.h
+  std::string bundle_store;
+  std::string cells_directory;
+};
+
+struct Launch {
+  uint64_t request = 0;
+  std::string plan;  // encoded, policy/plan/plan.h
+};
+
+// Answers Launch. With code kOk the message carries the cell's socket; how the launch itself ends
+// comes as cell-init's Hello on it, or as Gone.
+struct Launched {
+  uint64_t request = 0;
+  Code code = Code::kOk;
+  std::string error;
+  uint32_t uid = 0;
+};
+
+struct Kill {
+  std::string cell_id;
+  bool purge = false;  // also remove the cell's tree on disk
+};
+
+// No process, mount or cgroup of the cell is left.
+struct Gone {
+  std::string cell_id;
+  std::string reason;  // what the launcher or bubblewrap said last, if anything
+};
+
+struct Stats {
+  uint64_t request = 0;
+  std::string cell_id;
+};
+
+struct StatsReply {
+  uint64_t request = 0;
+  bool found = false;
+  uint64_t memory_bytes = 0;
+  uint64_t cpu_usec = 0;
+  uint32_t processes = 0;
+  uint64_t oom_kills = 0;
+};
+
+Result<RootMessage> TypeOf(std::string_view bytes);
+
+std::string Encode(const Hello& m);
+std::string Encode(const Launch& m);
+std::string Encode(const Launched& m);
+std::string Encode(const Kill& m);
+std::string Encode(const Gone& m);
+std::string Encode(const Stats& m);
+std::string Encode(const StatsReply& m);
+std::string EncodeReady();
+
+Status Decode(std::string_view bytes, Hello* m);
+Status Decode(std::string_view bytes, Launch* m);
+Status Decode(std::string_view bytes, Launched* m);
+Status Decode(std::string_view bytes, Kill* m);
+Status Decode(std::string_view bytes, Gone* m);
+Status Decode(std::string_view bytes, Stats* m);
+Status Decode(std::string_view bytes, StatsReply* m);
+
+}  // namespace odyssey::wire
+
+#endif  // ODYSSEY_SUPERVISOR_WIRE_ROOT_WIRE_H_
