@@ -61,7 +61,9 @@ inline Status InvalidArgument(std::string m) { return {Code::kInvalidArgument, s
 inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
 inline Status AlreadyExists(std::string m) { return {Code::kAlreadyExists, std::move(m)}; }
 inline Status PermissionDenied(std::string m) { return {Code::kPermissionDenied, std::move(m)}; }
-inline Status FailedPrecondition(std::string m) { return {Code::kFailedPrecondition, std::move(m)}; }
+inline Status FailedPrecondition(std::string m) {
+  return {Code::kFailedPrecondition, std::move(m)};
+}
 inline Status ResourceExhausted(std::string m) { return {Code::kResourceExhausted, std::move(m)}; }
 inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
 inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
@@ -71,19 +73,22 @@ inline Status Cancelled(std::string m) { return {Code::kCancelled, std::move(m)}
 Status ErrnoStatus(int error_number, std::string_view what);
 
 // A broken invariant: prints and aborts. Not for bad input.
-#define ODY_CHECK(condition)                                                            \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
+#define ODY_CHECK(condition)                                                             \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
       std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                     \
-    }                                                                                   \
+      std::abort();                                                                      \
+    }                                                                                    \
   } while (0)
 
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(Status status) : status_(std::move(status)) { ODY_CHECK(!status_.ok()); }  // NOLINT: implicit
-  Result(T value) : value_(std::move(value)) {}                                     // NOLINT: implicit
+  // Implicit, so that a function returns either one as it is.
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    ODY_CHECK(!status_.ok());
+  }
 
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
@@ -111,15 +116,16 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
 };
 
-#define ODY_RETURN_IF_ERROR(expr)                            \
-  do {                                                       \
+#define ODY_RETURN_IF_ERROR(expr)                                      \
+  do {                                                                 \
     if (auto ody_status = (expr); !ody_status.ok()) return ody_status; \
   } while (0)
 
 #define ODY_CONCAT_INNER(a, b) a##b
 #define ODY_CONCAT(a, b) ODY_CONCAT_INNER(a, b)
 // ODY_ASSIGN_OR_RETURN(auto fd, OpenAt(...)); — a statement, never nested in an expression.
-#define ODY_ASSIGN_OR_RETURN(lhs, expr) ODY_ASSIGN_OR_RETURN_IMPL(ODY_CONCAT(ody_result_, __LINE__), lhs, expr)
+#define ODY_ASSIGN_OR_RETURN(lhs, expr) \
+  ODY_ASSIGN_OR_RETURN_IMPL(ODY_CONCAT(ody_result_, __LINE__), lhs, expr)
 #define ODY_ASSIGN_OR_RETURN_IMPL(result, lhs, expr) \
   auto result = (expr);                              \
   if (!result.ok()) return result.status();          \

@@ -8,9 +8,9 @@
 
 namespace odyssey {
 
-// Makes and listens on a Unix stream socket, non-blocking and close-on-exec. Who may use it is decided
-// by uid at accept; `mode` is the second wall. A stale socket file is replaced; one that answers is
-// ALREADY_EXISTS, as is a file that is no socket.
+// Makes and listens on a Unix stream socket, non-blocking and close-on-exec. Who may use it is
+// decided by uid at accept; `mode` is the second wall. A stale socket file is replaced; one that
+// answers is ALREADY_EXISTS, as is a file that is no socket.
 Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode);
 
 }  // namespace odyssey

@@ -6,7 +6,8 @@
 // trusts rpc, except that cell-init's own floor filter is always added.
 //
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
-//                    cell-init → rpc: Hello, SlotReady + 2 fds, ToolsReady + 1 fd, SlotGone, CellError
+//                    cell-init → rpc: Hello, SlotReady + 2 fds, ToolsReady + 1 fd, SlotGone,
+//                    CellError
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
 //                    slot → rpc: TerminalReady + master fd; ExecError{step, errno}
 //   slot.control fd  rpc → slot: SignalSlot, KillSlot
@@ -25,9 +26,10 @@
 namespace odyssey::cell {
 
 inline constexpr uint32_t kMaxRules = 512;
-inline constexpr uint32_t kMaxFilterBytes = 64 * 1024;  // 4096 instructions (BPF_MAXINSNS) is 32 KiB
+inline constexpr uint32_t kMaxFilterBytes =
+    64 * 1024;  // 4096 instructions (BPF_MAXINSNS) is 32 KiB
 inline constexpr uint32_t kMaxArgv = 4096;
-inline constexpr uint32_t kMaxExecBytes = 128 * 1024;   // argv + env, also MAX_ARG_STRLEN
+inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
 
 enum class MessageType : uint8_t {
   kHello = 1,

@@ -2,8 +2,8 @@
 #define ODYSSEY_POLICY_PLAN_PLAN_H_
 
 // The plan of one cell: what odyssey-supervisor-rpc compiles and odyssey-supervisor (root) executes
-// without interpreting. A value; its bytes cross a privilege boundary, so root decodes them with the
-// bounds below and checks them with plan_check.h before it acts.
+// without interpreting. A value; its bytes cross a privilege boundary, so root decodes them with
+// the bounds below and checks them with plan_check.h before it acts.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ namespace odyssey::plan {
 
 inline constexpr size_t kMaxPlanBytes = 128 * 1024;  // fits one message, see message_socket.h
 inline constexpr uint32_t kMaxEntries = 512;
-inline constexpr uint32_t kMaxPath = 4095;           // PATH_MAX without its NUL
+inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxFileBytes = 16 * 1024;
 inline constexpr uint32_t kMaxCellId = 64;
 
@@ -35,8 +35,8 @@ enum class EntryKind : uint8_t {
 
 // Whose files a host tree shows.
 enum class Ownership : uint8_t {
-  kAsIs,   // no mapping: only for the system's own read-only trees
-  kMapped, // the owner of the source appears as the cell's user (idmapped mount)
+  kAsIs,    // no mapping: only for the system's own read-only trees
+  kMapped,  // the owner of the source appears as the cell's user (idmapped mount)
 };
 
 struct Entry {

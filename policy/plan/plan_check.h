@@ -13,8 +13,8 @@
 namespace odyssey::plan {
 
 struct CheckContext {
-  // Odyssey's own directories on this host (state, sockets, configuration): never visible in a cell,
-  // neither they, nor their ancestors, nor anything below them.
+  // Odyssey's own directories on this host (state, sockets, configuration): never visible in a
+  // cell, neither they, nor their ancestors, nor anything below them.
   std::vector<std::string> own_directories;
   // Below own_directories, but allowed read-only: the bundle store of agentd.
   std::string bundle_store;
@@ -25,7 +25,8 @@ struct CheckContext {
 // INVALID_ARGUMENT for a malformed plan, PERMISSION_DENIED for a forbidden one; names the entry.
 Status CheckPlan(const Plan& plan, const CheckContext& context);
 
-// True for "/a/b": absolute, no empty, "." or ".." component, no trailing slash, no control character.
+// True for "/a/b": absolute, no empty, "." or ".." component, no trailing slash, no control
+// character.
 bool IsNormalizedAbsolute(std::string_view path);
 
 // True if `path` is `directory` or below it (by component).

@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_POLICY_PLAN_TOOL_WIRE_H_
 #define ODYSSEY_POLICY_PLAN_TOOL_WIRE_H_
 
-// What odyssey-supervisor-rpc and odyssey-cell-tools say to each other over one SOCK_STREAM: frames of
-// u32 length (little-endian) + payload, one answer per request, in order.
+// What odyssey-supervisor-rpc and odyssey-cell-tools say to each other over one SOCK_STREAM: frames
+// of u32 length (little-endian) + payload, one answer per request, in order.
 
 #include <cstdint>
 #include <string>
@@ -44,12 +44,12 @@ struct ListEntry {
 struct Response {
   Code code = Code::kOk;  // with `error`
   std::string error;
-  std::string content;           // kRead
-  uint64_t total_bytes = 0;      // kRead: of the file; kWrite: written
-  uint64_t next_offset = 0;      // kRead: 0 at the end
-  bool truncated = false;        // kRead, kList
-  bool created = false;          // kWrite
-  uint32_t replacements = 0;     // kEdit
+  std::string content;             // kRead
+  uint64_t total_bytes = 0;        // kRead: of the file; kWrite: written
+  uint64_t next_offset = 0;        // kRead: 0 at the end
+  bool truncated = false;          // kRead, kList
+  bool created = false;            // kWrite
+  uint32_t replacements = 0;       // kEdit
   std::vector<ListEntry> entries;  // kList
   friend bool operator==(const Response&, const Response&) = default;
 };

@@ -2,8 +2,8 @@
 #define ODYSSEY_SUPERVISOR_WIRE_ROOT_WIRE_H_
 
 // What odyssey-supervisor (root) and odyssey-supervisor-rpc say to each other, one SOCK_SEQPACKET
-// message each. The legal requests are the table below: anything else, a message that does not decode,
-// or one with descriptors makes root end that rpc process and every cell it holds.
+// message each. The legal requests are the table below: anything else, a message that does not
+// decode, or one with descriptors makes root end that rpc process and every cell it holds.
 //
 //   rpc → root   Ready · Launch · Kill · Stats
 //   root → rpc   Hello · Launched + cell socket · Gone · StatsReply
