@@ -1,0 +1,119 @@
+#ifndef ODYSSEY_POLICY_DIALECT_BUNDLE_H_
+#define ODYSSEY_POLICY_DIALECT_BUNDLE_H_
+
+// A bundle directory: its manifest, its README, its agents. Reading it checks everything that can
+// be checked without a host policy; what the manifest asks of the sandbox is recorded, not granted.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/dialect/problem.h"
+#include "policy/model/request.h"
+
+namespace odyssey::dialect {
+
+inline constexpr size_t kMaxFileBytes = 1024 * 1024;  // of a manifest, an agent file, a README
+inline constexpr size_t kMaxSkills = 256;
+inline constexpr size_t kMaxAgents = 64;
+
+// kDangerFullAccess: asked for by the manifest; ToRequest never grants it on that word alone.
+enum class SandboxMode { kReadOnly, kWorkspaceWrite, kDangerFullAccess };
+
+// sandbox.resources. 0 = the supervisor's default, where the manifest format has none of its own.
+struct Resources {
+  uint64_t cpu = 1;           // cores
+  uint64_t memory_mb = 512;   // MiB
+  uint64_t pids = 0;          // processes and threads of the cell
+  uint64_t wall_clock_s = 0;  // of one command
+  uint64_t cpu_seconds = 0;   // of one process
+  uint64_t output_bytes = 0;  // kept of stdout and of stderr, each, by a tool
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+// The manifest's `sandbox`, as written.
+struct SandboxSpec {
+  SandboxMode mode = SandboxMode::kWorkspaceWrite;
+  std::map<std::string, std::string> env;  // name in the cell → name of the host variable
+  std::vector<std::string> exec;           // paths in the bundle, normalised
+  std::vector<std::string> read_mounts;    // "." (the client's directory) or absolute, normalised
+  std::vector<std::string> write_mounts;
+  policy::Network network = policy::Network::kNone;
+  policy::ExecutablesMode system_tools_mode = policy::ExecutablesMode::kExplicit;
+  std::vector<std::string> system_tools;
+  Resources resources;
+  friend bool operator==(const SandboxSpec&, const SandboxSpec&) = default;
+};
+
+struct ModelSpec {
+  std::string provider;
+  std::string name;
+  std::string config = "null";  // JSON text
+  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
+};
+
+// Conversation memory: the last `max_window` messages.
+struct MemorySpec {
+  std::string id = "sliding_window";
+  uint32_t max_window = 100;
+  friend bool operator==(const MemorySpec&, const MemorySpec&) = default;
+};
+
+// Entries of policy/rules, checked.
+struct ToolRuleSpec {
+  std::vector<std::string> allow, ask, deny;
+  friend bool operator==(const ToolRuleSpec&, const ToolRuleSpec&) = default;
+};
+
+// One agent, effective: `executor` and `memory` come from the manifest in the JSON5 model, from the
+// agent's own file in the bundle.v1 form.
+struct AgentSpec {
+  std::string id;
+  std::string description;
+  std::string prompt;
+  ModelSpec model;
+  ToolRuleSpec tools;
+  std::string executor = "react";
+  MemorySpec memory;
+  friend bool operator==(const AgentSpec&, const AgentSpec&) = default;
+};
+
+struct Skill {
+  std::string name;  // one path component
+  std::string path;  // in the bundle, normalised
+  friend bool operator==(const Skill&, const Skill&) = default;
+};
+
+struct Bundle {
+  std::string directory;      // as given to LoadBundle
+  std::string manifest_path;  // directory/odyssey.bundle.…
+  std::string id;
+  std::string version;
+  std::string readme_path;  // in the bundle
+  std::string readme;       // its text
+  std::vector<Skill> skills;
+  std::vector<std::string> tools;  // names of KnownTools(); empty = all of them
+  SandboxSpec sandbox;
+  std::vector<AgentSpec> agents;  // at least one
+  size_t default_agent = 0;       // index in `agents`
+  friend bool operator==(const Bundle&, const Bundle&) = default;
+};
+
+// The names of the builtin tools, sorted: Bash Edit Glob Grep LS Read Skill Write.
+const std::vector<std::string>& KnownTools();
+
+// Reads DIR/odyssey.bundle.json5, or DIR/odyssey.bundle.yaml (or .yml), and what they name. Reads
+// files, follows no symbolic link that leaves the directory. Errors as in ToStatus(Problems).
+Result<Bundle> LoadBundle(const std::string& directory);
+
+// Every problem of the bundle, in the order of validation; empty = LoadBundle succeeds.
+Problems ValidateBundle(const std::string& directory);
+
+// The agent named `agent_id`, or the default one for "". NOT_FOUND names the agents there are.
+Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id);
+
+}  // namespace odyssey::dialect
+
+#endif  // ODYSSEY_POLICY_DIALECT_BUNDLE_H_

@@ -1,0 +1,42 @@
+#ifndef ODYSSEY_POLICY_DIALECT_SANDBOX_REQUEST_H_
+#define ODYSSEY_POLICY_DIALECT_SANDBOX_REQUEST_H_
+
+// A manifest's sandbox + what the client and the operator add → the request that the supervisor
+// compiles. Pure.
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/base/status.h"
+#include "policy/dialect/bundle.h"
+#include "policy/model/request.h"
+
+namespace odyssey::dialect {
+
+struct RequestContext {
+  // What "." in the mounts means: the client's directory, absolute and without symbolic links.
+  // May be empty if the manifest has no such mount.
+  std::string client_cwd;
+  // Host variable → value, of those that the client offers. A source that is missing here is left
+  // out, as the manifest format says.
+  std::map<std::string, std::string> host_env;
+  // Sources that look like secrets (IsSecretName) are refused unless the operator names them here.
+  std::set<std::string> granted_env;
+  // Whether the supervisor can confine execution to named executables.
+  bool explicit_executables = false;
+};
+
+// Mount targets mirror their sources: /workspace/mount/read/current,
+// /workspace/mount/read/abs/PATH, and the same below write/. That a source exists is for the
+// supervisor to find out. PERMISSION_DENIED: danger_full_access, or a secret variable, without a
+// grant. UNIMPLEMENTED: explicit mode where the supervisor does not have it. INVALID_ARGUMENT: "."
+// without a client_cwd. Each names the manifest's key.
+Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context);
+
+// *_API_KEY, *_TOKEN, *_SECRET, *_PASSWORD, AWS_*, SSH_*.
+bool IsSecretName(const std::string& name);
+
+}  // namespace odyssey::dialect
+
+#endif  // ODYSSEY_POLICY_DIALECT_SANDBOX_REQUEST_H_

@@ -1,0 +1,89 @@
+#ifndef ODYSSEY_POLICY_RULES_TOOL_RULES_H_
+#define ODYSSEY_POLICY_RULES_TOOL_RULES_H_
+
+// May this tool call run: the allow, ask and deny rules of an agent. Pure: values in, values out.
+//
+//   rule   := TOOL | TOOL "(" target ")" | "*"
+//   target := any text without parentheses; "*" stands for any text
+//
+// A rule with a target is granular. For Bash it is matched against "word … word:rest of the
+// command" of every simple command in the line (shell_split.h), for the other tools against the
+// path. Of the rules that match, granular beats coarse, then deny beats ask beats allow, then the
+// later one wins; without a match the call is allowed. Of several simple commands the strictest
+// verdict counts. What cannot be known before it runs is never matched by a granular allow.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::rules {
+
+inline constexpr size_t kMaxRules = 1024;
+inline constexpr size_t kMaxRuleBytes = 4096;
+inline constexpr size_t kMaxCommandBytes = 64 * 1024;
+
+// In order of strictness.
+enum class Verdict { kAllow = 0, kAsk = 1, kDeny = 2 };
+
+// "allow", "ask", "deny".
+std::string_view VerdictName(Verdict verdict);
+
+struct Rule {
+  Verdict action = Verdict::kAllow;
+  std::string tool;                   // "*" = every tool
+  std::optional<std::string> target;  // granular
+  std::string text;                   // as shown: "Bash(find:*)"
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+// In the order of precedence's last criterion: allow, then ask, then deny.
+struct ToolRules {
+  std::vector<Rule> rules;
+  friend bool operator==(const ToolRules&, const ToolRules&) = default;
+};
+
+// One call, in the terms that rules speak of.
+struct ToolCall {
+  std::string name;     // "Bash"
+  std::string command;  // Bash: the whole line
+  std::vector<std::string>
+      paths;  // the other tools: as the model gave them; Skill: the skill's name
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kAllow;
+  std::string rule;    // the winning rule as shown; "" = no rule matched
+  std::string reason;  // one line, for people: which simple command, and why
+  // What allow_always would allow from now on, as shown to the person; a later call whose scope is
+  // equal needs no second question. "Bash(find:*): find, sort" or "Write".
+  std::string scope;
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+// One entry. `label` is "agent.tools.ask" or the like and begins the message.
+Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view entry);
+
+// All entries. INVALID_ARGUMENT "invalid tool permission rule `X`: …" for the first that is wrong.
+Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector<std::string>& ask,
+                        const std::vector<std::string>& deny);
+
+// INVALID_ARGUMENT "invalid shell command: missing closing quote" for a line that the shell would
+// refuse to read; "invalid shell command: …" for one that is too long or holds a NUL byte.
+Result<Decision> Decide(const ToolRules& rules, const ToolCall& call);
+
+// True if the rules deny `tool` this one path: what Grep, Glob and LS leave out of their results.
+bool IsPathDenied(const ToolRules& rules, const std::string& tool, const std::string& path);
+
+// The tools that the model is offered: of `manifest_tools` (all of `registry` if empty), those that
+// allow and ask name, unless they name none or "*"; without those denied as a whole. Sorted,
+// unique, known to the registry.
+std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_tools,
+                                     const std::vector<std::string>& registry,
+                                     const ToolRules& rules);
+
+}  // namespace odyssey::rules
+
+#endif  // ODYSSEY_POLICY_RULES_TOOL_RULES_H_
