@@ -1,0 +1,233 @@
+#include "policy/plan/cell_wire.h"
+
+#include <algorithm>
+
+#include "common/base/codec.h"
+
+namespace odyssey::cell {
+namespace {
+
+// Every message: this byte, the type, the fields. Both ends come from one build.
+constexpr uint8_t kVersion = 1;
+constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
+constexpr uint32_t kMaxStep = 64;
+constexpr uint8_t kAllRights = kRead | kWrite | kExecute;
+
+Writer Begin(MessageType type) {
+  Writer out;
+  out.U8(kVersion);
+  out.U8(static_cast<uint8_t>(type));
+  return out;
+}
+
+void Signed(Writer* out, int32_t v) { out->U32(static_cast<uint32_t>(v)); }
+int32_t Signed(Reader* in) { return static_cast<int32_t>(in->U32()); }
+
+Status Malformed(const char* message) {
+  return InvalidArgument(std::string("decode ") + message + ": malformed cell message");
+}
+
+// The reader past the header, or a failed one if the message is of another type.
+Reader Open(std::string_view bytes, MessageType type) {
+  const Result<MessageType> actual = TypeOf(bytes);
+  if (!actual.ok() || *actual != type) {
+    Reader failed(std::string_view{});
+    failed.U8();
+    return failed;
+  }
+  return Reader(bytes.substr(2));
+}
+
+Status Finish(const Reader& in, const char* message) {
+  return in.Done() ? OkStatus() : Malformed(message);
+}
+
+bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// argv or env: what execve would cut at a NUL is refused instead.
+size_t TotalBytes(const std::vector<std::string>& strings, bool* has_nul) {
+  size_t total = 0;
+  for (const std::string& s : strings) {
+    total += s.size() + 1;
+    *has_nul = *has_nul || HasNul(s);
+  }
+  return total;
+}
+
+}  // namespace
+
+Result<MessageType> TypeOf(std::string_view bytes) {
+  Reader in(bytes);
+  const uint8_t version = in.U8();
+  const uint8_t type = in.U8();
+  if (in.failed() || version != kVersion || type < static_cast<uint8_t>(MessageType::kHello) ||
+      type > static_cast<uint8_t>(MessageType::kExecExited)) {
+    return InvalidArgument("decode cell message: version " + std::to_string(version) + ", type " +
+                           std::to_string(type) + " is none of ours");
+  }
+  return static_cast<MessageType>(type);
+}
+
+std::string EncodeEmpty(MessageType type) { return Begin(type).Take(); }
+
+std::string Encode(const Hello& m) {
+  Writer out = Begin(MessageType::kHello);
+  out.U32(m.landlock_abi);
+  return out.Take();
+}
+
+std::string Encode(const Configure& m) {
+  Writer out = Begin(MessageType::kConfigure);
+  out.U32(static_cast<uint32_t>(m.rules.size()));
+  for (const LandlockRule& rule : m.rules) {
+    out.String(rule.path);
+    out.U8(rule.rights);
+  }
+  out.String(m.seccomp);
+  return out.Take();
+}
+
+std::string Encode(const SlotReady& m) {
+  Writer out = Begin(MessageType::kSlotReady);
+  out.U64(m.slot);
+  return out.Take();
+}
+
+std::string Encode(const SlotGone& m) {
+  Writer out = Begin(MessageType::kSlotGone);
+  out.U64(m.slot);
+  return out.Take();
+}
+
+std::string Encode(const CellError& m) {
+  Writer out = Begin(MessageType::kCellError);
+  out.String(std::string_view(m.step).substr(0, kMaxStep));
+  Signed(&out, m.error);
+  return out.Take();
+}
+
+std::string Encode(const ExecSpec& m) {
+  Writer out = Begin(MessageType::kExecSpec);
+  out.Strings(m.argv);
+  out.Strings(m.env);
+  out.String(m.cwd);
+  out.U32(m.cpu_seconds);
+  out.U32(m.open_files);
+  out.Bool(m.terminal);
+  out.U32(m.rows);
+  out.U32(m.columns);
+  return out.Take();
+}
+
+std::string Encode(const ExecError& m) {
+  Writer out = Begin(MessageType::kExecError);
+  out.String(std::string_view(m.step).substr(0, kMaxStep));
+  Signed(&out, m.error);
+  return out.Take();
+}
+
+std::string Encode(const SignalSlot& m) {
+  Writer out = Begin(MessageType::kSignalSlot);
+  Signed(&out, m.signal);
+  out.Bool(m.everyone);
+  return out.Take();
+}
+
+std::string Encode(const ExecExited& m) {
+  Writer out = Begin(MessageType::kExecExited);
+  Signed(&out, m.wait_status);
+  out.U64(m.user_usec);
+  out.U64(m.system_usec);
+  out.U64(m.max_rss_bytes);
+  return out.Take();
+}
+
+Status Decode(std::string_view bytes, Hello* m) {
+  Reader in = Open(bytes, MessageType::kHello);
+  m->landlock_abi = in.U32();
+  return Finish(in, "Hello");
+}
+
+Status Decode(std::string_view bytes, Configure* m) {
+  Reader in = Open(bytes, MessageType::kConfigure);
+  m->rules.clear();
+  const uint32_t count = in.Count(kMaxRules);
+  for (uint32_t i = 0; i < count && !in.failed(); ++i) {
+    LandlockRule rule;
+    rule.path = in.String(kMaxPath);
+    rule.rights = in.U8();
+    if (in.failed() || rule.path.empty() || rule.path[0] != '/' || HasNul(rule.path) ||
+        rule.rights == 0 || (rule.rights & ~kAllRights) != 0) {
+      return Malformed("Configure.rules");
+    }
+    m->rules.push_back(std::move(rule));
+  }
+  m->seccomp = in.String(kMaxFilterBytes);
+  return Finish(in, "Configure");
+}
+
+Status Decode(std::string_view bytes, SlotReady* m) {
+  Reader in = Open(bytes, MessageType::kSlotReady);
+  m->slot = in.U64();
+  return Finish(in, "SlotReady");
+}
+
+Status Decode(std::string_view bytes, SlotGone* m) {
+  Reader in = Open(bytes, MessageType::kSlotGone);
+  m->slot = in.U64();
+  return Finish(in, "SlotGone");
+}
+
+Status Decode(std::string_view bytes, CellError* m) {
+  Reader in = Open(bytes, MessageType::kCellError);
+  m->step = in.String(kMaxStep);
+  m->error = Signed(&in);
+  return Finish(in, "CellError");
+}
+
+Status Decode(std::string_view bytes, ExecSpec* m) {
+  Reader in = Open(bytes, MessageType::kExecSpec);
+  m->argv = in.Strings(kMaxArgv, kMaxExecBytes);
+  m->env = in.Strings(kMaxArgv, kMaxExecBytes);
+  m->cwd = in.String(kMaxPath);
+  m->cpu_seconds = in.U32();
+  m->open_files = in.U32();
+  m->terminal = in.Bool();
+  const uint32_t rows = in.U32();
+  const uint32_t columns = in.U32();
+  ODY_RETURN_IF_ERROR(Finish(in, "ExecSpec"));
+
+  bool has_nul = HasNul(m->cwd);
+  const size_t total = TotalBytes(m->argv, &has_nul) + TotalBytes(m->env, &has_nul);
+  if (m->argv.empty() || total > kMaxExecBytes) return Malformed("ExecSpec.argv");
+  if (has_nul || m->cwd.empty() || m->cwd[0] != '/') return Malformed("ExecSpec.cwd");
+  if (std::max(rows, columns) > UINT16_MAX) return Malformed("ExecSpec.rows");
+  m->rows = static_cast<uint16_t>(rows);
+  m->columns = static_cast<uint16_t>(columns);
+  return OkStatus();
+}
+
+Status Decode(std::string_view bytes, ExecError* m) {
+  Reader in = Open(bytes, MessageType::kExecError);
+  m->step = in.String(kMaxStep);
+  m->error = Signed(&in);
+  return Finish(in, "ExecError");
+}
+
+Status Decode(std::string_view bytes, SignalSlot* m) {
+  Reader in = Open(bytes, MessageType::kSignalSlot);
+  m->signal = Signed(&in);
+  m->everyone = in.Bool();
+  return Finish(in, "SignalSlot");
+}
+
+Status Decode(std::string_view bytes, ExecExited* m) {
+  Reader in = Open(bytes, MessageType::kExecExited);
+  m->wait_status = Signed(&in);
+  m->user_usec = in.U64();
+  m->system_usec = in.U64();
+  m->max_rss_bytes = in.U64();
+  return Finish(in, "ExecExited");
+}
+
+}  // namespace odyssey::cell

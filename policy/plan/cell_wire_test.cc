@@ -1,0 +1,150 @@
+#include "policy/plan/cell_wire.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::cell {
+namespace {
+
+ExecSpec SampleExec() {
+  return {.argv = {"sh", "-lc", "echo hi"},
+          .env = {"A=1", "EMPTY="},
+          .cwd = "/workspace",
+          .cpu_seconds = 5,
+          .open_files = 1024,
+          .terminal = true,
+          .rows = 24,
+          .columns = 65535};
+}
+
+Configure SampleConfigure() {
+  return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}}, .seccomp = std::string("\0\1\2", 3)};
+}
+
+// Every message but the one decoded here is refused, as is every cut and every added byte.
+template <typename T>
+void ExpectStrict(const std::string& bytes, MessageType type) {
+  T out;
+  EXPECT_TRUE(Decode(bytes, &out).ok());
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_EQ(Decode(std::string_view(bytes).substr(0, n), &out).code(), Code::kInvalidArgument);
+  }
+  EXPECT_FALSE(Decode(bytes + '\0', &out).ok());
+  const Result<MessageType> actual = TypeOf(bytes);
+  ASSERT_TRUE(actual.ok());
+  EXPECT_EQ(*actual, type);
+  std::string other = bytes;
+  other[1] = static_cast<char>(type == MessageType::kHello ? MessageType::kExecExited
+                                                           : MessageType::kHello);
+  EXPECT_FALSE(Decode(other, &out).ok());
+}
+
+TEST(CellWireTest, DecodesWhatItEncodes) {
+  ExecSpec exec;
+  ASSERT_TRUE(Decode(Encode(SampleExec()), &exec).ok());
+  EXPECT_EQ(exec, SampleExec());
+
+  Configure configure;
+  ASSERT_TRUE(Decode(Encode(SampleConfigure()), &configure).ok());
+  EXPECT_EQ(configure, SampleConfigure());
+
+  ExecExited exited;
+  ASSERT_TRUE(Decode(Encode(ExecExited{-1, 2, 3, uint64_t{1} << 40}), &exited).ok());
+  EXPECT_EQ(exited.wait_status, -1);
+  EXPECT_EQ(exited.max_rss_bytes, uint64_t{1} << 40);
+
+  ExecError error;
+  ASSERT_TRUE(Decode(Encode(ExecError{"execve", 13}), &error).ok());
+  EXPECT_EQ(error.step, "execve");
+  EXPECT_EQ(error.error, 13);
+
+  SignalSlot signal;
+  ASSERT_TRUE(Decode(Encode(SignalSlot{15, true}), &signal).ok());
+  EXPECT_EQ(signal.signal, 15);
+  EXPECT_TRUE(signal.everyone);
+}
+
+TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
+  ExpectStrict<Hello>(Encode(Hello{6}), MessageType::kHello);
+  ExpectStrict<Configure>(Encode(SampleConfigure()), MessageType::kConfigure);
+  ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
+  ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
+  ExpectStrict<CellError>(Encode(CellError{"clone", 1}), MessageType::kCellError);
+  ExpectStrict<ExecSpec>(Encode(SampleExec()), MessageType::kExecSpec);
+  ExpectStrict<ExecError>(Encode(ExecError{"chdir", 2}), MessageType::kExecError);
+  ExpectStrict<SignalSlot>(Encode(SignalSlot{9, false}), MessageType::kSignalSlot);
+  ExpectStrict<ExecExited>(Encode(ExecExited{}), MessageType::kExecExited);
+}
+
+TEST(CellWireTest, KnowsTheEmptyMessages) {
+  for (const MessageType type :
+       {MessageType::kWantSlot, MessageType::kWantTools, MessageType::kToolsReady,
+        MessageType::kTerminalReady, MessageType::kKillSlot}) {
+    const Result<MessageType> decoded = TypeOf(EncodeEmpty(type));
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(*decoded, type);
+  }
+}
+
+TEST(CellWireTest, RefusesTypesAndVersionsThatAreNotOurs) {
+  EXPECT_FALSE(TypeOf("").ok());
+  EXPECT_FALSE(TypeOf("\1").ok());
+  EXPECT_FALSE(TypeOf(std::string("\1\0", 2)).ok());
+  EXPECT_FALSE(TypeOf("\1\17").ok());
+  EXPECT_FALSE(TypeOf("\2\1").ok());
+  EXPECT_TRUE(TypeOf("\1\16").ok());
+}
+
+TEST(CellWireTest, RefusesExecsThatTheKernelWouldCut) {
+  const auto refused = [](ExecSpec spec) {
+    ExecSpec out;
+    return Decode(Encode(spec), &out).code() == Code::kInvalidArgument;
+  };
+  ExecSpec spec = SampleExec();
+  spec.argv.clear();
+  EXPECT_TRUE(refused(spec));
+  spec = SampleExec();
+  spec.argv[2] = std::string("a\0b", 3);
+  EXPECT_TRUE(refused(spec));
+  spec = SampleExec();
+  spec.env[0] = std::string("A=\0", 3);
+  EXPECT_TRUE(refused(spec));
+  spec = SampleExec();
+  spec.cwd = "relative";
+  EXPECT_TRUE(refused(spec));
+  spec = SampleExec();
+  spec.argv[1].assign(kMaxExecBytes, 'a');
+  EXPECT_TRUE(refused(spec));
+  spec = SampleExec();
+  spec.argv.assign(kMaxArgv + 1, "a");
+  EXPECT_TRUE(refused(spec));
+}
+
+TEST(CellWireTest, RefusesRulesWithoutRightsOrPath) {
+  const auto refused = [](LandlockRule rule) {
+    Configure out;
+    return !Decode(Encode(Configure{.rules = {rule}}), &out).ok();
+  };
+  EXPECT_FALSE(refused({"/usr", kRead | kWrite | kExecute}));
+  EXPECT_TRUE(refused({"/usr", 0}));
+  EXPECT_TRUE(refused({"/usr", 8}));
+  EXPECT_TRUE(refused({"usr", kRead}));
+  EXPECT_TRUE(refused({"", kRead}));
+  EXPECT_TRUE(refused({std::string("/a\0b", 4), kRead}));
+}
+
+TEST(CellWireTest, RefusesTooManyRulesAndTooLongAFilter) {
+  Configure out;
+  Configure many{.rules = std::vector<LandlockRule>(kMaxRules + 1, {"/", kRead})};
+  EXPECT_FALSE(Decode(Encode(many), &out).ok());
+  Configure big{.seccomp = std::string(kMaxFilterBytes + 1, 'x')};
+  EXPECT_FALSE(Decode(Encode(big), &out).ok());
+}
+
+TEST(CellWireTest, CutsALongStepInsteadOfLosingTheError) {
+  ExecError error;
+  ASSERT_TRUE(Decode(Encode(ExecError{std::string(1000, 's'), 5}), &error).ok());
+  EXPECT_EQ(error.error, 5);
+}
+
+}  // namespace
+}  // namespace odyssey::cell

@@ -1,0 +1,89 @@
+#include "policy/plan/plan.h"
+
+#include "common/base/codec.h"
+
+namespace odyssey::plan {
+namespace {
+
+// Root and rpc come from one build; the byte turns a mixed installation into a clear refusal.
+constexpr uint8_t kVersion = 1;
+
+void EncodeEntry(const Entry& entry, Writer* out) {
+  out->U8(static_cast<uint8_t>(entry.kind));
+  out->String(entry.target);
+  out->String(entry.source);
+  out->U8(static_cast<uint8_t>(entry.access));
+  out->Bool(entry.executable);
+  out->U8(static_cast<uint8_t>(entry.ownership));
+  out->U64(entry.size_bytes);
+}
+
+Entry DecodeEntry(Reader* in) {
+  Entry entry;
+  entry.kind = in->Enum(EntryKind::kHostTree);
+  entry.target = in->String(kMaxPath);
+  entry.source = in->String(entry.kind == EntryKind::kFile ? kMaxFileBytes : kMaxPath);
+  entry.access = in->Enum(Access::kReadWrite);
+  entry.executable = in->Bool();
+  entry.ownership = in->Enum(Ownership::kMapped);
+  entry.size_bytes = in->U64();
+  return entry;
+}
+
+Status Malformed(const std::string& field) {
+  return InvalidArgument("decode plan: " + field + ": malformed, too long, or cut off");
+}
+
+}  // namespace
+
+std::string EncodePlan(const Plan& plan) {
+  Writer out;
+  out.U8(kVersion);
+  out.String(plan.cell_id);
+  out.String(plan.cell_tree);
+  out.U8(static_cast<uint8_t>(plan.network));
+  out.U64(plan.memory_bytes);
+  out.U32(plan.cpu_millis);
+  out.U32(plan.pids);
+  out.U64(plan.tmp_bytes);
+
+  out.U32(static_cast<uint32_t>(plan.entries.size()));
+  for (const Entry& entry : plan.entries) EncodeEntry(entry, &out);
+  return out.Take();
+}
+
+Result<Plan> DecodePlan(std::string_view bytes) {
+  if (bytes.size() > kMaxPlanBytes) {
+    return InvalidArgument("decode plan: " + std::to_string(bytes.size()) + " bytes; at most " +
+                           std::to_string(kMaxPlanBytes) + " are allowed");
+  }
+  Reader in(bytes);
+  if (const uint8_t version = in.U8(); in.failed() || version != kVersion) {
+    return InvalidArgument("decode plan: version " + std::to_string(version) + "; this is " +
+                           std::to_string(kVersion));
+  }
+
+  Plan plan;
+  plan.cell_id = in.String(kMaxCellId);
+  if (in.failed()) return Malformed("cell_id");
+  plan.cell_tree = in.String(kMaxPath);
+  if (in.failed()) return Malformed("cell_tree");
+  plan.network = in.Enum(Network::kFull);
+  if (in.failed()) return Malformed("network");
+  plan.memory_bytes = in.U64();
+  plan.cpu_millis = in.U32();
+  plan.pids = in.U32();
+  plan.tmp_bytes = in.U64();
+  if (in.failed()) return Malformed("limits");
+
+  const uint32_t count = in.Count(kMaxEntries);
+  if (in.failed()) return Malformed("number of entries");
+  for (uint32_t i = 0; i < count; ++i) {
+    plan.entries.push_back(DecodeEntry(&in));
+    if (in.failed()) return Malformed("entries[" + std::to_string(i) + "]");
+  }
+  if (!in.Done()) return InvalidArgument("decode plan: bytes after the last entry");
+  return plan;
+}
+
+}  // namespace odyssey::plan

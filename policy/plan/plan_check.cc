@@ -1,0 +1,212 @@
+#include "policy/plan/plan_check.h"
+
+#include <algorithm>
+#include <span>
+
+namespace odyssey::plan {
+namespace {
+
+using Paths = std::span<const std::string_view>;
+
+// Made by root and bwrap themselves.
+constexpr std::string_view kReservedTargets[] = {"/proc", "/dev", "/.odyssey"};
+// Never shown, nor anything below: kernel interfaces, sockets, and the host's configuration.
+constexpr std::string_view kForbiddenSources[] = {"/proc", "/sys", "/dev", "/run", "/boot", "/etc"};
+// Too broad to show as a whole; what is below may be shown.
+constexpr std::string_view kBroadSources[] = {"/", "/root", "/home", "/var", "/usr", "/tmp"};
+// Never writable: programs and jobs that the host's root runs.
+constexpr std::string_view kReadOnlySources[] = {"/usr",   "/bin",   "/sbin",   "/lib",
+                                                 "/lib32", "/lib64", "/libx32", "/var/spool"};
+// Where a host's resolv.conf may be; shown unmapped at /etc/resolv.conf with the host's network.
+constexpr std::string_view kResolverFiles[] = {
+    "/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",
+    "/run/resolvconf/resolv.conf"};
+
+bool IsOneOf(std::string_view path, Paths paths) {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+bool IsWithinAny(std::string_view path, Paths directories) {
+  return std::any_of(directories.begin(), directories.end(),
+                     [&](std::string_view directory) { return IsWithin(path, directory); });
+}
+
+// No empty, "." or ".." component, no control character; without a leading slash.
+bool AreComponents(std::string_view path) {
+  if (path.empty() || path.size() > kMaxPath) return false;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return std::none_of(path.begin(), path.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+bool IsCellId(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxCellId && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Status CheckLimit(const char* field, uint64_t value, uint64_t max) {
+  if (value == 0) return InvalidArgument(std::string("check plan: ") + field + " must be over 0");
+  if (max == 0 || value <= max) return OkStatus();
+  return PermissionDenied(std::string("check plan: ") + field + " " + std::to_string(value) +
+                          "; at most " + std::to_string(max) + " is allowed");
+}
+
+Status CheckUnmappedTree(const Plan& plan, const Entry& entry) {
+  const auto& trees = SystemTrees();
+  const bool system = std::find(trees.begin(), trees.end(), entry.source) != trees.end() ||
+                      IsWithin(entry.source, "/usr") || IsWithin(entry.source, "/opt");
+  const bool resolver = plan.network == Network::kFull && entry.target == "/etc/resolv.conf" &&
+                        IsOneOf(entry.source, kResolverFiles);
+  if (entry.access == Access::kReadOnly && (system || resolver)) return OkStatus();
+  return PermissionDenied("source " + entry.source +
+                          ": only the system's trees, and they read-only, keep their owners");
+}
+
+Status CheckHostTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
+  if (!IsNormalizedAbsolute(entry.source)) {
+    return InvalidArgument("source must be a normalised absolute path");
+  }
+  if (entry.ownership == Ownership::kAsIs) return CheckUnmappedTree(plan, entry);
+  ODY_RETURN_IF_ERROR(CheckHostSource(entry.source, context));
+
+  const bool stored = !context.bundle_store.empty() && IsWithin(entry.source, context.bundle_store);
+  if (entry.access == Access::kReadWrite &&
+      (stored || IsWithinAny(entry.source, kReadOnlySources))) {
+    return PermissionDenied("source " + entry.source + " may be shown read-only only");
+  }
+  return OkStatus();
+}
+
+Status CheckSource(const Plan& plan, const CheckContext& context, const Entry& entry) {
+  bool good = false;
+  switch (entry.kind) {
+    case EntryKind::kDirectory:
+      good = entry.source.empty();
+      break;
+    case EntryKind::kTmpfs:
+      good = entry.source.empty() && entry.size_bytes != 0;
+      break;
+    case EntryKind::kSymlink:
+      good = !entry.source.empty() && entry.source.find('\0') == std::string::npos;
+      break;
+    case EntryKind::kFile:
+      good = entry.source.size() <= kMaxFileBytes;
+      break;
+    case EntryKind::kCellTree:
+      good = AreComponents(entry.source);
+      break;
+    case EntryKind::kHostTree:
+      return CheckHostTree(plan, context, entry);
+  }
+  return good ? OkStatus() : InvalidArgument("source or size_bytes does not fit the kind");
+}
+
+// Root makes the target inside the nearest entry around it. Inside a host tree, or behind a link
+// that could lead to one, that would change the host; a cell's tree takes its own sub-trees and a
+// tmpfs.
+Status CheckPlace(const Plan& plan, size_t index) {
+  const Entry& entry = plan.entries[index];
+  const Entry* around = nullptr;
+  for (size_t i = 0; i < plan.entries.size(); ++i) {
+    const Entry& other = plan.entries[i];
+    if (i == index || !IsWithin(entry.target, other.target)) continue;
+    if (other.target == entry.target) return InvalidArgument("the target appears twice");
+    if (i > index) return InvalidArgument(other.target + " comes later and would cover it");
+    if (around == nullptr || other.target.size() > around->target.size()) around = &other;
+  }
+  if (around == nullptr) return OkStatus();
+  const bool allowed = around->kind == EntryKind::kDirectory || around->kind == EntryKind::kTmpfs ||
+                       (around->kind == EntryKind::kCellTree &&
+                        (entry.kind == EntryKind::kTmpfs || entry.kind == EntryKind::kCellTree));
+  if (allowed) return OkStatus();
+  return PermissionDenied("nothing of this kind may be placed inside " + around->target);
+}
+
+Status CheckEntry(const Plan& plan, const CheckContext& context, size_t index) {
+  const Entry& entry = plan.entries[index];
+  if (!IsNormalizedAbsolute(entry.target) || entry.target == "/") {
+    return InvalidArgument("target must be a normalised absolute path below /");
+  }
+  if (IsWithinAny(entry.target, kReservedTargets)) {
+    return PermissionDenied("target: /proc, /dev and /.odyssey are reserved");
+  }
+  ODY_RETURN_IF_ERROR(CheckSource(plan, context, entry));
+  return CheckPlace(plan, index);
+}
+
+}  // namespace
+
+bool IsNormalizedAbsolute(std::string_view path) {
+  if (path == "/") return true;
+  return !path.empty() && path[0] == '/' && AreComponents(path.substr(1));
+}
+
+bool IsWithin(std::string_view path, std::string_view directory) {
+  if (directory == "/") return !path.empty() && path[0] == '/';
+  return path.substr(0, directory.size()) == directory &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+const std::vector<std::string>& SystemTrees() {
+  static const std::vector<std::string> trees = {
+      "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+      // Of /etc only what programs need and every user may know.
+      "/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf",
+      "/etc/debian_version", "/etc/ethertypes", "/etc/fonts", "/etc/gai.conf", "/etc/host.conf",
+      "/etc/java-11-openjdk", "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache",
+      "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/locale.alias", "/etc/localtime", "/etc/magic",
+      "/etc/magic.mime", "/etc/mime.types", "/etc/os-release", "/etc/perl", "/etc/pki",
+      "/etc/protocols", "/etc/python3", "/etc/python3.11", "/etc/services", "/etc/shells",
+      "/etc/ssl", "/etc/terminfo", "/etc/timezone", "/etc/xml"};
+  return trees;
+}
+
+Status CheckHostSource(std::string_view source, const CheckContext& context) {
+  const auto refuse = [&](std::string_view why) {
+    return PermissionDenied("source " + std::string(source) + ": " + std::string(why));
+  };
+  if (IsOneOf(source, kBroadSources)) return refuse("too broad; name a directory below it");
+  if (IsWithinAny(source, kForbiddenSources)) {
+    return refuse("nothing of /proc, /sys, /dev, /run, /boot and /etc may be shown");
+  }
+  if (!context.bundle_store.empty() && source != context.bundle_store &&
+      IsWithin(source, context.bundle_store)) {
+    return OkStatus();
+  }
+  for (const std::string& own : context.own_directories) {
+    if (IsWithin(source, own) || IsWithin(own, source)) {
+      return refuse("Odyssey's own directories may not be shown, nor what contains them");
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckPlan(const Plan& plan, const CheckContext& context) {
+  if (!IsCellId(plan.cell_id)) {
+    return InvalidArgument("check plan: cell_id must be 1 to 64 of a-z, 0-9 and _");
+  }
+  if (!plan.cell_tree.empty() && !AreComponents(plan.cell_tree)) {
+    return InvalidArgument("check plan: cell_tree must be a normalised relative path");
+  }
+  if (plan.entries.size() > kMaxEntries) return InvalidArgument("check plan: too many entries");
+  ODY_RETURN_IF_ERROR(CheckLimit("memory_bytes", plan.memory_bytes, context.max_memory_bytes));
+  ODY_RETURN_IF_ERROR(CheckLimit("cpu_millis", plan.cpu_millis, 0));
+  ODY_RETURN_IF_ERROR(CheckLimit("pids", plan.pids, context.max_pids));
+  ODY_RETURN_IF_ERROR(CheckLimit("tmp_bytes", plan.tmp_bytes, 0));
+
+  for (size_t i = 0; i < plan.entries.size(); ++i) {
+    const Status status = CheckEntry(plan, context, i);
+    if (status.ok()) continue;
+    return {status.code(), "check plan: entries[" + std::to_string(i) + "] " +
+                               plan.entries[i].target + ": " + status.message()};
+  }
+  return OkStatus();
+}
+
+}  // namespace odyssey::plan

@@ -1,0 +1,149 @@
+#include "policy/plan/tool_wire.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "common/base/codec.h"
+
+namespace odyssey::tool {
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
+constexpr uint32_t kMaxName = 255;   // NAME_MAX
+constexpr uint32_t kMaxType = 16;
+constexpr uint32_t kMaxError = 8 * 1024;  // a sentence with a path in it
+constexpr size_t kLengthBytes = sizeof(uint32_t);
+
+bool OpenVersion(Reader* in) { return in->U8() == kVersion && !in->failed(); }
+
+// Fills `out` exactly. UNAVAILABLE if the peer closed first.
+Status ReadExactly(int fd, char* out, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = TEMP_FAILURE_RETRY(recv(fd, out + done, size - done, 0));
+    if (n < 0) return ErrnoStatus(errno, "receive tool frame");
+    if (n == 0) return Unavailable("receive tool frame: peer closed");
+    done += static_cast<size_t>(n);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string Encode(const Request& request) {
+  Writer out;
+  out.U8(kVersion);
+  out.U8(static_cast<uint8_t>(request.op));
+  out.String(request.path);
+  out.U64(request.offset);
+  out.U64(request.max_bytes);
+  out.String(request.content);
+  out.String(request.replacement);
+  out.U32(request.mode);
+  out.Bool(request.replace_all);
+  return out.Take();
+}
+
+std::string Encode(const Response& response) {
+  Writer out;
+  out.U8(kVersion);
+  out.U8(static_cast<uint8_t>(response.code));
+  out.String(std::string_view(response.error).substr(0, kMaxError));
+  out.String(response.content);
+  out.U64(response.total_bytes);
+  out.U64(response.next_offset);
+  out.Bool(response.truncated);
+  out.Bool(response.created);
+  out.U32(response.replacements);
+  out.U32(static_cast<uint32_t>(response.entries.size()));
+  for (const ListEntry& entry : response.entries) {
+    out.String(entry.name);
+    out.String(entry.path);
+    out.String(entry.type);
+    out.U64(entry.size);
+  }
+  return out.Take();
+}
+
+Status Decode(std::string_view payload, Request* request) {
+  Reader in(payload);
+  if (!OpenVersion(&in)) return InvalidArgument("decode tool request: version is not ours");
+  request->op = in.Enum(Op::kList);
+  request->path = in.String(kMaxPath);
+  request->offset = in.U64();
+  request->max_bytes = in.U64();
+  request->content = in.String(kMaxContent);
+  request->replacement = in.String(kMaxContent);
+  request->mode = in.U32();
+  request->replace_all = in.Bool();
+  if (!in.Done()) return InvalidArgument("decode tool request: malformed");
+  return OkStatus();
+}
+
+Status Decode(std::string_view payload, Response* response) {
+  Reader in(payload);
+  if (!OpenVersion(&in)) return InvalidArgument("decode tool response: version is not ours");
+  response->code = in.Enum(Code::kUnauthenticated);
+  response->error = in.String(kMaxError);
+  response->content = in.String(kMaxContent);
+  response->total_bytes = in.U64();
+  response->next_offset = in.U64();
+  response->truncated = in.Bool();
+  response->created = in.Bool();
+  response->replacements = in.U32();
+  response->entries.clear();
+  const uint32_t count = in.Count(kMaxListEntries);
+  for (uint32_t i = 0; i < count && !in.failed(); ++i) {
+    ListEntry entry;
+    entry.name = in.String(kMaxName);
+    entry.path = in.String(kMaxPath);
+    entry.type = in.String(kMaxType);
+    entry.size = in.U64();
+    response->entries.push_back(std::move(entry));
+  }
+  if (!in.Done()) return InvalidArgument("decode tool response: malformed");
+  return OkStatus();
+}
+
+Status WriteFrame(int fd, std::string_view payload) {
+  if (payload.size() > kMaxFrame) {
+    return InvalidArgument("send tool frame: " + std::to_string(payload.size()) +
+                           " bytes; at most " + std::to_string(kMaxFrame) + " are allowed");
+  }
+  Writer length;
+  length.U32(static_cast<uint32_t>(payload.size()));
+  std::string header = length.Take();
+  // Length and payload leave in one system call; a short send goes on where it stopped.
+  for (size_t done = 0; done < kLengthBytes + payload.size();) {
+    const size_t of_header = done < kLengthBytes ? done : kLengthBytes;
+    const size_t of_payload = done - of_header;
+    iovec parts[2] = {
+        {header.data() + of_header, kLengthBytes - of_header},
+        {const_cast<char*>(payload.data()) + of_payload, payload.size() - of_payload}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t n = TEMP_FAILURE_RETRY(sendmsg(fd, &message, MSG_NOSIGNAL));
+    if (n < 0) return ErrnoStatus(errno, "send tool frame");
+    done += static_cast<size_t>(n);
+  }
+  return OkStatus();
+}
+
+Result<std::string> ReadFrame(int fd) {
+  char header[kLengthBytes];
+  ODY_RETURN_IF_ERROR(ReadExactly(fd, header, sizeof(header)));
+  const uint32_t size = Reader(std::string_view(header, sizeof(header))).U32();
+  if (size > kMaxFrame) {
+    return InvalidArgument("receive tool frame: " + std::to_string(size) + " bytes; at most " +
+                           std::to_string(kMaxFrame) + " are allowed");
+  }
+  std::string payload(size, '\0');
+  ODY_RETURN_IF_ERROR(ReadExactly(fd, payload.data(), size));
+  return payload;
+}
+
+}  // namespace odyssey::tool
