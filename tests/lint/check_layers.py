@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""lint.layers: include edges, users of third-party headers and line budgets against layers.txt."""
+
+import fnmatch
+import os
+import re
+import sys
+
+from source_tree import finish, is_cpp, is_test, read_lines, tracked_files
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+GENERATED = re.compile(r"\.pb\.h$")
+
+
+class Rules:
+    """layers.txt, parsed."""
+
+    def __init__(self, path):
+        self.edges, self.test_edges, self.only = {}, {}, {}
+        self.budgets, self.closures = {}, {}
+        self.max_file = self.max_header = None
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                words = line.split("#")[0].split()
+                if words:
+                    self._add(words, f"{path}:{number}")
+
+    def _add(self, words, where):
+        kind, rest = words[0], words[1:]
+        if kind in ("dir", "tests", "only"):
+            table = {"dir": self.edges, "tests": self.test_edges, "only": self.only}[kind]
+            table[rest[0].rstrip(":")] = rest[1:]
+        elif kind in ("lines", "closure"):
+            {"lines": self.budgets, "closure": self.closures}[kind][rest[0]] = int(rest[1])
+        elif kind == "file":
+            self.max_file = int(rest[0])
+        elif kind == "header":
+            self.max_header = int(rest[0])
+        else:
+            sys.exit(f"{where}: unknown rule {kind!r}; allowed: dir tests only lines closure file header")
+
+
+def includes_of(root, path):
+    """(line number, quoted path or None, angle path or None) of every include."""
+    for number, line in enumerate(read_lines(root, path), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1), match.group(2)
+
+
+def code_lines(root, path):
+    """Lines that are neither blank nor comment only."""
+    stripped = (line.strip() for line in read_lines(root, path))
+    return sum(1 for line in stripped if line and not line.startswith("//"))
+
+
+def layer_of(rules, path):
+    """The longest declared directory that holds the path."""
+    directory = os.path.dirname(path)
+    while directory and directory not in rules.edges:
+        directory = os.path.dirname(directory)
+    return directory
+
+
+def check_edges(rules, root, files):
+    for path in files:
+        layer = layer_of(rules, path)
+        if not layer:
+            yield f"{path}: its directory is not declared in layers.txt"
+            continue
+        allowed = {layer, *rules.edges[layer]}
+        if is_test(path):
+            allowed |= {*rules.test_edges.get("*", []), *rules.test_edges.get(layer, [])}
+        for number, quoted, _ in includes_of(root, path):
+            if quoted is None:
+                continue
+            target = "proto" if GENERATED.search(quoted) else layer_of(rules, quoted)
+            if target != "proto" and not os.path.isfile(os.path.join(root, quoted)):
+                yield f'{path}:{number}: "{quoted}" is not a path from the repository\'s root'
+            elif target not in allowed:
+                yield f'{path}:{number}: {layer} may not include {target or "an undeclared directory"} ("{quoted}")'
+
+
+def check_third_party(rules, root, files):
+    for path in files:
+        layer = layer_of(rules, path)
+        for number, quoted, angle in includes_of(root, path):
+            for pattern, users in rules.only.items():
+                if fnmatch.fnmatch(quoted or angle, pattern) and layer not in users:
+                    yield f"{path}:{number}: <{quoted or angle}> is only for {' '.join(users) or 'nobody'}"
+
+
+def closure(root, start, known):
+    """Every file of ours that ends up in a program made of `start`: x.h brings x.cc."""
+    seen, waiting = set(), list(start)
+    while waiting:
+        path = waiting.pop()
+        if path in seen or path not in known:
+            continue
+        seen.add(path)
+        waiting += [quoted for _, quoted, _ in includes_of(root, path) if quoted]
+        if path.endswith(".h"):
+            waiting.append(path[:-2] + ".cc")
+    return seen
+
+
+def check_budgets(rules, root, files):
+    for path in files:
+        limit = rules.max_header if path.endswith(".h") else rules.max_file
+        length = len(read_lines(root, path))
+        if limit and length > limit:
+            yield f"{path}: {length} lines, at most {limit}"
+    product = [path for path in files if not is_test(path)]
+    for directory, limit in rules.budgets.items():
+        own = sum(code_lines(root, p) for p in product if p.startswith(directory + "/"))
+        print(f"{directory}: {own} code lines of {limit}")
+        if own > limit:
+            yield f"{directory}: {own} code lines, at most {limit}"
+    for directory, limit in rules.closures.items():
+        start = [p for p in product if p.startswith(directory + "/")]
+        linked = sum(code_lines(root, p) for p in closure(root, start, set(product)))
+        print(f"{directory} with everything it links: {linked} code lines of {limit}")
+        if linked > limit:
+            yield f"{directory} with everything it links: {linked} code lines, at most {limit}"
+
+
+def main(root, rules_path):
+    rules = Rules(rules_path)
+    files = [path for path in tracked_files(root) if is_cpp(path)]
+    violations = [*check_edges(rules, root, files), *check_third_party(rules, root, files),
+                  *check_budgets(rules, root, files)]
+    finish("lint.layers", violations)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Each lint check, tried on a small tree: it passes clean code and fails on a planted violation.
+
+usage: lint_test.py [ClassName]
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+GUARDED = "#ifndef ODYSSEY_{0}_H_\n#define ODYSSEY_{0}_H_\n{1}\n#endif  // ODYSSEY_{0}_H_\n"
+LAYERS = """
+dir low:
+dir high: low
+only yaml-cpp/*: high
+lines low 10
+closure high 20
+file 30
+header 20
+"""
+
+
+class LintCase(unittest.TestCase):
+    """A clean tree of two directories in self.root."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = directory.name
+        self.write("low/a.h", GUARDED.format("LOW_A", "int A();"))
+        self.write("low/a.cc", '#include "low/a.h"\n\nint A() { return 1; }\n')
+        self.write("low/README.md", "# low\n")
+        self.write("high/b.cc", '#include <yaml-cpp/yaml.h>\n\n#include "low/a.h"\n\nint B() { return A(); }\n')
+        self.write("high/README.md", "# high\n")
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("layers.txt", LAYERS)
+
+    def write(self, path, text):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_check(self, script, *arguments):
+        run = subprocess.run([sys.executable, os.path.join(HERE, script), *arguments],
+                             capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout + run.stderr
+
+    def assert_passes(self, script, *arguments):
+        status, output = self.run_check(script, *arguments)
+        self.assertEqual(status, 0, output)
+
+    def assert_fails(self, message, script, *arguments):
+        status, output = self.run_check(script, *arguments)
+        self.assertEqual(status, 1, output)
+        self.assertIn(message, output)
+
+
+class LayersTest(LintCase):
+    def arguments(self):
+        return "check_layers.py", self.root, os.path.join(self.root, "layers.txt")
+
+    def test_passes_clean_tree(self):
+        self.assert_passes(*self.arguments())
+
+    def test_fails_on_upward_include(self):
+        self.write("high/b.h", GUARDED.format("HIGH_B", "int B();"))
+        self.write("low/c.cc", '#include "high/b.h"\n')
+        self.assert_fails("low/c.cc:1: low may not include high", *self.arguments())
+
+    def test_fails_on_undeclared_directory(self):
+        self.write("other/c.cc", "int C() { return 1; }\n")
+        self.assert_fails("other/c.cc: its directory is not declared", *self.arguments())
+
+    def test_fails_on_include_not_from_root(self):
+        self.write("low/c.cc", '#include "a.h"\n')
+        self.assert_fails('"a.h" is not a path from the repository', *self.arguments())
+
+    def test_fails_on_third_party_header_in_wrong_layer(self):
+        self.write("low/c.cc", "#include <yaml-cpp/yaml.h>\n")
+        self.assert_fails("low/c.cc:1: <yaml-cpp/yaml.h> is only for high", *self.arguments())
+
+    def test_fails_on_long_file(self):
+        self.write("high/c.cc", "// comment\n" * 31)
+        self.assert_fails("high/c.cc: 31 lines, at most 30", *self.arguments())
+
+    def test_fails_on_long_header(self):
+        self.write("high/c.h", GUARDED.format("HIGH_C", "// comment\n" * 20))
+        self.assert_fails("high/c.h: 24 lines, at most 20", *self.arguments())
+
+    def test_fails_over_directory_budget(self):
+        self.write("low/c.cc", "int c;\n" * 10)
+        self.assert_fails("low: 16 code lines, at most 10", *self.arguments())
+
+    def test_comments_and_tests_are_outside_the_budget(self):
+        self.write("low/c.cc", "// why\n\n" * 10)
+        self.write("low/c_test.cc", "int c;\n" * 20)
+        self.assert_passes(*self.arguments())
+
+    def test_fails_over_closure_budget(self):
+        self.write("high/d.cc", "int d;\n" * 13)
+        self.assert_fails("high with everything it links: 22 code lines, at most 20", *self.arguments())
+
+
+class RootNeededTest(LintCase):
+    def build(self, name, *options):
+        self.write("p.cc", "int main() { return 0; }\n")
+        program = os.path.join(self.root, name)
+        subprocess.run(["g++", "-o", program, os.path.join(self.root, "p.cc"), *options], check=True)
+        return program
+
+    def test_passes_small_program(self):
+        self.assert_passes("check_root_needed.py", "--root", self.build("small"))
+
+    def test_fails_on_library_outside_the_list(self):
+        program = self.build("fat", "-Wl,--no-as-needed", "-lseccomp")
+        self.assert_fails("needs libseccomp.so.2", "check_root_needed.py", "--root", program)
+
+    def test_passes_static_program(self):
+        self.assert_passes("check_root_needed.py", "--static", self.build("static", "-static"))
+
+    def test_fails_on_dynamic_program_that_must_be_static(self):
+        program = self.build("dynamic")
+        self.assert_fails("needs libc.so.6; it must be static", "check_root_needed.py", "--static", program)
+
+
+class FormatTest(LintCase):
+    def test_passes_formatted_tree(self):
+        self.assert_passes("check_format.py", self.root)
+
+    def test_fails_on_unformatted_file(self):
+        self.write("low/c.cc", "int  C( ) {return 1;}\n")
+        self.assert_fails("low/c.cc: run clang-format -i on it", "check_format.py", self.root)
+
+
+class NamesTest(LintCase):
+    def arguments(self):
+        return "check_names.py", self.root, os.path.join(HERE, "forbidden.txt")
+
+    def test_passes_clean_tree(self):
+        self.assert_passes(*self.arguments())
+
+    def test_fails_on_todo_without_owner(self):
+        self.write("low/c.cc", "// TO" + "DO: later\n")
+        self.assert_fails("low/c.cc:1: a TODO needs an owner", *self.arguments())
+
+    def test_fails_on_path_of_a_machine(self):
+        self.write("low/notes.md", "see /wor" + "k/main\n")
+        self.assert_fails("low/notes.md:1: a path of somebody's machine", *self.arguments())
+
+    def test_fails_on_using_namespace(self):
+        self.write("low/c.cc", "using name" + "space std;\n")
+        self.assert_fails("low/c.cc:1: names are written out", *self.arguments())
+
+    def test_fails_on_wrong_guard(self):
+        self.write("low/c.h", GUARDED.format("C", "int C();"))
+        self.assert_fails("low/c.h: its include guard is not ODYSSEY_LOW_C_H_", *self.arguments())
+
+    def test_fails_on_file_that_names_no_concept(self):
+        self.write("low/string_utils.cc", "int C();\n")
+        self.assert_fails("low/string_utils.cc: names no concept", *self.arguments())
+
+    def test_fails_on_missing_readme(self):
+        os.remove(os.path.join(self.root, "low/README.md"))
+        self.assert_fails("low: has no README.md", *self.arguments())
+
+    def test_fails_on_long_readme(self):
+        self.write("low/README.md", "line\n" * 61)
+        self.assert_fails("low/README.md: more than 60 lines", *self.arguments())
+
+
+if __name__ == "__main__":
+    unittest.main()
