@@ -1,0 +1,165 @@
+#include "supervisor/cell_tools/file_ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "supervisor/cell_tools/list_directory.h"
+#include "supervisor/cell_tools/replace_file.h"
+#include "supervisor/cell_tools/text.h"
+
+namespace odyssey::cell_tools {
+namespace {
+
+constexpr mode_t kDefaultMode = 0644;
+constexpr mode_t kPermissionBits = 0777;
+
+struct OpenedFile {
+  UniqueFd fd;
+  uint64_t size = 0;
+};
+
+Result<OpenedFile> OpenRegular(const PathResolver& resolver, const VisiblePath& path) {
+  Result<UniqueFd> fd = resolver.Open(path, O_RDONLY, Access::kRead);
+  if (!fd.ok()) return fd.status();
+  struct stat info;
+  if (fstat(fd->get(), &info) != 0) return AccessError(errno, Access::kRead, path.absolute);
+  if (!S_ISREG(info.st_mode)) {
+    return FailedPrecondition("path `" + path.given + "` is " +
+                              (S_ISDIR(info.st_mode) ? "a directory" : "not a regular file"));
+  }
+  return OpenedFile{std::move(fd).value(), static_cast<uint64_t>(info.st_size)};
+}
+
+// Up to `max` bytes from `offset`; fewer at the end of the file.
+Result<std::string> ReadAt(int fd, uint64_t offset, uint64_t max, const VisiblePath& path) {
+  std::string out(max, '\0');
+  size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t n =
+        pread(fd, out.data() + filled, out.size() - filled, static_cast<off_t>(offset + filled));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return AccessError(errno, Access::kRead, path.absolute);
+    if (n == 0) break;
+    filled += static_cast<size_t>(n);
+  }
+  out.resize(filled);
+  return out;
+}
+
+Result<tool::Response> Read(const PathResolver& resolver, const tool::Request& request) {
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
+  ODY_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegular(resolver, path));
+
+  const uint64_t wanted = request.max_bytes == 0 ? tool::kDefaultReadBytes : request.max_bytes;
+  const uint64_t rest = file.size - std::min(file.size, request.offset);
+  const uint64_t length = std::min({wanted, uint64_t{tool::kMaxContent}, rest});
+  tool::Response response;
+  response.total_bytes = file.size;
+  if (length == 0) return response;
+
+  ODY_ASSIGN_OR_RETURN(response.content, ReadAt(file.fd.get(), request.offset, length, path));
+  // Shorter than asked: the file shrank meanwhile, and this is its end.
+  response.truncated = response.content.size() == length && length < rest;
+  if (response.truncated) {
+    response.content.resize(LengthAtCharacterBoundary(response.content));
+    response.next_offset = request.offset + response.content.size();
+  }
+  return response;
+}
+
+Result<tool::Response> Write(const PathResolver& resolver, const tool::Request& request) {
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
+  if ((request.mode & ~kPermissionBits) != 0) {
+    char octal[16];
+    snprintf(octal, sizeof(octal), "0%o", request.mode);
+    return InvalidArgument(std::string("mode ") + octal +
+                           ": only permission bits, 0 to 0777, are allowed");
+  }
+  if (request.content.size() > tool::kMaxContent) {
+    return InvalidArgument("content: " + std::to_string(request.content.size()) +
+                           " bytes, at most " + std::to_string(tool::kMaxContent));
+  }
+  const mode_t mode = request.mode == 0 ? kDefaultMode : request.mode;
+  ODY_ASSIGN_OR_RETURN(const Created created,
+                       ReplaceFile(resolver, path, request.content, mode, MissingParents::kCreate));
+  tool::Response response;
+  response.total_bytes = request.content.size();
+  response.created = created == Created::kYes;
+  return response;
+}
+
+// The old text's occurrences, or why they do not allow this edit.
+Result<uint32_t> CountForEdit(const tool::Request& request, std::string_view content) {
+  const uint32_t count = CountOccurrences(content, request.content);
+  if (count == 0) return FailedPrecondition("old_text not found");
+  if (count > 1 && !request.replace_all) {
+    return FailedPrecondition("old_text occurs " + std::to_string(count) +
+                              " times; add context or set replace_all");
+  }
+  // In 64 bits: 8 Mi occurrences of 8 MiB each do not overflow.
+  const uint64_t size = content.size() + uint64_t{count} * request.replacement.size();
+  if (size > tool::kMaxContent + uint64_t{count} * request.content.size()) {
+    return FailedPrecondition("the edited file would be larger than " +
+                              std::to_string(tool::kMaxContent) + " bytes");
+  }
+  return count;
+}
+
+Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& request) {
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
+  if (request.content.empty()) return InvalidArgument("old_text: must not be empty");
+  ODY_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegular(resolver, path));
+  if (file.size > tool::kMaxContent) {
+    return FailedPrecondition("path `" + path.given + "` has " + std::to_string(file.size) +
+                              " bytes, at most " + std::to_string(tool::kMaxContent) +
+                              " can be edited");
+  }
+  ODY_ASSIGN_OR_RETURN(const std::string old, ReadAt(file.fd.get(), 0, file.size, path));
+  tool::Response response;
+  ODY_ASSIGN_OR_RETURN(response.replacements, CountForEdit(request, old));
+  ODY_ASSIGN_OR_RETURN(
+      [[maybe_unused]] const Created created,
+      ReplaceFile(resolver, path, ReplaceAll(old, request.content, request.replacement),
+                  kDefaultMode, MissingParents::kError));
+  return response;
+}
+
+Result<tool::Response> List(const PathResolver& resolver, const tool::Request& request) {
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path,
+                       resolver.Parse(request.path.empty() ? "." : request.path));
+  return ListDirectory(resolver, path);
+}
+
+Result<tool::Response> Dispatch(const PathResolver& resolver, const tool::Request& request) {
+  switch (request.op) {
+    case tool::Op::kRead:
+      return Read(resolver, request);
+    case tool::Op::kWrite:
+      return Write(resolver, request);
+    case tool::Op::kEdit:
+      return Edit(resolver, request);
+    case tool::Op::kList:
+      return List(resolver, request);
+  }
+  return InvalidArgument("op: unknown");
+}
+
+}  // namespace
+
+tool::Response Perform(const PathResolver& resolver, const tool::Request& request) {
+  Result<tool::Response> result = Dispatch(resolver, request);
+  if (result.ok()) return std::move(result).value();
+  tool::Response response;
+  response.code = result.status().code();
+  response.error = ReplaceInvalidUtf8(result.status().message());
+  return response;
+}
+
+}  // namespace odyssey::cell_tools

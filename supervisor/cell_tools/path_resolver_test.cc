@@ -1,0 +1,143 @@
+#include "supervisor/cell_tools/path_resolver.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "supervisor/cell_tools/test_tree.h"
+
+namespace odyssey::cell_tools {
+namespace {
+
+class PathResolverTest : public TestTree {
+ protected:
+  Status ParseStatus(const std::string& path) const { return Resolver().Parse(path).status(); }
+
+  // The status of opening `path` for reading.
+  Status OpenStatus(const std::string& path) const {
+    const PathResolver resolver = Resolver();
+    const Result<VisiblePath> parsed = resolver.Parse(path);
+    if (!parsed.ok()) return parsed.status();
+    return resolver.Open(*parsed, O_RDONLY, Access::kRead).status();
+  }
+};
+
+TEST_F(PathResolverTest, NormalisesWithoutTouchingTheDisk) {
+  const PathResolver resolver = Resolver();
+  EXPECT_EQ(resolver.Parse("a//./b/")->absolute, workspace() + "/a/b");
+  EXPECT_EQ(resolver.Parse(".")->absolute, workspace());
+  EXPECT_EQ(resolver.Parse(cell() + "/tmp")->absolute, cell() + "/tmp");
+  EXPECT_TRUE(resolver.Parse("a")->relative);
+  EXPECT_FALSE(resolver.Parse(workspace() + "/a")->relative);
+}
+
+TEST_F(PathResolverTest, RefusesMalformedPaths) {
+  EXPECT_EQ(ParseStatus("").code(), Code::kInvalidArgument);
+  EXPECT_EQ(ParseStatus(std::string("a\0b", 3)).code(), Code::kInvalidArgument);
+  EXPECT_EQ(ParseStatus(std::string(5000, 'a')).code(), Code::kInvalidArgument);
+}
+
+TEST_F(PathResolverTest, RefusesEveryDotDotComponent) {
+  for (const char* path : {"..", "../x", "a/../b", "a/..", "/workspace/../etc"}) {
+    EXPECT_EQ(
+        ParseStatus(path),
+        PermissionDenied(std::string("access denied: path traversal is not allowed: ") + path));
+  }
+  EXPECT_TRUE(ParseStatus("..a/b..").ok());
+}
+
+TEST_F(PathResolverTest, RefusesAbsolutePathsOutsideTheRoots) {
+  EXPECT_EQ(ParseStatus("/etc/passwd"),
+            PermissionDenied("path /etc/passwd is outside the visible workspace"));
+  EXPECT_EQ(ParseStatus("/").code(), Code::kPermissionDenied);
+  EXPECT_EQ(ParseStatus(workspace() + "x").code(), Code::kPermissionDenied);
+}
+
+TEST_F(PathResolverTest, NamesWhatAnEscapingLinkPointsTo) {
+  std::filesystem::create_symlink("/etc/passwd", workspace() + "/l");
+  EXPECT_EQ(OpenStatus("l").ToString(),
+            "PERMISSION_DENIED: sandbox policy blocks Read access to /etc/passwd");
+  std::filesystem::create_symlink("../outside", workspace() + "/up");
+  EXPECT_EQ(OpenStatus("up/x").ToString(),
+            "PERMISSION_DENIED: sandbox policy blocks Read access to " + outside() + "/x");
+  std::filesystem::create_symlink("/", workspace() + "/slash");
+  EXPECT_EQ(OpenStatus("slash").code(), Code::kPermissionDenied);
+}
+
+TEST_F(PathResolverTest, FollowsLinksThatStayInTheRoots) {
+  Put(cell() + "/note", "n");
+  std::filesystem::create_directory(workspace() + "/dir");
+  Put(workspace() + "/dir/file", "f");
+  std::filesystem::create_symlink("dir/file", workspace() + "/relative");
+  std::filesystem::create_symlink(workspace() + "/dir", workspace() + "/absolute");
+  std::filesystem::create_symlink("../../cell/note", workspace() + "/dir/other_root");
+  EXPECT_TRUE(OpenStatus("relative").ok());
+  EXPECT_TRUE(OpenStatus("absolute/file").ok());
+  EXPECT_TRUE(OpenStatus("absolute/other_root").ok())
+      << OpenStatus("absolute/other_root").ToString();
+}
+
+TEST_F(PathResolverTest, EndsOnALinkLoop) {
+  std::filesystem::create_symlink("b", workspace() + "/a");
+  std::filesystem::create_symlink("a", workspace() + "/b");
+  EXPECT_EQ(OpenStatus("a").code(), Code::kInvalidArgument);
+  std::filesystem::create_symlink(workspace() + "/d", workspace() + "/c");
+  std::filesystem::create_symlink(workspace() + "/c", workspace() + "/d");
+  EXPECT_EQ(OpenStatus("c").code(), Code::kInvalidArgument);
+}
+
+TEST_F(PathResolverTest, RefusesMagicLinks) {
+  std::filesystem::create_symlink("/proc/self/fd/0", workspace() + "/magic");
+  EXPECT_EQ(OpenStatus("magic").code(), Code::kPermissionDenied);
+}
+
+TEST_F(PathResolverTest, TellsMissingFromForbidden) {
+  EXPECT_EQ(OpenStatus("none").code(), Code::kNotFound);
+  EXPECT_EQ(OpenStatus("none/below").code(), Code::kNotFound);
+}
+
+TEST_F(PathResolverTest, ADeeperRootWinsAndAFileMayBeARoot) {
+  Put(outside() + "/granted", "g");
+  Put(outside() + "/hidden", "h");
+  const Result<PathResolver> resolver = PathResolver::Create({workspace(), outside() + "/granted"});
+  ASSERT_TRUE(resolver.ok());
+  const Result<VisiblePath> granted = resolver->Parse(outside() + "/granted");
+  ASSERT_TRUE(granted.ok());
+  EXPECT_TRUE(resolver->Open(*granted, O_RDONLY, Access::kRead).ok());
+  EXPECT_EQ(resolver->Parse(outside() + "/hidden").status().code(), Code::kPermissionDenied);
+  EXPECT_EQ(resolver->Parse(outside()).status().code(), Code::kPermissionDenied);
+}
+
+TEST_F(PathResolverTest, RefusesRootsItCannotUse) {
+  EXPECT_EQ(PathResolver::Create({}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PathResolver::Create({"relative"}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PathResolver::Create({"/"}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PathResolver::Create({workspace() + "/none"}).status().code(), Code::kNotFound);
+}
+
+TEST_F(PathResolverTest, MakesMissingParentsOnlyWhenAsked) {
+  const PathResolver resolver = Resolver();
+  const VisiblePath path = *resolver.Parse("x/y/z");
+  EXPECT_EQ(resolver.OpenParent(path, MissingParents::kError).status().code(), Code::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(workspace() + "/x"));
+  const Result<Parent> parent = resolver.OpenParent(path, MissingParents::kCreate);
+  ASSERT_TRUE(parent.ok()) << parent.status().ToString();
+  EXPECT_EQ(parent->name, "z");
+  EXPECT_TRUE(std::filesystem::is_directory(workspace() + "/x/y"));
+}
+
+TEST_F(PathResolverTest, MakesNoParentsBehindAnEscapingLink) {
+  std::filesystem::create_symlink(outside(), workspace() + "/out");
+  const PathResolver resolver = Resolver();
+  const auto parent = resolver.OpenParent(*resolver.Parse("out/new/f"), MissingParents::kCreate);
+  EXPECT_EQ(parent.status().code(), Code::kPermissionDenied);
+  EXPECT_TRUE(std::filesystem::is_empty(outside()));
+}
+
+}  // namespace
+}  // namespace odyssey::cell_tools

@@ -1,0 +1,31 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_REPLACE_FILE_H_
+#define ODYSSEY_SUPERVISOR_CELL_TOOLS_REPLACE_FILE_H_
+
+// Writing a file so that whoever reads it sees the old content or the new, never a part.
+
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "common/base/status.h"
+#include "supervisor/cell_tools/path_resolver.h"
+
+namespace odyssey::cell_tools {
+
+enum class Created { kNo, kYes };
+
+// Gives the file that `path` names the content `bytes`: a temporary file beside it, then rename, so
+// on failure the old file is as it was. A symbolic link is followed, not replaced. A new file gets
+// `mode` exactly; an old one keeps its own. Not synced to disk: atomic for readers, not for power
+// cuts.
+//
+// One exception: a file that is itself a mount point cannot be renamed over (EBUSY), so it is
+// overwritten in place.
+//
+// FAILED_PRECONDITION: not a regular file. Others: see path_resolver.h.
+Result<Created> ReplaceFile(const PathResolver& resolver, const VisiblePath& path,
+                            std::string_view bytes, mode_t mode, MissingParents missing);
+
+}  // namespace odyssey::cell_tools
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_TOOLS_REPLACE_FILE_H_

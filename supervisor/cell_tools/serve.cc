@@ -1,0 +1,36 @@
+#include "supervisor/cell_tools/serve.h"
+
+#include <string>
+#include <utility>
+
+#include "policy/plan/tool_wire.h"
+#include "supervisor/cell_tools/file_ops.h"
+
+namespace odyssey::cell_tools {
+namespace {
+
+// Takes the frame, so that its memory is gone before the operation starts.
+tool::Response Answer(const PathResolver& resolver, std::string frame) {
+  tool::Request request;
+  const Status status = tool::Decode(frame, &request);
+  std::string().swap(frame);
+  if (status.ok()) return Perform(resolver, request);
+  tool::Response response;
+  response.code = status.code();
+  response.error = status.message();
+  return response;
+}
+
+}  // namespace
+
+Status Serve(int socket, const PathResolver& resolver) {
+  for (;;) {
+    Result<std::string> frame = tool::ReadFrame(socket);
+    if (!frame.ok() && frame.status().code() == Code::kUnavailable) return OkStatus();
+    if (!frame.ok()) return frame.status();
+    const tool::Response response = Answer(resolver, std::move(frame).value());
+    ODY_RETURN_IF_ERROR(tool::WriteFrame(socket, tool::Encode(response)));
+  }
+}
+
+}  // namespace odyssey::cell_tools

@@ -1,0 +1,54 @@
+#include "supervisor/cell_tools/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace odyssey::cell_tools {
+namespace {
+
+TEST(TextTest, CutsBeforeAnIncompleteCharacter) {
+  EXPECT_EQ(LengthAtCharacterBoundary("abc"), 3u);
+  EXPECT_EQ(LengthAtCharacterBoundary("ab\xC3"), 2u);  // é without its second byte
+  EXPECT_EQ(LengthAtCharacterBoundary("ab\xC3\xA9"), 4u);
+  EXPECT_EQ(LengthAtCharacterBoundary("a\xF0\x9F\x98"), 1u);  // an emoji without its fourth
+  EXPECT_EQ(LengthAtCharacterBoundary(""), 0u);
+}
+
+TEST(TextTest, KeepsBinaryAndNeverCutsToNothing) {
+  EXPECT_EQ(LengthAtCharacterBoundary("\xFF\xFE"
+                                      "ab\xC3"),
+            5u);
+  EXPECT_EQ(LengthAtCharacterBoundary(std::string("a\0b\xC3", 4)), 4u);
+  EXPECT_EQ(LengthAtCharacterBoundary("\xC3"), 1u);
+  EXPECT_EQ(LengthAtCharacterBoundary("ab\xE0\x80"), 4u);  // overlong: not incomplete
+}
+
+TEST(TextTest, ReplacesEachInvalidByte) {
+  EXPECT_EQ(ReplaceInvalidUtf8("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(ReplaceInvalidUtf8("a\xFF"
+                               "b"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(ReplaceInvalidUtf8("\xED\xA0\x80"),
+            "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // surrogate
+  EXPECT_EQ(ReplaceInvalidUtf8("x\xC3"), "x\xEF\xBF\xBD");
+}
+
+TEST(TextTest, CountsOccurrences) {
+  EXPECT_EQ(CountOccurrences("abcabc", "abc"), 2u);
+  EXPECT_EQ(CountOccurrences("abc", "x"), 0u);
+  EXPECT_EQ(CountOccurrences("", "x"), 0u);
+  EXPECT_EQ(CountOccurrences("aaaa", "aa"), 2u);
+  EXPECT_EQ(CountOccurrences("aaa", "aa"), 2u);  // which of the two is meant is not clear
+}
+
+TEST(TextTest, ReplacesAll) {
+  EXPECT_EQ(ReplaceAll("a-b-c", "-", "+"), "a+b+c");
+  EXPECT_EQ(ReplaceAll("aaa", "aa", "b"), "ba");
+  EXPECT_EQ(ReplaceAll("abc", "abc", ""), "");
+  EXPECT_EQ(ReplaceAll("aa", "a", "aa"), "aaaa");
+}
+
+}  // namespace
+}  // namespace odyssey::cell_tools
