@@ -1,0 +1,86 @@
+#include "supervisor/root/cell_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/root/mount_calls.h"
+
+namespace odyssey::root {
+namespace {
+
+// Descends one component, making it if it is missing.
+Result<UniqueFd> Descend(int parent, const std::string& name, uid_t owner,
+                         const std::string& path) {
+  if (mkdirat(parent, name.c_str(), 0700) == 0) {
+    if (fchownat(parent, name.c_str(), owner, owner, AT_SYMLINK_NOFOLLOW) != 0) {
+      return ErrnoStatus(errno, "change the owner of " + path);
+    }
+  } else if (errno != EEXIST) {
+    return ErrnoStatus(errno, "create " + path);
+  }
+  UniqueFd fd(openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd) return fd;
+  const int error = errno;
+  struct stat info;
+  if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode)) {
+    return InvalidArgument("sandbox path must not be a symlink: " + path);
+  }
+  if (error == ENOTDIR) return InvalidArgument("sandbox path must be a directory: " + path);
+  return ErrnoStatus(error, "open " + path);
+}
+
+Result<UniqueFd> Walk(int from, const std::string& path, uid_t owner) {
+  UniqueFd at(dup(from));
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t slash = path.find('/', begin);
+    ODY_ASSIGN_OR_RETURN(
+        at, Descend(at.get(), path.substr(begin, slash - begin), owner, path.substr(0, slash)));
+    if (slash == std::string::npos) break;
+    begin = slash + 1;
+  }
+  return at;
+}
+
+}  // namespace
+
+Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,
+                              uid_t store_uid) {
+  ODY_ASSIGN_OR_RETURN(UniqueFd cells, OpenHostPath(cells_directory));
+  ODY_ASSIGN_OR_RETURN(UniqueFd root, Walk(cells.get(), tree, 0));
+  ODY_RETURN_IF_ERROR(Walk(root.get(), kMirrorDirectory, store_uid).status());
+  return root;
+}
+
+Result<UniqueFd> OpenTreeDirectory(int tree, const std::string& path, uid_t owner) {
+  return Walk(tree, path, owner);
+}
+
+Result<pid_t> StartRemovingCellTree(const std::string& cells_directory, const std::string& tree) {
+  const std::string path = cells_directory + "/" + tree;
+  const pid_t child = fork();
+  if (child < 0) return ErrnoStatus(errno, "fork");
+  if (child > 0) return child;
+
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const pid_t rm = fork();
+  if (rm == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execl("/bin/rm", "rm", "-rf", "--one-file-system", "--", path.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 1;
+  if (rm < 0 || waitpid(rm, &status, 0) < 0 || status != 0) _exit(1);
+  // Emptied parents up to the cells directory go too.
+  std::string parent = path.substr(0, path.rfind('/'));
+  while (parent.size() > cells_directory.size() && rmdir(parent.c_str()) == 0) {
+    parent.resize(parent.rfind('/'));
+  }
+  _exit(0);
+}
+
+}  // namespace odyssey::root

@@ -1,0 +1,141 @@
+#include "supervisor/root/cells.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/os/message_socket.h"
+#include "supervisor/root/cell_tree.h"
+
+namespace odyssey::root {
+namespace {
+
+// The first line of what a failed launch left in its pipe, made safe to show.
+std::string FirstLine(int messages) {
+  char buffer[512];
+  const ssize_t n = read(messages, buffer, sizeof(buffer));
+  if (n <= 0) return "";
+  std::string line(buffer, static_cast<size_t>(n));
+  line = line.substr(0, line.find('\n'));
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return line;
+}
+
+}  // namespace
+
+CellTable::CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t uid_base)
+    : cgroups_(cgroups),
+      paths_(std::move(paths)),
+      bwrap_(std::move(bwrap)),
+      uid_base_(uid_base),
+      slots_(kMaxCells + 1, false) {
+  slots_[0] = true;
+}
+
+Result<uint32_t> CellTable::FreeSlot() const {
+  const auto it = std::find(slots_.begin(), slots_.end(), false);
+  if (it == slots_.end()) {
+    return ResourceExhausted(std::to_string(kMaxCells) + " cells are live, the most there can be");
+  }
+  return static_cast<uint32_t>(it - slots_.begin());
+}
+
+Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
+  if (Has(plan.cell_id)) return AlreadyExists("cell_id " + plan.cell_id + ": is live");
+  Cell cell;
+  ODY_ASSIGN_OR_RETURN(cell.slot, FreeSlot());
+  cell.tree = plan.cell_tree;
+  auto started = Launch(plan, &cell);
+  if (!started.ok()) {
+    cgroups_->Remove(plan.cell_id);
+    return started;
+  }
+  slots_[cell.slot] = true;
+  cells_.emplace(plan.cell_id, std::move(cell));
+  return started;
+}
+
+Result<CellTable::Started> CellTable::Launch(const plan::Plan& plan, Cell* cell) {
+  ODY_RETURN_IF_ERROR(
+      cgroups_->Create(plan.cell_id, {plan.memory_bytes, plan.cpu_millis, plan.pids}));
+  ODY_ASSIGN_OR_RETURN(auto ends, MessageSocketPair());
+  Started started;
+  started.uid = uid_base_ + cell->slot;
+  started.socket = std::move(ends.first);
+  ODY_ASSIGN_OR_RETURN(LaunchedCell launched, LaunchCell({.plan = &plan,
+                                                          .cell_uid = started.uid,
+                                                          .cgroups = cgroups_,
+                                                          .paths = &paths_,
+                                                          .bwrap = bwrap_,
+                                                          .cell_socket = ends.second.get()}));
+  cell->pid = launched.pid;
+  cell->messages = std::move(launched.messages);
+  return started;
+}
+
+bool CellTable::End(const std::string& cell_id, bool purge) {
+  const auto it = cells_.find(cell_id);
+  if (it == cells_.end()) return false;
+  Cell& cell = it->second;
+  cell.ending = true;
+  cell.purge = cell.purge || purge;
+  cgroups_->Kill(cell_id);
+  // bubblewrap's death is pid 1's death, which is everybody's: the way without cgroup.kill.
+  if (cell.pid > 0) kill(cell.pid, SIGKILL);
+  return true;
+}
+
+void CellTable::EndAll() {
+  for (auto& [cell_id, cell] : cells_) End(cell_id, false);
+}
+
+void CellTable::ChildExited(pid_t pid, int wait_status) {
+  for (auto& [cell_id, cell] : cells_) {
+    if (cell.removal == pid) {
+      cell.removal = -1;
+      cell.purge = false;
+      if (wait_status != 0) cell.reason = "the cell's directories could not be removed";
+    }
+    if (cell.pid != pid) continue;
+    cell.pid = -1;
+    cell.reason = FirstLine(cell.messages.get());
+    if (!cell.ending) End(cell_id, false);  // it ended by itself: what is left of it goes too
+  }
+}
+
+bool CellTable::Finished(const std::string& cell_id, Cell* cell) {
+  if (!cell->ending || cell->pid > 0 || cell->removal > 0) return false;
+  cgroups_->Kill(cell_id);  // again, for what was forked while the first one ran on v1
+  if (!cgroups_->Remove(cell_id)) return false;
+  if (!cell->purge || cell->tree.empty()) return true;
+  const auto removal = StartRemovingCellTree(paths_.cells_directory, cell->tree);
+  if (!removal.ok()) {
+    cell->reason = removal.status().message();
+    return true;
+  }
+  cell->removal = *removal;
+  return false;
+}
+
+std::vector<GoneCell> CellTable::Advance() {
+  std::vector<GoneCell> gone;
+  for (auto it = cells_.begin(); it != cells_.end();) {
+    if (!Finished(it->first, &it->second)) {
+      ++it;
+      continue;
+    }
+    slots_[it->second.slot] = false;
+    gone.push_back({it->first, it->second.reason});
+    it = cells_.erase(it);
+  }
+  return gone;
+}
+
+bool CellTable::dying() const {
+  return std::any_of(cells_.begin(), cells_.end(),
+                     [](const auto& entry) { return entry.second.ending; });
+}
+
+}  // namespace odyssey::root

@@ -1,0 +1,84 @@
+#ifndef ODYSSEY_SUPERVISOR_ROOT_CELLS_H_
+#define ODYSSEY_SUPERVISOR_ROOT_CELLS_H_
+
+// The live cells of root: their uids, processes and control groups, from launch until nothing of
+// them is left. Runs as root; single-threaded.
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "policy/plan/plan.h"
+#include "supervisor/root/cgroup.h"
+#include "supervisor/root/launch.h"
+#include "supervisor/root/staging.h"
+
+namespace odyssey::root {
+
+// Cells at a time; also the size of the uid range. 1024 × (about five processes) stays far below
+// the kernel's default pid_max of 32768.
+inline constexpr uint32_t kMaxCells = 1024;
+
+struct GoneCell {
+  std::string cell_id;
+  std::string reason;
+};
+
+class CellTable final {
+ public:
+  CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t uid_base);
+
+  struct Started {
+    uid_t uid = 0;
+    UniqueFd socket;  // the caller's end of the cell's socket
+  };
+  // The plan must have been checked.
+  Result<Started> Start(const plan::Plan& plan);
+
+  // Begins to end a cell; it is gone when Advance says so. False if there is no such cell.
+  bool End(const std::string& cell_id, bool purge);
+  void EndAll();
+
+  // To be called for every child reaped; ignores pids that are not of a cell.
+  void ChildExited(pid_t pid, int wait_status);
+
+  // Moves dying cells on and returns those of which nothing is left now.
+  std::vector<GoneCell> Advance();
+
+  bool empty() const { return cells_.empty(); }
+  // True if Advance should be called again soon.
+  bool dying() const;
+  bool Has(const std::string& cell_id) const { return cells_.count(cell_id) != 0; }
+  CellUsage Usage(const std::string& cell_id) const { return cgroups_->Usage(cell_id); }
+
+ private:
+  struct Cell {
+    pid_t pid = -1;      // bubblewrap; -1 once reaped
+    pid_t removal = -1;  // the child that removes the tree
+    uint32_t slot = 0;   // uid = base + slot
+    UniqueFd messages;
+    std::string tree;
+    std::string reason;
+    bool ending = false;
+    bool purge = false;
+  };
+
+  Result<uint32_t> FreeSlot() const;
+  Result<Started> Launch(const plan::Plan& plan, Cell* cell);
+  bool Finished(const std::string& cell_id, Cell* cell);
+
+  CgroupTree* const cgroups_;
+  const StagingPaths paths_;
+  const std::string bwrap_;
+  const uid_t uid_base_;
+  std::map<std::string, Cell> cells_;
+  std::vector<bool> slots_;  // in use; slot 0 owns the store
+};
+
+}  // namespace odyssey::root
+
+#endif  // ODYSSEY_SUPERVISOR_ROOT_CELLS_H_

@@ -1,0 +1,76 @@
+#ifndef ODYSSEY_SUPERVISOR_ROOT_CGROUP_H_
+#define ODYSSEY_SUPERVISOR_ROOT_CGROUP_H_
+
+// One control group per cell: limits, kill, statistics. cgroup v2 where it has the controllers;
+// where the host keeps memory, pids and cpu on v1, those hierarchies, and cgroup.kill of the v2
+// tree beside them. Runs as root.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::root {
+
+// Where control groups of ours are made; found by FindCgroupLayout, or given by a test.
+struct CgroupLayout {
+  bool v2 = false;
+  std::string unified;                     // directory in the v2 tree, "" = none
+  std::string memory, pids, cpu, cpuacct;  // directories in v1 trees; "" with v2
+};
+
+// The host's layout, from /proc/self/mountinfo and /proc/self/cgroup. FAILED_PRECONDITION naming
+// the controllers that are missing: limits are not optional.
+Result<CgroupLayout> FindCgroupLayout();
+
+struct CellUsage {
+  uint64_t memory_bytes = 0;
+  uint64_t cpu_usec = 0;
+  uint32_t processes = 0;
+  uint64_t oom_kills = 0;
+};
+
+struct CellLimits {
+  uint64_t memory_bytes = 0;
+  uint32_t cpu_millis = 0;
+  uint32_t pids = 0;
+};
+
+// The control groups "<layout>/<name>/<cell id>".
+class CgroupTree final {
+ public:
+  CgroupTree(CgroupLayout layout, std::string name);
+
+  // Makes "<layout>/<name>" in every hierarchy.
+  Status Open();
+
+  Status Create(const std::string& cell_id, const CellLimits& limits);
+  // Moves the calling process. Forked child of root, before it drops anything.
+  Status EnterSelf(const std::string& cell_id);
+  // SIGKILL to every member, at once.
+  void Kill(const std::string& cell_id);
+  // True when no hierarchy has the group any more; false while members are still dying.
+  bool Remove(const std::string& cell_id);
+  CellUsage Usage(const std::string& cell_id) const;
+
+  // Kills and removes every group of this tree and the tree itself; waits up to two seconds.
+  void Sweep();
+
+  bool v2() const { return layout_.v2; }
+
+ private:
+  std::vector<std::string> Trees() const;
+  std::vector<std::string> Cells() const;
+
+  const CgroupLayout layout_;
+  const std::string name_;
+};
+
+// Sweeps trees "<prefix><pid>" whose pid no longer lives: left by a keeper and worker killed
+// together.
+void SweepDeadTrees(const CgroupLayout& layout, const std::string& prefix);
+
+}  // namespace odyssey::root
+
+#endif  // ODYSSEY_SUPERVISOR_ROOT_CGROUP_H_

@@ -1,0 +1,116 @@
+#include "supervisor/root/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/os/file.h"
+#include "common/os/unix_listener.h"
+#include "supervisor/root/cgroup.h"
+#include "supervisor/root/worker.h"
+
+namespace odyssey::root {
+namespace {
+
+constexpr char kTreePrefix[] = "odyssey-";
+constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuickSeconds in a row
+constexpr time_t kQuickSeconds = 2;
+// Who may connect is decided by uid at accept.
+constexpr unsigned kSocketMode = 0666;
+
+Status PrepareDirectories(const Options& options) {
+  ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory, 0700));
+  if (chmod(options.state_directory.c_str(), 0700) != 0) {
+    return ErrnoStatus(errno, "chmod " + options.state_directory);
+  }
+  ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/cells", 0700));
+  return MakeDirectories(options.run_directory, 0755);
+}
+
+// Forks a worker; the child never returns.
+Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int listener,
+                          const sigset_t& original_mask) {
+  const pid_t keeper = getpid();
+  const pid_t child = fork();
+  if (child < 0) return ErrnoStatus(errno, "fork");
+  if (child > 0) return child;
+
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != keeper) _exit(1);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigprocmask(SIG_SETMASK, &original_mask, nullptr);
+  const Status status = Worker(options, cgroups, listener).Run();
+  if (!status.ok()) fprintf(stderr, "<3>odyssey-supervisor: %s\n", status.message().c_str());
+  // The keeper may be gone: then nobody else removes the groups.
+  if (getppid() != keeper) cgroups->Sweep();
+  _exit(status.ok() ? 0 : 1);
+}
+
+// Waits for the worker's end or a request to stop. Orphans of a dead worker are reaped on the way.
+bool WaitForWorker(pid_t worker, const sigset_t& mask) {
+  bool stopping = false;
+  for (;;) {
+    int signal = 0;
+    sigwait(&mask, &signal);
+    if (signal != SIGCHLD && !stopping) {
+      stopping = true;
+      kill(worker, SIGTERM);
+    }
+    for (pid_t pid; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
+      if (pid == worker) return stopping;
+    }
+  }
+}
+
+time_t Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+Status KeepWorkers(const Options& options, CgroupTree* cgroups, int listener) {
+  sigset_t mask, original;
+  sigemptyset(&mask);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&mask, signal);
+  if (sigprocmask(SIG_BLOCK, &mask, &original) != 0) return ErrnoStatus(errno, "block signals");
+
+  for (int quick_deaths = 0; quick_deaths < kMaxQuickDeaths;) {
+    const time_t started = Now();
+    ODY_RETURN_IF_ERROR(cgroups->Open());
+    ODY_ASSIGN_OR_RETURN(const pid_t worker, StartWorker(options, cgroups, listener, original));
+    const bool stopping = WaitForWorker(worker, mask);
+    cgroups->Sweep();
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (stopping) return OkStatus();
+    fprintf(stderr, "<3>odyssey-supervisor: the worker ended; its cells were removed\n");
+    quick_deaths = Now() - started < kQuickSeconds ? quick_deaths + 1 : 0;
+  }
+  return Internal("the worker ended " + std::to_string(kMaxQuickDeaths) + " times in a row");
+}
+
+}  // namespace
+
+Status Keep(const Options& options) {
+  if (geteuid() != 0) return PermissionDenied("odyssey-supervisor must run as root");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  umask(022);
+  if (chdir("/") != 0) return ErrnoStatus(errno, "change to /");
+  ODY_RETURN_IF_ERROR(PrepareDirectories(options));
+  const std::string socket_path = options.run_directory + "/supervisor.sock";
+  ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, kSocketMode));
+
+  ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
+  SweepDeadTrees(layout, kTreePrefix);
+  CgroupTree cgroups(layout, kTreePrefix + std::to_string(getpid()));
+  const Status status = KeepWorkers(options, &cgroups, listener.get());
+  unlink(socket_path.c_str());
+  return status;
+}
+
+}  // namespace odyssey::root

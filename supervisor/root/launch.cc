@@ -1,0 +1,175 @@
+#include "supervisor/root/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "common/os/file.h"
+#include "supervisor/root/user_namespace.h"
+
+namespace odyssey::root {
+namespace {
+
+// The descriptors that bubblewrap starts with; everything else is closed.
+constexpr int kCellSocketFd = 3;
+constexpr int kArgumentsFd = 4;
+constexpr int kUserNamespaceFd = 5;
+constexpr int kFirstScratchFd = 16;  // where descriptors wait before they take their places
+
+// /dev/null for input and output; messages go to the pipe that root reads.
+Status SetUpStdio(int messages) {
+  UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return ErrnoStatus(errno, "open /dev/null");
+  if (dup2(null.get(), 0) < 0 || dup2(null.get(), 1) < 0 || dup2(messages, 2) < 0) {
+    return ErrnoStatus(errno, "set up stdio");
+  }
+  return OkStatus();
+}
+
+// Mounts made from here on are nobody else's, and none of the host's later ones come in.
+Status EnterMountNamespace() {
+  if (unshare(CLONE_NEWNS) != 0) return ErrnoStatus(errno, "unshare the mount namespace");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return ErrnoStatus(errno, "make mounts private");
+  }
+  return OkStatus();
+}
+
+std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
+  std::vector<std::string> args = {
+      "--userns", std::to_string(kUserNamespaceFd), "--unshare-pid", "--unshare-ipc",
+      "--unshare-uts", "--unshare-cgroup", "--hostname", "cell", "--as-pid-1", "--die-with-parent",
+      "--new-session",
+      // For pid 1 alone, in the cell's own user namespace: to nest pid namespaces and to empty the
+      // bounding set of what it starts.
+      "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", "--bind", kStagedRoot, "/",
+      "--proc", "/proc", "--dev", "/dev", "--chdir", "/"};
+  if (plan.network == plan::Network::kNone) args.emplace_back("--unshare-net");
+  return args;
+}
+
+// The arguments travel in a sealed memory file: nothing of the plan shows in a command line.
+Result<UniqueFd> ArgumentsFile(const std::vector<std::string>& args) {
+  UniqueFd file(memfd_create("bwrap-arguments", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return ErrnoStatus(errno, "create memory file");
+  std::string bytes;
+  for (const std::string& arg : args) bytes.append(arg).push_back('\0');
+  ODY_RETURN_IF_ERROR(WriteAll(file.get(), bytes));
+  if (lseek(file.get(), 0, SEEK_SET) < 0) return ErrnoStatus(errno, "rewind memory file");
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    return ErrnoStatus(errno, "seal memory file");
+  }
+  return file;
+}
+
+// Puts each descriptor in its place, inheritable, and closes the rest.
+Status PlaceDescriptors(int cell_socket, int arguments, int user_namespace) {
+  const int wanted[] = {cell_socket, arguments, user_namespace};
+  int scratch[3];
+  for (int i = 0; i < 3; ++i) {
+    scratch[i] = fcntl(wanted[i], F_DUPFD_CLOEXEC, kFirstScratchFd);
+    if (scratch[i] < 0) return ErrnoStatus(errno, "duplicate descriptor");
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (dup2(scratch[i], kCellSocketFd + i) < 0) return ErrnoStatus(errno, "place descriptor");
+  }
+  if (syscall(SYS_close_range, kUserNamespaceFd + 1, ~0U, 0) != 0) {
+    return ErrnoStatus(errno, "close descriptors");
+  }
+  return OkStatus();
+}
+
+// Nothing of root's survives this but the descriptors placed above.
+Status BecomeCellUser(uid_t uid, pid_t parent) {
+  // A keyring of its own: the session keyring of whoever started us may hold keys.
+  if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS) {
+    return ErrnoStatus(errno, "join a new session keyring");
+  }
+  const rlimit no_core{0, 0};
+  if (setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "limit core dumps");
+  if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
+  if (setresgid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set gid");
+  if (setresuid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set uid");
+  // After the change of uid, which clears it; then look whether the parent died before.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
+  if (getppid() != parent) return Unavailable("the supervisor ended");
+  return OkStatus();
+}
+
+// A supervisor started with a protected OOM score would hand its protection down.
+void ResetOomScore() {
+  UniqueFd fd(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (fd) (void)WriteAll(fd.get(), "0");
+}
+
+// Root's signal mask is empty-handed to nobody: bubblewrap starts with none blocked.
+void UnblockSignals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// The privileged spine, in execution order. Returns only on failure.
+Status BecomeCell(const LaunchRequest& request, int messages, pid_t parent) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
+  UnblockSignals();
+  ODY_RETURN_IF_ERROR(SetUpStdio(messages));
+  ResetOomScore();
+  // First of all, so that everything the launch uses is charged to the cell and dies with its
+  // group.
+  ODY_RETURN_IF_ERROR(request.cgroups->EnterSelf(request.plan->cell_id));
+  // While still root in the first user namespace: its maps need CAP_SETUID there.
+  ODY_ASSIGN_OR_RETURN(UniqueFd user_namespace,
+                       MakeCellNamespace(request.cell_uid, plan::kCellUser));
+  // The host's mounts must not see the staging.
+  ODY_RETURN_IF_ERROR(EnterMountNamespace());
+  ODY_RETURN_IF_ERROR(StageRoot(*request.plan, request.cell_uid, *request.paths));
+  ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(*request.plan)));
+  ODY_RETURN_IF_ERROR(PlaceDescriptors(request.cell_socket, arguments.get(), user_namespace.get()));
+  // Those numbers now belong to the places; do not close what took them.
+  arguments.release();
+  user_namespace.release();
+  ODY_RETURN_IF_ERROR(BecomeCellUser(request.cell_uid, parent));
+
+  const std::string args_fd = std::to_string(kArgumentsFd);
+  const char* argv[] = {"bwrap", "--args", args_fd.c_str(), plan::kInitPath, nullptr};
+  const char* const no_environment[] = {nullptr};
+  execve(request.bwrap.c_str(), const_cast<char**>(argv), const_cast<char**>(no_environment));
+  return ErrnoStatus(errno, "execute " + request.bwrap);
+}
+
+}  // namespace
+
+Result<LaunchedCell> LaunchCell(const LaunchRequest& request) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return ErrnoStatus(errno, "create pipe");
+  UniqueFd reader(pipe_ends[0]);
+  UniqueFd writer(pipe_ends[1]);
+
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return ErrnoStatus(errno, "fork");
+  if (child == 0) {
+    const Status status = BecomeCell(request, writer.get(), parent);
+    dprintf(2, "%s\n", status.message().c_str());
+    _exit(125);
+  }
+  LaunchedCell cell;
+  cell.pid = child;
+  cell.messages = std::move(reader);
+  return cell;
+}
+
+}  // namespace odyssey::root

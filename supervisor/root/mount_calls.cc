@@ -1,0 +1,77 @@
+#include "supervisor/root/mount_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace odyssey::root {
+namespace {
+
+Result<UniqueFd> OpenPath(int root, const std::string& path, uint64_t resolve) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+  how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  UniqueFd fd(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how))));
+  if (fd) return fd;
+  if (errno == ELOOP) {
+    return InvalidArgument(path + " is or passes through a symbolic link; give the resolved path");
+  }
+  return ErrnoStatus(errno, "open " + path);
+}
+
+}  // namespace
+
+Result<UniqueFd> OpenInRoot(int root, const std::string& path) {
+  return OpenPath(root, path, RESOLVE_IN_ROOT);
+}
+
+Result<UniqueFd> OpenHostPath(const std::string& path) { return OpenPath(AT_FDCWD, path, 0); }
+
+Result<UniqueFd> CloneTree(int path_fd, const std::string& what) {
+  UniqueFd tree(static_cast<int>(
+      syscall(SYS_open_tree, path_fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)));
+  if (!tree) return ErrnoStatus(errno, "clone the mount of " + what);
+  return tree;
+}
+
+Status SetAttributes(int tree, const MountAttributes& attributes, const std::string& what) {
+  struct mount_attr attr {};
+  attr.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  if (attributes.read_only) attr.attr_set |= MOUNT_ATTR_RDONLY;
+  if (attributes.no_exec) attr.attr_set |= MOUNT_ATTR_NOEXEC;
+  if (attributes.idmap_namespace >= 0) {
+    attr.attr_set |= MOUNT_ATTR_IDMAP;
+    attr.userns_fd = static_cast<uint64_t>(attributes.idmap_namespace);
+  }
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0) {
+    return OkStatus();
+  }
+  if (errno == EINVAL && attributes.idmap_namespace >= 0) {
+    return FailedPrecondition("mount " + what +
+                              ": its file system cannot be idmapped; use one that can "
+                              "(ext4, xfs, btrfs, tmpfs)");
+  }
+  return ErrnoStatus(errno, "set the mount attributes of " + what);
+}
+
+Status AttachTree(int tree, int target_fd, const std::string& what) {
+  if (syscall(SYS_move_mount, tree, "", target_fd, "",
+              MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0) {
+    return ErrnoStatus(errno, "mount " + what);
+  }
+  return OkStatus();
+}
+
+Status MountTmpfs(int target_fd, const std::string& options, const std::string& what) {
+  const std::string target = "/proc/self/fd/" + std::to_string(target_fd);
+  if (mount("tmpfs", target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+    return ErrnoStatus(errno, "mount tmpfs for " + what);
+  }
+  return OkStatus();
+}
+
+}  // namespace odyssey::root

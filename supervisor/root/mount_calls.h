@@ -1,0 +1,43 @@
+#ifndef ODYSSEY_SUPERVISOR_ROOT_MOUNT_CALLS_H_
+#define ODYSSEY_SUPERVISOR_ROOT_MOUNT_CALLS_H_
+
+// The newer mount system calls, of which Debian 12's libc has no wrappers or older constants. Each
+// adds a type and an errno Status, nothing else; see mount_setattr(2), open_tree(2), openat2(2).
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::root {
+
+// O_PATH descriptor of `path` below `root`, with `..` and absolute links confined to it and no
+// symbolic or magic link followed.
+Result<UniqueFd> OpenInRoot(int root, const std::string& path);
+
+// The same for an absolute host path, from the real root.
+Result<UniqueFd> OpenHostPath(const std::string& path);
+
+// A detached, non-recursive copy of the mount at `path_fd` with only that subtree visible.
+Result<UniqueFd> CloneTree(int path_fd, const std::string& what);
+
+struct MountAttributes {
+  bool read_only = false;
+  bool no_exec = false;
+  int idmap_namespace = -1;  // -1: not idmapped
+};
+
+// Sets the attributes, and nosuid and nodev always. UNIMPLEMENTED-like errors of a file system that
+// cannot be idmapped name the cause.
+Status SetAttributes(int tree, const MountAttributes& attributes, const std::string& what);
+
+// Attaches a detached tree on top of `target_fd`.
+Status AttachTree(int tree, int target_fd, const std::string& what);
+
+// Mounts a tmpfs on `target_fd`.
+Status MountTmpfs(int target_fd, const std::string& options, const std::string& what);
+
+}  // namespace odyssey::root
+
+#endif  // ODYSSEY_SUPERVISOR_ROOT_MOUNT_CALLS_H_

@@ -1,0 +1,103 @@
+#include "supervisor/root/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::root {
+namespace {
+
+constexpr uid_t kDefaultUidBase = 0x70000000;  // far above what adduser and containers hand out
+constexpr uid_t kDefaultRpcUid = 0x6fff0001;   // where no system user "odyssey-rpc" exists
+
+Result<uid_t> ParseUid(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long value = strtoull(text.c_str(), &end, 10);
+  if (errno != 0 || end == text.c_str() || *end != '\0' || text[0] == '-' || value >= UINT_MAX) {
+    return InvalidArgument(option + " " + text + ": not a uid; give a number below 4294967295");
+  }
+  return static_cast<uid_t>(value);
+}
+
+// A name is looked up in /etc/passwd itself: the name service would load code into root.
+Result<uid_t> ParseUser(const std::string& option, const std::string& text) {
+  const auto number = ParseUid(option, text);
+  if (number.ok()) return number;
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen("/etc/passwd", "re"), fclose);
+  while (file != nullptr) {
+    const passwd* entry = fgetpwent(file.get());
+    if (entry == nullptr) break;
+    if (text == entry->pw_name) return entry->pw_uid;
+  }
+  return InvalidArgument(option + " " + text + ": no such user in /etc/passwd; give one or a uid");
+}
+
+Result<std::string> ParseDirectory(const std::string& option, const std::string& text) {
+  if (!plan::IsNormalizedAbsolute(text)) {
+    return InvalidArgument(option + " " + text + ": give an absolute path without . and ..");
+  }
+  return text;
+}
+
+Result<std::string> ProgramDirectory() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+  if (n <= 0 || n == static_cast<ssize_t>(sizeof(path))) {
+    return ErrnoStatus(errno, "read /proc/self/exe");
+  }
+  const std::string program(path, static_cast<size_t>(n));
+  return program.substr(0, program.rfind('/'));
+}
+
+Status SetOption(const std::string& name, const std::string& value, Options* options) {
+  if (name == "--state") {
+    ODY_ASSIGN_OR_RETURN(options->state_directory, ParseDirectory(name, value));
+  } else if (name == "--run") {
+    ODY_ASSIGN_OR_RETURN(options->run_directory, ParseDirectory(name, value));
+  } else if (name == "--bundle-store") {
+    ODY_ASSIGN_OR_RETURN(options->bundle_store, ParseDirectory(name, value));
+  } else if (name == "--rpc-user") {
+    ODY_ASSIGN_OR_RETURN(options->rpc_uid, ParseUser(name, value));
+    if (options->rpc_uid == 0)
+      return InvalidArgument("--rpc-user " + value + ": root is not allowed");
+  } else if (name == "--uid-base") {
+    ODY_ASSIGN_OR_RETURN(options->uid_base, ParseUid(name, value));
+    if (options->uid_base < 65536) {
+      return InvalidArgument("--uid-base " + value + ": give at least 65536, the range of no user");
+    }
+  } else if (name == "--client-uid") {
+    ODY_ASSIGN_OR_RETURN(const uid_t uid, ParseUser(name, value));
+    options->client_uids.push_back(uid);
+  } else {
+    return InvalidArgument("unknown option " + name +
+                           "; allowed: --state --run --rpc-user --client-uid --uid-base "
+                           "--bundle-store");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Options> ParseOptions(int argc, char** argv) {
+  Options options;
+  options.rpc_uid = kDefaultRpcUid;
+  options.uid_base = kDefaultUidBase;
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 == argc) return InvalidArgument(std::string(argv[i]) + ": needs a value");
+    ODY_RETURN_IF_ERROR(SetOption(argv[i], argv[i + 1], &options));
+  }
+  if (options.state_directory.empty()) return InvalidArgument("--state is required");
+  if (options.run_directory.empty()) return InvalidArgument("--run is required");
+  ODY_ASSIGN_OR_RETURN(options.program_directory, ProgramDirectory());
+  return options;
+}
+
+}  // namespace odyssey::root

@@ -1,0 +1,30 @@
+#ifndef ODYSSEY_SUPERVISOR_ROOT_OPTIONS_H_
+#define ODYSSEY_SUPERVISOR_ROOT_OPTIONS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::root {
+
+// odyssey-supervisor --state DIR --run DIR [--rpc-user NAME|UID] [--client-uid UID]… [--uid-base N]
+//                    [--bundle-store DIR]
+struct Options {
+  std::string state_directory;
+  std::string run_directory;
+  uid_t rpc_uid = 0;               // never 0 after parsing
+  std::vector<uid_t> client_uids;  // may connect, beside root
+  uid_t uid_base = 0;              // base + 0 owns the cells' directories; base + n is live cell n
+  std::string bundle_store;        // "" = none
+  std::string program_directory;   // where our sibling programs are
+};
+
+// INVALID_ARGUMENT names the option, the value and what is allowed.
+Result<Options> ParseOptions(int argc, char** argv);
+
+}  // namespace odyssey::root
+
+#endif  // ODYSSEY_SUPERVISOR_ROOT_OPTIONS_H_

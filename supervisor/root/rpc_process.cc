@@ -1,0 +1,91 @@
+#include "supervisor/root/rpc_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "common/os/message_socket.h"
+
+namespace odyssey::root {
+namespace {
+
+constexpr int kRootSocketFd = 3;
+constexpr int kListenerFd = 4;
+constexpr int kFirstScratchFd = 16;
+
+// Empties the bounding set, so that no later exec can bring a capability back.
+void DropBoundingSet() {
+  for (int capability = 0; CAP_IS_SUPPORTED(capability); ++capability) {
+    cap_drop_bound(capability);
+  }
+}
+
+Status BecomeRpcUser(uid_t uid, pid_t parent) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  DropBoundingSet();
+  if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
+  if (setresgid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set gid");
+  if (setresuid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set uid");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
+  if (getppid() != parent) return Unavailable("the supervisor ended");
+  return OkStatus();
+}
+
+Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent) {
+  const int scratch_socket = fcntl(socket, F_DUPFD_CLOEXEC, kFirstScratchFd);
+  const int scratch_listener = fcntl(listener, F_DUPFD_CLOEXEC, kFirstScratchFd);
+  if (dup2(scratch_socket, kRootSocketFd) < 0 || dup2(scratch_listener, kListenerFd) < 0) {
+    return ErrnoStatus(errno, "place descriptors");
+  }
+  // Opened before the rights go: the directory may be closed to the rpc user.
+  const std::string path = options.program_directory + "/odyssey-supervisor-rpc";
+  const int program = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (program < 0) return ErrnoStatus(errno, "open " + path);
+  const int placed = dup2(program, kListenerFd + 1);
+  fcntl(placed, F_SETFD, FD_CLOEXEC);
+  syscall(SYS_close_range, placed + 1, ~0U, 0);
+  ODY_RETURN_IF_ERROR(BecomeRpcUser(options.rpc_uid, parent));
+
+  std::vector<std::string> args = {"odyssey-supervisor-rpc"};
+  for (const uid_t uid : options.client_uids) {
+    args.insert(args.end(), {"--client-uid", std::to_string(uid)});
+  }
+  std::vector<char*> argv;
+  for (std::string& arg : args) argv.push_back(arg.data());
+  argv.push_back(nullptr);
+  char* const no_environment[] = {nullptr};
+  fexecve(placed, argv.data(), no_environment);
+  return ErrnoStatus(errno, "execute " + path);
+}
+
+}  // namespace
+
+Result<RpcProcess> StartRpcProcess(const Options& options, int listener) {
+  ODY_ASSIGN_OR_RETURN(auto ends, MessageSocketPair());
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return ErrnoStatus(errno, "fork");
+  if (child == 0) {
+    const Status status = BecomeRpc(options, ends.second.get(), listener, parent);
+    dprintf(2, "<3>odyssey-supervisor: start rpc: %s\n", status.message().c_str());
+    _exit(125);
+  }
+  RpcProcess rpc;
+  rpc.pid = child;
+  rpc.socket = std::move(ends.first);
+  return rpc;
+}
+
+}  // namespace odyssey::root

@@ -1,0 +1,35 @@
+#ifndef ODYSSEY_SUPERVISOR_ROOT_STAGING_H_
+#define ODYSSEY_SUPERVISOR_ROOT_STAGING_H_
+
+// Builds the root directory of a cell from its plan, in a mount namespace of its own, for
+// bubblewrap to bind as "/". Everything made here ends with that namespace.
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "common/base/status.h"
+#include "policy/plan/plan.h"
+
+namespace odyssey::root {
+
+struct StagingPaths {
+  std::string cells_directory;  // where the trees of cells are on disk
+  std::string init_binary;      // host paths of the static binaries of every cell
+  std::string tools_binary;
+  uid_t store_uid = 0;  // owns every cell tree on disk
+};
+
+// The tmpfs that staging happens on. It hides the host's directory of that name in this namespace
+// only; sources are opened before.
+inline constexpr char kStagingDirectory[] = "/run";
+// The finished root, for bubblewrap's --bind.
+inline constexpr char kStagedRoot[] = "/run/root";
+
+// Runs as root, in the launch child, after unshare(CLONE_NEWNS). Every source is opened without
+// following links and checked after opening; no target is ever created inside a host directory.
+Status StageRoot(const plan::Plan& plan, uid_t cell_uid, const StagingPaths& paths);
+
+}  // namespace odyssey::root
+
+#endif  // ODYSSEY_SUPERVISOR_ROOT_STAGING_H_

@@ -1,0 +1,243 @@
+#include "supervisor/root/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "common/os/message_socket.h"
+#include "supervisor/root/rpc_process.h"
+
+namespace odyssey::root {
+namespace {
+
+constexpr char kBwrap[] = "/usr/bin/bwrap";
+constexpr int kDyingPollMs = 2;     // how often dying cells are looked at
+constexpr int kMaxEarlyDeaths = 3;  // of rpc before its first Ready: then it never will be
+constexpr uint32_t kMaxPidsPerCell = 32768;
+
+void Log(int level, const std::string& text) {
+  fprintf(stderr, "<%d>odyssey-supervisor: %s\n", level, text.c_str());
+}
+
+plan::CheckContext MakeCheckContext(const Options& options) {
+  plan::CheckContext check;
+  check.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey"};
+  check.bundle_store = options.bundle_store;
+  check.max_pids = kMaxPidsPerCell;
+  return check;
+}
+
+StagingPaths MakeStagingPaths(const Options& options) {
+  return {.cells_directory = options.state_directory + "/cells",
+          .init_binary = options.program_directory + "/odyssey-cell-init",
+          .tools_binary = options.program_directory + "/odyssey-cell-tools",
+          .store_uid = options.uid_base};
+}
+
+Result<UniqueFd> OpenSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&set, signal);
+  if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "block signals");
+  UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) return ErrnoStatus(errno, "create signalfd");
+  return fd;
+}
+
+}  // namespace
+
+Worker::Worker(const Options& options, CgroupTree* cgroups, int listener)
+    : options_(options),
+      cgroups_(cgroups),
+      listener_(listener),
+      check_(MakeCheckContext(options)),
+      bwrap_(kBwrap),
+      cells_(cgroups, MakeStagingPaths(options), bwrap_, options.uid_base) {}
+
+Status Worker::Run() {
+  ODY_ASSIGN_OR_RETURN(signals_, OpenSignals());
+  ODY_RETURN_IF_ERROR(StartRpc());
+  const Status status = Loop();
+  EndRpc();
+  return status;
+}
+
+Status Worker::Loop() {
+  while (!stopping_ || !cells_.empty()) {
+    pollfd polled[] = {{signals_.get(), POLLIN, 0}, {rpc_.get(), POLLIN, 0}};
+    if (poll(polled, 2, cells_.dying() ? kDyingPollMs : -1) < 0 && errno != EINTR) {
+      return ErrnoStatus(errno, "poll");
+    }
+    if (polled[0].revents != 0) ODY_RETURN_IF_ERROR(ReadSignals());
+    if (polled[1].revents != 0 && rpc_) ReadRequest();
+    ReportGone();
+    if (!rpc_ && rpc_pid_ < 0 && !stopping_) ODY_RETURN_IF_ERROR(StartRpc());
+  }
+  return OkStatus();
+}
+
+Status Worker::StartRpc() {
+  if (early_deaths_ >= kMaxEarlyDeaths) {
+    return Internal("odyssey-supervisor-rpc ended " + std::to_string(early_deaths_) +
+                    " times before it was ready");
+  }
+  ODY_ASSIGN_OR_RETURN(RpcProcess rpc, StartRpcProcess(options_, listener_));
+  rpc_ = std::move(rpc.socket);
+  rpc_pid_ = rpc.pid;
+  rpc_ready_ = false;
+  Send(wire::Encode(MakeHello()));
+  return OkStatus();
+}
+
+void Worker::EndRpc() {
+  if (rpc_pid_ > 0) {
+    kill(rpc_pid_, SIGKILL);
+    waitpid(rpc_pid_, nullptr, 0);
+  }
+  rpc_pid_ = -1;
+  rpc_.reset();
+}
+
+wire::Hello Worker::MakeHello() const {
+  return {.cgroup = cgroups_->v2() ? "v2" : "v1",
+          .bwrap = bwrap_,
+          .uid_base = options_.uid_base,
+          .max_cells = kMaxCells,
+          .own_directories = check_.own_directories,
+          .bundle_store = check_.bundle_store,
+          .cells_directory = options_.state_directory + "/cells"};
+}
+
+Status Worker::ReadSignals() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) continue;
+    stopping_ = true;
+    cells_.EndAll();
+  }
+  ReapChildren();
+  return OkStatus();
+}
+
+void Worker::ReapChildren() {
+  int status = 0;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (pid == rpc_pid_) {
+      rpc_pid_ = -1;
+      RpcEnded();
+    } else {
+      cells_.ChildExited(pid, status);
+    }
+  }
+}
+
+// Its cells end with it: nobody else knows what runs in them.
+void Worker::RpcEnded() {
+  if (!stopping_) Log(3, "odyssey-supervisor-rpc ended; its cells end too");
+  early_deaths_ = rpc_ready_ ? 0 : early_deaths_ + 1;
+  rpc_.reset();
+  cells_.EndAll();
+}
+
+void Worker::ReadRequest() {
+  auto message = ReceiveMessage(rpc_.get());
+  Status status = message.ok() ? OkStatus() : message.status();
+  if (status.ok() && !message->fds.empty()) status = InvalidArgument("unexpected descriptors");
+  if (status.ok()) status = Handle(message->bytes);
+  if (status.ok() || rpc_pid_ < 0) return;
+  // Closed, broken or hostile: there is nothing to negotiate.
+  if (status.code() != Code::kUnavailable) Log(2, "rpc broke the protocol: " + status.message());
+  kill(rpc_pid_, SIGKILL);
+  rpc_.reset();
+}
+
+Status Worker::Handle(std::string_view bytes) {
+  ODY_ASSIGN_OR_RETURN(const wire::RootMessage type, wire::TypeOf(bytes));
+  if (type == wire::RootMessage::kReady && bytes.size() == 1) {
+    rpc_ready_ = true;
+    if (!std::exchange(said_ready_, true)) {
+      printf("ready\n");
+      fflush(stdout);
+    }
+    return OkStatus();
+  }
+  // The table of legal requests.
+  switch (type) {
+    case wire::RootMessage::kLaunch:
+      return HandleLaunch(bytes);
+    case wire::RootMessage::kKill:
+      return HandleKill(bytes);
+    case wire::RootMessage::kStats:
+      return HandleStats(bytes);
+    default:
+      return InvalidArgument("message type " + std::to_string(static_cast<int>(type)) +
+                             " is not a request");
+  }
+}
+
+Status Worker::HandleLaunch(std::string_view bytes) {
+  wire::Launch launch;
+  ODY_RETURN_IF_ERROR(wire::Decode(bytes, &launch));
+  ODY_ASSIGN_OR_RETURN(const plan::Plan plan, plan::DecodePlan(launch.plan));
+
+  wire::Launched answer{.request = launch.request};
+  Status refused = plan::CheckPlan(plan, check_);
+  UniqueFd socket;
+  if (refused.ok()) {
+    auto started = cells_.Start(plan);
+    if (started.ok()) {
+      answer.uid = started->uid;
+      socket = std::move(started->socket);
+    } else {
+      refused = started.status();
+    }
+  }
+  answer.code = refused.code();
+  answer.error = refused.message().substr(0, 1024);
+  Send(wire::Encode(answer), socket ? std::vector<int>{socket.get()} : std::vector<int>{});
+  return OkStatus();
+}
+
+Status Worker::HandleKill(std::string_view bytes) {
+  wire::Kill request;
+  ODY_RETURN_IF_ERROR(wire::Decode(bytes, &request));
+  if (!cells_.End(request.cell_id, request.purge)) {
+    Send(wire::Encode(wire::Gone{.cell_id = request.cell_id}));  // was gone already
+  }
+  return OkStatus();
+}
+
+Status Worker::HandleStats(std::string_view bytes) {
+  wire::Stats request;
+  ODY_RETURN_IF_ERROR(wire::Decode(bytes, &request));
+  wire::StatsReply reply{.request = request.request, .found = cells_.Has(request.cell_id)};
+  if (reply.found) {
+    const CellUsage usage = cells_.Usage(request.cell_id);
+    reply.memory_bytes = usage.memory_bytes;
+    reply.cpu_usec = usage.cpu_usec;
+    reply.processes = usage.processes;
+    reply.oom_kills = usage.oom_kills;
+  }
+  Send(wire::Encode(reply));
+  return OkStatus();
+}
+
+void Worker::ReportGone() {
+  for (const GoneCell& cell : cells_.Advance()) {
+    Send(wire::Encode(wire::Gone{.cell_id = cell.cell_id, .reason = cell.reason}));
+  }
+}
+
+// A peer that does not read is as good as dead; its socket will say so.
+void Worker::Send(const std::string& bytes, const std::vector<int>& fds) {
+  if (!rpc_) return;
+  const Status status = SendMessage(rpc_.get(), bytes, fds);
+  if (!status.ok() && status.code() != Code::kUnavailable) Log(3, status.message());
+}
+
+}  // namespace odyssey::root
