@@ -1,0 +1,184 @@
+#include "agentd/event/journal.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "agentd/event/event_json.h"
+#include "agentd/event/journal_store.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_ids.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::event {
+namespace {
+
+constexpr char kSession[] = "ses_00000000000000000000000000000001";
+
+class JournalTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Journal> Open() {
+    Result<std::shared_ptr<Journal>> journal = Journal::Open(path_, kSession, {&clock_, &ids_});
+    EXPECT_TRUE(journal.ok()) << journal.status().ToString();
+    return journal.ok() ? *journal : nullptr;
+  }
+  static uint64_t AppendDelta(Journal& journal, const std::string& text) {
+    Result<uint64_t> sequence =
+        journal.Append(AgentMessageDelta{"trn_1", text}, Durability::kBatched);
+    EXPECT_TRUE(sequence.ok()) << sequence.status().ToString();
+    return sequence.ok() ? *sequence : 0;
+  }
+  void AppendRaw(const std::string& bytes) { std::ofstream(path_, std::ios::app) << bytes; }
+
+  fakes::TemporaryDirectory directory_;
+  fakes::FakeClock clock_;
+  fakes::FakeIds ids_;
+  const std::string path_ = directory_.path() + "/j.jsonl";
+};
+
+TEST_F(JournalTest, SequencesCountFromOneWithoutGapsAcrossRestarts) {
+  EXPECT_EQ(AppendDelta(*Open(), "a"), 1u);
+  EXPECT_EQ(AppendDelta(*Open(), "b"), 2u);
+  const auto journal = Open();
+  EXPECT_EQ(journal->last_sequence(), 2u);
+  Result<std::vector<Event>> events = journal->ReadAfter(0, 10);
+  ASSERT_TRUE(events.ok());
+  ASSERT_EQ(events->size(), 2u);
+  EXPECT_EQ((*events)[0].sequence, 1u);
+  EXPECT_EQ((*events)[1].payload, Payload(AgentMessageDelta{"trn_1", "b"}));
+  EXPECT_EQ((*events)[1].session_id, kSession);
+}
+
+TEST_F(JournalTest, FileIsPrivate) {
+  Open();
+  struct stat info;
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(JournalTest, TornLastLineIsRemovedAndItsSequenceUsedAgain) {
+  AppendDelta(*Open(), "a");
+  AppendRaw(R"({"id":"evt_x","session_id":"ses)");
+  const auto journal = Open();
+  EXPECT_EQ(journal->last_sequence(), 1u);
+  EXPECT_EQ(AppendDelta(*journal, "b"), 2u);
+  Result<std::vector<Event>> events = Open()->ReadAfter(0, 10);
+  ASSERT_TRUE(events.ok());
+  EXPECT_EQ(events->size(), 2u);
+}
+
+TEST_F(JournalTest, LastLineWithoutItsContentIsRemoved) {
+  AppendDelta(*Open(), "a");
+  AppendRaw(std::string(100, '\0') + "\n");
+  EXPECT_EQ(Open()->last_sequence(), 1u);
+  EXPECT_EQ(Open()->last_sequence(), 1u);
+}
+
+TEST_F(JournalTest, OnlyATornLineLeavesAnEmptyJournal) {
+  AppendRaw("{\"id");
+  EXPECT_EQ(AppendDelta(*Open(), "a"), 1u);
+}
+
+TEST_F(JournalTest, LineOutOfSequenceIsDataLoss) {
+  AppendRaw(EncodeEvent({"evt_1", kSession, 5, "t", TurnCancelled{"trn_1"}}) + "\n");
+  EXPECT_EQ(Journal::Open(path_, kSession, {&clock_, &ids_}).status().code(), Code::kDataLoss);
+}
+
+TEST_F(JournalTest, ReadsAnyRangeOfALongJournal) {
+  const auto journal = Open();
+  for (int i = 1; i <= 1000; ++i) AppendDelta(*journal, std::to_string(i) + std::string(200, 'x'));
+  for (const uint64_t after : {0, 1, 63, 64, 65, 127, 500, 999}) {
+    Result<std::vector<Event>> events = journal->ReadAfter(after, 7);
+    ASSERT_TRUE(events.ok());
+    ASSERT_EQ(events->size(), std::min<size_t>(7, 1000 - after));
+    EXPECT_EQ(events->front().sequence, after + 1);
+  }
+  EXPECT_TRUE(journal->ReadAfter(1000, 7)->empty());
+  EXPECT_TRUE(journal->ReadAfter(5000, 7)->empty());
+}
+
+TEST_F(JournalTest, ReadsALineLongerThanItsBuffer) {
+  const auto journal = Open();
+  AppendDelta(*journal, std::string(500'000, 'y'));
+  Result<std::vector<Event>> events = journal->ReadAfter(0, 1);
+  ASSERT_TRUE(events.ok());
+  ASSERT_EQ(events->size(), 1u);
+  EXPECT_EQ(std::get<AgentMessageDelta>((*events)[0].payload).delta.size(), 500'000u);
+}
+
+TEST_F(JournalTest, NotifiesOnceAndNotAtAllIfThereIsMore) {
+  const auto journal = Open();
+  int calls = 0;
+  EXPECT_TRUE(journal->NotifyAfter(0, [&] { ++calls; }));
+  AppendDelta(*journal, "a");
+  AppendDelta(*journal, "b");
+  EXPECT_EQ(calls, 1);
+  EXPECT_FALSE(journal->NotifyAfter(1, [&] { ++calls; }));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(JournalTest, CloseWakesReadersAndRefusesAppends) {
+  const auto journal = Open();
+  bool woken = false;
+  EXPECT_TRUE(journal->NotifyAfter(0, [&] { woken = true; }));
+  journal->Close();
+  EXPECT_TRUE(woken);
+  EXPECT_TRUE(journal->closed());
+  EXPECT_EQ(journal->Append(TurnCancelled{"t"}, Durability::kSynced).status().code(),
+            Code::kFailedPrecondition);
+}
+
+TEST_F(JournalTest, ReaderBesideWriterSeesEveryEventExactlyOnceInOrder) {
+  const auto journal = Open();
+  constexpr uint64_t kEvents = 12'000;
+  std::thread writer([&] {
+    for (uint64_t i = 0; i < kEvents; ++i) AppendDelta(*journal, "x");
+  });
+  uint64_t seen = 0;
+  while (seen < kEvents) {
+    Result<std::vector<Event>> events = journal->ReadAfter(seen, 100);
+    ASSERT_TRUE(events.ok()) << events.status().ToString();
+    for (const Event& event : *events) ASSERT_EQ(event.sequence, ++seen);
+  }
+  writer.join();
+  EXPECT_EQ(journal->last_sequence(), kEvents);
+}
+
+TEST_F(JournalTest, FailedWriteLeavesTheFileAsItWas) {
+  const auto journal = Open();
+  AppendDelta(*journal, "a");
+  // A limit on the file's size stands for a full disk: part of the line still fits.
+  const rlimit limit{std::filesystem::file_size(path_) + 50, RLIM_INFINITY};
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  Result<uint64_t> refused = journal->Append(AgentMessageDelta{"t", "b"}, Durability::kSynced);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, old);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(Open()->last_sequence(), 1u);
+  EXPECT_EQ(AppendDelta(*journal, "c"), 2u);
+}
+
+TEST(JournalStoreTest, GivesOneJournalPerSessionAndRemovesIt) {
+  fakes::TemporaryDirectory directory;
+  fakes::FakeClock clock;
+  fakes::FakeIds ids;
+  JournalStore store(directory.path(), {&clock, &ids});
+  Result<std::shared_ptr<Journal>> first = store.Get(kSession);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(*first, *store.Get(kSession));
+  EXPECT_TRUE(store.Remove(kSession).ok());
+  EXPECT_TRUE((*first)->closed());
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+  EXPECT_TRUE(store.Remove(kSession).ok());
+}
+
+}  // namespace
+}  // namespace odyssey::event
