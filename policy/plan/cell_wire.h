@@ -63,6 +63,8 @@ struct LandlockRule {
 struct Configure {
   std::vector<LandlockRule> rules;  // a path that does not exist in the cell is an error
   std::string seccomp;              // struct sock_filter[], as libseccomp exports it; may be empty
+  // Where file operations may look, beside the workspace and the cell's own directories.
+  std::vector<std::string> tool_roots;
   friend bool operator==(const Configure&, const Configure&) = default;
 };
 

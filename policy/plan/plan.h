@@ -23,17 +23,18 @@ inline constexpr uint32_t kMaxCellId = 64;
 enum class Network : uint8_t { kNone, kFull };
 enum class Access : uint8_t { kReadOnly, kReadWrite };
 
-// Entries are executed in order; parents of a target are made as needed (0755, root). A target may lie
-// inside another entry's only if that one comes first and is a directory or a tmpfs; a cell tree may
-// also hold a cell tree or a tmpfs (its mount point is made in the tree, owned by the cell's uid).
+// Entries are executed in order; parents of a target are made as needed (0755, root). A target may
+// lie inside another entry's only if that one comes first and is a directory or a tmpfs; a cell
+// tree may also hold a cell tree or a tmpfs (its mount point is made in the tree, owned by the
+// cell's uid).
 enum class EntryKind : uint8_t {
   kDirectory,  // an empty directory
   kSymlink,    // source = what the link says
   kFile,       // source = the content; 0444
-  kTmpfs,      // size_bytes; owned by the cell's uid, 0700 (01777 for /tmp). kReadOnly: root's, 0755,
-               // so that it holds mount points and nothing else
-  kCellTree,   // source = a directory of the cell's own tree, e.g. "data/home"; made if missing
-  kHostTree,   // source = absolute host path, a directory or a file
+  kTmpfs,  // size_bytes; owned by the cell's uid, 0700 (01777 for /tmp). kReadOnly: root's, 0755,
+           // so that it holds mount points and nothing else
+  kCellTree,  // source = a directory of the cell's own tree, e.g. "data/home"; made if missing
+  kHostTree,  // source = absolute host path, a directory or a file
 };
 
 // Whose files a host tree shows.
