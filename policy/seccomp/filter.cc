@@ -1,0 +1,186 @@
+#include "policy/seccomp/filter.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <seccomp.h>
+
+#include "common/os/unique_fd.h"
+#include "policy/seccomp/rules.h"
+
+#ifndef __x86_64__
+#error "the system call tables are written for x86-64"
+#endif
+
+namespace odyssey::seccomp {
+namespace {
+
+// Numbers of the x32 ABI carry this bit.
+constexpr uint32_t kX32Bit = 0x40000000;
+
+struct ReleaseContext {
+  void operator()(void* context) const { seccomp_release(context); }
+};
+using Context = std::unique_ptr<void, ReleaseContext>;
+
+Status Failure(const std::string& what, int result) { return ErrnoStatus(-result, what); }
+
+Result<int> Resolve(const char* name) {
+  const int number = seccomp_syscall_resolve_name(name);
+  if (number < 0) return Internal(std::string("resolve system call ") + name + ": unknown");
+  return number;
+}
+
+Status AddNumber(const Context& context, uint32_t action, int number, const char* name) {
+  const int result = seccomp_rule_add_array(context.get(), action, number, 0, nullptr);
+  return result == 0 ? OkStatus() : Failure(std::string("add rule for ") + name, result);
+}
+
+Status AddName(const Context& context, uint32_t action, const char* name) {
+  ODY_ASSIGN_OR_RETURN(const int number, Resolve(name));
+  return AddNumber(context, action, number, name);
+}
+
+Status AddGroups(const Context& context, uint32_t action, const std::vector<Group>& groups) {
+  for (const Group& group : groups) {
+    for (const char* name : group.names) ODY_RETURN_IF_ERROR(AddName(context, action, name));
+  }
+  return OkStatus();
+}
+
+Status AddNumbered(const Context& context, uint32_t action,
+                   const std::vector<NumberedCall>& calls) {
+  for (const NumberedCall& call : calls) {
+    ODY_RETURN_IF_ERROR(AddNumber(context, action, call.number, call.name));
+  }
+  return OkStatus();
+}
+
+Status AddArguments(const Context& context, uint32_t action,
+                    const std::vector<ArgumentRule>& rules) {
+  for (const ArgumentRule& rule : rules) {
+    ODY_ASSIGN_OR_RETURN(const int number, Resolve(rule.name));
+    const int result = seccomp_rule_add_array(context.get(), action, number,
+                                              static_cast<unsigned>(rule.conditions.size()),
+                                              rule.conditions.data());
+    if (result != 0) return Failure(std::string("add argument rule for ") + rule.name, result);
+  }
+  return OkStatus();
+}
+
+Status AddUnseen(const Context& context) {
+  for (const char* name : UnseenArguments()) {
+    ODY_RETURN_IF_ERROR(AddName(context, SCMP_ACT_ERRNO(ENOSYS), name));
+  }
+  return OkStatus();
+}
+
+Status AddRules(const Context& context, FilterKind kind) {
+  const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+  switch (kind) {
+    case FilterKind::kCommand:
+      ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
+      ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
+      ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
+      return AddUnseen(context);
+    case FilterKind::kFloor:
+      ODY_RETURN_IF_ERROR(AddGroups(context, deny, DeniedToInit()));
+      ODY_RETURN_IF_ERROR(AddGroups(context, deny, DeniedToCommands()));
+      ODY_RETURN_IF_ERROR(AddNumbered(context, deny, DeniedNewCalls()));
+      ODY_RETURN_IF_ERROR(AddArguments(context, deny, DeniedWithArguments()));
+      return AddUnseen(context);
+    case FilterKind::kInit:
+      return AddGroups(context, deny, DeniedToInit());
+  }
+  return Internal("build filter: unknown kind");
+}
+
+Result<Context> MakeContext(FilterKind kind) {
+  Context context(
+      seccomp_init(kind == FilterKind::kCommand ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW));
+  if (context == nullptr) return Internal("seccomp_init: failed");
+  int result = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  if (result != 0) return Failure("set the action for foreign architectures", result);
+  // A binary tree by number: the kernel runs a new filter once for every system call, to learn
+  // which ones it always allows, so depth is what a filter costs at each exec.
+  result = seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
+  if (result != 0) return Failure("set the filter's optimisation", result);
+  return context;
+}
+
+Result<std::string> Export(const Context& context) {
+  const UniqueFd file(memfd_create("filter", MFD_CLOEXEC));
+  if (!file) return ErrnoStatus(errno, "memfd_create filter");
+  const int result = seccomp_export_bpf(context.get(), file.get());
+  if (result != 0) return Failure("export filter", result);
+
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "fstat filter");
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  if (pread(file.get(), bytes.data(), bytes.size(), 0) != info.st_size) {
+    return Internal("read filter: cut off");
+  }
+  return bytes;
+}
+
+// Instructions before libseccomp's own, for the two things that it cannot say: an answer other than
+// BADARCH for x32, and "all requests but these" in an allow list. A foreign architecture falls
+// through to libseccomp's check. Jumps in BPF are relative, so a prefix moves nothing.
+std::string Prologue(FilterKind kind) {
+  const uint32_t no_such_call = SECCOMP_RET_ERRNO | ENOSYS;
+  const uint32_t denied = SECCOMP_RET_ERRNO | EPERM;
+  const uint32_t limit = kind == FilterKind::kCommand ? kFirstUnknownCall : kX32Bit;
+
+  std::vector<sock_filter> ioctls;
+  if (kind != FilterKind::kInit) {
+    // Per request a comparison and an answer, after three that find out whether it is ioctl at all.
+    const auto& requests = DeniedIoctls();
+    const auto skip = static_cast<uint8_t>(1 + 2 * requests.size());
+    ioctls.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, skip));
+    // Little-endian: the low half of argument 1.
+    ioctls.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])));
+    for (const uint32_t request : requests) {
+      ioctls.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
+      ioctls.push_back(BPF_STMT(BPF_RET | BPF_K, denied));
+    }
+  }
+
+  const auto to_libseccomp = static_cast<uint8_t>(3 + ioctls.size());
+  std::vector<sock_filter> program = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, to_libseccomp),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, limit, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, no_such_call),
+  };
+  program.insert(program.end(), ioctls.begin(), ioctls.end());
+  return std::string(reinterpret_cast<const char*>(program.data()),
+                     program.size() * sizeof(sock_filter));
+}
+
+}  // namespace
+
+Result<std::string> BuildFilter(const FilterSpec& spec) {
+  ODY_ASSIGN_OR_RETURN(const Context context, MakeContext(spec.kind));
+  ODY_RETURN_IF_ERROR(AddRules(context, spec.kind));
+  ODY_ASSIGN_OR_RETURN(const std::string rules, Export(context));
+
+  std::string program = Prologue(spec.kind) + rules;
+  if (program.size() > BPF_MAXINSNS * sizeof(sock_filter)) {
+    return Internal("build filter: more instructions than the kernel takes");
+  }
+  return program;
+}
+
+}  // namespace odyssey::seccomp

@@ -1,0 +1,37 @@
+#ifndef ODYSSEY_POLICY_SECCOMP_FILTER_H_
+#define ODYSSEY_POLICY_SECCOMP_FILTER_H_
+
+// The system calls of a cell, as classic BPF programs for seccomp(2). The only part that knows
+// libseccomp. x86-64 only: a process of another architecture is killed, and a number of the x32 ABI
+// is answered with ENOSYS.
+
+#include <string>
+
+#include "common/base/status.h"
+
+namespace odyssey::seccomp {
+
+enum class FilterKind {
+  // Every command and cell-tools: an allow list. What it does not name is EPERM; numbers newer than
+  // every name it knows are ENOSYS, so that a C library falls back as on an older kernel.
+  kCommand,
+  // Added by cell-init before every exec, compiled into it: a deny list of what no policy may give.
+  // With it a cell stays closed even if its kCommand filter came from a compromised rpc process.
+  kFloor,
+  // cell-init itself, which must still nest namespaces and mount. Filters are inherited, so it
+  // denies
+  // only what kFloor denies too.
+  kInit,
+};
+
+struct FilterSpec {
+  FilterKind kind = FilterKind::kCommand;
+};
+
+// The program as bytes: struct sock_filter[], at most BPF_MAXINSNS of them. INTERNAL if libseccomp
+// refuses a rule. Pure but for an anonymous memory file that libseccomp writes its result to.
+Result<std::string> BuildFilter(const FilterSpec& spec);
+
+}  // namespace odyssey::seccomp
+
+#endif  // ODYSSEY_POLICY_SECCOMP_FILTER_H_

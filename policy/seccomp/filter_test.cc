@@ -1,0 +1,429 @@
+#include "policy/seccomp/filter.h"
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "floor_filter.h"
+#include "tests/testing/bpf_evaluator.h"
+
+namespace odyssey::seccomp {
+namespace {
+
+using testing::Evaluate;
+using testing::ToProgram;
+using testing::Verdict;
+
+constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
+constexpr uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
+constexpr uint32_t kAbsent = SECCOMP_RET_ERRNO | ENOSYS;
+constexpr uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+constexpr uint64_t kHigh = 0x100000000;
+constexpr uint64_t kMptcp = 262;
+
+using Args = std::vector<uint64_t>;
+
+// One call and what each of the two filters of a command answers.
+struct Case {
+  int number;
+  Args args;
+  uint32_t command;
+  uint32_t floor;
+};
+
+std::vector<sock_filter> Program(FilterKind kind) {
+  const Result<std::string> bytes = BuildFilter({.kind = kind});
+  EXPECT_TRUE(bytes.ok()) << bytes.status().ToString();
+  return bytes.ok() ? ToProgram(*bytes) : std::vector<sock_filter>{};
+}
+
+const std::vector<sock_filter>& Command() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kCommand);
+  return program;
+}
+
+const std::vector<sock_filter>& Floor() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kFloor);
+  return program;
+}
+
+const std::vector<sock_filter>& Init() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kInit);
+  return program;
+}
+
+Verdict Ask(const std::vector<sock_filter>& program, int number, const Args& args = {},
+            uint32_t arch = AUDIT_ARCH_X86_64) {
+  seccomp_data data = {.nr = number, .arch = arch};
+  for (size_t i = 0; i < args.size(); ++i) data.args[i] = args[i];
+  const Result<Verdict> verdict = Evaluate(program, data);
+  EXPECT_TRUE(verdict.ok()) << verdict.status().ToString();
+  return verdict.ok() ? *verdict : Verdict{};
+}
+
+std::string Describe(const Case& c) {
+  std::string text = "call " + std::to_string(c.number) + "(";
+  for (const uint64_t arg : c.args) text += std::to_string(arg) + " ";
+  return text + ")";
+}
+
+void ExpectCases(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    EXPECT_EQ(Ask(Command(), c.number, c.args).action, c.command) << "command: " << Describe(c);
+    EXPECT_EQ(Ask(Floor(), c.number, c.args).action, c.floor) << "floor: " << Describe(c);
+  }
+}
+
+TEST(SeccompFilterTest, AllowsWhatOrdinaryProgramsDo) {
+  for (const int number : {SYS_read,
+                           SYS_write,
+                           SYS_mmap,
+                           SYS_futex,
+                           SYS_execve,
+                           SYS_fork,
+                           SYS_vfork,
+                           SYS_wait4,
+                           SYS_ptrace,
+                           SYS_pipe2,
+                           SYS_accept4,
+                           SYS_bind,
+                           SYS_connect,
+                           SYS_statx,
+                           SYS_getrandom,
+                           SYS_rseq,
+                           SYS_memfd_create,
+                           SYS_epoll_wait,
+                           SYS_epoll_pwait2,
+                           SYS_landlock_restrict_self,
+                           SYS_prctl,
+                           SYS_setuid,
+                           SYS_sched_setaffinity,
+                           SYS_set_mempolicy,
+                           SYS_membarrier,
+                           SYS_copy_file_range,
+                           SYS_close_range,
+                           SYS_pidfd_open,
+                           SYS_pidfd_send_signal,
+                           SYS_io_setup,
+                           SYS_shmget,
+                           SYS_mq_open,
+                           SYS_inotify_add_watch,
+                           SYS_timer_create,
+                           SYS_renameat2,
+                           SYS_prlimit64,
+                           SYS_futex_waitv,
+                           SYS_sendmsg,
+                           SYS_setsid,
+                           SYS_kill,
+                           SYS_fcntl,
+                           454,
+                           455,
+                           456,
+                           462}) {
+    EXPECT_EQ(Ask(Command(), number).action, kAllow) << number;
+    EXPECT_EQ(Ask(Floor(), number).action, kAllow) << number;
+  }
+}
+
+TEST(SeccompFilterTest, RefusesWhatNoPolicyMayGive) {
+  for (const int number : {SYS_mount,
+                           SYS_umount2,
+                           SYS_pivot_root,
+                           SYS_chroot,
+                           SYS_open_tree,
+                           SYS_move_mount,
+                           SYS_fsopen,
+                           SYS_fsconfig,
+                           SYS_fsmount,
+                           SYS_fspick,
+                           SYS_mount_setattr,
+                           SYS_setns,
+                           SYS_sethostname,
+                           SYS_setdomainname,
+                           SYS_keyctl,
+                           SYS_add_key,
+                           SYS_request_key,
+                           SYS_bpf,
+                           SYS_perf_event_open,
+                           SYS_userfaultfd,
+                           SYS_io_uring_setup,
+                           SYS_io_uring_enter,
+                           SYS_io_uring_register,
+                           SYS_open_by_handle_at,
+                           SYS_kexec_load,
+                           SYS_kexec_file_load,
+                           SYS_init_module,
+                           SYS_finit_module,
+                           SYS_delete_module,
+                           SYS_reboot,
+                           SYS_swapon,
+                           SYS_swapoff,
+                           SYS_pidfd_getfd,
+                           SYS_process_vm_readv,
+                           SYS_process_vm_writev,
+                           SYS_acct,
+                           SYS_quotactl,
+                           SYS_quotactl_fd,
+                           SYS_iopl,
+                           SYS_ioperm,
+                           SYS_settimeofday,
+                           SYS_clock_settime,
+                           SYS_syslog,
+                           SYS_fanotify_init,
+                           SYS_kcmp,
+                           SYS_migrate_pages,
+                           SYS_move_pages,
+                           SYS_modify_ldt,
+                           SYS_memfd_secret,
+                           SYS_uselib,
+                           SYS_vhangup,
+                           SYS_lookup_dcookie}) {
+    EXPECT_EQ(Ask(Command(), number).action, kDeny) << number;
+    EXPECT_EQ(Ask(Floor(), number).action, kDeny) << number;
+  }
+  // open_tree_attr: newer than the allow list's last.
+  ExpectCases({{467, {}, kAbsent, kDeny}});
+}
+
+TEST(SeccompFilterTest, LeavesOutOfTheAllowListWhatTheFloorTolerates) {
+  ExpectCases({{SYS_name_to_handle_at, {}, kDeny, kAllow},
+               {SYS_ustat, {}, kDeny, kAllow},
+               {SYS_sysfs, {}, kDeny, kAllow},
+               {SYS_process_madvise, {}, kDeny, kAllow}});
+}
+
+TEST(SeccompFilterTest, KillsForeignArchitectures) {
+  for (const auto* program : {&Command(), &Floor(), &Init()}) {
+    for (const int number : {SYS_read, 359, 310}) {
+      EXPECT_EQ(Ask(*program, number, {}, AUDIT_ARCH_I386).action, kKill);
+    }
+    EXPECT_EQ(Ask(*program, SYS_read, {}, AUDIT_ARCH_AARCH64).action, kKill);
+  }
+}
+
+TEST(SeccompFilterTest, AnswersX32AndUnknownNumbersAsAnOldKernelWould) {
+  for (const int number : {0x40000000, 0x40000029, 0x400001ff, -1}) {
+    EXPECT_EQ(Ask(Command(), number).action, kAbsent) << number;
+    EXPECT_EQ(Ask(Floor(), number).action, kAbsent) << number;
+    EXPECT_EQ(Ask(Init(), number).action, kAbsent) << number;
+  }
+  ExpectCases({{463, {}, kAbsent, kAllow},
+               {SYS_clone3, {}, kAbsent, kAbsent},
+               {SYS_openat2, {}, kAbsent, kAbsent}});
+}
+
+TEST(SeccompFilterTest, MakesThreadsAndProcessesButNoNamespaces) {
+  const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                          CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID;
+  std::vector<Case> cases = {
+      {SYS_clone, {thread}, kAllow, kAllow},
+      {SYS_clone, {SIGCHLD}, kAllow, kAllow},
+      {SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}, kAllow, kAllow},
+      {SYS_unshare, {0}, kAllow, kAllow},
+      {SYS_unshare, {CLONE_FILES | CLONE_FS | CLONE_SYSVSEM}, kAllow, kAllow},
+      {SYS_unshare, {0x80}, kDeny, kDeny},
+  };
+  for (const uint64_t flag : {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                              CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET}) {
+    cases.push_back({SYS_clone, {flag | SIGCHLD}, kDeny, kDeny});
+    cases.push_back({SYS_clone, {flag | kHigh}, kDeny, kDeny});
+    cases.push_back({SYS_unshare, {flag}, kDeny, kDeny});
+    cases.push_back({SYS_unshare, {flag | kHigh | CLONE_FS}, kDeny, kDeny});
+  }
+  ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, TypesNothingIntoAnothersTerminal) {
+  std::vector<Case> cases;
+  for (const uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD}) {
+    cases.push_back({SYS_ioctl, {0, request}, kDeny, kDeny});
+    cases.push_back({SYS_ioctl, {0, request | kHigh}, kDeny, kDeny});
+    cases.push_back({SYS_ioctl, {0, request | 0xffffffff00000000}, kDeny, kDeny});
+  }
+  for (const uint64_t request : {TCGETS, TIOCGWINSZ, TIOCSWINSZ, TIOCSCTTY, FIONREAD, FIONBIO}) {
+    cases.push_back({SYS_ioctl, {0, request}, kAllow, kAllow});
+  }
+  // The request's number is no argument of another call.
+  cases.push_back({SYS_write, {0, TIOCSTI}, kAllow, kAllow});
+  ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, OpensTheSocketsOfOrdinaryPrograms) {
+  const uint64_t cloexec = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  std::vector<Case> cases;
+  for (const Args& args : std::vector<Args>{
+           {AF_UNIX, SOCK_STREAM, 0},
+           {AF_UNIX, SOCK_DGRAM | cloexec, 0},
+           {AF_UNIX, SOCK_SEQPACKET, 0},
+           {AF_INET, SOCK_STREAM | cloexec, IPPROTO_TCP},
+           {AF_INET, SOCK_STREAM, 0},
+           {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+           {AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+           {AF_INET6, SOCK_STREAM, 0},
+           {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6},
+           {AF_NETLINK, SOCK_RAW | cloexec, NETLINK_ROUTE},
+           {AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE},
+       }) {
+    cases.push_back({SYS_socket, args, kAllow, kAllow});
+  }
+  cases.push_back({SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0}, kAllow, kAllow});
+  ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, OpensNoOtherSocketFamily) {
+  std::vector<Case> cases;
+  for (uint64_t family = 1; family < 64; ++family) {
+    const bool known = family == AF_UNIX || family == AF_INET || family == AF_INET6;
+    if (!known) cases.push_back({SYS_socketpair, {family, SOCK_STREAM, 0}, kDeny, kDeny});
+    if (known || family == AF_NETLINK) continue;
+    cases.push_back({SYS_socket, {family, SOCK_STREAM, 0}, kDeny, kDeny});
+    cases.push_back({SYS_socket, {family | kHigh, SOCK_RAW, 0}, kDeny, kDeny});
+  }
+  for (uint64_t protocol = 1; protocol < 32; ++protocol) {
+    cases.push_back({SYS_socket, {AF_NETLINK, SOCK_RAW, protocol}, kDeny, kDeny});
+  }
+  cases.push_back({SYS_socket, {0xffffffff, SOCK_STREAM, 0}, kDeny, kDeny});
+  cases.push_back({SYS_socketpair, {AF_INET, SOCK_STREAM, 0}, kDeny, kDeny});
+  ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, OpensNoRawPacketOrMultipathSocket) {
+  ExpectCases({
+      {SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}, kDeny, kAllow},
+      {SYS_socket, {AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW}, kDeny, kAllow},
+      {SYS_socket, {AF_INET6, SOCK_RAW, 0}, kDeny, kAllow},
+      {SYS_socket, {AF_INET, SOCK_PACKET, 0}, kDeny, kAllow},
+      {SYS_socket, {AF_INET, SOCK_STREAM, kMptcp}, kDeny, kAllow},
+      {SYS_socket, {AF_INET6, SOCK_STREAM, kMptcp | kHigh}, kDeny, kAllow},
+      {SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}, kDeny, kAllow},
+      {SYS_socket, {AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP}, kDeny, kAllow},
+  });
+}
+
+TEST(SeccompFilterTest, LeavesNoSetIdFileBehind) {
+  std::vector<Case> cases;
+  for (const uint64_t mode : {04755, 02755, 06755, 04000}) {
+    for (const auto& [number, at] : std::vector<std::pair<int, size_t>>{{SYS_chmod, 1},
+                                                                        {SYS_fchmod, 1},
+                                                                        {SYS_fchmodat, 2},
+                                                                        {452, 2},
+                                                                        {SYS_creat, 1},
+                                                                        {SYS_mknod, 1},
+                                                                        {SYS_mknodat, 2}}) {
+      Args args(4, 0);
+      args[at] = mode | S_IFREG;
+      cases.push_back({number, args, kDeny, kDeny});
+      args[at] |= kHigh;
+      cases.push_back({number, args, kDeny, kDeny});
+      args[at] = 01777;
+      cases.push_back({number, args, kAllow, kAllow});
+    }
+    for (const uint64_t flags : {O_CREAT | O_WRONLY, O_TMPFILE | O_RDWR}) {
+      cases.push_back({SYS_open, {0, flags, mode}, kDeny, kDeny});
+      cases.push_back({SYS_openat, {0, 0, flags, mode}, kDeny, kDeny});
+      cases.push_back({SYS_open, {0, flags, 0644}, kAllow, kAllow});
+      cases.push_back({SYS_openat, {0, 0, flags, 01777}, kAllow, kAllow});
+    }
+    // Without O_CREAT the mode is noise.
+    cases.push_back({SYS_open, {0, O_RDWR | O_DIRECTORY, mode}, kAllow, kAllow});
+    cases.push_back({SYS_openat, {0, 0, O_RDONLY, ~uint64_t{0}}, kAllow, kAllow});
+    // The kernel makes no set-id directory here; the floor need not care.
+    cases.push_back({SYS_mkdir, {0, mode}, kDeny, kAllow});
+    cases.push_back({SYS_mkdirat, {0, 0, mode}, kDeny, kAllow});
+  }
+  ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, MakesNoDeviceNodes) {
+  std::vector<Case> cases;
+  for (const uint64_t type : {S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK}) {
+    cases.push_back({SYS_mknod, {0, type | 0600}, kDeny, kAllow});
+    cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kDeny, kAllow});
+  }
+  for (const uint64_t type : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
+    cases.push_back({SYS_mknod, {0, type | 0600}, kAllow, kAllow});
+    cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kAllow, kAllow});
+  }
+  ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, EmulatesNoOtherKernel) {
+  ExpectCases({{SYS_personality, {0}, kAllow, kAllow},
+               {SYS_personality, {0x0040000}, kAllow, kAllow},
+               {SYS_personality, {0xffffffff}, kAllow, kAllow},
+               {SYS_personality, {~uint64_t{0}}, kAllow, kAllow},
+               {SYS_personality, {0x0008}, kDeny, kAllow},
+               {SYS_personality, {0x0100000}, kDeny, kAllow},
+               {SYS_personality, {0x0400000}, kDeny, kAllow}});
+}
+
+TEST(SeccompFilterTest, AnswersQuestionsAboutSeccompOnly) {
+  ExpectCases({{SYS_seccomp, {SECCOMP_GET_ACTION_AVAIL}, kAllow, kAllow},
+               {SYS_seccomp, {SECCOMP_SET_MODE_FILTER}, kDeny, kAllow},
+               {SYS_seccomp, {SECCOMP_SET_MODE_STRICT}, kDeny, kAllow},
+               {SYS_seccomp, {SECCOMP_GET_NOTIF_SIZES}, kDeny, kAllow}});
+}
+
+TEST(SeccompFilterTest, LetsInitDoItsWork) {
+  for (const int number : {SYS_mount, SYS_umount2, SYS_setns, SYS_ptrace, SYS_clone3, SYS_openat2,
+                           SYS_seccomp, SYS_execve, SYS_pidfd_open}) {
+    EXPECT_EQ(Ask(Init(), number).action, kAllow) << number;
+  }
+  EXPECT_EQ(Ask(Init(), SYS_clone, {CLONE_NEWPID | CLONE_NEWNS}).action, kAllow);
+  for (const int number : {SYS_keyctl, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
+                           SYS_io_uring_setup, SYS_open_by_handle_at, SYS_finit_module,
+                           SYS_kexec_load, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_reboot}) {
+    EXPECT_EQ(Ask(Init(), number).action, kDeny) << number;
+  }
+}
+
+// Filters are inherited: what cell-init may not do, no command may, so nothing a command is allowed
+// may be denied to cell-init.
+TEST(SeccompFilterTest, DeniesInitNothingThatCommandsMayDo) {
+  for (int number = 0; number < 470; ++number) {
+    if (Ask(Command(), number).action == kAllow) {
+      EXPECT_EQ(Ask(Init(), number).action, kAllow) << number;
+    }
+    if (Ask(Init(), number).action != kAllow) {
+      EXPECT_EQ(Ask(Floor(), number).action, kDeny) << number;
+    }
+  }
+}
+
+TEST(SeccompFilterTest, AnswersEveryNumberInFewSteps) {
+  // A new filter is run for every number, at each exec; a list instead of a tree takes hundreds.
+  for (int number = 0; number < 512; ++number) {
+    EXPECT_LT(Ask(Command(), number).steps, 60u) << number;
+    EXPECT_LT(Ask(Floor(), number).steps, 60u) << number;
+  }
+  EXPECT_LT(Command().size(), 1000u);
+  EXPECT_LT(Floor().size(), 600u);
+  RecordProperty("command_instructions", static_cast<int>(Command().size()));
+  RecordProperty("floor_instructions", static_cast<int>(Floor().size()));
+}
+
+TEST(SeccompFilterTest, GeneratesTheHeaderFromTheSameRules) {
+  const auto bytes = [](const auto& program) {
+    return std::string(reinterpret_cast<const char*>(std::data(program)),
+                       std::size(program) * sizeof(sock_filter));
+  };
+  EXPECT_TRUE(bytes(kFloorFilter) == bytes(Floor()));
+  EXPECT_TRUE(bytes(kInitFilter) == bytes(Init()));
+}
+
+}  // namespace
+}  // namespace odyssey::seccomp
