@@ -163,6 +163,7 @@ Status Decode(std::string_view bytes, Configure* m) {
     m->rules.push_back(std::move(rule));
   }
   m->seccomp = in.String(kMaxFilterBytes);
+  m->tool_roots = in.Strings(kMaxRules, kMaxPath);
   return Finish(in, "Configure");
 }
 

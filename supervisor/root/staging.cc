@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <set>
 #include <vector>
 
 #include "common/os/file.h"
@@ -99,9 +100,7 @@ class Stager final {
     ODY_RETURN_IF_ERROR(MountTmpfs(place.get(), kStagingOptions, kStagingDirectory));
     if (mkdir(kStagedRoot, 0755) != 0) return ErrnoStatus(errno, "create the staged root");
     ODY_ASSIGN_OR_RETURN(root_, OpenHostPath(kStagedRoot));
-    struct stat info;
-    if (fstat(root_.get(), &info) != 0) return ErrnoStatus(errno, "stat the staged root");
-    staging_device_ = info.st_dev;
+    ODY_RETURN_IF_ERROR(AddOwnDevice(root_.get()));
     if (!plan_.cell_tree.empty()) return OkStatus();
 
     const std::string memory_tree = std::string(kStagingDirectory) + "/tree";
@@ -141,7 +140,7 @@ class Stager final {
                              " is there already and is no " +
                              (type == S_IFDIR ? "directory" : "file"));
     }
-    if (fstat(parent, &info) != 0 || info.st_dev != staging_device_) {
+    if (fstat(parent, &info) != 0 || own_devices_.count(info.st_dev) == 0) {
       return InvalidArgument("mount point " + target + ": " + name +
                              " does not exist, and nothing is created inside a mounted tree");
     }
@@ -195,6 +194,7 @@ class Stager final {
 
   Status PlaceTmpfs(const Entry& entry) {
     ODY_ASSIGN_OR_RETURN(UniqueFd target, MakeTarget(entry.target, S_IFDIR));
+    if (entry.access == Access::kReadOnly) return PlaceMountPoints(target.get(), entry.target);
     const bool shared_tmp = entry.target == "/tmp";
     ODY_RETURN_IF_ERROR(MountTmpfs(
         target.get(), TmpfsOptions(entry.size_bytes, shared_tmp ? "1777" : "0700"), entry.target));
@@ -246,9 +246,9 @@ class Stager final {
   std::vector<UniqueFd> sources_;  // beside plan_.entries
   UniqueFd init_source_, tools_source_;
   UniqueFd root_;
-  UniqueFd tree_;      // the cell's own tree
-  UniqueFd tree_map_;  // its idmap; none in memory
-  dev_t staging_device_ = 0;
+  UniqueFd tree_;                // the cell's own tree
+  UniqueFd tree_map_;            // its idmap; none in memory
+  std::set<dev_t> own_devices_;  // file systems made here: targets may be created on them
 };
 
 }  // namespace

@@ -1,0 +1,15 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_COMMAND_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_COMMAND_H_
+
+#include "supervisor/cell_init/confinement.h"
+
+namespace odyssey::cell_init {
+
+// The process of a slot that becomes the command: confines itself at once, then waits on
+// `exec_socket` for the ExecSpec and executes it. Forked child; never returns. A failure is said on
+// the socket.
+[[noreturn]] void WaitAndExecute(const Confinement& confinement, int exec_socket);
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_COMMAND_H_

@@ -1,0 +1,49 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_CONFINEMENT_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_CONFINEMENT_H_
+
+// What every process that cell-init starts is put under before it may do anything. Runs inside the
+// cell as its user; each step can only take rights away.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "policy/plan/cell_wire.h"
+
+namespace odyssey::cell_init {
+
+// The kernel's Landlock ABI; 0 if it has none.
+uint32_t LandlockAbi();
+
+class Confinement final {
+ public:
+  // Builds the Landlock ruleset once; every process restricts itself by its descriptor.
+  // FAILED_PRECONDITION: no Landlock. NOT_FOUND: a rule's path is not in the cell.
+  static Result<Confinement> Build(const cell::Configure& configure);
+
+  // Empties every capability set, the bounding set included. The caller has CAP_SETPCAP in the
+  // cell's user namespace, or nothing to lose.
+  static Status DropCapabilities();
+
+  // Landlock for good.
+  Status EnterLandlock() const;
+  // The floor filter and, unless `floor_only`, the policy's: for good. Last of all, since the
+  // policy may refuse what the steps before it need.
+  Status EnterSeccomp(bool floor_only) const;
+
+  const std::vector<std::string>& tool_roots() const { return tool_roots_; }
+
+ private:
+  UniqueFd ruleset_;
+  std::string filter_;
+  std::vector<std::string> tool_roots_;
+};
+
+// The filter of cell-init itself and of every slot's pid 1, which must still mount and nest.
+Status EnterInitFilter();
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_CONFINEMENT_H_

@@ -1,0 +1,86 @@
+#include "supervisor/cell_init/init.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "common/os/message_socket.h"
+#include "supervisor/cell_init/slot.h"
+#include "supervisor/cell_init/tools_process.h"
+
+namespace odyssey::cell_init {
+
+Status CellInit::Run() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return ErrnoStatus(errno, "block signals");
+  const UniqueFd signals(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return ErrnoStatus(errno, "create signalfd");
+
+  ODY_RETURN_IF_ERROR(
+      SendMessage(socket_, cell::Encode(cell::Hello{.landlock_abi = LandlockAbi()})));
+  pollfd polled[] = {{signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}};
+  for (;;) {
+    if (poll(polled, 2, -1) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
+    if (polled[0].revents != 0) {
+      signalfd_siginfo info;
+      (void)!read(signals.get(), &info, sizeof(info));
+      Reap();
+    }
+    if (polled[1].revents == 0) continue;
+    const auto message = ReceiveMessage(socket_);
+    if (!message.ok()) return message.status();
+    const Status status = Handle(message->bytes);
+    if (!status.ok()) {
+      ODY_RETURN_IF_ERROR(SendMessage(
+          socket_, cell::Encode(cell::CellError{.step = status.message(), .error = errno})));
+    }
+  }
+}
+
+Status CellInit::Handle(std::string_view bytes) {
+  ODY_ASSIGN_OR_RETURN(const cell::MessageType type, cell::TypeOf(bytes));
+  if (type == cell::MessageType::kConfigure) return Configure(bytes);
+  if (!confinement_) return FailedPrecondition("not configured");
+  if (type == cell::MessageType::kWantSlot) return GiveSlot();
+  if (type == cell::MessageType::kWantTools) return GiveTools();
+  return InvalidArgument("not a request");
+}
+
+Status CellInit::Configure(std::string_view bytes) {
+  cell::Configure configure;
+  ODY_RETURN_IF_ERROR(cell::Decode(bytes, &configure));
+  ODY_ASSIGN_OR_RETURN(confinement_, Confinement::Build(configure));
+  return OkStatus();
+}
+
+Status CellInit::GiveSlot() {
+  ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_));
+  const uint64_t number = next_slot_++;
+  slots_[slot.pid] = number;
+  return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = number}),
+                     {slot.exec.get(), slot.control.get()});
+}
+
+Status CellInit::GiveTools() {
+  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_));
+  return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady),
+                     {tools.socket.get()});
+}
+
+void CellInit::Reap() {
+  for (pid_t pid; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
+    const auto it = slots_.find(pid);
+    if (it == slots_.end()) continue;
+    (void)SendMessage(socket_, cell::Encode(cell::SlotGone{.slot = it->second}));
+    slots_.erase(it);
+  }
+}
+
+}  // namespace odyssey::cell_init

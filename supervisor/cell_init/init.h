@@ -1,0 +1,43 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_INIT_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_INIT_H_
+
+// cell-init's loop: makes slots and the tools worker when the supervisor asks, reaps what ends, and
+// ends the cell when the supervisor's socket closes.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "supervisor/cell_init/confinement.h"
+
+namespace odyssey::cell_init {
+
+class CellInit final {
+ public:
+  // `socket` is the supervisor's, borrowed.
+  explicit CellInit(int socket) : socket_(socket) {}
+
+  // Says Hello and serves until the socket closes. As pid 1: returning ends every process.
+  Status Run();
+
+ private:
+  Status Handle(std::string_view bytes);
+  Status Configure(std::string_view bytes);
+  Status GiveSlot();
+  Status GiveTools();
+  void Reap();
+
+  const int socket_;
+  std::optional<Confinement> confinement_;
+  std::map<pid_t, uint64_t> slots_;
+  uint64_t next_slot_ = 1;
+};
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_INIT_H_

@@ -1,0 +1,29 @@
+// odyssey-cell-init: pid 1 of a cell. Started by bubblewrap, as the cell's user, with the
+// supervisor's socket as fd 3.
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "supervisor/cell_init/confinement.h"
+#include "supervisor/cell_init/init.h"
+
+namespace {
+
+constexpr int kSocketFd = 3;
+
+}  // namespace
+
+int main() {
+  // Nobody of the same uid may trace us or read our memory.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
+  fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
+  odyssey::Status status = odyssey::cell_init::EnterInitFilter();
+  if (status.ok()) status = odyssey::cell_init::CellInit(kSocketFd).Run();
+  if (status.code() == odyssey::Code::kUnavailable) return 0;  // the supervisor let go
+  dprintf(2, "cell-init: %s\n", status.message().c_str());
+  return 1;
+}

@@ -1,0 +1,29 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_SLOT_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_SLOT_H_
+
+// A slot: everything that one command needs, prepared before the command is known. A nested pid 1
+// in pid and mount namespaces of its own, with its own /proc, and below it the confined process
+// that waits for the command. When pid 1 ends, the kernel kills every process of the slot, however
+// it daemonised.
+
+#include <sys/types.h>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "supervisor/cell_init/confinement.h"
+
+namespace odyssey::cell_init {
+
+struct Slot {
+  pid_t pid = -1;    // of the nested pid 1, as cell-init sees it
+  UniqueFd exec;     // for the supervisor: takes the ExecSpec
+  UniqueFd control;  // for the supervisor: signals and the end; closing it kills the slot
+};
+
+// Caller must be single-threaded and have CAP_SYS_ADMIN and CAP_SETPCAP in the cell's user
+// namespace.
+Result<Slot> MakeSlot(const Confinement& confinement);
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_SLOT_H_
