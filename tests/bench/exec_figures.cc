@@ -1,0 +1,153 @@
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/bench/figures.h"
+#include "tests/bench/floor.h"
+
+namespace odyssey::bench {
+namespace {
+
+constexpr int kClients = 8;
+constexpr double kMegabyte = 1e6;
+
+Measure WarmExec(Client* client, const std::string& cell_id) {
+  return Timed([client, cell_id] { return client->Exec(cell_id, TrueCommand()).status(); });
+}
+
+Measure Spawn() {
+  return Timed([] { return SpawnAndWait(TrueCommand()); });
+}
+
+// How many calls of `work` per second `kClients` threads get done, `each` calls a thread.
+Result<double> Rate(int each, const std::function<Status(int)>& work) {
+  std::mutex mutex;
+  Status first_error;
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kClients; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < each; ++i) {
+        const Status status = work(t);
+        if (status.ok()) continue;
+        const std::lock_guard<std::mutex> lock(mutex);
+        first_error = status;
+        return;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (!first_error.ok()) return first_error;
+  return kClients * each / took.count();
+}
+
+// A measure of bytes per second of `drain`, which answers how many it saw.
+Measure Throughput(std::function<Result<uint64_t>()> drain) {
+  return [drain = std::move(drain)]() -> Result<double> {
+    const auto start = std::chrono::steady_clock::now();
+    ODY_ASSIGN_OR_RETURN(const uint64_t bytes, drain());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    return static_cast<double>(bytes) / kMegabyte / took.count();
+  };
+}
+
+std::string PerSecond(const Samples& samples, const std::string& unit) {
+  return std::to_string(std::lround(samples.Median())) + " " + unit + "/s";
+}
+
+}  // namespace
+
+Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale) {
+  Client client(supervisor);
+  ODY_ASSIGN_OR_RETURN(const auto cell, ScopedCell::Make(&client, {.component = "warm"}));
+  ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
+                       Interleave({WarmExec(&client, cell->id()), Spawn(), Timed(BwrapTrue)},
+                                  scale.rounds / 20, scale.rounds));
+  const double ours = s[0].Median();
+  return Figure{.what = "warm `Exec` of `/bin/true`",
+                .odyssey = Times(s[0]),
+                .floor = "posix_spawn: " + Times(s[1]),
+                .peer = "bwrap: " + Times(s[2]),
+                .targets = {AtMostMilliseconds(1.0, ours),
+                            AtMostTimes(2.5, ours, s[1].Median(), "posix_spawn"),
+                            AtLeastTimesFaster(4, ours, s[2].Median(), "bwrap")}};
+}
+
+Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale) {
+  Client client(supervisor);
+  int number = 0;
+  // Only the making is timed, so this is no Timed().
+  const Measure cold = [&]() -> Result<double> {
+    std::unique_ptr<ScopedCell> cell;
+    const Measure make = Timed([&]() -> Status {
+      ODY_ASSIGN_OR_RETURN(
+          cell, ScopedCell::Make(&client, {.component = "cold" + std::to_string(number++)}));
+      return client.Exec(cell->id(), TrueCommand()).status();
+    });
+    return make();
+  };
+  ODY_ASSIGN_OR_RETURN(
+      const std::vector<Samples> s,
+      Interleave({cold, Spawn(), Timed(BwrapTrue)}, scale.cold_rounds / 20 + 1, scale.cold_rounds));
+  return Figure{.what = "`PrepareCell` and first exec (cold)",
+                .odyssey = Times(s[0]),
+                .floor = "posix_spawn: " + Times(s[1]),
+                .peer = "bwrap: " + Times(s[2]),
+                .targets = {AtMostTimes(2, s[0].Median(), s[2].Median(), "bwrap")}};
+}
+
+Result<Figure> MeasureParallelExecs(const Supervisor& supervisor, const Scale& scale) {
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::unique_ptr<ScopedCell>> cells;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(std::make_unique<Client>(supervisor));
+    ODY_ASSIGN_OR_RETURN(
+        auto cell,
+        ScopedCell::Make(clients.back().get(), {.component = "parallel" + std::to_string(i)}));
+    cells.push_back(std::move(cell));
+  }
+  const int each = scale.execs_per_client;
+  const Measure ours = [&] {
+    return Rate(each,
+                [&](int t) { return clients[t]->Exec(cells[t]->id(), TrueCommand()).status(); });
+  };
+  const Measure spawn = [&] { return Rate(each, [](int) { return SpawnAndWait(TrueCommand()); }); };
+  const Measure bwrap = [&] { return Rate(each, [](int) { return BwrapTrue(); }); };
+  ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
+                       Interleave({ours, spawn, bwrap}, 1, scale.rate_rounds));
+  const double share = s[0].Median() / s[1].Median();
+  return Figure{.what = "execs per second, " + std::to_string(kClients) + " clients",
+                .odyssey = PerSecond(s[0], "execs"),
+                .floor = "posix_spawn: " + PerSecond(s[1], "execs"),
+                .peer = "bwrap: " + PerSecond(s[2], "execs"),
+                .targets = {{"≥ 50 % of posix_spawn",
+                             std::to_string(std::lround(share * 100)) + " %", share >= 0.5}}};
+}
+
+Result<Figure> MeasureStdout(const Supervisor& supervisor, const Scale& scale) {
+  Client client(supervisor);
+  ODY_ASSIGN_OR_RETURN(const auto cell, ScopedCell::Make(&client, {.component = "stdout"}));
+  const std::vector<std::string> command = {"/usr/bin/dd", "if=/dev/zero", "bs=1M",
+                                            "count=" + std::to_string(scale.stream_mib),
+                                            "status=none"};
+  ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
+                       Interleave({Throughput([&] { return client.Exec(cell->id(), command); }),
+                                   Throughput([&] { return DrainPipe(command); })},
+                                  1, scale.rate_rounds));
+  const double ours = s[0].Median();
+  return Figure{.what = "stdout, " + std::to_string(scale.stream_mib) + " MiB of `dd bs=1M`",
+                .odyssey = PerSecond(s[0], "MB"),
+                .floor = "a pipe: " + PerSecond(s[1], "MB"),
+                .peer = "",
+                .targets = {{"≥ 700 MB/s", PerSecond(s[0], "MB"), ours >= 700}}};
+}
+
+}  // namespace odyssey::bench

@@ -1,0 +1,54 @@
+#ifndef ODYSSEY_TESTS_BENCH_FIGURES_H_
+#define ODYSSEY_TESTS_BENCH_FIGURES_H_
+
+// The whole-path figures: each brings up the cells it needs in a running supervisor, measures
+// through gRPC beside its floor and its peer, in turn, and removes the cells.
+
+#include <cstdint>
+
+#include "common/base/status.h"
+#include "tests/bench/report.h"
+#include "tests/bench/supervisor.h"
+
+namespace odyssey::bench {
+
+// How much is measured.
+struct Scale {
+  int rounds = 1000;      // of what takes a millisecond or less
+  int cold_rounds = 100;  // of what makes a cell
+  int rate_rounds = 9;    // of what runs for a second
+  int execs_per_client = 100;
+  int stream_mib = 1024;
+  int live_cells = 500;
+  int many_files = 100'000;
+};
+
+// Enough to see that every figure can be measured.
+inline constexpr Scale kQuickScale = {.rounds = 20,
+                                      .cold_rounds = 3,
+                                      .rate_rounds = 1,
+                                      .execs_per_client = 5,
+                                      .stream_mib = 64,
+                                      .live_cells = 5,
+                                      .many_files = 1000};
+
+// Exec of /bin/true in a warm cell: client → gRPC → exit status.
+Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale);
+// PrepareCell of a new ephemeral cell and its first exec.
+Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale);
+// Execs per second of eight clients, each in a cell of its own.
+Result<Figure> MeasureParallelExecs(const Supervisor& supervisor, const Scale& scale);
+// A command's stdout, drained by the client.
+Result<Figure> MeasureStdout(const Supervisor& supervisor, const Scale& scale);
+// FileOp Read of 4 KiB.
+Result<Figure> MeasureFileRead(const Supervisor& supervisor, const Scale& scale);
+// Proportional set size of every process of an idle warm cell, file worker included.
+Result<Figure> MeasureIdleMemory(const Supervisor& supervisor, const Scale& scale);
+// Warm exec while many cells live, against the same with one.
+Result<Figure> MeasureManyCells(const Supervisor& supervisor, const Scale& scale);
+// Warm exec in a workspace with many files, against the same in an empty one.
+Result<Figure> MeasureWorkspaceSize(const Supervisor& supervisor, const Scale& scale);
+
+}  // namespace odyssey::bench
+
+#endif  // ODYSSEY_TESTS_BENCH_FIGURES_H_

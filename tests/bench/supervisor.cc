@@ -1,0 +1,178 @@
+#include "tests/bench/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <grpcpp/grpcpp.h>
+
+#include "common/os/file.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::bench {
+namespace {
+
+namespace v1 = ::odyssey::supervisor::v1;
+
+constexpr int kMaxMessage = 16 * 1024 * 1024;
+constexpr size_t kMaxLog = 64 * 1024;
+constexpr uint32_t kWallClockMs = 120'000;
+
+Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return OkStatus();
+  return {static_cast<Code>(status.error_code()), status.error_message()};
+}
+
+Result<std::string> MakeDirectory() {
+  std::string directory = std::filesystem::temp_directory_path() / "odyssey-bench-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) return ErrnoStatus(errno, "create " + directory);
+  // The supervisor's unprivileged processes pass through it.
+  if (chmod(directory.c_str(), 0755) != 0) return ErrnoStatus(errno, "chmod " + directory);
+  return directory;
+}
+
+// OK if the process says "ready" on `fd` before it closes it.
+Status AwaitReady(int fd) {
+  std::string said;
+  char buffer[256];
+  while (said.find("ready\n") == std::string::npos) {
+    const ssize_t n = read(fd, buffer, sizeof(buffer));
+    if (n <= 0) return Unavailable("odyssey-supervisor ended before it was ready");
+    said.append(buffer, static_cast<size_t>(n));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Supervisor>> Supervisor::Start() {
+  ODY_ASSIGN_OR_RETURN(std::string directory, MakeDirectory());
+  std::unique_ptr<Supervisor> out(new Supervisor(std::move(directory)));
+  ODY_RETURN_IF_ERROR(out->Launch());
+  return out;
+}
+
+Status Supervisor::Launch() {
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "odyssey-supervisor";
+  const std::string log = directory_ + "/log";
+  UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  int ends[2];
+  if (!log_fd || pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "open log and pipe");
+  UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  ODY_ASSIGN_OR_RETURN(Child process,
+                       Child::Spawn({program, "--state", directory_ + "/state", "--run",
+                                     directory_ + "/run", "--client-uid", std::to_string(getuid())},
+                                    {.stdout_fd = writer.get(), .stderr_fd = log_fd.get()}));
+  process_.emplace(std::move(process));
+  writer.reset();
+  Status status = AwaitReady(reader.get());
+  if (status.ok()) return status;
+  Result<std::string> text = ReadFile(log, kMaxLog);
+  return {status.code(), status.message() + ":\n" + (text.ok() ? *text : "")};
+}
+
+Supervisor::~Supervisor() {
+  if (process_) {
+    kill(process_->pid(), SIGTERM);
+    const Status status = process_->Wait();
+    if (!status.ok()) fprintf(stderr, "odyssey-supervisor: %s\n", status.ToString().c_str());
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+Client::Client(const Supervisor& supervisor) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessage);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of our own
+  stub_ = v1::Supervisor::NewStub(grpc::CreateCustomChannel(
+      "unix:" + supervisor.socket(), grpc::InsecureChannelCredentials(), arguments));
+}
+
+Result<v1::CellInfo> Client::PrepareCell(const CellOptions& options) {
+  v1::PrepareCellRequest request;
+  request.mutable_key()->set_session_id("bench");
+  request.mutable_key()->set_agent_id("bench");
+  request.mutable_key()->set_kind("tooling");
+  request.mutable_key()->set_component(options.component);
+  request.mutable_sandbox()->set_mode(policy::v1::MODE_WORKSPACE_WRITE);
+  request.mutable_sandbox()->set_network(policy::v1::NETWORK_NONE);
+  request.mutable_sandbox()->set_executables_mode(policy::v1::EXECUTABLES_MODE_STANDARD);
+  request.set_ephemeral(options.ephemeral);
+  v1::PrepareCellResponse response;
+  grpc::ClientContext context;
+  ODY_RETURN_IF_ERROR(FromGrpc(stub_->PrepareCell(&context, request, &response)));
+  return response.cell();
+}
+
+Status Client::RemoveCell(const std::string& cell_id) {
+  v1::RemoveCellRequest request;
+  request.set_cell_id(cell_id);
+  request.set_purge(true);
+  v1::RemoveCellResponse response;
+  grpc::ClientContext context;
+  return FromGrpc(stub_->RemoveCell(&context, request, &response));
+}
+
+Result<uint64_t> Client::Exec(const std::string& cell_id, const std::vector<std::string>& argv) {
+  grpc::ClientContext context;
+  context.set_initial_metadata_corked(true);  // one write for headers and the start message
+  const auto stream = stub_->Exec(&context);
+  v1::ExecRequest request;
+  v1::ExecStart* start = request.mutable_start();
+  start->set_cell_id(cell_id);
+  for (const std::string& word : argv) start->add_argv(word);
+  start->set_wall_clock_ms(kWallClockMs);
+  stream->Write(request);
+
+  uint64_t bytes = 0;
+  v1::ExecOutcome outcome;
+  for (v1::ExecResponse response; stream->Read(&response);) {
+    if (response.has_output()) bytes += response.output().data().size();
+    if (response.has_outcome()) outcome = response.outcome();
+  }
+  ODY_RETURN_IF_ERROR(FromGrpc(stream->Finish()));
+  if (outcome.kind() == v1::OUTCOME_KIND_EXITED && outcome.exit_code() == 0) return bytes;
+  return Internal("exec of " + argv[0] + ": " + outcome.ShortDebugString());
+}
+
+Result<uint64_t> Client::Read(const std::string& cell_id, const std::string& path) {
+  v1::FileOpRequest request;
+  request.set_cell_id(cell_id);
+  request.mutable_read()->set_path(path);
+  v1::FileOpResponse response;
+  grpc::ClientContext context;
+  ODY_RETURN_IF_ERROR(FromGrpc(stub_->FileOp(&context, request, &response)));
+  return response.read().content().size();
+}
+
+Status Client::Write(const std::string& cell_id, const std::string& path,
+                     const std::string& content) {
+  v1::FileOpRequest request;
+  request.set_cell_id(cell_id);
+  request.mutable_write()->set_path(path);
+  request.mutable_write()->set_content(content);
+  v1::FileOpResponse response;
+  grpc::ClientContext context;
+  return FromGrpc(stub_->FileOp(&context, request, &response));
+}
+
+Result<std::unique_ptr<ScopedCell>> ScopedCell::Make(Client* client, const CellOptions& options) {
+  ODY_ASSIGN_OR_RETURN(v1::CellInfo info, client->PrepareCell(options));
+  return std::unique_ptr<ScopedCell>(new ScopedCell(client, std::move(info)));
+}
+
+ScopedCell::~ScopedCell() {
+  const Status status = client_->RemoveCell(id());
+  if (!status.ok()) fprintf(stderr, "remove cell: %s\n", status.ToString().c_str());
+}
+
+}  // namespace odyssey::bench
