@@ -4,8 +4,9 @@
 // Which programs would a shell command line start. Pure; runs nothing and expands nothing.
 //
 // Reads what both dash and bash read; where they differ, or where the answer depends on something
-// that exists only at run time, the result says kOpaque. It may name more commands than would run,
-// never fewer without saying so.
+// that exists only at run time, the result says kOpaque. It may name more commands than the shell
+// would start, never fewer without saying so. What a program does once it runs (make, python3 -c, a
+// script) is not seen: that is the cell's to confine.
 
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ inline constexpr char kUnknown = '\x01';
 enum class CommandKind {
   kRuns,     // a program or builtin; no words: only assignments or redirections
   kWrapper,  // runs the command that follows in the list: env, timeout, sh -c, …
-  kOpaque,   // something that cannot be known before it runs; the words say what
+  kGuess,    // perhaps a command: follows a wrapper whose options are not known here
+  kOpaque,   // something that cannot be known before it runs; the one word says what
 };
 
 struct SimpleCommand {

@@ -1,0 +1,21 @@
+#include "policy/rules/shell_split.h"
+
+#include "policy/rules/shell_parser.h"
+#include "policy/rules/shell_wrappers.h"
+
+namespace odyssey::rules {
+
+Result<std::vector<SimpleCommand>> SplitShell(std::string_view command) {
+  if (command.find('\0') != std::string_view::npos) return InvalidArgument("a NUL byte");
+  std::vector<SimpleCommand> out;
+  ODY_RETURN_IF_ERROR(ShellParser(command, 0, &out).Parse());
+  return out;
+}
+
+void SplitNested(std::string_view command, int depth, std::vector<SimpleCommand>* out) {
+  const Status status = ShellParser(command, depth, out).Parse();
+  if (!status.ok())
+    out->push_back({CommandKind::kOpaque, {"a nested command: " + status.message()}});
+}
+
+}  // namespace odyssey::rules

@@ -1,0 +1,35 @@
+#ifndef ODYSSEY_POLICY_RULES_SHELL_WRAPPERS_H_
+#define ODYSSEY_POLICY_RULES_SHELL_WRAPPERS_H_
+
+// Programs that run another program named in their arguments: env, timeout, sh -c, find -exec, …
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/rules/shell_split.h"
+
+namespace odyssey::rules {
+
+// Of texts in texts: $(…), sh -c '…', ….
+inline constexpr int kMaxShellDepth = 16;
+
+// Appends what the simple command `words` would start: itself, and the commands in its arguments.
+// `depth`: of nested shell texts, see SplitNested. `words` is not empty.
+void Unwrap(std::vector<std::string> words, int depth, std::vector<SimpleCommand>* out);
+
+// SplitShell for a text that was found in another one; appends. Unreadable text is kOpaque.
+void SplitNested(std::string_view command, int depth, std::vector<SimpleCommand>* out);
+
+// Whether setting the variable changes which program a command name means, or what it loads.
+bool ChangesPrograms(std::string_view variable);
+
+// Whether the name or path is one that the system's own directories would answer for.
+bool IsSystemProgram(std::string_view program);
+
+// The part after the last "/".
+std::string_view Basename(std::string_view path);
+
+}  // namespace odyssey::rules
+
+#endif  // ODYSSEY_POLICY_RULES_SHELL_WRAPPERS_H_

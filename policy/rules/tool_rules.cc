@@ -1,0 +1,120 @@
+#include "policy/rules/tool_rules.h"
+
+#include <algorithm>
+#include <set>
+
+namespace odyssey::rules {
+namespace {
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+Status ParseInto(std::string_view label, Verdict action, const std::vector<std::string>& entries,
+                 ToolRules* rules) {
+  for (const std::string& entry : entries) {
+    if (rules->rules.size() >= kMaxRules) {
+      return InvalidArgument("invalid tool permission rules: more than " +
+                             std::to_string(kMaxRules) + " entries");
+    }
+    Result<Rule> rule = ParseRule(label, action, entry);
+    if (!rule.ok()) {
+      return InvalidArgument("invalid tool permission rule `" + entry +
+                             "`: " + rule.status().message());
+    }
+    rules->rules.push_back(std::move(rule).value());
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAllow:
+      return "allow";
+    case Verdict::kAsk:
+      return "ask";
+    case Verdict::kDeny:
+      return "deny";
+  }
+  return "deny";
+}
+
+Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view entry) {
+  const std::string where(label);
+  const std::string_view text = Trim(entry);
+  if (text.empty()) return InvalidArgument(where + " entries cannot be empty");
+  const std::string quoted = where + " entry `" + std::string(text.substr(0, 200)) + "`";
+  if (text.size() > kMaxRuleBytes) {
+    return InvalidArgument(quoted + " is longer than " + std::to_string(kMaxRuleBytes) + " bytes");
+  }
+
+  const size_t open = text.find('(');
+  if (open == std::string_view::npos) {
+    if (text.find(')') != std::string_view::npos) {
+      return InvalidArgument(quoted + " has an unmatched closing parenthesis");
+    }
+    return Rule{action, std::string(text), std::nullopt, std::string(text)};
+  }
+  const std::string_view tool = Trim(text.substr(0, open));
+  if (tool.find(')') != std::string_view::npos) {
+    return InvalidArgument(quoted + " has an unmatched closing parenthesis");
+  }
+  if (tool.empty()) return InvalidArgument(quoted + " is missing a tool name");
+  if (text.back() != ')') {
+    return InvalidArgument(quoted + " must end with `)` when using a granular matcher");
+  }
+  const std::string_view target = text.substr(open + 1, text.size() - open - 2);
+  if (Trim(target).empty()) return InvalidArgument(quoted + " is missing a matcher target");
+  if (target.find('(') != std::string_view::npos) {
+    return InvalidArgument(quoted + " cannot contain nested parentheses");
+  }
+  if (target.find(')') != std::string_view::npos) {
+    return InvalidArgument(quoted + " has an unmatched closing parenthesis");
+  }
+  if (tool == "*") {
+    return InvalidArgument(quoted + " cannot have a matcher target for every tool: name the tool");
+  }
+  return Rule{action, std::string(tool), std::string(target), std::string(text)};
+}
+
+Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector<std::string>& ask,
+                        const std::vector<std::string>& deny) {
+  ToolRules rules;
+  ODY_RETURN_IF_ERROR(ParseInto("agent.tools.allow", Verdict::kAllow, allow, &rules));
+  ODY_RETURN_IF_ERROR(ParseInto("agent.tools.ask", Verdict::kAsk, ask, &rules));
+  ODY_RETURN_IF_ERROR(ParseInto("agent.tools.deny", Verdict::kDeny, deny, &rules));
+  return rules;
+}
+
+std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_tools,
+                                     const std::vector<std::string>& registry,
+                                     const ToolRules& rules) {
+  std::set<std::string> named;
+  std::set<std::string> denied;
+  bool every = false;
+  bool none = false;
+  for (const Rule& rule : rules.rules) {
+    if (rule.action != Verdict::kDeny) {
+      named.insert(rule.tool);
+      every = every || rule.tool == "*";
+    } else if (!rule.target) {
+      denied.insert(rule.tool);
+      none = none || rule.tool == "*";
+    }
+  }
+  if (none) return {};
+
+  std::set<std::string> selected;
+  for (const std::string& tool : manifest_tools.empty() ? registry : manifest_tools) {
+    const bool known = std::find(registry.begin(), registry.end(), tool) != registry.end();
+    const bool wanted = every || named.empty() || named.count(tool) > 0;
+    if (known && wanted && denied.count(tool) == 0) selected.insert(tool);
+  }
+  return {selected.begin(), selected.end()};
+}
+
+}  // namespace odyssey::rules
