@@ -67,8 +67,7 @@ ShellParser::Word ShellParser::ReadWord() {
         break;
       }
       case '{': {
-        const bool plain =
-            word.text.empty() && (EndsWord(Peek(1)) || (Peek(1) == '}' && EndsWord(Peek(2))));
+        const bool plain = Peek(1) == '}' || (word.text.empty() && EndsWord(Peek(1)));
         if (!plain) expands_to_rest = true;
         word.text += plain ? '{' : kUnknown;
         ++position_;

@@ -223,7 +223,7 @@ TEST(DecideTest, DoesNotTakeArgumentsForPrograms) {
                            "echo > curl",
                            "case curl in curl) true ;; esac",
                            "for i in curl; do true; done",
-                           "echo \\$(true)",
+                           "echo \\$x",
                            "echo $HOME",
                            "ls *.c",
                            "find . -name curl",
