@@ -9,14 +9,13 @@ import sys
 from source_tree import finish, is_cpp, is_test, read_lines, tracked_files
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
-GENERATED = re.compile(r"\.pb\.h$")
 
 
 class Rules:
     """layers.txt, parsed."""
 
     def __init__(self, path):
-        self.edges, self.test_edges, self.only = {}, {}, {}
+        self.edges, self.test_edges, self.only, self.generated = {}, {}, {}, {}
         self.budgets, self.closures = {}, {}
         self.max_file = self.max_header = None
         with open(path, encoding="utf-8") as file:
@@ -27,8 +26,9 @@ class Rules:
 
     def _add(self, words, where):
         kind, rest = words[0], words[1:]
-        if kind in ("dir", "tests", "only"):
-            table = {"dir": self.edges, "tests": self.test_edges, "only": self.only}[kind]
+        tables = {"dir": self.edges, "tests": self.test_edges, "only": self.only, "generated": self.generated}
+        if kind in tables:
+            table = tables[kind]
             table[rest[0].rstrip(":")] = rest[1:]
         elif kind in ("lines", "closure"):
             {"lines": self.budgets, "closure": self.closures}[kind][rest[0]] = int(rest[1])
@@ -37,7 +37,7 @@ class Rules:
         elif kind == "header":
             self.max_header = int(rest[0])
         else:
-            sys.exit(f"{where}: unknown rule {kind!r}; allowed: dir tests only lines closure file header")
+            sys.exit(f"{where}: unknown rule {kind!r}; allowed: dir tests only generated lines closure file header")
 
 
 def includes_of(root, path):
@@ -62,6 +62,12 @@ def layer_of(rules, path):
     return directory
 
 
+def generated_layer(rules, include):
+    """The layer that a generated header belongs to, or None for a header that is in the repository."""
+    matching = (layer for pattern, (layer,) in rules.generated.items() if fnmatch.fnmatch(include, pattern))
+    return next(matching, None)
+
+
 def check_edges(rules, root, files):
     for path in files:
         layer = layer_of(rules, path)
@@ -74,8 +80,9 @@ def check_edges(rules, root, files):
         for number, quoted, _ in includes_of(root, path):
             if quoted is None:
                 continue
-            target = "proto" if GENERATED.search(quoted) else layer_of(rules, quoted)
-            if target != "proto" and not os.path.isfile(os.path.join(root, quoted)):
+            generated = generated_layer(rules, quoted)
+            target = generated or layer_of(rules, quoted)
+            if not generated and not os.path.isfile(os.path.join(root, quoted)):
                 yield f'{path}:{number}: "{quoted}" is not a path from the repository\'s root'
             elif target not in allowed:
                 yield f'{path}:{number}: {layer} may not include {target or "an undeclared directory"} ("{quoted}")'
