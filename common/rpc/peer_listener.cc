@@ -9,6 +9,8 @@
 
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace odyssey::rpc {
 namespace {
 
