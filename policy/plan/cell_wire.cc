@@ -84,6 +84,7 @@ std::string Encode(const Configure& m) {
     out.U8(rule.rights);
   }
   out.String(m.seccomp);
+  out.Strings(m.tool_roots);
   return out.Take();
 }
 

@@ -17,7 +17,9 @@ ExecSpec SampleExec() {
 }
 
 Configure SampleConfigure() {
-  return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}}, .seccomp = std::string("\0\1\2", 3)};
+  return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}},
+          .seccomp = std::string("\0\1\2", 3),
+          .tool_roots = {"/tmp", "/x"}};
 }
 
 // Every message but the one decoded here is refused, as is every cut and every added byte.

@@ -57,12 +57,15 @@ Status CheckLimit(const char* field, uint64_t value, uint64_t max) {
                           "; at most " + std::to_string(max) + " is allowed");
 }
 
-Status CheckUnmappedTree(const Plan& plan, const Entry& entry) {
+Status CheckUnmappedTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
   const auto& trees = SystemTrees();
   const bool system = std::find(trees.begin(), trees.end(), entry.source) != trees.end() ||
                       IsWithin(entry.source, "/usr") || IsWithin(entry.source, "/opt");
   const bool resolver = plan.network == Network::kFull && entry.target == "/etc/resolv.conf" &&
                         IsOneOf(entry.source, kResolverFiles);
+  for (const std::string& own : context.own_directories) {
+    if (IsWithin(own, entry.source)) return PermissionDenied(entry.source + " contains " + own);
+  }
   if (entry.access == Access::kReadOnly && (system || resolver)) return OkStatus();
   return PermissionDenied("source " + entry.source +
                           ": only the system's trees, and they read-only, keep their owners");
@@ -72,15 +75,8 @@ Status CheckHostTree(const Plan& plan, const CheckContext& context, const Entry&
   if (!IsNormalizedAbsolute(entry.source)) {
     return InvalidArgument("source must be a normalised absolute path");
   }
-  if (entry.ownership == Ownership::kAsIs) return CheckUnmappedTree(plan, entry);
-  ODY_RETURN_IF_ERROR(CheckHostSource(entry.source, context));
-
-  const bool stored = !context.bundle_store.empty() && IsWithin(entry.source, context.bundle_store);
-  if (entry.access == Access::kReadWrite &&
-      (stored || IsWithinAny(entry.source, kReadOnlySources))) {
-    return PermissionDenied("source " + entry.source + " may be shown read-only only");
-  }
-  return OkStatus();
+  if (entry.ownership == Ownership::kAsIs) return CheckUnmappedTree(plan, context, entry);
+  return CheckHostSource(entry.source, entry.access, context);
 }
 
 Status CheckSource(const Plan& plan, const CheckContext& context, const Entry& entry) {
@@ -167,7 +163,7 @@ const std::vector<std::string>& SystemTrees() {
   return trees;
 }
 
-Status CheckHostSource(std::string_view source, const CheckContext& context) {
+Status CheckHostSource(std::string_view source, Access access, const CheckContext& context) {
   const auto refuse = [&](std::string_view why) {
     return PermissionDenied("source " + std::string(source) + ": " + std::string(why));
   };
@@ -175,10 +171,12 @@ Status CheckHostSource(std::string_view source, const CheckContext& context) {
   if (IsWithinAny(source, kForbiddenSources)) {
     return refuse("nothing of /proc, /sys, /dev, /run, /boot and /etc may be shown");
   }
-  if (!context.bundle_store.empty() && source != context.bundle_store &&
-      IsWithin(source, context.bundle_store)) {
-    return OkStatus();
+  const bool bundle = !context.bundle_store.empty() && source != context.bundle_store &&
+                      IsWithin(source, context.bundle_store);
+  if (access == Access::kReadWrite && (bundle || IsWithinAny(source, kReadOnlySources))) {
+    return refuse("may be shown read-only only");
   }
+  if (bundle) return OkStatus();
   for (const std::string& own : context.own_directories) {
     if (IsWithin(source, own) || IsWithin(own, source)) {
       return refuse("Odyssey's own directories may not be shown, nor what contains them");

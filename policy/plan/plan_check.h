@@ -36,7 +36,7 @@ bool IsWithin(std::string_view path, std::string_view directory);
 const std::vector<std::string>& SystemTrees();
 
 // Host paths that a mapped mount may not have as source: PERMISSION_DENIED naming the rule, or OK.
-Status CheckHostSource(std::string_view source, const CheckContext& context);
+Status CheckHostSource(std::string_view source, Access access, const CheckContext& context);
 
 }  // namespace odyssey::plan
 

@@ -165,11 +165,12 @@ TEST(PlanCheckTest, RefusesHostSourcesThatExposeTheHost) {
   for (const std::string source :
        {"/", "/root", "/home", "/var", "/usr", "/tmp", "/proc", "/proc/1", "/sys/fs/cgroup",
         "/dev/vda", "/run", "/run/docker.sock", "/boot", "/etc", "/etc/shadow"}) {
-    EXPECT_EQ(CheckHostSource(source, Context()).code(), Code::kPermissionDenied) << source;
+    EXPECT_EQ(CheckHostSource(source, Access::kReadOnly, Context()).code(), Code::kPermissionDenied)
+        << source;
     EXPECT_FALSE(CheckWith(Mapped(source, "/x", Access::kReadOnly)).ok()) << source;
   }
   for (const std::string source : {"/home/u", "/root/p", "/tmp/x", "/srv/data", "/runs"}) {
-    EXPECT_TRUE(CheckHostSource(source, Context()).ok()) << source;
+    EXPECT_TRUE(CheckHostSource(source, Access::kReadOnly, Context()).ok()) << source;
   }
 }
 
@@ -177,9 +178,16 @@ TEST(PlanCheckTest, HidesOdysseysOwnDirectoriesAndTheirAncestors) {
   for (const std::string source :
        {"/var/lib/odyssey", "/var/lib/odyssey/supervisor/cells", "/var/lib", "/srv", "/srv/state",
         "/var/lib/odyssey/agentd", "/var/lib/odyssey/agentd/bundles"}) {
-    EXPECT_EQ(CheckHostSource(source, Context()).code(), Code::kPermissionDenied) << source;
+    EXPECT_EQ(CheckHostSource(source, Access::kReadOnly, Context()).code(), Code::kPermissionDenied)
+        << source;
   }
-  EXPECT_TRUE(CheckHostSource("/srv/state2", Context()).ok());
+  EXPECT_TRUE(CheckHostSource("/srv/state2", Access::kReadWrite, Context()).ok());
+}
+
+TEST(PlanCheckTest, HidesOwnDirectoriesInsideSystemTrees) {
+  CheckContext context = Context();
+  context.own_directories.push_back("/usr/local/state");
+  EXPECT_EQ(CheckPlan(GoodPlan(), context).code(), Code::kPermissionDenied);
 }
 
 TEST(PlanCheckTest, ShowsABundleReadOnly) {

@@ -7,7 +7,7 @@
 namespace odyssey::testing {
 namespace {
 
-uint32_t Run(const std::vector<sock_filter>& program, const seccomp_data& data = {}) {
+uint32_t Answer(const std::vector<sock_filter>& program, const seccomp_data& data = {}) {
   const Result<Verdict> verdict = Evaluate(program, data);
   EXPECT_TRUE(verdict.ok()) << verdict.status().ToString();
   return verdict.ok() ? verdict->action : 0xdeadbeef;
@@ -24,16 +24,16 @@ TEST(BpfEvaluatorTest, LoadsComparesAndReturns) {
       BPF_STMT(BPF_RET | BPF_K, 1),
       BPF_STMT(BPF_RET | BPF_K, 2),
   };
-  EXPECT_EQ(Run(program, {.args = {0, 7}}), 1u);
-  EXPECT_EQ(Run(program, {.args = {7, 8}}), 2u);
-  EXPECT_EQ(Run(program, {.args = {0, 0x100000007}}), 1u) << "the low half only";
+  EXPECT_EQ(Answer(program, {.args = {0, 7}}), 1u);
+  EXPECT_EQ(Answer(program, {.args = {7, 8}}), 2u);
+  EXPECT_EQ(Answer(program, {.args = {0, 0x100000007}}), 1u) << "the low half only";
 }
 
 TEST(BpfEvaluatorTest, KnowsEveryComparison) {
   const auto compare = [](int op, uint32_t value, uint32_t with) {
-    return Run({BPF_STMT(BPF_LD | BPF_IMM, value),
-                BPF_JUMP(static_cast<uint16_t>(BPF_JMP | op | BPF_K), with, 0, 1),
-                BPF_STMT(BPF_RET | BPF_K, 1), BPF_STMT(BPF_RET | BPF_K, 0)});
+    return Answer({BPF_STMT(BPF_LD | BPF_IMM, value),
+                   BPF_JUMP(static_cast<uint16_t>(BPF_JMP | op | BPF_K), with, 0, 1),
+                   BPF_STMT(BPF_RET | BPF_K, 1), BPF_STMT(BPF_RET | BPF_K, 0)});
   };
   EXPECT_EQ(compare(BPF_JGT, 5, 5), 0u);
   EXPECT_EQ(compare(BPF_JGT, 6, 5), 1u);
@@ -44,15 +44,15 @@ TEST(BpfEvaluatorTest, KnowsEveryComparison) {
 }
 
 TEST(BpfEvaluatorTest, CalculatesAndRemembers) {
-  EXPECT_EQ(Run({BPF_STMT(BPF_LD | BPF_IMM, 0xff), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x3c),
-                 BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LD | BPF_IMM, 0), BPF_STMT(BPF_LD | BPF_MEM, 3),
-                 BPF_STMT(BPF_RET | BPF_A, 0)}),
+  EXPECT_EQ(Answer({BPF_STMT(BPF_LD | BPF_IMM, 0xff), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x3c),
+                    BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LD | BPF_IMM, 0),
+                    BPF_STMT(BPF_LD | BPF_MEM, 3), BPF_STMT(BPF_RET | BPF_A, 0)}),
             0x3cu);
 }
 
 TEST(BpfEvaluatorTest, JumpsFar) {
-  EXPECT_EQ(Run({BPF_STMT(BPF_JMP | BPF_JA, 1), BPF_STMT(BPF_RET | BPF_K, 1),
-                 BPF_STMT(BPF_RET | BPF_K, 2)}),
+  EXPECT_EQ(Answer({BPF_STMT(BPF_JMP | BPF_JA, 1), BPF_STMT(BPF_RET | BPF_K, 1),
+                    BPF_STMT(BPF_RET | BPF_K, 2)}),
             2u);
 }
 
