@@ -1,0 +1,123 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_BROKER_H_
+#define ODYSSEY_SUPERVISOR_RPC_BROKER_H_
+
+// The cells of this supervisor and what runs in them. One thread runs the loop that reads root, the
+// cells and the commands' output; requests come from gRPC's threads. Knows nothing of gRPC.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "policy/compile/compile.h"
+#include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/exec_request.h"
+#include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/host_facts.h"
+#include "supervisor/rpc/root_client.h"
+
+namespace odyssey::supervisor {
+
+struct PrepareSpec {
+  CellKey key;
+  policy::SandboxRequest sandbox;
+  std::string bundle_digest;
+};
+
+struct CellView {
+  std::string id;
+  CellKey key;
+  uint32_t revision = 0;
+  std::string policy_digest;
+  uint32_t host_uid = 0;
+  uint32_t running_execs = 0;
+  wire::StatsReply usage;
+  std::string created_at;
+  std::string workspace_path;
+  std::vector<std::string> explanation;
+};
+
+class Broker final {
+ public:
+  // `root` is borrowed and must outlive the broker.
+  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
+  ~Broker();
+
+  // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
+  Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
+  std::vector<CellView> List();
+  Result<CellView> Describe(const std::string& cell_id);
+  // Blocking until nothing of the cell is left.
+  Status Remove(const std::string& cell_id, bool purge);
+
+  // Starts a command; `sink` must live until ExecSession::Detach.
+  Result<std::shared_ptr<ExecSession>> Exec(const ExecSpec& spec, ExecSink* sink);
+
+  // Blocking.
+  Result<tool::Response> FileOp(const std::string& cell_id, const tool::Request& request);
+
+  uint32_t live_cells();
+  const wire::Hello& hello() const { return hello_; }
+  const compile::HostFacts& facts() const { return facts_; }
+
+  // The loop; returns when root is gone. Call from one long-lived thread.
+  Status Run();
+
+ private:
+  using CellPtr = std::shared_ptr<Cell>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // Requests.
+  Result<CellPtr> FindCell(const std::string& cell_id);
+  Result<CellPtr> PrepareLocked(Lock& lock, const PrepareSpec& spec, compile::Compiled compiled,
+                                bool* created);
+  Result<CellPtr> Launch(const PrepareSpec& spec, compile::Compiled compiled, uint32_t revision);
+  Status AwaitReady(Lock& lock, Cell* cell);
+  Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge);
+  Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);
+  CellView View(const Cell& cell);
+  wire::StatsReply AskUsage(const std::string& cell_id);
+
+  // Events.
+  void OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket);
+  void OnGone(const wire::Gone& gone);
+  void OnCellReadable(const CellPtr& cell);
+  void OnCellMessage(const CellPtr& cell, Message message);
+  void OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message);
+  void HandleEvent(uint64_t tag);
+  void RunDeadlines();
+
+  // Slots.
+  void WantSlots(Cell* cell);
+  void StartInSlot(const CellPtr& cell, ReadySlot slot, std::shared_ptr<ExecSession> session);
+  void ForgetSession(const ExecSession* session);
+
+  void Watch(int fd, uint64_t tag, bool writable, bool edge);
+  int TimeoutMs();
+
+  RootClient* const root_;
+  const wire::Hello hello_;
+  const compile::HostFacts facts_;
+  const UniqueFd epoll_;
+  const UniqueFd wake_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;       // a cell's state or tools
+  std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
+  std::unordered_map<uint64_t, CellPtr> cell_handles_;
+  std::unordered_map<uint64_t, std::shared_ptr<ExecSession>> session_handles_;
+  std::map<std::string, uint32_t> revisions_;  // last, by tree
+  uint64_t next_handle_ = 1;
+  Clock::time_point next_deadline_ = Clock::time_point::max();
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_BROKER_H_

@@ -1,0 +1,73 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_CELL_H_
+#define ODYSSEY_SUPERVISOR_RPC_CELL_H_
+
+// A cell as rpc knows it. Owned by the broker and guarded by its mutex, but for the parts that say
+// otherwise.
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "policy/compile/compile.h"
+#include "supervisor/rpc/exec_session.h"
+
+namespace odyssey::supervisor {
+
+struct CellKey {
+  std::string session_id, agent_id, kind, component;
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+};
+
+// INVALID_ARGUMENT naming the field.
+Status CheckCellKey(const CellKey& key);
+
+// "<kind>/<agent>/<session or "shared">/<component>": the cell's tree below the cells directory.
+// Each part is made of [A-Za-z0-9_-] and 12 hex digits of its sha256, so that no two keys meet.
+std::string CellTreeOf(const CellKey& key);
+
+enum class CellState { kLaunching, kReady, kEnding, kGone };
+
+struct ReadySlot {
+  uint64_t number = 0;
+  UniqueFd exec, control;
+};
+
+struct Cell {
+  std::string id;
+  CellKey key;
+  uint64_t handle = 0;  // in epoll events
+  uint32_t revision = 1;
+  std::string identity;  // everything whose change makes a new revision
+  compile::Compiled compiled;
+  std::map<std::string, std::string> env;  // the request's: name → value
+  bool ephemeral = false;
+  std::string workspace_path;
+  std::string created_at;
+
+  CellState state = CellState::kLaunching;
+  Status failure;  // why it never became ready, or ended
+  uint32_t host_uid = 0;
+  UniqueFd socket;  // cell-init's
+
+  std::deque<ReadySlot> ready;
+  uint32_t slots_wanted = 0;  // asked for, not yet here
+  std::deque<std::shared_ptr<ExecSession>> waiting;
+  std::map<uint64_t, std::shared_ptr<ExecSession>> running;  // by slot
+
+  std::atomic<uint64_t> oom_seen = 0;
+
+  // The file worker: asked for at the first file operation; one operation at a time.
+  std::mutex tools_mutex;  // guards the conversation, not the fields
+  bool tools_wanted = false;
+  std::shared_ptr<UniqueFd> tools;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_CELL_H_

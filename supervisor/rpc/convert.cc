@@ -1,0 +1,241 @@
+#include "supervisor/rpc/convert.h"
+
+#include <utility>
+
+namespace odyssey::supervisor {
+namespace {
+
+namespace ppb = ::odyssey::policy::v1;
+
+// One row per enumerator that a client may send.
+template <typename Proto, typename Model>
+struct EnumRow {
+  Proto proto;
+  Model model;
+};
+
+template <typename Proto, typename Model, size_t N>
+Status ConvertEnum(const char* field, Proto value, const EnumRow<Proto, Model> (&table)[N],
+                   const char* allowed, Model* out) {
+  for (const auto& row : table) {
+    if (row.proto != value) continue;
+    *out = row.model;
+    return OkStatus();
+  }
+  return InvalidArgument(std::string(field) + " " + std::to_string(static_cast<int>(value)) +
+                         ": give " + allowed);
+}
+
+constexpr EnumRow<ppb::Mode, policy::Mode> kModes[] = {
+    {ppb::MODE_READ_ONLY, policy::Mode::kReadOnly},
+    {ppb::MODE_WORKSPACE_WRITE, policy::Mode::kWorkspaceWrite}};
+constexpr EnumRow<ppb::Network, policy::Network> kNetworks[] = {
+    {ppb::NETWORK_NONE, policy::Network::kNone}, {ppb::NETWORK_FULL, policy::Network::kFull}};
+constexpr EnumRow<ppb::ExecutablesMode, policy::ExecutablesMode> kExecutablesModes[] = {
+    {ppb::EXECUTABLES_MODE_EXPLICIT, policy::ExecutablesMode::kExplicit},
+    {ppb::EXECUTABLES_MODE_STANDARD, policy::ExecutablesMode::kStandard},
+    {ppb::EXECUTABLES_MODE_ALL, policy::ExecutablesMode::kAll}};
+constexpr EnumRow<ppb::Access, policy::Access> kAccesses[] = {
+    {ppb::ACCESS_READ_ONLY, policy::Access::kReadOnly},
+    {ppb::ACCESS_READ_WRITE, policy::Access::kReadWrite}};
+
+policy::Limits FromProto(const ppb::Limits& limits) {
+  return {.memory_bytes = limits.memory_bytes(),
+          .cpu_millis = limits.cpu_millis(),
+          .pids = limits.pids(),
+          .wall_clock_ms = limits.wall_clock_ms(),
+          .cpu_seconds = limits.cpu_seconds(),
+          .open_files = limits.open_files(),
+          .tmp_bytes = limits.tmp_bytes()};
+}
+
+Status FromProto(const ppb::Sandbox& sandbox, policy::SandboxRequest* out) {
+  ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.mode", sandbox.mode(), kModes,
+                                  "MODE_READ_ONLY or MODE_WORKSPACE_WRITE", &out->mode));
+  ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.network", sandbox.network(), kNetworks,
+                                  "NETWORK_NONE or NETWORK_FULL", &out->network));
+  ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.executables_mode", sandbox.executables_mode(),
+                                  kExecutablesModes, "EXECUTABLES_MODE_EXPLICIT, _STANDARD or _ALL",
+                                  &out->executables_mode));
+  out->executables.assign(sandbox.executables().begin(), sandbox.executables().end());
+  for (const ppb::Mount& mount : sandbox.mounts()) {
+    policy::Mount converted{.source = mount.source(), .target = mount.target()};
+    ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.mounts.access", mount.access(), kAccesses,
+                                    "ACCESS_READ_ONLY or ACCESS_READ_WRITE", &converted.access));
+    out->mounts.push_back(std::move(converted));
+  }
+  out->env.insert(sandbox.env().begin(), sandbox.env().end());
+  out->limits = FromProto(sandbox.limits());
+  return OkStatus();
+}
+
+pb::OutcomeKind ToProto(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::kExited:
+      return pb::OUTCOME_KIND_EXITED;
+    case OutcomeKind::kSignalled:
+      return pb::OUTCOME_KIND_SIGNALLED;
+    case OutcomeKind::kTimedOut:
+      return pb::OUTCOME_KIND_TIMED_OUT;
+    case OutcomeKind::kOomKilled:
+      return pb::OUTCOME_KIND_OOM_KILLED;
+    case OutcomeKind::kDenied:
+      return pb::OUTCOME_KIND_DENIED;
+    case OutcomeKind::kNotFound:
+      return pb::OUTCOME_KIND_NOT_FOUND;
+    case OutcomeKind::kSetupFailed:
+      return pb::OUTCOME_KIND_SETUP_FAILED;
+    case OutcomeKind::kCancelled:
+      return pb::OUTCOME_KIND_CANCELLED;
+  }
+  return pb::OUTCOME_KIND_UNSPECIFIED;
+}
+
+void ToProto(tool::Response response, pb::FileListResult* out) {
+  for (tool::ListEntry& entry : response.entries) {
+    pb::FileEntry* added = out->add_entries();
+    added->set_name(std::move(entry.name));
+    added->set_path(std::move(entry.path));
+    added->set_type(std::move(entry.type));
+    added->set_size(entry.size);
+  }
+  out->set_truncated(response.truncated);
+}
+
+}  // namespace
+
+Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
+  PrepareSpec spec;
+  spec.key = {request.key().session_id(), request.key().agent_id(), request.key().kind(),
+              request.key().component()};
+  ODY_RETURN_IF_ERROR(FromProto(request.sandbox(), &spec.sandbox));
+  spec.sandbox.workspace = request.workspace();
+  spec.sandbox.ephemeral = request.ephemeral();
+  spec.bundle_digest = request.bundle_digest();
+  return spec;
+}
+
+Result<ExecSpec> FromProto(const pb::ExecStart& start) {
+  constexpr uint32_t kMaxTerminalSize = 65535;  // struct winsize
+  if (start.terminal().rows() > kMaxTerminalSize || start.terminal().columns() > kMaxTerminalSize) {
+    return InvalidArgument("start.terminal: rows and columns are at most 65535");
+  }
+  ExecSpec spec;
+  spec.cell_id = start.cell_id();
+  spec.argv.assign(start.argv().begin(), start.argv().end());
+  spec.cwd = start.cwd();
+  spec.env.insert(start.env().begin(), start.env().end());
+  spec.terminal = start.has_terminal();
+  spec.rows = static_cast<uint16_t>(start.terminal().rows());
+  spec.columns = static_cast<uint16_t>(start.terminal().columns());
+  spec.open_stdin = start.open_stdin();
+  spec.wall_clock_ms = start.wall_clock_ms();
+  spec.stdout_cap = start.stdout_cap_bytes();
+  spec.stderr_cap = start.stderr_cap_bytes();
+  return spec;
+}
+
+Result<tool::Request> FromProto(const pb::FileOpRequest& request) {
+  tool::Request out;
+  switch (request.op_case()) {
+    case pb::FileOpRequest::kRead:
+      out.op = tool::Op::kRead;
+      out.path = request.read().path();
+      out.offset = request.read().offset();
+      out.max_bytes = request.read().max_bytes();
+      return out;
+    case pb::FileOpRequest::kWrite:
+      out.op = tool::Op::kWrite;
+      out.path = request.write().path();
+      out.content = request.write().content();
+      out.mode = request.write().mode();
+      return out;
+    case pb::FileOpRequest::kEdit:
+      out.op = tool::Op::kEdit;
+      out.path = request.edit().path();
+      out.content = request.edit().old_text();
+      out.replacement = request.edit().new_text();
+      out.replace_all = request.edit().replace_all();
+      return out;
+    case pb::FileOpRequest::kList:
+      out.op = tool::Op::kList;
+      out.path = request.list().path();
+      return out;
+    case pb::FileOpRequest::OP_NOT_SET:
+      break;
+  }
+  return InvalidArgument("op: give read, write, edit or list");
+}
+
+void ToProto(const Feature& feature, pb::Feature* out) {
+  out->set_name(feature.name);
+  out->set_in_force(feature.in_force);
+  out->set_detail(feature.detail);
+}
+
+void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out) {
+  out->set_cell_id(view.id);
+  out->mutable_key()->set_session_id(view.key.session_id);
+  out->mutable_key()->set_agent_id(view.key.agent_id);
+  out->mutable_key()->set_kind(view.key.kind);
+  out->mutable_key()->set_component(view.key.component);
+  out->set_revision(view.revision);
+  out->set_policy_digest(view.policy_digest);
+  out->set_host_uid(view.host_uid);
+  for (const Feature& layer : layers) ToProto(layer, out->add_layers());
+  out->set_running_execs(view.running_execs);
+  out->set_memory_bytes(view.usage.memory_bytes);
+  out->set_cpu_usec(view.usage.cpu_usec);
+  out->set_processes(view.usage.processes);
+  out->set_created_at(view.created_at);
+  out->set_workspace_path(view.workspace_path);
+}
+
+void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
+  out->set_kind(ToProto(outcome.kind));
+  out->set_exit_code(outcome.exit_code);
+  out->set_signal(outcome.signal);
+  out->set_message(outcome.message);
+  out->set_stdout_bytes(outcome.stdout_bytes);
+  out->set_stderr_bytes(outcome.stderr_bytes);
+  out->set_stdout_truncated(outcome.stdout_truncated);
+  out->set_stderr_truncated(outcome.stderr_truncated);
+  out->set_duration_usec(outcome.duration_usec);
+  out->set_user_usec(outcome.user_usec);
+  out->set_system_usec(outcome.system_usec);
+  out->set_max_rss_bytes(outcome.max_rss_bytes);
+  out->set_oom_kills(outcome.oom_kills);
+}
+
+void ToProto(const policy::Limits& limits, ppb::Limits* out) {
+  out->set_memory_bytes(limits.memory_bytes);
+  out->set_cpu_millis(limits.cpu_millis);
+  out->set_pids(limits.pids);
+  out->set_wall_clock_ms(limits.wall_clock_ms);
+  out->set_cpu_seconds(limits.cpu_seconds);
+  out->set_open_files(limits.open_files);
+  out->set_tmp_bytes(limits.tmp_bytes);
+}
+
+void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {
+  switch (op) {
+    case tool::Op::kRead:
+      out->mutable_read()->set_content(std::move(response.content));
+      out->mutable_read()->set_total_bytes(response.total_bytes);
+      out->mutable_read()->set_truncated(response.truncated);
+      out->mutable_read()->set_next_offset(response.next_offset);
+      return;
+    case tool::Op::kWrite:
+      out->mutable_write()->set_bytes(response.total_bytes);
+      out->mutable_write()->set_created(response.created);
+      return;
+    case tool::Op::kEdit:
+      out->mutable_edit()->set_replacements(response.replacements);
+      return;
+    case tool::Op::kList:
+      ToProto(std::move(response), out->mutable_list());
+      return;
+  }
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,30 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_CONVERT_H_
+#define ODYSSEY_SUPERVISOR_RPC_CONVERT_H_
+
+// Proto messages ↔ the broker's values: the only place of rpc, beside the service, that knows
+// proto.
+
+#include "common/base/status.h"
+#include "odyssey/supervisor/v1/supervisor.pb.h"
+#include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/broker.h"
+
+namespace odyssey::supervisor {
+
+namespace pb = ::odyssey::supervisor::v1;
+
+// INVALID_ARGUMENT names the field, the value and what is allowed.
+Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request);
+Result<ExecSpec> FromProto(const pb::ExecStart& start);
+Result<tool::Request> FromProto(const pb::FileOpRequest& request);
+
+void ToProto(const Feature& feature, pb::Feature* out);
+void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out);
+void ToProto(const Outcome& outcome, pb::ExecOutcome* out);
+void ToProto(const policy::Limits& limits, policy::v1::Limits* out);
+// `op` decides which result is set.
+void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out);
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_CONVERT_H_

@@ -1,0 +1,164 @@
+#include "supervisor/rpc/exec_reactor.h"
+
+#include <atomic>
+#include <utility>
+
+#include "common/rpc/status_map.h"
+#include "supervisor/rpc/convert.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+std::string NextExecId() {
+  static std::atomic<uint64_t> counter = 0;
+  char text[32];
+  snprintf(text, sizeof(text), "exe_%016llx", static_cast<unsigned long long>(++counter));
+  return text;
+}
+
+}  // namespace
+
+ExecReactor::ExecReactor(Broker* broker) : broker_(broker) { StartRead(&request_); }
+
+void ExecReactor::OnReadDone(bool ok) {
+  std::shared_ptr<ExecSession> session;
+  bool finished = false;
+  {
+    const std::lock_guard lock(mutex_);
+    session = session_;
+    finished = finished_;
+  }
+  if (finished) return;
+  if (session == nullptr) {
+    if (ok && request_.has_start()) {
+      Start();
+    } else {
+      {
+        const std::lock_guard lock(mutex_);
+        finished_ = true;
+      }
+      Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "message: the first must be start"));
+    }
+    return;
+  }
+  if (ok) {
+    Forward();
+  } else {
+    session->CloseStdin();  // the client half-closed
+  }
+}
+
+void ExecReactor::Start() {
+  auto spec = FromProto(request_.start());
+  // The session may finish before Exec returns: from here on it may call us.
+  {
+    const std::lock_guard lock(mutex_);
+    response_.mutable_started()->set_exec_id(NextExecId());
+    writing_ = true;
+  }
+  auto session =
+      spec.ok() ? broker_->Exec(*spec, this) : Result<std::shared_ptr<ExecSession>>(spec.status());
+  if (!session.ok()) {
+    {
+      const std::lock_guard lock(mutex_);
+      finished_ = true;
+    }
+    Finish(rpc::ToGrpc(session.status()));
+    return;
+  }
+  bool cancelled = false;
+  {
+    const std::lock_guard lock(mutex_);
+    session_ = *session;
+    cancelled = cancelled_;
+  }
+  if (cancelled) (*session)->Cancel();
+  StartWrite(&response_);
+  StartRead(&request_);
+}
+
+void ExecReactor::Forward() {
+  switch (request_.message_case()) {
+    case pb::ExecRequest::kStdin:
+      session_->WriteStdin(std::move(*request_.mutable_stdin()));
+      return;  // StdinTaken asks for the next message
+    case pb::ExecRequest::kStdinEof:
+      session_->CloseStdin();
+      break;
+    case pb::ExecRequest::kResize:
+      session_->Resize(static_cast<uint16_t>(request_.resize().rows()),
+                       static_cast<uint16_t>(request_.resize().columns()));
+      break;
+    case pb::ExecRequest::kSignal:
+      if (request_.signal() >= 1 && request_.signal() <= 31) session_->Signal(request_.signal());
+      break;
+    default:
+      break;  // a second start, or nothing: ignored, as unknown fields are
+  }
+  StartRead(&request_);
+}
+
+void ExecReactor::StdinTaken() { StartRead(&request_); }
+
+std::string* ExecReactor::BeginOutput() {
+  const std::lock_guard lock(mutex_);
+  if (writing_ || finished_) return nullptr;
+  return response_.mutable_output()->mutable_data();
+}
+
+void ExecReactor::SendOutput(Stream stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    writing_ = true;
+  }
+  response_.mutable_output()->set_stream(stream == Stream::kStdout ? pb::OUTPUT_STREAM_STDOUT
+                                                                   : pb::OUTPUT_STREAM_STDERR);
+  StartWrite(&response_);
+}
+
+void ExecReactor::SendOutcome(const Outcome& outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    writing_ = true;
+    finished_ = true;
+  }
+  ToProto(outcome, response_.mutable_outcome());
+  StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
+}
+
+void ExecReactor::OnWriteDone(bool ok) {
+  std::shared_ptr<ExecSession> session;
+  {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    session = session_;
+  }
+  if (session == nullptr) return;
+  if (ok) {
+    session->Continue();
+  } else {
+    session->Cancel();
+  }
+}
+
+void ExecReactor::OnCancel() {
+  std::shared_ptr<ExecSession> session;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    session = session_;
+  }
+  if (session != nullptr) session->Cancel();
+}
+
+void ExecReactor::OnDone() {
+  std::shared_ptr<ExecSession> session;
+  {
+    const std::lock_guard lock(mutex_);
+    session = std::move(session_);
+  }
+  if (session != nullptr) session->Detach();
+  delete this;
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,82 @@
+#include "supervisor/rpc/exec_request.h"
+
+#include <algorithm>
+
+#include "policy/plan/plan.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+// Names that a command may override beside those its policy exports.
+bool IsBaseName(const compile::Compiled& compiled, const std::string& name) {
+  return name == "TERM" ||
+         std::any_of(compiled.base_env.begin(), compiled.base_env.end(),
+                     [&name](const std::string& e) { return e.rfind(name + "=", 0) == 0; });
+}
+
+Result<std::vector<std::string>> MakeEnvironment(
+    const compile::Compiled& compiled, const std::map<std::string, std::string>& cell_env,
+    const std::map<std::string, std::string>& overrides) {
+  std::map<std::string, std::string> env = cell_env;
+  for (const auto& [name, value] : overrides) {
+    if (env.count(name) == 0 && !IsBaseName(compiled, name)) {
+      return PermissionDenied(
+          "access denied: environment variable is not allowed by sandbox policy: " + name);
+    }
+    env[name] = value;
+  }
+  std::vector<std::string> out;
+  for (const std::string& entry : compiled.base_env) {
+    if (env.count(entry.substr(0, entry.find('='))) == 0) out.push_back(entry);
+  }
+  for (const auto& [name, value] : env) out.push_back(name + "=" + value);
+  return out;
+}
+
+Status CheckSize(const cell::ExecSpec& spec) {
+  size_t bytes = 0;
+  for (const auto* list : {&spec.argv, &spec.env}) {
+    for (const std::string& word : *list) {
+      bytes += word.size() + 1;
+      if (word.find('\0') != std::string::npos) {
+        return InvalidArgument("start.argv or start.env: contains a NUL character");
+      }
+    }
+  }
+  if (spec.argv.size() <= cell::kMaxArgv && bytes <= cell::kMaxExecBytes) return OkStatus();
+  return InvalidArgument("start.argv and start.env: " + std::to_string(spec.argv.size()) +
+                         " words, " + std::to_string(bytes) + " bytes; at most " +
+                         std::to_string(cell::kMaxArgv) + " words and " +
+                         std::to_string(cell::kMaxExecBytes) + " bytes are allowed");
+}
+
+}  // namespace
+
+Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
+                                    const std::map<std::string, std::string>& cell_env,
+                                    const ExecSpec& spec) {
+  if (spec.argv.empty() || spec.argv[0].empty()) {
+    return InvalidArgument("start.argv: give a command");
+  }
+  ExecOptions options;
+  options.spec.argv = spec.argv;
+  ODY_ASSIGN_OR_RETURN(options.spec.env, MakeEnvironment(compiled, cell_env, spec.env));
+  options.spec.cwd = spec.cwd.empty() ? plan::kWorkspacePath : spec.cwd;
+  if (options.spec.cwd[0] != '/') {
+    options.spec.cwd = std::string(plan::kWorkspacePath) + "/" + options.spec.cwd;
+  }
+  ODY_RETURN_IF_ERROR(CheckSize(options.spec));
+  options.spec.cpu_seconds = compiled.limits.cpu_seconds;
+  options.spec.open_files = compiled.limits.open_files;
+  options.spec.terminal = spec.terminal;
+  options.spec.rows = spec.rows;
+  options.spec.columns = spec.columns;
+  options.open_stdin = spec.open_stdin;
+  options.wall_clock_ms =
+      spec.wall_clock_ms != 0 ? spec.wall_clock_ms : compiled.limits.wall_clock_ms;
+  options.stdout_cap = spec.stdout_cap;
+  options.stderr_cap = spec.stderr_cap;
+  return options;
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,399 @@
+#include "supervisor/rpc/exec_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace odyssey::supervisor {
+namespace {
+
+// One read of a quiet stream; of a loud one, whose pipe is then enlarged to match (the largest that
+// an unprivileged process may have by default, fs.pipe-max-size).
+constexpr size_t kSmallChunk = 64 * 1024;
+constexpr size_t kLargeChunk = 1024 * 1024;
+// Between SIGTERM and SIGKILL at the wall clock limit.
+constexpr auto kGrace = std::chrono::milliseconds(250);
+// A shell reports a child killed by SIGKILL as this exit code.
+constexpr int kShellKilled = 128 + SIGKILL;
+
+struct Pipe {
+  UniqueFd ours, theirs;
+};
+
+Result<Pipe> MakePipe(bool we_read) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "create pipe");
+  Pipe pipe{UniqueFd(ends[we_read ? 0 : 1]), UniqueFd(ends[we_read ? 1 : 0])};
+  if (fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "set O_NONBLOCK");
+  return pipe;
+}
+
+OutcomeKind KindOfExecError(const cell::ExecError& error) {
+  if (error.step != "execve") return OutcomeKind::kSetupFailed;
+  if (error.error == ENOENT || error.error == ENOTDIR) return OutcomeKind::kNotFound;
+  if (error.error == EACCES || error.error == EPERM) return OutcomeKind::kDenied;
+  return OutcomeKind::kSetupFailed;
+}
+
+}  // namespace
+
+ExecSession::ExecSession(ExecOptions options, ExecSink* sink)
+    : options_(std::move(options)), sink_(sink), started_(Clock::now()) {
+  stdout_.cap = options_.stdout_cap;
+  stderr_.cap = options_.stderr_cap;
+  stdout_.chunk = stderr_.chunk = kSmallChunk;
+}
+
+void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch,
+                        AskOom ask_oom) {
+  const std::lock_guard lock(mutex_);
+  exec_socket_ = std::move(exec_socket);
+  control_ = std::move(control_socket);
+  watch_ = std::move(watch);
+  ask_oom_ = std::move(ask_oom);
+  started_ = Clock::now();
+  if (options_.wall_clock_ms != 0) {
+    deadline_ = started_ + std::chrono::milliseconds(options_.wall_clock_ms);
+  }
+  const Status status = cancelled_ ? Cancelled("cancelled before it started") : SendSpec(watch_);
+  if (status.ok()) return;
+  failure_ = status.message();
+  control_.reset();  // the slot ends
+  gone_ = true;
+  Pump();
+}
+
+// The command's ends of the pipes are closed here, so that only the command holds them.
+Status ExecSession::SendSpec(Watch& watch) {
+  watch(control_.get(), Source::kControl, false);
+  if (options_.spec.terminal) {
+    watch(exec_socket_.get(), Source::kExec, false);
+    return SendMessage(exec_socket_.get(), cell::Encode(options_.spec));
+  }
+  ODY_ASSIGN_OR_RETURN(Pipe out, MakePipe(true));
+  ODY_ASSIGN_OR_RETURN(Pipe err, MakePipe(true));
+  UniqueFd input;
+  if (options_.open_stdin) {
+    ODY_ASSIGN_OR_RETURN(Pipe in, MakePipe(false));
+    stdin_ = std::move(in.ours);
+    input = std::move(in.theirs);
+    watch(stdin_.get(), Source::kStdin, true);
+  } else {
+    input = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!input) return ErrnoStatus(errno, "open /dev/null");
+  }
+  stdout_.fd = std::move(out.ours);
+  stderr_.fd = std::move(err.ours);
+  watch(stdout_.fd.get(), Source::kStdout, false);
+  watch(stderr_.fd.get(), Source::kStderr, false);
+  return SendMessage(exec_socket_.get(), cell::Encode(options_.spec),
+                     {input.get(), out.theirs.get(), err.theirs.get()});
+}
+
+void ExecSession::Fail(const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  failure_ = message;
+  gone_ = true;
+  Pump();
+}
+
+void ExecSession::OnReady(Source source) {
+  const std::lock_guard lock(mutex_);
+  switch (source) {
+    case Source::kStdout:
+      stdout_.readable = true;
+      break;
+    case Source::kStderr:
+      stderr_.readable = true;
+      break;
+    case Source::kStdin:
+      PumpStdin();
+      return;
+    case Source::kControl:
+      ReadControl();
+      break;
+    case Source::kExec:
+      ReadExecSocket();
+      break;
+  }
+  Pump();
+}
+
+void ExecSession::ReadControl() {
+  if (exited_ || !control_) return;
+  const auto message = ReceiveMessage(control_.get());
+  if (!message.ok() || !cell::Decode(message->bytes, &exit_).ok())
+    return;  // SlotGone says the rest
+  exited_ = true;
+  duration_usec_ = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_).count());
+  // Without a terminal this socket is not watched: what it has to say was said before the exit.
+  if (!options_.spec.terminal) ReadExecSocket();
+  if (MaybeOutOfMemory() && !oom_asked_) {
+    oom_asked_ = true;
+    ask_oom_();
+  }
+}
+
+void ExecSession::ReadExecSocket() {
+  if (!exec_socket_) return;
+  fcntl(exec_socket_.get(), F_SETFL, O_NONBLOCK);
+  auto message = ReceiveMessage(exec_socket_.get());
+  if (!message.ok()) return;  // closed by a successful execve
+  const auto type = cell::TypeOf(message->bytes);
+  if (!type.ok()) return;
+  if (*type == cell::MessageType::kTerminalReady && message->fds.size() == 1) {
+    TakeTerminal(std::move(message->fds[0]));
+  } else if (cell::Decode(message->bytes, &exec_error_).ok()) {
+    exec_failed_ = true;
+  }
+}
+
+void ExecSession::TakeTerminal(UniqueFd master) {
+  fcntl(master.get(), F_SETFL, O_NONBLOCK);
+  stdin_ = UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
+  stdout_.fd = std::move(master);
+  watch_(stdout_.fd.get(), Source::kStdout, false);
+  watch_(stdin_.get(), Source::kStdin, true);
+  PumpStdin();
+}
+
+bool ExecSession::MaybeOutOfMemory() const {
+  if (killed_ || timed_out_) return false;
+  return (WIFSIGNALED(exit_.wait_status) && WTERMSIG(exit_.wait_status) == SIGKILL) ||
+         (WIFEXITED(exit_.wait_status) && WEXITSTATUS(exit_.wait_status) == kShellKilled);
+}
+
+void ExecSession::SetOomKills(uint32_t kills) {
+  const std::lock_guard lock(mutex_);
+  oom_kills_ = kills;
+  oom_known_ = true;
+  Pump();
+}
+
+void ExecSession::OnSlotGone() {
+  const std::lock_guard lock(mutex_);
+  gone_ = true;
+  // Watched, but an event may still be on its way: look for the exit here.
+  ReadControl();
+  Pump();
+}
+
+void ExecSession::OnCellGone(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (!gone_) ReadControl();
+  gone_ = true;
+  oom_known_ = true;
+  if (!exited_) failure_ = reason.empty() ? "the cell ended" : "the cell ended: " + reason;
+  Pump();
+}
+
+void ExecSession::OnDeadline(Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (now < deadline_ || outcome_sent_) return;
+  if (!timed_out_) {
+    timed_out_ = true;
+    deadline_ = now + kGrace;
+    (void)SendMessage(control_.get(),
+                      cell::Encode(cell::SignalSlot{.signal = SIGTERM, .everyone = true}));
+    return;
+  }
+  deadline_ = Clock::time_point::max();
+  Kill();
+}
+
+Clock::time_point ExecSession::deadline() const {
+  const std::lock_guard lock(mutex_);
+  return outcome_sent_ ? Clock::time_point::max() : deadline_;
+}
+
+void ExecSession::Kill() {
+  killed_ = true;
+  if (control_) (void)SendMessage(control_.get(), cell::EncodeEmpty(cell::MessageType::kKillSlot));
+}
+
+void ExecSession::Signal(int signal) {
+  const std::lock_guard lock(mutex_);
+  if (control_) {
+    (void)SendMessage(control_.get(), cell::Encode(cell::SignalSlot{.signal = signal}));
+  }
+}
+
+void ExecSession::Cancel() {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  Kill();
+}
+
+void ExecSession::Detach() {
+  const std::lock_guard lock(mutex_);
+  sink_ = nullptr;
+  if (!outcome_sent_) {
+    cancelled_ = true;
+    Kill();
+  }
+  outcome_sent_ = true;
+}
+
+void ExecSession::Resize(uint16_t rows, uint16_t columns) {
+  const std::lock_guard lock(mutex_);
+  const winsize size{rows, columns, 0, 0};
+  if (options_.spec.terminal && stdout_.fd) ioctl(stdout_.fd.get(), TIOCSWINSZ, &size);
+}
+
+void ExecSession::WriteStdin(std::string data) {
+  const std::lock_guard lock(mutex_);
+  input_ = std::move(data);
+  input_offset_ = 0;
+  input_pending_ = true;
+  PumpStdin();
+}
+
+void ExecSession::CloseStdin() {
+  const std::lock_guard lock(mutex_);
+  close_stdin_ = true;
+  PumpStdin();
+}
+
+// Writes what the pipe takes; what is left waits for the descriptor to become writable.
+void ExecSession::PumpStdin() {
+  if (!options_.open_stdin && !options_.spec.terminal) stdin_.reset();
+  const bool not_yet = options_.spec.terminal && !stdin_ && !exited_ && !gone_;
+  if (not_yet) return;
+  while (input_pending_) {
+    const size_t left = input_.size() - input_offset_;
+    const ssize_t n = (stdin_ && left > 0) ? write(stdin_.get(), &input_[input_offset_], left) : 0;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n < 0) stdin_.reset();  // the command does not read any more: the rest is dropped
+    input_offset_ += n > 0 ? static_cast<size_t>(n) : left;
+    if (input_offset_ < input_.size()) continue;
+    input_pending_ = false;
+    input_.clear();
+    if (sink_ != nullptr) sink_->StdinTaken();
+  }
+  // A terminal has no end of input: the client sends the terminal's own end-of-file character.
+  if (close_stdin_ && !options_.spec.terminal) stdin_.reset();
+}
+
+void ExecSession::Continue() {
+  const std::lock_guard lock(mutex_);
+  Pump();
+}
+
+// True if the stream has nothing more for now and the next may be looked at.
+bool ExecSession::PumpOutput(Output* output, Stream stream) {
+  while (output->fd && output->readable) {
+    std::string* buffer = sink_->BeginOutput();
+    if (buffer == nullptr) return false;
+    buffer->resize(output->chunk);
+    const ssize_t n = read(output->fd.get(), buffer->data(), buffer->size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      output->readable = false;
+      break;
+    }
+    if (n <= 0) {  // end, or EIO: a terminal's other side is closed
+      output->fd.reset();
+      break;
+    }
+    const auto got = static_cast<uint64_t>(n);
+    const uint64_t room =
+        output->cap == 0 ? got : output->cap - std::min(output->cap, output->bytes);
+    output->bytes += got;
+    if (got == kSmallChunk && output->chunk == kSmallChunk) {
+      output->chunk = kLargeChunk;
+      fcntl(output->fd.get(), F_SETPIPE_SZ, static_cast<int>(kLargeChunk));
+    }
+    if (room < got) output->truncated = true;
+    if (room == 0) continue;
+    buffer->resize(std::min(room, got));
+    sink_->SendOutput(stream);
+  }
+  return true;
+}
+
+// Nobody is left to write: what the pipe holds is all there will be.
+void ExecSession::DrainAndClose(Output* output) {
+  if (output->fd && !output->readable) output->fd.reset();
+}
+
+bool ExecSession::Complete() const {
+  if (oom_asked_ && !oom_known_) return false;
+  if (gone_) return true;
+  return exited_ && !stdout_.fd && !stderr_.fd;
+}
+
+void ExecSession::Pump() {
+  if (outcome_sent_ || sink_ == nullptr) return;
+  if (gone_) stdout_.readable = stderr_.readable = true;
+  if (!PumpOutput(&stdout_, Stream::kStdout)) return;
+  if (!PumpOutput(&stderr_, Stream::kStderr)) return;
+  if (gone_) {
+    DrainAndClose(&stdout_);
+    DrainAndClose(&stderr_);
+  }
+  if (!Complete() || sink_->BeginOutput() == nullptr) return;
+  outcome_sent_ = true;
+  sink_->SendOutcome(MakeOutcome());
+  stdin_.reset();
+}
+
+Outcome ExecSession::MakeOutcome() const {
+  Outcome outcome;
+  outcome.stdout_bytes = stdout_.bytes;
+  outcome.stderr_bytes = stderr_.bytes;
+  outcome.stdout_truncated = stdout_.truncated;
+  outcome.stderr_truncated = stderr_.truncated;
+  outcome.duration_usec = duration_usec_;
+  outcome.user_usec = exit_.user_usec;
+  outcome.system_usec = exit_.system_usec;
+  outcome.max_rss_bytes = exit_.max_rss_bytes;
+  outcome.oom_kills = oom_kills_;
+  SetEnd(&outcome);
+  return outcome;
+}
+
+void ExecSession::SetEnd(Outcome* outcome) const {
+  if (timed_out_) {
+    outcome->kind = OutcomeKind::kTimedOut;
+    outcome->message =
+        "command exceeded wall clock limit of " + std::to_string(options_.wall_clock_ms) + " ms";
+  } else if (cancelled_) {
+    outcome->kind = OutcomeKind::kCancelled;
+    outcome->message = "cancelled";
+  } else if (exec_failed_) {
+    outcome->kind = KindOfExecError(exec_error_);
+    const std::string& what = exec_error_.step == "execve"
+                                  ? options_.spec.argv[0]
+                                  : exec_error_.step + " " + options_.spec.cwd;
+    outcome->message = ErrnoStatus(exec_error_.error, what).message();
+  } else if (!exited_) {
+    outcome->kind = OutcomeKind::kSetupFailed;
+    outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
+  } else if (oom_kills_ > 0) {
+    outcome->kind = OutcomeKind::kOomKilled;
+    outcome->signal = SIGKILL;
+    outcome->message = "killed: the cell's memory limit was reached";
+  } else if (WIFSIGNALED(exit_.wait_status)) {
+    outcome->kind = OutcomeKind::kSignalled;
+    outcome->signal = WTERMSIG(exit_.wait_status);
+  } else {
+    outcome->kind = OutcomeKind::kExited;
+    outcome->exit_code = WEXITSTATUS(exit_.wait_status);
+  }
+}
+
+bool ExecSession::finished() const {
+  const std::lock_guard lock(mutex_);
+  return outcome_sent_ && (exited_ || gone_);
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,158 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_H_
+#define ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_H_
+
+// One command in a cell, from its start to its outcome: pipes, caps, deadlines, signals. Knows
+// nothing of gRPC; its sink does. Thread-safe: events come from the broker's loop, input and write
+// completions from gRPC's threads.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "common/os/message_socket.h"
+#include "common/os/unique_fd.h"
+#include "policy/plan/cell_wire.h"
+
+namespace odyssey::supervisor {
+
+using Clock = std::chrono::steady_clock;
+
+enum class Stream { kStdout, kStderr };
+
+enum class OutcomeKind {
+  kExited,
+  kSignalled,
+  kTimedOut,
+  kOomKilled,
+  kDenied,
+  kNotFound,
+  kSetupFailed,
+  kCancelled,
+};
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::kSetupFailed;
+  int exit_code = 0;
+  int signal = 0;
+  std::string message;
+  uint64_t stdout_bytes = 0, stderr_bytes = 0;
+  bool stdout_truncated = false, stderr_truncated = false;
+  uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
+  uint32_t oom_kills = 0;
+};
+
+// Where a session's output goes. Called with the session's lock held: must not call back into it.
+class ExecSink {
+ public:
+  virtual ~ExecSink() = default;
+  // The buffer for the next piece of output; nullptr while the last one is still being sent: then
+  // the sink calls ExecSession::Continue once it is.
+  virtual std::string* BeginOutput() = 0;
+  // Sends what BeginOutput's buffer holds now.
+  virtual void SendOutput(Stream stream) = 0;
+  // The last call.
+  virtual void SendOutcome(const Outcome& outcome) = 0;
+  // The input given by WriteStdin has been taken: the next may come.
+  virtual void StdinTaken() = 0;
+};
+
+struct ExecOptions {
+  cell::ExecSpec spec;
+  bool open_stdin = false;
+  uint32_t wall_clock_ms = 0;  // 0 = unlimited
+  uint64_t stdout_cap = 0;     // bytes; 0 = unlimited
+  uint64_t stderr_cap = 0;
+};
+
+class ExecSession final {
+ public:
+  // Which of a session's descriptors an event is about.
+  enum class Source : uint8_t { kStdout, kStderr, kStdin, kControl, kExec };
+  // Watches a descriptor, edge-triggered, and reports with (session, source).
+  using Watch = std::function<void(int fd, Source source, bool writable)>;
+  // Asks how many processes of the cell the kernel killed for memory; answers by SetOomKills.
+  using AskOom = std::function<void()>;
+
+  ExecSession(ExecOptions options, ExecSink* sink);
+
+  // Hands the command to a slot. `watch` and `ask_oom` stay valid as long as the session.
+  void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskOom ask_oom);
+  // The command cannot start at all.
+  void Fail(const std::string& message);
+
+  // Events, from the broker's loop.
+  void OnReady(Source source);
+  void OnSlotGone();                           // every process of it is dead
+  void OnCellGone(const std::string& reason);  // likewise, and the cell too
+  void SetOomKills(uint32_t kills);
+  // Acts on the deadlines that have passed.
+  void OnDeadline(Clock::time_point now);
+  // The next time OnDeadline is needed; time_point::max() for never.
+  Clock::time_point deadline() const;
+
+  // From the client.
+  void WriteStdin(std::string data);  // one at a time: see ExecSink::StdinTaken
+  void CloseStdin();
+  void Resize(uint16_t rows, uint16_t columns);
+  void Signal(int signal);
+  void Cancel();
+  void Continue();  // the sink can take more
+  // The sink is going away; nothing is sent any more and the command is killed.
+  void Detach();
+
+  bool finished() const;
+
+ private:
+  struct Output {
+    UniqueFd fd;
+    uint64_t bytes = 0;
+    uint64_t cap = 0;
+    bool readable = false;
+    bool truncated = false;
+    size_t chunk = 0;
+  };
+
+  Status SendSpec(Watch& watch);
+  void Pump();
+  bool PumpOutput(Output* output, Stream stream);
+  void PumpStdin();
+  void ReadControl();
+  void ReadExecSocket();
+  void TakeTerminal(UniqueFd master);
+  void Kill();
+  void DrainAndClose(Output* output);
+  bool MaybeOutOfMemory() const;
+  bool Complete() const;
+  Outcome MakeOutcome() const;
+  void SetEnd(Outcome* outcome) const;
+
+  mutable std::mutex mutex_;
+  const ExecOptions options_;
+  ExecSink* sink_;
+  Watch watch_;
+  AskOom ask_oom_;
+  UniqueFd exec_socket_, control_, stdin_;
+  Output stdout_, stderr_;
+  std::string input_;
+  size_t input_offset_ = 0;
+  bool input_pending_ = false, close_stdin_ = false;
+  bool exited_ = false;  // ExecExited arrived
+  bool gone_ = false;    // nothing of the command is left
+  bool timed_out_ = false, cancelled_ = false, killed_ = false;
+  bool oom_asked_ = false, oom_known_ = false;
+  bool outcome_sent_ = false;
+  uint32_t oom_kills_ = 0;
+  cell::ExecExited exit_;
+  cell::ExecError exec_error_;
+  bool exec_failed_ = false;
+  std::string failure_;
+  Clock::time_point started_;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  uint64_t duration_usec_ = 0;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_H_

@@ -1,0 +1,75 @@
+// odyssey-supervisor-rpc [--client-uid UID]…: started by odyssey-supervisor, as a user of its own
+// without capabilities, with fd 3 = socket to root and fd 4 = the listening socket.
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "common/rpc/peer_listener.h"
+#include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/supervisor_service.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+constexpr int kRootSocketFd = 3;
+constexpr int kListenerFd = 4;
+// A file operation's content and its message around it; see policy/plan/tool_wire.h.
+constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
+
+int Fail(const Status& status) {
+  fprintf(stderr, "<3>odyssey-supervisor-rpc: %s\n", status.message().c_str());
+  return 1;
+}
+
+// Root and ourselves beside those named on the command line.
+std::set<uid_t> AllowedClients(int argc, char** argv) {
+  std::set<uid_t> allowed = {0, getuid()};
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--client-uid") == 0) {
+      allowed.insert(static_cast<uid_t>(strtoul(argv[i + 1], nullptr, 10)));
+    }
+  }
+  return allowed;
+}
+
+int Serve(int argc, char** argv) {
+  RootClient root{UniqueFd(kRootSocketFd)};
+  auto hello = root.ReceiveHello();
+  if (!hello.ok()) return Fail(hello.status());
+  const compile::HostFacts facts = GatherHostFacts(*hello);
+  Broker broker(&root, std::move(*hello), facts);
+  SupervisorService service(&broker);
+
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) return Fail(Internal("start the gRPC server"));
+
+  rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));
+  Status status = root.SayReady();
+  if (status.ok()) status = broker.Run();
+  // Root is gone or does not want us: the cells end with it, there is nothing to save.
+  (void)Fail(status);
+  fflush(nullptr);
+  _exit(1);
+}
+
+}  // namespace
+}  // namespace odyssey::supervisor
+
+int main(int argc, char** argv) {
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  signal(SIGPIPE, SIG_IGN);
+  return odyssey::supervisor::Serve(argc, argv);
+}

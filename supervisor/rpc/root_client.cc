@@ -1,0 +1,87 @@
+#include "supervisor/rpc/root_client.h"
+
+#include <utility>
+
+namespace odyssey::supervisor {
+namespace {
+
+// Takes the callback of a request out of its table; empty if there is none.
+template <typename Callback>
+Callback TakeCallback(std::mutex* mutex, std::map<uint64_t, Callback>* table, uint64_t request) {
+  const std::lock_guard lock(*mutex);
+  auto node = table->extract(request);
+  return node.empty() ? Callback() : std::move(node.mapped());
+}
+
+}  // namespace
+
+Result<wire::Hello> RootClient::ReceiveHello() {
+  ODY_ASSIGN_OR_RETURN(const Message message, ReceiveMessage(socket_.get()));
+  wire::Hello hello;
+  ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &hello));
+  return hello;
+}
+
+Status RootClient::SayReady() { return SendMessage(socket_.get(), wire::EncodeReady()); }
+
+Status RootClient::Launch(const std::string& plan, LaunchedCallback callback) {
+  wire::Launch launch{.plan = plan};
+  {
+    const std::lock_guard lock(mutex_);
+    launch.request = next_request_++;
+    launches_[launch.request] = std::move(callback);
+  }
+  return SendMessage(socket_.get(), wire::Encode(launch));
+}
+
+Status RootClient::Kill(const std::string& cell_id, bool purge) {
+  return SendMessage(socket_.get(), wire::Encode(wire::Kill{.cell_id = cell_id, .purge = purge}));
+}
+
+Status RootClient::AskStats(const std::string& cell_id, StatsCallback callback) {
+  wire::Stats stats{.cell_id = cell_id};
+  {
+    const std::lock_guard lock(mutex_);
+    stats.request = next_request_++;
+    stats_[stats.request] = std::move(callback);
+  }
+  return SendMessage(socket_.get(), wire::Encode(stats));
+}
+
+Status RootClient::ReadOne() {
+  ODY_ASSIGN_OR_RETURN(Message message, ReceiveMessage(socket_.get()));
+  ODY_ASSIGN_OR_RETURN(const wire::RootMessage type, wire::TypeOf(message.bytes));
+  switch (type) {
+    case wire::RootMessage::kLaunched:
+      return HandleLaunched(std::move(message));
+    case wire::RootMessage::kStatsReply:
+      return HandleStats(message);
+    case wire::RootMessage::kGone: {
+      wire::Gone gone;
+      ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &gone));
+      on_gone_(gone);
+      return OkStatus();
+    }
+    default:
+      return InvalidArgument("unexpected message from root");
+  }
+}
+
+Status RootClient::HandleLaunched(Message message) {
+  wire::Launched launched;
+  ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &launched));
+  UniqueFd socket = message.fds.empty() ? UniqueFd() : std::move(message.fds[0]);
+  const auto callback = TakeCallback(&mutex_, &launches_, launched.request);
+  if (callback) callback(launched, std::move(socket));
+  return OkStatus();
+}
+
+Status RootClient::HandleStats(const Message& message) {
+  wire::StatsReply reply;
+  ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &reply));
+  const auto callback = TakeCallback(&mutex_, &stats_, reply.request);
+  if (callback) callback(reply);
+  return OkStatus();
+}
+
+}  // namespace odyssey::supervisor

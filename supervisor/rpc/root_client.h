@@ -1,0 +1,56 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_ROOT_CLIENT_H_
+#define ODYSSEY_SUPERVISOR_RPC_ROOT_CLIENT_H_
+
+// The rpc side of the conversation with root. Requests may be made from any thread; answers are
+// read by the broker's loop and handed to the callbacks given with the request.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "common/os/message_socket.h"
+#include "common/os/unique_fd.h"
+#include "supervisor/wire/root_wire.h"
+
+namespace odyssey::supervisor {
+
+class RootClient final {
+ public:
+  using LaunchedCallback = std::function<void(const wire::Launched&, UniqueFd socket)>;
+  using StatsCallback = std::function<void(const wire::StatsReply&)>;
+  using GoneCallback = std::function<void(const wire::Gone&)>;
+
+  explicit RootClient(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  // Blocks for root's first message.
+  Result<wire::Hello> ReceiveHello();
+  Status SayReady();
+
+  // Called for every cell that ends; set before the loop runs.
+  void set_on_gone(GoneCallback callback) { on_gone_ = std::move(callback); }
+
+  Status Launch(const std::string& plan, LaunchedCallback callback);
+  Status Kill(const std::string& cell_id, bool purge);
+  Status AskStats(const std::string& cell_id, StatsCallback callback);
+
+  int fd() const { return socket_.get(); }
+  // Reads one message and calls its callback. UNAVAILABLE when root is gone.
+  Status ReadOne();
+
+ private:
+  Status HandleLaunched(Message message);
+  Status HandleStats(const Message& message);
+
+  const UniqueFd socket_;
+  GoneCallback on_gone_;
+  std::mutex mutex_;
+  uint64_t next_request_ = 1;
+  std::map<uint64_t, LaunchedCallback> launches_;
+  std::map<uint64_t, StatsCallback> stats_;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_ROOT_CLIENT_H_

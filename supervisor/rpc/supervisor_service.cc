@@ -1,0 +1,74 @@
+#include "supervisor/rpc/supervisor_service.h"
+
+#include "common/base/version.h"
+#include "common/rpc/status_map.h"
+#include "supervisor/rpc/convert.h"
+#include "supervisor/rpc/exec_reactor.h"
+
+namespace odyssey::supervisor {
+
+SupervisorService::SupervisorService(Broker* broker)
+    : broker_(broker), features_(DescribeFeatures(broker->hello(), broker->facts())) {}
+
+grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*,
+                                        v1::GetInfoResponse* response) {
+  response->set_version(kVersion);
+  for (const Feature& feature : features_) ToProto(feature, response->add_features());
+  ToProto(policy::kDefaultLimits, response->mutable_default_limits());
+  response->set_live_cells(broker_->live_cells());
+  response->set_max_cells(broker_->hello().max_cells);
+  return grpc::Status::OK;
+}
+
+grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
+                                            const v1::PrepareCellRequest* request,
+                                            v1::PrepareCellResponse* response) {
+  const auto spec = FromProto(*request);
+  if (!spec.ok()) return rpc::ToGrpc(spec.status());
+  bool created = false;
+  const auto view = broker_->Prepare(*spec, &created);
+  if (!view.ok()) return rpc::ToGrpc(view.status());
+  ToProto(*view, features_, response->mutable_cell());
+  response->set_created(created);
+  return grpc::Status::OK;
+}
+
+grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,
+                                          v1::ListCellsResponse* response) {
+  for (const CellView& view : broker_->List()) ToProto(view, features_, response->add_cells());
+  return grpc::Status::OK;
+}
+
+grpc::Status SupervisorService::DescribeCell(grpc::ServerContext*,
+                                             const v1::DescribeCellRequest* request,
+                                             v1::DescribeCellResponse* response) {
+  const auto view = broker_->Describe(request->cell_id());
+  if (!view.ok()) return rpc::ToGrpc(view.status());
+  ToProto(*view, features_, response->mutable_cell());
+  for (const std::string& line : view->explanation) response->add_plan(line);
+  return grpc::Status::OK;
+}
+
+grpc::ServerBidiReactor<v1::ExecRequest, v1::ExecResponse>* SupervisorService::Exec(
+    grpc::CallbackServerContext*) {
+  return new ExecReactor(broker_);
+}
+
+grpc::Status SupervisorService::FileOp(grpc::ServerContext*, const v1::FileOpRequest* request,
+                                       v1::FileOpResponse* response) {
+  const auto op = FromProto(*request);
+  if (!op.ok()) return rpc::ToGrpc(op.status());
+  auto result = broker_->FileOp(request->cell_id(), *op);
+  if (!result.ok()) return rpc::ToGrpc(result.status());
+  if (result->code != Code::kOk) return rpc::ToGrpc(Status(result->code, result->error));
+  ToProto(op->op, std::move(*result), response);
+  return grpc::Status::OK;
+}
+
+grpc::Status SupervisorService::RemoveCell(grpc::ServerContext*,
+                                           const v1::RemoveCellRequest* request,
+                                           v1::RemoveCellResponse*) {
+  return rpc::ToGrpc(broker_->Remove(request->cell_id(), request->purge()));
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,38 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_SUPERVISOR_SERVICE_H_
+#define ODYSSEY_SUPERVISOR_RPC_SUPERVISOR_SERVICE_H_
+
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "supervisor/rpc/broker.h"
+
+namespace odyssey::supervisor {
+
+// The gRPC face of the broker: converts and calls, nothing else. Exec is a callback reactor, the
+// rest are blocking calls.
+class SupervisorService final
+    : public v1::Supervisor::WithCallbackMethod_Exec<v1::Supervisor::Service> {
+ public:
+  explicit SupervisorService(Broker* broker);
+
+  grpc::Status GetInfo(grpc::ServerContext* context, const v1::GetInfoRequest* request,
+                       v1::GetInfoResponse* response) override;
+  grpc::Status PrepareCell(grpc::ServerContext* context, const v1::PrepareCellRequest* request,
+                           v1::PrepareCellResponse* response) override;
+  grpc::Status ListCells(grpc::ServerContext* context, const v1::ListCellsRequest* request,
+                         v1::ListCellsResponse* response) override;
+  grpc::Status DescribeCell(grpc::ServerContext* context, const v1::DescribeCellRequest* request,
+                            v1::DescribeCellResponse* response) override;
+  grpc::ServerBidiReactor<v1::ExecRequest, v1::ExecResponse>* Exec(
+      grpc::CallbackServerContext* context) override;
+  grpc::Status FileOp(grpc::ServerContext* context, const v1::FileOpRequest* request,
+                      v1::FileOpResponse* response) override;
+  grpc::Status RemoveCell(grpc::ServerContext* context, const v1::RemoveCellRequest* request,
+                          v1::RemoveCellResponse* response) override;
+
+ private:
+  Broker* const broker_;
+  const std::vector<Feature> features_;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_SUPERVISOR_SERVICE_H_
