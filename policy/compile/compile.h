@@ -15,8 +15,8 @@
 
 namespace odyssey::compile {
 
-// What the compiler must know about the host's root directory: which of the system trees exist, and
-// which of them are symbolic links (merged /usr).
+// What the compiler must know about the host's root directory: which of plan::SystemTrees() and
+// /etc/resolv.conf exist, and which of them are symbolic links (merged /usr).
 struct SystemEntry {
   std::string path;         // "/usr", "/bin", "/etc/ssl", …
   std::string link_target;  // not empty: a symbolic link, e.g. "usr/bin"
@@ -29,8 +29,8 @@ struct HostFacts {
 };
 
 struct Compiled {
-  plan::Plan plan;  // without cell_id and cell_tree
-  cell::Configure confinement;
+  plan::Plan plan;                       // without cell_id and cell_tree
+  cell::Configure confinement;           // without seccomp, which policy/seccomp builds
   policy::Limits limits;                 // effective
   std::vector<std::string> base_env;     // "NAME=value", before the request's own
   std::vector<std::string> explanation;  // one line per decision: what, and why
@@ -38,7 +38,8 @@ struct Compiled {
 };
 
 // INVALID_ARGUMENT or PERMISSION_DENIED naming the field (as policy.proto spells it), the value and
-// what is allowed.
+// what is allowed; FAILED_PRECONDITION if the host lacks what every cell needs. What it returns
+// passes plan::CheckPlan.
 Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts);
 
 }  // namespace odyssey::compile

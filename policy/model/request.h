@@ -13,6 +13,7 @@ namespace odyssey::policy {
 
 enum class Mode { kReadOnly, kWorkspaceWrite };
 enum class Network { kNone, kFull };
+// kExplicit is read by every dialect and refused by policy/compile: nothing enforces it yet.
 enum class ExecutablesMode { kExplicit, kStandard, kAll };
 enum class Access { kReadOnly, kReadWrite };
 

@@ -17,7 +17,6 @@ constexpr std::string_view kBroadSources[] = {"/", "/root", "/home", "/var", "/u
 // Never writable: programs and jobs that the host's root runs.
 constexpr std::string_view kReadOnlySources[] = {"/usr",   "/bin",   "/sbin",   "/lib",
                                                  "/lib32", "/lib64", "/libx32", "/var/spool"};
-// Where a host's resolv.conf may be; shown unmapped at /etc/resolv.conf with the host's network.
 constexpr std::string_view kResolverFiles[] = {
     "/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",
     "/run/resolvconf/resolv.conf"};
@@ -62,7 +61,7 @@ Status CheckUnmappedTree(const Plan& plan, const CheckContext& context, const En
   const bool system = std::find(trees.begin(), trees.end(), entry.source) != trees.end() ||
                       IsWithin(entry.source, "/usr") || IsWithin(entry.source, "/opt");
   const bool resolver = plan.network == Network::kFull && entry.target == "/etc/resolv.conf" &&
-                        IsOneOf(entry.source, kResolverFiles);
+                        IsResolverFile(entry.source);
   for (const std::string& own : context.own_directories) {
     if (IsWithin(own, entry.source)) return PermissionDenied(entry.source + " contains " + own);
   }
@@ -148,6 +147,8 @@ bool IsWithin(std::string_view path, std::string_view directory) {
   return path.substr(0, directory.size()) == directory &&
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
+
+bool IsResolverFile(std::string_view path) { return IsOneOf(path, kResolverFiles); }
 
 const std::vector<std::string>& SystemTrees() {
   static const std::vector<std::string> trees = {

@@ -1,0 +1,158 @@
+#include "policy/compile/compile.h"
+
+#include "common/base/codec.h"
+#include "common/base/sha256.h"
+#include "policy/compile/entries.h"
+#include "policy/compile/environment.h"
+#include "policy/compile/limits.h"
+#include "policy/compile/mounts.h"
+
+namespace odyssey::compile {
+namespace {
+
+using policy::ExecutablesMode;
+using policy::Mode;
+using policy::Network;
+using policy::SandboxRequest;
+
+Status CheckExecutables(const SandboxRequest& request) {
+  if (request.executables_mode == ExecutablesMode::kExplicit) {
+    return InvalidArgument(
+        "executables_mode: EXECUTABLES_MODE_EXPLICIT: EXECUTABLES_MODE_STANDARD and "
+        "EXECUTABLES_MODE_ALL (\"standard\" and \"all\") are allowed");
+  }
+  if (request.executables.empty()) return OkStatus();
+  return InvalidArgument("executables: " + request.executables.front() +
+                         ": allowed only with executables_mode EXECUTABLES_MODE_EXPLICIT");
+}
+
+Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& context) {
+  if (request.workspace.empty()) return OkStatus();
+  if (!plan::IsNormalizedAbsolute(request.workspace)) {
+    return InvalidArgument("workspace: " + request.workspace +
+                           ": a normalised absolute path is allowed");
+  }
+  const bool writable = request.mode == Mode::kWorkspaceWrite;
+  const Status status = plan::CheckHostSource(
+      request.workspace, writable ? plan::Access::kReadWrite : plan::Access::kReadOnly, context);
+  return status.ok() ? OkStatus() : Status(status.code(), "workspace: " + status.message());
+}
+
+Status CheckHost(const HostFacts& facts) {
+  if (facts.landlock_abi == 0) {
+    return FailedPrecondition("landlock: this kernel has none; Linux 5.13 with lsm=landlock has");
+  }
+  for (const SystemEntry& entry : facts.system) {
+    if (entry.path == "/usr") return OkStatus();
+  }
+  return FailedPrecondition("system trees: this host has no /usr");
+}
+
+// Read everything that is visible, write where permissions of devices and processes decide, and the
+// trees of the plan as their entries say; entries.cc adds those.
+void AddCommonRules(const SandboxRequest& request, Compiled* out) {
+  const bool all = request.executables_mode == ExecutablesMode::kAll;
+  const uint8_t everywhere = all ? cell::kRead | cell::kExecute : cell::kRead;
+  out->confinement.rules = {{"/", everywhere},
+                            {"/dev", cell::kRead | cell::kWrite},
+                            {"/proc", cell::kRead | cell::kWrite}};
+}
+
+void ExplainChoices(const SandboxRequest& request, Compiled* out) {
+  const bool full = request.network == Network::kFull;
+  const bool all = request.executables_mode == ExecutablesMode::kAll;
+  const bool read_only = request.mode == Mode::kReadOnly;
+  out->explanation = {
+      read_only ? "mode read_only: the workspace is not writable; the cell's own directories are"
+                : "mode workspace_write: the workspace is writable",
+      full ? "network full: the host's network namespace"
+           : "network none: own network namespace, loopback only",
+      all ? "executables all: anything visible may be executed, what the agent wrote included"
+          : "executables standard: only the host's system trees may be executed",
+      request.ephemeral ? "ephemeral: the cell's own directories are in memory"
+                        : "not ephemeral: the cell's own directories stay on disk",
+  };
+}
+
+void ExplainLimits(Compiled* out) {
+  const policy::Limits& limits = out->limits;
+  const auto or_unlimited = [](uint64_t value) {
+    return value == 0 ? std::string("unlimited") : std::to_string(value);
+  };
+  out->explanation.push_back(
+      "limits of the cell: memory_bytes " + std::to_string(limits.memory_bytes) + ", cpu_millis " +
+      std::to_string(limits.cpu_millis) + ", pids " + std::to_string(limits.pids) + ", tmp_bytes " +
+      std::to_string(limits.tmp_bytes));
+  out->explanation.push_back("limits of a command: wall_clock_ms " +
+                             or_unlimited(limits.wall_clock_ms) + ", cpu_seconds " +
+                             or_unlimited(limits.cpu_seconds) + ", open_files " +
+                             std::to_string(limits.open_files));
+}
+
+void FillPlan(const SandboxRequest& request, Compiled* out) {
+  out->plan.network =
+      request.network == Network::kFull ? plan::Network::kFull : plan::Network::kNone;
+  out->plan.memory_bytes = out->limits.memory_bytes;
+  out->plan.cpu_millis = out->limits.cpu_millis;
+  out->plan.pids = out->limits.pids;
+  out->plan.tmp_bytes = out->limits.tmp_bytes;
+}
+
+// Everything that a cell is made of. Names of the environment but no values: a changed value
+// reaches the next command of the same cell.
+std::string Digest(const SandboxRequest& request, const Compiled& compiled) {
+  const policy::Limits& limits = compiled.limits;
+  Writer out;
+  out.String("odyssey policy digest 1");
+  out.String(plan::EncodePlan(compiled.plan));
+  out.String(cell::Encode(compiled.confinement));
+  out.Bool(request.ephemeral);
+  out.U32(limits.wall_clock_ms);
+  out.U32(limits.cpu_seconds);
+  out.U32(limits.open_files);
+  out.Strings(compiled.base_env);
+  out.U32(static_cast<uint32_t>(request.env.size()));
+  for (const auto& [name, value] : request.env) out.String(name);
+  return Sha256Hex(out.bytes());
+}
+
+// Root's own check, so that what root would refuse is refused here, to the client that asked.
+Status CheckResult(const Compiled& compiled, const plan::CheckContext& context) {
+  if (compiled.confinement.rules.size() > cell::kMaxRules ||
+      compiled.plan.entries.size() > plan::kMaxEntries ||
+      plan::EncodePlan(compiled.plan).size() > plan::kMaxPlanBytes) {
+    return InvalidArgument("mounts: too many, or their paths are too long: a plan of " +
+                           std::to_string(plan::kMaxEntries) + " entries and " +
+                           std::to_string(plan::kMaxPlanBytes) + " bytes is allowed");
+  }
+  plan::Plan named = compiled.plan;
+  named.cell_id = "compiled";
+  return plan::CheckPlan(named, context);
+}
+
+}  // namespace
+
+Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts) {
+  ODY_RETURN_IF_ERROR(CheckHost(facts));
+  ODY_RETURN_IF_ERROR(CheckExecutables(request));
+  ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts.check));
+  ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));
+  ODY_ASSIGN_OR_RETURN(const std::vector<policy::Mount> mounts,
+                       ResolveMounts(request, facts.check));
+
+  Compiled out;
+  ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, facts.check));
+  out.base_env = BaseEnvironment();
+  FillPlan(request, &out);
+  ExplainChoices(request, &out);
+  AddCommonRules(request, &out);
+  AddSystem(request, facts, &out);
+  AddTrees(request, mounts, &out);
+  ExplainLimits(&out);
+
+  ODY_RETURN_IF_ERROR(CheckResult(out, facts.check));
+  out.digest = Digest(request, out);
+  return out;
+}
+
+}  // namespace odyssey::compile

@@ -1,0 +1,183 @@
+#include "policy/compile/entries.h"
+
+#include <algorithm>
+
+#include "policy/compile/mounts.h"
+
+namespace odyssey::compile {
+namespace {
+
+using plan::Access;
+using plan::Entry;
+using plan::EntryKind;
+using plan::Ownership;
+
+constexpr char kResolver[] = "/etc/resolv.conf";
+// Directories take no space of a tmpfs; this is for what holds nothing but mount points.
+constexpr uint64_t kMountPointBytes = 64 * 1024;
+
+// Of the user database only what names the three users that a cell can see.
+constexpr char kPasswd[] =
+    "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+    "agent:x:1000:1000:agent:/cell/data/home:/bin/sh\n"
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
+constexpr char kGroup[] = "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n";
+constexpr char kHosts[] =
+    "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 cell\n";
+
+std::string NameServices(policy::Network network) {
+  const std::string hosts = network == policy::Network::kFull ? "files dns" : "files";
+  return "passwd: files\ngroup: files\nshadow: files\nhosts: " + hosts +
+         "\nnetworks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n";
+}
+
+Entry File(const char* target, std::string content) {
+  return {.kind = EntryKind::kFile, .target = target, .source = std::move(content)};
+}
+
+Entry Unmapped(const std::string& source, const std::string& target, bool executable) {
+  return {.kind = EntryKind::kHostTree,
+          .target = target,
+          .source = source,
+          .executable = executable,
+          .ownership = Ownership::kAsIs};
+}
+
+// Where a link in /etc leads, by its text alone.
+std::string FollowFromEtc(const std::string& link_target) {
+  if (link_target.rfind("../", 0) == 0) return link_target.substr(2);
+  return link_target.rfind('/', 0) == 0 ? link_target : "/etc/" + link_target;
+}
+
+void AddResolver(const policy::SandboxRequest& request, const SystemEntry& found, Compiled* out) {
+  if (request.network != policy::Network::kFull) return;
+  const std::string source =
+      found.link_target.empty() ? found.path : FollowFromEtc(found.link_target);
+  if (!plan::IsResolverFile(source)) {
+    out->explanation.push_back("/etc/resolv.conf: left out: the host's leads to " + source);
+    return;
+  }
+  out->plan.entries.push_back(Unmapped(source, kResolver, /*executable=*/false));
+  out->explanation.push_back("/etc/resolv.conf: the host's, read-only: network is full");
+}
+
+// The own directory of Odyssey that a tree would show, or "".
+std::string OwnDirectoryIn(const std::string& tree, const plan::CheckContext& context) {
+  const auto& own = context.own_directories;
+  const auto it = std::find_if(own.begin(), own.end(),
+                               [&](const std::string& d) { return plan::IsWithin(d, tree); });
+  return it == own.end() ? "" : *it;
+}
+
+void AddSystemTree(const SystemEntry& found, const HostFacts& facts, Compiled* out) {
+  if (!found.link_target.empty()) {
+    out->plan.entries.push_back(
+        {.kind = EntryKind::kSymlink, .target = found.path, .source = found.link_target});
+    return;
+  }
+  if (const std::string own = OwnDirectoryIn(found.path, facts.check); !own.empty()) {
+    out->explanation.push_back(found.path + ": left out: it contains " + own);
+    return;
+  }
+  const bool programs = !plan::IsWithin(found.path, "/etc");
+  out->plan.entries.push_back(Unmapped(found.path, found.path, programs));
+  if (!programs) return;
+  out->confinement.rules.push_back({found.path, cell::kRead | cell::kExecute});
+  out->explanation.push_back(found.path + ": the host's, read-only: programs and libraries");
+}
+
+// Appends a tree that commands may use, with its Landlock rule and its line of explanation.
+void AddTree(Entry entry, const policy::SandboxRequest& request, const std::string& why,
+             Compiled* out) {
+  entry.executable = request.executables_mode == policy::ExecutablesMode::kAll;
+  const bool writable = entry.access == Access::kReadWrite;
+  if (writable) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kWrite});
+  out->explanation.push_back(entry.target + ": " + why + (writable ? ", writable" : ", read-only") +
+                             (entry.executable ? "" : ", noexec"));
+  out->plan.entries.push_back(std::move(entry));
+}
+
+void AddWorkspace(const policy::SandboxRequest& request, bool mirrored, Compiled* out) {
+  Entry entry = {.kind = EntryKind::kCellTree, .target = plan::kWorkspacePath, .source = "app"};
+  std::string why = "the cell's own workspace";
+  if (!request.workspace.empty()) {
+    entry.kind = EntryKind::kHostTree;
+    entry.source = request.workspace;
+    why = "the host's " + request.workspace + ", its owner's files appear as the agent's";
+  }
+  const bool writable = request.mode == policy::Mode::kWorkspaceWrite;
+  entry.access = writable ? Access::kReadWrite : Access::kReadOnly;
+  AddTree(std::move(entry), request, why, out);
+  if (!mirrored) return;
+
+  out->plan.entries.push_back(
+      {.kind = EntryKind::kTmpfs, .target = kMirrorPath, .size_bytes = kMountPointBytes});
+  out->explanation.push_back(std::string(kMirrorPath) +
+                             ": in memory, root's, read-only: mount points, so that none is made "
+                             "in the workspace");
+}
+
+void AddCellDirectories(const policy::SandboxRequest& request, Compiled* out) {
+  for (const std::string name : {"data", "data/home", "cache", "tmp", "runs"}) {
+    AddTree({.kind = EntryKind::kCellTree,
+             .target = std::string(plan::kCellPath) + "/" + name,
+             .source = name,
+             .access = Access::kReadWrite},
+            request, "the cell's own", out);
+  }
+}
+
+void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::Mount>& mounts,
+               Compiled* out) {
+  for (const policy::Mount& mount : mounts) {
+    out->confinement.tool_roots.push_back(mount.target);
+    AddTree({.kind = EntryKind::kHostTree,
+             .target = mount.target,
+             .source = mount.source,
+             .access = ToPlanAccess(mount.access)},
+            request, "the host's " + mount.source + ", asked for by mounts", out);
+  }
+}
+
+}  // namespace
+
+void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out) {
+  for (const SystemEntry& found : facts.system) {
+    if (found.path == kResolver) {
+      AddResolver(request, found, out);
+    } else {
+      AddSystemTree(found, facts, out);
+    }
+  }
+
+  auto& entries = out->plan.entries;
+  entries.push_back(File("/etc/passwd", kPasswd));
+  entries.push_back(File("/etc/group", kGroup));
+  entries.push_back(File("/etc/hosts", kHosts));
+  entries.push_back(File("/etc/hostname", "cell\n"));
+  entries.push_back(File("/etc/nsswitch.conf", NameServices(request.network)));
+  out->explanation.push_back(
+      "/etc: generated users, groups and hosts; no machine-id, shadow or host name");
+}
+
+void AddTrees(const policy::SandboxRequest& request, const std::vector<policy::Mount>& mounts,
+              Compiled* out) {
+  AddTree({.kind = EntryKind::kTmpfs,
+           .target = "/tmp",
+           .access = Access::kReadWrite,
+           .size_bytes = out->limits.tmp_bytes},
+          request, "in memory", out);
+  out->confinement.tool_roots.push_back("/tmp");
+  out->plan.entries.push_back(
+      {.kind = EntryKind::kSymlink, .target = "/var/tmp", .source = "../tmp"});
+  out->plan.entries.push_back({.kind = EntryKind::kDirectory, .target = "/run"});
+
+  const bool mirrored = std::any_of(mounts.begin(), mounts.end(), [](const policy::Mount& m) {
+    return plan::IsWithin(m.target, kMirrorPath);
+  });
+  AddWorkspace(request, mirrored, out);
+  AddCellDirectories(request, out);
+  AddMounts(request, mounts, out);
+}
+
+}  // namespace odyssey::compile

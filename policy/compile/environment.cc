@@ -1,0 +1,53 @@
+#include "policy/compile/environment.h"
+
+#include <algorithm>
+
+namespace odyssey::compile {
+namespace {
+
+bool IsName(const std::string& name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto good = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), good);
+}
+
+}  // namespace
+
+Status CheckEnvironment(const std::map<std::string, std::string>& env) {
+  if (env.size() > kMaxEnvNames) {
+    return InvalidArgument("env: " + std::to_string(env.size()) + " names: at most " +
+                           std::to_string(kMaxEnvNames) + " are allowed");
+  }
+  size_t total = 0;
+  for (const auto& [name, value] : env) {
+    if (!IsName(name)) {
+      return InvalidArgument("env: name '" + name + "': [A-Za-z_][A-Za-z0-9_]* is allowed");
+    }
+    if (value.find('\0') != std::string::npos) {
+      return InvalidArgument("env: value of " + name + ": a NUL byte is not allowed");
+    }
+    total += name.size() + value.size() + 2;
+  }
+  if (total <= kMaxEnvBytes) return OkStatus();
+  return InvalidArgument("env: " + std::to_string(total) + " bytes: at most " +
+                         std::to_string(kMaxEnvBytes) + " are allowed");
+}
+
+std::vector<std::string> BaseEnvironment() {
+  return {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      "HOME=/cell/data/home",
+      "TMPDIR=/cell/tmp",
+      "XDG_DATA_HOME=/cell/data",
+      "XDG_CACHE_HOME=/cell/cache",
+      "LANG=C.UTF-8",
+      "SHELL=/bin/sh",
+      "USER=agent",
+      "LOGNAME=agent",
+      "ODYSSEY_SANDBOX=1",
+  };
+}
+
+}  // namespace odyssey::compile

@@ -1,0 +1,26 @@
+#ifndef ODYSSEY_POLICY_COMPILE_ENVIRONMENT_H_
+#define ODYSSEY_POLICY_COMPILE_ENVIRONMENT_H_
+
+// The environment of every command: a fixed base, then what the request adds.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::compile {
+
+// Leaves half of what an exec may carry (cell::kMaxExecBytes) to its arguments.
+inline constexpr size_t kMaxEnvBytes = 64 * 1024;
+inline constexpr size_t kMaxEnvNames = 1024;
+
+// INVALID_ARGUMENT naming env and the name, never the value.
+Status CheckEnvironment(const std::map<std::string, std::string>& env);
+
+// "NAME=value": places, locale, and the search path of the system's programs.
+std::vector<std::string> BaseEnvironment();
+
+}  // namespace odyssey::compile
+
+#endif  // ODYSSEY_POLICY_COMPILE_ENVIRONMENT_H_

@@ -1,0 +1,26 @@
+#ifndef ODYSSEY_POLICY_COMPILE_MOUNTS_H_
+#define ODYSSEY_POLICY_COMPILE_MOUNTS_H_
+
+// The mounts of a request, checked and in canonical order.
+
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/model/request.h"
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::compile {
+
+// Where mirrored mounts go in a private workspace; an in-memory directory of the cell's root.
+inline constexpr char kMirrorPath[] = "/workspace/mount";
+
+// Sorted by target, each target once: the same source twice is one mount with the wider access.
+// INVALID_ARGUMENT or PERMISSION_DENIED naming mounts[i].
+Result<std::vector<policy::Mount>> ResolveMounts(const policy::SandboxRequest& request,
+                                                 const plan::CheckContext& context);
+
+plan::Access ToPlanAccess(policy::Access access);
+
+}  // namespace odyssey::compile
+
+#endif  // ODYSSEY_POLICY_COMPILE_MOUNTS_H_
