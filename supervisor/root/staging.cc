@@ -199,10 +199,21 @@ class Stager final {
     ODY_RETURN_IF_ERROR(MountTmpfs(
         target.get(), TmpfsOptions(entry.size_bytes, shared_tmp ? "1777" : "0700"), entry.target));
     ODY_ASSIGN_OR_RETURN(UniqueFd mounted, OpenInRoot(root_.get(), entry.target));
-    return SetAttributes(
-        mounted.get(),
-        {.read_only = entry.access == Access::kReadOnly, .no_exec = !entry.executable},
-        entry.target);
+    return SetAttributes(mounted.get(), {.no_exec = !entry.executable}, entry.target);
+  }
+
+  // A directory of root's that holds mount points for later entries: the cell cannot write to it.
+  Status PlaceMountPoints(int target_fd, const std::string& target) {
+    ODY_RETURN_IF_ERROR(MountTmpfs(target_fd, kStagingOptions, target));
+    ODY_ASSIGN_OR_RETURN(UniqueFd mounted, OpenInRoot(root_.get(), target));
+    return AddOwnDevice(mounted.get());
+  }
+
+  Status AddOwnDevice(int fd) {
+    struct stat info;
+    if (fstat(fd, &info) != 0) return ErrnoStatus(errno, "stat the staging directory");
+    own_devices_.insert(info.st_dev);
+    return OkStatus();
   }
 
   Status PlaceCellTree(const Entry& entry) {
