@@ -1,0 +1,356 @@
+#include "policy/compile/compile.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "policy/compile/environment.h"
+#include "policy/compile/limits.h"
+
+namespace odyssey::compile {
+namespace {
+
+using plan::Access;
+using plan::Entry;
+using plan::EntryKind;
+using policy::ExecutablesMode;
+using policy::Mode;
+using policy::Network;
+using policy::SandboxRequest;
+
+HostFacts Facts() {
+  return {.system = {{"/usr", ""},
+                     {"/opt", ""},
+                     {"/bin", "usr/bin"},
+                     {"/lib64", "usr/lib64"},
+                     {"/etc/ssl", ""},
+                     {"/etc/localtime", "/usr/share/zoneinfo/Etc/UTC"},
+                     {"/etc/resolv.conf", ""}},
+          .landlock_abi = 6,
+          .check = {.own_directories = {"/var/lib/odyssey", "/run/odyssey", "/etc/odyssey"},
+                    .bundle_store = "/var/lib/odyssey/agentd/bundles",
+                    .max_memory_bytes = uint64_t{64} << 30,
+                    .max_pids = 4096}};
+}
+
+Compiled Good(const SandboxRequest& request, const HostFacts& facts = Facts()) {
+  const Result<Compiled> compiled = Compile(request, facts);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+  return compiled.ok() ? *compiled : Compiled{};
+}
+
+Status Bad(const SandboxRequest& request) { return Compile(request, Facts()).status(); }
+
+const Entry* Find(const Compiled& compiled, const std::string& target) {
+  const auto& entries = compiled.plan.entries;
+  const auto it = std::find_if(entries.begin(), entries.end(),
+                               [&](const Entry& e) { return e.target == target; });
+  return it == entries.end() ? nullptr : &*it;
+}
+
+// The rights at `path`: those of every rule at or above it, as Landlock adds them up.
+uint8_t RightsAt(const Compiled& compiled, const std::string& path) {
+  uint8_t rights = 0;
+  for (const cell::LandlockRule& rule : compiled.confinement.rules) {
+    if (plan::IsWithin(path, rule.path)) rights |= rule.rights;
+  }
+  return rights;
+}
+
+SandboxRequest WithMount(const std::string& source, const std::string& target,
+                         policy::Access access = policy::Access::kReadOnly) {
+  return {.mounts = {{source, target, access}}};
+}
+
+TEST(CompileTest, MakesAPlanThatRootAccepts) {
+  Compiled compiled = Good(WithMount("/home/u/p", "/workspace/mount/read/abs/home/u/p"));
+  compiled.plan.cell_id = "c1";
+  EXPECT_TRUE(plan::CheckPlan(compiled.plan, Facts().check).ok());
+  EXPECT_TRUE(plan::DecodePlan(plan::EncodePlan(compiled.plan)).ok());
+}
+
+TEST(CompileTest, WritesExactlyWhereTheModeSays) {
+  for (const Mode mode : {Mode::kReadOnly, Mode::kWorkspaceWrite}) {
+    const Compiled compiled = Good({.mode = mode});
+    const bool writable = mode == Mode::kWorkspaceWrite;
+    EXPECT_EQ(Find(compiled, "/workspace")->access,
+              writable ? Access::kReadWrite : Access::kReadOnly);
+    EXPECT_EQ((RightsAt(compiled, "/workspace/f") & cell::kWrite) != 0, writable);
+    for (const std::string path : {"/cell/data/home", "/cell/cache", "/cell/tmp", "/cell/runs",
+                                   "/tmp", "/dev/null", "/proc/self/comm"}) {
+      EXPECT_NE(RightsAt(compiled, path) & cell::kWrite, 0) << path;
+    }
+    for (const std::string path : {"/", "/usr/bin", "/etc/passwd", "/opt", "/run", "/.odyssey"}) {
+      EXPECT_EQ(RightsAt(compiled, path) & cell::kWrite, 0) << path;
+    }
+  }
+}
+
+TEST(CompileTest, ExecutesOnlySystemTreesInStandardMode) {
+  const Compiled compiled = Good(WithMount("/srv/d", "/d", policy::Access::kReadWrite));
+  for (const std::string path : {"/usr/bin/sh", "/opt/tool"}) {
+    EXPECT_NE(RightsAt(compiled, path) & cell::kExecute, 0) << path;
+  }
+  for (const std::string path : {"/workspace/x", "/tmp/x", "/cell/tmp/x", "/d/x", "/dev/shm/x",
+                                 "/proc/1/exe", "/etc/ssl/x", "/.odyssey/cell-init"}) {
+    EXPECT_EQ(RightsAt(compiled, path) & cell::kExecute, 0) << path;
+  }
+  for (const Entry& entry : compiled.plan.entries) {
+    const bool system = entry.target == "/usr" || entry.target == "/opt";
+    EXPECT_EQ(entry.executable, system) << entry.target;
+  }
+}
+
+TEST(CompileTest, ExecutesEverythingVisibleInAllMode) {
+  SandboxRequest request = WithMount("/srv/d", "/d");
+  request.executables_mode = ExecutablesMode::kAll;
+  const Compiled compiled = Good(request);
+  for (const std::string target : {"/usr", "/workspace", "/tmp", "/cell/data", "/d"}) {
+    EXPECT_TRUE(Find(compiled, target)->executable) << target;
+    EXPECT_NE(RightsAt(compiled, target + "/x") & cell::kExecute, 0) << target;
+  }
+}
+
+TEST(CompileTest, RefusesExplicitModeAndStrayExecutables) {
+  const Status mode = Bad({.executables_mode = ExecutablesMode::kExplicit, .executables = {"git"}});
+  EXPECT_EQ(mode.code(), Code::kInvalidArgument);
+  EXPECT_NE(mode.message().find("executables_mode: EXECUTABLES_MODE_EXPLICIT"), std::string::npos);
+  EXPECT_NE(mode.message().find("\"standard\" and \"all\""), std::string::npos);
+  EXPECT_EQ(Bad({.executables = {"git"}}).code(), Code::kInvalidArgument);
+}
+
+TEST(CompileTest, ShowsTheResolverOnlyWithTheHostsNetwork) {
+  EXPECT_EQ(Find(Good({}), "/etc/resolv.conf"), nullptr);
+  const Compiled full = Good({.network = Network::kFull});
+  ASSERT_NE(Find(full, "/etc/resolv.conf"), nullptr);
+  EXPECT_EQ(full.plan.network, plan::Network::kFull);
+}
+
+TEST(CompileTest, FollowsTheResolversLinkToKnownPlacesOnly) {
+  const auto source_of = [](const std::string& link) {
+    HostFacts facts = Facts();
+    facts.system.back().link_target = link;
+    const Compiled compiled = Good({.network = Network::kFull}, facts);
+    const Entry* entry = Find(compiled, "/etc/resolv.conf");
+    return entry == nullptr ? "" : entry->source;
+  };
+  EXPECT_EQ(source_of("../run/systemd/resolve/stub-resolv.conf"),
+            "/run/systemd/resolve/stub-resolv.conf");
+  EXPECT_EQ(source_of("/run/resolvconf/resolv.conf"), "/run/resolvconf/resolv.conf");
+  EXPECT_EQ(source_of("../root/secret"), "");
+  EXPECT_EQ(source_of("shadow"), "");
+}
+
+TEST(CompileTest, HidesTheHostsIdentity) {
+  const Compiled compiled = Good({});
+  for (const std::string target : {"/etc/machine-id", "/etc/shadow", "/sys", "/home", "/root"}) {
+    EXPECT_EQ(Find(compiled, target), nullptr) << target;
+  }
+  EXPECT_EQ(Find(compiled, "/etc/hostname")->source, "cell\n");
+  EXPECT_NE(Find(compiled, "/etc/passwd")->source.find("agent:x:1000:1000"), std::string::npos);
+}
+
+TEST(CompileTest, LeavesOutASystemTreeThatContainsOdysseysState) {
+  HostFacts facts = Facts();
+  facts.check.own_directories.push_back("/opt/odyssey/state");
+  const Compiled compiled = Good({}, facts);
+  EXPECT_EQ(Find(compiled, "/opt"), nullptr);
+  EXPECT_NE(Find(compiled, "/usr"), nullptr);
+}
+
+TEST(CompileTest, PutsMirroredMountsOnMemoryThatTheAgentCannotWrite) {
+  EXPECT_EQ(Find(Good({}), "/workspace/mount"), nullptr);
+  const Compiled compiled = Good(WithMount("/home/u/p", "/workspace/mount/read/current"));
+  const Entry* mirror = Find(compiled, "/workspace/mount");
+  ASSERT_NE(mirror, nullptr);
+  EXPECT_EQ(mirror->kind, EntryKind::kTmpfs);
+  EXPECT_EQ(mirror->access, Access::kReadOnly);
+}
+
+TEST(CompileTest, PlacesNothingInsideAHostWorkspace) {
+  SandboxRequest request = WithMount("/home/u/p", "/workspace/mount/read/current");
+  request.workspace = "/home/u/w";
+  EXPECT_EQ(Bad(request).code(), Code::kInvalidArgument);
+  request.mounts[0].target = "/data";
+  const Compiled compiled = Good(request);
+  EXPECT_EQ(Find(compiled, "/workspace")->kind, EntryKind::kHostTree);
+  EXPECT_EQ(Find(compiled, "/workspace")->ownership, plan::Ownership::kMapped);
+}
+
+TEST(CompileTest, JoinsTheSameMountTwiceAndRefusesTwoSourcesForATarget) {
+  SandboxRequest request = WithMount("/srv/d", "/d");
+  request.mounts.push_back({"/srv/d", "/d", policy::Access::kReadWrite});
+  const Compiled compiled = Good(request);
+  EXPECT_EQ(Find(compiled, "/d")->access, Access::kReadWrite);
+
+  request.mounts.push_back({"/srv/e", "/d", policy::Access::kReadOnly});
+  EXPECT_EQ(Bad(request).message(), "mounts[2].target: /d: already the target of /srv/d");
+}
+
+TEST(CompileTest, RefusesTargetsThatHideTheCellsOwn) {
+  for (const std::string target : {"/",
+                                   "/proc",
+                                   "/proc/x",
+                                   "/dev",
+                                   "/usr",
+                                   "/usr/local/x",
+                                   "/etc",
+                                   "/etc/x",
+                                   "/.odyssey",
+                                   "/cell",
+                                   "/cell/data",
+                                   "/bin",
+                                   "/lib64",
+                                   "/opt/x",
+                                   "/tmp",
+                                   "/run",
+                                   "/var",
+                                   "/var/tmp/x",
+                                   "/sys",
+                                   "/workspace",
+                                   "/workspace/x",
+                                   "/workspace/mount",
+                                   "relative",
+                                   "/a/../b",
+                                   "/a/"}) {
+    EXPECT_EQ(Bad(WithMount("/srv/d", target)).code(), Code::kInvalidArgument) << target;
+  }
+  for (const std::string target : {"/d", "/home/u/p", "/tmp/x", "/var/lib/x", "/run/x"}) {
+    EXPECT_TRUE(Compile(WithMount("/srv/d", target), Facts()).ok()) << target;
+  }
+}
+
+TEST(CompileTest, RefusesAMountInsideAnother) {
+  SandboxRequest request = WithMount("/srv/d", "/d");
+  request.mounts.push_back({"/srv/x", "/d-x", policy::Access::kReadOnly});
+  EXPECT_TRUE(Compile(request, Facts()).ok());
+  request.mounts.push_back({"/srv/e", "/d/e", policy::Access::kReadOnly});
+  EXPECT_EQ(Bad(request).code(), Code::kInvalidArgument);
+}
+
+TEST(CompileTest, RefusesSourcesThatExposeTheHost) {
+  for (const std::string source : {"/", "/etc", "/proc/1", "/run/docker.sock", "/var/lib/odyssey",
+                                   "/var/lib", "/home", "/root", "/sys"}) {
+    const Status status = Bad(WithMount(source, "/d"));
+    EXPECT_EQ(status.code(), Code::kPermissionDenied) << source;
+    EXPECT_EQ(status.message().rfind("mounts[0].source " + source, 0), 0u) << status.message();
+  }
+  EXPECT_EQ(Bad(WithMount("/usr/local/bin", "/d", policy::Access::kReadWrite)).code(),
+            Code::kPermissionDenied);
+  EXPECT_EQ(Bad(WithMount("relative", "/d")).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Bad({.workspace = "/etc"}).code(), Code::kPermissionDenied);
+  EXPECT_EQ(Bad({.workspace = "."}).code(), Code::kInvalidArgument);
+}
+
+TEST(CompileTest, FillsInDefaultLimits) {
+  const Compiled compiled = Good({.limits = {.pids = 64, .wall_clock_ms = 5000}});
+  EXPECT_EQ(compiled.limits.memory_bytes, policy::kDefaultLimits.memory_bytes);
+  EXPECT_EQ(compiled.limits.pids, 64u);
+  EXPECT_EQ(compiled.limits.wall_clock_ms, 5000u);
+  EXPECT_EQ(compiled.plan.pids, 64u);
+  EXPECT_EQ(compiled.plan.memory_bytes, policy::kDefaultLimits.memory_bytes);
+}
+
+TEST(CompileTest, RefusesLimitsOutOfBoundsByName) {
+  struct Case {
+    policy::Limits limits;
+    const char* field;
+    Code code;
+  };
+  const Case cases[] = {
+      {{.memory_bytes = kMinMemoryBytes - 1}, "limits.memory_bytes", Code::kInvalidArgument},
+      {{.memory_bytes = uint64_t{65} << 30}, "limits.memory_bytes", Code::kPermissionDenied},
+      {{.cpu_millis = kMinCpuMillis - 1}, "limits.cpu_millis", Code::kInvalidArgument},
+      {{.cpu_millis = kMaxCpuMillis + 1}, "limits.cpu_millis", Code::kInvalidArgument},
+      {{.pids = kMinPids - 1}, "limits.pids", Code::kInvalidArgument},
+      {{.pids = 4097}, "limits.pids", Code::kPermissionDenied},
+      {{.open_files = kMinOpenFiles - 1}, "limits.open_files", Code::kInvalidArgument},
+      {{.open_files = kMaxOpenFiles + 1}, "limits.open_files", Code::kInvalidArgument},
+      {{.tmp_bytes = 1}, "limits.tmp_bytes", Code::kInvalidArgument},
+  };
+  for (const Case& c : cases) {
+    const Status status = Bad({.limits = c.limits});
+    EXPECT_EQ(status.code(), c.code) << c.field;
+    EXPECT_EQ(status.message().rfind(c.field, 0), 0u) << status.message();
+  }
+}
+
+TEST(CompileTest, RefusesBadEnvironmentWithoutRepeatingValues) {
+  const auto refused = [](const std::string& name, const std::string& value) {
+    const Status status = Bad({.env = {{name, value}}});
+    EXPECT_EQ(status.message().find("secret"), std::string::npos);
+    return status.code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused("", "secret"));
+  EXPECT_TRUE(refused("A=B", "secret"));
+  EXPECT_TRUE(refused("1A", "secret"));
+  EXPECT_TRUE(refused("A-B", "secret"));
+  EXPECT_TRUE(refused("A", std::string("secret\0", 7)));
+  EXPECT_TRUE(refused("A", std::string(kMaxEnvBytes, 'x')));
+  EXPECT_FALSE(refused("LD_PRELOAD", "x.so"));
+  EXPECT_FALSE(refused("_a1", ""));
+}
+
+TEST(CompileTest, DigestsEverythingButValuesOfTheEnvironment) {
+  const SandboxRequest base = {.env = {{"A", "1"}}};
+  const std::string digest = Good(base).digest;
+  EXPECT_EQ(digest.size(), 64u);
+  EXPECT_EQ(Good(base).digest, digest);
+  EXPECT_EQ(Good({.env = {{"A", "2"}}}).digest, digest);
+
+  const std::function<void(SandboxRequest*)> changes[] = {
+      [](SandboxRequest* r) {
+        r->env = {{"B", "1"}};
+      },
+      [](SandboxRequest* r) { r->mode = Mode::kReadOnly; },
+      [](SandboxRequest* r) { r->network = Network::kFull; },
+      [](SandboxRequest* r) { r->executables_mode = ExecutablesMode::kAll; },
+      [](SandboxRequest* r) {
+        r->mounts = {{"/srv/d", "/d", policy::Access::kReadOnly}};
+      },
+      [](SandboxRequest* r) { r->limits.wall_clock_ms = 7; },
+      [](SandboxRequest* r) { r->limits.cpu_seconds = 7; },
+      [](SandboxRequest* r) { r->limits.open_files = 77; },
+      [](SandboxRequest* r) { r->limits.memory_bytes = uint64_t{1} << 28; },
+      [](SandboxRequest* r) { r->workspace = "/srv/w"; },
+      [](SandboxRequest* r) { r->ephemeral = true; },
+  };
+  std::vector<std::string> seen = {digest};
+  for (const auto& change : changes) {
+    SandboxRequest request = base;
+    change(&request);
+    const std::string changed = Good(request).digest;
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), changed), 0);
+    seen.push_back(changed);
+  }
+}
+
+TEST(CompileTest, IgnoresTheOrderOfMounts) {
+  SandboxRequest request = WithMount("/srv/a", "/a");
+  request.mounts.push_back({"/srv/b", "/b", policy::Access::kReadOnly});
+  const std::string digest = Good(request).digest;
+  std::swap(request.mounts[0], request.mounts[1]);
+  EXPECT_EQ(Good(request).digest, digest);
+}
+
+TEST(CompileTest, RefusesMoreMountsThanAPlanHolds) {
+  SandboxRequest request;
+  for (uint32_t i = 0; i < plan::kMaxEntries; ++i) {
+    const std::string name = std::to_string(i);
+    request.mounts.push_back({"/srv/" + name, "/m/" + name, policy::Access::kReadOnly});
+  }
+  EXPECT_EQ(Bad(request).message().rfind("mounts: too many", 0), 0u);
+}
+
+TEST(CompileTest, NeedsLandlockAndPrograms) {
+  HostFacts facts = Facts();
+  facts.landlock_abi = 0;
+  EXPECT_EQ(Compile({}, facts).status().code(), Code::kFailedPrecondition);
+  facts = Facts();
+  facts.system.erase(facts.system.begin());
+  EXPECT_EQ(Compile({}, facts).status().code(), Code::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace odyssey::compile
