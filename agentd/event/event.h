@@ -70,6 +70,7 @@ struct PermissionRequested {
   std::string turn_id, request_id, tool_name, rule;
   std::string arguments_json;  // exactly what will be executed, a JSON object as text
   std::string cwd;
+  std::string scope;  // what "always" would allow
   friend bool operator==(const PermissionRequested&, const PermissionRequested&) = default;
 };
 struct ApprovalResolved {

@@ -65,6 +65,7 @@ template <typename V>
 void Fields(PermissionRequested& e, V& v) {
   v("turn_id", e.turn_id), v("request_id", e.request_id), v("tool_name", e.tool_name);
   v("rule", e.rule), v.Value("arguments", e.arguments_json), v("cwd", e.cwd);
+  v("scope", e.scope);
 }
 template <typename V>
 void Fields(ApprovalResolved& e, V& v) {

@@ -20,7 +20,8 @@ std::vector<Payload> OneOfEach() {
           ExecCommandBegin{"trn_1", "exe_1", {"sh", "-lc", "ls"}, "/workspace"},
           ExecCommandOutputDelta{"trn_1", "exe_1", "stdout", "a\nb"},
           ExecCommandEnd{"trn_1", "exe_1", -1, "timed_out"},
-          PermissionRequested{"trn_1", "apr_1", "Write", "Write", R"({"path":"a"})", "/workspace"},
+          PermissionRequested{"trn_1", "apr_1", "Write", "Write", R"({"path":"a"})", "/workspace",
+                              "Write"},
           ApprovalResolved{"trn_1", "apr_1", "allow_once", 1000},
           Error{"trn_1", "e"}};
 }

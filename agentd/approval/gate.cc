@@ -1,0 +1,24 @@
+#include "agentd/approval/gate.h"
+
+namespace odyssey::approval {
+
+Verdict Judge(const rules::Decision& decision, bool granted) {
+  switch (decision.verdict) {
+    case rules::Verdict::kDeny:
+      return {rules::Verdict::kDeny, decision.rule, "",
+              "permission denied: tool " + decision.rule + " is denied" +
+                  (decision.reason.empty() ? "" : " (" + decision.reason + ")")};
+    case rules::Verdict::kAsk:
+      if (granted) return {};
+      return {rules::Verdict::kAsk, decision.rule, decision.scope, ""};
+    case rules::Verdict::kAllow:
+      return {};
+  }
+  return {rules::Verdict::kDeny, "", "", "permission denied: unknown verdict"};
+}
+
+std::string DeniedMessage(const std::string& rule, const std::string& note) {
+  return "permission denied: tool " + rule + " was denied" + (note.empty() ? "" : ": " + note);
+}
+
+}  // namespace odyssey::approval

@@ -1,0 +1,32 @@
+#include "agentd/approval/gate.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::approval {
+namespace {
+
+TEST(GateTest, AllowsWhatTheRulesAllow) {
+  EXPECT_EQ(Judge({rules::Verdict::kAllow, "", "", "Read"}, false).kind, rules::Verdict::kAllow);
+}
+
+TEST(GateTest, AsksUnlessGranted) {
+  const rules::Decision ask{rules::Verdict::kAsk, "Bash(find:*)", "", "Bash(find:*): find"};
+  EXPECT_EQ(Judge(ask, false),
+            (Verdict{rules::Verdict::kAsk, "Bash(find:*)", "Bash(find:*): find", ""}));
+  EXPECT_EQ(Judge(ask, true).kind, rules::Verdict::kAllow);
+}
+
+TEST(GateTest, GrantNeverOverridesADeny) {
+  const Verdict verdict = Judge({rules::Verdict::kDeny, "Bash(curl:*)", "", "Bash"}, true);
+  EXPECT_EQ(verdict.kind, rules::Verdict::kDeny);
+  EXPECT_EQ(verdict.message, "permission denied: tool Bash(curl:*) is denied");
+}
+
+TEST(GateTest, DenialCarriesTheNote) {
+  EXPECT_EQ(DeniedMessage("Write", ""), "permission denied: tool Write was denied");
+  EXPECT_EQ(DeniedMessage("Write", "not there"),
+            "permission denied: tool Write was denied: not there");
+}
+
+}  // namespace
+}  // namespace odyssey::approval

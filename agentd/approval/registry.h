@@ -1,0 +1,88 @@
+#ifndef ODYSSEY_AGENTD_APPROVAL_REGISTRY_H_
+#define ODYSSEY_AGENTD_APPROVAL_REGISTRY_H_
+
+// The questions that wait for a person, and what sessions were granted. A shared registry;
+// thread-safe.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace odyssey::approval {
+
+enum class Decision { kAllowOnce, kAllowAlways, kDeny };
+
+// "allow_once", "allow_always", "deny".
+std::string_view DecisionName(Decision decision);
+
+struct Question {
+  std::string request_id, session_id, turn_id;
+  std::string tool_name, rule, scope;
+  std::string arguments_json;  // exactly what will be executed
+  std::string cwd;
+  std::string created_at;
+  friend bool operator==(const Question&, const Question&) = default;
+};
+
+struct Answer {
+  Decision decision = Decision::kDeny;
+  std::string note;
+  uint32_t by_uid = 0;
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+class Registry final {
+ public:
+  // `on_answer` is called once, by the thread that answers; never after Drop or ClearSession.
+  void Add(Question question, std::function<void(const Answer&)> on_answer);
+
+  // False: unknown, or answered already. kAllowAlways grants the question's scope to its session.
+  bool Resolve(const std::string& request_id, const Answer& answer);
+
+  // Takes a question back. An unknown one is fine.
+  void Drop(const std::string& request_id);
+
+  // Drops the session's questions and grants.
+  void ClearSession(const std::string& session_id);
+
+  bool IsGranted(const std::string& session_id, const std::string& scope) const;
+
+  size_t size() const;
+
+  struct Open {
+    uint64_t ordinal = 0;  // grows with each question
+    Question question;
+  };
+  // Open questions added after `ordinal` (0: all), oldest first; of every session for "".
+  std::vector<Open> After(uint64_t ordinal, const std::string& session_id) const;
+
+  // If no open question was added after `ordinal`: keeps `ready`, calls it once when one is, from
+  // the adding thread, and returns true. Otherwise returns false.
+  bool NotifyAfter(uint64_t ordinal, std::function<void()> ready);
+
+  // The ordinal of the latest question; what NotifyAfter goes on from.
+  uint64_t last_ordinal() const;
+
+ private:
+  struct Entry {
+    uint64_t ordinal = 0;
+    Question question;
+    std::function<void(const Answer&)> on_answer;
+  };
+
+  mutable std::mutex mutex_;
+  // All below: guarded by mutex_.
+  uint64_t last_ordinal_ = 0;
+  std::map<std::string, Entry> open_;                      // by request id
+  std::set<std::pair<std::string, std::string>> granted_;  // session, scope
+  std::vector<std::function<void()>> waiters_;
+};
+
+}  // namespace odyssey::approval
+
+#endif  // ODYSSEY_AGENTD_APPROVAL_REGISTRY_H_

@@ -1,0 +1,36 @@
+#ifndef ODYSSEY_AGENTD_MODEL_CHAT_H_
+#define ODYSSEY_AGENTD_MODEL_CHAT_H_
+
+// A conversation, as sessions keep it and models read it. Values.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace odyssey::model {
+
+// One tool call, or the result of one under the same id.
+struct ToolUse {
+  std::string id;
+  std::string name;
+  std::string json;  // the arguments, or the result
+  friend bool operator==(const ToolUse&, const ToolUse&) = default;
+};
+
+enum class MessageKind {
+  kUser,        // `content`
+  kAssistant,   // `content`
+  kToolUse,     // the assistant calls tools: `tools`, and what it said with them in `content`
+  kToolResult,  // one element in `tools`
+};
+
+struct Message {
+  MessageKind kind = MessageKind::kUser;
+  std::string content;
+  std::vector<ToolUse> tools;
+  friend bool operator==(const Message&, const Message&) = default;
+};
+
+}  // namespace odyssey::model
+
+#endif  // ODYSSEY_AGENTD_MODEL_CHAT_H_

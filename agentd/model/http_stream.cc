@@ -1,0 +1,178 @@
+#include "agentd/model/http_stream.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace odyssey::model {
+namespace {
+
+constexpr size_t kMaxErrorBytes = 2048;
+constexpr long kConnectSeconds = 10;
+constexpr long kIdleSeconds = 120;  // without a byte
+constexpr int kPollMs = 1000;
+
+struct UrlParts {
+  std::string scheme, host;
+  bool credentials = false;
+  bool fragment = false;
+};
+
+Result<UrlParts> SplitUrl(const std::string& url) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> handle(curl_url(), curl_url_cleanup);
+  if (curl_url_set(handle.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
+    return InvalidArgument("model base_url \"" + url + "\": not a URL");
+  }
+  const auto part = [&](CURLUPart what) {
+    char* text = nullptr;
+    std::string out;
+    if (curl_url_get(handle.get(), what, &text, 0) == CURLUE_OK) out = text;
+    curl_free(text);
+    return out;
+  };
+  return UrlParts{part(CURLUPART_SCHEME), part(CURLUPART_HOST),
+                  !part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty(),
+                  !part(CURLUPART_FRAGMENT).empty()};
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
+}
+
+// What the callback of libcurl needs; lives on the stack of PostAndStream.
+struct Transfer {
+  CURL* easy = nullptr;
+  const std::function<Status(std::string_view)>* sink = nullptr;
+  std::string error_body;
+  Status status;
+};
+
+long HttpCode(CURL* easy) {
+  long code = 0;
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &code);
+  return code;
+}
+
+size_t OnBody(char* data, size_t, size_t bytes, void* user) noexcept {
+  Transfer& transfer = *static_cast<Transfer*>(user);
+  const std::string_view piece(data, bytes);
+  if (HttpCode(transfer.easy) != 200) {
+    const size_t room = kMaxErrorBytes - std::min(kMaxErrorBytes, transfer.error_body.size());
+    transfer.error_body += piece.substr(0, room);
+    return bytes;
+  }
+  transfer.status = (*transfer.sink)(piece);
+  return transfer.status.ok() ? bytes : 0;
+}
+
+Status FromHttpCode(long http_code, const std::string& body) {
+  const std::string what = "model provider answered HTTP " + std::to_string(http_code) +
+                           (body.empty() ? "" : ": " + body);
+  if (http_code == 401 || http_code == 403) return PermissionDenied(what);
+  if (http_code == 429) return ResourceExhausted(what);
+  if (http_code >= 500) return Unavailable(what);
+  if (http_code >= 400) return InvalidArgument(what);
+  return Internal(what);
+}
+
+Status FromCurl(CURLcode code, const char* detail, const HttpPost& post) {
+  const std::string why = detail[0] != '\0' ? detail : curl_easy_strerror(code);
+  switch (code) {
+    case CURLE_OK:
+      return OkStatus();
+    case CURLE_OPERATION_TIMEDOUT:
+      return {Code::kDeadlineExceeded, "model provider at " + post.url + ": " + why};
+    default:
+      return Unavailable("model provider at " + post.url + ": " + why);
+  }
+}
+
+// Drives the transfer until it ends or `stop` is requested.
+Result<CURLcode> Drive(CURLM* multi, std::stop_token stop) {
+  const std::stop_callback wake(stop, [multi] { curl_multi_wakeup(multi); });
+  for (;;) {
+    int running = 0;
+    if (curl_multi_perform(multi, &running) != CURLM_OK) return Internal("model: transfer failed");
+    int left = 0;
+    if (const CURLMsg* message = curl_multi_info_read(multi, &left)) return message->data.result;
+    if (stop.stop_requested()) return Cancelled("the model call was cancelled");
+    curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
+  }
+}
+
+using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+HeaderList Headers(const HttpPost& post) {
+  HeaderList list(curl_slist_append(nullptr, "Content-Type: application/json"),
+                  curl_slist_free_all);
+  curl_slist_append(list.get(), "Accept: text/event-stream");
+  if (post.bearer != nullptr && !post.bearer->empty()) {
+    std::string header = "Authorization: Bearer " + post.bearer->Reveal();
+    curl_slist_append(list.get(), header.c_str());
+    explicit_bzero(header.data(), header.size());
+  }
+  return list;
+}
+
+void Configure(CURL* easy, const HttpPost& post, bool loopback, Transfer* transfer) {
+  curl_easy_setopt(easy, CURLOPT_URL, post.url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT, static_cast<long>(post.timeout.count()));
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, kIdleSeconds);
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.c_str());
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+  // A proxy from the environment is for the way out, not for this host.
+  if (loopback) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+}
+
+}  // namespace
+
+Status CheckProviderUrl(const std::string& url) {
+  ODY_ASSIGN_OR_RETURN(const UrlParts parts, SplitUrl(url));
+  const bool secure = parts.scheme == "https";
+  if (!secure && !(parts.scheme == "http" && IsLoopback(parts.host))) {
+    return InvalidArgument("model base_url \"" + url +
+                           "\": allowed are https:// and, to this host itself, http://");
+  }
+  if (parts.credentials || parts.fragment) {
+    return InvalidArgument("model base_url must have no user, password or fragment");
+  }
+  return OkStatus();
+}
+
+Status PostAndStream(const HttpPost& post, const std::function<Status(std::string_view)>& sink,
+                     std::stop_token stop) {
+  ODY_RETURN_IF_ERROR(CheckProviderUrl(post.url));
+  ODY_ASSIGN_OR_RETURN(const UrlParts parts, SplitUrl(post.url));
+  const HeaderList headers = Headers(post);
+  const std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi(curl_multi_init(),
+                                                                    curl_multi_cleanup);
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(),
+                                                                 curl_easy_cleanup);
+  if (!multi || !easy) return ResourceExhausted("model: no memory for a transfer");
+
+  Transfer transfer{easy.get(), &sink, {}, {}};
+  char detail[CURL_ERROR_SIZE] = "";
+  Configure(easy.get(), post, IsLoopback(parts.host), &transfer);
+  curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail);
+
+  curl_multi_add_handle(multi.get(), easy.get());
+  const Result<CURLcode> ended = Drive(multi.get(), stop);
+  curl_multi_remove_handle(multi.get(), easy.get());
+
+  ODY_RETURN_IF_ERROR(transfer.status);
+  ODY_RETURN_IF_ERROR(ended.status());
+  ODY_RETURN_IF_ERROR(FromCurl(*ended, detail, post));
+  const long http_code = HttpCode(easy.get());
+  return http_code == 200 ? OkStatus() : FromHttpCode(http_code, transfer.error_body);
+}
+
+}  // namespace odyssey::model

@@ -1,0 +1,124 @@
+#ifndef ODYSSEY_AGENTD_SANDBOX_SANDBOX_H_
+#define ODYSSEY_AGENTD_SANDBOX_SANDBOX_H_
+
+// The seam to the supervisor: cells, commands in them, files in them. Thread-safe.
+// Errors of every call: UNAVAILABLE if the supervisor, or the cell under the call, ended; otherwise
+// what supervisor.proto says.
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/model/request.h"
+
+namespace odyssey::sandbox {
+
+struct CellKey {
+  std::string session_id, agent_id, kind, component;
+  friend bool operator==(const CellKey&, const CellKey&) = default;
+};
+
+struct CellSpec {
+  CellKey key;
+  policy::SandboxRequest request;
+  std::string bundle_digest;
+};
+
+struct Cell {
+  std::string id;
+  CellKey key;
+  bool created = false;  // false: a warm one answered
+};
+
+enum class Outcome {
+  kExited,
+  kSignalled,
+  kTimedOut,
+  kOomKilled,
+  kDenied,
+  kNotFound,
+  kSetupFailed,
+  kCancelled,
+};
+
+// "exited", "signalled", "timed_out", "oom_killed", "denied", "not_found", "setup_failed",
+// "cancelled".
+std::string_view OutcomeName(Outcome outcome);
+
+struct ExecSpec {
+  std::string cell_id;
+  std::vector<std::string> argv;
+  std::string cwd;  // empty: the workspace
+  uint32_t wall_clock_ms = 0;
+  uint64_t output_cap_bytes = 0;  // of each stream
+};
+
+enum class OutputStream { kStdout, kStderr };
+
+// Called from the thread that called Exec, in order. An error ends the command and is returned.
+struct ExecSink {
+  std::function<Status(const std::string& exec_id)> started;
+  std::function<Status(OutputStream, std::string_view)> output;
+};
+
+struct ExecResult {
+  Outcome outcome = Outcome::kExited;
+  int32_t exit_code = 0;  // with kExited
+  int32_t signal = 0;     // with kSignalled
+  std::string message;
+  bool stdout_truncated = false;
+  bool stderr_truncated = false;
+};
+
+struct FileContent {
+  std::string content;
+  uint64_t total_bytes = 0;
+  bool truncated = false;
+  uint64_t next_offset = 0;
+};
+
+struct FileEntry {
+  std::string name, path, type;
+};
+
+struct FileList {
+  std::vector<FileEntry> entries;
+  bool truncated = false;
+};
+
+struct SupervisorInfo {
+  std::string version;
+};
+
+class Sandbox {
+ public:
+  virtual ~Sandbox() = default;
+
+  virtual Result<SupervisorInfo> GetInfo() = 0;
+  virtual Result<Cell> PrepareCell(const CellSpec& spec) = 0;
+  virtual Result<std::vector<Cell>> ListCells() = 0;
+  virtual Status RemoveCell(const std::string& cell_id, bool purge) = 0;
+
+  // Blocks until the command has ended. CANCELLED after `stop`; its process tree is gone then.
+  virtual Result<ExecResult> Exec(const ExecSpec& spec, const ExecSink& sink,
+                                  std::stop_token stop) = 0;
+
+  virtual Result<FileContent> ReadFile(const std::string& cell_id, const std::string& path,
+                                       uint64_t offset, uint64_t max_bytes) = 0;
+  // Returns the bytes written. `mode` of a new file, 0: 0644.
+  virtual Result<uint64_t> WriteFile(const std::string& cell_id, const std::string& path,
+                                     std::string_view content, uint32_t mode) = 0;
+  // Returns the number of replacements.
+  virtual Result<uint32_t> EditFile(const std::string& cell_id, const std::string& path,
+                                    std::string_view old_text, std::string_view new_text,
+                                    bool replace_all) = 0;
+  virtual Result<FileList> ListFiles(const std::string& cell_id, const std::string& path) = 0;
+};
+
+}  // namespace odyssey::sandbox
+
+#endif  // ODYSSEY_AGENTD_SANDBOX_SANDBOX_H_

@@ -1,0 +1,343 @@
+#include "agentd/sandbox/supervisor_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "common/base/sha256.h"
+#include "common/rpc/status_map.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::sandbox {
+namespace {
+
+namespace pb = ::odyssey::supervisor::v1;
+namespace policy_pb = ::odyssey::policy::v1;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kCallDeadline{30'000};
+constexpr milliseconds kInfoDeadline{2'000};
+// How long a call waits for a supervisor that is just starting.
+constexpr milliseconds kConnectDeadline{3'000};
+// Beyond a command's own wall clock: for the kill, and for output still under way.
+constexpr milliseconds kExecGrace{30'000};
+constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
+constexpr int kReconnectMs = 100;
+constexpr int kMaxReconnectMs = 500;
+constexpr size_t kMaxKeyPart = 128;
+
+std::chrono::system_clock::time_point After(milliseconds time) {
+  return std::chrono::system_clock::now() + time;
+}
+
+bool IsKeyCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+// An agent's id is any text; a part of a cell's key is not. Two ids never become the same part.
+std::string KeyPart(const std::string& text) {
+  std::string out = text;
+  for (char& c : out) {
+    if (!IsKeyCharacter(c)) c = '_';
+  }
+  if (out == text && text.size() <= kMaxKeyPart) return out;
+  return out.substr(0, 32) + "-" + Sha256Hex(text).substr(0, 12);
+}
+
+void ToProto(const CellKey& key, pb::CellKey* out) {
+  out->set_session_id(key.session_id);
+  out->set_agent_id(KeyPart(key.agent_id));
+  out->set_kind(key.kind);
+  out->set_component(key.component);
+}
+
+Cell FromProto(const pb::CellInfo& info, bool created) {
+  return {
+      info.cell_id(),
+      {info.key().session_id(), info.key().agent_id(), info.key().kind(), info.key().component()},
+      created};
+}
+
+policy_pb::ExecutablesMode ToProto(policy::ExecutablesMode mode) {
+  switch (mode) {
+    case policy::ExecutablesMode::kExplicit:
+      return policy_pb::EXECUTABLES_MODE_EXPLICIT;
+    case policy::ExecutablesMode::kStandard:
+      return policy_pb::EXECUTABLES_MODE_STANDARD;
+    case policy::ExecutablesMode::kAll:
+      return policy_pb::EXECUTABLES_MODE_ALL;
+  }
+  return policy_pb::EXECUTABLES_MODE_UNSPECIFIED;
+}
+
+void ToProto(const policy::Limits& limits, policy_pb::Limits* out) {
+  out->set_memory_bytes(limits.memory_bytes);
+  out->set_cpu_millis(limits.cpu_millis);
+  out->set_pids(limits.pids);
+  out->set_wall_clock_ms(limits.wall_clock_ms);
+  out->set_cpu_seconds(limits.cpu_seconds);
+  out->set_open_files(limits.open_files);
+  out->set_tmp_bytes(limits.tmp_bytes);
+}
+
+void ToProto(const policy::SandboxRequest& request, policy_pb::Sandbox* out) {
+  out->set_mode(request.mode == policy::Mode::kReadOnly ? policy_pb::MODE_READ_ONLY
+                                                        : policy_pb::MODE_WORKSPACE_WRITE);
+  out->set_network(request.network == policy::Network::kNone ? policy_pb::NETWORK_NONE
+                                                             : policy_pb::NETWORK_FULL);
+  out->set_executables_mode(ToProto(request.executables_mode));
+  out->mutable_executables()->Assign(request.executables.begin(), request.executables.end());
+  for (const policy::Mount& mount : request.mounts) {
+    policy_pb::Mount* added = out->add_mounts();
+    added->set_source(mount.source);
+    added->set_target(mount.target);
+    added->set_access(mount.access == policy::Access::kReadOnly ? policy_pb::ACCESS_READ_ONLY
+                                                                : policy_pb::ACCESS_READ_WRITE);
+  }
+  out->mutable_env()->insert(request.env.begin(), request.env.end());
+  ToProto(request.limits, out->mutable_limits());
+}
+
+Outcome FromProto(pb::OutcomeKind kind) {
+  switch (kind) {
+    case pb::OUTCOME_KIND_EXITED:
+      return Outcome::kExited;
+    case pb::OUTCOME_KIND_SIGNALLED:
+      return Outcome::kSignalled;
+    case pb::OUTCOME_KIND_TIMED_OUT:
+      return Outcome::kTimedOut;
+    case pb::OUTCOME_KIND_OOM_KILLED:
+      return Outcome::kOomKilled;
+    case pb::OUTCOME_KIND_DENIED:
+      return Outcome::kDenied;
+    case pb::OUTCOME_KIND_NOT_FOUND:
+      return Outcome::kNotFound;
+    case pb::OUTCOME_KIND_CANCELLED:
+      return Outcome::kCancelled;
+    default:
+      return Outcome::kSetupFailed;
+  }
+}
+
+class SupervisorClient final : public Sandbox {
+ public:
+  SupervisorClient(std::shared_ptr<grpc::Channel> channel, std::string socket_path)
+      : channel_(std::move(channel)),
+        socket_path_(std::move(socket_path)),
+        stub_(pb::Supervisor::NewStub(channel_)) {}
+
+  Result<SupervisorInfo> GetInfo() override {
+    pb::GetInfoResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kInfoDeadline));
+    ODY_RETURN_IF_ERROR(FromCall(stub_->GetInfo(&context, {}, &response)));
+    return SupervisorInfo{response.version()};
+  }
+
+  Result<Cell> PrepareCell(const CellSpec& spec) override {
+    if (!channel_->WaitForConnected(After(kConnectDeadline))) return NoAnswer("");
+    pb::PrepareCellRequest request;
+    ToProto(spec.key, request.mutable_key());
+    ToProto(spec.request, request.mutable_sandbox());
+    request.set_workspace(spec.request.workspace);
+    request.set_ephemeral(spec.request.ephemeral);
+    request.set_bundle_digest(spec.bundle_digest);
+    pb::PrepareCellResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    ODY_RETURN_IF_ERROR(FromCall(stub_->PrepareCell(&context, request, &response)));
+    return FromProto(response.cell(), response.created());
+  }
+
+  Result<std::vector<Cell>> ListCells() override {
+    pb::ListCellsResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    ODY_RETURN_IF_ERROR(FromCall(stub_->ListCells(&context, {}, &response)));
+    std::vector<Cell> out;
+    for (const pb::CellInfo& cell : response.cells()) out.push_back(FromProto(cell, false));
+    return out;
+  }
+
+  Status RemoveCell(const std::string& cell_id, bool purge) override {
+    pb::RemoveCellRequest request;
+    request.set_cell_id(cell_id);
+    request.set_purge(purge);
+    pb::RemoveCellResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    return FromCall(stub_->RemoveCell(&context, request, &response));
+  }
+
+  Result<ExecResult> Exec(const ExecSpec& spec, const ExecSink& sink,
+                          std::stop_token stop) override;
+
+  Result<FileContent> ReadFile(const std::string& cell_id, const std::string& path, uint64_t offset,
+                               uint64_t max_bytes) override {
+    pb::FileOpRequest request;
+    request.mutable_read()->set_path(path);
+    request.mutable_read()->set_offset(offset);
+    request.mutable_read()->set_max_bytes(max_bytes);
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    pb::FileReadResult& read = *response.mutable_read();
+    return FileContent{std::move(*read.mutable_content()), read.total_bytes(), read.truncated(),
+                       read.next_offset()};
+  }
+
+  Result<uint64_t> WriteFile(const std::string& cell_id, const std::string& path,
+                             std::string_view content, uint32_t mode) override {
+    pb::FileOpRequest request;
+    request.mutable_write()->set_path(path);
+    request.mutable_write()->set_content(std::string(content));
+    request.mutable_write()->set_mode(mode);
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    return uint64_t{response.write().bytes()};
+  }
+
+  Result<uint32_t> EditFile(const std::string& cell_id, const std::string& path,
+                            std::string_view old_text, std::string_view new_text,
+                            bool replace_all) override {
+    pb::FileOpRequest request;
+    request.mutable_edit()->set_path(path);
+    request.mutable_edit()->set_old_text(std::string(old_text));
+    request.mutable_edit()->set_new_text(std::string(new_text));
+    request.mutable_edit()->set_replace_all(replace_all);
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    return uint32_t{response.edit().replacements()};
+  }
+
+  Result<FileList> ListFiles(const std::string& cell_id, const std::string& path) override {
+    pb::FileOpRequest request;
+    request.mutable_list()->set_path(path);
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    FileList out;
+    for (const pb::FileEntry& entry : response.list().entries()) {
+      out.entries.push_back({entry.name(), entry.path(), entry.type()});
+    }
+    out.truncated = response.list().truncated();
+    return out;
+  }
+
+ private:
+  using ExecStream = grpc::ClientReaderWriter<pb::ExecRequest, pb::ExecResponse>;
+
+  Status NoAnswer(const std::string& detail) const {
+    return Unavailable("the supervisor at " + socket_path_ + " does not answer" +
+                       (detail.empty() ? "" : ": " + detail));
+  }
+
+  // A deadline that passes means the same as no connection: nothing is known about what ran.
+  Status FromCall(const grpc::Status& status) const {
+    switch (status.error_code()) {
+      case grpc::StatusCode::UNAVAILABLE:
+      case grpc::StatusCode::DEADLINE_EXCEEDED:
+        return NoAnswer(status.error_message());
+      default:
+        return rpc::FromGrpc(status);
+    }
+  }
+
+  Result<pb::FileOpResponse> FileOp(const std::string& cell_id, pb::FileOpRequest request) {
+    request.set_cell_id(cell_id);
+    pb::FileOpResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    ODY_RETURN_IF_ERROR(FromCall(stub_->FileOp(&context, request, &response)));
+    return response;
+  }
+
+  // Hands every message to the sink until the outcome; an error is the sink's.
+  static Status ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
+                         std::optional<pb::ExecOutcome>* outcome);
+  static Result<ExecResult> FromOutcome(const pb::ExecOutcome& outcome, bool started);
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::string socket_path_;
+  const std::unique_ptr<pb::Supervisor::Stub> stub_;
+};
+
+Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& sink,
+                                          std::stop_token stop) {
+  grpc::ClientContext context;
+  if (spec.wall_clock_ms > 0) {
+    context.set_deadline(After(milliseconds(spec.wall_clock_ms) + kExecGrace));
+  }
+  const std::unique_ptr<ExecStream> stream = stub_->Exec(&context);
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+
+  pb::ExecRequest request;
+  pb::ExecStart* start = request.mutable_start();
+  start->set_cell_id(spec.cell_id);
+  start->mutable_argv()->Assign(spec.argv.begin(), spec.argv.end());
+  start->set_cwd(spec.cwd);
+  start->set_wall_clock_ms(spec.wall_clock_ms);
+  start->set_stdout_cap_bytes(spec.output_cap_bytes);
+  start->set_stderr_cap_bytes(spec.output_cap_bytes);
+  stream->Write(request);  // a failed write shows as the status below
+  stream->WritesDone();
+
+  bool started = false;
+  std::optional<pb::ExecOutcome> outcome;
+  const Status sunk = ReadExec(*stream, sink, &started, &outcome);
+  if (!sunk.ok()) context.TryCancel();
+  const grpc::Status status = stream->Finish();
+  ODY_RETURN_IF_ERROR(sunk);
+  if (stop.stop_requested()) return Cancelled("the command was cancelled");
+  ODY_RETURN_IF_ERROR(FromCall(status));
+  if (!outcome) return Unavailable("the supervisor ended the command without an outcome");
+  return FromOutcome(*outcome, started);
+}
+
+Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
+                                  std::optional<pb::ExecOutcome>* outcome) {
+  pb::ExecResponse response;
+  while (stream.Read(&response)) {
+    if (response.has_started()) {
+      *started = true;
+      ODY_RETURN_IF_ERROR(sink.started(response.started().exec_id()));
+    } else if (response.has_output()) {
+      const bool is_stderr = response.output().stream() == pb::OUTPUT_STREAM_STDERR;
+      ODY_RETURN_IF_ERROR(sink.output(is_stderr ? OutputStream::kStderr : OutputStream::kStdout,
+                                      response.output().data()));
+    } else if (response.has_outcome()) {
+      *outcome = response.outcome();
+    }
+  }
+  return OkStatus();
+}
+
+Result<ExecResult> SupervisorClient::FromOutcome(const pb::ExecOutcome& outcome, bool started) {
+  ExecResult out{FromProto(outcome.kind()), outcome.exit_code(),        outcome.signal(),
+                 outcome.message(),         outcome.stdout_truncated(), outcome.stderr_truncated()};
+  // The cell was killed or removed under a running command, and not by us.
+  const bool lost =
+      (out.outcome == Outcome::kSetupFailed && started) || out.outcome == Outcome::kCancelled;
+  if (lost) {
+    return Unavailable("the cell ended under the command" +
+                       (out.message.empty() ? "" : ": " + out.message));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> OpenSupervisorChannel(const std::string& socket_path) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return grpc::CreateCustomChannel("unix:" + socket_path, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+std::unique_ptr<Sandbox> NewSupervisorClient(std::shared_ptr<grpc::Channel> channel,
+                                             std::string socket_path) {
+  return std::make_unique<SupervisorClient>(std::move(channel), std::move(socket_path));
+}
+
+}  // namespace odyssey::sandbox

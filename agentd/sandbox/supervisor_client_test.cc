@@ -1,0 +1,184 @@
+#include "agentd/sandbox/supervisor_client.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::sandbox {
+namespace {
+
+namespace pb = ::odyssey::supervisor::v1;
+
+// Answers as the tests say; remembers what it was asked.
+class ScriptedSupervisor final : public pb::Supervisor::Service {
+ public:
+  grpc::Status PrepareCell(grpc::ServerContext*, const pb::PrepareCellRequest* request,
+                           pb::PrepareCellResponse* response) override {
+    prepared = *request;
+    response->mutable_cell()->set_cell_id("cel_1");
+    response->set_created(true);
+    return grpc::Status::OK;
+  }
+  grpc::Status FileOp(grpc::ServerContext*, const pb::FileOpRequest*,
+                      pb::FileOpResponse*) override {
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "no");
+  }
+  grpc::Status Exec(grpc::ServerContext* context,
+                    grpc::ServerReaderWriter<pb::ExecResponse, pb::ExecRequest>* stream) override {
+    pb::ExecRequest request;
+    stream->Read(&request);
+    started = request.start();
+    for (const pb::ExecResponse& answer : answers) stream->Write(answer);
+    if (!hang) return grpc::Status::OK;
+    hanging.set_value();
+    // Returns when the call is cancelled: the client has half-closed, so this reads nothing else.
+    while (!context->IsCancelled()) stream->Write(answers.front());
+    return grpc::Status::CANCELLED;
+  }
+
+  pb::PrepareCellRequest prepared;
+  pb::ExecStart started;
+  std::vector<pb::ExecResponse> answers;
+  bool hang = false;
+  std::promise<void> hanging;
+};
+
+pb::ExecResponse Started() {
+  pb::ExecResponse out;
+  out.mutable_started()->set_exec_id("exe_1");
+  return out;
+}
+pb::ExecResponse Output(pb::OutputStream stream, const std::string& data) {
+  pb::ExecResponse out;
+  out.mutable_output()->set_stream(stream);
+  out.mutable_output()->set_data(data);
+  return out;
+}
+pb::ExecResponse OutcomeOf(pb::OutcomeKind kind, int exit_code = 0) {
+  pb::ExecResponse out;
+  out.mutable_outcome()->set_kind(kind);
+  out.mutable_outcome()->set_exit_code(exit_code);
+  return out;
+}
+
+class SupervisorClientTest : public ::testing::Test {
+ protected:
+  SupervisorClientTest() { Serve(); }
+  ~SupervisorClientTest() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  void Serve() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
+    builder.RegisterService(&supervisor_);
+    server_ = builder.BuildAndStart();
+  }
+  ExecSink Collect() {
+    return {[this](const std::string& id) {
+              exec_id_ = id;
+              return OkStatus();
+            },
+            [this](OutputStream stream, std::string_view data) {
+              (stream == OutputStream::kStdout ? out_ : err_) += data;
+              return OkStatus();
+            }};
+  }
+
+  fakes::TemporaryDirectory directory_;
+  const std::string socket_ = directory_.path() + "/s.sock";
+  ScriptedSupervisor supervisor_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Sandbox> client_ = NewSupervisorClient(OpenSupervisorChannel(socket_), socket_);
+  std::string exec_id_, out_, err_;
+};
+
+TEST_F(SupervisorClientTest, PreparesWhatTheSpecSays) {
+  CellSpec spec;
+  spec.key = {"ses_1", "my agent/2", "tooling", "tools"};
+  spec.request.mode = policy::Mode::kReadOnly;
+  spec.request.mounts = {{"/src", "/workspace/mount/read/current", policy::Access::kReadOnly}};
+  spec.request.env = {{"A", "b"}};
+  spec.request.limits.pids = 7;
+  spec.request.workspace = "/store/b";
+  spec.bundle_digest = "d";
+  Result<Cell> cell = client_->PrepareCell(spec);
+  ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+  EXPECT_EQ(cell->id, "cel_1");
+  EXPECT_TRUE(cell->created);
+  const pb::PrepareCellRequest& asked = supervisor_.prepared;
+  EXPECT_EQ(asked.key().session_id(), "ses_1");
+  EXPECT_EQ(asked.key().agent_id().substr(0, 11), "my_agent_2-") << asked.key().agent_id();
+  EXPECT_EQ(asked.sandbox().mode(), policy::v1::MODE_READ_ONLY);
+  EXPECT_EQ(asked.sandbox().mounts(0).access(), policy::v1::ACCESS_READ_ONLY);
+  EXPECT_EQ(asked.sandbox().env().at("A"), "b");
+  EXPECT_EQ(asked.sandbox().limits().pids(), 7u);
+  EXPECT_EQ(asked.workspace(), "/store/b");
+}
+
+TEST_F(SupervisorClientTest, StreamsOutputAndReturnsTheOutcome) {
+  supervisor_.answers = {Started(), Output(pb::OUTPUT_STREAM_STDOUT, "a"),
+                         Output(pb::OUTPUT_STREAM_STDERR, "b"),
+                         OutcomeOf(pb::OUTCOME_KIND_EXITED, 3)};
+  Result<ExecResult> result =
+      client_->Exec({"cel_1", {"sh", "-c", "x"}, "sub", 1000, 64}, Collect(), {});
+  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  EXPECT_EQ(result->outcome, Outcome::kExited);
+  EXPECT_EQ(result->exit_code, 3);
+  EXPECT_EQ(exec_id_ + out_ + err_, "exe_1ab");
+  EXPECT_EQ(supervisor_.started.cwd(), "sub");
+  EXPECT_EQ(supervisor_.started.stdout_cap_bytes(), 64u);
+}
+
+TEST_F(SupervisorClientTest, CellThatEndsUnderACommandIsUnavailable) {
+  supervisor_.answers = {Started(), OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
+  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), {}).status().code(), Code::kUnavailable);
+  supervisor_.answers = {Started()};
+  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), {}).status().code(), Code::kUnavailable);
+}
+
+TEST_F(SupervisorClientTest, CommandThatCannotBeSetUpIsAnOutcome) {
+  supervisor_.answers = {OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
+  Result<ExecResult> result = client_->Exec({"cel_1", {"x"}}, Collect(), {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->outcome, Outcome::kSetupFailed);
+}
+
+TEST_F(SupervisorClientTest, StopCancelsARunningCommand) {
+  supervisor_.answers = {Started()};
+  supervisor_.hang = true;
+  std::stop_source stop;
+  std::thread canceller([&] {
+    supervisor_.hanging.get_future().wait();
+    stop.request_stop();
+  });
+  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), stop.get_token()).status().code(),
+            Code::kCancelled);
+  canceller.join();
+}
+
+TEST_F(SupervisorClientTest, ErrorOfTheSinkEndsTheCommand) {
+  supervisor_.answers = {Started()};
+  supervisor_.hang = true;
+  const ExecSink refuses{[](const std::string&) { return Internal("disk full"); },
+                         [](OutputStream, std::string_view) { return OkStatus(); }};
+  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, refuses, {}).status(), Internal("disk full"));
+}
+
+TEST_F(SupervisorClientTest, KeepsTheSupervisorsCodes) {
+  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status(), PermissionDenied("no"));
+}
+
+TEST_F(SupervisorClientTest, NextCallAfterARestartWorks) {
+  ASSERT_TRUE(client_->PrepareCell({}).ok());
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_.reset();
+  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status().code(), Code::kUnavailable);
+  Serve();
+  EXPECT_TRUE(client_->PrepareCell({}).ok());
+}
+
+}  // namespace
+}  // namespace odyssey::sandbox

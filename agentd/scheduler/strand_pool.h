@@ -1,0 +1,80 @@
+#ifndef ODYSSEY_AGENTD_SCHEDULER_STRAND_POOL_H_
+#define ODYSSEY_AGENTD_SCHEDULER_STRAND_POOL_H_
+
+// A pool of workers that serves strands: jobs of one strand run one after the other, in the order
+// in which they were posted; jobs of different strands run in parallel. Thread-safe.
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::scheduler {
+
+// What a job says when it returns its worker.
+enum class Progress {
+  kDone,
+  kParked,  // run me again after Resume; until then the strand waits
+};
+
+class Job {
+ public:
+  virtual ~Job() = default;
+  // Runs on a worker; never on two at once.
+  virtual Progress Run() = 0;
+};
+
+class StrandPool final {
+ public:
+  // `queue_bound`: most jobs that wait in one strand behind the current one. Both at least 1.
+  StrandPool(size_t workers, size_t queue_bound);
+  // Stops.
+  ~StrandPool();
+
+  StrandPool(const StrandPool&) = delete;
+  StrandPool& operator=(const StrandPool&) = delete;
+
+  // RESOURCE_EXHAUSTED: the strand's queue is full. UNAVAILABLE: stopped.
+  Status Post(const std::string& strand, std::shared_ptr<Job> job);
+
+  // Runs the job again if it is parked, or as soon as it parks. Of any other job: no effect.
+  void Resume(const std::string& strand, const Job* job);
+
+  // Takes the job out of the queue. False: it is current already, or done.
+  bool Withdraw(const std::string& strand, const Job* job);
+
+  // Returns when no job runs any more. Jobs that are parked or wait are dropped.
+  void Stop();
+
+ private:
+  enum class State { kRunnable, kRunning, kParked };
+  struct Strand {
+    std::deque<std::shared_ptr<Job>> waiting;
+    std::shared_ptr<Job> current;
+    State state = State::kRunnable;
+    bool resumed_early = false;
+  };
+
+  void Serve();
+  void MakeRunnable(const std::string& name, Strand& strand);
+  void Finish(const std::string& name, Progress progress);
+
+  const size_t queue_bound_;
+  std::mutex mutex_;
+  std::condition_variable work_;
+  // All below: guarded by mutex_. A strand is in the map while it has a current job.
+  bool stopped_ = false;
+  std::map<std::string, Strand> strands_;
+  std::deque<std::string> runnable_;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace odyssey::scheduler
+
+#endif  // ODYSSEY_AGENTD_SCHEDULER_STRAND_POOL_H_

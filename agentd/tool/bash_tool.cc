@@ -1,0 +1,177 @@
+#include "agentd/tool/bash_tool.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "agentd/base/utf8.h"
+#include "agentd/tool/arguments.h"
+#include "agentd/tool/tool_result.h"
+
+namespace odyssey::tools {
+namespace {
+
+using Json = nlohmann::json;
+using sandbox::Outcome;
+using sandbox::OutputStream;
+
+constexpr char kWorkspace[] = "/workspace";
+
+const Parameters& BashParameters() {
+  static const Parameters kParameters = {
+      {"command", Kind::kString, Need::kRequired, "The command line, for sh -lc"},
+      {"cwd", Kind::kString, Need::kOptional,
+       "Directory to run it in: absolute, or relative to the workspace"}};
+  return kParameters;
+}
+
+Result<Arguments> ParseBash(const std::string& json) {
+  ODY_ASSIGN_OR_RETURN(Arguments given, Arguments::Parse(BashParameters(), json));
+  if (given.String("command").find_first_not_of(" \t\r\n") == std::string::npos) {
+    return InvalidArgument("command cannot be empty");
+  }
+  return given;
+}
+
+// One stream of a running command: what the model will read, and what subscribers read meanwhile.
+struct Captured {
+  const char* name;
+  agent::Utf8Stream decoder;
+  std::string text;
+};
+
+class CommandRun final {
+ public:
+  CommandRun(ToolContext& context, std::string command, std::string cwd)
+      : context_(context), command_(std::move(command)), cwd_(std::move(cwd)) {}
+
+  Result<ToolResult> Execute() {
+    const sandbox::ExecSpec spec{context_.cell_id, Argv(), cwd_, context_.wall_clock_ms,
+                                 context_.output_cap_bytes};
+    const sandbox::ExecSink sink{
+        [this](const std::string& exec_id) { return OnStarted(exec_id); },
+        [this](OutputStream stream, std::string_view data) { return OnOutput(stream, data); }};
+    Result<sandbox::ExecResult> ended = context_.sandbox->Exec(spec, sink, context_.stop);
+    if (!ended.ok()) return OnError(ended.status());
+
+    ODY_RETURN_IF_ERROR(EndStream(out_, ended->stdout_truncated));
+    ODY_RETURN_IF_ERROR(EndStream(err_, ended->stderr_truncated));
+    ODY_RETURN_IF_ERROR(EmitEnd(*ended));
+    return ToResult(*ended);
+  }
+
+ private:
+  std::vector<std::string> Argv() const { return {"sh", "-lc", command_}; }
+
+  Status OnStarted(const std::string& exec_id) {
+    exec_id_ = exec_id;
+    return context_.emit(event::ExecCommandBegin{context_.turn_id, exec_id_, Argv(),
+                                                 cwd_.empty() ? kWorkspace : cwd_});
+  }
+
+  Status OnOutput(OutputStream stream, std::string_view data) {
+    Captured& captured = stream == OutputStream::kStdout ? out_ : err_;
+    return Deliver(captured, captured.decoder.Push(data));
+  }
+
+  Status Deliver(Captured& captured, const std::string& text) {
+    if (text.empty()) return OkStatus();
+    captured.text += text;
+    return context_.emit(
+        event::ExecCommandOutputDelta{context_.turn_id, exec_id_, captured.name, text});
+  }
+
+  // A character that the cap cut in two is left out; one that the command itself did not finish is
+  // shown as broken.
+  Status EndStream(Captured& captured, bool truncated) {
+    if (truncated) {
+      return Deliver(captured, "\n...[" + std::string(captured.name) + " truncated by sandbox]");
+    }
+    return Deliver(captured, captured.decoder.incomplete() ? "\xEF\xBF\xBD" : "");
+  }
+
+  Status EmitEnd(const sandbox::ExecResult& ended) {
+    if (exec_id_.empty()) return OkStatus();  // it never began
+    const int32_t exit_code = ended.outcome == Outcome::kExited ? ended.exit_code : -1;
+    return context_.emit(event::ExecCommandEnd{context_.turn_id, exec_id_, exit_code,
+                                               std::string(sandbox::OutcomeName(ended.outcome))});
+  }
+
+  Result<ToolResult> OnError(const Status& status) {
+    if (!EndsTurn(status) && !exec_id_.empty()) return status;  // of the journal
+    if (!exec_id_.empty()) {
+      const char* outcome = status.code() == Code::kCancelled ? "cancelled" : "setup_failed";
+      ODY_RETURN_IF_ERROR(
+          context_.emit(event::ExecCommandEnd{context_.turn_id, exec_id_, -1, outcome}));
+    }
+    if (EndsTurn(status)) return status;
+    if (status.code() == Code::kNotFound) return Unavailable(status.message());  // the cell
+    return Failure(status);
+  }
+
+  // Why a command that did not exit by itself ended; "" if it did.
+  std::string ErrorOf(const sandbox::ExecResult& ended) const {
+    const std::string detail = ended.message.empty() ? "" : ": " + ended.message;
+    switch (ended.outcome) {
+      case Outcome::kExited:
+        return "";
+      case Outcome::kSignalled:
+        return "execution failed: command was killed by signal " + std::to_string(ended.signal);
+      case Outcome::kTimedOut:
+        return "execution failed: command exceeded wall clock limit of " +
+               std::to_string((context_.wall_clock_ms + 999) / 1000) + " seconds";
+      case Outcome::kOomKilled:
+        return "execution failed: command was killed because the cell's memory limit was reached";
+      case Outcome::kDenied:
+        return "permission denied: the policy does not let sh execute" + detail;
+      case Outcome::kNotFound:
+        return "execution failed: there is no sh in the cell" + detail;
+      case Outcome::kSetupFailed:
+      case Outcome::kCancelled:
+        return "execution failed: command could not be started" + detail;
+    }
+    return "execution failed";
+  }
+
+  ToolResult ToResult(const sandbox::ExecResult& ended) const {
+    const bool exited = ended.outcome == Outcome::kExited;
+    Json result = {{"status_code", exited ? Json(ended.exit_code) : Json(nullptr)},
+                   {"outcome", sandbox::OutcomeName(ended.outcome)},
+                   {"stdout", out_.text},
+                   {"stderr", err_.text},
+                   {"stdout_truncated", ended.stdout_truncated},
+                   {"stderr_truncated", ended.stderr_truncated}};
+    if (ended.outcome == Outcome::kSignalled) result["signal"] = ended.signal;
+    if (!exited) result["error"] = ErrorOf(ended);
+    return {result.dump(), exited};
+  }
+
+  ToolContext& context_;
+  const std::string command_;
+  const std::string cwd_;
+  std::string exec_id_;
+  Captured out_{"stdout", {}, {}};
+  Captured err_{"stderr", {}, {}};
+};
+
+class BashTool final : public Tool {
+ public:
+  model::ToolSpec Spec() const override {
+    return {"Bash", "Run a sandboxed shell command", SchemaOf(BashParameters())};
+  }
+
+  Result<rules::ToolCall> ForRules(const std::string& arguments_json) const override {
+    ODY_ASSIGN_OR_RETURN(const Arguments given, ParseBash(arguments_json));
+    return rules::ToolCall{"Bash", given.String("command"), {}};
+  }
+
+  Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {
+    ODY_ASSIGN_OR_RETURN(const Arguments given, ParseBash(arguments_json));
+    return CommandRun(context, given.String("command"), given.String("cwd")).Execute();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Tool> NewBashTool() { return std::make_unique<BashTool>(); }
+
+}  // namespace odyssey::tools

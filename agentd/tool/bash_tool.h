@@ -1,0 +1,16 @@
+#ifndef ODYSSEY_AGENTD_TOOL_BASH_TOOL_H_
+#define ODYSSEY_AGENTD_TOOL_BASH_TOOL_H_
+
+#include <memory>
+
+#include "agentd/tool/tool.h"
+
+namespace odyssey::tools {
+
+// Bash: `sh -lc COMMAND` in the cell. Its result is {status_code, outcome, signal?, stdout, stderr,
+// stdout_truncated, stderr_truncated}; exec_command_* events go out while the command runs.
+std::unique_ptr<Tool> NewBashTool();
+
+}  // namespace odyssey::tools
+
+#endif  // ODYSSEY_AGENTD_TOOL_BASH_TOOL_H_

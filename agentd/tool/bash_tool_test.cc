@@ -1,0 +1,146 @@
+#include "agentd/tool/bash_tool.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "agentd/tool/tool_registry.h"
+#include "tests/fakes/fake_sandbox.h"
+
+namespace odyssey::tools {
+namespace {
+
+using Json = nlohmann::json;
+using sandbox::ExecResult;
+using sandbox::Outcome;
+using sandbox::OutputStream;
+
+class BashToolTest : public ::testing::Test {
+ protected:
+  // Prints the pieces, then ends as `ended` says.
+  void Behave(std::vector<std::pair<OutputStream, std::string>> pieces, ExecResult ended) {
+    sandbox_.on_exec = [pieces, ended](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
+                                       std::stop_token) -> Result<ExecResult> {
+      ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+      for (const auto& [stream, text] : pieces) ODY_RETURN_IF_ERROR(sink.output(stream, text));
+      return ended;
+    };
+  }
+  Result<ToolResult> Call(const std::string& arguments) {
+    ToolContext context;
+    context.sandbox = &sandbox_;
+    context.cell_id = "cel_s";
+    context.turn_id = "trn_1";
+    context.wall_clock_ms = 1000;
+    context.emit = [this](event::Payload payload) {
+      events_.push_back(std::move(payload));
+      return emit_status_;
+    };
+    return tool_->Run(arguments, context);
+  }
+  Json RunJson(bool expect_success = true) {
+    Result<ToolResult> result = Call(R"({"command":"x"})");
+    EXPECT_TRUE(result.ok()) << result.status().ToString();
+    if (!result.ok()) return {};
+    EXPECT_EQ(result->success, expect_success) << result->json;
+    return Json::parse(result->json);
+  }
+
+  fakes::FakeSandbox sandbox_;
+  std::vector<event::Payload> events_;
+  Status emit_status_;
+  const std::unique_ptr<Tool> tool_ = NewBashTool();
+};
+
+TEST_F(BashToolTest, GivesBothStreamsAndTheEventsInOrder) {
+  Behave({{OutputStream::kStdout, "out"}, {OutputStream::kStderr, "err"}}, ExecResult{});
+  EXPECT_EQ(RunJson(),
+            Json::parse(R"({"status_code":0,"outcome":"exited","stdout":"out","stderr":"err",
+                                      "stdout_truncated":false,"stderr_truncated":false})"));
+  EXPECT_EQ(events_,
+            (std::vector<event::Payload>{
+                event::ExecCommandBegin{"trn_1", "exe_1", {"sh", "-lc", "x"}, "/workspace"},
+                event::ExecCommandOutputDelta{"trn_1", "exe_1", "stdout", "out"},
+                event::ExecCommandOutputDelta{"trn_1", "exe_1", "stderr", "err"},
+                event::ExecCommandEnd{"trn_1", "exe_1", 0, "exited"}}));
+}
+
+TEST_F(BashToolTest, NonZeroExitIsANormalResult) {
+  ExecResult ended;
+  ended.exit_code = 3;
+  Behave({}, ended);
+  EXPECT_EQ(RunJson()["status_code"], 3);
+}
+
+TEST_F(BashToolTest, TruncationKeepsCharactersWholeAndSaysSo) {
+  ExecResult ended;
+  ended.stdout_truncated = true;
+  Behave({{OutputStream::kStdout, "ab\xE2\x82"}}, ended);
+  const Json result = RunJson();
+  EXPECT_EQ(result["stdout"], "ab\n...[stdout truncated by sandbox]");
+  EXPECT_EQ(result["stdout_truncated"], true);
+  EXPECT_EQ(result["status_code"], 0);
+}
+
+TEST_F(BashToolTest, OutputThatIsNotUtf8IsShownAsBroken) {
+  Behave({{OutputStream::kStdout, "a\xFF"}, {OutputStream::kStdout, "\xE2"}}, ExecResult{});
+  EXPECT_EQ(RunJson()["stdout"], "a\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST_F(BashToolTest, TimeoutSaysTheLimit) {
+  ExecResult ended;
+  ended.outcome = Outcome::kTimedOut;
+  Behave({{OutputStream::kStdout, "partial"}}, ended);
+  const Json result = RunJson(false);
+  EXPECT_EQ(result["error"], "execution failed: command exceeded wall clock limit of 1 seconds");
+  EXPECT_EQ(result["stdout"], "partial");
+  EXPECT_TRUE(result["status_code"].is_null());
+  EXPECT_EQ(events_.back(),
+            event::Payload(event::ExecCommandEnd{"trn_1", "exe_1", -1, "timed_out"}));
+}
+
+TEST_F(BashToolTest, SignalIsNotASuccess) {
+  ExecResult ended;
+  ended.outcome = Outcome::kSignalled;
+  ended.signal = 9;
+  Behave({}, ended);
+  const Json result = RunJson(false);
+  EXPECT_EQ(result["signal"], 9);
+  EXPECT_TRUE(result["status_code"].is_null());
+}
+
+TEST_F(BashToolTest, CellThatEndedEndsTheTurnAndClosesTheCommand) {
+  sandbox_.on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
+                        std::stop_token) -> Result<ExecResult> {
+    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+    return Unavailable("gone");
+  };
+  EXPECT_EQ(Call(R"({"command":"x"})").status().code(), Code::kUnavailable);
+  EXPECT_EQ(events_.back(),
+            event::Payload(event::ExecCommandEnd{"trn_1", "exe_1", -1, "setup_failed"}));
+}
+
+TEST_F(BashToolTest, UnwritableJournalEndsTheTurn) {
+  emit_status_ = Internal("disk full");
+  EXPECT_EQ(Call(R"({"command":"x"})").status(), Internal("disk full"));
+}
+
+TEST_F(BashToolTest, BlankCommandIsInvalid) {
+  for (const char* arguments : {R"({"command":""})", R"({"command":" \n"})"}) {
+    EXPECT_EQ(tool_->ForRules(arguments).status(), InvalidArgument("command cannot be empty"));
+  }
+  EXPECT_EQ(tool_->ForRules(R"({"command":"ls","timeout":5})").status(),
+            InvalidArgument("unknown argument \"timeout\"; allowed: command, cwd"));
+}
+
+TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
+  const ToolRegistry registry;
+  EXPECT_EQ(registry.Names(), (std::vector<std::string>{"Bash", "Edit", "LS", "Read", "Write"}));
+  EXPECT_TRUE(registry.CheckAvailable({"Read", "Bash"}).ok());
+  EXPECT_EQ(registry.CheckAvailable({"Read", "Grep"}),
+            InvalidArgument("tools: \"Grep\" is not available in this version; available: Bash, "
+                            "Edit, LS, Read, Write"));
+}
+
+}  // namespace
+}  // namespace odyssey::tools

@@ -1,0 +1,93 @@
+#include "agentd/tool/file_tools.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "agentd/tool/tool_result.h"
+#include "tests/fakes/fake_sandbox.h"
+
+namespace odyssey::tools {
+namespace {
+
+using Json = nlohmann::json;
+
+class FileToolsTest : public ::testing::Test {
+ protected:
+  void Put(const std::string& path, const std::string& content) {
+    ASSERT_TRUE(sandbox_.WriteFile("cel_s", path, content, 0).ok());
+  }
+  ToolResult Call(const Tool& tool, const std::string& arguments) {
+    ToolContext context;
+    context.sandbox = &sandbox_;
+    context.cell_id = "cel_s";
+    Result<ToolResult> result = tool.Run(arguments, context);
+    EXPECT_TRUE(result.ok()) << result.status().ToString();
+    return result.ok() ? *result : ToolResult{};
+  }
+  static std::string Error(const ToolResult& result) {
+    EXPECT_FALSE(result.success) << result.json;
+    return Json::parse(result.json).value("error", "");
+  }
+
+  fakes::FakeSandbox sandbox_;
+};
+
+TEST_F(FileToolsTest, WriteEditReadAndListOneFile) {
+  EXPECT_EQ(Call(*NewWriteTool(), R"({"path":"a.txt","content":"new file"})").json,
+            R"({"bytes":8,"path":"a.txt"})");
+  EXPECT_EQ(Call(*NewEditTool(), R"({"path":"a.txt","old_text":"new","new_text":"updated"})").json,
+            R"({"edited":true,"path":"a.txt"})");
+  EXPECT_EQ(Call(*NewReadTool(), R"({"path":"a.txt"})").json,
+            R"({"content":"updated file","path":"a.txt"})");
+  EXPECT_EQ(Call(*NewListTool(), "{}").json,
+            R"({"entries":[{"name":"a.txt","path":"a.txt","type":"file"}],"path":"."})");
+}
+
+TEST_F(FileToolsTest, TruncatedReadEndsAtACharacterAndSaysWhereToGoOn) {
+  Put("a", "ab\xE2\x82\xAC!");
+  EXPECT_EQ(Json::parse(Call(*NewReadTool(), R"({"path":"a","max_bytes":4})").json),
+            Json::parse(
+                R"({"path":"a","content":"ab","truncated":true,"total_bytes":6,"next_offset":2})"));
+  EXPECT_EQ(Json::parse(Call(*NewReadTool(), R"({"path":"a","offset":2})").json)["content"], "€!");
+}
+
+TEST_F(FileToolsTest, RefusesBinaryFiles) {
+  Put("a", "\xFF\xFE");
+  EXPECT_EQ(Error(Call(*NewReadTool(), R"({"path":"a"})")),
+            "execution failed: stream did not contain valid UTF-8");
+}
+
+TEST_F(FileToolsTest, ErrorsOfTheCellKeepTheirKind) {
+  EXPECT_EQ(Error(Call(*NewReadTool(), R"({"path":"no"})")),
+            "execution failed: open no: No such file or directory");
+  Put("a", "x");
+  EXPECT_EQ(Error(Call(*NewEditTool(), R"({"path":"a","old_text":"y","new_text":"z"})")),
+            "execution failed: old_text not found");
+  EXPECT_EQ(ErrorText(PermissionDenied("write b: Read-only file system")),
+            "permission denied: write b: Read-only file system");
+  EXPECT_EQ(ErrorText(InvalidArgument("invalid arguments: x")), "invalid arguments: x");
+}
+
+TEST_F(FileToolsTest, RulesSeeThePath) {
+  EXPECT_EQ(NewReadTool()->ForRules(R"({"path":"secrets/a"})")->paths,
+            std::vector<std::string>{"secrets/a"});
+  EXPECT_EQ(NewListTool()->ForRules("{}")->paths, std::vector<std::string>{"."});
+}
+
+TEST_F(FileToolsTest, RefusesEmptyPathsAndTexts) {
+  for (const auto& tool : {NewReadTool, NewWriteTool, NewEditTool}) {
+    EXPECT_EQ(tool()
+                  ->ForRules(R"({"path":"","content":"","old_text":"a","new_text":""})")
+                  .status()
+                  .code(),
+              Code::kInvalidArgument);
+  }
+  EXPECT_EQ(NewReadTool()->ForRules(R"({"path":""})").status(),
+            InvalidArgument("path cannot be empty"));
+  EXPECT_EQ(NewEditTool()->ForRules(R"({"path":"a","old_text":"","new_text":"b"})").status(),
+            InvalidArgument("old_text cannot be empty"));
+}
+
+}  // namespace
+}  // namespace odyssey::tools

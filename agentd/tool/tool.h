@@ -1,0 +1,52 @@
+#ifndef ODYSSEY_AGENTD_TOOL_TOOL_H_
+#define ODYSSEY_AGENTD_TOOL_TOOL_H_
+
+// One tool that models may call.
+
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "agentd/event/event.h"
+#include "agentd/model/model_client.h"
+#include "agentd/sandbox/sandbox.h"
+#include "common/base/status.h"
+#include "policy/rules/tool_rules.h"
+
+namespace odyssey::tools {
+
+// What a tool works with, during one call.
+struct ToolContext {
+  sandbox::Sandbox* sandbox = nullptr;
+  std::string cell_id;
+  std::string turn_id;
+  uint32_t wall_clock_ms = 60'000;        // of a command
+  uint64_t output_cap_bytes = 64 * 1024;  // kept of each stream of a command
+  std::stop_token stop;
+  std::function<Status(event::Payload)> emit;  // records an event that is not waited for
+};
+
+struct ToolResult {
+  std::string json;  // an object; on failure it has the key "error"
+  bool success = true;
+  friend bool operator==(const ToolResult&, const ToolResult&) = default;
+};
+
+class Tool {
+ public:
+  virtual ~Tool() = default;
+
+  // Name, description and the schema of the arguments.
+  virtual model::ToolSpec Spec() const = 0;
+
+  // The call in the terms of the rules. INVALID_ARGUMENT: the arguments are wrong; such a call is
+  // neither asked for nor run.
+  virtual Result<rules::ToolCall> ForRules(const std::string& arguments_json) const = 0;
+
+  // Runs the call. `arguments_json` has passed ForRules. An error ends the turn (see README).
+  virtual Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const = 0;
+};
+
+}  // namespace odyssey::tools
+
+#endif  // ODYSSEY_AGENTD_TOOL_TOOL_H_

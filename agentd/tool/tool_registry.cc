@@ -1,0 +1,40 @@
+#include "agentd/tool/tool_registry.h"
+
+#include <utility>
+
+#include "agentd/tool/bash_tool.h"
+#include "agentd/tool/file_tools.h"
+
+namespace odyssey::tools {
+
+ToolRegistry::ToolRegistry() {
+  for (auto* make : {NewBashTool, NewReadTool, NewWriteTool, NewEditTool, NewListTool}) {
+    std::unique_ptr<Tool> tool = make();
+    std::string name = tool->Spec().name;
+    tools_[std::move(name)] = std::move(tool);
+  }
+}
+
+const Tool* ToolRegistry::Find(const std::string& name) const {
+  const auto it = tools_.find(name);
+  return it == tools_.end() ? nullptr : it->second.get();
+}
+
+std::vector<std::string> ToolRegistry::Names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, tool] : tools_) out.push_back(name);
+  return out;
+}
+
+Status ToolRegistry::CheckAvailable(const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    if (Find(name) != nullptr) continue;
+    std::string available;
+    for (const std::string& other : Names()) available += (available.empty() ? "" : ", ") + other;
+    return InvalidArgument("tools: \"" + name +
+                           "\" is not available in this version; available: " + available);
+  }
+  return OkStatus();
+}
+
+}  // namespace odyssey::tools

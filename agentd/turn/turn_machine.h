@@ -1,0 +1,120 @@
+#ifndef ODYSSEY_AGENTD_TURN_TURN_MACHINE_H_
+#define ODYSSEY_AGENTD_TURN_TURN_MACHINE_H_
+
+// One turn: model calls and tool calls until the model has nothing more to call. Pure.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "agentd/approval/gate.h"
+#include "agentd/event/event.h"
+#include "agentd/model/chat.h"
+#include "agentd/model/model_client.h"
+#include "common/base/status.h"
+
+namespace odyssey::turn {
+
+// Model calls of one turn; after them it fails. A model that goes in circles ends here.
+inline constexpr uint32_t kMaxModelCalls = 100;
+
+struct Call {
+  std::string id;  // ours, stable
+  std::string tool;
+  std::string arguments_json;  // canonical
+  friend bool operator==(const Call&, const Call&) = default;
+};
+
+enum class Ending { kCompleted, kFailed, kCancelled, kInterrupted };
+
+// What to do, in order. After CallModel, Authorize, Ask and RunTool the machine waits for the
+// matching On… method.
+struct Emit {
+  event::Payload payload;
+  bool durable = false;
+  friend bool operator==(const Emit&, const Emit&) = default;
+};
+struct CallModel {
+  friend bool operator==(const CallModel&, const CallModel&) = default;
+};
+struct Authorize {
+  Call call;
+  friend bool operator==(const Authorize&, const Authorize&) = default;
+};
+struct Ask {
+  std::string request_id;
+  Call call;
+  std::string rule, scope;
+  friend bool operator==(const Ask&, const Ask&) = default;
+};
+struct RunTool {
+  Call call;
+  friend bool operator==(const RunTool&, const RunTool&) = default;
+};
+struct Finish {
+  Ending ending = Ending::kCompleted;
+  std::string message;  // the assistant's last message, or why the turn ended
+  friend bool operator==(const Finish&, const Finish&) = default;
+};
+using Effect = std::variant<Emit, CallModel, Authorize, Ask, RunTool, Finish>;
+using Effects = std::vector<Effect>;
+
+// A person's answer to Ask.
+struct Answered {
+  bool allowed = false;
+  std::string decision;  // as the event names it
+  std::string note;
+  uint32_t by_uid = 0;
+};
+
+class TurnMachine final {
+ public:
+  // `new_id("tcl")` makes identifiers.
+  TurnMachine(std::string turn_id, std::string prompt,
+              std::function<std::string(std::string_view)> new_id,
+              uint32_t max_model_calls = kMaxModelCalls);
+
+  Effects Start();
+  Effects OnModelEvent(const model::ModelEvent& event);
+  Effects OnModelEnd(const Status& status);
+  Effects OnVerdict(const approval::Verdict& verdict);
+  // The arguments are wrong, or there is no such tool: the result without running anything.
+  // Also the normal end of RunTool.
+  Effects OnToolResult(const std::string& result_json, bool success);
+  Effects OnAnswer(const Answered& answer);
+  // Ends the turn from outside, whatever it waits for: kCancelled, kInterrupted, or kFailed.
+  Effects Stop(Ending ending, const std::string& message);
+
+  // This turn's part of the conversation, the user's message first.
+  const std::vector<model::Message>& messages() const { return messages_; }
+
+ private:
+  Effects NextCall();
+  Effects CallModelAgain();
+  void EndReasoning(Effects* out);
+  void FlushAssistantMessage();
+  void RecordResult(const Call& call, const std::string& result_json, bool success, Effects* out);
+
+  const std::string turn_id_;
+  const std::function<std::string(std::string_view)> new_id_;
+  const uint32_t max_model_calls_;
+
+  std::vector<model::Message> messages_;
+  uint32_t model_calls_ = 0;
+  bool finished_ = false;
+  bool answering_ = false;  // between CallModel and OnModelEnd
+  std::string text_;
+  bool reasoning_ = false;
+  std::vector<Call> calls_;  // of the latest answer
+  size_t next_call_ = 0;     // the first that has no result
+  bool started_ = false;     // whether its ToolCallStarted went out
+  approval::Verdict asked_;
+  std::string request_id_;
+};
+
+}  // namespace odyssey::turn
+
+#endif  // ODYSSEY_AGENTD_TURN_TURN_MACHINE_H_

@@ -1,0 +1,178 @@
+#include "agentd/turn/turn_machine.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::turn {
+namespace {
+
+using model::Message;
+using model::MessageKind;
+using model::ToolUse;
+
+constexpr char kTurn[] = "trn_1";
+
+const approval::Verdict kAllow;
+const approval::Verdict kAsk{rules::Verdict::kAsk, "Write", "Write", ""};
+
+class TurnMachineTest : public ::testing::Test {
+ protected:
+  TurnMachine machine_{
+      kTurn, "do it",
+      [this](std::string_view prefix) { return std::string(prefix) + std::to_string(++ids_); }, 3};
+  int ids_ = 0;
+};
+
+// The model calls one tool and the answer ends; the call's id is tcl1.
+Effects OneCall(TurnMachine& machine, const std::string& arguments = R"({"path":"a"})") {
+  machine.Start();
+  machine.OnModelEvent(ToolUse{"provider-1", "Write", arguments});
+  return machine.OnModelEnd(OkStatus());
+}
+
+const Call kCall{"tcl1", "Write", R"({"path":"a"})"};
+const Emit kStarted{event::ToolCallStarted{kTurn, "tcl1", "Write", R"({"path":"a"})"}, true};
+Emit FinishedWith(const std::string& json, bool success) {
+  return {event::ToolCallFinished{kTurn, "tcl1", "Write", json, success}, true};
+}
+
+TEST_F(TurnMachineTest, AnswerWithoutCallsCompletesTheTurn) {
+  EXPECT_EQ(machine_.Start(), (Effects{CallModel{}}));
+  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"Hel"}),
+            (Effects{Emit{event::AgentMessageDelta{kTurn, "Hel"}}}));
+  machine_.OnModelEvent(model::TextDelta{"lo"});
+  EXPECT_EQ(machine_.OnModelEnd(OkStatus()), (Effects{Finish{Ending::kCompleted, "Hello"}}));
+  EXPECT_EQ(machine_.messages(), (std::vector<Message>{{MessageKind::kUser, "do it", {}},
+                                                       {MessageKind::kAssistant, "Hello", {}}}));
+}
+
+TEST_F(TurnMachineTest, ReasoningIsClosedOnceBeforeWhatFollows) {
+  machine_.Start();
+  machine_.OnModelEvent(model::ReasoningDelta{"hm"});
+  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"a"}),
+            (Effects{Emit{event::ReasoningSectionBreak{kTurn}},
+                     Emit{event::AgentMessageDelta{kTurn, "a"}}}));
+  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"b"}),
+            (Effects{Emit{event::AgentMessageDelta{kTurn, "b"}}}));
+}
+
+TEST_F(TurnMachineTest, ReasoningIsClosedWhenTheTurnFails) {
+  machine_.Start();
+  machine_.OnModelEvent(model::ReasoningDelta{"hm"});
+  EXPECT_EQ(machine_.OnModelEnd(Unavailable("provider down")),
+            (Effects{Emit{event::ReasoningSectionBreak{kTurn}},
+                     Finish{Ending::kFailed, "provider down"}}));
+}
+
+TEST_F(TurnMachineTest, AllowedCallRunsAndTheModelIsCalledAgain) {
+  EXPECT_EQ(OneCall(machine_, R"({ "path" : "a" })"), (Effects{kStarted, Authorize{kCall}}));
+  EXPECT_EQ(machine_.OnVerdict(kAllow), (Effects{RunTool{kCall}}));
+  EXPECT_EQ(machine_.OnToolResult(R"({"bytes":1})", true),
+            (Effects{FinishedWith(R"({"bytes":1})", true), CallModel{}}));
+  EXPECT_EQ(machine_.messages(),
+            (std::vector<Message>{
+                {MessageKind::kUser, "do it", {}},
+                {MessageKind::kToolUse, "", {{"tcl1", "Write", R"({"path":"a"})"}}},
+                {MessageKind::kToolResult, "", {{"tcl1", "Write", R"({"bytes":1})"}}}}));
+}
+
+TEST_F(TurnMachineTest, DeniedCallIsAResultAndTheTurnGoesOn) {
+  OneCall(machine_);
+  EXPECT_EQ(machine_.OnVerdict({rules::Verdict::kDeny, "Write", "", "permission denied: no"}),
+            (Effects{FinishedWith(R"({"error":"permission denied: no"})", false), CallModel{}}));
+}
+
+TEST_F(TurnMachineTest, AskedCallRunsExactlyWhatWasShown) {
+  OneCall(machine_, R"({"path": "a"})");
+  const Effects asked = machine_.OnVerdict(kAsk);
+  EXPECT_EQ(asked, (Effects{Ask{"apr2", kCall, "Write", "Write"}}));
+  EXPECT_EQ(machine_.OnAnswer({true, "allow_once", "", 7}),
+            (Effects{Emit{event::ApprovalResolved{kTurn, "apr2", "allow_once", 7}, true},
+                     RunTool{kCall}}));
+}
+
+TEST_F(TurnMachineTest, DenialReachesTheModelWithItsNote) {
+  OneCall(machine_);
+  machine_.OnVerdict(kAsk);
+  const Effects effects = machine_.OnAnswer({false, "deny", "use tmp", 0});
+  ASSERT_EQ(effects.size(), 3u);
+  EXPECT_EQ(effects[1],
+            Effect(FinishedWith(R"({"error":"permission denied: tool Write was denied: use tmp"})",
+                                false)));
+  EXPECT_EQ(effects[2], Effect(CallModel{}));
+}
+
+TEST_F(TurnMachineTest, CallsOfOneAnswerRunOneAfterTheOther) {
+  machine_.Start();
+  machine_.OnModelEvent(model::TextDelta{"both"});
+  machine_.OnModelEvent(ToolUse{"a", "LS", "{}"});
+  machine_.OnModelEvent(ToolUse{"b", "LS", ""});
+  const Call first{"tcl1", "LS", "{}"}, second{"tcl2", "LS", "{}"};
+  EXPECT_EQ(machine_.OnModelEnd(OkStatus()).back(), Effect(Authorize{first}));
+  machine_.OnVerdict(kAllow);
+  EXPECT_EQ(machine_.OnToolResult("{}", true).back(), Effect(Authorize{second}));
+  machine_.OnVerdict(kAllow);
+  EXPECT_EQ(machine_.OnToolResult("{}", true).back(), Effect(CallModel{}));
+  EXPECT_EQ(machine_.messages()[1].content, "both");
+  EXPECT_EQ(machine_.messages()[1].tools.size(), 2u);
+  EXPECT_EQ(machine_.messages().size(), 4u);
+}
+
+TEST_F(TurnMachineTest, ArgumentsThatAreNoObjectAreRefusedWithoutAsking) {
+  EXPECT_EQ(OneCall(machine_, "{\"path\":"),
+            (Effects{Emit{event::ToolCallStarted{kTurn, "tcl1", "Write", R"("{\"path\":")"}, true},
+                     FinishedWith(R"({"error":"invalid arguments: not a JSON object"})", false),
+                     CallModel{}}));
+  EXPECT_EQ(machine_.messages()[1].tools[0].json, "{}");
+}
+
+TEST_F(TurnMachineTest, ModelThatGoesInCirclesEndsAtTheCap) {
+  OneCall(machine_);
+  for (int i = 0; i < 2; ++i) {
+    machine_.OnVerdict(kAllow);
+    EXPECT_EQ(machine_.OnToolResult("{}", true).back(), Effect(CallModel{}));
+    machine_.OnModelEvent(ToolUse{"x", "Write", "{}"});
+    machine_.OnModelEnd(OkStatus());
+  }
+  machine_.OnVerdict(kAllow);
+  EXPECT_EQ(
+      machine_.OnToolResult("{}", true).back(),
+      Effect(Finish{Ending::kFailed, "the turn used its 3 model calls without coming to an end"}));
+}
+
+// Every way out leaves each call in the conversation with a result, and each started call finished.
+TEST_F(TurnMachineTest, StopAnswersEveryOpenCall) {
+  machine_.Start();
+  machine_.OnModelEvent(ToolUse{"a", "Write", R"({"path":"a"})"});
+  machine_.OnModelEvent(ToolUse{"b", "LS", "{}"});
+  machine_.OnModelEnd(OkStatus());
+  machine_.OnVerdict(kAsk);
+  EXPECT_EQ(machine_.Stop(Ending::kCancelled, ""),
+            (Effects{FinishedWith(R"({"error":"execution failed: cancelled"})", false),
+                     Finish{Ending::kCancelled, ""}}));
+  ASSERT_EQ(machine_.messages().size(), 4u);
+  EXPECT_EQ(machine_.messages()[2].tools[0].id, "tcl1");
+  EXPECT_EQ(machine_.messages()[3].tools[0].id, "tcl2");
+}
+
+TEST_F(TurnMachineTest, StopDuringAnAnswerKeepsItsTextAndDropsItsCalls) {
+  machine_.Start();
+  machine_.OnModelEvent(model::TextDelta{"half"});
+  machine_.OnModelEvent(ToolUse{"a", "LS", "{}"});
+  EXPECT_EQ(machine_.Stop(Ending::kInterrupted, "gone"),
+            (Effects{Finish{Ending::kInterrupted, "gone"}}));
+  EXPECT_EQ(machine_.messages().back(), (Message{MessageKind::kAssistant, "half", {}}));
+}
+
+TEST_F(TurnMachineTest, NothingHappensAfterTheEnd) {
+  OneCall(machine_);
+  machine_.Stop(Ending::kCancelled, "");
+  EXPECT_TRUE(machine_.Stop(Ending::kFailed, "again").empty());
+  EXPECT_TRUE(machine_.OnToolResult("{}", true).empty());
+  EXPECT_TRUE(machine_.OnVerdict(kAllow).empty());
+  EXPECT_TRUE(machine_.OnAnswer({}).empty());
+  EXPECT_TRUE(machine_.OnModelEvent(model::TextDelta{"x"}).empty());
+  EXPECT_TRUE(machine_.OnModelEnd(OkStatus()).empty());
+}
+
+}  // namespace
+}  // namespace odyssey::turn

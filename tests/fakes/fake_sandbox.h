@@ -1,0 +1,128 @@
+#ifndef ODYSSEY_TESTS_FAKES_FAKE_SANDBOX_H_
+#define ODYSSEY_TESTS_FAKES_FAKE_SANDBOX_H_
+
+// A Sandbox without processes: cells are entries of a list, files a map per session, commands what
+// the test's `on_exec` does. Thread-safe.
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "agentd/sandbox/sandbox.h"
+
+namespace odyssey::fakes {
+
+class FakeSandbox final : public sandbox::Sandbox {
+ public:
+  using ExecFunction = std::function<Result<sandbox::ExecResult>(
+      const sandbox::ExecSpec&, const sandbox::ExecSink&, std::stop_token)>;
+
+  // Set before use. The default prints the command back and exits 0.
+  ExecFunction on_exec = [](const sandbox::ExecSpec& spec, const sandbox::ExecSink& sink,
+                            std::stop_token) -> Result<sandbox::ExecResult> {
+    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+    ODY_RETURN_IF_ERROR(sink.output(sandbox::OutputStream::kStdout, spec.argv.back()));
+    return sandbox::ExecResult{};
+  };
+
+  // What the next calls of PrepareCell answer; OK: a cell.
+  void FailPrepare(Status status) {
+    std::lock_guard lock(mutex_);
+    prepare_status_ = std::move(status);
+  }
+  std::map<std::string, std::string> files(const std::string& session_id) {
+    std::lock_guard lock(mutex_);
+    return files_[session_id];
+  }
+  std::vector<sandbox::CellSpec> prepared() {
+    std::lock_guard lock(mutex_);
+    return prepared_;
+  }
+  std::vector<std::string> commands() {
+    std::lock_guard lock(mutex_);
+    return commands_;
+  }
+
+  Result<sandbox::SupervisorInfo> GetInfo() override { return sandbox::SupervisorInfo{"fake"}; }
+
+  Result<sandbox::Cell> PrepareCell(const sandbox::CellSpec& spec) override {
+    std::lock_guard lock(mutex_);
+    ODY_RETURN_IF_ERROR(prepare_status_);
+    prepared_.push_back(spec);
+    const std::string id = "cel_" + spec.key.session_id;
+    return sandbox::Cell{id, spec.key, cells_.insert({id, spec.key}).second};
+  }
+  Result<std::vector<sandbox::Cell>> ListCells() override {
+    std::lock_guard lock(mutex_);
+    std::vector<sandbox::Cell> out;
+    for (const auto& [id, key] : cells_) out.push_back({id, key, false});
+    return out;
+  }
+  Status RemoveCell(const std::string& cell_id, bool purge) override {
+    std::lock_guard lock(mutex_);
+    if (cells_.erase(cell_id) == 0) return NotFound("cell_id " + cell_id + ": no such cell");
+    if (purge) files_.erase(SessionOf(cell_id));
+    return OkStatus();
+  }
+
+  Result<sandbox::ExecResult> Exec(const sandbox::ExecSpec& spec, const sandbox::ExecSink& sink,
+                                   std::stop_token stop) override {
+    {
+      std::lock_guard lock(mutex_);
+      commands_.push_back(spec.argv.back());
+    }
+    return on_exec(spec, sink, stop);
+  }
+
+  Result<sandbox::FileContent> ReadFile(const std::string& cell_id, const std::string& path,
+                                        uint64_t offset, uint64_t max_bytes) override {
+    std::lock_guard lock(mutex_);
+    const auto& files = files_[SessionOf(cell_id)];
+    const auto it = files.find(path);
+    if (it == files.end()) return NotFound("open " + path + ": No such file or directory");
+    const uint64_t total = it->second.size();
+    std::string content = offset < total ? it->second.substr(offset) : "";
+    content = content.substr(0, max_bytes == 0 ? 200'000 : max_bytes);
+    const uint64_t end = offset + content.size();
+    return sandbox::FileContent{content, total, end < total, end < total ? end : 0};
+  }
+  Result<uint64_t> WriteFile(const std::string& cell_id, const std::string& path,
+                             std::string_view content, uint32_t) override {
+    std::lock_guard lock(mutex_);
+    files_[SessionOf(cell_id)][path] = content;
+    return uint64_t{content.size()};
+  }
+  Result<uint32_t> EditFile(const std::string& cell_id, const std::string& path,
+                            std::string_view old_text, std::string_view new_text, bool) override {
+    std::lock_guard lock(mutex_);
+    auto& files = files_[SessionOf(cell_id)];
+    const auto it = files.find(path);
+    const size_t at = it == files.end() ? std::string::npos : it->second.find(old_text);
+    if (at == std::string::npos) return FailedPrecondition("old_text not found");
+    it->second.replace(at, old_text.size(), new_text);
+    return uint32_t{1};
+  }
+  Result<sandbox::FileList> ListFiles(const std::string& cell_id, const std::string&) override {
+    std::lock_guard lock(mutex_);
+    sandbox::FileList out;
+    for (const auto& [path, content] : files_[SessionOf(cell_id)]) {
+      out.entries.push_back({path, path, "file"});
+    }
+    return out;
+  }
+
+ private:
+  static std::string SessionOf(const std::string& cell_id) { return cell_id.substr(4); }
+
+  std::mutex mutex_;
+  Status prepare_status_;
+  std::map<std::string, sandbox::CellKey> cells_;
+  std::map<std::string, std::map<std::string, std::string>> files_;
+  std::vector<sandbox::CellSpec> prepared_;
+  std::vector<std::string> commands_;
+};
+
+}  // namespace odyssey::fakes
+
+#endif  // ODYSSEY_TESTS_FAKES_FAKE_SANDBOX_H_
