@@ -64,6 +64,7 @@ struct MemorySpec {
 // Entries of policy/rules, checked.
 struct ToolRuleSpec {
   std::vector<std::string> allow, ask, deny;
+  std::vector<std::string> require;  // of the bundle's tools only these; empty = all (see ToolsOf)
   friend bool operator==(const ToolRuleSpec&, const ToolRuleSpec&) = default;
 };
 
@@ -113,6 +114,9 @@ Problems ValidateBundle(const std::string& directory);
 
 // The agent named `agent_id`, or the default one for "". NOT_FOUND names the agents there are.
 Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id);
+
+// The tools of the bundle that the agent may have, sorted: what rules::SelectTools starts from.
+std::vector<std::string> ToolsOf(const Bundle& bundle, const AgentSpec& agent);
 
 }  // namespace odyssey::dialect
 

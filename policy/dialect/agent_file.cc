@@ -1,0 +1,187 @@
+#include "policy/dialect/agent_file.h"
+
+#include <algorithm>
+
+#include "policy/dialect/manifest.h"
+#include "policy/rules/tool_rules.h"
+
+namespace odyssey::dialect {
+namespace {
+
+bool IsBlank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+std::string ReadFilled(MapReader* map, std::string_view name, const std::string& label) {
+  const std::optional<Text> text = map->String(name, Need::kRequired);
+  if (!text) return "";
+  if (IsBlank(text->value)) {
+    map->source().Invalid(text->line, text->key, label + " cannot be empty");
+  }
+  return text->value;
+}
+
+ModelSpec ReadModel(MapReader model) {
+  ModelSpec spec;
+  if (!model.present()) return spec;
+  for (const auto& [name, value] : {std::pair("provider", &spec.provider), {"name", &spec.name}}) {
+    const std::optional<Text> text = model.String(name, Need::kRequired);
+    if (!text) continue;
+    *value = text->value;
+    if (IsBlank(text->value)) {
+      model.source().Invalid(text->line, text->key, "agent model provider and name are required");
+    }
+  }
+  if (const Node* config = model.Any("config")) spec.config = ToJson(*config);
+  model.Finish();
+  return spec;
+}
+
+bool IsKnownTool(const std::string& name) {
+  const std::vector<std::string>& known = KnownTools();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
+void ReportUnknownTool(const Source& source, const Text& text, const std::string& label,
+                       const std::string& tool) {
+  const std::vector<std::string>& known = KnownTools();
+  source.Invalid(text.line, text.key,
+                 label + " names an unknown tool `" + tool + "`, expected one of " +
+                     Quoted({known.begin(), known.end()}));
+}
+
+std::vector<std::string> ReadRules(MapReader* tools, const std::string& name,
+                                   rules::Verdict action) {
+  const std::string label = "agent.tools." + name;
+  std::vector<std::string> entries;
+  for (const Text& text : tools->Strings(name)) {
+    const Result<rules::Rule> rule = rules::ParseRule(label, action, text.value);
+    if (!rule.ok()) {
+      tools->source().Invalid(text.line, text.key, rule.status().message());
+    } else if (rule->tool != "*" && !IsKnownTool(rule->tool)) {
+      ReportUnknownTool(tools->source(), text, label + " entry `" + text.value + "`", rule->tool);
+    } else {
+      entries.push_back(text.value);
+    }
+  }
+  return entries;
+}
+
+ToolRuleSpec ReadTools(MapReader* tools) {
+  ToolRuleSpec spec;
+  spec.allow = ReadRules(tools, "allow", rules::Verdict::kAllow);
+  spec.ask = ReadRules(tools, "ask", rules::Verdict::kAsk);
+  spec.deny = ReadRules(tools, "deny", rules::Verdict::kDeny);
+  return spec;
+}
+
+AgentSpec ReadPlain(MapReader map, const AgentSpec& defaults) {
+  AgentSpec agent = defaults;
+  agent.id = ReadFilled(&map, "id", "agent id");
+  if (const std::optional<Text> text = map.String("description")) agent.description = text->value;
+  agent.prompt = ReadFilled(&map, "prompt", "agent prompt");
+  agent.model = ReadModel(map.Map("model", Need::kRequired));
+  MapReader tools = map.Map("tools");
+  agent.tools = ReadTools(&tools);
+  tools.Finish();
+  map.Finish();
+  return agent;
+}
+
+void ReadExecution(MapReader execution, AgentSpec* agent) {
+  if (!execution.present()) return;
+  execution.Enum<bool>("executor", {{"react/v1", true}}, true);
+  execution.Enum<bool>("memory", {{"session-window/v1", true}}, true);
+  ReadMemoryConfig(execution.Map("memory_config"), &agent->memory);
+  execution.Finish();
+}
+
+void ReadRequirements(MapReader required) {
+  for (const Text& text : required.Strings("tools")) {
+    if (IsKnownTool(text.value)) continue;
+    ReportUnknownTool(required.source(), text, "spec.requires.tools", text.value);
+  }
+  for (const Text& text : required.Strings("features")) {
+    required.source().Invalid(text.line, text.key,
+                              "feature `" + text.value + "` is not available; none is");
+  }
+  required.Finish();
+}
+
+// What describes an agent to people and catalogues, and changes nothing here.
+void SkipDescriptions(MapReader* spec) {
+  MapReader interfaces = spec->Map("interfaces");
+  interfaces.Any("input_schema");
+  interfaces.Any("output_schema");
+  interfaces.Finish();
+  MapReader hints = spec->Map("policyHints");
+  hints.Any("isolation_class");
+  hints.Any("network");
+  hints.Any("filesystem");
+  hints.Finish();
+}
+
+void ReadMetadata(MapReader metadata, AgentSpec* agent) {
+  if (!metadata.present()) return;
+  agent->id = ReadFilled(&metadata, "name", "agent id");
+  metadata.String("version");
+  if (const std::optional<Text> text = metadata.String("description")) {
+    agent->description = text->value;
+  }
+  metadata.Finish();
+}
+
+void CheckAbi(MapReader* spec, const std::string& abi) {
+  const Node* own = spec->Any("abiVersion");
+  if (own == nullptr || abi.empty() || own->text == abi) return;
+  spec->source().Invalid(own->line, spec->KeyOf("abiVersion"),
+                         "must equal the bundle's `" + abi + "`, not `" + own->text + "`");
+}
+
+AgentSpec ReadVersioned(MapReader map, const std::string& abi) {
+  AgentSpec agent;
+  map.Enum<bool>("apiVersion", {{"odyssey.ai/v1", true}}, true, Need::kRequired);
+  map.Enum<bool>("kind", {{"Agent", true}}, true, Need::kRequired);
+  ReadMetadata(map.Map("metadata", Need::kRequired), &agent);
+  MapReader spec = map.Map("spec", Need::kRequired);
+  map.Finish();
+  if (!spec.present()) return agent;
+
+  spec.Enum<bool>("kind", {{"prompt", true}}, true, Need::kOptional,
+                  "wasm agents are not supported");
+  CheckAbi(&spec, abi);
+  agent.prompt = ReadFilled(&spec, "prompt", "agent prompt");
+  agent.model = ReadModel(spec.Map("model", Need::kRequired));
+  if (const Node* program = spec.Any("program")) {
+    spec.source().Invalid(program->line, spec.KeyOf("program"), "wasm agents are not supported");
+  }
+  ReadExecution(spec.Map("execution"), &agent);
+  SkipDescriptions(&spec);
+  ReadRequirements(spec.Map("requires"));
+  MapReader tools = spec.Map("tools");
+  for (const Text& text : tools.Strings("require")) {
+    if (IsKnownTool(text.value)) {
+      agent.tools.require.push_back(text.value);
+    } else {
+      ReportUnknownTool(tools.source(), text, "agent.tools.require", text.value);
+    }
+  }
+  ToolRuleSpec rules = ReadTools(&tools);
+  rules.require = std::move(agent.tools.require);
+  agent.tools = std::move(rules);
+  tools.Finish();
+  spec.Finish();
+  return agent;
+}
+
+}  // namespace
+
+AgentSpec ReadAgent(const Node& document, const Source& source, const AgentSpec& defaults,
+                    const std::string& abi) {
+  const MapReader map(&source, &document, "");
+  if (!map.present()) return {};
+  if (Find(document, "apiVersion") != nullptr) return ReadVersioned(map, abi);
+  return ReadPlain(map, defaults);
+}
+
+}  // namespace odyssey::dialect

@@ -1,0 +1,144 @@
+#include "policy/dialect/bundle.h"
+
+#include <algorithm>
+
+#include "policy/dialect/agent_file.h"
+#include "policy/dialect/manifest.h"
+#include "policy/dialect/project_root.h"
+#include "policy/dialect/schema.h"
+
+namespace odyssey::dialect {
+namespace {
+
+ProblemKind SyntaxOf(Format format) {
+  return format == Format::kJson5 ? ProblemKind::kJson5 : ProblemKind::kYaml;
+}
+
+// The document of a file below the root; `file` is how problems name it.
+std::optional<Node> ReadDocument(const ProjectRoot& root, const std::string& path,
+                                 const std::string& file, Format format, Problems* problems) {
+  Result<std::string> text = root.Read(path);
+  if (!text.ok()) {
+    problems->push_back({ProblemKind::kIo, file, 0, "", text.status().message()});
+    return std::nullopt;
+  }
+  return ParseDocument(format, file, *text, problems);
+}
+
+// The one manifest of the directory; "" with the reason in `problems`.
+std::string FindManifest(const ProjectRoot& root, Problems* problems) {
+  std::vector<std::string> found;
+  for (const char* name : {"odyssey.bundle.json5", "odyssey.bundle.yaml", "odyssey.bundle.yml"}) {
+    if (root.Has(name)) found.push_back(name);
+  }
+  if (found.empty()) {
+    problems->push_back({ProblemKind::kIo, root.directory(), 0, "",
+                         "no odyssey.bundle.json5 and no odyssey.bundle.yaml in it"});
+    return "";
+  }
+  if (found.size() > 1) {
+    problems->push_back({ProblemKind::kManifest, root.directory(), 0, "",
+                         "holds both " + found[0] + " and " + found[1] + ": keep one"});
+    return "";
+  }
+  const Result<std::string> path = root.Check("manifest", found[0], Wanted::kFile);
+  if (path.ok()) return *path;
+  problems->push_back({ProblemKind::kManifest, root.directory(), 0, "", path.status().message()});
+  return "";
+}
+
+void LoadAgents(const ProjectRoot& root, const Manifest& manifest, const std::string& directory,
+                Bundle* bundle, Problems* problems) {
+  for (const AgentEntry& entry : manifest.agents) {
+    if (entry.path.empty()) continue;  // reported already
+    const std::string file = directory + entry.path;
+    const std::optional<Node> document =
+        ReadDocument(root, entry.path, file, Format::kYaml, problems);
+    if (!document) continue;
+    const Source source{file, ProblemKind::kYaml, problems};
+    AgentSpec agent = ReadAgent(*document, source, manifest.defaults, manifest.abi);
+    if (!entry.id.empty()) agent.id = entry.id;
+    bundle->agents.push_back(std::move(agent));
+  }
+}
+
+Bundle Load(const std::string& directory, Problems* problems) {
+  const ProjectRoot root(directory);
+  const std::string name = FindManifest(root, problems);
+  if (name.empty()) return {};
+
+  const std::string prefix =
+      directory.empty() || directory.back() == '/' ? directory : directory + "/";
+  const Format format = name.find(".json5") != std::string::npos ? Format::kJson5 : Format::kYaml;
+  const Source source{prefix + name, SyntaxOf(format), problems};
+  const std::optional<Node> document = ReadDocument(root, name, source.file, format, problems);
+  if (!document) return {};
+
+  const Manifest manifest = ReadManifest(*document, source, root);
+  Bundle bundle = manifest.bundle;
+  bundle.directory = directory;
+  bundle.manifest_path = source.file;
+  if (!bundle.readme_path.empty()) {
+    Result<std::string> text = root.Read(bundle.readme_path);
+    if (text.ok()) {
+      bundle.readme = std::move(text).value();
+    } else {
+      source.Invalid(manifest.readme.line, manifest.readme.key, text.status().message());
+    }
+  }
+  LoadAgents(root, manifest, prefix, &bundle, problems);
+  return bundle;
+}
+
+// What cannot be read comes before what is wrong with it.
+void SortBySeverity(Problems* problems) {
+  std::stable_partition(problems->begin(), problems->end(),
+                        [](const Problem& p) { return p.kind != ProblemKind::kManifest; });
+}
+
+}  // namespace
+
+const std::vector<std::string>& KnownTools() {
+  static const std::vector<std::string> tools = {"Bash", "Edit", "Glob",  "Grep",
+                                                 "LS",   "Read", "Skill", "Write"};
+  return tools;
+}
+
+Result<Bundle> LoadBundle(const std::string& directory) {
+  Problems problems;
+  Bundle bundle = Load(directory, &problems);
+  if (problems.empty()) return bundle;
+  SortBySeverity(&problems);
+  return ToStatus(problems);
+}
+
+Problems ValidateBundle(const std::string& directory) {
+  Problems problems;
+  Load(directory, &problems);
+  SortBySeverity(&problems);
+  return problems;
+}
+
+Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id) {
+  std::string names;
+  for (size_t i = 0; i < bundle.agents.size(); ++i) {
+    const AgentSpec& agent = bundle.agents[i];
+    if (agent.id == agent_id || (agent_id.empty() && i == bundle.default_agent)) return agent;
+    names += (names.empty() ? "" : ", ") + agent.id;
+  }
+  return NotFound("bundle " + bundle.id + " has no agent `" + agent_id + "`; it has: " + names);
+}
+
+std::vector<std::string> ToolsOf(const Bundle& bundle, const AgentSpec& agent) {
+  const std::vector<std::string>& all = bundle.tools.empty() ? KnownTools() : bundle.tools;
+  const std::vector<std::string>& required = agent.tools.require;
+  std::vector<std::string> tools;
+  for (const std::string& tool : all) {
+    const bool wanted = std::find(required.begin(), required.end(), tool) != required.end();
+    if (required.empty() || wanted) tools.push_back(tool);
+  }
+  std::sort(tools.begin(), tools.end());
+  return tools;
+}
+
+}  // namespace odyssey::dialect

@@ -1,0 +1,163 @@
+#include "policy/dialect/sandbox_section.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace odyssey::dialect {
+namespace {
+
+// Beyond these a number is a mistake, not a wish.
+constexpr uint64_t kMaxCpu = 4096;
+constexpr uint64_t kMaxMemoryMb = uint64_t{16} << 20;
+constexpr uint64_t kMaxPids = 4194304;  // PID_MAX_LIMIT
+constexpr uint64_t kMaxSeconds = uint64_t{7} * 24 * 3600;
+constexpr uint64_t kMaxOutputBytes = uint64_t{64} << 20;
+
+// "." for a path of "." components only, an absolute path without "." and empty components, or "".
+std::string NormalizedMount(const std::string& value) {
+  std::string normal;
+  bool dots = false;
+  for (size_t at = 0; at <= value.size();) {
+    const size_t end = std::min(value.find('/', at), value.size());
+    const std::string part = value.substr(at, end - at);
+    at = end + 1;
+    if (part == "..") return "";
+    dots = dots || part == ".";
+    if (!part.empty() && part != ".") normal += "/" + part;
+  }
+  if (!value.empty() && value[0] == '/') return normal.empty() ? "/" : normal;
+  return normal.empty() && dots ? "." : "";
+}
+
+std::vector<std::string> ReadMounts(MapReader* mounts, const std::string& name) {
+  std::vector<std::string> paths;
+  for (const Text& text : mounts->Strings(name)) {
+    const std::string path = NormalizedMount(text.value);
+    if (path.empty()) {
+      mounts->source().Invalid(
+          text.line, text.key,
+          name + " mount must be an absolute host path or `.`, without `..`: `" + text.value + "`");
+    } else if (path.find_first_of("*?[") != std::string::npos) {
+      mounts->source().Invalid(text.line, text.key,
+                               "glob patterns are not supported in sandbox paths: " + text.value);
+    } else if (std::find(paths.begin(), paths.end(), path) == paths.end()) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+std::vector<std::string> ReadExec(MapReader* filesystem, const ProjectRoot& root) {
+  std::vector<std::string> paths;
+  for (const Text& text : filesystem->Strings("exec")) {
+    Result<std::string> path = root.Check("sandbox exec path", text.value, Wanted::kAnything);
+    if (!path.ok()) {
+      filesystem->source().Invalid(text.line, text.key, path.status().message());
+    } else {
+      paths.push_back(std::move(path).value());
+    }
+  }
+  return paths;
+}
+
+void CheckEnvName(const Source& source, const Text& at, const std::string& side,
+                  const std::string& name) {
+  const auto is_letter = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  const std::string label = "sandbox.env " + side;
+  if (name.empty()) {
+    source.Invalid(at.line, at.key, label + " entries cannot be empty");
+  } else if (!is_letter(name[0])) {
+    source.Invalid(at.line, at.key,
+                   label + " entry `" + name + "` must start with an ASCII letter or underscore");
+  } else if (!std::all_of(name.begin(), name.end(), [&](char c) {
+               return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+             })) {
+    source.Invalid(
+        at.line, at.key,
+        label + " entry `" + name + "` must contain only ASCII letters, digits, or underscores");
+  }
+}
+
+std::map<std::string, std::string> ReadEnv(MapReader* sandbox) {
+  std::map<std::string, std::string> env;
+  for (const auto& [key, text] : sandbox->StringMap("env")) {
+    CheckEnvName(sandbox->source(), text, "target", key.name);
+    CheckEnvName(sandbox->source(), text, "source", text.value);
+    env[key.name] = text.value;
+  }
+  return env;
+}
+
+policy::Network ReadNetwork(MapReader* permissions) {
+  const std::vector<Text> names = permissions->Strings("network");
+  if (names.empty()) return policy::Network::kNone;
+  if (names.size() > 1 || names[0].value != "*") {
+    permissions->source().Invalid(names[0].line, permissions->KeyOf("network"),
+                                  "sandbox.permissions.network only supports [] or [\"*\"] in v1");
+  }
+  return policy::Network::kFull;
+}
+
+std::vector<std::string> ReadSystemTools(MapReader* sandbox) {
+  std::vector<std::string> tools;
+  for (const Text& text : sandbox->Strings("system_tools")) {
+    const bool path = text.value.find('/') != std::string::npos;
+    const std::string normal = path ? NormalizedMount(text.value) : text.value;
+    if (normal.empty() || (path && normal[0] != '/')) {
+      sandbox->source().Invalid(
+          text.line, text.key,
+          "a system tool must be a name or an absolute path: `" + text.value + "`");
+    } else {
+      tools.push_back(normal);
+    }
+  }
+  return tools;
+}
+
+Resources ReadResources(MapReader resources) {
+  Resources out;
+  out.cpu = resources.Whole("cpu", out.cpu, 1, kMaxCpu);
+  out.memory_mb = resources.Whole("memory_mb", out.memory_mb, 1, kMaxMemoryMb);
+  out.pids = resources.Whole("pids", 0, 1, kMaxPids);
+  out.wall_clock_s = resources.Whole("wall_clock_s", 0, 1, kMaxSeconds);
+  out.cpu_seconds = resources.Whole("cpu_seconds", 0, 1, kMaxSeconds);
+  out.output_bytes = resources.Whole("output_bytes", 0, 1, kMaxOutputBytes);
+  resources.Finish();
+  return out;
+}
+
+}  // namespace
+
+SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot& root) {
+  MapReader permissions = sandbox.Map("permissions");
+  MapReader filesystem = permissions.Map("filesystem");
+  MapReader mounts = filesystem.Map("mounts");
+  SandboxSpec spec;
+  spec.mode = sandbox.Enum<SandboxMode>("mode",
+                                        {{"read_only", SandboxMode::kReadOnly},
+                                         {"workspace_write", SandboxMode::kWorkspaceWrite},
+                                         {"danger_full_access", SandboxMode::kDangerFullAccess}},
+                                        spec.mode);
+  spec.system_tools_mode =
+      sandbox.Enum<policy::ExecutablesMode>("system_tools_mode",
+                                            {{"explicit", policy::ExecutablesMode::kExplicit},
+                                             {"standard", policy::ExecutablesMode::kStandard},
+                                             {"all", policy::ExecutablesMode::kAll}},
+                                            spec.system_tools_mode);
+  spec.read_mounts = ReadMounts(&mounts, "read");
+  spec.write_mounts = ReadMounts(&mounts, "write");
+  spec.exec = ReadExec(&filesystem, root);
+  spec.env = ReadEnv(&sandbox);
+  spec.network = ReadNetwork(&permissions);
+  spec.system_tools = ReadSystemTools(&sandbox);
+  spec.resources = ReadResources(sandbox.Map("resources"));
+  mounts.Finish();
+  filesystem.Finish();
+  permissions.Finish();
+  sandbox.Finish();
+  return spec;
+}
+
+}  // namespace odyssey::dialect

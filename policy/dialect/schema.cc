@@ -1,0 +1,144 @@
+#include "policy/dialect/schema.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace odyssey::dialect {
+
+std::string Quoted(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) {
+    text.append(text.empty() ? "`" : ", `").append(name).append("`");
+  }
+  return text;
+}
+
+MapReader::MapReader(const Source* source, const Node* node, std::string key)
+    : source_(source), node_(node), key_(std::move(key)) {
+  if (node_ == nullptr || node_->kind == NodeKind::kMap) return;
+  source_->Syntax(node_->line, key_, "must be a map, not " + std::string(KindName(node_->kind)));
+  node_ = nullptr;
+}
+
+std::string MapReader::KeyOf(std::string_view name) const {
+  return key_.empty() ? std::string(name) : key_ + "." + std::string(name);
+}
+
+const Node* MapReader::Any(std::string_view name, Need need) {
+  known_.emplace_back(name);
+  if (node_ == nullptr) return nullptr;
+  const Node* found = Find(*node_, name);
+  if (found == nullptr && need == Need::kRequired) {
+    source_->Syntax(node_->line, KeyOf(name), "missing field `" + std::string(name) + "`");
+  }
+  const bool null = found != nullptr && found->kind == NodeKind::kNull;
+  return null && need == Need::kOptional ? nullptr : found;
+}
+
+const Node* MapReader::Typed(std::string_view name, NodeKind kind, Need need) {
+  const Node* found = Any(name, need);
+  if (found == nullptr || found->kind == kind) return found;
+  std::string message =
+      "must be " + std::string(KindName(kind)) + ", not " + std::string(KindName(found->kind));
+  const bool plain = found->kind == NodeKind::kNumber || found->kind == NodeKind::kBool;
+  if (kind == NodeKind::kString && plain) message += ": put it in quotes";
+  source_->Syntax(found->line, KeyOf(name), std::move(message));
+  return nullptr;
+}
+
+std::optional<Text> MapReader::TextOf(const Node& node, const std::string& key) const {
+  if (node.text.find('\0') == std::string::npos) return Text{node.text, node.line, key};
+  source_->Syntax(node.line, key, "must not hold a NUL byte");
+  return std::nullopt;
+}
+
+std::optional<Text> MapReader::String(std::string_view name, Need need) {
+  const Node* found = Typed(name, NodeKind::kString, need);
+  if (found == nullptr) return std::nullopt;
+  return TextOf(*found, KeyOf(name));
+}
+
+std::vector<Text> MapReader::Strings(std::string_view name) {
+  std::vector<Text> texts;
+  const Node* list = Typed(name, NodeKind::kList, Need::kOptional);
+  for (size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
+    const Node& item = list->items[i];
+    const std::string key = KeyOf(name) + "[" + std::to_string(i) + "]";
+    if (item.kind != NodeKind::kString) {
+      source_->Syntax(item.line, key, "must be a string, not " + std::string(KindName(item.kind)));
+    } else if (std::optional<Text> text = TextOf(item, key)) {
+      texts.push_back(*std::move(text));
+    }
+  }
+  return texts;
+}
+
+std::optional<bool> MapReader::Bool(std::string_view name) {
+  const Node* found = Typed(name, NodeKind::kBool, Need::kOptional);
+  if (found == nullptr) return std::nullopt;
+  return found->boolean;
+}
+
+uint64_t MapReader::Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most) {
+  const Node* found = Typed(name, NodeKind::kNumber, Need::kOptional);
+  if (found == nullptr) return fallback;
+  uint64_t value = 0;
+  const char* const end = found->text.data() + found->text.size();
+  const auto [stop, error] = std::from_chars(found->text.data(), end, value);
+  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  source_->Syntax(found->line, KeyOf(name),
+                  "must be a whole number from " + std::to_string(least) + " to " +
+                      std::to_string(most) + ", not " + found->text);
+  return fallback;
+}
+
+MapReader MapReader::Map(std::string_view name, Need need) {
+  return MapReader(source_, Any(name, need), KeyOf(name));
+}
+
+std::vector<MapReader> MapReader::Maps(std::string_view name, size_t most) {
+  std::vector<MapReader> maps;
+  const Node* list = Typed(name, NodeKind::kList, Need::kOptional);
+  if (list == nullptr) return maps;
+  if (list->items.size() > most) {
+    source_->Syntax(list->line, KeyOf(name), "more than " + std::to_string(most) + " entries");
+    return maps;
+  }
+  for (size_t i = 0; i < list->items.size(); ++i) {
+    const MapReader map(source_, &list->items[i], KeyOf(name) + "[" + std::to_string(i) + "]");
+    if (map.present()) maps.push_back(map);
+  }
+  return maps;
+}
+
+std::vector<std::pair<Key, Text>> MapReader::StringMap(std::string_view name) {
+  std::vector<std::pair<Key, Text>> members;
+  const Node* map = Typed(name, NodeKind::kMap, Need::kOptional);
+  if (map == nullptr) return members;
+  MapReader reader(source_, map, KeyOf(name));
+  for (const Key& key : map->keys) {
+    std::optional<Text> text = reader.String(key.name, Need::kRequired);
+    if (text) members.emplace_back(key, *std::move(text));
+  }
+  return members;
+}
+
+void MapReader::ReportVariant(const Text& text, const std::vector<std::string_view>& names,
+                              std::string_view why) {
+  std::string message = "unknown variant `" + text.value + "`, expected " +
+                        (names.size() > 1 ? "one of " : "") + Quoted(names);
+  if (!why.empty()) message += ": " + std::string(why);
+  source_->Syntax(text.line, text.key, std::move(message));
+}
+
+void MapReader::Finish() {
+  if (node_ == nullptr) return;
+  std::vector<std::string_view> names(known_.begin(), known_.end());
+  for (const Key& key : node_->keys) {
+    if (std::find(names.begin(), names.end(), key.name) != names.end()) continue;
+    source_->Syntax(key.line, KeyOf(key.name),
+                    "unknown field `" + key.name + "`, expected one of " + Quoted(names));
+  }
+}
+
+}  // namespace odyssey::dialect

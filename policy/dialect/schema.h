@@ -1,0 +1,102 @@
+#ifndef ODYSSEY_POLICY_DIALECT_SCHEMA_H_
+#define ODYSSEY_POLICY_DIALECT_SCHEMA_H_
+
+// Reads the maps of a document by name and type. Each getter reports what is wrong, once, and
+// answers with its default; Finish reports every key that no getter asked for. All pointers are
+// borrowed.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/dialect/node.h"
+
+namespace odyssey::dialect {
+
+// Where the problems of one file go.
+struct Source {
+  std::string file;
+  ProblemKind syntax = ProblemKind::kManifest;  // of wrong types and unknown keys
+  Problems* problems = nullptr;
+
+  void Syntax(int line, std::string key, std::string message) const {
+    problems->push_back({syntax, file, line, std::move(key), std::move(message)});
+  }
+  void Invalid(int line, std::string key, std::string message) const {
+    problems->push_back({ProblemKind::kManifest, file, line, std::move(key), std::move(message)});
+  }
+};
+
+enum class Need { kOptional, kRequired };
+
+// A string with its place.
+struct Text {
+  std::string value;
+  int line = 0;
+  std::string key;
+};
+
+// One map of the document; absent if `node` is nullptr.
+class MapReader final {
+ public:
+  // `key` is the map's own name, "" for the document.
+  MapReader(const Source* source, const Node* node, std::string key);
+
+  bool present() const { return node_ != nullptr; }
+  int line() const { return node_ != nullptr ? node_->line : 0; }
+  const std::string& key() const { return key_; }
+  const Source& source() const { return *source_; }
+  std::string KeyOf(std::string_view name) const;
+
+  // The node itself, of any kind; nullptr if absent, or null where it is optional.
+  const Node* Any(std::string_view name, Need need = Need::kOptional);
+  // Strings hold no NUL byte.
+  std::optional<Text> String(std::string_view name, Need need = Need::kOptional);
+  std::vector<Text> Strings(std::string_view name);
+  std::optional<bool> Bool(std::string_view name);
+  // A whole number of [least, most].
+  uint64_t Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most);
+  MapReader Map(std::string_view name, Need need = Need::kOptional);
+  // The maps of a list, with keys "name[0]", ….
+  std::vector<MapReader> Maps(std::string_view name, size_t most);
+  // The members of a map of strings.
+  std::vector<std::pair<Key, Text>> StringMap(std::string_view name);
+
+  // `why` ends the message for any other value.
+  template <typename E>
+  E Enum(std::string_view name, const std::vector<std::pair<std::string_view, E>>& values,
+         E fallback, Need need = Need::kOptional, std::string_view why = "") {
+    const std::optional<Text> text = String(name, need);
+    if (!text) return fallback;
+    std::vector<std::string_view> names;
+    for (const auto& [spelling, value] : values) {
+      if (spelling == text->value) return value;
+      names.push_back(spelling);
+    }
+    ReportVariant(*text, names, why);
+    return fallback;
+  }
+
+  void Finish();
+
+ private:
+  const Node* Typed(std::string_view name, NodeKind kind, Need need);
+  std::optional<Text> TextOf(const Node& node, const std::string& key) const;
+  void ReportVariant(const Text& text, const std::vector<std::string_view>& names,
+                     std::string_view why);
+
+  const Source* source_;
+  const Node* node_;
+  std::string key_;
+  std::vector<std::string> known_;
+};
+
+// "`a`, `b`".
+std::string Quoted(const std::vector<std::string_view>& names);
+
+}  // namespace odyssey::dialect
+
+#endif  // ODYSSEY_POLICY_DIALECT_SCHEMA_H_

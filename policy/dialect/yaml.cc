@@ -1,0 +1,182 @@
+#include "policy/dialect/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <sstream>
+
+namespace odyssey::dialect {
+namespace {
+
+// Gives up on the document: thrown through yaml-cpp and caught in ParseYaml.
+[[noreturn]] void Refuse(const YAML::Mark& mark, const std::string& what) {
+  throw YAML::ParserException(mark, what);
+}
+
+// Builds the tree from the parser's events: unlike yaml-cpp's own tree, it sees duplicate keys.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(const std::string& file, Problems* problems) : file_(file), problems_(problems) {}
+
+  Node TakeRoot() { return std::move(root_); }
+  bool has_root() const { return has_root_; }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Add(mark, anchor, NodeAt(mark, NodeKind::kNull), "null");
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    Refuse(mark, "aliases (`*name`) are not supported");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    if (tag != "?" && tag != "!") Refuse(mark, "tags (`" + tag + "`) are not supported");
+    Node node = NodeAt(mark, NodeKind::kString);
+    node.text = value;
+    if (tag == "?") TypePlain(&node);
+    Add(mark, anchor, std::move(node), value);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, NodeKind::kList);
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, NodeKind::kMap);
+  }
+  void OnMapEnd() override { Close(); }
+
+ private:
+  // A list or map that is still open; of a map, the key whose value comes next.
+  struct Level {
+    Node node;
+    Key key;
+    bool has_key = false;
+  };
+
+  static Node NodeAt(const YAML::Mark& mark, NodeKind kind) {
+    return Node{.kind = kind, .line = mark.line + 1, .column = mark.column + 1};
+  }
+
+  static void TypePlain(Node* node) {
+    const std::string& text = node->text;
+    const bool yes = text == "true" || text == "True" || text == "TRUE";
+    if (yes || text == "false" || text == "False" || text == "FALSE") {
+      node->kind = NodeKind::kBool;
+      node->boolean = yes;
+      node->text.clear();
+      return;
+    }
+    const bool word = text.find_first_of("Ny") != std::string::npos;  // NaN, Infinity: JSON5's
+    if (std::optional<std::string> number = CanonicalNumber(text); number && !word) {
+      node->kind = NodeKind::kNumber;
+      node->text = *std::move(number);
+    }
+  }
+
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
+    if (anchor != YAML::NullAnchor) Refuse(mark, "anchors (`&name`) are not supported");
+    if (tag != "?" && tag != "" && tag != "!") {
+      Refuse(mark, "tags (`" + tag + "`) are not supported");
+    }
+    if (open_.size() > static_cast<size_t>(kMaxDocumentDepth)) {
+      Refuse(mark, "nested deeper than " + std::to_string(kMaxDocumentDepth) + " levels");
+    }
+    if (ExpectsKey()) Refuse(mark, "a key must be a string");
+    open_.push_back({NodeAt(mark, kind), {}, false});
+  }
+
+  void Close() {
+    Node node = std::move(open_.back().node);
+    open_.pop_back();
+    AddValue(std::move(node));
+  }
+
+  bool ExpectsKey() const {
+    return !open_.empty() && open_.back().node.kind == NodeKind::kMap && !open_.back().has_key;
+  }
+
+  void Add(const YAML::Mark& mark, YAML::anchor_t anchor, Node node, const std::string& text) {
+    if (anchor != YAML::NullAnchor) Refuse(mark, "anchors (`&name`) are not supported");
+    if (!ExpectsKey()) return AddValue(std::move(node));
+    if (text == "<<") Refuse(mark, "merge keys (`<<`) are not supported");
+    open_.back().key = {text, node.line};
+    open_.back().has_key = true;
+    if (open_.back().node.keys.size() >= kMaxMapKeys) Refuse(mark, "a map with too many keys");
+  }
+
+  void AddValue(Node node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      has_root_ = true;
+      return;
+    }
+    Level& level = open_.back();
+    if (level.node.kind == NodeKind::kMap) {
+      level.has_key = false;
+      for (const Key& other : level.node.keys) {
+        if (other.name != level.key.name) continue;
+        problems_->push_back(
+            {ProblemKind::kYaml, file_, level.key.line, "",
+             "duplicate key `" + other.name + "`, first on line " + std::to_string(other.line)});
+        return;
+      }
+      level.node.keys.push_back(std::move(level.key));
+    }
+    level.node.items.push_back(std::move(node));
+  }
+
+  const std::string& file_;
+  Problems* const problems_;
+  std::vector<Level> open_;
+  Node root_;
+  bool has_root_ = false;
+};
+
+// Ignores the events of a document.
+class Nothing final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    Refuse(mark, "a second document; a file holds one");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+}  // namespace
+
+std::optional<Node> ParseYaml(const std::string& file, std::string_view text, Problems* problems) {
+  const auto report = [&](int line, std::string message) {
+    problems->push_back({ProblemKind::kYaml, file, line, "", std::move(message)});
+    return std::nullopt;
+  };
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    TreeBuilder tree(file, problems);
+    if (!parser.HandleNextDocument(tree) || !tree.has_root()) {
+      return report(0, "the file holds no document");
+    }
+    Nothing nothing;
+    parser.HandleNextDocument(nothing);
+    return tree.TakeRoot();
+  } catch (const YAML::Exception& error) {
+    return report(error.mark.line + 1, error.msg);
+  } catch (const std::exception& error) {
+    return report(0, error.what());
+  }
+}
+
+}  // namespace odyssey::dialect
