@@ -46,8 +46,9 @@ struct CellView {
 
 class Broker final {
  public:
-  // `root` is borrowed and must outlive the broker.
-  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
+  // `root` is borrowed and must outlive the broker. `filter` is the seccomp filter of every
+  // command.
+  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, std::string filter);
   ~Broker();
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
@@ -105,6 +106,7 @@ class Broker final {
   RootClient* const root_;
   const wire::Hello hello_;
   const compile::HostFacts facts_;
+  const std::string filter_;
   const UniqueFd epoll_;
   const UniqueFd wake_;
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "common/rpc/peer_listener.h"
+#include "policy/seccomp/filter.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/supervisor_service.h"
 
@@ -45,7 +46,9 @@ int Serve(int argc, char** argv) {
   auto hello = root.ReceiveHello();
   if (!hello.ok()) return Fail(hello.status());
   const compile::HostFacts facts = GatherHostFacts(*hello);
-  Broker broker(&root, std::move(*hello), facts);
+  auto filter = seccomp::BuildFilter({.kind = seccomp::FilterKind::kCommand});
+  if (!filter.ok()) return Fail(filter.status());
+  Broker broker(&root, std::move(*hello), facts, std::move(*filter));
   SupervisorService service(&broker);
 
   grpc::EnableDefaultHealthCheckService(true);
