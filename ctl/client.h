@@ -1,0 +1,53 @@
+#ifndef ODYSSEY_CTL_CLIENT_H_
+#define ODYSSEY_CTL_CLIENT_H_
+
+// Connections to the two daemons, and what their failures mean to a person.
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+#include "ctl/console.h"
+#include "ctl/locations.h"
+
+namespace odyssey::ctl {
+
+enum class Daemon { kAgentd, kSupervisor };
+
+// Deadlines of unary calls.
+inline constexpr int kQuickCallMs = 10'000;
+inline constexpr int kCellCallMs = 60'000;  // makes or ends cells, or waits for a turn to end
+
+class Client final {
+ public:
+  // Checks that something listens there: UNAVAILABLE or PERMISSION_DENIED saying what is in the
+  // way.
+  static Result<Client> Connect(Daemon daemon, const Locations& locations);
+
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  // What to report for a call that failed.
+  Failure Explain(const std::string& what, const grpc::Status& status) const;
+
+ private:
+  Client(Daemon daemon, std::string socket, std::shared_ptr<grpc::Channel> channel);
+
+  Daemon daemon_;
+  std::string socket_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// The failure to report when Connect failed.
+Failure ExplainConnect(const std::string& what, const Status& status);
+
+// "odyssey-agentd", "odyssey-supervisor".
+std::string DaemonName(Daemon daemon);
+
+// A context whose call ends after `deadline_ms`.
+std::unique_ptr<grpc::ClientContext> MakeContext(int deadline_ms);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_CLIENT_H_

@@ -1,0 +1,81 @@
+#include "ctl/exec_call.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ctl/exit_code.h"
+#include "ctl/terminal.h"
+
+namespace odyssey::ctl {
+namespace {
+
+std::vector<int> Signals(bool terminal) {
+  std::vector<int> signals = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+  if (terminal) signals.push_back(SIGWINCH);
+  return signals;
+}
+
+}  // namespace
+
+ExecCall::ExecCall(bool terminal)
+    : terminal_(terminal), watch_(Signals(terminal), [this](int signal) { OnSignal(signal); }) {}
+
+void ExecCall::OnSignal(int signal) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (pump_ != nullptr) {
+    pump_->OnSignal(signal);
+  } else if (signal != SIGWINCH) {
+    interrupted_by_ = signal;
+    if (unary_ != nullptr) unary_->TryCancel();
+  }
+}
+
+grpc::Status ExecCall::Interruptible(grpc::ClientContext* context,
+                                     const std::function<grpc::Status()>& unary) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    unary_ = context;
+  }
+  grpc::Status status = interrupted_by_ == 0 ? unary() : grpc::Status::CANCELLED;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  unary_ = nullptr;
+  return status;
+}
+
+int ExecCall::Run(
+    const Console& console, supervisor::v1::ExecStart start, const Client& client,
+    const std::function<std::unique_ptr<ExecStream>(grpc::ClientContext*)>& make_stream) {
+  if (interrupted_by_ != 0) return kExitSignalBase + interrupted_by_;
+  start.set_open_stdin(true);
+  if (terminal_) {
+    const TerminalSize size = CurrentTerminalSize();
+    start.mutable_terminal()->set_rows(size.rows);
+    start.mutable_terminal()->set_columns(size.columns);
+  }
+  grpc::ClientContext context;
+  const std::unique_ptr<ExecStream> stream = make_stream(&context);
+  ExecPump pump(stream.get(), &context, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pump_ = &pump;
+  }
+  ExitReport report;
+  {
+    std::optional<RawTerminal> raw;
+    if (terminal_) raw.emplace(STDIN_FILENO);
+    report = pump.Run(start, [&](const grpc::Status& status) {
+      const Failure failure = client.Explain("", status);
+      return failure.next.empty() ? failure.why : failure.why + "\n  " + failure.next;
+    });
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pump_ = nullptr;
+  if (!report.message.empty()) console.Fail({report.message, "", ""});
+  return report.code;
+}
+
+}  // namespace odyssey::ctl

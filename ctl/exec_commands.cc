@@ -1,0 +1,153 @@
+// exec, and the part of it that session exec shares.
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctl/client.h"
+#include "ctl/command.h"
+#include "ctl/exec_call.h"
+#include "ctl/exec_options.h"
+#include "ctl/exit_code.h"
+#include "ctl/explain.h"
+#include "ctl/sandbox_convert.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using supervisor::v1::Supervisor;
+
+int Cannot(const Console& console, const Failure& failure) {
+  console.Fail(failure);
+  return kExitCannot;
+}
+
+Result<std::string> RandomComponent() {
+  unsigned char bytes[12];
+  if (getrandom(bytes, sizeof(bytes), 0) != static_cast<ssize_t>(sizeof(bytes))) {
+    return ErrnoStatus(errno, "get random bytes");
+  }
+  std::string out = "once-";
+  static constexpr char kDigits[] = "0123456789abcdef";
+  for (const unsigned char byte : bytes) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
+                                               const std::string& component) {
+  supervisor::v1::PrepareCellRequest request;
+  request.mutable_key()->set_agent_id("ctl");
+  request.mutable_key()->set_kind("command");
+  request.mutable_key()->set_component(component);
+  *request.mutable_sandbox() = ToProto(options.sandbox);
+  request.set_workspace(options.sandbox.workspace);
+  request.set_ephemeral(options.sandbox.ephemeral);
+  return request;
+}
+
+// Ends the cell of one command, whatever happened to the command.
+class CellRemover final {
+ public:
+  CellRemover(const Console& console, const Client& client, Supervisor::StubInterface* stub,
+              std::string cell_id)
+      : console_(console), client_(client), stub_(stub), cell_id_(std::move(cell_id)) {}
+  ~CellRemover() {
+    supervisor::v1::RemoveCellRequest request;
+    request.set_cell_id(cell_id_);
+    request.set_purge(true);
+    supervisor::v1::RemoveCellResponse response;
+    const auto context = MakeContext(kCellCallMs);
+    const grpc::Status status = stub_->RemoveCell(context.get(), request, &response);
+    if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) {
+      console_.Fail(client_.Explain("remove cell " + cell_id_, status));
+    }
+  }
+  CellRemover(const CellRemover&) = delete;
+  CellRemover& operator=(const CellRemover&) = delete;
+
+ private:
+  const Console& console_;
+  const Client& client_;
+  Supervisor::StubInterface* const stub_;
+  const std::string cell_id_;
+};
+
+int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
+              const std::string& component) {
+  // Before gRPC starts its threads: they must not take the signals.
+  ExecCall call(options.terminal);
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
+  if (!client.ok()) return Cannot(console, ExplainConnect("exec", client.status()));
+  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
+
+  supervisor::v1::PrepareCellResponse prepared;
+  const auto context = MakeContext(kCellCallMs);
+  const grpc::Status status = call.Interruptible(context.get(), [&] {
+    return stub->PrepareCell(context.get(), MakeRequest(options, component), &prepared);
+  });
+  if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
+  if (!status.ok()) return Cannot(console, client->Explain("prepare a cell", status));
+
+  std::optional<CellRemover> remover;
+  const std::string cell_id = prepared.cell().cell_id();
+  if (options.sandbox.ephemeral) remover.emplace(console, *client, stub.get(), cell_id);
+
+  supervisor::v1::ExecStart start;
+  start.set_cell_id(cell_id);
+  for (const std::string& word : options.argv) start.add_argv(word);
+  start.set_cwd(options.cwd);
+  start.set_wall_clock_ms(options.timeout_ms);
+  return call.Run(console, std::move(start), *client,
+                  [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
+}
+
+int ExecCommand(const Invocation& call) {
+  const Console& console = *call.console;
+  const Result<ExecOptions> options = ReadExecOptions(call.options, MakeExecInputs());
+  if (!options.ok()) {
+    return Cannot(console, {"exec", options.status().message(),
+                            "odyssey-ctl exec --help tells the options."});
+  }
+  if (options->explain) {
+    const Status status = PrintPlan(console, options->sandbox, call.locations.state);
+    if (status.ok()) return kExitOk;
+    return Cannot(console, {"exec --explain", status.message(),
+                            "odyssey-ctl exec --help tells the options."});
+  }
+  if (options->argv.empty()) {
+    return Cannot(console,
+                  {"exec", "CMD is missing", "usage: odyssey-ctl exec [options] -- CMD ARG..."});
+  }
+  const Result<std::string> random = RandomComponent();
+  if (!random.ok()) return Cannot(console, {"exec", random.status().message(), ""});
+  return RunInCell(console, call.locations, *options,
+                   options->cell.empty() ? *random : options->cell);
+}
+
+}  // namespace
+
+std::vector<Command> ExecCommands() {
+  return {{.name = "exec",
+           .summary = "run one command in a cell made for it",
+           .positionals = {{.name = "CMD", .required = false, .rest = true}},
+           .options = ExecOptionSpecs(),
+           .notes =
+               "Exit code: the command's own; 124 timed out, 125 Odyssey could not do it, 126 not "
+               "permitted,\n127 not found, 128+N killed by signal N, 137 also out of memory "
+               "(stderr says which).",
+           .usage_exit = kExitCannot,
+           .run = ExecCommand}};
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,216 @@
+#include "ctl/exec_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <utility>
+
+#include "ctl/policy_file.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr size_t kMaxCellName = 128;  // as CellKey allows
+
+Result<std::string> ResolvePath(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
+  if (!real) return ErrnoStatus(errno, "resolve " + path);
+  return std::string(real.get());
+}
+
+std::optional<std::string> GetEnvironment(const std::string& name) {
+  const char* value = getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+Status Named(const std::string& option, const Status& status) {
+  return Status(status.code(), option + ": " + status.message());
+}
+
+Status AddMounts(const ParsedOptions& options, const ExecInputs& inputs, const std::string& name,
+                 policy::Access access, policy::SandboxRequest* sandbox) {
+  for (const std::string& path : options.All(name)) {
+    const Result<std::string> real = inputs.resolve(path);
+    if (!real.ok()) return Named("--" + name, real.status());
+    sandbox->mounts.push_back({.source = *real, .target = *real, .access = access});
+  }
+  return OkStatus();
+}
+
+Status AddEnvironment(const ParsedOptions& options, const ExecInputs& inputs,
+                      policy::SandboxRequest* sandbox) {
+  for (const std::string& entry : options.All("env")) {
+    const size_t equals = entry.find('=');
+    if (equals != std::string::npos) {
+      sandbox->env[entry.substr(0, equals)] = entry.substr(equals + 1);
+      continue;
+    }
+    const std::optional<std::string> value = inputs.environment(entry);
+    if (!value) {
+      return InvalidArgument("--env \"" + entry +
+                             "\": there is no such variable here; give it a value: " + entry +
+                             "=VALUE");
+    }
+    sandbox->env[entry] = *value;
+  }
+  return OkStatus();
+}
+
+void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
+  if (options.Has("mode")) {
+    sandbox->mode = options.Text("mode") == "read_only" ? policy::Mode::kReadOnly
+                                                        : policy::Mode::kWorkspaceWrite;
+  }
+  if (options.Has("network")) {
+    sandbox->network =
+        options.Text("network") == "full" ? policy::Network::kFull : policy::Network::kNone;
+  }
+  if (options.Has("tools")) {
+    const std::string tools = options.Text("tools");
+    sandbox->executables_mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
+                                : tools == "all"    ? policy::ExecutablesMode::kAll
+                                                    : policy::ExecutablesMode::kStandard;
+  }
+  for (const std::string& tool : options.All("tool")) sandbox->executables.push_back(tool);
+}
+
+void SetLimits(const ParsedOptions& options, policy::Limits* limits) {
+  if (options.Has("memory")) limits->memory_bytes = options.Size("memory");
+  if (options.Has("cpus")) limits->cpu_millis = options.CpuMillis("cpus");
+  if (options.Has("pids")) limits->pids = static_cast<uint32_t>(options.Number("pids"));
+}
+
+Status CheckCellName(const std::string& name) {
+  bool good = name.size() <= kMaxCellName;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    good = good && (letter || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-');
+  }
+  if (good) return OkStatus();
+  return InvalidArgument("--cell \"" + name +
+                         "\": expected 1 to 128 letters, digits, dots, dashes and underscores");
+}
+
+Status SetWorkspace(const ParsedOptions& options, const ExecInputs& inputs,
+                    policy::SandboxRequest* sandbox) {
+  if (!options.Has("workspace")) return OkStatus();
+  Result<std::string> real = inputs.resolve(options.Text("workspace"));
+  if (!real.ok()) return Named("--workspace", real.status());
+  sandbox->workspace = std::move(*real);
+  return OkStatus();
+}
+
+}  // namespace
+
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment}; }
+
+std::vector<OptionSpec> ExecOptionSpecs() {
+  return {
+      {.name = "policy",
+       .kind = ValueKind::kFile,
+       .value_name = "FILE",
+       .help = "a bundle directory or its manifest; the options below change what it says"},
+      {.name = "mode",
+       .kind = ValueKind::kChoice,
+       .value_name = "MODE",
+       .help = "read_only or workspace_write (default)",
+       .choices = {"read_only", "workspace_write"}},
+      {.name = "workspace",
+       .kind = ValueKind::kDirectory,
+       .value_name = "DIR",
+       .help =
+           "this directory is /workspace in the cell (default: a private one that ends with it)"},
+      {.name = "cwd",
+       .kind = ValueKind::kText,
+       .value_name = "PATH",
+       .help = "directory in the cell to start in (default /workspace)"},
+      {.name = "read",
+       .kind = ValueKind::kFile,
+       .value_name = "PATH",
+       .help = "visible at the same path in the cell, read-only",
+       .repeatable = true},
+      {.name = "write",
+       .kind = ValueKind::kFile,
+       .value_name = "PATH",
+       .help = "visible at the same path in the cell, writable",
+       .repeatable = true},
+      {.name = "tools",
+       .kind = ValueKind::kChoice,
+       .value_name = "WHICH",
+       .help = "what may execute: explicit (each --tool), standard (default), all",
+       .choices = {"explicit", "standard", "all"}},
+      {.name = "tool",
+       .kind = ValueKind::kText,
+       .value_name = "NAME",
+       .help = "a program, with --tools explicit",
+       .repeatable = true},
+      {.name = "network",
+       .kind = ValueKind::kChoice,
+       .value_name = "WHICH",
+       .help = "none (default) or full",
+       .choices = {"none", "full"}},
+      {.name = "env",
+       .kind = ValueKind::kEnv,
+       .value_name = "NAME[=VALUE]",
+       .help = "a variable of the command; without a value, the one here",
+       .repeatable = true},
+      {.name = "memory",
+       .kind = ValueKind::kSize,
+       .value_name = "SIZE",
+       .help = "of the whole cell, such as 512m"},
+      {.name = "cpus", .kind = ValueKind::kCpus, .value_name = "N", .help = "cores, such as 1.5"},
+      {.name = "pids",
+       .kind = ValueKind::kNumber,
+       .value_name = "N",
+       .help = "processes and threads",
+       .min = 1,
+       .max = 4'194'304},
+      {.name = "timeout",
+       .kind = ValueKind::kDuration,
+       .value_name = "TIME",
+       .help = "then everything is killed, such as 60s"},
+      {.name = "cell",
+       .kind = ValueKind::kText,
+       .value_name = "NAME",
+       .help = "keep the cell warm under this name, or use the one that is"},
+      {.name = "tty", .help = "give the command a terminal"},
+      {.name = "explain", .help = "print the compiled plan; run nothing"},
+  };
+}
+
+Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs) {
+  ExecOptions out;
+  if (options.Has("policy")) {
+    PolicyContext context;
+    for (const std::string& entry : options.All("env")) {
+      context.granted_env.insert(entry.substr(0, entry.find('=')));
+    }
+    context.environment = inputs.environment;
+    ODY_ASSIGN_OR_RETURN(context.client_cwd, inputs.resolve("."));
+    ODY_ASSIGN_OR_RETURN(out.sandbox, ReadPolicy(options.Text("policy"), context));
+  }
+  SetModes(options, &out.sandbox);
+  SetLimits(options, &out.sandbox.limits);
+  ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out.sandbox));
+  ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out.sandbox));
+  ODY_RETURN_IF_ERROR(
+      AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out.sandbox));
+  ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
+
+  out.cell = options.Text("cell");
+  ODY_RETURN_IF_ERROR(CheckCellName(out.cell));
+  out.sandbox.ephemeral = out.cell.empty();
+  out.argv = options.words();
+  out.cwd = options.Text("cwd");
+  out.timeout_ms = options.DurationMs("timeout");
+  out.terminal = options.Has("tty");
+  out.explain = options.Has("explain");
+  // What a program on a terminal needs to know about it.
+  const std::optional<std::string> term = inputs.environment("TERM");
+  if (out.terminal && term && out.sandbox.env.count("TERM") == 0) out.sandbox.env["TERM"] = *term;
+  return out;
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,44 @@
+#ifndef ODYSSEY_CTL_EXEC_OPTIONS_H_
+#define ODYSSEY_CTL_EXEC_OPTIONS_H_
+
+// The options of `exec` as a request. Looks at the file system and the environment only through its
+// inputs.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "ctl/option_parser.h"
+#include "policy/model/request.h"
+
+namespace odyssey::ctl {
+
+struct ExecInputs {
+  // Absolute and without symbolic links; NOT_FOUND and the like name the path.
+  std::function<Result<std::string>(const std::string&)> resolve;
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+};
+
+ExecInputs MakeExecInputs();
+
+struct ExecOptions {
+  policy::SandboxRequest sandbox;
+  std::string cell;  // "": one for this command alone
+  std::vector<std::string> argv;
+  std::string cwd;
+  uint32_t timeout_ms = 0;
+  bool terminal = false;
+  bool explain = false;
+};
+
+// For `exec`: with these the request is made.
+std::vector<OptionSpec> ExecOptionSpecs();
+
+// Every error names the option, the value and what is allowed.
+Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_EXEC_OPTIONS_H_

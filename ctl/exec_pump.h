@@ -1,0 +1,77 @@
+#ifndef ODYSSEY_CTL_EXEC_PUMP_H_
+#define ODYSSEY_CTL_EXEC_PUMP_H_
+
+// One command over an Exec or SessionExec stream: stdin in, stdout and stderr out, signals across.
+//
+// Three threads: the caller's reads answers and writes output, so that a slow terminal holds back
+// the command; one feeds stdin, so that a slow command holds back stdin; the signal watch's sends
+// signals.
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "common/os/unique_fd.h"
+#include "ctl/outcome_report.h"
+#include "odyssey/supervisor/v1/supervisor.pb.h"
+
+namespace odyssey::ctl {
+
+using ExecStream =
+    grpc::ClientReaderWriterInterface<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>;
+
+struct ExecFds {
+  int in = 0;
+  int out = 1;
+  int err = 2;
+};
+
+class ExecPump final {
+ public:
+  // `stream` and `context` are of one call that has just been made, and outlive the pump.
+  ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds);
+
+  // Runs the command to its end and the stream with it. `explain` words an RPC failure.
+  ExitReport Run(const supervisor::v1::ExecStart& start,
+                 const std::function<std::string(const grpc::Status&)>& explain);
+
+  // From any thread, while Run runs. SIGWINCH resizes; SIGINT, SIGTERM, SIGQUIT and SIGHUP go to
+  // the command. A second SIGINT, or a signal that cannot be delivered because the command does not
+  // read its stdin, cancels the call.
+  void OnSignal(int signal);
+
+ private:
+  void FeedStdin() noexcept;
+  bool SendStdin(std::string bytes);
+  // Waits its turn; false if the stream is over.
+  bool Send(const supervisor::v1::ExecRequest& request);
+  // Before any waiting Send; false if the one under way does not end in time.
+  bool SendUrgently(const supervisor::v1::ExecRequest& request);
+  void WriteOut(const supervisor::v1::ExecOutput& output);
+  ExitReport Conclude(const grpc::Status& status, const std::string& command,
+                      const std::function<std::string(const grpc::Status&)>& explain) const;
+
+  ExecStream* const stream_;
+  grpc::ClientContext* const context_;
+  const ExecFds fds_;
+  UniqueFd stop_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool sending_ = false;
+  int urgent_waiting_ = 0;
+
+  std::atomic<int> interrupts_ = 0;
+  std::atomic<int> cancelled_by_ = 0;  // a signal
+  int write_error_ = 0;                // errno of stdout or stderr
+  std::optional<supervisor::v1::ExecOutcome> outcome_;
+};
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_EXEC_PUMP_H_

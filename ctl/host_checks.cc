@@ -1,0 +1,119 @@
+#include "ctl/host_checks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "ctl/program_path.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr int kOldestKernelMajor = 5;
+constexpr int kOldestKernelMinor = 14;  // cgroup.kill
+
+Check CheckKernel() {
+  utsname name{};
+  uname(&name);
+  int major = 0;
+  int minor = 0;
+  const bool known = sscanf(name.release, "%d.%d", &major, &minor) == 2;
+  const bool new_enough = known && (major > kOldestKernelMajor ||
+                                    (major == kOldestKernelMajor && minor >= kOldestKernelMinor));
+  return {
+      "kernel", new_enough ? Verdict::kGood : Verdict::kMissing,
+      std::string("Linux ") + name.release,
+      new_enough ? "" : "cells need Linux 5.14 or later (idmapped mounts, cgroup.kill): upgrade"};
+}
+
+Check CheckLandlock() {
+  // landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION).
+  const long abi = syscall(SYS_landlock_create_ruleset, nullptr, 0, 1);
+  if (abi > 0) return {"landlock", Verdict::kGood, "ABI " + std::to_string(abi), ""};
+  return {"landlock", Verdict::kMissing, ErrnoStatus(errno, "landlock").message(),
+          "build the kernel with CONFIG_SECURITY_LANDLOCK and boot with lsm=landlock,…"};
+}
+
+Check CheckExecutable(const std::string& name, const std::string& package) {
+  for (const char* directory : {"/usr/bin/", "/usr/local/bin/", "/bin/"}) {
+    const std::string path = directory + name;
+    if (access(path.c_str(), X_OK) == 0) return {name, Verdict::kGood, path, ""};
+  }
+  return {name, Verdict::kMissing, "not found", "install it: apt-get install " + package};
+}
+
+Check CheckProgram(const std::string& name) {
+  const Result<std::string> path = FindProgram(name);
+  if (path.ok()) return {name, Verdict::kGood, *path, ""};
+  return {name, Verdict::kMissing, path.status().message(),
+          "build it, or install the odyssey package"};
+}
+
+Check CheckCgroups() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists("/sys/fs/cgroup/cgroup.controllers", error)) {
+    return {"cgroups", Verdict::kGood, "v2 at /sys/fs/cgroup", ""};
+  }
+  if (fs::exists("/sys/fs/cgroup/memory", error) && fs::exists("/sys/fs/cgroup/pids", error)) {
+    return {"cgroups", Verdict::kGood, "v1 controllers at /sys/fs/cgroup", ""};
+  }
+  return {"cgroups", Verdict::kMissing, "neither v2 nor v1 controllers at /sys/fs/cgroup",
+          "mount cgroup2 on /sys/fs/cgroup; in a container, give it a writable cgroup"};
+}
+
+Check CheckStateDirectory(const std::string& state) {
+  if (geteuid() != 0) {
+    return {"state", Verdict::kGood, state + " (checked by up, which runs as root)", ""};
+  }
+  std::string existing = state;
+  while (existing.size() > 1 && access(existing.c_str(), F_OK) != 0) {
+    existing = std::filesystem::path(existing).parent_path().string();
+  }
+  if (access(existing.c_str(), W_OK | X_OK) == 0) return {"state", Verdict::kGood, state, ""};
+  return {"state", Verdict::kMissing, ErrnoStatus(errno, "write in " + existing).message(),
+          "choose another directory with --state"};
+}
+
+}  // namespace
+
+std::vector<Check> CheckHost(const Locations& locations) {
+  std::vector<Check> checks = {CheckKernel(), CheckLandlock(), CheckCgroups(),
+                               CheckExecutable("bwrap", "bubblewrap"),
+                               CheckStateDirectory(locations.state)};
+  for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd",
+                           "odyssey-cell-init", "odyssey-cell-tools"}) {
+    checks.push_back(CheckProgram(name));
+  }
+  return checks;
+}
+
+Check CheckFeature(const std::string& name, bool in_force, const std::string& detail) {
+  // Later kernels have it; what it adds is also had, if less directly, by other means.
+  static constexpr std::string_view kOptional[] = {"landlock_scopes"};
+  if (in_force) return {name, Verdict::kGood, detail, ""};
+  for (const std::string_view optional : kOptional) {
+    if (optional == name) return {name, Verdict::kWarning, "not in force", detail};
+  }
+  return {name, Verdict::kMissing, "not in force", detail};
+}
+
+std::string VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGood:
+      return "good";
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kMissing:
+      return "missing";
+  }
+  return "";
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,16 @@
+#ifndef ODYSSEY_CTL_HOST_FACTS_H_
+#define ODYSSEY_CTL_HOST_FACTS_H_
+
+#include <string>
+
+#include "policy/compile/compile.h"
+
+namespace odyssey::ctl {
+
+// What the compiler must know about this host. The state directory, and Odyssey's other ones, are
+// marked as never to be shown in a cell.
+compile::HostFacts GatherHostFacts(const std::string& state);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_HOST_FACTS_H_

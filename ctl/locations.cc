@@ -1,0 +1,65 @@
+#include "ctl/locations.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr char kSystemRun[] = "/run/odyssey/";
+
+std::string Absolute(const std::string& path, const std::string& cwd) {
+  std::string out = std::filesystem::path(cwd).append(path).lexically_normal().string();
+  while (out.size() > 1 && out.back() == '/') out.pop_back();
+  return out;
+}
+
+std::string DefaultState(const LocationInputs& in) {
+  const std::string home = in.environment("HOME");
+  if (in.is_root || home.empty()) return "/var/lib/odyssey";
+  return home + "/.odyssey";
+}
+
+std::string Socket(const LocationInputs& in, const std::string& state, const std::string& name) {
+  std::string path = state + "/run/" + name;
+  if (in.state_option.empty() && !in.exists(path) && in.exists(kSystemRun + name)) {
+    path = kSystemRun + name;
+  }
+  return path;
+}
+
+std::string FirstOf(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
+
+}  // namespace
+
+LocationInputs MakeLocationInputs(std::string state_option, std::string socket_option) {
+  LocationInputs in;
+  in.state_option = std::move(state_option);
+  in.socket_option = std::move(socket_option);
+  in.environment = [](const char* name) {
+    const char* value = getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  in.exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  in.is_root = geteuid() == 0;
+  std::error_code error;
+  in.cwd = std::filesystem::current_path(error).string();
+  return in;
+}
+
+Locations ResolveLocations(const LocationInputs& in) {
+  Locations out;
+  out.state = Absolute(FirstOf(in.state_option, DefaultState(in)), in.cwd);
+  const std::string agentd = FirstOf(in.socket_option, in.environment("ODYSSEY_SOCKET"));
+  out.agentd_socket =
+      agentd.empty() ? Socket(in, out.state, "agentd.sock") : Absolute(agentd, in.cwd);
+  const std::string supervisor = in.environment("ODYSSEY_SUPERVISOR_SOCKET");
+  out.supervisor_socket =
+      supervisor.empty() ? Socket(in, out.state, "supervisor.sock") : Absolute(supervisor, in.cwd);
+  return out;
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,37 @@
+#ifndef ODYSSEY_CTL_LOCATIONS_H_
+#define ODYSSEY_CTL_LOCATIONS_H_
+
+// Where the state and the sockets are.
+
+#include <functional>
+#include <string>
+
+namespace odyssey::ctl {
+
+struct Locations {
+  std::string state;
+  std::string agentd_socket;
+  std::string supervisor_socket;
+  friend bool operator==(const Locations&, const Locations&) = default;
+};
+
+// What the choice depends on; the process's own by default (MakeLocationInputs).
+struct LocationInputs {
+  std::string state_option;                             // --state, "" if not given
+  std::string socket_option;                            // --socket
+  std::function<std::string(const char*)> environment;  // "" if unset
+  std::function<bool(const std::string&)> exists;
+  bool is_root = false;
+  std::string cwd;
+};
+
+LocationInputs MakeLocationInputs(std::string state_option, std::string socket_option);
+
+// --socket, then ODYSSEY_SOCKET, then the state directory's run/agentd.sock, then, unless --state
+// was given, /run/odyssey/agentd.sock if only that exists. The supervisor's likewise, with
+// ODYSSEY_SUPERVISOR_SOCKET. All absolute. Pure.
+Locations ResolveLocations(const LocationInputs& inputs);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_LOCATIONS_H_

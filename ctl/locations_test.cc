@@ -1,0 +1,68 @@
+#include "ctl/locations.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace odyssey::ctl {
+namespace {
+
+struct World {
+  std::map<std::string, std::string> environment = {{"HOME", "/home/ada"}};
+  std::set<std::string> files;
+};
+
+LocationInputs In(const World& world) {
+  LocationInputs in;
+  in.cwd = "/srv/here";
+  in.environment = [world](const char* name) {
+    const auto found = world.environment.find(name);
+    return found == world.environment.end() ? std::string() : found->second;
+  };
+  in.exists = [world](const std::string& path) { return world.files.count(path) > 0; };
+  return in;
+}
+
+TEST(LocationsTest, DefaultIsTheHomeDirectoryOrTheSystemsForRoot) {
+  LocationInputs in = In({});
+  EXPECT_EQ(ResolveLocations(in),
+            (Locations{"/home/ada/.odyssey", "/home/ada/.odyssey/run/agentd.sock",
+                       "/home/ada/.odyssey/run/supervisor.sock"}));
+  in.is_root = true;
+  EXPECT_EQ(ResolveLocations(in).state, "/var/lib/odyssey");
+}
+
+TEST(LocationsTest, SystemSocketsAnswerWhereTheStateHasNone) {
+  World world;
+  world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
+  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/run/odyssey/agentd.sock");
+  EXPECT_EQ(ResolveLocations(In(world)).supervisor_socket, "/run/odyssey/supervisor.sock");
+
+  world.files.insert("/home/ada/.odyssey/run/agentd.sock");
+  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
+}
+
+TEST(LocationsTest, NamedStateNeverFallsBackToTheSystem) {
+  World world;
+  world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
+  LocationInputs in = In(world);
+  in.state_option = "st/";
+  EXPECT_EQ(ResolveLocations(in), (Locations{"/srv/here/st", "/srv/here/st/run/agentd.sock",
+                                             "/srv/here/st/run/supervisor.sock"}));
+}
+
+TEST(LocationsTest, OptionBeatsEnvironmentBeatsState) {
+  World world;
+  world.environment["ODYSSEY_SOCKET"] = "/e/a.sock";
+  world.environment["ODYSSEY_SUPERVISOR_SOCKET"] = "s.sock";
+  LocationInputs in = In(world);
+  EXPECT_EQ(ResolveLocations(in).agentd_socket, "/e/a.sock");
+  EXPECT_EQ(ResolveLocations(in).supervisor_socket, "/srv/here/s.sock");
+  in.socket_option = "../x.sock";
+  EXPECT_EQ(ResolveLocations(in).agentd_socket, "/srv/x.sock");
+}
+
+}  // namespace
+}  // namespace odyssey::ctl

@@ -1,0 +1,50 @@
+#include "ctl/outcome_report.h"
+
+#include "ctl/exit_code.h"
+#include "ctl/sanitize.h"
+#include "ctl/units.h"
+
+namespace odyssey::ctl {
+namespace {
+
+// "why" if the supervisor said it, otherwise a plain sentence.
+std::string Because(const supervisor::v1::ExecOutcome& outcome, const std::string& otherwise) {
+  return outcome.message().empty() ? otherwise : Sanitize(outcome.message(), Lines::kOne);
+}
+
+}  // namespace
+
+ExitReport ReportOutcome(const supervisor::v1::ExecOutcome& outcome, const std::string& command,
+                         int signal) {
+  const std::string name = Sanitize(command, Lines::kOne);
+  switch (outcome.kind()) {
+    case supervisor::v1::OUTCOME_KIND_EXITED:
+      return {outcome.exit_code() & 0xFF, ""};
+    case supervisor::v1::OUTCOME_KIND_SIGNALLED:
+      return {kExitSignalBase + outcome.signal(), ""};
+    case supervisor::v1::OUTCOME_KIND_TIMED_OUT:
+      return {kExitTimedOut, name + ": timed out after " +
+                                 FormatDurationMs(outcome.duration_usec() / 1000) +
+                                 "; every process of it was killed"};
+    case supervisor::v1::OUTCOME_KIND_OOM_KILLED:
+      return {kExitOutOfMemory,
+              name + ": out of memory: " + Because(outcome, "killed at the cell's memory limit")};
+    case supervisor::v1::OUTCOME_KIND_DENIED:
+      return {kExitDenied,
+              name + ": not permitted: " + Because(outcome, "the policy does not let it execute")};
+    case supervisor::v1::OUTCOME_KIND_NOT_FOUND:
+      return {kExitNotFound,
+              name + ": not found: " + Because(outcome, "no such command in the cell")};
+    case supervisor::v1::OUTCOME_KIND_CANCELLED:
+      if (signal != 0) return {kExitSignalBase + signal, ""};
+      return {kExitCannot, name + ": cancelled: " + Because(outcome, "the cell was removed")};
+    case supervisor::v1::OUTCOME_KIND_SETUP_FAILED:
+      return {kExitCannot,
+              name + ": not started: " + Because(outcome, "the cell could not start it")};
+    default:
+      return {kExitCannot, name + ": the supervisor answered an unknown outcome " +
+                               std::to_string(outcome.kind())};
+  }
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,45 @@
+#include "ctl/session_calls.h"
+
+#include "ctl/exec_options.h"
+#include "ctl/policy_file.h"
+
+namespace odyssey::ctl {
+namespace {
+
+Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session) {
+  const ExecInputs inputs = MakeExecInputs();
+  agent::v1::CreateSessionRequest request;
+  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(session.bundle));
+  ODY_ASSIGN_OR_RETURN(*request.mutable_bundle(), inputs.resolve(directory));
+  ODY_ASSIGN_OR_RETURN(*request.mutable_cwd(),
+                       inputs.resolve(session.cwd.empty() ? "." : session.cwd));
+  request.set_agent_id(session.agent_id);
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(request.bundle()));
+  for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
+    (*request.mutable_env())[name] = value;
+  }
+  return request;
+}
+
+}  // namespace
+
+std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
+                                                agent::v1::SessionService::StubInterface* stub,
+                                                const NewSession& session) {
+  const Result<agent::v1::CreateSessionRequest> request = MakeRequest(session);
+  if (!request.ok()) {
+    console.Fail({"create a session", request.status().message(),
+                  "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
+    return std::nullopt;
+  }
+  agent::v1::CreateSessionResponse response;
+  const auto context = MakeContext(kCellCallMs);
+  const grpc::Status status = stub->CreateSession(context.get(), *request, &response);
+  if (!status.ok()) {
+    console.Fail(client.Explain("create a session", status));
+    return std::nullopt;
+  }
+  return std::move(*response.mutable_session());
+}
+
+}  // namespace odyssey::ctl

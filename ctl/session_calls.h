@@ -1,0 +1,28 @@
+#ifndef ODYSSEY_CTL_SESSION_CALLS_H_
+#define ODYSSEY_CTL_SESSION_CALLS_H_
+
+// Calls of agentd that more than one command makes. A failure has been reported when they return.
+
+#include <optional>
+#include <string>
+
+#include "ctl/client.h"
+#include "ctl/console.h"
+#include "odyssey/agent/v1/session.grpc.pb.h"
+
+namespace odyssey::ctl {
+
+struct NewSession {
+  std::string bundle;  // as typed: a bundle directory or a file of one
+  std::string cwd;     // as typed; "": here
+  std::string agent_id;
+};
+
+// Resolves the paths, reads the variables that the manifest exports, and makes the session.
+std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
+                                                agent::v1::SessionService::StubInterface* stub,
+                                                const NewSession& session);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_SESSION_CALLS_H_

@@ -1,0 +1,233 @@
+// session create|list|show|rm|events|exec|cancel.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ctl/client.h"
+#include "ctl/command.h"
+#include "ctl/event_feed.h"
+#include "ctl/event_view.h"
+#include "ctl/exec_call.h"
+#include "ctl/exit_code.h"
+#include "ctl/json_convert.h"
+#include "ctl/sanitize.h"
+#include "ctl/session_calls.h"
+#include "odyssey/agent/v1/session.grpc.pb.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using agent::v1::Session;
+using agent::v1::SessionService;
+
+std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
+
+// Runs `body` with a stub, or reports why there is none.
+template <typename Body>
+int WithAgentd(const Invocation& call, const std::string& what, Body body) {
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return call.console->Fail(ExplainConnect(what, client.status()));
+  const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
+  return body(*client, stub.get());
+}
+
+int Create(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "create a session", [&](const Client& client, SessionService::Stub* stub) {
+        const std::optional<Session> session =
+            CreateSession(console, client, stub,
+                          {.bundle = call.options.Word(0),
+                           .cwd = call.options.Text("cwd"),
+                           .agent_id = call.options.Text("agent")});
+        if (!session) return kExitFailed;
+        console.json ? console.PrintJson(ToJson(*session)) : console.PrintLine(Safe(session->id()));
+        return kExitOk;
+      });
+}
+
+int List(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(call, "list sessions", [&](const Client& client, SessionService::Stub* stub) {
+    agent::v1::ListSessionsResponse response;
+    const auto context = MakeContext(kQuickCallMs);
+    const grpc::Status status = stub->ListSessions(context.get(), {}, &response);
+    if (!status.ok()) return console.Fail(client.Explain("list sessions", status));
+    if (console.json) {
+      console.PrintJson(ToJson(response));
+    } else if (response.sessions().empty()) {
+      console.PrintLine("no sessions");
+    } else {
+      std::vector<std::vector<std::string>> rows;
+      for (const Session& session : response.sessions()) {
+        rows.push_back({Safe(session.id()), Safe(session.agent_id()), Safe(session.bundle_ref()),
+                        std::to_string(session.message_count()), Safe(session.created_at())});
+      }
+      console.Print(FormatTable({"ID", "AGENT", "BUNDLE", "MESSAGES", "CREATED"}, rows));
+    }
+    return kExitOk;
+  });
+}
+
+void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
+  const Json json = ToJson(turn);
+  console.PrintLine("\n" + Paint(Safe(turn.id()) + " · " + json["status"].get<std::string>(),
+                                 Style::kBold, console.color_out));
+  console.PrintLine("prompt: " + Sanitize(turn.prompt()));
+  if (!turn.response().empty()) console.PrintLine(Sanitize(turn.response()));
+  if (!turn.error().empty()) console.PrintLine("error: " + Sanitize(turn.error()));
+}
+
+int Show(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(call, "show a session", [&](const Client& client, SessionService::Stub* stub) {
+    agent::v1::GetSessionRequest request;
+    request.set_session_id(call.options.Word(0));
+    agent::v1::GetSessionResponse response;
+    const auto context = MakeContext(kQuickCallMs);
+    const grpc::Status status = stub->GetSession(context.get(), request, &response);
+    if (!status.ok())
+      return console.Fail(client.Explain("show session " + request.session_id(), status));
+    const Session& session = response.session();
+    if (console.json) {
+      console.PrintJson(ToJson(session));
+      return kExitOk;
+    }
+    console.Print(FormatTable(
+        {"id", Safe(session.id())},
+        {{"bundle", Safe(session.bundle_ref()) + " sha256:" + Safe(session.bundle_digest())},
+         {"agent", Safe(session.agent_id())},
+         {"model", Safe(session.model_provider() + "/" + session.model_id())},
+         {"cwd", Safe(session.cwd())},
+         {"created", Safe(session.created_at())},
+         {"events", std::to_string(session.last_sequence())}}));
+    for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
+    return kExitOk;
+  });
+}
+
+int Remove(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "remove a session", [&](const Client& client, SessionService::Stub* stub) {
+        agent::v1::DeleteSessionRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::DeleteSessionResponse response;
+        const auto context = MakeContext(kCellCallMs);
+        const grpc::Status status = stub->DeleteSession(context.get(), request, &response);
+        if (!status.ok()) {
+          return console.Fail(client.Explain("remove session " + request.session_id(), status));
+        }
+        console.json ? console.PrintJson({{"removed", request.session_id()}})
+                     : console.PrintLine("removed " + Safe(request.session_id()));
+        return kExitOk;
+      });
+}
+
+int Events(const Invocation& call) {
+  const Console& console = *call.console;
+  EventFeed feed(call.locations, call.options.Word(0), call.options.Number("after"),
+                 call.options.Has("follow"));
+  EventView view({.color = console.color_out});
+  for (;;) {
+    const EventFeed::Item item = feed.Take();
+    if (item.event && console.json) console.PrintJson(EventToJson(*item.event));
+    if (item.event && !console.json) console.Print(view.Show(*item.event));
+    if (!item.notice.empty()) console.Warn(item.notice);
+    if (item.failure) return console.Fail(*item.failure);
+    if (item.ended) return kExitOk;
+  }
+}
+
+int Exec(const Invocation& call) {
+  const Console& console = *call.console;
+  ExecCall exec(call.options.Has("tty"));
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) {
+    console.Fail(ExplainConnect("session exec", client.status()));
+    return kExitCannot;
+  }
+  const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
+  supervisor::v1::ExecStart start;
+  start.set_cell_id(call.options.Word(0));
+  for (size_t i = 1; i < call.options.words().size(); ++i) start.add_argv(call.options.Word(i));
+  start.set_cwd(call.options.Text("cwd"));
+  start.set_wall_clock_ms(call.options.DurationMs("timeout"));
+  return exec.Run(console, std::move(start), *client,
+                  [&](grpc::ClientContext* context) { return stub->SessionExec(context); });
+}
+
+int Cancel(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(call, "cancel a turn", [&](const Client& client, SessionService::Stub* stub) {
+    agent::v1::CancelTurnRequest request;
+    request.set_session_id(call.options.Word(0));
+    agent::v1::CancelTurnResponse response;
+    const auto context = MakeContext(kCellCallMs);
+    const grpc::Status status = stub->CancelTurn(context.get(), request, &response);
+    if (!status.ok()) return console.Fail(client.Explain("cancel the running turn", status));
+    console.json ? console.PrintJson(ToJson(response))
+                 : console.PrintLine(response.cancelled() ? "cancelled" : "no turn was running");
+    return kExitOk;
+  });
+}
+
+}  // namespace
+
+std::vector<Command> SessionCommands() {
+  const PositionalSpec id = {.name = "ID"};
+  return {
+      {.name = "session create",
+       .summary = "make a session of a bundle; prints its id",
+       .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory}},
+       .options = {{.name = "cwd",
+                    .kind = ValueKind::kDirectory,
+                    .value_name = "DIR",
+                    .help = "what \".\" in the bundle's mounts means (default: here)"},
+                   {.name = "agent",
+                    .kind = ValueKind::kText,
+                    .value_name = "ID",
+                    .help = "one of the bundle's agents (default: its default)"}},
+       .run = Create},
+      {.name = "session list", .summary = "sessions, newest first", .run = List},
+      {.name = "session show",
+       .summary = "a session and its turns",
+       .positionals = {id},
+       .run = Show},
+      {.name = "session rm",
+       .summary = "end its turn, remove it with its journal and cells",
+       .positionals = {id},
+       .run = Remove},
+      {.name = "session events",
+       .summary = "what happened in a session",
+       .positionals = {id},
+       .options = {{.name = "follow", .help = "and what happens from now on"},
+                   {.name = "after",
+                    .kind = ValueKind::kNumber,
+                    .value_name = "SEQ",
+                    .help = "only events with a higher sequence number"}},
+       .run = Events},
+      {.name = "session exec",
+       .summary = "the operator's path: a command in the session's cell, outside any turn",
+       .positionals = {id, {.name = "CMD", .rest = true}},
+       .options = {{.name = "tty", .help = "give the command a terminal"},
+                   {.name = "cwd",
+                    .kind = ValueKind::kText,
+                    .value_name = "PATH",
+                    .help = "directory in the cell to start in (default /workspace)"},
+                   {.name = "timeout",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "TIME",
+                    .help = "then everything is killed, such as 60s"}},
+       .notes = "Exit codes as those of exec.",
+       .usage_exit = kExitCannot,
+       .run = Exec},
+      {.name = "session cancel",
+       .summary = "cancel the session's running turn",
+       .positionals = {id},
+       .run = Cancel},
+  };
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,201 @@
+// status, version, doctor.
+#include <string>
+#include <vector>
+
+#include "ctl/client.h"
+#include "ctl/command.h"
+#include "ctl/exit_code.h"
+#include "ctl/host_checks.h"
+#include "ctl/json_convert.h"
+#include "ctl/sanitize.h"
+#include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr char kVersion[] = ODYSSEY_VERSION;
+
+// A daemon's answer, or why there is none.
+template <typename Response>
+struct Answer {
+  bool reachable = false;
+  Response info;
+  std::string why;
+};
+
+template <typename Service, typename Request, typename Response>
+Answer<Response> Ask(Daemon daemon, const Locations& locations) {
+  Answer<Response> answer;
+  const Result<Client> client = Client::Connect(daemon, locations);
+  if (!client.ok()) {
+    answer.why = client.status().message();
+    return answer;
+  }
+  const auto context = MakeContext(kQuickCallMs);
+  const auto stub = Service::NewStub(client->channel());
+  const grpc::Status status = stub->GetInfo(context.get(), Request(), &answer.info);
+  answer.reachable = status.ok();
+  if (!status.ok()) answer.why = client->Explain("", status).why;
+  return answer;
+}
+
+using SupervisorAnswer = Answer<supervisor::v1::GetInfoResponse>;
+using AgentdAnswer = Answer<agent::v1::GetInfoResponse>;
+
+SupervisorAnswer AskSupervisor(const Locations& locations) {
+  return Ask<supervisor::v1::Supervisor, supervisor::v1::GetInfoRequest,
+             supervisor::v1::GetInfoResponse>(Daemon::kSupervisor, locations);
+}
+
+AgentdAnswer AskAgentd(const Locations& locations) {
+  return Ask<agent::v1::SessionService, agent::v1::GetInfoRequest, agent::v1::GetInfoResponse>(
+      Daemon::kAgentd, locations);
+}
+
+template <typename Response>
+Json AnswerToJson(const Answer<Response>& answer, const std::string& socket) {
+  Json out = {{"reachable", answer.reachable}, {"socket", socket}};
+  if (answer.reachable) {
+    out["info"] = ToJson(answer.info);
+  } else {
+    out["why"] = answer.why;
+  }
+  return out;
+}
+
+void PrintDaemon(const Console& console, const std::string& name, bool reachable,
+                 const std::string& text) {
+  const std::string mark = reachable ? Paint("✓", Style::kGood, console.color_out)
+                                     : Paint("✗", Style::kBad, console.color_out);
+  console.PrintLine(mark + " " + name + "  " + Sanitize(text, Lines::kOne));
+}
+
+std::string Describe(const SupervisorAnswer& answer) {
+  if (!answer.reachable) return answer.why;
+  size_t in_force = 0;
+  for (const auto& feature : answer.info.features()) in_force += feature.in_force() ? 1 : 0;
+  return answer.info.version() + ", " + std::to_string(answer.info.live_cells()) + " of at most " +
+         std::to_string(answer.info.max_cells()) + " cells, " + std::to_string(in_force) + " of " +
+         std::to_string(answer.info.features_size()) + " features in force";
+}
+
+std::string Describe(const AgentdAnswer& answer) {
+  if (!answer.reachable) return answer.why;
+  std::string out = answer.info.version() + ", " + std::to_string(answer.info.sessions()) +
+                    " sessions, " + std::to_string(answer.info.running_turns()) +
+                    " turns running, " + std::to_string(answer.info.pending_approvals()) +
+                    " approvals pending";
+  if (!answer.info.supervisor_reachable()) out += "; it cannot reach the supervisor";
+  return out;
+}
+
+int StatusCommand(const Invocation& call) {
+  const Console& console = *call.console;
+  const SupervisorAnswer supervisor = AskSupervisor(call.locations);
+  const AgentdAnswer agentd = AskAgentd(call.locations);
+  if (console.json) {
+    console.PrintJson({{"state", call.locations.state},
+                       {"supervisor", AnswerToJson(supervisor, call.locations.supervisor_socket)},
+                       {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)}});
+  } else {
+    PrintDaemon(console, "odyssey-supervisor", supervisor.reachable, Describe(supervisor));
+    PrintDaemon(console, "odyssey-agentd    ", agentd.reachable, Describe(agentd));
+  }
+  if (supervisor.reachable && agentd.reachable) return kExitOk;
+  if (!console.json) {
+    console.Warn(
+        "Start the daemons with: odyssey-ctl up (or name theirs with --state or --socket)");
+  }
+  return kExitFailed;
+}
+
+int VersionCommand(const Invocation& call) {
+  const Console& console = *call.console;
+  const SupervisorAnswer supervisor = AskSupervisor(call.locations);
+  const AgentdAnswer agentd = AskAgentd(call.locations);
+  if (console.json) {
+    Json out = {{"odyssey-ctl", kVersion}};
+    if (supervisor.reachable) out["odyssey-supervisor"] = supervisor.info.version();
+    if (agentd.reachable) out["odyssey-agentd"] = agentd.info.version();
+    console.PrintJson(out);
+    return kExitOk;
+  }
+  console.PrintLine(std::string("odyssey-ctl ") + kVersion);
+  if (supervisor.reachable) {
+    console.PrintLine("odyssey-supervisor " + Sanitize(supervisor.info.version(), Lines::kOne));
+  }
+  if (agentd.reachable) {
+    console.PrintLine("odyssey-agentd " + Sanitize(agentd.info.version(), Lines::kOne));
+  }
+  return kExitOk;
+}
+
+std::vector<Check> CheckDaemons(const Locations& locations) {
+  std::vector<Check> checks;
+  const SupervisorAnswer supervisor = AskSupervisor(locations);
+  const AgentdAnswer agentd = AskAgentd(locations);
+  const auto add = [&](const char* name, bool reachable, const std::string& detail) {
+    checks.push_back({name, reachable ? Verdict::kGood : Verdict::kMissing, detail,
+                      reachable ? "" : "start the daemons: odyssey-ctl up"});
+  };
+  add("supervisor", supervisor.reachable, Describe(supervisor));
+  add("agentd", agentd.reachable, Describe(agentd));
+  for (const auto& feature : supervisor.info.features()) {
+    checks.push_back(CheckFeature(feature.name(), feature.in_force(), feature.detail()));
+  }
+  return checks;
+}
+
+void PrintCheck(const Console& console, const Check& check) {
+  const Style style = check.verdict == Verdict::kGood      ? Style::kGood
+                      : check.verdict == Verdict::kWarning ? Style::kWarn
+                                                           : Style::kBad;
+  const char* mark = check.verdict == Verdict::kGood      ? "✓"
+                     : check.verdict == Verdict::kWarning ? "!"
+                                                          : "✗";
+  std::string name = Sanitize(check.name, Lines::kOne);
+  name.resize(std::max<size_t>(name.size(), 24), ' ');
+  console.PrintLine(Paint(mark, style, console.color_out) + " " + name + " " +
+                    Sanitize(check.detail, Lines::kOne));
+  if (!check.advice.empty()) console.PrintLine("    → " + Sanitize(check.advice, Lines::kOne));
+}
+
+int DoctorCommand(const Invocation& call) {
+  const Console& console = *call.console;
+  std::vector<Check> checks = CheckHost(call.locations);
+  for (Check& check : CheckDaemons(call.locations)) checks.push_back(std::move(check));
+
+  bool healthy = true;
+  Json list = Json::array();
+  for (const Check& check : checks) {
+    healthy = healthy && check.verdict != Verdict::kMissing;
+    list.push_back({{"name", check.name},
+                    {"verdict", VerdictName(check.verdict)},
+                    {"detail", check.detail},
+                    {"advice", check.advice}});
+    if (!console.json) PrintCheck(console, check);
+  }
+  if (console.json) console.PrintJson({{"healthy", healthy}, {"checks", list}});
+  return healthy ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+std::vector<Command> StatusCommands() {
+  return {
+      {.name = "status",
+       .summary = "whether the daemons answer, and what they hold",
+       .notes = "Exits 1 if one of them does not answer.",
+       .run = StatusCommand},
+      {.name = "version",
+       .summary = "this program's version and the daemons'",
+       .run = VersionCommand},
+      {.name = "doctor",
+       .summary = "what this host offers, what is missing, and what to do about it",
+       .notes = "Exits 1 if something is missing that Odyssey needs.",
+       .run = DoctorCommand},
+  };
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,99 @@
+// turn submit|status|cancel.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ctl/client.h"
+#include "ctl/command.h"
+#include "ctl/exit_code.h"
+#include "ctl/json_convert.h"
+#include "ctl/sanitize.h"
+#include "odyssey/agent/v1/session.grpc.pb.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using agent::v1::SessionService;
+
+// One unary call of agentd, its answer handed to `print`.
+template <typename Response, typename Request, typename Method, typename Print>
+int Call(const Invocation& call, const std::string& what, const Request& request, int deadline_ms,
+         Method method, Print print) {
+  const Console& console = *call.console;
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect(what, client.status()));
+  const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
+  Response response;
+  const auto context = MakeContext(deadline_ms);
+  const grpc::Status status = (stub.get()->*method)(context.get(), request, &response);
+  if (!status.ok()) return console.Fail(client->Explain(what, status));
+  console.json ? console.PrintJson(ToJson(response)) : print(response);
+  return kExitOk;
+}
+
+int Submit(const Invocation& call) {
+  agent::v1::SubmitTurnRequest request;
+  request.set_session_id(call.options.Word(0));
+  request.set_prompt(call.options.Text("prompt"));
+  if (request.prompt().empty()) {
+    call.console->Fail(
+        {"turn submit", "--prompt is missing", "usage: odyssey-ctl turn submit ID --prompt TEXT"});
+    return kExitUsage;
+  }
+  return Call<agent::v1::SubmitTurnResponse>(
+      call, "submit a turn", request, kQuickCallMs, &SessionService::Stub::SubmitTurn,
+      [&](const agent::v1::SubmitTurnResponse& response) {
+        call.console->PrintLine(Sanitize(response.turn_id(), Lines::kOne));
+      });
+}
+
+int Status(const Invocation& call) {
+  agent::v1::GetTurnRequest request;
+  request.set_session_id(call.options.Word(0));
+  request.set_turn_id(call.options.Word(1));
+  return Call<agent::v1::GetTurnResponse>(
+      call, "show a turn", request, kQuickCallMs, &SessionService::Stub::GetTurn,
+      [&](const agent::v1::GetTurnResponse& response) {
+        const agent::v1::Turn& turn = response.turn();
+        call.console->PrintLine(ToJson(turn)["status"].get<std::string>());
+        if (!turn.response().empty()) call.console->PrintLine(Sanitize(turn.response()));
+        if (!turn.error().empty()) call.console->PrintLine(Sanitize(turn.error()));
+      });
+}
+
+int Cancel(const Invocation& call) {
+  agent::v1::CancelTurnRequest request;
+  request.set_session_id(call.options.Word(0));
+  request.set_turn_id(call.options.Word(1));
+  return Call<agent::v1::CancelTurnResponse>(
+      call, "cancel a turn", request, kCellCallMs, &SessionService::Stub::CancelTurn,
+      [&](const agent::v1::CancelTurnResponse& response) {
+        call.console->PrintLine(response.cancelled() ? "cancelled" : "it had ended already");
+      });
+}
+
+}  // namespace
+
+std::vector<Command> TurnCommands() {
+  const PositionalSpec session = {.name = "SESSION"};
+  return {
+      {.name = "turn submit",
+       .summary = "queue a turn; prints its id and does not wait",
+       .positionals = {session},
+       .options = {{.name = "prompt",
+                    .kind = ValueKind::kText,
+                    .value_name = "TEXT",
+                    .help = "what the agent is to do"}},
+       .run = Submit},
+      {.name = "turn status",
+       .summary = "how a turn stands, and what it answered",
+       .positionals = {session, {.name = "TURN"}},
+       .run = Status},
+      {.name = "turn cancel",
+       .summary = "cancel a turn (default: the running one); returns when it has ended",
+       .positionals = {session, {.name = "TURN", .required = false}},
+       .run = Cancel},
+  };
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,169 @@
+#include "ctl/turn_watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ctl/json_convert.h"
+#include "odyssey/agent/v1/approval.grpc.pb.h"
+#include "odyssey/agent/v1/session.grpc.pb.h"
+
+namespace odyssey::ctl {
+
+using agent::v1::Event;
+
+TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWatchOptions options,
+                     int signal_fd)
+    : console_(console),
+      locations_(locations),
+      options_(std::move(options)),
+      signal_fd_(signal_fd),
+      view_({.color = console.color_out}),
+      feed_(locations, options_.session_id, options_.after, /*follow=*/true) {}
+
+TurnWatch::~TurnWatch() {
+  if (!canceller_.joinable()) return;
+  cancel_context_->TryCancel();
+  canceller_.join();
+}
+
+TurnEnd TurnWatch::Run() {
+  while (!end_) {
+    pollfd polled[] = {{feed_.fd(), POLLIN, 0},
+                       {signal_fd_, POLLIN, 0},
+                       {asked_.empty() ? -1 : options_.in_fd, POLLIN, 0}};
+    if (poll(polled, 3, -1) < 0 && errno != EINTR) return TurnEnd::kLost;
+    if (polled[1].revents != 0) OnSignal();
+    if (polled[2].revents != 0) OnAnswer();
+    if (polled[0].revents == 0) continue;
+    EventFeed::Item item = feed_.Take();
+    if (item.event) OnEvent(*item.event);
+    if (!item.notice.empty()) console_.Warn(Paint(item.notice, Style::kDim, console_.color_err));
+    if (item.ended && !end_) {
+      if (item.failure) console_.Fail(*item.failure);
+      end_ = TurnEnd::kLost;
+    }
+  }
+  return *end_;
+}
+
+void TurnWatch::OnEvent(const Event& event) {
+  if (console_.json) {
+    console_.PrintJson(EventToJson(event));
+  } else {
+    console_.Print(view_.Show(event));
+  }
+  if (event.has_permission_requested()) OnPermission(event.permission_requested());
+  if (event.has_approval_resolved()) {
+    const std::string& id = event.approval_resolved().request_id();
+    const bool on_screen = !asked_.empty() && asked_.front() == id;
+    asked_.erase(std::remove(asked_.begin(), asked_.end(), id), asked_.end());
+    if (on_screen) Ask();
+  }
+  const std::string& turn = options_.turn_id;
+  if (event.has_turn_completed() && event.turn_completed().turn_id() == turn) {
+    end_ = TurnEnd::kCompleted;
+  } else if ((event.has_turn_failed() && event.turn_failed().turn_id() == turn) ||
+             (event.has_turn_cancelled() && event.turn_cancelled().turn_id() == turn)) {
+    end_ = TurnEnd::kFailed;
+  }
+}
+
+void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
+  const std::optional<AutomaticAnswer> answer =
+      AnswerWithoutAsking(options_.approve, options_.has_terminal);
+  if (answer) {
+    console_.Warn(answer->notice);
+    Resolve(request.request_id(), answer->decision, answer->note);
+    return;
+  }
+  asked_.push_back(request.request_id());
+  if (asked_.size() == 1) Ask();
+}
+
+void TurnWatch::Ask() {
+  if (asked_.empty()) return;
+  // What was typed before the question was not an answer to it.
+  answer_.clear();
+  tcflush(options_.in_fd, TCIFLUSH);
+  console_.Print(PromptText(console_.color_out));
+}
+
+void TurnWatch::OnAnswer() {
+  char bytes[256];
+  const ssize_t n = read(options_.in_fd, bytes, sizeof(bytes));
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  std::optional<agent::v1::Decision> decision;
+  if (n <= 0) {
+    console_.PrintLine("");
+    decision = agent::v1::DECISION_DENY;  // Ctrl-D: nobody answers
+  } else {
+    answer_.append(bytes, static_cast<size_t>(n));
+    if (answer_.find('\n') == std::string::npos && answer_.size() < sizeof(bytes)) return;
+    decision = ParseAnswer(std::exchange(answer_, ""));
+    if (!decision) return Ask();
+  }
+  const std::string id = asked_.front();
+  asked_.pop_front();
+  Resolve(id, *decision, "");
+  Ask();
+}
+
+void TurnWatch::Resolve(const std::string& request_id, agent::v1::Decision decision,
+                        const std::string& note) {
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
+  if (!client.ok()) {
+    console_.Fail(ExplainConnect("answer the approval", client.status()));
+    return;
+  }
+  agent::v1::ResolveApprovalRequest request;
+  request.set_request_id(request_id);
+  request.set_decision(decision);
+  request.set_note(note);
+  agent::v1::ResolveApprovalResponse response;
+  const auto context = MakeContext(kQuickCallMs);
+  const auto stub = agent::v1::ApprovalService::NewStub(client->channel());
+  const grpc::Status status = stub->ResolveApproval(context.get(), request, &response);
+  if (!status.ok()) {
+    console_.Fail(client->Explain("answer the approval", status));
+  } else if (!response.resolved()) {
+    console_.Warn("it was answered already, or its turn is over");
+  }
+}
+
+void TurnWatch::OnSignal() {
+  signalfd_siginfo info;
+  if (read(signal_fd_, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
+  if (interrupts_++ == 0) {
+    console_.Warn("\ncancelling the turn; once more to stop watching it");
+    StartCancelling();
+  } else {
+    end_ = TurnEnd::kFailed;
+  }
+}
+
+void TurnWatch::StartCancelling() {
+  cancel_context_ = MakeContext(kCellCallMs);
+  // On a thread of its own: the call returns when the turn has ended, and its end is an event to
+  // show.
+  canceller_ = std::thread([this] {
+    const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
+    if (!client.ok()) return;
+    agent::v1::CancelTurnRequest request;
+    request.set_session_id(options_.session_id);
+    request.set_turn_id(options_.turn_id);
+    agent::v1::CancelTurnResponse response;
+    const auto stub = agent::v1::SessionService::NewStub(client->channel());
+    const grpc::Status status = stub->CancelTurn(cancel_context_.get(), request, &response);
+    if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED) {
+      console_.Fail(client->Explain("cancel the turn", status));
+    }
+  });
+}
+
+}  // namespace odyssey::ctl
