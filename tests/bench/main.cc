@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "odyssey-bench: %s\n", options.status().message().c_str());
     return 2;
   }
-  Report report{.host = bench::HostLines(argc, argv)};
+  bench::Report report{.host = bench::HostLines(argc, argv)};
   bool failed = false;
   if (options->what != bench::What::kParts) {
     failed = !bench::MeasureFigures(*options, &report.figures);
