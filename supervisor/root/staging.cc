@@ -199,6 +199,7 @@ class Stager final {
     ODY_RETURN_IF_ERROR(MountTmpfs(
         target.get(), TmpfsOptions(entry.size_bytes, shared_tmp ? "1777" : "0700"), entry.target));
     ODY_ASSIGN_OR_RETURN(UniqueFd mounted, OpenInRoot(root_.get(), entry.target));
+    ODY_RETURN_IF_ERROR(AddOwnDevice(mounted.get()));
     return SetAttributes(mounted.get(), {.no_exec = !entry.executable}, entry.target);
   }
 

@@ -35,7 +35,9 @@ std::string KernelRelease() {
 
 compile::HostFacts GatherHostFacts(const wire::Hello& hello) {
   compile::HostFacts facts;
-  for (const std::string& path : plan::SystemTrees()) {
+  std::vector<std::string> paths = plan::SystemTrees();
+  paths.push_back("/etc/resolv.conf");  // for cells with the host's network
+  for (const std::string& path : paths) {
     struct stat info;
     if (lstat(path.c_str(), &info) != 0) continue;
     facts.system.push_back({path, LinkTarget(path, info)});

@@ -1,0 +1,282 @@
+#include "tests/testing/supervisor_harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "common/os/file.h"
+
+namespace odyssey::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxMessage = 17 * 1024 * 1024;
+constexpr int kPollStepMs = 10;
+
+std::string Slurp(const std::string& path) {
+  const auto text = ReadFile(path, 1 << 22);
+  return text.ok() ? *text : "";
+}
+
+// Starts the program; its stdout is `out`, its stderr `err`.
+pid_t Spawn(const std::vector<std::string>& words, int out, int err) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(out, 1);
+    dup2(err, 2);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  return pid;
+}
+
+bool AwaitReady(int fd) {
+  std::string said;
+  char buffer[256];
+  while (said.find("ready\n") == std::string::npos) {
+    const ssize_t n = read(fd, buffer, sizeof(buffer));
+    if (n <= 0) return false;
+    said.append(buffer, static_cast<size_t>(n));
+  }
+  return true;
+}
+
+pid_t ParentOf(pid_t pid) {
+  const std::string stat = Slurp("/proc/" + std::to_string(pid) + "/stat");
+  const size_t end = stat.rfind(')');
+  if (end == std::string::npos) return -1;
+  char state;
+  int parent = -1;
+  sscanf(stat.c_str() + end + 1, " %c %d", &state, &parent);
+  return parent;
+}
+
+std::vector<pid_t> AllPids() {
+  std::vector<pid_t> pids;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") == std::string::npos) pids.push_back(std::stoi(name));
+  }
+  return pids;
+}
+
+}  // namespace
+
+std::string ProgramDirectory() {
+  return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin").string();
+}
+
+std::string ExecResult::ToString() const {
+  return status.ToString() + " | " + outcome.ShortDebugString() +
+         " | stdout: " + out.substr(0, 2000) + " | stderr: " + err.substr(0, 2000);
+}
+
+SupervisorHarness::SupervisorHarness() {
+  directory_ = (fs::temp_directory_path() / "odyssey-test-XXXXXX").string();
+  if (mkdtemp(directory_.data()) == nullptr) abort();
+  chmod(directory_.c_str(), 0755);
+  const UniqueFd log(open((directory_ + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  int ends[2];
+  if (!log || pipe2(ends, O_CLOEXEC) != 0) abort();
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  pid_ = Spawn({ProgramDirectory() + "/odyssey-supervisor", "--state", directory_ + "/state",
+                "--run", directory_ + "/run"},
+               writer.get(), log.get());
+  writer.reset();
+  if (!AwaitReady(reader.get())) {
+    ADD_FAILURE() << "odyssey-supervisor did not become ready: " << Log();
+  }
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessage);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // A daemon that comes back is found at once.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+  stub_ = v1::Supervisor::NewStub(
+      grpc::CreateCustomChannel("unix:" + socket(), grpc::InsecureChannelCredentials(), arguments));
+}
+
+SupervisorHarness::~SupervisorHarness() {
+  stub_.reset();
+  kill(pid_, SIGTERM);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  EXPECT_EQ(status, 0) << Log();
+  EXPECT_TRUE(CgroupsOf(pid_).empty());
+  EXPECT_FALSE(fs::exists(socket()));
+  std::error_code ignored;
+  fs::remove_all(directory_, ignored);
+}
+
+v1::PrepareCellRequest SupervisorHarness::Request(const std::string& component) {
+  v1::PrepareCellRequest request;
+  request.mutable_key()->set_agent_id("test");
+  request.mutable_key()->set_kind("tooling");
+  request.mutable_key()->set_component(component);
+  request.mutable_sandbox()->set_mode(policy::v1::MODE_WORKSPACE_WRITE);
+  request.mutable_sandbox()->set_network(policy::v1::NETWORK_NONE);
+  request.mutable_sandbox()->set_executables_mode(policy::v1::EXECUTABLES_MODE_STANDARD);
+  request.set_ephemeral(true);
+  return request;
+}
+
+Result<v1::CellInfo> SupervisorHarness::Prepare(const v1::PrepareCellRequest& request) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  v1::PrepareCellResponse response;
+  const grpc::Status status = stub_->PrepareCell(&context, request, &response);
+  if (!status.ok()) {
+    return Status(static_cast<Code>(status.error_code()), status.error_message());
+  }
+  return response.cell();
+}
+
+std::string SupervisorHarness::Cell(const v1::PrepareCellRequest& request) {
+  const auto info = Prepare(request);
+  EXPECT_TRUE(info.ok()) << info.status().ToString() << "\n" << Log();
+  return info.ok() ? info->cell_id() : "";
+}
+
+ExecResult SupervisorHarness::Exec(const std::string& cell_id, const std::vector<std::string>& argv,
+                                   const ExecOptions& options) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  const auto stream = stub_->Exec(&context);
+  v1::ExecRequest request;
+  v1::ExecStart* start = request.mutable_start();
+  start->set_cell_id(cell_id);
+  for (const std::string& word : argv) start->add_argv(word);
+  start->set_cwd(options.cwd);
+  start->mutable_env()->insert(options.env.begin(), options.env.end());
+  start->set_open_stdin(!options.input.empty());
+  start->set_wall_clock_ms(options.wall_clock_ms);
+  start->set_stdout_cap_bytes(options.stdout_cap);
+  if (options.terminal) {
+    start->mutable_terminal()->set_rows(24);
+    start->mutable_terminal()->set_columns(80);
+  }
+  stream->Write(request);
+  if (!options.input.empty()) {
+    request.set_stdin(options.input);
+    stream->Write(request);
+    request.set_stdin_eof(true);
+    stream->Write(request);
+  }
+
+  ExecResult result;
+  for (v1::ExecResponse response; stream->Read(&response);) {
+    if (response.has_output()) {
+      std::string& text =
+          response.output().stream() == v1::OUTPUT_STREAM_STDERR ? result.err : result.out;
+      text += response.output().data();
+    }
+    if (response.has_outcome()) result.outcome = response.outcome();
+  }
+  const grpc::Status status = stream->Finish();
+  result.status = Status(static_cast<Code>(status.error_code()), status.error_message());
+  return result;
+}
+
+ExecResult SupervisorHarness::Shell(const std::string& cell_id, const std::string& script,
+                                    const ExecOptions& options) {
+  return Exec(cell_id, {"/bin/sh", "-c", script}, options);
+}
+
+ExecResult SupervisorHarness::Python(const std::string& cell_id, const std::string& script,
+                                     const ExecOptions& options) {
+  return Exec(cell_id, {"/usr/bin/python3", "-c", script}, options);
+}
+
+Status SupervisorHarness::Remove(const std::string& cell_id, bool purge) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  v1::RemoveCellRequest request;
+  request.set_cell_id(cell_id);
+  request.set_purge(purge);
+  v1::RemoveCellResponse response;
+  const grpc::Status status = stub_->RemoveCell(&context, request, &response);
+  return Status(static_cast<Code>(status.error_code()), status.error_message());
+}
+
+pid_t SupervisorHarness::worker() const {
+  const auto children = ChildrenOf(pid_);
+  return children.empty() ? -1 : children[0];
+}
+
+pid_t SupervisorHarness::rpc() const {
+  for (const pid_t child : ChildrenOf(worker())) {
+    if (CommandName(child) == "odyssey-supervi") return child;
+  }
+  return -1;
+}
+
+std::vector<pid_t> SupervisorHarness::ProcessesOf(uid_t uid) {
+  std::vector<pid_t> found;
+  for (const pid_t pid : AllPids()) {
+    // The directory's owner may be root for a process that is not dumpable: ask status.
+    std::istringstream status(Slurp("/proc/" + std::to_string(pid) + "/status"));
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("Uid:", 0) != 0) continue;
+      if (std::stoul(line.substr(4)) == uid) found.push_back(pid);
+      break;
+    }
+  }
+  return found;
+}
+
+std::string SupervisorHarness::Log() const { return Slurp(directory_ + "/log"); }
+
+bool Eventually(const std::function<bool()>& done, int seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    poll(nullptr, 0, kPollStepMs);
+  }
+  return true;
+}
+
+std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const pid_t pid : AllPids()) {
+    if (ParentOf(pid) == parent) children.push_back(pid);
+  }
+  return children;
+}
+
+std::string CommandName(pid_t pid) {
+  std::string name = Slurp("/proc/" + std::to_string(pid) + "/comm");
+  if (!name.empty()) name.pop_back();
+  return name;
+}
+
+std::vector<std::string> CgroupsOf(pid_t keeper) {
+  std::vector<std::string> found;
+  const std::string name = "odyssey-" + std::to_string(keeper);
+  std::error_code error;
+  for (fs::recursive_directory_iterator it("/sys/fs/cgroup", error), end; it != end;
+       it.increment(error)) {
+    if (it->path().filename() == name) found.push_back(it->path());
+  }
+  return found;
+}
+
+}  // namespace odyssey::testing

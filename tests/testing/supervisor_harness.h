@@ -1,0 +1,104 @@
+#ifndef ODYSSEY_TESTS_TESTING_SUPERVISOR_HARNESS_H_
+#define ODYSSEY_TESTS_TESTING_SUPERVISOR_HARNESS_H_
+
+// A real supervisor of a test's own, on state in a temporary directory, and a client of it. Needs
+// root. Nothing here knows how the supervisor works inside.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::testing {
+
+namespace v1 = ::odyssey::supervisor::v1;
+
+// The directory of the programs under test, beside the directory of the tests.
+std::string ProgramDirectory();
+
+struct ExecResult {
+  Status status;  // of the call
+  v1::ExecOutcome outcome;
+  std::string out, err;
+
+  bool Exited(int code) const {
+    return status.ok() && outcome.kind() == v1::OUTCOME_KIND_EXITED && outcome.exit_code() == code;
+  }
+  // For failure messages.
+  std::string ToString() const;
+};
+
+struct ExecOptions {
+  std::string cwd;
+  std::map<std::string, std::string> env;
+  std::string input;  // sent as stdin, then closed; "" = /dev/null
+  bool terminal = false;
+  uint32_t wall_clock_ms = 30'000;
+  uint64_t stdout_cap = 0;
+};
+
+class SupervisorHarness final {
+ public:
+  // Starts odyssey-supervisor and waits until it is ready.
+  SupervisorHarness();
+  // Stops it, and fails the test if it leaves a process, control group or socket.
+  ~SupervisorHarness();
+  SupervisorHarness(const SupervisorHarness&) = delete;
+  SupervisorHarness& operator=(const SupervisorHarness&) = delete;
+
+  // A request with workspace_write, network none, standard executables, in memory.
+  static v1::PrepareCellRequest Request(const std::string& component);
+
+  Result<v1::CellInfo> Prepare(const v1::PrepareCellRequest& request);
+  // Prepares or fails the test; the cell id.
+  std::string Cell(const v1::PrepareCellRequest& request);
+  std::string Cell() { return Cell(Request("test")); }
+
+  ExecResult Exec(const std::string& cell_id, const std::vector<std::string>& argv,
+                  const ExecOptions& options = {});
+  // sh -c in the cell.
+  ExecResult Shell(const std::string& cell_id, const std::string& script,
+                   const ExecOptions& options = {});
+  ExecResult Python(const std::string& cell_id, const std::string& script,
+                    const ExecOptions& options = {});
+
+  Status Remove(const std::string& cell_id, bool purge = true);
+  v1::Supervisor::Stub* stub() { return stub_.get(); }
+
+  const std::string& directory() const { return directory_; }
+  std::string socket() const { return directory_ + "/run/supervisor.sock"; }
+  pid_t keeper() const { return pid_; }
+  pid_t worker() const;  // the keeper's child
+  pid_t rpc() const;     // the worker's child that is no cell
+  // Every process on the host whose real uid is `uid`.
+  static std::vector<pid_t> ProcessesOf(uid_t uid);
+  // What odyssey-supervisor wrote to stderr.
+  std::string Log() const;
+
+ private:
+  std::string directory_;
+  pid_t pid_ = -1;
+  std::unique_ptr<v1::Supervisor::Stub> stub_;
+};
+
+// Calls `done` until it is true, at most `seconds`; for what other processes do in their own time.
+bool Eventually(const std::function<bool()>& done, int seconds = 5);
+
+// Children of `parent`, by /proc.
+std::vector<pid_t> ChildrenOf(pid_t parent);
+// /proc/PID/comm, "" if there is no such process.
+std::string CommandName(pid_t pid);
+// Directories named after the keeper in any cgroup hierarchy.
+std::vector<std::string> CgroupsOf(pid_t keeper);
+
+}  // namespace odyssey::testing
+
+#endif  // ODYSSEY_TESTS_TESTING_SUPERVISOR_HARNESS_H_
