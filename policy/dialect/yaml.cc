@@ -33,6 +33,8 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (tag != "?" && tag != "!") Refuse(mark, "tags (`" + tag + "`) are not supported");
+    // The escapes \N, \_ and \x80 to \xff of yaml-cpp 0.7 make single bytes.
+    if (!IsUtf8(value)) Refuse(mark, "an escape that yields no UTF-8; write the character itself");
     Node node = NodeAt(mark, NodeKind::kString);
     node.text = value;
     if (tag == "?") TypePlain(&node);
@@ -155,6 +157,17 @@ class Nothing final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
+// The line of the first control character that YAML does not allow, or 0. yaml-cpp 0.7 takes a NUL
+// in a plain scalar for the start of an escape, and 0x04 for the end of the file.
+int LineOfControlCharacter(std::string_view text) {
+  int line = 1;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') return line;
+    if (c == '\n') ++line;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<Node> ParseYaml(const std::string& file, std::string_view text, Problems* problems) {
@@ -162,6 +175,9 @@ std::optional<Node> ParseYaml(const std::string& file, std::string_view text, Pr
     problems->push_back({ProblemKind::kYaml, file, line, "", std::move(message)});
     return std::nullopt;
   };
+  if (const int line = LineOfControlCharacter(text); line != 0) {
+    return report(line, "a control character; write it as an escape in double quotes");
+  }
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
