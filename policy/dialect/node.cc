@@ -104,12 +104,16 @@ std::optional<Node> ParseDocument(Format format, const std::string& file, std::s
         {kind, file, 0, "", "longer than " + std::to_string(kMaxDocumentBytes) + " bytes"});
     return std::nullopt;
   }
-  if (!IsUtf8(text)) {
+  // To yaml-cpp a NUL byte would mean UTF-16 or UTF-32.
+  if (!IsUtf8(text) || text.find('\0') != std::string_view::npos) {
     problems->push_back({kind, file, 0, "", "not UTF-8 text"});
     return std::nullopt;
   }
-  return format == Format::kJson5 ? ParseJson5(file, text, problems)
-                                  : ParseYaml(file, text, problems);
+  const size_t before = problems->size();
+  std::optional<Node> node =
+      format == Format::kJson5 ? ParseJson5(file, text, problems) : ParseYaml(file, text, problems);
+  if (problems->size() > before) return std::nullopt;
+  return node;
 }
 
 const Node* Find(const Node& map, std::string_view name) {

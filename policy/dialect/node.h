@@ -38,8 +38,8 @@ struct Node {
 
 enum class Format { kJson5, kYaml };
 
-// The document of a file, or nullopt with the reason in `problems`. Duplicate keys, anchors,
-// aliases, tags and second documents are problems.
+// The document of a file; or nullopt, and why in `problems`. Duplicate keys, anchors, aliases,
+// merge keys, tags and second documents are problems.
 std::optional<Node> ParseDocument(Format format, const std::string& file, std::string_view text,
                                   Problems* problems);
 

@@ -94,15 +94,18 @@ void EnterGranular(const Rule& rule, const SimpleCommand& command, Contest* cont
   }
 }
 
+// Whether coarse rules speak of it: a wrapper's own command follows it in the list.
+bool CountsAsWhole(const SimpleCommand& command) {
+  return command.kind == CommandKind::kRuns || command.kind == CommandKind::kOpaque;
+}
+
 Finding FindForCommand(const ToolRules& rules, const SimpleCommand& command) {
   Contest contest;
-  const bool coarse_counts =
-      command.kind == CommandKind::kRuns || command.kind == CommandKind::kOpaque;
   for (const Rule& rule : rules.rules) {
     if (!Applies(rule, "Bash")) continue;
     if (rule.target) {
       EnterGranular(rule, command, &contest);
-    } else if (coarse_counts) {
+    } else if (CountsAsWhole(command)) {
       contest.Enter(rule, rule.action, Because(rule, "matches", Shown(command.words)));
     }
   }
@@ -154,7 +157,10 @@ Result<Decision> DecideBash(const ToolRules& rules, const std::string& line) {
   Result<std::vector<SimpleCommand>> split = SplitShell(line);
   if (!split.ok()) return InvalidArgument("invalid shell command: " + split.status().message());
   std::vector<SimpleCommand> commands = std::move(split).value();
-  if (commands.empty()) commands.push_back({CommandKind::kRuns, {}});
+  // Coarse rules count for the line as such, whether or not it starts anything.
+  if (std::none_of(commands.begin(), commands.end(), CountsAsWhole)) {
+    commands.push_back({CommandKind::kRuns, {}});
+  }
 
   const Rule* restricting = RestrictingRule(rules);
   Finding strictest = FindForCommand(rules, commands[0]);

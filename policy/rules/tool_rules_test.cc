@@ -113,6 +113,12 @@ TEST(DecideTest, EveryToolIsMeantByAStar) {
   EXPECT_EQ(Path(Rules({}, {}, {"*"}), "Write", "a"), "deny *");
 }
 
+TEST(DecideTest, CoarseRulesCountForEveryLine) {
+  for (const char* line : {"", "time", "# x", "f() { }", "A=1", "> f", "sh -c ''", "eval", "{ }"}) {
+    EXPECT_EQ(Bash(Rules({}, {}, {"Bash"}), line), "deny Bash") << line;
+  }
+}
+
 TEST(DecideTest, RefusesALineTheShellCannotRead) {
   const ToolRules rules = Rules({}, {"Bash"}, {});
   for (const char* line : {"echo 'unterminated", "echo \"x", "echo `x", "echo $(echo 'x)"}) {

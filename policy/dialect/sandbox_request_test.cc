@@ -1,0 +1,95 @@
+#include "policy/dialect/sandbox_request.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::dialect {
+namespace {
+
+SandboxSpec Standard() { return {.system_tools_mode = policy::ExecutablesMode::kStandard}; }
+
+TEST(ToRequestTest, CarriesTheManifestsLimits) {
+  SandboxSpec spec = Standard();
+  spec.mode = SandboxMode::kReadOnly;
+  spec.network = policy::Network::kFull;
+  spec.resources = {.cpu = 2, .memory_mb = 64, .pids = 9, .wall_clock_s = 3, .cpu_seconds = 4};
+  const Result<policy::SandboxRequest> request = ToRequest(spec, {});
+  ASSERT_TRUE(request.ok()) << request.status().message();
+  EXPECT_EQ(request->mode, policy::Mode::kReadOnly);
+  EXPECT_EQ(request->network, policy::Network::kFull);
+  EXPECT_EQ(request->executables_mode, policy::ExecutablesMode::kStandard);
+  EXPECT_EQ(request->limits, (policy::Limits{.memory_bytes = 64 << 20,
+                                             .cpu_millis = 2000,
+                                             .pids = 9,
+                                             .wall_clock_ms = 3000,
+                                             .cpu_seconds = 4}));
+}
+
+TEST(ToRequestTest, TheDefaultsAreOneCoreAnd512MiB) {
+  const Result<policy::SandboxRequest> request = ToRequest(Standard(), {});
+  EXPECT_EQ(request->limits.cpu_millis, 1000u);
+  EXPECT_EQ(request->limits.memory_bytes, uint64_t{512} << 20);
+}
+
+TEST(ToRequestTest, MirrorsMountsBelowTheWorkspace) {
+  SandboxSpec spec = Standard();
+  spec.read_mounts = {".", "/srv/data"};
+  spec.write_mounts = {".", "/srv/out"};
+  const Result<policy::SandboxRequest> request = ToRequest(spec, {.client_cwd = "/home/u/p"});
+  using policy::Access;
+  EXPECT_EQ(request->mounts,
+            (std::vector<policy::Mount>{
+                {"/home/u/p", "/workspace/mount/read/current", Access::kReadOnly},
+                {"/srv/data", "/workspace/mount/read/abs/srv/data", Access::kReadOnly},
+                {"/home/u/p", "/workspace/mount/write/current", Access::kReadWrite},
+                {"/srv/out", "/workspace/mount/write/abs/srv/out", Access::kReadWrite}}));
+  EXPECT_EQ(ToRequest(spec, {}).status().message(),
+            "sandbox.permissions.filesystem.mounts.read: `.` is the client's directory, and the "
+            "client named none");
+}
+
+TEST(ToRequestTest, ExportsOnlyWhatTheClientHasAndNoSecretWithoutAGrant) {
+  SandboxSpec spec = Standard();
+  spec.env = {{"ENDPOINT", "BASE_URL"}, {"GONE", "NOT_SET"}, {"KEY", "OPENAI_API_KEY"}};
+  RequestContext context = {.host_env = {{"BASE_URL", "u"}, {"OTHER", "x"}}};
+  EXPECT_EQ(ToRequest(spec, context)->env, (std::map<std::string, std::string>{{"ENDPOINT", "u"}}));
+
+  context.host_env["OPENAI_API_KEY"] = "k";
+  const Result<policy::SandboxRequest> refused = ToRequest(spec, context);
+  EXPECT_EQ(refused.status(),
+            PermissionDenied("sandbox.env.KEY: the variable OPENAI_API_KEY looks like a secret and "
+                             "needs an operator grant"));
+  context.granted_env = {"OPENAI_API_KEY"};
+  EXPECT_EQ(ToRequest(spec, context)->env.at("KEY"), "k");
+}
+
+TEST(ToRequestTest, KnowsASecretByItsName) {
+  for (const char* name : {"X_API_KEY", "GH_TOKEN", "AWS_REGION", "SSH_AUTH_SOCK", "A_SECRET"}) {
+    EXPECT_TRUE(IsSecretName(name)) << name;
+  }
+  for (const char* name : {"PATH", "TOKENS", "MY_AWS_X", "API_KEYS"}) {
+    EXPECT_FALSE(IsSecretName(name)) << name;
+  }
+}
+
+TEST(ToRequestTest, NeverGrantsDangerOnTheManifestsWord) {
+  SandboxSpec spec = Standard();
+  spec.mode = SandboxMode::kDangerFullAccess;
+  const Status status = ToRequest(spec, {}).status();
+  EXPECT_EQ(status.code(), Code::kPermissionDenied);
+  EXPECT_NE(status.message().find("needs an operator grant"), std::string::npos);
+}
+
+TEST(ToRequestTest, ExplicitModeNeedsASupervisorThatHasIt) {
+  SandboxSpec spec;
+  spec.system_tools = {"sh"};
+  spec.exec = {"scripts/run.sh"};
+  EXPECT_EQ(ToRequest(spec, {}).status().code(), Code::kUnimplemented);
+  const Result<policy::SandboxRequest> request = ToRequest(spec, {.explicit_executables = true});
+  EXPECT_EQ(request->executables, (std::vector<std::string>{"sh", "/workspace/scripts/run.sh"}));
+
+  spec.system_tools_mode = policy::ExecutablesMode::kStandard;
+  EXPECT_EQ(ToRequest(spec, {}).status().code(), Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace odyssey::dialect
