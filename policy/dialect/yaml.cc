@@ -33,7 +33,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (tag != "?" && tag != "!") Refuse(mark, "tags (`" + tag + "`) are not supported");
-    // The escapes \N, \_ and \x80 to \xff of yaml-cpp 0.7 make single bytes.
+    // yaml-cpp 0.7 makes a single byte of the escapes \N and \_.
     if (!IsUtf8(value)) Refuse(mark, "an escape that yields no UTF-8; write the character itself");
     Node node = NodeAt(mark, NodeKind::kString);
     node.text = value;
