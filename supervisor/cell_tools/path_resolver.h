@@ -2,8 +2,12 @@
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_PATH_RESOLVER_H_
 
 // From a path that a model wrote to a descriptor that is certainly below one of the visible roots.
-// The kernel does the resolution (openat2 with RESOLVE_BENEATH), so a directory that is swapped for
-// a symbolic link meanwhile cannot lead out. Mounts below a root are crossed.
+// The path is walked here, a component at a time, each opened relative to the one before with
+// O_NOFOLLOW; a symbolic link is read and its text walked in turn. The kernel never follows a link
+// for us, so a directory that is swapped for one meanwhile cannot lead out. Not
+// openat2(RESOLVE_BENEATH), which says the same in one call: a cell's filter answers it with
+// ENOSYS, since its mode bits cannot be judged, and this runs under that very filter. Mounts below
+// a root are crossed.
 //
 // What a client sees of a refusal:
 //   INVALID_ARGUMENT   empty, too long, or with a NUL byte
@@ -40,11 +44,12 @@ struct VisiblePath {
   bool relative = false;
 };
 
-// The directory that holds a file, and the file's name in it.
-struct Parent {
+// Where a path leads: a directory, and in it a name that was no symbolic link when it was looked
+// at. There may be nothing under that name yet.
+struct Location {
   UniqueFd directory;  // O_PATH
-  std::string name;
-  std::string absolute;  // of the file
+  std::string name;    // "." if the path leads to the directory itself
+  std::string absolute;
 };
 
 enum class MissingParents { kError, kCreate };
@@ -60,25 +65,20 @@ class PathResolver final {
   // Lexical checks only. The empty path is an error here: LS replaces it by "." first.
   Result<VisiblePath> Parse(std::string_view path) const;
 
-  // Opens what `path` names, following links that stay within the roots. O_CLOEXEC, O_NONBLOCK and
-  // O_NOCTTY are added, so that no FIFO or device blocks the caller, who checks the file's type.
+  // Follows links that stay within the roots, in the last component too. kCreate makes missing
+  // directories on the way (0755). Use the name with O_NOFOLLOW or its like.
+  Result<Location> Locate(const VisiblePath& path, Access access, MissingParents missing) const;
+
+  // Opens what `path` names. O_NOFOLLOW, O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added, so that no
+  // FIFO or device blocks the caller, who checks the file's type.
   Result<UniqueFd> Open(const VisiblePath& path, int flags, Access access) const;
-
-  // Opens the directory of the last component; kCreate makes missing ones (0755).
-  Result<Parent> OpenParent(const VisiblePath& path, MissingParents missing) const;
-
-  // `path` with every symbolic link replaced by what it names, the last one too; components that do
-  // not exist are kept. Only a hint by the time it returns: open the result with OpenParent or
-  // Open.
-  Result<VisiblePath> FollowLinks(const VisiblePath& path, Access access) const;
 
  private:
   explicit PathResolver(std::vector<Root> roots) : roots_(std::move(roots)) {}
 
-  const Root* RootOf(std::string_view absolute) const;
+  const Root* FindRoot(std::string_view absolute) const;
+  bool IsBelowARoot(std::string_view absolute) const;
   bool IsAboveARoot(std::string_view absolute) const;
-  int OpenBeneath(std::string_view absolute, int flags, uint64_t resolve) const;
-  Result<UniqueFd> OpenDirectory(const VisiblePath& path, MissingParents missing) const;
 
   std::vector<Root> roots_;
 };

@@ -123,20 +123,46 @@ TEST_F(PathResolverTest, RefusesRootsItCannotUse) {
 TEST_F(PathResolverTest, MakesMissingParentsOnlyWhenAsked) {
   const PathResolver resolver = Resolver();
   const VisiblePath path = *resolver.Parse("x/y/z");
-  EXPECT_EQ(resolver.OpenParent(path, MissingParents::kError).status().code(), Code::kNotFound);
+  EXPECT_EQ(resolver.Locate(path, Access::kWrite, MissingParents::kError).status().code(),
+            Code::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(workspace() + "/x"));
-  const Result<Parent> parent = resolver.OpenParent(path, MissingParents::kCreate);
-  ASSERT_TRUE(parent.ok()) << parent.status().ToString();
-  EXPECT_EQ(parent->name, "z");
+  const auto location = resolver.Locate(path, Access::kWrite, MissingParents::kCreate);
+  ASSERT_TRUE(location.ok()) << location.status().ToString();
+  EXPECT_EQ(location->name, "z");
+  EXPECT_EQ(location->absolute, workspace() + "/x/y/z");
   EXPECT_TRUE(std::filesystem::is_directory(workspace() + "/x/y"));
 }
 
 TEST_F(PathResolverTest, MakesNoParentsBehindAnEscapingLink) {
   std::filesystem::create_symlink(outside(), workspace() + "/out");
   const PathResolver resolver = Resolver();
-  const auto parent = resolver.OpenParent(*resolver.Parse("out/new/f"), MissingParents::kCreate);
-  EXPECT_EQ(parent.status().code(), Code::kPermissionDenied);
+  const auto location =
+      resolver.Locate(*resolver.Parse("out/new/f"), Access::kWrite, MissingParents::kCreate);
+  EXPECT_EQ(location.status().code(), Code::kPermissionDenied);
   EXPECT_TRUE(std::filesystem::is_empty(outside()));
+}
+
+TEST_F(PathResolverTest, TakesDotDotOfALinkAfterTheLinksBeforeIt) {
+  // "deep/../f" is other/f, not workspace/f: "deep" is a link to other/deep.
+  std::filesystem::create_directories(workspace() + "/other/deep");
+  Put(workspace() + "/other/f", "");
+  std::filesystem::create_symlink("other/deep", workspace() + "/deep");
+  std::filesystem::create_symlink("deep/../f", workspace() + "/l");
+  const PathResolver resolver = Resolver();
+  const auto location =
+      resolver.Locate(*resolver.Parse("l"), Access::kRead, MissingParents::kError);
+  ASSERT_TRUE(location.ok()) << location.status().ToString();
+  EXPECT_EQ(location->absolute, workspace() + "/other/f");
+}
+
+TEST_F(PathResolverTest, AFileIsNoDirectory) {
+  Put(workspace() + "/f", "");
+  EXPECT_EQ(OpenStatus("f/below").code(), Code::kInvalidArgument);
+  const Result<PathResolver> resolver = PathResolver::Create({workspace(), workspace() + "/f"});
+  ASSERT_TRUE(resolver.ok());
+  const auto location =
+      resolver->Locate(*resolver->Parse("f/below"), Access::kRead, MissingParents::kError);
+  EXPECT_EQ(location.status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

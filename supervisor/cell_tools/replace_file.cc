@@ -18,7 +18,7 @@ namespace odyssey::cell_tools {
 namespace {
 
 constexpr mode_t kPermissionBits = 0777;
-// A link that is made while we look at the file is followed in turn; this bounds an adversary.
+// A link that is made while we look at the file is followed in turn: this bounds an adversary.
 constexpr int kMaxRetries = 64;
 
 // A file in `directory` that is removed unless it was renamed into place.
@@ -69,7 +69,7 @@ Status OverwriteInPlace(int fd, std::string_view bytes, const std::string& absol
   return WriteWhole(fd, bytes, absolute);
 }
 
-Status RenameOver(const Parent& target, std::string_view bytes, mode_t mode) {
+Status RenameOver(const Location& target, std::string_view bytes, mode_t mode) {
   const int directory = target.directory.get();
   const std::string name = TemporaryName();
   UniqueFd fd(openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -85,7 +85,7 @@ Status RenameOver(const Parent& target, std::string_view bytes, mode_t mode) {
 }
 
 // What is there now under the target's name; nothing for a missing file.
-Result<std::optional<struct stat>> LookAt(const Parent& target) {
+Result<std::optional<struct stat>> LookAt(const Location& target) {
   struct stat info;
   if (fstatat(target.directory.get(), target.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     return std::optional<struct stat>(info);
@@ -96,7 +96,7 @@ Result<std::optional<struct stat>> LookAt(const Parent& target) {
 
 // The target is a regular file: refused if it could not be opened for writing, although rename
 // needs no right on the old file; so a read-only file stays what its owner made it.
-Status ReplaceExisting(const Parent& target, std::string_view bytes, mode_t old_mode) {
+Status ReplaceExisting(const Location& target, std::string_view bytes, mode_t old_mode) {
   UniqueFd old(openat(target.directory.get(), target.name.c_str(),
                       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   // ETXTBSY: a running program may be replaced, only not overwritten.
@@ -109,9 +109,8 @@ Status ReplaceExisting(const Parent& target, std::string_view bytes, mode_t old_
 
 Result<Created> ReplaceFile(const PathResolver& resolver, const VisiblePath& path,
                             std::string_view bytes, mode_t mode, MissingParents missing) {
-  VisiblePath at = path;
   for (int i = 0; i < kMaxRetries; ++i) {
-    ODY_ASSIGN_OR_RETURN(const Parent target, resolver.OpenParent(at, missing));
+    ODY_ASSIGN_OR_RETURN(const Location target, resolver.Locate(path, Access::kWrite, missing));
     ODY_ASSIGN_OR_RETURN(const std::optional<struct stat> old, LookAt(target));
     if (!old) {
       ODY_RETURN_IF_ERROR(RenameOver(target, bytes, mode));
@@ -121,11 +120,9 @@ Result<Created> ReplaceFile(const PathResolver& resolver, const VisiblePath& pat
       ODY_RETURN_IF_ERROR(ReplaceExisting(target, bytes, old->st_mode));
       return Created::kNo;
     }
-    if (!S_ISLNK(old->st_mode)) {
-      return FailedPrecondition("path `" + path.given + "` is " +
-                                (S_ISDIR(old->st_mode) ? "a directory" : "not a regular file"));
-    }
-    ODY_ASSIGN_OR_RETURN(at, resolver.FollowLinks(at, Access::kWrite));
+    if (S_ISLNK(old->st_mode)) continue;  // made since it was located: again, to follow it
+    return FailedPrecondition("path `" + path.given + "` is " +
+                              (S_ISDIR(old->st_mode) ? "a directory" : "not a regular file"));
   }
   return AccessError(ELOOP, Access::kWrite, path.absolute);
 }
