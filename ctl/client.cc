@@ -44,6 +44,17 @@ Status Probe(Daemon daemon, const std::string& path) {
   return ErrnoStatus(errno, "connect to " + who);
 }
 
+// UNAVAILABLE is also an answer of a daemon that is well; these are gRPC's own words for a
+// connection that is not.
+bool IsConnectionLost(const grpc::Status& status) {
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return false;
+  for (const char* words : {"failed to connect", "Socket closed", "Connection reset", "Broken pipe",
+                            "GOAWAY", "empty address list", "transport is closing"}) {
+    if (status.error_message().find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -74,22 +85,16 @@ Result<Client> Client::Connect(Daemon daemon, const Locations& locations) {
 
 Failure Client::Explain(const std::string& what, const grpc::Status& status) const {
   Failure failure = {what, status.error_message(), ""};
-  switch (status.error_code()) {
-    case grpc::StatusCode::UNAVAILABLE:
-      failure.why = DaemonName(daemon_) + " at " + socket_ + " closed the connection (" +
-                    status.error_message() + ")";
-      failure.next = "It refuses uids it was not told to serve (this one is " +
-                     std::to_string(geteuid()) + "), or it ended: odyssey-ctl status tells.";
-      break;
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      failure.why = DaemonName(daemon_) + " did not answer in time";
-      failure.next = "odyssey-ctl status tells whether it is well.";
-      break;
-    case grpc::StatusCode::UNIMPLEMENTED:
-      failure.next = "odyssey-ctl version tells whether this program and the daemon differ.";
-      break;
-    default:
-      break;
+  if (IsConnectionLost(status)) {
+    failure.why = DaemonName(daemon_) + " at " + socket_ + " closed the connection (" +
+                  status.error_message() + ")";
+    failure.next = "It refuses uids it was not told to serve (this one is " +
+                   std::to_string(geteuid()) + "), or it ended: odyssey-ctl status tells.";
+  } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    failure.why = DaemonName(daemon_) + " did not answer in time";
+    failure.next = "odyssey-ctl status tells whether it is well.";
+  } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    failure.next = "odyssey-ctl version tells whether this program and the daemon differ.";
   }
   if (failure.why.empty()) failure.why = "status " + std::to_string(status.error_code());
   return failure;

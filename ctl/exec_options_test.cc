@@ -1,0 +1,87 @@
+#include "ctl/exec_options.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace odyssey::ctl {
+namespace {
+
+ExecInputs Inputs() {
+  return {.resolve = [](const std::string& path) -> Result<std::string> {
+            if (path == "missing") return NotFound("resolve missing: No such file or directory");
+            return "/real/" + path;
+          },
+          .environment = [](const std::string& name) -> std::optional<std::string> {
+            if (name == "TERM") return "vt100";
+            return std::nullopt;
+          }};
+}
+
+Result<ExecOptions> Read(std::vector<std::string> arguments) {
+  const Result<ParsedOptions> parsed = ParseOptions(
+      ExecOptionSpecs(), {{.name = "CMD", .required = false, .rest = true}}, arguments);
+  if (!parsed.ok()) return parsed.status();
+  return ReadExecOptions(*parsed, Inputs());
+}
+
+TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
+  const Result<ExecOptions> options = Read({"--", "ls", "-l"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->sandbox.mode, policy::Mode::kWorkspaceWrite);
+  EXPECT_EQ(options->sandbox.network, policy::Network::kNone);
+  EXPECT_EQ(options->sandbox.executables_mode, policy::ExecutablesMode::kStandard);
+  EXPECT_EQ(options->sandbox.workspace, "");
+  EXPECT_TRUE(options->sandbox.ephemeral);
+  EXPECT_EQ(options->argv, (std::vector<std::string>{"ls", "-l"}));
+  EXPECT_TRUE(options->sandbox.env.empty());
+}
+
+TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
+  const Result<ExecOptions> options = Read(
+      {"--mode",    "read_only", "--workspace", "w",     "--read", "a",    "--write",   "b",
+       "--tools",   "explicit",  "--tool",      "git",   "--tool", "sh",   "--network", "full",
+       "--env",     "K=v=w",     "--memory",    "512m",  "--cpus", "1.5",  "--pids",    "9",
+       "--timeout", "60s",       "--cell",      "n-1.x", "--cwd",  "/tmp", "--explain", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  const policy::SandboxRequest& sandbox = options->sandbox;
+  EXPECT_EQ(sandbox.mode, policy::Mode::kReadOnly);
+  EXPECT_EQ(sandbox.workspace, "/real/w");
+  EXPECT_EQ(sandbox.mounts,
+            (std::vector<policy::Mount>{{"/real/a", "/real/a", policy::Access::kReadOnly},
+                                        {"/real/b", "/real/b", policy::Access::kReadWrite}}));
+  EXPECT_EQ(sandbox.executables_mode, policy::ExecutablesMode::kExplicit);
+  EXPECT_EQ(sandbox.executables, (std::vector<std::string>{"git", "sh"}));
+  EXPECT_EQ(sandbox.network, policy::Network::kFull);
+  EXPECT_EQ(sandbox.env, (std::map<std::string, std::string>{{"K", "v=w"}}));
+  EXPECT_EQ(sandbox.limits.memory_bytes, 512u << 20);
+  EXPECT_EQ(sandbox.limits.cpu_millis, 1500u);
+  EXPECT_EQ(sandbox.limits.pids, 9u);
+  EXPECT_FALSE(sandbox.ephemeral);
+  EXPECT_EQ(options->cell, "n-1.x");
+  EXPECT_EQ(options->timeout_ms, 60'000u);
+  EXPECT_EQ(options->cwd, "/tmp");
+  EXPECT_TRUE(options->explain);
+}
+
+TEST(ExecOptionsTest, TerminalTellsTheCommandItsKind) {
+  EXPECT_EQ(Read({"--tty", "sh"})->sandbox.env.at("TERM"), "vt100");
+  EXPECT_EQ(Read({"--tty", "--env", "TERM=dumb", "sh"})->sandbox.env.at("TERM"), "dumb");
+}
+
+TEST(ExecOptionsTest, ErrorsNameTheOption) {
+  EXPECT_EQ(Read({"--read", "missing", "ls"}).status().message(),
+            "--read: resolve missing: No such file or directory");
+  EXPECT_EQ(Read({"--workspace", "missing", "ls"}).status().message(),
+            "--workspace: resolve missing: No such file or directory");
+  EXPECT_EQ(Read({"--env", "ABSENT", "ls"}).status().message(),
+            "--env \"ABSENT\": there is no such variable here; give it a value: ABSENT=VALUE");
+  EXPECT_EQ(Read({"--cell", "a/b", "ls"}).status().message(),
+            "--cell \"a/b\": expected 1 to 128 letters, digits, dots, dashes and underscores");
+  EXPECT_EQ(Read({"--mode", "danger_full_access", "ls"}).status().message(),
+            "--mode \"danger_full_access\": expected read_only or workspace_write");
+}
+
+}  // namespace
+}  // namespace odyssey::ctl
