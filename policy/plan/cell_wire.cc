@@ -83,7 +83,6 @@ std::string Encode(const Configure& m) {
     out.String(rule.path);
     out.U8(rule.rights);
   }
-  out.String(m.seccomp);
   out.Strings(m.tool_roots);
   return out.Take();
 }
@@ -163,7 +162,6 @@ Status Decode(std::string_view bytes, Configure* m) {
     }
     m->rules.push_back(std::move(rule));
   }
-  m->seccomp = in.String(kMaxFilterBytes);
   m->tool_roots = in.Strings(kMaxRules, kMaxPath);
   return Finish(in, "Configure");
 }

@@ -3,7 +3,7 @@
 
 // What odyssey-supervisor-rpc and the processes of a cell say to each other, one SOCK_SEQPACKET
 // message each (common/os/message_socket.h). rpc trusts nothing that comes out of a cell; the cell
-// trusts rpc, except that cell-init's own floor filter is always added.
+// trusts rpc, except that the seccomp filters are cell-init's own.
 //
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
 //                    cell-init → rpc: Hello, SlotReady + 2 fds, ToolsReady + 1 fd, SlotGone,
@@ -26,8 +26,6 @@
 namespace odyssey::cell {
 
 inline constexpr uint32_t kMaxRules = 512;
-inline constexpr uint32_t kMaxFilterBytes =
-    64 * 1024;  // 4096 instructions (BPF_MAXINSNS) is 32 KiB
 inline constexpr uint32_t kMaxArgv = 4096;
 inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
 
@@ -62,7 +60,6 @@ struct LandlockRule {
 // How every command of the cell is confined, beyond its namespaces.
 struct Configure {
   std::vector<LandlockRule> rules;  // a path that does not exist in the cell is an error
-  std::string seccomp;              // struct sock_filter[], as libseccomp exports it; may be empty
   // Where file operations may look, beside the workspace and the cell's own directories.
   std::vector<std::string> tool_roots;
   friend bool operator==(const Configure&, const Configure&) = default;

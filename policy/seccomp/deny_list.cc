@@ -53,7 +53,12 @@ void DenySetIdModes(std::vector<ArgumentRule>* rules) {
 }  // namespace
 
 const std::vector<const char*>& UnseenArguments() {
-  static const std::vector<const char*> names = {"clone3", "openat2"};
+  static const std::vector<const char*> names = {"clone3"};
+  return names;
+}
+
+const std::vector<const char*>& UnseenArgumentsOfCommands() {
+  static const std::vector<const char*> names = {"openat2"};
   return names;
 }
 

@@ -79,8 +79,8 @@ Status AddArguments(const Context& context, uint32_t action,
   return OkStatus();
 }
 
-Status AddUnseen(const Context& context) {
-  for (const char* name : UnseenArguments()) {
+Status AddUnseen(const Context& context, const std::vector<const char*>& names) {
+  for (const char* name : names) {
     ODY_RETURN_IF_ERROR(AddName(context, SCMP_ACT_ERRNO(ENOSYS), name));
   }
   return OkStatus();
@@ -93,13 +93,14 @@ Status AddRules(const Context& context, FilterKind kind) {
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
-      return AddUnseen(context);
-    case FilterKind::kFloor:
+      ODY_RETURN_IF_ERROR(AddUnseen(context, UnseenArgumentsOfCommands()));
+      return AddUnseen(context, UnseenArguments());
+    case FilterKind::kTools:
       ODY_RETURN_IF_ERROR(AddGroups(context, deny, DeniedToInit()));
       ODY_RETURN_IF_ERROR(AddGroups(context, deny, DeniedToCommands()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, deny, DeniedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, deny, DeniedWithArguments()));
-      return AddUnseen(context);
+      return AddUnseen(context, UnseenArguments());
     case FilterKind::kInit:
       return AddGroups(context, deny, DeniedToInit());
   }

@@ -11,16 +11,18 @@
 
 namespace odyssey::seccomp {
 
+// All three are compiled into cell-init as constants, so that no other process can weaken them.
 enum class FilterKind {
-  // Every command and cell-tools: an allow list. What it does not name is EPERM; numbers newer than
-  // every name it knows are ENOSYS, so that a C library falls back as on an older kernel.
+  // Every command: an allow list. What it does not name is EPERM; numbers newer than every name it
+  // knows are ENOSYS, so that a C library falls back as on an older kernel.
   kCommand,
-  // Added by cell-init before every exec, compiled into it: a deny list of what no policy may give.
-  // With it a cell stays closed even if its kCommand filter came from a compromised rpc process.
-  kFloor,
+  // The file worker: a deny list of what no process of a cell may do. It resolves paths with
+  // openat2,
+  // which kCommand answers with ENOSYS.
+  kTools,
   // cell-init itself, which must still nest namespaces and mount. Filters are inherited, so it
   // denies
-  // only what kFloor denies too.
+  // only what kTools denies too.
   kInit,
 };
 

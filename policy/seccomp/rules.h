@@ -36,18 +36,19 @@ const std::vector<ArgumentRule>& AllowedWithArguments();
 // The first number that kCommand answers with ENOSYS: one past the newest call it knows (mseal).
 inline constexpr uint32_t kFirstUnknownCall = 463;
 
-// kCommand and kFloor: answered with ENOSYS, so that the C library falls back to a call whose
-// arguments a filter can see.
+// Answered with ENOSYS, so that the C library falls back to a call whose arguments a filter can
+// see. To commands and tools; and to commands alone.
 const std::vector<const char*>& UnseenArguments();
+const std::vector<const char*>& UnseenArgumentsOfCommands();
 
-// kFloor: what is denied; DeniedToInit also in kInit.
+// kTools: what is denied; DeniedToInit also in kInit.
 const std::vector<Group>& DeniedToInit();
 const std::vector<Group>& DeniedToCommands();
 const std::vector<NumberedCall>& DeniedNewCalls();
 const std::vector<ArgumentRule>& DeniedWithArguments();
 
 // Terminal requests that put words in another's mouth or load kernel code; refused by kCommand and
-// kFloor. The kernel takes 32 bits of the request, so only these are compared.
+// kTools. The kernel takes 32 bits of the request, so only these are compared.
 const std::vector<uint32_t>& DeniedIoctls();
 
 }  // namespace odyssey::seccomp

@@ -122,7 +122,7 @@ void WaitAndExecute(const Confinement& confinement, int exec_socket) {
   ResetSignals();
   Status status = Confinement::DropCapabilities();
   if (status.ok()) status = confinement.EnterLandlock();
-  if (status.ok()) status = confinement.EnterSeccomp(/*floor_only=*/false);
+  if (status.ok()) status = EnterCommandFilter();
   if (!status.ok()) Fail(exec_socket, status.message(), errno);
 
   const auto message = ReceiveMessage(exec_socket);

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "floor_filter.h"
+#include "cell_filters.h"
 #include "policy/plan/plan.h"
 
 namespace odyssey::cell_init {
@@ -104,9 +104,6 @@ uint32_t LandlockAbi() {
 Result<Confinement> Confinement::Build(const cell::Configure& configure) {
   const uint32_t abi = LandlockAbi();
   if (abi == 0) return FailedPrecondition("the kernel has no Landlock");
-  if (configure.seccomp.empty() || configure.seccomp.size() % sizeof(sock_filter) != 0) {
-    return InvalidArgument("seccomp filter: not a whole number of instructions");
-  }
   Confinement confinement;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi));
   for (const cell::LandlockRule& rule : configure.rules) {
@@ -116,7 +113,6 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure) {
   // nothing.
   ODY_RETURN_IF_ERROR(AddRule(confinement.ruleset_.get(), abi,
                               {.path = plan::kToolsPath, .rights = cell::kRead | cell::kExecute}));
-  confinement.filter_ = configure.seccomp;
   confinement.tool_roots_ = configure.tool_roots;
   return confinement;
 }
@@ -143,12 +139,9 @@ Status Confinement::EnterLandlock() const {
   return OkStatus();
 }
 
-Status Confinement::EnterSeccomp(bool floor_only) const {
-  ODY_RETURN_IF_ERROR(LoadFilter(kFloorFilter, std::size(kFloorFilter)));
-  if (floor_only) return OkStatus();
-  return LoadFilter(reinterpret_cast<const sock_filter*>(filter_.data()),
-                    filter_.size() / sizeof(sock_filter));
-}
+Status EnterCommandFilter() { return LoadFilter(kCommandFilter, std::size(kCommandFilter)); }
+
+Status EnterToolsFilter() { return LoadFilter(kToolsFilter, std::size(kToolsFilter)); }
 
 Status EnterInitFilter() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");

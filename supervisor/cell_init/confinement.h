@@ -29,19 +29,20 @@ class Confinement final {
 
   // Landlock for good.
   Status EnterLandlock() const;
-  // The floor filter and, unless `floor_only`, the policy's: for good. Last of all, since the
-  // policy may refuse what the steps before it need.
-  Status EnterSeccomp(bool floor_only) const;
 
   const std::vector<std::string>& tool_roots() const { return tool_roots_; }
 
  private:
   UniqueFd ruleset_;
-  std::string filter_;
   std::vector<std::string> tool_roots_;
 };
 
-// The filter of cell-init itself and of every slot's pid 1, which must still mount and nest.
+// The seccomp filters, built into this program: a command's, the file worker's, and that of
+// cell-init itself and of every slot's pid 1, which must still mount and nest. For good; the last
+// step, since they refuse what the steps before need. EnterInitFilter also sets no_new_privs, once
+// for all.
+Status EnterCommandFilter();
+Status EnterToolsFilter();
 Status EnterInitFilter();
 
 }  // namespace odyssey::cell_init

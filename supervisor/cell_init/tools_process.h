@@ -14,8 +14,8 @@ struct ToolsProcess {
   UniqueFd socket;  // for the supervisor: policy/plan/tool_wire.h
 };
 
-// Starts odyssey-cell-tools under the cell's Landlock rules and the floor filter, without
-// capabilities. Not the policy's filter: that refuses openat2, by which the worker resolves paths.
+// Starts odyssey-cell-tools under the cell's Landlock rules and the filter for it, without
+// capabilities. Not the commands' filter: that refuses openat2, by which the worker resolves paths.
 // Caller must be single-threaded.
 Result<ToolsProcess> StartTools(const Confinement& confinement);
 

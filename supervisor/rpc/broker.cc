@@ -62,11 +62,10 @@ std::string IdentityOf(const PrepareSpec& spec, const compile::Compiled& compile
 
 }  // namespace
 
-Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, std::string filter)
+Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts)
     : root_(root),
       hello_(std::move(hello)),
       facts_(std::move(facts)),
-      filter_(std::move(filter)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   ODY_CHECK(epoll_ && wake_);
@@ -155,7 +154,6 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
     }
   }
   cell->compiled = std::move(compiled);
-  cell->compiled.confinement.seccomp = filter_;
   const std::string bytes = plan::EncodePlan(plan);
   if (bytes.size() > plan::kMaxPlanBytes) {
     return InvalidArgument("the plan is larger than " + std::to_string(plan::kMaxPlanBytes) +

@@ -48,7 +48,7 @@ class Broker final {
  public:
   // `root` is borrowed and must outlive the broker. `filter` is the seccomp filter of every
   // command.
-  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, std::string filter);
+  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
   ~Broker();
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
@@ -106,7 +106,6 @@ class Broker final {
   RootClient* const root_;
   const wire::Hello hello_;
   const compile::HostFacts facts_;
-  const std::string filter_;
   const UniqueFd epoll_;
   const UniqueFd wake_;
 

@@ -60,7 +60,7 @@ std::vector<Feature> DescribeFeatures(const wire::Hello& hello, const compile::H
        facts.landlock_abi >= 6 ? "abstract sockets and signals"
                                : "needs Linux 6.12; abstract sockets are kept apart by the network "
                                  "namespace where the network is none"},
-      {"seccomp", true, "allow list over a floor that no policy can lower"},
+      {"seccomp", true, "an allow list compiled into pid 1 of every cell"},
       {"cgroup", true, v2 ? "v2: memory pids cpu" : "v1: memory pids cpu"},
       {"no_new_privs", true, "and every capability set empty, the bounding set too"},
   };

@@ -13,7 +13,6 @@
 #include <set>
 
 #include "common/rpc/peer_listener.h"
-#include "policy/seccomp/filter.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/supervisor_service.h"
 
@@ -46,9 +45,7 @@ int Serve(int argc, char** argv) {
   auto hello = root.ReceiveHello();
   if (!hello.ok()) return Fail(hello.status());
   const compile::HostFacts facts = GatherHostFacts(*hello);
-  auto filter = seccomp::BuildFilter({.kind = seccomp::FilterKind::kCommand});
-  if (!filter.ok()) return Fail(filter.status());
-  Broker broker(&root, std::move(*hello), facts, std::move(*filter));
+  Broker broker(&root, std::move(*hello), facts);
   SupervisorService service(&broker);
 
   grpc::EnableDefaultHealthCheckService(true);

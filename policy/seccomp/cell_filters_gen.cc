@@ -1,4 +1,4 @@
-// odyssey-floor-filter-gen FILE: writes the header with which cell-init carries its filters. Runs
+// odyssey-cell-filters-gen FILE: writes the header with which cell-init carries its filters. Runs
 // at build time only, so that cell-init needs no libseccomp.
 
 #include <linux/filter.h>
@@ -13,14 +13,14 @@ namespace odyssey::seccomp {
 namespace {
 
 constexpr char kTop[] =
-    "// Written by odyssey-floor-filter-gen from policy/seccomp. Do not edit.\n"
-    "#ifndef ODYSSEY_FLOOR_FILTER_H_\n"
-    "#define ODYSSEY_FLOOR_FILTER_H_\n\n"
+    "// Written by odyssey-cell-filters-gen from policy/seccomp. Do not edit.\n"
+    "#ifndef ODYSSEY_CELL_FILTERS_H_\n"
+    "#define ODYSSEY_CELL_FILTERS_H_\n\n"
     "#include <linux/filter.h>\n\n"
     "namespace odyssey {\n\n";
 constexpr char kBottom[] =
     "}  // namespace odyssey\n\n"
-    "#endif  // ODYSSEY_FLOOR_FILTER_H_\n";
+    "#endif  // ODYSSEY_CELL_FILTERS_H_\n";
 
 std::string ArrayText(const std::string& name, const std::string& program) {
   std::string text = "inline constexpr sock_filter " + name + "[] = {\n";
@@ -34,11 +34,11 @@ std::string ArrayText(const std::string& name, const std::string& program) {
 }
 
 Result<std::string> HeaderText() {
-  ODY_ASSIGN_OR_RETURN(const std::string floor, BuildFilter({.kind = FilterKind::kFloor}));
+  ODY_ASSIGN_OR_RETURN(const std::string command, BuildFilter({.kind = FilterKind::kCommand}));
+  ODY_ASSIGN_OR_RETURN(const std::string tools, BuildFilter({.kind = FilterKind::kTools}));
   ODY_ASSIGN_OR_RETURN(const std::string init, BuildFilter({.kind = FilterKind::kInit}));
-  return kTop +
-         ("// Added before every exec: what no policy may give a command.\n" +
-          ArrayText("kFloorFilter", floor)) +
+  return kTop + ("// For every command.\n" + ArrayText("kCommandFilter", command)) +
+         ("// For the file worker.\n" + ArrayText("kToolsFilter", tools)) +
          ("// For cell-init itself, which still mounts and makes namespaces.\n" +
           ArrayText("kInitFilter", init)) +
          kBottom;
@@ -56,12 +56,12 @@ bool WriteText(const char* path, const std::string& text) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fputs("usage: odyssey-floor-filter-gen FILE\n", stderr);
+    std::fputs("usage: odyssey-cell-filters-gen FILE\n", stderr);
     return 2;
   }
   const auto text = odyssey::seccomp::HeaderText();
   if (!text.ok()) {
-    std::fprintf(stderr, "odyssey-floor-filter-gen: %s\n", text.status().ToString().c_str());
+    std::fprintf(stderr, "odyssey-cell-filters-gen: %s\n", text.status().ToString().c_str());
     return 1;
   }
   if (!odyssey::seccomp::WriteText(argv[1], *text)) {
