@@ -35,8 +35,6 @@ class TreeBuilder final : public YAML::EventHandler {
     if (tag != "?" && tag != "!") Refuse(mark, "tags (`" + tag + "`) are not supported");
     // yaml-cpp 0.7 makes a single byte of the escapes \N and \_.
     if (!IsUtf8(value)) Refuse(mark, "an escape that yields no UTF-8; write the character itself");
-    // yaml-cpp writes the escapes \N and \_ as single bytes.
-    if (!IsUtf8(value)) Refuse(mark, "an escape (`\\N` or `\\_`) that is not supported");
     Node node = NodeAt(mark, NodeKind::kString);
     node.text = value;
     if (tag == "?") TypePlain(&node);

@@ -47,7 +47,8 @@ TEST(YamlTest, RefusesWhatReadersDisagreeOn) {
   EXPECT_EQ(Read("a: !x {b: 1}\n"), "f:1: tags (`!x`) are not supported");
   EXPECT_EQ(Read("? [a]\n: 1\n"), "f:1: a key must be a string");
   EXPECT_EQ(Read("a: 1\n---\nb: 2\n"), "f:2: a second document; a file holds one");
-  EXPECT_EQ(Read("a: \"\\N\"\n"), "f:1: an escape (`\\N` or `\\_`) that is not supported");
+  EXPECT_EQ(Read("a: \"\\N\"\n"),
+            "f:1: an escape that yields no UTF-8; write the character itself");
   EXPECT_EQ(Read(""), "f: the file holds no document");
   EXPECT_EQ(Read("a: [1\n").substr(0, 4), "f:2:");
   EXPECT_EQ(Read("a: \xff\n"), "f: not UTF-8 text");

@@ -10,8 +10,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// How far Unwrap looks for a command after options that it does not know.
+// How far Unwrap looks for a command after options that it does not know, and how many of the words
+// behind it count as known.
 constexpr size_t kMaxGuesses = 32;
+constexpr size_t kMaxGuessWords = 32;
 
 // One wrapper's command line: options, `positionals` operands, then the command.
 struct Wrapper {
@@ -148,7 +150,10 @@ std::optional<size_t> FindInner(const Wrapper& wrapper, const Words& words) {
 void GuessInner(const Words& words, std::string_view why, std::vector<SimpleCommand>* out) {
   const size_t end = std::min(words.size(), kMaxGuesses + 1);
   for (size_t i = 1; i < end; ++i) {
-    out->push_back({CommandKind::kGuess, Words(words.begin() + static_cast<long>(i), words.end())});
+    const size_t last = std::min(words.size(), i + kMaxGuessWords);
+    Words guess(words.begin() + static_cast<long>(i), words.begin() + static_cast<long>(last));
+    if (last < words.size()) guess.push_back(std::string(1, kUnknown));
+    out->push_back({CommandKind::kGuess, std::move(guess)});
   }
   AddOpaque(why, out);
 }
