@@ -104,8 +104,7 @@ std::optional<Node> ParseDocument(Format format, const std::string& file, std::s
         {kind, file, 0, "", "longer than " + std::to_string(kMaxDocumentBytes) + " bytes"});
     return std::nullopt;
   }
-  // To yaml-cpp a NUL byte would mean UTF-16 or UTF-32.
-  if (!IsUtf8(text) || text.find('\0') != std::string_view::npos) {
+  if (!IsUtf8(text)) {
     problems->push_back({kind, file, 0, "", "not UTF-8 text"});
     return std::nullopt;
   }

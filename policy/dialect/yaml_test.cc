@@ -52,7 +52,8 @@ TEST(YamlTest, RefusesWhatReadersDisagreeOn) {
   EXPECT_EQ(Read(""), "f: the file holds no document");
   EXPECT_EQ(Read("a: [1\n").substr(0, 4), "f:2:");
   EXPECT_EQ(Read("a: \xff\n"), "f: not UTF-8 text");
-  EXPECT_EQ(Read(std::string_view("a\0\0\0:\0\0\0", 8)), "f: not UTF-8 text");
+  EXPECT_EQ(Read(std::string_view("a\0\0\0:\0\0\0", 8)),
+            "f:1: a control character; write it as an escape in double quotes");
 }
 
 TEST(YamlTest, BoundsDepth) {
