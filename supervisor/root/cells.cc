@@ -1,6 +1,7 @@
 #include "supervisor/root/cells.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,9 @@
 
 namespace odyssey::root {
 namespace {
+
+// A control group per uid in use.
+std::string GroupOf(uint32_t slot) { return "cell-" + std::to_string(slot); }
 
 // The first line of what a failed launch left in its pipe, made safe to show.
 std::string FirstLine(int messages) {
@@ -42,37 +46,73 @@ Result<uint32_t> CellTable::FreeSlot() const {
   return static_cast<uint32_t>(it - slots_.begin());
 }
 
+Result<CellTable::Spare> CellTable::MakeSpare() {
+  Spare spare;
+  ODY_ASSIGN_OR_RETURN(spare.slot, FreeSlot());
+  const std::string group = GroupOf(spare.slot);
+  cgroups_->Remove(group);  // of a launcher that failed
+  ODY_RETURN_IF_ERROR(cgroups_->Create(group));
+  ODY_ASSIGN_OR_RETURN(spare.launcher, Launcher::Prepare({.cgroups = cgroups_,
+                                                          .group = group,
+                                                          .cell_uid = uid_base_ + spare.slot,
+                                                          .paths = &paths_,
+                                                          .bwrap = bwrap_}));
+  slots_[spare.slot] = true;
+  return spare;
+}
+
+void CellTable::PrepareNext() {
+  if (spare_) return;
+  auto spare = MakeSpare();
+  if (spare.ok()) spare_ = std::move(*spare);
+}
+
+void CellTable::FreeSlotOf(uint32_t slot) {
+  cgroups_->Remove(GroupOf(slot));
+  slots_[slot] = false;
+}
+
+void CellTable::EndSpare() {
+  if (!spare_) return;
+  kill(spare_->launcher.pid(), SIGKILL);
+  waitpid(spare_->launcher.pid(), nullptr, 0);
+  FreeSlotOf(spare_->slot);
+  spare_.reset();
+}
+
 Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   if (Has(plan.cell_id)) return AlreadyExists("cell_id " + plan.cell_id + ": is live");
-  Cell cell;
-  ODY_ASSIGN_OR_RETURN(cell.slot, FreeSlot());
-  cell.tree = plan.cell_tree;
-  auto started = Launch(plan, &cell);
-  if (!started.ok()) {
-    cgroups_->Remove(plan.cell_id);
-    return started;
+  ODY_ASSIGN_OR_RETURN(auto ends, MessageSocketPair());
+  if (!spare_) {
+    ODY_ASSIGN_OR_RETURN(spare_, MakeSpare());
   }
-  slots_[cell.slot] = true;
+  const Status launched = Launch(plan, ends.second.get(), &*spare_);
+  if (!launched.ok()) {
+    EndSpare();
+    return launched;
+  }
+  Cell cell;
+  cell.pid = spare_->launcher.pid();
+  cell.slot = spare_->slot;
+  cell.messages = spare_->launcher.TakeMessages();
+  cell.tree = plan.cell_tree;
+  spare_.reset();
+
+  Started started;
+  started.uid = uid_base_ + cell.slot;
+  started.socket = std::move(ends.first);
   cells_.emplace(plan.cell_id, std::move(cell));
   return started;
 }
 
-Result<CellTable::Started> CellTable::Launch(const plan::Plan& plan, Cell* cell) {
+Status CellTable::Launch(const plan::Plan& plan, int cell_socket, Spare* spare) {
   ODY_RETURN_IF_ERROR(
-      cgroups_->Create(plan.cell_id, {plan.memory_bytes, plan.cpu_millis, plan.pids}));
-  ODY_ASSIGN_OR_RETURN(auto ends, MessageSocketPair());
-  Started started;
-  started.uid = uid_base_ + cell->slot;
-  started.socket = std::move(ends.first);
-  ODY_ASSIGN_OR_RETURN(LaunchedCell launched, LaunchCell({.plan = &plan,
-                                                          .cell_uid = started.uid,
-                                                          .cgroups = cgroups_,
-                                                          .paths = &paths_,
-                                                          .bwrap = bwrap_,
-                                                          .cell_socket = ends.second.get()}));
-  cell->pid = launched.pid;
-  cell->messages = std::move(launched.messages);
-  return started;
+      cgroups_->SetLimits(GroupOf(spare->slot), {plan.memory_bytes, plan.cpu_millis, plan.pids}));
+  return spare->launcher.Launch(plan, cell_socket);
+}
+
+CellUsage CellTable::Usage(const std::string& cell_id) const {
+  return cgroups_->Usage(GroupOf(cells_.at(cell_id).slot));
 }
 
 bool CellTable::End(const std::string& cell_id, bool purge) {
@@ -81,17 +121,22 @@ bool CellTable::End(const std::string& cell_id, bool purge) {
   Cell& cell = it->second;
   cell.ending = true;
   cell.purge = cell.purge || purge;
-  cgroups_->Kill(cell_id);
+  cgroups_->Kill(GroupOf(cell.slot));
   // bubblewrap's death is pid 1's death, which is everybody's: the way without cgroup.kill.
   if (cell.pid > 0) kill(cell.pid, SIGKILL);
   return true;
 }
 
 void CellTable::EndAll() {
+  EndSpare();
   for (auto& [cell_id, cell] : cells_) End(cell_id, false);
 }
 
 void CellTable::ChildExited(pid_t pid, int wait_status) {
+  if (spare_ && spare_->launcher.pid() == pid) {  // its next use makes another, and says what fails
+    FreeSlotOf(spare_->slot);
+    spare_.reset();
+  }
   for (auto& [cell_id, cell] : cells_) {
     if (cell.removal == pid) {
       cell.removal = -1;
@@ -105,10 +150,11 @@ void CellTable::ChildExited(pid_t pid, int wait_status) {
   }
 }
 
-bool CellTable::Finished(const std::string& cell_id, Cell* cell) {
+bool CellTable::Finished(Cell* cell) {
   if (!cell->ending || cell->pid > 0 || cell->removal > 0) return false;
-  cgroups_->Kill(cell_id);  // again, for what was forked while the first one ran on v1
-  if (!cgroups_->Remove(cell_id)) return false;
+  const std::string group = GroupOf(cell->slot);
+  cgroups_->Kill(group);  // again, for what was forked while the first one ran on v1
+  if (!cgroups_->Remove(group)) return false;
   if (!cell->purge || cell->tree.empty()) return true;
   const auto removal = StartRemovingCellTree(paths_.cells_directory, cell->tree);
   if (!removal.ok()) {
@@ -122,7 +168,7 @@ bool CellTable::Finished(const std::string& cell_id, Cell* cell) {
 std::vector<GoneCell> CellTable::Advance() {
   std::vector<GoneCell> gone;
   for (auto it = cells_.begin(); it != cells_.end();) {
-    if (!Finished(it->first, &it->second)) {
+    if (!Finished(&it->second)) {
       ++it;
       continue;
     }

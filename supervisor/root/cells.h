@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,11 @@ class CellTable final {
 
   // Begins to end a cell; it is gone when Advance says so. False if there is no such cell.
   bool End(const std::string& cell_id, bool purge);
+  // Every cell, and the launcher made ready.
   void EndAll();
+
+  // Makes a launcher ready for the next cell, if there is none. A failure shows when it is needed.
+  void PrepareNext();
 
   // To be called for every child reaped; ignores pids that are not of a cell.
   void ChildExited(pid_t pid, int wait_status);
@@ -53,7 +58,7 @@ class CellTable final {
   // True if Advance should be called again soon.
   bool dying() const;
   bool Has(const std::string& cell_id) const { return cells_.count(cell_id) != 0; }
-  CellUsage Usage(const std::string& cell_id) const { return cgroups_->Usage(cell_id); }
+  CellUsage Usage(const std::string& cell_id) const;
 
  private:
   struct Cell {
@@ -67,15 +72,25 @@ class CellTable final {
     bool purge = false;
   };
 
+  struct Spare {
+    uint32_t slot = 0;
+    Launcher launcher;
+  };
+
   Result<uint32_t> FreeSlot() const;
-  Result<Started> Launch(const plan::Plan& plan, Cell* cell);
-  bool Finished(const std::string& cell_id, Cell* cell);
+  Result<Spare> MakeSpare();
+  // Gives the slot back; the control group must be empty, or about to be.
+  void FreeSlotOf(uint32_t slot);
+  void EndSpare();
+  Status Launch(const plan::Plan& plan, int cell_socket, Spare* spare);
+  bool Finished(Cell* cell);
 
   CgroupTree* const cgroups_;
   const StagingPaths paths_;
   const std::string bwrap_;
   const uid_t uid_base_;
   std::map<std::string, Cell> cells_;
+  std::optional<Spare> spare_;
   std::vector<bool> slots_;  // in use; slot 0 owns the store
 };
 

@@ -181,21 +181,25 @@ Status CgroupTree::Open() {
   return OkStatus();
 }
 
-Status CgroupTree::Create(const std::string& cell_id, const CellLimits& limits) {
-  const std::string leaf = "/" + name_ + "/" + cell_id;
+Status CgroupTree::Create(const std::string& group) {
   for (const std::string& tree : Trees()) {
-    const std::string group = tree + "/" + cell_id;
-    if (mkdir(group.c_str(), 0755) != 0) return ErrnoStatus(errno, "create " + group);
+    const std::string path = tree + "/" + group;
+    if (mkdir(path.c_str(), 0755) != 0) return ErrnoStatus(errno, "create " + path);
   }
+  return OkStatus();
+}
+
+Status CgroupTree::SetLimits(const std::string& group, const CellLimits& limits) {
+  const std::string leaf = "/" + name_ + "/" + group;
   const std::string memory = std::to_string(limits.memory_bytes);
   const uint64_t quota = uint64_t{limits.cpu_millis} * kCpuPeriodUsec / 1000;
   if (layout_.v2) {
-    const std::string group = layout_.unified + leaf;
-    ODY_RETURN_IF_ERROR(WriteControl(group + "/memory.max", memory));
+    const std::string path = layout_.unified + leaf;
+    ODY_RETURN_IF_ERROR(WriteControl(path + "/memory.max", memory));
     // Absent when the kernel has no swap accounting: then there is no swap to limit.
-    (void)WriteControl(group + "/memory.swap.max", "0");
-    ODY_RETURN_IF_ERROR(WriteControl(group + "/pids.max", std::to_string(limits.pids)));
-    return WriteControl(group + "/cpu.max",
+    (void)WriteControl(path + "/memory.swap.max", "0");
+    ODY_RETURN_IF_ERROR(WriteControl(path + "/pids.max", std::to_string(limits.pids)));
+    return WriteControl(path + "/cpu.max",
                         std::to_string(quota) + " " + std::to_string(kCpuPeriodUsec));
   }
   ODY_RETURN_IF_ERROR(WriteControl(layout_.memory + leaf + "/memory.limit_in_bytes", memory));
@@ -204,39 +208,39 @@ Status CgroupTree::Create(const std::string& cell_id, const CellLimits& limits) 
   return WriteControl(layout_.cpu + leaf + "/cpu.cfs_quota_us", std::to_string(quota));
 }
 
-Status CgroupTree::EnterSelf(const std::string& cell_id) {
+Status CgroupTree::EnterSelf(const std::string& group) {
   for (const std::string& tree : Trees()) {
-    ODY_RETURN_IF_ERROR(WriteControl(tree + "/" + cell_id + "/cgroup.procs", "0"));
+    ODY_RETURN_IF_ERROR(WriteControl(tree + "/" + group + "/cgroup.procs", "0"));
   }
   return OkStatus();
 }
 
-void CgroupTree::Kill(const std::string& cell_id) {
+void CgroupTree::Kill(const std::string& group) {
   // Without cgroup.kill (before Linux 5.14) the launcher's death still ends the cell: every process
   // of it dies with bubblewrap and pid 1.
   if (!layout_.unified.empty()) {
-    (void)WriteControl(layout_.unified + "/" + name_ + "/" + cell_id + "/cgroup.kill", "1");
+    (void)WriteControl(layout_.unified + "/" + name_ + "/" + group + "/cgroup.kill", "1");
   }
 }
 
-bool CgroupTree::Remove(const std::string& cell_id) {
+bool CgroupTree::Remove(const std::string& group) {
   bool gone = true;
   for (const std::string& tree : Trees()) {
-    const std::string group = tree + "/" + cell_id;
-    if (rmdir(group.c_str()) != 0 && errno != ENOENT) gone = false;
+    const std::string path = tree + "/" + group;
+    if (rmdir(path.c_str()) != 0 && errno != ENOENT) gone = false;
   }
   return gone;
 }
 
-CellUsage CgroupTree::Usage(const std::string& cell_id) const {
-  const std::string leaf = "/" + name_ + "/" + cell_id;
+CellUsage CgroupTree::Usage(const std::string& group) const {
+  const std::string leaf = "/" + name_ + "/" + group;
   CellUsage usage;
   if (layout_.v2) {
-    const std::string group = layout_.unified + leaf;
-    usage.memory_bytes = ReadNumber(group + "/memory.current");
-    usage.cpu_usec = ReadKeyed(group + "/cpu.stat", "usage_usec");
-    usage.processes = static_cast<uint32_t>(ReadNumber(group + "/pids.current"));
-    usage.oom_kills = ReadKeyed(group + "/memory.events", "oom_kill");
+    const std::string path = layout_.unified + leaf;
+    usage.memory_bytes = ReadNumber(path + "/memory.current");
+    usage.cpu_usec = ReadKeyed(path + "/cpu.stat", "usage_usec");
+    usage.processes = static_cast<uint32_t>(ReadNumber(path + "/pids.current"));
+    usage.oom_kills = ReadKeyed(path + "/memory.events", "oom_kill");
     return usage;
   }
   usage.memory_bytes = ReadNumber(layout_.memory + leaf + "/memory.usage_in_bytes");

@@ -1,9 +1,9 @@
 #ifndef ODYSSEY_SUPERVISOR_ROOT_CGROUP_H_
 #define ODYSSEY_SUPERVISOR_ROOT_CGROUP_H_
 
-// One control group per cell: limits, kill, statistics. cgroup v2 where it has the controllers;
-// where the host keeps memory, pids and cpu on v1, those hierarchies, and cgroup.kill of the v2
-// tree beside them. Runs as root.
+// One control group per live cell: limits, kill, statistics. cgroup v2 where it has the
+// controllers; where the host keeps memory, pids and cpu on v1, those hierarchies, and cgroup.kill
+// of the v2 tree beside them. Runs as root.
 
 #include <cstdint>
 #include <string>
@@ -37,7 +37,7 @@ struct CellLimits {
   uint32_t pids = 0;
 };
 
-// The control groups "<layout>/<name>/<cell id>".
+// The control groups "<layout>/<name>/<group>".
 class CgroupTree final {
  public:
   CgroupTree(CgroupLayout layout, std::string name);
@@ -45,14 +45,15 @@ class CgroupTree final {
   // Makes "<layout>/<name>" in every hierarchy.
   Status Open();
 
-  Status Create(const std::string& cell_id, const CellLimits& limits);
+  Status Create(const std::string& group);
+  Status SetLimits(const std::string& group, const CellLimits& limits);
   // Moves the calling process. Forked child of root, before it drops anything.
-  Status EnterSelf(const std::string& cell_id);
+  Status EnterSelf(const std::string& group);
   // SIGKILL to every member, at once.
-  void Kill(const std::string& cell_id);
+  void Kill(const std::string& group);
   // True when no hierarchy has the group any more; false while members are still dying.
-  bool Remove(const std::string& cell_id);
-  CellUsage Usage(const std::string& cell_id) const;
+  bool Remove(const std::string& group);
+  CellUsage Usage(const std::string& group) const;
 
   // Kills and removes every group of this tree and the tree itself; waits up to two seconds.
   void Sweep();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/os/file.h"
+#include "common/os/message_socket.h"
 #include "supervisor/root/user_namespace.h"
 
 namespace odyssey::root {
@@ -121,55 +122,72 @@ void UnblockSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The privileged spine, in execution order. Returns only on failure.
-Status BecomeCell(const LaunchRequest& request, int messages, pid_t parent) {
+// What needs no plan, ahead of need.
+Result<UniqueFd> GetReady(const LauncherOptions& options, int messages) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
   UnblockSignals();
   ODY_RETURN_IF_ERROR(SetUpStdio(messages));
   ResetOomScore();
   // First of all, so that everything the launch uses is charged to the cell and dies with its
   // group.
-  ODY_RETURN_IF_ERROR(request.cgroups->EnterSelf(request.plan->cell_id));
+  ODY_RETURN_IF_ERROR(options.cgroups->EnterSelf(options.group));
   // While still root in the first user namespace: its maps need CAP_SETUID there.
   ODY_ASSIGN_OR_RETURN(UniqueFd user_namespace,
-                       MakeCellNamespace(request.cell_uid, plan::kCellUser));
+                       MakeCellNamespace(options.cell_uid, plan::kCellUser));
   // The host's mounts must not see the staging.
   ODY_RETURN_IF_ERROR(EnterMountNamespace());
-  ODY_RETURN_IF_ERROR(StageRoot(*request.plan, request.cell_uid, *request.paths));
-  ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(*request.plan)));
-  ODY_RETURN_IF_ERROR(PlaceDescriptors(request.cell_socket, arguments.get(), user_namespace.get()));
+  return user_namespace;
+}
+
+// The privileged spine, in execution order. Returns only on failure.
+Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid_t parent) {
+  ODY_ASSIGN_OR_RETURN(UniqueFd user_namespace, GetReady(options, messages));
+  ODY_ASSIGN_OR_RETURN(const Message message, ReceiveMessage(channel));
+  if (message.fds.size() != 1) return InvalidArgument("launch: expected the cell's socket");
+  ODY_ASSIGN_OR_RETURN(const plan::Plan plan, plan::DecodePlan(message.bytes));
+  ODY_RETURN_IF_ERROR(StageRoot(plan, options.cell_uid, *options.paths));
+  ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan)));
+  ODY_RETURN_IF_ERROR(
+      PlaceDescriptors(message.fds[0].get(), arguments.get(), user_namespace.get()));
   // Those numbers now belong to the places; do not close what took them.
   arguments.release();
   user_namespace.release();
-  ODY_RETURN_IF_ERROR(BecomeCellUser(request.cell_uid, parent));
+  ODY_RETURN_IF_ERROR(BecomeCellUser(options.cell_uid, parent));
 
   const std::string args_fd = std::to_string(kArgumentsFd);
   const char* argv[] = {"bwrap", "--args", args_fd.c_str(), plan::kInitPath, nullptr};
   const char* const no_environment[] = {nullptr};
-  execve(request.bwrap.c_str(), const_cast<char**>(argv), const_cast<char**>(no_environment));
-  return ErrnoStatus(errno, "execute " + request.bwrap);
+  execve(options.bwrap.c_str(), const_cast<char**>(argv), const_cast<char**>(no_environment));
+  return ErrnoStatus(errno, "execute " + options.bwrap);
 }
 
 }  // namespace
 
-Result<LaunchedCell> LaunchCell(const LaunchRequest& request) {
+Result<Launcher> Launcher::Prepare(const LauncherOptions& options) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return ErrnoStatus(errno, "create pipe");
   UniqueFd reader(pipe_ends[0]);
   UniqueFd writer(pipe_ends[1]);
+  ODY_ASSIGN_OR_RETURN(auto channel, MessageSocketPair());
 
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return ErrnoStatus(errno, "fork");
   if (child == 0) {
-    const Status status = BecomeCell(request, writer.get(), parent);
+    channel.first.reset();
+    const Status status = BecomeCell(options, channel.second.get(), writer.get(), parent);
     dprintf(2, "%s\n", status.message().c_str());
     _exit(125);
   }
-  LaunchedCell cell;
-  cell.pid = child;
-  cell.messages = std::move(reader);
-  return cell;
+  Launcher launcher;
+  launcher.pid_ = child;
+  launcher.channel_ = std::move(channel.first);
+  launcher.messages_ = std::move(reader);
+  return launcher;
+}
+
+Status Launcher::Launch(const plan::Plan& plan, int cell_socket) {
+  return SendMessage(channel_.get(), plan::EncodePlan(plan), {cell_socket});
 }
 
 }  // namespace odyssey::root

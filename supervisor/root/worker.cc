@@ -76,6 +76,7 @@ Status Worker::Loop() {
     if (polled[0].revents != 0) ODY_RETURN_IF_ERROR(ReadSignals());
     if (polled[1].revents != 0 && rpc_) ReadRequest();
     ReportGone();
+    if (!stopping_) cells_.PrepareNext();
     if (!rpc_ && rpc_pid_ < 0 && !stopping_) ODY_RETURN_IF_ERROR(StartRpc());
   }
   return OkStatus();
