@@ -14,8 +14,6 @@ using Json = nlohmann::json;
 using sandbox::Outcome;
 using sandbox::OutputStream;
 
-constexpr char kWorkspace[] = "/workspace";
-
 const Parameters& BashParameters() {
   static const Parameters kParameters = {
       {"command", Kind::kString, Need::kRequired, "The command line, for sh -lc"},
@@ -30,6 +28,11 @@ Result<Arguments> ParseBash(const std::string& json) {
     return InvalidArgument("command cannot be empty");
   }
   return given;
+}
+
+std::string InCell(const std::string& cwd) {
+  if (cwd.empty()) return kWorkspace;
+  return cwd.front() == '/' ? cwd : std::string(kWorkspace) + "/" + cwd;
 }
 
 // One stream of a running command: what the model will read, and what subscribers read meanwhile.
@@ -64,8 +67,7 @@ class CommandRun final {
 
   Status OnStarted(const std::string& exec_id) {
     exec_id_ = exec_id;
-    return context_.emit(event::ExecCommandBegin{context_.turn_id, exec_id_, Argv(),
-                                                 cwd_.empty() ? kWorkspace : cwd_});
+    return context_.emit(event::ExecCommandBegin{context_.turn_id, exec_id_, Argv(), InCell(cwd_)});
   }
 
   Status OnOutput(OutputStream stream, std::string_view data) {
@@ -162,6 +164,11 @@ class BashTool final : public Tool {
   Result<rules::ToolCall> ForRules(const std::string& arguments_json) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, ParseBash(arguments_json));
     return rules::ToolCall{"Bash", given.String("command"), {}};
+  }
+
+  std::string WorkingDirectory(const std::string& arguments_json) const override {
+    const Result<Arguments> given = ParseBash(arguments_json);
+    return InCell(given.ok() ? given->String("cwd") : "");
   }
 
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {

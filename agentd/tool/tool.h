@@ -15,6 +15,9 @@
 
 namespace odyssey::tools {
 
+// The workspace, in every cell.
+inline constexpr char kWorkspace[] = "/workspace";
+
 // What a tool works with, during one call.
 struct ToolContext {
   sandbox::Sandbox* sandbox = nullptr;
@@ -43,9 +46,14 @@ class Tool {
   // neither asked for nor run.
   virtual Result<rules::ToolCall> ForRules(const std::string& arguments_json) const = 0;
 
+  // Where it would run, in the cell. `arguments_json` has passed ForRules.
+  virtual std::string WorkingDirectory(const std::string& arguments_json) const;
+
   // Runs the call. `arguments_json` has passed ForRules. An error ends the turn (see README).
   virtual Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const = 0;
 };
+
+inline std::string Tool::WorkingDirectory(const std::string&) const { return kWorkspace; }
 
 }  // namespace odyssey::tools
 

@@ -1,0 +1,28 @@
+// odyssey-agentd: sessions, turns, tools, approvals, models.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "agentd/daemon/daemon.h"
+#include "agentd/daemon/log.h"
+#include "agentd/daemon/options.h"
+#include "agentd/service/version.h"
+
+int main(int argc, char** argv) noexcept {
+  namespace daemon = odyssey::daemon;
+  const auto options = daemon::ParseOptions(std::vector<std::string>(argv + 1, argv + argc));
+  if (!options.ok()) {
+    std::fprintf(stderr, "odyssey-agentd: %s\n", options.status().message().c_str());
+    return 2;
+  }
+  if (options->help || options->version) {
+    const std::string version = "odyssey-agentd " + std::string(odyssey::service::kVersion) + "\n";
+    std::fputs(options->help ? daemon::Usage().c_str() : version.c_str(), stdout);
+    return 0;
+  }
+  const odyssey::Status served = daemon::Serve(*options);
+  if (served.ok()) return 0;
+  daemon::Log(daemon::Priority::kError, served.message());
+  return 1;
+}

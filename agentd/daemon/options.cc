@@ -1,0 +1,130 @@
+#include "agentd/daemon/options.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace odyssey::daemon {
+namespace {
+
+constexpr uint64_t kMaxWorkers = 256;
+constexpr uint64_t kMaxQueue = 100'000;
+constexpr uint64_t kMaxApprovalSeconds = 7 * 24 * 3600;
+constexpr uint64_t kMaxUid = 0xfffffffe;
+
+Result<uint64_t> ParseNumber(const std::string& option, const std::string& text, uint64_t low,
+                             uint64_t high) {
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < low || value > high) {
+    return InvalidArgument(option + " \"" + text + "\": must be a number from " +
+                           std::to_string(low) + " to " + std::to_string(high));
+  }
+  return value;
+}
+
+Status SetPath(const std::string& option, const std::string& value, std::string* out) {
+  if (value.empty() || value.front() != '/') {
+    return InvalidArgument(option + " \"" + value + "\": must be an absolute path");
+  }
+  *out = value;
+  return OkStatus();
+}
+
+using Setter = std::function<Status(const std::string& option, const std::string& value, Options*)>;
+
+const std::map<std::string, Setter>& Setters() {
+  static const std::map<std::string, Setter> kSetters = {
+      {"--state", [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->state); }},
+      {"--socket", [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->socket); }},
+      {"--supervisor-socket",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->supervisor_socket); }},
+      {"--model-key-file",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->model_key_file); }},
+      {"--model-base-url",
+       [](auto&, auto& v, Options* out) {
+         out->model_base_url = v;
+         return OkStatus();
+       }},
+      {"--grant-env",
+       [](auto&, auto& v, Options* out) {
+         out->granted_env.insert(v);
+         return OkStatus();
+       }},
+      {"--allow-uid",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const uint64_t uid, ParseNumber(o, v, 0, kMaxUid));
+         out->allowed_uids.insert(static_cast<uid_t>(uid));
+         return OkStatus();
+       }},
+      {"--workers",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(out->workers, ParseNumber(o, v, 1, kMaxWorkers));
+         return OkStatus();
+       }},
+      {"--queue",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(out->queue, ParseNumber(o, v, 1, kMaxQueue));
+         return OkStatus();
+       }},
+      {"--approval-timeout", [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxApprovalSeconds));
+         out->approval_timeout = std::chrono::seconds(seconds);
+         return OkStatus();
+       }}};
+  return kSetters;
+}
+
+}  // namespace
+
+Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
+  Options out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string option = arguments[i];
+    if (option == "--help" || option == "--version") {
+      (option == "--help" ? out.help : out.version) = true;
+      return out;
+    }
+    const size_t equals = option.find('=');
+    const bool inline_value = equals != std::string::npos;
+    std::string value = inline_value ? option.substr(equals + 1) : "";
+    option = option.substr(0, equals);
+    const auto setter = Setters().find(option);
+    if (setter == Setters().end()) {
+      return InvalidArgument("unknown option " + option + "; --help lists them");
+    }
+    if (!inline_value && ++i == arguments.size()) {
+      return InvalidArgument(option + ": needs a value");
+    }
+    if (!inline_value) value = arguments[i];
+    ODY_RETURN_IF_ERROR(setter->second(option, value, &out));
+  }
+  for (const auto& [option, value] :
+       std::map<std::string, std::string>{{"--state", out.state},
+                                          {"--socket", out.socket},
+                                          {"--supervisor-socket", out.supervisor_socket}}) {
+    if (value.empty()) return InvalidArgument(option + ": is required");
+  }
+  return out;
+}
+
+std::string Usage() {
+  return "usage: odyssey-agentd --state DIR --socket PATH --supervisor-socket PATH [OPTION…]\n"
+         "\n"
+         "  --state DIR               sessions, journals and installed bundles; made if missing\n"
+         "  --socket PATH             where to serve\n"
+         "  --supervisor-socket PATH  where odyssey-supervisor serves\n"
+         "  --allow-uid UID           may connect, beside this process's own uid and 0; "
+         "repeatable\n"
+         "  --workers N               turns that run at the same time (4)\n"
+         "  --queue N                 turns that may wait in one session (128)\n"
+         "  --model-key-file FILE     the key for the openai provider; else OPENAI_API_KEY\n"
+         "  --model-base-url URL      an OpenAI-compatible server; else OPENAI_BASE_URL\n"
+         "  --grant-env NAME          a secret variable that bundles may ask for; repeatable\n"
+         "  --approval-timeout N      seconds until an unanswered approval is denied (0: never)\n"
+         "  --version, --help\n";
+}
+
+}  // namespace odyssey::daemon

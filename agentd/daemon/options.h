@@ -1,0 +1,40 @@
+#ifndef ODYSSEY_AGENTD_DAEMON_OPTIONS_H_
+#define ODYSSEY_AGENTD_DAEMON_OPTIONS_H_
+
+// The command line of odyssey-agentd. Pure.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::daemon {
+
+struct Options {
+  std::string state;
+  std::string socket;
+  std::string supervisor_socket;
+  std::set<uid_t> allowed_uids;  // beside our own and 0
+  size_t workers = 4;
+  size_t queue = 128;
+  std::string model_key_file;
+  std::string model_base_url;  // empty: the provider's own
+  std::set<std::string> granted_env;
+  std::chrono::seconds approval_timeout{0};  // 0: none
+  bool help = false;
+  bool version = false;
+};
+
+// INVALID_ARGUMENT names the option, the value and what is allowed.
+Result<Options> ParseOptions(const std::vector<std::string>& arguments);
+
+// The text of --help.
+std::string Usage();
+
+}  // namespace odyssey::daemon
+
+#endif  // ODYSSEY_AGENTD_DAEMON_OPTIONS_H_

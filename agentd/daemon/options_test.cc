@@ -1,0 +1,48 @@
+#include "agentd/daemon/options.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::daemon {
+namespace {
+
+std::vector<std::string> With(std::vector<std::string> more) {
+  more.insert(more.begin(),
+              {"--state", "/s", "--socket", "/a.sock", "--supervisor-socket=/b.sock"});
+  return more;
+}
+
+TEST(OptionsTest, ReadsEveryOption) {
+  Result<Options> options =
+      ParseOptions(With({"--allow-uid", "7", "--allow-uid=8", "--workers", "2", "--queue", "3",
+                         "--model-key-file", "/k", "--model-base-url", "https://h/v1",
+                         "--grant-env", "A_TOKEN", "--approval-timeout", "60"}));
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->state, "/s");
+  EXPECT_EQ(options->supervisor_socket, "/b.sock");
+  EXPECT_EQ(options->allowed_uids, (std::set<uid_t>{7, 8}));
+  EXPECT_EQ(options->workers, 2u);
+  EXPECT_EQ(options->queue, 3u);
+  EXPECT_EQ(options->granted_env.count("A_TOKEN"), 1u);
+  EXPECT_EQ(options->approval_timeout, std::chrono::seconds(60));
+}
+
+TEST(OptionsTest, NamesTheOptionTheValueAndWhatIsAllowed) {
+  for (const auto& [more, message] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"--workers", "0"}, "--workers \"0\": must be a number from 1 to 256"},
+           {{"--workers", "2x"}, "--workers \"2x\": must be a number from 1 to 256"},
+           {{"--allow-uid", "-1"}, "--allow-uid \"-1\": must be a number from 0 to 4294967294"},
+           {{"--socket", "rel"}, "--socket \"rel\": must be an absolute path"},
+           {{"--queue"}, "--queue: needs a value"},
+           {{"--nope", "1"}, "unknown option --nope; --help lists them"}}) {
+    EXPECT_EQ(ParseOptions(With(more)).status(), InvalidArgument(message));
+  }
+  EXPECT_EQ(ParseOptions({"--state", "/s"}).status(), InvalidArgument("--socket: is required"));
+}
+
+TEST(OptionsTest, HelpNeedsNothingElse) {
+  EXPECT_TRUE(ParseOptions({"--help"})->help);
+  EXPECT_TRUE(ParseOptions({"--version"})->version);
+}
+
+}  // namespace
+}  // namespace odyssey::daemon

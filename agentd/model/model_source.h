@@ -1,0 +1,43 @@
+#ifndef ODYSSEY_AGENTD_MODEL_MODEL_SOURCE_H_
+#define ODYSSEY_AGENTD_MODEL_MODEL_SOURCE_H_
+
+// Where model clients come from: the providers that this daemon has, as a seam.
+
+#include <memory>
+#include <string>
+
+#include "agentd/model/model_client.h"
+#include "agentd/model/openai_client.h"
+#include "common/base/status.h"
+
+namespace odyssey::model {
+
+// An agent's choice of a model.
+struct ModelChoice {
+  std::string provider;
+  std::string name;
+  std::string config_json = "null";
+  std::string bundle_directory;  // where files that `name` may mean are
+};
+
+class ModelSource {
+ public:
+  virtual ~ModelSource() = default;
+  // INVALID_ARGUMENT: unknown provider, or something wrong in the choice; nothing has been called
+  // then. Thread-safe.
+  virtual Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) = 0;
+};
+
+// The real ones: "script" (a scenario in the bundle, SCENARIO.md) and "openai".
+class Providers final : public ModelSource {
+ public:
+  explicit Providers(OpenAiAccess access) : access_(std::move(access)) {}
+  Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) override;
+
+ private:
+  const OpenAiAccess access_;  // outlives the clients: the daemon keeps this object to its end
+};
+
+}  // namespace odyssey::model
+
+#endif  // ODYSSEY_AGENTD_MODEL_MODEL_SOURCE_H_

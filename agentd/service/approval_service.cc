@@ -1,0 +1,74 @@
+#include "agentd/service/approval_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agentd/service/convert.h"
+#include "agentd/service/follow_reactor.h"
+#include "agentd/service/peer_uid.h"
+
+namespace odyssey::service {
+namespace {
+
+constexpr size_t kMaxNoteBytes = 4096;
+
+// The open questions, and then new ones.
+class QuestionSource final : public FollowSource<pb::Approval> {
+ public:
+  QuestionSource(approval::Registry* registry, std::string session_id)
+      : registry_(registry), session_id_(std::move(session_id)) {}
+
+  Result<std::vector<pb::Approval>> Next() override {
+    // First, so that a question added in between is looked for again instead of missed.
+    const uint64_t last = registry_->last_ordinal();
+    std::vector<pb::Approval> out;
+    for (const auto& open : registry_->After(after_, session_id_)) {
+      out.push_back(ToProto(open.question));
+      after_ = open.ordinal;
+    }
+    after_ = std::max(after_, last);
+    return out;
+  }
+  bool NotifyWhenMore(std::function<void()> ready) override {
+    return registry_->NotifyAfter(after_, std::move(ready));
+  }
+  bool ended() const override { return false; }
+
+ private:
+  approval::Registry* const registry_;
+  const std::string session_id_;
+  uint64_t after_ = 0;
+};
+
+}  // namespace
+
+grpc::Status ApprovalService::ListApprovals(grpc::ServerContext*,
+                                            const pb::ListApprovalsRequest* request,
+                                            pb::ListApprovalsResponse* response) {
+  for (const auto& open : registry_->After(0, request->session_id())) {
+    *response->add_approvals() = ToProto(open.question);
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
+                                              const pb::ResolveApprovalRequest* request,
+                                              pb::ResolveApprovalResponse* response) {
+  const Result<approval::Decision> decision = FromProto(request->decision());
+  if (!decision.ok()) return rpc::ToGrpc(decision.status());
+  if (request->note().size() > kMaxNoteBytes) {
+    return rpc::ToGrpc(
+        InvalidArgument("note: at most " + std::to_string(kMaxNoteBytes) + " bytes"));
+  }
+  response->set_resolved(registry_->Resolve(
+      request->request_id(), {*decision, request->note(), PeerUid(context->peer())}));
+  return grpc::Status::OK;
+}
+
+grpc::ServerWriteReactor<pb::Approval>* ApprovalService::WatchApprovals(
+    grpc::CallbackServerContext*, const pb::WatchApprovalsRequest* request) {
+  return FollowReactor<pb::Approval>::Start(
+      std::make_unique<QuestionSource>(registry_, request->session_id()));
+}
+
+}  // namespace odyssey::service

@@ -1,0 +1,29 @@
+#ifndef ODYSSEY_AGENTD_SERVICE_APPROVAL_SERVICE_H_
+#define ODYSSEY_AGENTD_SERVICE_APPROVAL_SERVICE_H_
+
+#include "agentd/approval/registry.h"
+#include "odyssey/agent/v1/approval.grpc.pb.h"
+
+namespace odyssey::service {
+
+// approval.proto over the registry, which is borrowed.
+class ApprovalService final
+    : public ::odyssey::agent::v1::ApprovalService::WithCallbackMethod_WatchApprovals<
+          ::odyssey::agent::v1::ApprovalService::Service> {
+ public:
+  explicit ApprovalService(approval::Registry* registry) : registry_(registry) {}
+
+  grpc::Status ListApprovals(grpc::ServerContext*, const agent::v1::ListApprovalsRequest*,
+                             agent::v1::ListApprovalsResponse*) override;
+  grpc::Status ResolveApproval(grpc::ServerContext*, const agent::v1::ResolveApprovalRequest*,
+                               agent::v1::ResolveApprovalResponse*) override;
+  grpc::ServerWriteReactor<agent::v1::Approval>* WatchApprovals(
+      grpc::CallbackServerContext*, const agent::v1::WatchApprovalsRequest*) override;
+
+ private:
+  approval::Registry* const registry_;
+};
+
+}  // namespace odyssey::service
+
+#endif  // ODYSSEY_AGENTD_SERVICE_APPROVAL_SERVICE_H_

@@ -1,0 +1,29 @@
+#ifndef ODYSSEY_AGENTD_SERVICE_CONVERT_H_
+#define ODYSSEY_AGENTD_SERVICE_CONVERT_H_
+
+// Domain values → protocol messages. Pure.
+
+#include "agentd/approval/registry.h"
+#include "agentd/event/event.h"
+#include "agentd/session/session_record.h"
+#include "odyssey/agent/v1/approval.pb.h"
+#include "odyssey/agent/v1/event.pb.h"
+#include "odyssey/agent/v1/session.pb.h"
+
+namespace odyssey::service {
+
+namespace pb = ::odyssey::agent::v1;
+
+pb::Event ToProto(const event::Event& event);
+pb::Turn ToProto(const session::TurnRecord& turn);
+pb::Approval ToProto(const approval::Question& question);
+
+enum class Turns { kInclude, kLeaveOut };
+pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence, Turns turns);
+
+// INVALID_ARGUMENT for an unspecified or unknown one.
+Result<approval::Decision> FromProto(pb::Decision decision);
+
+}  // namespace odyssey::service
+
+#endif  // ODYSSEY_AGENTD_SERVICE_CONVERT_H_

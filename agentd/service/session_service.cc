@@ -1,0 +1,161 @@
+#include "agentd/service/session_service.h"
+
+#include <utility>
+
+#include "agentd/service/convert.h"
+#include "agentd/service/follow_reactor.h"
+#include "agentd/service/session_exec.h"
+#include "agentd/service/version.h"
+#include "common/rpc/status_map.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::service {
+namespace {
+
+using rpc::ToGrpc;
+
+constexpr size_t kEventBatch = 64;
+
+// A session's journal, from a sequence number on.
+class JournalSource final : public FollowSource<pb::Event> {
+ public:
+  JournalSource(std::shared_ptr<event::Journal> journal, uint64_t after, bool follow)
+      : journal_(std::move(journal)), after_(after), follow_(follow) {}
+
+  Result<std::vector<pb::Event>> Next() override {
+    ODY_ASSIGN_OR_RETURN(const std::vector<event::Event> events,
+                         journal_->ReadAfter(after_, kEventBatch));
+    std::vector<pb::Event> out;
+    for (const event::Event& event : events) out.push_back(ToProto(event));
+    if (!events.empty()) after_ = events.back().sequence;
+    return out;
+  }
+  bool NotifyWhenMore(std::function<void()> ready) override {
+    return journal_->NotifyAfter(after_, std::move(ready));
+  }
+  bool ended() const override {
+    return (!follow_ || journal_->closed()) && journal_->last_sequence() <= after_;
+  }
+
+ private:
+  const std::shared_ptr<event::Journal> journal_;
+  uint64_t after_;
+  const bool follow_;
+};
+
+Result<uint64_t> LastSequence(const session::Sessions& sessions, const std::string& session_id) {
+  ODY_ASSIGN_OR_RETURN(const auto journal, sessions.JournalOf(session_id));
+  return journal->last_sequence();
+}
+
+}  // namespace
+
+SessionService::SessionService(session::Sessions* sessions,
+                               std::shared_ptr<grpc::Channel> supervisor)
+    : sessions_(sessions), supervisor_(supervisor::v1::Supervisor::NewStub(supervisor)) {}
+
+grpc::Status SessionService::GetInfo(grpc::ServerContext*, const pb::GetInfoRequest*,
+                                     pb::GetInfoResponse* response) {
+  const session::Runtime& runtime = sessions_->runtime();
+  const Result<sandbox::SupervisorInfo> supervisor = runtime.sandbox->GetInfo();
+  response->set_version(kVersion);
+  response->set_supervisor_reachable(supervisor.ok());
+  if (supervisor.ok()) response->set_supervisor_version(supervisor->version);
+  response->set_sessions(static_cast<uint32_t>(runtime.store->size()));
+  response->set_running_turns(static_cast<uint32_t>(sessions_->running_turns()));
+  response->set_pending_approvals(static_cast<uint32_t>(runtime.approvals->size()));
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::CreateSession(grpc::ServerContext*,
+                                           const pb::CreateSessionRequest* request,
+                                           pb::CreateSessionResponse* response) {
+  const Result<session::SessionPtr> created =
+      sessions_->Create({request->bundle(),
+                         request->cwd(),
+                         {request->env().begin(), request->env().end()},
+                         request->agent_id()});
+  if (!created.ok()) return ToGrpc(created.status());
+  *response->mutable_session() = ToProto(**created, 0, Turns::kInclude);
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::ListSessions(grpc::ServerContext*, const pb::ListSessionsRequest*,
+                                          pb::ListSessionsResponse* response) {
+  for (const session::SessionPtr& record : sessions_->List()) {
+    const Result<uint64_t> last = LastSequence(*sessions_, record->id);
+    *response->add_sessions() = ToProto(*record, last.ok() ? *last : 0, Turns::kLeaveOut);
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::GetSession(grpc::ServerContext*, const pb::GetSessionRequest* request,
+                                        pb::GetSessionResponse* response) {
+  const Result<session::SessionPtr> record = sessions_->Get(request->session_id());
+  if (!record.ok()) return ToGrpc(record.status());
+  const Result<uint64_t> last = LastSequence(*sessions_, request->session_id());
+  if (!last.ok()) return ToGrpc(last.status());
+  *response->mutable_session() = ToProto(**record, *last, Turns::kInclude);
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::DeleteSession(grpc::ServerContext*,
+                                           const pb::DeleteSessionRequest* request,
+                                           pb::DeleteSessionResponse*) {
+  return ToGrpc(sessions_->Delete(request->session_id()));
+}
+
+grpc::Status SessionService::SubmitTurn(grpc::ServerContext*, const pb::SubmitTurnRequest* request,
+                                        pb::SubmitTurnResponse* response) {
+  const Result<session::Submitted> submitted =
+      sessions_->Submit(request->session_id(), request->prompt());
+  if (!submitted.ok()) return ToGrpc(submitted.status());
+  response->set_turn_id(submitted->turn_id);
+  response->set_after_sequence(submitted->after_sequence);
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::GetTurn(grpc::ServerContext*, const pb::GetTurnRequest* request,
+                                     pb::GetTurnResponse* response) {
+  const Result<session::TurnRecord> turn =
+      sessions_->GetTurn(request->session_id(), request->turn_id());
+  if (!turn.ok()) return ToGrpc(turn.status());
+  *response->mutable_turn() = ToProto(*turn);
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::CancelTurn(grpc::ServerContext*, const pb::CancelTurnRequest* request,
+                                        pb::CancelTurnResponse* response) {
+  const Result<bool> cancelled = sessions_->Cancel(request->session_id(), request->turn_id());
+  if (!cancelled.ok()) return ToGrpc(cancelled.status());
+  response->set_cancelled(*cancelled);
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::ReadFile(grpc::ServerContext*, const pb::ReadFileRequest* request,
+                                      pb::ReadFileResponse* response) {
+  Result<sandbox::FileContent> read = sessions_->ReadFile(request->session_id(), request->path(),
+                                                          request->offset(), request->max_bytes());
+  if (!read.ok()) return ToGrpc(read.status());
+  auto* file = response->mutable_file();
+  file->set_content(std::move(read->content));
+  file->set_total_bytes(read->total_bytes);
+  file->set_truncated(read->truncated);
+  file->set_next_offset(read->next_offset);
+  return grpc::Status::OK;
+}
+
+grpc::ServerWriteReactor<pb::Event>* SessionService::Subscribe(
+    grpc::CallbackServerContext*, const pb::SubscribeRequest* request) {
+  Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(request->session_id());
+  if (!journal.ok()) return new FailedReactor<pb::Event>(journal.status());
+  return FollowReactor<pb::Event>::Start(std::make_unique<JournalSource>(
+      *std::move(journal), request->after_sequence(), request->follow()));
+}
+
+grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>*
+SessionService::SessionExec(grpc::CallbackServerContext*) {
+  return StartSessionExec(sessions_, supervisor_);
+}
+
+}  // namespace odyssey::service

@@ -1,0 +1,43 @@
+#ifndef ODYSSEY_AGENTD_SESSION_RUNTIME_H_
+#define ODYSSEY_AGENTD_SESSION_RUNTIME_H_
+
+// What sessions work with: the registries and seams that all of them share. The daemon owns the
+// objects; everything here is borrowed and outlives every session.
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "agentd/approval/registry.h"
+#include "agentd/base/clock.h"
+#include "agentd/base/ids.h"
+#include "agentd/bundle/bundle_store.h"
+#include "agentd/event/journal_store.h"
+#include "agentd/model/model_source.h"
+#include "agentd/sandbox/sandbox.h"
+#include "agentd/session/session_record.h"
+#include "agentd/session/session_store.h"
+#include "agentd/tool/tool_registry.h"
+
+namespace odyssey::session {
+
+struct Runtime {
+  const agent::Clock* clock = nullptr;
+  agent::IdSource* ids = nullptr;
+  SessionStore* store = nullptr;
+  event::JournalStore* journals = nullptr;
+  bundle::BundleStore* bundles = nullptr;
+  approval::Registry* approvals = nullptr;
+  sandbox::Sandbox* sandbox = nullptr;
+  model::ModelSource* models = nullptr;
+  const tools::ToolRegistry* tools = nullptr;
+  // Secret-looking variables that bundles may have (see policy/dialect/sandbox_request.h).
+  std::set<std::string> granted_env;
+  // Called once for each turn that has ended, from the thread that ended it. For the log.
+  std::function<void(const std::string& session_id, const TurnRecord& turn)> on_turn_end;
+};
+
+}  // namespace odyssey::session
+
+#endif  // ODYSSEY_AGENTD_SESSION_RUNTIME_H_

@@ -1,0 +1,66 @@
+#ifndef ODYSSEY_AGENTD_SESSION_SESSION_RECORD_H_
+#define ODYSSEY_AGENTD_SESSION_SESSION_RECORD_H_
+
+// A session as it is kept. Values.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentd/bundle/bundle_store.h"
+#include "agentd/model/chat.h"
+#include "common/base/status.h"
+
+namespace odyssey::session {
+
+enum class TurnStatus { kQueued, kRunning, kCompleted, kFailed, kCancelled, kInterrupted };
+
+bool IsOpen(TurnStatus status);  // queued or running
+
+struct TurnRecord {
+  std::string id;
+  TurnStatus status = TurnStatus::kQueued;
+  std::string created_at;
+  std::string prompt;
+  std::string response;  // of a completed turn
+  std::string error;     // of one that ended otherwise
+  std::vector<model::Message> history;
+  // Whether the event of its end is known to be in the journal. May be false for one that is: then
+  // the journal's end is looked at after a restart.
+  bool announced = false;
+  friend bool operator==(const TurnRecord&, const TurnRecord&) = default;
+};
+
+struct SessionRecord {
+  std::string id;
+  bundle::BundlePin bundle;
+  std::string agent_id;
+  std::string model_provider, model_id;
+  std::string created_at;
+  std::string cwd;
+  std::map<std::string, std::string> env;
+  bool cell_used = false;  // a cell was prepared for it: there are directories to purge
+  bool staged = false;     // its private workspace holds the bundle's files
+  std::vector<TurnRecord> turns;
+  friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
+};
+
+// Null: there is no such turn.
+TurnRecord* FindTurn(SessionRecord& record, const std::string& turn_id);
+const TurnRecord* FindTurn(const SessionRecord& record, const std::string& turn_id);
+
+// "local/ID@VERSION".
+std::string BundleRef(const bundle::BundlePin& pin);
+
+// The messages of all turns, in order.
+std::vector<model::Message> HistoryOf(const SessionRecord& record);
+
+// ↔ the session's file: pretty-printed JSON with `schema_version`.
+std::string EncodeSession(const SessionRecord& record);
+// DATA_LOSS naming what is wrong.
+Result<SessionRecord> DecodeSession(std::string_view text);
+
+}  // namespace odyssey::session
+
+#endif  // ODYSSEY_AGENTD_SESSION_SESSION_RECORD_H_

@@ -1,0 +1,65 @@
+#ifndef ODYSSEY_AGENTD_SESSION_SESSION_STORE_H_
+#define ODYSSEY_AGENTD_SESSION_SESSION_STORE_H_
+
+// Every session's record, in memory and in DIR/<session id>.json. A shared registry; thread-safe.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agentd/base/ids.h"
+#include "agentd/session/session_record.h"
+#include "common/base/status.h"
+
+namespace odyssey::session {
+
+using SessionPtr = std::shared_ptr<const SessionRecord>;
+
+class SessionStore final {
+ public:
+  explicit SessionStore(std::string directory) : directory_(std::move(directory)) {}
+
+  // Reads what is there; to be called once, before anything else. A file that is no session's is
+  // left alone; one that cannot be read as a session is renamed to NAME.json.corrupt-ID and named
+  // in `warnings`.
+  Status Load(agent::IdSource* ids, std::vector<std::string>* warnings);
+
+  // On failure of Create, Update and Remove the record in memory is as it was.
+  Status Create(SessionRecord record);
+  // Changes a copy, writes it, and makes it the record. Updates of one session are serialised. An
+  // error of `change` is returned and nothing is written.
+  Status Update(const std::string& id, const std::function<Status(SessionRecord&)>& change);
+  // NOT_FOUND if there is none.
+  Status Remove(const std::string& id);
+
+  // Changes the record in memory only: for what the next Update writes too, and for the end of a
+  // turn that could not be written.
+  void UpdateInMemory(const std::string& id, const std::function<void(SessionRecord&)>& change);
+
+  Result<SessionPtr> Get(const std::string& id) const;
+  std::vector<SessionPtr> List() const;  // newest first
+  size_t size() const;
+
+ private:
+  struct Entry {
+    std::mutex write;      // held while the record is changed; taken before mutex_
+    SessionPtr record;     // guarded by SessionStore::mutex_
+    bool removed = false;  // guarded by `write`
+  };
+
+  std::string PathOf(const std::string& id) const;
+  Result<std::shared_ptr<Entry>> Find(const std::string& id) const;
+  Status LoadFile(const std::string& name, agent::IdSource* ids,
+                  std::vector<std::string>* warnings);
+
+  const std::string directory_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_
+};
+
+}  // namespace odyssey::session
+
+#endif  // ODYSSEY_AGENTD_SESSION_SESSION_STORE_H_

@@ -1,0 +1,336 @@
+#include "agentd/session/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agentd/session/recovery.h"
+#include "agentd/session/turn_job.h"
+#include "agentd/session/turn_setup.h"
+
+namespace odyssey::session {
+namespace {
+
+Status NoSuchSession(const std::string& session_id) {
+  return NotFound("session_id \"" + session_id + "\": no such session");
+}
+
+Status CheckNewSession(const NewSession& spec) {
+  const bool absolute = spec.cwd.empty() || spec.cwd.front() == '/';
+  if (!absolute || spec.cwd.find("/../") != std::string::npos) {
+    return InvalidArgument("cwd \"" + spec.cwd + "\": must be an absolute, normalised path");
+  }
+  if (spec.env.size() > kMaxSessionEnv) {
+    return InvalidArgument("env: " + std::to_string(spec.env.size()) + " variables; at most " +
+                           std::to_string(kMaxSessionEnv));
+  }
+  for (const auto& [name, value] : spec.env) {
+    if (value.find('\0') != std::string::npos) {
+      return InvalidArgument("env \"" + name + "\": the value holds a NUL byte");
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Sessions::Sessions(Runtime runtime, const Options& options)
+    : runtime_(std::move(runtime)), pool_(options.workers, options.queue_bound) {}
+
+Sessions::~Sessions() { Stop(); }
+
+std::vector<std::string> Sessions::Recover() {
+  std::vector<std::string> warnings;
+  for (const SessionPtr& record : runtime_.store->List()) {
+    const Status recovered = RecoverSession(*record, runtime_);
+    if (!recovered.ok()) warnings.push_back("session " + record->id + ": " + recovered.message());
+  }
+  return warnings;
+}
+
+Result<SessionPtr> Sessions::Create(const NewSession& spec) {
+  ODY_RETURN_IF_ERROR(CheckNewSession(spec));
+  ODY_ASSIGN_OR_RETURN(const auto bundle, runtime_.bundles->Install(spec.bundle));
+  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec agent,
+                       dialect::FindAgent(bundle->spec, spec.agent_id));
+  SessionRecord record;
+  record.id = runtime_.ids->New("ses");
+  record.bundle = bundle->pin;
+  record.agent_id = agent.id;
+  record.model_provider = agent.model.provider;
+  record.model_id = agent.model.name;
+  record.created_at = agent::FormatTime(runtime_.clock->Now());
+  record.cwd = spec.cwd;
+  // Nothing else of the client's environment is kept.
+  for (const auto& [name, source] : bundle->spec.sandbox.env) {
+    const auto it = spec.env.find(source);
+    if (it != spec.env.end()) record.env.insert(*it);
+  }
+  ODY_RETURN_IF_ERROR(SetUpTurn(record, runtime_).status());
+  const std::string id = record.id;
+  ODY_RETURN_IF_ERROR(runtime_.store->Create(std::move(record)));
+  return Get(id);
+}
+
+Result<SessionPtr> Sessions::Get(const std::string& session_id) const {
+  return runtime_.store->Get(session_id);
+}
+
+std::vector<SessionPtr> Sessions::List() const { return runtime_.store->List(); }
+
+// Caller holds mutex_.
+Status Sessions::CheckOpen(const std::string& session_id) const {
+  if (stopping_) return Unavailable("the daemon is stopping");
+  if (deleting_.count(session_id) > 0) return NoSuchSession(session_id);
+  return OkStatus();
+}
+
+Result<Submitted> Sessions::Submit(const std::string& session_id, const std::string& prompt) {
+  ODY_RETURN_IF_ERROR(Get(session_id).status());
+  if (prompt.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return InvalidArgument("prompt cannot be empty");
+  }
+  if (prompt.size() > kMaxPromptBytes) {
+    return InvalidArgument("prompt has " + std::to_string(prompt.size()) + " bytes; at most " +
+                           std::to_string(kMaxPromptBytes));
+  }
+  ODY_ASSIGN_OR_RETURN(std::shared_ptr<event::Journal> journal, JournalOf(session_id));
+  const Submitted out{runtime_.ids->New("trn"), journal->last_sequence()};
+  ODY_RETURN_IF_ERROR(RecordQueued(session_id, out.turn_id, prompt));
+  const Status queued =
+      Enqueue(out.turn_id, session_id, MakeTurn(session_id, out.turn_id, prompt, journal));
+  if (!queued.ok()) {
+    ForgetTurn(session_id, out.turn_id);
+    return queued;
+  }
+  return out;
+}
+
+Status Sessions::RecordQueued(const std::string& session_id, const std::string& turn_id,
+                              const std::string& prompt) {
+  return runtime_.store->Update(session_id, [&](SessionRecord& record) {
+    TurnRecord turn;
+    turn.id = turn_id;
+    turn.created_at = agent::FormatTime(runtime_.clock->Now());
+    turn.prompt = prompt;
+    record.turns.push_back(std::move(turn));
+    return OkStatus();
+  });
+}
+
+// A turn that was recorded but not accepted.
+void Sessions::ForgetTurn(const std::string& session_id, const std::string& turn_id) {
+  const auto erase = [&](SessionRecord& record) {
+    std::erase_if(record.turns, [&](const TurnRecord& turn) { return turn.id == turn_id; });
+    return OkStatus();
+  };
+  if (runtime_.store->Update(session_id, erase).ok()) return;
+  // It cannot be written now: the next update does.
+  runtime_.store->UpdateInMemory(session_id, [&](SessionRecord& record) { (void)erase(record); });
+}
+
+std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
+                                               const std::string& turn_id,
+                                               const std::string& prompt,
+                                               std::shared_ptr<event::Journal> journal) {
+  TurnJob::Spec spec;
+  spec.session_id = session_id;
+  spec.turn_id = turn_id;
+  spec.prompt = prompt;
+  spec.journal = std::move(journal);
+  spec.resume = [this, session_id](const SessionJob* job) { pool_.Resume(session_id, job); };
+  spec.on_cell = [this, session_id](const std::string& cell_id) {
+    std::lock_guard lock(mutex_);
+    cells_[session_id] = cell_id;
+  };
+  spec.on_end = [this](const std::string& ended) { Forget(ended); };
+  return std::make_shared<TurnJob>(std::move(spec), &runtime_);
+}
+
+// Registered before it is posted: it may end at once.
+Status Sessions::Enqueue(const std::string& job_id, const std::string& session_id,
+                         std::shared_ptr<SessionJob> job) {
+  std::lock_guard lock(mutex_);
+  ODY_RETURN_IF_ERROR(CheckOpen(session_id));
+  active_[job_id] = {session_id, job};
+  const Status posted = pool_.Post(session_id, std::move(job));
+  if (!posted.ok()) active_.erase(job_id);
+  return posted;
+}
+
+void Sessions::Forget(const std::string& job_id) {
+  std::lock_guard lock(mutex_);
+  active_.erase(job_id);
+}
+
+Result<TurnRecord> Sessions::GetTurn(const std::string& session_id,
+                                     const std::string& turn_id) const {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  const TurnRecord* turn = FindTurn(*record, turn_id);
+  if (turn == nullptr) {
+    return NotFound("turn_id \"" + turn_id + "\": no such turn in session " + session_id);
+  }
+  return *turn;
+}
+
+Result<bool> Sessions::Cancel(const std::string& session_id, const std::string& turn_id) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  std::string id = turn_id;
+  if (id.empty()) {
+    for (const TurnRecord& turn : record->turns) {
+      if (turn.status == TurnStatus::kRunning) id = turn.id;
+    }
+    if (id.empty()) return false;
+  }
+  ODY_RETURN_IF_ERROR(GetTurn(session_id, id).status());
+  Active active;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = active_.find(id);
+    if (it == active_.end()) return false;
+    active = it->second;
+  }
+  StopJobs({active}, turn::Ending::kCancelled);
+  ODY_ASSIGN_OR_RETURN(const TurnRecord ended, GetTurn(session_id, id));
+  return ended.status == TurnStatus::kCancelled;
+}
+
+void Sessions::RequestStop(const Active& active, turn::Ending ending) {
+  active.job->RequestStop(ending);
+  if (pool_.Withdraw(active.session_id, active.job.get())) active.job->EndWithoutRunning();
+}
+
+void Sessions::StopJobs(const std::vector<Active>& jobs, turn::Ending ending) {
+  for (const Active& active : jobs) RequestStop(active, ending);
+  for (const Active& active : jobs) active.job->WaitEnded();
+}
+
+std::vector<Sessions::Active> Sessions::ActiveOf(const std::string& session_id) const {
+  std::lock_guard lock(mutex_);
+  std::vector<Active> out;
+  for (const auto& [id, active] : active_) {
+    if (session_id.empty() || active.session_id == session_id) out.push_back(active);
+  }
+  return out;
+}
+
+Status Sessions::Delete(const std::string& session_id) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  {
+    std::lock_guard lock(mutex_);
+    ODY_RETURN_IF_ERROR(CheckOpen(session_id));
+    deleting_.insert(session_id);
+  }
+  StopJobs(ActiveOf(session_id), turn::Ending::kCancelled);
+  const Status removed = RemoveEverything(*record);
+  std::lock_guard lock(mutex_);
+  deleting_.erase(session_id);
+  if (removed.ok()) cells_.erase(session_id);
+  return removed;
+}
+
+// The record last: until it is gone, the rest can be tried again.
+Status Sessions::RemoveEverything(const SessionRecord& record) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr current, Get(record.id));
+  ODY_RETURN_IF_ERROR(RemoveCells(*current));
+  runtime_.approvals->ClearSession(record.id);
+  ODY_RETURN_IF_ERROR(runtime_.journals->Remove(record.id));
+  return runtime_.store->Remove(record.id);
+}
+
+Status Sessions::RemoveCells(const SessionRecord& record) {
+  if (!record.cell_used) return OkStatus();
+  ODY_ASSIGN_OR_RETURN(std::vector<sandbox::Cell> cells, runtime_.sandbox->ListCells());
+  std::erase_if(cells, [&](const auto& cell) { return cell.key.session_id != record.id; });
+  if (cells.empty()) {
+    // Directories without a live cell: a plain cell of the same key finds them.
+    sandbox::CellSpec plain;
+    plain.key = {record.id, record.agent_id, "tooling", "tools"};
+    ODY_ASSIGN_OR_RETURN(sandbox::Cell made, runtime_.sandbox->PrepareCell(plain));
+    cells.push_back(std::move(made));
+  }
+  for (const sandbox::Cell& cell : cells) {
+    const Status removed = runtime_.sandbox->RemoveCell(cell.id, /*purge=*/true);
+    if (!removed.ok() && removed.code() != Code::kNotFound) return removed;
+  }
+  return OkStatus();
+}
+
+Result<std::shared_ptr<event::Journal>> Sessions::JournalOf(const std::string& session_id) const {
+  ODY_RETURN_IF_ERROR(Get(session_id).status());
+  return runtime_.journals->Get(session_id);
+}
+
+Result<std::string> Sessions::OperatorCell(const std::string& session_id) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  ODY_ASSIGN_OR_RETURN(TurnSetup setup, SetUpTurn(*record, runtime_));
+  policy::SandboxRequest& request = setup.cell.request;
+  if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
+    request.executables_mode = policy::ExecutablesMode::kStandard;
+    request.executables.clear();
+  }
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id,
+                       PrepareSessionCell(session_id, setup.cell, *setup.bundle, runtime_));
+  std::lock_guard lock(mutex_);
+  return cells_[session_id] = cell_id;
+}
+
+Result<std::shared_ptr<OperatorHold>> Sessions::Hold(
+    const std::string& session_id, std::function<void(Result<std::string>)> on_held) {
+  ODY_RETURN_IF_ERROR(Get(session_id).status());
+  const std::string hold_id = runtime_.ids->New("opr");
+  OperatorHold::Hooks hooks;
+  hooks.resume = [this, session_id](const SessionJob* job) { pool_.Resume(session_id, job); };
+  hooks.prepare = [this, session_id] { return OperatorCell(session_id); };
+  hooks.on_held = std::move(on_held);
+  hooks.on_end = [this, hold_id] { Forget(hold_id); };
+  auto hold = std::make_shared<OperatorHold>(std::move(hooks));
+  ODY_RETURN_IF_ERROR(Enqueue(hold_id, session_id, hold));
+  return hold;
+}
+
+void Sessions::StopHold(const std::string& session_id, const std::shared_ptr<OperatorHold>& hold) {
+  RequestStop({session_id, hold}, turn::Ending::kCancelled);
+}
+
+// The cell that is there, whatever its policy: preparing another one would end what runs in it.
+Result<std::string> Sessions::CellForReading(const std::string& session_id) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = cells_.find(session_id);
+    if (it != cells_.end()) return it->second;
+  }
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(*record, runtime_));
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id,
+                       PrepareSessionCell(session_id, setup.cell, *setup.bundle, runtime_));
+  std::lock_guard lock(mutex_);
+  return cells_.emplace(session_id, cell_id).first->second;
+}
+
+Result<sandbox::FileContent> Sessions::ReadFile(const std::string& session_id,
+                                                const std::string& path, uint64_t offset,
+                                                uint64_t max_bytes) {
+  ODY_RETURN_IF_ERROR(Get(session_id).status());
+  if (path.empty()) return InvalidArgument("path cannot be empty");
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id, CellForReading(session_id));
+  return runtime_.sandbox->ReadFile(cell_id, path, offset, max_bytes);
+}
+
+void Sessions::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(stopping_, true)) return;
+  }
+  StopJobs(ActiveOf(""), turn::Ending::kInterrupted);
+  pool_.Stop();
+}
+
+size_t Sessions::running_turns() const {
+  size_t out = 0;
+  for (const SessionPtr& record : runtime_.store->List()) {
+    for (const TurnRecord& turn : record->turns) out += turn.status == TurnStatus::kRunning;
+  }
+  return out;
+}
+
+}  // namespace odyssey::session

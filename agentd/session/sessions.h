@@ -1,0 +1,123 @@
+#ifndef ODYSSEY_AGENTD_SESSION_SESSIONS_H_
+#define ODYSSEY_AGENTD_SESSION_SESSIONS_H_
+
+// Everything that can be done with sessions: what the services call. Thread-safe. Ids that name
+// nothing are NOT_FOUND.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agentd/scheduler/strand_pool.h"
+#include "agentd/session/operator_hold.h"
+#include "agentd/session/runtime.h"
+#include "agentd/session/session_job.h"
+#include "agentd/session/session_store.h"
+
+namespace odyssey::session {
+
+inline constexpr size_t kMaxPromptBytes = 1024 * 1024;
+inline constexpr size_t kMaxSessionEnv = 256;
+
+struct NewSession {
+  std::string bundle;  // absolute path of a bundle directory
+  std::string cwd;     // absolute, or empty
+  std::map<std::string, std::string> env;
+  std::string agent_id;  // empty: the bundle's default
+};
+
+struct Submitted {
+  std::string turn_id;
+  uint64_t after_sequence = 0;
+};
+
+class Sessions final {
+ public:
+  struct Options {
+    size_t workers = 4;
+    size_t queue_bound = 128;
+  };
+
+  // `runtime`'s objects are borrowed; its store has been loaded.
+  Sessions(Runtime runtime, const Options& options);
+  // Stops.
+  ~Sessions();
+
+  // After a start: every turn that was queued or running when agentd ended is interrupted, and
+  // every end is in the journal. To be called once, before anything else.
+  Status Recover();
+
+  Result<SessionPtr> Create(const NewSession& spec);
+  Result<SessionPtr> Get(const std::string& session_id) const;
+  std::vector<SessionPtr> List() const;
+  // Ends the session's turns, then removes its cells with their directories, approvals, journal and
+  // record. On failure what is left can be deleted again.
+  Status Delete(const std::string& session_id);
+
+  // The turn is recorded and queued when this returns. RESOURCE_EXHAUSTED: the queue is full.
+  Result<Submitted> Submit(const std::string& session_id, const std::string& prompt);
+  Result<TurnRecord> GetTurn(const std::string& session_id, const std::string& turn_id) const;
+  // Returns when the turn has ended; false: it had ended already. Empty turn_id: the running one.
+  Result<bool> Cancel(const std::string& session_id, const std::string& turn_id);
+
+  Result<std::shared_ptr<event::Journal>> JournalOf(const std::string& session_id) const;
+
+  // Queues an operator, who gets the session's cell, with the standard executables, when the queue
+  // has come to him. `on_held` is called once, by another thread; after a cell's id the operator
+  // must Release the hold.
+  Result<std::shared_ptr<OperatorHold>> Hold(const std::string& session_id,
+                                             std::function<void(Result<std::string>)> on_held);
+  // The operator has gone: ends a hold that waits, and requests the stop of one that is held.
+  void StopHold(const std::string& session_id, const std::shared_ptr<OperatorHold>& hold);
+
+  Result<sandbox::FileContent> ReadFile(const std::string& session_id, const std::string& path,
+                                        uint64_t offset, uint64_t max_bytes);
+
+  // Interrupts every turn and returns when all have ended. Nothing is accepted afterwards.
+  void Stop();
+
+  size_t running_turns() const;
+  const Runtime& runtime() const { return runtime_; }
+
+ private:
+  struct Active {
+    std::string session_id;
+    std::shared_ptr<SessionJob> job;
+  };
+
+  Status CheckOpen(const std::string& session_id) const;
+  Status Enqueue(const std::string& job_id, const std::string& session_id,
+                 std::shared_ptr<SessionJob> job);
+  void Forget(const std::string& job_id);
+  std::vector<Active> ActiveOf(const std::string& session_id) const;
+  void RequestStop(const Active& active, turn::Ending ending);
+  void StopJobs(const std::vector<Active>& jobs, turn::Ending ending);
+  std::shared_ptr<SessionJob> MakeTurn(const std::string& session_id, const std::string& turn_id,
+                                       const std::string& prompt,
+                                       std::shared_ptr<event::Journal> journal);
+  Status RecordQueued(const std::string& session_id, const std::string& turn_id,
+                      const std::string& prompt);
+  void ForgetTurn(const std::string& session_id, const std::string& turn_id);
+  Result<std::string> CellForReading(const std::string& session_id);
+  Result<std::string> OperatorCell(const std::string& session_id);
+  Status RemoveCells(const SessionRecord& record);
+  Status RemoveEverything(const SessionRecord& record);
+
+  const Runtime runtime_;
+  mutable std::mutex mutex_;
+  // All below: guarded by mutex_.
+  bool stopping_ = false;
+  std::set<std::string> deleting_;            // sessions
+  std::map<std::string, Active> active_;      // queued or running, by turn id or hold id
+  std::map<std::string, std::string> cells_;  // session → its latest cell
+
+  scheduler::StrandPool pool_;  // last: its workers use everything above
+};
+
+}  // namespace odyssey::session
+
+#endif  // ODYSSEY_AGENTD_SESSION_SESSIONS_H_

@@ -1,0 +1,295 @@
+#include "agentd/session/turn_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agentd/approval/gate.h"
+#include "agentd/base/json_text.h"
+#include "agentd/memory/window.h"
+#include "agentd/tool/tool_result.h"
+
+namespace odyssey::session {
+namespace {
+
+using event::Durability;
+using scheduler::Progress;
+using turn::Ending;
+
+TurnStatus StatusOf(Ending ending) {
+  switch (ending) {
+    case Ending::kCompleted:
+      return TurnStatus::kCompleted;
+    case Ending::kFailed:
+      return TurnStatus::kFailed;
+    case Ending::kCancelled:
+      return TurnStatus::kCancelled;
+    case Ending::kInterrupted:
+      return TurnStatus::kInterrupted;
+  }
+  return TurnStatus::kFailed;
+}
+
+event::Payload EndEvent(const std::string& turn_id, Ending ending, const std::string& message) {
+  switch (ending) {
+    case Ending::kCompleted:
+      return event::TurnCompleted{turn_id, message};
+    case Ending::kCancelled:
+      return event::TurnCancelled{turn_id};
+    case Ending::kFailed:
+    case Ending::kInterrupted:
+      break;
+  }
+  return event::TurnFailed{turn_id, message, ending == Ending::kInterrupted};
+}
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+}  // namespace
+
+TurnJob::TurnJob(Spec spec, const Runtime* runtime)
+    : spec_(std::move(spec)),
+      runtime_(runtime),
+      machine_(spec_.turn_id, spec_.prompt,
+               [runtime](std::string_view prefix) { return runtime->ids->New(prefix); }) {}
+
+void TurnJob::RequestStop(Ending ending) {
+  int none = -1;
+  stop_requested_.compare_exchange_strong(none, static_cast<int>(ending));
+  stop_.request_stop();
+  spec_.resume(this);
+}
+
+void TurnJob::EndWithoutRunning() {
+  StopMachine(static_cast<Ending>(stop_requested_.load()), "agentd was stopped");
+  Proceed();
+}
+
+Progress TurnJob::Run() {
+  if (!std::exchange(begun_, true) && !stop_.stop_requested()) {
+    const Status begun = Begin();
+    // Nothing is known about what the supervisor did: the same as when it ends later.
+    const Ending ending =
+        begun.code() == Code::kUnavailable ? Ending::kInterrupted : Ending::kFailed;
+    if (begun.ok()) {
+      Feed(machine_.Start());
+    } else {
+      StopMachine(ending, begun.message());
+    }
+  }
+  Proceed();
+  return ended_ ? Progress::kDone : Progress::kParked;
+}
+
+Status TurnJob::Begin() {
+  ODY_RETURN_IF_ERROR(RecordRunning());
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime_->store->Get(spec_.session_id));
+  Result<TurnSetup> setup = SetUpTurn(*record, *runtime_);
+  ODY_RETURN_IF_ERROR(
+      Append(event::TurnStarted{spec_.turn_id, spec_.prompt, setup.ok() ? setup->sandbox_mode : ""},
+             Durability::kSynced));
+  ODY_RETURN_IF_ERROR(setup.status());
+  setup_ = *std::move(setup);
+  window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
+  ODY_ASSIGN_OR_RETURN(
+      cell_id_, PrepareSessionCell(spec_.session_id, setup_->cell, *setup_->bundle, *runtime_));
+  spec_.on_cell(cell_id_);
+  return OkStatus();
+}
+
+Status TurnJob::RecordRunning() {
+  return runtime_->store->Update(spec_.session_id, [this](SessionRecord& record) {
+    TurnRecord* turn = FindTurn(record, spec_.turn_id);
+    if (turn == nullptr) return Internal("turn " + spec_.turn_id + " is not in its session");
+    turn->status = TurnStatus::kRunning;
+    return OkStatus();
+  });
+}
+
+// Until the turn has ended or waits for a person.
+void TurnJob::Proceed() {
+  while (!ended_) {
+    if (stop_.stop_requested() && !stopping_) {
+      StopMachine(static_cast<Ending>(stop_requested_.load()), "agentd was stopped");
+    }
+    if (!asked_request_.empty() && !TakeAnswer()) return;
+    ODY_CHECK(!effects_.empty());
+    const turn::Effect effect = std::move(effects_.front());
+    effects_.pop_front();
+    std::visit([this](const auto& what) { Do(what); }, effect);
+  }
+}
+
+void TurnJob::StopMachine(Ending ending, const std::string& message) {
+  stopping_ = true;
+  if (!asked_request_.empty()) runtime_->approvals->Drop(std::exchange(asked_request_, {}));
+  // What was decided but not done yet is not done; what happened is still told.
+  std::erase_if(effects_, [](const turn::Effect& effect) {
+    return !std::holds_alternative<turn::Emit>(effect) &&
+           !std::holds_alternative<turn::Finish>(effect);
+  });
+  Feed(machine_.Stop(ending, ending == Ending::kCancelled ? "" : message));
+}
+
+void TurnJob::Feed(turn::Effects effects) {
+  for (turn::Effect& effect : effects) effects_.push_back(std::move(effect));
+}
+
+// False: there is none yet.
+bool TurnJob::TakeAnswer() {
+  if (answer_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  asked_request_.clear();
+  const approval::Answer answer = answer_.get();
+  Feed(machine_.OnAnswer({answer.decision != approval::Decision::kDeny,
+                          std::string(approval::DecisionName(answer.decision)), answer.note,
+                          answer.by_uid}));
+  return true;
+}
+
+Status TurnJob::Append(event::Payload payload, Durability durability) {
+  return spec_.journal->Append(std::move(payload), durability).status();
+}
+
+void TurnJob::Do(const turn::Emit& effect) {
+  const Status appended =
+      Append(effect.payload, effect.durable ? Durability::kSynced : Durability::kBatched);
+  // When the turn ends anyway its end says why.
+  if (!appended.ok() && !stopping_) StopMachine(Ending::kFailed, appended.message());
+}
+
+model::ModelRequest TurnJob::NextModelRequest() const {
+  model::ModelRequest out;
+  out.system = setup_->agent.prompt;
+  out.messages = window_;
+  const auto& own = machine_.messages();
+  out.messages.insert(out.messages.end(), own.begin(), own.end());
+  for (const std::string& name : setup_->offered) {
+    out.tools.push_back(runtime_->tools->Find(name)->Spec());
+  }
+  return out;
+}
+
+void TurnJob::Do(const turn::CallModel&) {
+  const model::ModelSink sink = [this](model::ModelEvent event) {
+    for (const turn::Effect& effect : machine_.OnModelEvent(event)) {
+      ODY_RETURN_IF_ERROR(Append(std::get<turn::Emit>(effect).payload, Durability::kBatched));
+    }
+    return OkStatus();
+  };
+  const Status status = setup_->model->Stream(NextModelRequest(), sink, stop_.get_token());
+  if (stop_.stop_requested()) return;
+  if (!status.ok()) stopping_ = true;
+  Feed(machine_.OnModelEnd(status));
+}
+
+// INVALID_ARGUMENT or NOT_FOUND: neither asked about nor run.
+Result<approval::Verdict> TurnJob::JudgeCall(const turn::Call& call) const {
+  const auto& offered = setup_->offered;
+  if (std::find(offered.begin(), offered.end(), call.tool) == offered.end()) {
+    return NotFound("there is no tool \"" + call.tool + "\"; available: " + Join(offered));
+  }
+  ODY_ASSIGN_OR_RETURN(const rules::ToolCall terms,
+                       runtime_->tools->Find(call.tool)->ForRules(call.arguments_json));
+  ODY_ASSIGN_OR_RETURN(const rules::Decision decision, rules::Decide(setup_->rules, terms));
+  return approval::Judge(decision,
+                         runtime_->approvals->IsGranted(spec_.session_id, decision.scope));
+}
+
+void TurnJob::Do(const turn::Authorize& effect) {
+  const Result<approval::Verdict> verdict = JudgeCall(effect.call);
+  if (verdict.ok()) return Feed(machine_.OnVerdict(*verdict));
+  const tools::ToolResult failure = tools::Failure(verdict.status());
+  Feed(machine_.OnToolResult(failure.json, failure.success));
+}
+
+// The question is open before it is told, so that an answer to what was told always finds it.
+void TurnJob::Do(const turn::Ask& effect) {
+  const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
+  const std::string cwd = tool->WorkingDirectory(effect.call.arguments_json);
+  const auto promise = std::make_shared<std::promise<approval::Answer>>();
+  answer_ = promise->get_future();
+  asked_request_ = effect.request_id;
+  approval::Question question{effect.request_id,
+                              spec_.session_id,
+                              spec_.turn_id,
+                              effect.call.tool,
+                              effect.rule,
+                              effect.scope,
+                              effect.call.arguments_json,
+                              cwd,
+                              agent::FormatTime(runtime_->clock->Now())};
+  const std::weak_ptr<TurnJob> self = weak_from_this();
+  runtime_->approvals->Add(std::move(question), [promise, self](const approval::Answer& answer) {
+    promise->set_value(answer);
+    if (const auto job = self.lock()) job->spec_.resume(job.get());
+  });
+  const Status told =
+      Append(event::PermissionRequested{spec_.turn_id, effect.request_id, effect.call.tool,
+                                        effect.rule, effect.call.arguments_json, cwd, effect.scope},
+             Durability::kSynced);
+  if (!told.ok()) StopMachine(Ending::kFailed, told.message());
+}
+
+void TurnJob::Do(const turn::RunTool& effect) {
+  tools::ToolContext context{
+      runtime_->sandbox,
+      cell_id_,
+      spec_.turn_id,
+      setup_->wall_clock_ms,
+      setup_->output_cap_bytes,
+      stop_.get_token(),
+      [this](event::Payload payload) { return Append(std::move(payload), Durability::kBatched); }};
+  const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
+  const Result<tools::ToolResult> result = tool->Run(effect.call.arguments_json, context);
+  if (result.ok()) return Feed(machine_.OnToolResult(result->json, result->success));
+  if (stop_.stop_requested()) return;
+  const bool lost = result.status().code() == Code::kUnavailable;
+  StopMachine(lost ? Ending::kInterrupted : Ending::kFailed, result.status().message());
+}
+
+void TurnJob::Do(const turn::Finish& effect) { End(effect.ending, effect.message); }
+
+// The record first: who reads the event of the end and asks for the turn sees it ended.
+void TurnJob::End(Ending ending, const std::string& message) {
+  const TurnStatus status = StatusOf(ending);
+  RecordEnd(status, message);
+  const Status told = Append(EndEvent(spec_.turn_id, ending, message), Durability::kSynced);
+  TurnRecord ended;
+  runtime_->store->UpdateInMemory(spec_.session_id, [&](SessionRecord& record) {
+    TurnRecord* turn = FindTurn(record, spec_.turn_id);
+    if (turn == nullptr) return;
+    turn->announced = told.ok();
+    ended = *turn;
+  });
+  ended_ = true;
+  spec_.on_end(spec_.turn_id);
+  if (runtime_->on_turn_end) runtime_->on_turn_end(spec_.session_id, ended);
+  ended_promise_.set_value();
+}
+
+void TurnJob::RecordEnd(TurnStatus status, const std::string& message) {
+  const auto change = [&](SessionRecord& record) {
+    TurnRecord* turn = FindTurn(record, spec_.turn_id);
+    if (turn == nullptr) return Internal("turn " + spec_.turn_id + " is not in its session");
+    turn->status = status;
+    turn->history = machine_.messages();
+    (status == TurnStatus::kCompleted ? turn->response : turn->error) = message;
+    return OkStatus();
+  };
+  const Status recorded = runtime_->store->Update(spec_.session_id, change);
+  if (recorded.ok()) return;
+  // The disk is full, perhaps. The turn must end all the same; after a restart it is interrupted.
+  runtime_->store->UpdateInMemory(spec_.session_id, [&](SessionRecord& record) {
+    TurnRecord* turn = FindTurn(record, spec_.turn_id);
+    if (turn == nullptr) return;
+    turn->status = TurnStatus::kFailed;
+    turn->history = machine_.messages();
+    turn->error = "the turn's end could not be recorded: " + recorded.message();
+  });
+}
+
+}  // namespace odyssey::session

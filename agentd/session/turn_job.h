@@ -1,0 +1,90 @@
+#ifndef ODYSSEY_AGENTD_SESSION_TURN_JOB_H_
+#define ODYSSEY_AGENTD_SESSION_TURN_JOB_H_
+
+// Does what a turn's machine says: calls the model, runs tools, asks people, writes the journal,
+// and records the end. Runs on one worker at a time; only the methods of SessionJob and the
+// destructor may be called from elsewhere.
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "agentd/event/journal.h"
+#include "agentd/session/runtime.h"
+#include "agentd/session/session_job.h"
+#include "agentd/session/turn_setup.h"
+#include "agentd/turn/turn_machine.h"
+
+namespace odyssey::session {
+
+class TurnJob final : public SessionJob, public std::enable_shared_from_this<TurnJob> {
+ public:
+  struct Spec {
+    std::string session_id, turn_id, prompt;
+    std::shared_ptr<event::Journal> journal;
+    std::function<void(const SessionJob*)> resume;            // makes the pool run the job again
+    std::function<void(const std::string& cell_id)> on_cell;  // the session's cell is this one
+    std::function<void(const std::string& turn_id)> on_end;   // the last thing before it has ended
+  };
+
+  // `runtime` is borrowed.
+  TurnJob(Spec spec, const Runtime* runtime);
+
+  scheduler::Progress Run() override;
+  void RequestStop(turn::Ending ending) override;
+  void EndWithoutRunning() override;
+  void WaitEnded() override { ended_future_.wait(); }
+
+  const std::string& session_id() const { return spec_.session_id; }
+
+ private:
+  Status Begin();
+  Status RecordRunning();
+  void Proceed();
+  void StopMachine(turn::Ending ending, const std::string& message);
+  void Feed(turn::Effects effects);
+  bool TakeAnswer();
+
+  void Do(const turn::Emit& effect);
+  void Do(const turn::CallModel& effect);
+  void Do(const turn::Authorize& effect);
+  void Do(const turn::Ask& effect);
+  void Do(const turn::RunTool& effect);
+  void Do(const turn::Finish& effect);
+
+  Result<approval::Verdict> JudgeCall(const turn::Call& call) const;
+  model::ModelRequest NextModelRequest() const;
+  // Appends to the journal; the first failure is kept and fails the turn.
+  Status Append(event::Payload payload, event::Durability durability);
+  void End(turn::Ending ending, const std::string& message);
+  void RecordEnd(TurnStatus status, const std::string& message);
+
+  const Spec spec_;
+  const Runtime* const runtime_;
+  turn::TurnMachine machine_;
+
+  std::optional<TurnSetup> setup_;
+  std::vector<model::Message> window_;  // of earlier turns
+  std::string cell_id_;
+  bool begun_ = false;
+  bool stopping_ = false;
+  bool ended_ = false;
+  std::deque<turn::Effect> effects_;
+  std::string asked_request_;  // not empty: waits for an answer
+  std::future<approval::Answer> answer_;
+
+  // Set by any thread.
+  std::atomic<int> stop_requested_ = -1;  // a turn::Ending
+  std::stop_source stop_;
+  std::promise<void> ended_promise_;
+  std::shared_future<void> ended_future_ = ended_promise_.get_future().share();
+};
+
+}  // namespace odyssey::session
+
+#endif  // ODYSSEY_AGENTD_SESSION_TURN_JOB_H_

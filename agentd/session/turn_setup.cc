@@ -1,0 +1,106 @@
+#include "agentd/session/turn_setup.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agentd/bundle/bundle_tree.h"
+#include "common/os/file.h"
+#include "policy/dialect/sandbox_request.h"
+
+namespace odyssey::session {
+namespace {
+
+constexpr uint32_t kDefaultWallClockMs = 60'000;
+constexpr uint64_t kDefaultOutputBytes = 64 * 1024;
+
+Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
+                                 const Runtime& runtime) {
+  dialect::RequestContext context;
+  context.client_cwd = record.cwd;
+  context.host_env = record.env;
+  context.granted_env = runtime.granted_env;
+  ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
+                       dialect::ToRequest(bundle.spec.sandbox, context));
+  // Read-only: the copy in the store is the workspace itself. Otherwise it is a private one, which
+  // StageBundle fills.
+  if (request.mode == policy::Mode::kReadOnly) request.workspace = bundle.directory;
+  return sandbox::CellSpec{
+      {record.id, record.agent_id, "tooling", "tools"}, std::move(request), bundle.pin.digest};
+}
+
+// Copies the bundle's files into the cell's workspace, where the agent may change them.
+Status StageBundle(const std::string& cell_id, const bundle::InstalledBundle& bundle,
+                   sandbox::Sandbox* sandbox) {
+  ODY_ASSIGN_OR_RETURN(const std::vector<bundle::BundleFile> files,
+                       bundle::ListBundleFiles(bundle.directory));
+  for (const bundle::BundleFile& file : files) {
+    ODY_ASSIGN_OR_RETURN(const std::string content,
+                         ReadFile(bundle.directory + "/" + file.path, bundle::kMaxBundleFileBytes));
+    ODY_RETURN_IF_ERROR(
+        sandbox->WriteFile(cell_id, file.path, content, file.executable ? 0755 : 0644).status());
+  }
+  return OkStatus();
+}
+
+// Whether the private workspace lacks the bundle's files: never staged, or the supervisor's copy of
+// the directories was lost since.
+Result<bool> NeedsStaging(const SessionRecord& record, const sandbox::Cell& cell,
+                          sandbox::Sandbox* sandbox) {
+  if (!record.staged) return true;
+  if (!cell.created) return false;
+  ODY_ASSIGN_OR_RETURN(const sandbox::FileList list, sandbox->ListFiles(cell.id, ""));
+  return std::none_of(
+      list.entries.begin(), list.entries.end(),
+      [](const sandbox::FileEntry& entry) { return entry.name != bundle::kMountDirectory; });
+}
+
+}  // namespace
+
+Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime) {
+  TurnSetup out;
+  ODY_ASSIGN_OR_RETURN(out.bundle, runtime.bundles->Open(record.bundle));
+  const dialect::Bundle& spec = out.bundle->spec;
+  ODY_ASSIGN_OR_RETURN(out.agent, dialect::FindAgent(spec, record.agent_id));
+  ODY_RETURN_IF_ERROR(runtime.tools->CheckAvailable(spec.tools));
+  const dialect::ToolRuleSpec& entries = out.agent.tools;
+  ODY_ASSIGN_OR_RETURN(out.rules, rules::Parse(entries.allow, entries.ask, entries.deny));
+  out.offered = rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules);
+  const dialect::ModelSpec& model = out.agent.model;
+  ODY_ASSIGN_OR_RETURN(out.model, runtime.models->Open({model.provider, model.name, model.config,
+                                                        out.bundle->directory}));
+  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime));
+  out.sandbox_mode =
+      out.cell.request.mode == policy::Mode::kReadOnly ? "read_only" : "workspace_write";
+  const dialect::Resources& resources = spec.sandbox.resources;
+  out.wall_clock_ms = out.cell.request.limits.wall_clock_ms != 0
+                          ? out.cell.request.limits.wall_clock_ms
+                          : kDefaultWallClockMs;
+  out.output_cap_bytes = resources.output_bytes != 0 ? resources.output_bytes : kDefaultOutputBytes;
+  return out;
+}
+
+Result<std::string> PrepareSessionCell(const std::string& session_id, const sandbox::CellSpec& cell,
+                                       const bundle::InstalledBundle& bundle,
+                                       const Runtime& runtime) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime.store->Get(session_id));
+  if (!record->cell_used) {
+    // Before there is one: what is recorded too early is purged in vain, never left behind.
+    ODY_RETURN_IF_ERROR(runtime.store->Update(session_id, [](SessionRecord& changed) {
+      changed.cell_used = true;
+      return OkStatus();
+    }));
+  }
+  ODY_ASSIGN_OR_RETURN(const sandbox::Cell made, runtime.sandbox->PrepareCell(cell));
+  if (cell.request.mode == policy::Mode::kReadOnly) return made.id;
+
+  ODY_ASSIGN_OR_RETURN(const bool stage, NeedsStaging(*record, made, runtime.sandbox));
+  if (!stage) return made.id;
+  ODY_RETURN_IF_ERROR(StageBundle(made.id, bundle, runtime.sandbox));
+  ODY_RETURN_IF_ERROR(runtime.store->Update(session_id, [](SessionRecord& changed) {
+    changed.staged = true;
+    return OkStatus();
+  }));
+  return made.id;
+}
+
+}  // namespace odyssey::session

@@ -1,0 +1,41 @@
+#ifndef ODYSSEY_AGENTD_SESSION_TURN_SETUP_H_
+#define ODYSSEY_AGENTD_SESSION_TURN_SETUP_H_
+
+// What one turn of a session runs with, worked out from its record and its bundle.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agentd/session/runtime.h"
+#include "agentd/session/session_record.h"
+#include "policy/dialect/bundle.h"
+#include "policy/rules/tool_rules.h"
+
+namespace odyssey::session {
+
+struct TurnSetup {
+  std::shared_ptr<const bundle::InstalledBundle> bundle;
+  dialect::AgentSpec agent;
+  rules::ToolRules rules;
+  std::vector<std::string> offered;  // names of tools
+  std::shared_ptr<model::ModelClient> model;
+  sandbox::CellSpec cell;
+  std::string sandbox_mode;  // "read_only" or "workspace_write"
+  uint32_t wall_clock_ms = 0;
+  uint64_t output_cap_bytes = 0;
+};
+
+// Checks everything that can be checked without the supervisor: creating a session fails on what
+// would make each of its turns fail.
+Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime);
+
+// Makes the session's cell, or finds it; puts the bundle's files into a private workspace that is
+// new; and records both. Returns the cell's id.
+Result<std::string> PrepareSessionCell(const std::string& session_id, const sandbox::CellSpec& cell,
+                                       const bundle::InstalledBundle& bundle,
+                                       const Runtime& runtime);
+
+}  // namespace odyssey::session
+
+#endif  // ODYSSEY_AGENTD_SESSION_TURN_SETUP_H_
