@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 namespace odyssey {
 
 Result<std::pair<UniqueFd, UniqueFd>> MessageSocketPair() {
@@ -39,8 +41,15 @@ Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& f
 }
 
 Result<Message> ReceiveMessage(int socket) {
+  // Its length first: a process that waits for a message must not hold the largest one's memory.
+  ssize_t length;
+  do {
+    length = recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC);
+  } while (length < 0 && errno == EINTR);
+  if (length < 0) return ErrnoStatus(errno, "receive message");
+
   Message message;
-  message.bytes.resize(kMaxMessageBytes);
+  message.bytes.resize(std::min(static_cast<size_t>(length), kMaxMessageBytes));
   iovec iov{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)];
   msghdr header{};

@@ -29,11 +29,11 @@ std::string FirstLine(int messages) {
 
 }  // namespace
 
-CellTable::CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t uid_base)
+CellTable::CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t first_uid)
     : cgroups_(cgroups),
       paths_(std::move(paths)),
       bwrap_(std::move(bwrap)),
-      uid_base_(uid_base),
+      first_uid_(first_uid),
       slots_(kMaxCells + 1, false) {
   slots_[0] = true;
 }
@@ -54,7 +54,7 @@ Result<CellTable::Spare> CellTable::MakeSpare() {
   ODY_RETURN_IF_ERROR(cgroups_->Create(group));
   ODY_ASSIGN_OR_RETURN(spare.launcher, Launcher::Prepare({.cgroups = cgroups_,
                                                           .group = group,
-                                                          .cell_uid = uid_base_ + spare.slot,
+                                                          .cell_uid = first_uid_ + spare.slot,
                                                           .paths = &paths_,
                                                           .bwrap = bwrap_}));
   slots_[spare.slot] = true;
@@ -99,7 +99,7 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   spare_.reset();
 
   Started started;
-  started.uid = uid_base_ + cell.slot;
+  started.uid = first_uid_ + cell.slot;
   started.socket = std::move(ends.first);
   cells_.emplace(plan.cell_id, std::move(cell));
   return started;

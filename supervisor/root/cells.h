@@ -31,7 +31,7 @@ struct GoneCell {
 
 class CellTable final {
  public:
-  CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t uid_base);
+  CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t first_uid);
 
   struct Started {
     uid_t uid = 0;
@@ -88,10 +88,10 @@ class CellTable final {
   CgroupTree* const cgroups_;
   const StagingPaths paths_;
   const std::string bwrap_;
-  const uid_t uid_base_;
+  const uid_t first_uid_;
   std::map<std::string, Cell> cells_;
   std::optional<Spare> spare_;
-  std::vector<bool> slots_;  // in use; slot 0 owns the store
+  std::vector<bool> slots_;  // in use; slot 0 is nobody
 };
 
 }  // namespace odyssey::root

@@ -2,9 +2,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +24,7 @@ namespace {
 constexpr char kTreePrefix[] = "odyssey-";
 constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuickSeconds in a row
 constexpr time_t kQuickSeconds = 2;
+constexpr uint32_t kMaxUidRanges = 64;  // supervisors at a time on one host
 // Who may connect is decided by uid at accept.
 constexpr unsigned kSocketMode = 0666;
 
@@ -30,6 +35,26 @@ Status PrepareDirectories(const Options& options) {
   }
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/cells", 0700));
   return MakeDirectories(options.run_directory, 0755);
+}
+
+// Two supervisors on one host must not use the same uids: same uid, same rights. A range is held by
+// an abstract socket named after it, which ends with its keeper; the first free range is taken. The
+// store's uid is always the base itself, since it owns what is on disk.
+Result<UniqueFd> TakeUidRange(uid_t base, uid_t* first) {
+  UniqueFd holder(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!holder) return ErrnoStatus(errno, "create socket");
+  for (uint32_t range = 0; range < kMaxUidRanges; ++range) {
+    *first = base + range * (kMaxCells + 1);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string name = "odyssey-uids-" + std::to_string(*first);
+    memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (bind(holder.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) return holder;
+    if (errno != EADDRINUSE) return ErrnoStatus(errno, "hold the uid range " + name);
+  }
+  return ResourceExhausted("every uid range from " + std::to_string(base) +
+                           " is held by another supervisor; give another --uid-base");
 }
 
 // Forks a worker; the child never returns.
@@ -96,7 +121,7 @@ Status KeepWorkers(const Options& options, CgroupTree* cgroups, int listener) {
 
 }  // namespace
 
-Status Keep(const Options& options) {
+Status Keep(Options options) {
   if (geteuid() != 0) return PermissionDenied("odyssey-supervisor must run as root");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   umask(022);
@@ -104,6 +129,9 @@ Status Keep(const Options& options) {
   ODY_RETURN_IF_ERROR(PrepareDirectories(options));
   const std::string socket_path = options.run_directory + "/supervisor.sock";
   ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, kSocketMode));
+
+  ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range,
+                       TakeUidRange(options.uid_base, &options.first_uid));
 
   ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
   SweepDeadTrees(layout, kTreePrefix);

@@ -13,7 +13,7 @@
 namespace odyssey::root {
 
 // Serves until SIGTERM or SIGINT. Runs as root; single-threaded.
-Status Keep(const Options& options);
+Status Keep(Options options);
 
 }  // namespace odyssey::root
 

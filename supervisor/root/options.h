@@ -17,7 +17,8 @@ struct Options {
   std::string run_directory;
   uid_t rpc_uid = 0;               // never 0 after parsing
   std::vector<uid_t> client_uids;  // may connect, beside root
-  uid_t uid_base = 0;              // base + 0 owns the cells' directories; base + n is live cell n
+  uid_t uid_base = 0;              // owns the cells' directories
+  uid_t first_uid = 0;             // live cells have first + 1 and up; set by the keeper
   std::string bundle_store;        // "" = none
   std::string program_directory;   // where our sibling programs are
 };

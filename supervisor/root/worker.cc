@@ -57,7 +57,7 @@ Worker::Worker(const Options& options, CgroupTree* cgroups, int listener)
       listener_(listener),
       check_(MakeCheckContext(options)),
       bwrap_(kBwrap),
-      cells_(cgroups, MakeStagingPaths(options), bwrap_, options.uid_base) {}
+      cells_(cgroups, MakeStagingPaths(options), bwrap_, options.first_uid) {}
 
 Status Worker::Run() {
   ODY_ASSIGN_OR_RETURN(signals_, OpenSignals());
@@ -107,7 +107,7 @@ void Worker::EndRpc() {
 wire::Hello Worker::MakeHello() const {
   return {.cgroup = cgroups_->v2() ? "v2" : "v1",
           .bwrap = bwrap_,
-          .uid_base = options_.uid_base,
+          .uid_base = options_.first_uid,
           .max_cells = kMaxCells,
           .own_directories = check_.own_directories,
           .bundle_store = check_.bundle_store,
