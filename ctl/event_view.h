@@ -27,6 +27,8 @@ class EventView final {
 
   // Text to append to what was shown so far; may be empty.
   std::string Show(const agent::v1::Event& event);
+  // A newline if what was shown last is an unfinished line: before text of somebody else.
+  std::string FinishLine() { return CloseText(); }
 
  private:
   struct CommandOutput {

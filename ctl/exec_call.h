@@ -3,7 +3,7 @@
 
 // What `exec` and `session exec` share: the terminal and the signals around one ExecPump.
 
-#include <grpcpp/grpcpp.h>
+#include <grpcpp/client_context.h>
 
 #include <atomic>
 #include <functional>

@@ -41,28 +41,36 @@ int WriteFully(int fd, std::string_view bytes) {
   return 0;
 }
 
+void Add(int event_fd) {
+  const uint64_t one = 1;
+  ODY_CHECK(write(event_fd, &one, sizeof(one)) == sizeof(one));
+}
+
 }  // namespace
 
 ExecPump::ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds)
-    : stream_(stream), context_(context), fds_(fds), stop_(eventfd(0, EFD_CLOEXEC)) {
-  ODY_CHECK(static_cast<bool>(stop_));
+    : stream_(stream),
+      context_(context),
+      fds_(fds),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC)) {
+  ODY_CHECK(stop_ && wake_);
 }
 
 ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
                          const std::function<std::string(const grpc::Status&)>& explain) {
   ExecRequest request;
   *request.mutable_start() = start;
-  std::thread feeder;
-  if (Send(request)) feeder = std::thread([this] { FeedStdin(); });
+  std::thread sender;
+  if (stream_->Write(request)) sender = std::thread([this] { SendLoop(); });
 
   ExecResponse response;
   while (stream_->Read(&response)) {
     if (response.has_output()) WriteOut(response.output());
     if (response.has_outcome()) outcome_ = std::move(*response.mutable_outcome());
   }
-  const uint64_t one = 1;
-  ODY_CHECK(write(stop_.get(), &one, sizeof(one)) == sizeof(one));
-  if (feeder.joinable()) feeder.join();
+  Add(stop_.get());
+  if (sender.joinable()) sender.join();
   const std::string command = start.argv_size() > 0 ? start.argv(0) : std::string();
   return Conclude(stream_->Finish(), command, explain);
 }
@@ -92,72 +100,63 @@ void ExecPump::OnSignal(int signal) {
     const TerminalSize size = CurrentTerminalSize();
     request.mutable_resize()->set_rows(size.rows);
     request.mutable_resize()->set_columns(size.columns);
-    SendUrgently(request);
-    return;
+  } else {
+    request.set_signal(signal);
   }
   const bool again = signal == SIGINT && interrupts_.fetch_add(1) > 0;
-  request.set_signal(signal);
-  if (again || !SendUrgently(request)) {
+
+  std::unique_lock<std::mutex> lock(mutex_);
+  waiting_.push_back(std::move(request));
+  Add(wake_.get());
+  if (signal == SIGWINCH) return;
+  // A command that does not read its stdin blocks the stream, and signals with it.
+  const bool sent = sent_.wait_for(lock, kDeliverSignalWithin, [this] { return waiting_.empty(); });
+  if (again || !sent) {
     cancelled_by_ = signal;
     context_->TryCancel();
   }
 }
 
-bool ExecPump::Send(const ExecRequest& request) {
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return !sending_ && urgent_waiting_ == 0; });
-    sending_ = true;
+bool ExecPump::SendWaiting() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!waiting_.empty()) {
+    const ExecRequest request = waiting_.front();
+    lock.unlock();
+    const bool sent = stream_->Write(request);
+    lock.lock();
+    waiting_.pop_front();
+    if (!sent) return false;
   }
-  const bool sent = stream_->Write(request);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sending_ = false;
-  }
-  changed_.notify_all();
-  return sent;
-}
-
-bool ExecPump::SendUrgently(const ExecRequest& request) {
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    ++urgent_waiting_;
-    const bool free = changed_.wait_for(lock, kDeliverSignalWithin, [this] { return !sending_; });
-    --urgent_waiting_;
-    if (!free) return false;
-    sending_ = true;
-  }
-  stream_->Write(request);  // a stream that is over needs no signal
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sending_ = false;
-  }
-  changed_.notify_all();
+  sent_.notify_all();
   return true;
 }
 
-bool ExecPump::SendStdin(std::string bytes) {
+bool ExecPump::SendStdin() {
+  std::string buffer(kStdinChunk, '\0');
+  const ssize_t n = read(fds_.in, buffer.data(), buffer.size());
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   ExecRequest request;
-  if (bytes.empty()) {
+  if (n <= 0) {
     request.set_stdin_eof(true);
   } else {
-    request.set_stdin(std::move(bytes));
+    buffer.resize(static_cast<size_t>(n));
+    request.set_stdin(std::move(buffer));
   }
-  return Send(request);
+  return stream_->Write(request) && n > 0;
 }
 
-void ExecPump::FeedStdin() noexcept {
-  pollfd polled[] = {{fds_.in, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-  std::string buffer;
+void ExecPump::SendLoop() noexcept {
+  pollfd polled[] = {{fds_.in, POLLIN, 0}, {wake_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   for (;;) {
-    if (poll(polled, 2, -1) < 0 && errno == EINTR) continue;
-    if (polled[1].revents != 0) return;
-    buffer.resize(kStdinChunk);
-    const ssize_t n = read(fds_.in, buffer.data(), buffer.size());
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    buffer.resize(n > 0 ? static_cast<size_t>(n) : 0);
-    const bool end = buffer.empty();
-    if (!SendStdin(std::move(buffer)) || end) return;
+    if (poll(polled, 3, -1) < 0 && errno == EINTR) continue;
+    if (polled[2].revents != 0) return;
+    if (polled[1].revents != 0) {
+      uint64_t count = 0;
+      ODY_CHECK(read(wake_.get(), &count, sizeof(count)) == sizeof(count));
+      if (!SendWaiting()) return;
+    }
+    // Nothing more of stdin: only signals are left to send.
+    if (polled[0].revents != 0 && !SendStdin()) polled[0].fd = -1;
   }
 }
 

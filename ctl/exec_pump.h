@@ -7,10 +7,12 @@
 // the command; one feeds stdin, so that a slow command holds back stdin; the signal watch's sends
 // signals.
 
-#include <grpcpp/grpcpp.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -46,12 +48,11 @@ class ExecPump final {
   void OnSignal(int signal);
 
  private:
-  void FeedStdin() noexcept;
-  bool SendStdin(std::string bytes);
-  // Waits its turn; false if the stream is over.
-  bool Send(const supervisor::v1::ExecRequest& request);
-  // Before any waiting Send; false if the one under way does not end in time.
-  bool SendUrgently(const supervisor::v1::ExecRequest& request);
+  void SendLoop() noexcept;
+  // Reads stdin once and sends it, or its end. False when nothing more is to be read.
+  bool SendStdin();
+  // Sends what OnSignal left. False if the stream is over.
+  bool SendWaiting();
   void WriteOut(const supervisor::v1::ExecOutput& output);
   ExitReport Conclude(const grpc::Status& status, const std::string& command,
                       const std::function<std::string(const grpc::Status&)>& explain) const;
@@ -61,10 +62,11 @@ class ExecPump final {
   const ExecFds fds_;
   UniqueFd stop_;
 
+  UniqueFd wake_;  // eventfd: `waiting_` has something
+
   std::mutex mutex_;
-  std::condition_variable changed_;
-  bool sending_ = false;
-  int urgent_waiting_ = 0;
+  std::condition_variable sent_;
+  std::deque<supervisor::v1::ExecRequest> waiting_;
 
   std::atomic<int> interrupts_ = 0;
   std::atomic<int> cancelled_by_ = 0;  // a signal

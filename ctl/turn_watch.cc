@@ -43,7 +43,7 @@ TurnEnd TurnWatch::Run() {
     if (polled[0].revents == 0) continue;
     EventFeed::Item item = feed_.Take();
     if (item.event) OnEvent(*item.event);
-    if (!item.notice.empty()) console_.Warn(Paint(item.notice, Style::kDim, console_.color_err));
+    if (!item.notice.empty()) Say(Paint(item.notice, Style::kDim, console_.color_err));
     if (item.ended && !end_) {
       if (item.failure) console_.Fail(*item.failure);
       end_ = TurnEnd::kLost;
@@ -56,7 +56,11 @@ void TurnWatch::OnEvent(const Event& event) {
   if (console_.json) {
     console_.PrintJson(EventToJson(event));
   } else {
-    console_.Print(view_.Show(event));
+    // A question on the screen stays the last thing there.
+    const std::string text = view_.Show(event);
+    const bool over_question = !asked_.empty() && !text.empty();
+    console_.Print(over_question ? "\n" + text : text);
+    question_hidden_ = over_question;
   }
   if (event.has_permission_requested()) OnPermission(event.permission_requested());
   if (event.has_approval_resolved()) {
@@ -64,6 +68,9 @@ void TurnWatch::OnEvent(const Event& event) {
     const bool on_screen = !asked_.empty() && asked_.front() == id;
     asked_.erase(std::remove(asked_.begin(), asked_.end(), id), asked_.end());
     if (on_screen) Ask();
+  }
+  if (std::exchange(question_hidden_, false) && !asked_.empty()) {
+    console_.Print(PromptText(console_.color_out));
   }
   const std::string& turn = options_.turn_id;
   if (event.has_turn_completed() && event.turn_completed().turn_id() == turn) {
@@ -78,12 +85,17 @@ void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
   const std::optional<AutomaticAnswer> answer =
       AnswerWithoutAsking(options_.approve, options_.has_terminal);
   if (answer) {
-    console_.Warn(answer->notice);
+    Say(answer->notice);
     Resolve(request.request_id(), answer->decision, answer->note);
     return;
   }
   asked_.push_back(request.request_id());
   if (asked_.size() == 1) Ask();
+}
+
+void TurnWatch::Say(const std::string& text) {
+  if (!console_.json) console_.Print(view_.FinishLine());
+  console_.Warn(text);
 }
 
 void TurnWatch::Ask() {
@@ -140,7 +152,7 @@ void TurnWatch::OnSignal() {
   signalfd_siginfo info;
   if (read(signal_fd_, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
   if (interrupts_++ == 0) {
-    console_.Warn("\ncancelling the turn; once more to stop watching it");
+    Say("cancelling the turn; once more to stop watching it");
     StartCancelling();
   } else {
     end_ = TurnEnd::kFailed;

@@ -46,6 +46,8 @@ class TurnWatch final {
   void OnPermission(const agent::v1::PermissionRequested& request);
   void OnSignal();
   void OnAnswer();
+  // A line of our own, on stderr.
+  void Say(const std::string& text);
   void Ask();
   void Resolve(const std::string& request_id, agent::v1::Decision decision,
                const std::string& note);
@@ -59,6 +61,7 @@ class TurnWatch final {
   EventFeed feed_;
   std::deque<std::string> asked_;  // request ids; the first one is on the screen
   std::string answer_;             // a line being typed
+  bool question_hidden_ = false;
   std::optional<TurnEnd> end_;
   int interrupts_ = 0;
   std::unique_ptr<grpc::ClientContext> cancel_context_;
