@@ -118,7 +118,7 @@ void AddWorkspace(const policy::SandboxRequest& request, bool mirrored, Compiled
 }
 
 void AddCellDirectories(const policy::SandboxRequest& request, Compiled* out) {
-  for (const std::string name : {"data", "data/home", "cache", "tmp", "runs"}) {
+  for (const std::string name : {"data", "cache", "tmp", "runs"}) {
     AddTree({.kind = EntryKind::kCellTree,
              .target = std::string(plan::kCellPath) + "/" + name,
              .source = name,

@@ -52,7 +52,9 @@ Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::str
                               uid_t store_uid) {
   ODY_ASSIGN_OR_RETURN(UniqueFd cells, OpenHostPath(cells_directory));
   ODY_ASSIGN_OR_RETURN(UniqueFd root, Walk(cells.get(), tree, 0));
-  ODY_RETURN_IF_ERROR(Walk(root.get(), kMirrorDirectory, store_uid).status());
+  for (const char* directory : kStandardDirectories) {
+    ODY_RETURN_IF_ERROR(Walk(root.get(), directory, store_uid).status());
+  }
   return root;
 }
 

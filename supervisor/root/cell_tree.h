@@ -14,8 +14,8 @@
 
 namespace odyssey::root {
 
-// The place in every tree for the mirrored mounts of the workspace.
-inline constexpr char kMirrorDirectory[] = "app/mount";
+// In every tree: the place for the mirrored mounts of the workspace, and the home directory.
+inline constexpr const char* kStandardDirectories[] = {"app/mount", "data/home"};
 
 // Opens the tree, making what is missing. INVALID_ARGUMENT "sandbox path must not be a symlink: P".
 Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,

@@ -124,6 +124,8 @@ Status KeepWorkers(const Options& options, CgroupTree* cgroups, int listener) {
 Status Keep(Options options) {
   if (geteuid() != 0) return PermissionDenied("odyssey-supervisor must run as root");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Whoever read "ready" from a pipe may be gone when a later worker says it again.
+  signal(SIGPIPE, SIG_IGN);
   umask(022);
   if (chdir("/") != 0) return ErrnoStatus(errno, "change to /");
   ODY_RETURN_IF_ERROR(PrepareDirectories(options));

@@ -115,8 +115,9 @@ void ResetOomScore() {
   if (fd) (void)WriteAll(fd.get(), "0");
 }
 
-// Root's signal mask is empty-handed to nobody: bubblewrap starts with none blocked.
-void UnblockSignals() {
+// Root's signal mask and ignored signals go to nobody: bubblewrap starts with none of either.
+void ResetSignals() {
+  signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -125,7 +126,7 @@ void UnblockSignals() {
 // What needs no plan, ahead of need.
 Result<UniqueFd> GetReady(const LauncherOptions& options, int messages) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
-  UnblockSignals();
+  ResetSignals();
   ODY_RETURN_IF_ERROR(SetUpStdio(messages));
   ResetOomScore();
   // First of all, so that everything the launch uses is charged to the cell and dies with its

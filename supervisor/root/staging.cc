@@ -108,7 +108,10 @@ class Stager final {
     ODY_ASSIGN_OR_RETURN(UniqueFd on, OpenHostPath(memory_tree));
     ODY_RETURN_IF_ERROR(MountTmpfs(on.get(), TmpfsOptions(plan_.tmp_bytes, "0711"), memory_tree));
     ODY_ASSIGN_OR_RETURN(tree_, OpenHostPath(memory_tree));
-    return OpenTreeDirectory(tree_.get(), kMirrorDirectory, cell_uid_).status();
+    for (const char* directory : kStandardDirectories) {
+      ODY_RETURN_IF_ERROR(OpenTreeDirectory(tree_.get(), directory, cell_uid_).status());
+    }
+    return OkStatus();
   }
 
   std::string TmpfsOptions(uint64_t bytes, const std::string& mode) const {
