@@ -14,6 +14,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "common/os/file.h"
@@ -25,6 +26,12 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxMessage = 17 * 1024 * 1024;
 constexpr int kPollStepMs = 10;
+constexpr uid_t kRpcUid = 0x6fff0001;  // odyssey-supervisor's default
+// A range of uids for the cells of each test process: below those that real supervisors use, and
+// as far apart as a supervisor has cells.
+constexpr uid_t kFirstUid = 0x10000000;
+constexpr uid_t kUidsPerSupervisor = 4096;
+constexpr uid_t kUidRanges = 0x50000000 / kUidsPerSupervisor;
 
 std::string Slurp(const std::string& path) {
   const auto text = ReadFile(path, 1 << 22);
@@ -57,16 +64,6 @@ bool AwaitReady(int fd) {
   return true;
 }
 
-pid_t ParentOf(pid_t pid) {
-  const std::string stat = Slurp("/proc/" + std::to_string(pid) + "/stat");
-  const size_t end = stat.rfind(')');
-  if (end == std::string::npos) return -1;
-  char state;
-  int parent = -1;
-  sscanf(stat.c_str() + end + 1, " %c %d", &state, &parent);
-  return parent;
-}
-
 std::vector<pid_t> AllPids() {
   std::vector<pid_t> pids;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -74,6 +71,35 @@ std::vector<pid_t> AllPids() {
     if (name.find_first_not_of("0123456789") == std::string::npos) pids.push_back(std::stoi(name));
   }
   return pids;
+}
+
+// The real uid; nothing if there is no such process.
+std::optional<uid_t> UidOf(pid_t pid) {
+  // The directory's owner may be root for a process that is not dumpable: ask status.
+  std::istringstream status(Slurp("/proc/" + std::to_string(pid) + "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("Uid:", 0) == 0) return static_cast<uid_t>(std::stoul(line.substr(4)));
+  }
+  return std::nullopt;
+}
+
+std::vector<pid_t> ProcessesBetween(uid_t first, uid_t last) {
+  std::vector<pid_t> found;
+  for (const pid_t pid : AllPids()) {
+    const auto uid = UidOf(pid);
+    if (uid && *uid >= first && *uid <= last) found.push_back(pid);
+  }
+  return found;
+}
+
+bool HoldsOnlyRoot(const fs::path& group) {
+  std::istringstream members(Slurp(group / "cgroup.procs"));
+  int count = 0;
+  for (pid_t pid; members >> pid; ++count) {
+    const auto uid = UidOf(pid);
+    if (uid && *uid != 0) return false;
+  }
+  return count > 0;
 }
 
 }  // namespace
@@ -91,18 +117,8 @@ SupervisorHarness::SupervisorHarness() {
   directory_ = (fs::temp_directory_path() / "odyssey-test-XXXXXX").string();
   if (mkdtemp(directory_.data()) == nullptr) abort();
   chmod(directory_.c_str(), 0755);
-  const UniqueFd log(open((directory_ + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  int ends[2];
-  if (!log || pipe2(ends, O_CLOEXEC) != 0) abort();
-  const UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
-  pid_ = Spawn({ProgramDirectory() + "/odyssey-supervisor", "--state", directory_ + "/state",
-                "--run", directory_ + "/run"},
-               writer.get(), log.get());
-  writer.reset();
-  if (!AwaitReady(reader.get())) {
-    ADD_FAILURE() << "odyssey-supervisor did not become ready: " << Log();
-  }
+  uid_base_ = kFirstUid + static_cast<uid_t>(getpid()) % kUidRanges * kUidsPerSupervisor;
+  if (!Start()) ADD_FAILURE() << "odyssey-supervisor did not become ready: " << Log();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessage);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -114,12 +130,39 @@ SupervisorHarness::SupervisorHarness() {
       grpc::CreateCustomChannel("unix:" + socket(), grpc::InsecureChannelCredentials(), arguments));
 }
 
+bool SupervisorHarness::Start() {
+  const UniqueFd log(
+      open((directory_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  int ends[2];
+  if (!log || pipe2(ends, O_CLOEXEC) != 0) abort();
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  pid_ = Spawn({ProgramDirectory() + "/odyssey-supervisor", "--state", directory_ + "/state",
+                "--run", directory_ + "/run", "--uid-base", std::to_string(uid_base_)},
+               writer.get(), log.get());
+  writer.reset();
+  return AwaitReady(reader.get());
+}
+
+void SupervisorHarness::KillKeeper() {
+  SignalProcess(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+bool SupervisorHarness::Restart() {
+  if (Start()) return true;
+  waitpid(pid_, nullptr, 0);
+  return false;
+}
+
 SupervisorHarness::~SupervisorHarness() {
   stub_.reset();
-  kill(pid_, SIGTERM);
+  SignalProcess(pid_, SIGTERM);
   int status = 0;
   waitpid(pid_, &status, 0);
   EXPECT_EQ(status, 0) << Log();
+  // The last ones to die are init's children by then, for it to reap.
+  EXPECT_TRUE(Eventually([this] { return CellProcesses().empty(); }, 2));
   EXPECT_TRUE(CgroupsOf(pid_).empty());
   EXPECT_FALSE(fs::exists(socket()));
   std::error_code ignored;
@@ -224,23 +267,26 @@ pid_t SupervisorHarness::worker() const {
 
 pid_t SupervisorHarness::rpc() const {
   for (const pid_t child : ChildrenOf(worker())) {
-    if (CommandName(child) == "odyssey-supervi") return child;
+    if (UidOf(child) == kRpcUid) return child;
   }
   return -1;
 }
 
-std::vector<pid_t> SupervisorHarness::ProcessesOf(uid_t uid) {
-  std::vector<pid_t> found;
-  for (const pid_t pid : AllPids()) {
-    // The directory's owner may be root for a process that is not dumpable: ask status.
-    std::istringstream status(Slurp("/proc/" + std::to_string(pid) + "/status"));
-    for (std::string line; std::getline(status, line);) {
-      if (line.rfind("Uid:", 0) != 0) continue;
-      if (std::stoul(line.substr(4)) == uid) found.push_back(pid);
-      break;
+std::vector<pid_t> SupervisorHarness::ProcessesOf(uid_t uid) { return ProcessesBetween(uid, uid); }
+
+std::vector<pid_t> SupervisorHarness::CellProcesses() const {
+  return ProcessesBetween(uid_base_, uid_base_ + kUidsPerSupervisor - 1);
+}
+
+std::vector<std::string> SupervisorHarness::CellGroups() const {
+  std::vector<std::string> groups;
+  for (const std::string& tree : CgroupsOf(pid_)) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(tree, error)) {
+      if (entry.is_directory(error) && !HoldsOnlyRoot(entry.path())) groups.push_back(entry.path());
     }
   }
-  return found;
+  return groups;
 }
 
 std::string SupervisorHarness::Log() const { return Slurp(directory_ + "/log"); }
@@ -252,6 +298,21 @@ bool Eventually(const std::function<bool()>& done, int seconds) {
     poll(nullptr, 0, kPollStepMs);
   }
   return true;
+}
+
+pid_t ParentOf(pid_t pid) {
+  const std::string stat = Slurp("/proc/" + std::to_string(pid) + "/stat");
+  const size_t end = stat.rfind(')');
+  if (end == std::string::npos) return -1;
+  char state;
+  int parent = -1;
+  sscanf(stat.c_str() + end + 1, " %c %d", &state, &parent);
+  return parent;
+}
+
+bool SignalProcess(pid_t pid, int signal) {
+  EXPECT_GT(pid, 1) << "no process to signal";
+  return pid > 1 && kill(pid, signal) == 0;
 }
 
 std::vector<pid_t> ChildrenOf(pid_t parent) {

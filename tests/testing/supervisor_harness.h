@@ -47,12 +47,18 @@ struct ExecOptions {
 
 class SupervisorHarness final {
  public:
-  // Starts odyssey-supervisor and waits until it is ready.
+  // Starts odyssey-supervisor and waits until it is ready. Its cells' uids are its own, so that
+  // tests may run side by side.
   SupervisorHarness();
   // Stops it, and fails the test if it leaves a process, control group or socket.
   ~SupervisorHarness();
   SupervisorHarness(const SupervisorHarness&) = delete;
   SupervisorHarness& operator=(const SupervisorHarness&) = delete;
+
+  // Starts it again, on the same directories, after KillKeeper. False if it does not become ready.
+  bool Restart();
+  // kill -9; what it leaves is the test's to look at.
+  void KillKeeper();
 
   // A request with workspace_write, network none, standard executables, in memory.
   static v1::PrepareCellRequest Request(const std::string& component);
@@ -80,11 +86,19 @@ class SupervisorHarness final {
   pid_t rpc() const;     // the worker's child that is no cell
   // Every process on the host whose real uid is `uid`.
   static std::vector<pid_t> ProcessesOf(uid_t uid);
+  // … and those of every uid that this supervisor may give to a cell.
+  std::vector<pid_t> CellProcesses() const;
+  // Control groups below this supervisor's that hold no process, or one that is not root's. Root's
+  // are launchers, ready for the next cell.
+  std::vector<std::string> CellGroups() const;
   // What odyssey-supervisor wrote to stderr.
   std::string Log() const;
 
  private:
+  bool Start();
+
   std::string directory_;
+  uid_t uid_base_ = 0;
   pid_t pid_ = -1;
   std::unique_ptr<v1::Supervisor::Stub> stub_;
 };
@@ -92,6 +106,12 @@ class SupervisorHarness final {
 // Calls `done` until it is true, at most `seconds`; for what other processes do in their own time.
 bool Eventually(const std::function<bool()>& done, int seconds = 5);
 
+// Sends a signal to one process; refuses anything but the number of one, since a test runs as root
+// and kill(2) takes -1, what a failed search returns, for every process there is.
+bool SignalProcess(pid_t pid, int signal);
+
+// By /proc; -1 if there is no such process.
+pid_t ParentOf(pid_t pid);
 // Children of `parent`, by /proc.
 std::vector<pid_t> ChildrenOf(pid_t parent);
 // /proc/PID/comm, "" if there is no such process.
