@@ -35,10 +35,9 @@ std::string ArrayText(const std::string& name, const std::string& program) {
 
 Result<std::string> HeaderText() {
   ODY_ASSIGN_OR_RETURN(const std::string command, BuildFilter({.kind = FilterKind::kCommand}));
-  ODY_ASSIGN_OR_RETURN(const std::string tools, BuildFilter({.kind = FilterKind::kTools}));
   ODY_ASSIGN_OR_RETURN(const std::string init, BuildFilter({.kind = FilterKind::kInit}));
-  return kTop + ("// For every command.\n" + ArrayText("kCommandFilter", command)) +
-         ("// For the file worker.\n" + ArrayText("kToolsFilter", tools)) +
+  return kTop +
+         ("// For every command and the file worker.\n" + ArrayText("kCommandFilter", command)) +
          ("// For cell-init itself, which still mounts and makes namespaces.\n" +
           ArrayText("kInitFilter", init)) +
          kBottom;

@@ -87,22 +87,14 @@ Status AddUnseen(const Context& context, const std::vector<const char*>& names) 
 }
 
 Status AddRules(const Context& context, FilterKind kind) {
-  const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
   switch (kind) {
     case FilterKind::kCommand:
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
-      ODY_RETURN_IF_ERROR(AddUnseen(context, UnseenArgumentsOfCommands()));
-      return AddUnseen(context, UnseenArguments());
-    case FilterKind::kTools:
-      ODY_RETURN_IF_ERROR(AddGroups(context, deny, DeniedToInit()));
-      ODY_RETURN_IF_ERROR(AddGroups(context, deny, DeniedToCommands()));
-      ODY_RETURN_IF_ERROR(AddNumbered(context, deny, DeniedNewCalls()));
-      ODY_RETURN_IF_ERROR(AddArguments(context, deny, DeniedWithArguments()));
       return AddUnseen(context, UnseenArguments());
     case FilterKind::kInit:
-      return AddGroups(context, deny, DeniedToInit());
+      return AddGroups(context, SCMP_ACT_ERRNO(EPERM), DeniedToInit());
   }
   return Internal("build filter: unknown kind");
 }
@@ -144,7 +136,7 @@ std::string Prologue(FilterKind kind) {
   const uint32_t limit = kind == FilterKind::kCommand ? kFirstUnknownCall : kX32Bit;
 
   std::vector<sock_filter> ioctls;
-  if (kind != FilterKind::kInit) {
+  if (kind == FilterKind::kCommand) {
     // Per request a comparison and an answer, after three that find out whether it is ioctl at all.
     const auto& requests = DeniedIoctls();
     const auto skip = static_cast<uint8_t>(1 + 2 * requests.size());

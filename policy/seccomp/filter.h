@@ -11,18 +11,14 @@
 
 namespace odyssey::seccomp {
 
-// All three are compiled into cell-init as constants, so that no other process can weaken them.
+// Both are compiled into cell-init as constants, so that no other process can weaken them.
 enum class FilterKind {
-  // Every command: an allow list. What it does not name is EPERM; numbers newer than every name it
-  // knows are ENOSYS, so that a C library falls back as on an older kernel.
+  // Every command, and the file worker: an allow list. What it does not name is EPERM; numbers
+  // newer than every name it knows are ENOSYS, so that a C library falls back as on an older
+  // kernel.
   kCommand,
-  // The file worker: a deny list of what no process of a cell may do. It resolves paths with
-  // openat2,
-  // which kCommand answers with ENOSYS.
-  kTools,
-  // cell-init itself, which must still nest namespaces and mount. Filters are inherited, so it
-  // denies
-  // only what kTools denies too.
+  // cell-init itself, which must still nest namespaces and mount: a deny list. Filters are
+  // inherited, so it denies only what kCommand denies too.
   kInit,
 };
 

@@ -36,20 +36,16 @@ const std::vector<ArgumentRule>& AllowedWithArguments();
 // The first number that kCommand answers with ENOSYS: one past the newest call it knows (mseal).
 inline constexpr uint32_t kFirstUnknownCall = 463;
 
-// Answered with ENOSYS, so that the C library falls back to a call whose arguments a filter can
-// see. To commands and tools; and to commands alone.
+// kCommand: answered with ENOSYS, so that the C library falls back to a call whose arguments a
+// filter can see.
 const std::vector<const char*>& UnseenArguments();
-const std::vector<const char*>& UnseenArgumentsOfCommands();
 
-// kTools: what is denied; DeniedToInit also in kInit.
-const std::vector<Group>& DeniedToInit();
-const std::vector<Group>& DeniedToCommands();
-const std::vector<NumberedCall>& DeniedNewCalls();
-const std::vector<ArgumentRule>& DeniedWithArguments();
-
-// Terminal requests that put words in another's mouth or load kernel code; refused by kCommand and
-// kTools. The kernel takes 32 bits of the request, so only these are compared.
+// kCommand: terminal requests that put words in another's mouth or load kernel code, refused. The
+// kernel takes 32 bits of the request, so only these are compared.
 const std::vector<uint32_t>& DeniedIoctls();
+
+// kInit: what is denied.
+const std::vector<Group>& DeniedToInit();
 
 }  // namespace odyssey::seccomp
 

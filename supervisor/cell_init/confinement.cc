@@ -141,8 +141,6 @@ Status Confinement::EnterLandlock() const {
 
 Status EnterCommandFilter() { return LoadFilter(kCommandFilter, std::size(kCommandFilter)); }
 
-Status EnterToolsFilter() { return LoadFilter(kToolsFilter, std::size(kToolsFilter)); }
-
 Status EnterInitFilter() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
   return LoadFilter(kInitFilter, std::size(kInitFilter));

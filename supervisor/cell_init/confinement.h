@@ -37,12 +37,11 @@ class Confinement final {
   std::vector<std::string> tool_roots_;
 };
 
-// The seccomp filters, built into this program: a command's, the file worker's, and that of
+// The seccomp filters, built into this program: that of commands and the file worker, and that of
 // cell-init itself and of every slot's pid 1, which must still mount and nest. For good; the last
 // step, since they refuse what the steps before need. EnterInitFilter also sets no_new_privs, once
 // for all.
 Status EnterCommandFilter();
-Status EnterToolsFilter();
 Status EnterInitFilter();
 
 }  // namespace odyssey::cell_init

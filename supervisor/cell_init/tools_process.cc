@@ -37,7 +37,7 @@ constexpr int kToolsSocketFd = 3;
   if (status.ok()) status = confinement.EnterLandlock();
   if (status.ok() && dup2(socket, kToolsSocketFd) < 0) status = ErrnoStatus(errno, "place socket");
   if (status.ok()) syscall(SYS_close_range, kToolsSocketFd + 1, ~0U, 0);
-  if (status.ok()) status = EnterToolsFilter();
+  if (status.ok()) status = EnterCommandFilter();
   if (status.ok()) {
     execve(plan::kToolsPath, argv.data(), no_environment);
     status = ErrnoStatus(errno, std::string("execute ") + plan::kToolsPath);
