@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,6 +83,16 @@ Status MakeDirectories(const std::string& path, unsigned mode) {
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + path);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument(path + " is not a directory");
   return OkStatus();
+}
+
+Result<std::string> ProgramDirectory() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+  if (n <= 0 || n == static_cast<ssize_t>(sizeof(path))) {
+    return ErrnoStatus(errno, "read /proc/self/exe");
+  }
+  const std::string program(path, static_cast<size_t>(n));
+  return program.substr(0, program.rfind('/'));
 }
 
 }  // namespace odyssey

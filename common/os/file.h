@@ -25,6 +25,9 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes, unsi
 // Creates the directory and its parents (mode for those created here); an existing one is fine.
 Status MakeDirectories(const std::string& path, unsigned mode);
 
+// The directory of the running program, where its sibling programs are.
+Result<std::string> ProgramDirectory();
+
 }  // namespace odyssey
 
 #endif  // ODYSSEY_COMMON_OS_FILE_H_

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/root/mount_calls.h"
+#include "common/os/mount_calls.h"
 
 namespace odyssey::root {
 namespace {

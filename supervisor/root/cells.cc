@@ -1,6 +1,7 @@
 #include "supervisor/root/cells.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,16 +16,23 @@ namespace {
 // A control group per uid in use.
 std::string GroupOf(uint32_t slot) { return "cell-" + std::to_string(slot); }
 
-// The first line of what a failed launch left in its pipe, made safe to show.
-std::string FirstLine(int messages) {
+// The first line of what a failed launch left in its pipe, made safe to show. "CODE message" from
+// the launcher; anything else is bubblewrap's or cell-init's.
+Status FirstLine(int messages) {
   char buffer[512];
   const ssize_t n = read(messages, buffer, sizeof(buffer));
-  if (n <= 0) return "";
+  if (n <= 0) return Unavailable("");
   std::string line(buffer, static_cast<size_t>(n));
   line = line.substr(0, line.find('\n'));
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  return line;
+  char* end = line.data();
+  const unsigned long code = strtoul(line.c_str(), &end, 10);
+  if (end == line.c_str() || *end != ' ' || code == 0 ||
+      code > static_cast<unsigned long>(Code::kUnauthenticated)) {
+    return Unavailable(line);
+  }
+  return {static_cast<Code>(code), end + 1};
 }
 
 }  // namespace
@@ -141,7 +149,7 @@ void CellTable::ChildExited(pid_t pid, int wait_status) {
     if (cell.removal == pid) {
       cell.removal = -1;
       cell.purge = false;
-      if (wait_status != 0) cell.reason = "the cell's directories could not be removed";
+      if (wait_status != 0) cell.reason = Internal("the cell's directories could not be removed");
     }
     if (cell.pid != pid) continue;
     cell.pid = -1;
@@ -158,7 +166,7 @@ bool CellTable::Finished(Cell* cell) {
   if (!cell->purge || cell->tree.empty()) return true;
   const auto removal = StartRemovingCellTree(paths_.cells_directory, cell->tree);
   if (!removal.ok()) {
-    cell->reason = removal.status().message();
+    cell->reason = removal.status();
     return true;
   }
   cell->removal = *removal;

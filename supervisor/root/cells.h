@@ -26,7 +26,7 @@ inline constexpr uint32_t kMaxCells = 1024;
 
 struct GoneCell {
   std::string cell_id;
-  std::string reason;
+  Status reason;  // never OK; the message may be empty
 };
 
 class CellTable final {
@@ -67,7 +67,7 @@ class CellTable final {
     uint32_t slot = 0;   // uid = base + slot
     UniqueFd messages;
     std::string tree;
-    std::string reason;
+    Status reason = Unavailable("");
     bool ending = false;
     bool purge = false;
   };

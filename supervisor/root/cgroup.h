@@ -10,19 +10,9 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/os/cgroup_layout.h"
 
 namespace odyssey::root {
-
-// Where control groups of ours are made; found by FindCgroupLayout, or given by a test.
-struct CgroupLayout {
-  bool v2 = false;
-  std::string unified;                     // directory in the v2 tree, "" = none
-  std::string memory, pids, cpu, cpuacct;  // directories in v1 trees; "" with v2
-};
-
-// The host's layout, from /proc/self/mountinfo and /proc/self/cgroup. FAILED_PRECONDITION naming
-// the controllers that are missing: limits are not optional.
-Result<CgroupLayout> FindCgroupLayout();
 
 struct CellUsage {
   uint64_t memory_bytes = 0;

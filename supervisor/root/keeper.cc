@@ -2,18 +2,15 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/os/file.h"
+#include "common/os/uid_range.h"
 #include "common/os/unix_listener.h"
 #include "supervisor/root/cgroup.h"
 #include "supervisor/root/worker.h"
@@ -24,7 +21,6 @@ namespace {
 constexpr char kTreePrefix[] = "odyssey-";
 constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuickSeconds in a row
 constexpr time_t kQuickSeconds = 2;
-constexpr uint32_t kMaxUidRanges = 64;  // supervisors at a time on one host
 // Who may connect is decided by uid at accept.
 constexpr unsigned kSocketMode = 0666;
 
@@ -35,26 +31,6 @@ Status PrepareDirectories(const Options& options) {
   }
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/cells", 0700));
   return MakeDirectories(options.run_directory, 0755);
-}
-
-// Two supervisors on one host must not use the same uids: same uid, same rights. A range is held by
-// an abstract socket named after it, which ends with its keeper; the first free range is taken. The
-// store's uid is always the base itself, since it owns what is on disk.
-Result<UniqueFd> TakeUidRange(uid_t base, uid_t* first) {
-  UniqueFd holder(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!holder) return ErrnoStatus(errno, "create socket");
-  for (uint32_t range = 0; range < kMaxUidRanges; ++range) {
-    *first = base + range * (kMaxCells + 1);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string name = "odyssey-uids-" + std::to_string(*first);
-    memcpy(address.sun_path + 1, name.data(), name.size());
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    if (bind(holder.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) return holder;
-    if (errno != EADDRINUSE) return ErrnoStatus(errno, "hold the uid range " + name);
-  }
-  return ResourceExhausted("every uid range from " + std::to_string(base) +
-                           " is held by another supervisor; give another --uid-base");
 }
 
 // Forks a worker; the child never returns.
@@ -133,7 +109,7 @@ Status Keep(Options options) {
   ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, kSocketMode));
 
   ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range,
-                       TakeUidRange(options.uid_base, &options.first_uid));
+                       HoldUidRange(options.uid_base, kMaxCells + 1, &options.first_uid));
 
   ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
   SweepDeadTrees(layout, kTreePrefix);

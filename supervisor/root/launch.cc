@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,9 +15,10 @@
 
 #include <vector>
 
+#include "common/os/descriptors.h"
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
-#include "supervisor/root/user_namespace.h"
+#include "common/os/user_namespace.h"
 
 namespace odyssey::root {
 namespace {
@@ -27,7 +27,6 @@ namespace {
 constexpr int kCellSocketFd = 3;
 constexpr int kArgumentsFd = 4;
 constexpr int kUserNamespaceFd = 5;
-constexpr int kFirstScratchFd = 16;  // where descriptors wait before they take their places
 
 // /dev/null for input and output; messages go to the pipe that root reads.
 Status SetUpStdio(int messages) {
@@ -63,33 +62,9 @@ std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
 
 // The arguments travel in a sealed memory file: nothing of the plan shows in a command line.
 Result<UniqueFd> ArgumentsFile(const std::vector<std::string>& args) {
-  UniqueFd file(memfd_create("bwrap-arguments", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) return ErrnoStatus(errno, "create memory file");
   std::string bytes;
   for (const std::string& arg : args) bytes.append(arg).push_back('\0');
-  ODY_RETURN_IF_ERROR(WriteAll(file.get(), bytes));
-  if (lseek(file.get(), 0, SEEK_SET) < 0) return ErrnoStatus(errno, "rewind memory file");
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    return ErrnoStatus(errno, "seal memory file");
-  }
-  return file;
-}
-
-// Puts each descriptor in its place, inheritable, and closes the rest.
-Status PlaceDescriptors(int cell_socket, int arguments, int user_namespace) {
-  const int wanted[] = {cell_socket, arguments, user_namespace};
-  int scratch[3];
-  for (int i = 0; i < 3; ++i) {
-    scratch[i] = fcntl(wanted[i], F_DUPFD_CLOEXEC, kFirstScratchFd);
-    if (scratch[i] < 0) return ErrnoStatus(errno, "duplicate descriptor");
-  }
-  for (int i = 0; i < 3; ++i) {
-    if (dup2(scratch[i], kCellSocketFd + i) < 0) return ErrnoStatus(errno, "place descriptor");
-  }
-  if (syscall(SYS_close_range, kUserNamespaceFd + 1, ~0U, 0) != 0) {
-    return ErrnoStatus(errno, "close descriptors");
-  }
-  return OkStatus();
+  return SealedMemoryFile("bwrap-arguments", bytes);
 }
 
 // Nothing of root's survives this but the descriptors placed above.
@@ -148,8 +123,8 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   ODY_ASSIGN_OR_RETURN(const plan::Plan plan, plan::DecodePlan(message.bytes));
   ODY_RETURN_IF_ERROR(StageRoot(plan, options.cell_uid, *options.paths));
   ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan)));
-  ODY_RETURN_IF_ERROR(
-      PlaceDescriptors(message.fds[0].get(), arguments.get(), user_namespace.get()));
+  ODY_RETURN_IF_ERROR(PlaceDescriptors(
+      {message.fds[0].get(), arguments.get(), user_namespace.get()}, kCellSocketFd));
   // Those numbers now belong to the places; do not close what took them.
   arguments.release();
   user_namespace.release();
@@ -177,7 +152,7 @@ Result<Launcher> Launcher::Prepare(const LauncherOptions& options) {
   if (child == 0) {
     channel.first.reset();
     const Status status = BecomeCell(options, channel.second.get(), writer.get(), parent);
-    dprintf(2, "%s\n", status.message().c_str());
+    dprintf(2, "%d %s\n", static_cast<int>(status.code()), status.message().c_str());
     _exit(125);
   }
   Launcher launcher;

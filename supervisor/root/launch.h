@@ -38,7 +38,7 @@ class Launcher final {
 
   // Of the launcher, which becomes bubblewrap, outside the cell: it ends when the cell does.
   pid_t pid() const { return pid_; }
-  // What the child or bubblewrap says when it fails; one line. Non-blocking.
+  // What the child ("CODE message") or bubblewrap says when it fails; one line. Non-blocking.
   UniqueFd TakeMessages() { return std::move(messages_); }
 
  private:

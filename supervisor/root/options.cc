@@ -5,10 +5,10 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <memory>
 
+#include "common/os/file.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::root {
@@ -45,16 +45,6 @@ Result<std::string> ParseDirectory(const std::string& option, const std::string&
     return InvalidArgument(option + " " + text + ": give an absolute path without . and ..");
   }
   return text;
-}
-
-Result<std::string> ProgramDirectory() {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
-  if (n <= 0 || n == static_cast<ssize_t>(sizeof(path))) {
-    return ErrnoStatus(errno, "read /proc/self/exe");
-  }
-  const std::string program(path, static_cast<size_t>(n));
-  return program.substr(0, program.rfind('/'));
 }
 
 Status SetOption(const std::string& name, const std::string& value, Options* options) {

@@ -7,20 +7,19 @@
 #include <stdio.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <string>
 #include <vector>
 
+#include "common/os/descriptors.h"
 #include "common/os/message_socket.h"
 
 namespace odyssey::root {
 namespace {
 
 constexpr int kRootSocketFd = 3;
-constexpr int kListenerFd = 4;
-constexpr int kFirstScratchFd = 16;
+constexpr int kProgramFd = 5;  // 4 is the listening socket
 
 // Empties the bounding set, so that no later exec can bring a capability back.
 void DropBoundingSet() {
@@ -44,18 +43,12 @@ Status BecomeRpcUser(uid_t uid, pid_t parent) {
 }
 
 Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent) {
-  const int scratch_socket = fcntl(socket, F_DUPFD_CLOEXEC, kFirstScratchFd);
-  const int scratch_listener = fcntl(listener, F_DUPFD_CLOEXEC, kFirstScratchFd);
-  if (dup2(scratch_socket, kRootSocketFd) < 0 || dup2(scratch_listener, kListenerFd) < 0) {
-    return ErrnoStatus(errno, "place descriptors");
-  }
   // Opened before the rights go: the directory may be closed to the rpc user.
   const std::string path = options.program_directory + "/odyssey-supervisor-rpc";
-  const int program = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (program < 0) return ErrnoStatus(errno, "open " + path);
-  const int placed = dup2(program, kListenerFd + 1);
-  fcntl(placed, F_SETFD, FD_CLOEXEC);
-  syscall(SYS_close_range, placed + 1, ~0U, 0);
+  const UniqueFd program(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!program) return ErrnoStatus(errno, "open " + path);
+  ODY_RETURN_IF_ERROR(PlaceDescriptors({socket, listener, program.get()}, kRootSocketFd));
+  fcntl(kProgramFd, F_SETFD, FD_CLOEXEC);
   ODY_RETURN_IF_ERROR(BecomeRpcUser(options.rpc_uid, parent));
 
   std::vector<std::string> args = {"odyssey-supervisor-rpc"};
@@ -66,7 +59,7 @@ Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent)
   for (std::string& arg : args) argv.push_back(arg.data());
   argv.push_back(nullptr);
   char* const no_environment[] = {nullptr};
-  fexecve(placed, argv.data(), no_environment);
+  fexecve(kProgramFd, argv.data(), no_environment);
   return ErrnoStatus(errno, "execute " + path);
 }
 

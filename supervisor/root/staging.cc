@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "common/os/file.h"
+#include "common/os/mount_calls.h"
+#include "common/os/user_namespace.h"
 #include "supervisor/root/cell_tree.h"
-#include "supervisor/root/mount_calls.h"
-#include "supervisor/root/user_namespace.h"
 
 #ifndef CGROUP2_SUPER_MAGIC
 #define CGROUP2_SUPER_MAGIC 0x63677270

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr char kBwrap[] = "/usr/bin/bwrap";
 constexpr int kDyingPollMs = 2;     // how often dying cells are looked at
 constexpr int kMaxEarlyDeaths = 3;  // of rpc before its first Ready: then it never will be
+constexpr timeval kSendTimeout{1, 0};
 constexpr uint32_t kMaxPidsPerCell = 32768;
 
 void Log(int level, const std::string& text) {
@@ -89,6 +91,7 @@ Status Worker::StartRpc() {
   }
   ODY_ASSIGN_OR_RETURN(RpcProcess rpc, StartRpcProcess(options_, listener_));
   rpc_ = std::move(rpc.socket);
+  setsockopt(rpc_.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
   rpc_pid_ = rpc.pid;
   rpc_ready_ = false;
   Send(wire::Encode(MakeHello()));
@@ -150,10 +153,13 @@ void Worker::ReadRequest() {
   Status status = message.ok() ? OkStatus() : message.status();
   if (status.ok() && !message->fds.empty()) status = InvalidArgument("unexpected descriptors");
   if (status.ok()) status = Handle(message->bytes);
-  if (status.ok() || rpc_pid_ < 0) return;
-  // Closed, broken or hostile: there is nothing to negotiate.
-  if (status.code() != Code::kUnavailable) Log(2, "rpc broke the protocol: " + status.message());
-  kill(rpc_pid_, SIGKILL);
+  if (!status.ok()) BreakWithRpc(status);
+}
+
+// Closed, broken or hostile: there is nothing to negotiate. Its cells end when it is reaped.
+void Worker::BreakWithRpc(const Status& why) {
+  if (why.code() != Code::kUnavailable) Log(2, "rpc broke the protocol: " + why.message());
+  if (rpc_pid_ > 0) kill(rpc_pid_, SIGKILL);
   rpc_.reset();
 }
 
@@ -230,15 +236,16 @@ Status Worker::HandleStats(std::string_view bytes) {
 
 void Worker::ReportGone() {
   for (const GoneCell& cell : cells_.Advance()) {
-    Send(wire::Encode(wire::Gone{.cell_id = cell.cell_id, .reason = cell.reason}));
+    Send(wire::Encode(wire::Gone{
+        .cell_id = cell.cell_id, .code = cell.reason.code(), .reason = cell.reason.message()}));
   }
 }
 
-// A peer that does not read is as good as dead; its socket will say so.
+// Blocks at most for kSendTimeout: a peer that does not read must not hold root.
 void Worker::Send(const std::string& bytes, const std::vector<int>& fds) {
   if (!rpc_) return;
   const Status status = SendMessage(rpc_.get(), bytes, fds);
-  if (!status.ok() && status.code() != Code::kUnavailable) Log(3, status.message());
+  if (!status.ok()) BreakWithRpc(status);
 }
 
 }  // namespace odyssey::root

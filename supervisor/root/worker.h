@@ -35,6 +35,7 @@ class Worker final {
   Status ReadSignals();
   void ReapChildren();
   void ReadRequest();
+  void BreakWithRpc(const Status& why);
   Status Handle(std::string_view bytes);
   Status HandleLaunch(std::string_view bytes);
   Status HandleKill(std::string_view bytes);

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_SUPERVISOR_ROOT_USER_NAMESPACE_H_
-#define ODYSSEY_SUPERVISOR_ROOT_USER_NAMESPACE_H_
+#ifndef ODYSSEY_COMMON_OS_USER_NAMESPACE_H_
+#define ODYSSEY_COMMON_OS_USER_NAMESPACE_H_
 
 // User namespaces that root makes for a cell. Runs as root, in the launch child: a process must be
 // single-threaded to unshare(CLONE_NEWUSER), and each namespace needs a process to be born in,
@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 
-namespace odyssey::root {
+namespace odyssey {
 
 // The namespace that the cell lives in: owned by the cell's uid, with `inside` mapped to it and
 // nothing else. It must be owned by that uid: otherwise bubblewrap's setns fails with EPERM, and a
@@ -20,6 +20,6 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside);
 // The mapping of an idmapped mount: what `uid`/`gid` own on disk appears as the cell's.
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid);
 
-}  // namespace odyssey::root
+}  // namespace odyssey
 
-#endif  // ODYSSEY_SUPERVISOR_ROOT_USER_NAMESPACE_H_
+#endif  // ODYSSEY_COMMON_OS_USER_NAMESPACE_H_

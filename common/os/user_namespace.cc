@@ -1,4 +1,4 @@
-#include "supervisor/root/user_namespace.h"
+#include "common/os/user_namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "common/os/file.h"
 
-namespace odyssey::root {
+namespace odyssey {
 namespace {
 
 // Becomes `owner` but keeps its capabilities over the change of uid, so that the new namespace is
@@ -89,4 +89,4 @@ Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid) {
   return MakeNamespace(0, {uid, cell_uid, gid, cell_uid});
 }
 
-}  // namespace odyssey::root
+}  // namespace odyssey

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_SUPERVISOR_ROOT_MOUNT_CALLS_H_
-#define ODYSSEY_SUPERVISOR_ROOT_MOUNT_CALLS_H_
+#ifndef ODYSSEY_COMMON_OS_MOUNT_CALLS_H_
+#define ODYSSEY_COMMON_OS_MOUNT_CALLS_H_
 
 // The newer mount system calls, of which Debian 12's libc has no wrappers or older constants. Each
 // adds a type and an errno Status, nothing else; see mount_setattr(2), open_tree(2), openat2(2).
@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 
-namespace odyssey::root {
+namespace odyssey {
 
 // O_PATH descriptor of `path` below `root`, with `..` and absolute links confined to it and no
 // symbolic or magic link followed.
@@ -38,6 +38,6 @@ Status AttachTree(int tree, int target_fd, const std::string& what);
 // Mounts a tmpfs on `target_fd`.
 Status MountTmpfs(int target_fd, const std::string& options, const std::string& what);
 
-}  // namespace odyssey::root
+}  // namespace odyssey
 
-#endif  // ODYSSEY_SUPERVISOR_ROOT_MOUNT_CALLS_H_
+#endif  // ODYSSEY_COMMON_OS_MOUNT_CALLS_H_

@@ -1,4 +1,4 @@
-#include "supervisor/root/mount_calls.h"
+#include "common/os/mount_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace odyssey::root {
+namespace odyssey {
 namespace {
 
 Result<UniqueFd> OpenPath(int root, const std::string& path, uint64_t resolve) {
@@ -74,4 +74,4 @@ Status MountTmpfs(int target_fd, const std::string& options, const std::string& 
   return OkStatus();
 }
 
-}  // namespace odyssey::root
+}  // namespace odyssey
