@@ -7,7 +7,6 @@
 #include "agentd/service/session_exec.h"
 #include "agentd/service/version.h"
 #include "common/rpc/status_map.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 
 namespace odyssey::service {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "agentd/session/sessions.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 
 namespace odyssey::service {
 

@@ -48,8 +48,9 @@ class Sessions final {
   ~Sessions();
 
   // After a start: every turn that was queued or running when agentd ended is interrupted, and
-  // every end is in the journal. To be called once, before anything else.
-  Status Recover();
+  // every end is in the journal. To be called once, before anything else. Returns what could not be
+  // made whole, for the log; the other sessions are.
+  std::vector<std::string> Recover();
 
   Result<SessionPtr> Create(const NewSession& spec);
   Result<SessionPtr> Get(const std::string& session_id) const;

@@ -1,0 +1,123 @@
+#include "agentd/session/session_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/os/file.h"
+#include "tests/fakes/fake_ids.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::session {
+namespace {
+
+SessionRecord Sample(const std::string& last_digit, const std::string& created_at) {
+  SessionRecord out;
+  out.id = "ses_0000000000000000000000000000000" + last_digit;
+  out.bundle = {"demo", "0.1.0", std::string(64, 'a')};
+  out.agent_id = "demo";
+  out.model_provider = "script";
+  out.model_id = "s.yaml";
+  out.created_at = created_at;
+  out.cwd = "/src";
+  out.env = {{"A", "b"}};
+  TurnRecord turn;
+  turn.id = "trn_1";
+  turn.status = TurnStatus::kCompleted;
+  turn.created_at = created_at;
+  turn.prompt = "create file";
+  turn.response = "done";
+  turn.history = {{model::MessageKind::kUser, "create file", {}},
+                  {model::MessageKind::kToolUse, "", {{"tcl_1", "Write", R"({"path":"a"})"}}},
+                  {model::MessageKind::kToolResult, "", {{"tcl_1", "Write", R"({"bytes":3})"}}},
+                  {model::MessageKind::kAssistant, "done", {}}};
+  out.turns = {turn};
+  TurnRecord queued;
+  queued.id = "trn_2";
+  queued.created_at = created_at;
+  queued.prompt = "next";
+  out.turns.push_back(queued);
+  return out;
+}
+
+class SessionStoreTest : public ::testing::Test {
+ protected:
+  std::vector<SessionPtr> Load() {
+    SessionStore store(directory_.path());
+    warnings_.clear();
+    EXPECT_TRUE(store.Load(&ids_, &warnings_).ok());
+    return store.List();
+  }
+
+  fakes::TemporaryDirectory directory_;
+  fakes::FakeIds ids_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(SessionStoreTest, RecordsRoundTripAndComeNewestFirst) {
+  SessionStore store(directory_.path());
+  const SessionRecord older = Sample("1", "2026-01-01T00:00:00.000Z");
+  const SessionRecord newer = Sample("2", "2026-01-02T00:00:00.000Z");
+  ASSERT_TRUE(store.Create(older).ok());
+  ASSERT_TRUE(store.Create(newer).ok());
+  const std::vector<SessionPtr> loaded = Load();
+  ASSERT_EQ(loaded.size(), 2u);
+  EXPECT_EQ(*loaded[0], newer);
+  EXPECT_EQ(*loaded[1], older);
+}
+
+TEST_F(SessionStoreTest, CorruptFilesAreSetAsideAndOthersLeftAlone) {
+  ASSERT_TRUE(SessionStore(directory_.path()).Create(Sample("1", "t")).ok());
+  directory_.Write("ses_00000000000000000000000000000002.json", "{\"schema_version\": 1");
+  directory_.Write("ses_00000000000000000000000000000003.json", EncodeSession(Sample("1", "t")));
+  directory_.Write("notes.txt", "mine");
+  EXPECT_EQ(Load().size(), 1u);
+  EXPECT_EQ(warnings_.size(), 2u);
+  size_t aside = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    aside += entry.path().filename().string().find(".json.corrupt_") != std::string::npos;
+  }
+  EXPECT_EQ(aside, 2u);
+  EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/notes.txt"));
+  EXPECT_EQ(Load().size(), 1u);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(SessionStoreTest, UnknownSchemaIsNotGuessed) {
+  EXPECT_EQ(DecodeSession(R"({"schema_version": 99})").status().message(),
+            "schema_version 99; this version reads 1");
+}
+
+TEST_F(SessionStoreTest, PromptAndResponseAreNotWrittenTwice) {
+  const std::string text = EncodeSession(Sample("1", "t"));
+  EXPECT_EQ(text.find("\"response\""), std::string::npos);
+  EXPECT_EQ(text.find("\"prompt\": \"create file\""), std::string::npos);
+  EXPECT_NE(text.find("\"prompt\": \"next\""), std::string::npos);
+}
+
+TEST_F(SessionStoreTest, FailedChangeWritesNothing) {
+  SessionStore store(directory_.path());
+  const SessionRecord record = Sample("1", "t");
+  ASSERT_TRUE(store.Create(record).ok());
+  EXPECT_EQ(store.Update(record.id,
+                         [](SessionRecord& changed) {
+                           changed.cwd = "/other";
+                           return Internal("no");
+                         }),
+            Internal("no"));
+  EXPECT_EQ(**store.Get(record.id), record);
+  EXPECT_EQ(store.Update("ses_x", [](SessionRecord&) { return OkStatus(); }).code(),
+            Code::kNotFound);
+}
+
+TEST_F(SessionStoreTest, RemovedSessionStaysRemoved) {
+  SessionStore store(directory_.path());
+  const SessionRecord record = Sample("1", "t");
+  ASSERT_TRUE(store.Create(record).ok());
+  EXPECT_TRUE(store.Remove(record.id).ok());
+  EXPECT_EQ(store.Remove(record.id).code(), Code::kNotFound);
+  EXPECT_TRUE(Load().empty());
+}
+
+}  // namespace
+}  // namespace odyssey::session

@@ -1,0 +1,598 @@
+#include "agentd/session/sessions.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/fakes/bundle_source.h"
+#include "tests/fakes/session_world.h"
+
+namespace odyssey::session {
+namespace {
+
+using approval::Decision;
+using fakes::BundleSource;
+using fakes::CallOnce;
+using fakes::Say;
+using fakes::SessionWorld;
+using Names = std::vector<std::string>;
+
+constexpr char kWriteA[] = R"({"content":"x","path":"a"})";
+
+// Blocks until the stop is requested, as a model that takes its time.
+Status Hang(std::stop_token stop) {
+  std::promise<void> stopped;
+  const std::stop_callback on_stop(stop, [&stopped] { stopped.set_value(); });
+  stopped.get_future().wait();
+  return Cancelled("stopped");
+}
+
+// A model that says which turn it is in and then waits for `release`.
+class Gate {
+ public:
+  fakes::FakeModelClient::Function Function() {
+    return
+        [this](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
+          ODY_RETURN_IF_ERROR(Say(sink, fakes::PromptOf(request)));
+          released_.wait();
+          return OkStatus();
+        };
+  }
+  void Release() { release_.set_value(); }
+
+ private:
+  std::promise<void> release_;
+  std::shared_future<void> released_ = release_.get_future().share();
+};
+
+TEST(SessionsTest, TurnRunsAToolAndCompletes) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
+  EXPECT_NE(turn.response.find("\"stdout\":\"ls\""), std::string::npos) << turn.response;
+  EXPECT_EQ(turn.history.size(), 4u);
+  EXPECT_EQ(
+      world.EventNames(session),
+      (Names{"turn_started", "tool_call_started", "exec_command_begin", "exec_command_output_delta",
+             "exec_command_end", "tool_call_finished", "agent_message_delta", "turn_completed"}));
+  EXPECT_EQ(world.model().requests()[0].system, "Be brief.");
+  EXPECT_EQ(world.model().requests()[0].tools.size(), 3u);
+}
+
+TEST(SessionsTest, AllowOnceAsksAgainForTheSameCall) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  uint64_t after = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::string turn = world.Submit(session);
+    const event::Event asked = world.Await<event::PermissionRequested>(session, after);
+    const auto& request = std::get<event::PermissionRequested>(asked.payload);
+    EXPECT_EQ(request.rule, "Write");
+    EXPECT_EQ(request.arguments_json, kWriteA);
+    EXPECT_EQ(request.cwd, "/workspace");
+    EXPECT_EQ(world.sandbox().files(session).count("a"), static_cast<size_t>(i))
+        << "nothing is done before the answer";
+    EXPECT_TRUE(world.approvals().Resolve(request.request_id, {Decision::kAllowOnce, "", 5}));
+    EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
+    after = asked.sequence;
+  }
+  EXPECT_EQ(world.sandbox().files(session)["a"], "x");
+}
+
+TEST(SessionsTest, AllowAlwaysHoldsForThisSessionUntilARestart) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string first = world.Create(bundle.path());
+  const std::string turn = world.Submit(first);
+  const event::Event asked = world.Await<event::PermissionRequested>(first);
+  const std::string request = std::get<event::PermissionRequested>(asked.payload).request_id;
+  EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kAllowAlways, "", 5}));
+  world.AwaitEnd(first, turn);
+
+  EXPECT_EQ(world.AwaitEnd(first, world.Submit(first)).status, TurnStatus::kCompleted)
+      << "silently";
+  EXPECT_EQ(world.approvals().last_ordinal(), 1u);
+
+  const std::string second = world.Create(bundle.path());
+  world.Submit(second);
+  world.Await<event::PermissionRequested>(second);
+
+  world.Restart();
+  const uint64_t before = (*world.sessions().JournalOf(first))->last_sequence();
+  world.Submit(first);
+  world.Await<event::PermissionRequested>(first, before);
+}
+
+TEST(SessionsTest, DenialIsAToolResultAndTheTurnGoesOn) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  const event::Event asked = world.Await<event::PermissionRequested>(session);
+  const std::string request = std::get<event::PermissionRequested>(asked.payload).request_id;
+  EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kDeny, "not now", 5}));
+  EXPECT_FALSE(world.approvals().Resolve(request, {Decision::kAllowOnce, "", 5}))
+      << "answered already";
+  const TurnRecord ended = world.AwaitEnd(session, turn);
+  EXPECT_EQ(ended.status, TurnStatus::kCompleted);
+  EXPECT_EQ(ended.response, R"({"error":"permission denied: tool Write was denied: not now"})");
+  EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
+  const auto resolved =
+      std::get<event::ApprovalResolved>(world.Await<event::ApprovalResolved>(session).payload);
+  EXPECT_EQ(resolved.decision, "deny");
+  EXPECT_EQ(resolved.by_uid, 5u);
+}
+
+TEST(SessionsTest, DeniedCommandNeverReachesTheSandbox) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"cd / && curl x"})"));
+  const BundleSource bundle("{deny: ['Bash(curl:*)']}");
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_NE(turn.response.find("permission denied: tool Bash(curl:*) is denied"), std::string::npos)
+      << turn.response;
+  EXPECT_TRUE(world.sandbox().commands().empty());
+}
+
+TEST(SessionsTest, UnreadableCommandIsRefusedWithoutAsking) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"echo 'unterminated"})"));
+  const BundleSource bundle("{ask: [Bash]}");
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.response,
+            R"({"error":"invalid arguments: invalid shell command: missing closing quote"})");
+  EXPECT_EQ(world.approvals().last_ordinal(), 0u);
+}
+
+TEST(SessionsTest, ToolThatIsNotOfferedIsNamedToTheModel) {
+  SessionWorld world(CallOnce("Edit", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  EXPECT_EQ(
+      world.AwaitEnd(session, world.Submit(session)).response,
+      R"({"error":"execution failed: there is no tool \"Edit\"; available: Bash, Read, Write"})");
+}
+
+TEST(SessionsTest, TurnsOfOneSessionKeepTheirOrderAndNeverOverlap) {
+  std::atomic<int> inside = 0;
+  std::atomic<bool> overlapped = false;
+  std::mutex mutex;
+  std::vector<std::string> order;
+  SessionWorld world(
+      [&](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
+        overlapped = overlapped || ++inside != 1;
+        {
+          std::lock_guard lock(mutex);
+          order.push_back(fakes::PromptOf(request));
+        }
+        const Status said = Say(sink, "ok");
+        --inside;
+        return said;
+      });
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  std::string last;
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 10; ++i) {
+    wanted.push_back("p" + std::to_string(i));
+    last = world.Submit(session, wanted.back());
+  }
+  world.AwaitEnd(session, last);
+  EXPECT_FALSE(overlapped);
+  EXPECT_EQ(order, wanted);
+}
+
+TEST(SessionsTest, SessionsOverlap) {
+  Gate gate;
+  SessionWorld world(gate.Function());
+  const BundleSource bundle;
+  const std::string a = world.Create(bundle.path()), b = world.Create(bundle.path());
+  const std::string turn_a = world.Submit(a), turn_b = world.Submit(b);
+  world.Await<event::AgentMessageDelta>(a);
+  world.Await<event::AgentMessageDelta>(b);  // both are inside the model now
+  EXPECT_EQ(world.sessions().running_turns(), 2u);
+  gate.Release();
+  EXPECT_EQ(world.AwaitEnd(a, turn_a).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.AwaitEnd(b, turn_b).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, TurnsThatWaitForPeopleDoNotStarveOthers) {
+  SessionWorld world(
+      [](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
+        if (fakes::PromptOf(request) == "talk") return Say(sink, "hi");
+        return sink(model::ToolUse{"c", "Write", kWriteA});
+      },
+      {.workers = 4, .queue_bound = 8});
+  const BundleSource bundle("{ask: [Write]}");
+  for (int i = 0; i < 4; ++i) {
+    const std::string session = world.Create(bundle.path());
+    world.Submit(session, "ask");
+    world.Await<event::PermissionRequested>(session);
+  }
+  const std::string fifth = world.Create(bundle.path());
+  EXPECT_EQ(world.AwaitEnd(fifth, world.Submit(fifth, "talk")).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, OperatorWaitsForTheTurnAndHoldsTheSession) {
+  Gate gate;
+  SessionWorld world(gate.Function());
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string first = world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  std::promise<Result<std::string>> held;
+  std::future<Result<std::string>> cell = held.get_future();
+  Result<std::shared_ptr<OperatorHold>> hold = world.sessions().Hold(
+      session, [&](Result<std::string> cell_id) { held.set_value(std::move(cell_id)); });
+  ASSERT_TRUE(hold.ok());
+  const std::string second = world.Submit(session);
+  EXPECT_EQ(cell.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  gate.Release();
+  EXPECT_EQ(*cell.get(), "cel_" + session);
+  EXPECT_EQ(world.sessions().GetTurn(session, first)->status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.sessions().GetTurn(session, second)->status, TurnStatus::kQueued);
+  (*hold)->Release();
+  EXPECT_EQ(world.AwaitEnd(session, second).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, OperatorWhoGoesBeforeHisTurnIsTakenOutOfTheQueue) {
+  Gate gate;
+  SessionWorld world(gate.Function());
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  std::promise<Result<std::string>> held;
+  Result<std::shared_ptr<OperatorHold>> hold = world.sessions().Hold(
+      session, [&](Result<std::string> cell_id) { held.set_value(std::move(cell_id)); });
+  ASSERT_TRUE(hold.ok());
+  world.sessions().StopHold(session, *hold);
+  EXPECT_EQ(held.get_future().get().status().code(), Code::kCancelled);
+  gate.Release();
+  EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, CancelEndsARunningTurn) {
+  SessionWorld world(
+      [](const model::ModelRequest&, const model::ModelSink& sink, std::stop_token stop) {
+        ODY_RETURN_IF_ERROR(Say(sink, "half"));
+        return Hang(stop);
+      });
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  EXPECT_TRUE(*world.sessions().Cancel(session, ""));
+  const TurnRecord ended = world.AwaitEnd(session, turn);
+  EXPECT_EQ(ended.status, TurnStatus::kCancelled);
+  EXPECT_EQ(ended.history.back().content, "half");
+  EXPECT_FALSE(*world.sessions().Cancel(session, turn)) << "it has ended already";
+  EXPECT_FALSE(*world.sessions().Cancel(session, "")) << "none is running";
+}
+
+TEST(SessionsTest, CancelEndsACommandInTheCell) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"sleep 100"})"));
+  world.sandbox().on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
+                               std::stop_token stop) -> Result<sandbox::ExecResult> {
+    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+    return Hang(stop);
+  };
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  world.Await<event::ExecCommandBegin>(session);
+  EXPECT_TRUE(*world.sessions().Cancel(session, turn));
+  EXPECT_EQ(world.EventNames(session),
+            (Names{"turn_started", "tool_call_started", "exec_command_begin", "exec_command_end",
+                   "tool_call_finished", "turn_cancelled"}));
+}
+
+TEST(SessionsTest, CancelEndsATurnThatWaitsForAPerson) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  world.Await<event::PermissionRequested>(session);
+  EXPECT_TRUE(*world.sessions().Cancel(session, turn));
+  EXPECT_EQ(world.approvals().size(), 0u);
+  EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCancelled);
+  EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
+}
+
+TEST(SessionsTest, CancelEndsAQueuedTurnAndLeavesTheRunningOne) {
+  Gate gate;
+  SessionWorld world(gate.Function());
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string running = world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  const std::string queued = world.Submit(session);
+  EXPECT_TRUE(*world.sessions().Cancel(session, queued));
+  EXPECT_EQ(world.AwaitEnd(session, queued).status, TurnStatus::kCancelled);
+  gate.Release();
+  EXPECT_EQ(world.AwaitEnd(session, running).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, FullQueueRefusesTheTurnAndKeepsNoTrace) {
+  Gate gate;
+  SessionWorld world(gate.Function(), {.workers = 1, .queue_bound = 1});
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string running = world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  const std::string queued = world.Submit(session);
+  EXPECT_EQ(world.sessions().Submit(session, "p").status().code(), Code::kResourceExhausted);
+  EXPECT_EQ((*world.sessions().Get(session))->turns.size(), 2u);
+  gate.Release();
+  EXPECT_EQ(world.AwaitEnd(session, queued).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, UnknownSessionsAndTurnsAreNotFoundAtOnce) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string unknown = "ses_00000000000000000000000000000000";
+  EXPECT_EQ(world.sessions().Submit(unknown, "p").status().code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().Submit("../../etc/passwd", "p").status().code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().JournalOf(unknown).status().code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().Delete(unknown).code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().Cancel(session, "trn_x").status().code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().Submit(session, " ").status().code(), Code::kInvalidArgument);
+}
+
+TEST(SessionsTest, LostSupervisorInterruptsTheTurnAndTheNextOneWorks) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.sandbox().FailPrepare(Unavailable("gone"));
+  const TurnRecord lost = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(lost.status, TurnStatus::kInterrupted);
+  EXPECT_TRUE(
+      std::get<event::TurnFailed>(world.Await<event::TurnFailed>(session).payload).interrupted);
+  world.sandbox().FailPrepare(OkStatus());
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, CellThatEndsUnderACommandInterruptsTheTurn) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  world.sandbox().on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
+                               std::stop_token) -> Result<sandbox::ExecResult> {
+    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+    return Unavailable("the cell ended under the command");
+  };
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kInterrupted);
+  EXPECT_EQ(turn.history.back().kind, model::MessageKind::kToolResult) << "every call has a result";
+  EXPECT_EQ(world.EventNames(session).back(), "turn_failed");
+}
+
+TEST(SessionsTest, RefusedPolicyFailsTheTurnBeforeTheModelIsCalled) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.sandbox().FailPrepare(PermissionDenied("mounts[0].source /proc: not allowed"));
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kFailed);
+  EXPECT_EQ(turn.error, "mounts[0].source /proc: not allowed");
+  EXPECT_TRUE(world.model().requests().empty());
+}
+
+TEST(SessionsTest, StoppingInterruptsWhatRunsWaitsAndIsAsked) {
+  SessionWorld world(
+      [](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token stop) {
+        if (fakes::PromptOf(request) == "ask") return sink(model::ToolUse{"c", "Write", kWriteA});
+        ODY_RETURN_IF_ERROR(Say(sink, "x"));
+        return Hang(stop);
+      });
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string a = world.Create(bundle.path()), b = world.Create(bundle.path());
+  std::vector<std::pair<std::string, std::string>> turns = {{a, world.Submit(a)},
+                                                            {b, world.Submit(b, "ask")}};
+  turns.emplace_back(a, world.Submit(a, "queued"));
+  world.Await<event::AgentMessageDelta>(a);
+  world.Await<event::PermissionRequested>(b);
+  world.sessions().Stop();
+  for (const auto& [session, turn] : turns) {
+    EXPECT_EQ(world.sessions().GetTurn(session, turn)->status, TurnStatus::kInterrupted);
+  }
+  EXPECT_EQ(world.sessions().Submit(a, "p").status().code(), Code::kUnavailable);
+}
+
+TEST(SessionsTest, CrashLeavesNoTurnOpen) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord done = world.AwaitEnd(session, world.Submit(session));
+  // What the files hold when agentd is killed in the middle of a turn with another one behind it.
+  ASSERT_TRUE(world.store()
+                  .Update(session,
+                          [](SessionRecord& record) {
+                            for (const auto& [id, status] :
+                                 {std::pair{"trn_run", TurnStatus::kRunning},
+                                  {"trn_wait", TurnStatus::kQueued}}) {
+                              TurnRecord turn;
+                              turn.id = id;
+                              turn.status = status;
+                              turn.prompt = "p";
+                              record.turns.push_back(turn);
+                            }
+                            return OkStatus();
+                          })
+                  .ok());
+  for (int restart = 0; restart < 2; ++restart) {
+    world.Restart();
+    EXPECT_EQ(world.sessions().GetTurn(session, done.id)->status, TurnStatus::kCompleted);
+    EXPECT_EQ(world.sessions().GetTurn(session, "trn_run")->status, TurnStatus::kInterrupted);
+    EXPECT_EQ(world.sessions().GetTurn(session, "trn_wait")->status, TurnStatus::kInterrupted);
+    const Names names = world.EventNames(session);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "turn_failed"), 2)
+        << "told once, not at every start";
+    EXPECT_EQ(std::count(names.begin(), names.end(), "turn_completed"), 1);
+  }
+}
+
+TEST(SessionsTest, CrashBetweenRecordAndEventLosesNoEnd) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  ASSERT_TRUE(world.store()
+                  .Update(session,
+                          [](SessionRecord& record) {
+                            TurnRecord turn;
+                            turn.id = "trn_x";
+                            turn.status = TurnStatus::kCompleted;
+                            turn.prompt = "p";
+                            turn.response = "the answer";
+                            record.turns.push_back(turn);
+                            return OkStatus();
+                          })
+                  .ok());
+  world.Restart();
+  EXPECT_EQ(std::get<event::TurnCompleted>(world.Await<event::TurnCompleted>(session).payload),
+            (event::TurnCompleted{"trn_x", "the answer"}));
+}
+
+TEST(SessionsTest, MemoryOutlivesARestart) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session, "first"));
+  world.Restart();
+  const size_t before = world.model().requests().size();
+  world.AwaitEnd(session, world.Submit(session, "second"));
+  const std::vector<model::Message> messages = world.model().requests()[before].messages;
+  ASSERT_EQ(messages.size(), 5u);
+  EXPECT_EQ(messages[0].content, "first");
+  EXPECT_EQ(messages[1].kind, model::MessageKind::kToolUse);
+  EXPECT_EQ(messages[2].kind, model::MessageKind::kToolResult);
+  EXPECT_EQ(messages[4].content, "second");
+}
+
+TEST(SessionsTest, UnwritableDirectoryFailsAndChangesNothing) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  std::filesystem::rename(world.state() + "/sessions", world.state() + "/aside");
+  EXPECT_FALSE(world.sessions().Create({bundle.path(), "/", {}, ""}).ok());
+  EXPECT_FALSE(world.sessions().Submit(session, "p").ok());
+  EXPECT_EQ(world.sessions().List().size(), 1u);
+  EXPECT_TRUE((*world.sessions().Get(session))->turns.empty());
+  std::filesystem::rename(world.state() + "/aside", world.state() + "/sessions");
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, EndThatCannotBeRecordedIsShownAsFailed) {
+  Gate gate;
+  SessionWorld world(gate.Function());
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  std::filesystem::rename(world.state() + "/sessions", world.state() + "/aside");
+  gate.Release();
+  const TurnRecord ended = world.AwaitEnd(session, turn);
+  EXPECT_EQ(ended.status, TurnStatus::kFailed);
+  EXPECT_EQ(ended.error.rfind("the turn's end could not be recorded", 0), 0u) << ended.error;
+}
+
+TEST(SessionsTest, PrivateWorkspaceIsFilledOnce) {
+  SessionWorld world(CallOnce("Write", R"({"path":"README.md","content":"mine"})"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(world.sandbox().files(session).count("odyssey.bundle.json5"), 1u);
+  EXPECT_EQ(world.sandbox().prepared().front().request.workspace, "");
+  world.Restart();
+  world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(world.sandbox().files(session)["README.md"], "mine") << "the agent's changes stay";
+}
+
+TEST(SessionsTest, ReadOnlyWorkspaceIsTheInstalledCopy) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const BundleSource bundle("{}", "read_only");
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  const sandbox::CellSpec cell = world.sandbox().prepared().front();
+  EXPECT_EQ(cell.request.workspace.rfind(world.state() + "/bundles/demo/0.1.0-", 0), 0u)
+      << cell.request.workspace;
+  EXPECT_EQ(cell.key, (sandbox::CellKey{session, "demo", "tooling", "tools"}));
+  EXPECT_TRUE(world.sandbox().files(session).empty());
+}
+
+TEST(SessionsTest, SessionKeepsItsBundleWhenTheSourceChanges) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  bundle.Write("agent.yaml", "id: demo\nprompt: Changed.\nmodel: {provider: fake, name: m}\n");
+  world.Restart();
+  world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(world.model().requests().front().system, "Be brief.");
+}
+
+TEST(SessionsTest, RefusesToolsThatThisVersionDoesNotHave) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  bundle.Write(
+      "odyssey.bundle.json5",
+      "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1', readme: 'README.md',"
+      " agent_spec: 'agent.yaml', executor: {type: 'prebuilt', id: 'react'}, tools: [{name: "
+      "'Grep'}],"
+      " sandbox: {system_tools_mode: 'standard'}}");
+  const Status status = world.sessions().Create({bundle.path(), "/", {}, ""}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("\"Grep\" is not available in this version; available: Bash"),
+            std::string::npos)
+      << status.message();
+  EXPECT_TRUE(world.sessions().List().empty());
+}
+
+TEST(SessionsTest, DeleteEndsTheTurnAndRemovesEverything) {
+  SessionWorld world(
+      [](const model::ModelRequest&, const model::ModelSink& sink, std::stop_token stop) {
+        ODY_RETURN_IF_ERROR(Say(sink, "x"));
+        return Hang(stop);
+      });
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.Submit(session);
+  world.Await<event::AgentMessageDelta>(session);
+  const std::shared_ptr<event::Journal> journal = *world.sessions().JournalOf(session);
+  EXPECT_TRUE(world.sessions().Delete(session).ok());
+  EXPECT_TRUE(journal->closed());
+  EXPECT_EQ(world.sessions().Get(session).status().code(), Code::kNotFound);
+  EXPECT_TRUE(world.sandbox().ListCells()->empty());
+  EXPECT_TRUE(world.sandbox().files(session).empty());
+  EXPECT_TRUE(std::filesystem::is_empty(world.state() + "/sessions"));
+  EXPECT_TRUE(std::filesystem::is_empty(world.state() + "/journals"));
+}
+
+TEST(SessionsTest, DeleteThatFailsCanBeRepeated) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  ASSERT_TRUE(world.sandbox().RemoveCell("cel_" + session, false).ok());
+  world.sandbox().FailPrepare(Unavailable("gone"));
+  EXPECT_EQ(world.sessions().Delete(session).code(), Code::kUnavailable);
+  EXPECT_TRUE(world.sessions().Get(session).ok());
+  world.sandbox().FailPrepare(OkStatus());
+  EXPECT_TRUE(world.sessions().Delete(session).ok());
+  EXPECT_TRUE(world.sandbox().files(session).empty())
+      << "directories without a live cell are purged too";
+}
+
+TEST(SessionsTest, ReadsAFileOfTheWorkspace) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  EXPECT_EQ(world.sessions().ReadFile(session, "README.md", 0, 0)->content, "# demo\n");
+  EXPECT_EQ(world.sessions().ReadFile(session, "none", 0, 0).status().code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().ReadFile(session, "", 0, 0).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace odyssey::session
