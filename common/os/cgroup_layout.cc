@@ -54,15 +54,12 @@ std::vector<CgroupMount> CgroupMounts() {
   return mounts;
 }
 
-// Our own group in the hierarchy that has `controller` ("" = v2), as a path below its mount.
-std::string OwnGroup(const std::string& controller) {
+// Our own group in the v2 tree, as a path below its mount.
+std::string OwnGroup() {
   const auto text = ReadFile("/proc/self/cgroup", kMaxControlFile);
   if (!text.ok()) return "";
   for (const std::string& line : Split(*text, '\n')) {
-    const auto fields = Split(line, ':');  // "4:memory:/path"
-    if (fields.size() < 3) continue;
-    if (!Contains(Split(fields[1], ','), controller)) continue;
-    return fields[2] == "/" ? "" : fields[2];
+    if (line.rfind("0::", 0) == 0) return line == "0::/" ? "" : line.substr(3);
   }
   return "";
 }
@@ -70,7 +67,7 @@ std::string OwnGroup(const std::string& controller) {
 // A v2 group with members cannot give controllers to children, so we need one where we are alone:
 // our own if the service manager delegated it to us, else the root of the tree.
 Result<std::string> DelegatedGroup(const std::string& mount) {
-  const std::string own = mount + OwnGroup("");
+  const std::string own = mount + OwnGroup();
   const auto members = ReadFile(own + "/cgroup.procs", kMaxControlFile);
   const bool alone = own != mount && members.ok() && *members == std::to_string(getpid()) + "\n";
   const std::string base = alone ? own : mount;
@@ -97,6 +94,8 @@ Status WriteControlFile(const std::string& path, const std::string& value) {
 
 Result<CgroupLayout> FindCgroupLayout() {
   CgroupLayout layout;
+  // On v1 at the top of each hierarchy, wherever we were started from: there a later supervisor
+  // finds what a killed one left.
   for (const CgroupMount& mount : CgroupMounts()) {
     if (mount.v2) {
       layout.unified = mount.directory;
@@ -104,7 +103,7 @@ Result<CgroupLayout> FindCgroupLayout() {
     }
     const auto use = [&mount](const std::string& controller, std::string* directory) {
       if (directory->empty() && Contains(mount.controllers, controller)) {
-        *directory = mount.directory + OwnGroup(controller);
+        *directory = mount.directory;
       }
     };
     use("memory", &layout.memory);
@@ -120,7 +119,6 @@ Result<CgroupLayout> FindCgroupLayout() {
       ODY_ASSIGN_OR_RETURN(std::string base, DelegatedGroup(layout.unified));
       return CgroupLayout{.v2 = true, .unified = base};
     }
-    layout.unified += OwnGroup("");
   }
   std::string missing;
   if (layout.memory.empty()) missing += " memory";
