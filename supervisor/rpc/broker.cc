@@ -80,7 +80,9 @@ void Broker::Watch(int fd, uint64_t tag, bool writable, bool edge) {
   epoll_event event{};
   event.events = (writable ? EPOLLOUT : EPOLLIN) | (edge ? static_cast<uint32_t>(EPOLLET) : 0U);
   event.data.u64 = tag;
-  ODY_CHECK(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return;
+  // Watched already: an edge that was seen is told again.
+  ODY_CHECK(errno == EEXIST && epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0);
 }
 
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
@@ -369,7 +371,9 @@ void Broker::OnGone(const wire::Gone& gone) {
     const auto it = cells_.find(gone.cell_id);
     if (it == cells_.end()) return;
     cell = it->second;
-    if (cell->failure.ok() && !gone.reason.empty()) cell->failure = Unavailable(gone.reason);
+    if (cell->failure.ok() && !gone.reason.empty()) {
+      cell->failure = Status(gone.code == Code::kOk ? Code::kInternal : gone.code, gone.reason);
+    }
     cell->state = CellState::kGone;
     for (auto& [slot, session] : cell->running) sessions.push_back(session);
     sessions.insert(sessions.end(), cell->waiting.begin(), cell->waiting.end());

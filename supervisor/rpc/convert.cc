@@ -69,6 +69,13 @@ Status FromProto(const ppb::Sandbox& sandbox, policy::SandboxRequest* out) {
   return OkStatus();
 }
 
+Status CheckTerminal(const std::string& field, const pb::Terminal& size) {
+  constexpr uint32_t kMaxTerminalSize = 65535;  // struct winsize
+  if (size.rows() <= kMaxTerminalSize && size.columns() <= kMaxTerminalSize) return OkStatus();
+  return InvalidArgument(field + ": " + std::to_string(size.rows()) + " rows and " +
+                         std::to_string(size.columns()) + " columns; at most 65535 are allowed");
+}
+
 pb::OutcomeKind ToProto(OutcomeKind kind) {
   switch (kind) {
     case OutcomeKind::kExited:
@@ -105,6 +112,11 @@ void ToProto(tool::Response response, pb::FileListResult* out) {
 }  // namespace
 
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
+  constexpr size_t kMaxDigest = 256;  // of any hash, in hex
+  if (request.bundle_digest().size() > kMaxDigest) {
+    return InvalidArgument("bundle_digest: " + std::to_string(request.bundle_digest().size()) +
+                           " bytes; at most " + std::to_string(kMaxDigest) + " are allowed");
+  }
   PrepareSpec spec;
   spec.key = {request.key().session_id(), request.key().agent_id(), request.key().kind(),
               request.key().component()};
@@ -116,10 +128,7 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
 }
 
 Result<ExecSpec> FromProto(const pb::ExecStart& start) {
-  constexpr uint32_t kMaxTerminalSize = 65535;  // struct winsize
-  if (start.terminal().rows() > kMaxTerminalSize || start.terminal().columns() > kMaxTerminalSize) {
-    return InvalidArgument("start.terminal: rows and columns are at most 65535");
-  }
+  ODY_RETURN_IF_ERROR(CheckTerminal("start.terminal", start.terminal()));
   ExecSpec spec;
   spec.cell_id = start.cell_id();
   spec.argv.assign(start.argv().begin(), start.argv().end());
@@ -133,6 +142,25 @@ Result<ExecSpec> FromProto(const pb::ExecStart& start) {
   spec.stdout_cap = start.stdout_cap_bytes();
   spec.stderr_cap = start.stderr_cap_bytes();
   return spec;
+}
+
+Status CheckFollowing(const pb::ExecRequest& request) {
+  constexpr int kLastSignal = 31;  // the standard ones
+  switch (request.message_case()) {
+    case pb::ExecRequest::kStdin:
+    case pb::ExecRequest::kStdinEof:
+      return OkStatus();
+    case pb::ExecRequest::kResize:
+      return CheckTerminal("resize", request.resize());
+    case pb::ExecRequest::kSignal:
+      if (request.signal() >= 1 && request.signal() <= kLastSignal) return OkStatus();
+      return InvalidArgument("signal " + std::to_string(request.signal()) + ": give 1 to 31");
+    case pb::ExecRequest::kStart:
+      return InvalidArgument("start: the command has been started; one call runs one command");
+    case pb::ExecRequest::MESSAGE_NOT_SET:
+      break;
+  }
+  return InvalidArgument("message: give stdin, stdin_eof, resize or signal");
 }
 
 Result<tool::Request> FromProto(const pb::FileOpRequest& request) {

@@ -17,6 +17,8 @@ namespace pb = ::odyssey::supervisor::v1;
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request);
 Result<ExecSpec> FromProto(const pb::ExecStart& start);
 Result<tool::Request> FromProto(const pb::FileOpRequest& request);
+// What may follow `start` on an Exec stream.
+Status CheckFollowing(const pb::ExecRequest& request);
 
 void ToProto(const Feature& feature, pb::Feature* out);
 void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out);

@@ -41,11 +41,12 @@ void ExecReactor::OnReadDone(bool ok) {
     }
     return;
   }
-  if (ok) {
-    Forward();
-  } else {
+  if (!ok) {
     session->CloseStdin();  // the client half-closed
+    return;
   }
+  const Status forwarded = Forward();
+  if (!forwarded.ok()) Reject(forwarded);
 }
 
 void ExecReactor::Start() {
@@ -77,11 +78,12 @@ void ExecReactor::Start() {
   StartRead(&request_);
 }
 
-void ExecReactor::Forward() {
+Status ExecReactor::Forward() {
+  ODY_RETURN_IF_ERROR(CheckFollowing(request_));
   switch (request_.message_case()) {
     case pb::ExecRequest::kStdin:
       session_->WriteStdin(std::move(*request_.mutable_stdin()));
-      return;  // StdinTaken asks for the next message
+      return OkStatus();  // StdinTaken asks for the next message
     case pb::ExecRequest::kStdinEof:
       session_->CloseStdin();
       break;
@@ -90,12 +92,21 @@ void ExecReactor::Forward() {
                        static_cast<uint16_t>(request_.resize().columns()));
       break;
     case pb::ExecRequest::kSignal:
-      if (request_.signal() >= 1 && request_.signal() <= 31) session_->Signal(request_.signal());
+      session_->Signal(request_.signal());
       break;
     default:
-      break;  // a second start, or nothing: ignored, as unknown fields are
+      break;
   }
   StartRead(&request_);
+  return OkStatus();
+}
+
+void ExecReactor::Reject(const Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    rejected_ = rpc::ToGrpc(why);
+  }
+  session_->Cancel();
 }
 
 void ExecReactor::StdinTaken() { StartRead(&request_); }
@@ -117,10 +128,16 @@ void ExecReactor::SendOutput(Stream stream) {
 }
 
 void ExecReactor::SendOutcome(const Outcome& outcome) {
+  grpc::Status rejected;
   {
     const std::lock_guard lock(mutex_);
     writing_ = true;
     finished_ = true;
+    rejected = rejected_;
+  }
+  if (!rejected.ok()) {
+    Finish(rejected);
+    return;
   }
   ToProto(outcome, response_.mutable_outcome());
   StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
@@ -134,11 +151,8 @@ void ExecReactor::OnWriteDone(bool ok) {
     session = session_;
   }
   if (session == nullptr) return;
-  if (ok) {
-    session->Continue();
-  } else {
-    session->Cancel();
-  }
+  if (!ok) session->Cancel();
+  session->Continue();  // also then: what is left of the output is dropped, up to its end
 }
 
 void ExecReactor::OnCancel() {

@@ -33,7 +33,9 @@ class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1
 
  private:
   void Start();
-  void Forward();
+  Status Forward();
+  // Kills the command; the call ends with `why` once it is gone.
+  void Reject(const Status& why);
 
   Broker* const broker_;
   odyssey::supervisor::v1::ExecRequest request_;
@@ -44,6 +46,7 @@ class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1
   bool writing_ = false;
   bool finished_ = false;
   bool cancelled_ = false;
+  grpc::Status rejected_;  // not OK: ends the call in place of the outcome
 };
 
 }  // namespace odyssey::supervisor

@@ -33,6 +33,15 @@ Result<std::vector<std::string>> MakeEnvironment(
   return out;
 }
 
+Status CheckCwd(const std::string& cwd) {
+  if (cwd.find('\0') != std::string::npos) {
+    return InvalidArgument("start.cwd: contains a NUL character");
+  }
+  if (cwd.size() <= plan::kMaxPath) return OkStatus();
+  return InvalidArgument("start.cwd: " + std::to_string(cwd.size()) + " bytes; at most " +
+                         std::to_string(plan::kMaxPath) + " are allowed");
+}
+
 Status CheckSize(const cell::ExecSpec& spec) {
   size_t bytes = 0;
   for (const auto* list : {&spec.argv, &spec.env}) {
@@ -65,6 +74,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   if (options.spec.cwd[0] != '/') {
     options.spec.cwd = std::string(plan::kWorkspacePath) + "/" + options.spec.cwd;
   }
+  ODY_RETURN_IF_ERROR(CheckCwd(options.spec.cwd));
   ODY_RETURN_IF_ERROR(CheckSize(options.spec));
   options.spec.cpu_seconds = compiled.limits.cpu_seconds;
   options.spec.open_files = compiled.limits.open_files;

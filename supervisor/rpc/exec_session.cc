@@ -20,6 +20,9 @@ constexpr size_t kSmallChunk = 64 * 1024;
 constexpr size_t kLargeChunk = 1024 * 1024;
 // Between SIGTERM and SIGKILL at the wall clock limit.
 constexpr auto kGrace = std::chrono::milliseconds(250);
+// Reads of output that nobody gets, before others have their turn: a command that never stops
+// writing must not keep the loop to itself.
+constexpr int kMaxDroppedReads = 16;
 // A shell reports a child killed by SIGKILL as this exit code.
 constexpr int kShellKilled = 128 + SIGKILL;
 
@@ -33,6 +36,10 @@ Result<Pipe> MakePipe(bool we_read) {
   Pipe pipe{UniqueFd(ends[we_read ? 0 : 1]), UniqueFd(ends[we_read ? 1 : 0])};
   if (fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "set O_NONBLOCK");
   return pipe;
+}
+
+ExecSession::Source SourceOf(Stream stream) {
+  return stream == Stream::kStdout ? ExecSession::Source::kStdout : ExecSession::Source::kStderr;
 }
 
 OutcomeKind KindOfExecError(const cell::ExecError& error) {
@@ -290,6 +297,7 @@ void ExecSession::Continue() {
 
 // True if the stream has nothing more for now and the next may be looked at.
 bool ExecSession::PumpOutput(Output* output, Stream stream) {
+  int dropped = 0;
   while (output->fd && output->readable) {
     std::string* buffer = sink_->BeginOutput();
     if (buffer == nullptr) return false;
@@ -313,7 +321,12 @@ bool ExecSession::PumpOutput(Output* output, Stream stream) {
       fcntl(output->fd.get(), F_SETPIPE_SZ, static_cast<int>(kLargeChunk));
     }
     if (room < got) output->truncated = true;
-    if (room == 0) continue;
+    if (room == 0 || cancelled_) {
+      if (++dropped < kMaxDroppedReads) continue;
+      output->readable = false;
+      watch_(output->fd.get(), SourceOf(stream), false);
+      break;
+    }
     buffer->resize(std::min(room, got));
     sink_->SendOutput(stream);
   }

@@ -70,7 +70,8 @@ class ExecSession final {
  public:
   // Which of a session's descriptors an event is about.
   enum class Source : uint8_t { kStdout, kStderr, kStdin, kControl, kExec };
-  // Watches a descriptor, edge-triggered, and reports with (session, source).
+  // Watches a descriptor, edge-triggered, and reports with (session, source). Called again for the
+  // same descriptor: reports once more if there is something to report.
   using Watch = std::function<void(int fd, Source source, bool writable)>;
   // Asks how many processes of the cell the kernel killed for memory; answers by SetOomKills.
   using AskOom = std::function<void()>;

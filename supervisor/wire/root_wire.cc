@@ -112,6 +112,7 @@ Status Decode(std::string_view bytes, Kill* m) {
 std::string Encode(const Gone& m) {
   Writer w = Begin(RootMessage::kGone);
   w.String(m.cell_id);
+  w.U8(static_cast<uint8_t>(m.code));
   w.String(m.reason);
   return w.Take();
 }
@@ -119,6 +120,7 @@ std::string Encode(const Gone& m) {
 Status Decode(std::string_view bytes, Gone* m) {
   return DecodeAs(RootMessage::kGone, "Gone", bytes, [m](Reader& r) {
     m->cell_id = r.String(plan::kMaxCellId);
+    m->code = r.Enum(Code::kUnauthenticated);
     m->reason = r.String(kMaxText);
   });
 }

@@ -61,7 +61,8 @@ struct Kill {
 // No process, mount or cgroup of the cell is left.
 struct Gone {
   std::string cell_id;
-  std::string reason;  // what the launcher or bubblewrap said last, if anything
+  Code code = Code::kUnavailable;  // what `reason` is; never kOk
+  std::string reason;              // what the launcher or bubblewrap said last, if anything
 };
 
 struct Stats {
