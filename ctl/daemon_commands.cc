@@ -119,11 +119,10 @@ int ReportUp(const Console& console, const Status& status) {
   std::string next = "The lines above say more; odyssey-ctl doctor checks this host.";
   if (status.code() == Code::kAlreadyExists) {
     next = "Use it as it is, or stop it with: odyssey-ctl down (with the same --state)";
-  } else if (status.code() == Code::kNotFound) {
+  } else if (status.code() == Code::kFailedPrecondition) {
     next =
         "The programs stand beside odyssey-ctl or in /usr/libexec/odyssey: build or install them.";
-  } else if (status.code() == Code::kPermissionDenied ||
-             status.code() == Code::kResourceExhausted) {
+  } else if (status.code() != Code::kUnavailable) {
     next = "Choose another directory with --state, or make this one usable.";
   }
   return console.Fail({"start the daemons", status.message(), next});

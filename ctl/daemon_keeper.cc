@@ -29,6 +29,13 @@ void ReadInto(int fd, LineBuffer* buffer, const std::function<void(const std::st
   }
 }
 
+// A daemon's line without the "<3>" that a journal reads and the name that is put before it anyway.
+std::string WithoutPrefix(const std::string& line, const std::string& name) {
+  size_t at = line.size() > 2 && line[0] == '<' && line[2] == '>' ? 3 : 0;
+  if (line.compare(at, name.size() + 2, name + ": ") == 0) at += name.size() + 2;
+  return line.substr(at);
+}
+
 }  // namespace
 
 void LineBuffer::Append(std::string_view bytes,
@@ -143,8 +150,8 @@ void DaemonKeeper::Drain(Slot* slot) {
 }
 
 void DaemonKeeper::OnLine(Slot* slot, const std::string& line) {
-  slot->last_words = line;
-  log_(slot->spec.name + ": " + line);
+  slot->last_words = WithoutPrefix(line, slot->spec.name);
+  log_(slot->spec.name + ": " + slot->last_words);
 }
 
 Status DaemonKeeper::OnEnd(Slot* slot) {

@@ -58,7 +58,8 @@ TEST_F(DaemonKeeperTest, StartsInOrderAndStopsInReverse) {
 }
 
 TEST_F(DaemonKeeperTest, FailureBeforeReadyIsTheDaemonsLastWords) {
-  DaemonKeeper keeper({Shell("broken", "echo 'no space left' >&2; exit 3")}, signals_.get(), Log());
+  DaemonKeeper keeper({Shell("broken", "echo '<3>broken: no space left' >&2; exit 3")},
+                      signals_.get(), Log());
   const Status status = keeper.StartAll();
   EXPECT_EQ(status.code(), Code::kUnavailable);
   EXPECT_EQ(status.message(), "broken ended before it was ready: exit code 3: no space left");

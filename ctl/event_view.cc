@@ -200,8 +200,9 @@ std::string EventView::Show(const Event& event) {
 
 std::string FormatApproval(const agent::v1::PermissionRequested& request, bool color) {
   std::string out =
-      Paint("? " + Safe(request.tool_name()) + " asks for approval", Style::kWarn, color) +
-      "  (rule " + Safe(request.rule()) + ")\n";
+      Paint("? " + Safe(request.tool_name()) + " asks for approval", Style::kWarn, color);
+  if (!request.rule().empty()) out += "  (rule " + Safe(request.rule()) + ")";
+  out += "\n";
   out += ExactArguments(request.arguments_json(), kIndent);
   if (!request.cwd().empty()) out += kIndent + ("in " + Safe(request.cwd())) + "\n";
   if (!request.scope().empty()) out += kIndent + ("always means: " + Safe(request.scope())) + "\n";

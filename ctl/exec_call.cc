@@ -69,12 +69,12 @@ int ExecCall::Run(
     if (terminal_) raw.emplace(STDIN_FILENO);
     report = pump.Run(start, [&](const grpc::Status& status) {
       const Failure failure = client.Explain("", status);
-      return failure.next.empty() ? failure.why : failure.why + "\n  " + failure.next;
+      return ExitReport{kExitCannot, failure.why, failure.next};
     });
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   pump_ = nullptr;
-  if (!report.message.empty()) console.Fail({report.message, "", ""});
+  if (!report.message.empty()) console.Fail({report.message, "", report.next});
   return report.code;
 }
 

@@ -58,7 +58,7 @@ ExecPump::ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds
 }
 
 ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
-                         const std::function<std::string(const grpc::Status&)>& explain) {
+                         const std::function<ExitReport(const grpc::Status&)>& explain) {
   ExecRequest request;
   *request.mutable_start() = start;
   std::thread sender;
@@ -83,15 +83,14 @@ void ExecPump::WriteOut(const ExecOutput& output) {
   if (write_error_ != 0) context_->TryCancel();
 }
 
-ExitReport ExecPump::Conclude(
-    const grpc::Status& status, const std::string& command,
-    const std::function<std::string(const grpc::Status&)>& explain) const {
+ExitReport ExecPump::Conclude(const grpc::Status& status, const std::string& command,
+                              const std::function<ExitReport(const grpc::Status&)>& explain) const {
   if (write_error_ == EPIPE) return {kExitSignalBase + SIGPIPE, ""};
   if (write_error_ != 0) return {kExitCannot, ErrnoStatus(write_error_, "write output").message()};
   if (outcome_) return ReportOutcome(*outcome_, command, cancelled_by_);
   if (cancelled_by_ != 0) return {kExitSignalBase + cancelled_by_, ""};
   if (status.ok()) return {kExitCannot, command + ": the stream ended without an outcome"};
-  return {kExitCannot, explain(status)};
+  return explain(status);
 }
 
 void ExecPump::OnSignal(int signal) {

@@ -40,7 +40,7 @@ class ExecPump final {
 
   // Runs the command to its end and the stream with it. `explain` words an RPC failure.
   ExitReport Run(const supervisor::v1::ExecStart& start,
-                 const std::function<std::string(const grpc::Status&)>& explain);
+                 const std::function<ExitReport(const grpc::Status&)>& explain);
 
   // From any thread, while Run runs. SIGWINCH resizes; SIGINT, SIGTERM, SIGQUIT and SIGHUP go to
   // the command. A second SIGINT, or a signal that cannot be delivered because the command does not
@@ -55,7 +55,7 @@ class ExecPump final {
   bool SendWaiting();
   void WriteOut(const supervisor::v1::ExecOutput& output);
   ExitReport Conclude(const grpc::Status& status, const std::string& command,
-                      const std::function<std::string(const grpc::Status&)>& explain) const;
+                      const std::function<ExitReport(const grpc::Status&)>& explain) const;
 
   ExecStream* const stream_;
   grpc::ClientContext* const context_;

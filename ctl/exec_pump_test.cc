@@ -97,8 +97,9 @@ class ExecPumpTest : public testing::Test {
     if (during) other = std::thread([&] { during(&pump); });
     supervisor::v1::ExecStart start;
     start.add_argv("cmd");
-    ExitReport report = pump.Run(
-        start, [](const grpc::Status& status) { return "rpc: " + status.error_message(); });
+    ExitReport report = pump.Run(start, [](const grpc::Status& status) {
+      return ExitReport{125, "rpc: " + status.error_message(), ""};
+    });
     if (other.joinable()) other.join();
     out_.write.reset();
     err_.write.reset();
@@ -128,7 +129,7 @@ TEST_F(ExecPumpTest, CarriesEveryStreamAndTheExitCode) {
   };
   ASSERT_EQ(write(in_.write.get(), "hello", 5), 5);
   in_.write.reset();
-  EXPECT_EQ(Run(), (ExitReport{7, ""}));
+  EXPECT_EQ(Run(), (ExitReport{7, "", ""}));
   EXPECT_EQ(argv0, "cmd");
   EXPECT_EQ(ReadAll(out_.read.get()), "out:hello");
   EXPECT_EQ(ReadAll(err_.read.get()), std::string("err\0\xff", 5));
@@ -139,19 +140,19 @@ TEST_F(ExecPumpTest, OutcomeEndsItThoughStdinStaysOpen) {
     stream->Write(Exited(0));
     return grpc::Status::OK;
   };
-  EXPECT_EQ(Run(), (ExitReport{0, ""}));
+  EXPECT_EQ(Run(), (ExitReport{0, "", ""}));
 }
 
 TEST_F(ExecPumpTest, RefusedCallIs125WithItsReason) {
   fake_.exec = [](grpc::ServerContext*, Stream*) {
     return grpc::Status(grpc::StatusCode::NOT_FOUND, "cell_id cel_1: no such cell");
   };
-  EXPECT_EQ(Run(), (ExitReport{125, "rpc: cell_id cel_1: no such cell"}));
+  EXPECT_EQ(Run(), (ExitReport{125, "rpc: cell_id cel_1: no such cell", ""}));
 }
 
 TEST_F(ExecPumpTest, StreamWithoutOutcomeIs125) {
   fake_.exec = [](grpc::ServerContext*, Stream*) { return grpc::Status::OK; };
-  EXPECT_EQ(Run(), (ExitReport{125, "cmd: the stream ended without an outcome"}));
+  EXPECT_EQ(Run(), (ExitReport{125, "cmd: the stream ended without an outcome", ""}));
 }
 
 TEST_F(ExecPumpTest, ClosedStdoutCancelsTheCommand) {
@@ -163,7 +164,7 @@ TEST_F(ExecPumpTest, ClosedStdoutCancelsTheCommand) {
     return grpc::Status::CANCELLED;
   };
   out_.read.reset();
-  EXPECT_EQ(Run(), (ExitReport{128 + SIGPIPE, ""}));
+  EXPECT_EQ(Run(), (ExitReport{128 + SIGPIPE, "", ""}));
   server_->Shutdown();
   EXPECT_TRUE(cancelled);
 }
@@ -183,7 +184,7 @@ TEST_F(ExecPumpTest, SignalGoesToTheCommand) {
     ASSERT_EQ(read(started.read.get(), &byte, 1), 1);
     pump->OnSignal(SIGTERM);
   });
-  EXPECT_EQ(report, (ExitReport{SIGTERM, ""}));
+  EXPECT_EQ(report, (ExitReport{SIGTERM, "", ""}));
 }
 
 TEST_F(ExecPumpTest, SecondInterruptCancels) {
@@ -202,7 +203,7 @@ TEST_F(ExecPumpTest, SecondInterruptCancels) {
     pump->OnSignal(SIGINT);
     pump->OnSignal(SIGINT);
   });
-  EXPECT_EQ(report, (ExitReport{128 + SIGINT, ""}));
+  EXPECT_EQ(report, (ExitReport{128 + SIGINT, "", ""}));
 }
 
 TEST_F(ExecPumpTest, SignalThatCannotBeDeliveredCancels) {
@@ -225,7 +226,7 @@ TEST_F(ExecPumpTest, SignalThatCannotBeDeliveredCancels) {
       ASSERT_GT(write(in_.write.get(), block.data(), block.size()), 0);
     pump->OnSignal(SIGTERM);
   });
-  EXPECT_EQ(report, (ExitReport{128 + SIGTERM, ""}));
+  EXPECT_EQ(report, (ExitReport{128 + SIGTERM, "", ""}));
 }
 
 }  // namespace

@@ -84,8 +84,11 @@ Check CheckStateDirectory(const std::string& state) {
 }  // namespace
 
 std::vector<Check> CheckHost(const Locations& locations) {
-  std::vector<Check> checks = {CheckKernel(), CheckLandlock(), CheckCgroups(),
+  std::vector<Check> checks = {CheckKernel(),
+                               CheckLandlock(),
+                               CheckCgroups(),
                                CheckExecutable("bwrap", "bubblewrap"),
+                               CheckExecutable("rg", "ripgrep"),
                                CheckStateDirectory(locations.state)};
   for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd",
                            "odyssey-cell-init", "odyssey-cell-tools"}) {

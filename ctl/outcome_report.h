@@ -12,6 +12,7 @@ namespace odyssey::ctl {
 struct ExitReport {
   int code = 0;
   std::string message;  // for stderr; empty when the code says it all
+  std::string next;     // what to do about it; may be empty
   friend bool operator==(const ExitReport&, const ExitReport&) = default;
 };
 

@@ -17,37 +17,38 @@ TEST(OutcomeReportTest, ExitCodeIsTheCommandsOwn) {
   ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_EXITED);
   for (const int code : {0, 1, 7, 124, 255}) {
     outcome.set_exit_code(code);
-    EXPECT_EQ(ReportOutcome(outcome, "x", 0), (ExitReport{code, ""}));
+    EXPECT_EQ(ReportOutcome(outcome, "x", 0), (ExitReport{code, "", ""}));
   }
 }
 
 TEST(OutcomeReportTest, SignalIs128AndItsNumber) {
   ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_SIGNALLED);
   outcome.set_signal(11);
-  EXPECT_EQ(ReportOutcome(outcome, "x", 0), (ExitReport{139, ""}));
+  EXPECT_EQ(ReportOutcome(outcome, "x", 0), (ExitReport{139, "", ""}));
 }
 
 TEST(OutcomeReportTest, TimeoutIs124) {
   ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_TIMED_OUT);
   outcome.set_duration_usec(60'100'000);
-  EXPECT_EQ(ReportOutcome(outcome, "make", 0),
-            (ExitReport{124, "make: timed out after 1 m 00 s; every process of it was killed"}));
+  EXPECT_EQ(
+      ReportOutcome(outcome, "make", 0),
+      (ExitReport{124, "make: timed out after 1 m 00 s; every process of it was killed", ""}));
 }
 
 TEST(OutcomeReportTest, OutOfMemoryIs137WithTheReason) {
   const ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_OOM_KILLED);
   EXPECT_EQ(ReportOutcome(outcome, "cc1", 0),
-            (ExitReport{137, "cc1: out of memory: killed at the cell's memory limit"}));
+            (ExitReport{137, "cc1: out of memory: killed at the cell's memory limit", ""}));
 }
 
 TEST(OutcomeReportTest, DeniedIs126AndNotFoundIs127) {
   ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_DENIED);
   outcome.set_message("only git may execute");
   EXPECT_EQ(ReportOutcome(outcome, "curl", 0),
-            (ExitReport{126, "curl: not permitted: only git may execute"}));
+            (ExitReport{126, "curl: not permitted: only git may execute", ""}));
   outcome = Outcome(supervisor::v1::OUTCOME_KIND_NOT_FOUND);
   EXPECT_EQ(ReportOutcome(outcome, "curl", 0),
-            (ExitReport{127, "curl: not found: no such command in the cell"}));
+            (ExitReport{127, "curl: not found: no such command in the cell", ""}));
 }
 
 TEST(OutcomeReportTest, WhatOdysseyCouldNotDoIs125) {
@@ -58,7 +59,7 @@ TEST(OutcomeReportTest, WhatOdysseyCouldNotDoIs125) {
 
 TEST(OutcomeReportTest, CancelledBySignalLooksLikeTheSignal) {
   EXPECT_EQ(ReportOutcome(Outcome(supervisor::v1::OUTCOME_KIND_CANCELLED), "x", 2),
-            (ExitReport{130, ""}));
+            (ExitReport{130, "", ""}));
 }
 
 TEST(OutcomeReportTest, MessageOfACellCannotActOnTheTerminal) {

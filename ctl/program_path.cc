@@ -19,7 +19,7 @@ Result<std::string> FindProgram(const std::string& name) {
     const std::string path = directory + "/" + name;
     if (access(path.c_str(), X_OK) == 0) return path;
   }
-  return NotFound("find program " + name + ": not in " + own + ", nor in " + kInstalled);
+  return FailedPrecondition("find program " + name + ": not in " + own + ", nor in " + kInstalled);
 }
 
 }  // namespace odyssey::ctl

@@ -7,8 +7,8 @@
 
 namespace odyssey::ctl {
 
-// The absolute path of one of our programs: beside this one, or in /usr/libexec/odyssey. NOT_FOUND
-// says where it was looked for.
+// The absolute path of one of our programs: beside this one, or in /usr/libexec/odyssey.
+// FAILED_PRECONDITION says where it was looked for.
 Result<std::string> FindProgram(const std::string& name);
 
 }  // namespace odyssey::ctl
