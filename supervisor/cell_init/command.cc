@@ -27,9 +27,8 @@ constexpr int kNotStarted = 125;  // exit status of a command that never was; no
   _exit(kNotStarted);
 }
 
-// Dispositions that are ignored would stay so across execve.
-void ResetSignals() {
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+// Dispositions are cell-init's, which are all default: see CellInit::Run.
+void UnblockSignals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -119,7 +118,7 @@ int ExecuteOnPath(cell::ExecSpec* spec) {
 }  // namespace
 
 void WaitAndExecute(const Confinement& confinement, int exec_socket) {
-  ResetSignals();
+  UnblockSignals();
   Status status = Confinement::DropCapabilities();
   if (status.ok()) status = confinement.EnterLandlock();
   if (status.ok()) status = EnterCommandFilter();

@@ -118,8 +118,10 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure) {
 }
 
 Status Confinement::DropCapabilities() {
-  for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
-    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
+  for (int capability = 0;; ++capability) {
+    const int present = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+    if (present < 0) break;  // past the kernel's last one
+    if (present == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
       return ErrnoStatus(errno, "drop capability from the bounding set");
     }
   }

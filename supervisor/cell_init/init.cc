@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +16,22 @@
 
 namespace odyssey::cell_init {
 
+namespace {
+
+// What every slot inherits, set once: signals that are ignored would stay so across execve, and
+// mounts that are shared would carry one slot's /proc into another.
+Status PrepareForSlots() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return ErrnoStatus(errno, "make mounts private");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status CellInit::Run() {
+  ODY_RETURN_IF_ERROR(PrepareForSlots());
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);

@@ -27,9 +27,6 @@ constexpr const char* kMaskedFiles[] = {"/proc/kallsyms", "/proc/keys",    "/pro
 
 // A /proc that shows this slot's processes and nobody else's.
 Status MountProc() {
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return ErrnoStatus(errno, "make mounts private");
-  }
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
     return ErrnoStatus(errno, "mount /proc");
   }
