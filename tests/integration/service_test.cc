@@ -1,0 +1,118 @@
+// The services around commands: information about the host and the cells, health, reflection.
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/testing/supervisor_harness.h"
+
+namespace odyssey::testing {
+namespace {
+
+grpc::ByteBuffer Bytes(const std::string& text) {
+  const grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string Text(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  EXPECT_TRUE(buffer.Dump(&slices).ok());
+  std::string text;
+  for (const grpc::Slice& slice : slices) {
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return text;
+}
+
+// One call of a method known by its name only; the raw bytes of the first answer.
+std::string Call(const std::string& socket, const std::string& method, const std::string& request) {
+  grpc::GenericStub stub(grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  const auto call = stub.PrepareCall(&context, method, &queue);
+  const auto wait = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  grpc::ByteBuffer answer;
+  call->StartCall(nullptr);
+  EXPECT_TRUE(wait());
+  call->Write(Bytes(request), nullptr);
+  EXPECT_TRUE(wait());
+  call->Read(&answer, nullptr);
+  EXPECT_TRUE(wait()) << method;
+  return Text(answer);
+}
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  SupervisorHarness supervisor_;
+};
+
+TEST_F(ServiceTest, SaysThatItIsHealthy) {
+  // HealthCheckResponse{status: SERVING}
+  EXPECT_EQ(Call(supervisor_.socket(), "/grpc.health.v1.Health/Check", ""), "\x08\x01");
+}
+
+TEST_F(ServiceTest, ListsItsServicesByReflection) {
+  // ServerReflectionRequest{list_services: "*"}
+  const std::string answer =
+      Call(supervisor_.socket(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+           "\x3a\x01*");
+  EXPECT_NE(answer.find("odyssey.supervisor.v1.Supervisor"), std::string::npos);
+}
+
+TEST_F(ServiceTest, TellsWhatTheHostOffers) {
+  grpc::ClientContext context;
+  v1::GetInfoResponse info;
+  ASSERT_TRUE(supervisor_.stub()->GetInfo(&context, {}, &info).ok());
+  EXPECT_FALSE(info.version().empty());
+  EXPECT_GT(info.max_cells(), 0u);
+  EXPECT_GT(info.default_limits().memory_bytes(), 0u);
+  for (const std::string name : {"landlock", "seccomp", "cgroup", "namespaces"}) {
+    const auto feature = std::find_if(info.features().begin(), info.features().end(),
+                                      [&name](const auto& f) { return f.name() == name; });
+    ASSERT_NE(feature, info.features().end()) << name;
+    EXPECT_TRUE(feature->in_force()) << feature->ShortDebugString();
+  }
+}
+
+TEST_F(ServiceTest, DescribesACellWithItsPlanAndItsUse) {
+  auto request = SupervisorHarness::Request("described");
+  request.mutable_sandbox()->mutable_limits()->set_pids(77);
+  const std::string cell = supervisor_.Cell(request);
+  ASSERT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+
+  grpc::ClientContext context;
+  v1::DescribeCellRequest describe;
+  describe.set_cell_id(cell);
+  v1::DescribeCellResponse described;
+  ASSERT_TRUE(supervisor_.stub()->DescribeCell(&context, describe, &described).ok());
+  EXPECT_EQ(described.cell().key().component(), "described");
+  EXPECT_GT(described.cell().processes(), 0u);
+  EXPECT_GT(described.cell().memory_bytes(), 0u);
+  EXPECT_GT(described.cell().cpu_usec(), 0u);
+  const auto tells_limit = [](const std::string& line) {
+    return line.find("pids 77") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(described.plan().begin(), described.plan().end(), tells_limit));
+
+  grpc::ClientContext list_context;
+  v1::ListCellsResponse cells;
+  ASSERT_TRUE(supervisor_.stub()->ListCells(&list_context, {}, &cells).ok());
+  ASSERT_EQ(cells.cells_size(), 1);
+  EXPECT_EQ(cells.cells(0).cell_id(), cell);
+}
+
+TEST_F(ServiceTest, KnowsNoCellThatWasRemoved) {
+  const std::string cell = supervisor_.Cell();
+  ASSERT_TRUE(supervisor_.Remove(cell).ok());
+  EXPECT_EQ(supervisor_.Remove(cell).code(), Code::kNotFound);
+  EXPECT_EQ(supervisor_.Shell(cell, "true").status.code(), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace odyssey::testing
