@@ -4,12 +4,62 @@
 #include <optional>
 #include <utility>
 
+#include "agentd/base/utf8.h"
+#include "agentd/event/journal.h"
+#include "agentd/tool/tool.h"
 #include "common/rpc/status_map.h"
 
 namespace odyssey::service {
 namespace {
 
 namespace sup = ::odyssey::supervisor::v1;
+
+// What an operator runs is told in the session's journal as a turn's commands are, under an id of
+// its own; its output, which may be of any size, is not.
+class OperatorRecord final {
+ public:
+  OperatorRecord(std::shared_ptr<event::Journal> journal, std::string operator_id,
+                 const sup::ExecStart& start)
+      : journal_(std::move(journal)), operator_id_(std::move(operator_id)) {
+    command_.assign(start.argv().begin(), start.argv().end());
+    for (std::string& word : command_) word = agent::SanitizeUtf8(word);
+    cwd_ = start.cwd().empty() ? tools::kWorkspace : agent::SanitizeUtf8(start.cwd());
+  }
+
+  void Note(const sup::ExecResponse& response) {
+    if (response.has_started()) {
+      exec_id_ = response.started().exec_id();
+      Append(event::ExecCommandBegin{operator_id_, exec_id_, command_, cwd_});
+    } else if (response.has_outcome()) {
+      const bool exited = response.outcome().kind() == sup::OUTCOME_KIND_EXITED;
+      End(exited ? response.outcome().exit_code() : -1, NameOf(response.outcome().kind()));
+    }
+  }
+  // The call has ended, perhaps without an outcome.
+  void Close(bool cancelled) { End(-1, cancelled ? "cancelled" : "setup_failed"); }
+
+ private:
+  // OUTCOME_KIND_TIMED_OUT → "timed_out".
+  static std::string NameOf(sup::OutcomeKind kind) {
+    std::string name = sup::OutcomeKind_Name(kind).substr(sizeof("OUTCOME_KIND_") - 1);
+    for (char& c : name) c = c == '_' ? c : static_cast<char>(c - 'A' + 'a');
+    return name;
+  }
+  void End(int32_t exit_code, const std::string& outcome) {
+    if (exec_id_.empty()) return;
+    Append(event::ExecCommandEnd{operator_id_, std::exchange(exec_id_, {}), exit_code, outcome});
+  }
+  // A journal that cannot be written does not stop an operator, who may be there to make room.
+  void Append(event::Payload payload) {
+    (void)journal_->Append(std::move(payload), event::Durability::kBatched);
+  }
+
+  const std::shared_ptr<event::Journal> journal_;
+  const std::string operator_id_;
+  std::vector<std::string> command_;
+  std::string cwd_;
+  std::string exec_id_;  // of the command that has begun and not ended
+};
 
 class SessionExecReactor;
 
@@ -80,6 +130,7 @@ class SessionExecReactor final
   void OnUpstreamReadDone(bool ok) {
     std::lock_guard lock(mutex_);
     if (ok) {
+      record_->Note(response_);
       StartWrite(&response_);
       return;
     }
@@ -92,6 +143,7 @@ class SessionExecReactor final
     std::shared_ptr<session::OperatorHold> hold;
     {
       std::lock_guard lock(mutex_);
+      record_->Close(cancelled_ || hold_->stop_token().stop_requested());
       hold = std::move(hold_);
     }
     hold->Release();
@@ -105,6 +157,9 @@ class SessionExecReactor final
       return Finish(rpc::ToGrpc(InvalidArgument("the first message must be `start`")));
     }
     session_id_ = request_.start().cell_id();
+    Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(session_id_);
+    if (!journal.ok()) return Finish(rpc::ToGrpc(journal.status()));
+    record_.emplace(*std::move(journal), sessions_->runtime().ids->New("opr"), request_.start());
     lock.unlock();
     Result<std::shared_ptr<session::OperatorHold>> hold =
         sessions_->Hold(session_id_, [self = shared_from_this()](Result<std::string> cell_id) {
@@ -161,6 +216,7 @@ class SessionExecReactor final
   bool held_ = false;
   bool upstream_open_ = false;
   std::optional<std::string> cell_id_;
+  std::optional<OperatorRecord> record_;
   std::shared_ptr<session::OperatorHold> hold_;
 };
 

@@ -255,7 +255,10 @@ Status Sessions::RemoveCells(const SessionRecord& record) {
   return OkStatus();
 }
 
+// Under the lock, so that a journal is never opened again between its removal and the record's.
 Result<std::shared_ptr<event::Journal>> Sessions::JournalOf(const std::string& session_id) const {
+  std::lock_guard lock(mutex_);
+  if (deleting_.count(session_id) > 0) return NoSuchSession(session_id);
   ODY_RETURN_IF_ERROR(Get(session_id).status());
   return runtime_.journals->Get(session_id);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
@@ -567,6 +568,26 @@ TEST(SessionsTest, DeleteEndsTheTurnAndRemovesEverything) {
   EXPECT_TRUE(world.sandbox().ListCells()->empty());
   EXPECT_TRUE(world.sandbox().files(session).empty());
   EXPECT_TRUE(std::filesystem::is_empty(world.state() + "/sessions"));
+  EXPECT_TRUE(std::filesystem::is_empty(world.state() + "/journals"));
+}
+
+// A subscriber that comes while the session is being deleted must not bring its journal back.
+TEST(SessionsTest, JournalOfASessionThatIsBeingDeletedStaysGone) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  std::promise<void> removing, looked;
+  world.sandbox().on_remove = [&] {
+    removing.set_value();
+    looked.get_future().wait();
+  };
+  std::thread deleter([&] { EXPECT_TRUE(world.sessions().Delete(session).ok()); });
+  removing.get_future().wait();
+  EXPECT_EQ(world.sessions().JournalOf(session).status().code(), Code::kNotFound);
+  EXPECT_EQ(world.sessions().Submit(session, "p").status().code(), Code::kNotFound);
+  looked.set_value();
+  deleter.join();
   EXPECT_TRUE(std::filesystem::is_empty(world.state() + "/journals"));
 }
 

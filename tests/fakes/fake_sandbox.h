@@ -26,6 +26,9 @@ class FakeSandbox final : public sandbox::Sandbox {
     return sandbox::ExecResult{};
   };
 
+  // Called at the beginning of RemoveCell, without the lock.
+  std::function<void()> on_remove = [] {};
+
   // What the next calls of PrepareCell answer; OK: a cell.
   void FailPrepare(Status status) {
     std::lock_guard lock(mutex_);
@@ -60,6 +63,7 @@ class FakeSandbox final : public sandbox::Sandbox {
     return out;
   }
   Status RemoveCell(const std::string& cell_id, bool purge) override {
+    on_remove();
     std::lock_guard lock(mutex_);
     if (cells_.erase(cell_id) == 0) return NotFound("cell_id " + cell_id + ": no such cell");
     if (purge) files_.erase(SessionOf(cell_id));

@@ -1,0 +1,326 @@
+// The services through a real gRPC server and channel in this process, over sessions on fakes.
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "agentd/service/approval_service.h"
+#include "agentd/service/session_service.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "tests/fakes/bundle_source.h"
+#include "tests/fakes/session_world.h"
+
+namespace odyssey::service {
+namespace {
+
+namespace pb = ::odyssey::agent::v1;
+namespace sup = ::odyssey::supervisor::v1;
+using grpc::StatusCode;
+
+// Exec that repeats stdin, and exits with the length of its first argument.
+class EchoSupervisor final : public sup::Supervisor::Service {
+ public:
+  grpc::Status Exec(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<sup::ExecResponse, sup::ExecRequest>* stream) override {
+    sup::ExecRequest request;
+    stream->Read(&request);
+    cell_id = request.start().cell_id();
+    const int exit_code = static_cast<int>(request.start().argv(0).size());
+    sup::ExecResponse response;
+    response.mutable_started()->set_exec_id("exe_1");
+    stream->Write(response);
+    while (stream->Read(&request) && request.has_stdin()) {
+      response.mutable_output()->set_data(request.stdin());
+      response.mutable_output()->set_stream(sup::OUTPUT_STREAM_STDOUT);
+      stream->Write(response);
+    }
+    response.mutable_outcome()->set_kind(sup::OUTCOME_KIND_EXITED);
+    response.mutable_outcome()->set_exit_code(exit_code);
+    stream->Write(response);
+    return grpc::Status::OK;
+  }
+  std::string cell_id;
+};
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() {
+    grpc::ServerBuilder supervisor_builder;
+    supervisor_builder.RegisterService(&supervisor_);
+    supervisor_server_ = supervisor_builder.BuildAndStart();
+    session_service_ = std::make_unique<SessionService>(&world_.sessions(),
+                                                        supervisor_server_->InProcessChannel({}));
+    approval_service_ = std::make_unique<ApprovalService>(&world_.approvals());
+    grpc::ServerBuilder builder;
+    builder.RegisterService(session_service_.get());
+    builder.RegisterService(approval_service_.get());
+    server_ = builder.BuildAndStart();
+    channel_ = server_->InProcessChannel({});
+    sessions_ = pb::SessionService::NewStub(channel_);
+    approvals_ = pb::ApprovalService::NewStub(channel_);
+  }
+  ~ServiceTest() override {
+    server_->Shutdown(std::chrono::system_clock::now());
+    supervisor_server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  std::string Create() {
+    pb::CreateSessionRequest request;
+    request.set_bundle(bundle_.path());
+    request.set_cwd("/");
+    pb::CreateSessionResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = sessions_->CreateSession(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.session().id();
+  }
+  pb::SubmitTurnResponse Submit(const std::string& session_id) {
+    pb::SubmitTurnRequest request;
+    request.set_session_id(session_id);
+    request.set_prompt("go");
+    pb::SubmitTurnResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(sessions_->SubmitTurn(&context, request, &response).ok());
+    return response;
+  }
+  pb::SubscribeRequest SubscribeTo(const std::string& session_id, uint64_t after, bool follow) {
+    pb::SubscribeRequest out;
+    out.set_session_id(session_id);
+    out.set_after_sequence(after);
+    out.set_follow(follow);
+    return out;
+  }
+
+  fakes::SessionWorld world_{fakes::CallOnce("Write", R"({"content":"x","path":"a"})")};
+  const fakes::BundleSource bundle_{"{ask: [Write]}"};
+  EchoSupervisor supervisor_;
+  std::unique_ptr<grpc::Server> supervisor_server_;
+  std::unique_ptr<SessionService> session_service_;
+  std::unique_ptr<ApprovalService> approval_service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<pb::SessionService::Stub> sessions_;
+  std::unique_ptr<pb::ApprovalService::Stub> approvals_;
+};
+
+TEST_F(ServiceTest, TurnWithAnApprovalFromSubmitToTheEnd) {
+  const std::string session = Create();
+  const pb::SubmitTurnResponse submitted = Submit(session);
+
+  grpc::ClientContext watch_context;
+  const auto watch = approvals_->WatchApprovals(&watch_context, {});
+  pb::Approval approval;
+  ASSERT_TRUE(watch->Read(&approval));
+  EXPECT_EQ(approval.session_id(), session);
+  EXPECT_EQ(approval.request().tool_name(), "Write");
+  EXPECT_EQ(approval.request().arguments_json(), R"({"content":"x","path":"a"})");
+  EXPECT_EQ(approval.request().scope(), "Write");
+
+  pb::ResolveApprovalRequest resolve;
+  resolve.set_request_id(approval.request().request_id());
+  pb::ResolveApprovalResponse resolved;
+  {
+    grpc::ClientContext context;
+    EXPECT_EQ(approvals_->ResolveApproval(&context, resolve, &resolved).error_code(),
+              StatusCode::INVALID_ARGUMENT)
+        << "an unspecified decision";
+  }
+  resolve.set_decision(pb::DECISION_ALLOW_ONCE);
+  for (const bool first : {true, false}) {
+    grpc::ClientContext context;
+    EXPECT_TRUE(approvals_->ResolveApproval(&context, resolve, &resolved).ok());
+    EXPECT_EQ(resolved.resolved(), first);
+  }
+
+  grpc::ClientContext context;
+  const auto events =
+      sessions_->Subscribe(&context, SubscribeTo(session, submitted.after_sequence(), true));
+  std::vector<pb::Event::PayloadCase> seen;
+  pb::Event event;
+  while (events->Read(&event)) {
+    EXPECT_EQ(event.sequence(), seen.size() + 1);
+    seen.push_back(event.payload_case());
+    if (event.has_turn_completed()) break;
+  }
+  EXPECT_EQ(seen, (std::vector<pb::Event::PayloadCase>{
+                      pb::Event::kTurnStarted, pb::Event::kToolCallStarted,
+                      pb::Event::kPermissionRequested, pb::Event::kApprovalResolved,
+                      pb::Event::kToolCallFinished, pb::Event::kAgentMessageDelta,
+                      pb::Event::kTurnCompleted}));
+
+  pb::GetTurnRequest get;
+  get.set_session_id(session);
+  get.set_turn_id(submitted.turn_id());
+  pb::GetTurnResponse turn;
+  grpc::ClientContext get_context;
+  ASSERT_TRUE(sessions_->GetTurn(&get_context, get, &turn).ok());
+  EXPECT_EQ(turn.turn().status(), pb::TURN_STATUS_COMPLETED)
+      << "the record is there before the event";
+  ASSERT_EQ(turn.turn().chat_history_size(), 4);
+  EXPECT_EQ(turn.turn().chat_history(1).kind(), "tool_use");
+  EXPECT_EQ(turn.turn().chat_history(2).role(), "tool");
+  context.TryCancel();
+  watch_context.TryCancel();
+}
+
+TEST_F(ServiceTest, SubscriberThatComesBackMissesNothingAndGetsNothingTwice) {
+  const std::string session = Create();
+  const std::shared_ptr<event::Journal> journal = *world_.sessions().JournalOf(session);
+  constexpr uint64_t kEvents = 3000;
+  std::thread writer([&] {
+    for (uint64_t i = 0; i < kEvents; ++i) {
+      EXPECT_TRUE(
+          journal->Append(event::AgentMessageDelta{"trn_1", "x"}, event::Durability::kBatched)
+              .ok());
+    }
+  });
+  uint64_t last = 0;
+  while (last < kEvents) {
+    grpc::ClientContext context;
+    const auto events = sessions_->Subscribe(&context, SubscribeTo(session, last, true));
+    pb::Event event;
+    // Leaves in the middle of the stream, again and again.
+    for (int i = 0; i < 500 && last < kEvents && events->Read(&event); ++i)
+      ASSERT_EQ(event.sequence(), ++last);
+    context.TryCancel();
+  }
+  writer.join();
+}
+
+TEST_F(ServiceTest, WithoutFollowTheStreamEnds) {
+  const std::string session = Create();
+  const std::shared_ptr<event::Journal> journal = *world_.sessions().JournalOf(session);
+  ASSERT_TRUE(journal->Append(event::TurnCancelled{"trn_1"}, event::Durability::kBatched).ok());
+  grpc::ClientContext context;
+  const auto events = sessions_->Subscribe(&context, SubscribeTo(session, 0, false));
+  pb::Event event;
+  EXPECT_TRUE(events->Read(&event));
+  EXPECT_FALSE(events->Read(&event));
+  EXPECT_TRUE(events->Finish().ok());
+}
+
+TEST_F(ServiceTest, DeletingASessionEndsItsSubscribers) {
+  const std::string session = Create();
+  grpc::ClientContext context;
+  const auto events = sessions_->Subscribe(&context, SubscribeTo(session, 0, true));
+  pb::DeleteSessionRequest request;
+  request.set_session_id(session);
+  pb::DeleteSessionResponse response;
+  grpc::ClientContext delete_context;
+  EXPECT_TRUE(sessions_->DeleteSession(&delete_context, request, &response).ok());
+  pb::Event event;
+  while (events->Read(&event)) {
+  }
+  // NOT_FOUND if the deletion was quicker than the subscription.
+  const grpc::Status status = events->Finish();
+  EXPECT_TRUE(status.ok() || status.error_code() == StatusCode::NOT_FOUND)
+      << status.error_message();
+}
+
+TEST_F(ServiceTest, UnknownSessionsAreNotFound) {
+  pb::SubmitTurnRequest submit;
+  submit.set_session_id("ses_unknown");
+  submit.set_prompt("go");
+  pb::SubmitTurnResponse submitted;
+  grpc::ClientContext submit_context;
+  EXPECT_EQ(sessions_->SubmitTurn(&submit_context, submit, &submitted).error_code(),
+            StatusCode::NOT_FOUND);
+  grpc::ClientContext context;
+  EXPECT_EQ(
+      sessions_->Subscribe(&context, SubscribeTo("ses_unknown", 0, true))->Finish().error_code(),
+      StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServiceTest, OperatorsCommandGoesToTheSessionsCell) {
+  const std::string session = Create();
+  grpc::ClientContext context;
+  const auto stream = sessions_->SessionExec(&context);
+  sup::ExecRequest request;
+  request.mutable_start()->set_cell_id(session);
+  request.mutable_start()->add_argv("four");
+  ASSERT_TRUE(stream->Write(request));
+  sup::ExecResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.started().exec_id(), "exe_1");
+  for (const char* text : {"a", "b"}) {
+    request.set_stdin(text);
+    ASSERT_TRUE(stream->Write(request));
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.output().data(), text);
+  }
+  stream->WritesDone();
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.outcome().exit_code(), 4);
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(supervisor_.cell_id, "cel_" + session);
+  EXPECT_EQ(world_.EventNames(session),
+            (std::vector<std::string>{"exec_command_begin", "exec_command_end"}));
+}
+
+TEST_F(ServiceTest, OperatorsCommandNeedsASession) {
+  for (const char* id : {"ses_unknown", ""}) {
+    grpc::ClientContext context;
+    const auto stream = sessions_->SessionExec(&context);
+    sup::ExecRequest request;
+    request.mutable_start()->set_cell_id(id);
+    stream->Write(request);
+    EXPECT_EQ(stream->Finish().error_code(), StatusCode::NOT_FOUND);
+  }
+  grpc::ClientContext context;
+  const auto stream = sessions_->SessionExec(&context);
+  stream->WritesDone();
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ServiceTest, OperatorWhoGivesUpFreesTheSession) {
+  const std::string session = Create();
+  {
+    grpc::ClientContext context;
+    const auto stream = sessions_->SessionExec(&context);
+    sup::ExecRequest request;
+    request.mutable_start()->set_cell_id(session);
+    request.mutable_start()->add_argv("x");
+    ASSERT_TRUE(stream->Write(request));
+    sup::ExecResponse response;
+    ASSERT_TRUE(stream->Read(&response));
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+  }
+  const pb::SubmitTurnResponse submitted = Submit(session);
+  EXPECT_EQ(world_.Await<event::PermissionRequested>(session).session_id, session);
+}
+
+TEST_F(ServiceTest, InfoCountsWhatThereIs) {
+  const std::string session = Create();
+  Submit(session);
+  world_.Await<event::PermissionRequested>(session);
+  pb::GetInfoResponse info;
+  grpc::ClientContext context;
+  ASSERT_TRUE(sessions_->GetInfo(&context, {}, &info).ok());
+  EXPECT_EQ(info.sessions(), 1u);
+  EXPECT_EQ(info.running_turns(), 1u);
+  EXPECT_EQ(info.pending_approvals(), 1u);
+  EXPECT_TRUE(info.supervisor_reachable());
+}
+
+TEST_F(ServiceTest, ReadsAFileAndListsWithoutTurns) {
+  const std::string session = Create();
+  pb::ReadFileRequest read;
+  read.set_session_id(session);
+  read.set_path("README.md");
+  pb::ReadFileResponse file;
+  grpc::ClientContext context;
+  ASSERT_TRUE(sessions_->ReadFile(&context, read, &file).ok());
+  EXPECT_EQ(file.file().content(), "# demo\n");
+  Submit(session);
+  pb::ListSessionsResponse list;
+  grpc::ClientContext list_context;
+  ASSERT_TRUE(sessions_->ListSessions(&list_context, {}, &list).ok());
+  ASSERT_EQ(list.sessions_size(), 1);
+  EXPECT_EQ(list.sessions(0).bundle_ref(), "local/demo@0.1.0");
+  EXPECT_EQ(list.sessions(0).turns_size(), 0);
+}
+
+}  // namespace
+}  // namespace odyssey::service
