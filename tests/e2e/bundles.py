@@ -1,0 +1,52 @@
+"""Bundles whose model is a scenario, written where a test wants them."""
+
+import json
+import os
+
+TOOLS = ("Bash", "LS", "Read", "Write", "Edit")
+
+
+def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
+          resources=None, bundle_id="probe"):
+    """A bundle directory; its path.
+
+    `steps` are the scenario's (agentd/model/SCENARIO.md), `rules` the agent's allow, ask and deny.
+    """
+    os.makedirs(directory, exist_ok=True)
+    mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
+    permissions = {"network": list(network)}
+    if mounts:
+        permissions["filesystem"] = {"mounts": mounts}
+    sandbox = {"mode": mode, "system_tools_mode": "standard", "permissions": permissions}
+    if resources:
+        sandbox["resources"] = resources
+    manifest = {
+        "id": bundle_id, "version": "0.1.0", "manifest_version": "odyssey.bundle/v1",
+        "readme": "README.md", "agent_spec": "agent.yaml",
+        "executor": {"type": "prebuilt", "id": "react"},
+        "tools": [{"name": tool} for tool in TOOLS], "sandbox": sandbox,
+    }
+    agent = {"id": bundle_id, "description": "A probe.", "prompt": "You probe.",
+             "model": {"provider": "script", "name": "scenario.yaml"},
+             "tools": rules or {"allow": ["*"]}}
+    # JSON is JSON5 and YAML.
+    for name, content in (("odyssey.bundle.json5", manifest), ("agent.yaml", agent),
+                          ("scenario.yaml", {"scenario": 1, "steps": steps})):
+        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+    with open(os.path.join(directory, "README.md"), "w", encoding="utf-8") as file:
+        file.write("# probe\n")
+    return directory
+
+
+def bash(command, result="r", **arguments):
+    """A step: one call of Bash."""
+    return {"call": {"tool": "Bash", "args": {"command": command, **arguments}, "as": result}}
+
+
+def call(tool, result="r", **arguments):
+    return {"call": {"tool": tool, "args": arguments, "as": result}}
+
+
+def say(text):
+    return {"say": text}

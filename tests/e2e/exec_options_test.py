@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""odyssey-ctl exec: what its options do, and what wrong values of them say."""
+
+import os
+
+from world import SOURCE, World, WorldTest, main
+
+OWNER = 54321  # no user's
+
+
+class MountTest(WorldTest):
+
+    def setUp(self):
+        self.base = self.world.make_directory(self.id().rpartition(".")[2])
+        self.shared = self.world.make_directory(f"{self.base}/shared")
+        self.world.make(f"{self.shared}/given", "from the host\n")
+        for path in (self.shared, f"{self.shared}/given"):
+            os.chown(path, OWNER, OWNER)
+        # Nobody but its owner may enter, on the host.
+        os.chmod(self.shared, 0o700)
+
+    def exec(self, *words, **options):
+        return self.world.ctl("exec", *words, **options)
+
+    def shell(self, script, *options):
+        return self.exec(*options, "--", "sh", "-c", script)
+
+    def assertOwnersFile(self, path, content):
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), content)
+        info = os.stat(path)
+        self.assertEqual((info.st_uid, info.st_gid), (OWNER, OWNER))
+
+    def test_a_workspace_is_written_as_its_owner(self):
+        done = self.shell("cat given; id -u; mkdir d; echo new >d/file; echo more >>given",
+                          "--workspace", self.shared)
+        self.assertEqual((done.code, done.out), (0, "from the host\n1000\n"), done)
+        self.assertOwnersFile(f"{self.shared}/d/file", "new\n")
+        self.assertOwnersFile(f"{self.shared}/given", "from the host\nmore\n")
+
+    def test_a_read_only_workspace(self):
+        done = self.shell("cat given; echo x >new || echo x >>given", "--workspace", self.shared,
+                          "--mode", "read_only")
+        self.assertNotEqual(done.code, 0, done)
+        self.assertEqual(done.out, "from the host\n")
+        self.assertEqual(os.listdir(self.shared), ["given"])
+        self.assertOwnersFile(f"{self.shared}/given", "from the host\n")
+
+    def test_a_relative_workspace(self):
+        done = self.exec("--workspace", "shared", "--", "cat", "given", cwd=self.base)
+        self.assertEqual((done.code, done.out), (0, "from the host\n"), done)
+
+    def test_read_is_at_the_same_path(self):
+        done = self.shell(f"cat {self.shared}/given; echo x >{self.shared}/new",
+                          "--read", self.shared)
+        self.assertNotEqual(done.code, 0)
+        self.assertEqual(done.out, "from the host\n", done)
+        self.assertEqual(os.listdir(self.shared), ["given"])
+
+    def test_write_is_at_the_same_path(self):
+        done = self.shell(f"echo x >{self.shared}/new", "--write", self.shared)
+        self.assertEqual(done.code, 0, done)
+        self.assertOwnersFile(f"{self.shared}/new", "x\n")
+
+    def test_several_and_single_files(self):
+        other = self.world.make(f"{self.base}/other/file", "other\n")
+        done = self.shell(f"cat {self.shared}/given {other}; ls {os.path.dirname(other)}",
+                          "--read", f"{self.shared}/given", "--read", other)
+        self.assertEqual((done.code, done.out), (0, "from the host\nother\nfile\n"), done)
+
+    def test_nothing_else_is_visible(self):
+        secret = self.world.make(f"{self.base}/secret", "s")
+        done = self.shell(f"cat {secret}", "--read", self.shared)
+        self.assertNotEqual(done.code, 0, done)
+
+    def test_nothing_in_a_mount_executes(self):
+        script = self.world.make(f"{self.base}/tool", "#!/bin/sh\necho ran\n")
+        os.chmod(script, 0o755)
+        self.assertEqual(self.exec("--read", self.base, "--", script).code, 126)
+
+    def test_cwd(self):
+        done = self.exec("--cwd", "/cell/data", "--", "pwd")
+        self.assertEqual((done.code, done.out), (0, "/cell/data\n"), done)
+        self.assertEqual(self.exec("--", "pwd").out, "/workspace\n")
+
+
+class EnvironmentAndLimitsTest(WorldTest):
+
+    def exec(self, *words, **options):
+        return self.world.ctl("exec", *words, **options)
+
+    def test_env(self):
+        done = self.exec("--env", "GIVEN=a=b c", "--env", "TAKEN", "--", "sh", "-c",
+                         'echo "$GIVEN|$TAKEN|$OTHER|$HOME|$ODYSSEY_SANDBOX"',
+                         env={**os.environ, "TAKEN": "here", "OTHER": "secret"})
+        self.assertEqual((done.code, done.out), (0, "a=b c|here||/cell/data/home|1\n"), done)
+
+    def test_memory(self):
+        grow = ("--", "python3", "-c", "x = b'a' * (150 << 20); print(len(x))")
+        self.assertEqual(self.exec("--memory", "64m", *grow).code, 137)
+        self.assertEqual(self.exec("--memory", "400m", *grow).code, 0)
+
+    def test_pids(self):
+        fork = ("--", "python3", "-c",
+                "import os, signal\nfor n in range(40):\n  if os.fork() == 0: signal.pause()\n"
+                "print(n + 1)")
+        self.assertIn("BlockingIOError", self.exec("--pids", "20", *fork).err)
+        self.assertEqual(self.exec("--pids", "100", *fork).out, "40\n")
+
+    def test_cpus_are_in_the_plan(self):
+        done = self.exec("--cpus", "1.5", "--explain")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("cpu_millis 1500", done.out)
+
+    def test_cpus_bound_what_runs(self):
+        # 0.2 cores for one second of wall clock cannot be half a second of cpu time.
+        done = self.exec("--cpus", "0.2", "--", "python3", "-c",
+                         "import time\nend = time.monotonic() + 1\n"
+                         "while time.monotonic() < end: pass\nprint(time.process_time())")
+        self.assertEqual(done.code, 0, done)
+        self.assertLess(float(done.out), 0.5)
+
+    def test_network_none_has_loopback_only(self):
+        done = self.exec("--", "sh", "-c", "ls /proc/self/net >/dev/null; grep -c : /proc/net/dev")
+        self.assertEqual(done.out, "1\n", done)
+
+    def test_a_cell_is_kept_and_used_again(self):
+        self.assertEqual(self.exec("--cell", "kept", "--", "sh", "-c", "echo 1 >x").code, 0)
+        cells = self.world.json("cell", "list")["cells"]
+        self.assertEqual([cell["key"]["component"] for cell in cells], ["kept"])
+        done = self.exec("--cell", "kept", "--", "cat", "x")
+        self.assertEqual((done.code, done.out), (0, "1\n"), done)
+        self.assertEqual(self.world.json("cell", "list")["cells"][0]["cell_id"], cells[0]["cell_id"])
+        self.assertEqual(self.exec("--", "cat", "x").code, 1)
+        self.assertEqual(self.world.ctl("cell", "rm", cells[0]["cell_id"], "--purge").code, 0)
+        self.assertEqual(self.world.json("cell", "list")["cells"], [])
+        self.assertEqual(self.exec("--cell", "kept", "--", "cat", "x").code, 1)
+
+    def test_a_cell_of_one_command_ends_with_it(self):
+        self.assertEqual(self.exec("--", "sh", "-c", "sleep 1234 >/dev/null 2>&1 &").code, 0)
+        self.assertEqual(self.world.cell_commands("1234"), [])
+
+    def test_policy_file(self):
+        done = self.exec("--policy", SOURCE + "/examples/bundles/hello", "--", "sh", "-c", "echo ok")
+        self.assertEqual((done.code, done.out), (0, "ok\n"), done)
+
+
+class ExplainTest(WorldTest):
+
+    def test_runs_nothing(self):
+        shared = self.world.make_directory("explained")
+        done = self.world.ctl("exec", "--explain", "--workspace", shared, "--", "touch", "made")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn(shared, done.out)
+        self.assertRegex(done.out, "policy digest [0-9a-f]{64}")
+        self.assertEqual(os.listdir(shared), [])
+        self.assertEqual(self.world.json("cell", "list")["cells"], [])
+
+    def test_needs_no_daemon_and_parses(self):
+        stopped = World()
+        self.addCleanup(stopped.close)
+        plan = stopped.json("exec", "--explain", "--network", "full")
+        self.assertRegex(plan["digest"], "^[0-9a-f]{64}$")
+        self.assertTrue(any(line.startswith("network full") for line in plan["plan"]), plan)
+
+
+class JsonOutputTest(WorldTest):
+
+    def test_everything_that_prints_data_parses(self):
+        self.assertEqual(self.world.ctl("exec", "--cell", "json", "--", "true").code, 0)
+        cell = self.world.json("cell", "list")["cells"][0]["cell_id"]
+        bundle = SOURCE + "/examples/bundles/hello"
+        session = self.world.json("session", "create", bundle)["id"]
+        for words in (["status"], ["version"], ["doctor"], ["cell", "show", cell], ["cell", "top"],
+                      ["session", "list"], ["session", "show", session], ["approval", "list"],
+                      ["session", "cancel", session], ["policy", "explain", bundle],
+                      ["policy", "check", bundle, "--cmd", "ls"], ["bundle", "validate", bundle],
+                      ["session", "rm", session], ["cell", "rm", cell]):
+            done = self.world.ctl("-o", "json", *words)
+            self.assertEqual(done.code, 0, (words, done))
+            self.assertIsInstance(done.json(), dict, words)
+
+    def test_the_outcome_of_a_command_is_its_own_output(self):
+        done = self.world.ctl("-o", "json", "exec", "--", "echo", "plain")
+        self.assertEqual((done.code, done.out), (0, "plain\n"))
+
+
+class WrongValueTest(WorldTest):
+    """Each names the option, the value, and what is allowed. For exec such an error is 125."""
+
+    def assertRefused(self, words, code, *parts):
+        done = self.world.ctl(*words)
+        self.assertEqual((done.code, done.out), (code, ""), (words, done))
+        for part in parts:
+            self.assertIn(part, done.err, words)
+        self.assertTrue(done.err.startswith("odyssey-ctl: "), done.err)
+
+    def test_options_of_exec(self):
+        wrong = [
+            ("--mode", "danger", "read_only"), ("--tools", "some", "explicit"),
+            ("--network", "half", "none"), ("--env", "1BAD=x", "letter"), ("--env", "=x", "--env"),
+            ("--env", "NO_SUCH_VARIABLE_HERE", "NO_SUCH_VARIABLE_HERE=VALUE"),
+            ("--memory", "0", "512m"), ("--memory", "12q", "512m"), ("--memory", "-1", "512m"),
+            ("--cpus", "zero", "1.5"), ("--cpus", "0", "1.5"), ("--pids", "0", "1"),
+            ("--pids", "99999999999", "4194304"), ("--timeout", "5x", "60s"),
+            ("--timeout", "-3s", "60s"), ("--cell", "a/b", "letters"), ("--cell", "x" * 129, "128"),
+            ("--workspace", "/no/such", "No such file"), ("--read", "/no/such", "No such file"),
+            ("--write", "/no/such", "No such file"), ("--policy", "/no/such", "No such file"),
+        ]
+        for option, value, allowed in wrong:
+            with self.subTest(option=option, value=value):
+                self.assertRefused(["exec", option, value, "--", "true"], 125, option,
+                                   value.partition("=")[0], allowed)
+        self.assertRefused(["exec", "--no-such", "--", "true"], 125, "--no-such", "usage:")
+        self.assertRefused(["exec", "--memory"], 125, "--memory")
+        self.assertEqual(self.world.json("cell", "list")["cells"], [])
+
+    def test_a_mount_that_cannot_be(self):
+        self.assertRefused(["exec", "--read", "/proc", "--", "true"], 125, "/proc")
+        self.assertRefused(["exec", "--workspace", self.world.directory, "--", "true"], 125,
+                           self.world.directory)
+
+    def test_words_and_options_of_other_commands(self):
+        bundle = SOURCE + "/examples/bundles/hello"
+        for words, parts in (
+                (["no-such-command"], ["no-such-command"]),
+                ([], ["usage"]),
+                (["session"], ["session"]),
+                (["session", "show"], ["ID"]),
+                (["status", "extra"], ["extra"]),
+                (["-o", "xml", "status"], ["xml", "json"]),
+                (["run", bundle], ["--prompt"]),
+                (["run", bundle, "--prompt", "x", "--approve", "maybe"], ["maybe", "deny"]),
+                (["run", bundle, "--prompt", "x", "--save", "nowhere"], ["--save", "nowhere", "="]),
+                (["session", "events", "ses_x", "--after", "-1"], ["--after", "-1"]),
+                (["policy", "check", bundle, "--cmd", "a", "--path", "/b"], ["--cmd", "--path"])):
+            with self.subTest(words=words):
+                self.assertRefused(words, 2, *parts)
+
+    def test_names_that_nothing_has(self):
+        for words in (["session", "show"], ["session", "rm"], ["session", "events"],
+                      ["session", "cancel"], ["cell", "show"], ["cell", "rm"]):
+            with self.subTest(words=words):
+                self.assertRefused([*words, "ses_none"], 1, "ses_none")
+        self.assertRefused(["session", "exec", "ses_none", "--", "true"], 125, "ses_none")
+        self.assertRefused(["run", "/no/such", "--prompt", "x"], 1, "/no/such")
+
+
+if __name__ == "__main__":
+    main()
