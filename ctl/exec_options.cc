@@ -189,7 +189,9 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
     }
     context.environment = inputs.environment;
     ODY_ASSIGN_OR_RETURN(context.client_cwd, inputs.resolve("."));
-    ODY_ASSIGN_OR_RETURN(out.sandbox, ReadPolicy(options.Text("policy"), context));
+    Result<policy::SandboxRequest> policy = ReadPolicy(options.Text("policy"), context);
+    if (!policy.ok()) return Named("--policy", policy.status());
+    out.sandbox = std::move(*policy);
   }
   SetModes(options, &out.sandbox);
   SetLimits(options, &out.sandbox.limits);
