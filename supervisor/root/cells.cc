@@ -26,21 +26,16 @@ Status FirstLine(int messages) {
   line = line.substr(0, line.find('\n'));
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  char* end = line.data();
-  const unsigned long code = strtoul(line.c_str(), &end, 10);
-  if (end == line.c_str() || *end != ' ' || code == 0 ||
-      code > static_cast<unsigned long>(Code::kUnauthenticated)) {
-    return Unavailable(line);
-  }
-  return {static_cast<Code>(code), end + 1};
+  const int code = atoi(line.c_str());
+  if (code < 1 || code > static_cast<int>(Code::kUnauthenticated)) return Unavailable(line);
+  return {static_cast<Code>(code), line.substr(line.find(' ') + 1)};
 }
 
 }  // namespace
 
-CellTable::CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t first_uid)
+CellTable::CellTable(CgroupTree* cgroups, StagingPaths paths, uid_t first_uid)
     : cgroups_(cgroups),
       paths_(std::move(paths)),
-      bwrap_(std::move(bwrap)),
       first_uid_(first_uid),
       slots_(kMaxCells + 1, false) {
   slots_[0] = true;
@@ -63,14 +58,13 @@ Result<CellTable::Spare> CellTable::MakeSpare() {
   ODY_ASSIGN_OR_RETURN(spare.launcher, Launcher::Prepare({.cgroups = cgroups_,
                                                           .group = group,
                                                           .cell_uid = first_uid_ + spare.slot,
-                                                          .paths = &paths_,
-                                                          .bwrap = bwrap_}));
+                                                          .paths = &paths_}));
   slots_[spare.slot] = true;
   return spare;
 }
 
 void CellTable::PrepareNext() {
-  if (spare_) return;
+  if (spare_ || spare_died_) return;
   auto spare = MakeSpare();
   if (spare.ok()) spare_ = std::move(*spare);
 }
@@ -91,13 +85,15 @@ void CellTable::EndSpare() {
 Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   if (Has(plan.cell_id)) return AlreadyExists("cell_id " + plan.cell_id + ": is live");
   ODY_ASSIGN_OR_RETURN(auto ends, MessageSocketPair());
+  spare_died_ = false;
   if (!spare_) {
     ODY_ASSIGN_OR_RETURN(spare_, MakeSpare());
   }
   const Status launched = Launch(plan, ends.second.get(), &*spare_);
   if (!launched.ok()) {
+    const Status said = FirstLine(spare_->launcher.TakeMessages().get());
     EndSpare();
-    return launched;
+    return said.message().empty() ? launched : said;
   }
   Cell cell;
   cell.pid = spare_->launcher.pid();
@@ -144,6 +140,7 @@ void CellTable::ChildExited(pid_t pid, int wait_status) {
   if (spare_ && spare_->launcher.pid() == pid) {  // its next use makes another, and says what fails
     FreeSlotOf(spare_->slot);
     spare_.reset();
+    spare_died_ = true;
   }
   for (auto& [cell_id, cell] : cells_) {
     if (cell.removal == pid) {

@@ -31,7 +31,7 @@ struct GoneCell {
 
 class CellTable final {
  public:
-  CellTable(CgroupTree* cgroups, StagingPaths paths, std::string bwrap, uid_t first_uid);
+  CellTable(CgroupTree* cgroups, StagingPaths paths, uid_t first_uid);
 
   struct Started {
     uid_t uid = 0;
@@ -87,10 +87,10 @@ class CellTable final {
 
   CgroupTree* const cgroups_;
   const StagingPaths paths_;
-  const std::string bwrap_;
   const uid_t first_uid_;
   std::map<std::string, Cell> cells_;
   std::optional<Spare> spare_;
+  bool spare_died_ = false;  // then none is made ahead of need: it could die again, and again
   std::vector<bool> slots_;  // in use; slot 0 is nobody
 };
 

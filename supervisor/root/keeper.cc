@@ -1,8 +1,10 @@
 #include "supervisor/root/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -33,9 +35,27 @@ Status PrepareDirectories(const Options& options) {
   return MakeDirectories(options.run_directory, 0755);
 }
 
+// Held as long as a keeper or worker lives: two that share cells' directories would mix their
+// owners.
+Result<UniqueFd> LockState(const std::string& directory) {
+  UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + directory);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  return AlreadyExists(directory + " is in use by another supervisor");
+}
+
+// What every cell needs, looked for before anybody asks for one.
+Status CheckPrograms(const std::string& directory) {
+  for (const std::string& path :
+       {std::string(kBwrap), directory + "/odyssey-supervisor-rpc",
+        directory + "/odyssey-cell-init", directory + "/odyssey-cell-tools"}) {
+    if (access(path.c_str(), X_OK) != 0) return ErrnoStatus(errno, "find the program " + path);
+  }
+  return OkStatus();
+}
+
 // Forks a worker; the child never returns.
-Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int listener,
-                          const sigset_t& original_mask) {
+Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int listener) {
   const pid_t keeper = getpid();
   const pid_t child = fork();
   if (child < 0) return ErrnoStatus(errno, "fork");
@@ -44,7 +64,6 @@ Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int liste
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != keeper) _exit(1);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sigprocmask(SIG_SETMASK, &original_mask, nullptr);
   const Status status = Worker(options, cgroups, listener).Run();
   if (!status.ok()) fprintf(stderr, "<3>odyssey-supervisor: %s\n", status.message().c_str());
   // The keeper may be gone: then nobody else removes the groups.
@@ -75,15 +94,15 @@ time_t Now() {
 }
 
 Status KeepWorkers(const Options& options, CgroupTree* cgroups, int listener) {
-  sigset_t mask, original;
+  sigset_t mask;
   sigemptyset(&mask);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&mask, signal);
-  if (sigprocmask(SIG_BLOCK, &mask, &original) != 0) return ErrnoStatus(errno, "block signals");
+  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return ErrnoStatus(errno, "block signals");
 
   for (int quick_deaths = 0; quick_deaths < kMaxQuickDeaths;) {
     const time_t started = Now();
     ODY_RETURN_IF_ERROR(cgroups->Open());
-    ODY_ASSIGN_OR_RETURN(const pid_t worker, StartWorker(options, cgroups, listener, original));
+    ODY_ASSIGN_OR_RETURN(const pid_t worker, StartWorker(options, cgroups, listener));
     const bool stopping = WaitForWorker(worker, mask);
     cgroups->Sweep();
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -104,7 +123,9 @@ Status Keep(Options options) {
   signal(SIGPIPE, SIG_IGN);
   umask(022);
   if (chdir("/") != 0) return ErrnoStatus(errno, "change to /");
+  ODY_RETURN_IF_ERROR(CheckPrograms(options.program_directory));
   ODY_RETURN_IF_ERROR(PrepareDirectories(options));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd lock, LockState(options.state_directory));
   const std::string socket_path = options.run_directory + "/supervisor.sock";
   ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, kSocketMode));
 

@@ -133,8 +133,8 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   const std::string args_fd = std::to_string(kArgumentsFd);
   const char* argv[] = {"bwrap", "--args", args_fd.c_str(), plan::kInitPath, nullptr};
   const char* const no_environment[] = {nullptr};
-  execve(options.bwrap.c_str(), const_cast<char**>(argv), const_cast<char**>(no_environment));
-  return ErrnoStatus(errno, "execute " + options.bwrap);
+  execve(kBwrap, const_cast<char**>(argv), const_cast<char**>(no_environment));
+  return ErrnoStatus(errno, std::string("execute ") + kBwrap);
 }
 
 }  // namespace

@@ -16,12 +16,13 @@
 
 namespace odyssey::root {
 
+inline constexpr char kBwrap[] = "/usr/bin/bwrap";
+
 struct LauncherOptions {
   CgroupTree* cgroups = nullptr;  // with the group made
   std::string group;
   uid_t cell_uid = 0;
   const StagingPaths* paths = nullptr;
-  std::string bwrap;
 };
 
 // A process that is ready to become a cell: in its control group, with its user namespace and a

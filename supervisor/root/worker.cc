@@ -16,9 +16,7 @@
 namespace odyssey::root {
 namespace {
 
-constexpr char kBwrap[] = "/usr/bin/bwrap";
-constexpr int kDyingPollMs = 2;     // how often dying cells are looked at
-constexpr int kMaxEarlyDeaths = 3;  // of rpc before its first Ready: then it never will be
+constexpr int kDyingPollMs = 2;  // how often dying cells are looked at
 constexpr timeval kSendTimeout{1, 0};
 constexpr uint32_t kMaxPidsPerCell = 32768;
 
@@ -27,11 +25,9 @@ void Log(int level, const std::string& text) {
 }
 
 plan::CheckContext MakeCheckContext(const Options& options) {
-  plan::CheckContext check;
-  check.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey"};
-  check.bundle_store = options.bundle_store;
-  check.max_pids = kMaxPidsPerCell;
-  return check;
+  return {.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey"},
+          .bundle_store = options.bundle_store,
+          .max_pids = kMaxPidsPerCell};
 }
 
 StagingPaths MakeStagingPaths(const Options& options) {
@@ -41,11 +37,11 @@ StagingPaths MakeStagingPaths(const Options& options) {
           .store_uid = options.uid_base};
 }
 
+// The keeper has blocked them.
 Result<UniqueFd> OpenSignals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&set, signal);
-  if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "block signals");
   UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) return ErrnoStatus(errno, "create signalfd");
   return fd;
@@ -58,8 +54,7 @@ Worker::Worker(const Options& options, CgroupTree* cgroups, int listener)
       cgroups_(cgroups),
       listener_(listener),
       check_(MakeCheckContext(options)),
-      bwrap_(kBwrap),
-      cells_(cgroups, MakeStagingPaths(options), bwrap_, options.first_uid) {}
+      cells_(cgroups, MakeStagingPaths(options), options.first_uid) {}
 
 Status Worker::Run() {
   ODY_ASSIGN_OR_RETURN(signals_, OpenSignals());
@@ -75,20 +70,18 @@ Status Worker::Loop() {
     if (poll(polled, 2, cells_.dying() ? kDyingPollMs : -1) < 0 && errno != EINTR) {
       return ErrnoStatus(errno, "poll");
     }
-    if (polled[0].revents != 0) ODY_RETURN_IF_ERROR(ReadSignals());
+    if (polled[0].revents != 0) ReadSignals();
     if (polled[1].revents != 0 && rpc_) ReadRequest();
     ReportGone();
     if (!stopping_) cells_.PrepareNext();
-    if (!rpc_ && rpc_pid_ < 0 && !stopping_) ODY_RETURN_IF_ERROR(StartRpc());
+    if (rpc_ || rpc_pid_ > 0 || stopping_) continue;
+    if (!rpc_ready_) return Internal("odyssey-supervisor-rpc ended before it was ready");
+    ODY_RETURN_IF_ERROR(StartRpc());
   }
   return OkStatus();
 }
 
 Status Worker::StartRpc() {
-  if (early_deaths_ >= kMaxEarlyDeaths) {
-    return Internal("odyssey-supervisor-rpc ended " + std::to_string(early_deaths_) +
-                    " times before it was ready");
-  }
   ODY_ASSIGN_OR_RETURN(RpcProcess rpc, StartRpcProcess(options_, listener_));
   rpc_ = std::move(rpc.socket);
   setsockopt(rpc_.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
@@ -109,7 +102,7 @@ void Worker::EndRpc() {
 
 wire::Hello Worker::MakeHello() const {
   return {.cgroup = cgroups_->v2() ? "v2" : "v1",
-          .bwrap = bwrap_,
+          .bwrap = kBwrap,
           .uid_base = options_.first_uid,
           .max_cells = kMaxCells,
           .own_directories = check_.own_directories,
@@ -117,7 +110,7 @@ wire::Hello Worker::MakeHello() const {
           .cells_directory = options_.state_directory + "/cells"};
 }
 
-Status Worker::ReadSignals() {
+void Worker::ReadSignals() {
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGCHLD) continue;
@@ -125,7 +118,6 @@ Status Worker::ReadSignals() {
     cells_.EndAll();
   }
   ReapChildren();
-  return OkStatus();
 }
 
 void Worker::ReapChildren() {
@@ -143,7 +135,6 @@ void Worker::ReapChildren() {
 // Its cells end with it: nobody else knows what runs in them.
 void Worker::RpcEnded() {
   if (!stopping_) Log(3, "odyssey-supervisor-rpc ended; its cells end too");
-  early_deaths_ = rpc_ready_ ? 0 : early_deaths_ + 1;
   rpc_.reset();
   cells_.EndAll();
 }
@@ -182,8 +173,7 @@ Status Worker::Handle(std::string_view bytes) {
     case wire::RootMessage::kStats:
       return HandleStats(bytes);
     default:
-      return InvalidArgument("message type " + std::to_string(static_cast<int>(type)) +
-                             " is not a request");
+      return InvalidArgument("not a request");
   }
 }
 

@@ -32,7 +32,7 @@ class Worker final {
   void EndRpc();
   void RpcEnded();
   Status Loop();
-  Status ReadSignals();
+  void ReadSignals();
   void ReapChildren();
   void ReadRequest();
   void BreakWithRpc(const Status& why);
@@ -48,12 +48,10 @@ class Worker final {
   CgroupTree* const cgroups_;
   const int listener_;
   const plan::CheckContext check_;
-  const std::string bwrap_;
   CellTable cells_;
   UniqueFd signals_;
   UniqueFd rpc_;
   pid_t rpc_pid_ = -1;
-  int early_deaths_ = 0;  // of rpc, before it was ready
   bool rpc_ready_ = false;
   bool said_ready_ = false;
   bool stopping_ = false;

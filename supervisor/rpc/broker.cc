@@ -358,7 +358,7 @@ void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, Uni
   const Status sent = SendMessage(cell->socket.get(), cell::Encode(cell->compiled.confinement));
   if (sent.ok()) {
     WantSlots(cell.get());
-  } else {
+  } else if (sent.code() != Code::kUnavailable) {  // else it ended already, and Gone says why
     cell->failure = sent;
   }
 }

@@ -76,6 +76,44 @@ Status CheckTerminal(const std::string& field, const pb::Terminal& size) {
                          std::to_string(size.columns()) + " columns; at most 65535 are allowed");
 }
 
+Status CheckLength(const char* field, const std::string& value, size_t most) {
+  if (value.size() <= most) return OkStatus();
+  return InvalidArgument(std::string(field) + ": " + std::to_string(value.size()) +
+                         " bytes; at most " + std::to_string(most) + " are allowed");
+}
+
+Result<tool::Request> ConvertOp(const pb::FileOpRequest& request) {
+  tool::Request out;
+  switch (request.op_case()) {
+    case pb::FileOpRequest::kRead:
+      out.op = tool::Op::kRead;
+      out.path = request.read().path();
+      out.offset = request.read().offset();
+      out.max_bytes = request.read().max_bytes();
+      return out;
+    case pb::FileOpRequest::kWrite:
+      out.op = tool::Op::kWrite;
+      out.path = request.write().path();
+      out.content = request.write().content();
+      out.mode = request.write().mode();
+      return out;
+    case pb::FileOpRequest::kEdit:
+      out.op = tool::Op::kEdit;
+      out.path = request.edit().path();
+      out.content = request.edit().old_text();
+      out.replacement = request.edit().new_text();
+      out.replace_all = request.edit().replace_all();
+      return out;
+    case pb::FileOpRequest::kList:
+      out.op = tool::Op::kList;
+      out.path = request.list().path();
+      return out;
+    case pb::FileOpRequest::OP_NOT_SET:
+      break;
+  }
+  return InvalidArgument("op: give read, write, edit or list");
+}
+
 pb::OutcomeKind ToProto(OutcomeKind kind) {
   switch (kind) {
     case OutcomeKind::kExited:
@@ -113,10 +151,7 @@ void ToProto(tool::Response response, pb::FileListResult* out) {
 
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   constexpr size_t kMaxDigest = 256;  // of any hash, in hex
-  if (request.bundle_digest().size() > kMaxDigest) {
-    return InvalidArgument("bundle_digest: " + std::to_string(request.bundle_digest().size()) +
-                           " bytes; at most " + std::to_string(kMaxDigest) + " are allowed");
-  }
+  ODY_RETURN_IF_ERROR(CheckLength("bundle_digest", request.bundle_digest(), kMaxDigest));
   PrepareSpec spec;
   spec.key = {request.key().session_id(), request.key().agent_id(), request.key().kind(),
               request.key().component()};
@@ -164,35 +199,12 @@ Status CheckFollowing(const pb::ExecRequest& request) {
 }
 
 Result<tool::Request> FromProto(const pb::FileOpRequest& request) {
-  tool::Request out;
-  switch (request.op_case()) {
-    case pb::FileOpRequest::kRead:
-      out.op = tool::Op::kRead;
-      out.path = request.read().path();
-      out.offset = request.read().offset();
-      out.max_bytes = request.read().max_bytes();
-      return out;
-    case pb::FileOpRequest::kWrite:
-      out.op = tool::Op::kWrite;
-      out.path = request.write().path();
-      out.content = request.write().content();
-      out.mode = request.write().mode();
-      return out;
-    case pb::FileOpRequest::kEdit:
-      out.op = tool::Op::kEdit;
-      out.path = request.edit().path();
-      out.content = request.edit().old_text();
-      out.replacement = request.edit().new_text();
-      out.replace_all = request.edit().replace_all();
-      return out;
-    case pb::FileOpRequest::kList:
-      out.op = tool::Op::kList;
-      out.path = request.list().path();
-      return out;
-    case pb::FileOpRequest::OP_NOT_SET:
-      break;
-  }
-  return InvalidArgument("op: give read, write, edit or list");
+  ODY_ASSIGN_OR_RETURN(tool::Request out, ConvertOp(request));
+  ODY_RETURN_IF_ERROR(CheckLength("path", out.path, tool::kMaxPath));
+  ODY_RETURN_IF_ERROR(CheckLength(out.op == tool::Op::kEdit ? "old_text" : "content", out.content,
+                                  tool::kMaxContent));
+  ODY_RETURN_IF_ERROR(CheckLength("new_text", out.replacement, tool::kMaxContent));
+  return out;
 }
 
 void ToProto(const Feature& feature, pb::Feature* out) {
