@@ -12,8 +12,7 @@ namespace odyssey::tool {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
-constexpr uint32_t kMaxName = 255;   // NAME_MAX
+constexpr uint32_t kMaxName = 255;  // NAME_MAX
 constexpr uint32_t kMaxType = 16;
 constexpr uint32_t kMaxError = 8 * 1024;  // a sentence with a path in it
 constexpr size_t kLengthBytes = sizeof(uint32_t);

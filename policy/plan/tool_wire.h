@@ -13,6 +13,7 @@
 
 namespace odyssey::tool {
 
+inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxContent = 8 * 1024 * 1024;
 inline constexpr uint32_t kMaxFrame = kMaxContent * 2 + 64 * 1024;  // an edit carries two texts
 inline constexpr uint32_t kDefaultReadBytes = 200'000;
