@@ -45,6 +45,21 @@ int UnknownCommand(const Console& console, const std::vector<std::string>& words
                    "odyssey-ctl --help lists the commands.", kExitUsage);
 }
 
+// What to say after a usage error: where a global option belongs, if one stands behind the command.
+std::string UsageHint(const Command& command, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    for (const OptionSpec& option : GlobalOptions()) {
+      const std::string name = "--" + std::string(option.name);
+      const std::string letter = std::string("-") + option.letter;
+      if (argument.compare(0, name.size(), name) != 0 && argument != letter) continue;
+      return argument + " goes before the command: odyssey-ctl " + argument + " ... " +
+             std::string(command.name);
+    }
+  }
+  return "usage: " + UsageLine(command) + "  (--help tells the options)";
+}
+
 int RunCommand(const Command& command, const Console& console, const ParsedOptions& global,
                const std::vector<std::string>& arguments) {
   if (WantsHelp(command, arguments)) {
@@ -54,8 +69,7 @@ int RunCommand(const Command& command, const Console& console, const ParsedOptio
   Result<ParsedOptions> parsed = ParseOptions(command.options, command.positionals, arguments);
   if (!parsed.ok()) {
     return FailUsage(console, std::string(command.name), parsed.status().message(),
-                     "usage: " + UsageLine(command) + "  (--help tells the options)",
-                     command.usage_exit);
+                     UsageHint(command, arguments), command.usage_exit);
   }
   std::string state = global.Text("state");
   const auto declares_state = [](const OptionSpec& option) { return option.name == "state"; };

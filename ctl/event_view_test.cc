@@ -150,9 +150,9 @@ TEST(ApprovalTextTest, ShowsExactlyWhatWouldRun) {
   request.set_scope("Bash(curl:*): curl, rm");
   EXPECT_EQ(FormatApproval(request, false),
             "? Bash asks for approval  (rule Bash(curl:*))\n"
+            "    timeout: 5\n"
             "    command: curl x\n"
             "      rm -rf ~\\r# nothing\n"
-            "    timeout: 5\n"
             "    in /workspace\n"
             "    always means: Bash(curl:*): curl, rm\n");
 }
@@ -170,7 +170,7 @@ TEST(ApprovalTextTest, EndlessArgumentsSayThatTheyAreCut) {
   for (int i = 0; i < 100; ++i) content += "x\\n";
   request.set_arguments_json("{\"content\":\"" + content + "\"}");
   const std::string text = FormatApproval(request, false);
-  EXPECT_NE(text.find("… 41 more lines; odyssey-ctl -o json approval list shows them all\n"),
+  EXPECT_NE(text.find("… 40 more lines; odyssey-ctl -o json approval list shows them all\n"),
             std::string::npos)
       << text;
 }

@@ -44,11 +44,12 @@ bool NeedsQuotes(const std::string& word) {
 void AppendArgument(const std::string& name, const std::string& value, const std::string& indent,
                     std::string* out) {
   *out += indent + Sanitize(name, Lines::kOne) + ": ";
-  for (const char c : Sanitize(value)) {
-    *out += c;
-    if (c == '\n') *out += indent + "  ";
+  const std::string text = Sanitize(value);
+  for (size_t i = 0; i < text.size(); ++i) {
+    *out += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) *out += indent + "  ";
   }
-  *out += "\n";
+  if (text.empty() || text.back() != '\n') *out += "\n";
 }
 
 std::string CutLines(const std::string& text, const std::string& indent) {
@@ -101,15 +102,19 @@ std::string SummarizeResult(const std::string& result_json, bool success, size_t
 
 std::string ExactArguments(const std::string& arguments_json, const std::string& indent) {
   const Json arguments = Json::parse(arguments_json, nullptr, false);
-  std::string out;
   if (!arguments.is_object()) {
+    std::string out;
     AppendArgument("arguments", arguments_json, indent, &out);
-  } else {
-    for (const auto& [name, value] : arguments.items()) {
-      AppendArgument(name, AsText(value), indent, &out);
-    }
+    return CutLines(out, indent);
   }
-  return CutLines(out, indent);
+  // Short ones first: a long text must not push a path out of sight.
+  std::string brief;
+  std::string extended;
+  for (const auto& [name, value] : arguments.items()) {
+    const std::string text = AsText(value);
+    AppendArgument(name, text, indent, text.find('\n') == std::string::npos ? &brief : &extended);
+  }
+  return CutLines(brief + extended, indent);
 }
 
 std::string JoinCommand(const std::vector<std::string>& argv) {

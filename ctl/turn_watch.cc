@@ -40,37 +40,38 @@ TurnEnd TurnWatch::Run() {
     if (poll(polled, 3, -1) < 0 && errno != EINTR) return TurnEnd::kLost;
     if (polled[1].revents != 0) OnSignal();
     if (polled[2].revents != 0) OnAnswer();
-    if (polled[0].revents == 0) continue;
-    EventFeed::Item item = feed_.Take();
-    if (item.event) OnEvent(*item.event);
-    if (!item.notice.empty()) Say(Paint(item.notice, Style::kDim, console_.color_err));
-    if (item.ended && !end_) {
-      if (item.failure) console_.Fail(*item.failure);
-      end_ = TurnEnd::kLost;
-    }
+    if (polled[0].revents != 0) OnItem(feed_.Take());
+    // A question stays the last thing on the screen.
+    if (!end_ && !asked_.empty() && !question_shown_) ShowQuestion();
   }
+  LeaveQuestion();
   return *end_;
 }
 
-void TurnWatch::OnEvent(const Event& event) {
-  if (console_.json) {
-    console_.PrintJson(EventToJson(event));
-  } else {
-    // A question on the screen stays the last thing there.
-    const std::string text = view_.Show(event);
-    const bool over_question = !asked_.empty() && !text.empty();
-    console_.Print(over_question ? "\n" + text : text);
-    question_hidden_ = over_question;
+void TurnWatch::OnItem(const EventFeed::Item& item) {
+  if (item.event) OnEvent(*item.event);
+  if (!item.notice.empty()) Say(Paint(item.notice, Style::kDim, console_.color_err));
+  if (item.ended && !end_) {
+    if (item.failure) console_.Fail(*item.failure);
+    end_ = TurnEnd::kLost;
   }
+}
+
+void TurnWatch::ShowEvent(const Event& event) {
+  if (console_.json) return console_.PrintJson(EventToJson(event));
+  const std::string text = view_.Show(event);
+  if (text.empty()) return;
+  LeaveQuestion();
+  console_.Print(text);
+}
+
+void TurnWatch::OnEvent(const Event& event) {
+  ShowEvent(event);
   if (event.has_permission_requested()) OnPermission(event.permission_requested());
   if (event.has_approval_resolved()) {
     const std::string& id = event.approval_resolved().request_id();
-    const bool on_screen = !asked_.empty() && asked_.front() == id;
     asked_.erase(std::remove(asked_.begin(), asked_.end(), id), asked_.end());
-    if (on_screen) Ask();
-  }
-  if (std::exchange(question_hidden_, false) && !asked_.empty()) {
-    console_.Print(PromptText(console_.color_out));
+    ForgetTyping();
   }
   const std::string& turn = options_.turn_id;
   if (event.has_turn_completed() && event.turn_completed().turn_id() == turn) {
@@ -90,20 +91,27 @@ void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
     return;
   }
   asked_.push_back(request.request_id());
-  if (asked_.size() == 1) Ask();
+  if (asked_.size() == 1) ForgetTyping();
 }
 
 void TurnWatch::Say(const std::string& text) {
+  LeaveQuestion();
   if (!console_.json) console_.Print(view_.FinishLine());
   console_.Warn(text);
 }
 
-void TurnWatch::Ask() {
-  if (asked_.empty()) return;
-  // What was typed before the question was not an answer to it.
+void TurnWatch::ForgetTyping() {
   answer_.clear();
   tcflush(options_.in_fd, TCIFLUSH);
+}
+
+void TurnWatch::ShowQuestion() {
   console_.Print(PromptText(console_.color_out));
+  question_shown_ = true;
+}
+
+void TurnWatch::LeaveQuestion() {
+  if (std::exchange(question_shown_, false)) console_.Print("\n");
 }
 
 void TurnWatch::OnAnswer() {
@@ -112,18 +120,19 @@ void TurnWatch::OnAnswer() {
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   std::optional<agent::v1::Decision> decision;
   if (n <= 0) {
-    console_.PrintLine("");
+    LeaveQuestion();
     decision = agent::v1::DECISION_DENY;  // Ctrl-D: nobody answers
   } else {
     answer_.append(bytes, static_cast<size_t>(n));
     if (answer_.find('\n') == std::string::npos && answer_.size() < sizeof(bytes)) return;
+    question_shown_ = false;  // the terminal has echoed the newline
     decision = ParseAnswer(std::exchange(answer_, ""));
-    if (!decision) return Ask();
   }
+  if (!decision) return;
   const std::string id = asked_.front();
   asked_.pop_front();
+  ForgetTyping();
   Resolve(id, *decision, "");
-  Ask();
 }
 
 void TurnWatch::Resolve(const std::string& request_id, agent::v1::Decision decision,
@@ -152,6 +161,7 @@ void TurnWatch::OnSignal() {
   signalfd_siginfo info;
   if (read(signal_fd_, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
   if (interrupts_++ == 0) {
+    asked_.clear();
     Say("cancelling the turn; once more to stop watching it");
     StartCancelling();
   } else {

@@ -42,13 +42,19 @@ class TurnWatch final {
   TurnEnd Run();
 
  private:
+  void OnItem(const EventFeed::Item& item);
   void OnEvent(const agent::v1::Event& event);
+  void ShowEvent(const agent::v1::Event& event);
   void OnPermission(const agent::v1::PermissionRequested& request);
   void OnSignal();
   void OnAnswer();
   // A line of our own, on stderr.
   void Say(const std::string& text);
-  void Ask();
+  // What was typed before a question is not an answer to it.
+  void ForgetTyping();
+  void ShowQuestion();
+  // Ends the line of a question that is on the screen.
+  void LeaveQuestion();
   void Resolve(const std::string& request_id, agent::v1::Decision decision,
                const std::string& note);
   void StartCancelling();
@@ -59,9 +65,9 @@ class TurnWatch final {
   const int signal_fd_;
   EventView view_;
   EventFeed feed_;
-  std::deque<std::string> asked_;  // request ids; the first one is on the screen
+  std::deque<std::string> asked_;  // request ids; the first one is being asked
   std::string answer_;             // a line being typed
-  bool question_hidden_ = false;
+  bool question_shown_ = false;
   std::optional<TurnEnd> end_;
   int interrupts_ = 0;
   std::unique_ptr<grpc::ClientContext> cancel_context_;
