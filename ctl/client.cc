@@ -19,6 +19,8 @@ constexpr int kMaxMessageBytes = 32 * 1024 * 1024;  // twice what the supervisor
 // How far a stream may run ahead of its reader: enough to keep the pipe full between two reads.
 constexpr int kStreamWindowBytes = 8 * 1024 * 1024;
 constexpr int kFrameBytes = 1024 * 1024;
+// How long a daemon on a busy machine may take to answer a new connection.
+constexpr int kConnectMs = 10'000;
 
 std::string Socket(Daemon daemon, const Locations& locations) {
   return daemon == Daemon::kAgentd ? locations.agentd_socket : locations.supervisor_socket;
@@ -65,7 +67,8 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& socket) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A daemon that restarts is back within moments.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // Despite its name the time that one attempt has, and its failure is the call's.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
 }
