@@ -124,7 +124,8 @@ SupervisorHarness::SupervisorHarness() {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A daemon that comes back is found at once.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
+  // Despite its name the time that one attempt has.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
   stub_ = v1::Supervisor::NewStub(
       grpc::CreateCustomChannel("unix:" + socket(), grpc::InsecureChannelCredentials(), arguments));
