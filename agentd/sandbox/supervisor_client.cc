@@ -26,6 +26,8 @@ constexpr milliseconds kExecGrace{30'000};
 constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
 constexpr int kReconnectMs = 100;
 constexpr int kMaxReconnectMs = 500;
+// How long a supervisor on a busy machine may take to answer a new connection.
+constexpr int kConnectMs = 10'000;
 constexpr size_t kMaxKeyPart = 128;
 
 std::chrono::system_clock::time_point After(milliseconds time) {
@@ -240,12 +242,19 @@ class SupervisorClient final : public Sandbox {
     }
   }
 
+  // A call in a cell: one that is gone ended under us, which is another thing than a missing file.
+  Status FromCellCall(const std::string& cell_id, const grpc::Status& status) const {
+    const bool gone = status.error_code() == grpc::StatusCode::NOT_FOUND &&
+                      status.error_message().rfind("cell_id \"" + cell_id, 0) == 0;
+    return gone ? Unavailable("the cell ended: " + status.error_message()) : FromCall(status);
+  }
+
   Result<pb::FileOpResponse> FileOp(const std::string& cell_id, pb::FileOpRequest request) {
     request.set_cell_id(cell_id);
     pb::FileOpResponse response;
     grpc::ClientContext context;
     context.set_deadline(After(kCallDeadline));
-    ODY_RETURN_IF_ERROR(FromCall(stub_->FileOp(&context, request, &response)));
+    ODY_RETURN_IF_ERROR(FromCellCall(cell_id, stub_->FileOp(&context, request, &response)));
     return response;
   }
 
@@ -286,7 +295,7 @@ Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& 
   const grpc::Status status = stream->Finish();
   ODY_RETURN_IF_ERROR(sunk);
   if (stop.stop_requested()) return Cancelled("the command was cancelled");
-  ODY_RETURN_IF_ERROR(FromCall(status));
+  ODY_RETURN_IF_ERROR(FromCellCall(spec.cell_id, status));
   if (!outcome) return Unavailable("the supervisor ended the command without an outcome");
   return FromOutcome(*outcome, started);
 }
@@ -327,7 +336,8 @@ Result<ExecResult> SupervisorClient::FromOutcome(const pb::ExecOutcome& outcome,
 std::shared_ptr<grpc::Channel> OpenSupervisorChannel(const std::string& socket_path) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMs);
+  // Despite its name the time that one attempt has, and its failure is the call's.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);

@@ -25,7 +25,7 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
   }
   grpc::Status FileOp(grpc::ServerContext*, const pb::FileOpRequest*,
                       pb::FileOpResponse*) override {
-    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "no");
+    return file_status;
   }
   grpc::Status Exec(grpc::ServerContext* context,
                     grpc::ServerReaderWriter<pb::ExecResponse, pb::ExecRequest>* stream) override {
@@ -41,6 +41,7 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
   }
 
   pb::PrepareCellRequest prepared;
+  grpc::Status file_status{grpc::StatusCode::PERMISSION_DENIED, "no"};
   pb::ExecStart started;
   std::vector<pb::ExecResponse> answers;
   bool hang = false;
@@ -169,6 +170,14 @@ TEST_F(SupervisorClientTest, ErrorOfTheSinkEndsTheCommand) {
 
 TEST_F(SupervisorClientTest, KeepsTheSupervisorsCodes) {
   EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status(), PermissionDenied("no"));
+}
+
+TEST_F(SupervisorClientTest, MissingCellIsAnotherThingThanAMissingFile) {
+  supervisor_.file_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "open a: No such file");
+  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status().code(), Code::kNotFound);
+  supervisor_.file_status =
+      grpc::Status(grpc::StatusCode::NOT_FOUND, "cell_id \"cel_1\": no such cell");
+  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status().code(), Code::kUnavailable);
 }
 
 TEST_F(SupervisorClientTest, NextCallAfterARestartWorks) {

@@ -316,7 +316,18 @@ Result<sandbox::FileContent> Sessions::ReadFile(const std::string& session_id,
   ODY_RETURN_IF_ERROR(Get(session_id).status());
   if (path.empty()) return InvalidArgument("path cannot be empty");
   ODY_ASSIGN_OR_RETURN(const std::string cell_id, CellForReading(session_id));
-  return runtime_.sandbox->ReadFile(cell_id, path, offset, max_bytes);
+  Result<sandbox::FileContent> read = runtime_.sandbox->ReadFile(cell_id, path, offset, max_bytes);
+  if (read.status().code() != Code::kUnavailable) return read;
+  // The cell we knew has ended since: its files are there for the next one.
+  ForgetCell(session_id, cell_id);
+  ODY_ASSIGN_OR_RETURN(const std::string next_id, CellForReading(session_id));
+  return runtime_.sandbox->ReadFile(next_id, path, offset, max_bytes);
+}
+
+void Sessions::ForgetCell(const std::string& session_id, const std::string& cell_id) {
+  std::lock_guard lock(mutex_);
+  const auto it = cells_.find(session_id);
+  if (it != cells_.end() && it->second == cell_id) cells_.erase(it);
 }
 
 void Sessions::Stop() {

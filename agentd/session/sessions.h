@@ -104,6 +104,7 @@ class Sessions final {
                       const std::string& prompt);
   void ForgetTurn(const std::string& session_id, const std::string& turn_id);
   Result<std::string> CellForReading(const std::string& session_id);
+  void ForgetCell(const std::string& session_id, const std::string& cell_id);
   Result<std::string> OperatorCell(const std::string& session_id);
   Status RemoveCells(const SessionRecord& record);
   Status RemoveEverything(const SessionRecord& record);

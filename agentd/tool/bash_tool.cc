@@ -106,7 +106,6 @@ class CommandRun final {
           context_.emit(event::ExecCommandEnd{context_.turn_id, exec_id_, -1, outcome}));
     }
     if (EndsTurn(status)) return status;
-    if (status.code() == Code::kNotFound) return Unavailable(status.message());  // the cell
     return Failure(status);
   }
 

@@ -4,6 +4,7 @@
 // A Sandbox without processes: cells are entries of a list, files a map per session, commands what
 // the test's `on_exec` does. Thread-safe.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -25,6 +26,9 @@ class FakeSandbox final : public sandbox::Sandbox {
     ODY_RETURN_IF_ERROR(sink.output(sandbox::OutputStream::kStdout, spec.argv.back()));
     return sandbox::ExecResult{};
   };
+
+  // Whether ReadFile needs a cell that PrepareCell made.
+  void MustExist() { must_exist_ = true; }
 
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
@@ -82,6 +86,7 @@ class FakeSandbox final : public sandbox::Sandbox {
   Result<sandbox::FileContent> ReadFile(const std::string& cell_id, const std::string& path,
                                         uint64_t offset, uint64_t max_bytes) override {
     std::lock_guard lock(mutex_);
+    if (cells_.count(cell_id) == 0 && must_exist_) return Unavailable("the cell ended");
     const auto& files = files_[SessionOf(cell_id)];
     const auto it = files.find(path);
     if (it == files.end()) return NotFound("open " + path + ": No such file or directory");
@@ -119,6 +124,7 @@ class FakeSandbox final : public sandbox::Sandbox {
  private:
   static std::string SessionOf(const std::string& cell_id) { return cell_id.substr(4); }
 
+  std::atomic<bool> must_exist_ = false;
   std::mutex mutex_;
   Status prepare_status_;
   std::map<std::string, sandbox::CellKey> cells_;
