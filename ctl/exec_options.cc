@@ -102,11 +102,8 @@ Status SetWorkspace(const ParsedOptions& options, const ExecInputs& inputs,
   return OkStatus();
 }
 
-}  // namespace
-
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment}; }
-
-std::vector<OptionSpec> ExecOptionSpecs() {
+// What the command sees and may do.
+std::vector<OptionSpec> AccessOptionSpecs() {
   return {
       {.name = "policy",
        .kind = ValueKind::kFile,
@@ -156,6 +153,12 @@ std::vector<OptionSpec> ExecOptionSpecs() {
        .value_name = "NAME[=VALUE]",
        .help = "a variable of the command; without a value, the one here",
        .repeatable = true},
+  };
+}
+
+// How much of it, for how long, and in which cell.
+std::vector<OptionSpec> LimitOptionSpecs() {
+  return {
       {.name = "memory",
        .kind = ValueKind::kSize,
        .value_name = "SIZE",
@@ -178,6 +181,16 @@ std::vector<OptionSpec> ExecOptionSpecs() {
       {.name = "tty", .help = "give the command a terminal"},
       {.name = "explain", .help = "print the compiled plan; run nothing"},
   };
+}
+
+}  // namespace
+
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment}; }
+
+std::vector<OptionSpec> ExecOptionSpecs() {
+  std::vector<OptionSpec> specs = AccessOptionSpecs();
+  for (OptionSpec& spec : LimitOptionSpecs()) specs.push_back(std::move(spec));
+  return specs;
 }
 
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs) {
