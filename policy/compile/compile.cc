@@ -48,14 +48,20 @@ Status CheckHost(const HostFacts& facts) {
   return FailedPrecondition("system trees: this host has no /usr");
 }
 
-// Read everything that is visible, write where permissions of devices and processes decide, and the
-// trees of the plan as their entries say; entries.cc adds those.
+// What is written to in /dev, where nothing can be made but shared memory.
+constexpr const char* kWritableDevices[] = {"/dev/full", "/dev/null", "/dev/pts",     "/dev/random",
+                                            "/dev/shm",  "/dev/tty",  "/dev/urandom", "/dev/zero"};
+
+// Read everything that is visible, write to harmless devices, and the trees of the plan as their
+// entries say; entries.cc adds those. Nothing of /proc is writable: what is there belongs to the
+// host, or is a process that has system calls for it.
 void AddCommonRules(const SandboxRequest& request, Compiled* out) {
   const bool all = request.executables_mode == ExecutablesMode::kAll;
   const uint8_t everywhere = all ? cell::kRead | cell::kExecute : cell::kRead;
-  out->confinement.rules = {{"/", everywhere},
-                            {"/dev", cell::kRead | cell::kWrite},
-                            {"/proc", cell::kRead | cell::kWrite}};
+  out->confinement.rules = {{"/", everywhere}};
+  for (const char* device : kWritableDevices) {
+    out->confinement.rules.push_back({device, cell::kRead | cell::kWrite});
+  }
 }
 
 void ExplainChoices(const SandboxRequest& request, Compiled* out) {

@@ -78,10 +78,11 @@ TEST(CompileTest, WritesExactlyWhereTheModeSays) {
               writable ? Access::kReadWrite : Access::kReadOnly);
     EXPECT_EQ((RightsAt(compiled, "/workspace/f") & cell::kWrite) != 0, writable);
     for (const std::string path : {"/cell/data/home", "/cell/cache", "/cell/tmp", "/cell/runs",
-                                   "/tmp", "/dev/null", "/proc/self/comm"}) {
+                                   "/tmp", "/dev/null", "/dev/shm/x"}) {
       EXPECT_NE(RightsAt(compiled, path) & cell::kWrite, 0) << path;
     }
-    for (const std::string path : {"/", "/usr/bin", "/etc/passwd", "/opt", "/run", "/.odyssey"}) {
+    for (const std::string path : {"/", "/usr/bin", "/etc/passwd", "/opt", "/run", "/.odyssey",
+                                   "/dev/x", "/proc/self/mem", "/proc/sys/kernel/core_pattern"}) {
       EXPECT_EQ(RightsAt(compiled, path) & cell::kWrite, 0) << path;
     }
   }
