@@ -68,6 +68,13 @@ void AddModes(std::vector<ArgumentRule>* rules) {
   }
 }
 
+// Files in memory are on no mount: neither noexec nor Landlock keeps one from being executed. So
+// only sealed against that, and no execution of a bare descriptor.
+void AddMemoryFiles(std::vector<ArgumentRule>* rules) {
+  rules->push_back({"memfd_create", {Masked(1, kNoExecSeal, kNoExecSeal)}});
+  rules->push_back({"execveat", {Masked(4, AT_EMPTY_PATH, 0)}});
+}
+
 void AddProcesses(std::vector<ArgumentRule>* rules) {
   // Threads and processes, but no namespaces: inside a new user namespace everything else is within
   // reach again.
@@ -137,24 +144,34 @@ const std::vector<Group>& AllowedCalls() {
         "llistxattr",      "flistxattr",   "removexattr",   "lremovexattr",
         "fremovexattr",    "inotify_init", "inotify_init1", "inotify_add_watch",
         "inotify_rm_watch"}},
-      {"memory; memfd_create because linkers and language runtimes use it",
-       {"mmap",          "munmap",
-        "mprotect",      "mremap",
-        "msync",         "mincore",
-        "madvise",       "brk",
-        "mlock",         "mlock2",
-        "munlock",       "mlockall",
-        "munlockall",    "remap_file_pages",
-        "memfd_create",  "pkey_alloc",
-        "pkey_free",     "pkey_mprotect",
-        "mbind",         "get_mempolicy",
-        "set_mempolicy", "set_mempolicy_home_node",
-        "membarrier",    "map_shadow_stack"}},
+      {"memory",
+       {"mmap",
+        "munmap",
+        "mprotect",
+        "mremap",
+        "msync",
+        "mincore",
+        "madvise",
+        "brk",
+        "mlock",
+        "mlock2",
+        "munlock",
+        "mlockall",
+        "munlockall",
+        "remap_file_pages",
+        "pkey_alloc",
+        "pkey_free",
+        "pkey_mprotect",
+        "mbind",
+        "get_mempolicy",
+        "set_mempolicy",
+        "set_mempolicy_home_node",
+        "membarrier",
+        "map_shadow_stack"}},
       {"processes; the pid namespace bounds whom they reach",
        {"fork",
         "vfork",
         "execve",
-        "execveat",
         "exit",
         "exit_group",
         "wait4",
@@ -232,6 +249,7 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
     std::vector<ArgumentRule> all;
     AddSockets(&all);
     AddModes(&all);
+    AddMemoryFiles(&all);
     AddProcesses(&all);
     return all;
   }();

@@ -98,7 +98,6 @@ TEST(SeccompFilterTest, AllowsWhatOrdinaryProgramsDo) {
                            SYS_statx,
                            SYS_getrandom,
                            SYS_rseq,
-                           SYS_memfd_create,
                            SYS_epoll_wait,
                            SYS_epoll_pwait2,
                            SYS_landlock_restrict_self,
@@ -346,6 +345,18 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
     cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kAllow});
   }
   ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, ExecutesNoFileInMemory) {
+  constexpr uint64_t kCloseOnExec = 1, kExecutable = 0x10, kNoExecSealed = 8;
+  ExpectCases({{SYS_memfd_create, {0, 0}, kDeny},
+               {SYS_memfd_create, {0, kCloseOnExec}, kDeny},
+               {SYS_memfd_create, {0, kExecutable}, kDeny},
+               {SYS_memfd_create, {0, kNoExecSealed}, kAllow},
+               {SYS_memfd_create, {0, kNoExecSealed | kCloseOnExec}, kAllow},
+               {SYS_execveat, {3, 0, 0, 0, AT_EMPTY_PATH}, kDeny},
+               {SYS_execveat, {3, 0, 0, 0, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW}, kDeny},
+               {SYS_execveat, {3, 0, 0, 0, 0}, kAllow}});
 }
 
 TEST(SeccompFilterTest, EmulatesNoOtherKernel) {
