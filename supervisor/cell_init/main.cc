@@ -1,8 +1,10 @@
 // odyssey-cell-init: pid 1 of a cell. Started by bubblewrap, as the cell's user, with the
 // supervisor's socket as fd 3.
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +16,14 @@ namespace {
 
 constexpr int kSocketFd = 3;
 
+// bubblewrap leaves /dev, and with it /dev/shm, executable: there a loader could map what the agent
+// wrote.
+odyssey::Status MakeDevNoExec() {
+  const unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  if (mount(nullptr, "/dev", nullptr, flags, nullptr) == 0) return odyssey::OkStatus();
+  return odyssey::ErrnoStatus(errno, "remount /dev");
+}
+
 }  // namespace
 
 int main() {
@@ -21,7 +31,8 @@ int main() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
-  odyssey::Status status = odyssey::cell_init::EnterInitFilter();
+  odyssey::Status status = MakeDevNoExec();
+  if (status.ok()) status = odyssey::cell_init::EnterInitFilter();
   if (status.ok()) status = odyssey::cell_init::CellInit(kSocketFd).Run();
   if (status.code() == odyssey::Code::kUnavailable) return 0;  // the supervisor let go
   dprintf(2, "cell-init: %s\n", status.message().c_str());
