@@ -46,7 +46,7 @@ class TemporaryFile final {
 std::string TemporaryName() {
   uint64_t random = 0;
   // Cannot fail for so few bytes once the system has booted; O_EXCL catches a repeated name.
-  (void)getrandom(&random, sizeof(random), 0);
+  (void)!getrandom(&random, sizeof(random), 0);
   char name[40];
   snprintf(name, sizeof(name), ".odyssey-%016llx.tmp", static_cast<unsigned long long>(random));
   return name;
