@@ -1,12 +1,7 @@
 #include "supervisor/rpc/broker.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <future>
@@ -26,17 +21,6 @@ constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 constexpr auto kToolsTimeout = std::chrono::seconds(10);
 constexpr auto kStatsTimeout = std::chrono::seconds(2);
-constexpr timeval kFileOpTimeout{30, 0};
-constexpr int kMaxEvents = 64;
-
-// Tags of epoll events: what, and which one.
-enum class Tag : uint64_t { kWake = 0, kRoot = 1, kCell = 2, kSession = 3 };
-constexpr int kTagShift = 60;
-constexpr int kSourceBits = 3;
-
-uint64_t MakeTag(Tag tag, uint64_t id = 0) {
-  return (static_cast<uint64_t>(tag) << kTagShift) | id;
-}
 
 std::string RandomCellId() {
   uint64_t bits = 0;
@@ -60,29 +44,17 @@ std::string IdentityOf(const PrepareSpec& spec, const compile::Compiled& compile
          (spec.sandbox.ephemeral ? "memory" : "disk");
 }
 
+constexpr unsigned kOnlyPlace = 0;  // root has one descriptor in its group
+
 }  // namespace
 
 Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts)
-    : root_(root),
-      hello_(std::move(hello)),
-      facts_(std::move(facts)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  ODY_CHECK(epoll_ && wake_);
-  Watch(wake_.get(), MakeTag(Tag::kWake), false, /*edge=*/true);
-  Watch(root_->fd(), MakeTag(Tag::kRoot), false, /*edge=*/false);
+    : root_(root), hello_(std::move(hello)), facts_(std::move(facts)) {
   root_->set_on_gone([this](const wire::Gone& gone) { OnGone(gone); });
-}
-
-Broker::~Broker() = default;
-
-void Broker::Watch(int fd, uint64_t tag, bool writable, bool edge) {
-  epoll_event event{};
-  event.events = (writable ? EPOLLOUT : EPOLLIN) | (edge ? static_cast<uint32_t>(EPOLLET) : 0U);
-  event.data.u64 = tag;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return;
-  // Watched already: an edge that was seen is told again.
-  ODY_CHECK(errno == EEXIST && epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0);
+  loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
+    const Status status = root_->ReadOne();
+    if (!status.ok()) loop_.Stop(status);
+  });
 }
 
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
@@ -111,6 +83,7 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
                                               compile::Compiled compiled, bool* created) {
   const std::string identity = IdentityOf(spec, compiled);
   *created = false;
+  uint32_t revision = 1;
   for (;;) {
     const auto it = std::find_if(cells_.begin(), cells_.end(), [&spec](const auto& entry) {
       return entry.second->key == spec.key;
@@ -122,10 +95,10 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
       ODY_RETURN_IF_ERROR(AwaitReady(lock, cell.get()));
       return cell;
     }
+    revision = cell->revision + 1;
     ODY_RETURN_IF_ERROR(EndAndWait(lock, cell, /*purge=*/false));
   }
-  uint32_t& revision = revisions_[CellTreeOf(spec.key)];
-  ODY_ASSIGN_OR_RETURN(CellPtr cell, Launch(spec, std::move(compiled), ++revision));
+  ODY_ASSIGN_OR_RETURN(CellPtr cell, Launch(spec, std::move(compiled), revision));
   *created = true;
   const Status ready = AwaitReady(lock, cell.get());
   if (!ready.ok()) {
@@ -140,7 +113,7 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
   auto cell = std::make_shared<Cell>();
   cell->id = RandomCellId();
   cell->key = spec.key;
-  cell->handle = next_handle_++;
+  cell->group = loop_.NewGroup();
   cell->revision = revision;
   cell->identity = IdentityOf(spec, compiled);
   cell->env = spec.sandbox.env;
@@ -265,14 +238,17 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
 // Called with the lock: a session's own lock nests inside the broker's, never the other way round.
 void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
                          std::shared_ptr<ExecSession> session) {
-  const uint64_t handle = next_handle_++;
-  session_handles_[handle] = session;
-  cell->running[slot.number] = session;
+  const uint64_t group = loop_.NewGroup();
+  cell->running[slot.number] = {session, group};
   session->Start(
       std::move(slot.exec), std::move(slot.control),
-      [this, handle](int fd, ExecSession::Source source, bool writable) {
-        const uint64_t id = (handle << kSourceBits) | static_cast<uint64_t>(source);
-        Watch(fd, MakeTag(Tag::kSession, id), writable, /*edge=*/true);
+      [this, group, weak = std::weak_ptr<ExecSession>(session)](int fd, ExecSession::Source source,
+                                                                bool writable) {
+        const auto when =
+            writable ? EventLoop::When::kWritableEdge : EventLoop::When::kReadableEdge;
+        loop_.Watch(group, static_cast<unsigned>(source), fd, when, [weak, source] {
+          if (const auto watched = weak.lock()) watched->OnReady(source);
+        });
       },
       [this, cell, weak = std::weak_ptr<ExecSession>(session)] {
         (void)root_->AskStats(cell->id, [cell, weak](const wire::StatsReply& reply) {
@@ -282,12 +258,7 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
           if (asking) asking->SetOomKills(static_cast<uint32_t>(kills));
         });
       });
-  const Clock::time_point deadline = session->deadline();
-  if (deadline < next_deadline_) {
-    next_deadline_ = deadline;
-    const uint64_t one = 1;
-    (void)!write(wake_.get(), &one, sizeof(one));
-  }
+  loop_.WakeAt(session->deadline());
 }
 
 void Broker::WantSlots(Cell* cell) {
@@ -336,209 +307,6 @@ Result<tool::Response> Broker::FileOp(const std::string& cell_id, const tool::Re
     cell->tools_wanted = false;
   }
   return Unavailable("the cell's file worker ended: " + status.message());
-}
-
-// ── Events ──────────────────────────────────────────────────────────────────────────────────────
-
-void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket) {
-  const Lock lock(mutex_);
-  if (launched.code != Code::kOk || !socket) {
-    cell->failure =
-        Status(launched.code == Code::kOk ? Code::kInternal : launched.code, launched.error);
-    cell->state = CellState::kGone;
-    cells_.erase(cell->id);
-    changed_.notify_all();
-    return;
-  }
-  cell->host_uid = launched.uid;
-  cell->socket = std::move(socket);
-  cell_handles_[cell->handle] = cell;
-  Watch(cell->socket.get(), MakeTag(Tag::kCell, cell->handle), false, /*edge=*/false);
-  // Asked for ahead of cell-init's Hello: the messages wait for it in the socket.
-  const Status sent = SendMessage(cell->socket.get(), cell::Encode(cell->compiled.confinement));
-  if (sent.ok()) {
-    WantSlots(cell.get());
-  } else if (sent.code() != Code::kUnavailable) {  // else it ended already, and Gone says why
-    cell->failure = sent;
-  }
-}
-
-void Broker::OnGone(const wire::Gone& gone) {
-  CellPtr cell;
-  std::vector<std::shared_ptr<ExecSession>> sessions;
-  {
-    const Lock lock(mutex_);
-    const auto it = cells_.find(gone.cell_id);
-    if (it == cells_.end()) return;
-    cell = it->second;
-    if (cell->failure.ok() && !gone.reason.empty()) {
-      cell->failure = Status(gone.code == Code::kOk ? Code::kInternal : gone.code, gone.reason);
-    }
-    cell->state = CellState::kGone;
-    for (auto& [slot, session] : cell->running) sessions.push_back(session);
-    sessions.insert(sessions.end(), cell->waiting.begin(), cell->waiting.end());
-    for (const auto& session : sessions) ForgetSession(session.get());
-    cell->running.clear();
-    cell->waiting.clear();
-    cell->ready.clear();
-    cell->tools.reset();
-    cell->socket.reset();
-    cell_handles_.erase(cell->handle);
-    cells_.erase(it);
-    changed_.notify_all();
-  }
-  for (const auto& session : sessions) session->OnCellGone(gone.reason);
-}
-
-void Broker::OnCellReadable(const CellPtr& cell) {
-  auto message = ReceiveMessage(cell->socket.get());
-  if (message.ok()) {
-    OnCellMessage(cell, std::move(*message));
-    return;
-  }
-  // cell-init is gone: root sees bubblewrap end and says Gone, with the reason. Until then this
-  // descriptor would stay readable.
-  const Lock lock(mutex_);
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, cell->socket.get(), nullptr);
-  cell_handles_.erase(cell->handle);
-}
-
-void Broker::OnCellMessage(const CellPtr& cell, Message message) {
-  cell::SlotReady ready;
-  cell::SlotGone gone;
-  cell::CellError error;
-  if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
-    OnSlotReady(cell, ready, std::move(message));
-  } else if (cell::Decode(message.bytes, &gone).ok()) {
-    std::shared_ptr<ExecSession> session;
-    {
-      const Lock lock(mutex_);
-      auto node = cell->running.extract(gone.slot);
-      if (!node.empty()) session = node.mapped();
-      // A slot that died before it was used (killed for memory, say): another takes its place.
-      const auto dead = std::find_if(cell->ready.begin(), cell->ready.end(),
-                                     [&](const ReadySlot& s) { return s.number == gone.slot; });
-      if (dead != cell->ready.end()) cell->ready.erase(dead);
-      WantSlots(cell.get());
-      if (session) ForgetSession(session.get());
-    }
-    if (session) session->OnSlotGone();
-  } else if (cell::Decode(message.bytes, &error).ok()) {
-    const Lock lock(mutex_);
-    if (cell->slots_wanted > 0) --cell->slots_wanted;
-    if (cell->state == CellState::kLaunching) {
-      cell->failure = FailedPrecondition(error.step);
-      cell->state = CellState::kEnding;
-      changed_.notify_all();
-    }
-  } else if (message.fds.size() == 1) {
-    const Lock lock(mutex_);
-    setsockopt(message.fds[0].get(), SOL_SOCKET, SO_RCVTIMEO, &kFileOpTimeout,
-               sizeof(kFileOpTimeout));
-    cell->tools = std::make_shared<UniqueFd>(std::move(message.fds[0]));
-    changed_.notify_all();
-  }
-}
-
-void Broker::OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message) {
-  const Lock lock(mutex_);
-  if (cell->slots_wanted > 0) --cell->slots_wanted;
-  ReadySlot ready{slot.slot, std::move(message.fds[0]), std::move(message.fds[1])};
-  if (cell->waiting.empty()) {
-    cell->ready.push_back(std::move(ready));
-  } else {
-    const auto session = cell->waiting.front();
-    cell->waiting.pop_front();
-    StartInSlot(cell, std::move(ready), session);
-    WantSlots(cell.get());
-  }
-  if (cell->state == CellState::kLaunching) {
-    cell->state = CellState::kReady;
-    changed_.notify_all();
-  }
-}
-
-void Broker::ForgetSession(const ExecSession* session) {
-  for (auto it = session_handles_.begin(); it != session_handles_.end(); ++it) {
-    if (it->second.get() != session) continue;
-    session_handles_.erase(it);
-    return;
-  }
-}
-
-void Broker::HandleEvent(uint64_t tag) {
-  const uint64_t id = tag & ((uint64_t{1} << kTagShift) - 1);
-  switch (static_cast<Tag>(tag >> kTagShift)) {
-    case Tag::kCell: {
-      CellPtr cell;
-      {
-        const Lock lock(mutex_);
-        const auto it = cell_handles_.find(id);
-        if (it == cell_handles_.end()) return;
-        cell = it->second;
-      }
-      OnCellReadable(cell);
-      return;
-    }
-    case Tag::kSession: {
-      std::shared_ptr<ExecSession> session;
-      {
-        const Lock lock(mutex_);
-        const auto it = session_handles_.find(id >> kSourceBits);
-        if (it == session_handles_.end()) return;
-        session = it->second;
-      }
-      session->OnReady(static_cast<ExecSession::Source>(id & ((1U << kSourceBits) - 1)));
-      return;
-    }
-    default: {
-      uint64_t count;
-      (void)!read(wake_.get(), &count, sizeof(count));
-      return;
-    }
-  }
-}
-
-int Broker::TimeoutMs() {
-  const Lock lock(mutex_);
-  if (next_deadline_ == Clock::time_point::max()) return -1;
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(next_deadline_ - Clock::now());
-  return static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, 60'000));
-}
-
-void Broker::RunDeadlines() {
-  const auto now = Clock::now();
-  std::vector<std::shared_ptr<ExecSession>> sessions;
-  {
-    const Lock lock(mutex_);
-    if (now < next_deadline_) return;
-    next_deadline_ = Clock::time_point::max();  // a command that starts meanwhile sets its own
-    for (const auto& [handle, session] : session_handles_) sessions.push_back(session);
-  }
-  Clock::time_point next = Clock::time_point::max();
-  for (const auto& session : sessions) {
-    session->OnDeadline(now);
-    next = std::min(next, session->deadline());
-  }
-  const Lock lock(mutex_);
-  next_deadline_ = std::min(next_deadline_, next);
-}
-
-Status Broker::Run() {
-  epoll_event events[kMaxEvents];
-  for (;;) {
-    const int count = epoll_wait(epoll_.get(), events, kMaxEvents, TimeoutMs());
-    if (count < 0 && errno != EINTR) return ErrnoStatus(errno, "epoll_wait");
-    for (int i = 0; i < count; ++i) {
-      if (static_cast<Tag>(events[i].data.u64 >> kTagShift) == Tag::kRoot) {
-        ODY_RETURN_IF_ERROR(root_->ReadOne());
-      } else {
-        HandleEvent(events[i].data.u64);
-      }
-    }
-    RunDeadlines();
-  }
 }
 
 }  // namespace odyssey::supervisor

@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "common/base/status.h"
@@ -18,6 +17,7 @@
 #include "policy/compile/compile.h"
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/exec_request.h"
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/host_facts.h"
@@ -49,7 +49,6 @@ class Broker final {
   // `root` is borrowed and must outlive the broker. `filter` is the seccomp filter of every
   // command.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
-  ~Broker();
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
   Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
@@ -92,31 +91,22 @@ class Broker final {
   void OnCellReadable(const CellPtr& cell);
   void OnCellMessage(const CellPtr& cell, Message message);
   void OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message);
-  void HandleEvent(uint64_t tag);
-  void RunDeadlines();
+  void OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone);
+  void OnCellError(const CellPtr& cell, const cell::CellError& error);
+  Clock::time_point RunDeadlines(Clock::time_point now);
 
   // Slots.
   void WantSlots(Cell* cell);
   void StartInSlot(const CellPtr& cell, ReadySlot slot, std::shared_ptr<ExecSession> session);
-  void ForgetSession(const ExecSession* session);
-
-  void Watch(int fd, uint64_t tag, bool writable, bool edge);
-  int TimeoutMs();
 
   RootClient* const root_;
   const wire::Hello hello_;
   const compile::HostFacts facts_;
-  const UniqueFd epoll_;
-  const UniqueFd wake_;
+  EventLoop loop_;
 
   std::mutex mutex_;
   std::condition_variable changed_;       // a cell's state or tools
   std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
-  std::unordered_map<uint64_t, CellPtr> cell_handles_;
-  std::unordered_map<uint64_t, std::shared_ptr<ExecSession>> session_handles_;
-  std::map<std::string, uint32_t> revisions_;  // last, by tree
-  uint64_t next_handle_ = 1;
-  Clock::time_point next_deadline_ = Clock::time_point::max();
 };
 
 }  // namespace odyssey::supervisor

@@ -38,10 +38,15 @@ struct ReadySlot {
   UniqueFd exec, control;
 };
 
+struct RunningExec {
+  std::shared_ptr<ExecSession> session;
+  uint64_t group = 0;  // of the event loop
+};
+
 struct Cell {
   std::string id;
   CellKey key;
-  uint64_t handle = 0;  // in epoll events
+  uint64_t group = 0;  // of the event loop
   uint32_t revision = 1;
   std::string identity;  // everything whose change makes a new revision
   compile::Compiled compiled;
@@ -58,7 +63,7 @@ struct Cell {
   std::deque<ReadySlot> ready;
   uint32_t slots_wanted = 0;  // asked for, not yet here
   std::deque<std::shared_ptr<ExecSession>> waiting;
-  std::map<uint64_t, std::shared_ptr<ExecSession>> running;  // by slot
+  std::map<uint64_t, RunningExec> running;  // by slot
 
   std::atomic<uint64_t> oom_seen = 0;
 

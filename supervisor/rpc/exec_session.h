@@ -14,10 +14,9 @@
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/plan/cell_wire.h"
+#include "supervisor/rpc/event_loop.h"
 
 namespace odyssey::supervisor {
-
-using Clock = std::chrono::steady_clock;
 
 enum class Stream { kStdout, kStderr };
 

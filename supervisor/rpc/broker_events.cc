@@ -1,0 +1,178 @@
+// The broker's other half: what root and the cells tell it, on the loop's thread.
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/os/message_socket.h"
+#include "supervisor/rpc/broker.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+constexpr timeval kFileOpTimeout{30, 0};
+constexpr unsigned kOnlyPlace = 0;  // a cell has one descriptor in its group
+
+}  // namespace
+
+void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket) {
+  const Lock lock(mutex_);
+  if (launched.code != Code::kOk || !socket) {
+    cell->failure =
+        Status(launched.code == Code::kOk ? Code::kInternal : launched.code, launched.error);
+    cell->state = CellState::kGone;
+    cells_.erase(cell->id);
+    changed_.notify_all();
+    return;
+  }
+  cell->host_uid = launched.uid;
+  cell->socket = std::move(socket);
+  loop_.Watch(cell->group, kOnlyPlace, cell->socket.get(), EventLoop::When::kReadable,
+              [this, cell] { OnCellReadable(cell); });
+  // Asked for ahead of cell-init's Hello: the messages wait for it in the socket.
+  const Status sent = SendMessage(cell->socket.get(), cell::Encode(cell->compiled.confinement));
+  if (sent.ok()) {
+    WantSlots(cell.get());
+  } else if (sent.code() != Code::kUnavailable) {  // else it ended already, and Gone says why
+    cell->failure = sent;
+  }
+}
+
+void Broker::OnGone(const wire::Gone& gone) {
+  CellPtr cell;
+  std::vector<std::shared_ptr<ExecSession>> sessions;
+  {
+    const Lock lock(mutex_);
+    const auto it = cells_.find(gone.cell_id);
+    if (it == cells_.end()) return;
+    cell = it->second;
+    if (cell->failure.ok() && !gone.reason.empty()) {
+      cell->failure = Status(gone.code == Code::kOk ? Code::kInternal : gone.code, gone.reason);
+    }
+    cell->state = CellState::kGone;
+    for (auto& [slot, running] : cell->running) {
+      sessions.push_back(running.session);
+      loop_.Forget(running.group);
+    }
+    sessions.insert(sessions.end(), cell->waiting.begin(), cell->waiting.end());
+    cell->running.clear();
+    cell->waiting.clear();
+    cell->ready.clear();
+    cell->tools.reset();
+    cell->socket.reset();
+    loop_.Forget(cell->group);
+    cells_.erase(it);
+    changed_.notify_all();
+  }
+  for (const auto& session : sessions) session->OnCellGone(gone.reason);
+}
+
+void Broker::OnCellReadable(const CellPtr& cell) {
+  auto message = ReceiveMessage(cell->socket.get());
+  if (message.ok()) {
+    OnCellMessage(cell, std::move(*message));
+    return;
+  }
+  // cell-init is gone: root sees bubblewrap end and says Gone, with the reason. Until then this
+  // descriptor would stay readable.
+  loop_.Unwatch(cell->socket.get());
+  loop_.Forget(cell->group);
+}
+
+void Broker::OnCellMessage(const CellPtr& cell, Message message) {
+  cell::SlotReady ready;
+  cell::SlotGone gone;
+  cell::CellError error;
+  if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
+    OnSlotReady(cell, ready, std::move(message));
+  } else if (cell::Decode(message.bytes, &gone).ok()) {
+    OnSlotGone(cell, gone);
+  } else if (cell::Decode(message.bytes, &error).ok()) {
+    OnCellError(cell, error);
+  } else if (message.fds.size() == 1) {
+    const Lock lock(mutex_);
+    setsockopt(message.fds[0].get(), SOL_SOCKET, SO_RCVTIMEO, &kFileOpTimeout,
+               sizeof(kFileOpTimeout));
+    cell->tools = std::make_shared<UniqueFd>(std::move(message.fds[0]));
+    changed_.notify_all();
+  }
+}
+
+void Broker::OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone) {
+  std::shared_ptr<ExecSession> session;
+  {
+    const Lock lock(mutex_);
+    auto node = cell->running.extract(gone.slot);
+    if (!node.empty()) {
+      session = node.mapped().session;
+      loop_.Forget(node.mapped().group);
+    }
+    // A slot that died before it was used (killed for memory, say): another takes its place.
+    const auto dead = std::find_if(cell->ready.begin(), cell->ready.end(),
+                                   [&](const ReadySlot& s) { return s.number == gone.slot; });
+    if (dead != cell->ready.end()) cell->ready.erase(dead);
+    WantSlots(cell.get());
+  }
+  if (session) session->OnSlotGone();
+}
+
+// A slot could not be made: most likely the cell's processes are used up. Commands that wait go on
+// waiting as long as another one runs, whose end may make room.
+void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
+  std::shared_ptr<ExecSession> failed;
+  {
+    const Lock lock(mutex_);
+    if (cell->slots_wanted > 0) --cell->slots_wanted;
+    if (cell->state == CellState::kLaunching) {
+      cell->failure = FailedPrecondition(error.step);
+      cell->state = CellState::kEnding;
+      changed_.notify_all();
+    }
+    if (cell->running.empty() && !cell->waiting.empty()) {
+      failed = cell->waiting.front();
+      cell->waiting.pop_front();
+    }
+  }
+  if (failed) failed->Fail("the cell could not start another process: " + error.step);
+}
+
+void Broker::OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message) {
+  const Lock lock(mutex_);
+  if (cell->slots_wanted > 0) --cell->slots_wanted;
+  ReadySlot ready{slot.slot, std::move(message.fds[0]), std::move(message.fds[1])};
+  if (cell->waiting.empty()) {
+    cell->ready.push_back(std::move(ready));
+  } else {
+    const auto session = cell->waiting.front();
+    cell->waiting.pop_front();
+    StartInSlot(cell, std::move(ready), session);
+    WantSlots(cell.get());
+  }
+  if (cell->state == CellState::kLaunching) {
+    cell->state = CellState::kReady;
+    changed_.notify_all();
+  }
+}
+
+Clock::time_point Broker::RunDeadlines(Clock::time_point now) {
+  std::vector<std::shared_ptr<ExecSession>> sessions;
+  {
+    const Lock lock(mutex_);
+    for (const auto& [id, cell] : cells_) {
+      for (const auto& [slot, running] : cell->running) sessions.push_back(running.session);
+    }
+  }
+  Clock::time_point next = Clock::time_point::max();
+  for (const auto& session : sessions) {
+    session->OnDeadline(now);
+    next = std::min(next, session->deadline());
+  }
+  return next;
+}
+
+Status Broker::Run() {
+  return loop_.Run([this](Clock::time_point now) { return RunDeadlines(now); });
+}
+
+}  // namespace odyssey::supervisor
