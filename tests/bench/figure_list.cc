@@ -1,5 +1,7 @@
 #include "tests/bench/figure_list.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -24,6 +26,10 @@ constexpr Entry kFigures[] = {
 }  // namespace
 
 bool MeasureFigures(const Options& options, std::vector<Figure>* figures) {
+  if (geteuid() != 0) {
+    fprintf(stderr, "odyssey-bench: making cells needs root\n");
+    return false;
+  }
   const Scale scale = options.quick ? kQuickScale : Scale{};
   Result<std::unique_ptr<Supervisor>> supervisor = Supervisor::Start();
   if (!supervisor.ok()) {
