@@ -1,15 +1,18 @@
 // Who a cell's processes are: seen from inside, and from the host, which cannot be fooled.
 
 #include <fcntl.h>
+#include <grp.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <linux/keyctl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -26,15 +29,23 @@ constexpr char kNoCapabilities[] = "0000000000000000";
 constexpr const char* kNamespaces[] = {"pid", "mnt", "net", "ipc", "uts", "cgroup", "user"};
 
 // What a careless start of the supervisor would hand down: a variable, a descriptor that survives
-// execve, a session keyring.
+// execve, a session keyring, groups, core dumps, and protection from death for memory.
 class Inheritance final {
  public:
   Inheritance() {
     setenv("SECRET_X", kSecret, 1);
     leak_.reset(open("/etc/shadow", O_RDONLY));  // NOLINT(android-cloexec-open): that is the point
     keyring_ = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+    const gid_t groups[] = {0, 4242};
+    EXPECT_EQ(setgroups(2, groups), 0);
+    const rlimit cores{RLIM_INFINITY, RLIM_INFINITY};
+    EXPECT_EQ(setrlimit(RLIMIT_CORE, &cores), 0);
+    SetOomScore("-500");
   }
-  ~Inheritance() { unsetenv("SECRET_X"); }
+  ~Inheritance() {
+    unsetenv("SECRET_X");
+    SetOomScore("0");
+  }
 
   // How many processes have our session keyring: each holds a reference.
   int KeyringUses() const {
@@ -52,6 +63,8 @@ class Inheritance final {
   }
 
  private:
+  static void SetOomScore(const char* score) { std::ofstream("/proc/self/oom_score_adj") << score; }
+
   UniqueFd leak_;
   long keyring_ = -1;
 };
