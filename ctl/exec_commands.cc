@@ -53,10 +53,11 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   *request.mutable_sandbox() = ToProto(options.sandbox);
   request.set_workspace(options.sandbox.workspace);
   request.set_ephemeral(options.sandbox.ephemeral);
+  request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
   return request;
 }
 
-// Ends the cell of one command, whatever happened to the command.
+// Waits until nothing of the cell of one command is left, whatever happened to the command.
 class CellRemover final {
  public:
   CellRemover(const Console& console, const Client& client, Supervisor::StubInterface* stub,

@@ -20,6 +20,7 @@ constexpr size_t kReadySlots = 1;
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 constexpr auto kToolsTimeout = std::chrono::seconds(10);
+constexpr auto kUnusedTimeout = std::chrono::seconds(30);  // as supervisor.proto says
 constexpr auto kStatsTimeout = std::chrono::seconds(2);
 
 std::string RandomCellId() {
@@ -118,6 +119,8 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
   cell->identity = IdentityOf(spec, compiled);
   cell->env = spec.sandbox.env;
   cell->ephemeral = spec.sandbox.ephemeral;
+  cell->single_use = spec.single_use;
+  if (cell->single_use) cell->unused_deadline = Clock::now() + kUnusedTimeout;
   cell->created_at = Rfc3339Now();
 
   plan::Plan plan = compiled.plan;
@@ -139,6 +142,7 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
         OnLaunched(cell, launched, std::move(socket));
       }));
   cells_[cell->id] = cell;
+  loop_.WakeAt(cell->unused_deadline);
   return cell;
 }
 
@@ -160,7 +164,9 @@ Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge) {
 
 Status Broker::Remove(const std::string& cell_id, bool purge) {
   Lock lock(mutex_);
-  ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindCell(cell_id));
+  const auto it = cells_.find(cell_id);  // also one that is ending: then this waits for its end
+  if (it == cells_.end()) return FindCell(cell_id).status();
+  const CellPtr cell = it->second;
   return EndAndWait(lock, cell, purge);
 }
 
@@ -223,6 +229,7 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
   ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindCell(spec.cell_id));
   ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(cell->compiled, cell->env, spec));
   auto session = std::make_shared<ExecSession>(std::move(options), sink);
+  cell->unused_deadline = Clock::time_point::max();
   if (cell->ready.empty()) {
     cell->waiting.push_back(session);
     WantSlots(cell.get());

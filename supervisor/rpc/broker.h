@@ -29,6 +29,7 @@ struct PrepareSpec {
   CellKey key;
   policy::SandboxRequest sandbox;
   std::string bundle_digest;
+  bool single_use = false;
 };
 
 struct CellView {
@@ -93,6 +94,7 @@ class Broker final {
   void OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message);
   void OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone);
   void OnCellError(const CellPtr& cell, const cell::CellError& error);
+  void EndSingleUse(Cell* cell);
   Clock::time_point RunDeadlines(Clock::time_point now);
 
   // Slots.

@@ -112,7 +112,11 @@ void Broker::OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone) {
     const auto dead = std::find_if(cell->ready.begin(), cell->ready.end(),
                                    [&](const ReadySlot& s) { return s.number == gone.slot; });
     if (dead != cell->ready.end()) cell->ready.erase(dead);
-    WantSlots(cell.get());
+    if (session && cell->single_use) {
+      EndSingleUse(cell.get());
+    } else {
+      WantSlots(cell.get());
+    }
   }
   if (session) session->OnSlotGone();
 }
@@ -155,15 +159,25 @@ void Broker::OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Messa
   }
 }
 
+// Called with the lock. Gone says when nothing of the cell is left.
+void Broker::EndSingleUse(Cell* cell) {
+  cell->state = CellState::kEnding;
+  cell->unused_deadline = Clock::time_point::max();
+  (void)root_->Kill(cell->id,
+                    /*purge=*/true);  // fails only when root is gone, and the cell with it
+}
+
 Clock::time_point Broker::RunDeadlines(Clock::time_point now) {
   std::vector<std::shared_ptr<ExecSession>> sessions;
+  Clock::time_point next = Clock::time_point::max();
   {
     const Lock lock(mutex_);
     for (const auto& [id, cell] : cells_) {
       for (const auto& [slot, running] : cell->running) sessions.push_back(running.session);
+      if (cell->unused_deadline <= now) EndSingleUse(cell.get());
+      next = std::min(next, cell->unused_deadline);
     }
   }
-  Clock::time_point next = Clock::time_point::max();
   for (const auto& session : sessions) {
     session->OnDeadline(now);
     next = std::min(next, session->deadline());

@@ -52,6 +52,8 @@ struct Cell {
   compile::Compiled compiled;
   std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;
+  bool single_use = false;
+  Clock::time_point unused_deadline = Clock::time_point::max();  // of a single-use cell
   std::string workspace_path;
   std::string created_at;
 

@@ -159,6 +159,7 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   spec.sandbox.workspace = request.workspace();
   spec.sandbox.ephemeral = request.ephemeral();
   spec.bundle_digest = request.bundle_digest();
+  spec.single_use = request.single_use();
   return spec;
 }
 

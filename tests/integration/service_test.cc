@@ -107,6 +107,37 @@ TEST_F(ServiceTest, DescribesACellWithItsPlanAndItsUse) {
   EXPECT_EQ(cells.cells(0).cell_id(), cell);
 }
 
+TEST_F(ServiceTest, EndsASingleUseCellWithItsCommand) {
+  auto request = SupervisorHarness::Request("once");
+  request.set_single_use(true);
+  const auto cell = supervisor_.Prepare(request);
+  ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+  ASSERT_TRUE(supervisor_.Shell(cell->cell_id(), "true").Exited(0));
+  EXPECT_TRUE(Eventually([&] { return SupervisorHarness::ProcessesOf(cell->host_uid()).empty(); }));
+}
+
+TEST_F(ServiceTest, EndsASingleUseCellWhoseClientIsGone) {
+  auto request = SupervisorHarness::Request("abandoned");
+  request.set_single_use(true);
+  const auto cell = supervisor_.Prepare(request);
+  ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+  {
+    grpc::ClientContext context;
+    const auto stream = supervisor_.stub()->Exec(&context);
+    v1::ExecRequest start;
+    start.mutable_start()->set_cell_id(cell->cell_id());
+    start.mutable_start()->add_argv("sleep");
+    start.mutable_start()->add_argv("1000");
+    ASSERT_TRUE(stream->Write(start));
+    v1::ExecResponse started;
+    ASSERT_TRUE(stream->Read(&started));
+    context.TryCancel();
+    EXPECT_FALSE(stream->Finish().ok());
+  }
+  EXPECT_TRUE(
+      Eventually([&] { return SupervisorHarness::ProcessesOf(cell->host_uid()).empty(); }, 2));
+}
+
 TEST_F(ServiceTest, KnowsNoCellThatWasRemoved) {
   const std::string cell = supervisor_.Cell();
   ASSERT_TRUE(supervisor_.Remove(cell).ok());
