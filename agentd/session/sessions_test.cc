@@ -46,116 +46,6 @@ class Gate {
   std::shared_future<void> released_ = release_.get_future().share();
 };
 
-TEST(SessionsTest, TurnRunsAToolAndCompletes) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
-  EXPECT_NE(turn.response.find("\"stdout\":\"ls\""), std::string::npos) << turn.response;
-  EXPECT_EQ(turn.history.size(), 4u);
-  EXPECT_EQ(
-      world.EventNames(session),
-      (Names{"turn_started", "tool_call_started", "exec_command_begin", "exec_command_output_delta",
-             "exec_command_end", "tool_call_finished", "agent_message_delta", "turn_completed"}));
-  EXPECT_EQ(world.model().requests()[0].system, "Be brief.");
-  EXPECT_EQ(world.model().requests()[0].tools.size(), 3u);
-}
-
-TEST(SessionsTest, AllowOnceAsksAgainForTheSameCall) {
-  SessionWorld world(CallOnce("Write", kWriteA));
-  const BundleSource bundle("{ask: [Write]}");
-  const std::string session = world.Create(bundle.path());
-  uint64_t after = 0;
-  for (int i = 0; i < 2; ++i) {
-    const std::string turn = world.Submit(session);
-    const event::Event asked = world.Await<event::PermissionRequested>(session, after);
-    const auto& request = std::get<event::PermissionRequested>(asked.payload);
-    EXPECT_EQ(request.rule, "Write");
-    EXPECT_EQ(request.arguments_json, kWriteA);
-    EXPECT_EQ(request.cwd, "/workspace");
-    EXPECT_EQ(world.sandbox().files(session).count("a"), static_cast<size_t>(i))
-        << "nothing is done before the answer";
-    EXPECT_TRUE(world.approvals().Resolve(request.request_id, {Decision::kAllowOnce, "", 5}));
-    EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
-    after = asked.sequence;
-  }
-  EXPECT_EQ(world.sandbox().files(session)["a"], "x");
-}
-
-TEST(SessionsTest, AllowAlwaysHoldsForThisSessionUntilARestart) {
-  SessionWorld world(CallOnce("Write", kWriteA));
-  const BundleSource bundle("{ask: [Write]}");
-  const std::string first = world.Create(bundle.path());
-  const std::string turn = world.Submit(first);
-  const event::Event asked = world.Await<event::PermissionRequested>(first);
-  const std::string request = std::get<event::PermissionRequested>(asked.payload).request_id;
-  EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kAllowAlways, "", 5}));
-  world.AwaitEnd(first, turn);
-
-  EXPECT_EQ(world.AwaitEnd(first, world.Submit(first)).status, TurnStatus::kCompleted)
-      << "silently";
-  EXPECT_EQ(world.approvals().last_ordinal(), 1u);
-
-  const std::string second = world.Create(bundle.path());
-  world.Submit(second);
-  world.Await<event::PermissionRequested>(second);
-
-  world.Restart();
-  const uint64_t before = (*world.sessions().JournalOf(first))->last_sequence();
-  world.Submit(first);
-  world.Await<event::PermissionRequested>(first, before);
-}
-
-TEST(SessionsTest, DenialIsAToolResultAndTheTurnGoesOn) {
-  SessionWorld world(CallOnce("Write", kWriteA));
-  const BundleSource bundle("{ask: [Write]}");
-  const std::string session = world.Create(bundle.path());
-  const std::string turn = world.Submit(session);
-  const event::Event asked = world.Await<event::PermissionRequested>(session);
-  const std::string request = std::get<event::PermissionRequested>(asked.payload).request_id;
-  EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kDeny, "not now", 5}));
-  EXPECT_FALSE(world.approvals().Resolve(request, {Decision::kAllowOnce, "", 5}))
-      << "answered already";
-  const TurnRecord ended = world.AwaitEnd(session, turn);
-  EXPECT_EQ(ended.status, TurnStatus::kCompleted);
-  EXPECT_EQ(ended.response, R"({"error":"permission denied: tool Write was denied: not now"})");
-  EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
-  const auto resolved =
-      std::get<event::ApprovalResolved>(world.Await<event::ApprovalResolved>(session).payload);
-  EXPECT_EQ(resolved.decision, "deny");
-  EXPECT_EQ(resolved.by_uid, 5u);
-}
-
-TEST(SessionsTest, DeniedCommandNeverReachesTheSandbox) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"cd / && curl x"})"));
-  const BundleSource bundle("{deny: ['Bash(curl:*)']}");
-  const std::string session = world.Create(bundle.path());
-  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
-  EXPECT_NE(turn.response.find("permission denied: tool Bash(curl:*) is denied"), std::string::npos)
-      << turn.response;
-  EXPECT_TRUE(world.sandbox().commands().empty());
-}
-
-TEST(SessionsTest, UnreadableCommandIsRefusedWithoutAsking) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"echo 'unterminated"})"));
-  const BundleSource bundle("{ask: [Bash]}");
-  const std::string session = world.Create(bundle.path());
-  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(turn.response,
-            R"({"error":"invalid arguments: invalid shell command: missing closing quote"})");
-  EXPECT_EQ(world.approvals().last_ordinal(), 0u);
-}
-
-TEST(SessionsTest, ToolThatIsNotOfferedIsNamedToTheModel) {
-  SessionWorld world(CallOnce("Edit", "{}"));
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  EXPECT_EQ(
-      world.AwaitEnd(session, world.Submit(session)).response,
-      R"({"error":"execution failed: there is no tool \"Edit\"; available: Bash, Read, Write"})");
-}
-
 TEST(SessionsTest, TurnsOfOneSessionKeepTheirOrderAndNeverOverlap) {
   std::atomic<int> inside = 0;
   std::atomic<bool> overlapped = false;
@@ -371,17 +261,6 @@ TEST(SessionsTest, CellThatEndsUnderACommandInterruptsTheTurn) {
   EXPECT_EQ(world.EventNames(session).back(), "turn_failed");
 }
 
-TEST(SessionsTest, RefusedPolicyFailsTheTurnBeforeTheModelIsCalled) {
-  SessionWorld world(CallOnce("LS", "{}"));
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  world.sandbox().FailPrepare(PermissionDenied("mounts[0].source /proc: not allowed"));
-  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(turn.status, TurnStatus::kFailed);
-  EXPECT_EQ(turn.error, "mounts[0].source /proc: not allowed");
-  EXPECT_TRUE(world.model().requests().empty());
-}
-
 TEST(SessionsTest, StoppingInterruptsWhatRunsWaitsAndIsAsked) {
   SessionWorld world(
       [](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token stop) {
@@ -457,22 +336,6 @@ TEST(SessionsTest, CrashBetweenRecordAndEventLosesNoEnd) {
             (event::TurnCompleted{"trn_x", "the answer"}));
 }
 
-TEST(SessionsTest, MemoryOutlivesARestart) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  world.AwaitEnd(session, world.Submit(session, "first"));
-  world.Restart();
-  const size_t before = world.model().requests().size();
-  world.AwaitEnd(session, world.Submit(session, "second"));
-  const std::vector<model::Message> messages = world.model().requests()[before].messages;
-  ASSERT_EQ(messages.size(), 5u);
-  EXPECT_EQ(messages[0].content, "first");
-  EXPECT_EQ(messages[1].kind, model::MessageKind::kToolUse);
-  EXPECT_EQ(messages[2].kind, model::MessageKind::kToolResult);
-  EXPECT_EQ(messages[4].content, "second");
-}
-
 TEST(SessionsTest, UnwritableDirectoryFailsAndChangesNothing) {
   SessionWorld world(CallOnce("LS", "{}"));
   const BundleSource bundle;
@@ -500,57 +363,6 @@ TEST(SessionsTest, EndThatCannotBeRecordedIsShownAsFailed) {
   EXPECT_EQ(ended.error.rfind("the turn's end could not be recorded", 0), 0u) << ended.error;
 }
 
-TEST(SessionsTest, PrivateWorkspaceIsFilledOnce) {
-  SessionWorld world(CallOnce("Write", R"({"path":"README.md","content":"mine"})"));
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(world.sandbox().files(session).count("odyssey.bundle.json5"), 1u);
-  EXPECT_EQ(world.sandbox().prepared().front().request.workspace, "");
-  world.Restart();
-  world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(world.sandbox().files(session)["README.md"], "mine") << "the agent's changes stay";
-}
-
-TEST(SessionsTest, ReadOnlyWorkspaceIsTheInstalledCopy) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  const BundleSource bundle("{}", "read_only");
-  const std::string session = world.Create(bundle.path());
-  world.AwaitEnd(session, world.Submit(session));
-  const sandbox::CellSpec cell = world.sandbox().prepared().front();
-  EXPECT_EQ(cell.request.workspace.rfind(world.state() + "/bundles/demo/0.1.0-", 0), 0u)
-      << cell.request.workspace;
-  EXPECT_EQ(cell.key, (sandbox::CellKey{session, "demo", "tooling", "tools"}));
-  EXPECT_TRUE(world.sandbox().files(session).empty());
-}
-
-TEST(SessionsTest, SessionKeepsItsBundleWhenTheSourceChanges) {
-  SessionWorld world(CallOnce("LS", "{}"));
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  bundle.Write("agent.yaml", "id: demo\nprompt: Changed.\nmodel: {provider: fake, name: m}\n");
-  world.Restart();
-  world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(world.model().requests().front().system, "Be brief.");
-}
-
-TEST(SessionsTest, RefusesToolsThatThisVersionDoesNotHave) {
-  SessionWorld world(CallOnce("LS", "{}"));
-  const BundleSource bundle;
-  bundle.Write(
-      "odyssey.bundle.json5",
-      "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1', readme: 'README.md',"
-      " agent_spec: 'agent.yaml', executor: {type: 'prebuilt', id: 'react'}, tools: [{name: "
-      "'Grep'}],"
-      " sandbox: {system_tools_mode: 'standard'}}");
-  const Status status = world.sessions().Create({bundle.path(), "/", {}, ""}).status();
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_NE(status.message().find("\"Grep\" is not available in this version; available: Bash"),
-            std::string::npos)
-      << status.message();
-  EXPECT_TRUE(world.sessions().List().empty());
-}
-
 TEST(SessionsTest, DeleteEndsTheTurnAndRemovesEverything) {
   SessionWorld world(
       [](const model::ModelRequest&, const model::ModelSink& sink, std::stop_token stop) {
@@ -572,6 +384,7 @@ TEST(SessionsTest, DeleteEndsTheTurnAndRemovesEverything) {
 }
 
 // A subscriber that comes while the session is being deleted must not bring its journal back.
+
 TEST(SessionsTest, JournalOfASessionThatIsBeingDeletedStaysGone) {
   SessionWorld world(CallOnce("LS", "{}"));
   const BundleSource bundle;
