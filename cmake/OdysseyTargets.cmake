@@ -22,6 +22,11 @@ function(odyssey_test name label)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
+  # Tests of real cells count the host's processes, mounts and control groups: one at a time.
+  set(serial FALSE)
+  if(label MATCHES "kernel|e2e")
+    set(serial TRUE)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS "${label}" TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES LABELS "${label}" TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${serial})
 endfunction()
