@@ -1,0 +1,67 @@
+#include "common/rpc/peer_listener.h"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/os/unix_listener.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::rpc {
+namespace {
+
+// What gRPC's server says first on a connection it was given: an HTTP/2 SETTINGS frame. A refused
+// peer reads the end instead.
+class PeerListenerTest : public ::testing::Test {
+ protected:
+  PeerListenerTest() {
+    grpc::ServerBuilder builder;
+    builder.RegisterCallbackGenericService(&service_);
+    server_ = builder.BuildAndStart();
+  }
+
+  UniqueFd Listen() { return std::move(ListenUnix(path_, 0666)).value(); }
+
+  // True if a byte of the server arrives.
+  bool IsServed() const {
+    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+      return false;
+    }
+    char byte;
+    return read(fd.get(), &byte, 1) == 1;
+  }
+
+  const fakes::TemporaryDirectory directory_;
+  const std::string path_ = directory_.path() + "/socket";
+  grpc::CallbackGenericService service_;  // no call is made, but a server needs a service
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_F(PeerListenerTest, ServesThePeersItWasGiven) {
+  const PeerListener listener(Listen(), server_.get(), {getuid()});
+  EXPECT_TRUE(IsServed());
+  EXPECT_TRUE(IsServed());
+  EXPECT_EQ(listener.refused(), 0u);
+}
+
+TEST_F(PeerListenerTest, ClosesTheConnectionOfAnybodyElseUnserved) {
+  const PeerListener listener(Listen(), server_.get(), {getuid() + 1});
+  EXPECT_FALSE(IsServed());
+  EXPECT_FALSE(IsServed());
+  EXPECT_EQ(listener.refused(), 2u);
+}
+
+TEST_F(PeerListenerTest, StopsAcceptingWhenItGoes) {
+  { const PeerListener listener(Listen(), server_.get(), {getuid()}); }
+  EXPECT_FALSE(IsServed());
+}
+
+}  // namespace
+}  // namespace odyssey::rpc

@@ -1,0 +1,112 @@
+#include "supervisor/rpc/exec_request.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "policy/plan/cell_wire.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+class ExecRequestTest : public ::testing::Test {
+ protected:
+  ExecRequestTest() {
+    compiled_.base_env = {"HOME=/cell/data/home", "PATH=/usr/bin"};
+    compiled_.limits.cpu_seconds = 7;
+    compiled_.limits.open_files = 99;
+    compiled_.limits.wall_clock_ms = 5000;
+    spec_.argv = {"true"};
+  }
+
+  Result<ExecOptions> Make() { return MakeExecOptions(compiled_, cell_env_, spec_); }
+  void ExpectRefused(Code code, const std::string& words) {
+    const auto options = Make();
+    ASSERT_FALSE(options.ok());
+    EXPECT_EQ(options.status().code(), code);
+    EXPECT_NE(options.status().message().find(words), std::string::npos)
+        << options.status().message();
+  }
+  bool HasEnv(const std::string& entry) {
+    const auto options = Make();
+    EXPECT_TRUE(options.ok()) << options.status().ToString();
+    const auto& env = options->spec.env;
+    return std::count(env.begin(), env.end(), entry) == 1;
+  }
+
+  compile::Compiled compiled_;
+  std::map<std::string, std::string> cell_env_ = {{"TOKEN", "one"}, {"PATH", "/cell/bin"}};
+  ExecSpec spec_;
+};
+
+TEST_F(ExecRequestTest, TakesTheLimitsOfTheCell) {
+  const auto options = Make();
+  EXPECT_EQ(options->spec.cpu_seconds, 7u);
+  EXPECT_EQ(options->spec.open_files, 99u);
+  EXPECT_EQ(options->wall_clock_ms, 5000u);
+  spec_.wall_clock_ms = 10;
+  EXPECT_EQ(Make()->wall_clock_ms, 10u);
+}
+
+TEST_F(ExecRequestTest, RunsInTheWorkspaceUnlessToldOtherwise) {
+  EXPECT_EQ(Make()->spec.cwd, "/workspace");
+  spec_.cwd = "src";
+  EXPECT_EQ(Make()->spec.cwd, "/workspace/src");
+  spec_.cwd = "/tmp";
+  EXPECT_EQ(Make()->spec.cwd, "/tmp");
+}
+
+TEST_F(ExecRequestTest, TheBaseThenTheCellThenTheCommandDecideTheEnvironment) {
+  EXPECT_TRUE(HasEnv("HOME=/cell/data/home"));
+  EXPECT_TRUE(HasEnv("PATH=/cell/bin"));
+  EXPECT_FALSE(HasEnv("PATH=/usr/bin"));
+  EXPECT_TRUE(HasEnv("TOKEN=one"));
+  spec_.env = {{"TOKEN", "two"}, {"TERM", "xterm"}, {"HOME", "/tmp"}};
+  EXPECT_TRUE(HasEnv("TOKEN=two"));
+  EXPECT_TRUE(HasEnv("TERM=xterm"));
+  EXPECT_TRUE(HasEnv("HOME=/tmp"));
+}
+
+TEST_F(ExecRequestTest, RefusesWhatThePolicyDoesNotExport) {
+  for (const std::string name : {"LD_PRELOAD", "", "TOKE", "TOKEN2", "PAT"}) {
+    spec_.env = {{name, "secret-value"}};
+    ExpectRefused(Code::kPermissionDenied,
+                  "environment variable is not allowed by sandbox policy: " + name);
+    EXPECT_EQ(Make().status().message().find("secret-value"), std::string::npos);
+  }
+}
+
+TEST_F(ExecRequestTest, RefusesNoCommandAndBytesThatNoProgramCanTake) {
+  spec_.argv = {};
+  ExpectRefused(Code::kInvalidArgument, "start.argv: give a command");
+  spec_.argv = {"", "x"};
+  ExpectRefused(Code::kInvalidArgument, "start.argv: give a command");
+  spec_.argv = {std::string("a\0b", 3)};
+  ExpectRefused(Code::kInvalidArgument, "NUL");
+  spec_.argv = {"true"};
+  spec_.env = {{"TERM", std::string("\0", 1)}};
+  ExpectRefused(Code::kInvalidArgument, "NUL");
+  spec_.env = {};
+  spec_.cwd = std::string("/a\0b", 4);
+  ExpectRefused(Code::kInvalidArgument, "start.cwd: contains a NUL");
+  spec_.cwd = "/" + std::string(4095, 'a');
+  ExpectRefused(Code::kInvalidArgument, "start.cwd: 4096 bytes; at most 4095");
+}
+
+TEST_F(ExecRequestTest, BoundsTheArgumentsAndTheEnvironmentTogether) {
+  cell_env_ = {};
+  compiled_.base_env = {};
+  spec_.argv = {std::string(cell::kMaxExecBytes - 1, 'x')};
+  EXPECT_TRUE(Make().ok());
+  cell_env_ = {{"A", ""}};
+  ExpectRefused(Code::kInvalidArgument, "start.argv and start.env");
+  cell_env_ = {};
+  spec_.argv.assign(cell::kMaxArgv, "");
+  spec_.argv[0] = "a";
+  EXPECT_TRUE(Make().ok());
+  spec_.argv.push_back("");
+  ExpectRefused(Code::kInvalidArgument, "4097 words");
+}
+
+}  // namespace
+}  // namespace odyssey::supervisor

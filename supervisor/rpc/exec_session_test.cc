@@ -1,0 +1,336 @@
+// A session between a sink that the test is and a slot that the test is.
+
+#include "supervisor/rpc/exec_session.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "common/os/file.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+class TestSink final : public ExecSink {
+ public:
+  std::string* BeginOutput() override {
+    buffer.clear();
+    if (before_read) before_read();
+    return busy ? nullptr : &buffer;
+  }
+  void SendOutput(Stream stream) override {
+    (stream == Stream::kStdout ? out : err) += buffer;
+    busy = stalls;
+  }
+  void SendOutcome(const Outcome& end) override {
+    EXPECT_FALSE(outcome.has_value()) << "a second outcome";
+    outcome = end;
+  }
+  void StdinTaken() override { ++taken; }
+
+  std::function<void()> before_read;
+  std::string buffer, out, err;
+  std::optional<Outcome> outcome;
+  bool busy = false;
+  bool stalls = false;  // each piece stays in flight until the test clears `busy`
+  int taken = 0;
+};
+
+class ExecSessionTest : public ::testing::Test {
+ protected:
+  using Source = ExecSession::Source;
+
+  ExecOptions Options() {
+    ExecOptions options;
+    options.spec.argv = {"command"};
+    options.spec.cwd = "/workspace";
+    return options;
+  }
+
+  // Starts the session and takes the slot's side of it.
+  void Start(ExecOptions options) {
+    const bool terminal = options.spec.terminal;
+    session_ = std::make_unique<ExecSession>(std::move(options), &sink_);
+    auto exec = MessageSocketPair();
+    auto control = MessageSocketPair();
+    exec_ = std::move(exec->second);
+    control_ = std::move(control->second);
+    session_->Start(
+        std::move(exec->first), std::move(control->first),
+        [this](int, Source source, bool) { watched_[static_cast<size_t>(source)]++; },
+        [this] { ++oom_asked_; });
+    auto message = ReceiveMessage(exec_.get());
+    ASSERT_TRUE(message.ok());
+    if (terminal) return;
+    ASSERT_EQ(message->fds.size(), 3u);
+    in_ = std::move(message->fds[0]);
+    out_ = std::move(message->fds[1]);
+    err_ = std::move(message->fds[2]);
+  }
+
+  void Write(const UniqueFd& fd, const std::string& text) {
+    ASSERT_TRUE(WriteAll(fd.get(), text).ok());
+  }
+
+  void Exit(int wait_status) {
+    ASSERT_TRUE(
+        SendMessage(control_.get(), cell::Encode(cell::ExecExited{.wait_status = wait_status}))
+            .ok());
+  }
+
+  // The command has exited and everything that held its output is gone.
+  void End(int wait_status) {
+    Exit(wait_status);
+    out_.reset();
+    err_.reset();
+    for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
+      session_->OnReady(source);
+    }
+  }
+
+  bool SlotWasKilled() {
+    fcntl(control_.get(), F_SETFL, O_NONBLOCK);
+    const auto message = ReceiveMessage(control_.get());
+    const auto type = message.ok() ? cell::TypeOf(message->bytes) : message.status();
+    return type.ok() && *type == cell::MessageType::kKillSlot;
+  }
+
+  TestSink sink_;
+  std::unique_ptr<ExecSession> session_;
+  UniqueFd exec_, control_, in_, out_, err_;
+  int watched_[5] = {};
+  int oom_asked_ = 0;
+};
+
+TEST_F(ExecSessionTest, DeliversOutputAndThenTheOutcome) {
+  Start(Options());
+  Write(out_, "hello");
+  Write(err_, "oops");
+  End(7 << 8);
+  EXPECT_EQ(sink_.out, "hello");
+  EXPECT_EQ(sink_.err, "oops");
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+  EXPECT_EQ(sink_.outcome->exit_code, 7);
+  EXPECT_EQ(sink_.outcome->stdout_bytes, 5u);
+  EXPECT_TRUE(session_->finished());
+}
+
+TEST_F(ExecSessionTest, WaitsForOutputThatComesAfterTheExit) {
+  Start(Options());
+  Exit(0);
+  session_->OnReady(Source::kControl);
+  EXPECT_FALSE(sink_.outcome.has_value());
+  Write(out_, "late");
+  End(0);
+  EXPECT_EQ(sink_.out, "late");
+  EXPECT_TRUE(sink_.outcome.has_value());
+}
+
+TEST_F(ExecSessionTest, ASlotThatIsGoneEndsItWhoeverHoldsTheOutputOpen) {
+  Start(Options());
+  Write(out_, "last words");
+  Exit(0);
+  session_->OnSlotGone();  // out_ and err_ are still open here
+  EXPECT_EQ(sink_.out, "last words");
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+}
+
+TEST_F(ExecSessionTest, ASlotThatDiesUnseenIsASetupFailure) {
+  Start(Options());
+  control_.reset();
+  session_->OnSlotGone();
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
+  EXPECT_FALSE(sink_.outcome->message.empty());
+}
+
+TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
+  Start(Options());
+  control_.reset();
+  session_->OnCellGone("bwrap: no");
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
+  EXPECT_EQ(sink_.outcome->message, "the cell ended: bwrap: no");
+}
+
+TEST_F(ExecSessionTest, DeliversUpToTheCapAndCountsTheRest) {
+  ExecOptions options = Options();
+  options.stdout_cap = 4;
+  Start(std::move(options));
+  Write(out_, "123");
+  session_->OnReady(Source::kStdout);
+  Write(out_, "456789");
+  End(0);
+  EXPECT_EQ(sink_.out, "1234");
+  EXPECT_EQ(sink_.outcome->stdout_bytes, 9u);
+  EXPECT_TRUE(sink_.outcome->stdout_truncated);
+  EXPECT_FALSE(sink_.outcome->stderr_truncated);
+}
+
+TEST_F(ExecSessionTest, ReadsNothingWhileTheSinkIsBusy) {
+  sink_.stalls = true;
+  Start(Options());
+  Write(out_, "first");
+  session_->OnReady(Source::kStdout);
+  Write(out_, "second");
+  session_->OnReady(Source::kStdout);
+  EXPECT_EQ(sink_.out, "first");
+  sink_.busy = false;
+  session_->Continue();
+  EXPECT_EQ(sink_.out, "firstsecond");
+}
+
+// The loop must have its turn although the pipe never runs dry.
+TEST_F(ExecSessionTest, DroppedOutputIsReadInTurns) {
+  constexpr int kEndless = 1000;
+  ExecOptions options = Options();
+  options.stdout_cap = 1;
+  Start(std::move(options));
+  fcntl(out_.get(), F_SETFL, O_NONBLOCK);
+  int reads = 0;
+  sink_.before_read = [&] {
+    const std::string page(4096, 'x');
+    if (++reads < kEndless) (void)!write(out_.get(), page.data(), page.size());
+  };
+  const int watched = watched_[static_cast<size_t>(Source::kStdout)];
+  session_->OnReady(Source::kStdout);
+  EXPECT_EQ(sink_.out, "x");
+  EXPECT_LT(reads, kEndless);
+  EXPECT_EQ(watched_[static_cast<size_t>(Source::kStdout)], watched + 1) << "to go on later";
+}
+
+TEST_F(ExecSessionTest, CancellingKillsTheSlotAndDropsTheRest) {
+  Start(Options());
+  session_->Cancel();
+  EXPECT_TRUE(SlotWasKilled());
+  Write(out_, "nobody reads this");
+  control_.reset();
+  session_->OnSlotGone();
+  EXPECT_EQ(sink_.out, "");
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kCancelled);
+}
+
+TEST_F(ExecSessionTest, TheWallClockSaysTermThenKills) {
+  ExecOptions options = Options();
+  options.wall_clock_ms = 100;
+  Start(std::move(options));
+  session_->OnDeadline(Clock::now());
+  EXPECT_FALSE(SlotWasKilled()) << "too early";
+  const auto first = session_->deadline();
+  session_->OnDeadline(first);
+  cell::SignalSlot signal;
+  ASSERT_TRUE(cell::Decode(ReceiveMessage(control_.get())->bytes, &signal).ok());
+  EXPECT_EQ(signal.signal, SIGTERM);
+  EXPECT_TRUE(signal.everyone);
+  EXPECT_GT(session_->deadline(), first);
+  session_->OnDeadline(session_->deadline());
+  EXPECT_TRUE(SlotWasKilled());
+  control_.reset();
+  session_->OnSlotGone();
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
+  EXPECT_EQ(sink_.outcome->message, "command exceeded wall clock limit of 100 ms");
+  EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+}
+
+TEST_F(ExecSessionTest, AKilledCommandAsksWhetherMemoryRanOut) {
+  Start(Options());
+  End(SIGKILL);
+  EXPECT_EQ(oom_asked_, 1);
+  EXPECT_FALSE(sink_.outcome.has_value());
+  session_->SetOomKills(2);
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kOomKilled);
+  EXPECT_EQ(sink_.outcome->oom_kills, 2u);
+}
+
+TEST_F(ExecSessionTest, AKilledCommandWithMemoryToSpareWasSignalled) {
+  Start(Options());
+  End(SIGKILL);
+  session_->SetOomKills(0);
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSignalled);
+  EXPECT_EQ(sink_.outcome->signal, SIGKILL);
+}
+
+TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
+  const struct {
+    cell::ExecError error;
+    OutcomeKind kind;
+    std::string message;
+  } cases[] = {
+      {{"execve", ENOENT}, OutcomeKind::kNotFound, "command: No such file or directory"},
+      {{"execve", EACCES}, OutcomeKind::kDenied, "command: Permission denied"},
+      {{"execve", ENOEXEC}, OutcomeKind::kSetupFailed, "command: Exec format error"},
+      {{"chdir", ENOENT}, OutcomeKind::kSetupFailed, "chdir /workspace: No such file or directory"},
+  };
+  for (const auto& one : cases) {
+    sink_.outcome.reset();
+    Start(Options());
+    ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(one.error)).ok());
+    End(125 << 8);
+    ASSERT_TRUE(sink_.outcome.has_value());
+    EXPECT_EQ(sink_.outcome->kind, one.kind);
+    EXPECT_EQ(sink_.outcome->message, one.message);
+  }
+}
+
+TEST_F(ExecSessionTest, WritesStdinAsThePipeTakesItAndClosesIt) {
+  ExecOptions options = Options();
+  options.open_stdin = true;
+  Start(std::move(options));
+  const std::string input(200'000, 'i');  // more than a pipe holds
+  session_->WriteStdin(input);
+  EXPECT_EQ(sink_.taken, 0);
+  std::string got;
+  char buffer[65536];
+  while (got.size() < input.size()) {
+    const ssize_t n = read(in_.get(), buffer, sizeof(buffer));
+    ASSERT_GT(n, 0);
+    got.append(buffer, static_cast<size_t>(n));
+    session_->OnReady(Source::kStdin);
+  }
+  EXPECT_EQ(got, input);
+  EXPECT_EQ(sink_.taken, 1);
+  session_->CloseStdin();
+  EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0);
+}
+
+TEST_F(ExecSessionTest, InputThatNobodyReadsIsTakenAndDropped) {
+  ExecOptions options = Options();
+  options.open_stdin = true;
+  Start(std::move(options));
+  signal(SIGPIPE, SIG_IGN);
+  in_.reset();
+  session_->WriteStdin("text");
+  EXPECT_EQ(sink_.taken, 1);
+}
+
+TEST_F(ExecSessionTest, AnythingUnexpectedFromTheSlotIsNoOutcome) {
+  Start(Options());
+  ASSERT_TRUE(SendMessage(control_.get(), "rubbish").ok());
+  session_->OnReady(Source::kControl);
+  EXPECT_FALSE(sink_.outcome.has_value());
+  ASSERT_TRUE(SendMessage(exec_.get(), "rubbish").ok());
+  End(0);
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+}
+
+TEST_F(ExecSessionTest, ADetachedSessionSaysNothingAndKills) {
+  Start(Options());
+  session_->Detach();
+  EXPECT_TRUE(SlotWasKilled());
+  Write(out_, "text");
+  control_.reset();
+  session_->OnSlotGone();
+  EXPECT_EQ(sink_.out, "");
+  EXPECT_FALSE(sink_.outcome.has_value());
+}
+
+}  // namespace
+}  // namespace odyssey::supervisor
