@@ -118,36 +118,51 @@ Status Journal::WriteLine(const std::string& line) {
   return OkStatus();
 }
 
+Status Journal::AppendLine(const std::string& line, Durability durability) {
+  Status status = WriteLine(line);
+  if (status.ok() && durability == Durability::kSynced && fdatasync(fd_.get()) != 0) {
+    status = ErrnoStatus(errno, "sync " + path_);
+  }
+  if (status.ok()) {
+    AddLine(line.size());
+  } else if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) {
+    // Bytes beyond size_ are overwritten by the next line; they were to go in case there is none.
+    return Status(status.code(), status.message() + " (and it could not be cut back)");
+  }
+  return status;
+}
+
 Result<uint64_t> Journal::Append(Payload payload, Durability durability) {
   Event event{stamp_.ids->New("evt"), session_id_, 0, agent::FormatTime(stamp_.clock->Now()),
               std::move(payload)};
   std::vector<std::function<void()>> waiters;
+  Status status;
   {
     std::lock_guard lock(mutex_);
     if (closed_) return FailedPrecondition("append to " + path_ + ": the session was removed");
     event.sequence = last_sequence_ + 1;
-    const std::string line = EncodeEvent(event) + "\n";
-    Status status = WriteLine(line);
-    if (status.ok() && durability == Durability::kSynced && fdatasync(fd_.get()) != 0) {
-      status = ErrnoStatus(errno, "sync " + path_);
-    }
-    if (!status.ok()) {
-      // Bytes beyond size_ are overwritten by the next line; cut them off in case there is none.
-      if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) {
-        return Status(status.code(), status.message() + " (and it could not be cut back)");
-      }
-      return status;
-    }
-    AddLine(line.size());
+    status = AppendLine(EncodeEvent(event) + "\n", durability);
+    failure_ = status;
     waiters = TakeWaiters();
   }
   for (const auto& ready : waiters) ready();
+  ODY_RETURN_IF_ERROR(status);
   return event.sequence;
 }
 
 uint64_t Journal::last_sequence() const {
   std::lock_guard lock(mutex_);
   return last_sequence_;
+}
+
+Status Journal::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Journal::ForgetFailure() {
+  std::lock_guard lock(mutex_);
+  failure_ = OkStatus();
 }
 
 Result<std::vector<Event>> Journal::ReadAfter(uint64_t sequence, size_t max_events) const {
@@ -186,7 +201,7 @@ std::vector<std::function<void()>> Journal::TakeWaiters() { return std::exchange
 
 bool Journal::NotifyAfter(uint64_t sequence, std::function<void()> ready) {
   std::lock_guard lock(mutex_);
-  if (closed_ || sequence < last_sequence_) return false;
+  if (closed_ || !failure_.ok() || sequence < last_sequence_) return false;
   waiters_.push_back(std::move(ready));
   return true;
 }

@@ -40,18 +40,23 @@ class Journal final {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Writes the event and wakes readers; returns its sequence. On failure the file is as before.
-  // FAILED_PRECONDITION after Close.
+  // Writes the event and wakes readers; returns its sequence. On failure the file is as before, and
+  // readers are woken to see failure(). FAILED_PRECONDITION after Close.
   Result<uint64_t> Append(Payload payload, Durability durability);
 
   uint64_t last_sequence() const;
 
+  // Why the latest Append failed: what a reader waits for may never come. OK after one that did
+  // not, and after ForgetFailure.
+  Status failure() const;
+  void ForgetFailure();
+
   // The events after `sequence`, oldest first: at least one if there is one, at most `max_events`.
   Result<std::vector<Event>> ReadAfter(uint64_t sequence, size_t max_events) const;
 
-  // If nothing is after `sequence` yet: keeps `ready`, calls it once when something is (or at
-  // Close) from the appending thread, and returns true. Otherwise returns false and forgets
-  // `ready`.
+  // If nothing is after `sequence` yet, and there is no failure: keeps `ready`, calls it once when
+  // that changes (or at Close) from the appending thread, and returns true. Otherwise returns false
+  // and forgets `ready`.
   bool NotifyAfter(uint64_t sequence, std::function<void()> ready);
 
   // Ends every reader once it has read what is there. The session has been removed.
@@ -64,6 +69,7 @@ class Journal final {
   Status Recover();
   Status RecoverLastLine();
   Status WriteLine(const std::string& line);
+  Status AppendLine(const std::string& line, Durability durability);
   void AddLine(uint64_t bytes);
   std::vector<std::function<void()>> TakeWaiters();
 
@@ -75,6 +81,7 @@ class Journal final {
   mutable std::mutex mutex_;
   // All below: guarded by mutex_.
   bool closed_ = false;
+  Status failure_;
   uint64_t size_ = 0;              // bytes of complete lines
   uint64_t last_sequence_ = 0;     // = number of lines
   std::vector<uint64_t> offsets_;  // where line 1, 1 + kIndexStride, … begins

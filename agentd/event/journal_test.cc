@@ -152,6 +152,8 @@ TEST_F(JournalTest, ReaderBesideWriterSeesEveryEventExactlyOnceInOrder) {
 TEST_F(JournalTest, FailedWriteLeavesTheFileAsItWas) {
   const auto journal = Open();
   AppendDelta(*journal, "a");
+  bool woken = false;
+  EXPECT_TRUE(journal->NotifyAfter(1, [&] { woken = true; }));
   // A limit on the file's size stands for a full disk: part of the line still fits.
   const rlimit limit{std::filesystem::file_size(path_) + 50, RLIM_INFINITY};
   rlimit before;
@@ -162,8 +164,12 @@ TEST_F(JournalTest, FailedWriteLeavesTheFileAsItWas) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, old);
   EXPECT_FALSE(refused.ok());
+  EXPECT_TRUE(woken);
+  EXPECT_EQ(journal->failure(), refused.status());
+  EXPECT_FALSE(journal->NotifyAfter(1, [] {}));
   EXPECT_EQ(Open()->last_sequence(), 1u);
   EXPECT_EQ(AppendDelta(*journal, "c"), 2u);
+  EXPECT_TRUE(journal->failure().ok());
 }
 
 TEST(JournalStoreTest, GivesOneJournalPerSessionAndRemovesIt) {

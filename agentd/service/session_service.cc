@@ -27,6 +27,8 @@ class JournalSource final : public FollowSource<pb::Event> {
     std::vector<pb::Event> out;
     for (const event::Event& event : events) out.push_back(ToProto(event));
     if (!events.empty()) after_ = events.back().sequence;
+    // Who follows would wait for what cannot be told, such as the end of a turn on a full disk.
+    if (events.empty() && follow_) ODY_RETURN_IF_ERROR(journal_->failure());
     return out;
   }
   bool NotifyWhenMore(std::function<void()> ready) override {

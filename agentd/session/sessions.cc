@@ -96,6 +96,7 @@ Result<Submitted> Sessions::Submit(const std::string& session_id, const std::str
   ODY_ASSIGN_OR_RETURN(std::shared_ptr<event::Journal> journal, JournalOf(session_id));
   const Submitted out{runtime_.ids->New("trn"), journal->last_sequence()};
   ODY_RETURN_IF_ERROR(RecordQueued(session_id, out.turn_id, prompt));
+  journal->ForgetFailure();  // of an earlier turn: whoever follows this one is not told of it
   const Status queued =
       Enqueue(out.turn_id, session_id, MakeTurn(session_id, out.turn_id, prompt, journal));
   if (!queued.ok()) {
