@@ -93,6 +93,13 @@ def cgroups(keeper):
             if f"odyssey-{keeper}" in directory.split("/")]
 
 
+def inode(path):
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return None
+
+
 def cell_processes(keeper):
     """Processes in the supervisor's control groups that are not root's, by cgroup directory name.
 

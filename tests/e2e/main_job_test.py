@@ -33,8 +33,8 @@ class MainJobTest(WorldTest):
 
     def make_project(self):
         self.make("README.md", "# The project\n\nIt is small.\n")
-        self.make("src/main.cc", "// TODO: say more\nint main() {}\n")
-        self.make("src/tool.py", "x = 1\n# FIXME later\ny = 2\n")
+        self.make("src/main.cc", "// TODO(ann): say more\nint main() {}\n")
+        self.make("src/tool.py", "x = 1\n# FIXME(ann) later\ny = 2\n")
 
     def run_report(self, *more):
         return self.world.ctl(*report_arguments(self.project, *more))
@@ -50,7 +50,7 @@ class MainJobTest(WorldTest):
         report = self.read_report()
         self.assertIn("Entries at the top: src, README.md", report)
         self.assertIn("Lines with TODO or FIXME: 2 ", report)
-        self.assertIn("./src/main.cc:1:// TODO: say more\n./src/tool.py:2:# FIXME later\n", report)
+        self.assertIn("./src/main.cc:1:// TODO(ann): say more\n./src/tool.py:2:# FIXME(ann) later\n", report)
         self.assertRegex(report, r"\b2 +lines +1 +files +C\+\+\n")
         self.assertRegex(report, r"\b3 +lines +1 +files +Python\n")
         self.assertIn("# The project\n\nIt is small.", report)
@@ -127,7 +127,7 @@ class MainJobTest(WorldTest):
         for name in hostile:
             path = os.path.join(os.fsencode(self.project), name)
             with open(path, "wb") as file:
-                file.write(b"// TODO: \x1b[31mred\x1b[0m \xe2\x80\xae reversed\n")
+                file.write(b"// TODO(ann): \x1b[31mred\x1b[0m \xe2\x80\xae reversed\n")
         self.make("README.md", "# \x1b[5mblink\x1b[0m\n")
         done = self.run_report("--approve", "all")
         self.assertEqual(done.code, 0, done)

@@ -93,6 +93,8 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
 
 
 class World:

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""Sessions: their records, events, turns side by side and one after another, and the operator's path."""
+
+import os
+import shutil
+
+import bundles
+import host
+from world import CALL_S, WorldTest, main
+
+
+class SessionsTest(WorldTest):
+    """What several of these need: bundles, sessions, turns."""
+
+    def bundle(self, steps, **options):
+        name = self.id().rpartition(".")[2]
+        path = f"{self.world.directory}/{name}"
+        shutil.rmtree(path, ignore_errors=True)
+        return bundles.write(path, steps, **options)
+
+    def project(self):
+        return self.world.make_directory(self.id().rpartition(".")[2] + ".project")
+
+    def create(self, bundle, *more):
+        done = self.world.ctl("session", "create", bundle, *more)
+        self.assertEqual(done.code, 0, done)
+        return done.out.strip()
+
+    def show(self, session):
+        return self.world.json("session", "show", session)
+
+    def submit(self, session, prompt="x"):
+        done = self.world.ctl("turn", "submit", session, "--prompt", prompt)
+        self.assertEqual(done.code, 0, done)
+        return done.out.strip()
+
+    def status(self, session, turn):
+        return self.world.json("turn", "status", session, turn)["turn"]["status"]
+
+    def await_status(self, session, turn, status):
+        host.eventually(lambda: self.status(session, turn) == status, CALL_S,
+                        lambda: self.world.json("turn", "status", session, turn))
+
+    def events(self, session, *more):
+        done = self.world.ctl("-o", "json", "session", "events", session, *more)
+        self.assertEqual(done.code, 0, done)
+        return done.lines()
+
+
+class RecordTest(SessionsTest):
+
+    def test_create_list_show_remove(self):
+        bundle = self.bundle([bundles.bash("echo kept >file"), bundles.say("Said.")])
+        first, second = self.create(bundle), self.create(bundle)
+        self.assertRegex(first, "^ses_[0-9a-f]{32}$")
+        listed = [entry["id"] for entry in self.world.json("session", "list")["sessions"]]
+        self.assertEqual(listed[:2], [second, first])
+        done = self.world.ctl("run", bundle, "--session", first, "--prompt", "the prompt")
+        self.assertEqual(done.code, 0, done)
+        shown = self.show(first)
+        self.assertEqual(shown["bundle_ref"], "local/probe@0.1.0")
+        self.assertRegex(shown["bundle_digest"], "^[0-9a-f]{64}$")
+        turn = shown["turns"][0]
+        self.assertEqual((turn["status"], turn["prompt"], turn["response"]),
+                         ("completed", "the prompt", "Said."))
+        text = self.world.ctl("session", "show", first).out
+        self.assertIn("prompt: the prompt", text)
+
+        cells = [c for c in self.world.json("cell", "list")["cells"]
+                 if c["key"]["session_id"] == first]
+        self.assertEqual(len(cells), 1)
+        workspace = cells[0]["workspace_path"]
+        self.assertTrue(os.path.exists(workspace + "/file"))
+        self.assertEqual(self.world.ctl("session", "rm", first).code, 0)
+        self.assertFalse(os.path.exists(workspace))
+        left = [path for path, _, files in os.walk(self.world.state + "/agentd")
+                for file in files if first in file or first in path]
+        self.assertEqual(left, [])
+        self.assertNotIn(first, self.world.ctl("session", "list").out)
+        self.assertNotIn(first, self.world.ctl("cell", "list").out)
+        for words in (["show", first], ["rm", first], ["events", first]):
+            self.assertEnded(self.world.ctl("session", *words), 1, first)
+        self.assertEnded(self.world.ctl("turn", "submit", first, "--prompt", "x"), 1, first)
+
+    def test_removing_ends_what_runs(self):
+        session = self.create(self.bundle([bundles.bash("echo begun; exec sleep 86396")]))
+        self.submit(session)
+        follower = self.world.start("session", "events", session, "--follow")
+        follower.until("begun")
+        self.assertEqual(self.world.ctl("session", "rm", session).code, 0)
+        self.assertEqual(self.world.cell_commands("86396"), [])
+        follower.ended()
+
+    def test_a_changed_bundle_does_not_change_a_session(self):
+        bundle = self.bundle([bundles.say("old")])
+        session = self.create(bundle)
+        self.bundle([bundles.say("new")])
+        self.assertIn("old", self.world.ctl("run", bundle, "--session", session, "--prompt", "x").out)
+        self.assertIn("new", self.world.ctl("run", bundle, "--prompt", "x").out)
+
+    def test_a_bundle_that_is_wrong_makes_no_session(self):
+        bundle = self.bundle([{"say": "${unknown}"}])
+        before = self.world.json("session", "list")
+        for words in (["session", "create", bundle], ["run", bundle, "--prompt", "x"]):
+            self.assertEnded(self.world.ctl(*words), 1, "scenario.yaml", "unknown")
+        self.assertEqual(self.world.json("session", "list"), before)
+
+    def test_a_failing_scenario_fails_the_turn(self):
+        done = self.world.ctl("run", self.bundle([{"fail": "for this reason"}]), "--prompt", "x")
+        self.assertEqual(done.code, 1)
+        self.assertIn("turn failed: ", done.out)
+        self.assertIn("for this reason", done.out)
+
+
+class EventsTest(SessionsTest):
+
+    def test_following_resumes_without_loss_while_a_turn_runs(self):
+        steps = [bundles.bash(f"seq {n} {n + 40}") for n in range(30)] + [
+            bundles.bash("until test -e mount/read/current/go; do sleep 0.02; done")]
+        project = self.project()
+        session = self.create(self.bundle(steps, read=["."]), "--cwd", project)
+        seen = []
+        follow = ["-o", "json", "session", "events", session, "--follow"]
+
+        def complete(follower):
+            return [line for line in follower.out.split("\n")[:-1] if line]
+
+        first = self.world.start(*follow)
+        turn = self.submit(session)
+        for count in (5, 30):
+            host.eventually(lambda: len(complete(first)) >= count, CALL_S,
+                            lambda: f"{count} events: {len(complete(first))}")
+            first.kill()
+            seen += [self.sequence(line) for line in complete(first)]
+            first = self.world.start(*follow, "--after", str(seen[-1]))
+        self.world.make(project + "/go")
+        first.until("turn_completed")
+        seen += [self.sequence(line) for line in complete(first)]
+        self.await_status(session, turn, "completed")
+        last = self.show(session)["last_sequence"]
+        self.assertEqual(seen, list(range(1, last + 1)))
+
+    @staticmethod
+    def sequence(line):
+        return int(line.split('"sequence":')[1].split(",")[0])
+
+    def test_without_follow_it_ends(self):
+        session = self.create(self.bundle([bundles.say("a")]))
+        self.assertEqual(self.events(session), [])
+        self.await_status(session, self.submit(session), "completed")
+        events = self.events(session)
+        self.assertEqual([event["payload"]["type"] for event in events],
+                         ["turn_started", "agent_message_delta", "turn_completed"])
+        self.assertEqual(self.events(session, "--after", "2"), events[2:])
+        self.assertEqual(self.events(session, "--after", "99"), [])
+
+
+class TurnsTest(SessionsTest):
+
+    def test_cancel_ends_the_whole_tree(self):
+        command = ("setsid sleep 86395 >/dev/null 2>&1 </dev/null & "
+                   "(trap '' TERM INT HUP; sleep 86395; sleep 86395) & echo begun; sleep 86395")
+        session = self.create(self.bundle([
+            {"if": {"value": "${prompt}", "equals": "long"}, "then": [bundles.bash(command)]}]))
+        for cancel in (["session", "cancel", session], ["turn", "cancel", session]):
+            turn = self.submit(session, "long")
+            host.eventually(lambda: len(self.world.cell_commands("86395")) >= 3, CALL_S, "it runs")
+            done = self.world.ctl(*cancel)
+            self.assertEqual((done.code, done.out), (0, "cancelled\n"), done)
+            self.assertEqual(self.world.cell_commands("86395"), [])
+            self.assertEqual(self.status(session, turn), "cancelled")
+        self.assertEqual(self.world.ctl("session", "cancel", session).out, "no turn was running\n")
+        self.await_status(session, self.submit(session, "short"), "completed")
+
+    def test_interrupting_run_cancels(self):
+        bundle = self.bundle([bundles.bash("echo begun; sleep 86394")])
+        turn = self.world.start("run", bundle, "--prompt", "x")
+        turn.until("begun")
+        turn.process.send_signal(2)
+        done = turn.ended()
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("turn cancelled", done.out)
+        self.assertEqual(self.world.cell_commands("86394"), [])
+
+    def gate(self):
+        """A bundle that waits for PROMPT in its project, and that project."""
+        project = self.project()
+        wait = "until test -e mount/read/current/${prompt}; do sleep 0.02; done; echo ${prompt} >>log; cat log"
+        steps = [bundles.bash(wait), bundles.say("log ${r.stdout}")]
+        return self.bundle(steps, read=["."]), project
+
+    def test_two_sessions_run_side_by_side(self):
+        bundle, project = self.gate()
+        one, two = (self.create(bundle, "--cwd", project) for _ in range(2))
+        first, second = self.submit(one, "one"), self.submit(two, "two")
+        for session, turn in ((one, first), (two, second)):
+            self.await_status(session, turn, "running")
+        self.world.make(project + "/two")
+        self.await_status(two, second, "completed")
+        self.assertEqual(self.status(one, first), "running")
+        self.world.make(project + "/one")
+        self.await_status(one, first, "completed")
+
+    def test_one_session_runs_its_turns_in_order(self):
+        bundle, project = self.gate()
+        session = self.create(bundle, "--cwd", project)
+        turns = [self.submit(session, f"t{n}") for n in range(3)]
+        self.await_status(session, turns[0], "running")
+        self.world.make(project + "/t2")
+        self.world.make(project + "/t1")
+        self.assertEqual([self.status(session, turn) for turn in turns[1:]], ["queued", "queued"])
+        self.assertEqual(self.world.ctl("turn", "cancel", session, turns[1]).code, 0)
+        self.world.make(project + "/t0")
+        self.await_status(session, turns[2], "completed")
+        self.assertEqual([self.status(session, turn) for turn in turns],
+                         ["completed", "cancelled", "completed"])
+        self.assertEqual(self.show(session)["turns"][2]["response"].split(), ["log", "t0", "t2"])
+
+    def test_read_only_changes_vanish(self):
+        steps = [bundles.bash("ls; touch new 2>&1 || echo refused; touch $HOME/h $TMPDIR/t && echo own"),
+                 bundles.say("${r.stdout}")]
+        bundle = self.bundle(steps, mode="read_only")
+        done = self.world.ctl("run", bundle, "--prompt", "x")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("refused", done.out)
+        self.assertIn("own", done.out)
+
+
+class OperatorTest(SessionsTest):
+
+    def setUp(self):
+        self.session = self.create(self.bundle([bundles.bash("echo agents >file")]))
+        self.await_status(self.session, self.submit(self.session), "completed")
+
+    def exec(self, *words, **options):
+        return self.world.ctl("session", "exec", self.session, *words, **options)
+
+    def test_is_in_the_sessions_cell_without_a_shell(self):
+        done = self.exec("--", "cat", "file")
+        self.assertEqual((done.code, done.out), (0, "agents\n"), done)
+        done = self.exec("--", "echo", "a; echo $HOME", "|", "cat")
+        self.assertEqual((done.code, done.out), (0, "a; echo $HOME | cat\n"), done)
+        self.assertEqual(self.exec("--", "echo a").code, 127)
+        self.assertEqual(self.exec("--", "no-such-program").code, 127)
+        self.assertEqual(self.exec("--", "git", "--version").code, 0)
+
+    def test_passes_bytes_and_codes(self):
+        data = os.urandom(3 << 20)
+        with open(self.world.make("bytes", data), "rb") as file:
+            done = self.exec("--", "cat", input=file, text=False)
+        self.assertEqual((done.code, done.out == data), (0, True), done.err)
+        self.assertEqual(self.exec("--", "sh", "-c", "exit 9").code, 9)
+        self.assertEqual(self.exec("--", "sh", "-c", "kill -TERM $$").code, 143)
+        self.assertEqual(self.exec("--timeout", "300ms", "--", "sleep", "86393").code, 124)
+        self.assertEqual(self.exec("--cwd", "/cell/data", "--", "pwd").out, "/cell/data\n")
+        self.assertEqual(self.exec("--").code, 125)
+
+    def test_is_no_turn_but_is_told(self):
+        before = self.show(self.session)
+        self.assertEqual(self.exec("--", "true").code, 0)
+        after = self.show(self.session)
+        self.assertEqual((after["turns"], after["message_count"]),
+                         (before["turns"], before["message_count"]))
+        told = self.events(self.session, "--after", str(before["last_sequence"]))
+        self.assertEqual([event["payload"]["type"] for event in told],
+                         ["exec_command_begin", "exec_command_end"])
+        self.assertEqual(told[0]["payload"]["payload"]["command"], ["true"])
+
+
+class RestartTest(SessionsTest):
+
+    def restart(self):
+        self.assertEqual(self.world.down().code, 0)
+        self.world.up()
+
+    def test_a_session_survives(self):
+        bundle = self.bundle([bundles.bash("echo ${prompt} >>file; cat file"),
+                              bundles.say("file: ${r.stdout}")])
+        session = self.create(bundle)
+        self.await_status(session, self.submit(session, "one"), "completed")
+        before, events = self.show(session), self.events(session)
+        self.restart()
+        self.assertEqual(self.show(session), before)
+        self.assertEqual(self.events(session), events)
+        done = self.world.ctl("run", bundle, "--session", session, "--prompt", "two")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("file: one\ntwo", done.out)
+
+    def test_a_damaged_record_harms_nobody_else(self):
+        bundle = self.bundle([bundles.say("fine")])
+        good, bad = self.create(bundle), self.create(bundle)
+        self.assertEqual(self.world.down().code, 0)
+        path = f"{self.world.state}/agentd/sessions/{bad}.json"
+        with open(path, "wb") as file:
+            file.write(b'{"id": "ses_\0 cut off')
+        self.world.up()
+        self.assertIn(bad, self.world.daemons.err)
+        self.assertEnded(self.world.ctl("session", "show", bad), 1, bad)
+        kept = [name for name in os.listdir(os.path.dirname(path)) if name.startswith(f"{bad}.json.")]
+        self.assertEqual(len(kept), 1, "it is kept for a person to look at")
+        done = self.world.ctl("run", bundle, "--session", good, "--prompt", "x")
+        self.assertEqual(done.code, 0, done)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""odyssey-ctl up and down, and state directories that are not as they should be."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import unittest
+
+import bundles
+import host
+from world import BIN, CTL, GONE_S, READY_S, SOURCE, World, main
+
+HELLO = SOURCE + "/examples/bundles/hello"
+
+
+class UpTest(unittest.TestCase):
+
+    def setUp(self):
+        self.world = World()
+        self.addCleanup(self.world.close)
+
+    def assertWorks(self):
+        done = self.world.ctl("exec", "--", "echo", "works")
+        self.assertEqual((done.code, done.out), (0, "works\n"), done)
+        self.assertEqual(self.world.ctl("run", HELLO, "--prompt", "x", "--approve", "all").code, 0)
+
+    def assertDoesNotStart(self, *words):
+        """`up` ends with 1, says each word and what to do next, and leaves nothing."""
+        done = self.world.start_up().ended(READY_S)
+        self.assertEqual((done.code, done.out), (1, ""), done)
+        for word in words:
+            self.assertIn(word, done.err)
+        self.assertIn("odyssey-ctl: start the daemons: ", done.err)
+        self.assertTrue(done.err.splitlines()[-1].startswith("  "), done.err)
+        self.assertEqual(self.world.left(), [])
+
+    # Ordinary life.
+
+    def test_up_down_up(self):
+        self.world.up()
+        self.assertWorks()
+        sessions = self.world.json("session", "list")["sessions"]
+        self.assertEqual(self.world.down().out, "stopped\n")
+        self.assertEqual(self.world.left(), [])
+        self.world.up()
+        self.assertEqual(self.world.json("session", "list")["sessions"], sessions)
+        self.assertWorks()
+
+    def test_down_twice(self):
+        self.world.up()
+        self.assertEqual(self.world.down().code, 0)
+        again = self.world.ctl("down")
+        self.assertEqual((again.code, again.out), (0, f"not running on {self.world.state}\n"))
+
+    def test_signals_stop_it(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self.world.up()
+            self.assertEqual(self.world.ctl("exec", "--cell", "a", "--", "true").code, 0)
+            self.world.daemons.process.send_signal(number)
+            self.assertEqual(self.world.daemons.ended(READY_S).code, 0)
+            host.eventually(lambda: not self.world.left(), GONE_S, self.world.left)
+
+    def test_detached(self):
+        done = self.world.ctl("up", "--detach")
+        self.assertEqual((done.code, done.out), (0, "ready\n"), done)
+        self.assertWorks()
+        with open(self.world.state + "/up.lock", encoding="ascii") as file:
+            leader = int(file.read())
+        below = [host.identity(pid) for pid in [leader, *host.descendants(leader)]]
+        self.assertEqual(self.world.ctl("down").out, "stopped\n")
+        host.eventually(lambda: not [p for p in below if p and host.identity(p[0]) == p], GONE_S,
+                        "every process of it is gone")
+
+    def test_down_interrupts_a_turn(self):
+        self.world.up()
+        bundle = bundles.write(self.world.directory + "/b",
+                               [bundles.bash("echo begun; sleep 86397")])
+        turn = self.world.start("-o", "json", "run", bundle, "--prompt", "x")
+        turn.until("begun")
+        self.assertEqual(self.world.down().code, 0)
+        self.assertEqual(self.world.left(), [])
+        self.world.up()
+        self.assertEqual(turn.ended().code, 1)
+        session = self.world.json("session", "list")["sessions"][0]["id"]
+        turns = self.world.json("session", "show", session)["turns"]
+        self.assertEqual([turn["status"] for turn in turns], ["interrupted"])
+
+    def test_status_and_doctor_without_daemons(self):
+        for command in ("status", "doctor", "version"):
+            done = self.world.ctl(command)
+            self.assertEqual(done.code, 0 if command == "version" else 1, done)
+        status = self.world.ctl("status")
+        for daemon in ("supervisor", "agentd"):
+            self.assertIn(self.world.socket(daemon), status.out)
+        self.assertIn("odyssey-ctl up", status.err + status.out)
+        parsed = self.world.ctl("-o", "json", "status")
+        self.assertEqual(parsed.code, 1)
+        self.assertFalse(parsed.json()["agentd"]["reachable"])
+        for words in (["session", "list"], ["run", HELLO, "--prompt", "x"], ["cell", "list"]):
+            done = self.world.ctl(*words)
+            self.assertEqual(done.code, 1, done)
+            self.assertIn("odyssey-ctl up", done.err)
+        self.assertEqual(self.world.ctl("exec", "--", "true").code, 125)
+
+    def test_status_and_doctor_with_daemons(self):
+        self.world.up()
+        for command in ("status", "doctor", "version"):
+            self.assertEqual(self.world.ctl(command).code, 0)
+        self.assertTrue(self.world.json("status")["supervisor"]["reachable"])
+
+    # What an earlier one left, or still holds.
+
+    def test_a_second_up_is_refused_and_the_first_unharmed(self):
+        self.world.up()
+        client = self.world.start("exec", "--", "sh", "-c", "echo here; cat", stdin=subprocess.PIPE)
+        client.until("here")
+        for arguments in ([], ["--detach"]):
+            done = self.world.ctl("up", *arguments)
+            self.assertEqual((done.code, done.out), (1, ""), done)
+            self.assertIn(f"pid {self.world.daemons.pid} already runs", done.err)
+            self.assertIn("odyssey-ctl down", done.err)
+        client.process.stdin.close()
+        self.assertEqual(client.ended().code, 0)
+        self.assertWorks()
+
+    def test_stale_sockets_and_lock(self):
+        self.world.up()
+        agentd = os.stat(self.world.socket("agentd")).st_uid
+        self.world.down()
+        for which in ("agentd", "supervisor"):
+            with socket.socket(socket.AF_UNIX) as stale:
+                stale.bind(self.world.socket(which))
+            os.chown(self.world.socket(which), agentd if which == "agentd" else 0, -1)
+        # The pid of somebody else.
+        with subprocess.Popen(["sleep", "86396"]) as somebody:
+            try:
+                with open(self.world.state + "/up.lock", "w", encoding="ascii") as file:
+                    file.write(f"{somebody.pid}\n")
+                self.assertIn("nothing listens", self.world.ctl("status").out)
+                self.assertIn("not running", self.world.ctl("down").out)
+                self.assertIsNone(somebody.poll())
+                self.world.up()
+                self.assertWorks()
+                self.world.down()
+                self.assertIsNone(somebody.poll())
+            finally:
+                somebody.kill()
+
+    def test_two_states_side_by_side(self):
+        other = World()
+        self.addCleanup(other.close)
+        for world in (self.world, other):
+            world.up()
+        self.assertEqual(self.world.ctl("exec", "--cell", "a", "--", "true").code, 0)
+        self.assertEqual(other.json("cell", "list")["cells"], [])
+        self.assertEqual(other.down().code, 0)
+        self.assertWorks()
+
+    # State that cannot be.
+
+    def test_the_state_is_a_file(self):
+        self.world.make("state", "mine\n")
+        self.assertDoesNotStart(self.world.state, "directory")
+        with open(self.world.state, encoding="ascii") as file:
+            self.assertEqual(file.read(), "mine\n")
+
+    def test_below_a_file(self):
+        self.world.make("file")
+        self.world.state = self.world.directory + "/file/state"
+        self.assertDoesNotStart(self.world.directory + "/file", "ot a directory")
+
+    def test_the_state_is_writable_by_others(self):
+        os.chmod(self.world.make_directory("state"), 0o777)
+        self.assertDoesNotStart(self.world.state, "0777", "writable by root alone")
+
+    def test_the_state_belongs_to_somebody_else(self):
+        os.chown(self.world.make_directory("state"), 12345, 12345)
+        self.assertDoesNotStart(self.world.state, "12345")
+
+    def test_agentd_cannot_reach_it(self):
+        os.chmod(self.world.make_directory("closed"), 0o700)
+        self.world.state = self.world.directory + "/closed/state"
+        self.assertDoesNotStart(self.world.directory + "/closed has mode 0700", "--state")
+
+    def test_a_path_too_long_for_a_socket(self):
+        self.world.state = self.world.directory + "/" + "s" * 100
+        self.assertDoesNotStart("s" * 100, "107")
+
+    def test_a_file_where_a_directory_belongs(self):
+        for name in ("run", "agentd", "supervisor"):
+            self.assertDoesNotStart(self.world.make(f"state/{name}"))
+            shutil.rmtree(self.world.state)
+
+    def test_a_link_where_a_directory_belongs(self):
+        elsewhere = self.world.make_directory("elsewhere")
+        for name in ("run", "agentd", "supervisor"):
+            link = f"{self.world.make_directory('state')}/{name}"
+            os.symlink(elsewhere, link)
+            self.assertDoesNotStart(link)
+            self.assertEqual(os.listdir(elsewhere), [])
+            shutil.rmtree(self.world.state)
+        self.assertEqual(os.stat(elsewhere).st_uid, 0)
+
+    # Programs that are not there.
+
+    def test_missing_programs(self):
+        if os.path.isdir("/usr/libexec/odyssey"):
+            self.skipTest("Odyssey is installed, and its programs are found there")
+        programs = self.world.make_directory("programs")
+        ctl = shutil.copy(CTL, programs)
+        for missing in ("odyssey-supervisor", "odyssey-agentd", "odyssey-supervisor-rpc",
+                        "odyssey-cell-init", "odyssey-cell-tools"):
+            done = subprocess.run([ctl, "--state", self.world.state, "up"], capture_output=True,
+                                  text=True, timeout=READY_S, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"find program {missing}: not in {programs}", done.stderr)
+            self.assertIn("build or install", done.stderr)
+            os.symlink(os.path.join(BIN, missing), os.path.join(programs, missing))
+        self.assertFalse(os.path.exists(self.world.state))
+
+
+if __name__ == "__main__":
+    main()
