@@ -7,10 +7,11 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit")
 
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
-          resources=None, bundle_id="probe"):
+          resources=None, bundle_id="probe", model=None, env=None):
     """A bundle directory; its path.
 
-    `steps` are the scenario's (agentd/model/SCENARIO.md), `rules` the agent's allow, ask and deny.
+    `steps` are the scenario's (agentd/model/SCENARIO.md), `rules` the agent's allow, ask and deny,
+    `model` another one than the scenario.
     """
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
@@ -18,6 +19,8 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
     if mounts:
         permissions["filesystem"] = {"mounts": mounts}
     sandbox = {"mode": mode, "system_tools_mode": "standard", "permissions": permissions}
+    if env:
+        sandbox["env"] = env
     if resources:
         sandbox["resources"] = resources
     manifest = {
@@ -27,7 +30,7 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
         "tools": [{"name": tool} for tool in TOOLS], "sandbox": sandbox,
     }
     agent = {"id": bundle_id, "description": "A probe.", "prompt": "You probe.",
-             "model": {"provider": "script", "name": "scenario.yaml"},
+             "model": model or {"provider": "script", "name": "scenario.yaml"},
              "tools": rules or {"allow": ["*"]}}
     # JSON is JSON5 and YAML.
     for name, content in (("odyssey.bundle.json5", manifest), ("agent.yaml", agent),

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""policy check, policy explain, bundle validate: what they print and how they exit. Without daemons."""
+
+import re
+import unittest
+
+import bundles
+from world import SOURCE, World, main
+
+REPORT = SOURCE + "/examples/bundles/repo-report"
+
+WRONG_MANIFEST = """// line 1
+{
+  id: 'Wrong Id',
+  version: '0.1.0',
+  manifest_version: 'odyssey.bundle/v2',
+  readme: 'missing.md',
+  agent_spec: '../outside.yaml',
+  executor: { type: 'custom', id: 'react' },
+  tools: [{ name: 'Raed' }],
+  colour: 'red',
+  sandbox: {
+    mode: 'nope',
+    permissions: { network: ['example.com'] },
+    env: { '1BAD': 'X' },
+    resources: { cpu: 'many' },
+  },
+}
+"""
+
+
+class PolicyTest(unittest.TestCase):
+
+    def setUp(self):
+        self.world = World()
+        self.addCleanup(self.world.close)
+
+    def bundle(self, rules=None, **options):
+        return bundles.write(self.world.directory + "/bundle", [bundles.say("x")], rules=rules,
+                             **options)
+
+    def check(self, *words):
+        """Exit code and verdict of policy check; its text and its JSON have to agree."""
+        text = self.world.ctl("policy", "check", *words)
+        done = self.world.ctl("-o", "json", "policy", "check", *words)
+        self.assertEqual(text.code, done.code)
+        verdict = done.json()
+        self.assertEqual(sorted(verdict), ["reason", "rule", "verdict"])
+        self.assertTrue(text.out.startswith(verdict["verdict"]), text)
+        self.assertIn(verdict["rule"], text.out)
+        return done.code, verdict["verdict"], verdict["rule"]
+
+    def test_commands(self):
+        bundle = self.bundle({"allow": ["Bash(git:*)"], "ask": ["Bash(cargo test:*)"],
+                              "deny": ["Bash(curl:*)"]})
+        self.assertEqual(self.check(bundle, "--cmd", "git status"), (0, "allow", "Bash(git:*)"))
+        self.assertEqual(self.check(bundle, "--cmd", "cargo test --all"),
+                         (4, "ask", "Bash(cargo test:*)"))
+        for command in ("curl x", "git log; curl x", "sh -c 'curl x'"):
+            self.assertEqual(self.check(bundle, "--cmd", command), (3, "deny", "Bash(curl:*)"))
+        self.assertEqual(self.check(bundle, "--cmd", "rm x"), (0, "allow", ""))
+
+    def test_paths(self):
+        project = self.world.make_directory("project")
+        bundle = self.bundle(read=["."])
+        inside, outside = project + "/file", self.world.make("outside")
+        self.world.make("project/file")
+        for path, code, verdict in ((inside, 0, "allow"), (outside, 3, "deny"),
+                                    ("/etc/shadow", 3, "deny"), ("/usr/bin/sh", 0, "allow")):
+            done = self.world.ctl("-o", "json", "policy", "check", bundle, "--path", path, cwd=project)
+            self.assertEqual((done.code, done.json()["verdict"]), (code, verdict), (path, done))
+
+    def test_a_whole_file(self):
+        self.assertEqual(self.check(self.bundle())[:2], (0, "allow"))
+        for path in (REPORT, REPORT + "/odyssey.bundle.json5"):
+            self.assertEqual(self.check(path)[:2], (0, "allow"))
+
+    def test_files_that_do_not_validate(self):
+        bundle = self.bundle()
+        self.world.make(bundle + "/odyssey.bundle.json5", WRONG_MANIFEST)
+        for words in ([], ["--cmd", "ls"], ["--path", "/etc"]):
+            done = self.world.ctl("policy", "check", bundle, *words)
+            self.assertEqual((done.code, done.out), (1, ""), done)
+            self.assertIn("odyssey.bundle.json5:", done.err)
+            self.assertIn("bundle validate", done.err)
+        for command in (["policy", "check"], ["policy", "explain"], ["bundle", "validate"]):
+            done = self.world.ctl(*command, "/no/such/file")
+            self.assertEqual(done.code, 1, done)
+            self.assertIn("/no/such/file", done.err)
+
+    def test_explain(self):
+        project = self.world.make_directory("project")
+        bundle = self.bundle(read=["."], resources={"cpu": 3, "memory_mb": 256})
+        done = self.world.ctl("policy", "explain", bundle, cwd=project)
+        self.assertEqual(done.code, 0, done)
+        for words in ("mode workspace_write", "network none", "executables standard", project,
+                      "memory_bytes 268435456", "cpu_millis 3000"):
+            self.assertIn(words, done.out)
+        plan = self.world.ctl("-o", "json", "policy", "explain", bundle, cwd=project).json()
+        self.assertEqual([line for line in plan["plan"] if line not in done.out], [])
+        self.assertIn(plan["digest"], done.out)
+        again = self.world.ctl("-o", "json", "policy", "explain", bundle, cwd=project).json()
+        self.assertEqual(again, plan)
+
+    def test_validate_says_every_problem(self):
+        bundle = self.bundle()
+        self.assertEqual(self.world.ctl("bundle", "validate", bundle).out, "valid\n")
+        manifest = self.world.make(bundle + "/odyssey.bundle.json5", WRONG_MANIFEST)
+        done = self.world.ctl("bundle", "validate", bundle)
+        self.assertEqual(done.code, 1, done)
+        lines = done.out.splitlines()
+        for line in lines:
+            self.assertRegex(line, r"^" + re.escape(manifest) + r":\d+: [^ ]+: .")
+        expected = {3: "id", 5: "manifest_version", 6: "readme", 7: "agent_spec",
+                    8: "executor.type", 9: "tools[0].name", 10: "colour", 12: "sandbox.mode",
+                    13: "sandbox.permissions.network", 14: "sandbox.env.1BAD",
+                    15: "sandbox.resources.cpu"}
+        found = {int(line.split(":")[1]): line.split(": ")[1] for line in lines}
+        self.assertEqual(found, expected)
+        self.assertEqual(len(lines), len(expected))
+        parsed = self.world.ctl("-o", "json", "bundle", "validate", bundle)
+        self.assertEqual(parsed.code, 1)
+        self.assertEqual((parsed.json()["valid"], len(parsed.json()["problems"])), (False, len(lines)))
+
+    def test_validate_looks_into_the_agents(self):
+        for wrong, words in (({"ask": ["Bash(find:*"]}, "must end with `)`"),
+                             ({"allow": [""]}, "cannot be empty"),
+                             ({"deny": ["Bash()"]}, "missing a matcher target")):
+            done = self.world.ctl("bundle", "validate", self.bundle(wrong))
+            self.assertEqual(done.code, 1, done)
+            self.assertRegex(done.out, r"agent\.yaml:\d+: [^ ]+: .")
+            self.assertIn(words, done.out)
+
+    def test_syntax_errors_have_a_line(self):
+        bundle = self.bundle()
+        for text, line in (("{\n id: 'a',\n id: 'b',\n}", 3), ("{\n  id: 'a'\n  x: }", 3),
+                           ("", 1), ("{ 'a': 1", 1), ("\0", 1)):
+            self.world.make(bundle + "/odyssey.bundle.json5", text)
+            done = self.world.ctl("bundle", "validate", bundle)
+            self.assertEqual(done.code, 1, (text, done))
+            self.assertRegex(done.out, rf"odyssey\.bundle\.json5:{line}: ", text)
+
+
+if __name__ == "__main__":
+    main()
