@@ -29,8 +29,8 @@ struct HostFacts {
 };
 
 struct Compiled {
-  plan::Plan plan;                       // without cell_id and cell_tree
-  cell::Configure confinement;           
+  plan::Plan plan;  // without cell_id and cell_tree
+  cell::Configure confinement;
   policy::Limits limits;                 // effective
   std::vector<std::string> base_env;     // "NAME=value", before the request's own
   std::vector<std::string> explanation;  // one line per decision: what, and why
