@@ -1,5 +1,6 @@
 #include "tests/bench/report.h"
 
+#include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,13 @@ std::string ProcessorName() {
     if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
   }
   return "unknown processor";
+}
+
+std::string LoadAverage() {
+  double averages[3] = {};
+  if (getloadavg(averages, 3) != 3) return "unknown";
+  return Number(averages[0], 2) + ", " + Number(averages[1], 2) + ", " + Number(averages[2], 2) +
+         " (1, 5 and 15 minutes)";
 }
 
 std::string TargetsCell(const std::vector<Target>& targets) {
@@ -79,11 +87,16 @@ std::vector<std::string> HostLines(int argc, char** argv) {
           std::string("Kernel: ") + kernel.sysname + " " + kernel.release + " " + kernel.machine,
           "Processor: " + ProcessorName() + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) +
               " cores",
-          "Command: `" + command + "`"};
+          "Load average at the start: " + LoadAverage(), "Command: `" + command + "`"};
 }
 
 std::string ToMarkdown(const Report& report) {
-  std::string out = "# Benchmarks\n\n";
+  std::string out =
+      "# Benchmarks\n\n"
+      "Written by `./dev bench --write docs/BENCHMARKS.md`; `tests/bench/README.md` says what is\n"
+      "measured and how. Floor and peer are measured in the same run, in turn with Odyssey. A "
+      "machine\n"
+      "that does other work (see its load) makes every time longer: compare the ratios.\n\n";
   for (const std::string& line : report.host) out += "- " + line + "\n";
   if (!report.figures.empty()) {
     out += "\n## Whole path\n\n| figure | Odyssey | floor | peer | target: measured |\n";

@@ -48,7 +48,7 @@ struct Report {
 // "p50 0.93 ms, p99 1.20 ms" of microseconds.
 std::string Times(const Samples& microseconds);
 
-// Date, kernel, processor, cores, the command line.
+// Date, kernel, processor, cores, load, the command line.
 std::vector<std::string> HostLines(int argc, char** argv);
 
 std::string ToMarkdown(const Report& report);
