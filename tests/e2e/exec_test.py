@@ -85,6 +85,13 @@ class StreamTest(WorldTest):
             client.wait(CALL_S)
         host.eventually(lambda: not self.world.cell_commands("yes e2e"), GONE_S, "yes ends")
 
+    def test_many_at_once_keep_their_own(self):
+        clients = [self.world.start("exec", "--", "sh", "-c", f"echo {n}; exit {n}")
+                   for n in range(20)]
+        ends = [client.ended() for client in clients]
+        self.assertEqual([(end.code, end.out, end.err) for end in ends],
+                         [(n, f"{n}\n", "") for n in range(20)])
+
     def test_a_slow_reader_loses_nothing(self):
         with subprocess.Popen(self.world.argv("exec", "--", "seq", "2000000"),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as client:

@@ -151,6 +151,15 @@ class KillTest(unittest.TestCase):
     def test_root_keeper(self):
         self.kill_part_of_the_supervisor(self.world.keeper)
 
+    def test_everything_below_up(self):
+        cell = self.agents_cell()
+        for pid in (self.world.agentd, self.world.keeper):
+            self.kill(pid)
+        self.assertCellGone(cell)
+        self.assertWatcherSawIt()
+        self.assertInterrupted()
+        self.assertNextTurnWorks()
+
     def kill_part_of_the_cell(self, pid):
         bystander = self.start_bystander()
         cell = self.agents_cell()

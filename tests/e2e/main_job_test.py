@@ -113,6 +113,31 @@ class MainJobTest(WorldTest):
         self.assertIn("Lines with TODO or FIXME: 0 ", report)
         self.assertIn("no files", report)
 
+    def test_a_directory_of_somebody_else_behind_a_link(self):
+        self.make_project()
+        for path, _, files in os.walk(self.project):
+            for each in (path, *(os.path.join(path, name) for name in files)):
+                os.chown(each, 54321, 54321)
+                os.chmod(each, 0o700)
+        link = self.project + " the link"
+        os.symlink(self.project, link)
+        done = self.world.ctl("run", BUNDLE, "--prompt", PROMPT, "--approve", "all", "--save",
+                              f"report.md={self.report}", cwd=link)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("# The project", self.read_report())
+
+    def test_what_is_no_directory(self):
+        file = self.world.make(self.report)
+        for path in (file, "/no/such/directory"):
+            done = self.world.ctl(*report_arguments(path, "--approve", "all"))
+            self.assertEqual((done.code, done.out), (1, ""), done)
+            self.assertIn(path, done.err)
+            self.assertIn("--cwd", done.err)
+
+    def test_a_report_that_cannot_be_saved(self):
+        done = self.run_report("--approve", "all", "--save", "report.md=/no/such/place.md")
+        self.assertEnded(done, 1, "/no/such/place.md")
+
     def test_the_directory_is_as_it_was(self):
         self.make_project()
         before = sorted((path, names, files) for path, names, files in os.walk(self.project))

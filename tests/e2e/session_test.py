@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 
 import bundles
 import host
@@ -143,6 +144,16 @@ class EventsTest(SessionsTest):
     @staticmethod
     def sequence(line):
         return int(line.split('"sequence":')[1].split(",")[0])
+
+    def test_a_follower_that_does_not_read_holds_nobody_up(self):
+        session = self.create(self.bundle([bundles.bash("yes | head -c 300000000; exit 3", f"r{n}")
+                                           for n in range(5)]))
+        follower = self.world.start("session", "events", session, "--follow")
+        follower.process.send_signal(signal.SIGSTOP)
+        self.await_status(session, self.submit(session), "completed")
+        follower.process.send_signal(signal.SIGCONT)
+        host.eventually(lambda: follower.out.count("exit 3 ·") == 5, CALL_S,
+                        lambda: f"all of it: {follower.out[-500:]}")
 
     def test_without_follow_it_ends(self):
         session = self.create(self.bundle([bundles.say("a")]))

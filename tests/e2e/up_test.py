@@ -125,6 +125,17 @@ class UpTest(unittest.TestCase):
         self.assertEqual(client.ended().code, 0)
         self.assertWorks()
 
+    def test_of_several_at_once_one_starts(self):
+        starting = [self.world.start_up() for _ in range(4)]
+
+        def ended():
+            return [each for each in starting if each.process.poll() is not None]
+        host.eventually(lambda: len(ended()) == len(starting) - 1, READY_S, "the others give up")
+        self.assertEqual([each.ended().code for each in ended()], [1, 1, 1])
+        self.world.daemons = next(each for each in starting if each not in ended())
+        self.world.daemons.until("ready", READY_S)
+        self.assertWorks()
+
     def test_stale_sockets_and_lock(self):
         self.world.up()
         agentd = os.stat(self.world.socket("agentd")).st_uid
