@@ -1,18 +1,28 @@
 #include "ctl/session_calls.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "ctl/exec_options.h"
 #include "ctl/policy_file.h"
 
 namespace odyssey::ctl {
 namespace {
 
-Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session) {
-  const ExecInputs inputs = MakeExecInputs();
+Result<std::string> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
+  const Result<std::string> path = inputs.resolve(cwd.empty() ? "." : cwd);
+  if (!path.ok()) return Status(path.status().code(), "--cwd: " + path.status().message());
+  std::error_code error;
+  if (std::filesystem::is_directory(*path, error)) return path;
+  return InvalidArgument("--cwd " + *path + ": not a directory");
+}
+
+Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, std::string cwd,
+                                                    const ExecInputs& inputs) {
   agent::v1::CreateSessionRequest request;
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(session.bundle));
   ODY_ASSIGN_OR_RETURN(*request.mutable_bundle(), inputs.resolve(directory));
-  ODY_ASSIGN_OR_RETURN(*request.mutable_cwd(),
-                       inputs.resolve(session.cwd.empty() ? "." : session.cwd));
+  request.set_cwd(std::move(cwd));
   request.set_agent_id(session.agent_id);
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(request.bundle()));
   for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
@@ -26,7 +36,15 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session) {
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
                                                 agent::v1::SessionService::StubInterface* stub,
                                                 const NewSession& session) {
-  const Result<agent::v1::CreateSessionRequest> request = MakeRequest(session);
+  const ExecInputs inputs = MakeExecInputs();
+  Result<std::string> cwd = ResolveCwd(session.cwd, inputs);
+  if (!cwd.ok()) {
+    console.Fail({"create a session", cwd.status().message(),
+                  "Name a directory that the bundle may mean by \".\" with --cwd."});
+    return std::nullopt;
+  }
+  const Result<agent::v1::CreateSessionRequest> request =
+      MakeRequest(session, *std::move(cwd), inputs);
   if (!request.ok()) {
     console.Fail({"create a session", request.status().message(),
                   "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
