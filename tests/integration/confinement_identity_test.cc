@@ -29,7 +29,7 @@ constexpr char kNoCapabilities[] = "0000000000000000";
 constexpr const char* kNamespaces[] = {"pid", "mnt", "net", "ipc", "uts", "cgroup", "user"};
 
 // What a careless start of the supervisor would hand down: a variable, a descriptor that survives
-// execve, a session keyring, groups, core dumps, and protection from death for memory.
+// execve, a session keyring, groups, core dumps, an OOM score.
 class Inheritance final {
  public:
   Inheritance() {
@@ -40,7 +40,7 @@ class Inheritance final {
     EXPECT_EQ(setgroups(2, groups), 0);
     const rlimit cores{RLIM_INFINITY, RLIM_INFINITY};
     EXPECT_EQ(setrlimit(RLIMIT_CORE, &cores), 0);
-    SetOomScore("-500");
+    SetOomScore("500");  // lowering takes a capability that containers lack
   }
   ~Inheritance() {
     unsetenv("SECRET_X");
@@ -186,11 +186,14 @@ for name in os.listdir('/proc/self/fd'):
   const RunningExec command(supervisor_.stub(), cell_, "exec sleep 1000");
   const pid_t pid = AwaitProcess(info_.host_uid(), "sleep");
   ASSERT_GT(pid, 0);
-  names.clear();
-  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
-    names.insert(entry.path().filename());
-  }
-  EXPECT_EQ(names, (std::set<std::string>{"0", "1", "2"}));
+  // Eventually: its loader has files open for a moment.
+  EXPECT_TRUE(Eventually([&] {
+    names.clear();
+    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+      names.insert(entry.path().filename());
+    }
+    return names == std::set<std::string>{"0", "1", "2"};
+  })) << ::testing::PrintToString(names);
 }
 
 TEST_F(ConfinementIdentityTest, NoProcessOfTheCellHoldsADescriptorOfTheHost) {
@@ -251,14 +254,16 @@ attempt('namespace', lambda: os.readlink('/proc/1/ns/mnt'))
 TEST_F(ConfinementIdentityTest, ACellHasASessionKeyringOfItsOwn) {
   const int before = inheritance_.KeyringUses();
   ASSERT_GT(before, 0);
-  const std::string cell = supervisor_.Cell(SupervisorHarness::Request("keyring"));
-  ASSERT_TRUE(supervisor_.Exec(cell, {"true"}).Exited(0));
-  // Eventually: what the launch itself forked held it for a moment.
-  EXPECT_TRUE(Eventually([&] { return inheritance_.KeyringUses() <= before; }))
-      << inheritance_.KeyringUses() << " processes, before the cell " << before;
+  const RunningExec command(supervisor_.stub(), cell_, "sleep 1000 & sleep 1000 & exec sleep 1000");
+  ASSERT_TRUE(
+      Eventually([&] { return SupervisorHarness::ProcessesOf(info_.host_uid()).size() >= 6; }));
+  // One more may be what the supervisor, which does have it, started meanwhile: the next cell's
+  // launcher. Eventually: a process that ended lets go of it a moment later.
+  EXPECT_TRUE(Eventually([&] { return inheritance_.KeyringUses() <= before + 1; }))
+      << inheritance_.KeyringUses() << " processes, before " << before;
 }
 
-TEST_F(ConfinementIdentityTest, ACommandIsNoHarderToKillForMemoryThanOthers) {
+TEST_F(ConfinementIdentityTest, ACommandHasAnOomScoreOfItsOwn) {
   EXPECT_EQ(supervisor_.Shell(cell_, "cat /proc/self/oom_score_adj").out, "0\n");
   EXPECT_FALSE(supervisor_.Shell(cell_, "echo -100 > /proc/self/oom_score_adj").Exited(0));
 }

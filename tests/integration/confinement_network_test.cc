@@ -57,7 +57,15 @@ class UnixListener final {
     EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0)
         << name << strerror(errno);
     if (type != SOCK_DGRAM) Listen();
-    if (name[0] != '@') fs::permissions(name, fs::perms::all);
+    if (name[0] != '@') path_ = name;
+  }
+  ~UnixListener() {
+    if (!path_.empty()) fs::remove(path_);
+  }
+  // Gives the socket away, open to everybody: nothing but the view of the cell can protect it.
+  void GiveTo(uid_t uid) const {
+    fs::permissions(path_, fs::perms::all);
+    EXPECT_EQ(chown(path_.c_str(), uid, uid), 0) << strerror(errno);
   }
   int fd() const { return socket_.get(); }
 
@@ -65,6 +73,7 @@ class UnixListener final {
   void Listen() { EXPECT_EQ(listen(socket_.get(), 8), 0) << strerror(errno); }
 
   UniqueFd socket_;
+  std::string path_;
 };
 
 // True if somebody connected or sent something.
@@ -99,7 +108,8 @@ for origin in ['socket', 'pair']:
 class ConfinementNetworkTest : public ::testing::Test {
  protected:
   SupervisorHarness supervisor_;
-  const std::string cell_ = supervisor_.Cell();
+  const v1::CellInfo info_ = *supervisor_.Prepare(SupervisorHarness::Request("network"));
+  const std::string cell_ = info_.cell_id();
 };
 
 TEST_F(ConfinementNetworkTest, ListenersOfTheHostHearNothing) {
@@ -187,6 +197,8 @@ TEST_F(ConfinementNetworkTest, SocketsOfTheHostWithAPathHearNothing) {
   const std::string state = supervisor_.directory() + "/canary";
   for (const std::string& path : {run, state}) {
     const UnixListener stream(path + "s", SOCK_STREAM), datagram(path + "d", SOCK_DGRAM);
+    stream.GiveTo(info_.host_uid());
+    datagram.GiveTo(info_.host_uid());
     for (const std::string suffix : {"s", "d"}) {
       ASSERT_TRUE(supervisor_.Exec(cell_, {"ln", "-sfn", path + suffix, "link"}).Exited(0));
       for (const std::string& target :
@@ -199,8 +211,6 @@ TEST_F(ConfinementNetworkTest, SocketsOfTheHostWithAPathHearNothing) {
     }
     EXPECT_FALSE(Heard(stream.fd()));
     EXPECT_FALSE(Heard(datagram.fd()));
-    fs::remove(path + "s");
-    fs::remove(path + "d");
   }
 }
 
