@@ -196,7 +196,8 @@ class TurnsTest(SessionsTest):
     def gate(self):
         """A bundle that waits for PROMPT in its project, and that project."""
         project = self.project()
-        wait = "until test -e mount/read/current/${prompt}; do sleep 0.02; done; echo ${prompt} >>log; cat log"
+        wait = ("until test -e mount/read/current/${prompt}; do sleep 0.02; done; "
+                "echo ${prompt} >>log; cat log")
         steps = [bundles.bash(wait), bundles.say("log ${r.stdout}")]
         return self.bundle(steps, read=["."]), project
 
@@ -265,6 +266,16 @@ class OperatorTest(SessionsTest):
         self.assertEqual(self.exec("--timeout", "300ms", "--", "sleep", "86393").code, 124)
         self.assertEqual(self.exec("--cwd", "/cell/data", "--", "pwd").out, "/cell/data\n")
         self.assertEqual(self.exec("--").code, 125)
+
+    def test_waits_for_the_running_turn(self):
+        project = self.project()
+        wait = "until test -e mount/read/current/go; do sleep 0.02; done; echo agents >>log"
+        session = self.create(self.bundle([bundles.bash(wait)], read=["."]), "--cwd", project)
+        self.await_status(session, self.submit(session), "running")
+        operator = self.world.start("session", "exec", session, "--", "sh", "-c",
+                                    "echo operators >>log; cat log")
+        self.world.make(project + "/go")
+        self.assertEqual(operator.ended().out, "agents\noperators\n")
 
     def test_is_no_turn_but_is_told(self):
         before = self.show(self.session)

@@ -48,6 +48,12 @@ class UpTest(unittest.TestCase):
         self.assertEqual(self.world.json("session", "list")["sessions"], sessions)
         self.assertWorks()
 
+    def test_what_runs_would_be_seen_if_it_were_left(self):
+        self.world.up()
+        self.assertEqual(self.world.ctl("exec", "--cell", "a", "--", "true").code, 0)
+        found = {line.split()[0] for line in self.world.left()}
+        self.assertEqual(found, {"process", "cgroup", "socket"})
+
     def test_down_twice(self):
         self.world.up()
         self.assertEqual(self.world.down().code, 0)
