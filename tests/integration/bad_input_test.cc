@@ -54,7 +54,8 @@ class BadInputTest : public ::testing::Test {
   }
 
   void ExpectNothingLeft() {
-    EXPECT_TRUE(supervisor_.CellProcesses().empty());
+    // What a failed launch started has ended; it may not have been reaped yet.
+    EXPECT_TRUE(Eventually([&] { return supervisor_.CellProcesses().empty(); }));
     EXPECT_TRUE(Eventually([&] { return supervisor_.CellGroups().empty(); }));
     grpc::ClientContext context;
     v1::GetInfoResponse info;

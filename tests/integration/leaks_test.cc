@@ -50,7 +50,7 @@ struct Holdings {
   size_t cell_processes = 0, cell_groups = 0, groups = 0;
   size_t mounts = 0;  // of the host
   size_t namespaces = 0;
-  size_t trees = 0;  // directories of cells on disk
+  size_t trees = 0;  // files and directories of cells on disk
 
   friend bool operator==(const Holdings&, const Holdings&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Holdings& h) {
@@ -83,7 +83,8 @@ class LeaksTest : public ::testing::Test {
     }
     held.mounts = Lines("/proc/self/mountinfo");
     held.namespaces = Namespaces(supervisor_.keeper());
-    held.trees = Entries(supervisor_.directory() + "/state/cells");
+    const fs::recursive_directory_iterator trees(supervisor_.directory() + "/state/cells");
+    held.trees = static_cast<size_t>(std::distance(begin(trees), end(trees)));
     return held;
   }
 
