@@ -68,12 +68,9 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
         options.Text("network") == "full" ? policy::Network::kFull : policy::Network::kNone;
   }
   if (options.Has("tools")) {
-    const std::string tools = options.Text("tools");
-    sandbox->executables_mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
-                                : tools == "all"    ? policy::ExecutablesMode::kAll
-                                                    : policy::ExecutablesMode::kStandard;
+    sandbox->executables_mode = options.Text("tools") == "all" ? policy::ExecutablesMode::kAll
+                                                               : policy::ExecutablesMode::kStandard;
   }
-  for (const std::string& tool : options.All("tool")) sandbox->executables.push_back(tool);
 }
 
 void SetLimits(const ParsedOptions& options, policy::Limits* limits) {
@@ -136,13 +133,8 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "tools",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
-       .help = "what may execute: explicit (each --tool), standard (default), all",
-       .choices = {"explicit", "standard", "all"}},
-      {.name = "tool",
-       .kind = ValueKind::kText,
-       .value_name = "NAME",
-       .help = "a program, with --tools explicit",
-       .repeatable = true},
+       .help = "what may execute: standard (the system's programs, default) or all that is visible",
+       .choices = {"standard", "all"}},
       {.name = "network",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",

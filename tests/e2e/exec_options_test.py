@@ -197,7 +197,7 @@ class WrongValueTest(WorldTest):
 
     def test_options_of_exec(self):
         wrong = [
-            ("--mode", "danger", "read_only"), ("--tools", "some", "explicit"),
+            ("--mode", "danger", "read_only"), ("--tools", "some", "standard"),
             ("--network", "half", "none"), ("--env", "1BAD=x", "letter"), ("--env", "=x", "--env"),
             ("--env", "NO_SUCH_VARIABLE_HERE", "NO_SUCH_VARIABLE_HERE=VALUE"),
             ("--memory", "0", "512m"), ("--memory", "12q", "512m"), ("--memory", "-1", "512m"),
