@@ -47,8 +47,7 @@ struct CellView {
 
 class Broker final {
  public:
-  // `root` is borrowed and must outlive the broker. `filter` is the seccomp filter of every
-  // command.
+  // `root` is borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
