@@ -185,6 +185,13 @@ std::string EventView::Show(const Event& event) {
       return CommandDelta(event.exec_command_output_delta());
     case Event::kExecCommandEnd:
       return CommandEnd(event);
+    case Event::kAccessDenied: {
+      const auto& denial = event.access_denied().denial();
+      std::string line =
+          "✗ denied: " + denial.access() + " " + denial.resource() + " (" + denial.rule() + ")";
+      if (!denial.grant().empty()) line += "; to allow: " + denial.grant();
+      return CloseText() + kIndent + Paint(Safe(line), Style::kBad, options_.color) + "\n";
+    }
     case Event::kPermissionRequested:
       return CloseText() + FormatApproval(event.permission_requested(), options_.color);
     case Event::kApprovalResolved:

@@ -17,8 +17,8 @@
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
-#include "ctl/sandbox_convert.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "policy/convert/sandbox_proto.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -50,7 +50,7 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.mutable_key()->set_agent_id("ctl");
   request.mutable_key()->set_kind("command");
   request.mutable_key()->set_component(component);
-  *request.mutable_sandbox() = ToProto(options.sandbox);
+  *request.mutable_sandbox() = policy::ToProto(options.sandbox);
   request.set_workspace(options.sandbox.workspace);
   request.set_ephemeral(options.sandbox.ephemeral);
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed

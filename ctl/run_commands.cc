@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/os/atomic_file.h"
 #include "common/os/file.h"
 #include "ctl/client.h"
 #include "ctl/command.h"

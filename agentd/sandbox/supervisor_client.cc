@@ -9,12 +9,12 @@
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "policy/convert/sandbox_proto.h"
 
 namespace odyssey::sandbox {
 namespace {
 
 namespace pb = ::odyssey::supervisor::v1;
-namespace policy_pb = ::odyssey::policy::v1;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCallDeadline{30'000};
@@ -63,46 +63,6 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
       created};
 }
 
-policy_pb::ExecutablesMode ToProto(policy::ExecutablesMode mode) {
-  switch (mode) {
-    case policy::ExecutablesMode::kExplicit:
-      return policy_pb::EXECUTABLES_MODE_EXPLICIT;
-    case policy::ExecutablesMode::kStandard:
-      return policy_pb::EXECUTABLES_MODE_STANDARD;
-    case policy::ExecutablesMode::kAll:
-      return policy_pb::EXECUTABLES_MODE_ALL;
-  }
-  return policy_pb::EXECUTABLES_MODE_UNSPECIFIED;
-}
-
-void ToProto(const policy::Limits& limits, policy_pb::Limits* out) {
-  out->set_memory_bytes(limits.memory_bytes);
-  out->set_cpu_millis(limits.cpu_millis);
-  out->set_pids(limits.pids);
-  out->set_wall_clock_ms(limits.wall_clock_ms);
-  out->set_cpu_seconds(limits.cpu_seconds);
-  out->set_open_files(limits.open_files);
-  out->set_tmp_bytes(limits.tmp_bytes);
-}
-
-void ToProto(const policy::SandboxRequest& request, policy_pb::Sandbox* out) {
-  out->set_mode(request.mode == policy::Mode::kReadOnly ? policy_pb::MODE_READ_ONLY
-                                                        : policy_pb::MODE_WORKSPACE_WRITE);
-  out->set_network(request.network == policy::Network::kNone ? policy_pb::NETWORK_NONE
-                                                             : policy_pb::NETWORK_FULL);
-  out->set_executables_mode(ToProto(request.executables_mode));
-  out->mutable_executables()->Assign(request.executables.begin(), request.executables.end());
-  for (const policy::Mount& mount : request.mounts) {
-    policy_pb::Mount* added = out->add_mounts();
-    added->set_source(mount.source);
-    added->set_target(mount.target);
-    added->set_access(mount.access == policy::Access::kReadOnly ? policy_pb::ACCESS_READ_ONLY
-                                                                : policy_pb::ACCESS_READ_WRITE);
-  }
-  out->mutable_env()->insert(request.env.begin(), request.env.end());
-  ToProto(request.limits, out->mutable_limits());
-}
-
 Outcome FromProto(pb::OutcomeKind kind) {
   switch (kind) {
     case pb::OUTCOME_KIND_EXITED:
@@ -143,7 +103,7 @@ class SupervisorClient final : public Sandbox {
     if (!channel_->WaitForConnected(After(kConnectDeadline))) return NoAnswer("");
     pb::PrepareCellRequest request;
     ToProto(spec.key, request.mutable_key());
-    ToProto(spec.request, request.mutable_sandbox());
+    *request.mutable_sandbox() = policy::ToProto(spec.request);
     request.set_workspace(spec.request.workspace);
     request.set_ephemeral(spec.request.ephemeral);
     request.set_bundle_digest(spec.bundle_digest);

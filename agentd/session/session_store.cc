@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/os/atomic_file.h"
 #include "common/os/file.h"
 
 namespace odyssey::session {

@@ -18,10 +18,6 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 // Writes all bytes, retrying on short writes and EINTR.
 Status WriteAll(int fd, std::string_view bytes);
 
-// Replaces `path` with `bytes` so that after a crash either the old or the new content is there:
-// temporary file in the same directory, write, fsync, rename, fsync of the directory.
-Status WriteFileAtomically(const std::string& path, std::string_view bytes, unsigned mode);
-
 // Creates the directory and its parents (mode for those created here); an existing one is fine.
 Status MakeDirectories(const std::string& path, unsigned mode);
 

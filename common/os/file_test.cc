@@ -1,4 +1,5 @@
 #include "common/os/file.h"
+#include "common/os/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

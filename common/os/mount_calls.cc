@@ -2,11 +2,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#ifndef CGROUP2_SUPER_MAGIC
+#define CGROUP2_SUPER_MAGIC 0x63677270
+#endif
 
 namespace odyssey {
 namespace {
@@ -43,6 +49,7 @@ Status SetAttributes(int tree, const MountAttributes& attributes, const std::str
   attr.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
   if (attributes.read_only) attr.attr_set |= MOUNT_ATTR_RDONLY;
   if (attributes.no_exec) attr.attr_set |= MOUNT_ATTR_NOEXEC;
+  if (attributes.lift_no_exec) attr.attr_clr = MOUNT_ATTR_NOEXEC;
   if (attributes.idmap_namespace >= 0) {
     attr.attr_set |= MOUNT_ATTR_IDMAP;
     attr.userns_fd = static_cast<uint64_t>(attributes.idmap_namespace);
@@ -72,6 +79,24 @@ Status MountTmpfs(int target_fd, const std::string& options, const std::string& 
     return ErrnoStatus(errno, "mount tmpfs for " + what);
   }
   return OkStatus();
+}
+
+bool IsKernelFilesystem(int fd) {
+  struct statfs info;
+  if (fstatfs(fd, &info) != 0) return true;
+  switch (static_cast<unsigned long>(info.f_type)) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case BPF_FS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace odyssey

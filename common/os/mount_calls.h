@@ -19,13 +19,18 @@ Result<UniqueFd> OpenInRoot(int root, const std::string& path);
 // The same for an absolute host path, from the real root.
 Result<UniqueFd> OpenHostPath(const std::string& path);
 
+// True on proc, sysfs, cgroup and their like: no place for a cell to look through, whatever path
+// leads there. Also true if the file system cannot be told.
+bool IsKernelFilesystem(int fd);
+
 // A detached, non-recursive copy of the mount at `path_fd` with only that subtree visible.
 Result<UniqueFd> CloneTree(int path_fd, const std::string& what);
 
 struct MountAttributes {
   bool read_only = false;
   bool no_exec = false;
-  int idmap_namespace = -1;  // -1: not idmapped
+  bool lift_no_exec = false;  // of a copy of a mount that was made noexec here
+  int idmap_namespace = -1;   // -1: not idmapped
 };
 
 // Sets the attributes, and nosuid and nodev always. UNIMPLEMENTED-like errors of a file system that

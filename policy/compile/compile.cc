@@ -26,6 +26,31 @@ Status CheckExecutables(const SandboxRequest& request) {
                          ": allowed only with executables_mode EXECUTABLES_MODE_EXPLICIT");
 }
 
+// What the model can say and nothing enforces yet: refused, so that no field is without effect.
+Status CheckOffered(const SandboxRequest& request) {
+  const auto refuse = [](const std::string& field) {
+    return FailedPrecondition(field + ": not offered by this version");
+  };
+  if (request.mode == Mode::kDangerFullAccess) return refuse("mode: danger_full_access");
+  if (request.network == Network::kEgress) {
+    return FailedPrecondition(
+        "network: the policy's endpoints need the egress proxy, which this version does not have; "
+        "NETWORK_NONE and NETWORK_FULL are allowed");
+  }
+  if (!request.protect.empty()) return refuse("protect");
+  if (request.protection == policy::Protection::kNone) return refuse("protection");
+  if (!request.deny.empty()) return refuse("deny");
+  if (request.landlock == policy::Landlock::kBestEffort) return refuse("landlock: best_effort");
+  if (request.user != 0 && request.user != plan::kCellUser) return refuse("user");
+  if (request.limits.disk_bytes != 0) return refuse("limits.disk_bytes");
+  for (const policy::Mount& mount : request.mounts) {
+    if (mount.executable) return refuse("mounts.executable");
+    if (!mount.suffixes.empty()) return refuse("mounts.suffixes");
+    if (mount.max_file_bytes != 0) return refuse("mounts.max_file_bytes");
+  }
+  return OkStatus();
+}
+
 Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& context) {
   if (request.workspace.empty()) return OkStatus();
   if (!plan::IsNormalizedAbsolute(request.workspace)) {
@@ -140,6 +165,7 @@ Status CheckResult(const Compiled& compiled, const plan::CheckContext& context) 
 
 Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts) {
   ODY_RETURN_IF_ERROR(CheckHost(facts));
+  ODY_RETURN_IF_ERROR(CheckOffered(request));
   ODY_RETURN_IF_ERROR(CheckExecutables(request));
   ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts.check));
   ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));

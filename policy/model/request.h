@@ -11,16 +11,22 @@
 
 namespace odyssey::policy {
 
-enum class Mode { kReadOnly, kWorkspaceWrite };
-enum class Network { kNone, kFull };
-// kExplicit is read by every dialect and refused by policy/compile: nothing enforces it yet.
+enum class Mode { kReadOnly, kWorkspaceWrite, kDangerFullAccess };
+// kEgress: declared endpoints through a proxy. Read by the dialects that know it, refused by
+// policy/compile until there is a proxy.
+enum class Network { kNone, kFull, kEgress };
 enum class ExecutablesMode { kExplicit, kStandard, kAll };
 enum class Access { kReadOnly, kReadWrite };
+enum class Protection { kDefault, kNone };
+enum class Landlock { kHardRequirement, kBestEffort };
 
 struct Mount {
   std::string source;  // absolute host path, resolved
   std::string target;  // absolute path in the cell
   Access access = Access::kReadOnly;
+  bool executable = false;            // only with kReadOnly
+  std::vector<std::string> suffixes;  // of names that file operations see; empty: any
+  uint64_t max_file_bytes = 0;        // for file operations; 0: no bound
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
@@ -33,6 +39,7 @@ struct Limits {
   uint32_t cpu_seconds = 0;
   uint32_t open_files = 0;
   uint64_t tmp_bytes = 0;
+  uint64_t disk_bytes = 0;
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
@@ -46,6 +53,11 @@ struct SandboxRequest {
   Limits limits;
   std::string workspace;  // host directory; "" = private
   bool ephemeral = false;
+  std::vector<std::string> protect;  // relative to a writable host tree: read-only there
+  Protection protection = Protection::kDefault;
+  std::vector<std::string> deny;  // patterns of names that nothing may open in a host tree
+  Landlock landlock = Landlock::kHardRequirement;
+  uint32_t user = 0;  // inside; 0: 1000
   friend bool operator==(const SandboxRequest&, const SandboxRequest&) = default;
 };
 
@@ -59,6 +71,7 @@ inline constexpr Limits kDefaultLimits = {
     .cpu_seconds = 0,
     .open_files = 1024,
     .tmp_bytes = uint64_t{512} << 20,
+    .disk_bytes = 0,  // unlimited
 };
 
 }  // namespace odyssey::policy

@@ -20,7 +20,7 @@ void EncodeEntry(const Entry& entry, Writer* out) {
 
 Entry DecodeEntry(Reader* in) {
   Entry entry;
-  entry.kind = in->Enum(EntryKind::kHostTree);
+  entry.kind = in->Enum(EntryKind::kPart);
   entry.target = in->String(kMaxPath);
   entry.source = in->String(entry.kind == EntryKind::kFile ? kMaxFileBytes : kMaxPath);
   entry.access = in->Enum(Access::kReadWrite);

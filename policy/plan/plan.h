@@ -35,6 +35,8 @@ enum class EntryKind : uint8_t {
            // so that it holds mount points and nothing else
   kCellTree,  // source = a directory of the cell's own tree, e.g. "data/home"; made if missing
   kHostTree,  // source = absolute host path, a directory or a file
+  kPart,  // a directory or file of the host tree around it, as it is there when the cell starts,
+          // with its own access and executable. No source. Left out if it does not exist
 };
 
 // Whose files a host tree shows.

@@ -82,6 +82,7 @@ Status CheckSource(const Plan& plan, const CheckContext& context, const Entry& e
   bool good = false;
   switch (entry.kind) {
     case EntryKind::kDirectory:
+    case EntryKind::kPart:
       good = entry.source.empty();
       break;
     case EntryKind::kTmpfs:
@@ -102,6 +103,24 @@ Status CheckSource(const Plan& plan, const CheckContext& context, const Entry& e
   return good ? OkStatus() : InvalidArgument("source or size_bytes does not fit the kind");
 }
 
+bool IsHostTree(const Entry& entry) {
+  return entry.kind == EntryKind::kHostTree || entry.kind == EntryKind::kPart;
+}
+
+// A part takes rights away, but for execution, which only what the cell cannot write to may gain.
+Status CheckPart(const Entry& part, const Entry* around) {
+  if (around == nullptr || !IsHostTree(*around)) {
+    return InvalidArgument("a part must lie inside a host tree");
+  }
+  if (part.access > around->access) {
+    return PermissionDenied("a part may not be writable in " + around->target);
+  }
+  if (part.executable && part.access == Access::kReadWrite && !around->executable) {
+    return PermissionDenied("a writable part may not be executable in " + around->target);
+  }
+  return OkStatus();
+}
+
 // Root makes the target inside the nearest entry around it. Inside a host tree, or behind a link
 // that could lead to one, that would change the host; a cell's tree takes its own sub-trees and a
 // tmpfs.
@@ -115,6 +134,7 @@ Status CheckPlace(const Plan& plan, size_t index) {
     if (i > index) return InvalidArgument(other.target + " comes later and would cover it");
     if (around == nullptr || other.target.size() > around->target.size()) around = &other;
   }
+  if (entry.kind == EntryKind::kPart) return CheckPart(entry, around);
   if (around == nullptr) return OkStatus();
   const bool allowed = around->kind == EntryKind::kDirectory || around->kind == EntryKind::kTmpfs ||
                        (around->kind == EntryKind::kCellTree &&

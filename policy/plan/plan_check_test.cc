@@ -239,5 +239,42 @@ TEST(PlanCheckTest, ComparesPathsByComponent) {
   EXPECT_FALSE(IsWithin("", "/"));
 }
 
+Status CheckWithPart(const Entry& part) {
+  Plan plan = GoodPlan();
+  Entry data = AsIs("/opt");
+  data.executable = false;
+  plan.entries.push_back(data);
+  plan.entries.push_back(Mapped("/srv/repo", "/srv/repo", Access::kReadWrite));
+  plan.entries.push_back(part);
+  return CheckPlan(plan, Context());
+}
+
+Entry Part(const std::string& target, Access access, bool executable) {
+  return {.kind = EntryKind::kPart, .target = target, .access = access, .executable = executable};
+}
+
+TEST(PlanCheckTest, APartTakesRightsAwayFromTheHostTreeAroundIt) {
+  EXPECT_EQ(CheckWithPart(Part("/srv/repo/.git", Access::kReadWrite, false)), OkStatus());
+  EXPECT_EQ(CheckWithPart(Part("/srv/repo/.git/hooks", Access::kReadOnly, false)), OkStatus());
+  EXPECT_EQ(CheckWithPart(Part("/opt/tool", Access::kReadOnly, true)), OkStatus());
+}
+
+TEST(PlanCheckTest, APartGivesNoRightsButExecutionOfWhatIsReadOnly) {
+  EXPECT_EQ(CheckWithPart(Part("/opt/tool", Access::kReadWrite, false)).code(),
+            Code::kPermissionDenied);
+  EXPECT_EQ(CheckWithPart(Part("/srv/repo/bin", Access::kReadWrite, true)).code(),
+            Code::kPermissionDenied);
+}
+
+TEST(PlanCheckTest, APartNeedsAHostTreeAroundItAndNoSource) {
+  EXPECT_EQ(CheckWithPart(Part("/workspace/app", Access::kReadOnly, false)).code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(CheckWithPart(Part("/elsewhere", Access::kReadOnly, false)).code(),
+            Code::kInvalidArgument);
+  Entry with_source = Part("/srv/repo/.git", Access::kReadOnly, false);
+  with_source.source = "/etc";
+  EXPECT_EQ(CheckWithPart(with_source).code(), Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace odyssey::plan

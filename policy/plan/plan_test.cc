@@ -80,7 +80,7 @@ TEST(PlanTest, RefusesUnknownEnumerators) {
   plan.network = static_cast<Network>(2);
   EXPECT_FALSE(DecodePlan(EncodePlan(plan)).ok());
   plan = SamplePlan();
-  plan.entries[0].kind = static_cast<EntryKind>(6);
+  plan.entries[0].kind = static_cast<EntryKind>(7);
   EXPECT_FALSE(DecodePlan(EncodePlan(plan)).ok());
   plan = SamplePlan();
   plan.entries[0].ownership = static_cast<Ownership>(2);

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <set>
@@ -14,10 +12,6 @@
 #include "common/os/mount_calls.h"
 #include "common/os/user_namespace.h"
 #include "supervisor/root/cell_tree.h"
-
-#ifndef CGROUP2_SUPER_MAGIC
-#define CGROUP2_SUPER_MAGIC 0x63677270
-#endif
 
 namespace odyssey::root {
 namespace {
@@ -29,25 +23,6 @@ using plan::Ownership;
 
 // The staging tmpfs holds only directories, links and small generated files.
 constexpr char kStagingOptions[] = "size=4m,mode=0755";
-
-// Kernel file systems are no place for a cell to look through, whatever path leads there.
-bool IsKernelFilesystem(int fd) {
-  struct statfs info;
-  if (fstatfs(fd, &info) != 0) return true;
-  switch (static_cast<unsigned long>(info.f_type)) {
-    case PROC_SUPER_MAGIC:
-    case SYSFS_MAGIC:
-    case CGROUP_SUPER_MAGIC:
-    case CGROUP2_SUPER_MAGIC:
-    case DEBUGFS_MAGIC:
-    case TRACEFS_MAGIC:
-    case SECURITYFS_MAGIC:
-    case BPF_FS_MAGIC:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class Stager final {
  public:
@@ -166,6 +141,8 @@ class Stager final {
         return PlaceCellTree(entry);
       case EntryKind::kHostTree:
         return PlaceHostTree(entry, source);
+      case EntryKind::kPart:
+        return PlacePart(entry);
     }
     return Internal("unknown plan entry");
   }
@@ -197,20 +174,15 @@ class Stager final {
 
   Status PlaceTmpfs(const Entry& entry) {
     ODY_ASSIGN_OR_RETURN(UniqueFd target, MakeTarget(entry.target, S_IFDIR));
-    if (entry.access == Access::kReadOnly) return PlaceMountPoints(target.get(), entry.target);
-    const bool shared_tmp = entry.target == "/tmp";
-    ODY_RETURN_IF_ERROR(MountTmpfs(
-        target.get(), TmpfsOptions(entry.size_bytes, shared_tmp ? "1777" : "0700"), entry.target));
+    // Read-only: a directory of root's that holds mount points for later entries.
+    const std::string options =
+        entry.access == Access::kReadOnly
+            ? kStagingOptions
+            : TmpfsOptions(entry.size_bytes, entry.target == "/tmp" ? "1777" : "0700");
+    ODY_RETURN_IF_ERROR(MountTmpfs(target.get(), options, entry.target));
     ODY_ASSIGN_OR_RETURN(UniqueFd mounted, OpenInRoot(root_.get(), entry.target));
     ODY_RETURN_IF_ERROR(AddOwnDevice(mounted.get()));
     return SetAttributes(mounted.get(), {.no_exec = !entry.executable}, entry.target);
-  }
-
-  // A directory of root's that holds mount points for later entries: the cell cannot write to it.
-  Status PlaceMountPoints(int target_fd, const std::string& target) {
-    ODY_RETURN_IF_ERROR(MountTmpfs(target_fd, kStagingOptions, target));
-    ODY_ASSIGN_OR_RETURN(UniqueFd mounted, OpenInRoot(root_.get(), target));
-    return AddOwnDevice(mounted.get());
   }
 
   Status AddOwnDevice(int fd) {
@@ -235,6 +207,19 @@ class Stager final {
     }
     ODY_ASSIGN_OR_RETURN(UniqueFd map, MakeMappingNamespace(info.st_uid, info.st_gid, cell_uid_));
     return Bind(entry, source, map.get());
+  }
+
+  // On top of itself, where the cell will see it: no path on the host is looked up a second time.
+  Status PlacePart(const Entry& entry) {
+    auto target = OpenInRoot(root_.get(), entry.target);
+    if (target.status().code() == Code::kNotFound) return OkStatus();
+    ODY_RETURN_IF_ERROR(target.status());
+    ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(target->get(), entry.target));
+    ODY_RETURN_IF_ERROR(SetAttributes(
+        tree.get(),
+        {.read_only = entry.access == Access::kReadOnly, .lift_no_exec = entry.executable},
+        entry.target));
+    return AttachTree(tree.get(), target->get(), entry.target);
   }
 
   Status Bind(const Entry& entry, int source, int idmap_namespace) {

@@ -30,6 +30,8 @@ struct PrepareSpec {
   policy::SandboxRequest sandbox;
   std::string bundle_digest;
   bool single_use = false;
+  uint32_t owner_uid = 0;     // on whose behalf
+  bool allow_danger = false;  // the person's own word
 };
 
 struct CellView {

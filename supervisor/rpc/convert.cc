@@ -2,72 +2,10 @@
 
 #include <utility>
 
+#include "policy/convert/sandbox_proto.h"
+
 namespace odyssey::supervisor {
 namespace {
-
-namespace ppb = ::odyssey::policy::v1;
-
-// One row per enumerator that a client may send.
-template <typename Proto, typename Model>
-struct EnumRow {
-  Proto proto;
-  Model model;
-};
-
-template <typename Proto, typename Model, size_t N>
-Status ConvertEnum(const char* field, Proto value, const EnumRow<Proto, Model> (&table)[N],
-                   const char* allowed, Model* out) {
-  for (const auto& row : table) {
-    if (row.proto != value) continue;
-    *out = row.model;
-    return OkStatus();
-  }
-  return InvalidArgument(std::string(field) + " " + std::to_string(static_cast<int>(value)) +
-                         ": give " + allowed);
-}
-
-constexpr EnumRow<ppb::Mode, policy::Mode> kModes[] = {
-    {ppb::MODE_READ_ONLY, policy::Mode::kReadOnly},
-    {ppb::MODE_WORKSPACE_WRITE, policy::Mode::kWorkspaceWrite}};
-constexpr EnumRow<ppb::Network, policy::Network> kNetworks[] = {
-    {ppb::NETWORK_NONE, policy::Network::kNone}, {ppb::NETWORK_FULL, policy::Network::kFull}};
-constexpr EnumRow<ppb::ExecutablesMode, policy::ExecutablesMode> kExecutablesModes[] = {
-    {ppb::EXECUTABLES_MODE_EXPLICIT, policy::ExecutablesMode::kExplicit},
-    {ppb::EXECUTABLES_MODE_STANDARD, policy::ExecutablesMode::kStandard},
-    {ppb::EXECUTABLES_MODE_ALL, policy::ExecutablesMode::kAll}};
-constexpr EnumRow<ppb::Access, policy::Access> kAccesses[] = {
-    {ppb::ACCESS_READ_ONLY, policy::Access::kReadOnly},
-    {ppb::ACCESS_READ_WRITE, policy::Access::kReadWrite}};
-
-policy::Limits FromProto(const ppb::Limits& limits) {
-  return {.memory_bytes = limits.memory_bytes(),
-          .cpu_millis = limits.cpu_millis(),
-          .pids = limits.pids(),
-          .wall_clock_ms = limits.wall_clock_ms(),
-          .cpu_seconds = limits.cpu_seconds(),
-          .open_files = limits.open_files(),
-          .tmp_bytes = limits.tmp_bytes()};
-}
-
-Status FromProto(const ppb::Sandbox& sandbox, policy::SandboxRequest* out) {
-  ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.mode", sandbox.mode(), kModes,
-                                  "MODE_READ_ONLY or MODE_WORKSPACE_WRITE", &out->mode));
-  ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.network", sandbox.network(), kNetworks,
-                                  "NETWORK_NONE or NETWORK_FULL", &out->network));
-  ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.executables_mode", sandbox.executables_mode(),
-                                  kExecutablesModes, "EXECUTABLES_MODE_EXPLICIT, _STANDARD or _ALL",
-                                  &out->executables_mode));
-  out->executables.assign(sandbox.executables().begin(), sandbox.executables().end());
-  for (const ppb::Mount& mount : sandbox.mounts()) {
-    policy::Mount converted{.source = mount.source(), .target = mount.target()};
-    ODY_RETURN_IF_ERROR(ConvertEnum("sandbox.mounts.access", mount.access(), kAccesses,
-                                    "ACCESS_READ_ONLY or ACCESS_READ_WRITE", &converted.access));
-    out->mounts.push_back(std::move(converted));
-  }
-  out->env.insert(sandbox.env().begin(), sandbox.env().end());
-  out->limits = FromProto(sandbox.limits());
-  return OkStatus();
-}
 
 Status CheckTerminal(const std::string& field, const pb::Terminal& size) {
   constexpr uint32_t kMaxTerminalSize = 65535;  // struct winsize
@@ -155,11 +93,13 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   PrepareSpec spec;
   spec.key = {request.key().session_id(), request.key().agent_id(), request.key().kind(),
               request.key().component()};
-  ODY_RETURN_IF_ERROR(FromProto(request.sandbox(), &spec.sandbox));
+  ODY_RETURN_IF_ERROR(policy::FromProto(request.sandbox(), &spec.sandbox));
   spec.sandbox.workspace = request.workspace();
   spec.sandbox.ephemeral = request.ephemeral();
   spec.bundle_digest = request.bundle_digest();
   spec.single_use = request.single_use();
+  spec.owner_uid = request.owner_uid();
+  spec.allow_danger = request.allow_danger();
   return spec;
 }
 
@@ -246,16 +186,6 @@ void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
   out->set_system_usec(outcome.system_usec);
   out->set_max_rss_bytes(outcome.max_rss_bytes);
   out->set_oom_kills(outcome.oom_kills);
-}
-
-void ToProto(const policy::Limits& limits, ppb::Limits* out) {
-  out->set_memory_bytes(limits.memory_bytes);
-  out->set_cpu_millis(limits.cpu_millis);
-  out->set_pids(limits.pids);
-  out->set_wall_clock_ms(limits.wall_clock_ms);
-  out->set_cpu_seconds(limits.cpu_seconds);
-  out->set_open_files(limits.open_files);
-  out->set_tmp_bytes(limits.tmp_bytes);
 }
 
 void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {

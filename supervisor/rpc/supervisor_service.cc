@@ -2,6 +2,7 @@
 
 #include "common/base/version.h"
 #include "common/rpc/status_map.h"
+#include "policy/convert/sandbox_proto.h"
 #include "supervisor/rpc/convert.h"
 #include "supervisor/rpc/exec_reactor.h"
 
@@ -14,7 +15,7 @@ grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
                                         v1::GetInfoResponse* response) {
   response->set_version(kVersion);
   for (const Feature& feature : features_) ToProto(feature, response->add_features());
-  ToProto(policy::kDefaultLimits, response->mutable_default_limits());
+  *response->mutable_default_limits() = policy::ToProto(policy::kDefaultLimits);
   response->set_live_cells(broker_->live_cells());
   response->set_max_cells(broker_->hello().max_cells);
   return grpc::Status::OK;

@@ -130,7 +130,7 @@ TEST_F(BadInputTest, EnumsOfSandboxes) {
   };
   std::vector<Bad> fields = {{"no sandbox", [](v1::PrepareCellRequest* r) { r->clear_sandbox(); },
                               kInvalid, "sandbox.mode 0: give MODE_READ_ONLY"}};
-  for (const int value : {0, 3, 99, -1}) {
+  for (const int value : {0, 4, 99, -1}) {
     const std::string text = std::to_string(value);
     fields.push_back({"mode " + text,
                       spoil([=](auto* s) { s->set_mode(static_cast<pv1::Mode>(value)); }), kInvalid,

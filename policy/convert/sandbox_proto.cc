@@ -1,0 +1,153 @@
+#include "policy/convert/sandbox_proto.h"
+
+#include <string>
+#include <utility>
+
+namespace odyssey::policy {
+namespace {
+
+// One row per enumerator. The first row is what an unknown model value would become.
+template <typename Proto, typename Model>
+struct EnumRow {
+  Proto proto;
+  Model model;
+};
+
+constexpr EnumRow<v1::Mode, Mode> kModes[] = {
+    {v1::MODE_READ_ONLY, Mode::kReadOnly},
+    {v1::MODE_WORKSPACE_WRITE, Mode::kWorkspaceWrite},
+    {v1::MODE_DANGER_FULL_ACCESS, Mode::kDangerFullAccess}};
+constexpr EnumRow<v1::Network, Network> kNetworks[] = {{v1::NETWORK_NONE, Network::kNone},
+                                                       {v1::NETWORK_FULL, Network::kFull},
+                                                       {v1::NETWORK_EGRESS, Network::kEgress}};
+constexpr EnumRow<v1::ExecutablesMode, ExecutablesMode> kExecutablesModes[] = {
+    {v1::EXECUTABLES_MODE_EXPLICIT, ExecutablesMode::kExplicit},
+    {v1::EXECUTABLES_MODE_STANDARD, ExecutablesMode::kStandard},
+    {v1::EXECUTABLES_MODE_ALL, ExecutablesMode::kAll}};
+constexpr EnumRow<v1::Access, Access> kAccesses[] = {{v1::ACCESS_READ_ONLY, Access::kReadOnly},
+                                                     {v1::ACCESS_READ_WRITE, Access::kReadWrite}};
+// The last rows give "unspecified" its meaning.
+constexpr EnumRow<v1::Protection, Protection> kProtections[] = {
+    {v1::PROTECTION_DEFAULT, Protection::kDefault},
+    {v1::PROTECTION_NONE, Protection::kNone},
+    {v1::PROTECTION_UNSPECIFIED, Protection::kDefault}};
+constexpr EnumRow<v1::Landlock, Landlock> kLandlocks[] = {
+    {v1::LANDLOCK_HARD_REQUIREMENT, Landlock::kHardRequirement},
+    {v1::LANDLOCK_BEST_EFFORT, Landlock::kBestEffort},
+    {v1::LANDLOCK_UNSPECIFIED, Landlock::kHardRequirement}};
+
+template <typename Proto, typename Model, size_t N>
+Proto ToProto(Model value, const EnumRow<Proto, Model> (&table)[N]) {
+  for (const auto& row : table) {
+    if (row.model == value) return row.proto;
+  }
+  return table[0].proto;
+}
+
+template <typename Proto, typename Model, size_t N>
+Status FromProto(const char* field, Proto value, const EnumRow<Proto, Model> (&table)[N],
+                 const char* allowed, Model* out) {
+  for (const auto& row : table) {
+    if (row.proto != value) continue;
+    *out = row.model;
+    return OkStatus();
+  }
+  return InvalidArgument(std::string(field) + " " + std::to_string(static_cast<int>(value)) +
+                         ": give " + allowed);
+}
+
+v1::Mount ToProto(const Mount& mount) {
+  v1::Mount out;
+  out.set_source(mount.source);
+  out.set_target(mount.target);
+  out.set_access(ToProto(mount.access, kAccesses));
+  out.set_executable(mount.executable);
+  out.mutable_suffixes()->Assign(mount.suffixes.begin(), mount.suffixes.end());
+  out.set_max_file_bytes(mount.max_file_bytes);
+  return out;
+}
+
+Status FromProto(const v1::Mount& mount, Mount* out) {
+  out->source = mount.source();
+  out->target = mount.target();
+  out->executable = mount.executable();
+  out->suffixes.assign(mount.suffixes().begin(), mount.suffixes().end());
+  out->max_file_bytes = mount.max_file_bytes();
+  return FromProto("sandbox.mounts.access", mount.access(), kAccesses,
+                   "ACCESS_READ_ONLY or ACCESS_READ_WRITE", &out->access);
+}
+
+Limits FromProto(const v1::Limits& limits) {
+  return {.memory_bytes = limits.memory_bytes(),
+          .cpu_millis = limits.cpu_millis(),
+          .pids = limits.pids(),
+          .wall_clock_ms = limits.wall_clock_ms(),
+          .cpu_seconds = limits.cpu_seconds(),
+          .open_files = limits.open_files(),
+          .tmp_bytes = limits.tmp_bytes(),
+          .disk_bytes = limits.disk_bytes()};
+}
+
+Status EnumsFromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
+  ODY_RETURN_IF_ERROR(FromProto("sandbox.mode", sandbox.mode(), kModes,
+                                "MODE_READ_ONLY, MODE_WORKSPACE_WRITE or MODE_DANGER_FULL_ACCESS",
+                                &out->mode));
+  ODY_RETURN_IF_ERROR(FromProto("sandbox.network", sandbox.network(), kNetworks,
+                                "NETWORK_NONE, NETWORK_FULL or NETWORK_EGRESS", &out->network));
+  ODY_RETURN_IF_ERROR(FromProto("sandbox.executables_mode", sandbox.executables_mode(),
+                                kExecutablesModes, "EXECUTABLES_MODE_EXPLICIT, _STANDARD or _ALL",
+                                &out->executables_mode));
+  ODY_RETURN_IF_ERROR(FromProto("sandbox.protection", sandbox.protection(), kProtections,
+                                "PROTECTION_DEFAULT or PROTECTION_NONE", &out->protection));
+  return FromProto("sandbox.landlock", sandbox.landlock(), kLandlocks,
+                   "LANDLOCK_HARD_REQUIREMENT or LANDLOCK_BEST_EFFORT", &out->landlock);
+}
+
+}  // namespace
+
+v1::Limits ToProto(const Limits& limits) {
+  v1::Limits out;
+  out.set_memory_bytes(limits.memory_bytes);
+  out.set_cpu_millis(limits.cpu_millis);
+  out.set_pids(limits.pids);
+  out.set_wall_clock_ms(limits.wall_clock_ms);
+  out.set_cpu_seconds(limits.cpu_seconds);
+  out.set_open_files(limits.open_files);
+  out.set_tmp_bytes(limits.tmp_bytes);
+  out.set_disk_bytes(limits.disk_bytes);
+  return out;
+}
+
+v1::Sandbox ToProto(const SandboxRequest& request) {
+  v1::Sandbox out;
+  out.set_mode(ToProto(request.mode, kModes));
+  out.set_network(ToProto(request.network, kNetworks));
+  out.set_executables_mode(ToProto(request.executables_mode, kExecutablesModes));
+  out.mutable_executables()->Assign(request.executables.begin(), request.executables.end());
+  for (const Mount& mount : request.mounts) *out.add_mounts() = ToProto(mount);
+  out.mutable_env()->insert(request.env.begin(), request.env.end());
+  *out.mutable_limits() = ToProto(request.limits);
+  out.mutable_protect()->Assign(request.protect.begin(), request.protect.end());
+  out.set_protection(ToProto(request.protection, kProtections));
+  out.mutable_deny()->Assign(request.deny.begin(), request.deny.end());
+  out.set_landlock(ToProto(request.landlock, kLandlocks));
+  out.set_user(request.user);
+  return out;
+}
+
+Status FromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
+  ODY_RETURN_IF_ERROR(EnumsFromProto(sandbox, out));
+  out->executables.assign(sandbox.executables().begin(), sandbox.executables().end());
+  out->mounts.resize(static_cast<size_t>(sandbox.mounts_size()));
+  for (int i = 0; i < sandbox.mounts_size(); ++i) {
+    ODY_RETURN_IF_ERROR(FromProto(sandbox.mounts(i), &out->mounts[static_cast<size_t>(i)]));
+  }
+  out->env.insert(sandbox.env().begin(), sandbox.env().end());
+  out->limits = FromProto(sandbox.limits());
+  out->protect.assign(sandbox.protect().begin(), sandbox.protect().end());
+  out->deny.assign(sandbox.deny().begin(), sandbox.deny().end());
+  out->user = sandbox.user();
+  return OkStatus();
+}
+
+}  // namespace odyssey::policy
