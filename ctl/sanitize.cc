@@ -3,31 +3,10 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "common/base/utf8.h"
+
 namespace odyssey::ctl {
 namespace {
-
-struct Character {
-  uint32_t code = 0;
-  size_t length = 0;  // 0: not UTF-8
-};
-
-// One character at the start of `text` (not empty). Overlong forms, surrogates and values past
-// U+10FFFF are not UTF-8: a terminal may decode them as something else.
-Character Decode(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return {};
-  uint32_t code = first & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  static constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return {};
-  return {code, length};
-}
 
 // Characters that change how others are shown, or show as nothing.
 bool IsDeceptive(uint32_t code) {
@@ -98,8 +77,8 @@ std::string Sanitize(std::string_view text, Lines lines) {
     if (lines == Lines::kMany && text.substr(0, 2) == "\r\n") {
       text.remove_prefix(1);
     }
-    const Character character = Decode(text);
-    if (character.length == 0) {
+    const Utf8First character = DecodeUtf8(text);
+    if (character.kind != Utf8Kind::kCharacter) {
       AppendControl(static_cast<uint8_t>(text[0]), &out);
       text.remove_prefix(1);
       continue;
@@ -114,8 +93,8 @@ std::string Shorten(std::string_view text, size_t max) {
   size_t at = 0;
   for (size_t count = 0; at < text.size(); ++count) {
     if (count == max) return std::string(text.substr(0, at)) + "…";
-    const size_t length = Decode(text.substr(at)).length;
-    at += length == 0 ? 1 : length;
+    const Utf8First character = DecodeUtf8(text.substr(at));
+    at += character.kind == Utf8Kind::kCharacter ? character.length : 1;
   }
   return std::string(text);
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agentd/base/utf8.h"
 #include "agentd/model/scenario_player.h"
+#include "common/base/utf8.h"
 
 namespace odyssey::model {
 namespace {
@@ -32,7 +32,7 @@ template <typename Delta>
 Status InPieces(const std::string& text, const ModelSink& sink) {
   for (std::string_view rest = text; !rest.empty();) {
     size_t length = std::min(rest.size(), kPieceBytes);
-    if (length < rest.size()) length = agent::CompleteUtf8Prefix(rest.substr(0, length));
+    if (length < rest.size()) length = CompleteUtf8Prefix(rest.substr(0, length));
     if (length == 0) length = 1;
     ODY_RETURN_IF_ERROR(sink(Delta{std::string(rest.substr(0, length))}));
     rest.remove_prefix(length);

@@ -1,11 +1,10 @@
 #include "agentd/service/convert.h"
 
-#include "agentd/base/utf8.h"
+#include "common/base/utf8.h"
 
 namespace odyssey::service {
 namespace {
 
-using agent::SanitizeUtf8;
 using model::MessageKind;
 
 // One overload for each payload. Strings were made valid UTF-8 where they came in; texts of other

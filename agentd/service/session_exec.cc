@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "agentd/base/utf8.h"
 #include "agentd/event/journal.h"
 #include "agentd/tool/tool.h"
+#include "common/base/utf8.h"
 #include "common/rpc/status_map.h"
 
 namespace odyssey::service {
@@ -22,8 +22,8 @@ class OperatorRecord final {
                  const sup::ExecStart& start)
       : journal_(std::move(journal)), operator_id_(std::move(operator_id)) {
     command_.assign(start.argv().begin(), start.argv().end());
-    for (std::string& word : command_) word = agent::SanitizeUtf8(word);
-    cwd_ = start.cwd().empty() ? tools::kWorkspace : agent::SanitizeUtf8(start.cwd());
+    for (std::string& word : command_) word = SanitizeUtf8(word);
+    cwd_ = start.cwd().empty() ? tools::kWorkspace : SanitizeUtf8(start.cwd());
   }
 
   void Note(const sup::ExecResponse& response) {

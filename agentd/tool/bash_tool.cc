@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "agentd/base/utf8.h"
 #include "agentd/tool/arguments.h"
 #include "agentd/tool/tool_result.h"
+#include "common/base/utf8.h"
 
 namespace odyssey::tools {
 namespace {
@@ -38,7 +38,7 @@ std::string InCell(const std::string& cwd) {
 // One stream of a running command: what the model will read, and what subscribers read meanwhile.
 struct Captured {
   const char* name;
-  agent::Utf8Stream decoder;
+  Utf8Stream decoder;
   std::string text;
 };
 

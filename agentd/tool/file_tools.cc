@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "agentd/base/utf8.h"
 #include "agentd/tool/arguments.h"
 #include "agentd/tool/tool_result.h"
+#include "common/base/utf8.h"
 
 namespace odyssey::tools {
 namespace {
@@ -81,10 +81,10 @@ class ReadTool final : public FileTool {
 
     // A cut inside a character: the next part begins with it.
     const size_t complete =
-        read->truncated ? agent::CompleteUtf8Prefix(read->content) : read->content.size();
+        read->truncated ? CompleteUtf8Prefix(read->content) : read->content.size();
     const size_t left_out = read->content.size() - complete;
     read->content.resize(complete);
-    if (!agent::IsValidUtf8(read->content)) {
+    if (!IsValidUtf8(read->content)) {
       return Failure(Internal("stream did not contain valid UTF-8"));
     }
     Json result = {{"path", path}, {"content", std::move(read->content)}};

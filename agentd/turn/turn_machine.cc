@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "agentd/base/json_text.h"
-#include "agentd/base/utf8.h"
+#include "common/base/utf8.h"
 
 namespace odyssey::turn {
 namespace {
@@ -13,7 +13,7 @@ constexpr size_t kMaxToolNameBytes = 128;
 // The text of "arguments" in events: the canonical object, or the text as a JSON string.
 Call ToCall(const model::ToolUse& use, std::string id) {
   Result<std::string> canonical = agent::CanonicalObject(use.json);
-  std::string name = agent::SanitizeUtf8(use.name.substr(0, kMaxToolNameBytes));
+  std::string name = SanitizeUtf8(use.name.substr(0, kMaxToolNameBytes));
   return {std::move(id), std::move(name),
           canonical.ok() ? *std::move(canonical) : agent::JsonString(use.json)};
 }
@@ -142,7 +142,7 @@ Effects TurnMachine::OnAnswer(const Answered& answer) {
     return out;
   }
   Effects rest = OnToolResult(
-      agent::ErrorObject(approval::DeniedMessage(asked_.rule, agent::SanitizeUtf8(answer.note))),
+      agent::ErrorObject(approval::DeniedMessage(asked_.rule, SanitizeUtf8(answer.note))),
       false);
   out.insert(out.end(), rest.begin(), rest.end());
   return out;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/utf8.h"
 #include "supervisor/cell_tools/list_directory.h"
 #include "supervisor/cell_tools/replace_file.h"
 #include "supervisor/cell_tools/text.h"
@@ -158,7 +159,7 @@ tool::Response Perform(const PathResolver& resolver, const tool::Request& reques
   if (result.ok()) return std::move(result).value();
   tool::Response response;
   response.code = result.status().code();
-  response.error = ReplaceInvalidUtf8(result.status().message());
+  response.error = SanitizeUtf8(result.status().message());
   return response;
 }
 

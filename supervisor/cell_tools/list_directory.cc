@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/utf8.h"
 #include "supervisor/cell_tools/file_ops.h"
-#include "supervisor/cell_tools/text.h"
 
 namespace odyssey::cell_tools {
 namespace {
@@ -106,13 +106,13 @@ Result<tool::Response> ListDirectory(const PathResolver& resolver, const Visible
   tool::Response response;
   std::vector<Found> found;
   ODY_RETURN_IF_ERROR(Collect(stream.get(), path, &found, &response.truncated));
-  const std::string prefix = ReplaceInvalidUtf8(EntryPrefix(resolver, path));
+  const std::string prefix = SanitizeUtf8(EntryPrefix(resolver, path));
   size_t bytes = 0;
   for (const Found& entry : found) {
     if (fstatat(dirfd(stream.get()), entry.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       continue;  // removed since
     }
-    std::string name = ReplaceInvalidUtf8(entry.name);
+    std::string name = SanitizeUtf8(entry.name);
     bytes += prefix.size() + 2 * name.size();
     if (bytes > kMaxListBytes) {
       response.truncated = true;

@@ -2,50 +2,10 @@
 
 #include <string.h>
 
-#include <algorithm>
+#include "common/base/utf8.h"
 
 namespace odyssey::cell_tools {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-enum class Character { kValid, kInvalid, kIncomplete };
-
-struct Decoded {
-  Character kind = Character::kInvalid;
-  size_t length = 1;
-};
-
-// The range of the second byte: narrower after some lead bytes, so that overlong forms, surrogates
-// and what is above U+10FFFF are invalid (Unicode 15, table 3-7).
-bool SecondByteFits(unsigned char lead, unsigned char second) {
-  switch (lead) {
-    case 0xE0:
-      return second >= 0xA0 && second <= 0xBF;
-    case 0xED:
-      return second >= 0x80 && second <= 0x9F;
-    case 0xF0:
-      return second >= 0x90 && second <= 0xBF;
-    case 0xF4:
-      return second >= 0x80 && second <= 0x8F;
-    default:
-      return second >= 0x80 && second <= 0xBF;
-  }
-}
-
-// The character at the start of `bytes`, which is not empty.
-Decoded DecodeFirst(std::string_view bytes) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return {Character::kValid, 1};
-  if (lead < 0xC2 || lead > 0xF4) return {};
-  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  for (size_t i = 1; i < length; ++i) {
-    if (i == bytes.size()) return {Character::kIncomplete, i};
-    if (i == 1 ? !SecondByteFits(lead, at(1)) : (at(i) & 0xC0) != 0x80) return {};
-  }
-  return {Character::kValid, length};
-}
 
 // Offset of the first `needle` at or after `from`; npos if there is none. memmem, because
 // string_view::find takes quadratic time on inputs made for it.
@@ -58,28 +18,10 @@ size_t Find(std::string_view text, std::string_view needle, size_t from) {
 }  // namespace
 
 size_t LengthAtCharacterBoundary(std::string_view bytes) {
-  for (size_t i = 0; i < bytes.size();) {
-    const Decoded character = DecodeFirst(bytes.substr(i));
-    if (character.kind == Character::kInvalid || bytes[i] == '\0') return bytes.size();
-    if (character.kind == Character::kIncomplete) return i > 0 ? i : bytes.size();
-    i += character.length;
-  }
-  return bytes.size();
-}
-
-std::string ReplaceInvalidUtf8(std::string_view bytes) {
-  std::string out;
-  for (size_t i = 0; i < bytes.size();) {
-    const Decoded character = DecodeFirst(bytes.substr(i));
-    if (character.kind == Character::kValid) {
-      out += bytes.substr(i, character.length);
-      i += character.length;
-    } else {
-      out += kReplacement;
-      ++i;
-    }
-  }
-  return out;
+  const size_t whole = CompleteUtf8Prefix(bytes);
+  const std::string_view text = bytes.substr(0, whole);
+  const bool is_text = IsValidUtf8(text) && text.find('\0') == std::string_view::npos;
+  return is_text && whole > 0 ? whole : bytes.size();
 }
 
 uint32_t CountOccurrences(std::string_view text, std::string_view needle) {

@@ -14,10 +14,6 @@ namespace odyssey::cell_tools {
 // or that would leave nothing, are kept whole.
 size_t LengthAtCharacterBoundary(std::string_view bytes);
 
-// Each byte that is not part of valid UTF-8 replaced by U+FFFD: names on disk are any bytes, proto
-// strings are not.
-std::string ReplaceInvalidUtf8(std::string_view bytes);
-
 // How often `needle` (not empty) occurs in `text`, not overlapping; but 2 if overlapping
 // occurrences make a single one ambiguous. Linear in the sizes, whatever they hold.
 uint32_t CountOccurrences(std::string_view text, std::string_view needle);

@@ -24,17 +24,6 @@ TEST(TextTest, KeepsBinaryAndNeverCutsToNothing) {
   EXPECT_EQ(LengthAtCharacterBoundary("ab\xE0\x80"), 4u);  // overlong: not incomplete
 }
 
-TEST(TextTest, ReplacesEachInvalidByte) {
-  EXPECT_EQ(ReplaceInvalidUtf8("caf\xC3\xA9"), "caf\xC3\xA9");
-  EXPECT_EQ(ReplaceInvalidUtf8("a\xFF"
-                               "b"),
-            "a\xEF\xBF\xBD"
-            "b");
-  EXPECT_EQ(ReplaceInvalidUtf8("\xED\xA0\x80"),
-            "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // surrogate
-  EXPECT_EQ(ReplaceInvalidUtf8("x\xC3"), "x\xEF\xBF\xBD");
-}
-
 TEST(TextTest, CountsOccurrences) {
   EXPECT_EQ(CountOccurrences("abcabc", "abc"), 2u);
   EXPECT_EQ(CountOccurrences("abc", "x"), 0u);

@@ -1,8 +1,8 @@
-#include "agentd/base/utf8.h"
+#include "common/base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace odyssey::agent {
+namespace odyssey {
 namespace {
 
 TEST(Utf8Test, KnowsValidFromInvalid) {
@@ -11,6 +11,17 @@ TEST(Utf8Test, KnowsValidFromInvalid) {
        {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xFF"}) {
     EXPECT_FALSE(IsValidUtf8(bad)) << bad;
   }
+}
+
+TEST(Utf8Test, TellsTheCodeOfACharacter) {
+  EXPECT_EQ(DecodeUtf8("A").code, 0x41u);
+  EXPECT_EQ(DecodeUtf8("ä").code, 0xE4u);
+  EXPECT_EQ(DecodeUtf8("€x").code, 0x20ACu);
+  EXPECT_EQ(DecodeUtf8("\xF0\x9F\x98\x80").code, 0x1F600u);
+  EXPECT_EQ(DecodeUtf8("\xF4\x8F\xBF\xBF").code, 0x10FFFFu);
+  EXPECT_EQ(DecodeUtf8("\xE2\x82").kind, Utf8Kind::kCut);
+  EXPECT_EQ(DecodeUtf8("\xE2\x82").length, 2u);
+  EXPECT_EQ(DecodeUtf8("\xE0\x80").kind, Utf8Kind::kInvalid) << "overlong: no more can help";
 }
 
 TEST(Utf8Test, CutsOnlyAnUnfinishedCharacter) {
@@ -45,4 +56,4 @@ TEST(Utf8StreamTest, NeverHoldsBytesThatCannotBecomeValid) {
 }
 
 }  // namespace
-}  // namespace odyssey::agent
+}  // namespace odyssey

@@ -1,8 +1,8 @@
-#include "agentd/base/utf8.h"
+#include "common/base/utf8.h"
 
 #include <algorithm>
 
-namespace odyssey::agent {
+namespace odyssey {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -16,7 +16,7 @@ size_t LengthOf(unsigned char first) {
   return 0;
 }
 
-// Whether `second` may follow `first`: excludes overlong forms, surrogates and > U+10FFFF.
+// The range of the second byte: narrower after some first bytes (Unicode 15, table 3-7).
 bool ValidSecond(unsigned char first, unsigned char second) {
   switch (first) {
     case 0xE0:
@@ -32,36 +32,34 @@ bool ValidSecond(unsigned char first, unsigned char second) {
   }
 }
 
-enum class Piece { kValid, kInvalid, kCut };
-
-// What stands at the beginning of `text` (not empty); `length` is the character's if valid.
-Piece Classify(std::string_view text, size_t* length) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  *length = LengthOf(at(0));
-  if (*length == 0) return Piece::kInvalid;
-  for (size_t i = 1; i < *length; ++i) {
-    if (i == text.size()) return Piece::kCut;
-    const bool valid = i == 1 ? ValidSecond(at(0), at(1)) : (at(i) & 0xC0) == 0x80;
-    if (!valid) return Piece::kInvalid;
-  }
-  return Piece::kValid;
-}
-
 }  // namespace
 
+Utf8First DecodeUtf8(std::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t length = LengthOf(at(0));
+  if (length == 0) return {};
+  uint32_t code = length == 1 ? at(0) : at(0) & (0xFFu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if (i == text.size()) return {Utf8Kind::kCut, i, 0};
+    if (i == 1 ? !ValidSecond(at(0), at(1)) : (at(i) & 0xC0) != 0x80) return {};
+    code = code << 6 | (at(i) & 0x3Fu);
+  }
+  return {Utf8Kind::kCharacter, length, code};
+}
+
 bool IsValidUtf8(std::string_view text) {
-  size_t length = 0;
-  for (; !text.empty(); text.remove_prefix(length)) {
-    if (Classify(text, &length) != Piece::kValid) return false;
+  while (!text.empty()) {
+    const Utf8First first = DecodeUtf8(text);
+    if (first.kind != Utf8Kind::kCharacter) return false;
+    text.remove_prefix(first.length);
   }
   return true;
 }
 
 size_t CompleteUtf8Prefix(std::string_view text) {
-  size_t length = 0;
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
     const std::string_view tail = text.substr(text.size() - back);
-    if (Classify(tail, &length) == Piece::kCut) return text.size() - back;
+    if (DecodeUtf8(tail).kind == Utf8Kind::kCut) return text.size() - back;
   }
   return text.size();
 }
@@ -70,10 +68,10 @@ std::string SanitizeUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    size_t length = 0;
-    const bool valid = Classify(text, &length) == Piece::kValid;
-    out += valid ? text.substr(0, length) : kReplacement;
-    text.remove_prefix(valid ? length : 1);
+    const Utf8First first = DecodeUtf8(text);
+    const bool valid = first.kind == Utf8Kind::kCharacter;
+    out += valid ? text.substr(0, first.length) : kReplacement;
+    text.remove_prefix(valid ? first.length : 1);
   }
   return out;
 }
@@ -86,4 +84,4 @@ std::string Utf8Stream::Push(std::string_view bytes) {
   return out;
 }
 
-}  // namespace odyssey::agent
+}  // namespace odyssey
