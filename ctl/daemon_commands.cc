@@ -43,7 +43,7 @@ std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
 Result<std::vector<DaemonSpec>> MakeSpecs(const StateLayout& layout, const DaemonIdentities& ids) {
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
-  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-tools"}) {
+  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init"}) {
     ODY_RETURN_IF_ERROR(FindProgram(name).status());
   }
   const std::string agentd_uid = std::to_string(ids.agentd.uid);

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_COMMON_BASE_CODEC_H_
 #define ODYSSEY_COMMON_BASE_CODEC_H_
 
-// The bounded binary codec of every private protocol (root, cell-init, cell-tools).
+// The bounded binary codec of every private protocol (root, cell-init, the file worker).
 // Little-endian fixed-width integers; a string is u32 length + bytes; a list is u32 count + items.
 // The reader never allocates more than its caller allows and fails for good at the first bad byte.
 

@@ -72,7 +72,6 @@ struct Plan {
 
 // Fixed places in every cell.
 inline constexpr char kInitPath[] = "/.odyssey/cell-init";
-inline constexpr char kToolsPath[] = "/.odyssey/cell-tools";
 inline constexpr char kWorkspacePath[] = "/workspace";
 inline constexpr char kCellPath[] = "/cell";  // data/home, cache, tmp, runs
 inline constexpr uint32_t kCellUser = 1000;   // uid and gid inside

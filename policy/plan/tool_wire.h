@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_POLICY_PLAN_TOOL_WIRE_H_
 #define ODYSSEY_POLICY_PLAN_TOOL_WIRE_H_
 
-// What odyssey-supervisor-rpc and odyssey-cell-tools say to each other over one SOCK_STREAM: frames
-// of u32 length (little-endian) + payload, one answer per request, in order.
+// What odyssey-supervisor-rpc and a cell's file worker say to each other over one SOCK_STREAM:
+// frames of u32 length (little-endian) + payload, one answer per request, in order.
 
 #include <cstdint>
 #include <string>
@@ -18,40 +18,65 @@ inline constexpr uint32_t kMaxContent = 8 * 1024 * 1024;
 inline constexpr uint32_t kMaxFrame = kMaxContent * 2 + 64 * 1024;  // an edit carries two texts
 inline constexpr uint32_t kDefaultReadBytes = 200'000;
 inline constexpr uint32_t kMaxListEntries = 10'000;
+// Runs of a cell that stay beside those that a trim is told to keep.
+inline constexpr uint32_t kKeptRuns = 64;
+inline constexpr uint32_t kMaxNames = 8192;
 
-enum class Op : uint8_t { kRead, kWrite, kEdit, kList };
+// The first four serve clients: `path` is relative to the workspace, or absolute in the cell. The
+// others serve rpc itself: `path` is relative to the directory of runs, and no symbolic link in it
+// is followed.
+enum class Op : uint8_t {
+  kRead,
+  kWrite,
+  kEdit,
+  kList,
+  kMakeRun,  // a run's directories; those that are there stay
+  kCreate,   // a new file, and the directories on the way to it
+  kAppend,   // at the end of a file, which is at `offset`
+  kFetch,    // as kRead, of a regular file, cut anywhere
+  kTree,     // everything below a directory but directories
+  kDiscard,  // a file, and the empty directories above it
+  kTrim,     // runs that are too old
+};
 
 // One request; the fields that its op uses.
 struct Request {
   Op op = Op::kRead;
-  std::string path;          // relative to the workspace, or absolute in the cell
-  uint64_t offset = 0;       // kRead
-  uint64_t max_bytes = 0;    // kRead; 0 = kDefaultReadBytes
-  std::string content;       // kWrite; kEdit: old text
-  std::string replacement;   // kEdit: new text
-  uint32_t mode = 0;         // kWrite: of a new file; 0 = 0644
-  bool replace_all = false;  // kEdit
+  std::string path;
+  uint64_t offset = 0;             // kRead, kAppend, kFetch
+  uint64_t max_bytes = 0;          // kRead, kFetch; 0 = kDefaultReadBytes
+  std::string content;             // kWrite, kCreate, kAppend; kEdit: old text
+  std::string replacement;         // kEdit: new text
+  uint32_t mode = 0;               // kWrite, kCreate: of a new file; 0 = 0644
+  bool replace_all = false;        // kEdit
+  uint32_t directories = 0;        // kDiscard: how many of those above it go too
+  std::vector<std::string> names;  // kTrim: runs that stay, however old
   friend bool operator==(const Request&, const Request&) = default;
 };
 
 struct ListEntry {
   std::string name;
   std::string path;  // relative to the workspace if the request was
-  std::string type;  // "dir", "file", "symlink", "other"
+  // kList: "dir", "file", "symlink", "other". kTree: "file", or why it is none to fetch:
+  // "symbolic link", "named pipe", "socket", "device", "name not UTF-8".
+  std::string type;
   uint64_t size = 0;
+  uint32_t mode = 0;  // kTree: permission bits
   friend bool operator==(const ListEntry&, const ListEntry&) = default;
 };
 
 struct Response {
   Code code = Code::kOk;  // with `error`
   std::string error;
-  std::string content;             // kRead
-  uint64_t total_bytes = 0;        // kRead: of the file; kWrite: written
-  uint64_t next_offset = 0;        // kRead: 0 at the end
-  bool truncated = false;          // kRead, kList
+  std::string content;             // kRead, kFetch
+  uint64_t total_bytes = 0;        // kRead, kFetch: of the file; kWrite: written
+  uint64_t next_offset = 0;        // kRead, kFetch: 0 at the end
+  bool truncated = false;          // kRead, kFetch, kList, kTree; kTrim: there is more to do
   bool created = false;            // kWrite
   uint32_t replacements = 0;       // kEdit
-  std::vector<ListEntry> entries;  // kList
+  uint32_t directories = 0;        // kCreate: how many it made
+  uint32_t runs = 0;               // kTrim: how many are left
+  std::vector<ListEntry> entries;  // kList, kTree
   friend bool operator==(const Response&, const Response&) = default;
 };
 

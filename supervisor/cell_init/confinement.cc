@@ -109,10 +109,6 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure) {
   for (const cell::LandlockRule& rule : configure.rules) {
     ODY_RETURN_IF_ERROR(AddRule(confinement.ruleset_.get(), abi, rule));
   }
-  // The file worker is started under the same ruleset. Commands may execute it too, and gain
-  // nothing.
-  ODY_RETURN_IF_ERROR(AddRule(confinement.ruleset_.get(), abi,
-                              {.path = plan::kToolsPath, .rights = cell::kRead | cell::kExecute}));
   confinement.tool_roots_ = configure.tool_roots;
   return confinement;
 }

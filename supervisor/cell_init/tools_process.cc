@@ -12,38 +12,30 @@
 #include <vector>
 
 #include "policy/plan/plan.h"
+#include "supervisor/cell_tools/worker.h"
 
 namespace odyssey::cell_init {
 namespace {
 
 constexpr int kToolsSocketFd = 3;
 
-[[noreturn]] void BecomeTools(const Confinement& confinement, int socket) {
+// No execve: the worker shares cell-init's pages, which hold nothing of the cell's secrets, and
+// like it cannot be traced. Landlock and the commands' filter before the first request.
+Status BecomeTools(const Confinement& confinement, int socket) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "cell-tools");
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::vector<std::string> args = {"odyssey-cell-tools", "--root", plan::kWorkspacePath, "--root",
-                                   plan::kCellPath};
-  for (const std::string& root : confinement.tool_roots()) {
-    args.insert(args.end(), {"--root", root});
-  }
-  std::vector<char*> argv;
-  for (std::string& arg : args) argv.push_back(arg.data());
-  argv.push_back(nullptr);
-  char* const no_environment[] = {nullptr};
+  std::vector<std::string> roots = {plan::kWorkspacePath, plan::kCellPath};
+  roots.insert(roots.end(), confinement.tool_roots().begin(), confinement.tool_roots().end());
 
-  Status status = Confinement::DropCapabilities();
-  if (status.ok()) status = confinement.EnterLandlock();
-  if (status.ok() && dup2(socket, kToolsSocketFd) < 0) status = ErrnoStatus(errno, "place socket");
-  if (status.ok()) syscall(SYS_close_range, kToolsSocketFd + 1, ~0U, 0);
-  if (status.ok()) status = EnterCommandFilter();
-  if (status.ok()) {
-    execve(plan::kToolsPath, argv.data(), no_environment);
-    status = ErrnoStatus(errno, std::string("execute ") + plan::kToolsPath);
-  }
-  dprintf(2, "cell-init: start tools: %s\n", status.message().c_str());
-  _exit(125);
+  ODY_RETURN_IF_ERROR(Confinement::DropCapabilities());
+  ODY_RETURN_IF_ERROR(confinement.EnterLandlock());
+  if (dup2(socket, kToolsSocketFd) < 0) return ErrnoStatus(errno, "place socket");
+  syscall(SYS_close_range, kToolsSocketFd + 1, ~0U, 0);
+  ODY_RETURN_IF_ERROR(EnterCommandFilter());
+  return cell_tools::Work(kToolsSocketFd, roots);
 }
 
 }  // namespace
@@ -57,7 +49,12 @@ Result<ToolsProcess> StartTools(const Confinement& confinement) {
   UniqueFd theirs(ends[1]);
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "fork");
-  if (pid == 0) BecomeTools(confinement, theirs.get());
+  if (pid == 0) {
+    const Status status = BecomeTools(confinement, theirs.get());
+    if (status.ok()) _exit(0);
+    dprintf(2, "cell-init: file worker: %s\n", status.message().c_str());
+    _exit(125);
+  }
   ToolsProcess tools;
   tools.pid = pid;
   tools.socket = std::move(ours);

@@ -14,8 +14,8 @@ struct ToolsProcess {
   UniqueFd socket;  // for the supervisor: policy/plan/tool_wire.h
 };
 
-// Starts odyssey-cell-tools under the cell's Landlock rules and the commands' filter, without
-// capabilities. Caller must be single-threaded.
+// Forks the file worker (supervisor/cell_tools) under the cell's Landlock rules and the commands'
+// filter, without capabilities. Caller must be single-threaded.
 Result<ToolsProcess> StartTools(const Confinement& confinement);
 
 }  // namespace odyssey::cell_init

@@ -46,9 +46,8 @@ Result<UniqueFd> LockState(const std::string& directory) {
 
 // What every cell needs, looked for before anybody asks for one.
 Status CheckPrograms(const std::string& directory) {
-  for (const std::string& path :
-       {std::string(kBwrap), directory + "/odyssey-supervisor-rpc",
-        directory + "/odyssey-cell-init", directory + "/odyssey-cell-tools"}) {
+  for (const std::string& path : {std::string(kBwrap), directory + "/odyssey-supervisor-rpc",
+                                  directory + "/odyssey-cell-init"}) {
     if (access(path.c_str(), X_OK) != 0) return ErrnoStatus(errno, "find the program " + path);
   }
   return OkStatus();

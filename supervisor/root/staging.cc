@@ -39,8 +39,8 @@ class Stager final {
     for (size_t i = 0; i < plan_.entries.size(); ++i) {
       ODY_RETURN_IF_ERROR(Place(plan_.entries[i], sources_[i].get()));
     }
-    ODY_RETURN_IF_ERROR(PlaceProgram(init_source_.get(), plan::kInitPath));
-    return PlaceProgram(tools_source_.get(), plan::kToolsPath);
+    return Bind({.target = plan::kInitPath, .source = plan::kInitPath, .executable = true},
+                init_source_.get(), -1);
   }
 
  private:
@@ -56,7 +56,6 @@ class Stager final {
       }
     }
     ODY_ASSIGN_OR_RETURN(init_source_, OpenHostPath(paths_.init_binary));
-    ODY_ASSIGN_OR_RETURN(tools_source_, OpenHostPath(paths_.tools_binary));
     return OkStatus();
   }
 
@@ -236,15 +235,11 @@ class Stager final {
     return AttachTree(tree.get(), target.get(), entry.source);
   }
 
-  Status PlaceProgram(int source, const std::string& target) {
-    return Bind({.target = target, .source = target, .executable = true}, source, -1);
-  }
-
   const plan::Plan& plan_;
   const uid_t cell_uid_;
   const StagingPaths& paths_;
   std::vector<UniqueFd> sources_;  // beside plan_.entries
-  UniqueFd init_source_, tools_source_;
+  UniqueFd init_source_;
   UniqueFd root_;
   UniqueFd tree_;                // the cell's own tree
   UniqueFd tree_map_;            // its idmap; none in memory

@@ -16,8 +16,7 @@ namespace odyssey::root {
 struct StagingPaths {
   std::string cells_directory;  // where the trees of cells are on disk
   std::string init_binary;      // host paths of the static binaries of every cell
-  std::string tools_binary;
-  uid_t store_uid = 0;  // owns every cell tree on disk
+  uid_t store_uid = 0;          // owns every cell tree on disk
 };
 
 // The tmpfs that staging happens on. It hides the host's directory of that name in this namespace

@@ -33,7 +33,6 @@ plan::CheckContext MakeCheckContext(const Options& options) {
 StagingPaths MakeStagingPaths(const Options& options) {
   return {.cells_directory = options.state_directory + "/cells",
           .init_binary = options.program_directory + "/odyssey-cell-init",
-          .tools_binary = options.program_directory + "/odyssey-cell-tools",
           .store_uid = options.uid_base};
 }
 

@@ -1,4 +1,4 @@
-// rpc decodes the answers of odyssey-cell-tools, which runs inside a cell and is not trusted.
+// rpc decodes the answers of the file worker, which runs inside a cell and is not trusted.
 
 #include <cstddef>
 #include <cstdint>

@@ -29,7 +29,7 @@ class HostileRpcTest : public ::testing::TestWithParam<HostileWay> {
     ASSERT_NE(mkdtemp(path.data()), nullptr);
     directory_ = path;
     const fs::path programs = ProgramDirectory();
-    for (const char* name : {"odyssey-supervisor", "odyssey-cell-init", "odyssey-cell-tools"}) {
+    for (const char* name : {"odyssey-supervisor", "odyssey-cell-init"}) {
       fs::copy_file(programs / name, directory_ / name);
     }
     const fs::path tests = fs::read_symlink("/proc/self/exe").parent_path();

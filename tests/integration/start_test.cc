@@ -139,12 +139,10 @@ TEST_F(StartTest, NoBubblewrap) {
 }
 
 TEST_F(StartTest, NoSiblingPrograms) {
-  for (const char* missing :
-       {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-tools"}) {
+  for (const char* missing : {"odyssey-supervisor-rpc", "odyssey-cell-init"}) {
     SCOPED_TRACE(missing);
     fs::create_directories(Path("bin"));
-    for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-cell-init",
-                             "odyssey-cell-tools"}) {
+    for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-cell-init"}) {
       fs::copy_file(fs::path(ProgramDirectory()) / name, directory_ / "bin" / name,
                     fs::copy_options::overwrite_existing);
     }

@@ -1,0 +1,24 @@
+#include "supervisor/cell_tools/worker.h"
+
+#include <malloc.h>
+#include <signal.h>
+
+#include "supervisor/cell_tools/path_resolver.h"
+#include "supervisor/cell_tools/serve.h"
+
+namespace odyssey::cell_tools {
+namespace {
+
+constexpr int kMmapThreshold = 64 * 1024;
+
+}  // namespace
+
+Status Work(int socket, const std::vector<std::string>& roots) {
+  // Fixed, so that a large file's memory goes back to the kernel when its request is done.
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  signal(SIGPIPE, SIG_IGN);
+  ODY_ASSIGN_OR_RETURN(const PathResolver resolver, PathResolver::Create(roots));
+  return Serve(socket, resolver);
+}
+
+}  // namespace odyssey::cell_tools
