@@ -1,0 +1,193 @@
+#include "common/audit/log_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/audit/chain.h"
+#include "common/base/sha256.h"
+#include "common/os/file.h"
+
+namespace odyssey::audit {
+namespace {
+
+constexpr char kNewHeadName[] = "head.new";
+
+Result<std::string> ReadFrom(int fd, const std::string& name, uint64_t begin, uint64_t end) {
+  std::string out(static_cast<size_t>(end - begin), '\0');
+  size_t got = 0;
+  while (got < out.size()) {
+    const ssize_t n = pread(fd, &out[got], out.size() - got, static_cast<off_t>(begin + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "read " + name);
+    if (n == 0) return Status(Code::kDataLoss, "read " + name + ": it became shorter");
+    got += static_cast<size_t>(n);
+  }
+  return out;
+}
+
+// Where the last record of `text` ends; 0 if there is none. `record` is that record.
+size_t EndOfLastRecord(std::string_view text, Position* record) {
+  size_t end = text.rfind('\n');
+  while (end != std::string_view::npos) {
+    const size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
+    const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    const Result<Line> parsed = ParseLine(line);
+    if (parsed.ok() && HashMatches(line)) {
+      *record = {parsed->seq, std::string(parsed->hash)};
+      return end + 1;
+    }
+    end = before;
+  }
+  return 0;
+}
+
+Record TornRecord(std::string_view garbage) {
+  std::string whole(garbage);
+  if (whole.back() != '\n') whole += '\n';
+  return Record(kTornType)
+      .Number("lines", std::count(whole.begin(), whole.end(), '\n'))
+      .Number("bytes", static_cast<int64_t>(garbage.size()))
+      .Text("sha256", Sha256Hex(whole))
+      .Text("text", garbage);
+}
+
+}  // namespace
+
+// The end of one file.
+struct LogStore::Tail {
+  uint64_t size = 0;
+  std::string garbage;  // after its last record
+  std::optional<Position> record;
+};
+
+Result<LogStore> LogStore::Open(UniqueFd directory, uint64_t file_bytes) {
+  LogStore store(std::move(directory), file_bytes);
+  ODY_RETURN_IF_ERROR(store.Recover());
+  return store;
+}
+
+std::vector<Record> LogStore::TakeFindings() { return std::exchange(findings_, {}); }
+
+Result<LogStore::Tail> LogStore::ReadTail(const LogFile& file) {
+  const UniqueFd fd(openat(directory_.get(), file.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + file.name);
+  const off_t size = lseek(fd.get(), 0, SEEK_END);
+  if (size < 0) return ErrnoStatus(errno, "seek " + file.name);
+  Tail tail{.size = static_cast<uint64_t>(size)};
+  const uint64_t begin = tail.size - std::min<uint64_t>(tail.size, 2 * kMaxLine);
+  ODY_ASSIGN_OR_RETURN(const std::string text, ReadFrom(fd.get(), file.name, begin, tail.size));
+  Position record;
+  const size_t end = EndOfLastRecord(text, &record);
+  if (end == 0 && begin > 0) {
+    return Status(Code::kDataLoss, file.name + ": its last " + std::to_string(text.size()) +
+                                       " bytes are no records of an audit log: move the log away");
+  }
+  if (end > 0) tail.record = record;
+  tail.garbage = text.substr(end);
+  return tail;
+}
+
+Status LogStore::Recover() {
+  ODY_ASSIGN_OR_RETURN(std::vector<LogFile> files, ListLogFiles(directory_.get()));
+  if (files.empty()) return CompareWithHead(/*fresh=*/true);
+  const LogFile newest = files.back();
+  ODY_ASSIGN_OR_RETURN(const Tail tail, ReadTail(newest));
+  if (tail.record) {
+    last_ = *tail.record;
+  } else if (files.size() > 1) {  // it was begun and got no record: go on from the one before
+    ODY_ASSIGN_OR_RETURN(const Tail before, ReadTail(files[files.size() - 2]));
+    if (before.record && before.garbage.empty()) last_ = *before.record;
+  }
+  if (!tail.record && newest.first_seq != last_.seq + 1) {
+    return {Code::kDataLoss, newest.name + ": it does not go on from record " +
+                                 std::to_string(last_.seq) + ": move the log away"};
+  }
+  ODY_RETURN_IF_ERROR(OpenForAppend(newest.name));
+  size_ = tail.size;
+  line_is_open_ = !tail.garbage.empty() && tail.garbage.back() != '\n';
+  if (!tail.garbage.empty()) findings_.push_back(TornRecord(tail.garbage));
+  return CompareWithHead(/*fresh=*/false);
+}
+
+// Whether the log is what it was when its head was written last, as far as its end tells.
+Status LogStore::CompareWithHead(bool fresh) {
+  const Result<Position> head = ReadHead(directory_.get());
+  if (!head.ok() && fresh && head.status().code() == Code::kNotFound) {
+    (void)SaveHead();  // on a full disk the first record fails too, and that one is told
+    return OkStatus();
+  }
+  Record missing(kMissingType);
+  missing.Number("last_seq", static_cast<int64_t>(last_.seq));
+  if (!head.ok()) {
+    findings_.push_back(missing.Text("error", head.status().message()));
+  } else if (head->seq > last_.seq || (head->seq == last_.seq && head->hash != last_.hash)) {
+    missing.Number("head_seq", static_cast<int64_t>(head->seq)).Text("head_hash", head->hash);
+    findings_.push_back(missing);
+  }
+  return OkStatus();
+}
+
+Status LogStore::OpenForAppend(const std::string& name) {
+  constexpr mode_t kOwnerOnly = 0600;
+  UniqueFd fd(openat(directory_.get(), name.c_str(),
+                     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kOwnerOnly));
+  if (!fd) return ErrnoStatus(errno, "open " + name);
+  file_ = std::move(fd);
+  file_name_ = name;
+  size_ = 0;
+  return OkStatus();
+}
+
+Status LogStore::Append(const std::vector<TimedRecord>& records) {
+  if (!file_ || size_ >= file_bytes_) {
+    // What is in the old file must be durable before the head speaks of the new one.
+    if (file_ && fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync " + file_name_);
+    ODY_RETURN_IF_ERROR(OpenForAppend(LogFileName(last_.seq + 1)));
+  }
+  Position position = last_;
+  std::string lines = line_is_open_ ? "\n" : "";
+  for (const TimedRecord& record : records) {
+    lines += EncodeLine(record.record, record.time, &position) + "\n";
+  }
+  ODY_RETURN_IF_ERROR(WriteLines(lines));
+  line_is_open_ = false;
+  last_ = position;
+  return OkStatus();
+}
+
+Status LogStore::WriteLines(const std::string& lines) {
+  if (cut_ && ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+    return ErrnoStatus(errno, "truncate " + file_name_);
+  }
+  cut_ = false;
+  const Status status = WriteAll(file_.get(), lines);
+  if (!status.ok()) {
+    cut_ = ftruncate(file_.get(), static_cast<off_t>(size_)) != 0;
+    return {status.code(), status.message() + " to " + file_name_};
+  }
+  size_ += lines.size();
+  return OkStatus();
+}
+
+Status LogStore::SaveHead() {
+  if (file_ && fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync " + file_name_);
+  const UniqueFd fd(openat(directory_.get(), kNewHeadName,
+                           O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return ErrnoStatus(errno, std::string("create ") + kNewHeadName);
+  ODY_RETURN_IF_ERROR(WriteAll(fd.get(), EncodeHead(last_)));
+  if (fdatasync(fd.get()) != 0) return ErrnoStatus(errno, std::string("sync ") + kNewHeadName);
+  if (renameat(directory_.get(), kNewHeadName, directory_.get(), kHeadName) != 0) {
+    return ErrnoStatus(errno, std::string("replace ") + kHeadName);
+  }
+  head_ = last_;
+  return OkStatus();
+}
+
+}  // namespace odyssey::audit

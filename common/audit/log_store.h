@@ -1,0 +1,72 @@
+#ifndef ODYSSEY_COMMON_AUDIT_LOG_STORE_H_
+#define ODYSSEY_COMMON_AUDIT_LOG_STORE_H_
+
+// The writing end of a log: one writer at a time, its files append-only. Not thread-safe; blocks.
+//
+// What a crash leaves is told by the log itself: bytes that are no record stay where they are, and
+// the next record, `torn`, vouches for them; `missing` says that the log is shorter than its head.
+// Nothing is mended in silence.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/audit/log_directory.h"
+#include "common/audit/record.h"
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::audit {
+
+inline constexpr uint64_t kDefaultFileBytes = uint64_t{64} << 20;
+
+struct TimedRecord {
+  Record record;
+  Time time;
+};
+
+class LogStore final {
+ public:
+  // A file that has reached `file_bytes` is followed by a new one. DATA_LOSS if the end of the log
+  // cannot be understood: somebody must move the log away.
+  static Result<LogStore> Open(UniqueFd directory, uint64_t file_bytes = kDefaultFileBytes);
+
+  // What Open found, to be appended before anything else.
+  std::vector<Record> TakeFindings();
+
+  // All or none: after a failure the next call goes on from the same record. An error names the
+  // file.
+  Status Append(const std::vector<TimedRecord>& records);
+
+  // Makes what was appended durable, then says so in "head".
+  Status SaveHead();
+
+  const Position& last() const { return last_; }
+  const Position& head() const { return head_; }
+
+ private:
+  struct Tail;
+
+  LogStore(UniqueFd directory, uint64_t file_bytes)
+      : directory_(std::move(directory)), file_bytes_(file_bytes) {}
+
+  Status Recover();
+  Result<Tail> ReadTail(const LogFile& file);
+  Status CompareWithHead(bool fresh);
+  Status OpenForAppend(const std::string& name);
+  Status WriteLines(const std::string& lines);
+
+  UniqueFd directory_;
+  uint64_t file_bytes_;
+  UniqueFd file_;
+  std::string file_name_;
+  uint64_t size_ = 0;          // of the file, without what a failed write left
+  bool cut_ = false;           // a failed write left something
+  bool line_is_open_ = false;  // the file does not end with a newline
+  Position last_, head_;
+  std::vector<Record> findings_;
+};
+
+}  // namespace odyssey::audit
+
+#endif  // ODYSSEY_COMMON_AUDIT_LOG_STORE_H_

@@ -1,0 +1,255 @@
+#include "common/audit/log_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::audit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class LogStoreTest : public ::testing::Test {
+ protected:
+  LogStore Open(uint64_t file_bytes = kDefaultFileBytes) {
+    Result<LogStore> store = LogStore::Open(*OpenLogDirectory(directory_.path()), file_bytes);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return std::move(*store);
+  }
+
+  // As the writer does: findings first.
+  LogStore OpenAndTell() {
+    LogStore store = Open();
+    for (const Record& finding : store.TakeFindings()) Append(&store, finding);
+    EXPECT_TRUE(store.SaveHead().ok());
+    return store;
+  }
+
+  static void Append(LogStore* store, const Record& record) {
+    const Status status = store->Append({{record, Time()}});
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+
+  // A log of `n` records, its head saved.
+  void MakeLog(int n) {
+    LogStore store = Open();
+    for (int i = 0; i < n; ++i) Append(&store, Record("exec").Number("n", i));
+    EXPECT_TRUE(store.SaveHead().ok());
+  }
+
+  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+  std::string FirstFile() const { return Path(LogFileName(1)); }
+
+  static std::string Read(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static void Write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  std::vector<std::string> Problems() {
+    const Result<Chain> chain = Verify(OpenLogDirectory(directory_.path())->get(), {});
+    EXPECT_TRUE(chain.ok()) << chain.status().message();
+    std::vector<std::string> out;
+    for (const Problem& problem : chain->problems()) out.push_back(problem.what);
+    torn_ = chain->torn();
+    records_ = chain->records();
+    return out;
+  }
+
+  const fakes::TemporaryDirectory directory_;
+  uint64_t torn_ = 0;
+  uint64_t records_ = 0;
+};
+
+TEST_F(LogStoreTest, ChainGoesOnOverReopening) {
+  MakeLog(3);
+  LogStore store = Open();
+  EXPECT_THAT(store.TakeFindings(), IsEmpty());
+  EXPECT_EQ(store.last().seq, 3u);
+  Append(&store, Record("exec"));
+  ASSERT_TRUE(store.SaveHead().ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(records_, 4u);
+}
+
+TEST_F(LogStoreTest, FilesAreNobodyElsesToRead) {
+  MakeLog(1);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    EXPECT_EQ(entry.status().permissions(), std::filesystem::perms(0600)) << entry.path();
+  }
+}
+
+TEST_F(LogStoreTest, ChainGoesOnOverFiles) {
+  LogStore store = Open(/*file_bytes=*/500);
+  for (int i = 0; i < 10; ++i) Append(&store, Record("exec").Number("n", i));
+  ASSERT_TRUE(store.SaveHead().ok());
+  const auto files = ListLogFiles(OpenLogDirectory(directory_.path())->get());
+  EXPECT_THAT(*files, SizeIs(::testing::Gt(2u)));
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(Open(500).last(), store.last());
+
+  std::filesystem::remove(Path((*files)[1].name));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("missing")));
+}
+
+TEST_F(LogStoreTest, TornRecordIsToldAndKept) {
+  MakeLog(3);
+  Write(FirstFile(), Read(FirstFile()) + "{\"seq\":4,\"time\":\"2026");
+  EXPECT_THAT(Problems(), IsEmpty()) << "a record may be being written";
+  LogStore store = Open();
+  EXPECT_EQ(store.last().seq, 3u);
+  EXPECT_THAT(store.TakeFindings(), ElementsAre(::testing::Property(&Record::type, "torn")));
+
+  OpenAndTell();
+  EXPECT_THAT(Read(FirstFile()), HasSubstr("\n{\"seq\":4,\"time\":\"2026\n{\"seq\":4,"));
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(torn_, 1u);
+}
+
+// Without its `torn` record the same bytes are a problem: nothing is mended in silence.
+TEST_F(LogStoreTest, TornRecordThatNobodyTellsIsAProblem) {
+  MakeLog(3);
+  Write(FirstFile(), Read(FirstFile()) + "{\"seq\":4,\"time\":\"2026");
+  LogStore store = Open();
+  Append(&store, Record("exec"));
+  EXPECT_THAT(Problems(), ElementsAre("not a record of this log"));
+}
+
+TEST_F(LogStoreTest, CrashWhileATornRecordIsToldIsToldToo) {
+  MakeLog(3);
+  Write(FirstFile(), Read(FirstFile()) + "{\"seq\":4,\"ti\n{\"seq\":4,\"time\":\"20");
+  OpenAndTell();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(torn_, 1u);
+}
+
+TEST_F(LogStoreTest, CrashAtTheBeginningOfAFileIsTold) {
+  MakeLog(3);
+  Write(Path(LogFileName(4)), "{\"seq\":4");
+  OpenAndTell();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(torn_, 1u);
+  EXPECT_EQ(records_, 4u);
+}
+
+TEST_F(LogStoreTest, CrashBeforeTheFirstRecordOfAFileLeavesNothingToTell) {
+  MakeLog(3);
+  Write(Path(LogFileName(4)), "");
+  OpenAndTell();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(torn_, 0u);
+}
+
+TEST_F(LogStoreTest, ShortenedLogIsToldForGood) {
+  MakeLog(5);
+  const std::string whole = Read(FirstFile());
+  Write(FirstFile(), whole.substr(0, whole.find("{\"seq\":4,")));
+  OpenAndTell();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("found records missing")));
+  EXPECT_THAT(Read(FirstFile()), HasSubstr("\"last_seq\":3,\"head_seq\":5"));
+}
+
+TEST_F(LogStoreTest, LogWithoutItsHeadIsTold) {
+  MakeLog(5);
+  std::filesystem::remove(Path(kHeadName));
+  OpenAndTell();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("found records missing")));
+}
+
+TEST_F(LogStoreTest, HeadWithoutItsLogIsTold) {
+  MakeLog(5);
+  std::filesystem::remove(FirstFile());
+  OpenAndTell();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("found records missing")));
+}
+
+TEST_F(LogStoreTest, EndThatCannotBeUnderstoodIsAnError) {
+  MakeLog(1);
+  Write(FirstFile(), Read(FirstFile()) + std::string(3 * kMaxLine, 'x'));
+  const Result<LogStore> store = LogStore::Open(*OpenLogDirectory(directory_.path()));
+  EXPECT_EQ(store.status().code(), Code::kDataLoss);
+  EXPECT_THAT(store.status().message(), HasSubstr("move the log away"));
+}
+
+TEST_F(LogStoreTest, FileOfAnotherPlaceIsAnError) {
+  MakeLog(3);
+  Write(Path(LogFileName(9)), "");
+  EXPECT_EQ(LogStore::Open(*OpenLogDirectory(directory_.path())).status().code(), Code::kDataLoss);
+}
+
+TEST_F(LogStoreTest, LinkInPlaceOfAFileIsNotFollowed) {
+  MakeLog(1);
+  std::filesystem::rename(FirstFile(), Path("elsewhere"));
+  std::filesystem::create_symlink("elsewhere", FirstFile());
+  EXPECT_FALSE(LogStore::Open(*OpenLogDirectory(directory_.path())).ok());
+}
+
+// RLIMIT_FSIZE stands for a full disk: write(2) takes a part, then fails.
+class FileSizeLimit final {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(LogStoreTest, FailedWriteLeavesNothing) {
+  MakeLog(3);
+  LogStore store = Open();
+  const std::string before = Read(FirstFile());
+  const Position last = store.last();
+  {
+    const FileSizeLimit limit(before.size() + 50);
+    const Status status = store.Append({{Record("exec"), Time()}});
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(status.message(), HasSubstr(LogFileName(1)));
+    EXPECT_EQ(Read(FirstFile()), before);
+    EXPECT_EQ(store.last(), last);
+  }
+  Append(&store, Record("exec"));
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(records_, 4u);
+}
+
+TEST_F(LogStoreTest, ReaderFollowsAFileThatGrows) {
+  LogStore store = Open();
+  Append(&store, Record("exec"));
+  const UniqueFd directory = *OpenLogDirectory(directory_.path());
+  Result<LineReader> reader = LineReader::Open(directory.get(), LogFileName(1));
+  ASSERT_TRUE(reader.ok());
+  EXPECT_THAT(**reader->Next(), HasSubstr("\"seq\":1,"));
+  EXPECT_FALSE(reader->Next()->has_value());
+  Append(&store, Record("exec"));
+  EXPECT_THAT(**reader->Next(), HasSubstr("\"seq\":2,"));
+}
+
+TEST(LogDirectoryTest, NamesOfLogFiles) {
+  EXPECT_EQ(LogFileName(7), "audit-00000000000000000007.jsonl");
+  EXPECT_EQ(FirstSeqOf(LogFileName(7)), 7u);
+  EXPECT_EQ(FirstSeqOf(LogFileName(~uint64_t{0})), ~uint64_t{0});
+  for (const char* name :
+       {"head", "audit-7.jsonl", "audit-0000000000000000000x.jsonl",
+        "audit-00000000000000000000.jsonl", "audit-00000000000000000007.jsonl~"}) {
+    EXPECT_EQ(FirstSeqOf(name), 0u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace odyssey::audit
