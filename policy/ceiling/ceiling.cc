@@ -1,0 +1,120 @@
+#include "policy/ceiling/ceiling.h"
+
+#include <algorithm>
+
+#include "common/base/sha256.h"
+
+namespace odyssey::ceiling {
+namespace {
+
+// As a file writes them; index = Choice.
+constexpr const char* kChoiceNames[kChoices] = {"network egress",  "network full",
+                                                "executables all", "landlock best_effort",
+                                                "protection none", "mode danger_full_access"};
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.' || c == '$';
+}
+
+Ceiling MakeBuiltIn() {
+  Grant grant;
+  grant.users = {"*"};
+  grant.write = {{"/", {}}};
+  grant.env = {{"*", {}}};
+  for (const Choice choice : {Choice::kNetworkEgress, Choice::kNetworkFull, Choice::kAllExecutables,
+                              Choice::kLandlockBestEffort}) {
+    grant.choices[static_cast<size_t>(choice)] = Origin{};
+  }
+  Ceiling ceiling;
+  ceiling.grants = {std::move(grant)};
+  return ceiling;
+}
+
+void Lower(const Bounds& next, Bounds* into) {
+  for (size_t i = 0; i < next.size(); ++i) {
+    Bound& bound = (*into)[i];
+    if (next[i].value != 0 && (bound.value == 0 || next[i].value < bound.value)) bound = next[i];
+  }
+}
+
+std::string At(const Origin& origin) { return "  (" + ToString(origin) + ")"; }
+
+void DescribeGrant(const Grant& grant, std::vector<std::string>* lines) {
+  std::string who = "users";
+  for (const std::string& user : grant.users) who += " " + user;
+  const auto list = [&](const char* what, const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+      lines->push_back(who + ": " + what + " " + entry.text + At(entry.origin));
+    }
+  };
+  list("read", grant.read);
+  list("write", grant.write);
+  list("env", grant.env);
+  for (size_t i = 0; i < kChoices; ++i) {
+    const std::optional<Origin>& origin = grant.choices[i];
+    if (origin) lines->push_back(who + ": " + kChoiceNames[i] + At(*origin));
+  }
+}
+
+void DescribeBounds(const char* what, const Bounds& bounds, std::vector<std::string>* lines) {
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    if (bounds[i].value == 0) continue;
+    lines->push_back(std::string(what) + " " + std::string(policy::kLimitFields[i].name) + " " +
+                     std::to_string(bounds[i].value) + At(bounds[i].origin));
+  }
+}
+
+}  // namespace
+
+std::string ToString(const Origin& origin) {
+  if (origin.file.empty()) return "the built-in ceiling";
+  return origin.file + ":" + std::to_string(origin.line);
+}
+
+Status CheckUserRule(const std::string& text) {
+  constexpr std::string_view kGroup = "group:";
+  const bool group = text.rfind(kGroup, 0) == 0;
+  const std::string name = group ? text.substr(kGroup.size()) : text;
+  const bool good = !name.empty() && std::all_of(name.begin(), name.end(), IsNameCharacter);
+  if (good || text == "*") return OkStatus();
+  return InvalidArgument("must be `*`, a user's name or uid, or `group:` and a name or gid");
+}
+
+const Ceiling& BuiltIn() {
+  static const Ceiling ceiling = MakeBuiltIn();
+  return ceiling;
+}
+
+void Merge(const Ceiling& next, Ceiling* into) {
+  into->grants.insert(into->grants.end(), next.grants.begin(), next.grants.end());
+  into->forbidden.insert(into->forbidden.end(), next.forbidden.begin(), next.forbidden.end());
+  Lower(next.most, &into->most);
+  Lower(next.unset, &into->unset);
+}
+
+bool LooksSecret(std::string_view name) {
+  for (const std::string_view end : {"_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"}) {
+    if (name.size() >= end.size() && name.substr(name.size() - end.size()) == end) return true;
+  }
+  return name.substr(0, 4) == "AWS_" || name.substr(0, 4) == "SSH_";
+}
+
+std::vector<std::string> Describe(const Ceiling& ceiling) {
+  std::vector<std::string> lines;
+  for (const Grant& grant : ceiling.grants) DescribeGrant(grant, &lines);
+  for (const Entry& entry : ceiling.forbidden) {
+    lines.push_back("forbidden " + entry.text + At(entry.origin));
+  }
+  DescribeBounds("at most", ceiling.most, &lines);
+  DescribeBounds("unset means", ceiling.unset, &lines);
+  return lines;
+}
+
+std::string Digest(const Ceiling& ceiling) {
+  Sha256 hash;
+  for (const std::string& line : Describe(ceiling)) hash.Update(line + "\n");
+  return hash.Hex();
+}
+
+}  // namespace odyssey::ceiling

@@ -1,0 +1,108 @@
+#ifndef ODYSSEY_POLICY_CEILING_CEILING_H_
+#define ODYSSEY_POLICY_CEILING_CEILING_H_
+
+// What an operator lets the users of a host ask for: a ceiling above every request. What is not
+// granted is refused. Values; nothing here reads a file or knows the host's users.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/model/limit_fields.h"
+#include "policy/model/request.h"
+
+namespace odyssey::ceiling {
+
+// Where a rule is written.
+struct Origin {
+  std::string file;  // "" = built in
+  int line = 0;      // 1-based
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+// "FILE:LINE", or "the built-in ceiling".
+std::string ToString(const Origin& origin);
+
+// An entry of a list in a file.
+struct Entry {
+  std::string text;
+  Origin origin;
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+// "*", a user's name, a uid, or "group:" and a group's name or gid. A number is never a name.
+// INVALID_ARGUMENT says what is wrong.
+Status CheckUserRule(const std::string& text);
+
+// The person for whom a request is made, as the host's user database has them; a name or home that
+// it does not have is "".
+struct Owner {
+  uint32_t uid = 0;
+  std::string name;
+  std::string home;
+  std::vector<uint32_t> gids;
+  std::vector<std::string> groups;
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+// What a request may ask beyond what everybody may; in the order of the names a file has for them.
+enum class Choice {
+  kNetworkEgress,
+  kNetworkFull,
+  kAllExecutables,
+  kLandlockBestEffort,
+  kProtectionNone,
+  kDangerFullAccess,
+};
+inline constexpr size_t kChoices = 6;
+
+// Something for somebody. Paths as path_pattern.h has them; `write` includes reading. Names of the
+// environment with `*`; one that looks like a secret is granted only by its own name, without a
+// `*`.
+struct Grant {
+  std::vector<std::string> users;
+  std::vector<Entry> read;
+  std::vector<Entry> write;
+  std::vector<Entry> env;
+  std::array<std::optional<Origin>, kChoices> choices;
+  friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+struct Bound {
+  uint64_t value = 0;  // in the units of policy.proto; 0 = none
+  Origin origin;
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
+using Bounds = std::array<Bound, policy::kLimitFields.size()>;
+
+struct Ceiling {
+  std::vector<Grant> grants;
+  std::vector<Entry> forbidden;  // whoever asks, whatever is granted; neither shown nor around it
+  Bounds most;                   // of any request
+  Bounds unset;                  // what an unset limit means, where it differs from kDefaultLimits
+  friend bool operator==(const Ceiling&, const Ceiling&) = default;
+};
+
+// Where no operator has written one: every place that plan_check.h lets a cell show, every network
+// and every mode, but no variable that looks like a secret, no danger_full_access, no `protection:
+// none`; no bound of limits.
+const Ceiling& BuiltIn();
+
+// Two files of one operator: grants and forbidden places add up, of two limits the smaller holds.
+void Merge(const Ceiling& next, Ceiling* into);
+
+// *_API_KEY, *_TOKEN, *_SECRET, *_PASSWORD, AWS_*, SSH_*.
+bool LooksSecret(std::string_view name);
+
+// One rule a line, with where it is written.
+std::vector<std::string> Describe(const Ceiling& ceiling);
+
+// sha256 hex over Describe.
+std::string Digest(const Ceiling& ceiling);
+
+}  // namespace odyssey::ceiling
+
+#endif  // ODYSSEY_POLICY_CEILING_CEILING_H_

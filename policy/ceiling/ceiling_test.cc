@@ -1,0 +1,135 @@
+#include "policy/ceiling/ceiling.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/ceiling/check.h"
+
+namespace odyssey::ceiling {
+namespace {
+
+size_t FieldNamed(std::string_view name) {
+  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
+    if (policy::kLimitFields[i].name == name) return i;
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+Ceiling Bounded(const char* field, uint64_t most, uint64_t unset, const std::string& file) {
+  Ceiling ceiling;
+  ceiling.most[FieldNamed(field)] = {most, {file, 1}};
+  ceiling.unset[FieldNamed(field)] = {unset, {file, 2}};
+  return ceiling;
+}
+
+TEST(CeilingTest, KnowsUsersAndGroups) {
+  for (const char* good : {"*", "alice", "1000", "group:dev", "group:100", "a-b.c_d", "svc$"}) {
+    EXPECT_TRUE(CheckUserRule(good).ok()) << good;
+  }
+  for (const char* bad : {"", "group:", "group:*", "al*", "a b", "%dev", "a:b", "**"}) {
+    EXPECT_EQ(CheckUserRule(bad).code(), Code::kInvalidArgument) << bad;
+  }
+}
+
+TEST(CeilingTest, KnowsASecretByItsName) {
+  for (const char* name :
+       {"X_API_KEY", "GH_TOKEN", "AWS_REGION", "SSH_AUTH_SOCK", "A_SECRET", "DB_PASSWORD"}) {
+    EXPECT_TRUE(LooksSecret(name)) << name;
+  }
+  for (const char* name : {"PATH", "TOKENS", "MY_AWS_X", "API_KEYS", "", "AWS"}) {
+    EXPECT_FALSE(LooksSecret(name)) << name;
+  }
+}
+
+TEST(MergeTest, GrantsAndForbiddenPlacesAddUp) {
+  Ceiling first, second;
+  first.grants = {{.users = {"alice"}, .read = {{"/srv", {"1", 2}}}}};
+  first.forbidden = {{"/srv/a", {"1", 3}}};
+  second.grants = {{.users = {"bob"}}};
+  second.forbidden = {{"/srv/b", {"2", 3}}};
+  Merge(second, &first);
+  ASSERT_EQ(first.grants.size(), 2u);
+  EXPECT_EQ(first.grants[1].users, std::vector<std::string>{"bob"});
+  ASSERT_EQ(first.forbidden.size(), 2u);
+  EXPECT_EQ(first.forbidden[1].origin, (Origin{"2", 3}));
+}
+
+TEST(MergeTest, OfTwoLimitsTheSmallerHoldsAndNoneIsNoBound) {
+  const size_t pids = FieldNamed("pids");
+  Ceiling merged = Bounded("pids", 100, 50, "1");
+  Merge(Bounded("pids", 80, 60, "2"), &merged);
+  EXPECT_EQ(merged.most[pids], (Bound{80, {"2", 1}}));
+  EXPECT_EQ(merged.unset[pids], (Bound{50, {"1", 2}}));
+  Merge(Bounded("memory_bytes", 7, 0, "3"), &merged);
+  EXPECT_EQ(merged.most[pids], (Bound{80, {"2", 1}}));
+  EXPECT_EQ(merged.most[FieldNamed("memory_bytes")].value, 7u);
+}
+
+TEST(FillLimitsTest, AnUnsetLimitIsTheOperatorsOrTheDefaultButNeverAboveTheBound) {
+  struct Case {
+    uint64_t most, unset, expected;
+  };
+  // Processes: 512 where nobody says anything, which stays unsaid.
+  for (const Case& c : {Case{0, 0, 0},
+                        {0, 64, 64},
+                        {100, 0, 100},
+                        {1000, 0, 0},
+                        {100, 200, 100},
+                        {1000, 600, 600},
+                        {0, 4000, 4000}}) {
+    policy::Limits limits;
+    FillLimits(Bounded("pids", c.most, c.unset, "f"), false, &limits);
+    EXPECT_EQ(limits.pids, c.expected) << c.most << " " << c.unset;
+  }
+}
+
+TEST(FillLimitsTest, WhatNoDefaultBoundsTheCeilingDoes) {
+  for (const char* field : {"wall_clock_ms", "cpu_seconds", "disk_bytes"}) {
+    policy::Limits limits;
+    FillLimits(Bounded(field, 5000, 0, "f"), false, &limits);
+    EXPECT_EQ(policy::kLimitFields[FieldNamed(field)].get(limits), 5000u) << field;
+  }
+}
+
+TEST(FillLimitsTest, AnEphemeralCellHasNoDisk) {
+  policy::Limits limits;
+  FillLimits(Bounded("disk_bytes", 5000, 0, "f"), true, &limits);
+  EXPECT_EQ(limits.disk_bytes, 0u);
+}
+
+TEST(FillLimitsTest, LeavesWhatIsAskedFor) {
+  policy::Limits limits = {.pids = 7};
+  FillLimits(Bounded("pids", 100, 50, "f"), false, &limits);
+  EXPECT_EQ(limits.pids, 7u);
+}
+
+TEST(DescribeTest, OneRuleALineWithItsPlace) {
+  Ceiling ceiling = Bounded("pids", 80, 40, "/p/1.yaml");
+  Grant grant = {.users = {"alice", "group:dev"},
+                 .read = {{"/srv", {"/p/1.yaml", 4}}},
+                 .write = {{"~", {"/p/1.yaml", 5}}},
+                 .env = {{"LC_*", {"/p/1.yaml", 6}}}};
+  grant.choices[static_cast<size_t>(Choice::kNetworkFull)] = Origin{"/p/1.yaml", 7};
+  ceiling.grants = {grant};
+  ceiling.forbidden = {{"~/.ssh", {"/p/1.yaml", 8}}};
+  EXPECT_EQ(
+      Describe(ceiling),
+      (std::vector<std::string>{"users alice group:dev: read /srv  (/p/1.yaml:4)",
+                                "users alice group:dev: write ~  (/p/1.yaml:5)",
+                                "users alice group:dev: env LC_*  (/p/1.yaml:6)",
+                                "users alice group:dev: network full  (/p/1.yaml:7)",
+                                "forbidden ~/.ssh  (/p/1.yaml:8)", "at most pids 80  (/p/1.yaml:1)",
+                                "unset means pids 40  (/p/1.yaml:2)"}));
+}
+
+TEST(DigestTest, ChangesWithEveryRule) {
+  Ceiling ceiling = BuiltIn();
+  const std::string before = Digest(ceiling);
+  EXPECT_EQ(before.size(), 64u);
+  EXPECT_EQ(Digest(BuiltIn()), before);
+  ceiling.most[0] = {1, {}};
+  EXPECT_NE(Digest(ceiling), before);
+}
+
+}  // namespace
+}  // namespace odyssey::ceiling

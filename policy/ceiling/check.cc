@@ -1,0 +1,304 @@
+#include "policy/ceiling/check.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "policy/ceiling/path_pattern.h"
+
+namespace odyssey::ceiling {
+namespace {
+
+using policy::SandboxRequest;
+
+// The socket directory of hosts where /var/run is no link to /run.
+constexpr std::string_view kNever = "/var/run";
+constexpr size_t kMostNamed = 6;  // places or names that a refusal lists
+
+using Items = std::vector<Entry> Grant::*;
+
+bool IsNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool Names(const std::string& rule, const Owner& owner) {
+  constexpr std::string_view kGroup = "group:";
+  if (rule == "*") return true;
+  if (rule.rfind(kGroup, 0) != 0) {
+    return IsNumber(rule) ? rule == std::to_string(owner.uid) : rule == owner.name;
+  }
+  const std::string group = rule.substr(kGroup.size());
+  if (!IsNumber(group)) {
+    return std::find(owner.groups.begin(), owner.groups.end(), group) != owner.groups.end();
+  }
+  return std::any_of(owner.gids.begin(), owner.gids.end(),
+                     [&](uint32_t gid) { return std::to_string(gid) == group; });
+}
+
+std::string ToString(const Owner& owner) {
+  return "uid " + std::to_string(owner.uid) + (owner.name.empty() ? "" : " (" + owner.name + ")");
+}
+
+// The grants of one person.
+std::vector<const Grant*> GrantsOf(const Ceiling& ceiling, const Owner& owner) {
+  std::vector<const Grant*> grants;
+  for (const Grant& grant : ceiling.grants) {
+    if (std::any_of(grant.users.begin(), grant.users.end(),
+                    [&](const std::string& rule) { return Names(rule, owner); })) {
+      grants.push_back(&grant);
+    }
+  }
+  return grants;
+}
+
+const Entry* FindEntry(const std::vector<const Grant*>& grants, Items items,
+                       const std::function<bool(const std::string&)>& fits) {
+  for (const Grant* grant : grants) {
+    for (const Entry& entry : grant->*items) {
+      if (fits(entry.text)) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+// "/srv (FILE:3), /home/*/data (FILE:4) and 2 more", or "nothing".
+std::string List(const std::vector<const Grant*>& grants, const std::vector<Items>& lists) {
+  std::string text;
+  size_t count = 0;
+  for (const Grant* grant : grants) {
+    for (const Items items : lists) {
+      for (const Entry& entry : grant->*items) {
+        if (++count > kMostNamed) continue;
+        text += (text.empty() ? "" : ", ") + entry.text + " (" + ToString(entry.origin) + ")";
+      }
+    }
+  }
+  if (count > kMostNamed) text += " and " + std::to_string(count - kMostNamed) + " more";
+  return text.empty() ? "nothing" : text;
+}
+
+Status Refuse(const std::string& key, const std::string& value, const std::string& why) {
+  return PermissionDenied(key + ": " + value + ": " + why);
+}
+
+// One judgement: the grants of the asker, and the rulings so far.
+class Judgement final {
+ public:
+  Judgement(const Ceiling& ceiling, const Asker& asker)
+      : ceiling_(ceiling), asker_(asker), grants_(GrantsOf(ceiling, asker.owner)) {}
+
+  Status Path(const std::string& key, const std::string& path, policy::Access access) {
+    const bool write = access == policy::Access::kReadWrite;
+    if (!plan::IsNormalizedAbsolute(path)) {
+      return InvalidArgument(key + ": " + path + ": a normalised absolute path is allowed");
+    }
+    ODY_RETURN_IF_ERROR(CheckNever(key, path, write));
+    if (!write && IsBundle(path)) return OkStatus();
+    for (const Entry& entry : ceiling_.forbidden) {
+      const Place place = Compare(path, entry.text, asker_.owner.home);
+      if (place == Place::kApart) continue;
+      return Refuse(key, path,
+                    std::string(place == Place::kWithin ? "" : "it holds what is ") +
+                        "forbidden by " + ToString(entry.origin) + " (" + entry.text +
+                        "); a directory apart from that is allowed");
+    }
+    const auto fits = [&](const std::string& pattern) {
+      return Compare(path, pattern, asker_.owner.home) == Place::kWithin;
+    };
+    const Entry* entry = FindEntry(grants_, &Grant::write, fits);
+    const Entry* read = entry == nullptr ? FindEntry(grants_, &Grant::read, fits) : entry;
+    if (!write) entry = read;
+    if (entry != nullptr) return GrantedBy(key, path, entry->origin);
+    return RefusePath(key, path, write, read);
+  }
+
+  Status Env(const std::string& key, const std::string& name) {
+    const bool secret = LooksSecret(name);
+    const Entry* entry = FindEntry(grants_, &Grant::env, [&](const std::string& pattern) {
+      return secret ? pattern == name : MatchesGlob(name, pattern);
+    });
+    if (entry != nullptr) return GrantedBy(key, name, entry->origin);
+    const std::string who = ToString(asker_.owner);
+    if (secret) {
+      return Refuse(key, name,
+                    "it looks like a secret, and no grant of the operator's ceiling to " + who +
+                        " names it; a name without a * in an env list grants it");
+    }
+    return Refuse(key, name,
+                  "not granted by the operator's ceiling to " + who +
+                      "; granted: " + List(grants_, {&Grant::env}));
+  }
+
+  Status Choose(const std::string& key, const std::string& value, Choice choice,
+                const std::string& allowed) {
+    for (const Grant* grant : grants_) {
+      const std::optional<Origin>& origin = grant->choices[static_cast<size_t>(choice)];
+      if (origin) return GrantedBy(key, value, *origin);
+    }
+    return Refuse(key, value,
+                  "not granted by the operator's ceiling to " + ToString(asker_.owner) + "; " +
+                      allowed + " is allowed");
+  }
+
+  const Owner& owner() const { return asker_.owner; }
+  std::vector<Ruling> Take() { return std::move(rulings_); }
+
+ private:
+  Status GrantedBy(const std::string& key, const std::string& value, const Origin& origin) {
+    rulings_.push_back({key, value, origin});
+    return OkStatus();
+  }
+
+  // What no file can grant.
+  Status CheckNever(const std::string& key, const std::string& path, bool write) const {
+    if (Compare(path, kNever, "") != Place::kApart && path != "/" && path != "/var") {
+      return Refuse(key, path, "nothing of /var/run may be shown, whatever is granted");
+    }
+    const Status status = plan::CheckHostSource(
+        path, write ? plan::Access::kReadWrite : plan::Access::kReadOnly, asker_.host);
+    if (status.ok()) return status;
+    // Its message begins with "source".
+    const size_t field = key.rfind("source");
+    const std::string where = field == std::string::npos ? key + ": " : key.substr(0, field);
+    return {status.code(), where + status.message()};
+  }
+
+  // agentd's own copy of a bundle, which a read-only session works in.
+  bool IsBundle(const std::string& path) const {
+    const std::string& store = asker_.host.bundle_store;
+    return !store.empty() && path != store && plan::IsWithin(path, store);
+  }
+
+  Status RefusePath(const std::string& key, const std::string& path, bool write,
+                    const Entry* read) const {
+    const std::string who = " to " + ToString(asker_.owner);
+    const std::vector<Items> lists =
+        write ? std::vector<Items>{&Grant::write} : std::vector<Items>{&Grant::read, &Grant::write};
+    std::string why = std::string(write ? "writing" : "reading") +
+                      " it is not granted by the operator's ceiling" + who +
+                      "; granted: " + List(grants_, lists);
+    if (read != nullptr) why += "; reading it is, by " + ToString(read->origin);
+    return Refuse(key, path, why);
+  }
+
+  const Ceiling& ceiling_;
+  const Asker& asker_;
+  const std::vector<const Grant*> grants_;
+  std::vector<Ruling> rulings_;
+};
+
+Status JudgeMode(const SandboxRequest& request, Judgement* judgement) {
+  if (request.mode != policy::Mode::kDangerFullAccess) return OkStatus();
+  const std::string key = "mode", value = "danger_full_access";
+  if (judgement->owner().uid == 0) {
+    return Refuse(key, value, "never for uid 0; read_only and workspace_write are allowed");
+  }
+  return judgement->Choose(key, value, Choice::kDangerFullAccess, "read_only or workspace_write");
+}
+
+// What is chosen of a few values; those that everybody may have need no grant.
+Status JudgeChoices(const SandboxRequest& request, Judgement* judgement) {
+  ODY_RETURN_IF_ERROR(JudgeMode(request, judgement));
+  if (request.network == policy::Network::kFull) {
+    ODY_RETURN_IF_ERROR(judgement->Choose("network", "full", Choice::kNetworkFull, "none"));
+  }
+  if (request.network == policy::Network::kEgress) {
+    ODY_RETURN_IF_ERROR(judgement->Choose("network", "egress", Choice::kNetworkEgress, "none"));
+  }
+  if (request.executables_mode == policy::ExecutablesMode::kAll) {
+    ODY_RETURN_IF_ERROR(judgement->Choose("executables_mode", "all", Choice::kAllExecutables,
+                                          "explicit or standard"));
+  }
+  if (request.landlock == policy::Landlock::kBestEffort) {
+    ODY_RETURN_IF_ERROR(judgement->Choose("landlock", "best_effort", Choice::kLandlockBestEffort,
+                                          "hard_requirement"));
+  }
+  if (request.protection == policy::Protection::kNone) {
+    ODY_RETURN_IF_ERROR(
+        judgement->Choose("protection", "none", Choice::kProtectionNone, "default"));
+  }
+  return OkStatus();
+}
+
+// A host file that is made visible to be executed, and none of the system's, is a place like a
+// mount's source. In the workspace the path is the cell's.
+bool ShowsHostFile(const std::string& executable) {
+  if (executable.find('/') == std::string::npos) return false;
+  if (plan::IsWithin(executable, plan::kWorkspacePath)) return false;
+  const std::vector<std::string>& system = plan::SystemTrees();
+  return std::none_of(system.begin(), system.end(),
+                      [&](const std::string& tree) { return plan::IsWithin(executable, tree); });
+}
+
+Status JudgePaths(const SandboxRequest& request, Judgement* judgement) {
+  if (!request.workspace.empty()) {
+    const bool read_only = request.mode == policy::Mode::kReadOnly;
+    ODY_RETURN_IF_ERROR(
+        judgement->Path("workspace", request.workspace,
+                        read_only ? policy::Access::kReadOnly : policy::Access::kReadWrite));
+  }
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    const policy::Mount& mount = request.mounts[i];
+    ODY_RETURN_IF_ERROR(
+        judgement->Path("mounts[" + std::to_string(i) + "].source", mount.source, mount.access));
+  }
+  for (size_t i = 0; i < request.executables.size(); ++i) {
+    if (!ShowsHostFile(request.executables[i])) continue;
+    ODY_RETURN_IF_ERROR(judgement->Path("executables[" + std::to_string(i) + "]",
+                                        request.executables[i], policy::Access::kReadOnly));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::vector<Ruling>> Judge(const Ceiling& ceiling, const SandboxRequest& request,
+                                  const Asker& asker) {
+  Judgement judgement(ceiling, asker);
+  ODY_RETURN_IF_ERROR(JudgeChoices(request, &judgement));
+  ODY_RETURN_IF_ERROR(JudgePaths(request, &judgement));
+  for (const auto& [name, value] : request.env) {
+    ODY_RETURN_IF_ERROR(judgement.Env("env", name));
+  }
+  ODY_RETURN_IF_ERROR(CheckLimits(ceiling, "limits.", request.limits));
+  return judgement.Take();
+}
+
+Status Check(const Ceiling& ceiling, const SandboxRequest& request, const Asker& asker) {
+  return Judge(ceiling, request, asker).status();
+}
+
+Result<Ruling> JudgeEnv(const Ceiling& ceiling, const std::string& key, const std::string& name,
+                        const Owner& owner) {
+  const Asker asker = {owner, {}};
+  Judgement judgement(ceiling, asker);
+  ODY_RETURN_IF_ERROR(judgement.Env(key, name));
+  return judgement.Take().front();
+}
+
+Status CheckLimits(const Ceiling& ceiling, const std::string& key, const policy::Limits& limits) {
+  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
+    const policy::LimitField& field = policy::kLimitFields[i];
+    const Bound& most = ceiling.most[i];
+    const uint64_t value = field.get(limits);
+    if (most.value == 0 || value <= most.value) continue;
+    return Refuse(
+        key + std::string(field.name), std::to_string(value),
+        "at most " + std::to_string(most.value) + " is allowed by " + ToString(most.origin));
+  }
+  return OkStatus();
+}
+
+void FillLimits(const Ceiling& ceiling, bool ephemeral, policy::Limits* limits) {
+  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
+    const policy::LimitField& field = policy::kLimitFields[i];
+    if (field.get(*limits) != 0 || (ephemeral && field.name == "disk_bytes")) continue;
+    const uint64_t most = ceiling.most[i].value;
+    uint64_t value = ceiling.unset[i].value;
+    if (value == 0) value = field.get(policy::kDefaultLimits);
+    // What no default bounds, the ceiling does.
+    if (most != 0 && (value == 0 || value > most)) value = most;
+    if (value != field.get(policy::kDefaultLimits)) field.set(limits, value);
+  }
+}
+
+}  // namespace odyssey::ceiling
