@@ -130,7 +130,7 @@ void AddCellDirectories(const policy::SandboxRequest& request, Compiled* out) {
 void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::Mount>& mounts,
                Compiled* out) {
   for (const policy::Mount& mount : mounts) {
-    out->confinement.tool_roots.push_back(mount.target);
+    out->confinement.tool_roots.push_back({mount.target, mount.suffixes, mount.max_file_bytes});
     AddTree({.kind = EntryKind::kHostTree,
              .target = mount.target,
              .source = mount.source,
@@ -167,7 +167,7 @@ void AddTrees(const policy::SandboxRequest& request, const std::vector<policy::M
            .access = Access::kReadWrite,
            .size_bytes = out->limits.tmp_bytes},
           request, "in memory", out);
-  out->confinement.tool_roots.push_back("/tmp");
+  out->confinement.tool_roots.push_back({.path = "/tmp"});
   out->plan.entries.push_back(
       {.kind = EntryKind::kSymlink, .target = "/var/tmp", .source = "../tmp"});
   out->plan.entries.push_back({.kind = EntryKind::kDirectory, .target = "/run"});

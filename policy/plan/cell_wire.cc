@@ -1,6 +1,9 @@
 #include "policy/plan/cell_wire.h"
 
+#include <stdio.h>
+
 #include <algorithm>
+#include <charconv>
 
 #include "common/base/codec.h"
 
@@ -42,6 +45,10 @@ Status Finish(const Reader& in, const char* message) {
   return in.Done() ? OkStatus() : Malformed(message);
 }
 
+constexpr std::string_view kRunPrefix = "run_";
+constexpr size_t kRunDigits = 16;
+constexpr std::string_view kSparePrefix = ".next-";
+
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 // argv or env: what execve would cut at a NUL is refused instead.
@@ -54,7 +61,33 @@ size_t TotalBytes(const std::vector<std::string>& strings, bool* has_nul) {
   return total;
 }
 
+ToolRoot DecodeToolRoot(Reader* in) {
+  ToolRoot root;
+  root.path = in->String(kMaxPath);
+  root.suffixes = in->Strings(kMaxSuffixes, kMaxSuffixBytes);
+  root.max_file_bytes = in->U64();
+  return root;
+}
+
 }  // namespace
+
+std::string RunName(uint64_t run) {
+  char digits[kRunDigits + 1];
+  snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(run));
+  return std::string(kRunPrefix) + digits;
+}
+
+uint64_t RunNumber(std::string_view name) {
+  if (name.size() != kRunPrefix.size() + kRunDigits) return 0;
+  const std::string_view digits = name.substr(kRunPrefix.size());
+  uint64_t run = 0;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), run, 16);
+  return RunName(run) == name ? run : 0;
+}
+
+std::string SpareRunName(uint64_t slot) { return std::string(kSparePrefix) + std::to_string(slot); }
+
+bool IsSpareRunName(std::string_view name) { return name.rfind(kSparePrefix, 0) == 0; }
 
 Result<MessageType> TypeOf(std::string_view bytes) {
   Reader in(bytes);
@@ -73,6 +106,7 @@ std::string EncodeEmpty(MessageType type) { return Begin(type).Take(); }
 std::string Encode(const Hello& m) {
   Writer out = Begin(MessageType::kHello);
   out.U32(m.landlock_abi);
+  out.U32(m.runs);
   return out.Take();
 }
 
@@ -83,7 +117,13 @@ std::string Encode(const Configure& m) {
     out.String(rule.path);
     out.U8(rule.rights);
   }
-  out.Strings(m.tool_roots);
+  out.U32(static_cast<uint32_t>(m.tool_roots.size()));
+  for (const ToolRoot& root : m.tool_roots) {
+    out.String(root.path);
+    out.Strings(root.suffixes);
+    out.U64(root.max_file_bytes);
+  }
+  out.U32(m.landlock_abi);
   return out.Take();
 }
 
@@ -116,6 +156,7 @@ std::string Encode(const ExecSpec& m) {
   out.Bool(m.terminal);
   out.U32(m.rows);
   out.U32(m.columns);
+  out.U64(m.run);
   return out.Take();
 }
 
@@ -145,6 +186,7 @@ std::string Encode(const ExecExited& m) {
 Status Decode(std::string_view bytes, Hello* m) {
   Reader in = Open(bytes, MessageType::kHello);
   m->landlock_abi = in.U32();
+  m->runs = in.U32();
   return Finish(in, "Hello");
 }
 
@@ -162,7 +204,10 @@ Status Decode(std::string_view bytes, Configure* m) {
     }
     m->rules.push_back(std::move(rule));
   }
-  m->tool_roots = in.Strings(kMaxRules, kMaxPath);
+  m->tool_roots.clear();
+  const uint32_t roots = in.Count(kMaxRules);
+  for (uint32_t i = 0; i < roots && !in.failed(); ++i) m->tool_roots.push_back(DecodeToolRoot(&in));
+  m->landlock_abi = in.U32();
   return Finish(in, "Configure");
 }
 
@@ -195,6 +240,7 @@ Status Decode(std::string_view bytes, ExecSpec* m) {
   m->terminal = in.Bool();
   const uint32_t rows = in.U32();
   const uint32_t columns = in.U32();
+  m->run = in.U64();
   ODY_RETURN_IF_ERROR(Finish(in, "ExecSpec"));
 
   bool has_nul = HasNul(m->cwd);

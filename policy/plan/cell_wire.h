@@ -28,6 +28,18 @@ namespace odyssey::cell {
 inline constexpr uint32_t kMaxRules = 512;
 inline constexpr uint32_t kMaxArgv = 4096;
 inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
+inline constexpr uint32_t kMaxSuffixes = 32;           // of one tool root
+inline constexpr uint32_t kMaxSuffixBytes = 32;
+
+// A run, the directories of one command: /cell/runs/run_<16 hex digits>/{inbox,outbox,work,tmp}.
+// Numbers grow with time, so names sort by age. 0 is none.
+inline constexpr char kRunsPath[] = "/cell/runs";
+std::string RunName(uint64_t run);
+// 0 if `name` is not exactly what RunName gives.
+uint64_t RunNumber(std::string_view name);
+// Directories of a run that a slot made ahead of need: they become the next command's by renaming.
+std::string SpareRunName(uint64_t slot);
+bool IsSpareRunName(std::string_view name);
 
 enum class MessageType : uint8_t {
   kHello = 1,
@@ -57,16 +69,25 @@ struct LandlockRule {
   friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
 };
 
+// A place where file operations may look.
+struct ToolRoot {
+  std::string path;
+  std::vector<std::string> suffixes;  // in lower case; of names that they see; empty: any
+  uint64_t max_file_bytes = 0;        // of what they read and write; 0: no bound
+  friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
+};
+
 // How every command of the cell is confined, beyond its namespaces.
 struct Configure {
-  std::vector<LandlockRule> rules;  // a path that does not exist in the cell is an error
-  // Where file operations may look, beside the workspace and the cell's own directories.
-  std::vector<std::string> tool_roots;
+  std::vector<LandlockRule> rules;   // a path that does not exist in the cell is an error
+  std::vector<ToolRoot> tool_roots;  // beside the workspace and the cell's own directories
+  uint32_t landlock_abi = 1;         // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;
 };
 
 struct Hello {
   uint32_t landlock_abi = 0;  // 0: the kernel has none
+  uint32_t runs = 0;          // entries of the directory of runs, left by an earlier cell
 };
 
 struct SlotReady {
@@ -93,6 +114,7 @@ struct ExecSpec {
   bool terminal = false;
   uint16_t rows = 0;
   uint16_t columns = 0;
+  uint64_t run = 0;  // made unless it is there; 0 = none
   friend bool operator==(const ExecSpec&, const ExecSpec&) = default;
 };
 

@@ -13,11 +13,13 @@ ExecSpec SampleExec() {
           .open_files = 1024,
           .terminal = true,
           .rows = 24,
-          .columns = 65535};
+          .columns = 65535,
+          .run = uint64_t{1} << 63};
 }
 
 Configure SampleConfigure() {
-  return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}}, .tool_roots = {"/tmp", "/x"}};
+  return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}},
+          .tool_roots = {{"/tmp"}, {"/x", {".md", ".tar.gz"}, 1000}}};
 }
 
 // Every message but the one decoded here is refused, as is every cut and every added byte.
@@ -64,7 +66,7 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
 }
 
 TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
-  ExpectStrict<Hello>(Encode(Hello{6}), MessageType::kHello);
+  ExpectStrict<Hello>(Encode(Hello{6, 7}), MessageType::kHello);
   ExpectStrict<Configure>(Encode(SampleConfigure()), MessageType::kConfigure);
   ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
   ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
@@ -136,6 +138,28 @@ TEST(CellWireTest, RefusesTooManyRules) {
   Configure out;
   Configure many{.rules = std::vector<LandlockRule>(kMaxRules + 1, {"/", kRead})};
   EXPECT_FALSE(Decode(Encode(many), &out).ok());
+}
+
+TEST(CellWireTest, RefusesTooManySuffixes) {
+  Configure out;
+  Configure many{.tool_roots = {{"/x", std::vector<std::string>(kMaxSuffixes + 1, ".a")}}};
+  EXPECT_FALSE(Decode(Encode(many), &out).ok());
+  many.tool_roots[0].suffixes = {std::string(kMaxSuffixBytes + 1, '.')};
+  EXPECT_FALSE(Decode(Encode(many), &out).ok());
+}
+
+TEST(CellWireTest, NamesOfRunsSortByAgeAndReadBack) {
+  EXPECT_EQ(RunName(0x1f), "run_000000000000001f");
+  EXPECT_LT(RunName(9), RunName(10));
+  EXPECT_EQ(RunNumber(RunName(UINT64_MAX)), UINT64_MAX);
+  for (const char* name : {"", "run_", "run_1", "run_00000000000000001", "run_000000000000001F",
+                           "run_00000000000000-1", "run_000000000000/../", "RUN_0000000000000001",
+                           "run_0000000000000000"}) {
+    EXPECT_EQ(RunNumber(name), 0u) << name;
+  }
+  EXPECT_TRUE(IsSpareRunName(SpareRunName(7)));
+  EXPECT_NE(SpareRunName(7), SpareRunName(8));
+  EXPECT_FALSE(IsSpareRunName(RunName(7)));
 }
 
 TEST(CellWireTest, CutsALongStepInsteadOfLosingTheError) {

@@ -12,8 +12,8 @@ namespace odyssey::tool {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr uint32_t kMaxName = 255;  // NAME_MAX
-constexpr uint32_t kMaxType = 16;
+constexpr uint32_t kMaxName = 255;        // NAME_MAX
+constexpr uint32_t kMaxType = 16;         // of ListEntry
 constexpr uint32_t kMaxError = 8 * 1024;  // a sentence with a path in it
 constexpr size_t kLengthBytes = sizeof(uint32_t);
 
@@ -43,6 +43,8 @@ std::string Encode(const Request& request) {
   out.String(request.replacement);
   out.U32(request.mode);
   out.Bool(request.replace_all);
+  out.U32(request.directories);
+  out.Strings(request.names);
   return out.Take();
 }
 
@@ -57,12 +59,15 @@ std::string Encode(const Response& response) {
   out.Bool(response.truncated);
   out.Bool(response.created);
   out.U32(response.replacements);
+  out.U32(response.directories);
+  out.U32(response.runs);
   out.U32(static_cast<uint32_t>(response.entries.size()));
   for (const ListEntry& entry : response.entries) {
     out.String(entry.name);
     out.String(entry.path);
     out.String(entry.type);
     out.U64(entry.size);
+    out.U32(entry.mode);
   }
   return out.Take();
 }
@@ -70,7 +75,7 @@ std::string Encode(const Response& response) {
 Status Decode(std::string_view payload, Request* request) {
   Reader in(payload);
   if (!OpenVersion(&in)) return InvalidArgument("decode tool request: version is not ours");
-  request->op = in.Enum(Op::kList);
+  request->op = in.Enum(Op::kTrim);
   request->path = in.String(kMaxPath);
   request->offset = in.U64();
   request->max_bytes = in.U64();
@@ -78,6 +83,8 @@ Status Decode(std::string_view payload, Request* request) {
   request->replacement = in.String(kMaxContent);
   request->mode = in.U32();
   request->replace_all = in.Bool();
+  request->directories = in.U32();
+  request->names = in.Strings(kMaxNames, kMaxName);
   if (!in.Done()) return InvalidArgument("decode tool request: malformed");
   return OkStatus();
 }
@@ -93,6 +100,8 @@ Status Decode(std::string_view payload, Response* response) {
   response->truncated = in.Bool();
   response->created = in.Bool();
   response->replacements = in.U32();
+  response->directories = in.U32();
+  response->runs = in.U32();
   response->entries.clear();
   const uint32_t count = in.Count(kMaxListEntries);
   for (uint32_t i = 0; i < count && !in.failed(); ++i) {
@@ -101,6 +110,7 @@ Status Decode(std::string_view payload, Response* response) {
     entry.path = in.String(kMaxPath);
     entry.type = in.String(kMaxType);
     entry.size = in.U64();
+    entry.mode = in.U32();
     response->entries.push_back(std::move(entry));
   }
   if (!in.Done()) return InvalidArgument("decode tool response: malformed");

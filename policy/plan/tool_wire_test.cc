@@ -19,7 +19,9 @@ Request SampleRequest() {
           .content = std::string("old\0", 4),
           .replacement = "new",
           .mode = 0755,
-          .replace_all = true};
+          .replace_all = true,
+          .directories = 3,
+          .names = {"run_0000000000000001", "run_0000000000000002"}};
 }
 
 Response SampleResponse() {
@@ -31,7 +33,9 @@ Response SampleResponse() {
           .truncated = true,
           .created = true,
           .replacements = 4,
-          .entries = {{"a", "d/a", "file", 9}, {"b", "d/b", "dir", 0}}};
+          .directories = 5,
+          .runs = 64,
+          .entries = {{"a", "d/a", "file", 9, 0755}, {"b", "d/b", "dir", 0, 0}}};
 }
 
 struct Pair {
@@ -74,7 +78,7 @@ TEST(ToolWireTest, RefusesUnknownVersionOpAndCode) {
   bytes[0] = 2;
   EXPECT_FALSE(Decode(bytes, &request).ok());
   bytes = Encode(SampleRequest());
-  bytes[1] = 4;
+  bytes[1] = 11;
   EXPECT_FALSE(Decode(bytes, &request).ok());
   Response response;
   bytes = Encode(SampleResponse());
@@ -85,6 +89,9 @@ TEST(ToolWireTest, RefusesUnknownVersionOpAndCode) {
 TEST(ToolWireTest, RefusesContentAndListsOverTheirBounds) {
   Request request = SampleRequest();
   request.content.assign(kMaxContent + 1, 'x');
+  EXPECT_FALSE(Decode(Encode(request), &request).ok());
+  request = SampleRequest();
+  request.names.resize(kMaxNames + 1);
   EXPECT_FALSE(Decode(Encode(request), &request).ok());
   Response response = SampleResponse();
   response.entries.resize(kMaxListEntries + 1);

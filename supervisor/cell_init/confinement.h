@@ -30,11 +30,11 @@ class Confinement final {
   // Landlock for good.
   Status EnterLandlock() const;
 
-  const std::vector<std::string>& tool_roots() const { return tool_roots_; }
+  const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }
 
  private:
   UniqueFd ruleset_;
-  std::vector<std::string> tool_roots_;
+  std::vector<cell::ToolRoot> tool_roots_;
 };
 
 // The seccomp filters, built into this program: that of commands and the file worker, and that of

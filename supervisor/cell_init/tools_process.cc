@@ -27,7 +27,7 @@ Status BecomeTools(const Confinement& confinement, int socket) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::vector<std::string> roots = {plan::kWorkspacePath, plan::kCellPath};
+  std::vector<cell::ToolRoot> roots = {{.path = plan::kWorkspacePath}, {.path = plan::kCellPath}};
   roots.insert(roots.end(), confinement.tool_roots().begin(), confinement.tool_roots().end());
 
   ODY_RETURN_IF_ERROR(Confinement::DropCapabilities());

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,46 +11,37 @@
 
 #include "common/base/utf8.h"
 #include "supervisor/cell_tools/list_directory.h"
+#include "supervisor/cell_tools/name_filter.h"
+#include "supervisor/cell_tools/read_file.h"
 #include "supervisor/cell_tools/replace_file.h"
+#include "supervisor/cell_tools/run_files.h"
+#include "supervisor/cell_tools/run_trim.h"
 #include "supervisor/cell_tools/text.h"
 
 namespace odyssey::cell_tools {
 namespace {
 
 constexpr mode_t kDefaultMode = 0644;
-constexpr mode_t kPermissionBits = 0777;
 
 struct OpenedFile {
   UniqueFd fd;
   uint64_t size = 0;
 };
 
+// A regular file that the mount it is in lets file operations see.
 Result<OpenedFile> OpenRegular(const PathResolver& resolver, const VisiblePath& path) {
-  Result<UniqueFd> fd = resolver.Open(path, O_RDONLY, Access::kRead);
-  if (!fd.ok()) return fd.status();
+  ODY_ASSIGN_OR_RETURN(OpenedPath opened, resolver.Open(path, O_RDONLY, Access::kRead));
   struct stat info;
-  if (fstat(fd->get(), &info) != 0) return AccessError(errno, Access::kRead, path.absolute);
+  if (fstat(opened.fd.get(), &info) != 0) return AccessError(errno, Access::kRead, path.absolute);
   if (!S_ISREG(info.st_mode)) {
     return FailedPrecondition("path `" + path.given + "` is " +
                               (S_ISDIR(info.st_mode) ? "a directory" : "not a regular file"));
   }
-  return OpenedFile{std::move(fd).value(), static_cast<uint64_t>(info.st_size)};
-}
-
-// Up to `max` bytes from `offset`; fewer at the end of the file.
-Result<std::string> ReadAt(int fd, uint64_t offset, uint64_t max, const VisiblePath& path) {
-  std::string out(max, '\0');
-  size_t filled = 0;
-  while (filled < out.size()) {
-    const ssize_t n =
-        pread(fd, out.data() + filled, out.size() - filled, static_cast<off_t>(offset + filled));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return AccessError(errno, Access::kRead, path.absolute);
-    if (n == 0) break;
-    filled += static_cast<size_t>(n);
-  }
-  out.resize(filled);
-  return out;
+  const cell::ToolRoot& limits = resolver.LimitsAt(opened.absolute);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  ODY_RETURN_IF_ERROR(CheckSuffix(limits, LastName(opened.absolute), path.given));
+  ODY_RETURN_IF_ERROR(CheckSize(limits, "read", size, path.given));
+  return OpenedFile{std::move(opened.fd), size};
 }
 
 Result<tool::Response> Read(const PathResolver& resolver, const tool::Request& request) {
@@ -65,7 +55,8 @@ Result<tool::Response> Read(const PathResolver& resolver, const tool::Request& r
   response.total_bytes = file.size;
   if (length == 0) return response;
 
-  ODY_ASSIGN_OR_RETURN(response.content, ReadAt(file.fd.get(), request.offset, length, path));
+  ODY_ASSIGN_OR_RETURN(response.content,
+                       ReadAt(file.fd.get(), request.offset, length, path.absolute));
   // Shorter than asked: the file shrank meanwhile, and this is its end.
   response.truncated = response.content.size() == length && length < rest;
   if (response.truncated) {
@@ -77,12 +68,7 @@ Result<tool::Response> Read(const PathResolver& resolver, const tool::Request& r
 
 Result<tool::Response> Write(const PathResolver& resolver, const tool::Request& request) {
   ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
-  if ((request.mode & ~kPermissionBits) != 0) {
-    char octal[16];
-    snprintf(octal, sizeof(octal), "0%o", request.mode);
-    return InvalidArgument(std::string("mode ") + octal +
-                           ": only permission bits, 0 to 0777, are allowed");
-  }
+  ODY_RETURN_IF_ERROR(CheckMode(request.mode));
   if (request.content.size() > tool::kMaxContent) {
     return InvalidArgument("content: " + std::to_string(request.content.size()) +
                            " bytes, at most " + std::to_string(tool::kMaxContent));
@@ -122,7 +108,7 @@ Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& r
                               " bytes, at most " + std::to_string(tool::kMaxContent) +
                               " can be edited");
   }
-  ODY_ASSIGN_OR_RETURN(const std::string old, ReadAt(file.fd.get(), 0, file.size, path));
+  ODY_ASSIGN_OR_RETURN(const std::string old, ReadAt(file.fd.get(), 0, file.size, path.absolute));
   tool::Response response;
   ODY_ASSIGN_OR_RETURN(response.replacements, CountForEdit(request, old));
   ODY_ASSIGN_OR_RETURN(
@@ -138,7 +124,8 @@ Result<tool::Response> List(const PathResolver& resolver, const tool::Request& r
   return ListDirectory(resolver, path);
 }
 
-Result<tool::Response> Dispatch(const PathResolver& resolver, const tool::Request& request) {
+Result<tool::Response> Dispatch(const Reach& reach, const tool::Request& request) {
+  const PathResolver& resolver = reach.paths;
   switch (request.op) {
     case tool::Op::kRead:
       return Read(resolver, request);
@@ -148,14 +135,28 @@ Result<tool::Response> Dispatch(const PathResolver& resolver, const tool::Reques
       return Edit(resolver, request);
     case tool::Op::kList:
       return List(resolver, request);
+    case tool::Op::kMakeRun:
+      return MakeRun(reach.runs, request);
+    case tool::Op::kCreate:
+      return Create(reach.runs, request);
+    case tool::Op::kAppend:
+      return Append(reach.runs, request);
+    case tool::Op::kFetch:
+      return Fetch(reach.runs, request);
+    case tool::Op::kTree:
+      return ListTree(reach.runs, request);
+    case tool::Op::kDiscard:
+      return Discard(reach.runs, request);
+    case tool::Op::kTrim:
+      return TrimRuns(reach.runs, request);
   }
   return InvalidArgument("op: unknown");
 }
 
 }  // namespace
 
-tool::Response Perform(const PathResolver& resolver, const tool::Request& request) {
-  Result<tool::Response> result = Dispatch(resolver, request);
+tool::Response Perform(const Reach& reach, const tool::Request& request) {
+  Result<tool::Response> result = Dispatch(reach, request);
   if (result.ok()) return std::move(result).value();
   tool::Response response;
   response.code = result.status().code();

@@ -6,6 +6,7 @@
 
 #include "policy/plan/tool_wire.h"
 #include "supervisor/cell_tools/path_resolver.h"
+#include "supervisor/cell_tools/run_tree.h"
 
 namespace odyssey::cell_tools {
 
@@ -13,8 +14,14 @@ namespace odyssey::cell_tools {
 // frame and below a gRPC message (16 MiB).
 inline constexpr size_t kMaxListBytes = 8 * 1024 * 1024;
 
+// What requests may be about: those of clients, and rpc's own.
+struct Reach {
+  PathResolver paths;
+  RunTree runs;
+};
+
 // Never blocks on a FIFO or device; memory is bounded by the limits of tool_wire.h.
-tool::Response Perform(const PathResolver& resolver, const tool::Request& request);
+tool::Response Perform(const Reach& reach, const tool::Request& request);
 
 }  // namespace odyssey::cell_tools
 

@@ -26,7 +26,7 @@ using tool::Response;
 
 class FileOpsTest : public TestTree {
  protected:
-  Response Do(const Request& request) const { return Perform(Resolver(), request); }
+  Response Do(const Request& request) const { return Perform(MakeReach(), request); }
   Response Read(const std::string& path) const { return Do({.op = Op::kRead, .path = path}); }
   Response Write(const std::string& path, const std::string& content, uint32_t mode = 0) const {
     return Do({.op = Op::kWrite, .path = path, .content = content, .mode = mode});

@@ -1,6 +1,5 @@
 #include "supervisor/cell_tools/list_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,27 +12,12 @@
 #include <vector>
 
 #include "common/base/utf8.h"
+#include "supervisor/cell_tools/directory_stream.h"
 #include "supervisor/cell_tools/file_ops.h"
+#include "supervisor/cell_tools/name_filter.h"
 
 namespace odyssey::cell_tools {
 namespace {
-
-class DirectoryStream final {
- public:
-  // Takes over `fd` if it succeeds.
-  explicit DirectoryStream(UniqueFd fd) : stream_(fdopendir(fd.get())) {
-    if (stream_ != nullptr) (void)fd.release();
-  }
-  DirectoryStream(const DirectoryStream&) = delete;
-  DirectoryStream& operator=(const DirectoryStream&) = delete;
-  ~DirectoryStream() {
-    if (stream_ != nullptr) closedir(stream_);
-  }
-  DIR* get() const { return stream_; }
-
- private:
-  DIR* stream_;
-};
 
 // A name as the disk has it, and its type by the letters of tool::ListEntry.
 struct Found {
@@ -44,18 +28,13 @@ struct Found {
   }
 };
 
-std::string_view TypeOf(int directory, const dirent& entry) {
-  unsigned char type = entry.d_type;
-  struct stat info;
-  if (type == DT_UNKNOWN && fstatat(directory, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
-    type = static_cast<unsigned char>(IFTODT(info.st_mode));
-  }
+std::string_view NameOfType(mode_t type) {
   switch (type) {
-    case DT_DIR:
+    case S_IFDIR:
       return "dir";
-    case DT_REG:
+    case S_IFREG:
       return "file";
-    case DT_LNK:
+    case S_IFLNK:
       return "symlink";
     default:
       return "other";
@@ -64,21 +43,19 @@ std::string_view TypeOf(int directory, const dirent& entry) {
 
 // The least kMaxListEntries entries, sorted; `truncated` if there are more. A heap whose top is the
 // greatest kept: one pass, whatever the size of the directory.
-Status Collect(DIR* stream, const VisiblePath& path, std::vector<Found>* kept, bool* truncated) {
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(stream);
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    kept->push_back({TypeOf(dirfd(stream), *entry), std::string(name)});
+Status Collect(DirectoryStream* stream, const OpenedPath& directory, const cell::ToolRoot& limits,
+               std::vector<Found>* kept, bool* truncated) {
+  while (const dirent* entry = stream->Next()) {
+    const mode_t type = TypeOf(stream->fd(), *entry);
+    if (type != S_IFDIR && !IsSeen(limits, entry->d_name)) continue;
+    kept->push_back({NameOfType(type), entry->d_name});
     std::push_heap(kept->begin(), kept->end());
     if (kept->size() <= tool::kMaxListEntries) continue;
     std::pop_heap(kept->begin(), kept->end());
     kept->pop_back();
     *truncated = true;
   }
-  if (errno != 0) return AccessError(errno, Access::kRead, path.absolute);
+  if (errno != 0) return AccessError(errno, Access::kRead, directory.absolute);
   std::sort_heap(kept->begin(), kept->end());
   return OkStatus();
 }
@@ -94,22 +71,23 @@ std::string EntryPrefix(const PathResolver& resolver, const VisiblePath& path) {
 }  // namespace
 
 Result<tool::Response> ListDirectory(const PathResolver& resolver, const VisiblePath& path) {
-  ODY_ASSIGN_OR_RETURN(UniqueFd fd, resolver.Open(path, O_RDONLY, Access::kRead));
+  ODY_ASSIGN_OR_RETURN(OpenedPath opened, resolver.Open(path, O_RDONLY, Access::kRead));
   struct stat info;
-  if (fstat(fd.get(), &info) != 0) return AccessError(errno, Access::kRead, path.absolute);
+  if (fstat(opened.fd.get(), &info) != 0) return AccessError(errno, Access::kRead, path.absolute);
   if (!S_ISDIR(info.st_mode)) {
     return FailedPrecondition("path `" + path.given + "` is not a directory");
   }
-  const DirectoryStream stream(std::move(fd));
-  if (stream.get() == nullptr) return AccessError(errno, Access::kRead, path.absolute);
+  DirectoryStream stream(std::move(opened.fd));
+  if (!stream.ok()) return AccessError(errno, Access::kRead, path.absolute);
 
   tool::Response response;
   std::vector<Found> found;
-  ODY_RETURN_IF_ERROR(Collect(stream.get(), path, &found, &response.truncated));
+  ODY_RETURN_IF_ERROR(
+      Collect(&stream, opened, resolver.LimitsAt(opened.absolute), &found, &response.truncated));
   const std::string prefix = SanitizeUtf8(EntryPrefix(resolver, path));
   size_t bytes = 0;
   for (const Found& entry : found) {
-    if (fstatat(dirfd(stream.get()), entry.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (fstatat(stream.fd(), entry.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       continue;  // removed since
     }
     std::string name = SanitizeUtf8(entry.name);

@@ -63,14 +63,16 @@ Status AccessError(int error_number, Access access, std::string_view absolute) {
   }
 }
 
-Result<PathResolver> PathResolver::Create(const std::vector<std::string>& roots) {
+Result<PathResolver> PathResolver::Create(const std::vector<cell::ToolRoot>& roots) {
   std::vector<Root> opened;
-  for (const std::string& path : roots) {
+  for (const cell::ToolRoot& asked : roots) {
+    const std::string& path = asked.path;
     if (path.size() < 2 || path[0] != '/' || path.back() == '/') {
       return InvalidArgument("root \"" + path +
                              "\": must be an absolute path below /, without a trailing slash");
     }
     ODY_ASSIGN_OR_RETURN(Root root, OpenRoot(path));
+    root.limits = asked;
     opened.push_back(std::move(root));
   }
   if (opened.empty() || !opened.front().name.empty()) {
@@ -123,6 +125,16 @@ bool PathResolver::IsAboveARoot(std::string_view absolute) const {
                      [&](const Root& root) { return IsWithin(root.path, absolute); });
 }
 
+const cell::ToolRoot& PathResolver::LimitsAt(std::string_view absolute) const {
+  const Root* best = nullptr;
+  for (const Root& root : roots_) {
+    const bool inner = best == nullptr || root.path.size() > best->path.size();
+    if (inner && IsWithin(absolute, root.path)) best = &root;
+  }
+  static const cell::ToolRoot kNone;  // a walk ends below a root
+  return best == nullptr ? kNone : best->limits;
+}
+
 Result<Location> PathResolver::Locate(const VisiblePath& path, Access access,
                                       MissingParents missing) const {
   PathWalk walk(path.absolute);
@@ -156,11 +168,11 @@ Result<Location> PathResolver::Locate(const VisiblePath& path, Access access,
   }
 }
 
-Result<UniqueFd> PathResolver::Open(const VisiblePath& path, int flags, Access access) const {
+Result<OpenedPath> PathResolver::Open(const VisiblePath& path, int flags, Access access) const {
   for (int i = 0; i < kMaxRetries; ++i) {
-    ODY_ASSIGN_OR_RETURN(const Location at, Locate(path, access, MissingParents::kError));
+    ODY_ASSIGN_OR_RETURN(Location at, Locate(path, access, MissingParents::kError));
     UniqueFd fd(openat(at.directory.get(), at.name.c_str(), flags | kSafeFlags));
-    if (fd) return fd;
+    if (fd) return OpenedPath{std::move(fd), std::move(at.absolute)};
     // ELOOP: it became a link since. Again, to follow it.
     if (errno != ELOOP) return AccessError(errno, access, at.absolute);
   }

@@ -24,6 +24,7 @@
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
+#include "policy/plan/cell_wire.h"
 
 namespace odyssey::cell_tools {
 
@@ -32,9 +33,10 @@ enum class Access { kRead, kWrite };
 
 // A root that requests may reach: a directory, or one file (a mounted one).
 struct Root {
-  std::string path;  // absolute, normalised
-  UniqueFd fd;       // O_PATH: the directory, or the parent directory of the file
-  std::string name;  // empty for a directory, else the file's name in `fd`
+  std::string path;       // absolute, normalised
+  UniqueFd fd;            // O_PATH: the directory, or the parent directory of the file
+  std::string name;       // empty for a directory, else the file's name in `fd`
+  cell::ToolRoot limits;  // what was asked for
 };
 
 // A path after the lexical checks.
@@ -52,13 +54,18 @@ struct Location {
   std::string absolute;
 };
 
+struct OpenedPath {
+  UniqueFd fd;
+  std::string absolute;  // where the path led
+};
+
 enum class MissingParents { kError, kCreate };
 
 class PathResolver final {
  public:
   // `roots` are absolute; the first is the workspace, which relative paths start from and which
   // must be a directory. Each must exist.
-  static Result<PathResolver> Create(const std::vector<std::string>& roots);
+  static Result<PathResolver> Create(const std::vector<cell::ToolRoot>& roots);
 
   const std::string& workspace() const { return roots_.front().path; }
 
@@ -71,7 +78,10 @@ class PathResolver final {
 
   // Opens what `path` names. O_NOFOLLOW, O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added, so that no
   // FIFO or device blocks the caller, who checks the file's type.
-  Result<UniqueFd> Open(const VisiblePath& path, int flags, Access access) const;
+  Result<OpenedPath> Open(const VisiblePath& path, int flags, Access access) const;
+
+  // What the innermost root around `absolute`, an end of a walk, says about the files in it.
+  const cell::ToolRoot& LimitsAt(std::string_view absolute) const;
 
  private:
   explicit PathResolver(std::vector<Root> roots) : roots_(std::move(roots)) {}

@@ -104,7 +104,8 @@ TEST_F(PathResolverTest, TellsMissingFromForbidden) {
 TEST_F(PathResolverTest, ADeeperRootWinsAndAFileMayBeARoot) {
   Put(outside() + "/granted", "g");
   Put(outside() + "/hidden", "h");
-  const Result<PathResolver> resolver = PathResolver::Create({workspace(), outside() + "/granted"});
+  const Result<PathResolver> resolver =
+      PathResolver::Create(Roots({workspace(), outside() + "/granted"}));
   ASSERT_TRUE(resolver.ok());
   const Result<VisiblePath> granted = resolver->Parse(outside() + "/granted");
   ASSERT_TRUE(granted.ok());
@@ -114,10 +115,10 @@ TEST_F(PathResolverTest, ADeeperRootWinsAndAFileMayBeARoot) {
 }
 
 TEST_F(PathResolverTest, RefusesRootsItCannotUse) {
-  EXPECT_EQ(PathResolver::Create({}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(PathResolver::Create({"relative"}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(PathResolver::Create({"/"}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(PathResolver::Create({workspace() + "/none"}).status().code(), Code::kNotFound);
+  EXPECT_EQ(PathResolver::Create(Roots({})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PathResolver::Create(Roots({"relative"})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PathResolver::Create(Roots({"/"})).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PathResolver::Create(Roots({workspace() + "/none"})).status().code(), Code::kNotFound);
 }
 
 TEST_F(PathResolverTest, MakesMissingParentsOnlyWhenAsked) {
@@ -158,7 +159,8 @@ TEST_F(PathResolverTest, TakesDotDotOfALinkAfterTheLinksBeforeIt) {
 TEST_F(PathResolverTest, AFileIsNoDirectory) {
   Put(workspace() + "/f", "");
   EXPECT_EQ(OpenStatus("f/below").code(), Code::kInvalidArgument);
-  const Result<PathResolver> resolver = PathResolver::Create({workspace(), workspace() + "/f"});
+  const Result<PathResolver> resolver =
+      PathResolver::Create(Roots({workspace(), workspace() + "/f"}));
   ASSERT_TRUE(resolver.ok());
   const auto location =
       resolver->Locate(*resolver->Parse("f/below"), Access::kRead, MissingParents::kError);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "common/os/file.h"
+#include "supervisor/cell_tools/name_filter.h"
 
 namespace odyssey::cell_tools {
 namespace {
@@ -111,6 +112,9 @@ Result<Created> ReplaceFile(const PathResolver& resolver, const VisiblePath& pat
                             std::string_view bytes, mode_t mode, MissingParents missing) {
   for (int i = 0; i < kMaxRetries; ++i) {
     ODY_ASSIGN_OR_RETURN(const Location target, resolver.Locate(path, Access::kWrite, missing));
+    const cell::ToolRoot& limits = resolver.LimitsAt(target.absolute);
+    ODY_RETURN_IF_ERROR(CheckSuffix(limits, target.name, path.given));
+    ODY_RETURN_IF_ERROR(CheckSize(limits, "write", bytes.size(), path.given));
     ODY_ASSIGN_OR_RETURN(const std::optional<struct stat> old, LookAt(target));
     if (!old) {
       ODY_RETURN_IF_ERROR(RenameOver(target, bytes, mode));

@@ -4,17 +4,16 @@
 #include <utility>
 
 #include "policy/plan/tool_wire.h"
-#include "supervisor/cell_tools/file_ops.h"
 
 namespace odyssey::cell_tools {
 namespace {
 
 // Takes the frame, so that its memory is gone before the operation starts.
-tool::Response Answer(const PathResolver& resolver, std::string frame) {
+tool::Response Answer(const Reach& reach, std::string frame) {
   tool::Request request;
   const Status status = tool::Decode(frame, &request);
   std::string().swap(frame);
-  if (status.ok()) return Perform(resolver, request);
+  if (status.ok()) return Perform(reach, request);
   tool::Response response;
   response.code = status.code();
   response.error = status.message();
@@ -23,12 +22,12 @@ tool::Response Answer(const PathResolver& resolver, std::string frame) {
 
 }  // namespace
 
-Status Serve(int socket, const PathResolver& resolver) {
+Status Serve(int socket, const Reach& reach) {
   for (;;) {
     Result<std::string> frame = tool::ReadFrame(socket);
     if (!frame.ok() && frame.status().code() == Code::kUnavailable) return OkStatus();
     if (!frame.ok()) return frame.status();
-    const tool::Response response = Answer(resolver, std::move(frame).value());
+    const tool::Response response = Answer(reach, std::move(frame).value());
     ODY_RETURN_IF_ERROR(tool::WriteFrame(socket, tool::Encode(response)));
   }
 }

@@ -20,7 +20,7 @@ class ServeTest : public TestTree {
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     client_.reset(ends[0]);
     server_.reset(ends[1]);
-    thread_ = std::thread([this] { result_ = Serve(server_.get(), Resolver()); });
+    thread_ = std::thread([this] { result_ = Serve(server_.get(), MakeReach()); });
   }
 
   // How the loop ended, after the client closed its end.

@@ -10,8 +10,9 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
-#include "supervisor/cell_tools/path_resolver.h"
+#include "supervisor/cell_tools/file_ops.h"
 
 namespace odyssey::cell_tools {
 
@@ -31,11 +32,18 @@ class TestTree : public testing::Test {
   std::string cell() const { return base_ + "/cell"; }
   std::string outside() const { return base_ + "/outside"; }
 
+  static std::vector<cell::ToolRoot> Roots(const std::vector<std::string>& paths) {
+    std::vector<cell::ToolRoot> roots;
+    for (const std::string& path : paths) roots.emplace_back().path = path;
+    return roots;
+  }
   PathResolver Resolver() const {
-    Result<PathResolver> resolver = PathResolver::Create({workspace(), cell()});
+    Result<PathResolver> resolver = PathResolver::Create(Roots({workspace(), cell()}));
     EXPECT_TRUE(resolver.ok()) << resolver.status().ToString();
     return std::move(resolver).value();
   }
+
+  Reach MakeReach() const { return {Resolver(), RunTree(cell() + "/runs")}; }
 
   static void Put(const std::string& path, const std::string& content) {
     std::ofstream(path, std::ios::binary) << content;

@@ -3,6 +3,8 @@
 #include <malloc.h>
 #include <signal.h>
 
+#include <utility>
+
 #include "supervisor/cell_tools/path_resolver.h"
 #include "supervisor/cell_tools/serve.h"
 
@@ -13,12 +15,12 @@ constexpr int kMmapThreshold = 64 * 1024;
 
 }  // namespace
 
-Status Work(int socket, const std::vector<std::string>& roots) {
+Status Work(int socket, const std::vector<cell::ToolRoot>& roots) {
   // Fixed, so that a large file's memory goes back to the kernel when its request is done.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   signal(SIGPIPE, SIG_IGN);
-  ODY_ASSIGN_OR_RETURN(const PathResolver resolver, PathResolver::Create(roots));
-  return Serve(socket, resolver);
+  ODY_ASSIGN_OR_RETURN(PathResolver paths, PathResolver::Create(roots));
+  return Serve(socket, {std::move(paths), RunTree(cell::kRunsPath)});
 }
 
 }  // namespace odyssey::cell_tools

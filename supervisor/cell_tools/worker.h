@@ -1,17 +1,17 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_WORKER_H_
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_WORKER_H_
 
-#include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/plan/cell_wire.h"
 
 namespace odyssey::cell_tools {
 
 // The file worker's life: answers requests on `socket` (policy/plan/tool_wire.h) about what is
 // below `roots` until the peer closes it. Forked child of cell-init, single-threaded, already
 // confined.
-Status Work(int socket, const std::vector<std::string>& roots);
+Status Work(int socket, const std::vector<cell::ToolRoot>& roots);
 
 }  // namespace odyssey::cell_tools
 

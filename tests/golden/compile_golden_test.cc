@@ -82,7 +82,7 @@ std::string ToText(const Compiled& compiled) {
   for (const auto& rule : compiled.confinement.rules) {
     out << "landlock " << rule.path << " " << RightsText(rule.rights) << "\n";
   }
-  for (const auto& root : compiled.confinement.tool_roots) out << "tool_root " << root << "\n";
+  for (const auto& root : compiled.confinement.tool_roots) out << "tool_root " << root.path << "\n";
   for (const auto& variable : compiled.base_env) out << "env " << variable << "\n";
   for (const auto& line : compiled.explanation) out << "why " << line << "\n";
   out << "digest " << compiled.digest << "\n";

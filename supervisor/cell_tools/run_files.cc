@@ -1,0 +1,215 @@
+#include "supervisor/cell_tools/run_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "common/base/utf8.h"
+#include "common/os/file.h"
+#include "supervisor/cell_tools/directory_stream.h"
+#include "supervisor/cell_tools/file_ops.h"
+#include "supervisor/cell_tools/read_file.h"
+
+namespace odyssey::cell_tools {
+namespace {
+
+constexpr mode_t kDefaultMode = 0644;
+constexpr mode_t kPermissionBits = 0777;
+constexpr int kSafeFlags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+Result<UniqueFd> OpenRegular(const RunTree& runs, const std::string& path, int flags,
+                             struct stat* info) {
+  uint32_t made = 0;
+  ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path, MissingParents::kError, &made));
+  UniqueFd fd(openat(at.directory.get(), at.name.c_str(), flags | kSafeFlags));
+  // ENXIO: a pipe or socket that nobody reads.
+  const bool opened = fd && fstat(fd.get(), info) == 0;
+  if (!opened && errno != ENXIO) return ErrnoStatus(errno, "open " + at.absolute);
+  if (!opened || !S_ISREG(info->st_mode)) {
+    return FailedPrecondition(at.absolute + ": not a regular file");
+  }
+  return fd;
+}
+
+// The file that `path` names and, above it, that many directories that are empty then.
+Status RemoveFileAndParents(const RunTree& runs, std::string path, uint32_t directories) {
+  for (int flags = 0;; flags = AT_REMOVEDIR) {
+    uint32_t made = 0;
+    ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path, MissingParents::kError, &made));
+    if (unlinkat(at.directory.get(), at.name.c_str(), flags) != 0) {
+      return ErrnoStatus(errno, "remove " + at.absolute);
+    }
+    if (directories-- == 0) return OkStatus();
+    path.resize(path.rfind('/'));
+  }
+}
+
+Status WriteNewFile(const Location& at, const tool::Request& request) {
+  UniqueFd fd(openat(at.directory.get(), at.name.c_str(),
+                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!fd) {
+    if (errno == EEXIST) return AlreadyExists(at.absolute + ": is there already");
+    return ErrnoStatus(errno, "create " + at.absolute);
+  }
+  Status status = WriteAll(fd.get(), request.content);
+  const mode_t mode = request.mode == 0 ? kDefaultMode : request.mode;
+  if (status.ok() && fchmod(fd.get(), mode) != 0) status = ErrnoStatus(errno, "set the mode");
+  if (status.ok()) return status;
+  unlinkat(at.directory.get(), at.name.c_str(), 0);
+  return {status.code(), at.absolute + ": " + status.message()};
+}
+
+std::string KindOf(mode_t type, const std::string& name) {
+  if (!IsValidUtf8(name)) return "name not UTF-8";
+  switch (type) {
+    case S_IFREG:
+      return "file";
+    case S_IFLNK:
+      return "symbolic link";
+    case S_IFIFO:
+      return "named pipe";
+    case S_IFSOCK:
+      return "socket";
+    default:
+      return "device";
+  }
+}
+
+// Walks a tree a directory at a time, each from the top, so that no depth runs it out of
+// descriptors.
+class TreeWalk final {
+ public:
+  TreeWalk(const RunTree& runs, std::string top) : runs_(runs), top_(std::move(top)) {}
+
+  Result<tool::Response> Run() {
+    waiting_.push_back("");
+    for (size_t visited = 0; !waiting_.empty() && !out_.truncated; ++visited) {
+      const std::string directory = waiting_.front();
+      waiting_.pop_front();
+      if (visited >= tool::kMaxListEntries) out_.truncated = true;
+      auto fd = runs_.OpenDirectory(directory.empty() ? top_ : top_ + "/" + directory);
+      if (fd.ok()) {
+        ReadOne(std::move(fd).value(), directory);
+      } else if (directory.empty()) {
+        return fd.status();
+      }  // else it was removed or replaced since
+    }
+    std::sort(out_.entries.begin(), out_.entries.end(),
+              [](const auto& a, const auto& b) { return a.path < b.path; });
+    return std::move(out_);
+  }
+
+ private:
+  void ReadOne(UniqueFd fd, const std::string& directory) {
+    DirectoryStream stream(std::move(fd));
+    while (stream.ok() && !out_.truncated) {
+      const dirent* entry = stream.Next();
+      if (entry == nullptr) return;
+      const std::string name = entry->d_name;
+      const std::string path = directory.empty() ? name : directory + "/" + name;
+      bytes_ += path.size() + name.size();
+      if (bytes_ > kMaxListBytes || top_.size() + 1 + path.size() > tool::kMaxPath ||
+          out_.entries.size() + waiting_.size() == tool::kMaxListEntries) {
+        out_.truncated = true;
+        return;
+      }
+      if (TypeOf(stream.fd(), *entry) == S_IFDIR) {
+        waiting_.push_back(path);
+      } else {
+        Add(stream.fd(), name, path);
+      }
+    }
+  }
+
+  void Add(int directory, const std::string& name, const std::string& path) {
+    struct stat info;
+    if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;  // gone since
+    out_.entries.push_back({.name = SanitizeUtf8(name),
+                            .path = SanitizeUtf8(path),
+                            .type = KindOf(info.st_mode & S_IFMT, path),
+                            .size = static_cast<uint64_t>(info.st_size),
+                            .mode = info.st_mode & kPermissionBits});
+  }
+
+  const RunTree& runs_;
+  const std::string top_;
+  std::deque<std::string> waiting_;  // directories, relative to the top
+  size_t bytes_ = 0;
+  tool::Response out_;
+};
+
+}  // namespace
+
+Result<tool::Response> MakeRun(const RunTree& runs, const tool::Request& request) {
+  ODY_RETURN_IF_ERROR(runs.Make(request.path));
+  return tool::Response{};
+}
+
+Result<tool::Response> Create(const RunTree& runs, const tool::Request& request) {
+  ODY_RETURN_IF_ERROR(CheckMode(request.mode));
+  tool::Response response;
+  Status status;
+  {
+    const auto at = runs.Locate(request.path, MissingParents::kCreate, &response.directories);
+    status = at.ok() ? WriteNewFile(*at, request) : at.status();
+  }
+  if (status.ok()) return response;
+  // The directories that were made for it: those on the way, from the innermost.
+  std::string path = request.path;
+  for (uint32_t made = 0; response.directories > 0 && path.rfind('/') != std::string::npos;) {
+    path.resize(path.rfind('/'));
+    const auto at = runs.Locate(path, MissingParents::kError, &made);
+    if (!at.ok()) continue;
+    if (unlinkat(at->directory.get(), at->name.c_str(), AT_REMOVEDIR) != 0) break;
+    --response.directories;
+  }
+  return status;
+}
+
+Result<tool::Response> Append(const RunTree& runs, const tool::Request& request) {
+  ODY_RETURN_IF_ERROR(CheckMode(request.mode));
+  struct stat info;
+  ODY_ASSIGN_OR_RETURN(const UniqueFd fd,
+                       OpenRegular(runs, request.path, O_WRONLY | O_APPEND, &info));
+  if (static_cast<uint64_t>(info.st_size) != request.offset) {
+    return Status(Code::kAborted, request.path + ": has " + std::to_string(info.st_size) +
+                                      " bytes instead of " + std::to_string(request.offset) +
+                                      ": somebody else writes to it");
+  }
+  Status status = WriteAll(fd.get(), request.content);
+  if (status.ok() && request.mode != 0 && fchmod(fd.get(), request.mode) != 0) {
+    status = ErrnoStatus(errno, "set the mode");
+  }
+  if (!status.ok()) return Status(status.code(), request.path + ": " + status.message());
+  return tool::Response{};
+}
+
+Result<tool::Response> Fetch(const RunTree& runs, const tool::Request& request) {
+  struct stat info;
+  ODY_ASSIGN_OR_RETURN(const UniqueFd fd, OpenRegular(runs, request.path, O_RDONLY, &info));
+  tool::Response response;
+  response.total_bytes = static_cast<uint64_t>(info.st_size);
+  const uint64_t wanted = request.max_bytes == 0 ? tool::kDefaultReadBytes : request.max_bytes;
+  const uint64_t rest = response.total_bytes - std::min(response.total_bytes, request.offset);
+  const uint64_t length = std::min({wanted, uint64_t{tool::kMaxContent}, rest});
+  ODY_ASSIGN_OR_RETURN(response.content, ReadAt(fd.get(), request.offset, length, request.path));
+  response.truncated = response.content.size() == length && length < rest;
+  if (response.truncated) response.next_offset = request.offset + length;
+  return response;
+}
+
+Result<tool::Response> ListTree(const RunTree& runs, const tool::Request& request) {
+  return TreeWalk(runs, request.path).Run();
+}
+
+Result<tool::Response> Discard(const RunTree& runs, const tool::Request& request) {
+  ODY_RETURN_IF_ERROR(RemoveFileAndParents(runs, request.path, request.directories));
+  return tool::Response{};
+}
+
+}  // namespace odyssey::cell_tools

@@ -1,0 +1,32 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_FILES_H_
+#define ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_FILES_H_
+
+// rpc's own operations on the files of a run. Each is one request of tool_wire.h, where its fields
+// are named; how paths are taken is said in run_tree.h.
+
+#include "policy/plan/tool_wire.h"
+#include "supervisor/cell_tools/run_tree.h"
+
+namespace odyssey::cell_tools {
+
+Result<tool::Response> MakeRun(const RunTree& runs, const tool::Request& request);
+
+// ALREADY_EXISTS if anything has that name. On failure nothing of it stays.
+Result<tool::Response> Create(const RunTree& runs, const tool::Request& request);
+
+// ABORTED if the file does not end at `offset`: somebody else writes to it. `mode`, if not 0, is
+// what the file has afterwards.
+Result<tool::Response> Append(const RunTree& runs, const tool::Request& request);
+
+// FAILED_PRECONDITION if it is no regular file.
+Result<tool::Response> Fetch(const RunTree& runs, const tool::Request& request);
+
+// Sorted by path, which is relative to that of the request. At most tool::kMaxListEntries, then
+// `truncated`.
+Result<tool::Response> ListTree(const RunTree& runs, const tool::Request& request);
+
+Result<tool::Response> Discard(const RunTree& runs, const tool::Request& request);
+
+}  // namespace odyssey::cell_tools
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_FILES_H_
