@@ -8,6 +8,7 @@
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
 //                    cell-init → rpc: Hello, SlotReady + 2 fds, ToolsReady + 1 fd, SlotGone,
 //                    CellError
+//                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
 //                    slot → rpc: TerminalReady + master fd; ExecError{step, errno}
 //   slot.control fd  rpc → slot: SignalSlot, KillSlot

@@ -119,9 +119,7 @@ int ExecuteOnPath(cell::ExecSpec* spec) {
 
 void WaitAndExecute(const Confinement& confinement, int exec_socket) {
   UnblockSignals();
-  Status status = Confinement::DropCapabilities();
-  if (status.ok()) status = confinement.EnterLandlock();
-  if (status.ok()) status = EnterCommandFilter();
+  const Status status = confinement.EnterLandlock();
   if (!status.ok()) Fail(exec_socket, status.message(), errno);
 
   const auto message = ReceiveMessage(exec_socket);

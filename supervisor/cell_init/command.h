@@ -5,7 +5,8 @@
 
 namespace odyssey::cell_init {
 
-// The process of a slot that becomes the command: confines itself at once, then waits on
+// The process of a slot that becomes the command, forked by its pid 1, which has neither
+// capabilities nor system calls beyond the commands' filter: enters Landlock at once, then waits on
 // `exec_socket` for the ExecSpec and executes it. Forked child; never returns. A failure is said on
 // the socket.
 [[noreturn]] void WaitAndExecute(const Confinement& confinement, int exec_socket);

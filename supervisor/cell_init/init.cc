@@ -77,8 +77,9 @@ Status CellInit::Configure(std::string_view bytes) {
 }
 
 Status CellInit::GiveSlot() {
-  ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_));
   const uint64_t number = next_slot_++;
+  ODY_ASSIGN_OR_RETURN(Slot slot,
+                       MakeSlot(*confinement_, {.number = number, .cell_socket = socket_}));
   slots_[slot.pid] = number;
   return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = number}),
                      {slot.exec.get(), slot.control.get()});

@@ -43,9 +43,7 @@ uint64_t Microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-void ReportExit(int control, int wait_status) {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
+void ReportExit(int control, int wait_status, const rusage& usage) {
   (void)SendMessage(control, cell::Encode(cell::ExecExited{
                                  .wait_status = wait_status,
                                  .user_usec = Microseconds(usage.ru_utime),
@@ -53,38 +51,67 @@ void ReportExit(int control, int wait_status) {
                                  .max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024}));
 }
 
-// The nested pid 1: reaps whatever becomes its child, passes signals on, ends with the command.
+// The nested pid 1, already under the commands' filter: runs one command after another, each in an
+// empty pid namespace, passes signals on, and reaps whatever becomes its child.
 class SlotInit final {
  public:
-  SlotInit(pid_t command, int control) : command_(command), control_(control) {}
-
-  [[noreturn]] void Run() {
+  SlotInit(const Confinement& confinement, const SlotPlace& place, UniqueFd exec, UniqueFd control)
+      : confinement_(confinement),
+        place_(place),
+        exec_(std::move(exec)),
+        control_(std::move(control)) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
-    const UniqueFd signals(signalfd(-1, &mask, SFD_CLOEXEC));
-    pollfd polled[] = {{signals.get(), POLLIN, 0}, {control_, POLLIN, 0}};
+    signals_ = UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  [[noreturn]] void Run() {
     for (;;) {
-      if (poll(polled, 2, -1) < 0 && errno != EINTR) _exit(1);
-      if (polled[0].revents != 0) Reap(signals.get());
-      if (polled[1].revents != 0) ReadControl();
+      StartWaiting();
+      while (command_ > 0) Serve();
+      EndEverybody();
+      if (!OfferAgain().ok()) _exit(1);
     }
   }
 
  private:
-  void Reap(int signals) {
+  // The process that becomes the next command.
+  void StartWaiting() {
+    command_ = fork();
+    if (command_ < 0) {
+      (void)SendMessage(exec_.get(), cell::Encode(cell::ExecError{"fork", errno}));
+      _exit(1);
+    }
+    if (command_ == 0) {
+      control_.reset();
+      WaitAndExecute(confinement_, exec_.get());
+    }
+    exec_.reset();
+  }
+
+  void Serve() {
+    pollfd polled[] = {{signals_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}};
+    if (poll(polled, 2, -1) < 0 && errno != EINTR) _exit(1);
+    if (polled[0].revents != 0) Reap();
+    if (command_ > 0 && polled[1].revents != 0) ReadControl();
+  }
+
+  void Reap() {
     signalfd_siginfo info;
-    (void)!read(signals, &info, sizeof(info));
+    (void)!read(signals_.get(), &info, sizeof(info));
     int status = 0;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    rusage usage{};
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
       if (pid != command_) continue;
-      ReportExit(control_, status);
-      _exit(0);  // and with us, everybody else in this pid namespace
+      ReportExit(control_.get(), status, usage);
+      command_ = -1;
+      return;
     }
   }
 
   void ReadControl() {
-    const auto message = ReceiveMessage(control_);
+    const auto message = ReceiveMessage(control_.get());
     if (!message.ok()) _exit(0);  // closed: nobody wants this slot any more
     const auto type = cell::TypeOf(message->bytes);
     if (type.ok() && *type == cell::MessageType::kKillSlot) _exit(0);
@@ -94,32 +121,48 @@ class SlotInit final {
     kill(request.everyone ? -1 : -command_, request.signal);
   }
 
-  const pid_t command_;
-  const int control_;
+  // What the command left behind, however it daemonised: it is in this pid namespace, where -1
+  // means everybody but us, and what it forked meanwhile is killed too. Orphans become our
+  // children, so when there is none left the namespace is empty.
+  static void EndEverybody() {
+    kill(-1, SIGKILL);
+    while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+    }
+  }
+
+  // The same slot with new sockets: nobody who held the old ones has anything to say here any more.
+  Status OfferAgain() {
+    ODY_ASSIGN_OR_RETURN(auto exec, MessageSocketPair());
+    ODY_ASSIGN_OR_RETURN(auto control, MessageSocketPair());
+    exec_ = std::move(exec.second);
+    control_ = std::move(control.second);
+    return SendMessage(place_.cell_socket, cell::Encode(cell::SlotReady{.slot = place_.number}),
+                       {exec.first.get(), control.first.get()});
+  }
+
+  const Confinement& confinement_;
+  const SlotPlace place_;
+  UniqueFd exec_, control_, signals_;
+  pid_t command_ = -1;
 };
 
 // Forked child: the nested pid 1.
-[[noreturn]] void BecomeSlot(const Confinement& confinement, int exec_socket, int control) {
+[[noreturn]] void BecomeSlot(const Confinement& confinement, const SlotPlace& place, UniqueFd exec,
+                             UniqueFd control) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Status status = MountProc();
-  const pid_t command = status.ok() ? fork() : -1;
-  if (command < 0) {
-    (void)SendMessage(exec_socket, cell::Encode(cell::ExecError{status.message(), errno}));
+  if (status.ok()) status = Confinement::DropCapabilities();
+  if (status.ok()) status = EnterCommandFilter();
+  if (!status.ok()) {
+    (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{status.message(), errno}));
     _exit(1);
   }
-  if (command == 0) {
-    close(control);
-    WaitAndExecute(confinement, exec_socket);
-  }
-  close(exec_socket);
-  status = Confinement::DropCapabilities();
-  if (!status.ok()) _exit(1);
-  SlotInit(command, control).Run();
+  SlotInit(confinement, place, std::move(exec), std::move(control)).Run();
 }
 
 }  // namespace
 
-Result<Slot> MakeSlot(const Confinement& confinement) {
+Result<Slot> MakeSlot(const Confinement& confinement, const SlotPlace& place) {
   ODY_ASSIGN_OR_RETURN(auto exec, MessageSocketPair());
   ODY_ASSIGN_OR_RETURN(auto control, MessageSocketPair());
   // A fork with two new namespaces. The raw call: libc has no fork that takes flags.
@@ -129,7 +172,7 @@ Result<Slot> MakeSlot(const Confinement& confinement) {
   if (pid == 0) {
     exec.first.reset();
     control.first.reset();
-    BecomeSlot(confinement, exec.second.get(), control.second.get());
+    BecomeSlot(confinement, place, std::move(exec.second), std::move(control.second));
   }
   Slot slot;
   slot.pid = static_cast<pid_t>(pid);

@@ -4,7 +4,8 @@
 // A slot: everything that one command needs, prepared before the command is known. A nested pid 1
 // in pid and mount namespaces of its own, with its own /proc, and below it the confined process
 // that waits for the command. When pid 1 ends, the kernel kills every process of the slot, however
-// it daemonised.
+// it daemonised. After a command pid 1 kills and reaps all there is, and offers the empty slot
+// again (ADR 0011).
 
 #include <sys/types.h>
 
@@ -14,6 +15,11 @@
 
 namespace odyssey::cell_init {
 
+struct SlotPlace {
+  uint64_t number = 0;
+  int cell_socket = -1;  // the supervisor's, borrowed: where the slot offers itself again
+};
+
 struct Slot {
   pid_t pid = -1;    // of the nested pid 1, as cell-init sees it
   UniqueFd exec;     // for the supervisor: takes the ExecSpec
@@ -22,7 +28,7 @@ struct Slot {
 
 // Caller must be single-threaded and have CAP_SYS_ADMIN and CAP_SETPCAP in the cell's user
 // namespace.
-Result<Slot> MakeSlot(const Confinement& confinement);
+Result<Slot> MakeSlot(const Confinement& confinement, const SlotPlace& place);
 
 }  // namespace odyssey::cell_init
 

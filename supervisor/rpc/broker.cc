@@ -14,9 +14,6 @@
 namespace odyssey::supervisor {
 namespace {
 
-// Slots kept ready in an idle cell. One: a second would cost every idle cell two more processes and
-// help only commands that start within the same millisecond.
-constexpr size_t kReadySlots = 1;
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 constexpr auto kToolsTimeout = std::chrono::seconds(10);
@@ -268,8 +265,10 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
   loop_.WakeAt(session->deadline());
 }
 
+// For the commands that wait; without any, a running command's slot comes back.
 void Broker::WantSlots(Cell* cell) {
-  const size_t needed = cell->waiting.size() + kReadySlots;
+  const size_t needed =
+      cell->running.empty() ? cell->waiting.size() + kReadySlots : cell->waiting.size();
   while (cell->ready.size() + cell->slots_wanted < needed) {
     const std::string want = cell::EncodeEmpty(cell::MessageType::kWantSlot);
     if (!cell->socket || !SendMessage(cell->socket.get(), want).ok()) return;

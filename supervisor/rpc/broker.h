@@ -99,7 +99,12 @@ class Broker final {
   Clock::time_point RunDeadlines(Clock::time_point now);
 
   // Slots.
+  // Slots kept ready in an idle cell. One: a second would cost every idle cell two more processes
+  // and help only commands that start within the same millisecond.
+  static constexpr size_t kReadySlots = 1;
   void WantSlots(Cell* cell);
+  void UseSlot(const CellPtr& cell, ReadySlot slot);
+  std::shared_ptr<ExecSession> TakeRunning(Cell* cell, uint64_t slot);
   void StartInSlot(const CellPtr& cell, ReadySlot slot, std::shared_ptr<ExecSession> session);
 
   RootClient* const root_;

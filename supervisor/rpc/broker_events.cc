@@ -103,11 +103,7 @@ void Broker::OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone) {
   std::shared_ptr<ExecSession> session;
   {
     const Lock lock(mutex_);
-    auto node = cell->running.extract(gone.slot);
-    if (!node.empty()) {
-      session = node.mapped().session;
-      loop_.Forget(node.mapped().group);
-    }
+    session = TakeRunning(cell.get(), gone.slot);
     // A slot that died before it was used (killed for memory, say): another takes its place.
     const auto dead = std::find_if(cell->ready.begin(), cell->ready.end(),
                                    [&](const ReadySlot& s) { return s.number == gone.slot; });
@@ -141,22 +137,47 @@ void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
   if (failed) failed->Fail("the cell could not start another process: " + error.step);
 }
 
+// A new slot, or one whose command has ended: then every process of that command is dead.
 void Broker::OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message) {
-  const Lock lock(mutex_);
-  if (cell->slots_wanted > 0) --cell->slots_wanted;
-  ReadySlot ready{slot.slot, std::move(message.fds[0]), std::move(message.fds[1])};
-  if (cell->waiting.empty()) {
-    cell->ready.push_back(std::move(ready));
-  } else {
+  std::shared_ptr<ExecSession> ended;
+  {
+    const Lock lock(mutex_);
+    ended = TakeRunning(cell.get(), slot.slot);
+    if (!ended && cell->slots_wanted > 0) --cell->slots_wanted;
+    if (cell->state == CellState::kLaunching) {
+      cell->state = CellState::kReady;
+      changed_.notify_all();
+    }
+    if (ended && cell->single_use) {
+      EndSingleUse(cell.get());
+    } else {
+      UseSlot(cell, {slot.slot, std::move(message.fds[0]), std::move(message.fds[1])});
+    }
+  }
+  if (ended) ended->OnSlotGone();
+}
+
+// Called with the lock.
+std::shared_ptr<ExecSession> Broker::TakeRunning(Cell* cell, uint64_t slot) {
+  auto node = cell->running.extract(slot);
+  if (node.empty()) return nullptr;
+  loop_.Forget(node.mapped().group);
+  return node.mapped().session;
+}
+
+// Called with the lock. Slots beyond what runs at once are let go: closing one's sockets ends it.
+void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
+  cell->ready.push_back(std::move(slot));
+  if (!cell->waiting.empty()) {
+    ReadySlot first = std::move(cell->ready.front());
+    cell->ready.pop_front();
     const auto session = cell->waiting.front();
     cell->waiting.pop_front();
-    StartInSlot(cell, std::move(ready), session);
-    WantSlots(cell.get());
+    StartInSlot(cell, std::move(first), session);
   }
-  if (cell->state == CellState::kLaunching) {
-    cell->state = CellState::kReady;
-    changed_.notify_all();
-  }
+  const size_t most = std::max(kReadySlots, cell->running.size());
+  while (cell->ready.size() > most) cell->ready.pop_front();
+  WantSlots(cell.get());
 }
 
 // Called with the lock. Gone says when nothing of the cell is left.
