@@ -1,0 +1,141 @@
+#include "policy/lattice/lattice.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "policy/lattice/trees.h"
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::lattice {
+namespace {
+
+using policy::Access;
+using policy::ExecutablesMode;
+using policy::Mode;
+using policy::SandboxRequest;
+
+constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max();
+
+// Whether a request with these rights may list the tree without gaining anything.
+bool IsGiven(const Tree& tree, const Rights& rights) {
+  return std::any_of(rights.trees.begin(), rights.trees.end(),
+                     [&](const Tree& given) { return LiesIn(tree, given, rights); });
+}
+
+Tree WorkspaceTree(const std::string& workspace, const Rights& rights) {
+  const bool read_only = rights.mode == Mode::kReadOnly;
+  return {.source = workspace,
+          .access = read_only ? Access::kReadOnly : Access::kReadWrite,
+          .executable = rights.executables_mode == ExecutablesMode::kAll,
+          .max_file_bytes = kAnySize};
+}
+
+// A tree that can be said as a name in `executables`.
+bool IsExecutableAlone(const Tree& tree, const Rights& rights) {
+  return tree.target.empty() && tree.executable && tree.access == Access::kReadOnly &&
+         tree.suffixes.empty() && tree.max_file_bytes == kAnySize &&
+         rights.executables_mode == ExecutablesMode::kExplicit;
+}
+
+// No target may lie inside another's.
+bool IsFree(const std::string& target, const std::vector<policy::Mount>& mounts) {
+  return std::none_of(mounts.begin(), mounts.end(), [&](const policy::Mount& mount) {
+    return plan::IsWithin(target, mount.target) || plan::IsWithin(mount.target, target);
+  });
+}
+
+// Numbered by kind of access and then by try, since one source may be shown in several ways.
+std::string FreeTarget(const Tree& tree, const std::vector<policy::Mount>& mounts) {
+  if (!tree.target.empty() && IsFree(tree.target, mounts)) return tree.target;
+  const std::string base =
+      tree.access == Access::kReadOnly ? std::string("/mount/read") : std::string("/mount/write");
+  const std::string below = tree.source == "/" ? "/abs" : "/abs" + tree.source;
+  std::string target = base + below;
+  for (int i = 2; !IsFree(target, mounts); ++i) target = base + "-" + std::to_string(i) + below;
+  return target;
+}
+
+void Place(const Tree& tree, const Rights& rights, SandboxRequest* out) {
+  out->mounts.push_back(
+      {.source = tree.source,
+       .target = FreeTarget(tree, out->mounts),
+       .access = tree.access,
+       .executable = tree.executable && rights.executables_mode != ExecutablesMode::kAll,
+       .suffixes = {tree.suffixes.begin(), tree.suffixes.end()},
+       .max_file_bytes = tree.max_file_bytes == kAnySize ? 0 : tree.max_file_bytes});
+}
+
+void PlaceTrees(const Rights& rights, const Tree& workspace, SandboxRequest* out) {
+  std::vector<const Tree*> displaced;
+  for (const Tree& tree : rights.trees) {
+    if (!out->workspace.empty() && tree == workspace) continue;
+    if (IsExecutableAlone(tree, rights)) {
+      out->executables.push_back(tree.source);
+    } else if (tree.target.empty() || !IsFree(tree.target, out->mounts)) {
+      displaced.push_back(&tree);
+    } else {
+      Place(tree, rights, out);
+    }
+  }
+  for (const Tree* tree : displaced) Place(*tree, rights, out);
+}
+
+// What gives nothing that is not given already, but is where the child looks for it.
+void KeepSecondPlaces(const Rights& rights, const SandboxRequest& child, SandboxRequest* out) {
+  const bool all = rights.executables_mode == ExecutablesMode::kAll;
+  for (const policy::Mount& mount : child.mounts) {
+    const Tree tree = {
+        .source = mount.source,
+        .access = mount.access,
+        .executable = all || mount.executable,
+        .suffixes = {mount.suffixes.begin(), mount.suffixes.end()},
+        .max_file_bytes = mount.max_file_bytes == 0 ? kAnySize : mount.max_file_bytes};
+    if (IsGiven(tree, rights) && IsFree(mount.target, out->mounts)) out->mounts.push_back(mount);
+  }
+}
+
+// The request whose rights these are, in the child's words.
+SandboxRequest ToRequest(const Rights& rights, const SandboxRequest& child) {
+  SandboxRequest out;
+  out.mode = rights.mode;
+  out.network = rights.network;
+  out.executables_mode = rights.executables_mode;
+  out.executables = {rights.executables.begin(), rights.executables.end()};
+  for (const std::string& name : rights.env) out.env[name] = child.env.at(name);
+  out.limits = rights.limits;
+  out.ephemeral = rights.ephemeral;
+  out.protect = {rights.protect.begin(), rights.protect.end()};
+  out.protection = rights.protection;
+  out.deny = {rights.deny.begin(), rights.deny.end()};
+  out.landlock = rights.landlock;
+  out.user = child.user;
+  if (rights.mode == Mode::kDangerFullAccess) {
+    // Everything is given: what the child lists only says where it works.
+    out.workspace = child.workspace;
+    out.mounts = child.mounts;
+    return out;
+  }
+  const Tree workspace = WorkspaceTree(child.workspace, rights);
+  if (!child.workspace.empty() && IsGiven(workspace, rights)) out.workspace = child.workspace;
+  PlaceTrees(rights, workspace, &out);
+  KeepSecondPlaces(rights, child, &out);
+  return out;
+}
+
+}  // namespace
+
+Result<SandboxRequest> Narrow(const SandboxRequest& parent, const SandboxRequest& child) {
+  ODY_ASSIGN_OR_RETURN(const Rights from, RightsOf(parent));
+  ODY_ASSIGN_OR_RETURN(const Rights asked, RightsOf(child));
+  return ToRequest(Meet(from, asked), child);
+}
+
+Status IsWithin(const SandboxRequest& child, const SandboxRequest& parent) {
+  ODY_ASSIGN_OR_RETURN(const Rights asked, RightsOf(child));
+  ODY_ASSIGN_OR_RETURN(const Rights given, RightsOf(parent));
+  const std::vector<std::string> excess = Excess(asked, given);
+  return excess.empty() ? OkStatus() : PermissionDenied(excess.front());
+}
+
+}  // namespace odyssey::lattice

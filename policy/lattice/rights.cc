@@ -1,0 +1,305 @@
+#include "policy/lattice/rights.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+
+#include "policy/lattice/trees.h"
+#include "policy/model/limit_fields.h"
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::lattice {
+namespace {
+
+using Names = std::set<std::string>;
+using policy::Access;
+using policy::ExecutablesMode;
+using policy::Landlock;
+using policy::Mode;
+using policy::Network;
+using policy::Protection;
+using policy::SandboxRequest;
+
+constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max();
+
+bool InWorkspace(const std::string& executable) {
+  return plan::IsWithin(executable, plan::kWorkspacePath);
+}
+
+bool OfTheSystem(const std::string& executable) {
+  if (executable.find('/') == std::string::npos) return true;
+  const std::vector<std::string>& trees = plan::SystemTrees();
+  return std::any_of(trees.begin(), trees.end(),
+                     [&](const std::string& tree) { return plan::IsWithin(executable, tree); });
+}
+
+// None greater than another: 0 = unlimited stays the greatest.
+uint64_t MinLimit(uint64_t a, uint64_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+policy::Limits Filled(policy::Limits limits) {
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    if (field.get(limits) == 0) field.set(&limits, field.get(policy::kDefaultLimits));
+  }
+  return limits;
+}
+
+// Network and egress stand in the enumeration in the order in which they were invented.
+int Rank(Network network) {
+  switch (network) {
+    case Network::kNone:
+      return 0;
+    case Network::kEgress:
+      return 1;
+    case Network::kFull:
+      return 2;
+  }
+  return 0;
+}
+
+Names ReduceProtect(const std::vector<std::string>& protect) {
+  Names out;
+  for (const std::string& path : protect) {
+    const bool implied = std::any_of(protect.begin(), protect.end(), [&](const auto& other) {
+      return other != path && plan::IsWithin(path, other);
+    });
+    if (!implied) out.insert(path);
+  }
+  return out;
+}
+
+Status AddTree(Tree tree, Rights* rights) {
+  if (!plan::IsNormalizedAbsolute(tree.source)) {
+    return InvalidArgument(tree.key + ": " + tree.source +
+                           ": a normalised absolute path is allowed");
+  }
+  rights->trees.push_back(std::move(tree));
+  return OkStatus();
+}
+
+Status AddTrees(const SandboxRequest& request, Rights* rights) {
+  const bool all = request.executables_mode == ExecutablesMode::kAll;
+  if (!request.workspace.empty()) {
+    const bool read_only = request.mode == Mode::kReadOnly;
+    ODY_RETURN_IF_ERROR(AddTree({.source = request.workspace,
+                                 .access = read_only ? Access::kReadOnly : Access::kReadWrite,
+                                 .executable = all,
+                                 .max_file_bytes = kAnySize,
+                                 .key = "workspace"},
+                                rights));
+  }
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    const policy::Mount& mount = request.mounts[i];
+    Names suffixes(mount.suffixes.begin(), mount.suffixes.end());
+    if (suffixes.count("") != 0) suffixes.clear();  // every name ends so
+    ODY_RETURN_IF_ERROR(
+        AddTree({.source = mount.source,
+                 .access = mount.access,
+                 .executable = all || mount.executable,
+                 .suffixes = std::move(suffixes),
+                 .max_file_bytes = mount.max_file_bytes == 0 ? kAnySize : mount.max_file_bytes,
+                 .key = "mounts[" + std::to_string(i) + "].source",
+                 .target = mount.target},
+                rights));
+  }
+  return OkStatus();
+}
+
+Status AddExecutables(const SandboxRequest& request, Rights* rights) {
+  if (request.executables_mode != ExecutablesMode::kExplicit) return OkStatus();
+  for (size_t i = 0; i < request.executables.size(); ++i) {
+    const std::string& name = request.executables[i];
+    if (OfTheSystem(name) || InWorkspace(name)) {
+      rights->executables.insert(name);
+      continue;
+    }
+    ODY_RETURN_IF_ERROR(AddTree({.source = name,
+                                 .executable = true,
+                                 .max_file_bytes = kAnySize,
+                                 .key = "executables[" + std::to_string(i) + "]"},
+                                rights));
+  }
+  return OkStatus();
+}
+
+void GiveEverything(Rights* rights) {
+  rights->network = Network::kFull;
+  rights->executables_mode = ExecutablesMode::kAll;
+  rights->trees = {{.source = "/",
+                    .access = Access::kReadWrite,
+                    .executable = true,
+                    .max_file_bytes = kAnySize,
+                    .key = "mode"}};
+  rights->protection = Protection::kNone;
+  rights->landlock = Landlock::kBestEffort;
+}
+
+void MeetExecutables(const Rights& a, const Rights& b, Rights* out) {
+  out->executables_mode = std::min(a.executables_mode, b.executables_mode);
+  if (out->executables_mode != ExecutablesMode::kExplicit) return;
+  const bool both = a.executables_mode == b.executables_mode;
+  const Rights& named = a.executables_mode == ExecutablesMode::kExplicit ? a : b;
+  const Rights& other = &named == &a ? b : a;
+  for (const std::string& name : named.executables) {
+    const bool common = both ? other.executables.count(name) != 0
+                             : other.executables_mode == ExecutablesMode::kAll || OfTheSystem(name);
+    if (common) out->executables.insert(name);
+  }
+}
+
+// Where a part of a tree appears if the tree does; "" if it has no place of its own.
+std::string PlaceOf(const std::string& source, const Tree& tree) {
+  if (tree.target.empty() || source == tree.source) return tree.target;
+  return tree.target + source.substr(tree.source == "/" ? 0 : tree.source.size());
+}
+
+const char* NameOf(Mode mode) {
+  return mode == Mode::kReadOnly         ? "read_only"
+         : mode == Mode::kWorkspaceWrite ? "workspace_write"
+                                         : "danger_full_access";
+}
+
+const char* NameOf(Network network) {
+  return network == Network::kNone ? "none" : network == Network::kFull ? "full" : "egress";
+}
+
+const char* NameOf(ExecutablesMode mode) {
+  return mode == ExecutablesMode::kExplicit   ? "explicit"
+         : mode == ExecutablesMode::kStandard ? "standard"
+                                              : "all";
+}
+
+std::string Describe(const Tree& tree) {
+  std::string text = tree.source + (tree.access == Access::kReadOnly ? " (read" : " (read, write");
+  if (tree.executable) text += ", execute";
+  for (const std::string& suffix : tree.suffixes) text += ", *" + suffix;
+  if (tree.max_file_bytes != kAnySize) {
+    text += ", up to " + std::to_string(tree.max_file_bytes) + " bytes";
+  }
+  return text + ")";
+}
+
+using Lines = std::vector<std::string>;
+
+void ExcessOfChoices(const Rights& child, const Rights& parent, Lines* out) {
+  const auto add = [&](const char* key, const char* value, const char* most) {
+    out->push_back(std::string(key) + ": " + value + ", where " + most + " is the most");
+  };
+  if (child.mode > parent.mode) add("mode", NameOf(child.mode), NameOf(parent.mode));
+  if (Rank(child.network) > Rank(parent.network)) {
+    add("network", NameOf(child.network), NameOf(parent.network));
+  }
+  if (child.executables_mode > parent.executables_mode) {
+    add("executables_mode", NameOf(child.executables_mode), NameOf(parent.executables_mode));
+  }
+  if (child.protection > parent.protection) add("protection", "none", "default");
+  if (child.landlock > parent.landlock) add("landlock", "best_effort", "hard_requirement");
+  if (!child.ephemeral && parent.ephemeral) add("ephemeral", "false", "true");
+}
+
+void ExcessOfNames(const Rights& child, const Rights& parent, Lines* out) {
+  for (const std::string& name : child.executables) {
+    const bool given = parent.executables_mode == ExecutablesMode::kExplicit
+                           ? parent.executables.count(name) != 0
+                           : parent.executables_mode == ExecutablesMode::kAll || OfTheSystem(name);
+    if (!given) out->push_back("executables: " + name);
+  }
+  for (const std::string& name : child.env) {
+    if (parent.env.count(name) == 0) out->push_back("env: " + name);
+  }
+  for (const std::string& path : parent.protect) {
+    const bool kept = std::any_of(child.protect.begin(), child.protect.end(),
+                                  [&](const auto& own) { return plan::IsWithin(path, own); });
+    if (!kept) out->push_back("protect: " + path + " is not protected");
+  }
+  for (const std::string& pattern : parent.deny) {
+    if (child.deny.count(pattern) == 0) out->push_back("deny: " + pattern + " is not denied");
+  }
+}
+
+void ExcessOfTrees(const Rights& child, const Rights& parent, Lines* out) {
+  for (const Tree& tree : child.trees) {
+    const bool given = std::any_of(parent.trees.begin(), parent.trees.end(),
+                                   [&](const Tree& own) { return LiesIn(tree, own, parent); });
+    if (!given) out->push_back(tree.key + ": " + Describe(tree));
+  }
+}
+
+void ExcessOfLimits(const Rights& child, const Rights& parent, Lines* out) {
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    const uint64_t value = field.get(child.limits), most = field.get(parent.limits);
+    if (MinLimit(value, most) == value) continue;
+    out->push_back("limits." + std::string(field.name) + ": " +
+                   (value == 0 ? "unlimited" : std::to_string(value)) + ", where " +
+                   std::to_string(most) + " is the most");
+  }
+}
+
+}  // namespace
+
+Result<Rights> RightsOf(const SandboxRequest& request) {
+  Rights rights;
+  rights.mode = request.mode;
+  for (const auto& [name, value] : request.env) rights.env.insert(name);
+  rights.limits = Filled(request.limits);
+  if (request.mode == Mode::kDangerFullAccess) {
+    GiveEverything(&rights);
+    return rights;
+  }
+  rights.network = request.network;
+  rights.executables_mode = request.executables_mode;
+  rights.ephemeral = request.ephemeral;
+  rights.protect = ReduceProtect(request.protect);
+  rights.protection = request.protection;
+  rights.deny = {request.deny.begin(), request.deny.end()};
+  rights.landlock = request.landlock;
+  ODY_RETURN_IF_ERROR(AddTrees(request, &rights));
+  ODY_RETURN_IF_ERROR(AddExecutables(request, &rights));
+  Reduce(&rights);
+  return rights;
+}
+
+Rights Meet(const Rights& first, const Rights& second) {
+  Rights out;
+  out.mode = std::min(first.mode, second.mode);
+  out.network = Rank(first.network) < Rank(second.network) ? first.network : second.network;
+  MeetExecutables(first, second, &out);
+  std::set_intersection(first.env.begin(), first.env.end(), second.env.begin(), second.env.end(),
+                        std::inserter(out.env, out.env.end()));
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    field.set(&out.limits, MinLimit(field.get(first.limits), field.get(second.limits)));
+  }
+  out.ephemeral = first.ephemeral || second.ephemeral;
+  std::vector<std::string> protect(first.protect.begin(), first.protect.end());
+  protect.insert(protect.end(), second.protect.begin(), second.protect.end());
+  out.protect = ReduceProtect(protect);
+  out.protection = std::min(first.protection, second.protection);
+  out.deny = first.deny;
+  out.deny.insert(second.deny.begin(), second.deny.end());
+  out.landlock = std::min(first.landlock, second.landlock);
+
+  for (const Tree& a : first.trees) {
+    for (const Tree& b : second.trees) {
+      std::optional<Tree> tree = MeetTrees(a, first, b, second);
+      if (!tree) continue;
+      tree->key = b.key;
+      tree->target = PlaceOf(tree->source, b);
+      out.trees.push_back(*std::move(tree));
+    }
+  }
+  Reduce(&out);
+  return out;
+}
+
+std::vector<std::string> Excess(const Rights& child, const Rights& parent) {
+  Lines out;
+  ExcessOfChoices(child, parent, &out);
+  ExcessOfTrees(child, parent, &out);
+  ExcessOfNames(child, parent, &out);
+  ExcessOfLimits(child, parent, &out);
+  return out;
+}
+
+}  // namespace odyssey::lattice
