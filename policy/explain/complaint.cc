@@ -1,0 +1,237 @@
+#include "policy/explain/complaint.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+namespace odyssey::explain {
+namespace {
+
+struct Phrase {
+  std::string_view text;  // in lower case
+  ComplaintKind kind;
+};
+
+// strerror(3), errno names as some runtimes print them, and the words of common programs.
+constexpr Phrase kPhrases[] = {
+    {"read-only file system", ComplaintKind::kReadOnly},
+    {"erofs", ComplaintKind::kReadOnly},
+    {"network is unreachable", ComplaintKind::kNetwork},
+    {"enetunreach", ComplaintKind::kNetwork},
+    {"could not resolve host", ComplaintKind::kNetwork},
+    {"unable to resolve host", ComplaintKind::kNetwork},
+    {"temporary failure in name resolution", ComplaintKind::kNetwork},
+    {"temporary failure resolving", ComplaintKind::kNetwork},
+    {"name or service not known", ComplaintKind::kNetwork},
+    {"no address associated with hostname", ComplaintKind::kNetwork},
+    {"eai_again", ComplaintKind::kNetwork},
+    {"unknownhostexception", ComplaintKind::kNetwork},
+    {"couldn't connect to server", ComplaintKind::kNetwork},
+    {"cannot fork", ComplaintKind::kProcesses},
+    {"can't fork", ComplaintKind::kProcesses},
+    {"fork: retry", ComplaintKind::kProcesses},
+    {"fork: resource temporarily unavailable", ComplaintKind::kProcesses},
+    {"can't start new thread", ComplaintKind::kProcesses},
+    {"blockingioerror: [errno 11] resource temporarily unavailable", ComplaintKind::kProcesses},
+    {"too many open files", ComplaintKind::kOpenFiles},
+    {"emfile", ComplaintKind::kOpenFiles},
+    {"no space left on device", ComplaintKind::kSpace},
+    {"enospc", ComplaintKind::kSpace},
+    {"disk quota exceeded", ComplaintKind::kSpace},
+    {"permission denied", ComplaintKind::kPermission},
+    {"eacces", ComplaintKind::kPermission},
+    {"operation not permitted", ComplaintKind::kNotPermitted},
+    {"eperm", ComplaintKind::kNotPermitted},
+    {"command not found", ComplaintKind::kNotFound},
+    {": not found", ComplaintKind::kNotFound},
+};
+
+constexpr std::string_view kWritingWords[] = {"create", "creat",  "write",  "touch",   "mkdir",
+                                              "remove", "unlink", "delete", "rename",  "move",
+                                              "save",   "output", "copy",   "symlink", "overwrite"};
+// Programs whose complaint about a path is, if nothing says otherwise, about executing it.
+constexpr std::string_view kLaunchers[] = {"sh",   "bash",    "dash",   "ash",   "zsh",  "ksh",
+                                           "env",  "timeout", "nice",   "nohup", "time", "xargs",
+                                           "exec", "setsid",  "stdbuf", "make",  "find"};
+
+// Plain quotes in place of the typographic ones of C.UTF-8, so that there is one kind.
+std::string WithPlainQuotes(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view three = text.substr(at, 3);
+    const bool quote = three == "\xE2\x80\x98" || three == "\xE2\x80\x99";
+    out += quote ? '\'' : text[at];
+    at += quote ? 3 : 1;
+  }
+  return out;
+}
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) {
+    return c < 0x80 ? static_cast<char>(std::tolower(c)) : static_cast<char>(c);
+  });
+  return out;
+}
+
+bool IsWordCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// `word` in `text`, not as a part of a longer word.
+bool HasWord(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !IsWordCharacter(text[at - 1]);
+    const size_t end = at + word.size();
+    if (begins && (end == text.size() || !IsWordCharacter(text[end]))) return true;
+  }
+  return false;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+void AddCandidate(std::string_view text, std::vector<std::string>* out) {
+  text = Trim(text);
+  if (text.empty() || out->size() == kMaxCandidates) return;
+  if (std::find(out->begin(), out->end(), text) == out->end()) out->emplace_back(text);
+}
+
+// The last first: "cannot move 'a' to 'b'" complains about b more often than about a.
+void AddQuoted(std::string_view line, std::vector<std::string>* out) {
+  std::vector<std::string_view> found;
+  for (size_t at = 0; at < line.size() && found.size() < kMaxCandidates; ++at) {
+    if (line[at] != '\'' && line[at] != '"' && line[at] != '`') continue;
+    if (at > 0 && IsWordCharacter(line[at - 1])) continue;  // the apostrophe of "can't"
+    const size_t end = line.find(line[at] == '`' ? '\'' : line[at], at + 1);
+    if (end == line.npos) continue;
+    found.push_back(line.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  std::for_each(found.rbegin(), found.rend(),
+                [&](std::string_view text) { AddCandidate(text, out); });
+}
+
+// What stands between colons, nearest to the phrase first: as a whole, or its last word if it has
+// several ("cannot create /usr/x"). Beyond the nearest only what looks like a path, and of what
+// stands first, where the program's name is, only the second word.
+void AddSegments(std::string_view before, std::vector<std::string>* out) {
+  while (!before.empty() && (before.back() == ':' || before.back() == ' ')) before.remove_suffix(1);
+  bool nearest = true;
+  while (!before.empty() && out->size() < kMaxCandidates) {
+    const size_t colon = before.rfind(": ");
+    const bool first = colon == before.npos;
+    const std::string_view segment = Trim(first ? before : before.substr(colon + 2));
+    const size_t space = segment.find_last_of(" \t");
+    const std::string_view word = space == segment.npos ? segment : segment.substr(space + 1);
+    const bool path = word.find('/') != word.npos;
+    if (first ? path && space != segment.npos : path || nearest) AddCandidate(word, out);
+    if (first) break;
+    before = before.substr(0, colon);
+    nearest = false;
+  }
+}
+
+bool LooksLikeHost(std::string_view word) {
+  if (word.find('/') != word.npos || word.empty()) return false;
+  const bool colons = std::count(word.begin(), word.end(), ':') >= 2;
+  return word.find('.') != word.npos || colons || word == "localhost";
+}
+
+// Names and addresses, the last first; a URL is reduced to its host.
+void AddHosts(std::string_view line, std::vector<std::string>* out) {
+  std::vector<std::string_view> found;
+  for (size_t begin = 0; begin < line.size() && found.size() < kMaxCandidates;) {
+    size_t end = line.find_first_of(" \t,;()'\"<>=", begin);
+    if (end == line.npos) end = line.size();
+    std::string_view word = line.substr(begin, end - begin);
+    begin = end + 1;
+    if (const size_t scheme = word.find("://"); scheme != word.npos) {
+      word = word.substr(scheme + 3);
+      word = word.substr(0, word.find('/'));
+    }
+    while (!word.empty() && (word.back() == ':' || word.back() == '.')) word.remove_suffix(1);
+    if (LooksLikeHost(word)) found.push_back(word);
+  }
+  std::for_each(found.rbegin(), found.rend(),
+                [&](std::string_view text) { AddCandidate(text, out); });
+}
+
+// The program that complains: what stands before the first colon, without its directory.
+std::string_view ProgramOf(std::string_view line) {
+  const std::string_view program = line.substr(0, std::min(line.find(':'), line.size()));
+  const size_t slash = program.rfind('/');
+  return slash == program.npos ? program : program.substr(slash + 1);
+}
+
+bool IsLauncher(std::string_view line) {
+  const std::string_view program = ProgramOf(line);
+  return std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers);
+}
+
+const Phrase* FindPhrase(std::string_view lower, size_t* at) {
+  for (const Phrase& phrase : kPhrases) {
+    *at = lower.find(phrase.text);
+    if (*at != lower.npos) return &phrase;
+  }
+  return nullptr;
+}
+
+std::optional<Complaint> ParseLine(const std::string& text) {
+  const std::string_view line = text;
+  const std::string lower = Lower(line);
+  size_t at = 0;
+  const Phrase* phrase = FindPhrase(lower, &at);
+  if (phrase == nullptr) return std::nullopt;
+  Complaint complaint{.kind = phrase->kind, .program = std::string(ProgramOf(line))};
+  switch (phrase->kind) {
+    case ComplaintKind::kProcesses:
+    case ComplaintKind::kOpenFiles:
+      return complaint;
+    case ComplaintKind::kNetwork:
+      AddHosts(line, &complaint.candidates);
+      return complaint;
+    default:
+      break;
+  }
+  complaint.writing = std::any_of(std::begin(kWritingWords), std::end(kWritingWords),
+                                  [&](std::string_view word) { return HasWord(lower, word); });
+  complaint.executing = !complaint.writing && (IsLauncher(line) || HasWord(lower, "exec") ||
+                                               HasWord(lower, "execve") || HasWord(lower, "spawn"));
+  AddQuoted(line, &complaint.candidates);
+  AddSegments(line.substr(0, at), &complaint.candidates);
+  // "zsh: permission denied: ./x", "PermissionError: [Errno 13] Permission denied: x"
+  const std::string_view after = line.substr(at + phrase->text.size());
+  if (after.substr(0, 2) == ": ") AddCandidate(after.substr(2), &complaint.candidates);
+  return complaint;
+}
+
+}  // namespace
+
+std::vector<Complaint> ParseComplaints(std::string_view text) {
+  if (text.size() > kMaxComplaintBytes) text.remove_prefix(text.size() - kMaxComplaintBytes);
+  std::vector<Complaint> out;
+  size_t lines = 0;
+  while (!text.empty() && lines < kMaxComplaintLines && out.size() < kMaxComplaints) {
+    const size_t newline = text.rfind('\n');
+    std::string_view line = newline == text.npos ? text : text.substr(newline + 1);
+    text = newline == text.npos ? std::string_view() : text.substr(0, newline);
+    line = Trim(line.substr(0, kMaxComplaintLine));
+    if (line.empty()) continue;
+    ++lines;
+    const auto complaint = ParseLine(WithPlainQuotes(line));
+    if (complaint && (out.empty() || out.back() != *complaint)) out.push_back(*complaint);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace odyssey::explain

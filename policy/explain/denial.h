@@ -1,0 +1,55 @@
+#ifndef ODYSSEY_POLICY_EXPLAIN_DENIAL_H_
+#define ODYSSEY_POLICY_EXPLAIN_DENIAL_H_
+
+// What confinement refused, for people and for models: odyssey.supervisor.v1.Denial as a value.
+// Pure.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/explain/complaint.h"
+#include "policy/explain/explain.h"
+
+namespace odyssey::explain {
+
+// Known for certain: the kernel's answer, or something that the supervisor itself did.
+inline constexpr char kFromKernel[] = "kernel";
+// The words of the command itself, as far as the plan agrees with them. It may forge them.
+inline constexpr char kFromCommand[] = "command";
+
+inline constexpr size_t kMaxResource = 512;  // bytes kept
+
+struct Denial {
+  std::string kind, resource, access, rule, grant, process, source;
+  friend bool operator==(const Denial&, const Denial&) = default;
+};
+
+// "write /usr/x (mount /usr read_only)", and if there is a grant "; to allow: …". Text of a command
+// is in it: to be sanitised where it is shown.
+std::string DescribeDenial(const Denial& denial);
+
+Denial PathDenial(const std::string& path, Access access, const Answer& answer,
+                  const std::string& source);
+Denial LimitDenial(const Cell& cell, Limit limit, uint64_t value, const std::string& source);
+
+// The file of a command that was found and could not be executed, or was not found where only named
+// executables are. `name` is what was to be executed, with or without a directory.
+Denial ExecuteDenial(const Cell& cell, const std::string& cwd, const std::string& name,
+                     const std::string& source);
+
+// System calls that every cell refuses, with the words by which programs complain about them.
+struct RefusedCall {
+  std::string_view word, call;
+};
+std::span<const RefusedCall> RefusedCalls();
+
+// What of the complaints the plan does refuse, each resource and rule once.
+std::vector<Denial> JudgeComplaints(const Cell& cell, const std::string& cwd,
+                                    const std::vector<Complaint>& complaints);
+
+}  // namespace odyssey::explain
+
+#endif  // ODYSSEY_POLICY_EXPLAIN_DENIAL_H_

@@ -1,0 +1,270 @@
+#include "policy/explain/explain.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::explain {
+namespace {
+
+using plan::Entry;
+using plan::EntryKind;
+using plan::IsWithin;
+using policy::ExecutablesMode;
+
+constexpr int kMaxLinks = 8;
+// Made by bubblewrap and cell-init, with rules of their own.
+constexpr const char* kKernelPlaces[] = {"/proc", "/dev", "/sys", "/.odyssey"};
+
+// A quoted value of a manifest. What a command names may have any bytes.
+std::string Quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string ListGrant(const std::string& key, const std::string& value) {
+  return key + ": [" + Quoted(value) + "]";
+}
+
+std::string MountGrant(Access access, const std::string& source) {
+  return ListGrant(std::string("sandbox.permissions.filesystem.mounts.") +
+                       (access == Access::kWrite ? "write" : "read"),
+                   source);
+}
+
+// The innermost entry that decides about `path`; nullptr if it is the cell's root itself.
+const Entry* EntryOf(const plan::Plan& plan, const std::string& path) {
+  const Entry* best = nullptr;
+  for (const Entry& entry : plan.entries) {
+    if (!IsWithin(path, entry.target)) continue;
+    if (best == nullptr || entry.target.size() >= best->target.size()) best = &entry;
+  }
+  return best;
+}
+
+// The host or cell tree that a part belongs to.
+const Entry* TreeOf(const plan::Plan& plan, const Entry& part) {
+  const Entry* best = nullptr;
+  for (const Entry& entry : plan.entries) {
+    if (entry.kind != EntryKind::kHostTree || !IsWithin(part.target, entry.target)) continue;
+    if (best == nullptr || entry.target.size() > best->target.size()) best = &entry;
+  }
+  return best;
+}
+
+bool LandlockGrants(const Cell& cell, const std::string& path, uint8_t right) {
+  const auto& rules = cell.compiled.confinement.rules;
+  return std::any_of(rules.begin(), rules.end(), [&](const cell::LandlockRule& rule) {
+    return (rule.rights & right) != 0 && (rule.path == "/" || IsWithin(path, rule.path));
+  });
+}
+
+bool IsSystemTree(const Entry& entry) {
+  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kAsIs;
+}
+
+// Of a read-only part of a tree that may be written: it is kept, by name.
+std::string ProtectionGrant(const Cell& cell, const Entry& part) {
+  const Entry* tree = TreeOf(cell.compiled.plan, part);
+  if (tree == nullptr || part.target.size() <= tree->target.size()) return "";
+  const std::string relative = part.target.substr(tree->target.size() + 1);
+  const auto& protect = cell.request.protect;
+  if (std::find(protect.begin(), protect.end(), relative) != protect.end()) {
+    return "sandbox.protect: without " + Quoted(relative);
+  }
+  return "sandbox.protection: \"none\"";
+}
+
+std::string WriteGrant(const Cell& cell, const Entry& entry) {
+  if (IsSystemTree(entry)) return "";
+  if (entry.kind == EntryKind::kPart) {
+    const Entry* tree = TreeOf(cell.compiled.plan, entry);
+    if (tree == nullptr) return "";
+    return tree->access == plan::Access::kReadWrite ? ProtectionGrant(cell, entry)
+                                                    : WriteGrant(cell, *tree);
+  }
+  if (entry.target == plan::kWorkspacePath) return "sandbox.mode: \"workspace_write\"";
+  if (entry.kind == EntryKind::kHostTree) return MountGrant(Access::kWrite, entry.source);
+  return "";
+}
+
+Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& path) {
+  if (entry.access == plan::Access::kReadOnly) {
+    const bool kept = entry.kind == EntryKind::kPart && !WriteGrant(cell, entry).empty();
+    return {false, (kept ? "policy protection " : "mount ") + entry.target + " read_only",
+            WriteGrant(cell, entry)};
+  }
+  if (LandlockGrants(cell, path, cell::kWrite)) return {true, "mount " + entry.target, ""};
+  return {false, "landlock: not a writable tree of the plan", ""};
+}
+
+std::string ExecuteGrant(const Cell& cell, const Entry& entry, const std::string& path) {
+  const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
+  if (named_only) return ListGrant("sandbox.system_tools", path);
+  return IsSystemTree(entry) ? "" : "sandbox.system_tools_mode: \"all\"";
+}
+
+Answer ExplainExecute(const Cell& cell, const Entry& entry, const std::string& path) {
+  const std::string grant = ExecuteGrant(cell, entry, path);
+  if (!entry.executable) return {false, "mount " + entry.target + " noexec", grant};
+  if (LandlockGrants(cell, path, cell::kExecute)) return {true, "mount " + entry.target, ""};
+  const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
+  return {false,
+          named_only ? "policy system_tools_mode explicit" : "landlock: not an executable tree",
+          grant};
+}
+
+// What bubblewrap and cell-init make: devices that may be written, and nothing else.
+Answer ExplainKernelPlace(const Cell& cell, const std::string& path, Access access) {
+  const uint8_t right = access == Access::kWrite ? cell::kWrite : cell::kExecute;
+  const bool allowed = access == Access::kRead || LandlockGrants(cell, path, right);
+  return {allowed, allowed ? "the cell's own " + path : "landlock: the kernel's own files", ""};
+}
+
+// Outside every entry: the root directory, which holds mount points and nothing else.
+Answer ExplainRoot(const Cell& cell, const std::string& path, Access access) {
+  const auto& entries = cell.compiled.plan.entries;
+  const bool visible = path == "/" || std::any_of(entries.begin(), entries.end(), [&](auto& entry) {
+                         return IsWithin(entry.target, path);
+                       });
+  if (access == Access::kRead && visible) return {true, "mount /", ""};
+  const std::string grant = visible ? "" : MountGrant(access, path);
+  return {false, visible ? "mount / read_only" : "mount: nothing of the policy shows it", grant};
+}
+
+struct LimitWords {
+  const char* name;
+  const char* mechanism;
+  const char* key;  // of a manifest
+  uint64_t unit;    // of the key's value
+};
+
+LimitWords WordsOf(Limit limit) {
+  constexpr uint64_t kMb = uint64_t{1} << 20;
+  switch (limit) {
+    case Limit::kMemory:
+      return {"memory_bytes", "cgroup", "memory_mb", kMb};
+    case Limit::kPids:
+      return {"pids", "cgroup", "pids", 1};
+    case Limit::kWallClock:
+      return {"wall_clock_ms", "policy", "wall_clock_s", 1000};
+    case Limit::kCpuSeconds:
+      return {"cpu_seconds", "rlimit", "cpu_seconds", 1};
+    case Limit::kOpenFiles:
+      return {"open_files", "rlimit", "open_files", 1};
+    case Limit::kTmp:
+      return {"tmp_bytes", "mount", "tmp_mb", kMb};
+    case Limit::kDisk:
+      return {"disk_bytes", "mount", "disk_mb", kMb};
+  }
+  return {"", "", "", 1};
+}
+
+uint64_t ValueOf(const policy::Limits& limits, Limit limit) {
+  switch (limit) {
+    case Limit::kMemory:
+      return limits.memory_bytes;
+    case Limit::kPids:
+      return limits.pids;
+    case Limit::kWallClock:
+      return limits.wall_clock_ms;
+    case Limit::kCpuSeconds:
+      return limits.cpu_seconds;
+    case Limit::kOpenFiles:
+      return limits.open_files;
+    case Limit::kTmp:
+      return limits.tmp_bytes;
+    case Limit::kDisk:
+      return limits.disk_bytes;
+  }
+  return 0;
+}
+
+// Without empty, "." and ".." components; ".." of the root is the root.
+std::string Normalize(const std::string& path) {
+  std::vector<std::string> parts;
+  for (size_t begin = 1; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.push_back(part);
+    }
+    begin = end + 1;
+  }
+  std::string out;
+  for (const std::string& part : parts) out += "/" + part;
+  return out.empty() ? "/" : out;
+}
+
+}  // namespace
+
+std::string AccessName(Access access) {
+  switch (access) {
+    case Access::kRead:
+      return "read";
+    case Access::kWrite:
+      return "write";
+    case Access::kExecute:
+      return "execute";
+  }
+  return "";
+}
+
+Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
+  for (const char* place : kKernelPlaces) {
+    if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
+  }
+  const Entry* entry = EntryOf(cell.compiled.plan, path);
+  if (entry == nullptr) return ExplainRoot(cell, path, access);
+  switch (access) {
+    case Access::kWrite:
+      return ExplainWrite(cell, *entry, path);
+    case Access::kExecute:
+      return ExplainExecute(cell, *entry, path);
+    case Access::kRead:
+      break;
+  }
+  if (LandlockGrants(cell, path, cell::kRead)) return {true, "mount " + entry->target, ""};
+  return {false, "landlock: not a readable tree of the plan", ""};
+}
+
+Answer ExplainNetwork(const Cell& cell) {
+  if (cell.compiled.plan.network == plan::Network::kFull) return {true, "network full", ""};
+  return {false, "network none", "sandbox.permissions.network: [\"*\"]"};
+}
+
+std::string LimitName(Limit limit) { return WordsOf(limit).name; }
+
+Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value) {
+  const LimitWords words = WordsOf(limit);
+  if (value == 0) value = ValueOf(cell.compiled.limits, limit);
+  // Twice as much, in the manifest's units and at least one more of them.
+  const uint64_t more = (2 * value + words.unit - 1) / words.unit;
+  return {false, std::string(words.mechanism) + " " + words.name + " " + std::to_string(value),
+          std::string("sandbox.resources.") + words.key + ": " + std::to_string(more)};
+}
+
+std::string ResolveInCell(const Cell& cell, const std::string& cwd, const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos) return "";
+  std::string out = Normalize(path[0] == '/' ? path : cwd + "/" + path);
+  for (int links = 0; links < kMaxLinks; ++links) {
+    const auto& entries = cell.compiled.plan.entries;
+    const auto link = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return entry.kind == EntryKind::kSymlink && IsWithin(out, entry.target);
+    });
+    if (link == entries.end()) break;
+    const std::string rest = out.substr(link->target.size());
+    const std::string parent = link->target.substr(0, link->target.rfind('/'));
+    out = Normalize((link->source[0] == '/' ? link->source : parent + "/" + link->source) + rest);
+  }
+  return out;
+}
+
+}  // namespace odyssey::explain

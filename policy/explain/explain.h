@@ -1,0 +1,55 @@
+#ifndef ODYSSEY_POLICY_EXPLAIN_EXPLAIN_H_
+#define ODYSSEY_POLICY_EXPLAIN_EXPLAIN_H_
+
+// May a command of a cell do this, what decides it, and what would have to be asked for. Pure:
+// answers come from the same plan that root executes and the same rules that cell-init applies.
+
+#include <cstdint>
+#include <string>
+
+#include "policy/compile/compile.h"
+#include "policy/model/request.h"
+
+namespace odyssey::explain {
+
+// A cell: what was asked for and what it became. Borrowed.
+struct Cell {
+  const policy::SandboxRequest& request;
+  const compile::Compiled& compiled;
+};
+
+enum class Access { kRead, kWrite, kExecute };
+// "read", "write", "execute".
+std::string AccessName(Access access);
+
+struct Answer {
+  bool allowed = true;
+  // What decides: the mechanism, then its line: "mount /srv/x read_only", "network none".
+  std::string rule;
+  // If it is refused: the smallest change of a manifest that would allow it, as key and value; ""
+  // if none would.
+  std::string grant;
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+// `path` is absolute in the cell and normalised. Says what confinement does, not what the mode and
+// owner of a file do. A path that the cell does not have is refused.
+Answer ExplainPath(const Cell& cell, const std::string& path, Access access);
+
+// Connecting to anything but the cell's own loopback.
+Answer ExplainNetwork(const Cell& cell);
+
+enum class Limit { kMemory, kPids, kWallClock, kCpuSeconds, kOpenFiles, kTmp, kDisk };
+// As policy.proto spells it.
+std::string LimitName(Limit limit);
+// What was reached, if it was: never allowed. `value`: of this command, where that is not the
+// cell's; 0: the cell's.
+Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value = 0);
+
+// Where `path`, relative to `cwd`, is in the cell: by its text and the plan's own links. Links in
+// host trees are not followed. "" if it is no path.
+std::string ResolveInCell(const Cell& cell, const std::string& cwd, const std::string& path);
+
+}  // namespace odyssey::explain
+
+#endif  // ODYSSEY_POLICY_EXPLAIN_EXPLAIN_H_
