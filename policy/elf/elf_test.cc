@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/elf_file.h"
+
 namespace odyssey::elf {
 namespace {
 
@@ -17,62 +19,16 @@ Result<Image> Read(const std::string& bytes) {
   });
 }
 
-template <typename T>
-void Put(std::string* bytes, size_t at, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    (*bytes)[at + i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
-  }
-}
-
-// A file of four parts at fixed places: header, three program headers, the interpreter's name, the
-// dynamic section, and the string table, which is loaded at another address than its offset.
-constexpr size_t kSegments = 64, kInterpreter = 256, kDynamic = 512, kStrings = 1024;
-constexpr size_t kFile = 2048;
-constexpr uint64_t kLoadedAt = 0x400000;
-
-class File {
- public:
-  File() : bytes(kFile, '\0') {
-    bytes.replace(0, 6, std::string("\177ELF\2\1", 6));
-    Put<uint16_t>(&bytes, 16, 3);
-    Put<uint64_t>(&bytes, 32, kSegments);
-    Put<uint16_t>(&bytes, 54, 56);
-    Put<uint16_t>(&bytes, 56, 3);
-    Segment(0, 1, 0, kLoadedAt, kFile);
-    Segment(1, 2, kDynamic, 0, 256);
-    Tag(5, kLoadedAt + kStrings);
-    Tag(10, strings.size());
-  }
-  void Segment(size_t index, uint32_t type, uint64_t offset, uint64_t address, uint64_t size) {
-    const size_t at = kSegments + index * 56;
-    Put<uint32_t>(&bytes, at, type);
-    Put<uint64_t>(&bytes, at + 8, offset);
-    Put<uint64_t>(&bytes, at + 16, address);
-    Put<uint64_t>(&bytes, at + 32, size);
-  }
-  void Tag(uint64_t tag, uint64_t value) {
-    Put<uint64_t>(&bytes, kDynamic + 16 * tags, tag);
-    Put<uint64_t>(&bytes, kDynamic + 16 * tags + 8, value);
-    ++tags;
-  }
-  void String(uint64_t tag, const std::string& text) {
-    Tag(tag, strings.size());
-    strings += text + '\0';
-    bytes.replace(kStrings, strings.size(), strings);
-    Put<uint64_t>(&bytes, kDynamic + 16 + 8, strings.size());
-  }
-  void Interpreter(const std::string& name) {
-    bytes.replace(kInterpreter, name.size(), name);
-    Segment(2, 3, kInterpreter, 0, name.size() + 1);
-  }
-
-  std::string bytes;
-  std::string strings = std::string(1, '\0');
-  size_t tags = 0;
-};
+using fakes::ElfFile;
+using fakes::kDynamicAt;
+using fakes::kElfFileSize;
+using fakes::kInterpreterAt;
+using fakes::kLoadedAt;
+using fakes::kStringsAt;
+using fakes::Put;
 
 TEST(ElfTest, ReadsWhatTheLoaderWillOpen) {
-  File file;
+  ElfFile file;
   file.Interpreter("/lib64/ld.so");
   file.String(1, "liba.so.1");
   file.String(1, "/opt/libb.so");
@@ -88,7 +44,7 @@ TEST(ElfTest, ReadsWhatTheLoaderWillOpen) {
 }
 
 TEST(ElfTest, AStaticProgramNamesNothing) {
-  File file;
+  ElfFile file;
   const Result<Image> image = Read(file.bytes);
   ASSERT_TRUE(image.ok()) << image.status().ToString();
   EXPECT_EQ(*image, Image{.kind = Kind::kElf});
@@ -130,44 +86,44 @@ TEST(ElfTest, OtherFilesAreNoImages) {
 }
 
 TEST(ElfTest, RefusesWhatCouldNotBeLoaded) {
-  const auto refused = [](const std::function<void(File*)>& spoil) {
-    File file;
+  const auto refused = [](const std::function<void(ElfFile*)>& spoil) {
+    ElfFile file;
     file.Interpreter("/lib64/ld.so");
     file.String(1, "liba.so.1");
     EXPECT_TRUE(Read(file.bytes).ok());
     spoil(&file);
     return Read(file.bytes).status().code() == Code::kInvalidArgument;
   };
-  EXPECT_TRUE(refused([](File* f) { f->bytes[4] = 1; }));                       // 32 bits
-  EXPECT_TRUE(refused([](File* f) { f->bytes[5] = 2; }));                       // big endian
-  EXPECT_TRUE(refused([](File* f) { Put<uint16_t>(&f->bytes, 16, 4); }));       // a core dump
-  EXPECT_TRUE(refused([](File* f) { Put<uint16_t>(&f->bytes, 54, 57); }));      // entry size
-  EXPECT_TRUE(refused([](File* f) { Put<uint16_t>(&f->bytes, 56, 0); }));       // no segments
-  EXPECT_TRUE(refused([](File* f) { Put<uint16_t>(&f->bytes, 56, 0xffff); }));  // too many
-  EXPECT_TRUE(refused([](File* f) { Put<uint64_t>(&f->bytes, 32, ~0ULL); }));   // nowhere
-  EXPECT_TRUE(refused([](File* f) { f->Segment(1, 2, ~0ULL, 0, 256); }));
-  EXPECT_TRUE(refused([](File* f) { f->Segment(1, 2, 0, 0, kMaxDynamicBytes + 1); }));
-  EXPECT_TRUE(refused([](File* f) { f->Segment(2, 3, kInterpreter, 0, 3); }));  // no NUL
-  EXPECT_TRUE(refused([](File* f) { f->Segment(2, 3, kInterpreter, 0, 1); }));
-  EXPECT_TRUE(refused([](File* f) { f->Segment(2, 3, kInterpreter, 0, ~0ULL); }));
-  EXPECT_TRUE(refused([](File* f) { f->Segment(0, 1, 0, kLoadedAt, 16); }));  // strings outside
-  EXPECT_TRUE(refused([](File* f) { f->Segment(0, 1, ~0ULL, kLoadedAt, kFile); }));
-  EXPECT_TRUE(refused([](File* f) { f->Tag(1, 4096); }));  // name outside
-  EXPECT_TRUE(refused([](File* f) { f->Tag(5, ~0ULL); }));
-  EXPECT_TRUE(refused([](File* f) { f->bytes.resize(kStrings + 2); }));  // cut off
-  EXPECT_TRUE(refused([](File* f) { f->bytes.resize(63); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->bytes[4] = 1; }));                       // 32 bits
+  EXPECT_TRUE(refused([](ElfFile* f) { f->bytes[5] = 2; }));                       // big endian
+  EXPECT_TRUE(refused([](ElfFile* f) { Put<uint16_t>(&f->bytes, 16, 4); }));       // a core dump
+  EXPECT_TRUE(refused([](ElfFile* f) { Put<uint16_t>(&f->bytes, 54, 57); }));      // entry size
+  EXPECT_TRUE(refused([](ElfFile* f) { Put<uint16_t>(&f->bytes, 56, 0); }));       // no segments
+  EXPECT_TRUE(refused([](ElfFile* f) { Put<uint16_t>(&f->bytes, 56, 0xffff); }));  // too many
+  EXPECT_TRUE(refused([](ElfFile* f) { Put<uint64_t>(&f->bytes, 32, ~0ULL); }));   // nowhere
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(1, 2, ~0ULL, 0, 256); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(1, 2, 0, 0, kMaxDynamicBytes + 1); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(2, 3, kInterpreterAt, 0, 3); }));  // no NUL
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(2, 3, kInterpreterAt, 0, 1); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(2, 3, kInterpreterAt, 0, ~0ULL); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(0, 1, 0, kLoadedAt, 16); }));  // strings outside
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Segment(0, 1, ~0ULL, kLoadedAt, kElfFileSize); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Tag(1, 4096); }));  // name outside
+  EXPECT_TRUE(refused([](ElfFile* f) { f->Tag(5, ~0ULL); }));
+  EXPECT_TRUE(refused([](ElfFile* f) { f->bytes.resize(kStringsAt + 2); }));  // cut off
+  EXPECT_TRUE(refused([](ElfFile* f) { f->bytes.resize(63); }));
 }
 
 TEST(ElfTest, ANameThatDoesNotEndIsRefused) {
-  File file;
+  ElfFile file;
   file.String(1, "liba.so.1");
-  std::fill(file.bytes.begin() + kStrings + 1, file.bytes.end(), 'x');
-  Put<uint64_t>(&file.bytes, kDynamic + 16 + 8, kFile);
+  std::fill(file.bytes.begin() + kStringsAt + 1, file.bytes.end(), 'x');
+  Put<uint64_t>(&file.bytes, kDynamicAt + 16 + 8, kElfFileSize);
   EXPECT_EQ(Read(file.bytes).status().code(), Code::kInvalidArgument);
 }
 
 TEST(ElfTest, TooManyLibrariesAreRefused) {
-  File file;
+  ElfFile file;
   file.bytes.resize(1 << 20);
   file.Segment(0, 1, 0, kLoadedAt, file.bytes.size());
   file.Segment(1, 2, 4096, 0, (kMaxNeeded + 4) * 16);
