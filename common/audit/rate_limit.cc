@@ -2,7 +2,7 @@
 
 namespace odyssey::audit {
 
-bool RateLimit::Admit(const Subject& subject, Time now) {
+RateLimit::Interval* RateLimit::Find(const Subject& subject, Time now) {
   auto it = intervals_.find(subject);
   if (it == intervals_.end()) {
     const bool room = intervals_.size() < kMaxSubjects;
@@ -13,12 +13,21 @@ bool RateLimit::Admit(const Subject& subject, Time now) {
     if (interval.suppressed > 0) ended_.push_back({it->first, interval.suppressed});
     interval = {now};
   }
-  if (interval.written < kPerInterval) {
-    ++interval.written;
+  return &interval;
+}
+
+bool RateLimit::Admit(const Subject& subject, Time now) {
+  Interval* interval = Find(subject, now);
+  if (interval->written < kPerInterval) {
+    ++interval->written;
     return true;
   }
-  ++interval.suppressed;
+  ++interval->suppressed;
   return false;
+}
+
+void RateLimit::Count(const Subject& subject, uint64_t count, Time now) {
+  Find(subject, now)->suppressed += count;
 }
 
 std::vector<RateLimit::Suppressed> RateLimit::TakeEnded(Time now) {

@@ -35,6 +35,11 @@ class RateLimit final {
   // True if it is to be written; false: it has been counted.
   bool Admit(const Subject& subject, Time now);
 
+  // What is not written whatever the rate.
+  void Count(const Subject& subject, uint64_t count, Time now);
+  // Whether a count is being kept.
+  bool pending() const { return !intervals_.empty() || !ended_.empty(); }
+
   // The counts of intervals that have ended by `now`, each once.
   std::vector<Suppressed> TakeEnded(Time now);
   // And of those that have not.
@@ -46,6 +51,8 @@ class RateLimit final {
     uint32_t written = 0;
     uint64_t suppressed = 0;
   };
+  Interval* Find(const Subject& subject, Time now);
+
   std::map<Subject, Interval> intervals_;
   std::vector<Suppressed> ended_;  // whose interval a later record ended
 };

@@ -59,6 +59,16 @@ TEST(RateLimitTest, SubjectsAreBoundedAndNoneIsLost) {
   EXPECT_EQ(written + counted, static_cast<uint64_t>(kSubjects));
 }
 
+TEST(RateLimitTest, WhatIsOnlyCountedIsTold) {
+  RateLimit limit;
+  EXPECT_FALSE(limit.pending());
+  limit.Count({"exec", "no_room"}, 3, At(0));
+  limit.Count({"exec", "no_room"}, 4, At(10));
+  EXPECT_TRUE(limit.pending());
+  EXPECT_THAT(limit.TakeEnded(At(1000)), ElementsAre(Suppressed{{"exec", "no_room"}, 7}));
+  EXPECT_FALSE(limit.pending());
+}
+
 // A clock that is set back must not silence the log until it catches up.
 TEST(RateLimitTest, ClockSetBackBeginsAnInterval) {
   RateLimit limit;
