@@ -1,0 +1,44 @@
+#ifndef ODYSSEY_POLICY_DIALECT_CEILING_DIRECTORY_H_
+#define ODYSSEY_POLICY_DIALECT_CEILING_DIRECTORY_H_
+
+// The operator's ceiling as it lies on this host: the files of a directory, and who a uid is.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/ceiling/ceiling.h"
+
+namespace odyssey::dialect {
+
+inline constexpr char kCeilingDirectory[] = "/etc/odyssey/policy.d";
+
+struct CeilingText {
+  std::string file;  // its path
+  std::string text;
+  friend bool operator==(const CeilingText&, const CeilingText&) = default;
+};
+using CeilingTexts = std::vector<CeilingText>;
+
+// The *.yaml files of `directory` in the order of their names; other names are left alone. nullopt:
+// there is no such directory. Directory and files must be root's or the caller's own and writable
+// by nobody else, the files regular and no links: FAILED_PRECONDITION names the one that is not.
+Result<std::optional<CeilingTexts>> ReadCeilingTexts(const std::string& directory);
+
+// What the files say together; the built-in ceiling if there is no directory. INVALID_ARGUMENT
+// names the first problem as "file:line: key: message".
+Result<ceiling::Ceiling> ParseCeiling(const std::optional<CeilingTexts>& texts);
+
+// Both.
+Result<ceiling::Ceiling> LoadCeiling(const std::string& directory);
+
+// As the user database has him; what it does not have stays empty. The home is resolved as far as
+// the caller may look.
+ceiling::Owner OwnerOf(uid_t uid);
+
+}  // namespace odyssey::dialect
+
+#endif  // ODYSSEY_POLICY_DIALECT_CEILING_DIRECTORY_H_

@@ -1,0 +1,167 @@
+#include "policy/dialect/ceiling_file.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "policy/ceiling/path_pattern.h"
+#include "policy/dialect/node.h"
+#include "policy/dialect/schema.h"
+
+namespace odyssey::dialect {
+namespace {
+
+using ceiling::Choice;
+using ceiling::Grant;
+using ceiling::Origin;
+
+constexpr char kVersion[] = "odyssey.ceiling/v1";
+constexpr size_t kMaxGrants = 256;
+
+// A key of `limits`: in units that people write, of a field in policy.proto's.
+struct LimitKey {
+  std::string_view name;
+  std::string_view field;
+  uint64_t unit;
+  uint64_t most;  // what a request could ask for at all
+};
+constexpr uint64_t kMaxMegabytes = uint64_t{1} << 40;
+constexpr uint64_t kMaxWord = 0xffffffff;
+constexpr std::array<LimitKey, policy::kLimitFields.size()> kLimitKeys = {{
+    {"memory_mb", "memory_bytes", uint64_t{1} << 20, kMaxMegabytes},
+    {"cpu_millis", "cpu_millis", 1, kMaxWord},
+    {"pids", "pids", 1, kMaxWord},
+    {"wall_clock_s", "wall_clock_ms", 1000, kMaxWord / 1000},
+    {"cpu_seconds", "cpu_seconds", 1, kMaxWord},
+    {"open_files", "open_files", 1, kMaxWord},
+    {"tmp_mb", "tmp_bytes", uint64_t{1} << 20, kMaxMegabytes},
+    {"disk_mb", "disk_bytes", uint64_t{1} << 20, kMaxMegabytes},
+}};
+
+// A key of a grant that lists values of a request's field. Those without a choice need no grant,
+// and may be written down all the same.
+struct ChoiceKey {
+  std::string_view name;
+  std::vector<std::pair<std::string_view, std::optional<Choice>>> values;
+};
+const std::vector<ChoiceKey>& ChoiceKeys() {
+  static const std::vector<ChoiceKey> keys = {
+      {"network",
+       {{"none", {}}, {"egress", Choice::kNetworkEgress}, {"full", Choice::kNetworkFull}}},
+      {"executables", {{"explicit", {}}, {"standard", {}}, {"all", Choice::kAllExecutables}}},
+      {"landlock", {{"hard_requirement", {}}, {"best_effort", Choice::kLandlockBestEffort}}},
+      {"protection", {{"default", {}}, {"none", Choice::kProtectionNone}}},
+      {"mode",
+       {{"read_only", {}},
+        {"workspace_write", {}},
+        {"danger_full_access", Choice::kDangerFullAccess}}},
+  };
+  return keys;
+}
+
+// A name that may hold `*`; a lone digit at the front would name nothing.
+Status CheckEnvPattern(const std::string& text) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '*';
+  };
+  bool good = !text.empty() && letter(text[0]);
+  for (const char c : text) good = good && (letter(c) || (c >= '0' && c <= '9'));
+  return good
+             ? OkStatus()
+             : InvalidArgument("must be a variable's name, in which `*` stands for any characters");
+}
+
+std::vector<ceiling::Entry> ReadEntries(MapReader* map, std::string_view name,
+                                        const std::function<Status(const std::string&)>& check) {
+  std::vector<ceiling::Entry> entries;
+  for (const Text& text : map->Strings(name)) {
+    const Status status = check(text.value);
+    if (!status.ok()) {
+      map->source().Invalid(text.line, text.key, "`" + text.value + "` " + status.message());
+    }
+    entries.push_back({text.value, {map->source().file, text.line}});
+  }
+  return entries;
+}
+
+Status CheckPath(const std::string& text) { return ceiling::CheckPathPattern(text); }
+
+std::vector<std::string> ReadUsers(MapReader* map) {
+  std::vector<std::string> users;
+  for (const ceiling::Entry& entry : ReadEntries(map, "users", ceiling::CheckUserRule)) {
+    users.push_back(entry.text);
+  }
+  if (users.empty()) {
+    map->source().Invalid(map->line(), map->KeyOf("users"),
+                          "missing: whom the grant is for, [\"*\"] for everybody");
+  }
+  return users;
+}
+
+void ReadChoices(MapReader* map, const ChoiceKey& key, Grant* grant) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, choice] : key.values) names.push_back(name);
+  for (const Text& text : map->Strings(key.name)) {
+    bool known = false;
+    for (const auto& [name, choice] : key.values) {
+      if (name != text.value) continue;
+      known = true;
+      if (choice) {
+        grant->choices[static_cast<size_t>(*choice)] = Origin{map->source().file, text.line};
+      }
+    }
+    if (known) continue;
+    map->source().Syntax(text.line, text.key,
+                         "unknown variant `" + text.value + "`, expected one of " + Quoted(names));
+  }
+}
+
+Grant ReadGrant(MapReader map) {
+  Grant grant;
+  grant.users = ReadUsers(&map);
+  grant.read = ReadEntries(&map, "read", CheckPath);
+  grant.write = ReadEntries(&map, "write", CheckPath);
+  grant.env = ReadEntries(&map, "env", CheckEnvPattern);
+  for (const ChoiceKey& key : ChoiceKeys()) ReadChoices(&map, key, &grant);
+  map.Finish();
+  return grant;
+}
+
+ceiling::Bounds ReadBounds(const Source& source, const Node* node, const std::string& name) {
+  ceiling::Bounds bounds;
+  MapReader map(&source, node, name);
+  for (const LimitKey& key : kLimitKeys) {
+    const uint64_t value = map.Whole(key.name, 0, 1, key.most);
+    for (size_t i = 0; value != 0 && i < bounds.size(); ++i) {
+      if (policy::kLimitFields[i].name != key.field) continue;
+      bounds[i] = {value * key.unit, {source.file, Find(*node, key.name)->line}};
+    }
+  }
+  map.Finish();
+  return bounds;
+}
+
+}  // namespace
+
+ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Problems* problems) {
+  ceiling::Ceiling out;
+  const std::optional<Node> document = ParseDocument(Format::kYaml, file, text, problems);
+  if (!document) return out;
+  const Source source = {.file = file, .problems = problems};
+  MapReader map(&source, &*document, "");
+  map.Enum<bool>("version", {{kVersion, true}}, true, Need::kRequired);
+  for (const MapReader& grant : map.Maps("grants", kMaxGrants)) {
+    out.grants.push_back(ReadGrant(grant));
+  }
+  out.forbidden = ReadEntries(&map, "forbidden", CheckPath);
+  MapReader limits = map.Map("limits");
+  out.most = ReadBounds(source, limits.Any("max"), "limits.max");
+  out.unset = ReadBounds(source, limits.Any("default"), "limits.default");
+  limits.Finish();
+  map.Finish();
+  return out;
+}
+
+}  // namespace odyssey::dialect
