@@ -4,6 +4,7 @@
 #include "common/base/sha256.h"
 #include "policy/compile/entries.h"
 #include "policy/compile/environment.h"
+#include "policy/compile/executables.h"
 #include "policy/compile/limits.h"
 #include "policy/compile/mounts.h"
 
@@ -14,17 +15,6 @@ using policy::ExecutablesMode;
 using policy::Mode;
 using policy::Network;
 using policy::SandboxRequest;
-
-Status CheckExecutables(const SandboxRequest& request) {
-  if (request.executables_mode == ExecutablesMode::kExplicit) {
-    return InvalidArgument(
-        "executables_mode: EXECUTABLES_MODE_EXPLICIT: EXECUTABLES_MODE_STANDARD and "
-        "EXECUTABLES_MODE_ALL (\"standard\" and \"all\") are allowed");
-  }
-  if (request.executables.empty()) return OkStatus();
-  return InvalidArgument("executables: " + request.executables.front() +
-                         ": allowed only with executables_mode EXECUTABLES_MODE_EXPLICIT");
-}
 
 // What the model can say and nothing enforces yet: refused, so that no field is without effect.
 Status CheckOffered(const SandboxRequest& request) {
@@ -44,7 +34,6 @@ Status CheckOffered(const SandboxRequest& request) {
   if (request.user != 0 && request.user != plan::kCellUser) return refuse("user");
   if (request.limits.disk_bytes != 0) return refuse("limits.disk_bytes");
   for (const policy::Mount& mount : request.mounts) {
-    if (mount.executable) return refuse("mounts.executable");
     if (!mount.suffixes.empty()) return refuse("mounts.suffixes");
     if (mount.max_file_bytes != 0) return refuse("mounts.max_file_bytes");
   }
@@ -89,17 +78,27 @@ void AddCommonRules(const SandboxRequest& request, Compiled* out) {
   }
 }
 
+std::string ExplainExecutables(const SandboxRequest& request) {
+  switch (request.executables_mode) {
+    case ExecutablesMode::kExplicit:
+      return "executables explicit: only the programs below, with what they load";
+    case ExecutablesMode::kStandard:
+      return "executables standard: only the host's system trees may be executed";
+    case ExecutablesMode::kAll:
+      break;
+  }
+  return "executables all: anything visible may be executed, what the agent wrote included";
+}
+
 void ExplainChoices(const SandboxRequest& request, Compiled* out) {
   const bool full = request.network == Network::kFull;
-  const bool all = request.executables_mode == ExecutablesMode::kAll;
   const bool read_only = request.mode == Mode::kReadOnly;
   out->explanation = {
       read_only ? "mode read_only: the workspace is not writable; the cell's own directories are"
                 : "mode workspace_write: the workspace is writable",
       full ? "network full: the host's network namespace"
            : "network none: own network namespace, loopback only",
-      all ? "executables all: anything visible may be executed, what the agent wrote included"
-          : "executables standard: only the host's system trees may be executed",
+      ExplainExecutables(request),
       request.ephemeral ? "ephemeral: the cell's own directories are in memory"
                         : "not ephemeral: the cell's own directories stay on disk",
   };
@@ -131,7 +130,8 @@ void FillPlan(const SandboxRequest& request, Compiled* out) {
 
 // Everything that a cell is made of. Names of the environment but no values: a changed value
 // reaches the next command of the same cell.
-std::string Digest(const SandboxRequest& request, const Compiled& compiled) {
+std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
+                   const Compiled& compiled) {
   const policy::Limits& limits = compiled.limits;
   Writer out;
   out.String("odyssey policy digest 1");
@@ -144,15 +144,18 @@ std::string Digest(const SandboxRequest& request, const Compiled& compiled) {
   out.Strings(compiled.base_env);
   out.U32(static_cast<uint32_t>(request.env.size()));
   for (const auto& [name, value] : request.env) out.String(name);
+  out.String(found.identity);
   return Sha256Hex(out.bytes());
 }
 
 // Root's own check, so that what root would refuse is refused here, to the client that asked.
-Status CheckResult(const Compiled& compiled, const plan::CheckContext& context) {
+Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
+                   const plan::CheckContext& context) {
   if (compiled.confinement.rules.size() > cell::kMaxRules ||
       compiled.plan.entries.size() > plan::kMaxEntries ||
       plan::EncodePlan(compiled.plan).size() > plan::kMaxPlanBytes) {
-    return InvalidArgument("mounts: too many, or their paths are too long: a plan of " +
+    const std::string field = found.files.size() > plan::kMaxEntries / 2 ? "executables" : "mounts";
+    return InvalidArgument(field + ": too many, or their paths are too long: a plan of " +
                            std::to_string(plan::kMaxEntries) + " entries and " +
                            std::to_string(plan::kMaxPlanBytes) + " bytes is allowed");
   }
@@ -163,14 +166,15 @@ Status CheckResult(const Compiled& compiled, const plan::CheckContext& context) 
 
 }  // namespace
 
-Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts) {
+Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
+                         const FoundExecutables& found) {
   ODY_RETURN_IF_ERROR(CheckHost(facts));
   ODY_RETURN_IF_ERROR(CheckOffered(request));
-  ODY_RETURN_IF_ERROR(CheckExecutables(request));
+  ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
   ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts.check));
   ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));
-  ODY_ASSIGN_OR_RETURN(const std::vector<policy::Mount> mounts,
-                       ResolveMounts(request, facts.check));
+  ODY_ASSIGN_OR_RETURN(std::vector<policy::Mount> mounts, ResolveMounts(request, facts.check));
+  ODY_ASSIGN_OR_RETURN(mounts, AddExecutableMounts(request, found, std::move(mounts), facts.check));
 
   Compiled out;
   ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, facts.check));
@@ -180,10 +184,11 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts) 
   AddCommonRules(request, &out);
   AddSystem(request, facts, &out);
   AddTrees(request, mounts, &out);
+  ODY_RETURN_IF_ERROR(AddExecutables(request, found, &out));
   ExplainLimits(&out);
 
-  ODY_RETURN_IF_ERROR(CheckResult(out, facts.check));
-  out.digest = Digest(request, out);
+  ODY_RETURN_IF_ERROR(CheckResult(out, found, facts.check));
+  out.digest = Digest(request, found, out);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/compile/found_executables.h"
 #include "policy/model/request.h"
 #include "policy/plan/cell_wire.h"
 #include "policy/plan/plan.h"
@@ -40,7 +41,10 @@ struct Compiled {
 // INVALID_ARGUMENT or PERMISSION_DENIED naming the field (as policy.proto spells it), the value and
 // what is allowed; FAILED_PRECONDITION if the host lacks what every cell needs. What it returns
 // passes plan::CheckPlan.
-Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts);
+//
+// `found`: what policy/executables says of SystemExecutables(request).
+Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts,
+                         const FoundExecutables& found = {});
 
 }  // namespace odyssey::compile
 

@@ -113,14 +113,6 @@ TEST(CompileTest, ExecutesEverythingVisibleInAllMode) {
   }
 }
 
-TEST(CompileTest, RefusesExplicitModeAndStrayExecutables) {
-  const Status mode = Bad({.executables_mode = ExecutablesMode::kExplicit, .executables = {"git"}});
-  EXPECT_EQ(mode.code(), Code::kInvalidArgument);
-  EXPECT_NE(mode.message().find("executables_mode: EXECUTABLES_MODE_EXPLICIT"), std::string::npos);
-  EXPECT_NE(mode.message().find("\"standard\" and \"all\""), std::string::npos);
-  EXPECT_EQ(Bad({.executables = {"git"}}).code(), Code::kInvalidArgument);
-}
-
 TEST(CompileTest, ShowsTheResolverOnlyWithTheHostsNetwork) {
   EXPECT_EQ(Find(Good({}), "/etc/resolv.conf"), nullptr);
   const Compiled full = Good({.network = Network::kFull});

@@ -69,7 +69,8 @@ std::string OwnDirectoryIn(const std::string& tree, const plan::CheckContext& co
   return it == own.end() ? "" : *it;
 }
 
-void AddSystemTree(const SystemEntry& found, const HostFacts& facts, Compiled* out) {
+void AddSystemTree(const policy::SandboxRequest& request, const SystemEntry& found,
+                   const HostFacts& facts, Compiled* out) {
   if (!found.link_target.empty()) {
     out->plan.entries.push_back(
         {.kind = EntryKind::kSymlink, .target = found.path, .source = found.link_target});
@@ -80,8 +81,14 @@ void AddSystemTree(const SystemEntry& found, const HostFacts& facts, Compiled* o
     return;
   }
   const bool programs = !plan::IsWithin(found.path, "/etc");
-  out->plan.entries.push_back(Unmapped(found.path, found.path, programs));
+  // In explicit mode the programs that are named come on top; the rest of the tree is data.
+  const bool named = request.executables_mode == policy::ExecutablesMode::kExplicit;
+  out->plan.entries.push_back(Unmapped(found.path, found.path, programs && !named));
   if (!programs) return;
+  if (named) {
+    out->explanation.push_back(found.path + ": the host's, read-only, noexec");
+    return;
+  }
   out->confinement.rules.push_back({found.path, cell::kRead | cell::kExecute});
   out->explanation.push_back(found.path + ": the host's, read-only: programs and libraries");
 }
@@ -89,11 +96,15 @@ void AddSystemTree(const SystemEntry& found, const HostFacts& facts, Compiled* o
 // Appends a tree that commands may use, with its Landlock rule and its line of explanation.
 void AddTree(Entry entry, const policy::SandboxRequest& request, const std::string& why,
              Compiled* out) {
-  entry.executable = request.executables_mode == policy::ExecutablesMode::kAll;
+  const bool programs = entry.executable;
+  entry.executable = programs || request.executables_mode == policy::ExecutablesMode::kAll;
   const bool writable = entry.access == Access::kReadWrite;
+  if (programs) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kExecute});
   if (writable) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kWrite});
   out->explanation.push_back(entry.target + ": " + why + (writable ? ", writable" : ", read-only") +
-                             (entry.executable ? "" : ", noexec"));
+                             (programs           ? ", executable"
+                              : entry.executable ? ""
+                                                 : ", noexec"));
   out->plan.entries.push_back(std::move(entry));
 }
 
@@ -134,7 +145,8 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
     AddTree({.kind = EntryKind::kHostTree,
              .target = mount.target,
              .source = mount.source,
-             .access = ToPlanAccess(mount.access)},
+             .access = ToPlanAccess(mount.access),
+             .executable = mount.executable},
             request, "the host's " + mount.source + ", asked for by mounts", out);
   }
 }
@@ -146,7 +158,7 @@ void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Co
     if (found.path == kResolver) {
       AddResolver(request, found, out);
     } else {
-      AddSystemTree(found, facts, out);
+      AddSystemTree(request, found, facts, out);
     }
   }
 

@@ -52,6 +52,9 @@ Status Insert(const Mount& mount, std::map<std::string, Mount>* by_target) {
     return InvalidArgument("target: " + mount.target + ": already the target of " +
                            it->second.source);
   }
+  if (mount.executable != it->second.executable) {
+    return InvalidArgument("executable: " + mount.target + ": another mount of it says otherwise");
+  }
   if (mount.access == policy::Access::kReadWrite) it->second.access = mount.access;
   return OkStatus();
 }

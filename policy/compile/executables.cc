@@ -1,0 +1,215 @@
+#include "policy/compile/executables.h"
+
+#include <algorithm>
+#include <string>
+
+#include "policy/compile/mounts.h"
+
+namespace odyssey::compile {
+namespace {
+
+using plan::Access;
+using plan::Entry;
+using plan::EntryKind;
+using plan::IsWithin;
+using policy::ExecutablesMode;
+using policy::Mount;
+
+constexpr std::string_view kSystemTrees[] = {"/usr", "/opt",   "/bin",   "/sbin",
+                                             "/lib", "/lib32", "/lib64", "/libx32"};
+
+std::string Nth(size_t index) { return "executables[" + std::to_string(index) + "]"; }
+
+bool IsExplicit(const policy::SandboxRequest& request) {
+  return request.executables_mode == ExecutablesMode::kExplicit;
+}
+
+// A path of the cell, as opposed to a program of the system's.
+bool IsOwnPath(const std::string& entry) {
+  return entry.rfind('/', 0) == 0 && !IsInSystemTree(entry);
+}
+
+Status CheckEntry(const std::string& entry) {
+  if (plan::IsNormalizedAbsolute(entry) && entry != "/") return OkStatus();
+  const bool name = !entry.empty() && entry.size() <= 255 && entry != "." && entry != ".." &&
+                    std::none_of(entry.begin(), entry.end(),
+                                 [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '/'; });
+  if (name) return OkStatus();
+  return InvalidArgument("a name without a slash, or a normalised absolute path is allowed");
+}
+
+// The mount whose target is `path` or above it.
+const Mount* MountAround(const std::string& path, const std::vector<Mount>& mounts) {
+  const auto it = std::find_if(mounts.begin(), mounts.end(),
+                               [&](const Mount& m) { return IsWithin(path, m.target); });
+  return it == mounts.end() ? nullptr : &*it;
+}
+
+// What runs on the host's side of the cell's paths: programs that are found, and mounts of
+// programs.
+std::vector<std::string> ExecutableSources(const policy::SandboxRequest& request,
+                                           const FoundExecutables& found,
+                                           const std::vector<Mount>& mounts) {
+  std::vector<std::string> sources;
+  for (const Executable& file : found.files) sources.push_back(file.path);
+  for (const Mount& mount : mounts) {
+    if (mount.executable) sources.push_back(mount.source);
+  }
+  for (const std::string& entry : request.executables) {
+    if (!IsOwnPath(entry)) continue;
+    if (const Mount* around = MountAround(entry, mounts)) {
+      sources.push_back(around->source + entry.substr(around->target.size()));
+    } else if (!request.workspace.empty() && IsWithin(entry, plan::kWorkspacePath)) {
+      sources.push_back(request.workspace + entry.substr(sizeof(plan::kWorkspacePath) - 1));
+    }
+  }
+  return sources;
+}
+
+// A program that the agent can rewrite through another path is any program.
+Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecutables& found,
+                        const std::vector<Mount>& mounts) {
+  std::vector<std::pair<std::string, std::string>> writable;  // source, target
+  for (const Mount& mount : mounts) {
+    if (mount.access == policy::Access::kReadWrite)
+      writable.emplace_back(mount.source, mount.target);
+  }
+  if (!request.workspace.empty() && request.mode == policy::Mode::kWorkspaceWrite) {
+    writable.emplace_back(request.workspace, plan::kWorkspacePath);
+  }
+  for (const std::string& source : ExecutableSources(request, found, mounts)) {
+    for (const auto& [tree, target] : writable) {
+      if (!IsWithin(source, tree) && !IsWithin(tree, source)) continue;
+      return InvalidArgument("executables: " + source + " may be executed, and " + target +
+                             " makes it writable: only what no writable mount shows is allowed");
+    }
+  }
+  return OkStatus();
+}
+
+void AddPart(const std::string& path, bool run, const std::string& why, Compiled* out) {
+  out->plan.entries.push_back({.kind = EntryKind::kPart, .target = path, .executable = true});
+  if (run) out->confinement.rules.push_back({path, cell::kRead | cell::kExecute});
+  out->explanation.push_back(path + (run ? ": executable: " : ": loadable: ") + why);
+}
+
+const Entry* TreeAround(const std::string& path, const Compiled& compiled) {
+  const Entry* around = nullptr;
+  for (const Entry& entry : compiled.plan.entries) {
+    if (!IsWithin(path, entry.target)) continue;
+    if (around == nullptr || entry.target.size() > around->target.size()) around = &entry;
+  }
+  return around;
+}
+
+Status AddOwnPath(const std::string& path, Compiled* out) {
+  const Entry* around = TreeAround(path, *out);
+  const bool tree = around != nullptr && around->kind == EntryKind::kHostTree;
+  if (!tree || around->access != Access::kReadOnly) {
+    return InvalidArgument(path +
+                           ": what the agent could write is not executed; name what lies in "
+                           "a read-only mount or workspace");
+  }
+  // The whole mount is executable: a part would add nothing.
+  if (!around->executable) AddPart(path, /*run=*/true, "named by executables", out);
+  return OkStatus();
+}
+
+Status AddFound(const Executable& file, Compiled* out) {
+  const Entry* around = TreeAround(file.path, *out);
+  if (around == nullptr ||
+      (around->kind != EntryKind::kHostTree && around->kind != EntryKind::kPart)) {
+    return FailedPrecondition("executables: " + file.path + ": its tree is left out of cells");
+  }
+  AddPart(file.path, file.run, file.why, out);
+  return OkStatus();
+}
+
+}  // namespace
+
+bool IsInSystemTree(std::string_view path) {
+  return std::any_of(std::begin(kSystemTrees), std::end(kSystemTrees),
+                     [path](std::string_view tree) { return IsWithin(path, tree); });
+}
+
+std::vector<std::string> SystemExecutables(const policy::SandboxRequest& request) {
+  std::vector<std::string> names;
+  if (!IsExplicit(request)) return names;
+  for (const std::string& entry : request.executables) {
+    if (CheckEntry(entry).ok() && !IsOwnPath(entry)) names.push_back(entry);
+  }
+  return names;
+}
+
+Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecutables& found) {
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    const Mount& mount = request.mounts[i];
+    if (mount.executable && mount.access != policy::Access::kReadOnly) {
+      return InvalidArgument("mounts[" + std::to_string(i) +
+                             "].executable: only with ACCESS_READ_ONLY");
+    }
+  }
+  if (!IsExplicit(request)) {
+    if (request.executables.empty()) return OkStatus();
+    return InvalidArgument("executables: " + request.executables.front() +
+                           ": allowed only with executables_mode EXECUTABLES_MODE_EXPLICIT");
+  }
+  if (request.executables.size() > kMaxExecutables) {
+    return InvalidArgument("executables: " + std::to_string(request.executables.size()) +
+                           " entries: at most " + std::to_string(kMaxExecutables) + " are allowed");
+  }
+  for (size_t i = 0; i < request.executables.size(); ++i) {
+    const Status status = CheckEntry(request.executables[i]);
+    if (status.ok()) continue;
+    return InvalidArgument(Nth(i) + ": '" + request.executables[i] + "': " + status.message());
+  }
+  if (!SystemExecutables(request).empty() && found.files.empty()) {
+    return Internal("executables: the host was not searched for them");
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Mount>> AddExecutableMounts(const policy::SandboxRequest& request,
+                                               const FoundExecutables& found,
+                                               std::vector<Mount> mounts,
+                                               const plan::CheckContext& context) {
+  for (size_t i = 0; i < request.executables.size(); ++i) {
+    const std::string& path = request.executables[i];
+    const bool shown = IsWithin(path, plan::kWorkspacePath) || IsWithin(path, "/tmp") ||
+                       IsWithin(path, plan::kCellPath) || MountAround(path, mounts) != nullptr;
+    if (!IsOwnPath(path) || shown) continue;
+    policy::SandboxRequest alone = {.mounts = {{path, path, policy::Access::kReadOnly, true}},
+                                    .workspace = request.workspace};
+    const auto checked = ResolveMounts(alone, context);
+    if (!checked.ok()) {
+      constexpr size_t kPrefix = sizeof("mounts[0].") - 1;
+      return Status(checked.status().code(),
+                    Nth(i) + ": " + checked.status().message().substr(kPrefix));
+    }
+    for (const Mount& mount : mounts) {
+      if (!IsWithin(mount.target, path)) continue;
+      return InvalidArgument(Nth(i) + ": " + path + ": the mount target " + mount.target +
+                             " lies inside it");
+    }
+    mounts.push_back(alone.mounts[0]);
+  }
+  std::sort(mounts.begin(), mounts.end(),
+            [](const Mount& a, const Mount& b) { return a.target < b.target; });
+  if (request.executables_mode == ExecutablesMode::kAll) return mounts;
+  ODY_RETURN_IF_ERROR(CheckNotWritable(request, found, mounts));
+  return mounts;
+}
+
+Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutables& found,
+                      Compiled* out) {
+  for (const Executable& file : found.files) ODY_RETURN_IF_ERROR(AddFound(file, out));
+  for (const std::string& note : found.notes) out->explanation.push_back(note);
+  for (size_t i = 0; i < request.executables.size(); ++i) {
+    if (!IsOwnPath(request.executables[i])) continue;
+    const Status status = AddOwnPath(request.executables[i], out);
+    if (!status.ok()) return InvalidArgument(Nth(i) + ": " + status.message());
+  }
+  return OkStatus();
+}
+
+}  // namespace odyssey::compile

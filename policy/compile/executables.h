@@ -1,0 +1,33 @@
+#ifndef ODYSSEY_POLICY_COMPILE_EXECUTABLES_H_
+#define ODYSSEY_POLICY_COMPILE_EXECUTABLES_H_
+
+// What may be executed beside whole trees: the programs that explicit mode names, and mounts of
+// programs. Two layers each: a mount that is not noexec, and a Landlock right.
+
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/compile/compile.h"
+
+namespace odyssey::compile {
+
+inline constexpr size_t kMaxExecutables = 256;
+
+// INVALID_ARGUMENT naming executables[i] or mounts[i].executable.
+Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecutables& found);
+
+// `mounts` and one more for each named path that is neither of the system's trees nor shown by them
+// or the workspace. INVALID_ARGUMENT or PERMISSION_DENIED naming executables[i], or what would make
+// one of the programs writable.
+Result<std::vector<policy::Mount>> AddExecutableMounts(const policy::SandboxRequest& request,
+                                                       const FoundExecutables& found,
+                                                       std::vector<policy::Mount> mounts,
+                                                       const plan::CheckContext& context);
+
+// Appends the named programs, and all they load, as parts of the trees that `out` has.
+Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutables& found,
+                      Compiled* out);
+
+}  // namespace odyssey::compile
+
+#endif  // ODYSSEY_POLICY_COMPILE_EXECUTABLES_H_
