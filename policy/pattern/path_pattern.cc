@@ -1,0 +1,135 @@
+#include "policy/pattern/path_pattern.h"
+
+#include <span>
+
+namespace odyssey::pattern {
+namespace {
+
+constexpr std::string_view kAnyDepth = "**";
+using Components = std::span<const std::string>;
+
+std::vector<std::string_view> Split(std::string_view path) {
+  std::vector<std::string_view> out;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    out.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+// `*` and `?` within one component. Goes back to the last star only: linear for every pattern that
+// has one, quadratic at worst.
+bool ComponentMatches(std::string_view pattern, std::string_view name) {
+  size_t p = 0;
+  size_t n = 0;
+  size_t star = std::string_view::npos;
+  size_t resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+// How far into the pattern one may be after some components: all possibilities at once, so that the
+// time is the product of both lengths whatever the pattern.
+class Walk final {
+ public:
+  explicit Walk(Components pattern) : pattern_(pattern), at_(pattern.size() + 1, false) {
+    at_[0] = true;
+    SkipAnyDepth(&at_);
+  }
+
+  void Step(std::string_view name) {
+    std::vector<bool> next(at_.size(), false);
+    for (size_t i = 0; i < pattern_.size(); ++i) {
+      if (!at_[i]) continue;
+      if (pattern_[i] == kAnyDepth) {
+        next[i] = true;
+        if (i + 1 == pattern_.size()) next[i + 1] = true;
+      } else if (ComponentMatches(pattern_[i], name)) {
+        next[i + 1] = true;
+      }
+    }
+    SkipAnyDepth(&next);
+    at_ = std::move(next);
+  }
+
+  bool at_end() const { return at_.back(); }
+
+ private:
+  // `**` may stand for nothing, but not at the end.
+  void SkipAnyDepth(std::vector<bool>* at) const {
+    for (size_t i = 0; i + 1 < pattern_.size(); ++i) {
+      if ((*at)[i] && pattern_[i] == kAnyDepth) (*at)[i + 1] = true;
+    }
+  }
+
+  const Components pattern_;
+  std::vector<bool> at_;
+};
+
+Status Refuse(std::string_view text, const std::string& why) {
+  return InvalidArgument("\"" + std::string(text.substr(0, 100)) + "\": " + why +
+                         "; allowed: components separated by /, with * and ? in a component, and "
+                         "** as a whole one");
+}
+
+}  // namespace
+
+Result<PathPattern> PathPattern::Parse(std::string_view text) {
+  if (text.empty()) return Refuse(text, "is empty");
+  if (text.size() > kMaxPatternBytes) return Refuse(text, "is longer than 4095 bytes");
+  if (text.front() == '/') return Refuse(text, "is absolute");
+  if (text.back() == '/') return Refuse(text, "ends with /");
+  PathPattern out;
+  for (const std::string_view component : Split(text)) {
+    if (component.empty()) return Refuse(text, "has an empty component");
+    if (component == "." || component == "..") return Refuse(text, "has a component . or ..");
+    if (component != kAnyDepth && component.find(kAnyDepth) != std::string_view::npos) {
+      return Refuse(text, "has ** beside other characters");
+    }
+    for (const unsigned char c : component) {
+      if (c < 0x20 || c == 0x7f) return Refuse("", "has a control character");
+    }
+    out.components_.emplace_back(component);
+  }
+  if (out.components_.size() == 1 && out.components_[0] == kAnyDepth) {
+    return Refuse(text, "would deny everything");
+  }
+  return out;
+}
+
+bool PathPattern::Covers(std::string_view path) const {
+  Walk walk(components_);
+  for (const std::string_view name : Split(path)) {
+    walk.Step(name);
+    if (walk.at_end()) return true;
+  }
+  return false;
+}
+
+bool PathPattern::HangsOn(std::string_view directory) const {
+  const auto names = Split(directory);
+  for (size_t length = 1; length < components_.size(); ++length) {
+    if (components_[length - 1] == kAnyDepth) continue;
+    Walk walk(Components(components_).first(length));
+    for (const std::string_view name : names) walk.Step(name);
+    if (walk.at_end()) return true;
+  }
+  return false;
+}
+
+}  // namespace odyssey::pattern

@@ -1,0 +1,38 @@
+#ifndef ODYSSEY_POLICY_PATTERN_PATH_PATTERN_H_
+#define ODYSSEY_POLICY_PATTERN_PATH_PATTERN_H_
+
+// Patterns of names in a tree, as `deny` has them: "**/.env", "secrets/**", "*.pem". Pure.
+//
+// A pattern is made of components, matched from the tree's root: `**` as a whole component stands
+// for any number of them (at the end: at least one), `*` in a component for any characters, `?` for
+// one character (a byte). Everything else means itself.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace odyssey::pattern {
+
+inline constexpr size_t kMaxPatternBytes = 4095;
+
+class PathPattern final {
+ public:
+  // INVALID_ARGUMENT with the pattern and what is allowed.
+  static Result<PathPattern> Parse(std::string_view text);
+
+  // True if `path` (relative, no "." or "..", "" is the root) matches or lies below a match.
+  bool Covers(std::string_view path) const;
+
+  // True if something below `directory` may match because of the names in `directory` itself: under
+  // another name the same file would not. "secrets/**" hangs on "secrets", "**/.env" on nothing.
+  bool HangsOn(std::string_view directory) const;
+
+ private:
+  std::vector<std::string> components_;
+};
+
+}  // namespace odyssey::pattern
+
+#endif  // ODYSSEY_POLICY_PATTERN_PATH_PATTERN_H_

@@ -1,0 +1,310 @@
+#define FUSE_USE_VERSION 35
+
+#include "supervisor/cell_guard/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "supervisor/cell_guard/directory.h"
+#include "supervisor/cell_guard/tree_walk.h"
+
+namespace odyssey::cell_guard {
+namespace {
+
+// libfuse's callbacks get nothing of ours but this.
+const GuardedTree& Tree() {
+  return *static_cast<const GuardedTree*>(fuse_get_context()->private_data);
+}
+
+std::string_view Relative(const char* path) {
+  const std::string_view view(path);
+  return view.substr(std::min(view.find_first_not_of('/'), view.size()));
+}
+
+bool Denied(const char* path) {
+  const auto& deny = Tree().deny;
+  return std::any_of(deny.begin(), deny.end(), [path](const pattern::PathPattern& pattern) {
+    return pattern.Covers(Relative(path));
+  });
+}
+
+bool Pinned(const char* directory) {
+  const auto& deny = Tree().deny;
+  return std::any_of(deny.begin(), deny.end(), [directory](const pattern::PathPattern& pattern) {
+    return pattern.HangsOn(Relative(directory));
+  });
+}
+
+// The one gate: every operation on a path passes it. 0, or the errno.
+int Enter(const char* path, Place* place) {
+  if (Denied(path)) return EACCES;
+  return FindPlace(Tree().root.get(), path, place);
+}
+
+int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh); }
+
+// As libfuse wants it: 0 or -errno.
+int Done(int result) { return result < 0 ? -errno : 0; }
+
+// `act(directory, name)` at the place of `path`.
+template <typename Act>
+int At(const char* path, Act act) {
+  Place place;
+  if (const int error = Enter(path, &place); error != 0) return -error;
+  return Done(act(place.directory.get(), place.name.c_str()));
+}
+
+// Calls that follow links and have no other form: through the descriptor of what is there itself.
+template <typename Act>
+int ThroughDescriptor(const char* path, Act act) {
+  Place place;
+  if (const int error = Enter(path, &place); error != 0) return -error;
+  UniqueFd fd(openat(place.directory.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return -errno;
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0) return -errno;
+  if (S_ISLNK(info.st_mode)) return -EOPNOTSUPP;
+  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
+  return Done(act(link.c_str()));
+}
+
+int GetAttributes(const char* path, struct stat* out, fuse_file_info* info) {
+  if (info != nullptr) return Done(fstat(Handle(info), out));
+  return At(path, [out](int directory, const char* name) {
+    return fstatat(directory, name, out, AT_SYMLINK_NOFOLLOW);
+  });
+}
+
+int ReadLink(const char* path, char* buffer, size_t size) {
+  return At(path, [&](int directory, const char* name) {
+    const ssize_t n = readlinkat(directory, name, buffer, size - 1);
+    if (n >= 0) buffer[n] = '\0';
+    return n < 0 ? -1 : 0;
+  });
+}
+
+int MakeNode(const char* path, mode_t mode, dev_t) {
+  if (!S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode)) return -EPERM;
+  return At(path,
+            [mode](int directory, const char* name) { return mknodat(directory, name, mode, 0); });
+}
+
+int MakeDirectory(const char* path, mode_t mode) {
+  return At(path,
+            [mode](int directory, const char* name) { return mkdirat(directory, name, mode); });
+}
+
+int Unlink(const char* path) {
+  return At(path, [](int directory, const char* name) { return unlinkat(directory, name, 0); });
+}
+
+int RemoveDirectory(const char* path) {
+  return At(path, [](int directory, const char* name) {
+    return unlinkat(directory, name, AT_REMOVEDIR);
+  });
+}
+
+int MakeSymlink(const char* target, const char* path) {
+  return At(path, [target](int directory, const char* name) {
+    return symlinkat(target, directory, name);
+  });
+}
+
+// Under another name, what is below a directory may not be covered any more, or come to be: a name
+// that a pattern spells out stays where it is.
+int Rename(const char* from, const char* to, unsigned flags) {
+  if (Pinned(from) || Pinned(to)) return -EACCES;
+  Place target;
+  if (const int error = Enter(to, &target); error != 0) return -error;
+  return At(from, [&](int directory, const char* name) {
+    return renameat2(directory, name, target.directory.get(), target.name.c_str(), flags);
+  });
+}
+
+int Link(const char* from, const char* to) {
+  Place target;
+  if (const int error = Enter(to, &target); error != 0) return -error;
+  return At(from, [&](int directory, const char* name) {
+    return linkat(directory, name, target.directory.get(), target.name.c_str(), 0);
+  });
+}
+
+int ChangeMode(const char* path, mode_t mode, fuse_file_info* info) {
+  if (info != nullptr) return Done(fchmod(Handle(info), mode));
+  return ThroughDescriptor(path, [mode](const char* link) { return chmod(link, mode); });
+}
+
+int ChangeOwner(const char* path, uid_t uid, gid_t gid, fuse_file_info* info) {
+  if (info != nullptr) return Done(fchown(Handle(info), uid, gid));
+  return At(path, [=](int directory, const char* name) {
+    return fchownat(directory, name, uid, gid, AT_SYMLINK_NOFOLLOW);
+  });
+}
+
+int Truncate(const char* path, off_t size, fuse_file_info* info) {
+  if (info != nullptr) return Done(ftruncate(Handle(info), size));
+  return ThroughDescriptor(path, [size](const char* link) { return truncate(link, size); });
+}
+
+int SetTimes(const char* path, const timespec times[2], fuse_file_info* info) {
+  if (info != nullptr) return Done(futimens(Handle(info), times));
+  return At(path, [times](int directory, const char* name) {
+    return utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW);
+  });
+}
+
+int OpenWith(const char* path, int flags, mode_t mode, fuse_file_info* info) {
+  return At(path, [&](int directory, const char* name) {
+    const int fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
+    if (fd >= 0) info->fh = static_cast<uint64_t>(fd);
+    return fd;
+  });
+}
+
+int Open(const char* path, fuse_file_info* info) {
+  return OpenWith(path, info->flags & ~(O_CREAT | O_EXCL), 0, info);
+}
+
+int Create(const char* path, mode_t mode, fuse_file_info* info) {
+  return OpenWith(path, info->flags | O_CREAT, mode, info);
+}
+
+int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* info) {
+  const ssize_t n = pread(Handle(info), buffer, size, offset);
+  return n < 0 ? -errno : static_cast<int>(n);
+}
+
+int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_info* info) {
+  const ssize_t n = pwrite(Handle(info), buffer, size, offset);
+  return n < 0 ? -errno : static_cast<int>(n);
+}
+
+// Each close(2) of a command: errors that the file system below keeps for it come out here.
+int Flush(const char*, fuse_file_info* info) { return Done(close(dup(Handle(info)))); }
+
+int Release(const char*, fuse_file_info* info) { return Done(close(Handle(info))); }
+
+int Sync(const char*, int data_only, fuse_file_info* info) {
+  return Done(data_only != 0 ? fdatasync(Handle(info)) : fsync(Handle(info)));
+}
+
+int Allocate(const char*, int mode, off_t offset, off_t length, fuse_file_info* info) {
+  return Done(fallocate(Handle(info), mode, offset, length));
+}
+
+off_t Seek(const char*, off_t offset, int whence, fuse_file_info* info) {
+  const off_t at = lseek(Handle(info), offset, whence);
+  return at < 0 ? -errno : at;
+}
+
+int Statistics(const char*, struct statvfs* out) { return Done(fstatvfs(Tree().root.get(), out)); }
+
+int Access(const char* path, int mode) {
+  return At(path, [mode](int directory, const char* name) {
+    return faccessat(directory, name, mode, 0);
+  });
+}
+
+int OpenDirectory(const char* path, fuse_file_info* info) {
+  return At(path, [info](int directory, const char* name) {
+    Directory* opened = Directory::Open(directory, name);
+    info->fh = reinterpret_cast<uint64_t>(opened);
+    return opened == nullptr ? -1 : 0;
+  });
+}
+
+int ReadDirectory(const char* path, void* buffer, fuse_fill_dir_t fill, off_t offset,
+                  fuse_file_info* info, fuse_readdir_flags) {
+  auto* directory = reinterpret_cast<Directory*>(info->fh);
+  const std::string base = std::string(path) + "/";
+  directory->Seek(offset);
+  while (const dirent* entry = directory->Next()) {
+    // A covered name is not shown: what cannot be opened is not there.
+    if (Denied((base + entry->d_name).c_str())) continue;
+    struct stat info_of_entry {};
+    info_of_entry.st_ino = entry->d_ino;
+    info_of_entry.st_mode = DTTOIF(entry->d_type);
+    if (fill(buffer, entry->d_name, &info_of_entry, directory->position(),
+             static_cast<fuse_fill_dir_flags>(0)) != 0) {
+      break;
+    }
+  }
+  return 0;
+}
+
+int ReleaseDirectory(const char*, fuse_file_info* info) {
+  delete reinterpret_cast<Directory*>(info->fh);
+  return 0;
+}
+
+void* Begin(fuse_conn_info*, fuse_config* config) {
+  config->use_ino = 1;
+  // Unlinked files are reached by their handle; without this libfuse would hide them under a name.
+  config->hard_remove = 1;
+  // What the host changes is seen within a second. A refusal is never remembered.
+  config->entry_timeout = 1;
+  config->attr_timeout = 1;
+  config->negative_timeout = 0;
+  config->auto_cache = 1;
+  return fuse_get_context()->private_data;
+}
+
+fuse_operations Operations() {
+  fuse_operations ops{};
+  ops.init = Begin;
+  ops.getattr = GetAttributes;
+  ops.readlink = ReadLink;
+  ops.mknod = MakeNode;
+  ops.mkdir = MakeDirectory;
+  ops.unlink = Unlink;
+  ops.rmdir = RemoveDirectory;
+  ops.symlink = MakeSymlink;
+  ops.rename = Rename;
+  ops.link = Link;
+  ops.chmod = ChangeMode;
+  ops.chown = ChangeOwner;
+  ops.truncate = Truncate;
+  ops.utimens = SetTimes;
+  ops.open = Open;
+  ops.create = Create;
+  ops.read = Read;
+  ops.write = Write;
+  ops.flush = Flush;
+  ops.release = Release;
+  ops.fsync = Sync;
+  ops.fallocate = Allocate;
+  ops.lseek = Seek;
+  ops.statfs = Statistics;
+  ops.access = Access;
+  ops.opendir = OpenDirectory;
+  ops.readdir = ReadDirectory;
+  ops.releasedir = ReleaseDirectory;
+  return ops;
+}
+
+}  // namespace
+
+Status Serve(GuardedTree tree, UniqueFd fuse_fd) {
+  umask(0);  // the kernel has applied the command's own
+  char name[] = "cell-guard";
+  char* argv[] = {name, nullptr};
+  fuse_args arguments = FUSE_ARGS_INIT(1, argv);
+  const fuse_operations operations = Operations();
+  struct fuse* fuse = fuse_new(&arguments, &operations, sizeof(operations), &tree);
+  if (fuse == nullptr) return Internal("start the guard's file system");
+  const std::string mounted = "/dev/fd/" + std::to_string(fuse_fd.get());
+  if (fuse_mount(fuse, mounted.c_str()) != 0) return Internal("take over the guard's mount");
+  const int result = fuse_loop(fuse);
+  fuse_destroy(fuse);
+  return result == 0 ? OkStatus() : ErrnoStatus(result < 0 ? -result : EIO, "serve the guard");
+}
+
+}  // namespace odyssey::cell_guard

@@ -1,0 +1,28 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
+#define ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
+
+// The guard of a tree with denied names: a FUSE file system that shows the tree beneath it, and
+// refuses every operation on a name that a pattern covers, whenever that name was made and by whom.
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "policy/pattern/path_pattern.h"
+
+namespace odyssey::cell_guard {
+
+struct GuardedTree {
+  UniqueFd root;  // O_PATH, of the tree beneath
+  std::vector<pattern::PathPattern> deny;
+};
+
+// Serves the mounted FUSE connection `fuse_fd` until it is unmounted (OK). Forked child of
+// cell-init, single-threaded, confined as the cell's commands are: it can reach nothing that they
+// could not reach without it.
+Status Serve(GuardedTree tree, UniqueFd fuse_fd);
+
+}  // namespace odyssey::cell_guard
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_

@@ -1,0 +1,23 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
+#define ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
+
+#include <string>
+#include <string_view>
+
+#include "common/os/unique_fd.h"
+
+namespace odyssey::cell_guard {
+
+// Where an operation takes place: a directory beneath the root and a name in it. Reached a
+// component at a time without following a link, so that one swapped in meanwhile leads nowhere.
+struct Place {
+  UniqueFd directory;  // O_PATH
+  std::string name;    // "." for the root itself
+};
+
+// 0, or the errno. `path` as FUSE gives it: "/a/b", "/" for the root.
+int FindPlace(int root, std::string_view path, Place* place);
+
+}  // namespace odyssey::cell_guard
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
