@@ -16,6 +16,7 @@
 
 #include "common/os/message_socket.h"
 #include "policy/plan/cell_wire.h"
+#include "supervisor/cell_tools/run_tree.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -98,6 +99,29 @@ int ExecuteOnPath(cell::ExecSpec* spec) {
   return error;
 }
 
+// The directories of a run, made by the process that becomes its command, under its confinement and
+// before it is known: then they only need their name.
+class RunMaker final {
+ public:
+  explicit RunMaker(uint64_t slot) : spare_(cell::SpareRunName(slot)) {
+    // What cannot be made now is tried again, and said, when it is needed.
+    (void)tree_.Make(spare_);
+  }
+
+  // Names the command's run in its environment, if there is one: a full disk does not keep a
+  // command from running, which may be the one that makes room.
+  void EnterInto(cell::ExecSpec* spec) const {
+    if (spec->run == 0) return;
+    const std::string name = cell::RunName(spec->run);
+    const bool is_there = tree_.Rename(spare_, name).ok() || tree_.Make(name).ok();
+    if (is_there) spec->env.push_back(std::string("ODYSSEY_RUN=") + cell::kRunsPath + "/" + name);
+  }
+
+ private:
+  const cell_tools::RunTree tree_{cell::kRunsPath};
+  const std::string spare_;
+};
+
 // In execution order.
 [[noreturn]] void Execute(const Message& message, cell::ExecSpec* spec, int exec_socket) {
   setsid();
@@ -110,24 +134,26 @@ int ExecuteOnPath(cell::ExecSpec* spec) {
     Fail(exec_socket, "limit cpu seconds", errno);
   }
   if (chdir(spec->cwd.c_str()) != 0) Fail(exec_socket, "chdir", errno);
-  umask(022);
   // Every other descriptor is close-on-exec: only 0 to 2 go on.
   Fail(exec_socket, "execve", ExecuteOnPath(spec));
 }
 
 }  // namespace
 
-void WaitAndExecute(const Confinement& confinement, int exec_socket) {
+void WaitAndExecute(const Confinement& confinement, uint64_t slot, int exec_socket) {
   UnblockSignals();
   const Status status = confinement.EnterLandlock();
   if (!status.ok()) Fail(exec_socket, status.message(), errno);
 
+  umask(022);
+  const RunMaker run(slot);
   const auto message = ReceiveMessage(exec_socket);
   if (!message.ok()) _exit(kNotStarted);  // the slot was not needed
   cell::ExecSpec spec;
   if (!cell::Decode(message->bytes, &spec).ok() || spec.argv.empty()) {
     Fail(exec_socket, "decode", EBADMSG);
   }
+  run.EnterInto(&spec);
   Execute(*message, &spec, exec_socket);
 }
 

@@ -13,10 +13,13 @@
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/tools_process.h"
+#include "supervisor/cell_tools/run_tree.h"
 
 namespace odyssey::cell_init {
 
 namespace {
+
+constexpr uint32_t kMostRunsCounted = 10'000;
 
 // What every slot inherits, set once: signals that are ignored would stay so across execve, and
 // mounts that are shared would carry one slot's /proc into another.
@@ -39,8 +42,9 @@ Status CellInit::Run() {
   const UniqueFd signals(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) return ErrnoStatus(errno, "create signalfd");
 
-  ODY_RETURN_IF_ERROR(
-      SendMessage(socket_, cell::Encode(cell::Hello{.landlock_abi = LandlockAbi()})));
+  const cell_tools::RunTree runs(cell::kRunsPath);
+  const cell::Hello hello{.landlock_abi = LandlockAbi(), .runs = runs.Count(kMostRunsCounted)};
+  ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(hello)));
   pollfd polled[] = {{signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}};
   for (;;) {
     if (poll(polled, 2, -1) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");

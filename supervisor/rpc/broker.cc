@@ -17,7 +17,6 @@ namespace {
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 constexpr auto kToolsTimeout = std::chrono::seconds(10);
-constexpr auto kUnusedTimeout = std::chrono::seconds(30);  // as supervisor.proto says
 constexpr auto kStatsTimeout = std::chrono::seconds(2);
 
 std::string RandomCellId() {
@@ -227,7 +226,9 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
   ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(cell->compiled, cell->env, spec));
   auto session = std::make_shared<ExecSession>(std::move(options), sink);
   cell->unused_deadline = Clock::time_point::max();
+  ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(cell, "start.run_id", spec.run_id));
   if (cell->ready.empty()) {
+  if (spec.keep_output) session->KeepOutput(CopiesOf(cell, session));
     cell->waiting.push_back(session);
     WantSlots(cell.get());
     return session;
@@ -294,8 +295,16 @@ Result<tool::Response> Broker::FileOp(const std::string& cell_id, const tool::Re
   CellPtr cell;
   std::shared_ptr<UniqueFd> tools;
   {
-    Lock lock(mutex_);
+  {
+    const Lock lock(mutex_);
     ODY_ASSIGN_OR_RETURN(cell, FindCell(cell_id));
+  }
+  return Ask(cell, request);
+}
+
+Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& request) {
+    Lock lock(mutex_);
+    if (cell->state != CellState::kReady) return Unavailable("the cell ended");
     ODY_ASSIGN_OR_RETURN(tools, AwaitTools(lock, cell));
   }
   const std::lock_guard conversation(cell->tools_mutex);

@@ -48,6 +48,23 @@ struct CellView {
 };
 
 class Broker final {
+// A run that stays while this lives, and the way to its files.
+class RunUse final {
+ public:
+  RunUse(uint64_t run, AskWorker ask, std::function<void()> release);
+  ~RunUse() { release_(); }
+  RunUse(const RunUse&) = delete;
+  RunUse& operator=(const RunUse&) = delete;
+
+  const std::string& name() const { return name_; }
+  const AskWorker& ask() const { return ask_; }
+
+ private:
+  const std::string name_;
+  const AskWorker ask_;
+  const std::function<void()> release_;
+};
+
  public:
   // `root` is borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
@@ -64,6 +81,13 @@ class Broker final {
 
   // Blocking.
   Result<tool::Response> FileOp(const std::string& cell_id, const tool::Request& request);
+  // A run to put files into or take them from; `run_id` empty: a new one. Errors name `field`.
+  Result<std::unique_ptr<RunUse>> UseRun(const std::string& cell_id, std::string_view field,
+                                         const std::string& run_id);
+  // One that there is, also of an earlier cell with the same directories: whether it is still there
+  // is for the file worker to say.
+  Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
+                                            const std::string& run_id);
 
   uint32_t live_cells();
   const wire::Hello& hello() const { return hello_; }
@@ -85,6 +109,7 @@ class Broker final {
   Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge);
   Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);
   CellView View(const Cell& cell);
+  Result<tool::Response> Ask(const CellPtr& cell, const tool::Request& request);
   wire::StatsReply AskUsage(const std::string& cell_id);
 
   // Events.
@@ -99,6 +124,19 @@ class Broker final {
   Clock::time_point RunDeadlines(Clock::time_point now);
 
   // Slots.
+  // Of a single-use cell, as supervisor.proto says.
+  static constexpr auto kUnusedTimeout = std::chrono::seconds(30);
+
+  // Runs.
+  AskWorker WorkerOf(const CellPtr& cell);
+  Result<uint64_t> TakeRun(const CellPtr& cell, std::string_view field, const std::string& run_id);
+  void ReleaseRun(const CellPtr& cell, uint64_t run);
+  std::unique_ptr<RunUse> MakeUse(const CellPtr& cell, uint64_t run);
+  ExecSession::MakeCopy CopiesOf(const CellPtr& cell, const std::shared_ptr<ExecSession>& session);
+  void TrimRuns(const CellPtr& cell);
+  void OnCommandEnd(Cell* cell, const ExecSession& session);
+  void EndUnusedLater(Cell* cell);
+
   // Slots kept ready in an idle cell. One: a second would cost every idle cell two more processes
   // and help only commands that start within the same millisecond.
   static constexpr size_t kReadySlots = 1;

@@ -84,12 +84,16 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   cell::SlotReady ready;
   cell::SlotGone gone;
   cell::CellError error;
+  cell::Hello hello;
   if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
     OnSlotReady(cell, ready, std::move(message));
   } else if (cell::Decode(message.bytes, &gone).ok()) {
     OnSlotGone(cell, gone);
   } else if (cell::Decode(message.bytes, &error).ok()) {
     OnCellError(cell, error);
+  } else if (cell::Decode(message.bytes, &hello).ok()) {
+    const Lock lock(mutex_);
+    cell->runs.AddFound(hello.runs);
   } else if (message.fds.size() == 1) {
     const Lock lock(mutex_);
     setsockopt(message.fds[0].get(), SOL_SOCKET, SO_RCVTIMEO, &kFileOpTimeout,
@@ -108,11 +112,8 @@ void Broker::OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone) {
     const auto dead = std::find_if(cell->ready.begin(), cell->ready.end(),
                                    [&](const ReadySlot& s) { return s.number == gone.slot; });
     if (dead != cell->ready.end()) cell->ready.erase(dead);
-    if (session && cell->single_use) {
-      EndSingleUse(cell.get());
-    } else {
-      WantSlots(cell.get());
-    }
+    if (session) OnCommandEnd(cell.get(), *session);
+    if (cell->state == CellState::kReady) WantSlots(cell.get());
   }
   if (session) session->OnSlotGone();
 }
@@ -132,6 +133,7 @@ void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
     if (cell->running.empty() && !cell->waiting.empty()) {
       failed = cell->waiting.front();
       cell->waiting.pop_front();
+      cell->runs.Release(failed->options().spec.run);
     }
   }
   if (failed) failed->Fail("the cell could not start another process: " + error.step);
@@ -148,9 +150,8 @@ void Broker::OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Messa
       cell->state = CellState::kReady;
       changed_.notify_all();
     }
-    if (ended && cell->single_use) {
-      EndSingleUse(cell.get());
-    } else {
+    if (ended) OnCommandEnd(cell.get(), *ended);
+    if (cell->state == CellState::kReady) {
       UseSlot(cell, {slot.slot, std::move(message.fds[0]), std::move(message.fds[1])});
     }
   }

@@ -16,6 +16,8 @@
 #include "common/os/unique_fd.h"
 #include "policy/compile/compile.h"
 #include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/job_queue.h"
+#include "supervisor/rpc/run_list.h"
 
 namespace odyssey::supervisor {
 
@@ -68,6 +70,8 @@ struct Cell {
   std::map<uint64_t, RunningExec> running;  // by slot
 
   std::atomic<uint64_t> oom_seen = 0;
+  RunList runs;
+  JobQueue jobs;  // what blocks on the file worker; guards itself
 
   // The file worker: asked for at the first file operation; one operation at a time.
   std::mutex tools_mutex;  // guards the conversation, not the fields

@@ -117,6 +117,8 @@ Result<ExecSpec> FromProto(const pb::ExecStart& start) {
   spec.wall_clock_ms = start.wall_clock_ms();
   spec.stdout_cap = start.stdout_cap_bytes();
   spec.stderr_cap = start.stderr_cap_bytes();
+  spec.run_id = start.run_id();
+  spec.keep_output = start.keep_output();
   return spec;
 }
 
@@ -205,6 +207,8 @@ void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {
       return;
     case tool::Op::kList:
       ToProto(std::move(response), out->mutable_list());
+      return;
+    default:  // rpc's own, which no client asks for
       return;
   }
 }

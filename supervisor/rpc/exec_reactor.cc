@@ -70,6 +70,7 @@ void ExecReactor::Start() {
   bool cancelled = false;
   {
     const std::lock_guard lock(mutex_);
+    response_.mutable_started()->set_run_id(cell::RunName((*session)->options().spec.run));
     session_ = *session;
     cancelled = cancelled_;
   }

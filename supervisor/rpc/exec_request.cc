@@ -59,6 +59,16 @@ Status CheckSize(const cell::ExecSpec& spec) {
                          std::to_string(cell::kMaxExecBytes) + " bytes are allowed");
 }
 
+Status CheckCaps(const ExecSpec& spec) {
+  if (!spec.keep_output || std::max(spec.stdout_cap, spec.stderr_cap) <= kMaxCapToKeep) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "start.stdout_cap_bytes and start.stderr_cap_bytes: " + std::to_string(spec.stdout_cap) +
+      " and " + std::to_string(spec.stderr_cap) + "; at most " + std::to_string(kMaxCapToKeep) +
+      " are allowed with keep_output");
+}
+
 }  // namespace
 
 Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
@@ -76,6 +86,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   }
   ODY_RETURN_IF_ERROR(CheckCwd(options.spec.cwd));
   ODY_RETURN_IF_ERROR(CheckSize(options.spec));
+  ODY_RETURN_IF_ERROR(CheckCaps(spec));
   options.spec.cpu_seconds = compiled.limits.cpu_seconds;
   options.spec.open_files = compiled.limits.open_files;
   options.spec.terminal = spec.terminal;
@@ -86,6 +97,8 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
       spec.wall_clock_ms != 0 ? spec.wall_clock_ms : compiled.limits.wall_clock_ms;
   options.stdout_cap = spec.stdout_cap;
   options.stderr_cap = spec.stderr_cap;
+  options.keep_output = spec.keep_output;
+  options.named_run = !spec.run_id.empty();
   return options;
 }
 

@@ -23,7 +23,12 @@ struct ExecSpec {
   bool open_stdin = false;
   uint32_t wall_clock_ms = 0;
   uint64_t stdout_cap = 0, stderr_cap = 0;
+  std::string run_id;  // "": a new one
+  bool keep_output = false;
 };
+
+// The beginning of a stream is held until it is known whether it will be cut.
+inline constexpr uint64_t kMaxCapToKeep = 1024 * 1024;
 
 // The command with its whole environment and its limits. Pure. INVALID_ARGUMENT or
 // PERMISSION_DENIED naming the field.

@@ -108,5 +108,14 @@ TEST_F(ExecRequestTest, BoundsTheArgumentsAndTheEnvironmentTogether) {
   ExpectRefused(Code::kInvalidArgument, "4097 words");
 }
 
+TEST_F(ExecRequestTest, HoldsABoundedBeginningOfWhatItKeeps) {
+  spec_.stderr_cap = kMaxCapToKeep + 1;
+  EXPECT_TRUE(Make().ok());
+  spec_.keep_output = true;
+  ExpectRefused(Code::kInvalidArgument, "start.stderr_cap_bytes: 0 and 1048577; at most 1048576");
+  spec_.stderr_cap = kMaxCapToKeep;
+  EXPECT_TRUE(Make()->keep_output);
+}
+
 }  // namespace
 }  // namespace odyssey::supervisor

@@ -42,13 +42,6 @@ ExecSession::Source SourceOf(Stream stream) {
   return stream == Stream::kStdout ? ExecSession::Source::kStdout : ExecSession::Source::kStderr;
 }
 
-OutcomeKind KindOfExecError(const cell::ExecError& error) {
-  if (error.step != "execve") return OutcomeKind::kSetupFailed;
-  if (error.error == ENOENT || error.error == ENOTDIR) return OutcomeKind::kNotFound;
-  if (error.error == EACCES || error.error == EPERM) return OutcomeKind::kDenied;
-  return OutcomeKind::kSetupFailed;
-}
-
 }  // namespace
 
 ExecSession::ExecSession(ExecOptions options, ExecSink* sink)
@@ -56,6 +49,11 @@ ExecSession::ExecSession(ExecOptions options, ExecSink* sink)
   stdout_.cap = options_.stdout_cap;
   stderr_.cap = options_.stderr_cap;
   stdout_.chunk = stderr_.chunk = kSmallChunk;
+}
+
+void ExecSession::KeepOutput(MakeCopy make_copy) {
+  const std::lock_guard lock(mutex_);
+  make_copy_ = std::move(make_copy);
 }
 
 void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch,
@@ -298,7 +296,7 @@ void ExecSession::Continue() {
 // True if the stream has nothing more for now and the next may be looked at.
 bool ExecSession::PumpOutput(Output* output, Stream stream) {
   int dropped = 0;
-  while (output->fd && output->readable) {
+  while (output->fd && output->readable && !(output->copy && output->copy->full())) {
     std::string* buffer = sink_->BeginOutput();
     if (buffer == nullptr) return false;
     buffer->resize(output->chunk);
@@ -313,6 +311,7 @@ bool ExecSession::PumpOutput(Output* output, Stream stream) {
       break;
     }
     const auto got = static_cast<uint64_t>(n);
+    Keep(output, stream, std::string_view(buffer->data(), got));
     const uint64_t room =
         output->cap == 0 ? got : output->cap - std::min(output->cap, output->bytes);
     output->bytes += got;
@@ -333,13 +332,37 @@ bool ExecSession::PumpOutput(Output* output, Stream stream) {
   return true;
 }
 
+// What a cap may cut off later. Nothing is written for a stream that stays within its cap.
+void ExecSession::Keep(Output* output, Stream stream, std::string_view bytes) {
+  if (!make_copy_ || output->cap == 0 || cancelled_) return;
+  if (output->copy == nullptr) {
+    if (output->held.size() + bytes.size() <= output->cap) {
+      output->held += bytes;
+      return;
+    }
+    output->copy = make_copy_(stream);
+    output->copy->Add(output->held);
+    output->held = std::string();
+  }
+  output->copy->Add(bytes);
+}
+
+// True if nothing of the stream is still to be written.
+bool ExecSession::CopyDone(Output* output) {
+  if (output->copy == nullptr) return true;
+  if (output->fd) return false;
+  output->copy->Close();
+  return output->copy->done();
+}
+
 // Nobody is left to write: what the pipe holds is all there will be.
 void ExecSession::DrainAndClose(Output* output) {
   if (output->fd && !output->readable) output->fd.reset();
 }
 
-bool ExecSession::Complete() const {
+bool ExecSession::Complete() {
   if (oom_asked_ && !oom_known_) return false;
+  if (!cancelled_ && !(CopyDone(&stdout_) && CopyDone(&stderr_))) return false;
   if (gone_) return true;
   return exited_ && !stdout_.fd && !stderr_.fd;
 }
@@ -357,51 +380,6 @@ void ExecSession::Pump() {
   outcome_sent_ = true;
   sink_->SendOutcome(MakeOutcome());
   stdin_.reset();
-}
-
-Outcome ExecSession::MakeOutcome() const {
-  Outcome outcome;
-  outcome.stdout_bytes = stdout_.bytes;
-  outcome.stderr_bytes = stderr_.bytes;
-  outcome.stdout_truncated = stdout_.truncated;
-  outcome.stderr_truncated = stderr_.truncated;
-  outcome.duration_usec = duration_usec_;
-  outcome.user_usec = exit_.user_usec;
-  outcome.system_usec = exit_.system_usec;
-  outcome.max_rss_bytes = exit_.max_rss_bytes;
-  outcome.oom_kills = oom_kills_;
-  SetEnd(&outcome);
-  return outcome;
-}
-
-void ExecSession::SetEnd(Outcome* outcome) const {
-  if (timed_out_) {
-    outcome->kind = OutcomeKind::kTimedOut;
-    outcome->message =
-        "command exceeded wall clock limit of " + std::to_string(options_.wall_clock_ms) + " ms";
-  } else if (cancelled_) {
-    outcome->kind = OutcomeKind::kCancelled;
-    outcome->message = "cancelled";
-  } else if (exec_failed_) {
-    outcome->kind = KindOfExecError(exec_error_);
-    const std::string& what = exec_error_.step == "execve"
-                                  ? options_.spec.argv[0]
-                                  : exec_error_.step + " " + options_.spec.cwd;
-    outcome->message = ErrnoStatus(exec_error_.error, what).message();
-  } else if (!exited_) {
-    outcome->kind = OutcomeKind::kSetupFailed;
-    outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
-  } else if (oom_kills_ > 0) {
-    outcome->kind = OutcomeKind::kOomKilled;
-    outcome->signal = SIGKILL;
-    outcome->message = "killed: the cell's memory limit was reached";
-  } else if (WIFSIGNALED(exit_.wait_status)) {
-    outcome->kind = OutcomeKind::kSignalled;
-    outcome->signal = WTERMSIG(exit_.wait_status);
-  } else {
-    outcome->kind = OutcomeKind::kExited;
-    outcome->exit_code = WEXITSTATUS(exit_.wait_status);
-  }
 }
 
 bool ExecSession::finished() const {

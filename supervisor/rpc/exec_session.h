@@ -8,13 +8,16 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/event_loop.h"
+#include "supervisor/rpc/run_output.h"
 
 namespace odyssey::supervisor {
 
@@ -63,6 +66,8 @@ struct ExecOptions {
   uint32_t wall_clock_ms = 0;  // 0 = unlimited
   uint64_t stdout_cap = 0;     // bytes; 0 = unlimited
   uint64_t stderr_cap = 0;
+  bool keep_output = false;  // what a cap cuts off goes to the run's outbox
+  bool named_run = false;    // the client named the run, and may collect from it
 };
 
 class ExecSession final {
@@ -74,9 +79,13 @@ class ExecSession final {
   using Watch = std::function<void(int fd, Source source, bool writable)>;
   // Asks how many processes of the cell the kernel killed for memory; answers by SetOomKills.
   using AskOom = std::function<void()>;
+  // Where the whole of a stream goes that its cap cuts. Called with the session's lock held.
+  using MakeCopy = std::function<std::shared_ptr<RunOutput>(Stream)>;
 
   ExecSession(ExecOptions options, ExecSink* sink);
 
+  // Before Start.
+  void KeepOutput(MakeCopy make_copy);
   // Hands the command to a slot. `watch` and `ask_oom` stay valid as long as the session.
   void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskOom ask_oom);
   // The command cannot start at all.
@@ -103,6 +112,7 @@ class ExecSession final {
   void Detach();
 
   bool finished() const;
+  const ExecOptions& options() const { return options_; }
 
  private:
   struct Output {
@@ -112,6 +122,8 @@ class ExecSession final {
     bool readable = false;
     bool truncated = false;
     size_t chunk = 0;
+    std::string held;  // of a stream that is to be kept and not yet cut: at most `cap` bytes
+    std::shared_ptr<RunOutput> copy;  // of one that is cut
   };
 
   Status SendSpec(Watch& watch);
@@ -122,9 +134,11 @@ class ExecSession final {
   void ReadExecSocket();
   void TakeTerminal(UniqueFd master);
   void Kill();
+  void Keep(Output* output, Stream stream, std::string_view bytes);
+  static bool CopyDone(Output* output);
   void DrainAndClose(Output* output);
   bool MaybeOutOfMemory() const;
-  bool Complete() const;
+  bool Complete();
   Outcome MakeOutcome() const;
   void SetEnd(Outcome* outcome) const;
 
@@ -133,6 +147,7 @@ class ExecSession final {
   ExecSink* sink_;
   Watch watch_;
   AskOom ask_oom_;
+  MakeCopy make_copy_;
   UniqueFd exec_socket_, control_, stdin_;
   Output stdout_, stderr_;
   std::string input_;

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <deque>
+#include <map>
 #include <optional>
 
 #include "common/os/file.h"
@@ -51,10 +53,12 @@ class ExecSessionTest : public ::testing::Test {
     return options;
   }
 
-  // Starts the session and takes the slot's side of it.
-  void Start(ExecOptions options) {
+  void Start(ExecOptions options) { StartWith(std::move(options), nullptr); }
+  // Starts the session, once `prepare` has seen it, and takes the slot's side of it.
+  void StartWith(ExecOptions options, const std::function<void(ExecSession*)>& prepare) {
     const bool terminal = options.spec.terminal;
     session_ = std::make_unique<ExecSession>(std::move(options), &sink_);
+    if (prepare) prepare(session_.get());
     auto exec = MessageSocketPair();
     auto control = MessageSocketPair();
     exec_ = std::move(exec->second);
@@ -330,6 +334,110 @@ TEST_F(ExecSessionTest, ADetachedSessionSaysNothingAndKills) {
   session_->OnSlotGone();
   EXPECT_EQ(sink_.out, "");
   EXPECT_FALSE(sink_.outcome.has_value());
+}
+
+// A session whose streams are kept: the worker's files are strings, its jobs wait for the test.
+class KeptOutputTest : public ExecSessionTest {
+ protected:
+  void StartKept(uint64_t cap) {
+    ExecOptions options = Options();
+    options.stdout_cap = options.stderr_cap = cap;
+    StartWith(std::move(options), [this](ExecSession* session) {
+      session->KeepOutput([this](Stream stream) {
+        const char* path = stream == Stream::kStdout ? "stdout" : "stderr";
+        return std::make_shared<RunOutput>(
+            RunOutput::Wiring{.ask = [this](const tool::Request& r) { return Answer(r); },
+                              .do_later =
+                                  [this](std::function<void()> job) {
+                                    jobs_.push_back(std::move(job));
+                                    return true;
+                                  },
+                              .progress = [this] { session_->Continue(); }},
+            path);
+      });
+    });
+  }
+  Result<tool::Response> Answer(const tool::Request& request) {
+    if (request.op == tool::Op::kDiscard) return tool::Response{};
+    if (!disk_.ok()) return disk_;
+    files_[request.path] += request.content;
+    return tool::Response{};
+  }
+  void DoJobs() {
+    while (!jobs_.empty()) {
+      const auto job = std::move(jobs_.front());
+      jobs_.pop_front();
+      job();
+    }
+  }
+
+  std::map<std::string, std::string> files_;
+  std::deque<std::function<void()>> jobs_;
+  Status disk_;
+};
+
+TEST_F(KeptOutputTest, KeepsAStreamThatIsCutFromItsFirstByte) {
+  StartKept(4);
+  Write(out_, "123");
+  session_->OnReady(Source::kStdout);
+  EXPECT_TRUE(jobs_.empty()) << "nothing is cut yet";
+  Write(out_, "456789");
+  Write(err_, "1234");
+  End(0);
+  EXPECT_FALSE(sink_.outcome.has_value()) << "the copy is not written yet";
+  DoJobs();
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.out, "1234");
+  EXPECT_TRUE(sink_.outcome->stdout_truncated);
+  EXPECT_EQ(files_, (std::map<std::string, std::string>{{"stdout", "123456789"}}));
+  EXPECT_EQ(sink_.outcome->message, "");
+}
+
+TEST_F(KeptOutputTest, ACopyThatFailsSaysSoAndTheCommandGoesOn) {
+  StartKept(4);
+  disk_ = ResourceExhausted("write: No space left on device");
+  Write(out_, "123456789");
+  session_->OnReady(Source::kStdout);
+  DoJobs();
+  Write(out_, std::string(60'000, 'x'));
+  End(3 << 8);
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->exit_code, 3);
+  EXPECT_EQ(sink_.outcome->stdout_bytes, 60'009u);
+  EXPECT_EQ(sink_.outcome->message,
+            "the copy of stdout in the outbox is cut: write: No space left on device");
+}
+
+// The command waits for its copy, not the other way round: memory stays bounded.
+TEST_F(KeptOutputTest, ReadsNoFasterThanTheCopyIsWritten) {
+  StartKept(1);
+  fcntl(out_.get(), F_SETFL, O_NONBLOCK);
+  const std::string piece(64 * 1024, 'x');
+  uint64_t written = 0;
+  int idle = 0;
+  while (idle < 100) {
+    const ssize_t n = write(out_.get(), piece.data(), piece.size());
+    written += n > 0 ? static_cast<uint64_t>(n) : 0;
+    idle = n > 0 ? 0 : idle + 1;
+    session_->OnReady(Source::kStdout);
+  }
+  EXPECT_LT(written, 8u << 20);
+  DoJobs();
+  End(0);
+  DoJobs();
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(files_["stdout"].size(), written);
+  EXPECT_EQ(sink_.outcome->stdout_bytes, written);
+}
+
+TEST_F(KeptOutputTest, CancellingWaitsForNoCopy) {
+  StartKept(1);
+  Write(out_, "123456789");
+  session_->OnReady(Source::kStdout);
+  session_->Cancel();
+  control_.reset();
+  session_->OnSlotGone();
+  EXPECT_TRUE(sink_.outcome.has_value());
 }
 
 }  // namespace

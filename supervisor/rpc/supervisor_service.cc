@@ -5,6 +5,7 @@
 #include "policy/convert/sandbox_proto.h"
 #include "supervisor/rpc/convert.h"
 #include "supervisor/rpc/exec_reactor.h"
+#include "supervisor/rpc/transfer_calls.h"
 
 namespace odyssey::supervisor {
 
@@ -64,6 +65,18 @@ grpc::Status SupervisorService::FileOp(grpc::ServerContext*, const v1::FileOpReq
   if (result->code != Code::kOk) return rpc::ToGrpc(Status(result->code, result->error));
   ToProto(op->op, std::move(*result), response);
   return grpc::Status::OK;
+}
+
+grpc::Status SupervisorService::InjectFiles(grpc::ServerContext* context,
+                                            grpc::ServerReader<v1::InjectFilesRequest>* reader,
+                                            v1::InjectFilesResponse* response) {
+  return rpc::ToGrpc(ReceiveFiles(broker_, *context, reader, response));
+}
+
+grpc::Status SupervisorService::CollectFiles(grpc::ServerContext*,
+                                             const v1::CollectFilesRequest* request,
+                                             grpc::ServerWriter<v1::CollectFilesResponse>* writer) {
+  return rpc::ToGrpc(SendFiles(broker_, *request, writer));
 }
 
 grpc::Status SupervisorService::RemoveCell(grpc::ServerContext*,

@@ -25,6 +25,11 @@ class SupervisorService final
       grpc::CallbackServerContext* context) override;
   grpc::Status FileOp(grpc::ServerContext* context, const v1::FileOpRequest* request,
                       v1::FileOpResponse* response) override;
+  grpc::Status InjectFiles(grpc::ServerContext* context,
+                           grpc::ServerReader<v1::InjectFilesRequest>* reader,
+                           v1::InjectFilesResponse* response) override;
+  grpc::Status CollectFiles(grpc::ServerContext* context, const v1::CollectFilesRequest* request,
+                            grpc::ServerWriter<v1::CollectFilesResponse>* writer) override;
   grpc::Status RemoveCell(grpc::ServerContext* context, const v1::RemoveCellRequest* request,
                           v1::RemoveCellResponse* response) override;
 

@@ -1,0 +1,75 @@
+// How a session's command ended, from all that is known when nothing of it is left.
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "supervisor/rpc/exec_session.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+OutcomeKind KindOfExecError(const cell::ExecError& error) {
+  if (error.step != "execve") return OutcomeKind::kSetupFailed;
+  if (error.error == ENOENT || error.error == ENOTDIR) return OutcomeKind::kNotFound;
+  if (error.error == EACCES || error.error == EPERM) return OutcomeKind::kDenied;
+  return OutcomeKind::kSetupFailed;
+}
+
+// Says of a copy that ends early why it does.
+void AddCopyNote(const std::shared_ptr<RunOutput>& copy, const char* stream, Outcome* outcome) {
+  if (copy == nullptr || copy->error().empty()) return;
+  outcome->message += (outcome->message.empty() ? "" : "; ") + std::string("the copy of ") +
+                      stream + " in the outbox is cut: " + copy->error();
+}
+
+}  // namespace
+
+Outcome ExecSession::MakeOutcome() const {
+  Outcome outcome;
+  outcome.stdout_bytes = stdout_.bytes;
+  outcome.stderr_bytes = stderr_.bytes;
+  outcome.stdout_truncated = stdout_.truncated;
+  outcome.stderr_truncated = stderr_.truncated;
+  outcome.duration_usec = duration_usec_;
+  outcome.user_usec = exit_.user_usec;
+  outcome.system_usec = exit_.system_usec;
+  outcome.max_rss_bytes = exit_.max_rss_bytes;
+  outcome.oom_kills = oom_kills_;
+  SetEnd(&outcome);
+  AddCopyNote(stdout_.copy, "stdout", &outcome);
+  AddCopyNote(stderr_.copy, "stderr", &outcome);
+  return outcome;
+}
+
+void ExecSession::SetEnd(Outcome* outcome) const {
+  if (timed_out_) {
+    outcome->kind = OutcomeKind::kTimedOut;
+    outcome->message =
+        "command exceeded wall clock limit of " + std::to_string(options_.wall_clock_ms) + " ms";
+  } else if (cancelled_) {
+    outcome->kind = OutcomeKind::kCancelled;
+    outcome->message = "cancelled";
+  } else if (exec_failed_) {
+    outcome->kind = KindOfExecError(exec_error_);
+    const std::string& what = exec_error_.step == "execve"
+                                  ? options_.spec.argv[0]
+                                  : exec_error_.step + " " + options_.spec.cwd;
+    outcome->message = ErrnoStatus(exec_error_.error, what).message();
+  } else if (!exited_) {
+    outcome->kind = OutcomeKind::kSetupFailed;
+    outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
+  } else if (oom_kills_ > 0) {
+    outcome->kind = OutcomeKind::kOomKilled;
+    outcome->signal = SIGKILL;
+    outcome->message = "killed: the cell's memory limit was reached";
+  } else if (WIFSIGNALED(exit_.wait_status)) {
+    outcome->kind = OutcomeKind::kSignalled;
+    outcome->signal = WTERMSIG(exit_.wait_status);
+  } else {
+    outcome->kind = OutcomeKind::kExited;
+    outcome->exit_code = WEXITSTATUS(exit_.wait_status);
+  }
+}
+
+}  // namespace odyssey::supervisor
