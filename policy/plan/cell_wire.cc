@@ -69,6 +69,14 @@ ToolRoot DecodeToolRoot(Reader* in) {
   return root;
 }
 
+Guard DecodeGuard(Reader* in) {
+  Guard guard;
+  guard.path = in->String(kMaxPath);
+  guard.read_only = in->Bool();
+  guard.deny = in->Strings(kMaxDenyPatterns, kMaxPath);
+  return guard;
+}
+
 }  // namespace
 
 std::string RunName(uint64_t run) {
@@ -122,6 +130,12 @@ std::string Encode(const Configure& m) {
     out.String(root.path);
     out.Strings(root.suffixes);
     out.U64(root.max_file_bytes);
+  }
+  out.U32(static_cast<uint32_t>(m.guards.size()));
+  for (const Guard& guard : m.guards) {
+    out.String(guard.path);
+    out.Bool(guard.read_only);
+    out.Strings(guard.deny);
   }
   out.U32(m.landlock_abi);
   return out.Take();
@@ -207,6 +221,9 @@ Status Decode(std::string_view bytes, Configure* m) {
   m->tool_roots.clear();
   const uint32_t roots = in.Count(kMaxRules);
   for (uint32_t i = 0; i < roots && !in.failed(); ++i) m->tool_roots.push_back(DecodeToolRoot(&in));
+  m->guards.clear();
+  const uint32_t guards = in.Count(kMaxRules);
+  for (uint32_t i = 0; i < guards && !in.failed(); ++i) m->guards.push_back(DecodeGuard(&in));
   m->landlock_abi = in.U32();
   return Finish(in, "Configure");
 }

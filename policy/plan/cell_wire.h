@@ -27,6 +27,7 @@
 namespace odyssey::cell {
 
 inline constexpr uint32_t kMaxRules = 512;
+inline constexpr uint32_t kMaxDenyPatterns = 64;
 inline constexpr uint32_t kMaxArgv = 4096;
 inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
 inline constexpr uint32_t kMaxSuffixes = 32;           // of one tool root
@@ -78,11 +79,21 @@ struct ToolRoot {
   friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
 };
 
+// A directory on which cell-init puts a file system that refuses names (supervisor/cell_guard). A
+// file in its place has no names below it and needs none.
+struct Guard {
+  std::string path;
+  bool read_only = false;
+  std::vector<std::string> deny;  // policy/pattern
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
 // How every command of the cell is confined, beyond its namespaces.
 struct Configure {
   std::vector<LandlockRule> rules;   // a path that does not exist in the cell is an error
   std::vector<ToolRoot> tool_roots;  // beside the workspace and the cell's own directories
-  uint32_t landlock_abi = 1;         // an older kernel is an error; 0: without Landlock if need be
+  std::vector<Guard> guards;
+  uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;
 };
 

@@ -19,7 +19,8 @@ ExecSpec SampleExec() {
 
 Configure SampleConfigure() {
   return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}},
-          .tool_roots = {{"/tmp"}, {"/x", {".md", ".tar.gz"}, 1000}}};
+          .tool_roots = {{"/tmp"}, {"/x", {".md", ".tar.gz"}, 1000}},
+          .guards = {{"/workspace", true, {"**/.env", "secrets/**"}}}};
 }
 
 // Every message but the one decoded here is refused, as is every cut and every added byte.
