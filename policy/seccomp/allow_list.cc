@@ -68,10 +68,10 @@ void AddModes(std::vector<ArgumentRule>* rules) {
   }
 }
 
-// Files in memory are on no mount: neither noexec nor Landlock keeps one from being executed. So
-// only sealed against that, and no execution of a bare descriptor.
-void AddMemoryFiles(std::vector<ArgumentRule>* rules) {
-  rules->push_back({"memfd_create", {Masked(1, kNoExecSeal, kNoExecSeal)}});
+// Files in memory are on no mount: neither noexec nor Landlock keeps one from being executed, and
+// sealing one against that does not keep the loader from mapping it. So there are none, and no
+// execution of a bare descriptor.
+void AddDescriptors(std::vector<ArgumentRule>* rules) {
   rules->push_back({"execveat", {Masked(4, AT_EMPTY_PATH, 0)}});
 }
 
@@ -249,7 +249,7 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
     std::vector<ArgumentRule> all;
     AddSockets(&all);
     AddModes(&all);
-    AddMemoryFiles(&all);
+    AddDescriptors(&all);
     AddProcesses(&all);
     return all;
   }();

@@ -28,8 +28,6 @@ inline constexpr uint64_t kSetIdBits = S_ISUID | S_ISGID;
 // O_TMPFILE is this bit and O_DIRECTORY.
 inline constexpr uint64_t kTemporaryFile = O_TMPFILE & ~O_DIRECTORY;
 inline constexpr uint64_t kCreatingFlags = O_CREAT | kTemporaryFile;
-// MFD_NOEXEC_SEAL (Linux 6.3), newer than Debian 12's headers: memfd_create(2).
-inline constexpr uint64_t kNoExecSeal = 8;
 // The other bits of a socket's type are flags.
 inline constexpr uint64_t kSocketTypeMask = 0xf;
 // CLONE_NEWTIME is not a flag of clone(2): its bit is part of the exit signal there.

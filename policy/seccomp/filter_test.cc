@@ -347,13 +347,13 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
   ExpectCases(cases);
 }
 
-TEST(SeccompFilterTest, ExecutesNoFileInMemory) {
+TEST(SeccompFilterTest, HasNoFileInMemory) {
   constexpr uint64_t kCloseOnExec = 1, kExecutable = 0x10, kNoExecSealed = 8;
   ExpectCases({{SYS_memfd_create, {0, 0}, kDeny},
                {SYS_memfd_create, {0, kCloseOnExec}, kDeny},
                {SYS_memfd_create, {0, kExecutable}, kDeny},
-               {SYS_memfd_create, {0, kNoExecSealed}, kAllow},
-               {SYS_memfd_create, {0, kNoExecSealed | kCloseOnExec}, kAllow},
+               {SYS_memfd_create, {0, kNoExecSealed}, kDeny},
+               {SYS_memfd_create, {0, kNoExecSealed | kCloseOnExec}, kDeny},
                {SYS_execveat, {3, 0, 0, 0, AT_EMPTY_PATH}, kDeny},
                {SYS_execveat, {3, 0, 0, 0, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW}, kDeny},
                {SYS_execveat, {3, 0, 0, 0, 0}, kAllow}});

@@ -210,12 +210,18 @@ def execute(flags):
     failure = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if failure:
         raise OSError(failure, 'execve')
+def load():
+    fd = os.memfd_create('x', 8)
+    os.write(fd, open('/bin/true', 'rb').read())
+    os.set_inheritable(fd, True)
+    os.spawnv(os.P_WAIT, '/lib64/ld-linux-x86-64.so.2', ['ld.so', f'/proc/self/fd/{fd}'])
 for flags in [0, 1, 2, 8, 16]:
     attempt(f'memfd {flags}', lambda: execute(flags))
+attempt('memfd loaded', load)
 fd = os.open('/bin/true', os.O_RDONLY)
 try_call('execveat', 322, fd, b'', 0, 0, 0x1000)
 )");
-  ExpectAll(findings, {"EPERM", "EACCES"}, 6);
+  ExpectAll(findings, {"EPERM", "EACCES"}, 7);
 }
 
 // Neither a file that the agent wrote nor the loader with that file as its argument.
