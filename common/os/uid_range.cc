@@ -9,16 +9,11 @@
 #include <string>
 
 namespace odyssey {
-namespace {
-
-constexpr uint32_t kMaxRanges = 64;  // supervisors at a time on one host
-
-}  // namespace
 
 Result<UniqueFd> HoldUidRange(uid_t base, uint32_t size, uid_t* first) {
   UniqueFd holder(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!holder) return ErrnoStatus(errno, "create socket");
-  for (uint32_t range = 0; range < kMaxRanges; ++range) {
+  for (uint32_t range = 0; range < kMaxUidRanges; ++range) {
     *first = base + range * size;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

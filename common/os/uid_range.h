@@ -10,6 +10,8 @@
 
 namespace odyssey {
 
+inline constexpr uint32_t kMaxUidRanges = 64;  // supervisors at a time on one host
+
 // Two supervisors on one host must not use the same uids: same uid, same rights. Takes the first
 // free of the ranges [base + k * size, + size) and says where it begins. A range is held by an
 // abstract socket named after it, until the descriptor is closed. RESOURCE_EXHAUSTED: all 64 are

@@ -70,8 +70,23 @@ Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int liste
   _exit(status.ok() ? 0 : 1);
 }
 
+// Where the operator granted anybody the host, the program that serves them, with our own options;
+// -1 elsewhere. It knows us by its parent-death signal.
+pid_t StartHostRunner(const Options& options) {
+  if (access(options.danger_grants.c_str(), F_OK) != 0) return -1;
+  std::string program = options.program_directory + "/odyssey-host-runner";
+  const pid_t child = fork();
+  if (child != 0) return child;
+  options.argv[0] = program.data();
+  execv(program.c_str(), options.argv);
+  perror("<3>odyssey-supervisor: execute odyssey-host-runner");
+  _exit(1);
+}
+
 // Waits for the worker's end or a request to stop. Orphans of a dead worker are reaped on the way.
-bool WaitForWorker(pid_t worker, const sigset_t& mask) {
+// The host runner's end is the worker's: rpc broke the protocol, or somebody has to end what the
+// runner started.
+bool WaitForWorker(pid_t worker, pid_t* host_runner, const sigset_t& mask) {
   bool stopping = false;
   for (;;) {
     int signal = 0;
@@ -82,6 +97,9 @@ bool WaitForWorker(pid_t worker, const sigset_t& mask) {
     }
     for (pid_t pid; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
       if (pid == worker) return stopping;
+      if (pid != *host_runner) continue;
+      *host_runner = -1;
+      kill(worker, SIGTERM);
     }
   }
 }
@@ -92,7 +110,8 @@ time_t Now() {
   return now.tv_sec;
 }
 
-Status KeepWorkers(const Options& options, CgroupTree* cgroups, int listener) {
+Status KeepWorkers(const Options& options, const CgroupLayout& layout, int listener) {
+  CgroupTree cgroups(layout, kTreePrefix + std::to_string(getpid()));
   sigset_t mask;
   sigemptyset(&mask);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&mask, signal);
@@ -100,10 +119,13 @@ Status KeepWorkers(const Options& options, CgroupTree* cgroups, int listener) {
 
   for (int quick_deaths = 0; quick_deaths < kMaxQuickDeaths;) {
     const time_t started = Now();
-    ODY_RETURN_IF_ERROR(cgroups->Open());
-    ODY_ASSIGN_OR_RETURN(const pid_t worker, StartWorker(options, cgroups, listener));
-    const bool stopping = WaitForWorker(worker, mask);
-    cgroups->Sweep();
+    SweepDeadTrees(layout, kTreePrefix);
+    ODY_RETURN_IF_ERROR(cgroups.Open());
+    ODY_ASSIGN_OR_RETURN(const pid_t worker, StartWorker(options, &cgroups, listener));
+    pid_t host_runner = StartHostRunner(options);
+    const bool stopping = WaitForWorker(worker, &host_runner, mask);
+    if (host_runner > 0 && kill(host_runner, SIGTERM) == 0) waitpid(host_runner, nullptr, 0);
+    cgroups.Sweep();
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     if (stopping) return OkStatus();
@@ -132,9 +154,7 @@ Status Keep(Options options) {
                        HoldUidRange(options.uid_base, kMaxCells + 1, &options.first_uid));
 
   ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
-  SweepDeadTrees(layout, kTreePrefix);
-  CgroupTree cgroups(layout, kTreePrefix + std::to_string(getpid()));
-  const Status status = KeepWorkers(options, &cgroups, listener.get());
+  const Status status = KeepWorkers(options, layout, listener.get());
   unlink(socket_path.c_str());
   return status;
 }

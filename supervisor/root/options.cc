@@ -54,6 +54,8 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
     ODY_ASSIGN_OR_RETURN(options->run_directory, ParseDirectory(name, value));
   } else if (name == "--bundle-store") {
     ODY_ASSIGN_OR_RETURN(options->bundle_store, ParseDirectory(name, value));
+  } else if (name == "--danger-grants") {
+    ODY_ASSIGN_OR_RETURN(options->danger_grants, ParseDirectory(name, value));
   } else if (name == "--rpc-user") {
     ODY_ASSIGN_OR_RETURN(options->rpc_uid, ParseUser(name, value));
     if (options->rpc_uid == 0)
@@ -69,7 +71,7 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
   } else {
     return InvalidArgument("unknown option " + name +
                            "; allowed: --state --run --rpc-user --client-uid --uid-base "
-                           "--bundle-store");
+                           "--bundle-store --danger-grants");
   }
   return OkStatus();
 }
@@ -80,6 +82,7 @@ Result<Options> ParseOptions(int argc, char** argv) {
   Options options;
   options.rpc_uid = kDefaultRpcUid;
   options.uid_base = kDefaultUidBase;
+  options.argv = argv;
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc) return InvalidArgument(std::string(argv[i]) + ": needs a value");
     ODY_RETURN_IF_ERROR(SetOption(argv[i], argv[i + 1], &options));

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <string>
@@ -101,7 +102,9 @@ void Misbehave(HostileWay way) {
 int main(int argc, char** argv) {
   (void)odyssey::ReceiveMessage(kRootSocketFd);  // Hello
   (void)SendMessage(kRootSocketFd, wire::EncodeReady());
-  if (argc == 3) Misbehave(static_cast<HostileWay>(atoi(argv[2])));
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (strcmp(argv[i], "--client-uid") == 0) Misbehave(static_cast<HostileWay>(atoi(argv[i + 1])));
+  }
   // Ends with root's end of the socket, or by its signal.
   pollfd socket{kRootSocketFd, 0, 0};
   poll(&socket, 1, -1);

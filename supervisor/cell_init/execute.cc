@@ -1,0 +1,118 @@
+#include "supervisor/cell_init/execute.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace odyssey::cell_init {
+namespace {
+
+constexpr int kNotStarted = 125;  // exit status of a command that never was; nobody shows it
+
+bool Limit(int resource, rlim_t value) {
+  const rlimit limit{value, value};
+  return setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+}
+
+// A pseudo-terminal of the cell's own devpts becomes stdio; the other end goes to the supervisor.
+bool OpenTerminal(const cell::ExecSpec& spec, int exec_socket) {
+  UniqueFd master(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!master || unlockpt(master.get()) != 0) return false;
+  const winsize size{spec.rows, spec.columns, 0, 0};
+  if (ioctl(master.get(), TIOCSWINSZ, &size) != 0) return false;
+  UniqueFd slave(ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!slave || ioctl(slave.get(), TIOCSCTTY, 0) != 0) return false;
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (dup2(slave.get(), fd) < 0) return false;
+  }
+  return SendMessage(exec_socket, cell::EncodeEmpty(cell::MessageType::kTerminalReady),
+                     {master.get()})
+      .ok();
+}
+
+bool TakeStdio(const std::vector<UniqueFd>& stdio) {
+  if (stdio.size() != 3) return false;
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (dup2(stdio[fd].get(), fd) < 0) return false;
+  }
+  return true;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>* words) {
+  std::vector<char*> out;
+  for (std::string& word : *words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+std::string SearchPath(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    if (entry.rfind("PATH=", 0) == 0) return entry.substr(5);
+  }
+  return "/usr/bin:/bin";
+}
+
+// execve along PATH, as execvpe(3) does, but without its fallback to a shell: what is not a program
+// is an error. Returns the errno that says most: "permission denied" before "not found".
+int ExecuteOnPath(cell::ExecSpec* spec) {
+  const auto argv = Pointers(&spec->argv);
+  const auto environment = Pointers(&spec->env);
+  const std::string& name = spec->argv[0];
+  if (name.find('/') != std::string::npos) {
+    execve(name.c_str(), argv.data(), environment.data());
+    return errno;
+  }
+  int error = ENOENT;
+  const std::string path = SearchPath(spec->env);
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    execve((path.substr(begin, end - begin) + "/" + name).c_str(), argv.data(), environment.data());
+    if (errno != ENOENT && errno != ENOTDIR) error = errno;
+    begin = end + 1;
+  }
+  return error;
+}
+
+}  // namespace
+
+void Fail(int exec_socket, const std::string& step, int error) {
+  (void)SendMessage(exec_socket, cell::Encode(cell::ExecError{step, error}));
+  _exit(kNotStarted);
+}
+
+NextCommand AwaitCommand(int exec_socket) {
+  auto message = ReceiveMessage(exec_socket);
+  if (!message.ok()) _exit(kNotStarted);  // the slot was not needed
+  NextCommand command;
+  if (!cell::Decode(message->bytes, &command.spec).ok() || command.spec.argv.empty()) {
+    Fail(exec_socket, "decode", EBADMSG);
+  }
+  command.stdio = std::move(message->fds);
+  return command;
+}
+
+// In execution order.
+void Execute(NextCommand* command, int exec_socket) {
+  const cell::ExecSpec& spec = command->spec;
+  setsid();
+  const bool stdio = spec.terminal ? OpenTerminal(spec, exec_socket) : TakeStdio(command->stdio);
+  if (!stdio) Fail(exec_socket, "stdio", errno);
+  if (spec.open_files != 0 && !Limit(RLIMIT_NOFILE, spec.open_files)) {
+    Fail(exec_socket, "limit open files", errno);
+  }
+  if (spec.cpu_seconds != 0 && !Limit(RLIMIT_CPU, spec.cpu_seconds)) {
+    Fail(exec_socket, "limit cpu seconds", errno);
+  }
+  if (chdir(spec.cwd.c_str()) != 0) Fail(exec_socket, "chdir", errno);
+  Fail(exec_socket, "execve", ExecuteOnPath(&command->spec));
+}
+
+}  // namespace odyssey::cell_init

@@ -1,0 +1,102 @@
+// odyssey-host-runner: started by odyssey-supervisor's keeper, with the supervisor's own options,
+// where the operator's grant file is. See docs/policy/danger.md.
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/os/uid_range.h"
+#include "supervisor/host_runner/runner.h"
+#include "supervisor/root/cells.h"
+#include "supervisor/root/options.h"
+#include "supervisor/wire/host_wire.h"
+
+namespace odyssey::host_runner {
+namespace {
+
+constexpr int kBacklog = 4;
+
+// The keeper may have died before the signal was set: then another process is our parent.
+Status DieWithTheKeeper(const root::Options& options) {
+  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return ErrnoStatus(errno, "set the death signal");
+  char program[PATH_MAX];
+  const std::string link = "/proc/" + std::to_string(getppid()) + "/exe";
+  const ssize_t n = readlink(link.c_str(), program, sizeof(program));
+  const std::string parent(program, n > 0 ? static_cast<size_t>(n) : 0);
+  if (parent.rfind(options.program_directory + "/odyssey-supervisor", 0) == 0) return OkStatus();
+  return FailedPrecondition("is started by odyssey-supervisor alone");
+}
+
+// For rpc alone. Whatever has the name is a socket of an earlier runner, or an attempt to be one.
+Result<UniqueFd> Listen(const std::string& path, uid_t rpc) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return InvalidArgument(path + ": too long");
+  memcpy(address.sun_path, path.c_str(), path.size());
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return ErrnoStatus(errno, "create socket");
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "remove " + path);
+  const mode_t before = umask(0177);
+  const int bound = bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  umask(before);
+  if (bound != 0) return ErrnoStatus(errno, "bind " + path);
+  if (lchown(path.c_str(), rpc, 0) != 0) return ErrnoStatus(errno, "change owner of " + path);
+  if (listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen on " + path);
+  return fd;
+}
+
+// All that is left of root, beside owning root's files: to become the granted users, to end them.
+Status KeepThreeCapabilities() {
+  for (int capability = 0; CAP_IS_SUPPORTED(capability); ++capability) cap_drop_bound(capability);
+  constexpr cap_value_t kKept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL};
+  const cap_t set = cap_init();
+  cap_set_flag(set, CAP_PERMITTED, 3, kKept, CAP_SET);
+  cap_set_flag(set, CAP_EFFECTIVE, 3, kKept, CAP_SET);
+  const int done = cap_set_proc(set);
+  cap_free(set);
+  if (done != 0) return ErrnoStatus(errno, "drop capabilities");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
+  return OkStatus();
+}
+
+OwnUids OwnUidsOf(const root::Options& options) {
+  return {.rpc = options.rpc_uid,
+          .clients = options.client_uids,
+          .first_cell = options.uid_base,
+          .last_cell = options.uid_base + kMaxUidRanges * (root::kMaxCells + 1)};
+}
+
+Status Serve(const root::Options& options) {
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ODY_RETURN_IF_ERROR(DieWithTheKeeper(options));
+  auto layout = FindHostLayout();
+  const std::string path = wire::HostSocket(options.run_directory);
+  ODY_ASSIGN_OR_RETURN(UniqueFd listener, Listen(path, options.rpc_uid));
+  ODY_RETURN_IF_ERROR(KeepThreeCapabilities());
+  const Status status =
+      Runner(options.danger_grants, OwnUidsOf(options), std::move(layout), std::move(listener))
+          .Run();
+  unlink(path.c_str());
+  return status;
+}
+
+}  // namespace
+}  // namespace odyssey::host_runner
+
+int main(int argc, char** argv) {
+  const auto options = odyssey::root::ParseOptions(argc, argv);
+  const odyssey::Status status =
+      options.ok() ? odyssey::host_runner::Serve(*options) : options.status();
+  if (status.ok()) return 0;
+  fprintf(stderr, "<3>odyssey-host-runner: %s\n", status.message().c_str());
+  return 1;
+}
