@@ -52,6 +52,8 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
     ODY_ASSIGN_OR_RETURN(options->state_directory, ParseDirectory(name, value));
   } else if (name == "--run") {
     ODY_ASSIGN_OR_RETURN(options->run_directory, ParseDirectory(name, value));
+  } else if (name == "--policy") {
+    ODY_ASSIGN_OR_RETURN(options->policy_directory, ParseDirectory(name, value));
   } else if (name == "--bundle-store") {
     ODY_ASSIGN_OR_RETURN(options->bundle_store, ParseDirectory(name, value));
   } else if (name == "--danger-grants") {
@@ -71,7 +73,7 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
   } else {
     return InvalidArgument("unknown option " + name +
                            "; allowed: --state --run --rpc-user --client-uid --uid-base "
-                           "--bundle-store --danger-grants");
+                           "--bundle-store --danger-grants --policy");
   }
   return OkStatus();
 }

@@ -11,7 +11,7 @@
 namespace odyssey::root {
 
 // odyssey-supervisor --state DIR --run DIR [--rpc-user NAME|UID] [--client-uid UID]… [--uid-base N]
-//                    [--bundle-store DIR] [--danger-grants FILE]
+//                    [--bundle-store DIR] [--danger-grants FILE] [--policy DIR]
 struct Options {
   std::string state_directory;
   std::string run_directory;
@@ -20,9 +20,11 @@ struct Options {
   uid_t uid_base = 0;              // owns the cells' directories
   uid_t first_uid = 0;             // live cells have first + 1 and up; set by the keeper
   std::string bundle_store;        // "" = none
-  std::string program_directory;   // where our sibling programs are
-  std::string danger_grants;       // whom host execution is granted to; "" = nobody
-  char** argv = nullptr;           // what all of this was read from
+  // The operator's ceiling, for rpc: root looks at none of it.
+  std::string policy_directory = "/etc/odyssey/policy.d";
+  std::string program_directory;  // where our sibling programs are
+  std::string danger_grants;      // whom host execution is granted to; "" = nobody
+  char** argv = nullptr;          // what all of this was read from
 };
 
 // INVALID_ARGUMENT names the option, the value and what is allowed.

@@ -51,7 +51,8 @@ Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent)
   fcntl(kProgramFd, F_SETFD, FD_CLOEXEC);
   ODY_RETURN_IF_ERROR(BecomeRpcUser(options.rpc_uid, parent));
 
-  std::vector<std::string> args = {"odyssey-supervisor-rpc", "--run", options.run_directory};
+  std::vector<std::string> args = {"odyssey-supervisor-rpc", "--run", options.run_directory,
+                                   "--policy", options.policy_directory};
   for (const uid_t uid : options.client_uids) {
     args.insert(args.end(), {"--client-uid", std::to_string(uid)});
   }

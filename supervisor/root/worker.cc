@@ -25,7 +25,8 @@ void Log(int level, const std::string& text) {
 }
 
 plan::CheckContext MakeCheckContext(const Options& options) {
-  return {.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey"},
+  return {.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey",
+                              options.policy_directory},
           .bundle_store = options.bundle_store,
           .max_pids = kMaxPidsPerCell};
 }

@@ -38,15 +38,15 @@ std::string Rfc3339Now() {
 
 std::string IdentityOf(const PrepareSpec& spec, const compile::Compiled& compiled) {
   return compiled.digest + "|" + spec.bundle_digest + "|" + spec.sandbox.workspace + "|" +
-         (spec.sandbox.ephemeral ? "memory" : "disk");
+         (spec.sandbox.ephemeral ? "memory" : "disk") + "|" + std::to_string(spec.owner_uid);
 }
 
 constexpr unsigned kOnlyPlace = 0;  // root has one descriptor in its group
 
 }  // namespace
 
-Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts)
-    : root_(root), hello_(std::move(hello)), facts_(std::move(facts)) {
+Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling)
+    : root_(root), hello_(std::move(hello)), facts_(std::move(facts)), ceiling_(ceiling) {
   root_->set_on_gone([this](const wire::Gone& gone) { OnGone(gone); });
   loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
     const Status status = root_->ReadOne();
@@ -64,13 +64,26 @@ Result<Broker::CellPtr> Broker::FindCell(const std::string& cell_id) {
   return it->second;
 }
 
-Result<CellView> Broker::Prepare(const PrepareSpec& spec, bool* created) {
-  ODY_RETURN_IF_ERROR(CheckCellKey(spec.key));
-  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, compile::Compile(spec.sandbox, facts_));
+Result<Broker::CellPtr> Broker::FindAllowed(const std::string& cell_id, uint32_t wall_clock_ms) {
+  ODY_ASSIGN_OR_RETURN(CellPtr cell, FindCell(cell_id));
+  ODY_RETURN_IF_ERROR(ceiling_->StillAllows(&cell->admission, wall_clock_ms));
+  return cell;
+}
+
+Result<CellView> Broker::Prepare(const PrepareSpec& asked, bool* created) {
+  ODY_RETURN_IF_ERROR(CheckCellKey(asked.key));
+  ODY_ASSIGN_OR_RETURN(Admission admission,
+                       ceiling_->Admit(asked.sandbox, asked.owner_uid, asked.allow_danger));
+  PrepareSpec spec = asked;
+  spec.sandbox = admission.request;
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
+                       finder_.Find(compile::SystemExecutables(spec.sandbox)));
+  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, compile::Compile(spec.sandbox, facts_, found));
   CellPtr cell;
   {
     Lock lock(mutex_);
     ODY_ASSIGN_OR_RETURN(cell, PrepareLocked(lock, spec, std::move(compiled), created));
+    cell->admission = std::move(admission);
   }
   CellView view = View(*cell);
   return view;
@@ -201,6 +214,8 @@ CellView Broker::View(const Cell& cell) {
           .running_execs = static_cast<uint32_t>(cell.running.size()),
           .created_at = cell.created_at,
           .workspace_path = cell.workspace_path,
+          .mode = cell.admission.request.mode,
+          .owner_uid = cell.admission.owner.uid,
           .explanation = cell.compiled.explanation};
 }
 
@@ -222,13 +237,13 @@ uint32_t Broker::live_cells() {
 
 Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink* sink) {
   Lock lock(mutex_);
-  ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindCell(spec.cell_id));
+  ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(spec.cell_id, spec.wall_clock_ms));
   ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(cell->compiled, cell->env, spec));
-  auto session = std::make_shared<ExecSession>(std::move(options), sink);
-  cell->unused_deadline = Clock::time_point::max();
   ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(cell, "start.run_id", spec.run_id));
-  if (cell->ready.empty()) {
+  auto session = std::make_shared<ExecSession>(std::move(options), sink);
   if (spec.keep_output) session->KeepOutput(CopiesOf(cell, session));
+  cell->unused_deadline = Clock::time_point::max();
+  if (cell->ready.empty()) {
     cell->waiting.push_back(session);
     WantSlots(cell.get());
     return session;
@@ -293,16 +308,16 @@ Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& 
 
 Result<tool::Response> Broker::FileOp(const std::string& cell_id, const tool::Request& request) {
   CellPtr cell;
-  std::shared_ptr<UniqueFd> tools;
-  {
   {
     const Lock lock(mutex_);
-    ODY_ASSIGN_OR_RETURN(cell, FindCell(cell_id));
+    ODY_ASSIGN_OR_RETURN(cell, FindAllowed(cell_id));
   }
   return Ask(cell, request);
 }
 
 Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& request) {
+  std::shared_ptr<UniqueFd> tools;
+  {
     Lock lock(mutex_);
     if (cell->state != CellState::kReady) return Unavailable("the cell ended");
     ODY_ASSIGN_OR_RETURN(tools, AwaitTools(lock, cell));

@@ -15,7 +15,9 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/compile/compile.h"
+#include "policy/executables/finder.h"
 #include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/cell.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/exec_request.h"
@@ -44,10 +46,11 @@ struct CellView {
   wire::StatsReply usage;
   std::string created_at;
   std::string workspace_path;
+  policy::Mode mode = policy::Mode::kWorkspaceWrite;
+  uint32_t owner_uid = 0;
   std::vector<std::string> explanation;
 };
 
-class Broker final {
 // A run that stays while this lives, and the way to its files.
 class RunUse final {
  public:
@@ -65,9 +68,10 @@ class RunUse final {
   const std::function<void()> release_;
 };
 
+class Broker final {
  public:
-  // `root` is borrowed and must outlive the broker.
-  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts);
+  // `root` and `ceiling` are borrowed and must outlive the broker.
+  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling);
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
   Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
@@ -80,7 +84,6 @@ class RunUse final {
   Result<std::shared_ptr<ExecSession>> Exec(const ExecSpec& spec, ExecSink* sink);
 
   // Blocking.
-  Result<tool::Response> FileOp(const std::string& cell_id, const tool::Request& request);
   // A run to put files into or take them from; `run_id` empty: a new one. Errors name `field`.
   Result<std::unique_ptr<RunUse>> UseRun(const std::string& cell_id, std::string_view field,
                                          const std::string& run_id);
@@ -88,10 +91,12 @@ class RunUse final {
   // is for the file worker to say.
   Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
                                             const std::string& run_id);
+  Result<tool::Response> FileOp(const std::string& cell_id, const tool::Request& request);
 
   uint32_t live_cells();
   const wire::Hello& hello() const { return hello_; }
   const compile::HostFacts& facts() const { return facts_; }
+  CeilingGate* ceiling() const { return ceiling_; }
 
   // The loop; returns when root is gone. Call from one long-lived thread.
   Status Run();
@@ -102,14 +107,16 @@ class RunUse final {
 
   // Requests.
   Result<CellPtr> FindCell(const std::string& cell_id);
+  // … to use it: PERMISSION_DENIED if the operator's ceiling has come to refuse what it is.
+  Result<CellPtr> FindAllowed(const std::string& cell_id, uint32_t wall_clock_ms = 0);
   Result<CellPtr> PrepareLocked(Lock& lock, const PrepareSpec& spec, compile::Compiled compiled,
                                 bool* created);
   Result<CellPtr> Launch(const PrepareSpec& spec, compile::Compiled compiled, uint32_t revision);
   Status AwaitReady(Lock& lock, Cell* cell);
   Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge);
   Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);
-  CellView View(const Cell& cell);
   Result<tool::Response> Ask(const CellPtr& cell, const tool::Request& request);
+  CellView View(const Cell& cell);
   wire::StatsReply AskUsage(const std::string& cell_id);
 
   // Events.
@@ -123,7 +130,6 @@ class RunUse final {
   void EndSingleUse(Cell* cell);
   Clock::time_point RunDeadlines(Clock::time_point now);
 
-  // Slots.
   // Of a single-use cell, as supervisor.proto says.
   static constexpr auto kUnusedTimeout = std::chrono::seconds(30);
 
@@ -137,6 +143,7 @@ class RunUse final {
   void OnCommandEnd(Cell* cell, const ExecSession& session);
   void EndUnusedLater(Cell* cell);
 
+  // Slots.
   // Slots kept ready in an idle cell. One: a second would cost every idle cell two more processes
   // and help only commands that start within the same millisecond.
   static constexpr size_t kReadySlots = 1;
@@ -148,6 +155,8 @@ class RunUse final {
   RootClient* const root_;
   const wire::Hello hello_;
   const compile::HostFacts facts_;
+  CeilingGate* const ceiling_;
+  executables::Finder finder_;
   EventLoop loop_;
 
   std::mutex mutex_;

@@ -77,7 +77,7 @@ Result<std::unique_ptr<RunUse>> Broker::UseRun(const std::string& cell_id, std::
   uint64_t run = 0;
   {
     const Lock lock(mutex_);
-    ODY_ASSIGN_OR_RETURN(cell, FindCell(cell_id));
+    ODY_ASSIGN_OR_RETURN(cell, FindAllowed(cell_id));
     ODY_ASSIGN_OR_RETURN(run, TakeRun(cell, field, run_id));
     cell->unused_deadline = Clock::time_point::max();
   }
@@ -93,7 +93,7 @@ Result<std::unique_ptr<RunUse>> Broker::UseOldRun(const std::string& cell_id,
                                                   const std::string& run_id) {
   ODY_ASSIGN_OR_RETURN(const uint64_t run, ParseRunId(field, run_id));
   const Lock lock(mutex_);
-  ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindCell(cell_id));
+  ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(cell_id));
   (void)cell->runs.Use(field, run_id);
   cell->unused_deadline = Clock::time_point::max();
   return MakeUse(cell, run);

@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/compile/compile.h"
+#include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/job_queue.h"
 #include "supervisor/rpc/run_list.h"
@@ -51,6 +52,7 @@ struct Cell {
   uint64_t group = 0;  // of the event loop
   uint32_t revision = 1;
   std::string identity;  // everything whose change makes a new revision
+  Admission admission;   // by the operator's ceiling, last time
   compile::Compiled compiled;
   std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;

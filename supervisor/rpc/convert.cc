@@ -172,6 +172,8 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
   out->set_processes(view.usage.processes);
   out->set_created_at(view.created_at);
   out->set_workspace_path(view.workspace_path);
+  out->set_mode(policy::ToProto(policy::SandboxRequest{.mode = view.mode}).mode());
+  out->set_owner_uid(view.owner_uid);
 }
 
 void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {

@@ -1,5 +1,5 @@
-// odyssey-supervisor-rpc [--client-uid UID]…: started by odyssey-supervisor, as a user of its own
-// without capabilities, with fd 3 = socket to root and fd 4 = the listening socket.
+// odyssey-supervisor-rpc [--policy DIR] [--client-uid UID]…: started by odyssey-supervisor, as a
+// user of its own without capabilities, with fd 3 = socket to root and fd 4 = the listening socket.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -14,6 +14,7 @@
 
 #include "common/rpc/peer_listener.h"
 #include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/supervisor_service.h"
 
 namespace odyssey::supervisor {
@@ -40,12 +41,22 @@ std::set<uid_t> AllowedClients(int argc, char** argv) {
   return allowed;
 }
 
+// Of an option that comes once.
+std::string OptionOr(int argc, char** argv, const char* name, const char* otherwise) {
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], name) == 0) return argv[i + 1];
+  }
+  return otherwise;
+}
+
 int Serve(int argc, char** argv) {
   RootClient root{UniqueFd(kRootSocketFd)};
   auto hello = root.ReceiveHello();
   if (!hello.ok()) return Fail(hello.status());
   const compile::HostFacts facts = GatherHostFacts(*hello);
-  Broker broker(&root, std::move(*hello), facts);
+  CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
+  if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
+  Broker broker(&root, std::move(*hello), facts, &ceiling);
   SupervisorService service(&broker);
 
   grpc::EnableDefaultHealthCheckService(true);

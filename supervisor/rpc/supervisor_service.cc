@@ -16,7 +16,8 @@ grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
                                         v1::GetInfoResponse* response) {
   response->set_version(kVersion);
   for (const Feature& feature : features_) ToProto(feature, response->add_features());
-  *response->mutable_default_limits() = policy::ToProto(policy::kDefaultLimits);
+  ToProto(broker_->ceiling()->Describe(), response->add_features());
+  *response->mutable_default_limits() = policy::ToProto(broker_->ceiling()->DefaultLimits());
   response->set_live_cells(broker_->live_cells());
   response->set_max_cells(broker_->hello().max_cells);
   return grpc::Status::OK;

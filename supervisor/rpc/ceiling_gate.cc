@@ -1,0 +1,78 @@
+#include "supervisor/rpc/ceiling_gate.h"
+
+#include <utility>
+
+namespace odyssey::supervisor {
+
+CeilingGate::CeilingGate(std::string directory, plan::CheckContext host)
+    : directory_(std::move(directory)), host_(std::move(host)) {}
+
+Result<CeilingGate::InForcePtr> CeilingGate::Current() {
+  const auto texts = dialect::ReadCeilingTexts(directory_);
+  const std::lock_guard lock(mutex_);
+  if (!texts.ok()) {
+    parsed_.reset();  // whatever is read next is parsed
+    return FailedPrecondition("the operator's ceiling cannot be used, so no cell is: " +
+                              texts.status().message());
+  }
+  if (parsed_ && texts_ == *texts) return *parsed_;
+  texts_ = *texts;
+  const Result<ceiling::Ceiling> ceiling = dialect::ParseCeiling(texts_);
+  if (ceiling.ok()) {
+    parsed_ = std::make_shared<const InForce>(InForce{*ceiling, ceiling::Digest(*ceiling)});
+  } else {
+    parsed_ = FailedPrecondition("the operator's ceiling cannot be used, so no cell is: " +
+                                 ceiling.status().message());
+  }
+  return *parsed_;
+}
+
+Status CeilingGate::Check() { return Current().status(); }
+
+Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t owner_uid,
+                                     bool allow_danger) {
+  ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
+  if (request.mode == policy::Mode::kDangerFullAccess && !allow_danger) {
+    return PermissionDenied(
+        "mode: danger_full_access: the person for whom it is must say so himself (allow_danger), "
+        "besides the operator's grant; read_only or workspace_write is allowed");
+  }
+  Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest};
+  ODY_RETURN_IF_ERROR(
+      ceiling::Check(current->ceiling, admission.request, {admission.owner, host_}));
+  ceiling::FillLimits(current->ceiling, admission.request.ephemeral, &admission.request.limits);
+  return admission;
+}
+
+Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
+  ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
+  ODY_RETURN_IF_ERROR(
+      ceiling::CheckLimits(current->ceiling, "start.", {.wall_clock_ms = wall_clock_ms}));
+  if (admission->digest == current->digest) return OkStatus();
+  ODY_RETURN_IF_ERROR(
+      ceiling::Check(current->ceiling, admission->request, {admission->owner, host_}));
+  admission->digest = current->digest;
+  return OkStatus();
+}
+
+policy::Limits CeilingGate::DefaultLimits() {
+  policy::Limits limits;
+  const Result<InForcePtr> current = Current();
+  if (current.ok()) ceiling::FillLimits((*current)->ceiling, /*ephemeral=*/false, &limits);
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    if (field.get(limits) == 0) field.set(&limits, field.get(policy::kDefaultLimits));
+  }
+  return limits;
+}
+
+Feature CeilingGate::Describe() {
+  const Result<InForcePtr> current = Current();
+  if (!current.ok()) return {"operator_policy", false, current.status().message()};
+  const std::lock_guard lock(mutex_);
+  const std::string source =
+      texts_ ? std::to_string(texts_->size()) + (texts_->size() == 1 ? " file" : " files") + " in "
+             : "built in, since there is no ";
+  return {"operator_policy", true, source + directory_ + ", sha256 " + (*current)->digest};
+}
+
+}  // namespace odyssey::supervisor
