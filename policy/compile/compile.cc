@@ -32,11 +32,7 @@ Status CheckOffered(const SandboxRequest& request) {
   if (!request.deny.empty()) return refuse("deny");
   if (request.landlock == policy::Landlock::kBestEffort) return refuse("landlock: best_effort");
   if (request.user != 0 && request.user != plan::kCellUser) return refuse("user");
-  if (request.limits.disk_bytes != 0) return refuse("limits.disk_bytes");
-  for (const policy::Mount& mount : request.mounts) {
-    if (!mount.suffixes.empty()) return refuse("mounts.suffixes");
-    if (mount.max_file_bytes != 0) return refuse("mounts.max_file_bytes");
-  }
+  ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
   return OkStatus();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/compile/mount_files.h"
 #include "policy/compile/mounts.h"
 
 namespace odyssey::compile {
@@ -141,13 +142,14 @@ void AddCellDirectories(const policy::SandboxRequest& request, Compiled* out) {
 void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::Mount>& mounts,
                Compiled* out) {
   for (const policy::Mount& mount : mounts) {
-    out->confinement.tool_roots.push_back({mount.target, mount.suffixes, mount.max_file_bytes});
+    out->confinement.tool_roots.push_back(ToolRootOf(mount));
     AddTree({.kind = EntryKind::kHostTree,
              .target = mount.target,
              .source = mount.source,
              .access = ToPlanAccess(mount.access),
              .executable = mount.executable},
-            request, "the host's " + mount.source + ", asked for by mounts", out);
+            request,
+            "the host's " + mount.source + ", asked for by mounts" + DescribeMountFiles(mount), out);
   }
 }
 

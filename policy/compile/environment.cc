@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/plan/cell_wire.h"
+
 namespace odyssey::compile {
 namespace {
 
@@ -24,6 +26,9 @@ Status CheckEnvironment(const std::map<std::string, std::string>& env) {
   for (const auto& [name, value] : env) {
     if (!IsName(name)) {
       return InvalidArgument("env: name '" + name + "': [A-Za-z_][A-Za-z0-9_]* is allowed");
+    }
+    if (name == cell::kRunVariable) {
+      return InvalidArgument("env: name '" + name + "': every command gets its own");
     }
     if (value.find('\0') != std::string::npos) {
       return InvalidArgument("env: value of " + name + ": a NUL byte is not allowed");

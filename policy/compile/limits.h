@@ -25,6 +25,10 @@ inline constexpr uint64_t kMinTmpBytes = uint64_t{64} << 10;
 Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
                                        const plan::CheckContext& context);
 
+// Nothing here bounds what a cell puts into its directories on disk, so a request that asks for it
+// is refused: see docs/policy/limits-and-runs.md.
+Status CheckDiskLimit(const policy::SandboxRequest& request);
+
 }  // namespace odyssey::compile
 
 #endif  // ODYSSEY_POLICY_COMPILE_LIMITS_H_

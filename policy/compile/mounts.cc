@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "policy/compile/mount_files.h"
 #include "policy/plan/plan.h"
 
 namespace odyssey::compile {
@@ -42,6 +43,7 @@ Status CheckMount(const Mount& mount, bool host_workspace, const plan::CheckCont
     return InvalidArgument("source: " + mount.source + ": a normalised absolute path is allowed");
   }
   ODY_RETURN_IF_ERROR(CheckTarget(mount.target, host_workspace));
+  ODY_RETURN_IF_ERROR(CheckMountFiles(mount));
   return plan::CheckHostSource(mount.source, ToPlanAccess(mount.access), context);
 }
 
@@ -54,6 +56,10 @@ Status Insert(const Mount& mount, std::map<std::string, Mount>* by_target) {
   }
   if (mount.executable != it->second.executable) {
     return InvalidArgument("executable: " + mount.target + ": another mount of it says otherwise");
+  }
+  if (!SameMountFiles(mount, it->second)) {
+    return InvalidArgument("suffixes, max_file_bytes: another mount of " + mount.target +
+                           " says otherwise");
   }
   if (mount.access == policy::Access::kReadWrite) it->second.access = mount.access;
   return OkStatus();

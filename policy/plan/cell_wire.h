@@ -36,6 +36,7 @@ inline constexpr uint32_t kMaxSuffixBytes = 32;
 // A run, the directories of one command: /cell/runs/run_<16 hex digits>/{inbox,outbox,work,tmp}.
 // Numbers grow with time, so names sort by age. 0 is none.
 inline constexpr char kRunsPath[] = "/cell/runs";
+inline constexpr char kRunVariable[] = "ODYSSEY_RUN";  // names them in the command's environment
 std::string RunName(uint64_t run);
 // 0 if `name` is not exactly what RunName gives.
 uint64_t RunNumber(std::string_view name);

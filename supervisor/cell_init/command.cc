@@ -35,7 +35,8 @@ class RunMaker final {
     if (spec->run == 0) return;
     const std::string name = cell::RunName(spec->run);
     const bool is_there = tree_.Rename(spare_, name).ok() || tree_.Make(name).ok();
-    if (is_there) spec->env.push_back(std::string("ODYSSEY_RUN=") + cell::kRunsPath + "/" + name);
+    if (!is_there) return;
+    spec->env.push_back(std::string(cell::kRunVariable) + "=" + cell::kRunsPath + "/" + name);
   }
 
  private:
