@@ -67,10 +67,27 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
     sandbox->network =
         options.Text("network") == "full" ? policy::Network::kFull : policy::Network::kNone;
   }
+}
+
+// Another mode than the policy's starts from nothing: what the policy names is of its own mode.
+Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs,
+                      policy::SandboxRequest* sandbox) {
   if (options.Has("tools")) {
-    sandbox->executables_mode = options.Text("tools") == "all" ? policy::ExecutablesMode::kAll
-                                                               : policy::ExecutablesMode::kStandard;
+    const std::string tools = options.Text("tools");
+    sandbox->executables_mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
+                                : tools == "all"    ? policy::ExecutablesMode::kAll
+                                                    : policy::ExecutablesMode::kStandard;
   }
+  const bool named = sandbox->executables_mode == policy::ExecutablesMode::kExplicit;
+  if (!named) sandbox->executables.clear();
+  for (const std::string& tool : options.All("tool")) {
+    if (!named) return InvalidArgument("--tool " + tool + ": allowed only with --tools explicit");
+    const bool is_path = tool.find('/') != std::string::npos;
+    Result<std::string> found = is_path ? inputs.resolve(tool) : tool;
+    if (!found.ok()) return Named("--tool", found.status());
+    sandbox->executables.push_back(std::move(*found));
+  }
+  return OkStatus();
 }
 
 void SetLimits(const ParsedOptions& options, policy::Limits* limits) {
@@ -133,8 +150,15 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "tools",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
-       .help = "what may execute: standard (the system's programs, default) or all that is visible",
-       .choices = {"standard", "all"}},
+       .help =
+           "what may execute: explicit (each --tool), standard (the system's programs, default), "
+           "or all that is visible",
+       .choices = {"explicit", "standard", "all"}},
+      {.name = "tool",
+       .kind = ValueKind::kText,
+       .value_name = "NAME",
+       .help = "a program, by name or path, with all it loads; with --tools explicit",
+       .repeatable = true},
       {.name = "network",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
@@ -199,6 +223,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
     out.sandbox = std::move(*policy);
   }
   SetModes(options, &out.sandbox);
+  ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out.sandbox));
   SetLimits(options, &out.sandbox.limits);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out.sandbox));

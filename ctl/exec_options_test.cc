@@ -10,7 +10,9 @@ namespace {
 
 ExecInputs Inputs() {
   return {.resolve = [](const std::string& path) -> Result<std::string> {
-            if (path == "missing") return NotFound("resolve missing: No such file or directory");
+            if (path == "missing" || path == "./missing") {
+              return NotFound("resolve " + path + ": No such file or directory");
+            }
             return "/real/" + path;
           },
           .environment = [](const std::string& name) -> std::optional<std::string> {
@@ -62,6 +64,18 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   EXPECT_EQ(options->timeout_ms, 60'000u);
   EXPECT_EQ(options->cwd, "/tmp");
   EXPECT_TRUE(options->explain);
+}
+
+TEST(ExecOptionsTest, ToolsAreNamedInExplicitModeOnly) {
+  const Result<ExecOptions> options =
+      Read({"--tools", "explicit", "--tool", "git", "--tool", "bin/tool", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->sandbox.executables_mode, policy::ExecutablesMode::kExplicit);
+  EXPECT_EQ(options->sandbox.executables, (std::vector<std::string>{"git", "/real/bin/tool"}));
+  EXPECT_EQ(Read({"--tool", "git", "true"}).status().message(),
+            "--tool git: allowed only with --tools explicit");
+  EXPECT_EQ(Read({"--tools", "explicit", "--tool", "./missing", "true"}).status().message(),
+            "--tool: resolve ./missing: No such file or directory");
 }
 
 TEST(ExecOptionsTest, TerminalTellsTheCommandItsKind) {

@@ -39,11 +39,14 @@ std::map<std::string, std::string> ReadHostEnvironment(
 Result<policy::SandboxRequest> ReadPolicy(const std::string& path, const PolicyContext& context) {
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(path));
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(directory));
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(directory, error);
+  if (error) return ErrnoStatus(error.value(), "resolve " + directory);
   return dialect::ToRequest(bundle.sandbox,
                             {.client_cwd = context.client_cwd,
                              .host_env = ReadHostEnvironment(bundle.sandbox, context.environment),
                              .granted_env = context.granted_env,
-                             .explicit_executables = true});
+                             .bundle_directory = real.string()});
 }
 
 }  // namespace odyssey::ctl

@@ -19,11 +19,12 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
   context.client_cwd = record.cwd;
   context.host_env = record.env;
   context.granted_env = runtime.granted_env;
-  ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
-                       dialect::ToRequest(bundle.spec.sandbox, context));
   // Read-only: the copy in the store is the workspace itself. Otherwise it is a private one, which
   // StageBundle fills.
-  if (request.mode == policy::Mode::kReadOnly) request.workspace = bundle.directory;
+  context.bundle_directory = bundle.directory;
+  context.bundle_as_workspace = true;
+  ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
+                       dialect::ToRequest(bundle.spec.sandbox, context));
   return sandbox::CellSpec{
       {record.id, record.agent_id, "tooling", "tools"}, std::move(request), bundle.pin.digest};
 }

@@ -175,8 +175,8 @@ Result<std::vector<Mount>> AddExecutableMounts(const policy::SandboxRequest& req
                                                const plan::CheckContext& context) {
   for (size_t i = 0; i < request.executables.size(); ++i) {
     const std::string& path = request.executables[i];
-    const bool shown = IsWithin(path, plan::kWorkspacePath) || IsWithin(path, "/tmp") ||
-                       IsWithin(path, plan::kCellPath) || MountAround(path, mounts) != nullptr;
+    const bool shown = IsWithin(path, plan::kWorkspacePath) || IsWithin(path, plan::kCellPath) ||
+                       MountAround(path, mounts) != nullptr;
     if (!IsOwnPath(path) || shown) continue;
     policy::SandboxRequest alone = {.mounts = {{path, path, policy::Access::kReadOnly, true}},
                                     .workspace = request.workspace};

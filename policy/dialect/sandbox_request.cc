@@ -6,6 +6,7 @@ namespace odyssey::dialect {
 namespace {
 
 constexpr char kWorkspace[] = "/workspace";
+constexpr char kBundle[] = "/bundle";
 
 Result<policy::Mode> ToMode(SandboxMode mode) {
   switch (mode) {
@@ -22,26 +23,31 @@ Result<policy::Mode> ToMode(SandboxMode mode) {
       "workspace_write");
 }
 
-Status AddExecutables(const SandboxSpec& sandbox, const RequestContext& context,
+bool IsBelow(const std::string& path, const std::string& other) {
+  return path != other && (other == "." || path.compare(0, other.size() + 1, other + "/") == 0);
+}
+
+// The bundle's own programs, from where the agent cannot change them. A private workspace has a
+// copy, which it can.
+Status AddOwnPrograms(const SandboxSpec& sandbox, const RequestContext& context,
                       policy::SandboxRequest* request) {
-  request->executables_mode = sandbox.system_tools_mode;
-  const bool is_explicit = sandbox.system_tools_mode == policy::ExecutablesMode::kExplicit;
-  if (is_explicit && !context.explicit_executables) {
-    return Status(
-        Code::kUnimplemented,
-        "sandbox.system_tools_mode: explicit is not available from this supervisor, which "
-        "has standard and all");
-  }
-  if (sandbox.system_tools_mode == policy::ExecutablesMode::kStandard && !sandbox.exec.empty()) {
-    return Status(Code::kUnimplemented,
-                  "sandbox.permissions.filesystem.exec: `" + sandbox.exec[0] +
-                      "` cannot be made executable with system_tools_mode standard; run it through "
-                      "its interpreter, or ask for all");
-  }
-  if (!is_explicit) return OkStatus();  // the system's directories hold them
-  request->executables = sandbox.system_tools;
+  const bool in_place = !request->workspace.empty() &&
+                        request->executables_mode == policy::ExecutablesMode::kExplicit;
   for (const std::string& path : sandbox.exec) {
-    request->executables.push_back(std::string(kWorkspace) + "/" + path);
+    if (context.bundle_directory.empty()) {
+      return InvalidArgument("sandbox.permissions.filesystem.exec: `" + path +
+                             "` is a file of a bundle, and there is none");
+    }
+    const bool covered =
+        std::any_of(sandbox.exec.begin(), sandbox.exec.end(),
+                    [&path](const std::string& other) { return IsBelow(path, other); });
+    const std::string tail = path == "." ? "" : "/" + path;
+    const policy::Mount mount = {
+        .source = context.bundle_directory + tail, .target = kBundle + tail, .executable = true};
+    const auto& mounts = request->mounts;
+    if (covered || std::find(mounts.begin(), mounts.end(), mount) != mounts.end()) continue;
+    request->mounts.push_back(mount);
+    if (in_place) request->executables.push_back(kWorkspace + tail);
   }
   return OkStatus();
 }
@@ -105,7 +111,15 @@ Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
                                          const RequestContext& context) {
   policy::SandboxRequest request;
   ODY_ASSIGN_OR_RETURN(request.mode, ToMode(sandbox.mode));
-  ODY_RETURN_IF_ERROR(AddExecutables(sandbox, context, &request));
+  request.executables_mode = sandbox.system_tools_mode;
+  // In the other modes the system's directories hold them.
+  if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
+    request.executables = sandbox.system_tools;
+  }
+  if (context.bundle_as_workspace && request.mode == policy::Mode::kReadOnly) {
+    request.workspace = context.bundle_directory;
+  }
+  ODY_RETURN_IF_ERROR(AddOwnPrograms(sandbox, context, &request));
   ODY_RETURN_IF_ERROR(AddMounts(sandbox.read_mounts, policy::Access::kReadOnly, context, &request));
   ODY_RETURN_IF_ERROR(
       AddMounts(sandbox.write_mounts, policy::Access::kReadWrite, context, &request));

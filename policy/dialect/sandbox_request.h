@@ -23,15 +23,18 @@ struct RequestContext {
   std::map<std::string, std::string> host_env;
   // Sources that look like secrets (IsSecretName) are refused unless the operator names them here.
   std::set<std::string> granted_env;
-  // Whether the supervisor can confine execution to named executables.
-  bool explicit_executables = false;
+  // Where the bundle's files are on this host: absolute, without symbolic links.
+  std::string bundle_directory;
+  // That is the workspace, in read_only mode. Otherwise the workspace is private.
+  bool bundle_as_workspace = false;
 };
 
 // Mount targets mirror their sources: /workspace/mount/read/current,
-// /workspace/mount/read/abs/PATH, and the same below write/. That a source exists is for the
-// supervisor to find out. PERMISSION_DENIED: danger_full_access, or a secret variable, without a
-// grant. UNIMPLEMENTED: explicit mode where the supervisor does not have it. INVALID_ARGUMENT: "."
-// without a client_cwd. Each names the manifest's key.
+// /workspace/mount/read/abs/PATH, and the same below write/. The programs of filesystem.exec are at
+// /bundle/PATH, read-only and executable. That a source exists is for the supervisor to find out.
+// PERMISSION_DENIED: danger_full_access, or a secret variable, without a grant. INVALID_ARGUMENT:
+// "." without a client_cwd, filesystem.exec without a bundle_directory. Each names the manifest's
+// key.
 Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context);
 
 // *_API_KEY, *_TOKEN, *_SECRET, *_PASSWORD, AWS_*, SSH_*.

@@ -79,16 +79,41 @@ TEST(ToRequestTest, NeverGrantsDangerOnTheManifestsWord) {
   EXPECT_NE(status.message().find("needs an operator grant"), std::string::npos);
 }
 
-TEST(ToRequestTest, ExplicitModeNeedsASupervisorThatHasIt) {
+TEST(ToRequestTest, NamesSystemToolsInExplicitModeOnly) {
   SandboxSpec spec;
-  spec.system_tools = {"sh"};
-  spec.exec = {"scripts/run.sh"};
-  EXPECT_EQ(ToRequest(spec, {}).status().code(), Code::kUnimplemented);
-  const Result<policy::SandboxRequest> request = ToRequest(spec, {.explicit_executables = true});
-  EXPECT_EQ(request->executables, (std::vector<std::string>{"sh", "/workspace/scripts/run.sh"}));
-
+  spec.system_tools = {"sh", "/usr/bin/git"};
+  EXPECT_EQ(ToRequest(spec, {})->executables_mode, policy::ExecutablesMode::kExplicit);
+  EXPECT_EQ(ToRequest(spec, {})->executables, spec.system_tools);
   spec.system_tools_mode = policy::ExecutablesMode::kStandard;
-  EXPECT_EQ(ToRequest(spec, {}).status().code(), Code::kUnimplemented);
+  EXPECT_TRUE(ToRequest(spec, {})->executables.empty());
+}
+
+TEST(ToRequestTest, TheBundlesProgramsAreMountedWhereTheAgentCannotChangeThem) {
+  SandboxSpec spec;
+  spec.exec = {"bin", "bin/in-it", "run.sh", "run.sh"};
+  const policy::Mount bin = {"/store/b/bin", "/bundle/bin", policy::Access::kReadOnly, true};
+  const policy::Mount run = {"/store/b/run.sh", "/bundle/run.sh", policy::Access::kReadOnly, true};
+  for (const auto mode : {policy::ExecutablesMode::kExplicit, policy::ExecutablesMode::kStandard}) {
+    spec.system_tools_mode = mode;
+    const auto request = ToRequest(spec, {.bundle_directory = "/store/b"});
+    ASSERT_TRUE(request.ok()) << request.status().ToString();
+    EXPECT_EQ(request->mounts, (std::vector<policy::Mount>{bin, run}));
+    EXPECT_TRUE(request->executables.empty());
+  }
+  EXPECT_EQ(ToRequest(spec, {}).status().code(), Code::kInvalidArgument);
+}
+
+TEST(ToRequestTest, AReadOnlyWorkspaceHasTheBundlesProgramsInTheirPlaces) {
+  SandboxSpec spec;
+  spec.exec = {"bin/run.sh"};
+  const RequestContext context = {.bundle_directory = "/store/b", .bundle_as_workspace = true};
+  EXPECT_EQ(ToRequest(spec, context)->workspace, "");
+  spec.mode = SandboxMode::kReadOnly;
+  const auto request = ToRequest(spec, context);
+  ASSERT_TRUE(request.ok()) << request.status().ToString();
+  EXPECT_EQ(request->workspace, "/store/b");
+  EXPECT_EQ(request->executables, (std::vector<std::string>{"/workspace/bin/run.sh"}));
+  EXPECT_EQ(request->mounts.size(), 1u);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const dialect::AgentEntry& agent : manifest.agents) ODY_CHECK(agent.path.empty());
 
   const dialect::RequestContext context = {.client_cwd = "/home/user",
-                                           .explicit_executables = true};
+                                           .bundle_directory = "/srv/bundle"};
   const auto request = dialect::ToRequest(manifest.bundle.sandbox, context);
   ODY_CHECK(request.ok() || !request.status().message().empty());
   return 0;
