@@ -41,6 +41,7 @@ std::vector<Command> RunCommands();
 std::vector<Command> SessionCommands();
 std::vector<Command> TurnCommands();
 std::vector<Command> ApprovalCommands();
+std::vector<Command> AuditCommands();
 std::vector<Command> CellCommands();
 std::vector<Command> PolicyCommands();
 std::vector<Command> BundleCommands();

@@ -8,9 +8,9 @@ namespace {
 
 std::vector<Command> MakeTable() {
   std::vector<Command> table;
-  for (auto* group :
-       {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands, TurnCommands,
-        ApprovalCommands, CellCommands, PolicyCommands, BundleCommands, CompletionCommands}) {
+  for (auto* group : {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands,
+                      TurnCommands, ApprovalCommands, AuditCommands, CellCommands, PolicyCommands,
+                      BundleCommands, CompletionCommands}) {
     std::vector<Command> commands = group();
     table.insert(table.end(), std::make_move_iterator(commands.begin()),
                  std::make_move_iterator(commands.end()));
