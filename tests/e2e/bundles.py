@@ -7,18 +7,26 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit")
 
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
-          resources=None, bundle_id="probe", model=None, env=None):
+          resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=()):
     """A bundle directory; its path.
 
     `steps` are the scenario's (agentd/model/SCENARIO.md), `rules` the agent's allow, ask and deny,
-    `model` another one than the scenario.
+    `model` another one than the scenario. `tools` are the named system tools of a manifest that has
+    no mode for them, `programs` the bundle's own.
     """
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
     permissions = {"network": list(network)}
-    if mounts:
-        permissions["filesystem"] = {"mounts": mounts}
-    sandbox = {"mode": mode, "system_tools_mode": "standard", "permissions": permissions}
+    filesystem = {"mounts": mounts} if mounts else {}
+    if programs:
+        filesystem["exec"] = list(programs)
+    if filesystem:
+        permissions["filesystem"] = filesystem
+    sandbox = {"mode": mode, "permissions": permissions}
+    if tools is None:
+        sandbox["system_tools_mode"] = "standard"
+    else:
+        sandbox["system_tools"] = list(tools)
     if env:
         sandbox["env"] = env
     if resources:
