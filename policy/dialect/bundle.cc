@@ -1,6 +1,7 @@
 #include "policy/dialect/bundle.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "policy/dialect/agent_file.h"
 #include "policy/dialect/manifest.h"
@@ -58,6 +59,7 @@ void LoadAgents(const ProjectRoot& root, const Manifest& manifest, const std::st
     const Source source{file, ProblemKind::kYaml, problems};
     AgentSpec agent = ReadAgent(*document, source, manifest.defaults, manifest.abi);
     if (!entry.id.empty()) agent.id = entry.id;
+    agent.path = entry.path;
     bundle->agents.push_back(std::move(agent));
   }
 }
@@ -127,6 +129,14 @@ Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id) {
     names += (names.empty() ? "" : ", ") + agent.id;
   }
   return NotFound("bundle " + bundle.id + " has no agent `" + agent_id + "`; it has: " + names);
+}
+
+Result<AgentSpec> FindAgentOfFile(const Bundle& bundle, const std::string& path) {
+  for (const AgentSpec& agent : bundle.agents) {
+    std::error_code none;  // a file that is not there is no agent's
+    if (std::filesystem::equivalent(bundle.directory + "/" + agent.path, path, none)) return agent;
+  }
+  return NotFound("is no agent of the bundle in " + bundle.directory);
 }
 
 std::vector<std::string> ToolsOf(const Bundle& bundle, const AgentSpec& agent) {

@@ -30,6 +30,9 @@ struct Resources {
   uint64_t wall_clock_s = 0;  // of one command
   uint64_t cpu_seconds = 0;   // of one process
   uint64_t output_bytes = 0;  // kept of stdout and of stderr, each, by a tool
+  uint64_t open_files = 0;    // of one process
+  uint64_t tmp_mb = 0;        // MiB of /tmp, and of each directory in memory
+  uint64_t disk_mb = 0;       // MiB of the cell's directories on disk together
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
@@ -44,6 +47,11 @@ struct SandboxSpec {
   policy::ExecutablesMode system_tools_mode = policy::ExecutablesMode::kExplicit;
   std::vector<std::string> system_tools;
   Resources resources;
+  std::vector<std::string> protect;  // relative to a writable host tree, normalised
+  policy::Protection protection = policy::Protection::kDefault;
+  std::vector<std::string> deny;  // patterns of names in a host tree
+  policy::Landlock landlock = policy::Landlock::kHardRequirement;
+  uint32_t user = 0;  // inside; 0: the supervisor's default
   friend bool operator==(const SandboxSpec&, const SandboxSpec&) = default;
 };
 
@@ -78,6 +86,7 @@ struct AgentSpec {
   ToolRuleSpec tools;
   std::string executor = "react";
   MemorySpec memory;
+  std::string path;  // of its file, in the bundle
   friend bool operator==(const AgentSpec&, const AgentSpec&) = default;
 };
 
@@ -90,6 +99,7 @@ struct Skill {
 struct Bundle {
   std::string directory;      // as given to LoadBundle
   std::string manifest_path;  // directory/odyssey.bundle.…
+  bool newer_form = false;    // odyssey.ai/bundle.v1
   std::string id;
   std::string version;
   std::string readme_path;  // in the bundle
@@ -114,6 +124,9 @@ Problems ValidateBundle(const std::string& directory);
 
 // The agent named `agent_id`, or the default one for "". NOT_FOUND names the agents there are.
 Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id);
+
+// The agent whose file this is, however the path is written. Looks at files.
+Result<AgentSpec> FindAgentOfFile(const Bundle& bundle, const std::string& path);
 
 // The tools of the bundle that the agent may have, sorted: what rules::SelectTools starts from.
 std::vector<std::string> ToolsOf(const Bundle& bundle, const AgentSpec& agent);

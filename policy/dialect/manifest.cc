@@ -123,7 +123,7 @@ std::vector<std::string> ReadTools(MapReader* map) {
 void ReadContent(MapReader* map, const ProjectRoot& root, Manifest* manifest) {
   manifest->bundle.skills = ReadSkills(map, root);
   manifest->bundle.tools = ReadTools(map);
-  manifest->bundle.sandbox = ReadSandbox(map->Map("sandbox"), root);
+  manifest->bundle.sandbox = ReadSandbox(map->Map("sandbox"), &root);
 }
 
 Manifest ReadV1(MapReader map, const ProjectRoot& root) {
@@ -187,6 +187,7 @@ std::string ReadAbi(MapReader* spec) {
 
 Manifest ReadBundleV1(MapReader map, const ProjectRoot& root) {
   Manifest manifest;
+  manifest.bundle.newer_form = true;
   map.Enum<bool>("apiVersion", {{"odyssey.ai/bundle.v1", true}}, true, Need::kRequired);
   map.Enum<bool>("kind", {{"AgentBundle", true}}, true, Need::kRequired);
   MapReader metadata = map.Map("metadata", Need::kRequired);

@@ -97,11 +97,11 @@ size_t Utf8Length(std::string_view text) {
 }  // namespace
 
 std::optional<Node> ParseDocument(Format format, const std::string& file, std::string_view text,
-                                  Problems* problems) {
+                                  Problems* problems, size_t most_bytes) {
   const ProblemKind kind = format == Format::kJson5 ? ProblemKind::kJson5 : ProblemKind::kYaml;
-  if (text.size() > kMaxDocumentBytes) {
+  if (text.size() > most_bytes) {
     problems->push_back(
-        {kind, file, 0, "", "longer than " + std::to_string(kMaxDocumentBytes) + " bytes"});
+        {kind, file, 0, "", "longer than " + std::to_string(most_bytes) + " bytes"});
     return std::nullopt;
   }
   if (!IsUtf8(text)) {

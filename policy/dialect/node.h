@@ -41,7 +41,7 @@ enum class Format { kJson5, kYaml };
 // The document of a file; or nullopt, and why in `problems`. Duplicate keys, anchors, aliases,
 // merge keys, tags and second documents are problems.
 std::optional<Node> ParseDocument(Format format, const std::string& file, std::string_view text,
-                                  Problems* problems);
+                                  Problems* problems, size_t most_bytes = kMaxDocumentBytes);
 
 // The value of `name` in a map, nullptr if there is none.
 const Node* Find(const Node& map, std::string_view name);

@@ -11,6 +11,8 @@ std::string_view Prefix(ProblemKind kind) {
       return "json5 parse error at ";
     case ProblemKind::kYaml:
       return "yaml parse error at ";
+    case ProblemKind::kPolicy:
+      return "invalid policy at ";
     case ProblemKind::kManifest:
       break;
   }

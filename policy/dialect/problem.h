@@ -10,7 +10,7 @@
 
 namespace odyssey::dialect {
 
-enum class ProblemKind { kIo, kJson5, kYaml, kManifest };
+enum class ProblemKind { kIo, kJson5, kYaml, kManifest, kPolicy };
 
 struct Problem {
   ProblemKind kind = ProblemKind::kManifest;
@@ -27,8 +27,8 @@ using Problems = std::vector<Problem>;
 std::string ToString(const Problem& problem);
 
 // The first problem as an INVALID_ARGUMENT (NOT_FOUND for a missing file): "json5 parse error at
-// file:line: key: message", likewise "yaml parse error at", "io error at", "invalid manifest at";
-// with " (and N more)" if there are others. `problems` is not empty.
+// file:line: key: message", likewise "yaml parse error at", "io error at", "invalid manifest at",
+// "invalid policy at"; with " (and N more)" if there are others. `problems` is not empty.
 Status ToStatus(const Problems& problems);
 
 }  // namespace odyssey::dialect

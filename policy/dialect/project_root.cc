@@ -13,6 +13,7 @@
 
 #include "common/os/unique_fd.h"
 #include "policy/dialect/bundle.h"
+#include "policy/dialect/path_text.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -22,11 +23,6 @@ std::string Canonical(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr),
                                                              &std::free);
   return resolved == nullptr ? "" : resolved.get();
-}
-
-bool IsBelow(const std::string& path, const std::string& directory) {
-  return path == directory || directory == "/" ||
-         path.compare(0, directory.size() + 1, directory + "/") == 0;
 }
 
 // The path was resolved before: a symbolic link in it now means that somebody changed it.
@@ -65,7 +61,7 @@ Result<std::string> ProjectRoot::Check(const std::string& label, const std::stri
 
   const std::string resolved = canonical_.empty() ? "" : Canonical(canonical_ + "/" + normal);
   if (resolved.empty()) return InvalidArgument(label + " does not exist" + shown);
-  if (!IsBelow(resolved, canonical_)) {
+  if (!IsAtOrBelow(resolved, canonical_)) {
     return InvalidArgument(label + " must stay inside the project root" + shown);
   }
   struct stat status = {};
@@ -83,7 +79,7 @@ bool ProjectRoot::Has(const std::string& name) const {
 
 Result<std::string> ProjectRoot::Read(const std::string& value) const {
   const std::string path = Canonical(canonical_ + "/" + value);
-  if (canonical_.empty() || path.empty() || !IsBelow(path, canonical_)) {
+  if (canonical_.empty() || path.empty() || !IsAtOrBelow(path, canonical_)) {
     return NotFound("open " + value + ": no longer in the project root");
   }
   const UniqueFd fd = OpenResolved(path);

@@ -91,6 +91,9 @@ policy::Limits ToLimits(const Resources& resources) {
   limits.pids = static_cast<uint32_t>(resources.pids);
   limits.wall_clock_ms = static_cast<uint32_t>(resources.wall_clock_s * 1000);
   limits.cpu_seconds = static_cast<uint32_t>(resources.cpu_seconds);
+  limits.open_files = static_cast<uint32_t>(resources.open_files);
+  limits.tmp_bytes = resources.tmp_mb << 20;
+  limits.disk_bytes = resources.disk_mb << 20;
   return limits;
 }
 
@@ -126,6 +129,11 @@ Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
   ODY_RETURN_IF_ERROR(AddEnv(sandbox, context, &request));
   request.network = sandbox.network;
   request.limits = ToLimits(sandbox.resources);
+  request.protect = sandbox.protect;
+  request.protection = sandbox.protection;
+  request.deny = sandbox.deny;
+  request.landlock = sandbox.landlock;
+  request.user = sandbox.user;
   return request;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "policy/dialect/path_text.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -12,21 +14,15 @@ constexpr uint64_t kMaxMemoryMb = uint64_t{16} << 20;
 constexpr uint64_t kMaxPids = 4194304;  // PID_MAX_LIMIT
 constexpr uint64_t kMaxSeconds = uint64_t{7} * 24 * 3600;
 constexpr uint64_t kMaxOutputBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxOpenFiles = 1048576;
+constexpr uint64_t kMaxDiskMb = uint64_t{1} << 30;
+constexpr uint64_t kMaxUser = 4294967294;
 
 // "." for a path of "." components only, an absolute path without "." and empty components, or "".
 std::string NormalizedMount(const std::string& value) {
-  std::string normal;
-  bool dots = false;
-  for (size_t at = 0; at <= value.size();) {
-    const size_t end = std::min(value.find('/', at), value.size());
-    const std::string part = value.substr(at, end - at);
-    at = end + 1;
-    if (part == "..") return "";
-    dots = dots || part == ".";
-    if (!part.empty() && part != ".") normal += "/" + part;
-  }
-  if (!value.empty() && value[0] == '/') return normal.empty() ? "/" : normal;
-  return normal.empty() && dots ? "." : "";
+  if (value.empty() || HasParent(value)) return "";
+  std::string clean = CleanPath(value);
+  return clean == "." || clean[0] == '/' ? clean : "";
 }
 
 std::vector<std::string> ReadMounts(MapReader* mounts, const std::string& name) {
@@ -47,10 +43,16 @@ std::vector<std::string> ReadMounts(MapReader* mounts, const std::string& name) 
   return paths;
 }
 
-std::vector<std::string> ReadExec(MapReader* filesystem, const ProjectRoot& root) {
+std::vector<std::string> ReadExec(MapReader* filesystem, const ProjectRoot* root) {
   std::vector<std::string> paths;
   for (const Text& text : filesystem->Strings("exec")) {
-    Result<std::string> path = root.Check("sandbox exec path", text.value, Wanted::kAnything);
+    if (root == nullptr) {
+      filesystem->source().Invalid(
+          text.line, text.key,
+          "only a bundle has files of its own to execute: `" + text.value + "`");
+      continue;
+    }
+    Result<std::string> path = root->Check("sandbox exec path", text.value, Wanted::kAnything);
     if (!path.ok()) {
       filesystem->source().Invalid(text.line, text.key, path.status().message());
     } else {
@@ -124,13 +126,67 @@ Resources ReadResources(MapReader resources) {
   out.wall_clock_s = resources.Whole("wall_clock_s", 0, 1, kMaxSeconds);
   out.cpu_seconds = resources.Whole("cpu_seconds", 0, 1, kMaxSeconds);
   out.output_bytes = resources.Whole("output_bytes", 0, 1, kMaxOutputBytes);
+  out.open_files = resources.Whole("open_files", 0, 1, kMaxOpenFiles);
+  out.tmp_mb = resources.Whole("tmp_mb", 0, 1, kMaxMemoryMb);
+  out.disk_mb = resources.Whole("disk_mb", 0, 1, kMaxDiskMb);
   resources.Finish();
   return out;
 }
 
+// `**` is a component of its own wherever it stands.
+bool HasWholeStars(const std::string& path) {
+  const std::string framed = "/" + path + "/";
+  for (size_t at = framed.find("**"); at != std::string::npos; at = framed.find("**", at + 2)) {
+    if (framed[at - 1] != '/' || framed[at + 2] != '/') return false;
+  }
+  return true;
+}
+
+enum class Stars { kAllowed, kNone };
+
+// A list of paths relative to a writable host tree.
+std::vector<std::string> ReadRelative(MapReader* sandbox, const std::string& name, Stars stars) {
+  std::vector<std::string> paths;
+  for (const Text& text : sandbox->Strings(name)) {
+    const std::string path = CleanPath(text.value);
+    const bool inside =
+        path[0] != '/' && path != "." && !HasParent(text.value) && !HasControl(path);
+    const auto refuse = [&](const std::string& rule) {
+      sandbox->source().Invalid(text.line, text.key, "must be " + rule + ": `" + text.value + "`");
+    };
+    if (!inside) {
+      refuse("a path relative to a writable host tree, without `..`");
+    } else if (stars == Stars::kNone && path.find('*') != std::string::npos) {
+      refuse("a path, not a pattern; `deny` has patterns");
+    } else if (!HasWholeStars(path)) {
+      refuse("a pattern where `**` is a whole component");
+    } else {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+// What the format does not have: keys of ours.
+void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
+  spec->protect = ReadRelative(sandbox, "protect", Stars::kNone);
+  spec->deny = ReadRelative(sandbox, "deny", Stars::kAllowed);
+  spec->protection = sandbox->Enum<policy::Protection>(
+      "protection",
+      {{"default", policy::Protection::kDefault}, {"none", policy::Protection::kNone}},
+      spec->protection);
+  spec->landlock =
+      sandbox->Enum<policy::Landlock>("landlock",
+                                      {{"hard_requirement", policy::Landlock::kHardRequirement},
+                                       {"best_effort", policy::Landlock::kBestEffort}},
+                                      spec->landlock);
+  spec->user = static_cast<uint32_t>(
+      sandbox->Whole("user", 0, 1, kMaxUser, "a cell's user is a number, and never root's"));
+}
+
 }  // namespace
 
-SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot& root) {
+SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
   MapReader permissions = sandbox.Map("permissions");
   MapReader filesystem = permissions.Map("filesystem");
   MapReader mounts = filesystem.Map("mounts");
@@ -153,6 +209,7 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot& root) {
   spec.network = ReadNetwork(&permissions);
   spec.system_tools = ReadSystemTools(&sandbox);
   spec.resources = ReadResources(sandbox.Map("resources"));
+  ReadExtensions(&sandbox, &spec);
   mounts.Finish();
   filesystem.Finish();
   permissions.Finish();

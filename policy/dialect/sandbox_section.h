@@ -7,8 +7,9 @@
 
 namespace odyssey::dialect {
 
-// Reads the `sandbox` of a manifest; an absent one gives the defaults.
-SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot& root);
+// Reads the `sandbox` of a manifest; an absent one gives the defaults. Without a root (nullptr) it
+// is that of a policy file, which has no files of its own to execute.
+SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root);
 
 }  // namespace odyssey::dialect
 

@@ -79,7 +79,8 @@ std::optional<bool> MapReader::Bool(std::string_view name) {
   return found->boolean;
 }
 
-uint64_t MapReader::Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most) {
+uint64_t MapReader::Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most,
+                          std::string_view why) {
   const Node* found = Typed(name, NodeKind::kNumber, Need::kOptional);
   if (found == nullptr) return fallback;
   uint64_t value = 0;
@@ -88,7 +89,8 @@ uint64_t MapReader::Whole(std::string_view name, uint64_t fallback, uint64_t lea
   if (error == std::errc() && stop == end && value >= least && value <= most) return value;
   source_->Syntax(found->line, KeyOf(name),
                   "must be a whole number from " + std::to_string(least) + " to " +
-                      std::to_string(most) + ", not " + found->text);
+                      std::to_string(most) + ", not " + found->text +
+                      (why.empty() ? "" : ": " + std::string(why)));
   return fallback;
 }
 
@@ -107,6 +109,22 @@ std::vector<MapReader> MapReader::Maps(std::string_view name, size_t most) {
   for (size_t i = 0; i < list->items.size(); ++i) {
     const MapReader map(source_, &list->items[i], KeyOf(name) + "[" + std::to_string(i) + "]");
     if (map.present()) maps.push_back(map);
+  }
+  return maps;
+}
+
+std::vector<std::pair<Key, MapReader>> MapReader::MapOfMaps(std::string_view name, size_t most) {
+  std::vector<std::pair<Key, MapReader>> maps;
+  const Node* map = Typed(name, NodeKind::kMap, Need::kOptional);
+  if (map == nullptr) return maps;
+  if (map->items.size() > most) {
+    source_->Syntax(map->line, KeyOf(name), "more than " + std::to_string(most) + " entries");
+    return maps;
+  }
+  for (size_t i = 0; i < map->items.size(); ++i) {
+    const Key& key = map->keys[i];
+    const MapReader member(source_, &map->items[i], KeyOf(name) + "." + key.name);
+    if (member.present()) maps.emplace_back(key, member);
   }
   return maps;
 }

@@ -16,17 +16,23 @@
 
 namespace odyssey::dialect {
 
-// Where the problems of one file go.
+// Where the problems of one file go, and what its author should know though it is no problem.
 struct Source {
   std::string file;
   ProblemKind syntax = ProblemKind::kManifest;  // of wrong types and unknown keys
   Problems* problems = nullptr;
+  Problems* warnings = nullptr;                  // nullptr: dropped
+  ProblemKind meaning = ProblemKind::kManifest;  // of values that are not allowed
 
   void Syntax(int line, std::string key, std::string message) const {
     problems->push_back({syntax, file, line, std::move(key), std::move(message)});
   }
   void Invalid(int line, std::string key, std::string message) const {
-    problems->push_back({ProblemKind::kManifest, file, line, std::move(key), std::move(message)});
+    problems->push_back({meaning, file, line, std::move(key), std::move(message)});
+  }
+  void Warn(int line, std::string key, std::string message) const {
+    if (warnings == nullptr) return;
+    warnings->push_back({meaning, file, line, std::move(key), std::move(message)});
   }
 };
 
@@ -46,6 +52,7 @@ class MapReader final {
   MapReader(const Source* source, const Node* node, std::string key);
 
   bool present() const { return node_ != nullptr; }
+  const Node* node() const { return node_; }
   int line() const { return node_ != nullptr ? node_->line : 0; }
   const std::string& key() const { return key_; }
   const Source& source() const { return *source_; }
@@ -57,11 +64,14 @@ class MapReader final {
   std::optional<Text> String(std::string_view name, Need need = Need::kOptional);
   std::vector<Text> Strings(std::string_view name);
   std::optional<bool> Bool(std::string_view name);
-  // A whole number of [least, most].
-  uint64_t Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most);
+  // A whole number of [least, most]; `why` ends the message for any other.
+  uint64_t Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most,
+                 std::string_view why = "");
   MapReader Map(std::string_view name, Need need = Need::kOptional);
   // The maps of a list, with keys "name[0]", ….
   std::vector<MapReader> Maps(std::string_view name, size_t most);
+  // The members of a map of maps, each with its key "name.member".
+  std::vector<std::pair<Key, MapReader>> MapOfMaps(std::string_view name, size_t most);
   // The members of a map of strings.
   std::vector<std::pair<Key, Text>> StringMap(std::string_view name);
 

@@ -1,0 +1,102 @@
+#include "policy/dialect/llm_do_rules.h"
+
+#include <algorithm>
+
+namespace odyssey::dialect::llm_do {
+namespace {
+
+constexpr size_t kMaxTools = 256;
+constexpr size_t kMaxRules = 256;
+
+// Commands that hold one of these are refused before any rule is looked at.
+constexpr std::string_view kRefusedInCommands[] = {"|", ">", "<", ";", "&", "`", "$(", "${"};
+
+void CheckPattern(const Source& source, const Text& pattern) {
+  if (pattern.value.find_first_not_of(" \t") == std::string::npos) {
+    source.Invalid(pattern.line, pattern.key, "cannot be empty");
+  }
+  for (const std::string_view refused : kRefusedInCommands) {
+    if (pattern.value.find(refused) == std::string::npos) continue;
+    source.Invalid(pattern.line, pattern.key,
+                   "can never match: commands with `" + std::string(refused) + "` are refused: `" +
+                       pattern.value + "`");
+    return;
+  }
+}
+
+ShellRule ReadShellRule(MapReader map, const Worker& worker) {
+  ShellRule rule;
+  if (const auto pattern = map.String("pattern", Need::kRequired)) {
+    rule.pattern = pattern->value;
+    CheckPattern(map.source(), *pattern);
+  }
+  for (Text& name : map.Strings("sandbox_paths")) {
+    const bool known = std::any_of(worker.paths.begin(), worker.paths.end(),
+                                   [&](const Path& path) { return path.name == name.value; });
+    if (!known) {
+      map.source().Invalid(name.line, name.key,
+                           "no path of the sandbox is named `" + name.value + "`");
+    }
+    rule.paths.push_back(std::move(name.value));
+  }
+  rule.approval_required = map.Bool("approval_required").value_or(true);
+  MapReader grants = map.Map("grants");
+  rule.grants_network = grants.Bool("network").value_or(false);
+  grants.Finish();
+  map.Finish();
+  return rule;
+}
+
+void ReadShellRules(MapReader* map, std::string_view name, Worker* worker) {
+  for (const MapReader& rule : map->Maps(name, kMaxRules)) {
+    worker->shell_rules.push_back(ReadShellRule(rule, *worker));
+  }
+}
+
+// toolsets.shell: {rules, default}.
+void ReadShellToolset(MapReader shell, Worker* worker) {
+  if (!shell.present()) return;
+  if (!worker->shell_rules.empty() && Find(*shell.node(), "rules") != nullptr) {
+    shell.source().Invalid(shell.line(), shell.KeyOf("rules"),
+                           "and `shell_rules` mean the same: give one");
+  }
+  ReadShellRules(&shell, "rules", worker);
+  MapReader otherwise = shell.Map("default");
+  if (otherwise.present()) {
+    worker->shell_default = otherwise.Bool("approval_required").value_or(true);
+  }
+  otherwise.Finish();
+  shell.Finish();
+}
+
+void ReadDelegation(MapReader delegation, Worker* worker) {
+  if (!delegation.present()) return;
+  std::vector<std::string> names;
+  for (Text& name : delegation.Strings("allow_workers")) {
+    if (name.value.empty()) {
+      delegation.source().Invalid(name.line, name.key, "cannot be empty");
+    }
+    names.push_back(std::move(name.value));
+  }
+  worker->allow_workers = std::move(names);
+  delegation.Finish();
+}
+
+}  // namespace
+
+void ReadRules(MapReader* document, Worker* worker) {
+  for (auto& [tool, map] : document->MapOfMaps("tool_rules", kMaxTools)) {
+    MapReader rule = map;
+    const std::optional<bool> asks = rule.Bool("approval_required");
+    if (asks) worker->tool_approval[tool.name] = *asks;
+    rule.Finish();
+  }
+  ReadShellRules(document, "shell_rules", worker);
+
+  MapReader toolsets = document->Map("toolsets");
+  ReadShellToolset(toolsets.Map("shell"), worker);
+  ReadDelegation(toolsets.Map("delegation"), worker);
+  // Others are named by whoever wrote them, with settings of their own.
+}
+
+}  // namespace odyssey::dialect::llm_do

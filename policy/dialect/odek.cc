@@ -1,0 +1,136 @@
+#include "policy/dialect/odek.h"
+
+#include <algorithm>
+
+namespace odyssey::dialect::odek {
+namespace {
+
+constexpr char kEnvironmentFile[] = "environment";
+
+std::optional<Word> ReadWord(MapReader* map, std::string_view name) {
+  std::optional<Text> text = map->String(name);
+  if (!text) return std::nullopt;
+  return Word{std::move(text->value), {map->source().file, text->line, text->key}};
+}
+
+std::optional<Flag> ReadFlag(MapReader* map, std::string_view name) {
+  const std::optional<bool> value = map->Bool(name);
+  if (!value) return std::nullopt;
+  const Node* node = Find(*map->node(), name);
+  return Flag{*value, {map->source().file, node->line, map->KeyOf(name)}};
+}
+
+void ReadEnv(MapReader* map, Config* out) {
+  const Node* node = Find(*map->node(), "sandbox_env");
+  const auto members = map->StringMap("sandbox_env");
+  if (node == nullptr || node->kind != NodeKind::kMap) return;
+  out->env.emplace();
+  for (const auto& [key, text] : members) {
+    (*out->env)[key.name] = {text.value, {map->source().file, text.line, text.key}};
+  }
+}
+
+void ReadVolumes(MapReader* map, Config* out) {
+  const Node* node = Find(*map->node(), "sandbox_volumes");
+  const std::vector<Text> texts = map->Strings("sandbox_volumes");
+  if (node == nullptr || node->kind != NodeKind::kList) return;
+  out->volumes.emplace();
+  for (const Text& text : texts) {
+    out->volumes->push_back({text.value, {map->source().file, text.line, text.key}});
+  }
+}
+
+// As Go reads a boolean; nullopt for anything else.
+std::optional<bool> ParseBool(const std::string& text) {
+  static constexpr std::string_view kYes[] = {"1", "t", "T", "true", "True", "TRUE"};
+  static constexpr std::string_view kNo[] = {"0", "f", "F", "false", "False", "FALSE"};
+  if (std::find(std::begin(kYes), std::end(kYes), text) != std::end(kYes)) return true;
+  if (std::find(std::begin(kNo), std::end(kNo), text) != std::end(kNo)) return false;
+  return std::nullopt;
+}
+
+std::optional<Flag> FlagOf(const std::optional<Word>& word, const Source& source) {
+  if (!word) return std::nullopt;
+  const std::optional<bool> value = ParseBool(word->value);
+  if (value) return Flag{*value, word->place};
+  At(source, word->place)
+      .Invalid(0, word->place.key, "must be true or false: `" + word->value + "`");
+  return std::nullopt;
+}
+
+template <typename T>
+void Override(const std::optional<T>& upper, std::optional<T>* lower) {
+  if (upper) *lower = upper;
+}
+
+// Whether the project may say it: what it would weaken stays as it is.
+bool MayLower(const std::optional<Flag>& flag, Origin origin, const Source& source) {
+  if (!flag || flag->value || origin != Origin::kProject) return true;
+  At(source, flag->place)
+      .Warn(flag->place.line, flag->place.key, "a project's file cannot turn it off: ignored");
+  return false;
+}
+
+}  // namespace
+
+Source At(const Source& source, const Place& place) {
+  Source other = source;
+  other.file = place.file;
+  return other;
+}
+
+Config ReadConfig(const Node& document, const Source& source) {
+  Config out;
+  MapReader map(&source, &document, "");
+  if (!map.present()) return out;
+  out.sandbox = ReadFlag(&map, "sandbox");
+  out.readonly = ReadFlag(&map, "sandbox_readonly");
+  out.image = ReadWord(&map, "sandbox_image");
+  out.network = ReadWord(&map, "sandbox_network");
+  out.memory = ReadWord(&map, "sandbox_memory");
+  out.cpus = ReadWord(&map, "sandbox_cpus");
+  out.user = ReadWord(&map, "sandbox_user");
+  ReadEnv(&map, &out);
+  ReadVolumes(&map, &out);
+  for (const Key& key : document.keys) {
+    if (key.name.rfind("sandbox", 0) == 0) continue;
+    map.Any(key.name);  // of another subject, and with a reader of its own
+    out.others.push_back(key.name);
+  }
+  map.Finish();
+  return out;
+}
+
+Config ReadEnvironment(const PolicyContext& context, const Source& source) {
+  const auto word = [&](const std::string& name) -> std::optional<Word> {
+    std::optional<std::string> value = context.Variable(name);
+    if (!value) return std::nullopt;
+    return Word{*std::move(value), {kEnvironmentFile, 0, name}};
+  };
+  Config out;
+  out.sandbox = FlagOf(word("ODEK_SANDBOX"), source);
+  out.readonly = FlagOf(word("ODEK_SANDBOX_READONLY"), source);
+  out.image = word("ODEK_SANDBOX_IMAGE");
+  out.network = word("ODEK_SANDBOX_NETWORK");
+  out.memory = word("ODEK_SANDBOX_MEMORY");
+  out.cpus = word("ODEK_SANDBOX_CPUS");
+  out.user = word("ODEK_SANDBOX_USER");
+  return out;
+}
+
+Config Merge(const Config& lower, const Config& upper, Origin origin, const Source& source) {
+  Config out = lower;
+  if (MayLower(upper.sandbox, origin, source)) Override(upper.sandbox, &out.sandbox);
+  if (MayLower(upper.readonly, origin, source)) Override(upper.readonly, &out.readonly);
+  Override(upper.image, &out.image);
+  Override(upper.network, &out.network);
+  Override(upper.memory, &out.memory);
+  Override(upper.cpus, &out.cpus);
+  Override(upper.user, &out.user);
+  Override(upper.env, &out.env);
+  Override(upper.volumes, &out.volumes);
+  out.others.insert(out.others.end(), upper.others.begin(), upper.others.end());
+  return out;
+}
+
+}  // namespace odyssey::dialect::odek

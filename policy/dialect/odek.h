@@ -1,0 +1,67 @@
+#ifndef ODYSSEY_POLICY_DIALECT_ODEK_H_
+#define ODYSSEY_POLICY_DIALECT_ODEK_H_
+
+// odek's configuration: what its `sandbox*` keys say, in layers that override each other, and what
+// a cell makes of them.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/dialect/policy.h"
+#include "policy/dialect/schema.h"
+
+namespace odyssey::dialect::odek {
+
+// The user's own file, the project's (which may not weaken it), and the environment.
+enum class Origin { kUser, kProject, kEnvironment };
+
+// Where a value was said.
+struct Place {
+  std::string file;
+  int line = 0;
+  std::string key;
+};
+
+struct Flag {
+  bool value = false;
+  Place place;
+};
+
+struct Word {
+  std::string value;
+  Place place;
+};
+
+struct Config {
+  std::optional<Flag> sandbox;
+  std::optional<Flag> readonly;
+  std::optional<Word> image;
+  std::optional<Word> network;
+  std::optional<Word> memory;
+  std::optional<Word> cpus;
+  std::optional<Word> user;
+  std::optional<std::map<std::string, Word>> env;
+  std::optional<std::vector<Word>> volumes;
+  std::vector<std::string> others;  // top-level keys of other subjects
+};
+
+Config ReadConfig(const Node& document, const Source& source);
+
+// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only.
+Config ReadEnvironment(const PolicyContext& context, const Source& source);
+
+// `source`, for problems of a value that was said elsewhere.
+Source At(const Source& source, const Place& place);
+
+// `upper` over `lower`, value by value; env and volumes each as a whole. What a project says to
+// weaken is left out, with a warning.
+Config Merge(const Config& lower, const Config& upper, Origin origin, const Source& source);
+
+void AddRequest(const Config& config, const Source& source, const PolicyContext& context,
+                Policy* out);
+
+}  // namespace odyssey::dialect::odek
+
+#endif  // ODYSSEY_POLICY_DIALECT_ODEK_H_

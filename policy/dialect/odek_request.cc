@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "policy/dialect/odek.h"
+#include "policy/dialect/odek_limits.h"
+#include "policy/dialect/odek_volume.h"
+#include "policy/dialect/path_text.h"
+#include "policy/dialect/sandbox_request.h"
+
+namespace odyssey::dialect::odek {
+namespace {
+
+constexpr char kDockerfile[] = "Dockerfile.odek";
+
+void Refuse(const Word& word, const Source& source, const std::string& why) {
+  At(source, word.place).Invalid(word.place.line, word.place.key, why + ": `" + word.value + "`");
+}
+
+void Warn(const Place& place, const Source& source, std::string why) {
+  At(source, place).Warn(place.line, place.key, std::move(why));
+}
+
+void AddImage(const Config& config, const Source& source, const PolicyContext& context) {
+  if (config.image && !config.image->value.empty()) {
+    Refuse(*config.image, source,
+           "a cell has no image: its programs are the host's; leave sandbox_image out");
+  }
+  const bool dockerfile = context.look && !context.client_cwd.empty() &&
+                          context.Look(JoinPath(context.client_cwd, kDockerfile)).exists;
+  if (dockerfile) {
+    source.Warn(0, "sandbox_image",
+                "Dockerfile.odek is not built: a cell's programs are the host's");
+  }
+}
+
+policy::Network NetworkOf(const Config& config, const Source& source) {
+  if (!config.network || config.network->value.empty() || config.network->value == "none") {
+    return policy::Network::kNone;
+  }
+  const std::string& value = config.network->value;
+  if (value == "bridge") {
+    Warn(config.network->place, source,
+         "`bridge` is the host's own network here, with what listens on its loopback");
+    return policy::Network::kFull;
+  }
+  Warn(config.network->place, source,
+       value == "host" ? "`host` destroys container isolation. Forcing 'none'."
+                       : "`" + value +
+                             "` is not allowed. Only 'none' and 'bridge' are permitted. Forcing "
+                             "'none'.");
+  return policy::Network::kNone;
+}
+
+void AddLimits(const Config& config, const Source& source, policy::SandboxRequest* request) {
+  if (config.memory && !config.memory->value.empty()) {
+    const std::optional<uint64_t> bytes = ParseMemory(config.memory->value);
+    if (!bytes) Refuse(*config.memory, source, "must be a size such as `512m` or `2g`");
+    request->limits.memory_bytes = bytes.value_or(0);
+  }
+  if (config.cpus && !config.cpus->value.empty()) {
+    const std::optional<uint32_t> millis = ParseCpus(config.cpus->value);
+    if (!millis) Refuse(*config.cpus, source, "must be a number of cores such as `0.5` or `2`");
+    request->limits.cpu_millis = millis.value_or(0);
+  }
+  if (config.user && !config.user->value.empty()) {
+    const std::optional<uint32_t> user = ParseUser(config.user->value);
+    if (!user) {
+      Refuse(*config.user, source,
+             "must be a uid that is not root's, alone or with the same number as group, such as "
+             "`1000:1000`");
+    }
+    request->user = user.value_or(0);
+  }
+}
+
+bool IsVariableName(const std::string& name) {
+  const auto good = [](char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return letter || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && std::all_of(name.begin(), name.end(), good) &&
+         !(name[0] >= '0' && name[0] <= '9');
+}
+
+// `word` with every ${NAME} replaced; nullopt if it is left out, with the reason told.
+std::optional<std::string> Expanded(const Word& word, const Source& source,
+                                    const PolicyContext& context) {
+  std::string out;
+  size_t at = 0;
+  for (size_t open = word.value.find("${"); open != std::string::npos;
+       open = word.value.find("${", at)) {
+    const size_t close = word.value.find('}', open);
+    const std::string name =
+        close == std::string::npos ? "" : word.value.substr(open + 2, close - open - 2);
+    if (!IsVariableName(name)) {
+      Refuse(word, source, "expected the name of a variable and `}` after `${`");
+      return std::nullopt;
+    }
+    if (IsSecretName(name) && context.granted_env.count(name) == 0) {
+      Refuse(word, source,
+             "the variable " + name + " looks like a secret and needs an operator grant");
+      return std::nullopt;
+    }
+    const std::optional<std::string> value = context.Variable(name);
+    if (!value) {
+      Warn(word.place, source, "left out: there is no variable " + name + " here");
+      return std::nullopt;
+    }
+    out += word.value.substr(at, open - at) + *value;
+    at = close + 1;
+  }
+  return out + word.value.substr(at);
+}
+
+void AddEnv(const Config& config, const Source& source, const PolicyContext& context,
+            policy::SandboxRequest* request) {
+  if (!config.env) return;
+  for (const auto& [name, word] : *config.env) {
+    if (!IsVariableName(name)) {
+      At(source, word.place)
+          .Invalid(word.place.line, word.place.key,
+                   "the name of a variable has letters, digits and underscores");
+      continue;
+    }
+    std::optional<std::string> value = Expanded(word, source, context);
+    if (value) request->env[name] = *std::move(value);
+  }
+}
+
+}  // namespace
+
+void AddRequest(const Config& config, const Source& source, const PolicyContext& context,
+                Policy* out) {
+  policy::SandboxRequest& request = out->request;
+  if (config.sandbox && !config.sandbox->value) {
+    Warn(config.sandbox->place, source, "false is ignored: commands run in a cell or not at all");
+  }
+  if (context.client_cwd.empty()) {
+    source.Invalid(0, "", "the project is the client's directory, and the client named none");
+  }
+  const bool readonly = config.readonly && config.readonly->value;
+  request.mode = readonly ? policy::Mode::kReadOnly : policy::Mode::kWorkspaceWrite;
+  request.workspace = context.client_cwd;
+  AddImage(config, source, context);
+  request.network = NetworkOf(config, source);
+  AddLimits(config, source, &request);
+  AddEnv(config, source, context, &request);
+  if (config.volumes && !context.client_cwd.empty()) {
+    for (const Word& volume : *config.volumes) {
+      std::optional<policy::Mount> mount = ReadVolume(volume, source, context);
+      if (mount) request.mounts.push_back(*std::move(mount));
+    }
+  }
+  for (const std::string& key : config.others) out->elsewhere.push_back(key + ": odek's own");
+}
+
+}  // namespace odyssey::dialect::odek

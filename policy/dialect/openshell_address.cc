@@ -1,0 +1,111 @@
+#include "policy/dialect/openshell_address.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace odyssey::dialect::openshell {
+namespace {
+
+struct Closed {
+  const char* range;
+  const char* why;
+};
+
+constexpr Closed kClosed[] = {
+    {"0.0.0.0/8", "unspecified"},
+    {"127.0.0.0/8", "loopback"},
+    {"169.254.0.0/16", "link-local"},
+    {"224.0.0.0/4", "multicast"},
+    {"240.0.0.0/4", "reserved"},
+    {"168.63.129.16/32", "a cloud's metadata"},
+    {"::/96", "unspecified, loopback or IPv4-compatible"},
+    {"::ffff:0:0/96", "IPv4-mapped"},
+    {"64:ff9b::/96", "NAT64"},
+    {"64:ff9b:1::/48", "NAT64"},
+    {"2001::/32", "Teredo"},
+    {"2002::/16", "6to4"},
+    {"fe80::/10", "link-local"},
+    {"fec0::/10", "site-local"},
+    {"ff00::/8", "multicast"},
+    {"fd00:ec2::254/128", "a cloud's metadata"},
+};
+
+int Bits(const AddressRange& range) { return range.v6 ? 128 : 32; }
+
+AddressRange Masked(AddressRange range) {
+  for (int bit = range.prefix; bit < 128; ++bit) {
+    range.bytes[static_cast<size_t>(bit / 8)] &= static_cast<uint8_t>(~(0x80 >> (bit % 8)));
+  }
+  return range;
+}
+
+bool Contains(const AddressRange& outer, const AddressRange& inner) {
+  if (outer.v6 != inner.v6 || outer.prefix > inner.prefix) return false;
+  AddressRange cut = inner;
+  cut.prefix = outer.prefix;
+  return Masked(cut).bytes == outer.bytes;
+}
+
+// Without a judgement on what it holds.
+std::optional<AddressRange> ParseAnyRange(const std::string& text) {
+  const size_t slash = text.find('/');
+  std::optional<AddressRange> range = ParseAddress(text.substr(0, slash));
+  if (!range || slash == std::string::npos) return range;
+  const char* const end = text.data() + text.size();
+  int prefix = 0;
+  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, prefix);
+  const bool good = error == std::errc() && stop == end && prefix >= 0 && prefix <= Bits(*range);
+  if (!good) return std::nullopt;
+  range->prefix = prefix;
+  return range;
+}
+
+}  // namespace
+
+std::string ToString(const AddressRange& range) {
+  char text[INET6_ADDRSTRLEN] = {};
+  inet_ntop(range.v6 ? AF_INET6 : AF_INET, range.bytes.data(), text, sizeof(text));
+  if (range.prefix == Bits(range)) return text;
+  return std::string(text) + "/" + std::to_string(range.prefix);
+}
+
+std::optional<AddressRange> ParseAddress(const std::string& text) {
+  AddressRange out;
+  if (inet_pton(AF_INET, text.c_str(), out.bytes.data()) == 1) {
+    out.prefix = 32;
+    return out;
+  }
+  out.v6 = true;
+  out.prefix = 128;
+  if (inet_pton(AF_INET6, text.c_str(), out.bytes.data()) == 1) return out;
+  return std::nullopt;
+}
+
+Result<AddressRange> ParseRange(const std::string& text) {
+  const std::optional<AddressRange> range = ParseAnyRange(text);
+  const std::string shown = "`" + text + "`";
+  if (!range) return InvalidArgument(shown + " is no address and no range such as 10.0.0.0/8");
+  if (range->prefix == 0) {
+    return InvalidArgument(shown + " is every address; name the ranges that are meant");
+  }
+  if (Masked(*range) != *range) {
+    return InvalidArgument(shown + " has bits below its prefix; " + ToString(Masked(*range)) +
+                           " is the range");
+  }
+  const std::string why = Never(*range);
+  if (why.empty()) return *range;
+  return InvalidArgument(shown + " holds addresses that no policy opens: " + why);
+}
+
+std::string Never(const AddressRange& range) {
+  for (const Closed& closed : kClosed) {
+    const AddressRange other = *ParseAnyRange(closed.range);
+    const bool single = other.prefix == Bits(other);
+    if (Contains(other, range) || (!single && Contains(range, other))) return closed.why;
+  }
+  return "";
+}
+
+}  // namespace odyssey::dialect::openshell

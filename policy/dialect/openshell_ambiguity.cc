@@ -1,0 +1,74 @@
+#include "policy/dialect/openshell_ambiguity.h"
+
+#include <algorithm>
+
+#include "policy/dialect/openshell_endpoint.h"
+#include "policy/dialect/openshell_pattern.h"
+
+namespace odyssey::dialect::openshell {
+namespace {
+
+bool PortsOverlap(const Endpoint& a, const Endpoint& b) {
+  return std::any_of(a.ports.begin(), a.ports.end(), [&](uint16_t port) {
+    return std::find(b.ports.begin(), b.ports.end(), port) != b.ports.end();
+  });
+}
+
+// What is decided before the first request is seen, so that no path can tell the two apart.
+std::string ConnectionDifference(const Endpoint& a, const Endpoint& b) {
+  if (IsInspected(a.protocol) != IsInspected(b.protocol)) return "protocol";
+  if (!IsInspected(a.protocol) && a.protocol != b.protocol) return "protocol";
+  if (a.tls != b.tls) return "tls";
+  const auto same = std::is_permutation(a.allowed_ips.begin(), a.allowed_ips.end(),
+                                        b.allowed_ips.begin(), b.allowed_ips.end());
+  return same ? "" : "allowed_ips";
+}
+
+std::string RequestDifference(const Endpoint& a, const Endpoint& b) {
+  if (a.protocol != b.protocol) return "protocol";
+  if (a.enforcement != b.enforcement) return "enforcement";
+  if (a.allow_encoded_slash != b.allow_encoded_slash) return "allow_encoded_slash";
+  if (a.credentials != b.credentials) return "treatment of credentials";
+  if (a.graphql != b.graphql) return "graphql settings";
+  return a.rpc == b.rpc ? "" : "mcp or json_rpc settings";
+}
+
+bool IsWhole(const std::string& path) { return path.empty() || path == "**" || path == "/**"; }
+
+// The more particular path wins: one that is no pattern over one that is, any over all paths.
+bool PathDecides(const Endpoint& a, const Endpoint& b) {
+  if (!PathsOverlap(a.path, b.path)) return true;
+  if (IsWhole(a.path) != IsWhole(b.path)) return true;
+  const auto pattern = [](const Endpoint& e) {
+    return IsWhole(e.path) || e.path.find('*') != std::string::npos;
+  };
+  return pattern(a) != pattern(b);
+}
+
+std::string Difference(const Endpoint& a, const Endpoint& b) {
+  if (!PortsOverlap(a, b) || !HostsOverlap(a.host, b.host)) return "";
+  std::string difference = ConnectionDifference(a, b);
+  if (difference.empty() && !PathDecides(a, b)) difference = RequestDifference(a, b);
+  return difference;
+}
+
+}  // namespace
+
+void CheckAmbiguity(const NetworkPolicy& policy, const Source& source) {
+  std::vector<const Endpoint*> endpoints;
+  for (const Rule& rule : policy.rules) {
+    for (const Endpoint& endpoint : rule.endpoints) endpoints.push_back(&endpoint);
+  }
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const std::string difference = Difference(*endpoints[i], *endpoints[j]);
+      if (difference.empty()) continue;
+      source.Invalid(endpoints[i]->line, endpoints[i]->key,
+                     "network endpoint ambiguity validation failed: overlaps " + endpoints[j]->key +
+                         " on line " + std::to_string(endpoints[j]->line) + ", with another " +
+                         difference);
+    }
+  }
+}
+
+}  // namespace odyssey::dialect::openshell

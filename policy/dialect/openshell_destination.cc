@@ -1,0 +1,101 @@
+#include "policy/dialect/openshell_destination.h"
+
+#include <algorithm>
+
+#include "policy/dialect/openshell_pattern.h"
+
+namespace odyssey::dialect::openshell {
+namespace {
+
+constexpr size_t kMaxPorts = 64;
+constexpr size_t kMaxAllowedIps = 64;
+constexpr uint64_t kMaxPort = 65535;
+// Of the software that runs clusters: closed whatever a policy says.
+constexpr uint16_t kControlPlanePorts[] = {2379, 2380, 6443, 10250, 10255};
+
+void ReadHost(MapReader* map, Endpoint* out) {
+  const std::optional<Text> host = map->String("host");
+  if (!host || host->value.empty()) return;
+  Result<std::string> normal = NormalizeHost(host->value);
+  if (normal.ok()) {
+    out->host = std::move(normal).value();
+  } else {
+    out->host = host->value;
+    map->source().Invalid(host->line, host->key, normal.status().message());
+  }
+}
+
+void AddPort(const MapReader& map, const Node& node, const std::string& key, Endpoint* out) {
+  uint64_t port = 0;
+  const bool number = node.kind == NodeKind::kNumber && node.text.size() <= 5 &&
+                      node.text.find_first_not_of("0123456789") == std::string::npos;
+  if (number) port = std::stoul(node.text);
+  if (port < 1 || port > kMaxPort) {
+    map.source().Syntax(
+        node.line, key,
+        "must be a port from 1 to 65535" + (node.text.empty() ? "" : ", not " + node.text));
+    return;
+  }
+  const uint16_t value = static_cast<uint16_t>(port);
+  if (std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), value) !=
+      std::end(kControlPlanePorts)) {
+    map.source().Warn(node.line, key,
+                      "port " + std::to_string(port) +
+                          " belongs to cluster control planes: connections to it are refused");
+  }
+  out->ports.push_back(value);
+}
+
+void ReadPorts(MapReader* map, Endpoint* out) {
+  const Node* one = map->Any("port");
+  const Node* many = map->Any("ports");
+  const Source& source = map->source();
+  if ((one != nullptr) == (many != nullptr)) {
+    source.Invalid(map->line(), map->KeyOf("port"),
+                   one != nullptr ? "and `ports` exclude each other: give one"
+                                  : "missing: `port` or `ports` is required");
+    return;
+  }
+  if (one != nullptr) return AddPort(*map, *one, map->KeyOf("port"), out);
+  const std::string key = map->KeyOf("ports");
+  if (many->kind != NodeKind::kList || many->items.empty() || many->items.size() > kMaxPorts) {
+    source.Syntax(many->line, key, "must be a list of 1 to 64 ports");
+    return;
+  }
+  for (size_t i = 0; i < many->items.size(); ++i) {
+    AddPort(*map, many->items[i], key + "[" + std::to_string(i) + "]", out);
+  }
+  std::sort(out->ports.begin(), out->ports.end());
+  if (std::adjacent_find(out->ports.begin(), out->ports.end()) != out->ports.end()) {
+    source.Invalid(many->line, key, "a port is there twice");
+  }
+}
+
+void ReadAllowedIps(MapReader* map, Endpoint* out) {
+  const std::vector<Text> texts = map->Strings("allowed_ips");
+  for (const Text& text : texts) {
+    const Result<AddressRange> range = ParseRange(text.value);
+    if (range.ok()) {
+      out->allowed_ips.push_back(*range);
+    } else {
+      map->source().Invalid(text.line, text.key, range.status().message());
+    }
+  }
+  if (texts.size() > kMaxAllowedIps) {
+    map->source().Invalid(map->line(), map->KeyOf("allowed_ips"), "more than 64 entries");
+  }
+  if (out->host.empty() && texts.empty()) {
+    map->source().Invalid(map->line(), map->KeyOf("host"),
+                          "missing: an endpoint has a host, or allowed_ips, or both");
+  }
+}
+
+}  // namespace
+
+void ReadDestination(MapReader* map, Endpoint* endpoint) {
+  ReadHost(map, endpoint);
+  ReadPorts(map, endpoint);
+  ReadAllowedIps(map, endpoint);
+}
+
+}  // namespace odyssey::dialect::openshell

@@ -1,0 +1,99 @@
+#include "policy/dialect/openshell_network.h"
+
+#include "policy/dialect/openshell_names.h"
+
+namespace odyssey::dialect::openshell {
+namespace {
+
+std::string Joined(const std::vector<std::string>& texts, const std::string& separator) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : separator) + text;
+  return out;
+}
+
+std::string DescribeMatcher(const Matcher& matcher) {
+  std::vector<std::string> parts;
+  if (!matcher.method.empty()) parts.push_back(matcher.method);
+  if (!matcher.path.empty()) parts.push_back(matcher.path);
+  for (const QueryMatch& match : matcher.query) {
+    parts.push_back("?" + match.name + "=" + Joined(match.any, "|"));
+  }
+  if (!matcher.operation_type.empty()) parts.push_back(matcher.operation_type);
+  if (!matcher.operation_name.empty()) parts.push_back(matcher.operation_name);
+  if (!matcher.fields.empty()) parts.push_back("{" + Joined(matcher.fields, " ") + "}");
+  if (!matcher.tool.empty()) parts.push_back("tool " + matcher.tool);
+  if (!matcher.params_name.empty()) parts.push_back("name " + matcher.params_name);
+  if (!matcher.command.empty()) parts.push_back(matcher.command);
+  return Joined(parts, " ");
+}
+
+std::string DescribeAll(const std::vector<Matcher>& matchers) {
+  std::vector<std::string> texts;
+  for (const Matcher& matcher : matchers) texts.push_back(DescribeMatcher(matcher));
+  return Joined(texts, "; ");
+}
+
+std::vector<std::string> DescribeCredentials(const Credentials& credentials) {
+  std::vector<std::string> parts;
+  if (!credentials.provider.empty()) parts.push_back("credentials of " + credentials.provider);
+  if (credentials.signing != Signing::kNone) {
+    parts.push_back("signed " + NameOf(credentials.signing, SigningNames()) + " for " +
+                    credentials.signing_service);
+  }
+  if (credentials.rewrite_body) parts.push_back("credentials in bodies");
+  if (credentials.rewrite_websocket) parts.push_back("credentials in websocket messages");
+  if (credentials.allow_uninspected) parts.push_back("credentials uninspected");
+  return parts;
+}
+
+std::string DescribeDestination(const Endpoint& endpoint) {
+  std::vector<std::string> ports;
+  for (const uint16_t port : endpoint.ports) ports.push_back(std::to_string(port));
+  std::string out = endpoint.host.empty() ? "any host" : endpoint.host;
+  out += ":" + Joined(ports, ",") + endpoint.path;
+  std::vector<std::string> ranges;
+  for (const AddressRange& range : endpoint.allowed_ips) ranges.push_back(ToString(range));
+  if (!ranges.empty()) out += " in " + Joined(ranges, " ");
+  return out;
+}
+
+std::string DescribeEndpoint(const Rule& rule, const Endpoint& endpoint) {
+  std::vector<std::string> parts = {DescribeDestination(endpoint)};
+  const bool l4 = endpoint.protocol == Protocol::kL4;
+  parts.push_back(l4 ? "bytes" : NameOf(endpoint.protocol, ProtocolNames()));
+  parts.push_back(NameOf(endpoint.enforcement, EnforcementNames()));
+  if (endpoint.tls == Tls::kSkip) parts.push_back("tls skip");
+  if (endpoint.access != AccessLevel::kByRules) {
+    parts.push_back("access " + NameOf(endpoint.access, AccessNames()));
+  }
+  if (!endpoint.allow.empty()) parts.push_back("allow " + DescribeAll(endpoint.allow));
+  if (!endpoint.deny.empty()) parts.push_back("deny " + DescribeAll(endpoint.deny));
+  if (endpoint.rpc.allow_all_known_methods) parts.push_back("allow all known methods");
+  if (endpoint.graphql.allow_registered) {
+    parts.push_back(std::to_string(endpoint.graphql.registered.size()) + " persisted queries");
+  }
+  for (std::string& part : DescribeCredentials(endpoint.credentials)) {
+    parts.push_back(std::move(part));
+  }
+  parts.push_back(rule.binaries.empty() ? "for no program" : "for " + Joined(rule.binaries, " "));
+  return "network_policies." + rule.key + ": " + Joined(parts, ", ");
+}
+
+}  // namespace
+
+std::vector<std::string> Describe(const NetworkPolicy& policy) {
+  std::vector<std::string> lines;
+  for (const Rule& rule : policy.rules) {
+    for (const Endpoint& endpoint : rule.endpoints) {
+      lines.push_back(DescribeEndpoint(rule, endpoint));
+    }
+  }
+  for (const Middleware& middleware : policy.middlewares) {
+    lines.push_back("network_middlewares." + middleware.key + ": " + middleware.middleware +
+                    ", order " + std::to_string(middleware.order) + ", " +
+                    NameOf(middleware.on_error, OnErrorNames()));
+  }
+  return lines;
+}
+
+}  // namespace odyssey::dialect::openshell

@@ -1,0 +1,15 @@
+#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_OPTIONS_H_
+#define ODYSSEY_POLICY_DIALECT_OPENSHELL_OPTIONS_H_
+
+#include "policy/dialect/openshell_network.h"
+#include "policy/dialect/schema.h"
+
+namespace odyssey::dialect::openshell {
+
+// The keys of an endpoint that belong to one protocol each; its protocol is read already. A key of
+// another protocol is reported: it would do nothing.
+void ReadOptions(MapReader* map, Endpoint* endpoint);
+
+}  // namespace odyssey::dialect::openshell
+
+#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_OPTIONS_H_

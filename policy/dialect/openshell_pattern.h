@@ -1,0 +1,34 @@
+#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_PATTERN_H_
+#define ODYSSEY_POLICY_DIALECT_OPENSHELL_PATTERN_H_
+
+// Patterns of hosts and of paths: `*` stays within one label or segment, `**` spans any number.
+
+#include <string>
+
+#include "common/base/status.h"
+
+namespace odyssey::dialect::openshell {
+
+// A host in its one spelling: lower case, no trailing dot, ASCII, or an address (IPv6 without
+// brackets). `*` stands for one whole label, `**` as the first label for one or more; the last two
+// labels of a pattern have neither. Names and addresses of this machine itself are refused.
+Result<std::string> NormalizeHost(const std::string& host);
+
+// The host is an address.
+bool IsAddress(const std::string& host);
+
+bool IsHostPattern(const std::string& host);
+
+// Some host is matched by both. Both are normalised; "" is only itself.
+bool HostsOverlap(const std::string& a, const std::string& b);
+
+// A pattern of paths: "/a/*/b", or "**" for all. `*` matches within a segment, `**` is a whole
+// segment and matches any number of them. `what` begins the error: "path".
+Status CheckPathPattern(const std::string& what, const std::string& pattern);
+
+// Some path is matched by both; "" and "**" match all.
+bool PathsOverlap(const std::string& a, const std::string& b);
+
+}  // namespace odyssey::dialect::openshell
+
+#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_PATTERN_H_

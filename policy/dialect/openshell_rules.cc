@@ -1,0 +1,76 @@
+#include "policy/dialect/openshell_rules.h"
+
+#include "policy/dialect/openshell_ambiguity.h"
+#include "policy/dialect/openshell_endpoint.h"
+#include "policy/dialect/openshell_middleware.h"
+#include "policy/dialect/openshell_pattern.h"
+
+namespace odyssey::dialect::openshell {
+namespace {
+
+constexpr size_t kMaxRules = 256;
+constexpr size_t kMaxEndpointsOfRule = 256;
+constexpr size_t kMaxEndpoints = 512;
+constexpr size_t kMaxBinaries = 256;
+constexpr char kReservedPrefix[] = "_provider_";
+
+std::vector<std::string> ReadBinaries(MapReader* map) {
+  std::vector<std::string> paths;
+  for (MapReader& binary : map->Maps("binaries", kMaxBinaries)) {
+    const auto path = binary.String("path", Need::kRequired);
+    binary.Finish();
+    if (!path) continue;
+    const Status status = CheckPathPattern("the path of a binary", path->value);
+    if (!status.ok() || path->value == "**") {
+      map->source().Invalid(
+          path->line, path->key,
+          status.ok() ? "must begin with `/`; `/**` is any program" : status.message());
+    }
+    paths.push_back(path->value);
+  }
+  if (paths.empty()) {
+    map->source().Warn(map->line(), map->KeyOf("binaries"),
+                       "names no program: nothing can use these endpoints; `/**` is any program");
+  }
+  return paths;
+}
+
+Rule ReadRule(const Key& key, MapReader map) {
+  Rule rule{.key = key.name, .name = key.name};
+  if (key.name.rfind(kReservedPrefix, 0) == 0) {
+    map.source().Invalid(key.line, map.key(),
+                         "names that begin with `_provider_` are reserved for credential "
+                         "providers");
+  }
+  if (const auto name = map.String("name")) rule.name = name->value;
+  for (const MapReader& endpoint : map.Maps("endpoints", kMaxEndpointsOfRule)) {
+    rule.endpoints.push_back(ReadEndpoint(endpoint));
+  }
+  if (rule.endpoints.empty()) {
+    map.source().Warn(map.line(), map.KeyOf("endpoints"), "names no endpoint: it allows nothing");
+  }
+  rule.binaries = ReadBinaries(&map);
+  map.Finish();
+  return rule;
+}
+
+}  // namespace
+
+NetworkPolicy ReadNetwork(MapReader* document) {
+  NetworkPolicy policy;
+  size_t endpoints = 0;
+  for (const auto& [key, map] : document->MapOfMaps("network_policies", kMaxRules)) {
+    policy.rules.push_back(ReadRule(key, map));
+    endpoints += policy.rules.back().endpoints.size();
+  }
+  if (endpoints > kMaxEndpoints) {
+    document->source().Invalid(document->line(), document->KeyOf("network_policies"),
+                               "more than 512 endpoints together");
+  } else {
+    CheckAmbiguity(policy, document->source());
+  }
+  ReadMiddlewares(document, &policy);
+  return policy;
+}
+
+}  // namespace odyssey::dialect::openshell

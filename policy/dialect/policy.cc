@@ -1,0 +1,37 @@
+#include "policy/dialect/policy.h"
+
+namespace odyssey::dialect {
+
+std::string_view DialectName(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::kOdyssey:
+      return "odyssey.policy/v1";
+    case Dialect::kManifest:
+      return "odyssey.bundle/v1";
+    case Dialect::kBundle:
+      return "odyssey.ai/bundle.v1";
+    case Dialect::kLlmDo:
+      return "llm-do";
+    case Dialect::kOdek:
+      return "odek";
+    case Dialect::kOpenShell:
+      return "openshell";
+  }
+  return "";
+}
+
+std::optional<std::string> PolicyContext::Variable(const std::string& name) const {
+  return environment ? environment(name) : std::nullopt;
+}
+
+PathFacts PolicyContext::Look(const std::string& path) const {
+  if (look) return look(path);
+  return {.exists = true, .resolved = path};
+}
+
+Result<std::string> PolicyContext::Read(const std::string& path) const {
+  if (read) return read(path);
+  return NotFound("open " + path + ": no such file");
+}
+
+}  // namespace odyssey::dialect

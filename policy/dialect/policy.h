@@ -1,0 +1,64 @@
+#ifndef ODYSSEY_POLICY_DIALECT_POLICY_H_
+#define ODYSSEY_POLICY_DIALECT_POLICY_H_
+
+// What a policy file of any dialect becomes, and what its reader knows of the host.
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/dialect/openshell_network.h"
+#include "policy/dialect/problem.h"
+#include "policy/model/request.h"
+
+namespace odyssey::dialect {
+
+enum class Dialect { kOdyssey, kManifest, kBundle, kLlmDo, kOdek, kOpenShell };
+
+// "openshell", …: for people and for -o json.
+std::string_view DialectName(Dialect dialect);
+
+struct PathFacts {
+  bool exists = false;
+  bool is_link = false;  // the path itself, whatever it leads to
+  // Without symbolic links; what does not exist is appended as it is.
+  std::string resolved;
+};
+
+// The host as the client sees it. Where a function is not set there are no variables and no files
+// to read, and every path exists and is no link.
+struct PolicyContext {
+  std::string client_cwd;  // absolute, without symbolic links; may be empty
+  std::string home;        // what "~" means; may be empty
+  // Variables that may enter a cell though their names look like secrets'.
+  std::set<std::string> granted_env;
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  std::function<PathFacts(const std::string& path)> look;            // `path` is absolute
+  std::function<Result<std::string>(const std::string& path)> read;  // NOT_FOUND: no such file
+
+  std::optional<std::string> Variable(const std::string& name) const;
+  PathFacts Look(const std::string& path) const;
+  Result<std::string> Read(const std::string& path) const;
+};
+
+struct Policy {
+  Dialect dialect = Dialect::kOdyssey;
+  policy::SandboxRequest request;
+  // Of the file: what is dropped, deprecated or means less here than where it comes from.
+  Problems warnings;
+  // What the file says that no cell enforces, a line each: approvals, attachments, endpoints.
+  std::vector<std::string> elsewhere;
+  // What was read beside the file: other files, variables of the environment.
+  std::vector<std::string> also_read;
+  // Host directories of the request that are to be made if they are missing.
+  std::vector<std::string> create;
+  openshell::NetworkPolicy network;  // what kEgress may reach
+};
+
+}  // namespace odyssey::dialect
+
+#endif  // ODYSSEY_POLICY_DIALECT_POLICY_H_

@@ -1,0 +1,228 @@
+#include "policy/dialect/policy_reader.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "policy/dialect/bundle.h"
+#include "policy/dialect/dialect_detector.h"
+#include "policy/dialect/llm_do.h"
+#include "policy/dialect/odek.h"
+#include "policy/dialect/openshell.h"
+#include "policy/dialect/path_text.h"
+#include "policy/dialect/project_root.h"
+#include "policy/dialect/sandbox_request.h"
+#include "policy/dialect/sandbox_section.h"
+
+namespace odyssey::dialect {
+namespace {
+
+constexpr std::string_view kManifestNames[] = {"odyssey.bundle.json5", "odyssey.bundle.yaml",
+                                               "odyssey.bundle.yml"};
+constexpr int kDirectoriesAbove = 2;  // agents/ID/agent.yaml
+constexpr char kOdekUserConfig[] = "/.odek/config.json";
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool IsManifestName(const std::string& path) {
+  const std::string name = NameOf(path);
+  return std::find(std::begin(kManifestNames), std::end(kManifestNames), name) !=
+         std::end(kManifestNames);
+}
+
+Format FormatOf(const std::string& path, std::string_view text) {
+  for (const std::string_view end : {".json5", ".json"}) {
+    if (EndsWith(path, end)) return Format::kJson5;
+  }
+  for (const std::string_view end : {".yaml", ".yml"}) {
+    if (EndsWith(path, end)) return Format::kYaml;
+  }
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '/');
+  return json ? Format::kJson5 : Format::kYaml;
+}
+
+// What the request's own reader does not see: links. They are followed once, here.
+void FollowLinks(const PolicyContext& context, Policy* policy) {
+  for (policy::Mount& mount : policy->request.mounts) {
+    mount.source = context.Look(mount.source).resolved;
+  }
+  std::string& workspace = policy->request.workspace;
+  if (!workspace.empty()) workspace = context.Look(workspace).resolved;
+  for (std::string& path : policy->create) path = context.Look(path).resolved;
+}
+
+void SortByLine(Problems* problems) {
+  std::stable_sort(problems->begin(), problems->end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+  });
+}
+
+// `bundle_directory` is absolute and without links, or empty.
+void AddSpec(const SandboxSpec& spec, const std::string& bundle_directory, const Source& source,
+             const PolicyContext& context, Policy* out) {
+  RequestContext request_context;
+  request_context.client_cwd = context.client_cwd;
+  request_context.granted_env = context.granted_env;
+  request_context.bundle_directory = bundle_directory;
+  for (const auto& [target, variable] : spec.env) {
+    std::optional<std::string> value = context.Variable(variable);
+    if (value) request_context.host_env[variable] = *std::move(value);
+  }
+  Result<policy::SandboxRequest> request = ToRequest(spec, request_context);
+  if (request.ok()) {
+    out->request = std::move(request).value();
+  } else {
+    source.Invalid(0, "", request.status().message());
+  }
+}
+
+void ReadOdyssey(const Node& document, const Source& source, const PolicyContext& context,
+                 Policy* out) {
+  MapReader map(&source, &document, "");
+  map.Enum<bool>("policy_version", {{"odyssey.policy/v1", true}}, true, Need::kRequired);
+  const SandboxSpec spec = ReadSandbox(map.Map("sandbox", Need::kRequired), nullptr);
+  map.Finish();
+  if (source.problems->empty()) AddSpec(spec, "", source, context, out);
+}
+
+// The user's own configuration, which the project's is read over.
+odek::Config ReadOdekUser(const PolicyContext& context, const Source& source, Policy* out) {
+  if (context.home.empty()) return {};
+  Source user = source;
+  user.file = context.home + kOdekUserConfig;
+  const Result<std::string> text = context.Read(user.file);
+  if (!text.ok()) {
+    if (text.status().code() != Code::kNotFound) user.Invalid(0, "", text.status().message());
+    return {};
+  }
+  out->also_read.push_back(user.file);
+  const std::optional<Node> document =
+      ParseDocument(Format::kJson5, user.file, *text, source.problems, kMaxPolicyBytes);
+  return document ? odek::ReadConfig(*document, user) : odek::Config{};
+}
+
+void ReadOdek(const Node& document, const Source& source, const PolicyContext& context,
+              Policy* out) {
+  const bool is_user = !context.home.empty() && JoinPath(context.client_cwd, source.file) ==
+                                                    CleanPath(context.home + kOdekUserConfig);
+  odek::Config config;
+  if (!is_user)
+    config = odek::Merge({}, ReadOdekUser(context, source, out), odek::Origin::kUser, source);
+  config = odek::Merge(config, odek::ReadConfig(document, source),
+                       is_user ? odek::Origin::kUser : odek::Origin::kProject, source);
+  config = odek::Merge(config, odek::ReadEnvironment(context, source), odek::Origin::kEnvironment,
+                       source);
+  odek::AddRequest(config, source, context, out);
+}
+
+void ReadDocumentOf(Dialect dialect, const Node& document, const Source& source,
+                    const PolicyContext& context, Policy* out) {
+  switch (dialect) {
+    case Dialect::kOdyssey:
+      return ReadOdyssey(document, source, context, out);
+    case Dialect::kLlmDo:
+      return llm_do::AddRequest(llm_do::ReadWorker(document, source), source, context, out);
+    case Dialect::kOdek:
+      return ReadOdek(document, source, context, out);
+    case Dialect::kOpenShell:
+      return openshell::AddRequest(openshell::ReadDocument(document, source), source, context, out);
+    case Dialect::kManifest:
+    case Dialect::kBundle:
+      return;
+  }
+}
+
+// The sandbox of a bundle, for its manifest or the file of one of its agents.
+std::optional<Policy> ReadBundleOf(const std::string& path, bool is_agent,
+                                   const PolicyContext& context, Problems* problems) {
+  const auto refuse = [&](const std::string& message) {
+    problems->push_back({ProblemKind::kManifest, path, 0, "", message});
+    return std::nullopt;
+  };
+  const std::optional<std::string> directory = BundleOf(path);
+  if (!directory || (!is_agent && !IsManifestName(path))) {
+    return refuse(
+        "is read with its bundle, and is no part of one: a manifest is named odyssey.bundle.json5 "
+        "or odyssey.bundle.yaml, an agent's file is beside or below it");
+  }
+  std::optional<Policy> policy = ReadBundlePolicy(*directory, context, problems);
+  if (!policy || !is_agent) return policy;
+  const Result<Bundle> bundle = LoadBundle(*directory);
+  const Status found = bundle.ok() ? FindAgentOfFile(*bundle, path).status() : bundle.status();
+  return found.ok() ? policy : refuse(found.message());
+}
+
+}  // namespace
+
+std::optional<std::string> BundleOf(const std::string& path) {
+  if (IsManifestName(path)) return DirectoryOf(path);
+  std::string directory = DirectoryOf(path);
+  for (int above = 0; above <= kDirectoriesAbove; ++above) {
+    const ProjectRoot root(directory);
+    for (const std::string_view name : kManifestNames) {
+      if (root.Has(std::string(name))) return directory;
+    }
+    directory = CleanPath(directory + "/..");
+  }
+  return std::nullopt;
+}
+
+std::optional<Policy> ReadBundlePolicy(const std::string& directory, const PolicyContext& context,
+                                       Problems* problems) {
+  *problems = ValidateBundle(directory);
+  if (!problems->empty()) return std::nullopt;
+  const Result<Bundle> bundle = LoadBundle(directory);
+  if (!bundle.ok()) {  // changed since
+    problems->push_back({ProblemKind::kIo, directory, 0, "", bundle.status().message()});
+    return std::nullopt;
+  }
+  Policy out{.dialect = bundle->newer_form ? Dialect::kBundle : Dialect::kManifest};
+  const Source source{.file = bundle->manifest_path, .problems = problems};
+  const std::string real = context.Look(JoinPath(context.client_cwd, directory)).resolved;
+  AddSpec(bundle->sandbox, real, source, context, &out);
+  if (!problems->empty()) return std::nullopt;
+  FollowLinks(context, &out);
+  return out;
+}
+
+std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
+                                 const PolicyContext& context, Problems* problems) {
+  Policy out;
+  const Source source{.file = path,
+                      .syntax = ProblemKind::kPolicy,
+                      .problems = problems,
+                      .warnings = &out.warnings,
+                      .meaning = ProblemKind::kPolicy};
+  const Format format = FormatOf(path, text);
+  const size_t most = format == Format::kJson5 ? kMaxPolicyBytes : kMaxDocumentBytes;
+  const std::optional<Node> document = ParseDocument(format, path, text, problems, most);
+  if (!document) return std::nullopt;
+  const std::optional<Detected> detected = DetectDialect(*document, path, source);
+  if (!detected) return std::nullopt;
+
+  out.dialect = detected->dialect;
+  const bool bundle = out.dialect == Dialect::kManifest || out.dialect == Dialect::kBundle;
+  if (bundle) return ReadBundleOf(path, detected->is_agent, context, problems);
+  if (out.dialect != Dialect::kOdek && text.size() > kMaxDocumentBytes) {
+    source.Syntax(0, "", "longer than " + std::to_string(kMaxDocumentBytes) + " bytes");
+    return std::nullopt;
+  }
+  ReadDocumentOf(out.dialect, *document, source, context, &out);
+  SortByLine(problems);
+  SortByLine(&out.warnings);
+  if (!problems->empty()) return std::nullopt;
+  FollowLinks(context, &out);
+  return out;
+}
+
+}  // namespace odyssey::dialect

@@ -1,0 +1,186 @@
+#include "policy/dialect/policy_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "policy/dialect/bundle.h"
+#include "policy/dialect/node.h"
+#include "tests/fakes/fake_policy_host.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::dialect {
+namespace {
+
+using fakes::FakePolicyHost;
+using fakes::PolicyReading;
+using fakes::ReadPolicyOn;
+
+PolicyReading Read(const std::string& text, const std::string& path) {
+  return ReadPolicyOn(FakePolicyHost(), text, path);
+}
+
+// The dialect of a file that is read, or its problems.
+std::string DialectOf(const std::string& text, const std::string& path = "policy") {
+  const PolicyReading reading = Read(text, path);
+  return reading.policy ? std::string(DialectName(reading.policy->dialect)) : reading.problems;
+}
+
+TEST(PolicyReaderTest, TheContentTellsTheDialect) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"policy_version: odyssey.policy/v1\nsandbox: {}\n", "odyssey.policy/v1"},
+      {"{policy_version: 'odyssey.policy/v1', sandbox: {}}", "odyssey.policy/v1"},
+      {"// a comment\n{policy_version: 'odyssey.policy/v1', sandbox: {}}", "odyssey.policy/v1"},
+      {"version: 1\nprocess: {}\n", "openshell"},
+      {"version: 1\n", "openshell"},
+      {"sandbox: {paths: {}}\n", "llm-do"},
+      {"sandboxes: {}\n", "llm-do"},
+      {"tool_rules: {}\n", "llm-do"},
+      {"instructions: do\n", "llm-do"},
+      {"{\"sandbox\": true}", "odek"},
+      {"{\"sandbox_memory\": \"1g\", \"version\": 1}", "odek"},
+      {"sandbox_memory: 1g\n", "odek"},
+  };
+  for (const auto& [text, dialect] : cases) EXPECT_EQ(DialectOf(text), dialect) << text;
+}
+
+TEST(PolicyReaderTest, ANameDecidesForAnEmptyOdekConfigurationOnly) {
+  EXPECT_EQ(DialectOf("{}", "odek.json"), "odek");
+  EXPECT_EQ(DialectOf("{}", "/home/u/.odek/config.json"), "odek");
+  EXPECT_EQ(DialectOf("{\"version\": 1, \"process\": {}}", "odek.json"), "openshell");
+  EXPECT_NE(DialectOf("{}", "notodek.json").find("no known kind of policy"), std::string::npos);
+}
+
+TEST(PolicyReaderTest, WhatIsNoPolicyOrTwoIsRefused) {
+  EXPECT_EQ(DialectOf("colour: red\n")
+                .rfind("policy:1: no known kind of policy: expected "
+                       "`policy_version`",
+                       0),
+            0u);
+  EXPECT_NE(DialectOf("[1]").find("no known kind"), std::string::npos);
+  EXPECT_EQ(DialectOf("version: 1\nlandlock: {}\nsandbox_image: x\n"),
+            "policy:1: sandbox_image: is a key of odek, and `landlock` one of openshell: a file is "
+            "of one kind");
+  EXPECT_EQ(DialectOf("apiVersion: odyssey.ai/v9\n"),
+            "policy:1: apiVersion: unknown variant `odyssey.ai/v9`, expected one of "
+            "`odyssey.ai/bundle.v1`, `odyssey.ai/v1`");
+  EXPECT_NE(DialectOf("{\"sandbox\": \"yes\"}").find("no known kind"), std::string::npos);
+}
+
+TEST(PolicyReaderTest, ProblemsOfSyntaxComeFirst) {
+  EXPECT_EQ(DialectOf("a: 1\na: 2\n", "p.yaml"), "p.yaml:2: duplicate key `a`, first on line 1");
+  EXPECT_EQ(DialectOf("{a: 1", "p.json"), "p.json:1: expected `,` or `}`, not the end of the file");
+  EXPECT_EQ(DialectOf(""), "policy: the file holds no document");
+}
+
+TEST(PolicyReaderTest, OnlyOdekHasLargeFiles) {
+  const std::string filler(kMaxDocumentBytes, ' ');
+  EXPECT_EQ(DialectOf("{\"sandbox\": true}" + filler, "odek.json"), "odek");
+  EXPECT_EQ(DialectOf("{\"sandbox\": true}" + std::string(kMaxPolicyBytes, ' '), "odek.json"),
+            "odek.json: longer than 5242880 bytes");
+  EXPECT_EQ(DialectOf("{policy_version: 'odyssey.policy/v1', sandbox: {}}" + filler, "p.json5"),
+            "p.json5: longer than 1048576 bytes");
+  EXPECT_EQ(DialectOf("version: 1\n" + filler, "p.yaml"), "p.yaml: longer than 1048576 bytes");
+}
+
+TEST(PolicyReaderTest, ReadsAPolicyOfItsOwn) {
+  FakePolicyHost host;
+  host.environment = {{"BASE_URL", "u"}};
+  host.links = {{"/srv/data", "/mnt/data"}};
+  const PolicyReading reading = ReadPolicyOn(host, R"(
+policy_version: odyssey.policy/v1
+sandbox:
+  mode: read_only
+  env: {ENDPOINT: BASE_URL, GONE: NOT_SET}
+  permissions:
+    filesystem: {mounts: {read: [/srv/data], write: [.]}}
+    network: ['*']
+  system_tools_mode: standard
+)",
+                                             "p.yaml");
+  ASSERT_EQ(reading.problems, "");
+  policy::SandboxRequest expected;
+  expected.mode = policy::Mode::kReadOnly;
+  expected.network = policy::Network::kFull;
+  expected.env = {{"ENDPOINT", "u"}};
+  expected.mounts = {
+      {"/mnt/data", "/workspace/mount/read/abs/srv/data", policy::Access::kReadOnly},
+      {"/home/u/project", "/workspace/mount/write/current", policy::Access::kReadWrite}};
+  expected.limits = {.memory_bytes = uint64_t{512} << 20, .cpu_millis = 1000};
+  EXPECT_EQ(reading.policy->request, expected);
+}
+
+TEST(PolicyReaderTest, APolicyOfItsOwnIsStrict) {
+  const std::string head = "policy_version: odyssey.policy/v1\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"policy_version: odyssey.policy/v2\nsandbox: {}\n",
+       "p.yaml:1: policy_version: unknown variant `odyssey.policy/v2`, expected "
+       "`odyssey.policy/v1`"},
+      {head, "p.yaml:1: sandbox: missing field `sandbox`"},
+      {head + "sandbox: {}\nid: x\n", "p.yaml:3: id: unknown field `id`"},
+      {head + "sandbox: {mode: danger}\n", "p.yaml:2: sandbox.mode: unknown variant `danger`"},
+      {head + "sandbox: {permissions: {filesystem: {exec: [run.sh]}}}\n",
+       "p.yaml:2: sandbox.permissions.filesystem.exec[0]: only a bundle has files of its own"},
+      {head + "sandbox: {mode: danger_full_access}\n", "p.yaml: sandbox.mode: danger_full_access"},
+  };
+  for (const auto& [text, problem] : cases) {
+    EXPECT_EQ(Read(text, "p.yaml").problems.rfind(problem, 0), 0u) << Read(text, "p.yaml").problems;
+  }
+}
+
+// A bundle of the newer form in a directory, read as it is.
+class BundlePolicyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_.Write("README.md", "r");
+    directory_.Write("odyssey.bundle.yaml", manifest_);
+    directory_.Write("agents/one/agent.yaml", agent_);
+  }
+  const std::string manifest_ =
+      "apiVersion: odyssey.ai/bundle.v1\nkind: AgentBundle\n"
+      "metadata: {name: demo, version: 0.1.0, readme: README.md}\n"
+      "spec:\n  agents: [{id: one, spec: agents/one/agent.yaml}]\n"
+      "  sandbox: {mode: read_only, system_tools_mode: standard}\n";
+  const std::string agent_ =
+      "apiVersion: odyssey.ai/v1\nkind: Agent\nmetadata: {name: one}\n"
+      "spec: {prompt: p, model: {provider: a, name: b}}\n";
+  fakes::TemporaryDirectory directory_;
+};
+
+TEST_F(BundlePolicyTest, AManifestAndAnAgentAreReadWithTheirBundle) {
+  const std::string manifest = directory_.path() + "/odyssey.bundle.yaml";
+  const std::string agent = directory_.path() + "/agents/one/agent.yaml";
+  for (const auto& [path, text] : {std::pair(manifest, manifest_), std::pair(agent, agent_)}) {
+    const PolicyReading reading = Read(text, path);
+    ASSERT_EQ(reading.problems, "");
+    EXPECT_EQ(reading.policy->dialect, Dialect::kBundle);
+    EXPECT_EQ(reading.policy->request.mode, policy::Mode::kReadOnly);
+    EXPECT_EQ(BundleOf(path), directory_.path());
+  }
+}
+
+TEST_F(BundlePolicyTest, NoFileStandsForAnother) {
+  const std::string other = directory_.path() + "/other.yaml";
+  EXPECT_EQ(Read(manifest_, other).problems.rfind(other + ": is read with its bundle", 0), 0u);
+  const std::string agent = directory_.Write("agents/two/agent.yaml", agent_);
+  EXPECT_EQ(Read(agent_, agent).problems,
+            agent + ": is no agent of the bundle in " + directory_.path());
+}
+
+TEST_F(BundlePolicyTest, AnAgentIsFoundByItsFile) {
+  const Result<Bundle> bundle = LoadBundle(directory_.path());
+  EXPECT_EQ(FindAgentOfFile(*bundle, directory_.path() + "/agents/../agents/one/agent.yaml")->id,
+            "one");
+  EXPECT_FALSE(FindAgentOfFile(*bundle, directory_.path() + "/README.md").ok());
+}
+
+TEST_F(BundlePolicyTest, ABundleTellsEveryProblem) {
+  directory_.Write("odyssey.bundle.yaml", manifest_ + "  colour: red\n  tools: [{name: Raed}]\n");
+  Problems problems;
+  EXPECT_FALSE(ReadBundlePolicy(directory_.path(), FakePolicyHost().Context(), &problems));
+  EXPECT_EQ(problems.size(), 2u);
+}
+
+}  // namespace
+}  // namespace odyssey::dialect

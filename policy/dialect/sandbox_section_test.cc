@@ -1,0 +1,75 @@
+// The keys of `sandbox` that the formats do not have and a cell does.
+
+#include "policy/dialect/sandbox_section.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "tests/fakes/fake_policy_host.h"
+
+namespace odyssey::dialect {
+namespace {
+
+using fakes::FakePolicyHost;
+using fakes::PolicyReading;
+using fakes::ReadPolicyOn;
+
+PolicyReading Read(const std::string& sandbox) {
+  const std::string text = "{policy_version: 'odyssey.policy/v1',\n sandbox: {" + sandbox + "}}";
+  return ReadPolicyOn(FakePolicyHost(), text, "p.json5");
+}
+
+TEST(SandboxSectionTest, EveryExtensionReachesTheRequest) {
+  const PolicyReading reading = Read(
+      "system_tools_mode: 'standard', protect: ['Makefile', './ci//x/'], protection: 'none', "
+      "deny: ['**/.env', 'secrets/**', '*.pem'], landlock: 'best_effort', user: 4242, "
+      "resources: {pids: 9, disk_mb: 100, tmp_mb: 7, open_files: 64, wall_clock_s: 5, "
+      "cpu_seconds: 3}");
+  ASSERT_EQ(reading.problems, "");
+  policy::SandboxRequest expected;
+  expected.protect = {"Makefile", "ci/x"};
+  expected.protection = policy::Protection::kNone;
+  expected.deny = {"**/.env", "secrets/**", "*.pem"};
+  expected.landlock = policy::Landlock::kBestEffort;
+  expected.user = 4242;
+  expected.limits = {.memory_bytes = uint64_t{512} << 20,
+                     .cpu_millis = 1000,
+                     .pids = 9,
+                     .wall_clock_ms = 5000,
+                     .cpu_seconds = 3,
+                     .open_files = 64,
+                     .tmp_bytes = uint64_t{7} << 20,
+                     .disk_bytes = uint64_t{100} << 20};
+  EXPECT_EQ(reading.policy->request, expected);
+}
+
+TEST(SandboxSectionTest, EveryExtensionIsChecked) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"protect: ['/etc']", "protect[0]: must be a path relative to a writable host tree"},
+      {"protect: ['a/../../b']", "protect[0]: must be a path relative"},
+      {"protect: ['']", "protect[0]: must be a path relative"},
+      {"protect: ['.']", "protect[0]: must be a path relative"},
+      {"protect: ['*.sh']", "protect[0]: must be a path, not a pattern"},
+      {"deny: ['/x']", "deny[0]: must be a path relative"},
+      {"deny: ['../x']", "deny[0]: must be a path relative"},
+      {"deny: ['a**/b']", "deny[0]: must be a pattern where `**` is a whole component"},
+      {"deny: ['a/**b']", "deny[0]: must be a pattern where `**` is a whole component"},
+      {"deny: 'x'", "deny: must be a list"},
+      {"protection: 'all'", "protection: unknown variant `all`, expected one of `default`, `none`"},
+      {"landlock: 'soft'", "landlock: unknown variant `soft`"},
+      {"user: 0", "user: must be a whole number from 1 to 4294967294, not 0"},
+      {"user: 'agent'", "user: must be a number"},
+      {"resources: {open_files: 0}", "resources.open_files: must be a whole number from 1"},
+      {"resources: {disk_mb: -1}", "resources.disk_mb: must be a whole number"},
+      {"resources: {tmp: 1}", "resources.tmp: unknown field `tmp`"},
+  };
+  for (const auto& [sandbox, problem] : cases) {
+    const std::string problems = Read(sandbox).problems;
+    EXPECT_EQ(problems.rfind("p.json5:2: sandbox." + problem, 0), 0u) << problems;
+  }
+}
+
+}  // namespace
+}  // namespace odyssey::dialect
