@@ -53,7 +53,12 @@ int Serve(int argc, char** argv) {
   RootClient root{UniqueFd(kRootSocketFd)};
   auto hello = root.ReceiveHello();
   if (!hello.ok()) return Fail(hello.status());
-  const compile::HostFacts facts = GatherHostFacts(*hello);
+  compile::HostFacts facts = GatherHostFacts(*hello);
+  // agentd keeps its own state around its bundles.
+  const std::string& store = facts.check.bundle_store;
+  if (!store.empty()) {
+    facts.check.own_directories.push_back(store.substr(0, store.rfind('/')));
+  }
   CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
   Broker broker(&root, std::move(*hello), facts, &ceiling);

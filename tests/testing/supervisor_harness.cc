@@ -139,7 +139,8 @@ bool SupervisorHarness::Start() {
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   pid_ = Spawn({ProgramDirectory() + "/odyssey-supervisor", "--state", directory_ + "/state",
-                "--run", directory_ + "/run", "--uid-base", std::to_string(uid_base_)},
+                "--run", directory_ + "/run", "--policy", policy_directory(), "--uid-base",
+                std::to_string(uid_base_)},
                writer.get(), log.get());
   writer.reset();
   return AwaitReady(reader.get());
@@ -214,6 +215,8 @@ ExecResult SupervisorHarness::Exec(const std::string& cell_id, const std::vector
   start->set_open_stdin(!options.input.empty());
   start->set_wall_clock_ms(options.wall_clock_ms);
   start->set_stdout_cap_bytes(options.stdout_cap);
+  start->set_run_id(options.run_id);
+  start->set_keep_output(options.keep_output);
   if (options.terminal) {
     start->mutable_terminal()->set_rows(24);
     start->mutable_terminal()->set_columns(80);
@@ -233,6 +236,7 @@ ExecResult SupervisorHarness::Exec(const std::string& cell_id, const std::vector
           response.output().stream() == v1::OUTPUT_STREAM_STDERR ? result.err : result.out;
       text += response.output().data();
     }
+    if (response.has_started()) result.run_id = response.started().run_id();
     if (response.has_outcome()) result.outcome = response.outcome();
   }
   const grpc::Status status = stream->Finish();

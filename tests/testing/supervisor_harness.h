@@ -28,6 +28,7 @@ struct ExecResult {
   Status status;  // of the call
   v1::ExecOutcome outcome;
   std::string out, err;
+  std::string run_id;
 
   bool Exited(int code) const {
     return status.ok() && outcome.kind() == v1::OUTCOME_KIND_EXITED && outcome.exit_code() == code;
@@ -43,6 +44,8 @@ struct ExecOptions {
   bool terminal = false;
   uint32_t wall_clock_ms = 30'000;
   uint64_t stdout_cap = 0;
+  std::string run_id;
+  bool keep_output = false;
 };
 
 class SupervisorHarness final {
@@ -81,6 +84,8 @@ class SupervisorHarness final {
 
   const std::string& directory() const { return directory_; }
   std::string socket() const { return directory_ + "/run/supervisor.sock"; }
+  // Of the operator's ceiling; not there unless the test makes it.
+  std::string policy_directory() const { return directory_ + "/policy.d"; }
   pid_t keeper() const { return pid_; }
   pid_t worker() const;  // the keeper's child
   pid_t rpc() const;     // the worker's child that is no cell
