@@ -21,7 +21,10 @@ Status CheckOffered(const SandboxRequest& request) {
   const auto refuse = [](const std::string& field) {
     return FailedPrecondition(field + ": not offered by this version");
   };
-  if (request.mode == Mode::kDangerFullAccess) return refuse("mode: danger_full_access");
+  if (request.mode == Mode::kDangerFullAccess) {
+    return FailedPrecondition(
+        "mode: danger_full_access: it runs on the host, and no cell is made for it");
+  }
   if (request.network == Network::kEgress) {
     return FailedPrecondition(
         "network: the policy's endpoints need the egress proxy, which this version does not have; "

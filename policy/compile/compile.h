@@ -36,6 +36,10 @@ struct Compiled {
   std::vector<std::string> base_env;     // "NAME=value", before the request's own
   std::vector<std::string> explanation;  // one line per decision: what, and why
   std::string digest;                    // sha256 hex over everything but env values
+  // Where commands start.
+  std::string workspace = plan::kWorkspacePath;
+  // By CompileDanger: for the host runner, which confines nothing.
+  bool unconfined = false;
 };
 
 // INVALID_ARGUMENT or PERMISSION_DENIED naming the field (as policy.proto spells it), the value and

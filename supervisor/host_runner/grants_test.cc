@@ -34,7 +34,9 @@ TEST(GrantsTest, OneBadLineMakesTheWholeFileCountForNobody) {
       {"1000,1001", "line 1: "},
       {"alice\r\n", "line 1: "},
       {std::string("al\0ice", 6), "line 1: "},
-      {"al\xc3\xaf" "ce", "line 1: "},
+      {"al\xc3\xaf"
+       "ce",
+       "line 1: "},
       {"\x1b[2Jalice", "line 1: "},
       {std::string(kMaxNameBytes + 1, 'a'), "line 1: "},
   };

@@ -80,6 +80,7 @@ HostCell::HostCell(const CgroupLayout& layout, const std::string& group, HostUse
                    std::string workspace)
     : user_(std::move(user)),
       workspace_(std::move(workspace)),
+      kill_file_(layout.unified + "/" + group + "/cgroup.kill"),
       whole_(layout, group),
       parts_({.v2 = layout.v2, .unified = layout.unified}, group) {}
 
@@ -87,6 +88,9 @@ Result<UniqueFd> HostCell::Open(const root::CellLimits& limits) {
   ODY_ASSIGN_OR_RETURN(auto ends, MessageSocketPair());
   setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
   Status status = whole_.Open();
+  if (status.ok() && access(kill_file_.c_str(), F_OK) != 0) {
+    status = FailedPrecondition("danger_full_access needs cgroup.kill, which Linux 5.14 has");
+  }
   if (status.ok()) status = whole_.SetLimits(kTop, limits);
   if (!status.ok()) {
     whole_.Sweep();
@@ -98,6 +102,7 @@ Result<UniqueFd> HostCell::Open(const root::CellLimits& limits) {
 }
 
 Status HostCell::ReadSocket() {
+  if (!socket_) return OkStatus();  // ended since it was watched
   const auto message = ReceiveMessage(socket_.get());
   if (message.status().code() == Code::kUnavailable) {
     End();
@@ -152,6 +157,7 @@ Status HostCell::GiveTools() {
 }
 
 Status HostCell::ReadControl(Slot* slot, uint64_t number) {
+  if (!slot->control) return OkStatus();
   const auto message = ReceiveMessage(slot->control.get());
   const bool closed = message.status().code() == Code::kUnavailable;
   if (closed || message.ok()) {

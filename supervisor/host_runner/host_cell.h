@@ -22,8 +22,8 @@
 
 namespace odyssey::host_runner {
 
-// Where the supervisor's control groups are. FAILED_PRECONDITION without a v2 tree, whose
-// cgroup.kill alone ends what left its process group and session.
+// Where the supervisor's control groups are. FAILED_PRECONDITION without a v2 tree: its cgroup.kill
+// alone ends what left its process group and session.
 Result<CgroupLayout> FindHostLayout();
 
 class HostCell final {
@@ -64,6 +64,7 @@ class HostCell final {
 
   const HostUser user_;
   const std::string workspace_;
+  const std::string kill_file_;
   root::CgroupTree whole_;  // a tree of its own, whose top has the limits
   root::CgroupTree parts_;  // its v2 side, where each process has a group
   uint32_t max_slots_ = 0;

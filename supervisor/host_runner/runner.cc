@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
-#include <vector>
 
 #include "common/os/message_socket.h"
 #include "supervisor/host_runner/grant_file.h"
@@ -45,40 +43,42 @@ Status Runner::Run() {
   ODY_ASSIGN_OR_RETURN(signals_, OpenSignals());
   const Status status = Loop();
   // After a broken protocol there may be cells left; nobody is told of their end any more.
-  rpc_.reset();
-  EndAll();
   stopping_ = true;
+  EndAll();
   const Status ended = Loop();
   return status.ok() ? ended : status;
 }
 
-Status Runner::Loop() {
-  while (!stopping_ || !cells_.empty()) {
-    std::vector<pollfd> polled;
-    std::vector<std::function<Status()>> handlers;
-    const auto watch = [&](int fd, std::function<Status()> handler) {
-      polled.push_back({fd, POLLIN, 0});
-      handlers.push_back(std::move(handler));
-    };
-    watch(signals_.get(), [this] { return ReadSignals(); });
-    if (rpc_) watch(rpc_.get(), [this] { return ReadRequest(); });
-    // The next connection waits until nothing of the last one is left.
-    if (!rpc_ && cells_.empty()) watch(listener_.get(), [this] { return Accept(); });
-    for (auto& [id, owned] : cells_) {
-      HostCell* cell = owned.get();
-      if (cell->socket() < 0) continue;
-      watch(cell->socket(), [cell] { return cell->ReadSocket(); });
-      for (auto& [number, slot] : cell->slots()) {
-        if (!slot.control) continue;
-        watch(slot.control.get(),
-              [cell, s = &slot, n = number] { return cell->ReadControl(s, n); });
-      }
+std::vector<Runner::Watched> Runner::EverythingWatched() {
+  std::vector<Watched> all = {{signals_.get(), [this] { return ReadSignals(); }}};
+  if (!stopping_ && conversations_.size() < kMaxHostCells) {
+    all.push_back({listener_.get(), [this] { return Accept(); }});
+  }
+  for (Conversation& with : conversations_) {
+    if (with.rpc) all.push_back({with.rpc.get(), [this, &with] { return ReadRequest(&with); }});
+    HostCell* cell = with.cell.get();
+    if (cell == nullptr || cell->socket() < 0) continue;
+    all.push_back({cell->socket(), [cell] { return cell->ReadSocket(); }});
+    for (auto& [number, slot] : cell->slots()) {
+      if (!slot.control) continue;
+      all.push_back(
+          {slot.control.get(), [cell, s = &slot, n = number] { return cell->ReadControl(s, n); }});
     }
+  }
+  return all;
+}
+
+Status Runner::Loop() {
+  while (!stopping_ || !conversations_.empty()) {
+    const std::vector<Watched> watched = EverythingWatched();
+    std::vector<pollfd> polled;
+    for (const Watched& one : watched) polled.push_back({one.fd, POLLIN, 0});
     if (poll(polled.data(), polled.size(), dying() ? kDyingPollMs : -1) < 0 && errno != EINTR) {
       return ErrnoStatus(errno, "poll");
     }
+    // Handlers close descriptors and end cells; what they are about goes in Advance alone.
     for (size_t i = 0; i < polled.size(); ++i) {
-      if (polled[i].revents != 0) ODY_RETURN_IF_ERROR(handlers[i]());
+      if (polled[i].revents != 0) ODY_RETURN_IF_ERROR(watched[i].handler());
     }
     ODY_RETURN_IF_ERROR(Advance());
   }
@@ -95,36 +95,38 @@ Status Runner::ReadSignals() {
   int status = 0;
   rusage usage{};
   for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
-    for (auto& [id, cell] : cells_) {
-      if (cell->ChildExited(pid, status, usage)) break;
+    for (Conversation& with : conversations_) {
+      if (with.cell && with.cell->ChildExited(pid, status, usage)) break;
     }
   }
   return OkStatus();
 }
 
-// Whom the file names is said here, for people; what counts is what it names at a launch.
+// Whom the file names is said here, for people; what counts is what it names at the launch.
 Status Runner::Accept() {
-  rpc_ = UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!rpc_) return OkStatus();  // it has gone again
+  UniqueFd rpc(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   ucred peer{};
   socklen_t size = sizeof(peer);
-  if (getsockopt(rpc_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != own_.rpc) {
-    rpc_.reset();
-    return OkStatus();
+  if (!rpc || getsockopt(rpc.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      peer.uid != own_.rpc) {
+    return OkStatus();  // gone again, or a stranger, who is told nothing
   }
-  setsockopt(rpc_.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
+  setsockopt(rpc.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
   const auto grants = ReadGrants(grant_file_);
   wire::HostHello hello;
   if (grants.ok()) hello.users = *grants;
   hello.error = layout_.ok() ? grants.status().message() : layout_.status().message();
-  return SendMessage(rpc_.get(), wire::Encode(hello));
+  if (!SendMessage(rpc.get(), wire::Encode(hello)).ok()) return OkStatus();
+  conversations_.emplace_back().rpc = std::move(rpc);
+  return OkStatus();
 }
 
-Status Runner::ReadRequest() {
-  const auto message = ReceiveMessage(rpc_.get());
-  if (message.status().code() == Code::kUnavailable) {  // its cells end with it
-    rpc_.reset();
-    EndAll();
+Status Runner::ReadRequest(Conversation* with) {
+  if (!with->rpc) return OkStatus();  // ended since it was watched
+  const auto message = ReceiveMessage(with->rpc.get());
+  if (message.status().code() == Code::kUnavailable) {  // the cell ends with it
+    with->rpc.reset();
+    if (with->cell) with->cell->End();
     return OkStatus();
   }
   ODY_RETURN_IF_ERROR(message.status());
@@ -133,30 +135,31 @@ Status Runner::ReadRequest() {
   // The table of legal requests.
   switch (type) {
     case wire::RootMessage::kLaunch:
-      return HandleLaunch(message->bytes);
+      return HandleLaunch(with, message->bytes);
     case wire::RootMessage::kKill:
-      return HandleKill(message->bytes);
+      return HandleKill(with, message->bytes);
     case wire::RootMessage::kStats:
-      return HandleStats(message->bytes);
+      return HandleStats(with, message->bytes);
     default:
       return InvalidArgument("not a request");
   }
 }
 
-Status Runner::HandleLaunch(std::string_view bytes) {
+Status Runner::HandleLaunch(Conversation* with, std::string_view bytes) {
   wire::Launch launch;
   wire::HostPlan plan;
   ODY_RETURN_IF_ERROR(wire::Decode(bytes, &launch));
   ODY_RETURN_IF_ERROR(wire::Decode(launch.plan, &plan));
+  if (with->cell) return InvalidArgument("a second launch");
   // rpc does not ask for these, so this is not rpc as we know it.
   ODY_RETURN_IF_ERROR(CheckUid(plan.uid, {.rpc = own_.rpc}));
 
-  const auto socket = Start(plan);
+  const auto socket = Start(plan, with);
   const wire::Launched answer{.request = launch.request,
                               .code = socket.status().code(),
                               .error = socket.status().message().substr(0, 1024),
                               .uid = plan.uid};
-  return SendMessage(rpc_.get(), wire::Encode(answer),
+  return SendMessage(with->rpc.get(), wire::Encode(answer),
                      socket.ok() ? std::vector<int>{socket->get()} : std::vector<int>{});
 }
 
@@ -169,72 +172,67 @@ Result<HostUser> Runner::Authorize(uid_t uid) const {
                           " (uid " + std::to_string(uid) + ")");
 }
 
-Result<UniqueFd> Runner::Start(const wire::HostPlan& plan) {
+Result<UniqueFd> Runner::Start(const wire::HostPlan& plan, Conversation* with) {
   ODY_RETURN_IF_ERROR(layout_.status());
   ODY_ASSIGN_OR_RETURN(HostUser user, Authorize(plan.uid));
-  if (cells_.count(plan.cell_id) != 0)
-    return AlreadyExists("cell_id " + plan.cell_id + ": is live");
-  if (cells_.size() >= kMaxHostCells) {
-    return ResourceExhausted(std::to_string(kMaxHostCells) + " cells are live on the host");
-  }
   // The pid in the name tells the next supervisor whether we live (SweepDeadTrees).
   const std::string group =
       "odyssey-" + std::to_string(getpid()) + "-" + std::to_string(next_cell_++);
   auto cell = std::make_unique<HostCell>(*layout_, group, std::move(user), plan.workspace);
-  auto socket = cell->Open({plan.memory_bytes, plan.cpu_millis, plan.pids});
-  if (socket.ok()) cells_[plan.cell_id] = std::move(cell);
+  ODY_ASSIGN_OR_RETURN(UniqueFd socket,
+                       cell->Open({plan.memory_bytes, plan.cpu_millis, plan.pids}));
+  with->cell_id = plan.cell_id;
+  with->cell = std::move(cell);
   return socket;
 }
 
-Status Runner::HandleKill(std::string_view bytes) {
+Status Runner::HandleKill(Conversation* with, std::string_view bytes) {
   wire::Kill request;
   ODY_RETURN_IF_ERROR(wire::Decode(bytes, &request));
-  const auto it = cells_.find(request.cell_id);
-  if (it != cells_.end()) {
-    it->second->End();
+  if (with->cell) {
+    with->cell->End();
     return OkStatus();
   }
-  return SendMessage(rpc_.get(), wire::Encode(wire::Gone{.cell_id = request.cell_id}));
+  // It ended by itself, and the request crossed the news of that.
+  return SendMessage(with->rpc.get(), wire::Encode(wire::Gone{.cell_id = request.cell_id}));
 }
 
-Status Runner::HandleStats(std::string_view bytes) {
+Status Runner::HandleStats(Conversation* with, std::string_view bytes) {
   wire::Stats request;
   ODY_RETURN_IF_ERROR(wire::Decode(bytes, &request));
-  wire::StatsReply reply{.request = request.request};
-  const auto it = cells_.find(request.cell_id);
-  if (it != cells_.end()) {
-    const root::CellUsage usage = it->second->Usage();
-    reply = {.request = request.request,
-             .found = true,
-             .memory_bytes = usage.memory_bytes,
-             .cpu_usec = usage.cpu_usec,
-             .processes = usage.processes,
-             .oom_kills = usage.oom_kills};
-  }
-  return SendMessage(rpc_.get(), wire::Encode(reply));
+  const root::CellUsage usage = with->cell ? with->cell->Usage() : root::CellUsage();
+  return SendMessage(with->rpc.get(),
+                     wire::Encode(wire::StatsReply{.request = request.request,
+                                                   .found = with->cell != nullptr,
+                                                   .memory_bytes = usage.memory_bytes,
+                                                   .cpu_usec = usage.cpu_usec,
+                                                   .processes = usage.processes,
+                                                   .oom_kills = usage.oom_kills}));
 }
 
 void Runner::EndAll() {
-  for (auto& [id, cell] : cells_) cell->End();
+  for (Conversation& with : conversations_) {
+    with.rpc.reset();
+    if (with.cell) with.cell->End();
+  }
 }
 
+// A conversation is over when rpc has closed it and nothing of its cell is left.
 Status Runner::Advance() {
-  for (auto it = cells_.begin(); it != cells_.end();) {
-    if (!it->second->Advance()) {
-      ++it;
-      continue;
-    }
-    if (rpc_) {
-      ODY_RETURN_IF_ERROR(SendMessage(rpc_.get(), wire::Encode(wire::Gone{.cell_id = it->first})));
-    }
-    it = cells_.erase(it);
+  for (Conversation& with : conversations_) {
+    if (!with.cell || !with.cell->Advance()) continue;
+    with.cell.reset();
+    if (!with.rpc) continue;
+    ODY_RETURN_IF_ERROR(
+        SendMessage(with.rpc.get(), wire::Encode(wire::Gone{.cell_id = with.cell_id})));
   }
+  conversations_.remove_if([](const Conversation& with) { return !with.rpc && !with.cell; });
   return OkStatus();
 }
 
 bool Runner::dying() const {
-  return std::any_of(cells_.begin(), cells_.end(),
-                     [](const auto& entry) { return entry.second->dying(); });
+  return std::any_of(conversations_.begin(), conversations_.end(),
+                     [](const Conversation& with) { return with.cell && with.cell->dying(); });
 }
 
 }  // namespace odyssey::host_runner

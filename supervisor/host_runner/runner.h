@@ -1,14 +1,16 @@
 #ifndef ODYSSEY_SUPERVISOR_HOST_RUNNER_RUNNER_H_
 #define ODYSSEY_SUPERVISOR_HOST_RUNNER_RUNNER_H_
 
-// Serves rpc, one connection at a time: makes host cells for those whom the grant file names, and
-// ends them when the connection does. Runs as root with three capabilities; single-threaded; one
+// Serves rpc, which makes a connection for each cell on the host: whom the grant file names gets
+// one, and it ends with its connection. Runs as root with three capabilities; single-threaded; one
 // poll loop.
 
-#include <map>
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/os/cgroup_layout.h"
@@ -30,14 +32,26 @@ class Runner final {
   Status Run();
 
  private:
+  // What rpc says about one cell.
+  struct Conversation {
+    UniqueFd rpc;  // closed: the cell is ending
+    std::string cell_id;
+    std::unique_ptr<HostCell> cell;
+  };
+  struct Watched {
+    int fd;
+    std::function<Status()> handler;
+  };
+
   Status Loop();
+  std::vector<Watched> EverythingWatched();
   Status ReadSignals();
   Status Accept();
-  Status ReadRequest();
-  Status HandleLaunch(std::string_view bytes);
-  Status HandleKill(std::string_view bytes);
-  Status HandleStats(std::string_view bytes);
-  Result<UniqueFd> Start(const wire::HostPlan& plan);
+  Status ReadRequest(Conversation* with);
+  Status HandleLaunch(Conversation* with, std::string_view bytes);
+  Status HandleKill(Conversation* with, std::string_view bytes);
+  Status HandleStats(Conversation* with, std::string_view bytes);
+  Result<UniqueFd> Start(const wire::HostPlan& plan, Conversation* with);
   Result<HostUser> Authorize(uid_t uid) const;
   void EndAll();
   Status Advance();
@@ -48,8 +62,7 @@ class Runner final {
   const Result<CgroupLayout> layout_;  // an error refuses every cell
   const UniqueFd listener_;
   UniqueFd signals_;
-  UniqueFd rpc_;
-  std::map<std::string, std::unique_ptr<HostCell>> cells_;
+  std::list<Conversation> conversations_;
   uint64_t next_cell_ = 1;
   bool stopping_ = false;
 };

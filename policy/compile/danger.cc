@@ -1,0 +1,136 @@
+#include "policy/compile/danger.h"
+
+#include "common/base/codec.h"
+#include "common/base/sha256.h"
+#include "policy/compile/environment.h"
+#include "policy/compile/limits.h"
+
+namespace odyssey::compile {
+namespace {
+
+using policy::ExecutablesMode;
+using policy::Mode;
+using policy::Network;
+using policy::SandboxRequest;
+
+// What a request says that promises something, or makes something visible under another name.
+std::string FirstBound(const SandboxRequest& request) {
+  if (!request.mounts.empty()) return "mounts: " + request.mounts.front().source;
+  if (request.executables_mode == ExecutablesMode::kExplicit && !request.executables.empty()) {
+    return "executables: " + request.executables.front();
+  }
+  if (!request.protect.empty()) return "protect: " + request.protect.front();
+  if (!request.deny.empty()) return "deny: " + request.deny.front();
+  if (request.user != 0) return "user: " + std::to_string(request.user);
+  return "";
+}
+
+Status CheckAsked(const SandboxRequest& request) {
+  if (request.mode != Mode::kDangerFullAccess) {
+    return InvalidArgument("mode: not danger_full_access");
+  }
+  if (request.network != Network::kFull) {
+    return FailedPrecondition(
+        "network: bundle disables network but host execution cannot enforce that policy; with "
+        "danger_full_access NETWORK_FULL (network: ['*']) is allowed");
+  }
+  const std::string bound = FirstBound(request);
+  if (bound.empty()) return OkStatus();
+  return FailedPrecondition(bound +
+                            ": host execution cannot enforce that; with danger_full_access it must "
+                            "be left out");
+}
+
+Status CheckUser(const HostUser& user) {
+  if (user.uid == 0) {
+    return PermissionDenied(
+        "owner_uid: 0: Host uid 0 never runs a command, whatever the flags; danger_full_access "
+        "runs as the user for whom the cell is");
+  }
+  if (!user.name.empty()) return OkStatus();
+  return PermissionDenied("owner_uid: " + std::to_string(user.uid) +
+                          ": this host has no such user");
+}
+
+Result<std::string> StartDirectory(const SandboxRequest& request, const HostUser& user) {
+  const std::string& path = request.workspace.empty() ? user.home : request.workspace;
+  if (plan::IsNormalizedAbsolute(path) && path != "/") return path;
+  return InvalidArgument("workspace: \"" + path +
+                         "\": a normalised absolute path other than / is allowed" +
+                         (request.workspace.empty() ? "; this one is the user's home" : ""));
+}
+
+// As of a login of that user, but for what a shell's own files would add. Not ODYSSEY_SANDBOX:
+// there is none.
+std::vector<std::string> HostEnvironment(const HostUser& user) {
+  return {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+          "HOME=" + user.home,
+          "LANG=C.UTF-8",
+          "SHELL=/bin/sh",
+          "USER=" + user.name,
+          "LOGNAME=" + user.name};
+}
+
+std::string OrUnlimited(uint64_t value) {
+  return value == 0 ? std::string("unlimited") : std::to_string(value);
+}
+
+std::vector<std::string> Explain(const HostUser& user, const Compiled& compiled) {
+  const policy::Limits& limits = compiled.limits;
+  return {
+      "MODE DANGER_FULL_ACCESS: NOTHING CONFINES THIS. COMMANDS RUN ON THE HOST AS " + user.name +
+          " (uid " + std::to_string(user.uid) + ")",
+      "UNCONFINED: no cell, no namespace, no Landlock, no seccomp filter: whatever that user may "
+      "read, write, execute, connect to or signal, a command may",
+      "as that user's uid and primary group, with no other group, no capability, and no new "
+      "privileges: set-uid programs gain nothing",
+      "network full: the host's network",
+      "in " + compiled.workspace + ": commands start there, and it is the host's own directory",
+      "a control group of its own: the end of a command ends whatever it started, and the limits "
+      "hold: memory_bytes " +
+          std::to_string(limits.memory_bytes) + ", cpu_millis " +
+          std::to_string(limits.cpu_millis) + ", pids " + std::to_string(limits.pids),
+      "limits of a command: wall_clock_ms " + OrUnlimited(limits.wall_clock_ms) + ", cpu_seconds " +
+          OrUnlimited(limits.cpu_seconds) + ", open_files " + std::to_string(limits.open_files) +
+          "; tmp_bytes and disk_bytes bound nothing here",
+  };
+}
+
+std::string Digest(const SandboxRequest& request, const HostUser& user, const Compiled& compiled) {
+  const policy::Limits& limits = compiled.limits;
+  Writer out;
+  out.String("odyssey danger digest 1");
+  out.U32(user.uid);
+  out.String(compiled.workspace);
+  out.String(plan::EncodePlan(compiled.plan));
+  out.U32(limits.wall_clock_ms);
+  out.U32(limits.cpu_seconds);
+  out.U32(limits.open_files);
+  out.Strings(compiled.base_env);
+  out.U32(static_cast<uint32_t>(request.env.size()));
+  for (const auto& [name, value] : request.env) out.String(name);
+  return Sha256Hex(out.bytes());
+}
+
+}  // namespace
+
+Result<Compiled> CompileDanger(const SandboxRequest& request, const HostUser& user,
+                               const plan::CheckContext& context) {
+  ODY_RETURN_IF_ERROR(CheckAsked(request));
+  ODY_RETURN_IF_ERROR(CheckUser(user));
+  ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));
+  Compiled out;
+  out.unconfined = true;
+  ODY_ASSIGN_OR_RETURN(out.workspace, StartDirectory(request, user));
+  ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, context));
+  out.plan.network = plan::Network::kFull;
+  out.plan.memory_bytes = out.limits.memory_bytes;
+  out.plan.cpu_millis = out.limits.cpu_millis;
+  out.plan.pids = out.limits.pids;
+  out.base_env = HostEnvironment(user);
+  out.explanation = Explain(user, out);
+  out.digest = Digest(request, user, out);
+  return out;
+}
+
+}  // namespace odyssey::compile
