@@ -183,33 +183,51 @@ void Closure::TakeCompanion(const std::string& path, const Companion& companion)
 // Libraries and loaders of what lies in a directory. Links are not followed: what they lead to is
 // there anyway, or is to be named itself. Interpreters of scripts are to be named too.
 Status Closure::Walk(const std::string& directory, bool run) {
-  std::deque<std::string> directories = {directory};
+  walked_.insert(directory);
+  watched_.insert(directory);
+  std::vector<std::string> directories = {directory};
   while (!directories.empty()) {
-    const std::string at = std::move(directories.front());
-    directories.pop_front();
-    if (walked_.size() >= kMaxDirectories) {
-      return Unusable(directory, "more than " + std::to_string(kMaxDirectories) + " directories");
-    }
-    walked_.insert(at);
-    for (const std::string& name : tree_->Names(at)) {
-      const std::string path = (at == "/" ? "" : at) + "/" + name;
-      const auto info = tree_->Look(path);
-      if (info && info->directory) directories.push_back(path);
-      const bool candidate =
-          info && info->regular && (info->executable || name.find(".so") != std::string::npos);
-      if (!candidate) continue;
-      if (++files_read_ > kMaxFiles) {
-        return Unusable(directory, "more than " + std::to_string(kMaxFiles) + " programs");
-      }
-      const Result<elf::Image> image = tree_->ReadImage(path);
-      if (!image.ok() || image->kind != Kind::kElf) continue;
-      if (run && !image->interpreter.empty()) {
-        (void)TakeInterpreter(path, image->interpreter);  // missing: then it does not run, as is
-      }
-      TakeElf({.path = path, .run = run, .inherited = {}}, *image);
-    }
+    const std::string at = std::move(directories.back());
+    directories.pop_back();
+    ODY_RETURN_IF_ERROR(WalkOne(directory, at, run, &directories));
   }
   return OkStatus();
+}
+
+Status Closure::WalkOne(const std::string& top, const std::string& at, bool run,
+                        std::vector<std::string>* below) {
+  if (++directories_read_ > kMaxDirectories) {
+    return Unusable(top, "more than " + std::to_string(kMaxDirectories) + " directories");
+  }
+  for (const std::string& name : tree_->Names(at)) {
+    const std::string path = at + "/" + name;
+    const auto info = tree_->Look(path);
+    if (info && info->directory) below->push_back(path);
+    const bool candidate =
+        info && info->regular && (info->executable || name.find(".so") != std::string::npos);
+    if (!candidate) continue;
+    if (++files_read_ > kMaxFiles) {
+      return Unusable(top, "more than " + std::to_string(kMaxFiles) + " programs");
+    }
+    if (TakeMember(path, run)) Watch(top, at);
+  }
+  return OkStatus();
+}
+
+bool Closure::TakeMember(const std::string& path, bool run) {
+  const Result<elf::Image> image = tree_->ReadImage(path);
+  if (!image.ok() || image->kind != Kind::kElf) return false;
+  if (run && !image->interpreter.empty()) {
+    (void)TakeInterpreter(path, image->interpreter);  // missing: then it does not run, as is
+  }
+  TakeElf({.path = path, .run = run, .inherited = {}}, *image);
+  return true;
+}
+
+void Closure::Watch(const std::string& top, std::string at) {
+  for (; at != top; at = DirectoryOf(at)) {
+    if (!watched_.insert(at).second) return;
+  }
 }
 
 std::vector<compile::Executable> Closure::Files() const {

@@ -39,9 +39,11 @@ class Closure final {
   // By path; what a directory covers is left out.
   std::vector<compile::Executable> Files() const;
   std::vector<std::string> Notes() const { return {notes_.begin(), notes_.end()}; }
-  // What was resolved, and to what; and the directories that were walked.
+  // What was resolved, and to what.
   const std::map<std::string, std::string>& resolved() const { return resolved_; }
-  const std::set<std::string>& walked() const { return walked_; }
+  // Of the directories that were walked, those that hold programs or libraries and those on the way
+  // there: what is added to a tree is seen in one of them.
+  const std::set<std::string>& watched() const { return watched_; }
 
  private:
   struct Wanted {
@@ -63,6 +65,10 @@ class Closure final {
   void TakeCompanions(const std::string& path);
   void TakeCompanion(const std::string& path, const Companion& companion);
   Status Walk(const std::string& directory, bool run);
+  Status WalkOne(const std::string& top, const std::string& at, bool run,
+                 std::vector<std::string>* below);
+  bool TakeMember(const std::string& path, bool run);
+  void Watch(const std::string& top, std::string at);
   void Note(const std::string& line) { notes_.insert(line); }
 
   const HostTree* const tree_;
@@ -71,8 +77,10 @@ class Closure final {
   std::deque<Wanted> queue_;
   std::set<std::string> notes_;
   std::map<std::string, std::string> resolved_;
-  std::set<std::string> walked_;
+  std::set<std::string> walked_;  // as a whole
+  std::set<std::string> watched_;
   size_t files_read_ = 0;
+  size_t directories_read_ = 0;
 };
 
 }  // namespace odyssey::executables

@@ -53,7 +53,7 @@ Result<Finder::Answer> Finder::Look(const std::vector<std::string>& names) const
   answer.resolved = closure.resolved();
   for (const compile::Executable& file : answer.found.files) answer.seen[file.path] = {};
   for (const std::string& path : libraries.Consulted()) answer.seen[path] = {};
-  for (const std::string& path : closure.walked()) answer.seen[path] = {};
+  for (const std::string& path : closure.watched()) answer.seen[path] = {};
   answer.settled = true;
   for (auto& [path, info] : answer.seen) {
     info = tree_.Look(path);

@@ -60,6 +60,13 @@ class FinderTest : public ::testing::Test {
     Program(path, elf);
   }
 
+  // As if nothing had changed for a while.
+  void Age() const {
+    for (const auto& entry : fs::recursive_directory_iterator(host_.path())) {
+      if (!entry.is_symlink()) fs::last_write_time(entry.path(), hour_ago_);
+    }
+  }
+
   // "r /path" or "l /path": may be run, or only loaded.
   static std::vector<std::string> Lines(const FoundExecutables& found) {
     std::vector<std::string> lines;
@@ -76,6 +83,7 @@ class FinderTest : public ::testing::Test {
   Status Refused(const std::string& name) { return finder_.Find({name}).status(); }
 
   using Expected = std::vector<std::string>;
+  const fs::file_time_type hour_ago_ = fs::file_time_type::clock::now() - std::chrono::hours(1);
   const fakes::TemporaryDirectory host_;
   Finder finder_{host_.path()};
 };
@@ -235,6 +243,7 @@ TEST_F(FinderTest, LooksAgainWhenWhatItSawHasChanged) {
   Program("/usr/bin/dash", {});
   Program("/usr/bin/bash", {{"libc.so.6"}});
   Link("/usr/bin/sh", "dash");
+  Age();
   const Result<FoundExecutables> first = finder_.Find({"sh"});
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(finder_.Find({"sh"})->identity, first->identity);
@@ -256,29 +265,32 @@ TEST_F(FinderTest, LooksAgainWhenWhatItSawHasChanged) {
 }
 
 TEST_F(FinderTest, LooksOnceAtWhatStaysAsItIs) {
-  const auto hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
-  const auto age = [&] {
-    for (const auto& entry : fs::recursive_directory_iterator(host_.path())) {
-      if (!entry.is_symlink()) fs::last_write_time(entry.path(), hour_ago);
-    }
-  };
   Program("/usr/bin/tool", {});
-  age();
+  Age();
   const Expected first = Found({"tool"});
   // In the same file, of the same length, at the same time: nothing that could be noticed.
   Program("/usr/bin/tool", {{"libc.so.6"}});
-  age();
+  Age();
   EXPECT_EQ(Found({"tool"}), first);
-  fs::last_write_time(Path("/usr/bin/tool"), hour_ago + std::chrono::seconds(1));
+  fs::last_write_time(Path("/usr/bin/tool"), hour_ago_ + std::chrono::seconds(1));
   EXPECT_EQ(Found({"tool"}).size(), first.size() + 1);
 }
 
 TEST_F(FinderTest, SeesALibraryThatComesLater) {
   Program("/usr/bin/tool", {{"libx.so"}});
+  Age();
   EXPECT_EQ(finder_.Find({"tool"})->notes.size(), 1u);
   Library("/usr/lib64/libx.so", {});
   EXPECT_EQ(Found({"tool"}),
             (Expected{"r /usr/bin/tool", "r /usr/lib64/ld.so", "l /usr/lib64/libx.so"}));
+}
+
+TEST_F(FinderTest, SeesWhatIsAddedToADirectory) {
+  Program("/opt/d/a/tool", {});
+  Age();
+  EXPECT_EQ(Found({"/opt/d"}).size(), 2u);
+  Library("/opt/d/a/b/c/plugin.so", {{"libc.so.6"}});
+  EXPECT_EQ(Found({"/opt/d"}).size(), 3u);
 }
 
 TEST_F(FinderTest, FindsTheToolsOfThisHost) {
