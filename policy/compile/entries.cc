@@ -149,7 +149,8 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
              .access = ToPlanAccess(mount.access),
              .executable = mount.executable},
             request,
-            "the host's " + mount.source + ", asked for by mounts" + DescribeMountFiles(mount), out);
+            "the host's " + mount.source + ", asked for by mounts" + DescribeMountFiles(mount),
+            out);
   }
 }
 

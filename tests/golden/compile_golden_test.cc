@@ -37,8 +37,8 @@ HostFacts DebianFacts() {
 }
 
 const char* KindName(EntryKind kind) {
-  static constexpr const char* kNames[] = {"directory", "symlink",   "file",
-                                           "tmpfs",     "cell_tree", "host_tree"};
+  static constexpr const char* kNames[] = {"directory", "symlink",   "file", "tmpfs",
+                                           "cell_tree", "host_tree", "part"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -52,7 +52,7 @@ void PrintEntry(const Entry& entry, std::ostream& out) {
   out << "entry " << entry.target << " " << KindName(entry.kind);
   if (!entry.source.empty()) out << " " << Quoted(entry.source);
   const bool is_mount = entry.kind == EntryKind::kTmpfs || entry.kind == EntryKind::kCellTree ||
-                        entry.kind == EntryKind::kHostTree;
+                        entry.kind == EntryKind::kHostTree || entry.kind == EntryKind::kPart;
   if (is_mount) {
     out << (entry.access == plan::Access::kReadWrite ? " rw" : " ro")
         << (entry.executable ? " exec" : " noexec");
@@ -92,6 +92,7 @@ std::string ToText(const Compiled& compiled) {
 struct Golden {
   const char* name;
   SandboxRequest request;
+  FoundExecutables found;
 };
 
 const Golden kGoldens[] = {
@@ -108,6 +109,16 @@ const Golden kGoldens[] = {
       .workspace = "/home/u/project"}},
     {"ephemeral_all_executables",
      {.executables_mode = policy::ExecutablesMode::kAll, .ephemeral = true}},
+    {"explicit_executables",
+     {.executables_mode = policy::ExecutablesMode::kExplicit,
+      .executables = {"git", "/srv/tool"},
+      .mounts = {{"/srv/bundle/bin", "/bundle/bin", policy::Access::kReadOnly, true}}},
+     {.files = {{"/usr/bin/git", true, "named git"},
+                {"/usr/lib/git-core", true, "git's own commands, of /usr/bin/git"},
+                {"/usr/lib/ld.so", true, "interpreter of /usr/bin/git"},
+                {"/usr/lib/libz.so.1", false, "library of /usr/bin/git"}},
+      .notes = {"libx.so: missing: a library of /usr/bin/git"},
+      .identity = "0123"}},
 };
 
 std::string ReadText(const std::string& path) {
@@ -119,7 +130,7 @@ std::string ReadText(const std::string& path) {
 
 TEST(CompileGoldenTest, MakesThePlansOnRecord) {
   for (const Golden& golden : kGoldens) {
-    const Result<Compiled> compiled = Compile(golden.request, DebianFacts());
+    const Result<Compiled> compiled = Compile(golden.request, DebianFacts(), golden.found);
     ASSERT_TRUE(compiled.ok()) << golden.name << ": " << compiled.status().ToString();
     const std::string path = std::string(ODYSSEY_GOLDEN_DIR) + "/" + golden.name + ".plan";
     EXPECT_EQ(ReadText(path), ToText(*compiled)) << path;
