@@ -139,6 +139,12 @@ void AddCellDirectories(const policy::SandboxRequest& request, Compiled* out) {
   }
 }
 
+std::string AskedBy(const policy::SandboxRequest& request, const policy::Mount& mount) {
+  const auto& names = request.executables;
+  const bool named = std::find(names.begin(), names.end(), mount.source) != names.end();
+  return named ? "executables" : "mounts";
+}
+
 void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::Mount>& mounts,
                Compiled* out) {
   for (const policy::Mount& mount : mounts) {
@@ -149,7 +155,8 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
              .access = ToPlanAccess(mount.access),
              .executable = mount.executable},
             request,
-            "the host's " + mount.source + ", asked for by mounts" + DescribeMountFiles(mount),
+            "the host's " + mount.source + ", asked for by " + AskedBy(request, mount) +
+                DescribeMountFiles(mount),
             out);
   }
 }
