@@ -6,69 +6,31 @@
 namespace odyssey {
 namespace {
 
+struct Meaning {
+  int error_number;
+  Code code;
+};
+
+using enum Code;
+// Anything else is kInternal.
+constexpr Meaning kMeanings[] = {
+    {EINVAL, kInvalidArgument},   {ENAMETOOLONG, kInvalidArgument}, {ENOTDIR, kInvalidArgument},
+    {EISDIR, kInvalidArgument},   {ELOOP, kInvalidArgument},        {ENOENT, kNotFound},
+    {EEXIST, kAlreadyExists},     {EACCES, kPermissionDenied},      {EPERM, kPermissionDenied},
+    {EROFS, kPermissionDenied},   {ENOSPC, kResourceExhausted},     {EDQUOT, kResourceExhausted},
+    {EMFILE, kResourceExhausted}, {ENFILE, kResourceExhausted},     {ENOMEM, kResourceExhausted},
+    {EAGAIN, kResourceExhausted}, {ENOSYS, kUnimplemented},         {EOPNOTSUPP, kUnimplemented},
+    {ECONNREFUSED, kUnavailable}, {ECONNRESET, kUnavailable},       {EPIPE, kUnavailable},
+};
+
 Code CodeFromErrno(int error_number) {
-  switch (error_number) {
-    case EINVAL:
-    case ENAMETOOLONG:
-    case ENOTDIR:
-    case EISDIR:
-    case ELOOP:
-      return Code::kInvalidArgument;
-    case ENOENT:
-      return Code::kNotFound;
-    case EEXIST:
-      return Code::kAlreadyExists;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return Code::kPermissionDenied;
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EAGAIN:
-      return Code::kResourceExhausted;
-    case ENOSYS:
-    case EOPNOTSUPP:
-      return Code::kUnimplemented;
-    case ECONNREFUSED:
-    case ECONNRESET:
-    case EPIPE:
-      return Code::kUnavailable;
-    default:
-      return Code::kInternal;
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.error_number == error_number) return meaning.code;
   }
+  return kInternal;
 }
 
 }  // namespace
-
-std::string_view CodeName(Code code) {
-  static constexpr std::string_view kNames[] = {"OK",
-                                                "CANCELLED",
-                                                "UNKNOWN",
-                                                "INVALID_ARGUMENT",
-                                                "DEADLINE_EXCEEDED",
-                                                "NOT_FOUND",
-                                                "ALREADY_EXISTS",
-                                                "PERMISSION_DENIED",
-                                                "RESOURCE_EXHAUSTED",
-                                                "FAILED_PRECONDITION",
-                                                "ABORTED",
-                                                "OUT_OF_RANGE",
-                                                "UNIMPLEMENTED",
-                                                "INTERNAL",
-                                                "UNAVAILABLE",
-                                                "DATA_LOSS",
-                                                "UNAUTHENTICATED"};
-  const auto index = static_cast<size_t>(code);
-  return index < std::size(kNames) ? kNames[index] : "UNKNOWN";
-}
-
-std::string Status::ToString() const {
-  if (ok()) return "OK";
-  return std::string(CodeName(code_)) + ": " + message_;
-}
 
 Status ErrnoStatus(int error_number, std::string_view what) {
   // strerror_r, GNU form: thread-safe, and returns the text.

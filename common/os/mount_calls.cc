@@ -10,12 +10,19 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #ifndef CGROUP2_SUPER_MAGIC
 #define CGROUP2_SUPER_MAGIC 0x63677270
 #endif
 
 namespace odyssey {
 namespace {
+
+constexpr uint32_t kKernelFilesystems[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,   CGROUP_SUPER_MAGIC,
+                                           CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
+                                           SECURITYFS_MAGIC,    BPF_FS_MAGIC};
 
 Result<UniqueFd> OpenPath(int root, const std::string& path, uint64_t resolve) {
   open_how how{};
@@ -84,19 +91,8 @@ Status MountTmpfs(int target_fd, const std::string& options, const std::string& 
 bool IsKernelFilesystem(int fd) {
   struct statfs info;
   if (fstatfs(fd, &info) != 0) return true;
-  switch (static_cast<unsigned long>(info.f_type)) {
-    case PROC_SUPER_MAGIC:
-    case SYSFS_MAGIC:
-    case CGROUP_SUPER_MAGIC:
-    case CGROUP2_SUPER_MAGIC:
-    case DEBUGFS_MAGIC:
-    case TRACEFS_MAGIC:
-    case SECURITYFS_MAGIC:
-    case BPF_FS_MAGIC:
-      return true;
-    default:
-      return false;
-  }
+  return std::find(std::begin(kKernelFilesystems), std::end(kKernelFilesystems),
+                   static_cast<uint32_t>(info.f_type)) != std::end(kKernelFilesystems);
 }
 
 }  // namespace odyssey

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
 
@@ -22,10 +20,6 @@ constexpr uint32_t kCpuPeriodUsec = 100'000;  // the kernel's own default period
 constexpr int kSweepSteps = 400;              // × 5 ms = 2 s
 constexpr int kSweepStepMs = 5;
 
-bool Contains(const std::vector<std::string>& list, const std::string& item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
 bool Alive(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
 
 }  // namespace
@@ -33,13 +27,11 @@ bool Alive(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
 CgroupTree::CgroupTree(CgroupLayout layout, std::string name)
     : layout_(std::move(layout)), name_(std::move(name)) {}
 
-std::vector<std::string> CgroupTree::Trees() const {
-  std::vector<std::string> trees;
-  for (const std::string* base :
-       {&layout_.unified, &layout_.memory, &layout_.pids, &layout_.cpu, &layout_.cpuacct}) {
-    if (base->empty()) continue;
-    const std::string tree = *base + "/" + name_;
-    if (!Contains(trees, tree)) trees.push_back(tree);  // v1 "cpu,cpuacct" is one hierarchy
+std::set<std::string> CgroupTree::Trees() const {
+  std::set<std::string> trees;  // v1 "cpu,cpuacct" is one hierarchy
+  for (const std::string& base :
+       {layout_.unified, layout_.memory, layout_.pids, layout_.cpu, layout_.cpuacct}) {
+    if (!base.empty()) trees.insert(base + "/" + name_);
   }
   return trees;
 }
@@ -127,14 +119,13 @@ CellUsage CgroupTree::Usage(const std::string& group) const {
   return usage;
 }
 
-std::vector<std::string> CgroupTree::Cells() const {
-  std::vector<std::string> cells;
+std::set<std::string> CgroupTree::Cells() const {
+  std::set<std::string> cells;
   for (const std::string& tree : Trees()) {
     DIR* directory = opendir(tree.c_str());
     if (directory == nullptr) continue;
     while (const dirent* entry = readdir(directory)) {
-      if (entry->d_type != DT_DIR || entry->d_name[0] == '.') continue;
-      if (!Contains(cells, entry->d_name)) cells.emplace_back(entry->d_name);
+      if (entry->d_type == DT_DIR && entry->d_name[0] != '.') cells.emplace(entry->d_name);
     }
     closedir(directory);
   }

@@ -6,8 +6,8 @@
 // of the v2 tree beside them. Runs as root.
 
 #include <cstdint>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "common/base/status.h"
 #include "common/os/cgroup_layout.h"
@@ -51,8 +51,8 @@ class CgroupTree final {
   bool v2() const { return layout_.v2; }
 
  private:
-  std::vector<std::string> Trees() const;
-  std::vector<std::string> Cells() const;
+  std::set<std::string> Trees() const;
+  std::set<std::string> Cells() const;
 
   const CgroupLayout layout_;
   const std::string name_;

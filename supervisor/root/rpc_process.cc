@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/capability.h>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/os/credentials.h"
 #include "common/os/descriptors.h"
 #include "common/os/message_socket.h"
 
@@ -33,13 +33,8 @@ Status BecomeRpcUser(uid_t uid, pid_t parent) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   DropBoundingSet();
-  if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
-  if (setresgid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set gid");
-  if (setresuid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set uid");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
-  if (getppid() != parent) return Unavailable("the supervisor ended");
-  return OkStatus();
+  return BecomeUser(uid, parent);
 }
 
 Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent) {

@@ -1,33 +1,10 @@
+// What root says and hears; the other half is rpc_half.cc, which root does not link.
+
 #include "supervisor/wire/root_wire.h"
 
-#include "common/base/codec.h"
-#include "policy/plan/plan.h"
+#include "supervisor/wire/message_fields.h"
 
 namespace odyssey::wire {
-namespace {
-
-constexpr uint32_t kMaxText = 4096;
-constexpr uint32_t kMaxDirectories = 16;
-
-Writer Begin(RootMessage type) {
-  Writer w;
-  w.U8(static_cast<uint8_t>(type));
-  return w;
-}
-
-// Each message is its type byte, then its fields; `read` takes the fields.
-template <typename ReadFields>
-Status DecodeAs(RootMessage type, const char* name, std::string_view bytes, ReadFields read) {
-  Reader r(bytes);
-  if (r.U8() == static_cast<uint8_t>(type)) {
-    read(r);
-    if (r.Done()) return OkStatus();
-  }
-  return InvalidArgument(std::string("malformed message ") + name);
-}
-
-}  // namespace
-
 Result<RootMessage> TypeOf(std::string_view bytes) {
   const uint8_t type = bytes.empty() ? 0 : static_cast<uint8_t>(bytes[0]);
   if (type < static_cast<uint8_t>(RootMessage::kHello) ||
@@ -36,8 +13,6 @@ Result<RootMessage> TypeOf(std::string_view bytes) {
   }
   return static_cast<RootMessage>(type);
 }
-
-std::string EncodeReady() { return Begin(RootMessage::kReady).Take(); }
 
 std::string Encode(const Hello& m) {
   Writer w = Begin(RootMessage::kHello);
@@ -48,25 +23,6 @@ std::string Encode(const Hello& m) {
   w.Strings(m.own_directories);
   w.String(m.bundle_store);
   w.String(m.cells_directory);
-  return w.Take();
-}
-
-Status Decode(std::string_view bytes, Hello* m) {
-  return DecodeAs(RootMessage::kHello, "Hello", bytes, [m](Reader& r) {
-    m->cgroup = r.String(kMaxText);
-    m->bwrap = r.String(kMaxText);
-    m->uid_base = r.U32();
-    m->max_cells = r.U32();
-    m->own_directories = r.Strings(kMaxDirectories, kMaxText);
-    m->bundle_store = r.String(kMaxText);
-    m->cells_directory = r.String(kMaxText);
-  });
-}
-
-std::string Encode(const Launch& m) {
-  Writer w = Begin(RootMessage::kLaunch);
-  w.U64(m.request);
-  w.String(m.plan);
   return w.Take();
 }
 
@@ -86,22 +42,6 @@ std::string Encode(const Launched& m) {
   return w.Take();
 }
 
-Status Decode(std::string_view bytes, Launched* m) {
-  return DecodeAs(RootMessage::kLaunched, "Launched", bytes, [m](Reader& r) {
-    m->request = r.U64();
-    m->code = r.Enum(Code::kUnauthenticated);
-    m->error = r.String(kMaxText);
-    m->uid = r.U32();
-  });
-}
-
-std::string Encode(const Kill& m) {
-  Writer w = Begin(RootMessage::kKill);
-  w.String(m.cell_id);
-  w.Bool(m.purge);
-  return w.Take();
-}
-
 Status Decode(std::string_view bytes, Kill* m) {
   return DecodeAs(RootMessage::kKill, "Kill", bytes, [m](Reader& r) {
     m->cell_id = r.String(plan::kMaxCellId);
@@ -114,21 +54,6 @@ std::string Encode(const Gone& m) {
   w.String(m.cell_id);
   w.U8(static_cast<uint8_t>(m.code));
   w.String(m.reason);
-  return w.Take();
-}
-
-Status Decode(std::string_view bytes, Gone* m) {
-  return DecodeAs(RootMessage::kGone, "Gone", bytes, [m](Reader& r) {
-    m->cell_id = r.String(plan::kMaxCellId);
-    m->code = r.Enum(Code::kUnauthenticated);
-    m->reason = r.String(kMaxText);
-  });
-}
-
-std::string Encode(const Stats& m) {
-  Writer w = Begin(RootMessage::kStats);
-  w.U64(m.request);
-  w.String(m.cell_id);
   return w.Take();
 }
 
@@ -148,17 +73,6 @@ std::string Encode(const StatsReply& m) {
   w.U32(m.processes);
   w.U64(m.oom_kills);
   return w.Take();
-}
-
-Status Decode(std::string_view bytes, StatsReply* m) {
-  return DecodeAs(RootMessage::kStatsReply, "StatsReply", bytes, [m](Reader& r) {
-    m->request = r.U64();
-    m->found = r.Bool();
-    m->memory_bytes = r.U64();
-    m->cpu_usec = r.U64();
-    m->processes = r.U32();
-    m->oom_kills = r.U64();
-  });
 }
 
 }  // namespace odyssey::wire

@@ -1,0 +1,71 @@
+// What rpc says and hears. Apart from root_wire.cc, root's half, so that root links what it uses.
+
+#include "supervisor/wire/message_fields.h"
+#include "supervisor/wire/root_wire.h"
+
+namespace odyssey::wire {
+
+std::string EncodeReady() { return Begin(RootMessage::kReady).Take(); }
+
+Status Decode(std::string_view bytes, Hello* m) {
+  return DecodeAs(RootMessage::kHello, "Hello", bytes, [m](Reader& r) {
+    m->cgroup = r.String(kMaxText);
+    m->bwrap = r.String(kMaxText);
+    m->uid_base = r.U32();
+    m->max_cells = r.U32();
+    m->own_directories = r.Strings(kMaxDirectories, kMaxText);
+    m->bundle_store = r.String(kMaxText);
+    m->cells_directory = r.String(kMaxText);
+  });
+}
+
+std::string Encode(const Launch& m) {
+  Writer w = Begin(RootMessage::kLaunch);
+  w.U64(m.request);
+  w.String(m.plan);
+  return w.Take();
+}
+
+Status Decode(std::string_view bytes, Launched* m) {
+  return DecodeAs(RootMessage::kLaunched, "Launched", bytes, [m](Reader& r) {
+    m->request = r.U64();
+    m->code = r.Enum(Code::kUnauthenticated);
+    m->error = r.String(kMaxText);
+    m->uid = r.U32();
+  });
+}
+
+std::string Encode(const Kill& m) {
+  Writer w = Begin(RootMessage::kKill);
+  w.String(m.cell_id);
+  w.Bool(m.purge);
+  return w.Take();
+}
+
+Status Decode(std::string_view bytes, Gone* m) {
+  return DecodeAs(RootMessage::kGone, "Gone", bytes, [m](Reader& r) {
+    m->cell_id = r.String(plan::kMaxCellId);
+    m->code = r.Enum(Code::kUnauthenticated);
+    m->reason = r.String(kMaxText);
+  });
+}
+
+std::string Encode(const Stats& m) {
+  Writer w = Begin(RootMessage::kStats);
+  w.U64(m.request);
+  w.String(m.cell_id);
+  return w.Take();
+}
+
+Status Decode(std::string_view bytes, StatsReply* m) {
+  return DecodeAs(RootMessage::kStatsReply, "StatsReply", bytes, [m](Reader& r) {
+    m->request = r.U64();
+    m->found = r.Bool();
+    m->memory_bytes = r.U64();
+    m->cpu_usec = r.U64();
+    m->processes = r.U32();
+    m->oom_kills = r.U64();
+  });
+}
+
+}  // namespace odyssey::wire
