@@ -98,13 +98,10 @@ std::vector<Check> CheckHost(const Locations& locations) {
 }
 
 Check CheckFeature(const std::string& name, bool in_force, const std::string& detail) {
-  // Later kernels have it; what it adds is also had, if less directly, by other means.
-  static constexpr std::string_view kOptional[] = {"landlock_scopes"};
   if (in_force) return {name, Verdict::kGood, detail, ""};
-  for (const std::string_view optional : kOptional) {
-    if (optional == name) return {name, Verdict::kWarning, "not in force", detail};
-  }
-  return {name, Verdict::kMissing, "not in force", detail};
+  // Landlock's later rights: a policy that relies on one is refused, others run without.
+  const bool later_right = name.rfind("landlock_", 0) == 0;
+  return {name, later_right ? Verdict::kWarning : Verdict::kMissing, "not in force", detail};
 }
 
 std::string VerdictName(Verdict verdict) {

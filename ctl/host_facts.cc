@@ -1,11 +1,14 @@
 #include "ctl/host_facts.h"
 
+#include <errno.h>
 #include <linux/landlock.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "common/os/file.h"
+#include "policy/compile/protection.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
@@ -24,7 +27,10 @@ compile::HostFacts GatherHostFacts(const std::string& state) {
   // landlock_create_ruleset(2) has no wrapper in glibc 2.36.
   const long abi =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  facts.landlock_abi = abi > 0 ? static_cast<uint32_t>(abi) : 0;
+  facts.landlock = landlock::SupportFrom(abi, errno);
+  constexpr size_t kMaxPasswdBytes = 1 << 20;
+  const auto passwd = ReadFile("/etc/passwd", kMaxPasswdBytes);
+  if (passwd.ok()) facts.homes = compile::HomeDirectories(*passwd);
   facts.check.own_directories = {state, "/var/lib/odyssey", "/run/odyssey", "/etc/odyssey"};
   facts.check.bundle_store = state + "/agentd/bundles";
   return facts;

@@ -5,8 +5,10 @@
 #include "policy/compile/entries.h"
 #include "policy/compile/environment.h"
 #include "policy/compile/executables.h"
+#include "policy/compile/landlock.h"
 #include "policy/compile/limits.h"
 #include "policy/compile/mounts.h"
+#include "policy/compile/protection.h"
 
 namespace odyssey::compile {
 namespace {
@@ -30,13 +32,16 @@ Status CheckOffered(const SandboxRequest& request) {
         "network: the policy's endpoints need the egress proxy, which this version does not have; "
         "NETWORK_NONE and NETWORK_FULL are allowed");
   }
-  if (!request.protect.empty()) return refuse("protect");
-  if (request.protection == policy::Protection::kNone) return refuse("protection");
   if (!request.deny.empty()) return refuse("deny");
-  if (request.landlock == policy::Landlock::kBestEffort) return refuse("landlock: best_effort");
-  if (request.user != 0 && request.user != plan::kCellUser) return refuse("user");
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
   return OkStatus();
+}
+
+Status CheckUser(uint32_t user) {
+  if (user <= plan::kMaxUser) return OkStatus();
+  return InvalidArgument("user: " + std::to_string(user) + ": 1 to " +
+                         std::to_string(plan::kMaxUser) + " are allowed, or 0 for " +
+                         std::to_string(plan::kCellUser));
 }
 
 Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& context) {
@@ -52,9 +57,6 @@ Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& c
 }
 
 Status CheckHost(const HostFacts& facts) {
-  if (facts.landlock_abi == 0) {
-    return FailedPrecondition("landlock: this kernel has none; Linux 5.13 with lsm=landlock has");
-  }
   for (const SystemEntry& entry : facts.system) {
     if (entry.path == "/usr") return OkStatus();
   }
@@ -121,6 +123,7 @@ void ExplainLimits(Compiled* out) {
 void FillPlan(const SandboxRequest& request, Compiled* out) {
   out->plan.network =
       request.network == Network::kFull ? plan::Network::kFull : plan::Network::kNone;
+  out->plan.user = UserOf(request);
   out->plan.memory_bytes = out->limits.memory_bytes;
   out->plan.cpu_millis = out->limits.cpu_millis;
   out->plan.pids = out->limits.pids;
@@ -170,6 +173,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   ODY_RETURN_IF_ERROR(CheckHost(facts));
   ODY_RETURN_IF_ERROR(CheckOffered(request));
   ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
+  ODY_RETURN_IF_ERROR(CheckUser(request.user));
   ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts.check));
   ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));
   ODY_ASSIGN_OR_RETURN(std::vector<policy::Mount> mounts, ResolveMounts(request, facts.check));
@@ -184,6 +188,8 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   AddSystem(request, facts, &out);
   AddTrees(request, mounts, &out);
   ODY_RETURN_IF_ERROR(AddExecutables(request, found, &out));
+  ODY_RETURN_IF_ERROR(AddProtection(request, facts, &out));
+  ODY_RETURN_IF_ERROR(AddLandlock(request.landlock, facts.landlock, &out));
   ExplainLimits(&out);
 
   ODY_RETURN_IF_ERROR(CheckResult(out, found, facts.check));

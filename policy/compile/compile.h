@@ -11,6 +11,7 @@
 #include "policy/compile/found_executables.h"
 #include "policy/model/request.h"
 #include "policy/plan/cell_wire.h"
+#include "policy/plan/landlock_rights.h"
 #include "policy/plan/plan.h"
 #include "policy/plan/plan_check.h"
 
@@ -25,7 +26,8 @@ struct SystemEntry {
 
 struct HostFacts {
   std::vector<SystemEntry> system;
-  uint32_t landlock_abi = 0;
+  landlock::Support landlock;
+  std::vector<std::string> homes;  // of the users of this host
   plan::CheckContext check;
 };
 

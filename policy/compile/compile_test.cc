@@ -27,7 +27,7 @@ HostFacts Facts() {
                      {"/etc/ssl", ""},
                      {"/etc/localtime", "/usr/share/zoneinfo/Etc/UTC"},
                      {"/etc/resolv.conf", ""}},
-          .landlock_abi = 6,
+          .landlock = {landlock::Probe::kInForce, 6},
           .check = {.own_directories = {"/var/lib/odyssey", "/run/odyssey", "/etc/odyssey"},
                     .bundle_store = "/var/lib/odyssey/agentd/bundles",
                     .max_memory_bytes = uint64_t{64} << 30,
@@ -338,7 +338,7 @@ TEST(CompileTest, RefusesMoreMountsThanAPlanHolds) {
 
 TEST(CompileTest, NeedsLandlockAndPrograms) {
   HostFacts facts = Facts();
-  facts.landlock_abi = 0;
+  facts.landlock = {};
   EXPECT_EQ(Compile({}, facts).status().code(), Code::kFailedPrecondition);
   facts = Facts();
   facts.system.erase(facts.system.begin());

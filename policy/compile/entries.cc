@@ -17,12 +17,7 @@ constexpr char kResolver[] = "/etc/resolv.conf";
 // Directories take no space of a tmpfs; this is for what holds nothing but mount points.
 constexpr uint64_t kMountPointBytes = 64 * 1024;
 
-// Of the user database only what names the three users that a cell can see.
-constexpr char kPasswd[] =
-    "root:x:0:0:root:/root:/usr/sbin/nologin\n"
-    "agent:x:1000:1000:agent:/cell/data/home:/bin/sh\n"
-    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
-constexpr char kGroup[] = "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n";
+constexpr uint32_t kNobody = 65534;  // whoever is not mapped
 constexpr char kHosts[] =
     "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 cell\n";
 
@@ -30,6 +25,19 @@ std::string NameServices(policy::Network network) {
   const std::string hosts = network == policy::Network::kFull ? "files dns" : "files";
   return "passwd: files\ngroup: files\nshadow: files\nhosts: " + hosts +
          "\nnetworks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n";
+}
+
+// Of the user database only what names the three users that a cell can see.
+std::string Passwd(uint32_t user) {
+  const std::string id = std::to_string(user);
+  return "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:" + id + ":" + id +
+         ":agent:/cell/data/home:/bin/sh\n" +
+         (user == kNobody ? "" : "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+}
+
+std::string Group(uint32_t user) {
+  return "root:x:0:\nagent:x:" + std::to_string(user) + ":\n" +
+         (user == kNobody ? "" : "nogroup:x:65534:\n");
 }
 
 Entry File(const char* target, std::string content) {
@@ -163,6 +171,10 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
 
 }  // namespace
 
+uint32_t UserOf(const policy::SandboxRequest& request) {
+  return request.user == 0 ? plan::kCellUser : request.user;
+}
+
 void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out) {
   for (const SystemEntry& found : facts.system) {
     if (found.path == kResolver) {
@@ -173,8 +185,8 @@ void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Co
   }
 
   auto& entries = out->plan.entries;
-  entries.push_back(File("/etc/passwd", kPasswd));
-  entries.push_back(File("/etc/group", kGroup));
+  entries.push_back(File("/etc/passwd", Passwd(UserOf(request))));
+  entries.push_back(File("/etc/group", Group(UserOf(request))));
   entries.push_back(File("/etc/hosts", kHosts));
   entries.push_back(File("/etc/hostname", "cell\n"));
   entries.push_back(File("/etc/nsswitch.conf", NameServices(request.network)));

@@ -10,6 +10,9 @@
 
 namespace odyssey::compile {
 
+// The uid and gid of the cell's commands, as they see it.
+uint32_t UserOf(const policy::SandboxRequest& request);
+
 // Appends the entries of the host's programs and of a small, generated /etc; explains what it
 // leaves out.
 void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out);

@@ -42,6 +42,7 @@ std::string EncodePlan(const Plan& plan) {
   out.String(plan.cell_id);
   out.String(plan.cell_tree);
   out.U8(static_cast<uint8_t>(plan.network));
+  out.U32(plan.user);
   out.U64(plan.memory_bytes);
   out.U32(plan.cpu_millis);
   out.U32(plan.pids);
@@ -70,6 +71,7 @@ Result<Plan> DecodePlan(std::string_view bytes) {
   if (in.failed()) return Malformed("cell_tree");
   plan.network = in.Enum(Network::kFull);
   if (in.failed()) return Malformed("network");
+  plan.user = in.U32();
   plan.memory_bytes = in.U64();
   plan.cpu_millis = in.U32();
   plan.pids = in.U32();

@@ -15,10 +15,12 @@
 namespace odyssey::plan {
 
 inline constexpr size_t kMaxPlanBytes = 128 * 1024;  // fits one message, see message_socket.h
-inline constexpr uint32_t kMaxEntries = 512;
+inline constexpr uint32_t kMaxEntries = 1024;
 inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxFileBytes = 16 * 1024;
 inline constexpr uint32_t kMaxCellId = 64;
+inline constexpr uint32_t kCellUser = 1000;       // unless a policy says otherwise
+inline constexpr uint32_t kMaxUser = 0xfffffffe;  // -1 is no uid
 
 enum class Network : uint8_t { kNone, kFull };
 enum class Access : uint8_t { kReadOnly, kReadWrite };
@@ -36,7 +38,8 @@ enum class EntryKind : uint8_t {
   kCellTree,  // source = a directory of the cell's own tree, e.g. "data/home"; made if missing
   kHostTree,  // source = absolute host path, a directory or a file
   kPart,  // a directory or file of the host tree around it, as it is there when the cell starts,
-          // with its own access and executable. No source. Left out if it does not exist
+          // with its own access and executable. No source. Left out if it does not exist. In a
+          // writable tree a file is read-only, and must have no other name
 };
 
 // Whose files a host tree shows.
@@ -61,6 +64,7 @@ struct Plan {
   std::string cell_id;    // [a-z0-9_]+: also the cgroup's name
   std::string cell_tree;  // directory under the cells root, "" = the cell's trees are in memory
   Network network = Network::kNone;
+  uint32_t user = kCellUser;  // uid and gid inside
   uint64_t memory_bytes = 0;
   uint32_t cpu_millis = 0;
   uint32_t pids = 0;
@@ -74,7 +78,6 @@ struct Plan {
 inline constexpr char kInitPath[] = "/.odyssey/cell-init";
 inline constexpr char kWorkspacePath[] = "/workspace";
 inline constexpr char kCellPath[] = "/cell";  // data/home, cache, tmp, runs
-inline constexpr uint32_t kCellUser = 1000;   // uid and gid inside
 
 std::string EncodePlan(const Plan& plan);
 // INVALID_ARGUMENT if a byte is out of place; says which field.

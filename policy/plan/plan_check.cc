@@ -211,6 +211,10 @@ Status CheckPlan(const Plan& plan, const CheckContext& context) {
   if (!plan.cell_tree.empty() && !AreComponents(plan.cell_tree)) {
     return InvalidArgument("check plan: cell_tree must be a normalised relative path");
   }
+  if (plan.user == 0 || plan.user > kMaxUser) {
+    return PermissionDenied("check plan: user " + std::to_string(plan.user) + "; 1 to " +
+                            std::to_string(kMaxUser) + " are allowed");
+  }
   if (plan.entries.size() > kMaxEntries) return InvalidArgument("check plan: too many entries");
   ODY_RETURN_IF_ERROR(CheckLimit("memory_bytes", plan.memory_bytes, context.max_memory_bytes));
   ODY_RETURN_IF_ERROR(CheckLimit("cpu_millis", plan.cpu_millis, 0));

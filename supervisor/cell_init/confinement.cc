@@ -12,60 +12,45 @@
 #include <unistd.h>
 
 #include "cell_filters.h"
-#include "policy/plan/plan.h"
+#include "policy/plan/landlock_rights.h"
 
 namespace odyssey::cell_init {
 namespace {
 
-// Newer than Debian 12's headers: landlock(7).
-constexpr uint64_t kAccessTruncate = 1ULL << 14;      // ABI 3
-constexpr uint64_t kAccessIoctlDevice = 1ULL << 15;   // ABI 5
-constexpr uint64_t kScopeAbstractSocket = 1ULL << 0;  // ABI 6
-constexpr uint64_t kScopeSignal = 1ULL << 1;          // ABI 6
+// landlock(7), of which Debian 12's headers know the first member only.
 struct RulesetAttributes {
   uint64_t handled_access_fs;
   uint64_t handled_access_net;
   uint64_t scoped;
 };
 
+// Everything but these and execution changes something.
 constexpr uint64_t kReadRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr uint64_t kFileWriteRights =
-    LANDLOCK_ACCESS_FS_WRITE_FILE | kAccessTruncate | kAccessIoctlDevice;
-constexpr uint64_t kWriteRights =
-    kFileWriteRights | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+constexpr uint64_t kDirectoryRights =
+    LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
-// What makes sense on a file that is no directory.
-constexpr uint64_t kFileRights =
-    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | kFileWriteRights;
 
 // Every right that this ABI knows is handled: what no rule grants is refused.
-uint64_t HandledRights(uint32_t abi) {
-  uint64_t rights = kReadRights | kWriteRights | LANDLOCK_ACCESS_FS_EXECUTE;
-  if (abi < 2) rights &= ~static_cast<uint64_t>(LANDLOCK_ACCESS_FS_REFER);
-  if (abi < 3) rights &= ~kAccessTruncate;
-  if (abi < 5) rights &= ~kAccessIoctlDevice;
-  return rights;
-}
-
 Result<UniqueFd> CreateRuleset(uint32_t abi) {
-  RulesetAttributes attributes{};
-  attributes.handled_access_fs = HandledRights(abi);
-  if (abi >= 6) attributes.scoped = kScopeAbstractSocket | kScopeSignal;
+  const RulesetAttributes attributes = {.handled_access_fs = landlock::HandledFileRights(abi),
+                                        .handled_access_net = 0,
+                                        .scoped = landlock::HandledScopes(abi)};
   // Older kernels refuse a longer structure with something set in it, so only what they know.
-  const size_t size = abi >= 6 ? sizeof(attributes) : sizeof(attributes.handled_access_fs);
+  const size_t size =
+      attributes.scoped != 0 ? sizeof(attributes) : sizeof(attributes.handled_access_fs);
   UniqueFd fd(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
   if (!fd) return ErrnoStatus(errno, "create Landlock ruleset");
   return fd;
 }
 
-uint64_t RightsOf(uint8_t rights) {
+uint64_t RightsOf(uint8_t rights, uint32_t abi) {
   uint64_t out = 0;
   if ((rights & cell::kRead) != 0) out |= kReadRights;
-  if ((rights & cell::kWrite) != 0) out |= kWriteRights;
+  if ((rights & cell::kWrite) != 0) out |= ~(kReadRights | LANDLOCK_ACCESS_FS_EXECUTE);
   if ((rights & cell::kExecute) != 0) out |= LANDLOCK_ACCESS_FS_EXECUTE;
-  return out;
+  return out & landlock::HandledFileRights(abi);
 }
 
 Status AddRule(int ruleset, uint32_t abi, const cell::LandlockRule& rule) {
@@ -74,8 +59,8 @@ Status AddRule(int ruleset, uint32_t abi, const cell::LandlockRule& rule) {
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "stat " + rule.path);
   landlock_path_beneath_attr attributes{};
-  attributes.allowed_access = RightsOf(rule.rights) & HandledRights(abi);
-  if (!S_ISDIR(info.st_mode)) attributes.allowed_access &= kFileRights;
+  attributes.allowed_access = RightsOf(rule.rights, abi);
+  if (!S_ISDIR(info.st_mode)) attributes.allowed_access &= ~kDirectoryRights;
   attributes.parent_fd = fd.get();
   if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attributes, 0) != 0) {
     return ErrnoStatus(errno, "add Landlock rule for " + rule.path);
@@ -101,15 +86,18 @@ uint32_t LandlockAbi() {
   return abi > 0 ? static_cast<uint32_t>(abi) : 0;
 }
 
-Result<Confinement> Confinement::Build(const cell::Configure& configure) {
-  const uint32_t abi = LandlockAbi();
-  if (abi == 0) return FailedPrecondition("the kernel has no Landlock");
+Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_t abi) {
+  if (abi < configure.landlock_abi) {
+    return FailedPrecondition("Landlock ABI " + std::to_string(abi) + ", " +
+                              std::to_string(configure.landlock_abi) + " is needed");
+  }
   Confinement confinement;
+  confinement.tool_roots_ = configure.tool_roots;
+  if (abi == 0) return confinement;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi));
   for (const cell::LandlockRule& rule : configure.rules) {
     ODY_RETURN_IF_ERROR(AddRule(confinement.ruleset_.get(), abi, rule));
   }
-  confinement.tool_roots_ = configure.tool_roots;
   return confinement;
 }
 
@@ -131,6 +119,7 @@ Status Confinement::DropCapabilities() {
 }
 
 Status Confinement::EnterLandlock() const {
+  if (!ruleset_) return OkStatus();
   if (syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) != 0) {
     return ErrnoStatus(errno, "enter Landlock");
   }

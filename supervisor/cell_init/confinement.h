@@ -19,15 +19,16 @@ uint32_t LandlockAbi();
 
 class Confinement final {
  public:
-  // Builds the Landlock ruleset once; every process restricts itself by its descriptor.
-  // FAILED_PRECONDITION: no Landlock. NOT_FOUND: a rule's path is not in the cell.
-  static Result<Confinement> Build(const cell::Configure& configure);
+  // Builds the Landlock ruleset once; every process restricts itself by its descriptor. `abi` is
+  // the kernel's, or an older one that it also understands. FAILED_PRECONDITION: it is older than
+  // `configure` needs. NOT_FOUND: a rule's path is not in the cell.
+  static Result<Confinement> Build(const cell::Configure& configure, uint32_t abi = LandlockAbi());
 
   // Empties every capability set, the bounding set included. The caller has CAP_SETPCAP in the
   // cell's user namespace, or nothing to lose.
   static Status DropCapabilities();
 
-  // Landlock for good.
+  // Landlock for good; nothing where `configure` lets the cell run without.
   Status EnterLandlock() const;
 
   const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }

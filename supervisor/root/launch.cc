@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 
 #include <vector>
 
+#include "common/os/credentials.h"
 #include "common/os/descriptors.h"
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
@@ -75,13 +75,7 @@ Status BecomeCellUser(uid_t uid, pid_t parent) {
   }
   const rlimit no_core{0, 0};
   if (setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "limit core dumps");
-  if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
-  if (setresgid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set gid");
-  if (setresuid(uid, uid, uid) != 0) return ErrnoStatus(errno, "set uid");
-  // After the change of uid, which clears it; then look whether the parent died before.
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
-  if (getppid() != parent) return Unavailable("the supervisor ended");
-  return OkStatus();
+  return BecomeUser(uid, parent);
 }
 
 // A supervisor started with a protected OOM score would hand its protection down.
@@ -121,6 +115,9 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   ODY_ASSIGN_OR_RETURN(const Message message, ReceiveMessage(channel));
   if (message.fds.size() != 1) return InvalidArgument("launch: expected the cell's socket");
   ODY_ASSIGN_OR_RETURN(const plan::Plan plan, plan::DecodePlan(message.bytes));
+  if (plan.user != plan::kCellUser) {
+    ODY_ASSIGN_OR_RETURN(user_namespace, MakeCellNamespace(options.cell_uid, plan.user));
+  }
   ODY_RETURN_IF_ERROR(StageRoot(plan, options.cell_uid, *options.paths));
   ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan)));
   ODY_RETURN_IF_ERROR(PlaceDescriptors(

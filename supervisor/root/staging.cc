@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <set>
 #include <vector>
 
 #include "common/os/file.h"
 #include "common/os/mount_calls.h"
+#include "common/os/mount_tree.h"
 #include "common/os/user_namespace.h"
+#include "policy/plan/plan_check.h"
 #include "supervisor/root/cell_tree.h"
 
 namespace odyssey::root {
@@ -34,13 +35,11 @@ class Stager final {
     ODY_RETURN_IF_ERROR(OpenTree());
     ODY_RETURN_IF_ERROR(MountStaging());
     for (const char* place : {"/proc", "/dev"}) {
-      ODY_RETURN_IF_ERROR(MakeTarget(place, S_IFDIR).status());
+      ODY_RETURN_IF_ERROR(staged_.Make(place, S_IFDIR).status());
     }
-    for (size_t i = 0; i < plan_.entries.size(); ++i) {
-      ODY_RETURN_IF_ERROR(Place(plan_.entries[i], sources_[i].get()));
-    }
-    return Bind({.target = plan::kInitPath, .source = plan::kInitPath, .executable = true},
-                init_source_.get(), -1);
+    for (size_t i = 0; i < plan_.entries.size(); ++i) ODY_RETURN_IF_ERROR(Place(i));
+    const Entry init = {.target = plan::kInitPath, .source = plan::kInitPath, .executable = true};
+    return Bind(init, init_source_, UniqueFd()).status();
   }
 
  private:
@@ -48,10 +47,10 @@ class Stager final {
   // means later.
   Status OpenSources() {
     for (const Entry& entry : plan_.entries) {
-      sources_.emplace_back();
+      places_.emplace_back();
       if (entry.kind != EntryKind::kHostTree) continue;
-      ODY_ASSIGN_OR_RETURN(sources_.back(), OpenHostPath(entry.source));
-      if (IsKernelFilesystem(sources_.back().get())) {
+      ODY_ASSIGN_OR_RETURN(places_.back(), OpenHostPath(entry.source));
+      if (IsKernelFilesystem(places_.back().get())) {
         return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
       }
     }
@@ -73,8 +72,7 @@ class Stager final {
     ODY_ASSIGN_OR_RETURN(UniqueFd place, OpenHostPath(kStagingDirectory));
     ODY_RETURN_IF_ERROR(MountTmpfs(place.get(), kStagingOptions, kStagingDirectory));
     if (mkdir(kStagedRoot, 0755) != 0) return ErrnoStatus(errno, "create the staged root");
-    ODY_ASSIGN_OR_RETURN(root_, OpenHostPath(kStagedRoot));
-    ODY_RETURN_IF_ERROR(AddOwnDevice(root_.get()));
+    ODY_ASSIGN_OR_RETURN(staged_, MountTree::Open(kStagedRoot));
     if (!plan_.cell_tree.empty()) return OkStatus();
 
     const std::string memory_tree = std::string(kStagingDirectory) + "/tree";
@@ -93,43 +91,11 @@ class Stager final {
     return "size=" + std::to_string(bytes) + ",mode=" + mode + ",uid=" + uid + ",gid=" + uid;
   }
 
-  // Makes `target` and its parents below the staged root and opens it. Parents that are not on the
-  // staging tmpfs belong to somebody: there the target must exist already.
-  Result<UniqueFd> MakeTarget(const std::string& target, mode_t type) {
-    UniqueFd at(dup(root_.get()));
-    for (size_t begin = 1; begin <= target.size();) {
-      const size_t slash = target.find('/', begin);
-      const std::string name = target.substr(begin, slash - begin);
-      const bool last = slash == std::string::npos;
-      ODY_RETURN_IF_ERROR(MakeChild(at.get(), name, last ? type : S_IFDIR, target));
-      ODY_ASSIGN_OR_RETURN(at, OpenInRoot(at.get(), name));
-      if (last) break;
-      begin = slash + 1;
-    }
-    return at;
-  }
-
-  Status MakeChild(int parent, const std::string& name, mode_t type, const std::string& target) {
-    struct stat info;
-    if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
-      if ((info.st_mode & S_IFMT) == type) return OkStatus();
-      return InvalidArgument("mount point " + target + ": " + name +
-                             " is there already and is no " +
-                             (type == S_IFDIR ? "directory" : "file"));
-    }
-    if (fstat(parent, &info) != 0 || own_devices_.count(info.st_dev) == 0) {
-      return InvalidArgument("mount point " + target + ": " + name +
-                             " does not exist, and nothing is created inside a mounted tree");
-    }
-    const int made = type == S_IFDIR ? mkdirat(parent, name.c_str(), 0755)
-                                     : mknodat(parent, name.c_str(), S_IFREG | 0444, 0);
-    return made == 0 ? OkStatus() : ErrnoStatus(errno, "create mount point " + target);
-  }
-
-  Status Place(const Entry& entry, int source) {
+  Status Place(size_t index) {
+    const Entry& entry = plan_.entries[index];
     switch (entry.kind) {
       case EntryKind::kDirectory:
-        return MakeTarget(entry.target, S_IFDIR).status();
+        return staged_.Make(entry.target, S_IFDIR).status();
       case EntryKind::kSymlink:
         return PlaceSymlink(entry);
       case EntryKind::kFile:
@@ -139,23 +105,16 @@ class Stager final {
       case EntryKind::kCellTree:
         return PlaceCellTree(entry);
       case EntryKind::kHostTree:
-        return PlaceHostTree(entry, source);
+        return PlaceHostTree(entry, &places_[index]);
       case EntryKind::kPart:
-        return PlacePart(entry);
+        return PlacePart(entry, index);
     }
     return Internal("unknown plan entry");
   }
 
-  Result<UniqueFd> ParentOf(const std::string& target, std::string* name) {
-    const size_t slash = target.rfind('/');
-    *name = target.substr(slash + 1);
-    if (slash == 0) return UniqueFd(dup(root_.get()));
-    return MakeTarget(target.substr(0, slash), S_IFDIR);
-  }
-
   Status PlaceSymlink(const Entry& entry) {
     std::string name;
-    ODY_ASSIGN_OR_RETURN(UniqueFd parent, ParentOf(entry.target, &name));
+    ODY_ASSIGN_OR_RETURN(UniqueFd parent, staged_.MakeParent(entry.target, &name));
     if (symlinkat(entry.source.c_str(), parent.get(), name.c_str()) != 0) {
       return ErrnoStatus(errno, "create link " + entry.target);
     }
@@ -164,7 +123,7 @@ class Stager final {
 
   Status PlaceFile(const Entry& entry) {
     std::string name;
-    ODY_ASSIGN_OR_RETURN(UniqueFd parent, ParentOf(entry.target, &name));
+    ODY_ASSIGN_OR_RETURN(UniqueFd parent, staged_.MakeParent(entry.target, &name));
     UniqueFd fd(openat(parent.get(), name.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
     if (!fd) return ErrnoStatus(errno, "create " + entry.target);
@@ -172,78 +131,107 @@ class Stager final {
   }
 
   Status PlaceTmpfs(const Entry& entry) {
-    ODY_ASSIGN_OR_RETURN(UniqueFd target, MakeTarget(entry.target, S_IFDIR));
+    ODY_ASSIGN_OR_RETURN(UniqueFd target, staged_.Make(entry.target, S_IFDIR));
     // Read-only: a directory of root's that holds mount points for later entries.
     const std::string options =
         entry.access == Access::kReadOnly
             ? kStagingOptions
             : TmpfsOptions(entry.size_bytes, entry.target == "/tmp" ? "1777" : "0700");
     ODY_RETURN_IF_ERROR(MountTmpfs(target.get(), options, entry.target));
-    ODY_ASSIGN_OR_RETURN(UniqueFd mounted, OpenInRoot(root_.get(), entry.target));
-    ODY_RETURN_IF_ERROR(AddOwnDevice(mounted.get()));
+    ODY_ASSIGN_OR_RETURN(UniqueFd mounted, staged_.Find(entry.target));
+    ODY_RETURN_IF_ERROR(staged_.Own(mounted.get()));
     return SetAttributes(mounted.get(), {.no_exec = !entry.executable}, entry.target);
-  }
-
-  Status AddOwnDevice(int fd) {
-    struct stat info;
-    if (fstat(fd, &info) != 0) return ErrnoStatus(errno, "stat the staging directory");
-    own_devices_.insert(info.st_dev);
-    return OkStatus();
   }
 
   Status PlaceCellTree(const Entry& entry) {
     const uid_t owner = tree_map_ ? paths_.store_uid : cell_uid_;
     ODY_ASSIGN_OR_RETURN(UniqueFd source, OpenTreeDirectory(tree_.get(), entry.source, owner));
-    return Bind(entry, source.get(), tree_map_ ? tree_map_.get() : -1);
+    return Bind(entry, source, tree_map_).status();
   }
 
-  Status PlaceHostTree(const Entry& entry, int source) {
-    if (entry.ownership == Ownership::kAsIs) return Bind(entry, source, -1);
+  Status PlaceHostTree(const Entry& entry, UniqueFd* place) {
+    UniqueFd map;
     struct stat info;
-    if (fstat(source, &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
-    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
-      return InvalidArgument("mount " + entry.source + ": neither a directory nor a regular file");
+    if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
+    if (entry.ownership == Ownership::kMapped) {
+      if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
+        return InvalidArgument("mount " + entry.source +
+                               ": neither a directory nor a regular file");
+      }
+      ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, info.st_gid, cell_uid_));
     }
-    ODY_ASSIGN_OR_RETURN(UniqueFd map, MakeMappingNamespace(info.st_uid, info.st_gid, cell_uid_));
-    return Bind(entry, source, map.get());
+    Result<UniqueFd> mounted = Bind(entry, *place, map);
+    // As it is, a tree shows the cell less than mapped: what any user of the host may read.
+    const mode_t others = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+    if (mounted.status().code() == Code::kFailedPrecondition && entry.access == Access::kReadOnly &&
+        (info.st_mode & others) == others) {
+      mounted = Bind(entry, *place, UniqueFd());
+    }
+    ODY_ASSIGN_OR_RETURN(*place, std::move(mounted));
+    return OkStatus();
   }
 
-  // On top of itself, where the cell will see it: no path on the host is looked up a second time.
-  Status PlacePart(const Entry& entry) {
-    auto target = OpenInRoot(root_.get(), entry.target);
-    if (target.status().code() == Code::kNotFound) return OkStatus();
-    ODY_RETURN_IF_ERROR(target.status());
-    ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(target->get(), entry.target));
-    ODY_RETURN_IF_ERROR(SetAttributes(
-        tree.get(),
-        {.read_only = entry.access == Access::kReadOnly, .lift_no_exec = entry.executable},
-        entry.target));
-    return AttachTree(tree.get(), target->get(), entry.target);
-  }
-
-  Status Bind(const Entry& entry, int source, int idmap_namespace) {
+  // On top of itself. Looked up from the mount around it, which stays what it is whatever happens
+  // to its name on the host meanwhile; if that was left out, so is what it held.
+  Status PlacePart(const Entry& entry, size_t index) {
+    size_t i = index;
+    while (i > 0 && !plan::IsWithin(entry.target, plan_.entries[--i].target)) {
+    }
+    const Entry& around = plan_.entries[i];
+    if (!places_[i]) return OkStatus();
+    auto place = OpenInRoot(places_[i].get(), entry.target.substr(around.target.size() + 1));
+    if (place.status().code() == Code::kNotFound) return OkStatus();
+    if (place.status().code() == Code::kInvalidArgument)
+      return RefusePart(entry, "a symbolic link");
+    ODY_RETURN_IF_ERROR(place.status());
     struct stat info;
-    if (fstat(source, &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
+    if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.target);
+    if (around.access == Access::kReadWrite && S_ISREG(info.st_mode) && info.st_nlink > 1) {
+      return RefusePart(entry, "a file with another name (a hard link)");
+    }
+    ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(place->get(), entry.target));
+    ODY_RETURN_IF_ERROR(
+        SetAttributes(tree.get(),
+                      {.read_only = entry.access == Access::kReadOnly || !S_ISDIR(info.st_mode),
+                       .no_exec = !entry.executable,
+                       .lift_no_exec = entry.executable},
+                      entry.target));
+    ODY_RETURN_IF_ERROR(AttachTree(tree.get(), place->get(), entry.target));
+    if (S_ISDIR(info.st_mode)) places_[index] = std::move(tree);
+    return OkStatus();
+  }
+
+  static Status RefusePart(const Entry& entry, const std::string& what) {
+    return FailedPrecondition(entry.target + ": " + what +
+                              " is where the policy needs a file or "
+                              "directory of its own: replace it, or take it out of the policy");
+  }
+
+  // The mount that the cell will see, if it is a directory.
+  Result<UniqueFd> Bind(const Entry& entry, const UniqueFd& source, const UniqueFd& map) {
+    struct stat info;
+    if (fstat(source.get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
     const mode_t type = S_ISDIR(info.st_mode) ? S_IFDIR : S_IFREG;
-    ODY_ASSIGN_OR_RETURN(UniqueFd target, MakeTarget(entry.target, type));
-    ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(source, entry.source));
+    ODY_ASSIGN_OR_RETURN(UniqueFd target, staged_.Make(entry.target, type));
+    ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(source.get(), entry.source));
     ODY_RETURN_IF_ERROR(SetAttributes(tree.get(),
                                       {.read_only = entry.access == Access::kReadOnly,
                                        .no_exec = !entry.executable,
-                                       .idmap_namespace = idmap_namespace},
+                                       .idmap_namespace = map.get()},
                                       entry.source));
-    return AttachTree(tree.get(), target.get(), entry.source);
+    ODY_RETURN_IF_ERROR(AttachTree(tree.get(), target.get(), entry.source));
+    return S_ISDIR(info.st_mode) ? std::move(tree) : UniqueFd();
   }
 
   const plan::Plan& plan_;
   const uid_t cell_uid_;
   const StagingPaths& paths_;
-  std::vector<UniqueFd> sources_;  // beside plan_.entries
+  // Beside plan_.entries: what a host tree's source is; then the mount of a directory of the host.
+  std::vector<UniqueFd> places_;
   UniqueFd init_source_;
-  UniqueFd root_;
-  UniqueFd tree_;                // the cell's own tree
-  UniqueFd tree_map_;            // its idmap; none in memory
-  std::set<dev_t> own_devices_;  // file systems made here: targets may be created on them
+  MountTree staged_;
+  UniqueFd tree_;      // the cell's own tree
+  UniqueFd tree_map_;  // its idmap; none in memory
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "supervisor/rpc/host_facts.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/landlock.h>
 #include <sys/stat.h>
@@ -7,15 +8,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "common/os/file.h"
+#include "policy/compile/protection.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::supervisor {
 namespace {
 
-uint32_t LandlockAbi() {
+landlock::Support LandlockSupport() {
   const long abi =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  return abi > 0 ? static_cast<uint32_t>(abi) : 0;
+  return landlock::SupportFrom(abi, errno);
 }
 
 // "usr/bin" for a link, "" otherwise.
@@ -26,9 +29,25 @@ std::string LinkTarget(const std::string& path, const struct stat& info) {
   return n > 0 ? std::string(target, static_cast<size_t>(n)) : "";
 }
 
+// Of the local users; none if the file cannot be read.
+std::vector<std::string> Homes() {
+  constexpr size_t kMaxPasswdBytes = 1 << 20;
+  const auto passwd = ReadFile("/etc/passwd", kMaxPasswdBytes);
+  return passwd.ok() ? compile::HomeDirectories(*passwd) : std::vector<std::string>();
+}
+
 std::string KernelRelease() {
   utsname names{};
   return uname(&names) == 0 ? names.release : "unknown";
+}
+
+void AddLandlockRights(uint32_t abi, std::vector<Feature>* out) {
+  for (const landlock::RightInfo& info : landlock::Rights()) {
+    const bool in_force = abi >= info.abi;
+    out->push_back({std::string("landlock_") + info.name, in_force,
+                    in_force ? "since Landlock ABI " + std::to_string(info.abi)
+                             : "needs " + NameWithAbi(info) + "; " + info.without});
+  }
 }
 
 }  // namespace
@@ -42,7 +61,8 @@ compile::HostFacts GatherHostFacts(const wire::Hello& hello) {
     if (lstat(path.c_str(), &info) != 0) continue;
     facts.system.push_back({path, LinkTarget(path, info)});
   }
-  facts.landlock_abi = LandlockAbi();
+  facts.landlock = LandlockSupport();
+  facts.homes = Homes();
   facts.check.own_directories = hello.own_directories;
   facts.check.bundle_store = hello.bundle_store;
   return facts;
@@ -55,18 +75,12 @@ std::vector<Feature> DescribeFeatures(const wire::Hello& hello, const compile::H
       {"kernel", true, KernelRelease()},
       {"user", true, "a host uid of its own per cell, from " + base + "; 1000 inside"},
       {"namespaces", true, "user pid mount net ipc uts cgroup; pid and mount again per command"},
-      {"landlock", facts.landlock_abi > 0, "ABI " + std::to_string(facts.landlock_abi)},
-      {"landlock_scopes", facts.landlock_abi >= 6,
-       facts.landlock_abi >= 6 ? "abstract sockets and signals"
-                               : "needs Linux 6.12; abstract sockets are kept apart by the network "
-                                 "namespace where the network is none"},
+      {"landlock", facts.landlock.abi > 0, DescribeSupport(facts.landlock)},
       {"seccomp", true, "an allow list compiled into pid 1 of every cell"},
       {"cgroup", true, v2 ? "v2: memory pids cpu" : "v1: memory pids cpu"},
       {"no_new_privs", true, "and every capability set empty, the bounding set too"},
   };
-  if (facts.landlock_abi == 0) {
-    features[3].detail = "missing: boot with lsm=landlock,… on Linux 5.13 or later; cells need it";
-  }
+  AddLandlockRights(facts.landlock.abi, &features);
   return features;
 }
 

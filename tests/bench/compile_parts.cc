@@ -14,7 +14,7 @@ namespace {
 // The host of a merged-/usr Debian.
 compile::HostFacts TypicalFacts() {
   compile::HostFacts facts;
-  facts.landlock_abi = 6;
+  facts.landlock = {landlock::Probe::kInForce, 6};
   for (const char* directory : {"/usr", "/opt", "/etc/ssl", "/etc/alternatives"}) {
     facts.system.push_back({.path = directory});
   }

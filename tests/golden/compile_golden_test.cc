@@ -29,7 +29,7 @@ HostFacts DebianFacts() {
                      {"/etc/localtime", "/usr/share/zoneinfo/Etc/UTC"},
                      {"/etc/ssl", ""},
                      {"/etc/resolv.conf", "../run/systemd/resolve/stub-resolv.conf"}},
-          .landlock_abi = 6,
+          .landlock = {landlock::Probe::kInForce, 6},
           .check = {.own_directories = {"/var/lib/odyssey", "/run/odyssey", "/etc/odyssey"},
                     .bundle_store = "/var/lib/odyssey/agentd/bundles",
                     .max_memory_bytes = 0,
@@ -74,7 +74,8 @@ std::string RightsText(uint8_t rights) {
 
 std::string ToText(const Compiled& compiled) {
   std::ostringstream out;
-  out << "network " << (compiled.plan.network == plan::Network::kFull ? "full" : "none") << "\n";
+  out << "network " << (compiled.plan.network == plan::Network::kFull ? "full" : "none")
+      << "\nuser " << compiled.plan.user << "\n";
   out << "memory_bytes " << compiled.plan.memory_bytes << "\ncpu_millis "
       << compiled.plan.cpu_millis << "\npids " << compiled.plan.pids << "\ntmp_bytes "
       << compiled.plan.tmp_bytes << "\n";

@@ -1,0 +1,272 @@
+#include "policy/compile/protection.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::compile {
+namespace {
+
+using plan::Access;
+using plan::Entry;
+using plan::EntryKind;
+using plan::IsWithin;
+
+// Not here: what a project's people read as part of its changes and run by their own decision
+// (Makefile, package.json, CLAUDE.md, CI files). `protect` adds those that a policy cares for.
+constexpr ProtectedName kProjectNames[] = {
+    {".git/hooks", "git runs the programs in it"},
+    {".git/config", "names programs that git runs: fsmonitor, sshCommand, filters, aliases"},
+    {".git/config.worktree", "the same as .git/config, for one working tree"},
+    {".git/commondir", "leads git to another configuration and other hooks"},
+    {".githooks", "where projects keep the hooks that git is told to run"},
+    {".husky", "where husky keeps the hooks that git is told to run"},
+    {".pre-commit-config.yaml", "names programs that the commit hook runs"},
+    {"lefthook.yml", "names programs that git's hooks run"},
+    {".envrc", "direnv runs it in the shell of whoever enters the directory"},
+    {"mise.toml", "mise runs its commands in the shell of whoever enters the directory"},
+    {".mise.toml", "the same as mise.toml"},
+    {".vscode", "tasks and settings that name programs the editor runs"},
+    {".idea", "run configurations and tools that the editor runs"},
+    {".zed", "tasks and settings that name programs the editor runs"},
+    {".devcontainer", "commands that an editor runs on the host to make a container"},
+    {".devcontainer.json", "the same as .devcontainer"},
+    {".exrc", "vim runs its commands"},
+    {".nvim.lua", "neovim runs it"},
+    {".dir-locals.el", "emacs evaluates it"},
+    {".claude", "settings, hooks and commands of an agent on the host"},
+    {".codex", "settings of an agent on the host"},
+    {".agents", "instructions and tools of agents on the host"},
+    {".cursor", "settings and rules of an agent on the host"},
+    {".gemini", "settings of an agent on the host"},
+    {".windsurf", "settings of an agent on the host"},
+    {".continue", "settings of an agent on the host"},
+    {".kiro", "settings and hooks of an agent on the host"},
+    {".opencode", "settings and tools of an agent on the host"},
+    {"opencode.json", "settings of an agent on the host"},
+    {".aider.conf.yml", "names programs that an agent on the host runs"},
+    {".mcp.json", "names programs that agents on the host start"},
+    {"odek.json", "settings of an agent's sandbox"},
+    {"odyssey.bundle.json5", "says what Odyssey itself lets the next session do"},
+    {".npmrc", "names the registry and the shell of npm"},
+    {".pnpmfile.cjs", "pnpm runs it"},
+    {".yarnrc", "names the program that yarn runs in its own place"},
+    {".yarnrc.yml", "the same as .yarnrc, and plugins"},
+    {".yarn/releases", "programs that yarn runs in its own place"},
+    {".yarn/plugins", "yarn runs them"},
+    {".pypirc", "says where packages are published, and as whom"},
+    {".cargo/config", "names programs that cargo runs: linker, wrapper, runner"},
+    {".cargo/config.toml", "the same as .cargo/config"},
+    {".bundle/config", "names sources and flags of native extensions of bundler"},
+    {".mvn", "extensions and options of Java that Maven runs with"},
+};
+
+// Of a repository without a working tree, "project.git", which is laid out as .git is.
+constexpr ProtectedName kRepositoryNames[] = {
+    {"hooks", "git runs the programs in it"},
+    {"config", "names programs that git runs"},
+    {"config.worktree", "names programs that git runs"},
+    {"commondir", "leads git to another configuration and other hooks"},
+};
+
+constexpr ProtectedName kHomeNames[] = {
+    {".gitconfig", "git's configuration for every repository"},
+    {".config/git", "git's configuration for every repository"},
+    {".bashrc", "bash runs it"},
+    {".bash_profile", "bash runs it at login"},
+    {".bash_login", "bash runs it at login"},
+    {".bash_logout", "bash runs it at logout"},
+    {".profile", "shells and sessions run it at login"},
+    {".zshenv", "zsh runs it"},
+    {".zprofile", "zsh runs it at login"},
+    {".zshrc", "zsh runs it"},
+    {".zlogin", "zsh runs it at login"},
+    {".config/fish", "fish runs it"},
+    {".xprofile", "desktop sessions run it"},
+    {".xsession", "desktop sessions run it"},
+    {".config/autostart", "desktop sessions start what it names"},
+    {".config/systemd", "the user's service manager starts what it names"},
+    {".local/bin", "on the search path of programs"},
+    {".cargo/bin", "on the search path of programs"},
+    {".ssh", "keys, and who may log in"},
+    {".gnupg", "keys, and programs that gpg runs"},
+    {".netrc", "passwords by host"},
+    {".aws", "keys, and programs that fetch them"},
+    {".kube", "keys, and programs that fetch them"},
+    {".docker", "keys, and programs that fetch them"},
+    {".config/pip", "names the registry of pip"},
+    {".vim", "vim runs it"},
+    {".vimrc", "vim runs it"},
+    {".config/nvim", "neovim runs it"},
+    {".emacs", "emacs evaluates it"},
+    {".emacs.d", "emacs evaluates it"},
+    {".config/Code/User", "settings and tasks of the editor"},
+    {".claude.json", "settings of an agent on the host"},
+};
+
+// The protected names of one tree, relative to it, as they are collected.
+struct Kept {
+  std::set<std::string> inside;
+  const ProtectedName* itself = nullptr;  // the tree is this, or lies in it
+};
+
+// `anchor` is a project or a home; `source` the tree. By path: only what the two share matters.
+void Collect(std::string_view source, std::string_view anchor, std::span<const ProtectedName> names,
+             Kept* kept) {
+  if (IsWithin(anchor, source)) {
+    std::string below(anchor.substr(source.size()));
+    if (!below.empty()) below = below.substr(1) + "/";
+    for (const ProtectedName& name : names) kept->inside.insert(below + std::string(name.path));
+    return;
+  }
+  if (!IsWithin(source, anchor) || anchor == "/") return;
+  const std::string_view rest = source.substr(anchor.size() + 1);
+  for (const ProtectedName& name : names) {
+    if (IsWithin(rest, name.path)) kept->itself = &name;
+    if (name.path != rest && IsWithin(name.path, rest)) {
+      kept->inside.emplace(name.path.substr(rest.size() + 1));
+    }
+  }
+}
+
+void CollectProject(std::string_view source, std::string_view project, Kept* kept) {
+  Collect(source, project, kProjectNames, kept);
+  const size_t dot = project.rfind(".git");
+  if (dot != std::string_view::npos && dot + 4 == project.size()) {
+    Collect(source, project, kRepositoryNames, kept);
+  }
+}
+
+std::string_view ParentOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
+
+// A tree is a project. So may be each directory above it, and each other writable tree inside it.
+Kept CollectDefaults(const std::string& source, const std::vector<Entry>& trees,
+                     const std::vector<std::string>& homes) {
+  Kept kept;
+  for (std::string_view above = source; !above.empty(); above = ParentOf(above)) {
+    CollectProject(source, above, &kept);
+  }
+  for (const Entry& other : trees) {
+    if (IsWithin(other.source, source)) CollectProject(source, other.source, &kept);
+  }
+  for (const std::string& home : homes) {
+    Collect(source, home, kHomeNames, &kept);
+    if (IsWithin(home, source)) CollectProject(source, home, &kept);
+  }
+  return kept;
+}
+
+// Relative path → access. What is protected, and the directories on the way to it: a mount point
+// cannot be renamed or removed, but a directory that holds one could be, so each is one too.
+std::map<std::string, Access> WithParents(const std::set<std::string>& inside) {
+  std::map<std::string, Access> parts;
+  for (const std::string& path : inside) {
+    std::vector<std::string> parents;
+    bool covered = false;
+    for (size_t slash = path.find('/'); slash != std::string::npos && !covered;
+         slash = path.find('/', slash + 1)) {
+      parents.push_back(path.substr(0, slash));
+      covered = inside.count(parents.back()) != 0;
+    }
+    if (covered) continue;
+    for (std::string& parent : parents) parts.emplace(std::move(parent), Access::kReadWrite);
+    parts[path] = Access::kReadOnly;
+  }
+  return parts;
+}
+
+void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {
+  std::string names;
+  for (const auto& [path, access] : WithParents(inside)) {
+    out->plan.entries.push_back({.kind = EntryKind::kPart,
+                                 .target = tree.target + "/" + path,
+                                 .access = access,
+                                 .executable = tree.executable});
+    if (access == Access::kReadOnly) names += " " + path;
+  }
+  if (names.empty()) return;
+  out->explanation.push_back(tree.target + ": read-only in it, where it exists:" + names);
+}
+
+Status CheckProtect(const std::vector<std::string>& protect) {
+  if (protect.size() > kMaxProtect) {
+    return InvalidArgument("protect: " + std::to_string(protect.size()) + " paths; at most " +
+                           std::to_string(kMaxProtect) + " are allowed");
+  }
+  for (size_t i = 0; i < protect.size(); ++i) {
+    if (!protect[i].empty() && plan::IsNormalizedAbsolute("/" + protect[i])) continue;
+    return InvalidArgument("protect[" + std::to_string(i) + "]: " + protect[i] +
+                           ": a normalised path relative to a writable directory is allowed");
+  }
+  return OkStatus();
+}
+
+Status RefuseTree(const Entry& tree, const ProtectedName& name) {
+  return PermissionDenied(
+      (tree.target == plan::kWorkspacePath ? "workspace: " : "mounts: source ") + tree.source +
+      ": may not be written: " + std::string(name.path) + " is protected (" +
+      std::string(name.why) +
+      "); read-only is allowed, or PROTECTION_NONE (\"none\") and what to `protect` instead");
+}
+
+std::vector<Entry> WritableTrees(const std::vector<Entry>& entries) {
+  std::vector<Entry> trees;
+  std::copy_if(entries.begin(), entries.end(), std::back_inserter(trees), [](const Entry& entry) {
+    return entry.kind == EntryKind::kHostTree && entry.access == Access::kReadWrite;
+  });
+  return trees;
+}
+
+// One of "name:x:uid:gid:comment:home:shell".
+std::string_view Field(std::string_view line, int wanted) {
+  for (int field = 0; field < wanted; ++field) {
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return {};
+    line.remove_prefix(colon + 1);
+  }
+  return line.substr(0, line.find(':'));
+}
+
+bool MayLogIn(std::string_view uid) {
+  constexpr std::string_view kNobody = "65534";
+  return uid == "0" || (uid.size() >= 4 && uid != kNobody);  // from 1000 on
+}
+
+}  // namespace
+
+std::span<const ProtectedName> ProjectNames() { return kProjectNames; }
+
+std::span<const ProtectedName> HomeNames() { return kHomeNames; }
+
+std::vector<std::string> HomeDirectories(std::string_view passwd) {
+  std::set<std::string> homes;
+  while (!passwd.empty()) {
+    const std::string_view line = passwd.substr(0, passwd.find('\n'));
+    passwd.remove_prefix(std::min(line.size() + 1, passwd.size()));
+    const std::string_view home = Field(line, 5);
+    if (MayLogIn(Field(line, 2)) && home != "/" && plan::IsNormalizedAbsolute(home)) {
+      homes.emplace(home);
+    }
+  }
+  return {homes.begin(), homes.end()};
+}
+
+Status AddProtection(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out) {
+  ODY_RETURN_IF_ERROR(CheckProtect(request.protect));
+  const std::vector<Entry> trees = WritableTrees(out->plan.entries);
+  for (const Entry& tree : trees) {
+    Kept kept;
+    if (request.protection == policy::Protection::kDefault) {
+      kept = CollectDefaults(tree.source, trees, facts.homes);
+      if (kept.itself != nullptr) return RefuseTree(tree, *kept.itself);
+    }
+    kept.inside.insert(request.protect.begin(), request.protect.end());
+    AddParts(tree, kept.inside, out);
+  }
+  return OkStatus();
+}
+
+}  // namespace odyssey::compile

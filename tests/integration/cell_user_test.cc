@@ -1,0 +1,173 @@
+// Which user commands are inside, and whose files those of the host appear as: with another uid
+// than the usual one, and where a file system cannot be idmapped.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/cell_probe.h"
+
+namespace odyssey::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t kOwner = 4321;
+
+class CellUserTest : public ::testing::Test {
+ protected:
+  // What a test mounts is nobody else's, and ends with the program.
+  static void SetUpTestSuite() {
+    ASSERT_EQ(unshare(CLONE_NEWNS), 0);
+    ASSERT_EQ(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  }
+
+  CellUserTest() {
+    fs::create_directory(directory_);
+    EXPECT_EQ(chown(directory_.c_str(), kOwner, kOwner), 0);
+  }
+  ~CellUserTest() override {
+    while (umount2(directory_.c_str(), MNT_DETACH) == 0) {
+    }
+  }
+
+  v1::PrepareCellRequest Request(policy::v1::Access access) {
+    v1::PrepareCellRequest request = SupervisorHarness::Request("user");
+    policy::v1::Mount* mount = request.mutable_sandbox()->add_mounts();
+    mount->set_source(directory_);
+    mount->set_target("/d");
+    mount->set_access(access);
+    return request;
+  }
+
+  void File(const std::string& name, mode_t mode) {
+    std::ofstream(directory_ / name) << name;
+    ASSERT_EQ(chmod((directory_ / name).c_str(), mode), 0);
+    ASSERT_EQ(chown((directory_ / name).c_str(), kOwner, kOwner), 0);
+  }
+
+  SupervisorHarness supervisor_;
+  const fs::path directory_ = supervisor_.directory() + "/d";
+};
+
+TEST_F(CellUserTest, IsTheOneThatThePolicyNames) {
+  for (const uint32_t user : {1u, 1000u, 1234u, 65534u, 4294967294u}) {
+    auto request = Request(policy::v1::ACCESS_READ_WRITE);
+    request.mutable_sandbox()->set_user(user);
+    const auto cell = supervisor_.Prepare(request);
+    ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+    const std::string id = std::to_string(user);
+    const ExecResult result = supervisor_.Shell(cell->cell_id(), R"(
+id -u; id -g; id -un; id -gn; stat -c %u /workspace /cell/data/home /tmp /d
+touch /workspace/a /tmp/a ~/a /d/a && stat -c %u /d/a
+grep -c '^Cap.*0000000000000000$' /proc/self/status)");
+    std::string expected = id + "\n" + id + "\nagent\nagent\n";
+    for (int i = 0; i < 5; ++i) expected += id + "\n";
+    EXPECT_EQ(result.out, expected + "5\n") << result.ToString();
+    struct stat info {};
+    ASSERT_EQ(stat((directory_ / "a").c_str(), &info), 0);
+    EXPECT_EQ(info.st_uid, kOwner);
+    EXPECT_NE(cell->host_uid(), user);
+    EXPECT_FALSE(SupervisorHarness::ProcessesOf(cell->host_uid()).empty());
+  }
+}
+
+TEST_F(CellUserTest, IsNeverMinusOne) {
+  auto request = Request(policy::v1::ACCESS_READ_ONLY);
+  request.mutable_sandbox()->set_user(4294967295u);
+  const Status status = supervisor_.Prepare(request).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message(), "user: 4294967295: 1 to 4294967294 are allowed, or 0 for 1000");
+}
+
+// ramfs has no idmapped mounts.
+TEST_F(CellUserTest, ReadsWhatEverybodyMayWhereNothingCanBeIdmapped) {
+  ASSERT_EQ(mount("none", directory_.c_str(), "ramfs", 0, "mode=0755"), 0);
+  ASSERT_EQ(chown(directory_.c_str(), kOwner, kOwner), 0);
+  File("open", 0644);
+  File("closed", 0600);
+  File("wide", 0666);
+  File("program", 04755);
+  const std::string cell = supervisor_.Cell(Request(policy::v1::ACCESS_READ_ONLY));
+  const Findings findings = Probe(&supervisor_, cell, R"(
+attempt('open', lambda: open('/d/open').read())
+attempt('closed', lambda: open('/d/closed').read())
+attempt('write', lambda: os.open('/d/wide', os.O_WRONLY))
+attempt('create', lambda: os.open('/d/new', os.O_CREAT | os.O_WRONLY))
+attempt('chmod', lambda: os.chmod('/d/open', 0o777))
+attempt('execute', lambda: os.execv('/d/program', ['program']))
+report('owner', os.stat('/d').st_uid)
+)");
+  EXPECT_EQ(findings.at("open"), "ok");
+  EXPECT_EQ(findings.at("closed"), "EACCES");
+  EXPECT_EQ(findings.at("write"), "EROFS");
+  EXPECT_EQ(findings.at("create"), "EROFS");
+  EXPECT_EQ(findings.at("chmod"), "EROFS");
+  EXPECT_EQ(findings.at("execute"), "EACCES");
+  EXPECT_EQ(findings.at("owner"), "65534");
+}
+
+TEST_F(CellUserTest, RefusesWhereThatWouldShowNothingOrWouldHaveToWrite) {
+  ASSERT_EQ(mount("none", directory_.c_str(), "ramfs", 0, "mode=0755"), 0);
+  Status status = supervisor_.Prepare(Request(policy::v1::ACCESS_READ_WRITE)).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
+  EXPECT_NE(status.message().find("mount " + directory_.string() + ": its file system"),
+            std::string::npos)
+      << status.ToString();
+  ASSERT_EQ(chmod(directory_.c_str(), 0750), 0);
+  status = supervisor_.Prepare(Request(policy::v1::ACCESS_READ_ONLY)).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
+  auto request = SupervisorHarness::Request("user");
+  request.set_workspace(directory_);
+  status = supervisor_.Prepare(request).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
+}
+
+TEST_F(CellUserTest, ReadsAnOverlayAsItIs) {
+  for (const std::string part : {"lower", "upper", "work"}) {
+    fs::create_directory(directory_ / part);
+  }
+  std::ofstream(directory_ / "lower/file") << "from below";
+  const std::string base = directory_.string();
+  const std::string options =
+      "lowerdir=" + base + "/lower,upperdir=" + base + "/upper,workdir=" + base + "/work";
+  ASSERT_EQ(mount("none", base.c_str(), "overlay", 0, options.c_str()), 0);
+  const std::string cell = supervisor_.Cell(Request(policy::v1::ACCESS_READ_ONLY));
+  EXPECT_EQ(supervisor_.Shell(cell, "cat /d/file; > /d/file").out, "from below");
+  EXPECT_EQ(Slurp(directory_ / "file"), "from below");
+}
+
+TEST_F(CellUserTest, APathThatIsNotThereIsNamed) {
+  auto request = SupervisorHarness::Request("user");
+  policy::v1::Mount* mount = request.mutable_sandbox()->add_mounts();
+  mount->set_source("/does/not/exist");
+  mount->set_target("/d");
+  mount->set_access(policy::v1::ACCESS_READ_ONLY);
+  const Status status = supervisor_.Prepare(request).status();
+  EXPECT_EQ(status.code(), Code::kNotFound) << status.ToString();
+  EXPECT_NE(status.message().find("/does/not/exist"), std::string::npos) << status.ToString();
+}
+
+TEST_F(CellUserTest, BestEffortIsNoWeakerOnAKernelThatHasEverything) {
+  auto request = SupervisorHarness::Request("user");
+  request.mutable_sandbox()->set_landlock(policy::v1::LANDLOCK_BEST_EFFORT);
+  const auto cell = supervisor_.Prepare(request);
+  ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+  bool truncate = false;
+  for (const v1::Feature& layer : cell->layers()) {
+    truncate = truncate || (layer.name() == "landlock_truncate" && layer.in_force());
+  }
+  EXPECT_TRUE(truncate);
+  const Findings findings = Probe(&supervisor_, cell->cell_id(), R"(
+attempt('make', lambda: os.open('/dev/new', os.O_CREAT | os.O_WRONLY))
+)");
+  EXPECT_EQ(findings.at("make"), "EACCES");
+}
+
+}  // namespace
+}  // namespace odyssey::testing
