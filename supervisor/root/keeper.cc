@@ -32,6 +32,7 @@ Status PrepareDirectories(const Options& options) {
     return ErrnoStatus(errno, "chmod " + options.state_directory);
   }
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/cells", 0700));
+  ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/audit", 0700));
   return MakeDirectories(options.run_directory, 0755);
 }
 

@@ -18,8 +18,8 @@
 namespace odyssey::root {
 namespace {
 
-constexpr int kRootSocketFd = 3;
-constexpr int kProgramFd = 5;  // 4 is the listening socket
+constexpr int kFirstFd = 3;    // the socket to root
+constexpr int kProgramFd = 6;  // 4 is the listening socket, 5 the directory of the audit log
 
 // Empties the bounding set, so that no later exec can bring a capability back.
 void DropBoundingSet() {
@@ -42,7 +42,11 @@ Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent)
   const std::string path = options.program_directory + "/odyssey-supervisor-rpc";
   const UniqueFd program(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!program) return ErrnoStatus(errno, "open " + path);
-  ODY_RETURN_IF_ERROR(PlaceDescriptors({socket, listener, program.get()}, kRootSocketFd));
+  // Its files are the rpc user's; only by this descriptor can it reach them, below our 0700.
+  const std::string log = options.state_directory + "/audit";
+  const UniqueFd audit(open(log.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!audit || fchown(audit.get(), options.rpc_uid, 0) != 0) return ErrnoStatus(errno, log);
+  ODY_RETURN_IF_ERROR(PlaceDescriptors({socket, listener, audit.get(), program.get()}, kFirstFd));
   fcntl(kProgramFd, F_SETFD, FD_CLOEXEC);
   ODY_RETURN_IF_ERROR(BecomeRpcUser(options.rpc_uid, parent));
 
@@ -71,10 +75,7 @@ Result<RpcProcess> StartRpcProcess(const Options& options, int listener) {
     dprintf(2, "<3>odyssey-supervisor: start rpc: %s\n", status.message().c_str());
     _exit(125);
   }
-  RpcProcess rpc;
-  rpc.pid = child;
-  rpc.socket = std::move(ends.first);
-  return rpc;
+  return RpcProcess{child, std::move(ends.first)};
 }
 
 }  // namespace odyssey::root

@@ -15,8 +15,8 @@ struct RpcProcess {
 };
 
 // Starts odyssey-supervisor-rpc as its own user: no capabilities, no new privileges, an empty
-// environment, fd 3 = socket to root, fd 4 = the listening socket. It dies with its parent.
-// Runs as root. Caller must be single-threaded.
+// environment, fd 3 = socket to root, fd 4 = the listening socket, fd 5 = the directory of the
+// audit log. It dies with its parent. Runs as root. Caller must be single-threaded.
 Result<RpcProcess> StartRpcProcess(const Options& options, int listener);
 
 }  // namespace odyssey::root

@@ -17,6 +17,7 @@ namespace odyssey::root {
 namespace {
 
 constexpr int kDyingPollMs = 2;  // how often dying cells are looked at
+constexpr int kEndRpcMs = 1000;  // for what rpc still has to record
 constexpr timeval kSendTimeout{1, 0};
 constexpr uint32_t kMaxPidsPerCell = 32768;
 
@@ -92,12 +93,14 @@ Status Worker::StartRpc() {
 }
 
 void Worker::EndRpc() {
+  rpc_.reset();  // that ends it, and its end is a signal
+  pollfd ended{signals_.get(), POLLIN, 0};
   if (rpc_pid_ > 0) {
+    poll(&ended, 1, kEndRpcMs);
     kill(rpc_pid_, SIGKILL);
     waitpid(rpc_pid_, nullptr, 0);
   }
   rpc_pid_ = -1;
-  rpc_.reset();
 }
 
 wire::Hello Worker::MakeHello() const {
@@ -158,10 +161,7 @@ Status Worker::Handle(std::string_view bytes) {
   ODY_ASSIGN_OR_RETURN(const wire::RootMessage type, wire::TypeOf(bytes));
   if (type == wire::RootMessage::kReady && bytes.size() == 1) {
     rpc_ready_ = true;
-    if (!std::exchange(said_ready_, true)) {
-      printf("ready\n");
-      fflush(stdout);
-    }
+    if (!std::exchange(said_ready_, true)) dprintf(STDOUT_FILENO, "ready\n");
     return OkStatus();
   }
   // The table of legal requests.

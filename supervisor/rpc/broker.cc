@@ -9,6 +9,7 @@
 
 #include "common/os/message_socket.h"
 #include "policy/plan/plan.h"
+#include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_request.h"
 
 namespace odyssey::supervisor {
@@ -45,8 +46,13 @@ constexpr unsigned kOnlyPlace = 0;  // root has one descriptor in its group
 
 }  // namespace
 
-Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling)
-    : root_(root), hello_(std::move(hello)), facts_(std::move(facts)), ceiling_(ceiling) {
+Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
+               AuditLog* audit)
+    : root_(root),
+      hello_(std::move(hello)),
+      facts_(std::move(facts)),
+      ceiling_(ceiling),
+      audit_(audit) {
   root_->set_on_gone([this](const wire::Gone& gone) { OnGone(gone); });
   loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
     const Status status = root_->ReadOne();
@@ -70,7 +76,7 @@ Result<Broker::CellPtr> Broker::FindAllowed(const std::string& cell_id, uint32_t
   return cell;
 }
 
-Result<CellView> Broker::Prepare(const PrepareSpec& asked, bool* created) {
+Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created) {
   ODY_RETURN_IF_ERROR(CheckCellKey(asked.key));
   ODY_ASSIGN_OR_RETURN(Admission admission,
                        ceiling_->Admit(asked.sandbox, asked.owner_uid, asked.allow_danger));
@@ -84,6 +90,7 @@ Result<CellView> Broker::Prepare(const PrepareSpec& asked, bool* created) {
     Lock lock(mutex_);
     ODY_ASSIGN_OR_RETURN(cell, PrepareLocked(lock, spec, std::move(compiled), created));
     cell->admission = std::move(admission);
+    RecordPrepared(*cell, spec, *created);  // before anything else can be recorded of it
   }
   CellView view = View(*cell);
   return view;
@@ -127,6 +134,8 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
   cell->revision = revision;
   cell->identity = IdentityOf(spec, compiled);
   cell->env = spec.sandbox.env;
+  cell->request = spec.sandbox;
+  cell->request.env.clear();
   cell->ephemeral = spec.sandbox.ephemeral;
   cell->single_use = spec.single_use;
   if (cell->single_use) cell->unused_deadline = Clock::now() + kUnusedTimeout;
@@ -176,6 +185,7 @@ Status Broker::Remove(const std::string& cell_id, bool purge) {
   const auto it = cells_.find(cell_id);  // also one that is ending: then this waits for its end
   if (it == cells_.end()) return FindCell(cell_id).status();
   const CellPtr cell = it->second;
+  audit_->Add(RemoveRecord(cell_id, purge));
   return EndAndWait(lock, cell, purge);
 }
 
@@ -235,13 +245,15 @@ uint32_t Broker::live_cells() {
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────
 
-Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink* sink) {
+Result<std::shared_ptr<ExecSession>> Broker::ExecAdmitted(const ExecSpec& spec, ExecSink* sink) {
   Lock lock(mutex_);
   ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(spec.cell_id, spec.wall_clock_ms));
   ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(cell->compiled, cell->env, spec));
   ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(cell, "start.run_id", spec.run_id));
   auto session = std::make_shared<ExecSession>(std::move(options), sink);
   if (spec.keep_output) session->KeepOutput(CopiesOf(cell, session));
+  session->AtEnd(ConclusionOf(cell));
+  audit_->Add(ExecRecord(cell->id, cell->admission.owner.uid, session->options()));
   cell->unused_deadline = Clock::time_point::max();
   if (cell->ready.empty()) {
     cell->waiting.push_back(session);
@@ -304,15 +316,6 @@ Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& 
                     [&] { return cell->tools || cell->state != CellState::kReady; });
   if (!cell->tools) return Unavailable("the cell's file worker did not start");
   return cell->tools;
-}
-
-Result<tool::Response> Broker::FileOp(const std::string& cell_id, const tool::Request& request) {
-  CellPtr cell;
-  {
-    const Lock lock(mutex_);
-    ODY_ASSIGN_OR_RETURN(cell, FindAllowed(cell_id));
-  }
-  return Ask(cell, request);
 }
 
 Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& request) {

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,9 @@
 #include "common/os/unique_fd.h"
 #include "policy/compile/compile.h"
 #include "policy/executables/finder.h"
+#include "policy/explain/denial.h"
 #include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/cell.h"
 #include "supervisor/rpc/event_loop.h"
@@ -51,6 +55,12 @@ struct CellView {
   std::vector<std::string> explanation;
 };
 
+// What a file operation came to, and what refused it.
+struct FileAnswer {
+  tool::Response response;
+  std::optional<explain::Denial> denial;
+};
+
 // A run that stays while this lives, and the way to its files.
 class RunUse final {
  public:
@@ -70,8 +80,9 @@ class RunUse final {
 
 class Broker final {
  public:
-  // `root` and `ceiling` are borrowed and must outlive the broker.
-  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling);
+  // `root`, `ceiling` and `audit` are borrowed and must outlive the broker.
+  Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
+         AuditLog* audit);
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
   Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
@@ -91,12 +102,13 @@ class Broker final {
   // is for the file worker to say.
   Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
                                             const std::string& run_id);
-  Result<tool::Response> FileOp(const std::string& cell_id, const tool::Request& request);
+  Result<FileAnswer> FileOp(const std::string& cell_id, const tool::Request& request);
 
   uint32_t live_cells();
   const wire::Hello& hello() const { return hello_; }
   const compile::HostFacts& facts() const { return facts_; }
   CeilingGate* ceiling() const { return ceiling_; }
+  AuditLog* audit() const { return audit_; }
 
   // The loop; returns when root is gone. Call from one long-lived thread.
   Status Run();
@@ -109,8 +121,10 @@ class Broker final {
   Result<CellPtr> FindCell(const std::string& cell_id);
   // … to use it: PERMISSION_DENIED if the operator's ceiling has come to refuse what it is.
   Result<CellPtr> FindAllowed(const std::string& cell_id, uint32_t wall_clock_ms = 0);
+  Result<CellView> PrepareAdmitted(const PrepareSpec& asked, bool* created);
   Result<CellPtr> PrepareLocked(Lock& lock, const PrepareSpec& spec, compile::Compiled compiled,
                                 bool* created);
+  Result<std::shared_ptr<ExecSession>> ExecAdmitted(const ExecSpec& spec, ExecSink* sink);
   Result<CellPtr> Launch(const PrepareSpec& spec, compile::Compiled compiled, uint32_t revision);
   Status AwaitReady(Lock& lock, Cell* cell);
   Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge);
@@ -118,6 +132,11 @@ class Broker final {
   Result<tool::Response> Ask(const CellPtr& cell, const tool::Request& request);
   CellView View(const Cell& cell);
   wire::StatsReply AskUsage(const std::string& cell_id);
+
+  // What is recorded.
+  void RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created);
+  ExecSession::Conclude ConclusionOf(const CellPtr& cell);
+  FileAnswer RecordFileOp(const Cell& cell, const tool::Request& request, tool::Response response);
 
   // Events.
   void OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket);
@@ -156,12 +175,14 @@ class Broker final {
   const wire::Hello hello_;
   const compile::HostFacts facts_;
   CeilingGate* const ceiling_;
+  AuditLog* const audit_;
   executables::Finder finder_;
   EventLoop loop_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;       // a cell's state or tools
-  std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
+  std::condition_variable changed_;          // a cell's state or tools
+  std::map<std::string, CellPtr> cells_;     // by id: launching, ready or ending
+  std::set<std::string> recorded_policies_;  // digests
 };
 
 }  // namespace odyssey::supervisor

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/os/message_socket.h"
+#include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
 
 namespace odyssey::supervisor {
@@ -66,6 +67,7 @@ void Broker::OnGone(const wire::Gone& gone) {
     changed_.notify_all();
   }
   for (const auto& session : sessions) session->OnCellGone(gone.reason);
+  audit_->Add(CellEndRecord(cell->id, gone.reason));
 }
 
 void Broker::OnCellReadable(const CellPtr& cell) {

@@ -51,8 +51,9 @@ struct Cell {
   CellKey key;
   uint64_t group = 0;  // of the event loop
   uint32_t revision = 1;
-  std::string identity;  // everything whose change makes a new revision
-  Admission admission;   // by the operator's ceiling, last time
+  std::string identity;            // everything whose change makes a new revision
+  Admission admission;             // by the operator's ceiling, last time
+  policy::SandboxRequest request;  // that it was compiled from, without values of the environment
   compile::Compiled compiled;
   std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/utf8.h"
 #include "policy/convert/sandbox_proto.h"
 
 namespace odyssey::supervisor {
@@ -190,6 +191,18 @@ void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
   out->set_system_usec(outcome.system_usec);
   out->set_max_rss_bytes(outcome.max_rss_bytes);
   out->set_oom_kills(outcome.oom_kills);
+  out->set_denials(outcome.denials);
+}
+
+void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out) {
+  out->set_kind(denial.kind);
+  out->set_resource(SanitizeUtf8(denial.resource));
+  out->set_access(denial.access);
+  out->set_rule(SanitizeUtf8(denial.rule));
+  out->set_grant(SanitizeUtf8(denial.grant));
+  out->set_process(SanitizeUtf8(denial.process));
+  out->set_source(denial.source);
+  out->set_exec_id(exec_id);
 }
 
 void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {

@@ -1,5 +1,7 @@
 #include "supervisor/rpc/exec_reactor.h"
 
+#include <sys/random.h>
+
 #include <atomic>
 #include <utility>
 
@@ -9,8 +11,15 @@
 namespace odyssey::supervisor {
 namespace {
 
+uint64_t RandomBits() {
+  uint64_t bits = 0;
+  ODY_CHECK(getrandom(&bits, sizeof(bits), 0) == sizeof(bits));
+  return bits;
+}
+
+// Counted from anywhere, so that no two of an audit log are the same.
 std::string NextExecId() {
-  static std::atomic<uint64_t> counter = 0;
+  static std::atomic<uint64_t> counter = RandomBits();
   char text[32];
   snprintf(text, sizeof(text), "exe_%016llx", static_cast<unsigned long long>(++counter));
   return text;
@@ -54,9 +63,11 @@ void ExecReactor::Start() {
   // The session may finish before Exec returns: from here on it may call us.
   {
     const std::lock_guard lock(mutex_);
-    response_.mutable_started()->set_exec_id(NextExecId());
+    exec_id_ = NextExecId();
+    response_.mutable_started()->set_exec_id(exec_id_);
     writing_ = true;
   }
+  if (spec.ok()) spec->exec_id = exec_id_;
   auto session =
       spec.ok() ? broker_->Exec(*spec, this) : Result<std::shared_ptr<ExecSession>>(spec.status());
   if (!session.ok()) {
@@ -125,6 +136,15 @@ void ExecReactor::SendOutput(Stream stream) {
   }
   response_.mutable_output()->set_stream(stream == Stream::kStdout ? pb::OUTPUT_STREAM_STDOUT
                                                                    : pb::OUTPUT_STREAM_STDERR);
+  StartWrite(&response_);
+}
+
+void ExecReactor::SendDenial(const explain::Denial& denial) {
+  {
+    const std::lock_guard lock(mutex_);
+    writing_ = true;
+  }
+  ToProto(denial, exec_id_, response_.mutable_denial());
   StartWrite(&response_);
 }
 

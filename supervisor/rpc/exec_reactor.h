@@ -28,6 +28,7 @@ class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1
   // The session's, under its lock.
   std::string* BeginOutput() override;
   void SendOutput(Stream stream) override;
+  void SendDenial(const explain::Denial& denial) override;
   void SendOutcome(const Outcome& outcome) override;
   void StdinTaken() override;
 
@@ -43,6 +44,7 @@ class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1
 
   std::mutex mutex_;  // guards what follows; never held while the session is called
   std::shared_ptr<ExecSession> session_;
+  std::string exec_id_;
   bool writing_ = false;
   bool finished_ = false;
   bool cancelled_ = false;

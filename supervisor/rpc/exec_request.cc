@@ -78,6 +78,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
     return InvalidArgument("start.argv: give a command");
   }
   ExecOptions options;
+  options.exec_id = spec.exec_id;
   options.spec.argv = spec.argv;
   ODY_ASSIGN_OR_RETURN(options.spec.env, MakeEnvironment(compiled, cell_env, spec.env));
   options.spec.cwd = spec.cwd.empty() ? plan::kWorkspacePath : spec.cwd;

@@ -15,6 +15,7 @@ namespace odyssey::supervisor {
 // What a client asks to run.
 struct ExecSpec {
   std::string cell_id;
+  std::string exec_id;
   std::vector<std::string> argv;
   std::string cwd;
   std::map<std::string, std::string> env;

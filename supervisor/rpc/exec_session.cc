@@ -56,6 +56,11 @@ void ExecSession::KeepOutput(MakeCopy make_copy) {
   make_copy_ = std::move(make_copy);
 }
 
+void ExecSession::AtEnd(Conclude conclude) {
+  const std::lock_guard lock(mutex_);
+  conclude_ = std::move(conclude);
+}
+
 void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch,
                         AskOom ask_oom) {
   const std::lock_guard lock(mutex_);
@@ -245,6 +250,7 @@ void ExecSession::Detach() {
     Kill();
   }
   outcome_sent_ = true;
+  if (gone_) End();
 }
 
 void ExecSession::Resize(uint16_t rows, uint16_t columns) {
@@ -312,6 +318,7 @@ bool ExecSession::PumpOutput(Output* output, Stream stream) {
     }
     const auto got = static_cast<uint64_t>(n);
     Keep(output, stream, std::string_view(buffer->data(), got));
+    if (stream == Stream::kStderr) KeepTail(std::string_view(buffer->data(), got));
     const uint64_t room =
         output->cap == 0 ? got : output->cap - std::min(output->cap, output->bytes);
     output->bytes += got;
@@ -368,6 +375,7 @@ bool ExecSession::Complete() {
 }
 
 void ExecSession::Pump() {
+  if (sink_ == nullptr && gone_) End();  // nobody is told, but it is over all the same
   if (outcome_sent_ || sink_ == nullptr) return;
   if (gone_) stdout_.readable = stderr_.readable = true;
   if (!PumpOutput(&stdout_, Stream::kStdout)) return;
@@ -376,9 +384,14 @@ void ExecSession::Pump() {
     DrainAndClose(&stdout_);
     DrainAndClose(&stderr_);
   }
-  if (!Complete() || sink_->BeginOutput() == nullptr) return;
+  if (!Complete()) return;
+  End();
+  while (sink_->BeginOutput() != nullptr && denials_sent_ < denials_.size()) {
+    sink_->SendDenial(denials_[denials_sent_++]);
+  }
+  if (denials_sent_ < denials_.size() || sink_->BeginOutput() == nullptr) return;
   outcome_sent_ = true;
-  sink_->SendOutcome(MakeOutcome());
+  sink_->SendOutcome(outcome_);
   stdin_.reset();
 }
 

@@ -12,9 +12,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
+#include "policy/explain/denial.h"
 #include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/run_output.h"
@@ -43,6 +45,7 @@ struct Outcome {
   bool stdout_truncated = false, stderr_truncated = false;
   uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
   uint32_t oom_kills = 0;
+  uint32_t denials = 0;  // also those that are not sent
 };
 
 // Where a session's output goes. Called with the session's lock held: must not call back into it.
@@ -54,6 +57,8 @@ class ExecSink {
   virtual std::string* BeginOutput() = 0;
   // Sends what BeginOutput's buffer holds now.
   virtual void SendOutput(Stream stream) = 0;
+  // After all output, once BeginOutput has a buffer: what was refused.
+  virtual void SendDenial(const explain::Denial& denial) = 0;
   // The last call.
   virtual void SendOutcome(const Outcome& outcome) = 0;
   // The input given by WriteStdin has been taken: the next may come.
@@ -61,6 +66,7 @@ class ExecSink {
 };
 
 struct ExecOptions {
+  std::string exec_id;
   cell::ExecSpec spec;
   bool open_stdin = false;
   uint32_t wall_clock_ms = 0;  // 0 = unlimited
@@ -82,10 +88,17 @@ class ExecSession final {
   // Where the whole of a stream goes that its cap cuts. Called with the session's lock held.
   using MakeCopy = std::function<std::shared_ptr<RunOutput>(Stream)>;
 
+  // What the end of the command means, from the outcome, to which it adds, and the last words on
+  // stderr: the denials to send. Called once, with the session's lock held, when nothing of the
+  // command is left.
+  using Conclude = std::function<std::vector<explain::Denial>(
+      const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail)>;
+
   ExecSession(ExecOptions options, ExecSink* sink);
 
   // Before Start.
   void KeepOutput(MakeCopy make_copy);
+  void AtEnd(Conclude conclude);
   // Hands the command to a slot. `watch` and `ask_oom` stay valid as long as the session.
   void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskOom ask_oom);
   // The command cannot start at all.
@@ -139,6 +152,8 @@ class ExecSession final {
   void DrainAndClose(Output* output);
   bool MaybeOutOfMemory() const;
   bool Complete();
+  void KeepTail(std::string_view bytes);
+  void End();
   Outcome MakeOutcome() const;
   void SetEnd(Outcome* outcome) const;
 
@@ -148,6 +163,7 @@ class ExecSession final {
   Watch watch_;
   AskOom ask_oom_;
   MakeCopy make_copy_;
+  Conclude conclude_;
   UniqueFd exec_socket_, control_, stdin_;
   Output stdout_, stderr_;
   std::string input_;
@@ -157,6 +173,7 @@ class ExecSession final {
   bool gone_ = false;    // nothing of the command is left
   bool timed_out_ = false, cancelled_ = false, killed_ = false;
   bool oom_asked_ = false, oom_known_ = false;
+  bool ended_ = false;  // outcome_ and denials_ are set
   bool outcome_sent_ = false;
   uint32_t oom_kills_ = 0;
   cell::ExecExited exit_;
@@ -166,6 +183,10 @@ class ExecSession final {
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();
   uint64_t duration_usec_ = 0;
+  std::string stderr_tail_;
+  Outcome outcome_;
+  std::vector<explain::Denial> denials_;
+  size_t denials_sent_ = 0;
 };
 
 }  // namespace odyssey::supervisor

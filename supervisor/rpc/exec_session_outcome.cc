@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "supervisor/rpc/exec_session.h"
 
 namespace odyssey::supervisor {
@@ -24,6 +26,20 @@ void AddCopyNote(const std::shared_ptr<RunOutput>& copy, const char* stream, Out
 }
 
 }  // namespace
+
+// Of stderr, whatever is delivered of it: how a command says why it failed.
+void ExecSession::KeepTail(std::string_view bytes) {
+  constexpr size_t kTail = explain::kMaxComplaintBytes;
+  stderr_tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
+  if (stderr_tail_.size() > 2 * kTail) stderr_tail_.erase(0, stderr_tail_.size() - kTail);
+}
+
+void ExecSession::End() {
+  if (ended_) return;
+  ended_ = true;
+  outcome_ = MakeOutcome();
+  if (conclude_) denials_ = conclude_(options_, &outcome_, stderr_tail_);
+}
 
 Outcome ExecSession::MakeOutcome() const {
   Outcome outcome;

@@ -28,6 +28,11 @@ class TestSink final : public ExecSink {
     (stream == Stream::kStdout ? out : err) += buffer;
     busy = stalls;
   }
+  void SendDenial(const explain::Denial& denial) override {
+    EXPECT_FALSE(outcome.has_value()) << "a denial after the outcome";
+    denials.push_back(denial.resource);
+    busy = stalls;
+  }
   void SendOutcome(const Outcome& end) override {
     EXPECT_FALSE(outcome.has_value()) << "a second outcome";
     outcome = end;
@@ -36,6 +41,7 @@ class TestSink final : public ExecSink {
 
   std::function<void()> before_read;
   std::string buffer, out, err;
+  std::vector<std::string> denials;  // what they are about
   std::optional<Outcome> outcome;
   bool busy = false;
   bool stalls = false;  // each piece stays in flight until the test clears `busy`
@@ -438,6 +444,71 @@ TEST_F(KeptOutputTest, CancellingWaitsForNoCopy) {
   control_.reset();
   session_->OnSlotGone();
   EXPECT_TRUE(sink_.outcome.has_value());
+}
+
+// What the broker makes of the end of a command.
+class EndedSessionTest : public ExecSessionTest {
+ protected:
+  void StartJudged(ExecOptions options, size_t denials) {
+    StartWith(std::move(options), [&](ExecSession* session) {
+      session->AtEnd([this, denials](const ExecOptions&, Outcome* outcome, std::string_view tail) {
+        ends_.push_back(outcome->kind);
+        tail_ = tail;
+        std::vector<explain::Denial> out(denials);
+        for (size_t i = 0; i < denials; ++i) out[i].resource = std::to_string(i);
+        outcome->denials = static_cast<uint32_t>(denials);
+        return out;
+      });
+    });
+  }
+
+  std::vector<OutcomeKind> ends_;
+  std::string tail_;
+};
+
+TEST_F(EndedSessionTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime) {
+  StartJudged(Options(), 2);
+  Write(err_, "no");
+  sink_.stalls = true;
+  End(1 << 8);
+  for (size_t sent = 0; sent < 2; ++sent) {
+    EXPECT_EQ(sink_.denials.size(), sent);
+    EXPECT_FALSE(sink_.outcome.has_value());
+    sink_.busy = false;
+    session_->Continue();
+  }
+  sink_.busy = false;
+  session_->Continue();
+  EXPECT_EQ(sink_.denials, (std::vector<std::string>{"0", "1"}));
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->denials, 2u);
+  EXPECT_EQ(tail_, "no");
+  EXPECT_EQ(ends_, (std::vector<OutcomeKind>{OutcomeKind::kExited}));
+}
+
+TEST_F(EndedSessionTest, TheEndIsToldOnceAlsoIfNobodyListensAnyMore) {
+  StartJudged(Options(), 1);
+  session_->Detach();
+  EXPECT_TRUE(ends_.empty()) << "it is not over yet";
+  control_.reset();
+  session_->OnSlotGone();
+  session_->OnCellGone("");
+  EXPECT_EQ(ends_, (std::vector<OutcomeKind>{OutcomeKind::kCancelled}));
+  EXPECT_TRUE(sink_.denials.empty());
+}
+
+TEST_F(EndedSessionTest, OnlyTheLastWordsAreKeptAndAlsoThoseThatACapCutsOff) {
+  ExecOptions options = Options();
+  options.stderr_cap = 1;
+  StartJudged(std::move(options), 0);
+  for (int i = 0; i < 20; ++i) {
+    Write(err_, std::string(4000, 'x') + "\n");
+    session_->OnReady(Source::kStderr);
+  }
+  Write(err_, "last");
+  End(1 << 8);
+  EXPECT_LE(tail_.size(), 2 * explain::kMaxComplaintBytes);
+  EXPECT_EQ(tail_.substr(tail_.size() - 5), "\nlast");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // odyssey-supervisor-rpc [--policy DIR] [--client-uid UID]…: started by odyssey-supervisor, as a
-// user of its own without capabilities, with fd 3 = socket to root and fd 4 = the listening socket.
+// user of its own without capabilities, with fd 3 = socket to root, fd 4 = the listening socket and
+// fd 5 = the directory of the audit log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -12,7 +13,10 @@
 
 #include <set>
 
+#include "common/base/version.h"
 #include "common/rpc/peer_listener.h"
+#include "supervisor/rpc/audit_log.h"
+#include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/supervisor_service.h"
@@ -22,6 +26,7 @@ namespace {
 
 constexpr int kRootSocketFd = 3;
 constexpr int kListenerFd = 4;
+constexpr int kAuditFd = 5;
 // A file operation's content and its message around it; see policy/plan/tool_wire.h.
 constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
 
@@ -61,7 +66,11 @@ int Serve(int argc, char** argv) {
   }
   CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
-  Broker broker(&root, std::move(*hello), facts, &ceiling);
+  auto store = audit::LogStore::Open(UniqueFd(kAuditFd));
+  if (!store.ok()) return Fail(Internal("open the audit log: " + store.status().message()));
+  AuditLog audit(std::move(*store));
+  audit.Add(StartRecord(kVersion));
+  Broker broker(&root, std::move(*hello), facts, &ceiling, &audit);
   SupervisorService service(&broker);
 
   grpc::EnableDefaultHealthCheckService(true);
@@ -75,8 +84,10 @@ int Serve(int argc, char** argv) {
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));
   Status status = root.SayReady();
   if (status.ok()) status = broker.Run();
-  // Root is gone or does not want us: the cells end with it, there is nothing to save.
+  // Root is gone or does not want us: the cells end with it, and there is nothing else to save.
   (void)Fail(status);
+  audit.Add(StopRecord(status.message()));
+  (void)audit.Flush();
   fflush(nullptr);
   _exit(1);
 }

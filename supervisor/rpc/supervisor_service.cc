@@ -4,10 +4,24 @@
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
 #include "supervisor/rpc/convert.h"
+#include "supervisor/rpc/exec_denials.h"
 #include "supervisor/rpc/exec_reactor.h"
 #include "supervisor/rpc/transfer_calls.h"
 
 namespace odyssey::supervisor {
+namespace {
+
+// The denial goes with the error, as its details: odyssey.supervisor.v1.Denial.
+grpc::Status FileError(const FileAnswer& answer) {
+  const grpc::Status status =
+      rpc::ToGrpc(Status(answer.response.code, DescribeFileError(answer.response, answer.denial)));
+  if (!answer.denial) return status;
+  v1::Denial denial;
+  ToProto(*answer.denial, "", &denial);
+  return {status.error_code(), status.error_message(), denial.SerializeAsString()};
+}
+
+}  // namespace
 
 SupervisorService::SupervisorService(Broker* broker)
     : broker_(broker), features_(DescribeFeatures(broker->hello(), broker->facts())) {}
@@ -63,8 +77,8 @@ grpc::Status SupervisorService::FileOp(grpc::ServerContext*, const v1::FileOpReq
   if (!op.ok()) return rpc::ToGrpc(op.status());
   auto result = broker_->FileOp(request->cell_id(), *op);
   if (!result.ok()) return rpc::ToGrpc(result.status());
-  if (result->code != Code::kOk) return rpc::ToGrpc(Status(result->code, result->error));
-  ToProto(op->op, std::move(*result), response);
+  if (result->response.code != Code::kOk) return FileError(*result);
+  ToProto(op->op, std::move(result->response), response);
   return grpc::Status::OK;
 }
 

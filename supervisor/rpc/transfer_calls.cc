@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/file_transfer.h"
 
 namespace odyssey::supervisor {
@@ -38,14 +39,16 @@ Status ReceiveFiles(Broker* broker, const grpc::ServerContext& context,
   if (!reader->Read(&message) || !message.has_start()) {
     return InvalidArgument("message: the first must be start");
   }
-  ODY_ASSIGN_OR_RETURN(
-      const std::unique_ptr<RunUse> use,
-      broker->UseRun(message.start().cell_id(), "start.run_id", message.start().run_id()));
+  ODY_RETURN_IF_ERROR(broker->audit()->Admit());
+  const std::string cell_id = message.start().cell_id();
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<RunUse> use,
+                       broker->UseRun(cell_id, "start.run_id", message.start().run_id()));
   Injection injection(use->ask(), use->name());
   while (reader->Read(&message)) ODY_RETURN_IF_ERROR(TakeMessage(&message, &injection));
   // The end of the stream, or of the client: what a client did not finish does not stay.
   if (context.IsCancelled()) return Cancelled("the client is gone");
   ODY_RETURN_IF_ERROR(injection.Finish());
+  broker->audit()->Add(InjectRecord(cell_id, use->name(), injection.files(), injection.bytes()));
   response->set_run_id(use->name());
   response->set_files(injection.files());
   response->set_bytes(injection.bytes());

@@ -1,0 +1,146 @@
+#include "supervisor/rpc/audit_records.h"
+
+#include <unistd.h>
+
+#include "policy/plan/cell_wire.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+using audit::Record;
+
+int64_t Int(uint64_t value) { return static_cast<int64_t>(value); }
+
+void AddKey(const CellKey& key, Record* out) {
+  out->Text("session_id", key.session_id).Text("agent_id", key.agent_id);
+  out->Text("kind", key.kind).Text("component", key.component);
+}
+
+const char* NameOf(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::kExited:
+      return "exited";
+    case OutcomeKind::kSignalled:
+      return "signalled";
+    case OutcomeKind::kTimedOut:
+      return "timed_out";
+    case OutcomeKind::kOomKilled:
+      return "oom_killed";
+    case OutcomeKind::kDenied:
+      return "denied";
+    case OutcomeKind::kNotFound:
+      return "not_found";
+    case OutcomeKind::kSetupFailed:
+      return "setup_failed";
+    case OutcomeKind::kCancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Record StartRecord(std::string_view version) {
+  return Record("start").Text("version", version).Number("pid", getpid()).Number("uid", getuid());
+}
+
+Record StopRecord(const std::string& reason) { return Record("stop").Text("reason", reason); }
+
+Record PolicyRecord(std::string_view of, const std::string& digest,
+                    const std::vector<std::string>& lines) {
+  return Record("policy").Text("of", of).Text("digest", digest).Texts("lines", lines);
+}
+
+Record PrepareRecord(const Cell& cell, uint32_t owner_uid, const std::string& bundle_digest,
+                     const std::string& workspace, bool created) {
+  Record record("prepare");
+  record.Text("cell_id", cell.id);
+  AddKey(cell.key, &record);
+  record.Number("owner_uid", owner_uid).Number("host_uid", cell.host_uid);
+  record.Number("revision", cell.revision).Flag("created", created);
+  record.Text("policy_digest", cell.compiled.digest).Text("bundle_digest", bundle_digest);
+  return record.Text("workspace", workspace);
+}
+
+Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid) {
+  Record record("grant");
+  record.Text("what", what).Number("owner_uid", owner_uid);
+  AddKey(key, &record);
+  return record;
+}
+
+Record RemoveRecord(const std::string& cell_id, bool purge) {
+  return Record("remove").Text("cell_id", cell_id).Flag("purge", purge);
+}
+
+Record CellEndRecord(const std::string& cell_id, const std::string& reason) {
+  return Record("cell_end").Text("cell_id", cell_id).Text("reason", reason);
+}
+
+Record ExecRecord(const std::string& cell_id, uint32_t owner_uid, const ExecOptions& options) {
+  return Record("exec")
+      .Text("exec_id", options.exec_id)
+      .Text("cell_id", cell_id)
+      .Number("owner_uid", owner_uid)
+      .Texts("argv", options.spec.argv)
+      .Text("cwd", options.spec.cwd)
+      .Text("run_id", cell::RunName(options.spec.run))
+      .Flag("terminal", options.spec.terminal);
+}
+
+Record ExecEndRecord(const std::string& cell_id, const ExecOptions& options,
+                     const Outcome& outcome) {
+  Record record("exec_end");
+  record.Text("exec_id", options.exec_id).Text("cell_id", cell_id);
+  record.Text("outcome", NameOf(outcome.kind));
+  if (outcome.kind == OutcomeKind::kExited) record.Number("exit_code", outcome.exit_code);
+  if (outcome.kind == OutcomeKind::kSignalled) record.Number("signal", outcome.signal);
+  if (!outcome.message.empty()) record.Text("message", outcome.message);
+  record.Number("duration_usec", Int(outcome.duration_usec));
+  record.Number("cpu_usec", Int(outcome.user_usec + outcome.system_usec));
+  record.Number("stdout_bytes", Int(outcome.stdout_bytes));
+  record.Number("stderr_bytes", Int(outcome.stderr_bytes));
+  return record.Number("denials", outcome.denials);
+}
+
+Record FileRecord(const std::string& cell_id, const tool::Request& request,
+                  const tool::Response& response) {
+  Record record("file");
+  record.Text("cell_id", cell_id).Text("op", request.op == tool::Op::kEdit ? "edit" : "write");
+  record.Text("path", request.path);
+  if (response.code != Code::kOk) {
+    return record.Text("code", CodeName(response.code)).Text("error", response.error);
+  }
+  if (request.op == tool::Op::kEdit) return record.Number("replacements", response.replacements);
+  return record.Number("bytes", Int(response.total_bytes)).Flag("created", response.created);
+}
+
+Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,
+                    uint64_t bytes) {
+  return Record("inject")
+      .Text("cell_id", cell_id)
+      .Text("run_id", run_id)
+      .Number("files", files)
+      .Number("bytes", Int(bytes));
+}
+
+Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
+                  const explain::Denial& denial) {
+  Record record("deny");
+  record.Text("cell_id", cell_id);
+  if (!exec_id.empty()) record.Text("exec_id", exec_id);
+  record.Text("kind", denial.kind).Text("resource", denial.resource);
+  record.Text("access", denial.access).Text("rule", denial.rule).Text("grant", denial.grant);
+  if (!denial.process.empty()) record.Text("process", denial.process);
+  return record.Text("source", denial.source);
+}
+
+Record RefuseRecord(std::string_view what, const std::string& about,
+                    std::optional<uint32_t> owner_uid, const Status& why) {
+  Record record("refuse");
+  record.Text("what", what).Text("about", about);
+  if (owner_uid) record.Number("owner_uid", *owner_uid);
+  return record.Text("code", CodeName(why.code())).Text("error", why.message());
+}
+
+}  // namespace odyssey::supervisor

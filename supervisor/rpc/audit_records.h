@@ -1,0 +1,56 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_AUDIT_RECORDS_H_
+#define ODYSSEY_SUPERVISOR_RPC_AUDIT_RECORDS_H_
+
+// What this supervisor records, one function for each type of record. No value of the environment,
+// no content of a file and no output of a command is ever in one. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/audit/record.h"
+#include "common/base/status.h"
+#include "policy/explain/denial.h"
+#include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/exec_session.h"
+
+namespace odyssey::supervisor {
+
+audit::Record StartRecord(std::string_view version);
+audit::Record StopRecord(const std::string& reason);
+
+// What a policy digest stands for, or that of the operator's ceiling: `of` says which.
+audit::Record PolicyRecord(std::string_view of, const std::string& digest,
+                           const std::vector<std::string>& lines);
+
+// A cell that was made, or that answered warm.
+audit::Record PrepareRecord(const Cell& cell, uint32_t owner_uid, const std::string& bundle_digest,
+                            const std::string& workspace, bool created);
+// A right beyond what everybody has.
+audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
+audit::Record RemoveRecord(const std::string& cell_id, bool purge);
+// Nothing of the cell is left.
+audit::Record CellEndRecord(const std::string& cell_id, const std::string& reason);
+
+audit::Record ExecRecord(const std::string& cell_id, uint32_t owner_uid,
+                         const ExecOptions& options);
+audit::Record ExecEndRecord(const std::string& cell_id, const ExecOptions& options,
+                            const Outcome& outcome);
+
+// A file operation that changed something, or tried to.
+audit::Record FileRecord(const std::string& cell_id, const tool::Request& request,
+                         const tool::Response& response);
+audit::Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,
+                           uint64_t bytes);
+
+audit::Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
+                         const explain::Denial& denial);
+// A request that was refused as a whole: "prepare", "exec", "file".
+audit::Record RefuseRecord(std::string_view what, const std::string& about,
+                           std::optional<uint32_t> owner_uid, const Status& why);
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_AUDIT_RECORDS_H_

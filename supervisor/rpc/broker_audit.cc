@@ -1,0 +1,95 @@
+// The broker's part in the audit log: nothing is done that cannot be recorded, and what is done, or
+// refused, is.
+
+#include <utility>
+
+#include "supervisor/rpc/audit_records.h"
+#include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/exec_denials.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+// Policies whose text has been recorded by this process; after that many all are recorded again.
+constexpr size_t kMaxRecordedPolicies = 4096;
+
+std::string KeyText(const CellKey& key) {
+  return key.session_id + "/" + key.agent_id + "/" + key.kind + "/" + key.component;
+}
+
+bool Changes(tool::Op op) { return op == tool::Op::kWrite || op == tool::Op::kEdit; }
+
+}  // namespace
+
+Result<CellView> Broker::Prepare(const PrepareSpec& spec, bool* created) {
+  ODY_RETURN_IF_ERROR(audit_->Admit());
+  Result<CellView> view = PrepareAdmitted(spec, created);
+  if (!view.ok()) {
+    const std::string about = KeyText(spec.key);
+    audit_->AddLimited(RefuseRecord("prepare", about, spec.owner_uid, view.status()), about);
+  }
+  return view;
+}
+
+// Called with the lock.
+void Broker::RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created) {
+  if (recorded_policies_.size() > kMaxRecordedPolicies) recorded_policies_.clear();
+  if (recorded_policies_.insert(cell.admission.digest).second) {
+    audit_->Add(PolicyRecord("operator", cell.admission.digest, {ceiling_->Describe().detail}));
+  }
+  if (recorded_policies_.insert(cell.compiled.digest).second) {
+    audit_->Add(PolicyRecord("cell", cell.compiled.digest, cell.compiled.explanation));
+  }
+  if (spec.sandbox.mode == policy::Mode::kDangerFullAccess) {
+    audit_->Add(GrantRecord("danger_full_access", spec.key, spec.owner_uid));
+  }
+  audit_->Add(
+      PrepareRecord(cell, spec.owner_uid, spec.bundle_digest, spec.sandbox.workspace, created));
+}
+
+Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink* sink) {
+  ODY_RETURN_IF_ERROR(audit_->Admit());
+  auto session = ExecAdmitted(spec, sink);
+  if (!session.ok()) {
+    audit_->AddLimited(RefuseRecord("exec", spec.cell_id, std::nullopt, session.status()),
+                       spec.cell_id);
+  }
+  return session;
+}
+
+ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {
+  return [this, cell](const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail) {
+    std::vector<explain::Denial> denials =
+        FindDenials({cell->request, cell->compiled}, options, *outcome, stderr_tail);
+    outcome->denials = static_cast<uint32_t>(denials.size());
+    for (const explain::Denial& denial : denials) {
+      audit_->AddLimited(DenyRecord(cell->id, options.exec_id, denial), cell->id);
+    }
+    audit_->Add(ExecEndRecord(cell->id, options, *outcome));
+    if (denials.size() > kMaxDenialsSent) denials.resize(kMaxDenialsSent);
+    return denials;
+  };
+}
+
+Result<FileAnswer> Broker::FileOp(const std::string& cell_id, const tool::Request& request) {
+  if (Changes(request.op)) ODY_RETURN_IF_ERROR(audit_->Admit());
+  CellPtr cell;
+  {
+    const Lock lock(mutex_);
+    ODY_ASSIGN_OR_RETURN(cell, FindAllowed(cell_id));
+  }
+  ODY_ASSIGN_OR_RETURN(tool::Response response, Ask(cell, request));
+  return RecordFileOp(*cell, request, std::move(response));
+}
+
+FileAnswer Broker::RecordFileOp(const Cell& cell, const tool::Request& request,
+                                tool::Response response) {
+  if (Changes(request.op)) audit_->Add(FileRecord(cell.id, request, response));
+  FileAnswer answer{std::move(response), std::nullopt};
+  if (answer.response.code != Code::kPermissionDenied) return answer;
+  answer.denial = FindFileDenial({cell.request, cell.compiled}, request, answer.response);
+  audit_->AddLimited(DenyRecord(cell.id, "", *answer.denial), cell.id);
+  return answer;
+}
+
+}  // namespace odyssey::supervisor

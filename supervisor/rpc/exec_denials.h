@@ -1,0 +1,37 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_EXEC_DENIALS_H_
+#define ODYSSEY_SUPERVISOR_RPC_EXEC_DENIALS_H_
+
+// What confinement refused to a command or to a file operation, from all that is known at its end.
+// Pure.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/explain/denial.h"
+#include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/exec_session.h"
+
+namespace odyssey::supervisor {
+
+// Sent of one command; the rest is counted.
+inline constexpr size_t kMaxDenialsSent = 16;
+
+// First what is known for certain, then what the command itself says, if it failed: `stderr_tail`.
+std::vector<explain::Denial> FindDenials(const explain::Cell& cell, const ExecOptions& options,
+                                         const Outcome& outcome, std::string_view stderr_tail);
+
+// Of an operation that answered PERMISSION_DENIED: why by the plan, or else in the file worker's
+// own words.
+explain::Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
+                               const tool::Response& response);
+
+// The operation's error for whoever asked for it, with the rule and the grant.
+std::string DescribeFileError(const tool::Response& response,
+                              const std::optional<explain::Denial>& denial);
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_EXEC_DENIALS_H_

@@ -1,0 +1,132 @@
+#include "supervisor/rpc/exec_denials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace odyssey::supervisor {
+namespace {
+
+using explain::Denial;
+using plan::EntryKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ExecDenialsTest : public ::testing::Test {
+ protected:
+  ExecDenialsTest() {
+    compiled_.limits = policy::kDefaultLimits;
+    compiled_.plan.entries = {
+        {.kind = EntryKind::kCellTree, .target = "/workspace", .access = plan::Access::kReadWrite},
+        {.kind = EntryKind::kHostTree, .target = "/data", .source = "/srv/data"}};
+    compiled_.confinement.rules = {{"/", cell::kRead}, {"/workspace", cell::kRead | cell::kWrite}};
+    options_.spec.argv = {"tool"};
+    options_.spec.cwd = "/workspace";
+    options_.spec.cpu_seconds = 2;
+    options_.wall_clock_ms = 500;
+    options_.stdout_cap = 10;
+  }
+
+  std::vector<Denial> Find(const Outcome& outcome, const std::string& tail = "") {
+    return FindDenials({request_, compiled_}, options_, outcome, tail);
+  }
+
+  policy::SandboxRequest request_;
+  compile::Compiled compiled_;
+  ExecOptions options_;
+};
+
+constexpr char kComplaint[] = "touch: cannot touch '/data/x': Read-only file system\n";
+
+TEST_F(ExecDenialsTest, SuccessIsNoDenialWhateverItSays) {
+  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .exit_code = 0}, kComplaint), IsEmpty());
+}
+
+TEST_F(ExecDenialsTest, WordsOfAFailedCommandAreMarkedAsItsOwn) {
+  const auto denials = Find({.kind = OutcomeKind::kExited, .exit_code = 1}, kComplaint);
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].resource, "/data/x");
+  EXPECT_EQ(denials[0].source, "command");
+}
+
+TEST_F(ExecDenialsTest, WallClock) {
+  EXPECT_THAT(Find({.kind = OutcomeKind::kTimedOut}),
+              ElementsAre(Denial{"limit", "wall_clock_ms", "exceed", "policy wall_clock_ms 500",
+                                 "sandbox.resources.wall_clock_s: 1", "", "kernel"}));
+}
+
+TEST_F(ExecDenialsTest, Memory) {
+  const auto denials = Find({.kind = OutcomeKind::kOomKilled, .oom_kills = 1});
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].rule, "cgroup memory_bytes 2147483648");
+  EXPECT_EQ(denials[0].source, "kernel");
+}
+
+TEST_F(ExecDenialsTest, CpuTimeCountsOnlyIfItWasUsed) {
+  Outcome outcome{.kind = OutcomeKind::kSignalled, .signal = SIGXCPU};
+  outcome.user_usec = 1'000'000;
+  EXPECT_THAT(Find(outcome), IsEmpty()) << "a signal that anybody may send";
+  outcome.system_usec = 1'100'000;
+  ASSERT_THAT(Find(outcome), SizeIs(1));
+  EXPECT_EQ(Find(outcome)[0].rule, "rlimit cpu_seconds 2");
+  outcome.kind = OutcomeKind::kExited;
+  outcome.exit_code = 128 + SIGXCPU;
+  EXPECT_THAT(Find(outcome), SizeIs(1)) << "as a shell tells it";
+}
+
+TEST_F(ExecDenialsTest, CutOutput) {
+  const auto denials = Find({.kind = OutcomeKind::kExited, .stdout_truncated = true});
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].resource, "stdout");
+  EXPECT_EQ(denials[0].rule, "policy output_bytes 10");
+}
+
+TEST_F(ExecDenialsTest, CommandThatMayNotBeExecuted) {
+  options_.spec.argv = {"./tool"};
+  const auto denials = Find({.kind = OutcomeKind::kDenied, .message = "./tool: Permission denied"});
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].resource, "/workspace/tool");
+  EXPECT_EQ(denials[0].rule, "mount /workspace noexec");
+  EXPECT_EQ(denials[0].source, "kernel");
+}
+
+TEST_F(ExecDenialsTest, MissingCommandIsRefusedOnlyWhereCommandsAreNamed) {
+  EXPECT_THAT(Find({.kind = OutcomeKind::kNotFound}), IsEmpty());
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  const auto denials = Find({.kind = OutcomeKind::kNotFound});
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].grant, "sandbox.system_tools: [\"tool\"]");
+}
+
+TEST_F(ExecDenialsTest, WhatIsKnownForCertainComesFirstAndOnce) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  const auto denials =
+      Find({.kind = OutcomeKind::kExited, .exit_code = 1, .stderr_truncated = true}, kComplaint);
+  ASSERT_THAT(denials, SizeIs(2));
+  EXPECT_EQ(denials[0].source, "kernel");
+  EXPECT_EQ(denials[1].source, "command");
+}
+
+TEST_F(ExecDenialsTest, FileOperation) {
+  const tool::Request request{.op = tool::Op::kWrite, .path = "/data/x"};
+  const tool::Response response{.code = Code::kPermissionDenied,
+                                .error = "sandbox policy blocks Write access to /data/x"};
+  const Denial denial = FindFileDenial({request_, compiled_}, request, response);
+  EXPECT_EQ(denial.rule, "mount /data read_only");
+  EXPECT_EQ(DescribeFileError(response, denial),
+            "sandbox policy blocks Write access to /data/x (mount /data read_only); to allow: "
+            "sandbox.permissions.filesystem.mounts.write: [\"/srv/data\"]");
+}
+
+TEST_F(ExecDenialsTest, FileOperationThatThePlanDoesNotExplainKeepsItsWords) {
+  const tool::Request request{.op = tool::Op::kRead, .path = "a.txt"};
+  const tool::Response response{.code = Code::kPermissionDenied, .error = "suffix '.txt'"};
+  const Denial denial = FindFileDenial({request_, compiled_}, request, response);
+  EXPECT_EQ(denial.rule, "policy: suffix '.txt'");
+  EXPECT_EQ(DescribeFileError(response, denial), "suffix '.txt'");
+}
+
+}  // namespace
+}  // namespace odyssey::supervisor
