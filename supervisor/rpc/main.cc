@@ -66,9 +66,9 @@ int Serve(int argc, char** argv) {
   }
   CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
-  auto store = audit::LogStore::Open(UniqueFd(kAuditFd));
-  if (!store.ok()) return Fail(Internal("open the audit log: " + store.status().message()));
-  AuditLog audit(std::move(*store));
+  auto log = audit::LogStore::Open(UniqueFd(kAuditFd));
+  if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
+  AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit);
   SupervisorService service(&broker);
