@@ -154,9 +154,11 @@ std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
 Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
                    const plan::CheckContext& context) {
   if (compiled.confinement.rules.size() > cell::kMaxRules ||
+      compiled.confinement.tool_roots.size() > cell::kMaxRules ||
       compiled.plan.entries.size() > plan::kMaxEntries ||
       plan::EncodePlan(compiled.plan).size() > plan::kMaxPlanBytes) {
-    const std::string field = found.files.size() > plan::kMaxEntries / 2 ? "executables" : "mounts";
+    const bool programs = 2 * found.files.size() > compiled.plan.entries.size();
+    const std::string field = programs ? "executables" : "mounts";
     return InvalidArgument(field + ": too many, or their paths are too long: a plan of " +
                            std::to_string(plan::kMaxEntries) + " entries and " +
                            std::to_string(plan::kMaxPlanBytes) + " bytes is allowed");

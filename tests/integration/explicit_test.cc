@@ -60,7 +60,8 @@ TEST_F(ExplicitTest, NamedToolsRunByEveryNameTheyHave) {
   const std::string cell = Cell({"sh", "ls"});
   ASSERT_TRUE(supervisor_.Shell(cell, "echo data > f").Exited(0));
   for (const std::string shell : {"sh", "/bin/sh", "/usr/bin/sh"}) {
-    const ExecResult result = supervisor_.Exec(cell, {shell, "-c", "ls f; /bin/ls f; /usr/bin/ls f"});
+    const ExecResult result =
+        supervisor_.Exec(cell, {shell, "-c", "ls f; /bin/ls f; /usr/bin/ls f"});
     EXPECT_TRUE(result.Exited(0)) << result.ToString();
     EXPECT_EQ(result.out, "f\nf\nf\n");
   }
