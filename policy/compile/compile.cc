@@ -5,6 +5,7 @@
 #include "policy/compile/entries.h"
 #include "policy/compile/environment.h"
 #include "policy/compile/executables.h"
+#include "policy/compile/guards.h"
 #include "policy/compile/landlock.h"
 #include "policy/compile/limits.h"
 #include "policy/compile/mounts.h"
@@ -20,9 +21,6 @@ using policy::SandboxRequest;
 
 // What the model can say and nothing enforces yet: refused, so that no field is without effect.
 Status CheckOffered(const SandboxRequest& request) {
-  const auto refuse = [](const std::string& field) {
-    return FailedPrecondition(field + ": not offered by this version");
-  };
   if (request.mode == Mode::kDangerFullAccess) {
     return FailedPrecondition(
         "mode: danger_full_access: it runs on the host, and no cell is made for it");
@@ -32,7 +30,6 @@ Status CheckOffered(const SandboxRequest& request) {
         "network: the policy's endpoints need the egress proxy, which this version does not have; "
         "NETWORK_NONE and NETWORK_FULL are allowed");
   }
-  if (!request.deny.empty()) return refuse("deny");
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
   return OkStatus();
 }
@@ -192,6 +189,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   ODY_RETURN_IF_ERROR(AddExecutables(request, found, &out));
   ODY_RETURN_IF_ERROR(AddProtection(request, facts, &out));
   ODY_RETURN_IF_ERROR(AddLandlock(request.landlock, facts.landlock, &out));
+  ODY_RETURN_IF_ERROR(AddGuards(request, &out));
   ExplainLimits(&out);
 
   ODY_RETURN_IF_ERROR(CheckResult(out, found, facts.check));

@@ -43,6 +43,7 @@ std::string EncodePlan(const Plan& plan) {
   out.String(plan.cell_tree);
   out.U8(static_cast<uint8_t>(plan.network));
   out.U32(plan.user);
+  out.Bool(plan.fuse_device);
   out.U64(plan.memory_bytes);
   out.U32(plan.cpu_millis);
   out.U32(plan.pids);
@@ -72,6 +73,7 @@ Result<Plan> DecodePlan(std::string_view bytes) {
   plan.network = in.Enum(Network::kFull);
   if (in.failed()) return Malformed("network");
   plan.user = in.U32();
+  plan.fuse_device = in.Bool();
   plan.memory_bytes = in.U64();
   plan.cpu_millis = in.U32();
   plan.pids = in.U32();

@@ -65,6 +65,7 @@ struct Plan {
   std::string cell_tree;  // directory under the cells root, "" = the cell's trees are in memory
   Network network = Network::kNone;
   uint32_t user = kCellUser;  // uid and gid inside
+  bool fuse_device = false;   // /dev/fuse is there for cell-init, which hides it from commands
   uint64_t memory_bytes = 0;
   uint32_t cpu_millis = 0;
   uint32_t pids = 0;

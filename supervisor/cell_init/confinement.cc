@@ -94,11 +94,18 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   Confinement confinement;
   confinement.tool_roots_ = configure.tool_roots;
   if (abi == 0) return confinement;
+  confinement.abi_ = abi;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi));
-  for (const cell::LandlockRule& rule : configure.rules) {
-    ODY_RETURN_IF_ERROR(AddRule(confinement.ruleset_.get(), abi, rule));
-  }
+  ODY_RETURN_IF_ERROR(confinement.AddRules(configure.rules));
   return confinement;
+}
+
+Status Confinement::AddRules(const std::vector<cell::LandlockRule>& rules) {
+  if (!ruleset_) return OkStatus();
+  for (const cell::LandlockRule& rule : rules) {
+    ODY_RETURN_IF_ERROR(AddRule(ruleset_.get(), abi_, rule));
+  }
+  return OkStatus();
 }
 
 Status Confinement::DropCapabilities() {

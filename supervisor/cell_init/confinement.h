@@ -24,6 +24,9 @@ class Confinement final {
   // `configure` needs. NOT_FOUND: a rule's path is not in the cell.
   static Result<Confinement> Build(const cell::Configure& configure, uint32_t abi = LandlockAbi());
 
+  // The rules of what has been mounted on their paths since Build; for who enters from now on.
+  Status AddRules(const std::vector<cell::LandlockRule>& rules);
+
   // Empties every capability set, the bounding set included. The caller has CAP_SETPCAP in the
   // cell's user namespace, or nothing to lose.
   static Status DropCapabilities();
@@ -35,6 +38,7 @@ class Confinement final {
 
  private:
   UniqueFd ruleset_;
+  uint32_t abi_ = 0;  // of the ruleset
   std::vector<cell::ToolRoot> tool_roots_;
 };
 

@@ -1,0 +1,38 @@
+#include "policy/compile/guards.h"
+
+#include <string>
+
+#include "policy/pattern/path_pattern.h"
+
+namespace odyssey::compile {
+
+Status AddGuards(const policy::SandboxRequest& request, Compiled* out) {
+  if (request.deny.size() > cell::kMaxDenyPatterns) {
+    return InvalidArgument("deny: " + std::to_string(request.deny.size()) + " patterns; at most " +
+                           std::to_string(cell::kMaxDenyPatterns) + " are allowed");
+  }
+  std::string all;
+  for (size_t i = 0; i < request.deny.size(); ++i) {
+    const auto pattern = pattern::PathPattern::Parse(request.deny[i]);
+    if (!pattern.ok()) {
+      return InvalidArgument("deny[" + std::to_string(i) + "]: " + pattern.status().message());
+    }
+    all += (i == 0 ? "" : ", ") + request.deny[i];
+  }
+  if (request.deny.empty()) return OkStatus();
+
+  for (const plan::Entry& entry : out->plan.entries) {
+    const bool clients =
+        entry.kind == plan::EntryKind::kHostTree && entry.ownership == plan::Ownership::kMapped;
+    if (!clients) continue;
+    out->confinement.guards.push_back({.path = entry.target,
+                                       .read_only = entry.access == plan::Access::kReadOnly,
+                                       .deny = request.deny});
+    out->explanation.push_back(entry.target + ": guarded: names that match " + all +
+                               " cannot be opened, whenever they were made");
+  }
+  out->plan.fuse_device = !out->confinement.guards.empty();
+  return OkStatus();
+}
+
+}  // namespace odyssey::compile
