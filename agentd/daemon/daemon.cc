@@ -167,7 +167,7 @@ class Server final {
             .sandbox = sandbox_.get(),
             .models = &providers_,
             .tools = &tools_,
-            .granted_env = options_.granted_env,
+            .policy_directory = options_.policy_directory,
             .on_turn_end = LogTurnEnd};
   }
 

@@ -48,11 +48,8 @@ const std::map<std::string, Setter>& Setters() {
          out->model_base_url = v;
          return OkStatus();
        }},
-      {"--grant-env",
-       [](auto&, auto& v, Options* out) {
-         out->granted_env.insert(v);
-         return OkStatus();
-       }},
+      {"--policy",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->policy_directory); }},
       {"--allow-uid",
        [](auto& o, auto& v, Options* out) -> Status {
          ODY_ASSIGN_OR_RETURN(const uint64_t uid, ParseNumber(o, v, 0, kMaxUid));
@@ -122,7 +119,7 @@ std::string Usage() {
          "  --queue N                 turns that may wait in one session (128)\n"
          "  --model-key-file FILE     the key for the openai provider; else OPENAI_API_KEY\n"
          "  --model-base-url URL      an OpenAI-compatible server; else OPENAI_BASE_URL\n"
-         "  --grant-env NAME          a secret variable that bundles may ask for; repeatable\n"
+         "  --policy DIR              the operator's ceiling (/etc/odyssey/policy.d)\n"
          "  --approval-timeout N      seconds until an unanswered approval is denied (0: never)\n"
          "  --version, --help\n";
 }

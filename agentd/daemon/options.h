@@ -23,7 +23,7 @@ struct Options {
   size_t queue = 128;
   std::string model_key_file;
   std::string model_base_url;  // empty: the provider's own
-  std::set<std::string> granted_env;
+  std::string policy_directory = "/etc/odyssey/policy.d";
   std::chrono::seconds approval_timeout{0};  // 0: none
   bool help = false;
   bool version = false;

@@ -12,17 +12,16 @@ std::vector<std::string> With(std::vector<std::string> more) {
 }
 
 TEST(OptionsTest, ReadsEveryOption) {
-  Result<Options> options =
-      ParseOptions(With({"--allow-uid", "7", "--allow-uid=8", "--workers", "2", "--queue", "3",
-                         "--model-key-file", "/k", "--model-base-url", "https://h/v1",
-                         "--grant-env", "A_TOKEN", "--approval-timeout", "60"}));
+  Result<Options> options = ParseOptions(With(
+      {"--allow-uid", "7", "--allow-uid=8", "--workers", "2", "--queue", "3", "--model-key-file",
+       "/k", "--model-base-url", "https://h/v1", "--policy", "/p.d", "--approval-timeout", "60"}));
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->state, "/s");
   EXPECT_EQ(options->supervisor_socket, "/b.sock");
   EXPECT_EQ(options->allowed_uids, (std::set<uid_t>{7, 8}));
   EXPECT_EQ(options->workers, 2u);
   EXPECT_EQ(options->queue, 3u);
-  EXPECT_EQ(options->granted_env.count("A_TOKEN"), 1u);
+  EXPECT_EQ(options->policy_directory, "/p.d");
   EXPECT_EQ(options->approval_timeout, std::chrono::seconds(60));
 }
 

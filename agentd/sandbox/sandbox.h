@@ -26,6 +26,7 @@ struct CellSpec {
   CellKey key;
   policy::SandboxRequest request;
   std::string bundle_digest;
+  uint32_t owner_uid = 0;  // whose bounds apply
 };
 
 struct Cell {

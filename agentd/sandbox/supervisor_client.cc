@@ -107,6 +107,7 @@ class SupervisorClient final : public Sandbox {
     request.set_workspace(spec.request.workspace);
     request.set_ephemeral(spec.request.ephemeral);
     request.set_bundle_digest(spec.bundle_digest);
+    request.set_owner_uid(spec.owner_uid);
     pb::PrepareCellResponse response;
     grpc::ClientContext context;
     context.set_deadline(After(kCallDeadline));

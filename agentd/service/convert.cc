@@ -172,6 +172,7 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_model_id(record.model_id);
   out.set_created_at(record.created_at);
   out.set_cwd(record.cwd);
+  out.set_owner_uid(record.owner_uid);
   out.set_last_sequence(last_sequence);
   size_t messages = 0;
   for (const session::TurnRecord& turn : record.turns) {

@@ -4,6 +4,7 @@
 
 #include "agentd/service/convert.h"
 #include "agentd/service/follow_reactor.h"
+#include "agentd/service/peer_uid.h"
 #include "agentd/service/session_exec.h"
 #include "agentd/service/version.h"
 #include "common/rpc/status_map.h"
@@ -68,14 +69,18 @@ grpc::Status SessionService::GetInfo(grpc::ServerContext*, const pb::GetInfoRequ
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::CreateSession(grpc::ServerContext*,
+grpc::Status SessionService::CreateSession(grpc::ServerContext* context,
                                            const pb::CreateSessionRequest* request,
                                            pb::CreateSessionResponse* response) {
+  const uid_t owner = PeerUid(context->peer());
+  // Of a connection that has ended meanwhile the descriptor may be another's by now.
+  if (context->IsCancelled()) return grpc::Status::CANCELLED;
   const Result<session::SessionPtr> created =
       sessions_->Create({request->bundle(),
                          request->cwd(),
                          {request->env().begin(), request->env().end()},
-                         request->agent_id()});
+                         request->agent_id(),
+                         owner});
   if (!created.ok()) return ToGrpc(created.status());
   *response->mutable_session() = ToProto(**created, 0, Turns::kInclude);
   return grpc::Status::OK;

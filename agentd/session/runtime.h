@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <set>
 #include <string>
 
 #include "agentd/approval/registry.h"
@@ -32,8 +31,9 @@ struct Runtime {
   sandbox::Sandbox* sandbox = nullptr;
   model::ModelSource* models = nullptr;
   const tools::ToolRegistry* tools = nullptr;
-  // Secret-looking variables that bundles may have (see policy/dialect/sandbox_request.h).
-  std::set<std::string> granted_env;
+  // The operator's ceiling (policy/dialect/ceiling_directory.h): which variables of the client
+  // bundles may have. The supervisor enforces the rest of it.
+  std::string policy_directory;
   // Called once for each turn that has ended, from the thread that ended it. For the log.
   std::function<void(const std::string& session_id, const TurnRecord& turn)> on_turn_end;
 };

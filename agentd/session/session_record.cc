@@ -125,6 +125,7 @@ SessionRecord Decode(const Json& json) {
   out.model_id = json.at("model_id").get<std::string>();
   out.created_at = json.at("created_at").get<std::string>();
   out.cwd = json.at("cwd").get<std::string>();
+  out.owner_uid = json.value("owner_uid", kNobody);
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   out.cell_used = json.at("cell_used").get<bool>();
   out.staged = json.at("staged").get<bool>();
@@ -176,6 +177,7 @@ std::string EncodeSession(const SessionRecord& record) {
                     {"model_id", record.model_id},
                     {"created_at", record.created_at},
                     {"cwd", record.cwd},
+                    {"owner_uid", record.owner_uid},
                     {"env", record.env},
                     {"cell_used", record.cell_used},
                     {"staged", record.staged},

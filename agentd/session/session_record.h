@@ -3,6 +3,7 @@
 
 // A session as it is kept. Values.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ namespace odyssey::session {
 enum class TurnStatus { kQueued, kRunning, kCompleted, kFailed, kCancelled, kInterrupted };
 
 bool IsOpen(TurnStatus status);  // queued or running
+
+// The owner of a session that does not say: nobody, to whom only what everybody may is granted.
+inline constexpr uint32_t kNobody = 0xffffffff;
 
 struct TurnRecord {
   std::string id;
@@ -39,6 +43,7 @@ struct SessionRecord {
   std::string model_provider, model_id;
   std::string created_at;
   std::string cwd;
+  uint32_t owner_uid = kNobody;  // who made it
   std::map<std::string, std::string> env;
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge
   bool staged = false;     // its private workspace holds the bundle's files

@@ -20,6 +20,7 @@ SessionRecord Sample(const std::string& last_digit, const std::string& created_a
   out.model_id = "s.yaml";
   out.created_at = created_at;
   out.cwd = "/src";
+  out.owner_uid = 1000;
   out.env = {{"A", "b"}};
   TurnRecord turn;
   turn.id = "trn_1";
@@ -86,6 +87,14 @@ TEST_F(SessionStoreTest, CorruptFilesAreSetAsideAndOthersLeftAlone) {
 TEST_F(SessionStoreTest, UnknownSchemaIsNotGuessed) {
   EXPECT_EQ(DecodeSession(R"({"schema_version": 99})").status().message(),
             "schema_version 99; this version reads 1");
+}
+
+TEST_F(SessionStoreTest, ASessionWithoutAnOwnerIsNobodys) {
+  std::string text = EncodeSession(Sample("1", "t"));
+  const std::string owner = "\"owner_uid\": 1000,";
+  ASSERT_NE(text.find(owner), std::string::npos);
+  text.erase(text.find(owner), owner.size());
+  EXPECT_EQ(DecodeSession(text)->owner_uid, kNobody);
 }
 
 TEST_F(SessionStoreTest, PromptAndResponseAreNotWrittenTwice) {

@@ -60,6 +60,7 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   record.model_id = agent.model.name;
   record.created_at = agent::FormatTime(runtime_.clock->Now());
   record.cwd = spec.cwd;
+  record.owner_uid = spec.owner_uid;
   // Nothing else of the client's environment is kept.
   for (const auto& [name, source] : bundle->spec.sandbox.env) {
     const auto it = spec.env.find(source);

@@ -28,6 +28,7 @@ struct NewSession {
   std::string cwd;     // absolute, or empty
   std::map<std::string, std::string> env;
   std::string agent_id;  // empty: the bundle's default
+  uint32_t owner_uid = kNobody;
 };
 
 struct Submitted {

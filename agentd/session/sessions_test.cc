@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/fakes/bundle_source.h"
@@ -430,6 +431,62 @@ TEST(SessionsTest, ReadsAFileOfTheWorkspace) {
       << "in a new cell where the old one has ended";
   EXPECT_EQ(world.sessions().ReadFile(session, "none", 0, 0).status().code(), Code::kNotFound);
   EXPECT_EQ(world.sessions().ReadFile(session, "", 0, 0).status().code(), Code::kInvalidArgument);
+}
+
+// ── Owners ──────────────────────────────────────────────────────────────────────────────────────
+
+constexpr uint32_t kAlice = 4242, kBob = 4243;
+
+// The demo bundle, which asks for a secret of the client's under a harmless name.
+class SecretBundle final {
+ public:
+  SecretBundle() {
+    bundle_.Write("odyssey.bundle.json5",
+                  "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1',\n"
+                  " readme: 'README.md', agent_spec: 'agent.yaml',\n"
+                  " executor: {type: 'prebuilt', id: 'react'},\n"
+                  " sandbox: {system_tools_mode: 'standard', env: {HARMLESS: 'GH_TOKEN'}}}\n");
+  }
+  NewSession Session(uint32_t owner) const {
+    return {bundle_.path(), "/", {{"GH_TOKEN", "hunter2"}}, "", owner};
+  }
+
+ private:
+  const BundleSource bundle_;
+};
+
+TEST(SessionOwnerTest, TheSupervisorIsToldWhoseCellItIs) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle;
+  const auto created = world.sessions().Create({bundle.path(), "/", {}, "", kAlice});
+  ASSERT_TRUE(created.ok());
+  EXPECT_EQ((*created)->owner_uid, kAlice);
+  world.Restart();
+  world.AwaitEnd((*created)->id, world.Submit((*created)->id));
+  ASSERT_FALSE(world.sandbox().prepared().empty());
+  EXPECT_EQ(world.sandbox().prepared().back().owner_uid, kAlice);
+}
+
+TEST(SessionOwnerTest, ASecretOfTheClientsIsRefusedUnderAnyName) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const Status refused = world.sessions().Create(SecretBundle().Session(kAlice)).status();
+  EXPECT_EQ(refused.code(), Code::kPermissionDenied);
+  EXPECT_NE(refused.message().find("sandbox.env.HARMLESS: GH_TOKEN: it looks like a secret"),
+            std::string::npos)
+      << refused.message();
+}
+
+TEST(SessionOwnerTest, ASecretIsGrantedToItsOwnerByName) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const std::string directory = world.state() + "/policy.d";
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory + "/10.yaml")
+      << "version: odyssey.ceiling/v1\ngrants: [{users: ['4242'], env: [GH_TOKEN]}]\n";
+  const SecretBundle bundle;
+  EXPECT_TRUE(world.sessions().Create(bundle.Session(kAlice)).ok());
+  EXPECT_EQ(world.sessions().Create(bundle.Session(kBob)).status().code(), Code::kPermissionDenied);
+  std::ofstream(directory + "/10.yaml") << "nonsense\n";
+  EXPECT_FALSE(world.sessions().Create(bundle.Session(kAlice)).ok());
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "agentd/session/turn_setup.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agentd/bundle/bundle_tree.h"
 #include "common/os/file.h"
+#include "policy/ceiling/check.h"
+#include "policy/dialect/ceiling_directory.h"
 #include "policy/dialect/sandbox_request.h"
 
 namespace odyssey::session {
@@ -13,20 +16,34 @@ namespace {
 constexpr uint32_t kDefaultWallClockMs = 60'000;
 constexpr uint64_t kDefaultOutputBytes = 64 * 1024;
 
+// The variables that the bundle may have of the client's, by the names that the client has for
+// them: the supervisor sees only those that commands get.
+Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
+                                             const dialect::SandboxSpec& sandbox,
+                                             const Runtime& runtime) {
+  if (sandbox.env.empty()) return std::set<std::string>();
+  ODY_ASSIGN_OR_RETURN(const ceiling::Ceiling ceiling,
+                       dialect::LoadCeiling(runtime.policy_directory));
+  return ceiling::GrantedSources(ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env,
+                                 record.env);
+}
+
 Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
                                  const Runtime& runtime) {
   dialect::RequestContext context;
   context.client_cwd = record.cwd;
   context.host_env = record.env;
-  context.granted_env = runtime.granted_env;
+  ODY_ASSIGN_OR_RETURN(context.granted_env, GrantedSources(record, bundle.spec.sandbox, runtime));
   // Read-only: the copy in the store is the workspace itself. Otherwise it is a private one, which
   // StageBundle fills.
   context.bundle_directory = bundle.directory;
   context.bundle_as_workspace = true;
   ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
                        dialect::ToRequest(bundle.spec.sandbox, context));
-  return sandbox::CellSpec{
-      {record.id, record.agent_id, "tooling", "tools"}, std::move(request), bundle.pin.digest};
+  return sandbox::CellSpec{{record.id, record.agent_id, "tooling", "tools"},
+                           std::move(request),
+                           bundle.pin.digest,
+                           record.owner_uid};
 }
 
 // Copies the bundle's files into the cell's workspace, where the agent may change them.

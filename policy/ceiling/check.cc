@@ -275,6 +275,18 @@ Result<Ruling> JudgeEnv(const Ceiling& ceiling, const std::string& key, const st
   return judgement.Take().front();
 }
 
+Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner& owner,
+                                             const std::map<std::string, std::string>& env,
+                                             const std::map<std::string, std::string>& host) {
+  std::set<std::string> granted;
+  for (const auto& [target, source] : env) {
+    if (host.count(source) == 0) continue;
+    ODY_RETURN_IF_ERROR(JudgeEnv(ceiling, "sandbox.env." + target, source, owner).status());
+    granted.insert(source);
+  }
+  return granted;
+}
+
 Status CheckLimits(const Ceiling& ceiling, const std::string& key, const policy::Limits& limits) {
   for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
     const policy::LimitField& field = policy::kLimitFields[i];

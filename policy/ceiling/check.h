@@ -4,6 +4,8 @@
 // A request against a ceiling. Every refusal is PERMISSION_DENIED and names the key as policy.proto
 // spells it, the value, the rule that bounds it with its file and line, and what is allowed.
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,12 @@ Status Check(const Ceiling& ceiling, const policy::SandboxRequest& request, cons
 // One variable; `key` is what the refusal calls it.
 Result<Ruling> JudgeEnv(const Ceiling& ceiling, const std::string& key, const std::string& name,
                         const Owner& owner);
+
+// `env` is a manifest's sandbox.env, target → source. The sources that `host` has, if all of them
+// are granted; else the refusal names sandbox.env.TARGET.
+Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner& owner,
+                                             const std::map<std::string, std::string>& env,
+                                             const std::map<std::string, std::string>& host);
 
 // `key` is put before each field's name: "limits.".
 Status CheckLimits(const Ceiling& ceiling, const std::string& key, const policy::Limits& limits);

@@ -294,6 +294,15 @@ TEST(CheckEnvTest, OneVariableUnderItsOwnKey) {
   ExpectDenied(JudgeEnv(ceiling, "sandbox.env.X", "LANG", {.uid = 5}).status(), {"uid 5;"});
 }
 
+TEST(GrantedSourcesTest, TheNamesOfTheHostCountAndNotThoseOfTheCell) {
+  const std::map<std::string, std::string> host = {{"GH_TOKEN", "s"}, {"LANG", "C"}};
+  const auto sources = [&](const std::map<std::string, std::string>& env) {
+    return GrantedSources(BuiltIn(), Alice(), env, host);
+  };
+  EXPECT_EQ(*sources({{"A", "LANG"}, {"B", "MISSING_TOKEN"}}), (std::set<std::string>{"LANG"}));
+  ExpectDenied(sources({{"HARMLESS", "GH_TOKEN"}}).status(), {"sandbox.env.HARMLESS: GH_TOKEN: "});
+}
+
 // ── Limits ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(CheckLimitsTest, EveryFieldHasABound) {

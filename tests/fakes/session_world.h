@@ -61,6 +61,7 @@ class SessionWorld final {
     runtime.sandbox = &sandbox_;
     runtime.models = &models_;
     runtime.tools = &tools_;
+    runtime.policy_directory = state_.path() + "/policy.d";
     sessions_ = std::make_unique<session::Sessions>(runtime, options_);
     for (std::string& warning : sessions_->Recover()) warnings_.push_back(std::move(warning));
   }
