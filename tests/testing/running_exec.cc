@@ -39,6 +39,7 @@ bool RunningExec::ReadOne() {
     const bool err = response.output().stream() == v1::OUTPUT_STREAM_STDERR;
     (err ? result_.err : result_.out) += response.output().data();
   }
+  if (response.has_denial()) result_.denials.push_back(response.denial());
   if (response.has_outcome()) result_.outcome = response.outcome();
   return true;
 }

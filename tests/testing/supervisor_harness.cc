@@ -237,6 +237,7 @@ ExecResult SupervisorHarness::Exec(const std::string& cell_id, const std::vector
       text += response.output().data();
     }
     if (response.has_started()) result.run_id = response.started().run_id();
+    if (response.has_denial()) result.denials.push_back(response.denial());
     if (response.has_outcome()) result.outcome = response.outcome();
   }
   const grpc::Status status = stream->Finish();

@@ -27,6 +27,7 @@ std::string ProgramDirectory();
 struct ExecResult {
   Status status;  // of the call
   v1::ExecOutcome outcome;
+  std::vector<v1::Denial> denials;
   std::string out, err;
   std::string run_id;
 
@@ -84,6 +85,7 @@ class SupervisorHarness final {
 
   const std::string& directory() const { return directory_; }
   std::string socket() const { return directory_ + "/run/supervisor.sock"; }
+  std::string audit_directory() const { return directory_ + "/state/audit"; }
   // Of the operator's ceiling; not there unless the test makes it.
   std::string policy_directory() const { return directory_ + "/policy.d"; }
   pid_t keeper() const { return pid_; }

@@ -1,0 +1,248 @@
+// What confinement refuses is told with what refused it and what would allow it, as far as that is
+// known; and whose words it is known from.
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/audit_reader.h"
+
+namespace odyssey::testing {
+namespace {
+
+namespace pv1 = ::odyssey::policy::v1;
+
+// "kind access resource (rule) grant [source]"
+std::string Text(const v1::Denial& denial) {
+  return denial.kind() + " " + denial.access() + " " + denial.resource() + " (" + denial.rule() +
+         ") " + denial.grant() + " [" + denial.source() + "]";
+}
+
+class DenialsTest : public ::testing::Test {
+ protected:
+  std::string HostDirectory(const std::string& name) {
+    const std::string path = supervisor_.directory() + "/" + name;
+    std::filesystem::create_directories(path);
+    return path;
+  }
+
+  static void Mount(const std::string& source, pv1::Access access,
+                    v1::PrepareCellRequest* request) {
+    pv1::Mount* mount = request->mutable_sandbox()->add_mounts();
+    mount->set_source(source);
+    mount->set_target("/data");
+    mount->set_access(access);
+  }
+
+  // The only denial of a script.
+  std::string OnlyDenial(const ExecResult& result) {
+    EXPECT_TRUE(result.status.ok()) << result.ToString();
+    EXPECT_EQ(result.denials.size(), 1u) << result.ToString();
+    EXPECT_EQ(result.outcome.denials(), result.denials.size());
+    return result.denials.empty() ? "" : Text(result.denials[0]);
+  }
+
+  SupervisorHarness supervisor_;
+  v1::PrepareCellRequest request_ = SupervisorHarness::Request("denied");
+};
+
+TEST_F(DenialsTest, SystemTree) {
+  const ExecResult result = supervisor_.Shell(supervisor_.Cell(request_), "echo x > /usr/lib/x");
+  EXPECT_EQ(OnlyDenial(result), "path write /usr/lib/x (mount /usr read_only)  [command]");
+  EXPECT_EQ(result.denials[0].exec_id().substr(0, 4), "exe_");
+  const AuditRecord deny = AwaitRecords(supervisor_, "deny")[0];
+  EXPECT_EQ(deny["exec_id"], result.denials[0].exec_id());
+  EXPECT_EQ(deny["resource"], "/usr/lib/x");
+}
+
+TEST_F(DenialsTest, ReadOnlyMountNamesTheWritableOne) {
+  const std::string source = HostDirectory("shown");
+  Mount(source, pv1::ACCESS_READ_ONLY, &request_);
+  const std::string cell = supervisor_.Cell(request_);
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "mkdir sub", {.cwd = "/data"})),
+            "path write /data/sub (mount /data read_only) "
+            "sandbox.permissions.filesystem.mounts.write: [\"" +
+                source + "\"] [command]");
+}
+
+// The grant is what it says: with it, the same command works.
+TEST_F(DenialsTest, WhatTheGrantSaysAllowsIt) {
+  Mount(HostDirectory("shown"), pv1::ACCESS_READ_WRITE, &request_);
+  const ExecResult result =
+      supervisor_.Shell(supervisor_.Cell(request_), "mkdir sub", {.cwd = "/data"});
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  EXPECT_TRUE(result.denials.empty());
+}
+
+TEST_F(DenialsTest, ReadOnlyWorkspaceNamesTheMode) {
+  request_.mutable_sandbox()->set_mode(pv1::MODE_READ_ONLY);
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(supervisor_.Cell(request_), "touch x")),
+            "path write /workspace/x (mount /workspace read_only) sandbox.mode: "
+            "\"workspace_write\" [command]");
+}
+
+TEST_F(DenialsTest, ProtectedPartNamesItsProtection) {
+  const std::string source = HostDirectory("project");
+  HostDirectory("project/.git/hooks");
+  Mount(source, pv1::ACCESS_READ_WRITE, &request_);
+  const std::string denial = OnlyDenial(
+      supervisor_.Shell(supervisor_.Cell(request_), "touch .git/hooks/x", {.cwd = "/data"}));
+  EXPECT_EQ(denial,
+            "path write /data/.git/hooks/x (policy protection /data/.git/hooks read_only) "
+            "sandbox.protection: \"none\" [command]");
+}
+
+TEST_F(DenialsTest, NoNetwork) {
+  const ExecResult result = supervisor_.Python(
+      supervisor_.Cell(request_), "import socket; socket.create_connection(('192.0.2.1', 80))");
+  EXPECT_EQ(OnlyDenial(result),
+            "socket connect  (network none) sandbox.permissions.network: [\"*\"] [command]");
+}
+
+TEST_F(DenialsTest, ExecutionThatTheKernelRefusesIsCertain) {
+  const std::string cell = supervisor_.Cell(request_);
+  ASSERT_TRUE(supervisor_.Shell(cell, "printf '#!/bin/sh\\n' > tool; chmod 755 tool").Exited(0));
+  const ExecResult direct = supervisor_.Exec(cell, {"./tool"});
+  EXPECT_EQ(direct.outcome.kind(), v1::OUTCOME_KIND_DENIED);
+  const std::string what =
+      "exec execute /workspace/tool (mount /workspace noexec) sandbox.system_tools_mode: \"all\" ";
+  EXPECT_EQ(OnlyDenial(direct), what + "[kernel]");
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "./tool")), what + "[command]");
+}
+
+TEST_F(DenialsTest, UnlistedExecutableNamesItself) {
+  request_.mutable_sandbox()->set_executables_mode(pv1::EXECUTABLES_MODE_EXPLICIT);
+  request_.mutable_sandbox()->add_executables("sh");
+  const std::string cell = supervisor_.Cell(request_);
+  const ExecResult direct = supervisor_.Exec(cell, {"/usr/bin/env"});
+  ASSERT_EQ(direct.denials.size(), 1u) << direct.ToString();
+  EXPECT_EQ(direct.denials[0].grant(), "sandbox.system_tools: [\"/usr/bin/env\"]");
+  EXPECT_EQ(direct.denials[0].source(), "kernel");
+  const ExecResult shell = supervisor_.Shell(cell, "/usr/bin/env");
+  ASSERT_EQ(shell.denials.size(), 1u) << shell.ToString();
+  EXPECT_EQ(shell.denials[0].grant(), "sandbox.system_tools: [\"/usr/bin/env\"]");
+}
+
+TEST_F(DenialsTest, LimitsAreCertain) {
+  pv1::Limits* limits = request_.mutable_sandbox()->mutable_limits();
+  limits->set_memory_bytes(uint64_t{64} << 20);
+  limits->set_cpu_seconds(1);
+  const std::string cell = supervisor_.Cell(request_);
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "sleep 30", {.wall_clock_ms = 200})),
+            "limit exceed wall_clock_ms (policy wall_clock_ms 200) "
+            "sandbox.resources.wall_clock_s: 1 [kernel]");
+  EXPECT_EQ(OnlyDenial(supervisor_.Python(
+                cell, "b = []\nwhile True: b.append(bytearray(b'x' * 4000000))")),
+            "limit exceed memory_bytes (cgroup memory_bytes 67108864) "
+            "sandbox.resources.memory_mb: 128 [kernel]");
+  EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"/bin/sh", "-c", "while :; do :; done"})),
+            "limit exceed cpu_seconds (rlimit cpu_seconds 1) sandbox.resources.cpu_seconds: 2 "
+            "[kernel]");
+}
+
+TEST_F(DenialsTest, TooManyProcesses) {
+  request_.mutable_sandbox()->mutable_limits()->set_pids(16);
+  const ExecResult result = supervisor_.Shell(
+      supervisor_.Cell(request_),
+      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done");
+  EXPECT_EQ(OnlyDenial(result),
+            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [command]")
+      << result.err;
+}
+
+TEST_F(DenialsTest, CutOutputIsTold) {
+  const ExecResult result =
+      supervisor_.Shell(supervisor_.Cell(request_), "echo 0123456789", {.stdout_cap = 4});
+  EXPECT_EQ(OnlyDenial(result), "limit exceed stdout (policy output_bytes 4)  [kernel]");
+}
+
+// ── Words of a command ──────────────────────────────────────────────────────────────────────────
+
+TEST_F(DenialsTest, SuccessIsNoDenialWhateverItSays) {
+  const ExecResult result =
+      supervisor_.Shell(supervisor_.Cell(request_),
+                        "echo \"touch: cannot touch '/usr/x': Read-only file system\" >&2");
+  EXPECT_TRUE(result.Exited(0));
+  EXPECT_TRUE(result.denials.empty());
+  EXPECT_EQ(result.outcome.denials(), 0u);
+}
+
+// A command may say what it likes. What it says is marked as its own, and where the plan allows
+// what it claims was refused, nothing comes of it.
+TEST_F(DenialsTest, ForgedComplaintsAreMarkedAndHeldAgainstThePlan) {
+  const ExecResult result =
+      supervisor_.Shell(supervisor_.Cell(request_),
+                        "echo \"touch: cannot touch '/usr/forged': Read-only file system\" >&2\n"
+                        "echo \"touch: cannot touch '/workspace/x': Read-only file system\" >&2\n"
+                        "echo \"touch: cannot touch '/tmp/x': Permission denied\" >&2\n"
+                        "exit 1");
+  EXPECT_EQ(OnlyDenial(result), "path write /usr/forged (mount /usr read_only)  [command]");
+}
+
+TEST_F(DenialsTest, NeverMoreThanSixteenAreSentAndAllAreCounted) {
+  const std::string cell = supervisor_.Cell(request_);
+  const ExecResult result = supervisor_.Shell(
+      cell,
+      "i=0; while [ $i -lt 50 ]; do echo \"x: /usr/$i: Read-only file system\" >&2; i=$((i+1)); "
+      "done; exit 1");
+  EXPECT_EQ(result.denials.size(), 16u);
+  EXPECT_EQ(result.outcome.denials(), 50u);
+}
+
+TEST_F(DenialsTest, StormOfDenialsIsCountedAndTheCellGoesOn) {
+  const std::string cell = supervisor_.Cell(request_);
+  constexpr size_t kCommands = 100;
+  size_t denied = 0;
+  for (size_t i = 0; i < kCommands; ++i) {
+    denied += supervisor_
+                  .Shell(cell,
+                         "for i in 1 2 3 4 5 6 7 8; do echo \"x: /usr/$i: Read-only file "
+                         "system\" >&2; done; exit 1")
+                  .outcome.denials();
+  }
+  EXPECT_EQ(denied, 8 * kCommands);
+  const auto told = [&] {
+    size_t count = 0;
+    for (const AuditRecord& record : ReadAuditLog(supervisor_)) {
+      if (record["type"] == "deny") ++count;
+      if (record["type"] == "suppressed" && record["of"] == "deny") {
+        EXPECT_EQ(record["about"], cell);
+        count += record["count"].get<size_t>();
+      }
+    }
+    return count;
+  };
+  EXPECT_TRUE(Eventually([&] { return told() == denied; })) << told();
+  EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+}
+
+// ── File operations ─────────────────────────────────────────────────────────────────────────────
+
+TEST_F(DenialsTest, FileOperationNamesRuleAndGrant) {
+  request_.mutable_sandbox()->set_mode(pv1::MODE_READ_ONLY);
+  const std::string cell = supervisor_.Cell(request_);
+  grpc::ClientContext context;
+  v1::FileOpRequest write;
+  write.set_cell_id(cell);
+  write.mutable_write()->set_path("x");
+  v1::FileOpResponse response;
+  const grpc::Status status = supervisor_.stub()->FileOp(&context, write, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_NE(status.error_message().find("(mount /workspace read_only); to allow: sandbox.mode: "
+                                        "\"workspace_write\""),
+            std::string::npos)
+      << status.error_message();
+  v1::Denial denial;
+  ASSERT_TRUE(denial.ParseFromString(status.error_details()));
+  EXPECT_EQ(Text(denial),
+            "path write /workspace/x (mount /workspace read_only) sandbox.mode: "
+            "\"workspace_write\" [kernel]");
+  EXPECT_EQ(AwaitRecords(supervisor_, "deny")[0]["resource"], "/workspace/x");
+  EXPECT_EQ(AwaitRecords(supervisor_, "file")[0]["code"], "PERMISSION_DENIED");
+}
+
+}  // namespace
+}  // namespace odyssey::testing
