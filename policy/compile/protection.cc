@@ -64,6 +64,10 @@ constexpr ProtectedName kProjectNames[] = {
     {".mvn", "extensions and options of Java that Maven runs with"},
 };
 
+// Where agents keep working trees below their own protected directory, as .claude/worktrees/x: such
+// a tree is work like any other.
+constexpr std::string_view kWorkingTrees = "/worktrees/";
+
 // Of a repository without a working tree, "project.git", which is laid out as .git is.
 constexpr ProtectedName kRepositoryNames[] = {
     {"hooks", "git runs the programs in it"},
@@ -125,7 +129,8 @@ void Collect(std::string_view source, std::string_view anchor, std::span<const P
   if (!IsWithin(source, anchor) || anchor == "/") return;
   const std::string_view rest = source.substr(anchor.size() + 1);
   for (const ProtectedName& name : names) {
-    if (IsWithin(rest, name.path)) kept->itself = &name;
+    const bool itself = IsWithin(rest, name.path);
+    if (itself && rest.substr(name.path.size()).rfind(kWorkingTrees, 0) != 0) kept->itself = &name;
     if (name.path != rest && IsWithin(name.path, rest)) {
       kept->inside.emplace(name.path.substr(rest.size() + 1));
     }

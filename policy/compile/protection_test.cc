@@ -142,6 +142,17 @@ TEST(ProtectionTest, RefusesToMakeWhatIsProtectedWritable) {
             0u);
 }
 
+TEST(ProtectionTest, TakesTheWorkingTreesOfAgentsForWork) {
+  const SandboxRequest request = {.workspace = "/srv/repo/.claude/worktrees/fix"};
+  const Compiled compiled = Good(request);
+  EXPECT_EQ(PartAt(compiled, "/workspace/.claude"), "ro");
+  for (const std::string source : {"/srv/repo/.claude", "/srv/repo/.claude/worktrees",
+                                   "/srv/repo/.claude/hooks/worktrees/x"}) {
+    EXPECT_EQ(Compile({.workspace = source}, Facts()).status().code(), Code::kPermissionDenied)
+        << source;
+  }
+}
+
 TEST(ProtectionTest, RefusesPathsToProtectThatAreNone) {
   for (const std::string path : {"", "/abs", "a/../b", ".", "a//b", "a/", "a\nb"}) {
     const Status status =

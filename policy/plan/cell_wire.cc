@@ -102,7 +102,7 @@ Result<MessageType> TypeOf(std::string_view bytes) {
   const uint8_t version = in.U8();
   const uint8_t type = in.U8();
   if (in.failed() || version != kVersion || type < static_cast<uint8_t>(MessageType::kHello) ||
-      type > static_cast<uint8_t>(MessageType::kExecExited)) {
+      type > static_cast<uint8_t>(MessageType::kUnmapped)) {
     return InvalidArgument("decode cell message: version " + std::to_string(version) + ", type " +
                            std::to_string(type) + " is none of ours");
   }
@@ -115,6 +115,12 @@ std::string Encode(const Hello& m) {
   Writer out = Begin(MessageType::kHello);
   out.U32(m.landlock_abi);
   out.U32(m.runs);
+  return out.Take();
+}
+
+std::string Encode(const Unmapped& m) {
+  Writer out = Begin(MessageType::kUnmapped);
+  out.Strings(m.targets);
   return out.Take();
 }
 
@@ -202,6 +208,12 @@ Status Decode(std::string_view bytes, Hello* m) {
   m->landlock_abi = in.U32();
   m->runs = in.U32();
   return Finish(in, "Hello");
+}
+
+Status Decode(std::string_view bytes, Unmapped* m) {
+  Reader in = Open(bytes, MessageType::kUnmapped);
+  m->targets = in.Strings(kMaxRules, kMaxPath);
+  return Finish(in, "Unmapped");
 }
 
 Status Decode(std::string_view bytes, Configure* m) {

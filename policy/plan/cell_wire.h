@@ -6,8 +6,8 @@
 // trusts rpc, except that the seccomp filters are cell-init's own.
 //
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
-//                    cell-init → rpc: Hello, SlotReady + 2 fds, ToolsReady + 1 fd, SlotGone,
-//                    CellError
+//                    cell-init → rpc: Hello, Unmapped, SlotReady + 2 fds, ToolsReady + 1 fd,
+//                    SlotGone, CellError
 //                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
 //                    slot → rpc: TerminalReady + master fd; ExecError{step, errno}
@@ -59,6 +59,7 @@ enum class MessageType : uint8_t {
   kSignalSlot,
   kKillSlot,
   kExecExited,
+  kUnmapped,
 };
 
 // Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
@@ -101,6 +102,12 @@ struct Configure {
 struct Hello {
   uint32_t landlock_abi = 0;  // 0: the kernel has none
   uint32_t runs = 0;          // entries of the directory of runs, left by an earlier cell
+};
+
+// After Configure, if it holds for any: places for file operations whose files keep their owners.
+struct Unmapped {
+  std::vector<std::string> targets;
+  friend bool operator==(const Unmapped&, const Unmapped&) = default;
 };
 
 struct SlotReady {
@@ -153,6 +160,7 @@ struct ExecExited {
 Result<MessageType> TypeOf(std::string_view bytes);
 
 std::string Encode(const Hello& m);
+std::string Encode(const Unmapped& m);
 std::string Encode(const Configure& m);
 std::string Encode(const SlotReady& m);
 std::string Encode(const SlotGone& m);
@@ -165,6 +173,7 @@ std::string Encode(const ExecExited& m);
 std::string EncodeEmpty(MessageType type);
 
 Status Decode(std::string_view bytes, Hello* m);
+Status Decode(std::string_view bytes, Unmapped* m);
 Status Decode(std::string_view bytes, Configure* m);
 Status Decode(std::string_view bytes, SlotReady* m);
 Status Decode(std::string_view bytes, SlotGone* m);

@@ -20,7 +20,8 @@ ExecSpec SampleExec() {
 Configure SampleConfigure() {
   return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}},
           .tool_roots = {{"/tmp"}, {"/x", {".md", ".tar.gz"}, 1000}},
-          .guards = {{"/workspace", true, {"**/.env", "secrets/**"}}}};
+          .guards = {{"/workspace", true, {"**/.env", "secrets/**"}}},
+          .landlock_abi = 6};
 }
 
 // Every message but the one decoded here is refused, as is every cut and every added byte.
@@ -50,6 +51,10 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
   ASSERT_TRUE(Decode(Encode(SampleConfigure()), &configure).ok());
   EXPECT_EQ(configure, SampleConfigure());
 
+  Unmapped unmapped;
+  ASSERT_TRUE(Decode(Encode(Unmapped{{"/d", "/e"}}), &unmapped).ok());
+  EXPECT_EQ(unmapped, (Unmapped{{"/d", "/e"}}));
+
   ExecExited exited;
   ASSERT_TRUE(Decode(Encode(ExecExited{-1, 2, 3, uint64_t{1} << 40}), &exited).ok());
   EXPECT_EQ(exited.wait_status, -1);
@@ -69,6 +74,7 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
 TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
   ExpectStrict<Hello>(Encode(Hello{6, 7}), MessageType::kHello);
   ExpectStrict<Configure>(Encode(SampleConfigure()), MessageType::kConfigure);
+  ExpectStrict<Unmapped>(Encode(Unmapped{{"/d", "/e"}}), MessageType::kUnmapped);
   ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
   ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
   ExpectStrict<CellError>(Encode(CellError{"clone", 1}), MessageType::kCellError);
@@ -92,9 +98,9 @@ TEST(CellWireTest, RefusesTypesAndVersionsThatAreNotOurs) {
   EXPECT_FALSE(TypeOf("").ok());
   EXPECT_FALSE(TypeOf("\1").ok());
   EXPECT_FALSE(TypeOf(std::string("\1\0", 2)).ok());
-  EXPECT_FALSE(TypeOf("\1\17").ok());
+  EXPECT_FALSE(TypeOf("\1\20").ok());
   EXPECT_FALSE(TypeOf("\2\1").ok());
-  EXPECT_TRUE(TypeOf("\1\16").ok());
+  EXPECT_TRUE(TypeOf("\1\17").ok());
 }
 
 TEST(CellWireTest, RefusesExecsThatTheKernelWouldCut) {

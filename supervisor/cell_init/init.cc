@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "common/os/message_socket.h"
+#include "policy/plan/plan.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/tools_process.h"
 #include "supervisor/cell_tools/run_tree.h"
@@ -29,6 +31,19 @@ Status PrepareForSlots() {
     return ErrnoStatus(errno, "make mounts private");
   }
   return OkStatus();
+}
+
+// The owner of a mapped directory is this cell's own user.
+cell::Unmapped FindUnmapped(const cell::Configure& configure) {
+  std::vector<std::string> targets = {plan::kWorkspacePath};
+  for (const cell::ToolRoot& root : configure.tool_roots) targets.push_back(root.path);
+  cell::Unmapped unmapped;
+  for (std::string& target : targets) {
+    struct stat info;
+    if (lstat(target.c_str(), &info) != 0 || info.st_uid == geteuid()) continue;
+    unmapped.targets.push_back(std::move(target));
+  }
+  return unmapped;
 }
 
 }  // namespace
@@ -77,7 +92,8 @@ Status CellInit::Configure(std::string_view bytes) {
   cell::Configure configure;
   ODY_RETURN_IF_ERROR(cell::Decode(bytes, &configure));
   ODY_ASSIGN_OR_RETURN(confinement_, Confinement::Build(configure));
-  return OkStatus();
+  const cell::Unmapped unmapped = FindUnmapped(configure);
+  return unmapped.targets.empty() ? OkStatus() : SendMessage(socket_, cell::Encode(unmapped));
 }
 
 Status CellInit::GiveSlot() {

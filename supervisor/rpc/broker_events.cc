@@ -15,6 +15,20 @@ namespace {
 constexpr timeval kFileOpTimeout{30, 0};
 constexpr unsigned kOnlyPlace = 0;  // a cell has one descriptor in its group
 
+// What a cell says of places that are no mounts of its plan is left out: so is a second time.
+void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled) {
+  for (const plan::Entry& entry : compiled->plan.entries) {
+    const auto& targets = unmapped.targets;
+    const bool mapped =
+        entry.kind == plan::EntryKind::kHostTree && entry.ownership == plan::Ownership::kMapped;
+    if (!mapped || std::count(targets.begin(), targets.end(), entry.target) == 0) continue;
+    const std::string line = entry.target + ": its file system cannot be idmapped: shown as it " +
+                             "is, so that the cell reads what everybody may";
+    auto& lines = compiled->explanation;
+    if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(line);
+  }
+}
+
 }  // namespace
 
 void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket) {
@@ -87,12 +101,16 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   cell::SlotGone gone;
   cell::CellError error;
   cell::Hello hello;
+  cell::Unmapped unmapped;
   if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
     OnSlotReady(cell, ready, std::move(message));
   } else if (cell::Decode(message.bytes, &gone).ok()) {
     OnSlotGone(cell, gone);
   } else if (cell::Decode(message.bytes, &error).ok()) {
     OnCellError(cell, error);
+  } else if (cell::Decode(message.bytes, &unmapped).ok()) {
+    const Lock lock(mutex_);
+    ExplainUnmapped(unmapped, &cell->compiled);
   } else if (cell::Decode(message.bytes, &hello).ok()) {
     const Lock lock(mutex_);
     cell->runs.AddFound(hello.runs);

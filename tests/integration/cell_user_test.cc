@@ -45,6 +45,16 @@ class CellUserTest : public ::testing::Test {
     return request;
   }
 
+  bool Explains(const std::string& cell, const std::string& text) {
+    grpc::ClientContext context;
+    v1::DescribeCellRequest request;
+    request.set_cell_id(cell);
+    v1::DescribeCellResponse response;
+    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
+    return std::any_of(response.plan().begin(), response.plan().end(),
+                       [&](const auto& line) { return line.find(text) != std::string::npos; });
+  }
+
   void File(const std::string& name, mode_t mode) {
     std::ofstream(directory_ / name) << name;
     ASSERT_EQ(chmod((directory_ / name).c_str(), mode), 0);
@@ -110,6 +120,7 @@ report('owner', os.stat('/d').st_uid)
   EXPECT_EQ(findings.at("chmod"), "EROFS");
   EXPECT_EQ(findings.at("execute"), "EACCES");
   EXPECT_EQ(findings.at("owner"), "65534");
+  EXPECT_TRUE(Explains(cell, "/d: its file system cannot be idmapped"));
 }
 
 TEST_F(CellUserTest, RefusesWhereThatWouldShowNothingOrWouldHaveToWrite) {
@@ -140,6 +151,12 @@ TEST_F(CellUserTest, ReadsAnOverlayAsItIs) {
   const std::string cell = supervisor_.Cell(Request(policy::v1::ACCESS_READ_ONLY));
   EXPECT_EQ(supervisor_.Shell(cell, "cat /d/file; > /d/file").out, "from below");
   EXPECT_EQ(Slurp(directory_ / "file"), "from below");
+}
+
+TEST_F(CellUserTest, SaysNothingOfThatWhereItIsMapped) {
+  const std::string cell = supervisor_.Cell(Request(policy::v1::ACCESS_READ_ONLY));
+  EXPECT_TRUE(Explains(cell, "/d: the host's"));
+  EXPECT_FALSE(Explains(cell, "idmapped"));
 }
 
 TEST_F(CellUserTest, APathThatIsNotThereIsNamed) {
