@@ -11,12 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "common/os/file.h"
+#include "ctl/ceiling_view.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/exec_call.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
+#include "ctl/policy_file.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -24,6 +27,8 @@ namespace odyssey::ctl {
 namespace {
 
 using supervisor::v1::Supervisor;
+
+constexpr unsigned kNewDirectoryMode = 0755;
 
 int Cannot(const Console& console, const Failure& failure) {
   console.Fail(failure);
@@ -54,6 +59,7 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.set_workspace(options.sandbox.workspace);
   request.set_ephemeral(options.sandbox.ephemeral);
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
+  request.set_owner_uid(getuid());
   return request;
 }
 
@@ -113,6 +119,15 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
                   [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
 }
 
+// The directories that a policy has made if they are missing, as llm-do does.
+Status MakePolicyDirectories(const ExecOptions& options) {
+  if (!options.policy) return OkStatus();
+  for (const std::string& path : options.policy->create) {
+    ODY_RETURN_IF_ERROR(MakeDirectories(path, kNewDirectoryMode));
+  }
+  return OkStatus();
+}
+
 int ExecCommand(const Invocation& call) {
   const Console& console = *call.console;
   const Result<ExecOptions> options = ReadExecOptions(call.options, MakeExecInputs());
@@ -120,8 +135,14 @@ int ExecCommand(const Invocation& call) {
     return Cannot(console, {"exec", options.status().message(),
                             "odyssey-ctl exec --help tells the options."});
   }
+  const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
+  if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options->explain) {
-    const Status status = PrintPlan(console, options->sandbox, call.locations.state);
+    const Result<CeilingView> ceiling = LoadCeilingView(call.locations);
+    Status status = ceiling.status();
+    if (ceiling.ok()) {
+      status = PrintPlan(console, options->sandbox, *ceiling, call.locations.state, policy);
+    }
     if (status.ok()) return kExitOk;
     return Cannot(console, {"exec --explain", status.message(),
                             "odyssey-ctl exec --help tells the options."});
@@ -129,6 +150,9 @@ int ExecCommand(const Invocation& call) {
   if (options->argv.empty()) {
     return Cannot(console,
                   {"exec", "CMD is missing", "usage: odyssey-ctl exec [options] -- CMD ARG..."});
+  }
+  if (const Status status = MakePolicyDirectories(*options); !status.ok()) {
+    return Cannot(console, {"exec", "--policy: " + status.message(), ""});
   }
   const Result<std::string> random = RandomComponent();
   if (!random.ok()) return Cannot(console, {"exec", random.status().message(), ""});

@@ -122,7 +122,9 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "policy",
        .kind = ValueKind::kFile,
        .value_name = "FILE",
-       .help = "a bundle directory or its manifest; the options below change what it says"},
+       .help =
+           "a policy of any kind (see policy check), or a bundle; the options below change what it "
+           "says"},
       {.name = "mode",
        .kind = ValueKind::kChoice,
        .value_name = "MODE",
@@ -199,6 +201,21 @@ std::vector<OptionSpec> LimitOptionSpecs() {
   };
 }
 
+Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
+  if (!options.Has("policy")) return OkStatus();
+  ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
+  dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
+  for (const std::string& entry : options.All("env")) {
+    context.granted_env.insert(entry.substr(0, entry.find('=')));
+  }
+  dialect::Problems problems;
+  Result<dialect::Policy> policy = ReadPolicy(options.Text("policy"), context, &problems);
+  if (!policy.ok()) return Named("--policy", policy.status());
+  out->policy = std::move(*policy);
+  out->sandbox = out->policy->request;
+  return OkStatus();
+}
+
 }  // namespace
 
 ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment}; }
@@ -211,17 +228,7 @@ std::vector<OptionSpec> ExecOptionSpecs() {
 
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs) {
   ExecOptions out;
-  if (options.Has("policy")) {
-    PolicyContext context;
-    for (const std::string& entry : options.All("env")) {
-      context.granted_env.insert(entry.substr(0, entry.find('=')));
-    }
-    context.environment = inputs.environment;
-    ODY_ASSIGN_OR_RETURN(context.client_cwd, inputs.resolve("."));
-    Result<policy::SandboxRequest> policy = ReadPolicy(options.Text("policy"), context);
-    if (!policy.ok()) return Named("--policy", policy.status());
-    out.sandbox = std::move(*policy);
-  }
+  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &out));
   SetModes(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out.sandbox));
   SetLimits(options, &out.sandbox.limits);

@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "ctl/option_parser.h"
+#include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
@@ -31,6 +32,7 @@ struct ExecOptions {
   uint32_t timeout_ms = 0;
   bool terminal = false;
   bool explain = false;
+  std::optional<dialect::Policy> policy;  // of --policy; `sandbox` began as its request
 };
 
 // For `exec`: with these the request is made.

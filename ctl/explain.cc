@@ -7,21 +7,56 @@
 
 namespace odyssey::ctl {
 
-Status PrintPlan(const Console& console, const policy::SandboxRequest& request,
-                 const std::string& state) {
+namespace {
+
+// Whether or not the cell can be made: what was read, and what a cell does not do about it.
+void PrintFile(const Console& console, const dialect::Policy& policy) {
+  console.PrintLine("policy " + std::string(dialect::DialectName(policy.dialect)));
+  for (const std::string& path : policy.also_read) {
+    console.PrintLine("also read " + Sanitize(path, Lines::kOne));
+  }
+  for (const std::string& line : policy.elsewhere) {
+    console.PrintLine("not part of the cell: " + Sanitize(line, Lines::kOne));
+  }
+}
+
+Json FileAsJson(const dialect::Policy& policy) {
+  Json warnings = Json::array();
+  for (const dialect::Problem& warning : policy.warnings) {
+    warnings.push_back(dialect::ToString(warning));
+  }
+  return {{"dialect", dialect::DialectName(policy.dialect)},
+          {"also_read", policy.also_read},
+          {"warnings", std::move(warnings)},
+          {"not_part_of_the_cell", policy.elsewhere}};
+}
+
+}  // namespace
+
+Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
+                 const std::string& state, const dialect::Policy* policy) {
+  if (policy != nullptr && !console.json) PrintFile(console, *policy);
+  ODY_ASSIGN_OR_RETURN(const std::vector<ceiling::Ruling> rulings,
+                       ceiling::Judge(ceiling.ceiling, request, ceiling.asker));
+  ceiling::FillLimits(ceiling.ceiling, request.ephemeral, &request.limits);
   executables::Finder finder;
   ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
                        finder.Find(compile::SystemExecutables(request)));
   ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
                        compile::Compile(request, GatherHostFacts(state), found));
   if (console.json) {
-    console.PrintJson({{"digest", compiled.digest}, {"plan", compiled.explanation}});
+    Json plan = {{"digest", compiled.digest},
+                 {"plan", compiled.explanation},
+                 {"ceiling", CeilingAsJson(ceiling, rulings)}};
+    if (policy != nullptr) plan["policy"] = FileAsJson(*policy);
+    console.PrintJson(plan);
     return OkStatus();
   }
   for (const std::string& line : compiled.explanation) {
     console.PrintLine(Sanitize(line, Lines::kOne));
   }
   console.PrintLine("policy digest " + compiled.digest);
+  PrintCeiling(console, ceiling, rulings);
   return OkStatus();
 }
 

@@ -4,15 +4,19 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "ctl/ceiling_view.h"
 #include "ctl/console.h"
+#include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
 
-// Compiles the request for this host and prints the plan, each line with why it is there. Makes no
-// cell and asks no daemon; the supervisor compiles the same request the same way.
-Status PrintPlan(const Console& console, const policy::SandboxRequest& request,
-                 const std::string& state);
+// Holds the request against the operator's ceiling, compiles it for this host and prints the plan,
+// each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor
+// does the same with the same request. Before it, what the policy's file is and what of it is no
+// part of a cell; nullptr: there was no file.
+Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
+                 const std::string& state, const dialect::Policy* policy);
 
 }  // namespace odyssey::ctl
 

@@ -1,15 +1,17 @@
-// policy explain|check.
+// policy explain|check|diff.
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ctl/ceiling_view.h"
 #include "ctl/command.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
 #include "ctl/path_check.h"
+#include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
@@ -18,37 +20,116 @@
 namespace odyssey::ctl {
 namespace {
 
-constexpr char kNext[] = "odyssey-ctl bundle validate DIR lists every problem of a bundle.";
+constexpr char kNext[] =
+    "odyssey-ctl bundle validate DIR lists every problem of a bundle; docs/policy/dialects.md "
+    "tells "
+    "the keys of other files.";
+constexpr char kExplainNotes[] =
+    "FILE is a policy of any kind (odyssey.policy/v1, llm-do, odek, OpenShell), a bundle "
+    "directory, "
+    "its manifest,\nor the file of an agent in it. Without it: the operator's ceiling alone.";
+constexpr char kCheckNotes[] =
+    "FILE is a policy of any kind (odyssey.policy/v1, llm-do, odek, OpenShell), a bundle "
+    "directory, "
+    "its manifest,\nor the file of an agent in it. What the operator's ceiling refuses is denied.\n"
+    "Exits 0 for allow, 3 for deny, 4 for ask, 1 for a file that does not validate.";
 
-Result<policy::SandboxRequest> ReadRequest(const std::string& file) {
+// A policy, or what is wrong with its file; several problems are told on stderr, one a line.
+Result<dialect::Policy> ReadFile(const Console& console, const std::string& file,
+                                 const CeilingView& ceiling) {
   const ExecInputs inputs = MakeExecInputs();
-  PolicyContext context;
-  context.environment = inputs.environment;
-  ODY_ASSIGN_OR_RETURN(context.client_cwd, inputs.resolve("."));
-  return ReadPolicy(file, context);
+  ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
+  dialect::Problems problems;
+  dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
+  context.granted_env = GrantedSecrets(ceiling);
+  Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);
+  if (policy.ok()) PrintWarnings(console, policy->warnings);
+  if (problems.size() < 2) return policy;
+  for (const dialect::Problem& problem : problems) {
+    console.Warn(Sanitize(dialect::ToString(problem), Lines::kOne));
+  }
+  return Status(policy.status().code(), std::to_string(problems.size()) + " problems");
+}
+
+constexpr char kCeilingNext[] = "docs/policy/ceiling.md tells the keys of the operator's files.";
+
+// What may be asked for at all.
+int ExplainCeiling(const Console& console, const CeilingView& ceiling) {
+  if (console.json) {
+    console.PrintJson({{"ceiling", CeilingAsJson(ceiling, {})}});
+  } else {
+    PrintCeiling(console, ceiling, {});
+  }
+  return kExitOk;
 }
 
 int Explain(const Invocation& call) {
-  const Result<policy::SandboxRequest> request = ReadRequest(call.options.Word(0));
-  Status status = request.status();
-  if (request.ok()) status = PrintPlan(*call.console, *request, call.locations.state);
+  const Console& console = *call.console;
+  const std::string file = call.options.Word(0);
+  const Result<CeilingView> ceiling = LoadCeilingView(call.options, call.locations);
+  if (!ceiling.ok()) {
+    return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
+  }
+  if (file.empty()) return ExplainCeiling(console, *ceiling);
+  const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
+  Status status = policy.status();
+  if (policy.ok()) {
+    status = PrintPlan(console, policy->request, *ceiling, call.locations.state, &*policy);
+  }
   if (status.ok()) return kExitOk;
-  return call.console->Fail({"explain " + call.options.Word(0), status.message(), kNext});
+  const bool refused = status.code() == Code::kPermissionDenied;
+  return console.Fail({"explain " + file, status.message(), refused ? kCeilingNext : kNext});
+}
+
+// The agent whose file was named, if no other one was asked for.
+Result<dialect::AgentSpec> AgentFor(const dialect::Bundle& bundle, const std::string& file,
+                                    const std::string& agent) {
+  if (agent.empty()) {
+    Result<dialect::AgentSpec> named = dialect::FindAgentOfFile(bundle, file);
+    if (named.ok()) return named;
+  }
+  return dialect::FindAgent(bundle, agent);
 }
 
 Result<rules::Decision> CheckCommand(const std::string& file, const std::string& agent,
                                      const std::string& command) {
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(directory));
-  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, dialect::FindAgent(bundle, agent));
+  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(bundle, file, agent));
   ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
                        rules::Parse(spec.tools.allow, spec.tools.ask, spec.tools.deny));
   return rules::Decide(tool_rules, {.name = "Bash", .command = command});
 }
 
-Result<rules::Decision> CheckPath(const std::string& file, const std::string& path) {
-  ODY_ASSIGN_OR_RETURN(const policy::SandboxRequest request, ReadRequest(file));
-  return DecidePath(request, path);
+rules::Decision DecideHost(const policy::SandboxRequest& request) {
+  switch (request.network) {
+    case policy::Network::kFull:
+      return {.rule = "network full",
+              .reason = "the host's network: every address that it reaches"};
+    case policy::Network::kEgress:
+      return {
+          .verdict = rules::Verdict::kDeny,
+          .rule = "network egress",
+          .reason = "declared endpoints need the egress proxy, which this version does not have"};
+    case policy::Network::kNone:
+      break;
+  }
+  return {.verdict = rules::Verdict::kDeny,
+          .rule = "network none",
+          .reason = "the cell has a loopback of its own and no other network"};
+}
+
+// Of the questions that the request answers.
+Result<rules::Decision> Decide(const ParsedOptions& options, const dialect::Policy& policy,
+                               const CeilingView& ceiling) {
+  const policy::SandboxRequest& request = policy.request;
+  if (options.Has("host")) return UnderCeiling(ceiling, request, DecideHost(request));
+  if (options.Has("path")) {
+    ODY_ASSIGN_OR_RETURN(const rules::Decision decision, DecidePath(request, options.Text("path")));
+    return UnderCeiling(ceiling, request, decision);
+  }
+  const std::string kind(dialect::DialectName(policy.dialect));
+  return UnderCeiling(ceiling, request, {.reason = "the file is valid: " + kind});
 }
 
 int PrintDecision(const Console& console, const rules::Decision& decision) {
@@ -72,27 +153,26 @@ int PrintDecision(const Console& console, const rules::Decision& decision) {
   return kExitFailed;
 }
 
-// Without a question: does the file validate, and can its sandbox be made on this host.
-int CheckFile(const Console& console, const std::string& file) {
-  const Result<policy::SandboxRequest> request = ReadRequest(file);
-  if (!request.ok()) return console.Fail({"check " + file, request.status().message(), kNext});
-  return PrintDecision(console, {.reason = "the file is valid"});
-}
-
 int Check(const Invocation& call) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
   const bool command = call.options.Has("cmd");
-  const bool path = call.options.Has("path");
-  if (command && path) {
-    console.Fail({"policy check", "--cmd and --path: expected at most one of them",
+  if (command + call.options.Has("path") + call.options.Has("host") > 1) {
+    console.Fail({"policy check", "--cmd, --path and --host: expected at most one of them",
                   "Ask one thing at a time."});
     return kExitUsage;
   }
-  if (!command && !path) return CheckFile(console, file);
-  const Result<rules::Decision> decision =
-      command ? CheckCommand(file, call.options.Text("agent"), call.options.Text("cmd"))
-              : CheckPath(file, call.options.Text("path"));
+  const Result<CeilingView> ceiling = LoadCeilingView(call.options, call.locations);
+  if (!ceiling.ok()) {
+    return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
+  }
+  const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
+  if (!policy.ok()) return console.Fail({"check " + file, policy.status().message(), kNext});
+  Result<rules::Decision> decision = Decide(call.options, *policy, *ceiling);
+  // A command runs nowhere if no cell is made.
+  if (decision.ok() && command && decision->verdict == rules::Verdict::kAllow) {
+    decision = CheckCommand(file, call.options.Text("agent"), call.options.Text("cmd"));
+  }
   if (!decision.ok()) return console.Fail({"check " + file, decision.status().message(), kNext});
   return PrintDecision(console, *decision);
 }
@@ -101,29 +181,40 @@ int Check(const Invocation& call) {
 
 std::vector<Command> PolicyCommands() {
   const PositionalSpec file = {.name = "FILE", .kind = ValueKind::kFile};
+  PositionalSpec optional_file = file;
+  optional_file.required = false;
+  std::vector<OptionSpec> questions = {
+      {.name = "cmd",
+       .kind = ValueKind::kText,
+       .value_name = "COMMAND",
+       .help = "a command line of the Bash tool"},
+      {.name = "path",
+       .kind = ValueKind::kFile,
+       .value_name = "PATH",
+       .help = "a path of this host: does a command see it, may it write it"},
+      {.name = "host",
+       .kind = ValueKind::kText,
+       .value_name = "HOST",
+       .help = "a host of the network: does a command reach it"},
+      {.name = "agent",
+       .kind = ValueKind::kText,
+       .value_name = "ID",
+       .help = "with --cmd: the agent whose rules count (default: the default one)"}};
+  for (OptionSpec& spec : CeilingOptionSpecs()) questions.push_back(std::move(spec));
   return {
       {.name = "policy explain",
-       .summary = "the compiled plan of a policy, each line with why it is there",
-       .positionals = {file},
-       .notes = "FILE is a bundle directory, or its manifest.",
+       .summary = "the compiled plan of a policy, each line with why it is there, and the ceiling",
+       .positionals = {optional_file},
+       .options = CeilingOptionSpecs(),
+       .notes = kExplainNotes,
        .run = Explain},
       {.name = "policy check",
        .summary = "whether a policy is valid; whether it would allow something, and by which rule",
        .positionals = {file},
-       .options = {{.name = "cmd",
-                    .kind = ValueKind::kText,
-                    .value_name = "COMMAND",
-                    .help = "a command line of the Bash tool"},
-                   {.name = "path",
-                    .kind = ValueKind::kFile,
-                    .value_name = "PATH",
-                    .help = "a path of this host: does a command see it, may it write it"},
-                   {.name = "agent",
-                    .kind = ValueKind::kText,
-                    .value_name = "ID",
-                    .help = "with --cmd: the agent whose rules count (default: the default one)"}},
-       .notes = "Exits 0 for allow, 3 for deny, 4 for ask, 1 for a file that does not validate.",
+       .options = std::move(questions),
+       .notes = kCheckNotes,
        .run = Check},
+      PolicyDiffCommand(),
   };
 }
 

@@ -5,48 +5,90 @@
 
 #include <filesystem>
 
-#include "policy/dialect/sandbox_request.h"
+#include "common/os/file.h"
+#include "ctl/sanitize.h"
 
 namespace odyssey::ctl {
+namespace {
 
-Result<std::string> BundleDirectory(const std::string& path) {
+constexpr const char* kManifestNames[] = {"odyssey.bundle.json5", "odyssey.bundle.yaml",
+                                          "odyssey.bundle.yml"};
+constexpr const char* kAgentNames[] = {"agent.yaml", "agent.yml"};
+
+dialect::PathFacts LookAt(const std::string& path) {
+  struct stat info;
+  dialect::PathFacts facts;
+  facts.exists = stat(path.c_str(), &info) == 0;
+  facts.is_link = lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+  std::error_code error;
+  facts.resolved = std::filesystem::weakly_canonical(path, error).string();
+  if (error) facts.resolved = path;  // the supervisor says what is wrong with it
+  return facts;
+}
+
+Result<bool> IsDirectory(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "open " + path);
-  if (S_ISDIR(info.st_mode)) return path;
+  return S_ISDIR(info.st_mode);
+}
+
+}  // namespace
+
+dialect::PolicyContext MakePolicyContext(const std::string& client_cwd,
+                                         const Environment& environment) {
+  dialect::PolicyContext context;
+  context.client_cwd = client_cwd;
+  context.home = environment("HOME").value_or("");
+  context.environment = environment;
+  context.look = LookAt;
+  context.read = [](const std::string& path) { return ReadFile(path, dialect::kMaxPolicyBytes); };
+  return context;
+}
+
+Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::PolicyContext& context,
+                                   dialect::Problems* problems) {
+  ODY_ASSIGN_OR_RETURN(const bool directory, IsDirectory(path));
+  std::optional<dialect::Policy> policy;
+  if (directory) {
+    policy = dialect::ReadBundlePolicy(path, context, problems);
+  } else {
+    ODY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, dialect::kMaxPolicyBytes));
+    policy = dialect::ReadPolicy(text, path, context, problems);
+  }
+  if (policy) return *std::move(policy);
+  return dialect::ToStatus(*problems);
+}
+
+void PrintWarnings(const Console& console, const dialect::Problems& warnings) {
+  for (const dialect::Problem& warning : warnings) {
+    console.Warn("odyssey-ctl: warning: " + Sanitize(dialect::ToString(warning), Lines::kOne));
+  }
+}
+
+Result<std::string> BundleDirectory(const std::string& path) {
+  ODY_ASSIGN_OR_RETURN(const bool is_directory, IsDirectory(path));
+  if (is_directory) return path;
   const std::filesystem::path file(path);
-  static constexpr const char* kNames[] = {"odyssey.bundle.json5", "odyssey.bundle.yaml",
-                                           "odyssey.bundle.yml", "agent.yaml"};
-  for (const char* name : kNames) {
-    if (file.filename() == name) {
-      const std::string directory = file.parent_path().string();
-      return directory.empty() ? std::string(".") : directory;
-    }
+  for (const char* name : kManifestNames) {
+    if (file.filename() != name) continue;
+    const std::string directory = file.parent_path().string();
+    return directory.empty() ? std::string(".") : directory;
+  }
+  for (const char* name : kAgentNames) {
+    if (file.filename() != name) continue;
+    if (std::optional<std::string> bundle = dialect::BundleOf(path)) return *std::move(bundle);
   }
   return InvalidArgument(path + ": expected a bundle directory, or its odyssey.bundle.json5, " +
                          "odyssey.bundle.yaml or agent.yaml");
 }
 
-std::map<std::string, std::string> ReadHostEnvironment(
-    const dialect::SandboxSpec& sandbox,
-    const std::function<std::optional<std::string>(const std::string& name)>& environment) {
+std::map<std::string, std::string> ReadHostEnvironment(const dialect::SandboxSpec& sandbox,
+                                                       const Environment& environment) {
   std::map<std::string, std::string> out;
   for (const auto& [target, source] : sandbox.env) {
     if (const std::optional<std::string> value = environment(source)) out[source] = *value;
   }
   return out;
-}
-
-Result<policy::SandboxRequest> ReadPolicy(const std::string& path, const PolicyContext& context) {
-  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(path));
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(directory));
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(directory, error);
-  if (error) return ErrnoStatus(error.value(), "resolve " + directory);
-  return dialect::ToRequest(bundle.sandbox,
-                            {.client_cwd = context.client_cwd,
-                             .host_env = ReadHostEnvironment(bundle.sandbox, context.environment),
-                             .granted_env = context.granted_env,
-                             .bundle_directory = real.string()});
 }
 
 }  // namespace odyssey::ctl

@@ -1,37 +1,41 @@
 #ifndef ODYSSEY_CTL_POLICY_FILE_H_
 #define ODYSSEY_CTL_POLICY_FILE_H_
 
-// A policy as a person names it: a bundle directory, or a file of one.
+// A policy as a person names it: a file of any dialect, or the directory of a bundle.
 
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "common/base/status.h"
+#include "ctl/console.h"
 #include "policy/dialect/bundle.h"
-#include "policy/model/request.h"
+#include "policy/dialect/policy_reader.h"
 
 namespace odyssey::ctl {
 
-struct PolicyContext {
-  std::string client_cwd;  // what "." in the mounts means
-  std::set<std::string>
-      granted_env;  // variables that may be exported though they look like secrets
-  std::function<std::optional<std::string>(const std::string& name)> environment;
-};
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-// The bundle directory of `path`: itself, or the directory of its manifest. NOT_FOUND or
-// INVALID_ARGUMENT says what was expected.
+// This host as the reader of a policy sees it. `client_cwd` is what "." means.
+dialect::PolicyContext MakePolicyContext(const std::string& client_cwd,
+                                         const Environment& environment);
+
+// Reads the file or the bundle at `path`. If that fails with problems of the file, all of them are
+// in `problems` and the status is the first.
+Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::PolicyContext& context,
+                                   dialect::Problems* problems);
+
+// Tells the warnings of a policy on stderr, one a line.
+void PrintWarnings(const Console& console, const dialect::Problems& warnings);
+
+// The bundle directory of `path`: itself, or the directory that its manifest or an agent.yaml is
+// part of. NOT_FOUND or INVALID_ARGUMENT says what was expected.
 Result<std::string> BundleDirectory(const std::string& path);
 
-// What the bundle at `path` asks of its sandbox.
-Result<policy::SandboxRequest> ReadPolicy(const std::string& path, const PolicyContext& context);
-
 // The variables that the manifest's sandbox.env names and this environment has.
-std::map<std::string, std::string> ReadHostEnvironment(
-    const dialect::SandboxSpec& sandbox,
-    const std::function<std::optional<std::string>(const std::string& name)>& environment);
+std::map<std::string, std::string> ReadHostEnvironment(const dialect::SandboxSpec& sandbox,
+                                                       const Environment& environment);
 
 }  // namespace odyssey::ctl
 
