@@ -7,6 +7,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/host_checks.h"
 #include "ctl/json_convert.h"
+#include "ctl/probe_command.h"
 #include "ctl/sanitize.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -162,6 +163,7 @@ void PrintCheck(const Console& console, const Check& check) {
 }
 
 int DoctorCommand(const Invocation& call) {
+  if (call.options.Has("probe")) return ProbeCommand(call);
   const Console& console = *call.console;
   std::vector<Check> checks = CheckHost(call.locations);
   for (Check& check : CheckDaemons(call.locations)) checks.push_back(std::move(check));
@@ -193,7 +195,14 @@ std::vector<Command> StatusCommands() {
        .run = VersionCommand},
       {.name = "doctor",
        .summary = "what this host offers, what is missing, and what to do about it",
-       .notes = "Exits 1 if something is missing that Odyssey needs.",
+       .options = {{.name = "probe",
+                    .help = "try real attacks, and real work, in cells of every mode instead"},
+                   {.name = "verbose",
+                    .letter = 'v',
+                    .help = "with --probe: every probe, not only what failed"}},
+       .notes = "Exits 1 if something is missing that Odyssey needs. With --probe, exits 0 only if "
+                "nothing escaped\nand nothing broke; takes the supervisor that runs, or starts one "
+                "for it.",
        .run = DoctorCommand},
   };
 }

@@ -1,0 +1,58 @@
+#ifndef ODYSSEY_CTL_PROBE_EXEC_H_
+#define ODYSSEY_CTL_PROBE_EXEC_H_
+
+// Commands in a cell that nobody watches: their output is kept.
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "ctl/probe_interrupt.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::ctl {
+
+// Where the commands run.
+struct ProbeCalls {
+  supervisor::v1::Supervisor::StubInterface* stub;
+  ProbeInterrupt* interrupt;
+};
+
+struct ProbeExecResult {
+  grpc::Status status;
+  supervisor::v1::ExecOutcome outcome;
+  std::string out;
+  std::string err;
+};
+
+// Runs a command to its end; 0: as long as the cell lets it.
+ProbeExecResult RunProbeExec(const ProbeCalls& calls, const std::string& cell_id,
+                             const std::vector<std::string>& argv, uint32_t wall_clock_ms = 0);
+
+// A command that stays until this is destroyed.
+class LingeringExec final {
+ public:
+  // Returns when it has said "ready".
+  static Result<std::unique_ptr<LingeringExec>> Start(const ProbeCalls& calls,
+                                                      const std::string& cell_id,
+                                                      const std::vector<std::string>& argv);
+  ~LingeringExec();
+  LingeringExec(const LingeringExec&) = delete;
+  LingeringExec& operator=(const LingeringExec&) = delete;
+
+ private:
+  explicit LingeringExec(ProbeInterrupt* interrupt) : call_(interrupt, &context_) {}
+
+  grpc::ClientContext context_;
+  ProbeInterrupt::Call call_;
+  std::unique_ptr<
+      grpc::ClientReaderWriterInterface<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>>
+      stream_;
+};
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_PROBE_EXEC_H_

@@ -1,0 +1,98 @@
+#include "ctl/probe_listeners.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <utility>
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr int kBacklog = 64;
+constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+// Takes one connection or datagram, if there is one.
+bool TakeOne(int fd, int type) {
+  if (type != SOCK_DGRAM) return static_cast<bool>(UniqueFd(accept4(fd, nullptr, nullptr, kFlags)));
+  char byte;
+  return recv(fd, &byte, 1, 0) >= 0;
+}
+
+}  // namespace
+
+Result<ProbeListeners> ProbeListeners::Open(const std::string& path, const std::string& abstract) {
+  ProbeListeners out;
+  ODY_RETURN_IF_ERROR(out.AddInternet("tcp4", AF_INET, SOCK_STREAM));
+  ODY_RETURN_IF_ERROR(out.AddInternet("udp4", AF_INET, SOCK_DGRAM));
+  ODY_RETURN_IF_ERROR(out.AddInternet("tcp6", AF_INET6, SOCK_STREAM));
+  ODY_RETURN_IF_ERROR(out.AddInternet("udp6", AF_INET6, SOCK_DGRAM));
+  for (const std::string& name : {path, "@" + abstract}) {
+    ODY_RETURN_IF_ERROR(out.AddUnix(name + "-stream", SOCK_STREAM));
+    ODY_RETURN_IF_ERROR(out.AddUnix(name + "-dgram", SOCK_DGRAM));
+    ODY_RETURN_IF_ERROR(out.AddUnix(name + "-packet", SOCK_SEQPACKET));
+  }
+  out.words_.push_back("unix=" + path);
+  out.words_.push_back("abstract=" + abstract);
+  return out;
+}
+
+Status ProbeListeners::AddInternet(const std::string& name, int family, int type) {
+  sockaddr_in6 address{};
+  auto* four = reinterpret_cast<sockaddr_in*>(&address);
+  socklen_t size = sizeof(address);
+  if (family == AF_INET) {
+    four->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    size = sizeof(*four);
+  } else {
+    address.sin6_addr = in6addr_loopback;
+  }
+  address.sin6_family = static_cast<sa_family_t>(family);
+  UniqueFd fd(socket(family, type | kFlags, 0));
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  if (!fd || bind(fd.get(), any, size) != 0) return ErrnoStatus(errno, "bind " + name);
+  if (type == SOCK_STREAM && listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen");
+  if (getsockname(fd.get(), any, &size) != 0) return ErrnoStatus(errno, "ask for the port");
+  // In the same place in both families.
+  words_.push_back(name + "=" + std::to_string(ntohs(address.sin6_port)));
+  listeners_.push_back({name, type, false, std::move(fd)});
+  return OkStatus();
+}
+
+Status ProbeListeners::AddUnix(const std::string& name, int type) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.size() >= sizeof(address.sun_path))
+    return InvalidArgument("socket " + name + ": too long");
+  memcpy(address.sun_path, name.data(), name.size());
+  const bool abstract = name[0] == '@';
+  if (abstract) address.sun_path[0] = '\0';
+  const auto size =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (abstract ? 0 : 1));
+  UniqueFd fd(socket(AF_UNIX, type | kFlags, 0));
+  if (!fd || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
+    return ErrnoStatus(errno, "bind " + name);
+  }
+  if (type != SOCK_DGRAM && listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen");
+  // Only the view of a cell protects it.
+  if (!abstract && chmod(name.c_str(), 0777) != 0) return ErrnoStatus(errno, "open up " + name);
+  listeners_.push_back({name, type, true, std::move(fd)});
+  return OkStatus();
+}
+
+std::vector<std::string> ProbeListeners::TakeHeard(bool of_unix) {
+  std::vector<std::string> heard;
+  for (const Listener& listener : listeners_) {
+    if (listener.is_unix != of_unix) continue;
+    bool any = false;
+    while (TakeOne(listener.fd.get(), listener.type)) any = true;
+    if (any) heard.push_back(listener.name);
+  }
+  return heard;
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,47 @@
+#ifndef ODYSSEY_CTL_PROBE_LISTENERS_H_
+#define ODYSSEY_CTL_PROBE_LISTENERS_H_
+
+// Sockets of the host that nobody in a cell may reach: each is shown to hear, so that its silence
+// means something.
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::ctl {
+
+class ProbeListeners final {
+ public:
+  // On loopback; at `path` and at the abstract name `abstract`, each with -stream, -dgram and
+  // -packet. Those with a path are open to everybody.
+  static Result<ProbeListeners> Open(const std::string& path, const std::string& abstract);
+
+  // "tcp4=PORT" and so on.
+  const std::vector<std::string>& words() const { return words_; }
+
+  // Names of the loopback ones, or of the Unix ones, that somebody connected or sent to since the
+  // last call.
+  std::vector<std::string> TakeHeardOnLoopback() { return TakeHeard(false); }
+  std::vector<std::string> TakeHeardOnUnix() { return TakeHeard(true); }
+
+ private:
+  struct Listener {
+    std::string name;
+    int type;
+    bool is_unix;
+    UniqueFd fd;
+  };
+
+  Status AddInternet(const std::string& name, int family, int type);
+  Status AddUnix(const std::string& name, int type);
+  std::vector<std::string> TakeHeard(bool of_unix);
+
+  std::vector<Listener> listeners_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_PROBE_LISTENERS_H_

@@ -1,0 +1,27 @@
+#ifndef ODYSSEY_CTL_PROBE_RUN_H_
+#define ODYSSEY_CTL_PROBE_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "ctl/probe_canaries.h"
+#include "ctl/probe_cells.h"
+#include "ctl/probe_exec.h"
+#include "ctl/probe_report.h"
+
+namespace odyssey::ctl {
+
+struct ProbeSite {
+  ProbeCalls calls;
+  ProbeCanaries* canaries;
+  std::string directory;                // of the canaries
+  std::vector<std::string> host_words;  // probe_host_words.h, and the daemons' socket= and own=
+};
+
+// Runs odyssey-probe in each kind of cell, and looks from the host at what it left. UNAVAILABLE if
+// the supervisor does not make a cell at all.
+Status RunProbes(const ProbeSite& site, ProbeReport* report);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_PROBE_RUN_H_
