@@ -101,7 +101,7 @@ std::optional<Denial> JudgePermission(const Cell& cell, const std::string& cwd,
                                       const Complaint& complaint) {
   if (complaint.writing) return JudgePath(cell, cwd, complaint.candidates, Access::kWrite);
   if (complaint.executing) return JudgePath(cell, cwd, complaint.candidates, Access::kExecute);
-  return std::nullopt;
+  return JudgePath(cell, cwd, complaint.candidates, Access::kRead);
 }
 
 std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Complaint& complaint) {

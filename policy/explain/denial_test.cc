@@ -96,6 +96,13 @@ TEST_F(DenialTest, WhatThePlanAllowsIsNoDenial) {
               IsEmpty());
 }
 
+TEST_F(DenialTest, ReadingADeniedName) {
+  compiled_.confinement.guards = {{.path = "/data", .deny = {"**/.env"}}};
+  EXPECT_THAT(Judge("cat: /data/.env: Permission denied"),
+              ElementsAre(Denial{"path", "/data/.env", "read", "policy deny **/.env",
+                                 "sandbox.deny: without \"**/.env\"", "", "command"}));
+}
+
 TEST_F(DenialTest, UnlistedToolOfExplicitMode) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
   EXPECT_THAT(Judge("sh: 1: nmap: not found"),

@@ -1,8 +1,10 @@
 #include "policy/explain/explain.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "policy/pattern/path_pattern.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::explain {
@@ -137,6 +139,21 @@ Answer ExplainRoot(const Cell& cell, const std::string& path, Access access) {
   return {false, visible ? "mount / read_only" : "mount: nothing of the policy shows it", grant};
 }
 
+// A name that no command may open, whatever the tree allows; nullopt if none of the patterns covers
+// it.
+std::optional<Answer> ExplainDeny(const Cell& cell, const std::string& path) {
+  for (const cell::Guard& guard : cell.compiled.confinement.guards) {
+    if (!IsWithin(path, guard.path) || path.size() <= guard.path.size()) continue;
+    const std::string relative = path.substr(guard.path.size() + 1);
+    for (const std::string& text : guard.deny) {
+      const auto pattern = pattern::PathPattern::Parse(text);
+      if (!pattern.ok() || !pattern->Covers(relative)) continue;
+      return Answer{false, "policy deny " + text, "sandbox.deny: without " + Quoted(text)};
+    }
+  }
+  return std::nullopt;
+}
+
 struct LimitWords {
   const char* name;
   const char* mechanism;
@@ -221,6 +238,7 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
   for (const char* place : kKernelPlaces) {
     if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
   }
+  if (const auto denied = ExplainDeny(cell, path)) return *denied;
   const Entry* entry = EntryOf(cell.compiled.plan, path);
   if (entry == nullptr) return ExplainRoot(cell, path, access);
   switch (access) {

@@ -99,6 +99,18 @@ TEST_F(ExplainTest, ProtectedPartsNameWhatProtectsThem) {
   EXPECT_TRUE(Path("/workspace/vendors", Access::kWrite).allowed);
 }
 
+TEST_F(ExplainTest, DeniedNamesNameTheirPattern) {
+  compiled_.confinement.guards = {{.path = "/workspace", .deny = {"secrets/**", "**/.env"}}};
+  for (const Access access : {Access::kRead, Access::kWrite, Access::kExecute}) {
+    EXPECT_EQ(Path("/workspace/a/.env", access),
+              (Answer{false, "policy deny **/.env", "sandbox.deny: without \"**/.env\""}));
+  }
+  EXPECT_EQ(Path("/workspace/secrets/x", Access::kRead).rule, "policy deny secrets/**");
+  EXPECT_TRUE(Path("/workspace/secrets.txt", Access::kRead).allowed);
+  EXPECT_TRUE(Path("/workspace", Access::kRead).allowed);
+  EXPECT_TRUE(Path("/data/.env", Access::kRead).allowed) << "another tree";
+}
+
 TEST_F(ExplainTest, WhatNothingShowsNamesTheMountToRead) {
   EXPECT_EQ(Path("/srv/other", Access::kRead),
             (Answer{false, "mount: nothing of the policy shows it",

@@ -95,6 +95,16 @@ TEST_F(DenialsTest, ProtectedPartNamesItsProtection) {
             "sandbox.protection: \"none\" [command]");
 }
 
+TEST_F(DenialsTest, DeniedNameNamesItsPattern) {
+  const std::string source = HostDirectory("project");
+  std::ofstream(source + "/.env") << "TOKEN=1";
+  Mount(source, pv1::ACCESS_READ_ONLY, &request_);
+  request_.mutable_sandbox()->add_deny("**/.env");
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(supervisor_.Cell(request_), "cat /data/.env")),
+            "path read /data/.env (policy deny **/.env) sandbox.deny: without \"**/.env\" "
+            "[command]");
+}
+
 TEST_F(DenialsTest, NoNetwork) {
   const ExecResult result = supervisor_.Python(
       supervisor_.Cell(request_), "import socket; socket.create_connection(('192.0.2.1', 80))");
