@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "agentd/base/denial.h"
+
 namespace odyssey::event {
 
 struct TurnStarted {
@@ -66,6 +68,11 @@ struct ExecCommandEnd {
   std::string outcome;
   friend bool operator==(const ExecCommandEnd&, const ExecCommandEnd&) = default;
 };
+struct AccessDenied {
+  std::string turn_id, tool_call_id;
+  agent::Denial denial;
+  friend bool operator==(const AccessDenied&, const AccessDenied&) = default;
+};
 struct PermissionRequested {
   std::string turn_id, request_id, tool_name, rule;
   std::string arguments_json;  // exactly what will be executed, a JSON object as text
@@ -87,7 +94,7 @@ using Payload =
     std::variant<TurnStarted, TurnCompleted, TurnFailed, TurnCancelled, AgentMessageDelta,
                  ReasoningDelta, ReasoningSectionBreak, ToolCallStarted, ToolCallFinished,
                  ExecCommandBegin, ExecCommandOutputDelta, ExecCommandEnd, PermissionRequested,
-                 ApprovalResolved, Error>;
+                 ApprovalResolved, Error, AccessDenied>;
 
 struct Event {
   std::string id;

@@ -4,6 +4,28 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+namespace odyssey::agent {
+
+// Found by nlohmann::json through the type's namespace.
+void to_json(nlohmann::json& out, const Denial& denial) {
+  out = {{"kind", denial.kind},     {"resource", denial.resource}, {"access", denial.access},
+         {"rule", denial.rule},     {"grant", denial.grant},       {"process", denial.process},
+         {"source", denial.source}, {"exec_id", denial.exec_id}};
+}
+
+void from_json(const nlohmann::json& in, Denial& denial) {
+  in.at("kind").get_to(denial.kind);
+  in.at("resource").get_to(denial.resource);
+  in.at("access").get_to(denial.access);
+  in.at("rule").get_to(denial.rule);
+  in.at("grant").get_to(denial.grant);
+  in.at("process").get_to(denial.process);
+  in.at("source").get_to(denial.source);
+  in.at("exec_id").get_to(denial.exec_id);
+}
+
+}  // namespace odyssey::agent
+
 namespace odyssey::event {
 namespace {
 
@@ -62,6 +84,10 @@ void Fields(ExecCommandEnd& e, V& v) {
   v("exit_code", e.exit_code), v("outcome", e.outcome);
 }
 template <typename V>
+void Fields(AccessDenied& e, V& v) {
+  v("turn_id", e.turn_id), v("tool_call_id", e.tool_call_id), v("denial", e.denial);
+}
+template <typename V>
 void Fields(PermissionRequested& e, V& v) {
   v("turn_id", e.turn_id), v("request_id", e.request_id), v("tool_name", e.tool_name);
   v("rule", e.rule), v.Value("arguments", e.arguments_json), v("cwd", e.cwd);
@@ -93,7 +119,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Payload>> kTypes = {
     "exec_command_end",
     "permission_requested",
     "approval_resolved",
-    "error"};
+    "error",
+    "access_denied"};
 
 struct Encoder {
   template <typename T>

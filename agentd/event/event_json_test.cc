@@ -23,7 +23,11 @@ std::vector<Payload> OneOfEach() {
           PermissionRequested{"trn_1", "apr_1", "Write", "Write", R"({"path":"a"})", "/workspace",
                               "Write"},
           ApprovalResolved{"trn_1", "apr_1", "allow_once", 1000},
-          Error{"trn_1", "e"}};
+          Error{"trn_1", "e"},
+          AccessDenied{"trn_1",
+                       "tcl_1",
+                       {"path", "/usr/x", "write", "mount /usr read_only", "", "sh[4]", "command",
+                        "exe_1"}}};
 }
 
 TEST(EventJsonTest, EveryPayloadRoundTrips) {

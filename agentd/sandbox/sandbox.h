@@ -10,8 +10,10 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "agentd/base/denial.h"
 #include "common/base/status.h"
 #include "policy/model/request.h"
 
@@ -64,6 +66,18 @@ enum class OutputStream { kStdout, kStderr };
 struct ExecSink {
   std::function<Status(const std::string& exec_id)> started;
   std::function<Status(OutputStream, std::string_view)> output;
+  std::function<Status(const agent::Denial&)> denied;  // after all output; may be empty
+};
+
+// Where a file operation is made, and who is told if confinement refuses it: before the operation
+// returns, from the same thread.
+struct FilePlace {
+  FilePlace(std::string cell) : cell_id(std::move(cell)) {}  // NOLINT(google-explicit-constructor)
+  FilePlace(std::string cell, std::function<void(const agent::Denial&)> told)
+      : cell_id(std::move(cell)), denied(std::move(told)) {}
+
+  std::string cell_id;
+  std::function<void(const agent::Denial&)> denied;  // may be empty
 };
 
 struct ExecResult {
@@ -108,16 +122,16 @@ class Sandbox {
   virtual Result<ExecResult> Exec(const ExecSpec& spec, const ExecSink& sink,
                                   std::stop_token stop) = 0;
 
-  virtual Result<FileContent> ReadFile(const std::string& cell_id, const std::string& path,
+  virtual Result<FileContent> ReadFile(const FilePlace& place, const std::string& path,
                                        uint64_t offset, uint64_t max_bytes) = 0;
   // Returns the bytes written. `mode` of a new file, 0: 0644.
-  virtual Result<uint64_t> WriteFile(const std::string& cell_id, const std::string& path,
+  virtual Result<uint64_t> WriteFile(const FilePlace& place, const std::string& path,
                                      std::string_view content, uint32_t mode) = 0;
   // Returns the number of replacements.
-  virtual Result<uint32_t> EditFile(const std::string& cell_id, const std::string& path,
+  virtual Result<uint32_t> EditFile(const FilePlace& place, const std::string& path,
                                     std::string_view old_text, std::string_view new_text,
                                     bool replace_all) = 0;
-  virtual Result<FileList> ListFiles(const std::string& cell_id, const std::string& path) = 0;
+  virtual Result<FileList> ListFiles(const FilePlace& place, const std::string& path) = 0;
 };
 
 }  // namespace odyssey::sandbox

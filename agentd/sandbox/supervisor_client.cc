@@ -63,6 +63,21 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
       created};
 }
 
+agent::Denial FromProto(const pb::Denial& denial) {
+  return {denial.kind(),  denial.resource(), denial.access(), denial.rule(),
+          denial.grant(), denial.process(),  denial.source(), denial.exec_id()};
+}
+
+// The supervisor sends it as the details of the error.
+void TellDenial(const FilePlace& place, const grpc::Status& status) {
+  pb::Denial denial;
+  if (status.error_code() != grpc::StatusCode::PERMISSION_DENIED || !place.denied ||
+      status.error_details().empty() || !denial.ParseFromString(status.error_details())) {
+    return;
+  }
+  place.denied(FromProto(denial));
+}
+
 Outcome FromProto(pb::OutcomeKind kind) {
   switch (kind) {
     case pb::OUTCOME_KIND_EXITED:
@@ -138,29 +153,29 @@ class SupervisorClient final : public Sandbox {
   Result<ExecResult> Exec(const ExecSpec& spec, const ExecSink& sink,
                           std::stop_token stop) override;
 
-  Result<FileContent> ReadFile(const std::string& cell_id, const std::string& path, uint64_t offset,
+  Result<FileContent> ReadFile(const FilePlace& place, const std::string& path, uint64_t offset,
                                uint64_t max_bytes) override {
     pb::FileOpRequest request;
     request.mutable_read()->set_path(path);
     request.mutable_read()->set_offset(offset);
     request.mutable_read()->set_max_bytes(max_bytes);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
     pb::FileReadResult& read = *response.mutable_read();
     return FileContent{std::move(*read.mutable_content()), read.total_bytes(), read.truncated(),
                        read.next_offset()};
   }
 
-  Result<uint64_t> WriteFile(const std::string& cell_id, const std::string& path,
+  Result<uint64_t> WriteFile(const FilePlace& place, const std::string& path,
                              std::string_view content, uint32_t mode) override {
     pb::FileOpRequest request;
     request.mutable_write()->set_path(path);
     request.mutable_write()->set_content(std::string(content));
     request.mutable_write()->set_mode(mode);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
     return uint64_t{response.write().bytes()};
   }
 
-  Result<uint32_t> EditFile(const std::string& cell_id, const std::string& path,
+  Result<uint32_t> EditFile(const FilePlace& place, const std::string& path,
                             std::string_view old_text, std::string_view new_text,
                             bool replace_all) override {
     pb::FileOpRequest request;
@@ -168,14 +183,14 @@ class SupervisorClient final : public Sandbox {
     request.mutable_edit()->set_old_text(std::string(old_text));
     request.mutable_edit()->set_new_text(std::string(new_text));
     request.mutable_edit()->set_replace_all(replace_all);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
     return uint32_t{response.edit().replacements()};
   }
 
-  Result<FileList> ListFiles(const std::string& cell_id, const std::string& path) override {
+  Result<FileList> ListFiles(const FilePlace& place, const std::string& path) override {
     pb::FileOpRequest request;
     request.mutable_list()->set_path(path);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(cell_id, std::move(request)));
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
     FileList out;
     for (const pb::FileEntry& entry : response.list().entries()) {
       out.entries.push_back({entry.name(), entry.path(), entry.type()});
@@ -210,12 +225,14 @@ class SupervisorClient final : public Sandbox {
     return gone ? Unavailable("the cell ended: " + status.error_message()) : FromCall(status);
   }
 
-  Result<pb::FileOpResponse> FileOp(const std::string& cell_id, pb::FileOpRequest request) {
-    request.set_cell_id(cell_id);
+  Result<pb::FileOpResponse> FileOp(const FilePlace& place, pb::FileOpRequest request) {
+    request.set_cell_id(place.cell_id);
     pb::FileOpResponse response;
     grpc::ClientContext context;
     context.set_deadline(After(kCallDeadline));
-    ODY_RETURN_IF_ERROR(FromCellCall(cell_id, stub_->FileOp(&context, request, &response)));
+    const grpc::Status status = stub_->FileOp(&context, request, &response);
+    TellDenial(place, status);
+    ODY_RETURN_IF_ERROR(FromCellCall(place.cell_id, status));
     return response;
   }
 
@@ -272,6 +289,8 @@ Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool
       const bool is_stderr = response.output().stream() == pb::OUTPUT_STREAM_STDERR;
       ODY_RETURN_IF_ERROR(sink.output(is_stderr ? OutputStream::kStderr : OutputStream::kStdout,
                                       response.output().data()));
+    } else if (response.has_denial()) {
+      if (sink.denied) ODY_RETURN_IF_ERROR(sink.denied(FromProto(response.denial())));
     } else if (response.has_outcome()) {
       *outcome = response.outcome();
     }

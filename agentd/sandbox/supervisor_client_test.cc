@@ -169,22 +169,52 @@ TEST_F(SupervisorClientTest, ErrorOfTheSinkEndsTheCommand) {
 }
 
 TEST_F(SupervisorClientTest, KeepsTheSupervisorsCodes) {
-  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status(), PermissionDenied("no"));
+  EXPECT_EQ(client_->ReadFile({"cel_1"}, "a", 0, 0).status(), PermissionDenied("no"));
+}
+
+TEST_F(SupervisorClientTest, TellsWhatAFileOperationWasRefusedBy) {
+  pb::Denial denial;
+  denial.set_kind("path");
+  denial.set_rule("mount /srv read_only");
+  supervisor_.file_status =
+      grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "no", denial.SerializeAsString());
+  std::vector<agent::Denial> told;
+  const FilePlace place{"cel_1", [&](const agent::Denial& d) { told.push_back(d); }};
+  EXPECT_EQ(client_->ReadFile(place, "a", 0, 0).status(), PermissionDenied("no"));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].rule, "mount /srv read_only");
+}
+
+TEST_F(SupervisorClientTest, TellsWhatACommandWasRefused) {
+  pb::ExecResponse denied;
+  denied.mutable_denial()->set_resource("/srv/x");
+  denied.mutable_denial()->set_source("command");
+  supervisor_.answers = {Started(), denied, OutcomeOf(pb::OUTCOME_KIND_EXITED, 1)};
+  std::vector<agent::Denial> told;
+  ExecSink sink = Collect();
+  sink.denied = [&](const agent::Denial& d) {
+    told.push_back(d);
+    return OkStatus();
+  };
+  EXPECT_TRUE(client_->Exec({"cel_1", {"x"}}, sink, {}).ok());
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].resource, "/srv/x");
+  EXPECT_TRUE(client_->Exec({"cel_1", {"x"}}, Collect(), {}).ok()) << "nobody asked";
 }
 
 TEST_F(SupervisorClientTest, MissingCellIsAnotherThingThanAMissingFile) {
   supervisor_.file_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "open a: No such file");
-  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status().code(), Code::kNotFound);
+  EXPECT_EQ(client_->ReadFile({"cel_1"}, "a", 0, 0).status().code(), Code::kNotFound);
   supervisor_.file_status =
       grpc::Status(grpc::StatusCode::NOT_FOUND, "cell_id \"cel_1\": no such cell");
-  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status().code(), Code::kUnavailable);
+  EXPECT_EQ(client_->ReadFile({"cel_1"}, "a", 0, 0).status().code(), Code::kUnavailable);
 }
 
 TEST_F(SupervisorClientTest, NextCallAfterARestartWorks) {
   ASSERT_TRUE(client_->PrepareCell({}).ok());
   server_->Shutdown(std::chrono::system_clock::now());
   server_.reset();
-  EXPECT_EQ(client_->ReadFile("cel_1", "a", 0, 0).status().code(), Code::kUnavailable);
+  EXPECT_EQ(client_->ReadFile({"cel_1"}, "a", 0, 0).status().code(), Code::kUnavailable);
   Serve();
   EXPECT_TRUE(client_->PrepareCell({}).ok());
 }

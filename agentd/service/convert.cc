@@ -78,6 +78,20 @@ void Set(const event::ExecCommandEnd& e, pb::Event* out) {
   to->set_exit_code(e.exit_code);
   to->set_outcome(e.outcome);
 }
+void Set(const event::AccessDenied& e, pb::Event* out) {
+  auto* to = out->mutable_access_denied();
+  to->set_turn_id(e.turn_id);
+  to->set_tool_call_id(e.tool_call_id);
+  auto* denial = to->mutable_denial();
+  denial->set_kind(e.denial.kind);
+  denial->set_resource(SanitizeUtf8(e.denial.resource));
+  denial->set_access(e.denial.access);
+  denial->set_rule(SanitizeUtf8(e.denial.rule));
+  denial->set_grant(SanitizeUtf8(e.denial.grant));
+  denial->set_process(SanitizeUtf8(e.denial.process));
+  denial->set_source(e.denial.source);
+  denial->set_exec_id(e.denial.exec_id);
+}
 void Set(const event::PermissionRequested& e, pb::PermissionRequested* to) {
   to->set_turn_id(e.turn_id);
   to->set_request_id(e.request_id);

@@ -239,6 +239,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
       runtime_->sandbox,
       cell_id_,
       spec_.turn_id,
+      effect.call.id,
       setup_->wall_clock_ms,
       setup_->output_cap_bytes,
       stop_.get_token(),

@@ -35,6 +35,17 @@ std::string InCell(const std::string& cwd) {
   return cwd.front() == '/' ? cwd : std::string(kWorkspace) + "/" + cwd;
 }
 
+// As the model reads it.
+Json DenialJson(const agent::Denial& denial) {
+  Json out = {{"kind", denial.kind},
+              {"resource", denial.resource},
+              {"access", denial.access},
+              {"rule", denial.rule},
+              {"source", denial.source}};
+  if (!denial.grant.empty()) out["grant"] = denial.grant;
+  return out;
+}
+
 // One stream of a running command: what the model will read, and what subscribers read meanwhile.
 struct Captured {
   const char* name;
@@ -52,7 +63,8 @@ class CommandRun final {
                                  context_.output_cap_bytes};
     const sandbox::ExecSink sink{
         [this](const std::string& exec_id) { return OnStarted(exec_id); },
-        [this](OutputStream stream, std::string_view data) { return OnOutput(stream, data); }};
+        [this](OutputStream stream, std::string_view data) { return OnOutput(stream, data); },
+        [this](const agent::Denial& denial) { return OnDenied(denial); }};
     Result<sandbox::ExecResult> ended = context_.sandbox->Exec(spec, sink, context_.stop);
     if (!ended.ok()) return OnError(ended.status());
 
@@ -73,6 +85,11 @@ class CommandRun final {
   Status OnOutput(OutputStream stream, std::string_view data) {
     Captured& captured = stream == OutputStream::kStdout ? out_ : err_;
     return Deliver(captured, captured.decoder.Push(data));
+  }
+
+  Status OnDenied(const agent::Denial& denial) {
+    denials_.push_back(DenialJson(denial));
+    return context_.emit(event::AccessDenied{context_.turn_id, context_.tool_call_id, denial});
   }
 
   Status Deliver(Captured& captured, const std::string& text) {
@@ -143,6 +160,7 @@ class CommandRun final {
                    {"stderr_truncated", ended.stderr_truncated}};
     if (ended.outcome == Outcome::kSignalled) result["signal"] = ended.signal;
     if (!exited) result["error"] = ErrorOf(ended);
+    if (!denials_.empty()) result["denials"] = denials_;
     return {result.dump(), exited};
   }
 
@@ -150,6 +168,7 @@ class CommandRun final {
   const std::string command_;
   const std::string cwd_;
   std::string exec_id_;
+  Json denials_ = Json::array();
   Captured out_{"stdout", {}, {}};
   Captured err_{"stderr", {}, {}};
 };

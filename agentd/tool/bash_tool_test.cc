@@ -31,6 +31,7 @@ class BashToolTest : public ::testing::Test {
     context.sandbox = &sandbox_;
     context.cell_id = "cel_s";
     context.turn_id = "trn_1";
+    context.tool_call_id = "tcl_1";
     context.wall_clock_ms = 1000;
     context.emit = [this](event::Payload payload) {
       events_.push_back(std::move(payload));
@@ -140,6 +141,22 @@ TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
   EXPECT_EQ(registry.CheckAvailable({"Read", "Grep"}),
             InvalidArgument("tools: \"Grep\" is not available in this version; available: Bash, "
                             "Edit, LS, Read, Write"));
+}
+
+TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {
+  const agent::Denial denial{"path",          "/srv/x", "write",   "mount /srv read_only",
+                             "a: [\"/srv\"]", "",       "command", "exe_1"};
+  sandbox_.on_exec = [denial](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
+                              std::stop_token) -> Result<ExecResult> {
+    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+    ODY_RETURN_IF_ERROR(sink.denied(denial));
+    return ExecResult{.exit_code = 1};
+  };
+  EXPECT_EQ(RunJson()["denials"],
+            Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
+                "rule":"mount /srv read_only","grant":"a: [\"/srv\"]","source":"command"}])"));
+  ASSERT_EQ(events_.size(), 3u);
+  EXPECT_EQ(events_[1], event::Payload(event::AccessDenied{"trn_1", "tcl_1", denial}));
 }
 
 }  // namespace

@@ -22,6 +22,13 @@ Result<ToolResult> FromError(const Status& status) {
   return Failure(status);
 }
 
+// The error says the same; a record that cannot be made is not the operation's to report.
+sandbox::FilePlace PlaceOf(ToolContext& context) {
+  return {context.cell_id, [&context](const agent::Denial& denial) {
+            (void)context.emit(event::AccessDenied{context.turn_id, context.tool_call_id, denial});
+          }};
+}
+
 // The part that all file tools share: a name, a table of arguments one of which is a path, a body.
 class FileTool : public Tool {
  public:
@@ -76,7 +83,7 @@ class ReadTool final : public FileTool {
   Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
     const std::string path = PathOf(given);
     Result<sandbox::FileContent> read = context.sandbox->ReadFile(
-        context.cell_id, path, given.Count("offset"), given.Count("max_bytes"));
+        PlaceOf(context), path, given.Count("offset"), given.Count("max_bytes"));
     if (!read.ok()) return FromError(read.status());
 
     // A cut inside a character: the next part begins with it.
@@ -108,7 +115,7 @@ class WriteTool final : public FileTool {
   Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
     const std::string path = PathOf(given);
     Result<uint64_t> bytes =
-        context.sandbox->WriteFile(context.cell_id, path, given.String("content"), 0);
+        context.sandbox->WriteFile(PlaceOf(context), path, given.String("content"), 0);
     if (!bytes.ok()) return FromError(bytes.status());
     return Success({{"path", path}, {"bytes", *bytes}});
   }
@@ -132,7 +139,7 @@ class EditTool final : public FileTool {
   Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
     const std::string path = PathOf(given);
     Result<uint32_t> replaced =
-        context.sandbox->EditFile(context.cell_id, path, given.String("old_text"),
+        context.sandbox->EditFile(PlaceOf(context), path, given.String("old_text"),
                                   given.String("new_text"), given.Boolean("replace_all"));
     if (!replaced.ok()) return FromError(replaced.status());
     Json result = {{"path", path}, {"edited", true}};
@@ -151,7 +158,7 @@ class ListTool final : public FileTool {
   Status Check(const Arguments&) const override { return OkStatus(); }
   Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
     const std::string path = PathOf(given);
-    Result<sandbox::FileList> list = context.sandbox->ListFiles(context.cell_id, path);
+    Result<sandbox::FileList> list = context.sandbox->ListFiles(PlaceOf(context), path);
     if (!list.ok()) return FromError(list.status());
     Json entries = Json::array();
     for (const sandbox::FileEntry& entry : list->entries) {

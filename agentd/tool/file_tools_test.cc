@@ -15,12 +15,18 @@ using Json = nlohmann::json;
 class FileToolsTest : public ::testing::Test {
  protected:
   void Put(const std::string& path, const std::string& content) {
-    ASSERT_TRUE(sandbox_.WriteFile("cel_s", path, content, 0).ok());
+    ASSERT_TRUE(sandbox_.WriteFile({"cel_s"}, path, content, 0).ok());
   }
   ToolResult Call(const Tool& tool, const std::string& arguments) {
     ToolContext context;
     context.sandbox = &sandbox_;
     context.cell_id = "cel_s";
+    context.turn_id = "trn_1";
+    context.tool_call_id = "tcl_1";
+    context.emit = [this](event::Payload payload) {
+      events_.push_back(std::move(payload));
+      return OkStatus();
+    };
     Result<ToolResult> result = tool.Run(arguments, context);
     EXPECT_TRUE(result.ok()) << result.status().ToString();
     return result.ok() ? *result : ToolResult{};
@@ -31,6 +37,7 @@ class FileToolsTest : public ::testing::Test {
   }
 
   fakes::FakeSandbox sandbox_;
+  std::vector<event::Payload> events_;
 };
 
 TEST_F(FileToolsTest, WriteEditReadAndListOneFile) {
@@ -67,6 +74,15 @@ TEST_F(FileToolsTest, ErrorsOfTheCellKeepTheirKind) {
   EXPECT_EQ(ErrorText(PermissionDenied("write b: Read-only file system")),
             "permission denied: write b: Read-only file system");
   EXPECT_EQ(ErrorText(InvalidArgument("invalid arguments: x")), "invalid arguments: x");
+}
+
+TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
+  const agent::Denial denial{"path", "/srv/x", "write",  "mount /srv read_only",
+                             "",     "",       "kernel", ""};
+  sandbox_.refuse_writes = denial;
+  EXPECT_EQ(Error(Call(*NewWriteTool(), R"({"path":"/srv/x","content":"x"})")),
+            "permission denied: write /srv/x: Read-only file system");
+  EXPECT_EQ(events_, (std::vector<event::Payload>{event::AccessDenied{"trn_1", "tcl_1", denial}}));
 }
 
 TEST_F(FileToolsTest, RulesSeeThePath) {

@@ -23,6 +23,7 @@ struct ToolContext {
   sandbox::Sandbox* sandbox = nullptr;
   std::string cell_id;
   std::string turn_id;
+  std::string tool_call_id;
   uint32_t wall_clock_ms = 60'000;        // of a command
   uint64_t output_cap_bytes = 64 * 1024;  // kept of each stream of a command
   std::stop_token stop;

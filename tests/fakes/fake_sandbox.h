@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "agentd/sandbox/sandbox.h"
@@ -29,6 +30,9 @@ class FakeSandbox final : public sandbox::Sandbox {
 
   // Whether ReadFile needs a cell that PrepareCell made.
   void MustExist() { must_exist_ = true; }
+
+  // What WriteFile tells, and is refused.
+  std::optional<agent::Denial> refuse_writes;
 
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
@@ -83,11 +87,11 @@ class FakeSandbox final : public sandbox::Sandbox {
     return on_exec(spec, sink, stop);
   }
 
-  Result<sandbox::FileContent> ReadFile(const std::string& cell_id, const std::string& path,
+  Result<sandbox::FileContent> ReadFile(const sandbox::FilePlace& place, const std::string& path,
                                         uint64_t offset, uint64_t max_bytes) override {
     std::lock_guard lock(mutex_);
-    if (cells_.count(cell_id) == 0 && must_exist_) return Unavailable("the cell ended");
-    const auto& files = files_[SessionOf(cell_id)];
+    if (cells_.count(place.cell_id) == 0 && must_exist_) return Unavailable("the cell ended");
+    const auto& files = files_[SessionOf(place.cell_id)];
     const auto it = files.find(path);
     if (it == files.end()) return NotFound("open " + path + ": No such file or directory");
     const uint64_t total = it->second.size();
@@ -96,26 +100,31 @@ class FakeSandbox final : public sandbox::Sandbox {
     const uint64_t end = offset + content.size();
     return sandbox::FileContent{content, total, end < total, end < total ? end : 0};
   }
-  Result<uint64_t> WriteFile(const std::string& cell_id, const std::string& path,
+  Result<uint64_t> WriteFile(const sandbox::FilePlace& place, const std::string& path,
                              std::string_view content, uint32_t) override {
     std::lock_guard lock(mutex_);
-    files_[SessionOf(cell_id)][path] = content;
+    if (refuse_writes) {
+      if (place.denied) place.denied(*refuse_writes);
+      return PermissionDenied("write " + path + ": Read-only file system");
+    }
+    files_[SessionOf(place.cell_id)][path] = content;
     return uint64_t{content.size()};
   }
-  Result<uint32_t> EditFile(const std::string& cell_id, const std::string& path,
+  Result<uint32_t> EditFile(const sandbox::FilePlace& place, const std::string& path,
                             std::string_view old_text, std::string_view new_text, bool) override {
     std::lock_guard lock(mutex_);
-    auto& files = files_[SessionOf(cell_id)];
+    auto& files = files_[SessionOf(place.cell_id)];
     const auto it = files.find(path);
     const size_t at = it == files.end() ? std::string::npos : it->second.find(old_text);
     if (at == std::string::npos) return FailedPrecondition("old_text not found");
     it->second.replace(at, old_text.size(), new_text);
     return uint32_t{1};
   }
-  Result<sandbox::FileList> ListFiles(const std::string& cell_id, const std::string&) override {
+  Result<sandbox::FileList> ListFiles(const sandbox::FilePlace& place,
+                                      const std::string&) override {
     std::lock_guard lock(mutex_);
     sandbox::FileList out;
-    for (const auto& [path, content] : files_[SessionOf(cell_id)]) {
+    for (const auto& [path, content] : files_[SessionOf(place.cell_id)]) {
       out.entries.push_back({path, path, "file"});
     }
     return out;
