@@ -24,6 +24,7 @@
 #include "ctl/sanitize.h"
 #include "ctl/state_layout.h"
 #include "ctl/up_lock.h"
+#include "policy/dialect/ceiling_directory.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -51,12 +52,13 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const StateLayout& layout, const Daemo
       .name = "odyssey-supervisor",
       .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir, "--rpc-user",
                std::to_string(ids.rpc.uid), "--client-uid", "0", "--client-uid", agentd_uid,
-               "--bundle-store", layout.agentd_dir + "/bundles"},
+               "--bundle-store", layout.agentd_dir + "/bundles", "--policy", layout.policy_dir},
       .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
   DaemonSpec second = {
       .name = "odyssey-agentd",
       .argv = {agentd, "--state", layout.agentd_dir, "--socket", layout.agentd_socket,
-               "--supervisor-socket", layout.supervisor_socket, "--allow-uid", "0"},
+               "--supervisor-socket", layout.supervisor_socket, "--policy", layout.policy_dir,
+               "--allow-uid", "0"},
       .env = AgentdEnvironment(layout),
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
@@ -90,6 +92,8 @@ Status RunDaemons(const Console& console, const StateLayout& layout, const Daemo
                   int detached_pipe) {
   ODY_ASSIGN_OR_RETURN(std::vector<DaemonSpec> specs, MakeSpecs(layout, ids));
   ODY_RETURN_IF_ERROR(CreateLayout(layout, ids.agentd));
+  // The supervisor would refuse to start, and say so less briefly.
+  ODY_RETURN_IF_ERROR(dialect::LoadCeiling(layout.policy_dir).status());
   ODY_ASSIGN_OR_RETURN(const UpLock lock, UpLock::Acquire(layout.lock_path));
   ODY_ASSIGN_OR_RETURN(const UniqueFd signals, StopSignals());
   std::optional<LogFile> file;

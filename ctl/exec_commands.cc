@@ -130,7 +130,10 @@ Status MakePolicyDirectories(const ExecOptions& options) {
 
 int ExecCommand(const Invocation& call) {
   const Console& console = *call.console;
-  const Result<ExecOptions> options = ReadExecOptions(call.options, MakeExecInputs());
+  const Result<CeilingView> ceiling = LoadCeilingView(call.locations);
+  ExecInputs inputs = MakeExecInputs();
+  if (ceiling.ok()) inputs.granted_secrets = GrantedSecrets(*ceiling);
+  const Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
   if (!options.ok()) {
     return Cannot(console, {"exec", options.status().message(),
                             "odyssey-ctl exec --help tells the options."});
@@ -138,7 +141,6 @@ int ExecCommand(const Invocation& call) {
   const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options->explain) {
-    const Result<CeilingView> ceiling = LoadCeilingView(call.locations);
     Status status = ceiling.status();
     if (ceiling.ok()) {
       status = PrintPlan(console, options->sandbox, *ceiling, call.locations.state, policy);

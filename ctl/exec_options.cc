@@ -205,6 +205,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   if (!options.Has("policy")) return OkStatus();
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
   dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
+  context.granted_env = inputs.granted_secrets;
   for (const std::string& entry : options.All("env")) {
     context.granted_env.insert(entry.substr(0, entry.find('=')));
   }
@@ -218,7 +219,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
 
 }  // namespace
 
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment}; }
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, {}}; }
 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ExecInputs {
   // Absolute and without symbolic links; NOT_FOUND and the like name the path.
   std::function<Result<std::string>(const std::string&)> resolve;
   std::function<std::optional<std::string>(const std::string& name)> environment;
+  // Variables that a policy may have though they look like secrets.
+  std::set<std::string> granted_secrets;
 };
 
 ExecInputs MakeExecInputs();

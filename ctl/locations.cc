@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace odyssey::ctl {
@@ -29,6 +30,17 @@ std::string Socket(const LocationInputs& in, const std::string& state, const std
     path = kSystemRun + name;
   }
   return path;
+}
+
+std::string PolicyDirectory(const LocationInputs& in, const std::string& supervisor_socket) {
+  constexpr std::string_view kRun = "/run/supervisor.sock";
+  const size_t size = supervisor_socket.size();
+  const bool of_a_state =
+      size > kRun.size() && supervisor_socket.substr(size - kRun.size()) == kRun;
+  // A default that nothing serves on says nothing about which daemons there are.
+  const bool meant = !in.state_option.empty() || in.exists(supervisor_socket);
+  if (!of_a_state || !meant) return "/etc/odyssey/policy.d";
+  return supervisor_socket.substr(0, size - kRun.size()) + "/policy.d";
 }
 
 std::string FirstOf(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
@@ -59,6 +71,7 @@ Locations ResolveLocations(const LocationInputs& in) {
   const std::string supervisor = in.environment("ODYSSEY_SUPERVISOR_SOCKET");
   out.supervisor_socket =
       supervisor.empty() ? Socket(in, out.state, "supervisor.sock") : Absolute(supervisor, in.cwd);
+  out.policy_directory = PolicyDirectory(in, out.supervisor_socket);
   return out;
 }
 

@@ -29,7 +29,7 @@ TEST(LocationsTest, DefaultIsTheHomeDirectoryOrTheSystemsForRoot) {
   LocationInputs in = In({});
   EXPECT_EQ(ResolveLocations(in),
             (Locations{"/home/ada/.odyssey", "/home/ada/.odyssey/run/agentd.sock",
-                       "/home/ada/.odyssey/run/supervisor.sock"}));
+                       "/home/ada/.odyssey/run/supervisor.sock", "/etc/odyssey/policy.d"}));
   in.is_root = true;
   EXPECT_EQ(ResolveLocations(in).state, "/var/lib/odyssey");
 }
@@ -49,8 +49,9 @@ TEST(LocationsTest, NamedStateNeverFallsBackToTheSystem) {
   world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
   LocationInputs in = In(world);
   in.state_option = "st/";
-  EXPECT_EQ(ResolveLocations(in), (Locations{"/srv/here/st", "/srv/here/st/run/agentd.sock",
-                                             "/srv/here/st/run/supervisor.sock"}));
+  EXPECT_EQ(ResolveLocations(in),
+            (Locations{"/srv/here/st", "/srv/here/st/run/agentd.sock",
+                       "/srv/here/st/run/supervisor.sock", "/srv/here/st/policy.d"}));
 }
 
 TEST(LocationsTest, OptionBeatsEnvironmentBeatsState) {
@@ -62,6 +63,18 @@ TEST(LocationsTest, OptionBeatsEnvironmentBeatsState) {
   EXPECT_EQ(ResolveLocations(in).supervisor_socket, "/srv/here/s.sock");
   in.socket_option = "../x.sock";
   EXPECT_EQ(ResolveLocations(in).agentd_socket, "/srv/x.sock");
+}
+
+TEST(LocationsTest, ThePolicyIsThatOfTheSupervisorThatIsMeant) {
+  World world;
+  EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/etc/odyssey/policy.d");
+  world.files = {"/home/ada/.odyssey/run/supervisor.sock"};
+  EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/home/ada/.odyssey/policy.d");
+  world.files = {"/run/odyssey/supervisor.sock"};
+  EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/etc/odyssey/policy.d");
+  world.environment["ODYSSEY_SUPERVISOR_SOCKET"] = "/srv/st/run/supervisor.sock";
+  world.files = {"/srv/st/run/supervisor.sock"};
+  EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/srv/st/policy.d");
 }
 
 }  // namespace

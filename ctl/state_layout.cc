@@ -103,6 +103,7 @@ StateLayout LayoutOf(const std::string& state) {
           .agentd_dir = state + "/agentd",
           .run_dir = state + "/run",
           .log_dir = state + "/log",
+          .policy_dir = state + "/policy.d",
           .lock_path = state + "/up.lock",
           .supervisor_socket = state + "/run/supervisor.sock",
           .agentd_socket = state + "/run/agentd.sock"};

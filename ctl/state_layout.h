@@ -6,8 +6,9 @@
 //   STATE/             root 0755   up.lock
 //   STATE/supervisor/  root 0700   cells
 //   STATE/agentd/      agentd 0700 sessions, journals, bundles
-//   STATE/run/         root, group agentd, 1775: agentd makes its socket there and cannot touch the
-//   other STATE/log/         root 0700   with --detach
+//   STATE/run/         root:agentd 1775; agentd makes its own socket there, and no more
+//   STATE/log/         root 0700   with --detach
+//   STATE/policy.d/    the operator's ceiling; his to make
 
 #include <cstdint>
 #include <string>
@@ -40,6 +41,7 @@ struct StateLayout {
   std::string agentd_dir;
   std::string run_dir;
   std::string log_dir;
+  std::string policy_dir;
   std::string lock_path;
   std::string supervisor_socket;
   std::string agentd_socket;

@@ -45,7 +45,10 @@ void DescribeGrant(const Grant& grant, std::vector<std::string>* lines) {
   for (const std::string& user : grant.users) who += " " + user;
   const auto list = [&](const char* what, const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) {
-      lines->push_back(who + ": " + what + " " + entry.text + At(entry.origin));
+      // Such a pattern grants no variable that looks like a secret.
+      const bool no_secrets = &entries == &grant.env && entry.text.find('*') != std::string::npos;
+      lines->push_back(who + ": " + what + " " + entry.text +
+                       (no_secrets ? " but no secrets" : "") + At(entry.origin));
     }
   };
   list("read", grant.read);

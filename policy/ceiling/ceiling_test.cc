@@ -116,7 +116,7 @@ TEST(DescribeTest, OneRuleALineWithItsPlace) {
       Describe(ceiling),
       (std::vector<std::string>{"users alice group:dev: read /srv  (/p/1.yaml:4)",
                                 "users alice group:dev: write ~  (/p/1.yaml:5)",
-                                "users alice group:dev: env LC_*  (/p/1.yaml:6)",
+                                "users alice group:dev: env LC_* but no secrets  (/p/1.yaml:6)",
                                 "users alice group:dev: network full  (/p/1.yaml:7)",
                                 "forbidden ~/.ssh  (/p/1.yaml:8)", "at most pids 80  (/p/1.yaml:1)",
                                 "unset means pids 40  (/p/1.yaml:2)"}));

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -171,6 +172,21 @@ ceiling::Owner OwnerOf(uid_t uid) {
   owner.home = ResolveHome(found->pw_dir);
   FindGroups(*found, &owner);
   return owner;
+}
+
+Result<ceiling::Owner> FindOwner(const std::string& option, const std::string& user) {
+  uid_t uid = 0;
+  const char* const end = user.data() + user.size();
+  const auto [stop, error] = std::from_chars(user.data(), end, uid);
+  if (error == std::errc() && stop == end) return OwnerOf(uid);
+  std::vector<char> buffer(kLookupBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr) {
+    return OwnerOf(found->pw_uid);
+  }
+  return NotFound(option + " " + user + ": no such user; give a name or a uid");
 }
 
 }  // namespace odyssey::dialect

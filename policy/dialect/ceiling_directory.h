@@ -39,6 +39,9 @@ Result<ceiling::Ceiling> LoadCeiling(const std::string& directory);
 // the caller may look.
 ceiling::Owner OwnerOf(uid_t uid);
 
+// By name or uid. NOT_FOUND names `option`: there is no such name.
+Result<ceiling::Owner> FindOwner(const std::string& option, const std::string& user);
+
 }  // namespace odyssey::dialect
 
 #endif  // ODYSSEY_POLICY_DIALECT_CEILING_DIRECTORY_H_

@@ -125,6 +125,10 @@ TEST(OwnerOfTest, KnowsRootAndNobodyElseByNumberAlone) {
   EXPECT_EQ(root.gids[0], 0u);
   EXPECT_EQ(root.groups[0], "root");
   EXPECT_EQ(OwnerOf(0x6ffffff0), (ceiling::Owner{.uid = 0x6ffffff0}));
+  EXPECT_EQ(*FindOwner("--user", "root"), root);
+  EXPECT_EQ(*FindOwner("--user", "0"), root);
+  EXPECT_EQ(FindOwner("--user", "no such").status(),
+            NotFound("--user no such: no such user; give a name or a uid"));
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "ctl/ceiling_view.h"
+
+#include <unistd.h>
+
+#include "ctl/host_facts.h"
+#include "ctl/sanitize.h"
+#include "policy/dialect/ceiling_directory.h"
+
+extern char** environ;
+
+namespace odyssey::ctl {
+namespace {
+
+std::string SourceOf(const CeilingView& view) {
+  if (view.ceiling == ceiling::BuiltIn()) return "built in, since there is no " + view.directory;
+  return view.directory;
+}
+
+Result<CeilingView> Load(const std::string& directory, const ceiling::Owner& owner,
+                         const Locations& locations) {
+  CeilingView view;
+  view.directory = directory;
+  ODY_ASSIGN_OR_RETURN(view.ceiling, dialect::LoadCeiling(directory));
+  view.asker = {owner, GatherHostFacts(locations.state).check};
+  return view;
+}
+
+std::string OwnerText(const ceiling::Owner& owner) {
+  return std::to_string(owner.uid) + (owner.name.empty() ? "" : " (" + owner.name + ")");
+}
+
+}  // namespace
+
+std::vector<OptionSpec> CeilingOptionSpecs() {
+  return {{.name = "ceiling",
+           .kind = ValueKind::kDirectory,
+           .value_name = "DIR",
+           .help = "the operator's ceiling (default: that of the daemons)"},
+          {.name = "user",
+           .kind = ValueKind::kText,
+           .value_name = "USER",
+           .help = "for whom, a name or a uid (default: you)"}};
+}
+
+Result<CeilingView> LoadCeilingView(const ParsedOptions& options, const Locations& locations) {
+  ceiling::Owner owner = dialect::OwnerOf(getuid());
+  if (options.Has("user")) {
+    ODY_ASSIGN_OR_RETURN(owner, dialect::FindOwner("--user", options.Text("user")));
+  }
+  std::string directory = locations.policy_directory;
+  if (options.Has("ceiling")) {
+    directory = options.Text("ceiling");
+    if (access(directory.c_str(), F_OK) != 0) {
+      return NotFound("--ceiling " + directory + ": no such directory");
+    }
+  }
+  return Load(directory, owner, locations);
+}
+
+Result<CeilingView> LoadCeilingView(const Locations& locations) {
+  return Load(locations.policy_directory, dialect::OwnerOf(getuid()), locations);
+}
+
+std::set<std::string> GrantedSecrets(const CeilingView& view) {
+  std::set<std::string> granted;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    if (!ceiling::LooksSecret(name)) continue;
+    if (ceiling::JudgeEnv(view.ceiling, "", name, view.asker.owner).ok()) granted.insert(name);
+  }
+  return granted;
+}
+
+void PrintCeiling(const Console& console, const CeilingView& view,
+                  const std::vector<ceiling::Ruling>& rulings) {
+  const auto line = [&](const std::string& text) {
+    console.PrintLine(Sanitize(text, Lines::kOne));
+  };
+  line("operator's ceiling for uid " + OwnerText(view.asker.owner) + ": " + SourceOf(view));
+  for (const std::string& rule : ceiling::Describe(view.ceiling)) line("  " + rule);
+  for (const ceiling::Ruling& ruling : rulings) {
+    line("granted " + ruling.key + " " + ruling.value + " by " + ceiling::ToString(ruling.origin));
+  }
+  line("ceiling digest " + ceiling::Digest(view.ceiling));
+}
+
+Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& rulings) {
+  Json granted = Json::array();
+  for (const ceiling::Ruling& ruling : rulings) {
+    granted.push_back(
+        {{"key", ruling.key}, {"value", ruling.value}, {"rule", ceiling::ToString(ruling.origin)}});
+  }
+  return {{"directory", view.directory},
+          {"built_in", view.ceiling == ceiling::BuiltIn()},
+          {"uid", view.asker.owner.uid},
+          {"digest", ceiling::Digest(view.ceiling)},
+          {"rules", ceiling::Describe(view.ceiling)},
+          {"granted", std::move(granted)}};
+}
+
+rules::Decision UnderCeiling(const CeilingView& view, const policy::SandboxRequest& request,
+                             rules::Decision decision) {
+  const auto rulings = ceiling::Judge(view.ceiling, request, view.asker);
+  if (!rulings.ok()) {
+    return {.verdict = rules::Verdict::kDeny,
+            .rule = "operator's ceiling",
+            .reason = rulings.status().message()};
+  }
+  for (const ceiling::Ruling& ruling : *rulings) {
+    // "mounts.read /srv/data", "network full".
+    const std::string end = " " + ruling.value;
+    const std::string& rule = decision.rule;
+    if (rule.size() <= end.size() || rule.substr(rule.size() - end.size()) != end) continue;
+    decision.rule += ", granted by " + ceiling::ToString(ruling.origin);
+    break;
+  }
+  return decision;
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,50 @@
+#ifndef ODYSSEY_CTL_CEILING_VIEW_H_
+#define ODYSSEY_CTL_CEILING_VIEW_H_
+
+// The operator's ceiling as a client sees it: to tell beforehand what the supervisor will say. The
+// supervisor reads the same files and decides.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "ctl/console.h"
+#include "ctl/json_convert.h"
+#include "ctl/locations.h"
+#include "ctl/option_parser.h"
+#include "policy/ceiling/check.h"
+#include "policy/rules/tool_rules.h"
+
+namespace odyssey::ctl {
+
+struct CeilingView {
+  std::string directory;
+  ceiling::Ceiling ceiling;
+  ceiling::Asker asker;
+};
+
+// --ceiling and --user.
+std::vector<OptionSpec> CeilingOptionSpecs();
+
+// Those options; else the directory that the daemons of `locations` read, and whoever runs this.
+Result<CeilingView> LoadCeilingView(const ParsedOptions& options, const Locations& locations);
+Result<CeilingView> LoadCeilingView(const Locations& locations);
+
+// The names of this process's environment that look like secrets and are granted to the user.
+std::set<std::string> GrantedSecrets(const CeilingView& view);
+
+// For people, a line each: where it comes from, its rules, and by which of them each thing that the
+// rulings are about is granted.
+void PrintCeiling(const Console& console, const CeilingView& view,
+                  const std::vector<ceiling::Ruling>& rulings);
+Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& rulings);
+
+// What the ceiling makes of a decision about a request: nothing is allowed of a request that it
+// refuses, in its own words; the rule that grants what the decision's rule names is added to it.
+rules::Decision UnderCeiling(const CeilingView& view, const policy::SandboxRequest& request,
+                             rules::Decision decision);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_CEILING_VIEW_H_
