@@ -142,8 +142,7 @@ Effects TurnMachine::OnAnswer(const Answered& answer) {
     return out;
   }
   Effects rest = OnToolResult(
-      agent::ErrorObject(approval::DeniedMessage(asked_.rule, SanitizeUtf8(answer.note))),
-      false);
+      agent::ErrorObject(approval::DeniedMessage(asked_.rule, SanitizeUtf8(answer.note))), false);
   out.insert(out.end(), rest.begin(), rest.end());
   return out;
 }

@@ -47,7 +47,6 @@ Status Finish(const Reader& in, const char* message) {
 
 constexpr std::string_view kRunPrefix = "run_";
 constexpr size_t kRunDigits = 16;
-constexpr std::string_view kSparePrefix = ".next-";
 
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -93,9 +92,7 @@ uint64_t RunNumber(std::string_view name) {
   return RunName(run) == name ? run : 0;
 }
 
-std::string SpareRunName(uint64_t slot) { return std::string(kSparePrefix) + std::to_string(slot); }
-
-bool IsSpareRunName(std::string_view name) { return name.rfind(kSparePrefix, 0) == 0; }
+std::string SpareRunName(uint32_t number) { return ".next-" + std::to_string(number); }
 
 Result<MessageType> TypeOf(std::string_view bytes) {
   Reader in(bytes);

@@ -40,9 +40,8 @@ inline constexpr char kRunVariable[] = "ODYSSEY_RUN";  // names them in the comm
 std::string RunName(uint64_t run);
 // 0 if `name` is not exactly what RunName gives.
 uint64_t RunNumber(std::string_view name);
-// Directories of a run that a slot made ahead of need: they become the next command's by renaming.
-std::string SpareRunName(uint64_t slot);
-bool IsSpareRunName(std::string_view name);
+// Directories of a run that were made ahead of need: they become a command's by renaming.
+std::string SpareRunName(uint32_t number);
 
 enum class MessageType : uint8_t {
   kHello = 1,

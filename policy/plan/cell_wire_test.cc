@@ -164,9 +164,8 @@ TEST(CellWireTest, NamesOfRunsSortByAgeAndReadBack) {
                            "run_0000000000000000"}) {
     EXPECT_EQ(RunNumber(name), 0u) << name;
   }
-  EXPECT_TRUE(IsSpareRunName(SpareRunName(7)));
   EXPECT_NE(SpareRunName(7), SpareRunName(8));
-  EXPECT_FALSE(IsSpareRunName(RunName(7)));
+  EXPECT_EQ(RunNumber(SpareRunName(7)), 0u);
 }
 
 TEST(CellWireTest, CutsALongStepInsteadOfLosingTheError) {

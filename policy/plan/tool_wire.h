@@ -50,7 +50,7 @@ struct Request {
   uint32_t mode = 0;               // kWrite, kCreate: of a new file; 0 = 0644
   bool replace_all = false;        // kEdit
   uint32_t directories = 0;        // kDiscard: how many of those above it go too
-  std::vector<std::string> names;  // kTrim: runs and spare runs that stay, however old
+  std::vector<std::string> names;  // kTrim: runs that stay, however old
   friend bool operator==(const Request&, const Request&) = default;
 };
 

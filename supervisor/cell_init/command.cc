@@ -24,7 +24,7 @@ void UnblockSignals() {
 // before it is known: then they only need their name.
 class RunMaker final {
  public:
-  explicit RunMaker(uint64_t slot) : spare_(cell::SpareRunName(slot)) {
+  explicit RunMaker(uint32_t spare_run) : spare_(cell::SpareRunName(spare_run)) {
     // What cannot be made now is tried again, and said, when it is needed.
     (void)tree_.Make(spare_);
   }
@@ -46,13 +46,13 @@ class RunMaker final {
 
 }  // namespace
 
-void WaitAndExecute(const Confinement& confinement, uint64_t slot, int exec_socket) {
+void WaitAndExecute(const Confinement& confinement, uint32_t spare_run, int exec_socket) {
   UnblockSignals();
   const Status status = confinement.EnterLandlock();
   if (!status.ok()) Fail(exec_socket, status.message(), errno);
 
   umask(022);
-  const RunMaker run(slot);
+  const RunMaker run(spare_run);
   NextCommand command = AwaitCommand(exec_socket);
   run.EnterInto(&command.spec);
   Execute(&command, exec_socket);

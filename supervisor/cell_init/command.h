@@ -11,7 +11,8 @@ namespace odyssey::cell_init {
 // capabilities nor system calls beyond the commands' filter: enters Landlock at once, makes
 // the directories of a run ahead of need, then waits on `exec_socket` for the ExecSpec and executes
 // it. Forked child; never returns. A failure is said on the socket.
-[[noreturn]] void WaitAndExecute(const Confinement& confinement, uint64_t slot, int exec_socket);
+[[noreturn]] void WaitAndExecute(const Confinement& confinement, uint32_t spare_run,
+                                 int exec_socket);
 
 }  // namespace odyssey::cell_init
 

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/os/message_socket.h"
 #include "policy/plan/plan.h"
@@ -97,11 +99,11 @@ Status CellInit::Configure(std::string_view bytes) {
 }
 
 Status CellInit::GiveSlot() {
-  const uint64_t number = next_slot_++;
-  ODY_ASSIGN_OR_RETURN(Slot slot,
-                       MakeSlot(*confinement_, {.number = number, .cell_socket = socket_}));
-  slots_[slot.pid] = number;
-  return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = number}),
+  const SlotPlace place{
+      .number = next_slot_++, .spare_run = FreeSpareRun(), .cell_socket = socket_};
+  ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
+  slots_[slot.pid] = place;
+  return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = place.number}),
                      {slot.exec.get(), slot.control.get()});
 }
 
@@ -111,11 +113,20 @@ Status CellInit::GiveTools() {
                      {tools.socket.get()});
 }
 
+// The smallest: slots come and go, and what one left unused serves the next.
+uint32_t CellInit::FreeSpareRun() const {
+  std::vector<bool> taken(slots_.size() + 1);
+  for (const auto& [pid, place] : slots_) {
+    if (place.spare_run < taken.size()) taken[place.spare_run] = true;
+  }
+  return static_cast<uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+}
+
 void CellInit::Reap() {
   for (pid_t pid; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
     const auto it = slots_.find(pid);
     if (it == slots_.end()) continue;
-    (void)SendMessage(socket_, cell::Encode(cell::SlotGone{.slot = it->second}));
+    (void)SendMessage(socket_, cell::Encode(cell::SlotGone{.slot = it->second.number}));
     slots_.erase(it);
   }
 }

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
+#include "supervisor/cell_init/slot.h"
 
 namespace odyssey::cell_init {
 
@@ -29,12 +30,13 @@ class CellInit final {
   Status Handle(std::string_view bytes);
   Status Configure(std::string_view bytes);
   Status GiveSlot();
+  uint32_t FreeSpareRun() const;
   Status GiveTools();
   void Reap();
 
   const int socket_;
   std::optional<Confinement> confinement_;
-  std::map<pid_t, uint64_t> slots_;
+  std::map<pid_t, SlotPlace> slots_;
   uint64_t next_slot_ = 1;
 };
 

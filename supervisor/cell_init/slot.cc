@@ -85,7 +85,7 @@ class SlotInit final {
     }
     if (command_ == 0) {
       control_.reset();
-      WaitAndExecute(confinement_, place_.number, exec_.get());
+      WaitAndExecute(confinement_, place_.spare_run, exec_.get());
     }
     exec_.reset();
   }

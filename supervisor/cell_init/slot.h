@@ -17,7 +17,8 @@ namespace odyssey::cell_init {
 
 struct SlotPlace {
   uint64_t number = 0;
-  int cell_socket = -1;  // the supervisor's, borrowed: where the slot offers itself again
+  uint32_t spare_run = 0;  // no other slot's: names the directories it makes for its next command
+  int cell_socket = -1;    // the supervisor's, borrowed: where the slot offers itself again
 };
 
 struct Slot {

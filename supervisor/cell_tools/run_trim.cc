@@ -71,14 +71,13 @@ class Remover final {
   bool moved_ = false;
 };
 
-// Runs, newest first, and spare runs after them: "." sorts before "r".
+// Newest first.
 std::vector<std::string> RunsIn(DirectoryStream* stream) {
   std::vector<std::string> names;
   while (names.size() < tool::kMaxListEntries) {
     const dirent* entry = stream->Next();
     if (entry == nullptr) break;
-    const bool ours = cell::RunNumber(entry->d_name) != 0 || cell::IsSpareRunName(entry->d_name);
-    if (ours) names.emplace_back(entry->d_name);
+    if (cell::RunNumber(entry->d_name) != 0) names.emplace_back(entry->d_name);
   }
   std::sort(names.begin(), names.end(), std::greater<>());
   return names;
@@ -96,8 +95,7 @@ Result<tool::Response> TrimRuns(const RunTree& runs, const tool::Request& reques
   Remover remover(stream.fd());
   tool::Response response;
   for (size_t i = 0; i < names.size(); ++i) {
-    const bool young = i < tool::kKeptRuns && !cell::IsSpareRunName(names[i]);
-    if (young || kept.count(names[i]) != 0) {
+    if (i < tool::kKeptRuns || kept.count(names[i]) != 0) {
       ++response.runs;
     } else {
       remover.Remove(stream.fd(), names[i], 0);

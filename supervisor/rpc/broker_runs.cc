@@ -20,6 +20,12 @@ uint64_t NanosecondsSince1970() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// On the host there is no directory of the cell's own to make them in.
+Status CheckHasRuns(const Cell& cell, std::string_view field) {
+  if (!cell.compiled.unconfined) return OkStatus();
+  return FailedPrecondition(std::string(field) + ": there are no runs with danger_full_access");
+}
+
 }  // namespace
 
 RunUse::RunUse(uint64_t run, AskWorker ask, std::function<void()> release)
@@ -36,6 +42,7 @@ AskWorker Broker::WorkerOf(const CellPtr& cell) {
 // Called with the lock.
 Result<uint64_t> Broker::TakeRun(const CellPtr& cell, std::string_view field,
                                  const std::string& run_id) {
+  ODY_RETURN_IF_ERROR(CheckHasRuns(*cell, field));
   if (!run_id.empty()) return cell->runs.Use(field, run_id);
   const uint64_t run = cell->runs.Begin(NanosecondsSince1970());
   // Here, because a cell that gets no more runs need not lose any.
@@ -94,6 +101,7 @@ Result<std::unique_ptr<RunUse>> Broker::UseOldRun(const std::string& cell_id,
   ODY_ASSIGN_OR_RETURN(const uint64_t run, ParseRunId(field, run_id));
   const Lock lock(mutex_);
   ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(cell_id));
+  ODY_RETURN_IF_ERROR(CheckHasRuns(*cell, field));
   (void)cell->runs.Use(field, run_id);
   cell->unused_deadline = Clock::time_point::max();
   return MakeUse(cell, run);
@@ -129,12 +137,6 @@ void Broker::TrimRuns(const CellPtr& cell) {
     {
       const Lock lock(mutex_);
       request.names = cell->runs.InUse();
-      for (const ReadySlot& slot : cell->ready) {
-        request.names.push_back(cell::SpareRunName(slot.number));
-      }
-      for (const auto& [slot, running] : cell->running) {
-        request.names.push_back(cell::SpareRunName(slot));
-      }
     }
     const auto response = ask(request);
     if (!response.ok()) break;
