@@ -23,10 +23,11 @@ std::string BaseOf(const std::string& file, const PolicyContext& context) {
 }
 
 // "" with a problem reported.
-std::string RootOf(const Path& path, const Source& source, const PolicyContext& context) {
+std::string RootOf(const Path& path, const std::string& base, const Source& source,
+                   const PolicyContext& context) {
   const std::string& root = path.root;
   if (root.empty()) return "";  // reported already
-  if (root[0] != '~') return JoinPath(BaseOf(source.file, context), root);
+  if (root[0] != '~') return JoinPath(base, root);
   const bool own = root.size() == 1 || root[1] == '/';
   if (own && !context.home.empty()) return JoinPath(context.home, "." + root.substr(1));
   source.Invalid(path.line, path.key,
@@ -87,15 +88,19 @@ std::vector<std::string> Describe(const Worker& worker) {
 
 void AddRequest(const Worker& worker, const Source& source, const PolicyContext& context,
                 Policy* out) {
+  const std::string base = BaseOf(source.file, context);
   for (const Path& path : worker.paths) {
-    const std::string root = RootOf(path, source, context);
+    const std::string root = RootOf(path, base, source, context);
     if (root.empty()) continue;
     out->request.mounts.push_back({.source = root,
                                    .target = kMounts + path.name,
                                    .access = path.access,
                                    .suffixes = path.suffixes,
                                    .max_file_bytes = path.max_file_bytes});
-    out->create.push_back(root);
+    // Elsewhere on the host a file that somebody else wrote makes no directories.
+    if (IsAtOrBelow(context.Look(root).resolved, context.Look(base).resolved)) {
+      out->create.push_back(root);
+    }
   }
   out->request.network = worker.network ? policy::Network::kFull : policy::Network::kNone;
   out->elsewhere = Describe(worker);

@@ -106,6 +106,18 @@ TEST(LlmDoTest, RelativeRootsBeginAtTheFileOrAboveItsWorkers) {
   EXPECT_EQ(root("workers/w.yaml"), "/home/u/x/y");
 }
 
+TEST(LlmDoTest, NoDirectoryIsMadeElsewhereOnTheHost) {
+  FakePolicyHost host;
+  host.links["/home/u/project/out"] = "/etc";
+  const PolicyReading reading =
+      ReadPolicyOn(host,
+                   "sandbox: {paths: {a: {root: in/x}, b: {root: ../up}, c: {root: /etc/cron.d/x}, "
+                   "d: {root: out/x}}}",
+                   kFile);
+  EXPECT_EQ(reading.policy->create, std::vector<std::string>{"/home/u/project/in/x"});
+  EXPECT_EQ(reading.policy->request.mounts.size(), 4u);
+}
+
 TEST(LlmDoTest, NamesEveryProblem) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"sandbox: {paths: {a: {root: x, mode: rwx}}}",
