@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ctl/console.h"
+#include "ctl/denial_line.h"
 #include "ctl/sanitize.h"
 #include "ctl/tool_text.h"
 #include "ctl/units.h"
@@ -185,13 +186,10 @@ std::string EventView::Show(const Event& event) {
       return CommandDelta(event.exec_command_output_delta());
     case Event::kExecCommandEnd:
       return CommandEnd(event);
-    case Event::kAccessDenied: {
-      const auto& denial = event.access_denied().denial();
-      std::string line =
-          "✗ denied: " + denial.access() + " " + denial.resource() + " (" + denial.rule() + ")";
-      if (!denial.grant().empty()) line += "; to allow: " + denial.grant();
-      return CloseText() + kIndent + Paint(Safe(line), Style::kBad, options_.color) + "\n";
-    }
+    case Event::kAccessDenied:
+      return CloseText() + kIndent +
+             Paint("✗ " + DenialLine(event.access_denied().denial()), Style::kBad, options_.color) +
+             "\n";
     case Event::kPermissionRequested:
       return CloseText() + FormatApproval(event.permission_requested(), options_.color);
     case Event::kApprovalResolved:

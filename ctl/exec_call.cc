@@ -21,8 +21,10 @@ std::vector<int> Signals(bool terminal) {
 
 }  // namespace
 
-ExecCall::ExecCall(bool terminal)
-    : terminal_(terminal), watch_(Signals(terminal), [this](int signal) { OnSignal(signal); }) {}
+ExecCall::ExecCall(bool terminal, ShowDenials denials)
+    : terminal_(terminal),
+      denials_(denials),
+      watch_(Signals(terminal), [this](int signal) { OnSignal(signal); }) {}
 
 void ExecCall::OnSignal(int signal) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -74,6 +76,11 @@ int ExecCall::Run(
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   pump_ = nullptr;
+  if (denials_ == ShowDenials::kAlways) {
+    for (const std::string& line : DenialLines(pump.denials(), pump.denial_count())) {
+      console.Warn("odyssey-ctl: " + line);
+    }
+  }
   if (!report.message.empty()) console.Fail({report.message, "", report.next});
   return report.code;
 }

@@ -12,6 +12,7 @@
 
 #include "ctl/client.h"
 #include "ctl/console.h"
+#include "ctl/denial_line.h"
 #include "ctl/exec_pump.h"
 #include "ctl/signal_watch.h"
 
@@ -20,7 +21,7 @@ namespace odyssey::ctl {
 class ExecCall final {
  public:
   // Takes over the signals. Make it before gRPC starts threads.
-  explicit ExecCall(bool terminal);
+  ExecCall(bool terminal, ShowDenials denials);
 
   // Runs a unary call that a signal cancels.
   grpc::Status Interruptible(grpc::ClientContext* context,
@@ -37,6 +38,7 @@ class ExecCall final {
   void OnSignal(int signal);
 
   const bool terminal_;
+  const ShowDenials denials_;
   std::mutex mutex_;
   grpc::ClientContext* unary_ = nullptr;
   ExecPump* pump_ = nullptr;

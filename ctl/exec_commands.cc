@@ -93,7 +93,7 @@ class CellRemover final {
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
               const std::string& component) {
   // Before gRPC starts its threads: they must not take the signals.
-  ExecCall call(options.terminal);
+  ExecCall call(options.terminal, options.denials);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return Cannot(console, ExplainConnect("exec", client.status()));
   const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());

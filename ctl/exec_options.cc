@@ -197,6 +197,7 @@ std::vector<OptionSpec> LimitOptionSpecs() {
        .value_name = "NAME",
        .help = "keep the cell warm under this name, or use the one that is"},
       {.name = "tty", .help = "give the command a terminal"},
+      DenialsOption(),
       {.name = "explain", .help = "print the compiled plan; run nothing"},
   };
 }
@@ -246,6 +247,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.cwd = options.Text("cwd");
   out.timeout_ms = options.DurationMs("timeout");
   out.terminal = options.Has("tty");
+  out.denials = ReadDenialsOption(options);
   out.explain = options.Has("explain");
   // What a program on a terminal needs to know about it.
   const std::optional<std::string> term = inputs.environment("TERM");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "ctl/denial_line.h"
 #include "ctl/option_parser.h"
 #include "policy/dialect/policy.h"
 #include "policy/model/request.h"
@@ -35,6 +36,7 @@ struct ExecOptions {
   uint32_t timeout_ms = 0;
   bool terminal = false;
   bool explain = false;
+  ShowDenials denials = ShowDenials::kNever;
   std::optional<dialect::Policy> policy;  // of --policy; `sandbox` began as its request
 };
 

@@ -67,6 +67,7 @@ ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
   ExecResponse response;
   while (stream_->Read(&response)) {
     if (response.has_output()) WriteOut(response.output());
+    if (response.has_denial()) denials_.push_back(std::move(*response.mutable_denial()));
     if (response.has_outcome()) outcome_ = std::move(*response.mutable_outcome());
   }
   Add(stop_.get());

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/os/unique_fd.h"
 #include "ctl/outcome_report.h"
@@ -41,6 +42,10 @@ class ExecPump final {
   // Runs the command to its end and the stream with it. `explain` words an RPC failure.
   ExitReport Run(const supervisor::v1::ExecStart& start,
                  const std::function<ExitReport(const grpc::Status&)>& explain);
+
+  // After Run: what confinement refused, and how many those are with what was not sent.
+  const std::vector<supervisor::v1::Denial>& denials() const { return denials_; }
+  uint32_t denial_count() const { return outcome_ ? outcome_->denials() : 0; }
 
   // From any thread, while Run runs. SIGWINCH resizes; SIGINT, SIGTERM, SIGQUIT and SIGHUP go to
   // the command. A second SIGINT, or a signal that cannot be delivered because the command does not
@@ -71,6 +76,7 @@ class ExecPump final {
   std::atomic<int> interrupts_ = 0;
   std::atomic<int> cancelled_by_ = 0;  // a signal
   int write_error_ = 0;                // errno of stdout or stderr
+  std::vector<supervisor::v1::Denial> denials_;
   std::optional<supervisor::v1::ExecOutcome> outcome_;
 };
 

@@ -142,7 +142,7 @@ int Events(const Invocation& call) {
 
 int Exec(const Invocation& call) {
   const Console& console = *call.console;
-  ExecCall exec(call.options.Has("tty"));
+  ExecCall exec(call.options.Has("tty"), ReadDenialsOption(call.options));
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) {
     console.Fail(ExplainConnect("session exec", client.status()));
@@ -219,7 +219,8 @@ std::vector<Command> SessionCommands() {
                    {.name = "timeout",
                     .kind = ValueKind::kDuration,
                     .value_name = "TIME",
-                    .help = "then everything is killed, such as 60s"}},
+                    .help = "then everything is killed, such as 60s"},
+                   DenialsOption()},
        .notes = "Exit codes as those of exec.",
        .usage_exit = kExitCannot,
        .run = Exec},

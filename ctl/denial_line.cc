@@ -1,0 +1,42 @@
+#include "ctl/denial_line.h"
+
+#include <unistd.h>
+
+#include "ctl/sanitize.h"
+
+namespace odyssey::ctl {
+
+std::string DenialLine(const supervisor::v1::Denial& denial) {
+  std::string out = denial.source() == "command" ? "denied, says the command: " : "denied: ";
+  out += denial.access();
+  if (!denial.resource().empty()) out += " " + denial.resource();
+  out += " (" + denial.rule() + ")";
+  if (!denial.grant().empty()) out += "; to allow: " + denial.grant();
+  return Sanitize(out, Lines::kOne);
+}
+
+OptionSpec DenialsOption() {
+  return {.name = "denials",
+          .kind = ValueKind::kChoice,
+          .value_name = "WHEN",
+          .help = "tell on stderr what was refused: auto (on a terminal, default), always or never",
+          .choices = {"auto", "always", "never"}};
+}
+
+ShowDenials ReadDenialsOption(const ParsedOptions& options) {
+  const std::string when = options.Text("denials");
+  const bool show = when == "always" || (when != "never" && isatty(STDERR_FILENO) == 1);
+  return show ? ShowDenials::kAlways : ShowDenials::kNever;
+}
+
+std::vector<std::string> DenialLines(const std::vector<supervisor::v1::Denial>& denials,
+                                     uint32_t total) {
+  std::vector<std::string> lines;
+  for (const auto& denial : denials) lines.push_back(DenialLine(denial));
+  if (total > denials.size()) {
+    lines.push_back("denied: " + std::to_string(total - denials.size()) + " more");
+  }
+  return lines;
+}
+
+}  // namespace odyssey::ctl
