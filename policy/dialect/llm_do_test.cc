@@ -22,7 +22,7 @@ PolicyReading Read(const std::string& text, const std::string& path = kFile) {
 }
 
 TEST(LlmDoTest, ReadsTheWholeOfASandbox) {
-  const PolicyReading reading = Read(R"(name: portfolio_orchestrator
+  const PolicyReading reading = Read(R"(name: demo
 description: d
 instructions: i
 model: m
@@ -55,8 +55,7 @@ toolsets: {delegation: {allow_workers: [evaluator]}, other: {x: 1}}
                      {"/srv/framework", "/workspace/mount/framework", Access::kReadOnly},
                      {"/home/u/notes", "/workspace/mount/notes", Access::kReadOnly}};
   EXPECT_EQ(reading.policy->request, expected);
-  EXPECT_EQ(reading.policy->create, (std::vector<std::string>{"/home/u/project/portfolio",
-                                                              "/srv/framework", "/home/u/notes"}));
+  EXPECT_EQ(reading.policy->create, std::vector<std::string>{"/home/u/project/portfolio"});
   EXPECT_EQ(
       reading.policy->elsewhere,
       (std::vector<std::string>{
