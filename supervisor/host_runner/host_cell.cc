@@ -101,7 +101,7 @@ Result<UniqueFd> HostCell::Open(const root::CellLimits& limits) {
   return std::move(ends.second);
 }
 
-Status HostCell::ReadSocket() {
+Status HostCell::ReadSocket(const Status& allowed) {
   if (!socket_) return OkStatus();  // ended since it was watched
   const auto message = ReceiveMessage(socket_.get());
   if (message.status().code() == Code::kUnavailable) {
@@ -112,6 +112,10 @@ Status HostCell::ReadSocket() {
   ODY_ASSIGN_OR_RETURN(const cell::MessageType type, cell::TypeOf(message->bytes));
   const bool slot = type == cell::MessageType::kWantSlot;
   if (!slot && type != cell::MessageType::kWantTools) return InvalidArgument("not a request");
+  if (!allowed.ok()) {
+    End(allowed);
+    return OkStatus();
+  }
   const Status given = slot ? GiveSlot() : GiveTools();
   if (given.ok()) return OkStatus();
   return SendMessage(socket_.get(),
@@ -189,7 +193,7 @@ bool HostCell::ChildExited(pid_t pid, int wait_status, const rusage& usage) {
   if (it == slots_.end()) return false;
   Slot& slot = it->second;
   slot.pid = -1;
-  if (!slot.control) return true;
+  if (!slot.control || ending_) return true;  // what ends with the cell has no end of its own
   (void)SendMessage(slot.control.get(),
                     cell::Encode(cell::ExecExited{
                         .wait_status = wait_status,
@@ -200,7 +204,8 @@ bool HostCell::ChildExited(pid_t pid, int wait_status, const rusage& usage) {
   return true;
 }
 
-void HostCell::End() {
+void HostCell::End(Status why) {
+  if (!ending_) end_reason_ = std::move(why);
   ending_ = true;
   socket_.reset();
   for (const auto& [number, slot] : slots_) Kill(slot, number);

@@ -40,13 +40,17 @@ class HostCell final {
   // Makes the groups; rpc's end of the cell's socket. Leaves nothing on failure.
   Result<UniqueFd> Open(const root::CellLimits& limits);
 
+  uid_t uid() const { return user_.uid; }
   // A request on the cell's socket, or what rpc says about a slot. An error is a broken protocol.
-  Status ReadSocket();
+  // If the user is not `allowed` any more, the request ends the cell.
+  Status ReadSocket(const Status& allowed);
   Status ReadControl(Slot* slot, uint64_t number);
 
   // If the process is one of this cell's: says how it ended, and ends what it left behind.
   bool ChildExited(pid_t pid, int wait_status, const rusage& usage);
-  void End();
+  // `why` is for people.
+  void End(Status why = OkStatus());
+  const Status& end_reason() const { return end_reason_; }
   // Moves on what is dying. True when nothing is left of the cell.
   bool Advance();
   // True if Advance should be called again soon.
@@ -72,6 +76,7 @@ class HostCell final {
   std::map<uint64_t, Slot> slots_;
   uint64_t next_slot_ = 1;
   bool ending_ = false;
+  Status end_reason_;
 };
 
 }  // namespace odyssey::host_runner

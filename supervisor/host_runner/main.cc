@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <iterator>
+
 #include "common/os/uid_range.h"
 #include "supervisor/host_runner/runner.h"
 #include "supervisor/root/cells.h"
@@ -53,13 +55,14 @@ Result<UniqueFd> Listen(const std::string& path, uid_t rpc) {
   return fd;
 }
 
-// All that is left of root, beside owning root's files: to become the granted users, to end them.
-Status KeepThreeCapabilities() {
+// All that is left of root: to become the granted users, to end them, and to make control groups,
+// whose top directories are not writable by mode.
+Status KeepFewCapabilities() {
   for (int capability = 0; CAP_IS_SUPPORTED(capability); ++capability) cap_drop_bound(capability);
-  constexpr cap_value_t kKept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL};
+  constexpr cap_value_t kKept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_DAC_OVERRIDE};
   const cap_t set = cap_init();
-  cap_set_flag(set, CAP_PERMITTED, 3, kKept, CAP_SET);
-  cap_set_flag(set, CAP_EFFECTIVE, 3, kKept, CAP_SET);
+  cap_set_flag(set, CAP_PERMITTED, std::size(kKept), kKept, CAP_SET);
+  cap_set_flag(set, CAP_EFFECTIVE, std::size(kKept), kKept, CAP_SET);
   const int done = cap_set_proc(set);
   cap_free(set);
   if (done != 0) return ErrnoStatus(errno, "drop capabilities");
@@ -81,7 +84,7 @@ Status Serve(const root::Options& options) {
   auto layout = FindHostLayout();
   const std::string path = wire::HostSocket(options.run_directory);
   ODY_ASSIGN_OR_RETURN(UniqueFd listener, Listen(path, options.rpc_uid));
-  ODY_RETURN_IF_ERROR(KeepThreeCapabilities());
+  ODY_RETURN_IF_ERROR(KeepFewCapabilities());
   const Status status =
       Runner(options.danger_grants, OwnUidsOf(options), std::move(layout), std::move(listener))
           .Run();

@@ -58,7 +58,9 @@ std::vector<Runner::Watched> Runner::EverythingWatched() {
     if (with.rpc) all.push_back({with.rpc.get(), [this, &with] { return ReadRequest(&with); }});
     HostCell* cell = with.cell.get();
     if (cell == nullptr || cell->socket() < 0) continue;
-    all.push_back({cell->socket(), [cell] { return cell->ReadSocket(); }});
+    // The file is read again for each command, and for each operation on files.
+    all.push_back({cell->socket(),
+                   [this, cell] { return cell->ReadSocket(Authorize(cell->uid()).status()); }});
     for (auto& [number, slot] : cell->slots()) {
       if (!slot.control) continue;
       all.push_back(
@@ -221,10 +223,13 @@ void Runner::EndAll() {
 Status Runner::Advance() {
   for (Conversation& with : conversations_) {
     if (!with.cell || !with.cell->Advance()) continue;
+    const Status reason = with.cell->end_reason();
     with.cell.reset();
     if (!with.rpc) continue;
-    ODY_RETURN_IF_ERROR(
-        SendMessage(with.rpc.get(), wire::Encode(wire::Gone{.cell_id = with.cell_id})));
+    const wire::Gone gone{.cell_id = with.cell_id,
+                          .code = reason.ok() ? Code::kUnavailable : reason.code(),
+                          .reason = reason.message()};
+    ODY_RETURN_IF_ERROR(SendMessage(with.rpc.get(), wire::Encode(gone)));
   }
   conversations_.remove_if([](const Conversation& with) { return !with.rpc && !with.cell; });
   return OkStatus();

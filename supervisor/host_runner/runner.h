@@ -2,7 +2,7 @@
 #define ODYSSEY_SUPERVISOR_HOST_RUNNER_RUNNER_H_
 
 // Serves rpc, which makes a connection for each cell on the host: whom the grant file names gets
-// one, and it ends with its connection. Runs as root with three capabilities; single-threaded; one
+// one, and it ends with its connection. Runs as root with few capabilities; single-threaded; one
 // poll loop.
 
 #include <functional>

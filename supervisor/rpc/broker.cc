@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/os/message_socket.h"
+#include "policy/compile/danger.h"
 #include "policy/plan/plan.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_request.h"
@@ -42,17 +43,23 @@ std::string IdentityOf(const PrepareSpec& spec, const compile::Compiled& compile
          (spec.sandbox.ephemeral ? "memory" : "disk") + "|" + std::to_string(spec.owner_uid);
 }
 
+// The field that asks for a run.
+std::string_view RunField(const ExecSpec& spec) {
+  return spec.keep_output && spec.run_id.empty() ? "start.keep_output" : "start.run_id";
+}
+
 constexpr unsigned kOnlyPlace = 0;  // root has one descriptor in its group
 
 }  // namespace
 
 Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-               AuditLog* audit)
+               AuditLog* audit, const HostLink* host)
     : root_(root),
       hello_(std::move(hello)),
       facts_(std::move(facts)),
       ceiling_(ceiling),
-      audit_(audit) {
+      audit_(audit),
+      host_(host) {
   root_->set_on_gone([this](const wire::Gone& gone) { OnGone(gone); });
   loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
     const Status status = root_->ReadOne();
@@ -82,9 +89,7 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created
                        ceiling_->Admit(asked.sandbox, asked.owner_uid, asked.allow_danger));
   PrepareSpec spec = asked;
   spec.sandbox = admission.request;
-  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
-                       finder_.Find(compile::SystemExecutables(spec.sandbox)));
-  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, compile::Compile(spec.sandbox, facts_, found));
+  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(spec.sandbox, admission.owner));
   CellPtr cell;
   {
     Lock lock(mutex_);
@@ -94,6 +99,16 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created
   }
   CellView view = View(*cell);
   return view;
+}
+
+Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
+                                             const ceiling::Owner& owner) {
+  if (request.mode == policy::Mode::kDangerFullAccess) {
+    return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts_.check);
+  }
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
+                       finder_.Find(compile::SystemExecutables(request)));
+  return compile::Compile(request, facts_, found);
 }
 
 Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spec,
@@ -141,7 +156,17 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
   if (cell->single_use) cell->unused_deadline = Clock::now() + kUnusedTimeout;
   cell->created_at = Rfc3339Now();
 
-  plan::Plan plan = compiled.plan;
+  cell->compiled = std::move(compiled);
+  // What asks for the host gets that or nothing, and nothing else gets it.
+  ODY_RETURN_IF_ERROR(cell->compiled.unconfined ? StartOnHost(cell, spec.owner_uid)
+                                                : StartInRoot(spec, cell));
+  cells_[cell->id] = cell;
+  loop_.WakeAt(cell->unused_deadline);
+  return cell;
+}
+
+Status Broker::StartInRoot(const PrepareSpec& spec, const CellPtr& cell) {
+  plan::Plan plan = cell->compiled.plan;
   plan.cell_id = cell->id;
   if (!cell->ephemeral) {
     plan.cell_tree = CellTreeOf(spec.key);
@@ -149,19 +174,15 @@ Result<Broker::CellPtr> Broker::Launch(const PrepareSpec& spec, compile::Compile
       cell->workspace_path = hello_.cells_directory + "/" + plan.cell_tree + "/app";
     }
   }
-  cell->compiled = std::move(compiled);
   const std::string bytes = plan::EncodePlan(plan);
   if (bytes.size() > plan::kMaxPlanBytes) {
     return InvalidArgument("the plan is larger than " + std::to_string(plan::kMaxPlanBytes) +
                            " bytes: give fewer or shorter mounts");
   }
-  ODY_RETURN_IF_ERROR(
-      root_->Launch(bytes, [this, cell](const wire::Launched& launched, UniqueFd socket) {
-        OnLaunched(cell, launched, std::move(socket));
-      }));
-  cells_[cell->id] = cell;
-  loop_.WakeAt(cell->unused_deadline);
-  return cell;
+  cell->provider = std::shared_ptr<RootClient>(std::shared_ptr<void>(), root_);  // borrowed
+  return root_->Launch(bytes, [this, cell](const wire::Launched& launched, UniqueFd socket) {
+    OnLaunched(cell, launched, std::move(socket));
+  });
 }
 
 Status Broker::AwaitReady(Lock& lock, Cell* cell) {
@@ -174,7 +195,7 @@ Status Broker::AwaitReady(Lock& lock, Cell* cell) {
 
 Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge) {
   cell->state = CellState::kEnding;
-  if (cells_.count(cell->id) != 0) ODY_RETURN_IF_ERROR(root_->Kill(cell->id, purge));
+  if (cells_.count(cell->id) != 0) ODY_RETURN_IF_ERROR(cell->provider->Kill(cell->id, purge));
   const bool gone =
       changed_.wait_for(lock, kEndTimeout, [&] { return cells_.count(cell->id) == 0; });
   return gone ? OkStatus() : Unavailable("cell " + cell->id + " did not end in time");
@@ -198,8 +219,10 @@ std::vector<CellView> Broker::List() {
     }
   }
   std::vector<CellView> views;
-  for (const CellPtr& cell : cells) views.push_back(View(*cell));
-  for (CellView& view : views) view.usage = AskUsage(view.id);
+  for (const CellPtr& cell : cells) {
+    views.push_back(View(*cell));
+    views.back().usage = AskUsage(*cell);
+  }
   return views;
 }
 
@@ -210,7 +233,7 @@ Result<CellView> Broker::Describe(const std::string& cell_id) {
     ODY_ASSIGN_OR_RETURN(cell, FindCell(cell_id));
   }
   CellView view = View(*cell);
-  view.usage = AskUsage(cell_id);
+  view.usage = AskUsage(*cell);
   return view;
 }
 
@@ -229,11 +252,11 @@ CellView Broker::View(const Cell& cell) {
           .explanation = cell.compiled.explanation};
 }
 
-wire::StatsReply Broker::AskUsage(const std::string& cell_id) {
+wire::StatsReply Broker::AskUsage(const Cell& cell) {
   const auto answer = std::make_shared<std::promise<wire::StatsReply>>();
   auto future = answer->get_future();
-  const Status asked =
-      root_->AskStats(cell_id, [answer](const wire::StatsReply& r) { answer->set_value(r); });
+  const Status asked = cell.provider->AskStats(
+      cell.id, [answer](const wire::StatsReply& r) { answer->set_value(r); });
   if (!asked.ok() || future.wait_for(kStatsTimeout) != std::future_status::ready) return {};
   return future.get();
 }
@@ -249,7 +272,9 @@ Result<std::shared_ptr<ExecSession>> Broker::ExecAdmitted(const ExecSpec& spec, 
   Lock lock(mutex_);
   ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(spec.cell_id, spec.wall_clock_ms));
   ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(cell->compiled, cell->env, spec));
-  ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(cell, "start.run_id", spec.run_id));
+  if (!cell->compiled.unconfined || !spec.run_id.empty() || spec.keep_output) {
+    ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(cell, RunField(spec), spec.run_id));
+  }
   auto session = std::make_shared<ExecSession>(std::move(options), sink);
   if (spec.keep_output) session->KeepOutput(CopiesOf(cell, session));
   session->AtEnd(ConclusionOf(cell));
@@ -283,7 +308,7 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
         });
       },
       [this, cell, weak = std::weak_ptr<ExecSession>(session)] {
-        (void)root_->AskStats(cell->id, [cell, weak](const wire::StatsReply& reply) {
+        (void)cell->provider->AskStats(cell->id, [cell, weak](const wire::StatsReply& reply) {
           const uint64_t before = cell->oom_seen.exchange(reply.oom_kills);
           const auto asking = weak.lock();
           const uint64_t kills = reply.oom_kills - std::min(before, reply.oom_kills);
@@ -295,8 +320,9 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
 
 // For the commands that wait; without any, a running command's slot comes back.
 void Broker::WantSlots(Cell* cell) {
-  const size_t needed =
-      cell->running.empty() ? cell->waiting.size() + kReadySlots : cell->waiting.size();
+  // On the host none ahead of need: each is granted when it is made.
+  const size_t ahead = cell->running.empty() && !cell->compiled.unconfined ? kReadySlots : 0;
+  const size_t needed = cell->waiting.size() + ahead;
   while (cell->ready.size() + cell->slots_wanted < needed) {
     const std::string want = cell::EncodeEmpty(cell::MessageType::kWantSlot);
     if (!cell->socket || !SendMessage(cell->socket.get(), want).ok()) return;
@@ -314,8 +340,8 @@ Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& 
   }
   changed_.wait_for(lock, kToolsTimeout,
                     [&] { return cell->tools || cell->state != CellState::kReady; });
-  if (!cell->tools) return Unavailable("the cell's file worker did not start");
-  return cell->tools;
+  if (cell->tools) return cell->tools;
+  return cell->failure.ok() ? Unavailable("the cell's file worker did not start") : cell->failure;
 }
 
 Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& request) {
@@ -332,13 +358,15 @@ Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& req
     const auto frame = tool::ReadFrame(tools->get());
     status = frame.ok() ? tool::Decode(*frame, &response) : frame.status();
   }
-  if (status.ok()) return response;
-  // A broken conversation cannot be picked up: the next operation gets a new worker.
+  if (status.ok() && !cell->compiled.unconfined) return response;
+  // A broken conversation cannot be picked up: the next operation gets a new worker. On the host
+  // each operation gets one, and the runner looks each time whether the user is still granted it.
   const Lock lock(mutex_);
   if (cell->tools == tools) {
     cell->tools.reset();
     cell->tools_wanted = false;
   }
+  if (status.ok()) return response;
   return Unavailable("the cell's file worker ended: " + status.message());
 }
 

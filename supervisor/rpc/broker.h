@@ -21,12 +21,12 @@
 #include "policy/explain/denial.h"
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/audit_log.h"
-#include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/cell.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/exec_request.h"
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/host_facts.h"
+#include "supervisor/rpc/host_link.h"
 #include "supervisor/rpc/root_client.h"
 
 namespace odyssey::supervisor {
@@ -80,9 +80,9 @@ class RunUse final {
 
 class Broker final {
  public:
-  // `root`, `ceiling` and `audit` are borrowed and must outlive the broker.
+  // `root`, `ceiling`, `audit` and `host` are borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-         AuditLog* audit);
+         AuditLog* audit, const HostLink* host);
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
   Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
@@ -108,6 +108,7 @@ class Broker final {
   const wire::Hello& hello() const { return hello_; }
   const compile::HostFacts& facts() const { return facts_; }
   CeilingGate* ceiling() const { return ceiling_; }
+  const HostLink* host() const { return host_; }
   AuditLog* audit() const { return audit_; }
 
   // The loop; returns when root is gone. Call from one long-lived thread.
@@ -121,17 +122,20 @@ class Broker final {
   Result<CellPtr> FindCell(const std::string& cell_id);
   // … to use it: PERMISSION_DENIED if the operator's ceiling has come to refuse what it is.
   Result<CellPtr> FindAllowed(const std::string& cell_id, uint32_t wall_clock_ms = 0);
+  Result<compile::Compiled> CompileFor(const policy::SandboxRequest& request,
+                                       const ceiling::Owner& owner);
   Result<CellView> PrepareAdmitted(const PrepareSpec& asked, bool* created);
   Result<CellPtr> PrepareLocked(Lock& lock, const PrepareSpec& spec, compile::Compiled compiled,
                                 bool* created);
   Result<std::shared_ptr<ExecSession>> ExecAdmitted(const ExecSpec& spec, ExecSink* sink);
   Result<CellPtr> Launch(const PrepareSpec& spec, compile::Compiled compiled, uint32_t revision);
+  Status StartInRoot(const PrepareSpec& spec, const CellPtr& cell);
   Status AwaitReady(Lock& lock, Cell* cell);
   Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge);
   Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);
   Result<tool::Response> Ask(const CellPtr& cell, const tool::Request& request);
   CellView View(const Cell& cell);
-  wire::StatsReply AskUsage(const std::string& cell_id);
+  wire::StatsReply AskUsage(const Cell& cell);
 
   // What is recorded.
   void RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created);
@@ -148,6 +152,11 @@ class Broker final {
   void OnCellError(const CellPtr& cell, const cell::CellError& error);
   void EndSingleUse(Cell* cell);
   Clock::time_point RunDeadlines(Clock::time_point now);
+
+  // Cells on the host.
+  Status StartOnHost(const CellPtr& cell, uint32_t owner_uid);
+  void OnHostReadable(const CellPtr& cell);
+  void LetGoOfHost(Cell* cell);
 
   // Of a single-use cell, as supervisor.proto says.
   static constexpr auto kUnusedTimeout = std::chrono::seconds(30);
@@ -176,6 +185,7 @@ class Broker final {
   const compile::HostFacts facts_;
   CeilingGate* const ceiling_;
   AuditLog* const audit_;
+  const HostLink* const host_;
   executables::Finder finder_;
   EventLoop loop_;
 

@@ -37,6 +37,7 @@ void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, Uni
     cell->failure =
         Status(launched.code == Code::kOk ? Code::kInternal : launched.code, launched.error);
     cell->state = CellState::kGone;
+    LetGoOfHost(cell.get());
     cells_.erase(cell->id);
     changed_.notify_all();
     return;
@@ -45,6 +46,11 @@ void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, Uni
   cell->socket = std::move(socket);
   loop_.Watch(cell->group, kOnlyPlace, cell->socket.get(), EventLoop::When::kReadable,
               [this, cell] { OnCellReadable(cell); });
+  if (cell->compiled.unconfined) {
+    cell->state = CellState::kReady;
+    changed_.notify_all();
+    return;
+  }
   // Asked for ahead of cell-init's Hello: the messages wait for it in the socket.
   const Status sent = SendMessage(cell->socket.get(), cell::Encode(cell->compiled.confinement));
   if (sent.ok()) {
@@ -77,6 +83,7 @@ void Broker::OnGone(const wire::Gone& gone) {
     cell->tools.reset();
     cell->socket.reset();
     loop_.Forget(cell->group);
+    LetGoOfHost(cell.get());
     cells_.erase(it);
     changed_.notify_all();
   }
@@ -196,7 +203,7 @@ void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
     cell->waiting.pop_front();
     StartInSlot(cell, std::move(first), session);
   }
-  const size_t most = std::max(kReadySlots, cell->running.size());
+  const size_t most = cell->compiled.unconfined ? 0 : std::max(kReadySlots, cell->running.size());
   while (cell->ready.size() > most) cell->ready.pop_front();
   WantSlots(cell.get());
 }
@@ -205,8 +212,8 @@ void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
 void Broker::EndSingleUse(Cell* cell) {
   cell->state = CellState::kEnding;
   cell->unused_deadline = Clock::time_point::max();
-  (void)root_->Kill(cell->id,
-                    /*purge=*/true);  // fails only when root is gone, and the cell with it
+  // Fails only when who made it is gone, and the cell with it.
+  (void)cell->provider->Kill(cell->id, /*purge=*/true);
 }
 
 Clock::time_point Broker::RunDeadlines(Clock::time_point now) {

@@ -18,6 +18,7 @@
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/job_queue.h"
+#include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_list.h"
 
 namespace odyssey::supervisor {
@@ -50,6 +51,9 @@ struct Cell {
   std::string id;
   CellKey key;
   uint64_t group = 0;  // of the event loop
+  // Who made it and ends it: root, or the host runner on a connection for this cell alone.
+  std::shared_ptr<RootClient> provider;
+  uint64_t provider_group = 0;  // of that connection
   uint32_t revision = 1;
   std::string identity;            // everything whose change makes a new revision
   Admission admission;             // by the operator's ceiling, last time

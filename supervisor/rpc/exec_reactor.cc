@@ -81,7 +81,8 @@ void ExecReactor::Start() {
   bool cancelled = false;
   {
     const std::lock_guard lock(mutex_);
-    response_.mutable_started()->set_run_id(cell::RunName((*session)->options().spec.run));
+    const uint64_t run = (*session)->options().spec.run;
+    if (run != 0) response_.mutable_started()->set_run_id(cell::RunName(run));
     session_ = *session;
     cancelled = cancelled_;
   }

@@ -81,9 +81,9 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   options.exec_id = spec.exec_id;
   options.spec.argv = spec.argv;
   ODY_ASSIGN_OR_RETURN(options.spec.env, MakeEnvironment(compiled, cell_env, spec.env));
-  options.spec.cwd = spec.cwd.empty() ? plan::kWorkspacePath : spec.cwd;
+  options.spec.cwd = spec.cwd.empty() ? compiled.workspace : spec.cwd;
   if (options.spec.cwd[0] != '/') {
-    options.spec.cwd = std::string(plan::kWorkspacePath) + "/" + options.spec.cwd;
+    options.spec.cwd = compiled.workspace + "/" + options.spec.cwd;
   }
   ODY_RETURN_IF_ERROR(CheckCwd(options.spec.cwd));
   ODY_RETURN_IF_ERROR(CheckSize(options.spec));

@@ -1,6 +1,6 @@
-// odyssey-supervisor-rpc [--policy DIR] [--client-uid UID]…: started by odyssey-supervisor, as a
-// user of its own without capabilities, with fd 3 = socket to root, fd 4 = the listening socket and
-// fd 5 = the directory of the audit log.
+// odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]…: started by
+// odyssey-supervisor, as a user of its own without capabilities, with fd 3 = socket to root, fd 4 =
+// the listening socket and fd 5 = the directory of the audit log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -70,7 +70,8 @@ int Serve(int argc, char** argv) {
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
   AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));
-  Broker broker(&root, std::move(*hello), facts, &ceiling, &audit);
+  const HostLink host(wire::HostSocket(OptionOr(argc, argv, "--run", "")));
+  Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host);
   SupervisorService service(&broker);
 
   grpc::EnableDefaultHealthCheckService(true);

@@ -26,11 +26,17 @@ grpc::Status FileError(const FileAnswer& answer) {
 SupervisorService::SupervisorService(Broker* broker)
     : broker_(broker), features_(DescribeFeatures(broker->hello(), broker->facts())) {}
 
+std::vector<Feature> SupervisorService::LayersOf(const CellView& view) const {
+  const bool unconfined = view.mode == policy::Mode::kDangerFullAccess;
+  return unconfined ? DescribeHostLayers(view.host_uid) : features_;
+}
+
 grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*,
                                         v1::GetInfoResponse* response) {
   response->set_version(kVersion);
   for (const Feature& feature : features_) ToProto(feature, response->add_features());
   ToProto(broker_->ceiling()->Describe(), response->add_features());
+  ToProto(broker_->host()->Describe(), response->add_features());
   *response->mutable_default_limits() = policy::ToProto(broker_->ceiling()->DefaultLimits());
   response->set_live_cells(broker_->live_cells());
   response->set_max_cells(broker_->hello().max_cells);
@@ -45,14 +51,16 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
   bool created = false;
   const auto view = broker_->Prepare(*spec, &created);
   if (!view.ok()) return rpc::ToGrpc(view.status());
-  ToProto(*view, features_, response->mutable_cell());
+  ToProto(*view, LayersOf(*view), response->mutable_cell());
   response->set_created(created);
   return grpc::Status::OK;
 }
 
 grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,
                                           v1::ListCellsResponse* response) {
-  for (const CellView& view : broker_->List()) ToProto(view, features_, response->add_cells());
+  for (const CellView& view : broker_->List()) {
+    ToProto(view, LayersOf(view), response->add_cells());
+  }
   return grpc::Status::OK;
 }
 
@@ -61,7 +69,7 @@ grpc::Status SupervisorService::DescribeCell(grpc::ServerContext*,
                                              v1::DescribeCellResponse* response) {
   const auto view = broker_->Describe(request->cell_id());
   if (!view.ok()) return rpc::ToGrpc(view.status());
-  ToProto(*view, features_, response->mutable_cell());
+  ToProto(*view, LayersOf(*view), response->mutable_cell());
   for (const std::string& line : view->explanation) response->add_plan(line);
   return grpc::Status::OK;
 }

@@ -34,6 +34,8 @@ class SupervisorService final
                           v1::RemoveCellResponse* response) override;
 
  private:
+  std::vector<Feature> LayersOf(const CellView& view) const;
+
   Broker* const broker_;
   const std::vector<Feature> features_;
 };

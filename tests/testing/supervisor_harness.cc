@@ -113,11 +113,12 @@ std::string ExecResult::ToString() const {
          " | stdout: " + out.substr(0, 2000) + " | stderr: " + err.substr(0, 2000);
 }
 
-SupervisorHarness::SupervisorHarness() {
+SupervisorHarness::SupervisorHarness(const std::string& danger_grants) {
   directory_ = (fs::temp_directory_path() / "odyssey-test-XXXXXX").string();
   if (mkdtemp(directory_.data()) == nullptr) abort();
   chmod(directory_.c_str(), 0755);
   uid_base_ = kFirstUid + static_cast<uid_t>(getpid()) % kUidRanges * kUidsPerSupervisor;
+  if (!danger_grants.empty()) std::ofstream(danger_grant_file()) << danger_grants;
   if (!Start()) ADD_FAILURE() << "odyssey-supervisor did not become ready: " << Log();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessage);
@@ -140,7 +141,7 @@ bool SupervisorHarness::Start() {
   UniqueFd writer(ends[1]);
   pid_ = Spawn({ProgramDirectory() + "/odyssey-supervisor", "--state", directory_ + "/state",
                 "--run", directory_ + "/run", "--policy", policy_directory(), "--uid-base",
-                std::to_string(uid_base_)},
+                std::to_string(uid_base_), "--danger-grants", danger_grant_file()},
                writer.get(), log.get());
   writer.reset();
   return AwaitReady(reader.get());

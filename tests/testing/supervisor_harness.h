@@ -53,7 +53,8 @@ class SupervisorHarness final {
  public:
   // Starts odyssey-supervisor and waits until it is ready. Its cells' uids are its own, so that
   // tests may run side by side.
-  SupervisorHarness();
+  // `danger_grants`: the text of a grant file of danger_full_access; "": there is none.
+  explicit SupervisorHarness(const std::string& danger_grants = "");
   // Stops it, and fails the test if it leaves a process, control group or socket.
   ~SupervisorHarness();
   SupervisorHarness(const SupervisorHarness&) = delete;
@@ -88,6 +89,8 @@ class SupervisorHarness final {
   std::string audit_directory() const { return directory_ + "/state/audit"; }
   // Of the operator's ceiling; not there unless the test makes it.
   std::string policy_directory() const { return directory_ + "/policy.d"; }
+  // Of danger_full_access; not there unless the constructor was told what it says.
+  std::string danger_grant_file() const { return directory_ + "/danger_full_access"; }
   pid_t keeper() const { return pid_; }
   pid_t worker() const;  // the keeper's child
   pid_t rpc() const;     // the worker's child that is no cell
