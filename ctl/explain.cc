@@ -33,17 +33,21 @@ Json FileAsJson(const dialect::Policy& policy) {
 
 }  // namespace
 
+Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
+                                      const std::string& state) {
+  executables::Finder finder;
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
+                       finder.Find(compile::SystemExecutables(request)));
+  return compile::Compile(request, GatherHostFacts(state), found);
+}
+
 Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
                  const std::string& state, const dialect::Policy* policy) {
   if (policy != nullptr && !console.json) PrintFile(console, *policy);
   ODY_ASSIGN_OR_RETURN(const std::vector<ceiling::Ruling> rulings,
                        ceiling::Judge(ceiling.ceiling, request, ceiling.asker));
   ceiling::FillLimits(ceiling.ceiling, request.ephemeral, &request.limits);
-  executables::Finder finder;
-  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
-                       finder.Find(compile::SystemExecutables(request)));
-  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
-                       compile::Compile(request, GatherHostFacts(state), found));
+  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled, CompileHere(request, state));
   if (console.json) {
     Json plan = {{"digest", compiled.digest},
                  {"plan", compiled.explanation},

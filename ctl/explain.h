@@ -6,10 +6,16 @@
 #include "common/base/status.h"
 #include "ctl/ceiling_view.h"
 #include "ctl/console.h"
+#include "policy/compile/compile.h"
 #include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
+
+// What the request becomes on this host, as the supervisor with that state directory would compile
+// it.
+Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
+                                      const std::string& state);
 
 // Holds the request against the operator's ceiling, compiles it for this host and prints the plan,
 // each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor

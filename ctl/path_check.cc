@@ -1,48 +1,72 @@
 #include "ctl/path_check.h"
 
+#include <optional>
+
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
 namespace {
 
-// The part of `path` below `source`, with its slash; "" for the source itself.
-std::string Below(const std::string& path, const std::string& source) {
-  return path.substr(source.size());
+using explain::Access;
+using explain::Answer;
+using explain::ExplainPath;
+
+// Where the cell has a path of the host: of several places the one that may be written, then the
+// one whose directory is nearest.
+std::optional<std::string> PlaceOf(const explain::Cell& cell, const std::string& path) {
+  std::optional<std::string> best;
+  bool best_writable = false;
+  size_t best_source = 0;
+  for (const plan::Entry& entry : cell.compiled.plan.entries) {
+    if (entry.kind != plan::EntryKind::kHostTree || !plan::IsWithin(path, entry.source)) continue;
+    const std::string at = entry.target + path.substr(entry.source.size());
+    const bool writable = ExplainPath(cell, at, Access::kWrite).allowed;
+    const bool better = !best || (writable && !best_writable) ||
+                        (writable == best_writable && entry.source.size() > best_source);
+    if (!better) continue;
+    best = at;
+    best_writable = writable;
+    best_source = entry.source.size();
+  }
+  return best;
+}
+
+std::string ToAllow(const Answer& answer, const char* what) {
+  return answer.grant.empty() ? "" : std::string("; ") + what + ": " + answer.grant;
+}
+
+rules::Decision Shown(const explain::Cell& cell, const std::string& at) {
+  const Answer read = ExplainPath(cell, at, Access::kRead);
+  if (!read.allowed) {
+    return {.verdict = rules::Verdict::kDeny,
+            .rule = read.rule,
+            .reason = "it is " + at + ", which cannot be opened" + ToAllow(read, "to allow")};
+  }
+  const Answer write = ExplainPath(cell, at, Access::kWrite);
+  const Answer execute = ExplainPath(cell, at, Access::kExecute);
+  rules::Decision decision;
+  decision.rule = write.rule;
+  decision.reason = std::string(write.allowed ? "read and write" : "read-only") +
+                    (execute.allowed ? ", may be executed" : "") + ", as " + at;
+  if (!write.allowed) decision.reason += ToAllow(write, "to write");
+  return decision;
 }
 
 }  // namespace
 
-Result<rules::Decision> DecidePath(const policy::SandboxRequest& request, const std::string& path) {
+Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string& path) {
   if (!plan::IsNormalizedAbsolute(path)) {
     return InvalidArgument("--path \"" + path +
                            "\": expected an absolute path of this host, without . or ..");
   }
-  rules::Decision decision;
-  // Both lists of mounts may hold the same directory: the writable view is the stronger answer.
-  const policy::Mount* best = nullptr;
-  for (const policy::Mount& mount : request.mounts) {
-    if (!plan::IsWithin(path, mount.source)) continue;
-    const bool stronger =
-        best == nullptr || mount.source.size() > best->source.size() ||
-        (mount.source.size() == best->source.size() && mount.access == policy::Access::kReadWrite);
-    if (stronger) best = &mount;
-  }
-  if (best != nullptr) {
-    const bool writable = best->access == policy::Access::kReadWrite;
-    decision.rule = std::string("mounts.") + (writable ? "write " : "read ") + best->source;
-    decision.reason = std::string(writable ? "read and write" : "read-only") + ", as " +
-                      best->target + Below(path, best->source);
-    return decision;
-  }
-  for (const std::string& tree : plan::SystemTrees()) {
-    if (!plan::IsWithin(path, tree)) continue;
-    decision.rule = "system tree " + tree;
-    decision.reason = "read-only, under the same name";
-    return decision;
-  }
-  decision.verdict = rules::Verdict::kDeny;
-  decision.reason = "nothing of the policy shows this path; it does not exist in the cell";
-  return decision;
+  std::optional<std::string> at = PlaceOf(cell, path);
+  // /bin and its like are links in the cell where they are on the host.
+  if (!at) at = PlaceOf(cell, explain::ResolveInCell(cell, "/", path));
+  if (at) return Shown(cell, *at);
+  return rules::Decision{
+      .verdict = rules::Verdict::kDeny,
+      .reason = "nothing of the policy shows this path; it does not exist in the cell" +
+                ToAllow(ExplainPath(cell, path, Access::kRead), "to allow")};
 }
 
 }  // namespace odyssey::ctl

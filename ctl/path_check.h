@@ -4,15 +4,15 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "policy/model/request.h"
+#include "policy/explain/explain.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
 
-// Would a command in this sandbox see `path`, a path of the host, and where. The rule is the mount
-// that shows it; the reason says under which name and whether it may be written. INVALID_ARGUMENT
-// if the path is not absolute and normalised. Pure.
-Result<rules::Decision> DecidePath(const policy::SandboxRequest& request, const std::string& path);
+// Would a command in this cell see `path`, a path of the host, and where. The rule is what decides;
+// the reason says under which name it is there, whether it may be written and executed, and what
+// would have to be asked for. INVALID_ARGUMENT if the path is not absolute and normalised. Pure.
+Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string& path);
 
 }  // namespace odyssey::ctl
 

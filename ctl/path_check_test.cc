@@ -5,36 +5,80 @@
 namespace odyssey::ctl {
 namespace {
 
-policy::SandboxRequest Request() {
-  policy::SandboxRequest request;
-  request.mounts = {
-      {"/srv/a", "/workspace/mount/read/abs/srv/a", policy::Access::kReadOnly},
-      {"/srv/a/out", "/workspace/mount/write/abs/srv/a/out", policy::Access::kReadWrite}};
-  return request;
-}
+using plan::EntryKind;
 
-TEST(PathCheckTest, DeepestMountDecides) {
-  const Result<rules::Decision> read = DecidePath(Request(), "/srv/a/x.txt");
-  EXPECT_EQ(read->verdict, rules::Verdict::kAllow);
-  EXPECT_EQ(read->rule, "mounts.read /srv/a");
-  EXPECT_EQ(read->reason, "read-only, as /workspace/mount/read/abs/srv/a/x.txt");
-  EXPECT_EQ(DecidePath(Request(), "/srv/a/out")->reason,
-            "read and write, as /workspace/mount/write/abs/srv/a/out");
-}
-
-TEST(PathCheckTest, SystemTreesAreReadOnly) {
-  EXPECT_EQ(DecidePath(Request(), "/usr/bin/env")->rule, "system tree /usr");
-}
-
-TEST(PathCheckTest, WhatNothingShowsIsDenied) {
-  for (const char* path : {"/etc/shadow", "/srv", "/srv/ab", "/root/.ssh", "/"}) {
-    EXPECT_EQ(DecidePath(Request(), path)->verdict, rules::Verdict::kDeny) << path;
+class PathCheckTest : public ::testing::Test {
+ protected:
+  PathCheckTest() {
+    compiled_.plan.entries = {
+        {.kind = EntryKind::kHostTree,
+         .target = "/usr",
+         .source = "/usr",
+         .executable = true,
+         .ownership = plan::Ownership::kAsIs},
+        {.kind = EntryKind::kSymlink, .target = "/bin", .source = "usr/bin"},
+        {.kind = EntryKind::kFile, .target = "/etc/passwd", .source = "generated"},
+        {.kind = EntryKind::kHostTree, .target = "/read/a", .source = "/srv/a"},
+        {.kind = EntryKind::kHostTree,
+         .target = "/write/out",
+         .source = "/srv/a/out",
+         .access = plan::Access::kReadWrite},
+        {.kind = EntryKind::kPart, .target = "/write/out/.git/hooks"}};
+    compiled_.confinement.rules = {{"/", cell::kRead},
+                                   {"/usr", cell::kRead | cell::kExecute},
+                                   {"/write/out", cell::kRead | cell::kWrite}};
   }
+  Result<rules::Decision> Decide(const std::string& path) {
+    return DecidePath({request_, compiled_}, path);
+  }
+
+  policy::SandboxRequest request_;
+  compile::Compiled compiled_;
+};
+
+TEST_F(PathCheckTest, SaysWhereAndWhatWouldAllowMore) {
+  const auto read = Decide("/srv/a/x.txt");
+  EXPECT_EQ(read->verdict, rules::Verdict::kAllow);
+  EXPECT_EQ(read->rule, "mount /read/a read_only");
+  EXPECT_EQ(read->reason,
+            "read-only, as /read/a/x.txt; to write: "
+            "sandbox.permissions.filesystem.mounts.write: [\"/srv/a\"]");
 }
 
-TEST(PathCheckTest, PathMustBeAbsoluteAndNormalised) {
+TEST_F(PathCheckTest, WritableViewIsTheStrongerAnswer) {
+  EXPECT_EQ(Decide("/srv/a/out/x")->reason, "read and write, as /write/out/x");
+  EXPECT_EQ(Decide("/srv/a/out")->rule, "mount /write/out");
+}
+
+TEST_F(PathCheckTest, ProtectedPartsAreReadOnly) {
+  EXPECT_EQ(Decide("/srv/a/out/.git/hooks/x")->rule,
+            "policy protection /write/out/.git/hooks read_only");
+}
+
+TEST_F(PathCheckTest, SystemTreesAreReadOnlyAlsoByTheirLinks) {
+  EXPECT_EQ(Decide("/usr/bin/env")->reason, "read-only, may be executed, as /usr/bin/env");
+  EXPECT_EQ(Decide("/bin/env")->reason, "read-only, may be executed, as /usr/bin/env");
+}
+
+TEST_F(PathCheckTest, DeniedNamesCannotBeOpened) {
+  compiled_.confinement.guards = {{.path = "/read/a", .deny = {"**/.env"}}};
+  const auto decision = Decide("/srv/a/.env");
+  EXPECT_EQ(decision->verdict, rules::Verdict::kDeny);
+  EXPECT_EQ(decision->rule, "policy deny **/.env");
+}
+
+TEST_F(PathCheckTest, WhatNothingShowsIsDenied) {
+  for (const char* path : {"/etc/shadow", "/etc/passwd", "/srv", "/srv/ab", "/root/.ssh", "/"}) {
+    EXPECT_EQ(Decide(path)->verdict, rules::Verdict::kDeny) << path;
+  }
+  EXPECT_NE(Decide("/srv/ab")->reason.find("to allow: sandbox.permissions.filesystem.mounts.read: "
+                                           "[\"/srv/ab\"]"),
+            std::string::npos);
+}
+
+TEST_F(PathCheckTest, PathMustBeAbsoluteAndNormalised) {
   for (const char* path : {"", "srv/a", "/srv/a/../b", "/srv//a"}) {
-    EXPECT_EQ(DecidePath(Request(), path).status().code(), Code::kInvalidArgument) << path;
+    EXPECT_EQ(Decide(path).status().code(), Code::kInvalidArgument) << path;
   }
 }
 

@@ -120,12 +120,16 @@ rules::Decision DecideHost(const policy::SandboxRequest& request) {
 }
 
 // Of the questions that the request answers.
-Result<rules::Decision> Decide(const ParsedOptions& options, const dialect::Policy& policy,
+Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& policy,
                                const CeilingView& ceiling) {
+  const ParsedOptions& options = call.options;
   const policy::SandboxRequest& request = policy.request;
   if (options.Has("host")) return UnderCeiling(ceiling, request, DecideHost(request));
   if (options.Has("path")) {
-    ODY_ASSIGN_OR_RETURN(const rules::Decision decision, DecidePath(request, options.Text("path")));
+    ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
+                         CompileHere(request, call.locations.state));
+    ODY_ASSIGN_OR_RETURN(const rules::Decision decision,
+                         DecidePath({request, compiled}, options.Text("path")));
     return UnderCeiling(ceiling, request, decision);
   }
   const std::string kind(dialect::DialectName(policy.dialect));
@@ -168,7 +172,7 @@ int Check(const Invocation& call) {
   }
   const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
   if (!policy.ok()) return console.Fail({"check " + file, policy.status().message(), kNext});
-  Result<rules::Decision> decision = Decide(call.options, *policy, *ceiling);
+  Result<rules::Decision> decision = Decide(call, *policy, *ceiling);
   // A command runs nowhere if no cell is made.
   if (decision.ok() && command && decision->verdict == rules::Verdict::kAllow) {
     decision = CheckCommand(file, call.options.Text("agent"), call.options.Text("cmd"));

@@ -135,7 +135,10 @@ Answer ExplainRoot(const Cell& cell, const std::string& path, Access access) {
                          return IsWithin(entry.target, path);
                        });
   if (access == Access::kRead && visible) return {true, "mount /", ""};
-  const std::string grant = visible ? "" : MountGrant(access, path);
+  // What no policy may mount is nobody's to grant.
+  const auto wanted = access == Access::kWrite ? plan::Access::kReadWrite : plan::Access::kReadOnly;
+  const bool mountable = !visible && plan::CheckHostSource(path, wanted, {}).ok();
+  const std::string grant = mountable ? MountGrant(access, path) : "";
   return {false, visible ? "mount / read_only" : "mount: nothing of the policy shows it", grant};
 }
 

@@ -117,6 +117,11 @@ TEST_F(ExplainTest, WhatNothingShowsNamesTheMountToRead) {
                     "sandbox.permissions.filesystem.mounts.read: [\"/srv/other\"]"}));
 }
 
+TEST_F(ExplainTest, WhatNoPolicyMayShowHasNoGrant) {
+  EXPECT_EQ(Path("/etc/shadow", Access::kRead).grant, "");
+  EXPECT_EQ(Path("/boot/vmlinuz", Access::kRead).grant, "");
+}
+
 TEST_F(ExplainTest, NoexecTreesNameTheModeOfExecutables) {
   EXPECT_EQ(Path("/workspace/x", Access::kExecute),
             (Answer{false, "mount /workspace noexec", "sandbox.system_tools_mode: \"all\""}));
