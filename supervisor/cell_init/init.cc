@@ -15,6 +15,7 @@
 
 #include "common/os/message_socket.h"
 #include "policy/plan/plan.h"
+#include "supervisor/cell_init/guard_process.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/tools_process.h"
 #include "supervisor/cell_tools/run_tree.h"
@@ -95,7 +96,12 @@ Status CellInit::Configure(std::string_view bytes) {
   ODY_RETURN_IF_ERROR(cell::Decode(bytes, &configure));
   ODY_ASSIGN_OR_RETURN(confinement_, Confinement::Build(configure));
   const cell::Unmapped unmapped = FindUnmapped(configure);
-  return unmapped.targets.empty() ? OkStatus() : SendMessage(socket_, cell::Encode(unmapped));
+  if (!unmapped.targets.empty()) {
+    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(unmapped)));
+  }
+  if (configure.guards.empty()) return OkStatus();
+  ODY_RETURN_IF_ERROR(StartGuards(configure.guards, *confinement_));
+  return confinement_->AddRules(configure.rules);
 }
 
 Status CellInit::GiveSlot() {
@@ -107,12 +113,6 @@ Status CellInit::GiveSlot() {
                      {slot.exec.get(), slot.control.get()});
 }
 
-Status CellInit::GiveTools() {
-  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_));
-  return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady),
-                     {tools.socket.get()});
-}
-
 // The smallest: slots come and go, and what one left unused serves the next.
 uint32_t CellInit::FreeSpareRun() const {
   std::vector<bool> taken(slots_.size() + 1);
@@ -120,6 +120,12 @@ uint32_t CellInit::FreeSpareRun() const {
     if (place.spare_run < taken.size()) taken[place.spare_run] = true;
   }
   return static_cast<uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+}
+
+Status CellInit::GiveTools() {
+  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_));
+  return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady),
+                     {tools.socket.get()});
 }
 
 void CellInit::Reap() {
