@@ -58,6 +58,7 @@ struct ExecSpec {
   std::string cwd;  // empty: the workspace
   uint32_t wall_clock_ms = 0;
   uint64_t output_cap_bytes = 0;  // of each stream
+  bool keep_output = false;       // a stream that the cap cuts is in full in the run's outbox
 };
 
 enum class OutputStream { kStdout, kStderr };
@@ -87,6 +88,7 @@ struct ExecResult {
   std::string message;
   bool stdout_truncated = false;
   bool stderr_truncated = false;
+  std::string run_id;  // its directories are /cell/runs/RUN_ID/{inbox,outbox,work,tmp}
 };
 
 struct FileContent {

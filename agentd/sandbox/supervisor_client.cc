@@ -237,9 +237,10 @@ class SupervisorClient final : public Sandbox {
   }
 
   // Hands every message to the sink until the outcome; an error is the sink's.
-  static Status ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
+  using Started = std::optional<pb::ExecStarted>;
+  static Status ReadExec(ExecStream& stream, const ExecSink& sink, Started* started,
                          std::optional<pb::ExecOutcome>* outcome);
-  static Result<ExecResult> FromOutcome(const pb::ExecOutcome& outcome, bool started);
+  static Result<ExecResult> FromOutcome(const pb::ExecOutcome& outcome, const Started& started);
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::string socket_path_;
@@ -263,10 +264,11 @@ Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& 
   start->set_wall_clock_ms(spec.wall_clock_ms);
   start->set_stdout_cap_bytes(spec.output_cap_bytes);
   start->set_stderr_cap_bytes(spec.output_cap_bytes);
+  start->set_keep_output(spec.keep_output);
   stream->Write(request);  // a failed write shows as the status below
   stream->WritesDone();
 
-  bool started = false;
+  Started started;
   std::optional<pb::ExecOutcome> outcome;
   const Status sunk = ReadExec(*stream, sink, &started, &outcome);
   if (!sunk.ok()) context.TryCancel();
@@ -278,12 +280,12 @@ Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& 
   return FromOutcome(*outcome, started);
 }
 
-Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
+Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, Started* started,
                                   std::optional<pb::ExecOutcome>* outcome) {
   pb::ExecResponse response;
   while (stream.Read(&response)) {
     if (response.has_started()) {
-      *started = true;
+      *started = response.started();
       ODY_RETURN_IF_ERROR(sink.started(response.started().exec_id()));
     } else if (response.has_output()) {
       const bool is_stderr = response.output().stream() == pb::OUTPUT_STREAM_STDERR;
@@ -298,12 +300,18 @@ Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool
   return OkStatus();
 }
 
-Result<ExecResult> SupervisorClient::FromOutcome(const pb::ExecOutcome& outcome, bool started) {
-  ExecResult out{FromProto(outcome.kind()), outcome.exit_code(),        outcome.signal(),
-                 outcome.message(),         outcome.stdout_truncated(), outcome.stderr_truncated()};
+Result<ExecResult> SupervisorClient::FromOutcome(const pb::ExecOutcome& outcome,
+                                                 const Started& started) {
+  ExecResult out{FromProto(outcome.kind()),
+                 outcome.exit_code(),
+                 outcome.signal(),
+                 outcome.message(),
+                 outcome.stdout_truncated(),
+                 outcome.stderr_truncated(),
+                 started ? started->run_id() : ""};
   // The cell was killed or removed under a running command, and not by us.
-  const bool lost =
-      (out.outcome == Outcome::kSetupFailed && started) || out.outcome == Outcome::kCancelled;
+  const bool lost = (out.outcome == Outcome::kSetupFailed && started.has_value()) ||
+                    out.outcome == Outcome::kCancelled;
   if (lost) {
     return Unavailable("the cell ended under the command" +
                        (out.message.empty() ? "" : ": " + out.message));

@@ -51,6 +51,7 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
 pb::ExecResponse Started() {
   pb::ExecResponse out;
   out.mutable_started()->set_exec_id("exe_1");
+  out.mutable_started()->set_run_id("run_1");
   return out;
 }
 pb::ExecResponse Output(pb::OutputStream stream, const std::string& data) {
@@ -124,13 +125,15 @@ TEST_F(SupervisorClientTest, StreamsOutputAndReturnsTheOutcome) {
                          Output(pb::OUTPUT_STREAM_STDERR, "b"),
                          OutcomeOf(pb::OUTCOME_KIND_EXITED, 3)};
   Result<ExecResult> result =
-      client_->Exec({"cel_1", {"sh", "-c", "x"}, "sub", 1000, 64}, Collect(), {});
+      client_->Exec({"cel_1", {"sh", "-c", "x"}, "sub", 1000, 64, true}, Collect(), {});
   ASSERT_TRUE(result.ok()) << result.status().ToString();
   EXPECT_EQ(result->outcome, Outcome::kExited);
+  EXPECT_EQ(result->run_id, "run_1");
   EXPECT_EQ(result->exit_code, 3);
   EXPECT_EQ(exec_id_ + out_ + err_, "exe_1ab");
   EXPECT_EQ(supervisor_.started.cwd(), "sub");
   EXPECT_EQ(supervisor_.started.stdout_cap_bytes(), 64u);
+  EXPECT_TRUE(supervisor_.started.keep_output());
 }
 
 TEST_F(SupervisorClientTest, CellThatEndsUnderACommandIsUnavailable) {

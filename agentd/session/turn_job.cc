@@ -242,6 +242,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
       effect.call.id,
       setup_->wall_clock_ms,
       setup_->output_cap_bytes,
+      setup_->cell.request.mode != policy::Mode::kDangerFullAccess,
       stop_.get_token(),
       [this](event::Payload payload) { return Append(std::move(payload), Durability::kBatched); }};
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);

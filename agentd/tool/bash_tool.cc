@@ -16,7 +16,9 @@ using sandbox::OutputStream;
 
 const Parameters& BashParameters() {
   static const Parameters kParameters = {
-      {"command", Kind::kString, Need::kRequired, "The command line, for sh -lc"},
+      {"command", Kind::kString, Need::kRequired,
+       "The command line, for sh -lc. Output that is cut is in full in the files that full_stdout "
+       "and full_stderr name, for Read"},
       {"cwd", Kind::kString, Need::kOptional,
        "Directory to run it in: absolute, or relative to the workspace"}};
   return kParameters;
@@ -59,8 +61,9 @@ class CommandRun final {
       : context_(context), command_(std::move(command)), cwd_(std::move(cwd)) {}
 
   Result<ToolResult> Execute() {
-    const sandbox::ExecSpec spec{context_.cell_id, Argv(), cwd_, context_.wall_clock_ms,
-                                 context_.output_cap_bytes};
+    const sandbox::ExecSpec spec{
+        context_.cell_id,    Argv(), cwd_, context_.wall_clock_ms, context_.output_cap_bytes,
+        context_.keep_output};
     const sandbox::ExecSink sink{
         [this](const std::string& exec_id) { return OnStarted(exec_id); },
         [this](OutputStream stream, std::string_view data) { return OnOutput(stream, data); },
@@ -160,8 +163,20 @@ class CommandRun final {
                    {"stderr_truncated", ended.stderr_truncated}};
     if (ended.outcome == Outcome::kSignalled) result["signal"] = ended.signal;
     if (!exited) result["error"] = ErrorOf(ended);
+    AddFullOutput(ended, &result);
     if (!denials_.empty()) result["denials"] = denials_;
     return {result.dump(), exited};
+  }
+
+  // Where the model reads on. What is to be said of these files, that a full disk cut them short
+  // for example, is the outcome's message.
+  void AddFullOutput(const sandbox::ExecResult& ended, Json* result) const {
+    const bool cut = ended.stdout_truncated || ended.stderr_truncated;
+    if (!cut || !context_.keep_output || ended.run_id.empty()) return;
+    const std::string outbox = "/cell/runs/" + ended.run_id + "/outbox/";
+    if (ended.stdout_truncated) (*result)["full_stdout"] = outbox + "stdout";
+    if (ended.stderr_truncated) (*result)["full_stderr"] = outbox + "stderr";
+    if (!ended.message.empty()) (*result)["message"] = ended.message;
   }
 
   ToolContext& context_;

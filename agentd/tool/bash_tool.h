@@ -8,7 +8,8 @@
 namespace odyssey::tools {
 
 // Bash: `sh -lc COMMAND` in the cell. Its result is {status_code, outcome, signal?, stdout, stderr,
-// stdout_truncated, stderr_truncated}; exec_command_* events go out while the command runs.
+// stdout_truncated, stderr_truncated, full_stdout?, full_stderr?}; exec_command_* events go out
+// while the command runs.
 std::unique_ptr<Tool> NewBashTool();
 
 }  // namespace odyssey::tools

@@ -33,6 +33,7 @@ class BashToolTest : public ::testing::Test {
     context.turn_id = "trn_1";
     context.tool_call_id = "tcl_1";
     context.wall_clock_ms = 1000;
+    context.keep_output = keep_output_;
     context.emit = [this](event::Payload payload) {
       events_.push_back(std::move(payload));
       return emit_status_;
@@ -50,6 +51,7 @@ class BashToolTest : public ::testing::Test {
   fakes::FakeSandbox sandbox_;
   std::vector<event::Payload> events_;
   Status emit_status_;
+  bool keep_output_ = true;
   const std::unique_ptr<Tool> tool_ = NewBashTool();
 };
 
@@ -81,6 +83,42 @@ TEST_F(BashToolTest, TruncationKeepsCharactersWholeAndSaysSo) {
   EXPECT_EQ(result["stdout"], "ab\n...[stdout truncated by sandbox]");
   EXPECT_EQ(result["stdout_truncated"], true);
   EXPECT_EQ(result["status_code"], 0);
+}
+
+TEST_F(BashToolTest, SaysWhereCutOutputIsInFull) {
+  ExecResult ended;
+  ended.stdout_truncated = true;
+  ended.run_id = "run_0000000000000001";
+  Behave({{OutputStream::kStdout, "ab"}}, ended);
+  Json result = RunJson();
+  EXPECT_EQ(result["stdout"], "ab\n...[stdout truncated by sandbox]");
+  EXPECT_EQ(result["full_stdout"], "/cell/runs/run_0000000000000001/outbox/stdout");
+  EXPECT_FALSE(result.contains("full_stderr"));
+  EXPECT_FALSE(result.contains("message"));
+
+  ended.stderr_truncated = true;
+  ended.message = "the copy of stdout in the outbox is cut: No space left on device";
+  Behave({}, ended);
+  result = RunJson();
+  EXPECT_EQ(result["full_stderr"], "/cell/runs/run_0000000000000001/outbox/stderr");
+  EXPECT_EQ(result["message"], ended.message);
+
+  keep_output_ = false;
+  EXPECT_FALSE(RunJson().contains("full_stdout"));
+}
+
+TEST_F(BashToolTest, AsksForWhatIsCut) {
+  bool kept = false;
+  sandbox_.on_exec = [&](const sandbox::ExecSpec& spec, const sandbox::ExecSink&,
+                         std::stop_token) -> Result<ExecResult> {
+    kept = spec.keep_output;
+    return ExecResult{};
+  };
+  RunJson();
+  EXPECT_TRUE(kept);
+  keep_output_ = false;
+  RunJson();
+  EXPECT_FALSE(kept);
 }
 
 TEST_F(BashToolTest, OutputThatIsNotUtf8IsShownAsBroken) {

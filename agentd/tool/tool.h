@@ -26,6 +26,7 @@ struct ToolContext {
   std::string tool_call_id;
   uint32_t wall_clock_ms = 60'000;        // of a command
   uint64_t output_cap_bytes = 64 * 1024;  // kept of each stream of a command
+  bool keep_output = true;  // what is cut of it stays in the cell; there is none on the host itself
   std::stop_token stop;
   std::function<Status(event::Payload)> emit;  // records an event that is not waited for
 };

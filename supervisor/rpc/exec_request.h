@@ -29,7 +29,7 @@ struct ExecSpec {
 };
 
 // The beginning of a stream is held until it is known whether it will be cut.
-inline constexpr uint64_t kMaxCapToKeep = 1024 * 1024;
+inline constexpr uint64_t kMaxCapToKeep = uint64_t{64} << 20;
 
 // The command with its whole environment and its limits. Pure. INVALID_ARGUMENT or
 // PERMISSION_DENIED naming the field.

@@ -112,7 +112,7 @@ TEST_F(ExecRequestTest, HoldsABoundedBeginningOfWhatItKeeps) {
   spec_.stderr_cap = kMaxCapToKeep + 1;
   EXPECT_TRUE(Make().ok());
   spec_.keep_output = true;
-  ExpectRefused(Code::kInvalidArgument, "start.stderr_cap_bytes: 0 and 1048577; at most 1048576");
+  ExpectRefused(Code::kInvalidArgument, "start.stderr_cap_bytes: 0 and 67108865; at most 67108864");
   spec_.stderr_cap = kMaxCapToKeep;
   EXPECT_TRUE(Make()->keep_output);
 }
