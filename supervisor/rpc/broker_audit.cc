@@ -86,7 +86,8 @@ FileAnswer Broker::RecordFileOp(const Cell& cell, const tool::Request& request,
                                 tool::Response response) {
   if (Changes(request.op)) audit_->Add(FileRecord(cell.id, request, response));
   FileAnswer answer{std::move(response), std::nullopt};
-  if (answer.response.code != Code::kPermissionDenied) return answer;
+  const bool refused = answer.response.code == Code::kPermissionDenied;
+  if (!refused || cell.compiled.unconfined) return answer;
   answer.denial = FindFileDenial({cell.request, cell.compiled}, request, answer.response);
   audit_->AddLimited(DenyRecord(cell.id, "", *answer.denial), cell.id);
   return answer;

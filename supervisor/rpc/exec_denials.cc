@@ -81,6 +81,7 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
                                 const Outcome& outcome, std::string_view stderr_tail) {
   std::vector<Denial> out;
   AddLimits(cell, options, outcome, &out);
+  if (cell.compiled.unconfined) return out;  // what else was refused, the host refused its user
   AddExecution(cell, options, outcome, &out);
   if (!Failed(outcome)) return out;
   const auto complaints = explain::ParseComplaints(stderr_tail);

@@ -51,6 +51,13 @@ TEST_F(ExecDenialsTest, WordsOfAFailedCommandAreMarkedAsItsOwn) {
   EXPECT_EQ(denials[0].source, "command");
 }
 
+TEST_F(ExecDenialsTest, OnTheHostTheWordsOfACommandAreNoDenial) {
+  compiled_.unconfined = true;
+  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .exit_code = 1}, kComplaint), IsEmpty());
+  EXPECT_THAT(Find({.kind = OutcomeKind::kDenied}), IsEmpty());
+  EXPECT_THAT(Find({.kind = OutcomeKind::kTimedOut}), SizeIs(1)) << "but limits are ours";
+}
+
 TEST_F(ExecDenialsTest, WallClock) {
   EXPECT_THAT(Find({.kind = OutcomeKind::kTimedOut}),
               ElementsAre(Denial{"limit", "wall_clock_ms", "exceed", "policy wall_clock_ms 500",

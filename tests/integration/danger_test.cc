@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "tests/integration/audit_reader.h"
 #include "tests/integration/danger_fixture.h"
 
 namespace odyssey::testing {
@@ -116,6 +117,26 @@ TEST_F(DangerTest, GetInfoSaysForWhom) {
   ASSERT_NE(feature, info.features().end());
   EXPECT_TRUE(feature->in_force());
   EXPECT_THAT(feature->detail(), HasSubstr("games"));
+}
+
+TEST_F(DangerTest, EveryCommandIsAudited) {
+  const std::string cell = Cell();
+  EXPECT_TRUE(supervisor_.Shell(cell, "exit 3").Exited(3));
+  const AuditRecord grant = AwaitRecords(supervisor_, "grant")[0];
+  EXPECT_THAT(grant.dump(), AllOf(HasSubstr("danger_full_access"), HasSubstr("\"owner_uid\":5")));
+  const AuditRecord exec = AwaitRecords(supervisor_, "exec")[0];
+  EXPECT_THAT(exec.dump(), AllOf(HasSubstr("exit 3"), HasSubstr("\"owner_uid\":5")));
+  EXPECT_EQ(AwaitRecords(supervisor_, "exec_end")[0]["exit_code"], 3);
+  v1::PrepareCellRequest request = Request("refused");
+  request.set_allow_danger(false);
+  EXPECT_FALSE(supervisor_.Prepare(request).ok());
+  EXPECT_THAT(AwaitRecords(supervisor_, "refuse")[0].dump(), HasSubstr("danger_full_access"));
+}
+
+TEST_F(DangerTest, WhatTheHostRefusesItsUserIsNoDenialOfOurs) {
+  const ExecResult result = supervisor_.Shell(Cell(), "cat /etc/shadow");
+  EXPECT_TRUE(result.Exited(1)) << result.ToString();
+  EXPECT_EQ(result.outcome.denials(), 0u);
 }
 
 // ── What ends it ────────────────────────────────────────────────────────────────────────────────
