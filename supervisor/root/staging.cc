@@ -203,8 +203,8 @@ class Stager final {
 
   static Status RefusePart(const Entry& entry, const std::string& what) {
     return FailedPrecondition(entry.target + ": " + what +
-                              " is where the policy needs a file or "
-                              "directory of its own: replace it, or take it out of the policy");
+                              " cannot be protected or made executable on its own: replace it, or "
+                              "take it out of the policy");
   }
 
   // The mount that the cell will see, if it is a directory.

@@ -203,13 +203,15 @@ TEST_F(ProtectionTest, NothingIsMadeOnTheHostAndNothingStays) {
   EXPECT_EQ(Snapshot(workspace_), before);
   RunningExec busy(supervisor_.stub(), cell, "setsid sleep 900 & echo running; sleep 901");
   ASSERT_TRUE(busy.ReadUntil("running"));
-  SignalProcess(supervisor_.rpc(), SIGKILL);
-  SignalProcess(supervisor_.worker(), SIGKILL);
-  supervisor_.KillKeeper();
+  const pid_t worker = supervisor_.worker();
+  const pid_t rpc = supervisor_.rpc();
+  supervisor_.KillKeeper();  // first: it would start another worker
+  SignalProcess(worker, SIGKILL);
+  SignalProcess(rpc, SIGKILL);
   EXPECT_TRUE(Eventually([&] { return supervisor_.CellProcesses().empty(); }));
   EXPECT_EQ(Snapshot(workspace_), before);
   EXPECT_EQ(Slurp("/proc/self/mountinfo").find(workspace_), std::string::npos);
-  EXPECT_TRUE(supervisor_.Restart());
+  EXPECT_TRUE(Eventually([&] { return supervisor_.Restart(); }));
 }
 
 TEST_F(ProtectionTest, ALinkWhereSomethingIsProtectedIsRefusedByName) {
@@ -256,6 +258,28 @@ TEST_F(ProtectionTest, APolicyNamesMoreOrLess) {
   const std::string less = supervisor_.Cell(request);
   ExpectAll(Probe(&supervisor_, less, kAttacks + Attack("deep/inside/secret")), kRefusals, 13);
   EXPECT_TRUE(supervisor_.Shell(less, "echo >> .envrc").Exited(0));
+}
+
+// What is denied is refused by a file system on top of the tree: the tree below is as it was.
+TEST_F(ProtectionTest, StaysAsItIsBelowDeniedNames) {
+  ASSERT_EQ(Host("git init -q -b main " + workspace_.string()), 0);
+  File(".envrc");
+  File(".vscode/inside");
+  auto request = Request();
+  request.mutable_sandbox()->add_deny(".git/commondir");
+  const std::string cell = supervisor_.Cell(request);
+  const Findings findings = Probe(&supervisor_, cell, R"(
+for path in ['.git/config', '.envrc', '.vscode/inside', '.git/hooks/new', '.git/commondir']:
+    attempt(path, lambda: os.open(path, os.O_WRONLY | os.O_CREAT))
+for path in ['.git', '.git/config', '.git/hooks', '.envrc', '.vscode']:
+    attempt(path + ':aside', lambda: os.rename(path, path + '.aside'))
+os.mkdir('x')
+attempt('x', lambda: os.rename('x', '.git/commondir'))
+)");
+  ExpectAll(findings, kRefusals, 11);
+  const ExecResult commit = supervisor_.Shell(cell, R"(
+echo x > file; git add file; git -c user.name=a -c user.email=a@b commit -q -m one; git log --format=%s)");
+  EXPECT_EQ(commit.out, "one\n") << commit.ToString();
 }
 
 TEST_F(ProtectionTest, ATreeInsideAnotherIsKeptThroughBoth) {
