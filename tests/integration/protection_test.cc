@@ -267,6 +267,7 @@ TEST_F(ProtectionTest, StaysAsItIsBelowDeniedNames) {
   File(".vscode/inside");
   auto request = Request();
   request.mutable_sandbox()->add_deny(".git/commondir");
+  request.mutable_sandbox()->add_deny(".git/hooks/**");
   const std::string cell = supervisor_.Cell(request);
   const Findings findings = Probe(&supervisor_, cell, R"(
 for path in ['.git/config', '.envrc', '.vscode/inside', '.git/hooks/new', '.git/commondir']:
