@@ -55,7 +55,8 @@ std::optional<Denial> JudgeNetwork(const Cell& cell, const Complaint& complaint)
 }
 
 // A program names the call that failed, or bears its name.
-std::optional<Denial> JudgeCall(const Complaint& complaint) {
+std::optional<Denial> JudgeCall(const Cell& cell, const Complaint& complaint) {
+  if (IsOnHost(cell)) return std::nullopt;
   std::vector<std::string> words = complaint.candidates;
   words.push_back(complaint.program);
   for (const std::string& word : words) {
@@ -111,7 +112,7 @@ std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Comp
     case ComplaintKind::kPermission:
       return JudgePermission(cell, cwd, complaint);
     case ComplaintKind::kNotPermitted: {
-      const auto call = JudgeCall(complaint);
+      const auto call = JudgeCall(cell, complaint);
       return call ? call : JudgePermission(cell, cwd, complaint);
     }
     case ComplaintKind::kNotFound:

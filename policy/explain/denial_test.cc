@@ -103,6 +103,17 @@ TEST_F(DenialTest, ReadingADeniedName) {
                                  "sandbox.deny: without \"**/.env\"", "", "command"}));
 }
 
+// There is no cell then: what the host refuses is the host's.
+TEST_F(DenialTest, NothingIsRefusedOnTheHostItself) {
+  request_.mode = policy::Mode::kDangerFullAccess;
+  compiled_.plan.entries.clear();
+  EXPECT_THAT(Judge("touch: cannot touch '/usr/x': Permission denied\n"
+                    "unshare: unshare failed: Operation not permitted\n"
+                    "sh: 1: ./x: Permission denied\n"
+                    "curl: (6) Could not resolve host: example.com\n"),
+              IsEmpty());
+}
+
 TEST_F(DenialTest, UnlistedToolOfExplicitMode) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
   EXPECT_THAT(Judge("sh: 1: nmap: not found"),

@@ -32,6 +32,9 @@ struct Answer {
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
+// danger_full_access: there is no cell, and nothing but limits that refuses anything.
+bool IsOnHost(const Cell& cell);
+
 // `path` is absolute in the cell and normalised. Says what confinement does, not what the mode and
 // owner of a file do. A path that the cell does not have is refused.
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access);

@@ -36,8 +36,18 @@ AuditLog::~AuditLog() {
 
 Status AuditLog::Admit() {
   const Lock lock(mutex_);
+  Status status = StateLocked();
+  if (!status.ok()) ++refused_;
+  return status;
+}
+
+Status AuditLog::State() {
+  const Lock lock(mutex_);
+  return StateLocked();
+}
+
+Status AuditLog::StateLocked() const {
   if (failure_.ok() && queue_.size() < kAdmitRecords) return OkStatus();
-  ++refused_;
   const std::string why = failure_.ok()
                               ? std::to_string(queue_.size()) + " records wait to be written"
                               : failure_.message();

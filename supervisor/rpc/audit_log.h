@@ -45,6 +45,9 @@ class AuditLog final {
   // RESOURCE_EXHAUSTED while the log cannot be written: ask before doing what is to be recorded.
   Status Admit();
 
+  // The same, for those who only look.
+  Status State();
+
   // Never blocks. What finds no room is counted, and the count is recorded.
   void Add(audit::Record record);
   // For records that may come in storms: beyond the first few of a second they are counted, by what
@@ -61,6 +64,7 @@ class AuditLog final {
   using Lock = std::unique_lock<std::mutex>;
   using Steady = std::chrono::steady_clock;
 
+  Status StateLocked() const;
   void Push(audit::Record record);
   void PushCounts(const std::vector<audit::RateLimit::Suppressed>& counts);
   void Run();

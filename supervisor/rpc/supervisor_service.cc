@@ -21,6 +21,10 @@ grpc::Status FileError(const FileAnswer& answer) {
   return {status.error_code(), status.error_message(), denial.SerializeAsString()};
 }
 
+Feature DescribeAudit(const Status& state) {
+  return {"audit", state.ok(), state.ok() ? "what happens is recorded" : state.message()};
+}
+
 }  // namespace
 
 SupervisorService::SupervisorService(Broker* broker)
@@ -37,6 +41,7 @@ grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
   for (const Feature& feature : features_) ToProto(feature, response->add_features());
   ToProto(broker_->ceiling()->Describe(), response->add_features());
   ToProto(broker_->host()->Describe(), response->add_features());
+  ToProto(DescribeAudit(broker_->audit()->State()), response->add_features());
   *response->mutable_default_limits() = policy::ToProto(broker_->ceiling()->DefaultLimits());
   response->set_live_cells(broker_->live_cells());
   response->set_max_cells(broker_->hello().max_cells);

@@ -267,6 +267,15 @@ class FullDiskTest : public AuditTest {
     std::ofstream filler(filler_path(), std::ios::binary);
     for (int i = 0; i < 1024 && filler; ++i) filler << std::string(1024, 'x') << std::flush;
   }
+  std::string AuditFeature() {
+    grpc::ClientContext context;
+    v1::GetInfoResponse info;
+    EXPECT_TRUE(supervisor_.stub()->GetInfo(&context, {}, &info).ok());
+    for (const v1::Feature& feature : info.features()) {
+      if (feature.name() == "audit") return feature.detail();
+    }
+    return "";
+  }
   std::string filler_path() const { return supervisor_.audit_directory() + "/filler"; }
 };
 
@@ -286,6 +295,7 @@ TEST_F(FullDiskTest, NothingRunsThatCannotBeRecordedAndWorkGoesOnWhenThereIsRoom
   EXPECT_EQ(supervisor_.Prepare(SupervisorHarness::Request("other")).status().code(),
             Code::kResourceExhausted);
   EXPECT_EQ(Write(cell, "a.txt", "x").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(AuditFeature().find("No space left"), std::string::npos);
   const ExecResult marked = supervisor_.Exec(cell, {"/bin/touch", "/workspace/ran"});
   EXPECT_FALSE(marked.status.ok());
 
@@ -295,6 +305,7 @@ TEST_F(FullDiskTest, NothingRunsThatCannotBeRecordedAndWorkGoesOnWhenThereIsRoom
       << "a refused command did not run";
   const AuditRecord resumed = AwaitRecords(supervisor_, "resumed")[0];
   EXPECT_GE(resumed["refused"], 4);
+  EXPECT_EQ(AuditFeature(), "what happens is recorded");
   ExpectWholeLog(supervisor_);
 }
 

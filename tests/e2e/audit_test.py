@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""The audit log as an auditor reads it, and refusals as a person sees them."""
+
+import json
+import os
+import shutil
+import unittest
+
+import bundles
+import host
+from terminal import Terminal
+from world import CALL_S, World, WorldTest, main
+
+
+class AuditVerbsTest(WorldTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.log = cls.world.state + "/supervisor/audit"
+        cls.world.ctl("exec", "--", "sh", "-c", "echo recorded; exit 3")
+        host.eventually(lambda: " cell_end " in cls.world.ctl("audit", "tail").out, CALL_S,
+                        "the end of the cell in the log")
+
+    def copy(self):
+        """A whole log of the test's own to change."""
+        directory = self.world.make_directory("copy-" + self.id().rsplit(".", 1)[1])
+        host.eventually(lambda: self.head() == self.last(), CALL_S, "head at the last record")
+        shutil.copytree(self.log, directory, dirs_exist_ok=True)
+        return directory
+
+    def head(self):
+        with open(os.path.join(self.log, "head"), encoding="ascii") as file:
+            return json.load(file)["seq"]
+
+    def last(self):
+        return self.world.ctl("-o", "json", "audit", "verify").json()["last_seq"]
+
+    @staticmethod
+    def lines(directory):
+        name = next(n for n in os.listdir(directory) if n.endswith(".jsonl"))
+        path = os.path.join(directory, name)
+        with open(path, encoding="ascii") as file:
+            return path, file.read().splitlines()
+
+    def verify_changed(self, change):
+        directory = self.copy()
+        path, lines = self.lines(directory)
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(line + "\n" for line in change(lines)))
+        done = self.world.ctl("audit", "verify", directory)
+        self.assertEqual(done.code, 1, done)
+        return done.out
+
+    def test_tail_shows_the_last_records(self):
+        done = self.world.ctl("audit", "tail", "-n", "100")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn(' exec exec_id=exe_', done.out)
+        self.assertIn('argv=["sh","-c","echo recorded; exit 3"]', done.out)
+        self.assertIn("exit_code=3", done.out)
+        self.assertEqual(len(self.world.ctl("audit", "tail", "-n", "2").out.splitlines()), 2)
+
+    def test_tail_as_json_is_the_log_itself(self):
+        done = self.world.ctl("-o", "json", "audit", "tail", "-n", "100")
+        types = [json.loads(line)["type"] for line in done.out.splitlines()]
+        self.assertEqual(types[0], "start")
+        self.assertIn("exec_end", types)
+
+    def test_tail_follows(self):
+        follower = self.world.start("audit", "tail", "-n", "1", "--follow")
+        follower.until("\n")  # it looks by now
+        self.world.ctl("exec", "--", "true", "followed")
+        follower.until('argv=["true","followed"]')
+
+    def test_whole_log(self):
+        done = self.world.ctl("audit", "verify")
+        self.assertEqual(done.code, 0, done)
+        self.assertTrue(done.out.startswith("ok: "), done)
+        self.assertTrue(self.world.ctl("-o", "json", "audit", "verify").json()["ok"])
+
+    def test_changed_record(self):
+        out = self.verify_changed(
+            lambda lines: [line.replace("exit 3", "exit 0") for line in lines])
+        self.assertIn("changed: its hash does not match its text", out)
+        self.assertRegex(out, r"audit-\d{20}\.jsonl:\d+: record \d+: ")
+
+    def test_removed_record(self):
+        self.assertIn("before it, record 3 is missing",
+                      self.verify_changed(lambda lines: lines[:2] + lines[3:]))
+
+    def test_reordered_records(self):
+        self.assertIn("record 3",
+                      self.verify_changed(lambda lines: lines[:1] + [lines[2], lines[1]] + lines[3:]))
+
+    def test_inserted_record(self):
+        self.assertIn("out of place", self.verify_changed(lambda lines: lines[:3] + lines[1:]))
+
+    def test_truncated_log(self):
+        self.assertIn("at the end, ", self.verify_changed(lambda lines: lines[:-2]))
+
+    def test_known_record_is_held_against_the_log(self):
+        directory = self.copy()
+        path, lines = self.lines(directory)
+        third = json.loads(lines[2])
+        known = f"3:{third['hash']}"
+        self.assertEqual(self.world.ctl("audit", "verify", directory, "--after", known).code, 0)
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(line + "\n" for line in lines[3:]))
+        os.rename(path, os.path.join(directory, f"audit-{4:020}.jsonl"))
+        self.assertEqual(self.world.ctl("audit", "verify", directory, "--after", known).code, 0)
+        self.assertEqual(self.world.ctl("audit", "verify", directory).code, 1)
+        forged = f"3:{'0' * 64}"
+        self.assertEqual(self.world.ctl("audit", "verify", directory, "--after", forged).code, 1)
+        self.assertEqual(self.world.ctl("audit", "verify", directory, "--after", "3").code, 2)
+
+    def test_no_log(self):
+        done = self.world.ctl("audit", "verify", "/no/such/log")
+        self.assertEqual(done.code, 1)
+        self.assertIn("/no/such/log", done.err)
+
+    def test_orderly_stop_is_recorded(self):
+        other = World().up()
+        self.addCleanup(other.close)
+        other.ctl("exec", "--", "true")
+        other.down()
+        log = other.state + "/supervisor/audit"
+        self.assertIn(" stop ", other.ctl("audit", "tail", "-n", "1", log).out)
+        self.assertEqual(other.ctl("audit", "verify", log).code, 0)
+
+
+class DenialsTest(WorldTest):
+    REFUSED = ("--", "sh", "-c", "echo out; echo x > /usr/x")
+
+    def test_scripts_see_the_command_alone(self):
+        done = self.world.ctl("exec", *self.REFUSED)
+        self.assertEqual(done.out, "out\n")
+        self.assertNotIn("denied", done.err)
+        self.assertNotEqual(done.code, 0)
+
+    def test_who_asks_is_told(self):
+        done = self.world.ctl("exec", "--denials", "always", *self.REFUSED)
+        self.assertEqual(done.out, "out\n")
+        self.assertIn("odyssey-ctl: denied, says the command: write /usr/x (mount /usr read_only)\n",
+                      done.err)
+
+    def test_person_on_a_terminal_is_told(self):
+        shown = Terminal(self.world.argv("exec", *self.REFUSED))
+        shown.until("denied, says the command: write /usr/x")
+        shown.ended()
+
+    def test_grant_is_named(self):
+        directory = self.world.make_directory("shown")
+        done = self.world.ctl("exec", "--denials", "always", "--read", directory, "--", "touch",
+                              directory + "/x")
+        self.assertIn(f'to allow: sandbox.permissions.filesystem.mounts.write: ["{directory}"]',
+                      done.err)
+
+    def test_terminal_escapes_of_a_command_are_shown_not_obeyed(self):
+        script = r"printf 'x: /usr/\033]0;title\007: Read-only file system\n' >&2; exit 1"
+        done = self.world.ctl("exec", "--denials", "always", "--", "sh", "-c", script)
+        told = [line for line in done.err.splitlines() if line.startswith("odyssey-ctl: denied")]
+        self.assertEqual(len(told), 1, done)
+        self.assertNotIn("\x1b", told[0])
+
+
+class SessionDenialsTest(WorldTest):
+    def test_model_and_journal_are_told(self):
+        bundle = bundles.write(self.world.directory + "/bundle", [
+            bundles.bash("echo x > /usr/x"),
+            bundles.call("Write", path="/usr/y", content="x"),
+            bundles.say("done")])
+        done = self.world.ctl("run", bundle, "--prompt", "go", "--approve", "all")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("denied, says the command: write /usr/x (mount /usr read_only)", done.out)
+        session = self.world.json("session", "list")["sessions"][0]["id"]
+        events = [event["payload"] for event in
+                  self.world.ctl("-o", "json", "session", "events", session).lines()]
+        denied = [e["payload"] for e in events if e["type"] == "access_denied"]
+        self.assertEqual([(d["denial"]["resource"], d["denial"]["source"]) for d in denied],
+                         [("/usr/x", "command"), ("/usr/y", "kernel")])
+        self.assertTrue(all(d["tool_call_id"] and d["turn_id"] for d in denied))
+        results = [e["payload"]["result"] for e in events if e["type"] == "tool_call_finished"]
+        self.assertEqual(results[0]["denials"][0]["rule"], "mount /usr read_only")
+        self.assertIn("/usr/y", results[1]["error"])
+
+
+if __name__ == "__main__":
+    main()
