@@ -99,23 +99,25 @@ Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& 
           {"granted", std::move(granted)}};
 }
 
-rules::Decision UnderCeiling(const CeilingView& view, const policy::SandboxRequest& request,
-                             rules::Decision decision) {
+std::optional<rules::Decision> DeniedByCeiling(const CeilingView& view,
+                                               const policy::SandboxRequest& request) {
+  const Status status = ceiling::Check(view.ceiling, request, view.asker);
+  if (status.ok()) return std::nullopt;
+  return rules::Decision{
+      .verdict = rules::Verdict::kDeny, .rule = "operator's ceiling", .reason = status.message()};
+}
+
+void AddGrant(const CeilingView& view, const policy::SandboxRequest& request,
+              const std::function<bool(const ceiling::Ruling&)>& concerns,
+              rules::Decision* decision) {
   const auto rulings = ceiling::Judge(view.ceiling, request, view.asker);
-  if (!rulings.ok()) {
-    return {.verdict = rules::Verdict::kDeny,
-            .rule = "operator's ceiling",
-            .reason = rulings.status().message()};
-  }
+  if (!rulings.ok() || decision->verdict != rules::Verdict::kAllow) return;
+  const ceiling::Ruling* best = nullptr;
   for (const ceiling::Ruling& ruling : *rulings) {
-    // "mounts.read /srv/data", "network full".
-    const std::string end = " " + ruling.value;
-    const std::string& rule = decision.rule;
-    if (rule.size() <= end.size() || rule.substr(rule.size() - end.size()) != end) continue;
-    decision.rule += ", granted by " + ceiling::ToString(ruling.origin);
-    break;
+    if (!concerns(ruling)) continue;
+    if (best == nullptr || ruling.value.size() > best->value.size()) best = &ruling;
   }
-  return decision;
+  if (best != nullptr) decision->rule += ", granted by " + ceiling::ToString(best->origin);
 }
 
 }  // namespace odyssey::ctl

@@ -4,6 +4,8 @@
 // The operator's ceiling as a client sees it: to tell beforehand what the supervisor will say. The
 // supervisor reads the same files and decides.
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,10 +42,15 @@ void PrintCeiling(const Console& console, const CeilingView& view,
                   const std::vector<ceiling::Ruling>& rulings);
 Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& rulings);
 
-// What the ceiling makes of a decision about a request: nothing is allowed of a request that it
-// refuses, in its own words; the rule that grants what the decision's rule names is added to it.
-rules::Decision UnderCeiling(const CeilingView& view, const policy::SandboxRequest& request,
-                             rules::Decision decision);
+// The denial of a request that the ceiling refuses, in its own words; nullopt: it does not.
+std::optional<rules::Decision> DeniedByCeiling(const CeilingView& view,
+                                               const policy::SandboxRequest& request);
+
+// Adds to the rule of a decision that allows the one of the ceiling by which it may, of those that
+// grant what `concerns` is true of: the one of the nearest place.
+void AddGrant(const CeilingView& view, const policy::SandboxRequest& request,
+              const std::function<bool(const ceiling::Ruling&)>& concerns,
+              rules::Decision* decision);
 
 }  // namespace odyssey::ctl
 

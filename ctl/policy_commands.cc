@@ -15,6 +15,7 @@
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
+#include "policy/plan/plan_check.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
@@ -124,16 +125,27 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
                                const CeilingView& ceiling) {
   const ParsedOptions& options = call.options;
   const policy::SandboxRequest& request = policy.request;
-  if (options.Has("host")) return UnderCeiling(ceiling, request, DecideHost(request));
+  if (const auto denied = DeniedByCeiling(ceiling, request)) return *denied;
+  if (options.Has("host")) {
+    rules::Decision decision = DecideHost(request);
+    AddGrant(
+        ceiling, request, [](const ceiling::Ruling& ruling) { return ruling.key == "network"; },
+        &decision);
+    return decision;
+  }
   if (options.Has("path")) {
+    const std::string path = options.Text("path");
     ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
                          CompileHere(request, call.locations.state));
-    ODY_ASSIGN_OR_RETURN(const rules::Decision decision,
-                         DecidePath({request, compiled}, options.Text("path")));
-    return UnderCeiling(ceiling, request, decision);
+    ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecidePath({request, compiled}, path));
+    const auto holds = [&](const ceiling::Ruling& ruling) {
+      return plan::IsWithin(path, ruling.value);
+    };
+    AddGrant(ceiling, request, holds, &decision);
+    return decision;
   }
   const std::string kind(dialect::DialectName(policy.dialect));
-  return UnderCeiling(ceiling, request, {.reason = "the file is valid: " + kind});
+  return rules::Decision{.reason = "the file is valid: " + kind};
 }
 
 int PrintDecision(const Console& console, const rules::Decision& decision) {
