@@ -57,7 +57,8 @@ void CheckRequest(const dialect::Policy& policy) {
               policy.dialect == dialect::Dialect::kLlmDo);
   }
   for (const std::string& path : policy.create) CheckAbsolute(path);
-  ODY_CHECK(policy.request.mode != odyssey::policy::Mode::kDangerFullAccess);
+  const bool danger = policy.request.mode == odyssey::policy::Mode::kDangerFullAccess;
+  ODY_CHECK(!danger || policy.dialect == dialect::Dialect::kOdyssey);  // no other one can ask
   ODY_CHECK(policy.request.workspace.empty() || policy.request.workspace == "/home/user/project");
   CheckEndpoints(policy.network);
 }
