@@ -28,7 +28,8 @@ struct CellSpec {
   CellKey key;
   policy::SandboxRequest request;
   std::string bundle_digest;
-  uint32_t owner_uid = 0;  // whose bounds apply
+  uint32_t owner_uid = 0;     // whose bounds apply
+  bool allow_danger = false;  // the owner's own word, for danger_full_access
 };
 
 struct Cell {

@@ -123,6 +123,7 @@ class SupervisorClient final : public Sandbox {
     request.set_ephemeral(spec.request.ephemeral);
     request.set_bundle_digest(spec.bundle_digest);
     request.set_owner_uid(spec.owner_uid);
+    request.set_allow_danger(spec.allow_danger);
     pb::PrepareCellResponse response;
     grpc::ClientContext context;
     context.set_deadline(After(kCallDeadline));

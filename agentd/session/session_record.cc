@@ -126,6 +126,7 @@ SessionRecord Decode(const Json& json) {
   out.created_at = json.at("created_at").get<std::string>();
   out.cwd = json.at("cwd").get<std::string>();
   out.owner_uid = json.value("owner_uid", kNobody);
+  out.allow_danger = json.value("allow_danger", false);
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   out.cell_used = json.at("cell_used").get<bool>();
   out.staged = json.at("staged").get<bool>();
@@ -178,6 +179,7 @@ std::string EncodeSession(const SessionRecord& record) {
                     {"created_at", record.created_at},
                     {"cwd", record.cwd},
                     {"owner_uid", record.owner_uid},
+                    {"allow_danger", record.allow_danger},
                     {"env", record.env},
                     {"cell_used", record.cell_used},
                     {"staged", record.staged},

@@ -44,6 +44,7 @@ struct SessionRecord {
   std::string created_at;
   std::string cwd;
   uint32_t owner_uid = kNobody;  // who made it
+  bool allow_danger = false;     // and said that danger_full_access is meant
   std::map<std::string, std::string> env;
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge
   bool staged = false;     // its private workspace holds the bundle's files

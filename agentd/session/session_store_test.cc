@@ -21,6 +21,7 @@ SessionRecord Sample(const std::string& last_digit, const std::string& created_a
   out.created_at = created_at;
   out.cwd = "/src";
   out.owner_uid = 1000;
+  out.allow_danger = true;
   out.env = {{"A", "b"}};
   TurnRecord turn;
   turn.id = "trn_1";
@@ -95,6 +96,14 @@ TEST_F(SessionStoreTest, ASessionWithoutAnOwnerIsNobodys) {
   ASSERT_NE(text.find(owner), std::string::npos);
   text.erase(text.find(owner), owner.size());
   EXPECT_EQ(DecodeSession(text)->owner_uid, kNobody);
+}
+
+TEST_F(SessionStoreTest, NobodyIsTakenToHaveAllowedDanger) {
+  std::string text = EncodeSession(Sample("1", "t"));
+  const std::string allowed = "\"allow_danger\": true,";
+  ASSERT_NE(text.find(allowed), std::string::npos);
+  text.erase(text.find(allowed), allowed.size());
+  EXPECT_FALSE(DecodeSession(text)->allow_danger);
 }
 
 TEST_F(SessionStoreTest, PromptAndResponseAreNotWrittenTwice) {

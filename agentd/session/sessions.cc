@@ -61,12 +61,17 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   record.created_at = agent::FormatTime(runtime_.clock->Now());
   record.cwd = spec.cwd;
   record.owner_uid = spec.owner_uid;
+  record.allow_danger = spec.allow_danger;
   // Nothing else of the client's environment is kept.
   for (const auto& [name, source] : bundle->spec.sandbox.env) {
     const auto it = spec.env.find(source);
     if (it != spec.env.end()) record.env.insert(*it);
   }
-  ODY_RETURN_IF_ERROR(SetUpTurn(record, runtime_).status());
+  ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(record, runtime_));
+  if (spec.allow_danger && setup.cell.request.mode != policy::Mode::kDangerFullAccess) {
+    return InvalidArgument("allow_danger: bundle " + BundleRef(record.bundle) + " asks for " +
+                           setup.sandbox_mode + ", not danger_full_access: leave it out");
+  }
   const std::string id = record.id;
   ODY_RETURN_IF_ERROR(runtime_.store->Create(std::move(record)));
   return Get(id);

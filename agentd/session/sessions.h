@@ -29,6 +29,7 @@ struct NewSession {
   std::map<std::string, std::string> env;
   std::string agent_id;  // empty: the bundle's default
   uint32_t owner_uid = kNobody;
+  bool allow_danger = false;
 };
 
 struct Submitted {

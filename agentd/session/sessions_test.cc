@@ -433,6 +433,49 @@ TEST(SessionsTest, ReadsAFileOfTheWorkspace) {
   EXPECT_EQ(world.sessions().ReadFile(session, "", 0, 0).status().code(), Code::kInvalidArgument);
 }
 
+// ── danger_full_access ──────────────────────────────────────────────────────────────────────────
+
+TEST(DangerSessionTest, ABundleDoesNotGetItByAskingForIt) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"true"})"));
+  const BundleSource bundle("{}", "danger_full_access");
+  const Status refused = world.sessions().Create({bundle.path(), "/srv", {}, "", 1000}).status();
+  EXPECT_EQ(refused.code(), Code::kPermissionDenied);
+  EXPECT_NE(refused.message().find("--dangerous-sandbox-mode"), std::string::npos)
+      << refused.message();
+  EXPECT_TRUE(world.sessions().List().empty()) << "at once, not at the first turn";
+}
+
+TEST(DangerSessionTest, ThePersonsWordIsKeptAndToldWithTheDirectoryAndNothingIsPutThere) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"true","cwd":"sub"})"));
+  const BundleSource bundle("{}", "danger_full_access");
+  const auto created =
+      world.sessions().Create({bundle.path(), "/srv", {}, "", 1000, /*allow_danger=*/true});
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  const std::string session = (*created)->id;
+  world.Restart();
+  world.AwaitEnd(session, world.Submit(session));
+  ASSERT_FALSE(world.sandbox().prepared().empty());
+  const sandbox::CellSpec cell = world.sandbox().prepared().back();
+  EXPECT_TRUE(cell.allow_danger);
+  EXPECT_EQ(cell.request.mode, policy::Mode::kDangerFullAccess);
+  EXPECT_EQ(cell.request.workspace, "/srv");
+  EXPECT_TRUE(world.sandbox().files(session).empty());
+  const auto started = world.Await<event::TurnStarted>(session);
+  EXPECT_EQ(std::get<event::TurnStarted>(started.payload).sandbox_mode, "danger_full_access");
+  const auto begin = world.Await<event::ExecCommandBegin>(session);
+  EXPECT_EQ(std::get<event::ExecCommandBegin>(begin.payload).cwd, "/srv/sub");
+}
+
+TEST(DangerSessionTest, TheWordForABundleThatAsksForLessIsAMistake) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"true"})"));
+  const BundleSource bundle;
+  const Status refused =
+      world.sessions().Create({bundle.path(), "/", {}, "", 1000, /*allow_danger=*/true}).status();
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_NE(refused.message().find("asks for workspace_write"), std::string::npos)
+      << refused.message();
+}
+
 // ── Owners ──────────────────────────────────────────────────────────────────────────────────────
 
 constexpr uint32_t kAlice = 4242, kBob = 4243;

@@ -209,7 +209,7 @@ void TurnJob::Do(const turn::Authorize& effect) {
 // The question is open before it is told, so that an answer to what was told always finds it.
 void TurnJob::Do(const turn::Ask& effect) {
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
-  const std::string cwd = tool->WorkingDirectory(effect.call.arguments_json);
+  const std::string cwd = tool->WorkingDirectory(effect.call.arguments_json, setup_->workspace);
   const auto promise = std::make_shared<std::promise<approval::Answer>>();
   answer_ = promise->get_future();
   asked_request_ = effect.request_id;
@@ -243,6 +243,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
       setup_->wall_clock_ms,
       setup_->output_cap_bytes,
       setup_->cell.request.mode != policy::Mode::kDangerFullAccess,
+      setup_->workspace,
       stop_.get_token(),
       [this](event::Payload payload) { return Append(std::move(payload), Durability::kBatched); }};
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);

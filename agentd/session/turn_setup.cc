@@ -28,6 +28,33 @@ Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
                                  record.env);
 }
 
+// Commands run on the host itself, where the client was.
+bool IsOnHost(const policy::SandboxRequest& request) {
+  return request.mode == policy::Mode::kDangerFullAccess;
+}
+
+// A bundle that asks for it does not get it by that. The operator's grant is the supervisor's to
+// look at.
+Status CheckOwnersWord(const SessionRecord& record) {
+  if (record.allow_danger) return OkStatus();
+  return PermissionDenied(
+      "sandbox.mode: danger_full_access: the bundle asks for commands UNCONFINED on the host, and "
+      "whoever makes the session must say that this is meant: allow_danger, "
+      "--dangerous-sandbox-mode of odyssey-ctl; the operator's grant is needed too");
+}
+
+const char* ModeName(policy::Mode mode) {
+  switch (mode) {
+    case policy::Mode::kReadOnly:
+      return "read_only";
+    case policy::Mode::kWorkspaceWrite:
+      return "workspace_write";
+    case policy::Mode::kDangerFullAccess:
+      break;
+  }
+  return "danger_full_access";
+}
+
 Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
                                  const Runtime& runtime) {
   dialect::RequestContext context;
@@ -40,10 +67,15 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
   context.bundle_as_workspace = true;
   ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
                        dialect::ToRequest(bundle.spec.sandbox, context));
+  if (IsOnHost(request)) {
+    ODY_RETURN_IF_ERROR(CheckOwnersWord(record));
+    request.workspace = record.cwd;
+  }
   return sandbox::CellSpec{{record.id, record.agent_id, "tooling", "tools"},
                            std::move(request),
                            bundle.pin.digest,
-                           record.owner_uid};
+                           record.owner_uid,
+                           record.allow_danger};
 }
 
 // Copies the bundle's files into the cell's workspace, where the agent may change them.
@@ -87,8 +119,10 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   ODY_ASSIGN_OR_RETURN(out.model, runtime.models->Open({model.provider, model.name, model.config,
                                                         out.bundle->directory}));
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime));
-  out.sandbox_mode =
-      out.cell.request.mode == policy::Mode::kReadOnly ? "read_only" : "workspace_write";
+  out.sandbox_mode = ModeName(out.cell.request.mode);
+  out.workspace = tools::kWorkspace;
+  // Without a directory of the client's it is the owner's home, which the supervisor looks up.
+  if (IsOnHost(out.cell.request)) out.workspace = record.cwd.empty() ? "~" : record.cwd;
   const dialect::Resources& resources = spec.sandbox.resources;
   out.wall_clock_ms = out.cell.request.limits.wall_clock_ms != 0
                           ? out.cell.request.limits.wall_clock_ms
@@ -109,7 +143,8 @@ Result<std::string> PrepareSessionCell(const std::string& session_id, const sand
     }));
   }
   ODY_ASSIGN_OR_RETURN(const sandbox::Cell made, runtime.sandbox->PrepareCell(cell));
-  if (cell.request.mode == policy::Mode::kReadOnly) return made.id;
+  // On the host the workspace is the person's own directory: nothing is put there.
+  if (cell.request.mode != policy::Mode::kWorkspaceWrite) return made.id;
 
   ODY_ASSIGN_OR_RETURN(const bool stage, NeedsStaging(*record, made, runtime.sandbox));
   if (!stage) return made.id;

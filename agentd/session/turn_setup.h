@@ -21,7 +21,8 @@ struct TurnSetup {
   std::vector<std::string> offered;  // names of tools
   std::shared_ptr<model::ModelClient> model;
   sandbox::CellSpec cell;
-  std::string sandbox_mode;  // "read_only" or "workspace_write"
+  std::string sandbox_mode;  // "read_only", "workspace_write" or "danger_full_access"
+  std::string workspace;     // where commands start, as they see it
   uint32_t wall_clock_ms = 0;
   uint64_t output_cap_bytes = 0;
 };

@@ -32,9 +32,9 @@ Result<Arguments> ParseBash(const std::string& json) {
   return given;
 }
 
-std::string InCell(const std::string& cwd) {
-  if (cwd.empty()) return kWorkspace;
-  return cwd.front() == '/' ? cwd : std::string(kWorkspace) + "/" + cwd;
+std::string From(const std::string& workspace, const std::string& cwd) {
+  if (cwd.empty()) return workspace;
+  return cwd.front() == '/' ? cwd : workspace + "/" + cwd;
 }
 
 // As the model reads it.
@@ -82,7 +82,8 @@ class CommandRun final {
 
   Status OnStarted(const std::string& exec_id) {
     exec_id_ = exec_id;
-    return context_.emit(event::ExecCommandBegin{context_.turn_id, exec_id_, Argv(), InCell(cwd_)});
+    return context_.emit(event::ExecCommandBegin{context_.turn_id, exec_id_, Argv(),
+                                                 From(context_.workspace, cwd_)});
   }
 
   Status OnOutput(OutputStream stream, std::string_view data) {
@@ -199,9 +200,10 @@ class BashTool final : public Tool {
     return rules::ToolCall{"Bash", given.String("command"), {}};
   }
 
-  std::string WorkingDirectory(const std::string& arguments_json) const override {
+  std::string WorkingDirectory(const std::string& arguments_json,
+                               const std::string& workspace) const override {
     const Result<Arguments> given = ParseBash(arguments_json);
-    return InCell(given.ok() ? given->String("cwd") : "");
+    return From(workspace, given.ok() ? given->String("cwd") : "");
   }
 
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {

@@ -15,7 +15,7 @@
 
 namespace odyssey::tools {
 
-// The workspace, in every cell.
+// The workspace, in every cell; on the host it is a directory of the host's.
 inline constexpr char kWorkspace[] = "/workspace";
 
 // What a tool works with, during one call.
@@ -27,6 +27,7 @@ struct ToolContext {
   uint32_t wall_clock_ms = 60'000;        // of a command
   uint64_t output_cap_bytes = 64 * 1024;  // kept of each stream of a command
   bool keep_output = true;  // what is cut of it stays in the cell; there is none on the host itself
+  std::string workspace = kWorkspace;
   std::stop_token stop;
   std::function<Status(event::Payload)> emit;  // records an event that is not waited for
 };
@@ -48,14 +49,17 @@ class Tool {
   // neither asked for nor run.
   virtual Result<rules::ToolCall> ForRules(const std::string& arguments_json) const = 0;
 
-  // Where it would run, in the cell. `arguments_json` has passed ForRules.
-  virtual std::string WorkingDirectory(const std::string& arguments_json) const;
+  // Where it would run. `arguments_json` has passed ForRules.
+  virtual std::string WorkingDirectory(const std::string& arguments_json,
+                                       const std::string& workspace) const;
 
   // Runs the call. `arguments_json` has passed ForRules. An error ends the turn (see README).
   virtual Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const = 0;
 };
 
-inline std::string Tool::WorkingDirectory(const std::string&) const { return kWorkspace; }
+inline std::string Tool::WorkingDirectory(const std::string&, const std::string& workspace) const {
+  return workspace;
+}
 
 }  // namespace odyssey::tools
 

@@ -8,19 +8,16 @@ namespace {
 constexpr char kWorkspace[] = "/workspace";
 constexpr char kBundle[] = "/bundle";
 
-Result<policy::Mode> ToMode(SandboxMode mode) {
+policy::Mode ToMode(SandboxMode mode) {
   switch (mode) {
     case SandboxMode::kReadOnly:
       return policy::Mode::kReadOnly;
     case SandboxMode::kWorkspaceWrite:
       return policy::Mode::kWorkspaceWrite;
     case SandboxMode::kDangerFullAccess:
-      break;
+      break;  // asked for; whether it is given is for the operator and the person to say
   }
-  return PermissionDenied(
-      "sandbox.mode: danger_full_access needs an operator grant; a manifest may ask for read_only "
-      "or "
-      "workspace_write");
+  return policy::Mode::kDangerFullAccess;
 }
 
 bool IsBelow(const std::string& path, const std::string& other) {
@@ -113,7 +110,7 @@ bool IsSecretName(const std::string& name) {
 Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
                                          const RequestContext& context) {
   policy::SandboxRequest request;
-  ODY_ASSIGN_OR_RETURN(request.mode, ToMode(sandbox.mode));
+  request.mode = ToMode(sandbox.mode);
   request.executables_mode = sandbox.system_tools_mode;
   // In the other modes the system's directories hold them.
   if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
