@@ -42,7 +42,7 @@ class RunTrimTest : public TestTree {
 
 TEST_F(RunTrimTest, KeepsTheNewestAndThoseInUse) {
   Make(70);
-  Put(Run(101) + "/work/f", "in use");
+  Put(Run(101) + "/outbox/f", "in use");
   Put(runs() + "/notes", "the cell's own");
   ASSERT_TRUE(tree_->Make(cell::SpareRunName(1)).ok());
   const tool::Response response = Trim({cell::RunName(101)});
@@ -50,7 +50,7 @@ TEST_F(RunTrimTest, KeepsTheNewestAndThoseInUse) {
   EXPECT_EQ(response.runs, 65u);
   EXPECT_TRUE(fs::exists(runs() + "/" + cell::SpareRunName(1)));
   EXPECT_FALSE(fs::exists(Run(100)));
-  EXPECT_TRUE(fs::exists(Run(101) + "/work/f"));
+  EXPECT_TRUE(fs::exists(Run(101) + "/outbox/f"));
   for (uint64_t i = 2; i < 6; ++i) EXPECT_FALSE(fs::exists(Run(100 + i))) << i;
   for (uint64_t i = 6; i < 70; ++i) EXPECT_TRUE(fs::exists(Run(100 + i))) << i;
   EXPECT_TRUE(fs::exists(runs() + "/notes"));
@@ -59,12 +59,12 @@ TEST_F(RunTrimTest, KeepsTheNewestAndThoseInUse) {
 TEST_F(RunTrimTest, RemovesWhatIsHardToRemoveAndFollowsNoLink) {
   Make(65);
   Put(outside() + "/f", "untouched");
-  fs::create_directory_symlink(outside(), Run(100) + "/work/link");
-  ASSERT_EQ(mkfifo((Run(100) + "/work/fifo").c_str(), 0), 0);
-  fs::create_directories(Run(100) + "/work/a/b");
-  Put(Run(100) + "/work/a/b/f", "x");
-  fs::permissions(Run(100) + "/work/a/b", fs::perms::none);
-  fs::permissions(Run(100) + "/work/a", fs::perms::none);
+  fs::create_directory_symlink(outside(), Run(100) + "/outbox/link");
+  ASSERT_EQ(mkfifo((Run(100) + "/outbox/fifo").c_str(), 0), 0);
+  fs::create_directories(Run(100) + "/outbox/a/b");
+  Put(Run(100) + "/outbox/a/b/f", "x");
+  fs::permissions(Run(100) + "/outbox/a/b", fs::perms::none);
+  fs::permissions(Run(100) + "/outbox/a", fs::perms::none);
   TrimAll();
   EXPECT_FALSE(fs::exists(Run(100)));
   EXPECT_EQ(Get(outside() + "/f"), "untouched");
@@ -81,7 +81,7 @@ TEST_F(RunTrimTest, ALinkInPlaceOfARunIsRemovedAlone) {
 
 TEST_F(RunTrimTest, OneRequestDoesABoundedAmount) {
   Make(65);
-  for (int i = 0; i < 5000; ++i) Put(Run(100) + "/work/f" + std::to_string(i), "");
+  for (int i = 0; i < 5000; ++i) Put(Run(100) + "/outbox/f" + std::to_string(i), "");
   EXPECT_TRUE(Trim().truncated);
   EXPECT_TRUE(fs::exists(Run(100)));
   EXPECT_GT(TrimAll(), 1);
