@@ -16,6 +16,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/exec_call.h"
+#include "ctl/exec_files.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
@@ -64,6 +65,17 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
 }
 
 // Waits until nothing of the cell of one command is left, whatever happened to the command.
+supervisor::v1::ExecStart MakeStart(const ExecOptions& options, const std::string& cell_id,
+                                    const std::string& run_id) {
+  supervisor::v1::ExecStart start;
+  start.set_cell_id(cell_id);
+  start.set_run_id(run_id);
+  for (const std::string& word : options.argv) start.add_argv(word);
+  start.set_cwd(options.cwd);
+  start.set_wall_clock_ms(options.timeout_ms);
+  return start;
+}
+
 class CellRemover final {
  public:
   CellRemover(const Console& console, const Client& client, Supervisor::StubInterface* stub,
@@ -93,6 +105,8 @@ class CellRemover final {
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
               const std::string& component) {
   // Before gRPC starts its threads: they must not take the signals.
+  Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
+  if (!files.ok()) return Cannot(console, {"exec", files.status().message(), ""});
   ExecCall call(options.terminal, options.denials);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return Cannot(console, ExplainConnect("exec", client.status()));
@@ -110,13 +124,14 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   const std::string cell_id = prepared.cell().cell_id();
   if (options.sandbox.ephemeral) remover.emplace(console, *client, stub.get(), cell_id);
 
-  supervisor::v1::ExecStart start;
-  start.set_cell_id(cell_id);
-  for (const std::string& word : options.argv) start.add_argv(word);
-  start.set_cwd(options.cwd);
-  start.set_wall_clock_ms(options.timeout_ms);
-  return call.Run(console, std::move(start), *client,
-                  [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
+  const Result<std::string> run = files->Put(&call, *client, stub.get(), cell_id);
+  if (call.interrupted_by() != 0 && !run.ok()) return kExitSignalBase + call.interrupted_by();
+  if (!run.ok()) return Cannot(console, {"--inject", run.status().message(), ""});
+  const int code =
+      call.Run(console, MakeStart(options, cell_id, *run), *client,
+               [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
+  const bool collected = files->Get(console, &call, *client, stub.get(), cell_id, *run);
+  return code == kExitOk && !collected ? kExitCannot : code;
 }
 
 // The directories that a policy has made if they are missing, as llm-do does.

@@ -196,6 +196,15 @@ std::vector<OptionSpec> LimitOptionSpecs() {
        .kind = ValueKind::kText,
        .value_name = "NAME",
        .help = "keep the cell warm under this name, or use the one that is"},
+      {.name = "inject",
+       .kind = ValueKind::kFile,
+       .value_name = "FILE",
+       .help = "a copy of it is in $ODYSSEY_RUN/inbox",
+       .repeatable = true},
+      {.name = "collect",
+       .kind = ValueKind::kDirectory,
+       .value_name = "DIR",
+       .help = "what the command leaves in $ODYSSEY_RUN/outbox is copied there"},
       {.name = "tty", .help = "give the command a terminal"},
       DenialsOption(),
       {.name = "explain", .help = "print the compiled plan; run nothing"},
@@ -247,6 +256,8 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.cwd = options.Text("cwd");
   out.timeout_ms = options.DurationMs("timeout");
   out.terminal = options.Has("tty");
+  out.inject = options.All("inject");
+  out.collect = options.Text("collect");
   out.denials = ReadDenialsOption(options);
   out.explain = options.Has("explain");
   // What a program on a terminal needs to know about it.

@@ -1,0 +1,116 @@
+#include "ctl/local_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/os/file.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr mode_t kPermissionBits = 0777;
+constexpr mode_t kDirectoryMode = 0755;
+constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+std::string LastComponent(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Why the file is left out, "" if it is not.
+std::string WhySkipped(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? "not found" : ErrnoStatus(errno, "stat").message();
+  }
+  if (S_ISLNK(info.st_mode)) return "is a symlink";
+  if (S_ISDIR(info.st_mode)) return "is a directory";
+  return S_ISREG(info.st_mode) ? "" : "is no regular file";
+}
+
+bool IsName(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('\0') == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
+  FilesToPut out;
+  for (const std::string& path : paths) {
+    if (const std::string why = WhySkipped(path); !why.empty()) {
+      out.skipped.push_back("file \"" + path + "\" " + why + ", skipping it");
+      continue;
+    }
+    FileToPut file{path, LastComponent(path)};
+    for (const FileToPut& other : out.files) {
+      if (other.name != file.name) continue;
+      return InvalidArgument("\"" + path + "\" and \"" + other.path + "\" would both be " +
+                             file.name + " in the inbox");
+    }
+    out.files.push_back(std::move(file));
+  }
+  return out;
+}
+
+Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
+  UniqueFd fd(open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat info;
+  if (!fd || fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "open " + file.path);
+  if (!S_ISREG(info.st_mode)) return FailedPrecondition(file.path + ": is no regular file");
+  *mode = info.st_mode & kPermissionBits;
+  return fd;
+}
+
+Result<Destination> Destination::Open(const std::string& path) {
+  if (mkdir(path.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+    return ErrnoStatus(errno, "create " + path);
+  }
+  UniqueFd root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return ErrnoStatus(errno, "open " + path);
+  return Destination(std::move(root));
+}
+
+Status Destination::Begin(const std::string& path, uint32_t mode) {
+  parent_.reset(fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+  for (size_t begin = 0;;) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    name_ = path.substr(begin, end - begin);
+    if (!IsName(name_)) return InvalidArgument("its name would lead elsewhere");
+    if (end == path.size()) break;
+    if (mkdirat(parent_.get(), name_.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+      return ErrnoStatus(errno, "create the directory " + path.substr(0, end));
+    }
+    UniqueFd next(openat(parent_.get(), name_.c_str(), kDirectoryFlags));
+    if (!next) return ErrnoStatus(errno, "open the directory " + path.substr(0, end));
+    parent_ = std::move(next);
+    begin = end + 1;
+  }
+  mode_ = mode & kPermissionBits;
+  file_.reset(openat(parent_.get(), name_.c_str(),
+                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (file_) return OkStatus();
+  if (errno == EEXIST) return AlreadyExists("there is one already, which is left as it is");
+  return ErrnoStatus(errno, "create it");
+}
+
+Status Destination::Add(std::string_view bytes) { return WriteAll(file_.get(), bytes); }
+
+Status Destination::Finish() {
+  const bool set = fchmod(file_.get(), mode_) == 0;
+  const int error = errno;
+  file_.reset();
+  return set ? OkStatus() : ErrnoStatus(error, "set its mode");
+}
+
+void Destination::Abandon() {
+  if (!file_) return;
+  unlinkat(parent_.get(), name_.c_str(), 0);
+  file_.reset();
+}
+
+}  // namespace odyssey::ctl

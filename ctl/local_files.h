@@ -1,0 +1,59 @@
+#ifndef ODYSSEY_CTL_LOCAL_FILES_H_
+#define ODYSSEY_CTL_LOCAL_FILES_H_
+
+// Files of this side that are put into a cell, and files of a cell that are written here. What
+// comes out of a cell is not trusted: neither its names nor its sizes.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::ctl {
+
+struct FileToPut {
+  std::string path;  // here
+  std::string name;  // in the inbox: the last component
+};
+
+struct FilesToPut {
+  std::vector<FileToPut> files;
+  std::vector<std::string> skipped;  // a warning each
+};
+
+// Regular files; what is missing, a symbolic link, a directory or anything else is skipped with a
+// warning. INVALID_ARGUMENT if two have the same name.
+Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths);
+
+// A regular file, opened; a symbolic link that it has become meanwhile is an error.
+Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode);
+
+// A directory here that files are written into: below it only, through no link, over nothing.
+class Destination final {
+ public:
+  // Makes `path` if it is missing.
+  static Result<Destination> Open(const std::string& path);
+
+  // A new file and the directories on the way to it. INVALID_ARGUMENT for a path that leads out,
+  // ALREADY_EXISTS if anything has its name. The mode is `mode` once it is finished.
+  Status Begin(const std::string& path, uint32_t mode);
+  Status Add(std::string_view bytes);
+  Status Finish();
+  // Removes what there is of the file.
+  void Abandon();
+
+ private:
+  explicit Destination(UniqueFd root) : root_(std::move(root)) {}
+
+  UniqueFd root_;
+  UniqueFd parent_, file_;  // of the file under way
+  std::string name_;
+  uint32_t mode_ = 0;
+};
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_LOCAL_FILES_H_

@@ -1,0 +1,97 @@
+// cell put|get.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ctl/client.h"
+#include "ctl/command.h"
+#include "ctl/exit_code.h"
+#include "ctl/file_calls.h"
+#include "ctl/file_report.h"
+#include "ctl/sanitize.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using supervisor::v1::Supervisor;
+
+int Put(const Invocation& call) {
+  const Console& console = *call.console;
+  const std::vector<std::string>& words = call.options.words();
+  const Result<FilesToPut> chosen = ChooseFiles({words.begin() + 1, words.end()});
+  if (!chosen.ok()) return console.Fail({"put files", chosen.status().message(), ""});
+  WarnSkipped(console, *chosen);
+
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect("put files", client.status()));
+  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
+  grpc::ClientContext context;  // without a deadline: as long as the files take
+  Status local;
+  supervisor::v1::InjectFilesResponse response;
+  const grpc::Status status = PutFiles(
+      stub.get(), &context, {words[0], call.options.Text("run"), chosen->files}, &local, &response);
+  if (!local.ok()) return console.Fail({"put files", local.message(), ""});
+  if (!status.ok()) return console.Fail(client->Explain("put files", status));
+  if (console.json) {
+    console.PrintJson({{"run_id", response.run_id()},
+                       {"files", response.files()},
+                       {"bytes", response.bytes()},
+                       {"skipped", chosen->skipped}});
+  } else {
+    console.PrintLine(Sanitize(response.run_id(), Lines::kOne));
+  }
+  return kExitOk;
+}
+
+int Get(const Invocation& call) {
+  const Console& console = *call.console;
+  Result<Destination> destination = Destination::Open(call.options.Word(2));
+  if (!destination.ok()) return console.Fail({"get files", destination.status().message(), ""});
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect("get files", client.status()));
+  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
+
+  supervisor::v1::CollectFilesRequest request;
+  request.set_cell_id(call.options.Word(0));
+  request.set_run_id(call.options.Word(1));
+  grpc::ClientContext context;
+  std::vector<GotFile> files;
+  const grpc::Status status = GetFiles(stub.get(), &context, request, &*destination, &files);
+  if (console.json) console.PrintJson(GotFilesJson(request.run_id(), files));
+  const bool all = ReportGotFiles(console, files);
+  if (!status.ok()) return console.Fail(client->Explain("get files", status));
+  return all ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+std::vector<Command> TransferCommands() {
+  return {
+      {.name = "cell put",
+       .summary = "put files into the inbox of a run; prints the run",
+       .positionals = {{.name = "CELL"}, {.name = "FILE", .kind = ValueKind::kFile, .rest = true}},
+       .options = {{.name = "run",
+                    .kind = ValueKind::kText,
+                    .value_name = "RUN",
+                    .help = "into this one (default: a new one)"}},
+       .notes =
+           "A file is named by its last component. What is missing, a symlink or a directory is "
+           "skipped with a warning.\nThe command that names the run finds the files in "
+           "$ODYSSEY_RUN/inbox.",
+       .run = Put},
+      {.name = "cell get",
+       .summary = "copy the files of a run's outbox into a directory here",
+       .positionals = {{.name = "CELL"},
+                       {.name = "RUN"},
+                       {.name = "DIR", .kind = ValueKind::kDirectory}},
+       .notes =
+           "Regular files only. Nothing here is overwritten: a file that is there already is an "
+           "error, and the others\ncome all the same.",
+       .run = Get},
+  };
+}
+
+}  // namespace odyssey::ctl
