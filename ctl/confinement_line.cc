@@ -13,6 +13,9 @@ constexpr std::string_view kShown[] = {"namespaces", "landlock", "seccomp", "cgr
 }  // namespace
 
 std::string ConfinementLine(const supervisor::v1::CellInfo& cell) {
+  if (cell.mode() == policy::v1::MODE_DANGER_FULL_ACCESS) {
+    return "UNCONFINED: on the host, as uid " + std::to_string(cell.host_uid());
+  }
   std::string out = "confined by: uid " + std::to_string(cell.host_uid());
   for (const std::string_view name : kShown) {
     for (const supervisor::v1::Feature& layer : cell.layers()) {

@@ -60,7 +60,8 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.set_workspace(options.sandbox.workspace);
   request.set_ephemeral(options.sandbox.ephemeral);
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
-  request.set_owner_uid(getuid());
+  request.set_owner_uid(options.owner_uid.value_or(getuid()));
+  request.set_allow_danger(options.allow_danger);
   return request;
 }
 

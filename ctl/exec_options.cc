@@ -60,8 +60,10 @@ Status AddEnvironment(const ParsedOptions& options, const ExecInputs& inputs,
 
 void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
   if (options.Has("mode")) {
-    sandbox->mode = options.Text("mode") == "read_only" ? policy::Mode::kReadOnly
-                                                        : policy::Mode::kWorkspaceWrite;
+    const std::string mode = options.Text("mode");
+    sandbox->mode = mode == "read_only"         ? policy::Mode::kReadOnly
+                    : mode == "workspace_write" ? policy::Mode::kWorkspaceWrite
+                                                : policy::Mode::kDangerFullAccess;
   }
   if (options.Has("network")) {
     sandbox->network =
@@ -128,8 +130,14 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "mode",
        .kind = ValueKind::kChoice,
        .value_name = "MODE",
-       .help = "read_only or workspace_write (default)",
-       .choices = {"read_only", "workspace_write"}},
+       .help = "read_only, workspace_write (default) or danger_full_access",
+       .choices = {"read_only", "workspace_write", "danger_full_access"}},
+      {.name = "dangerous-sandbox-mode",
+       .help = "danger_full_access is meant: UNCONFINED on the host, as --owner"},
+      {.name = "owner",
+       .kind = ValueKind::kNumber,
+       .value_name = "UID",
+       .help = "on whose behalf (default: whoever runs this)"},
       {.name = "workspace",
        .kind = ValueKind::kDirectory,
        .value_name = "DIR",
@@ -260,6 +268,15 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.collect = options.Text("collect");
   out.denials = ReadDenialsOption(options);
   out.explain = options.Has("explain");
+  out.allow_danger = options.Has("dangerous-sandbox-mode");
+  if (out.allow_danger && out.sandbox.mode != policy::Mode::kDangerFullAccess) {
+    return InvalidArgument("--dangerous-sandbox-mode: only with --mode danger_full_access");
+  }
+  if (options.Has("owner")) {
+    const uint64_t owner = options.Number("owner");
+    if (owner >= UINT32_MAX) return InvalidArgument("--owner: expected a uid below 4294967295");
+    out.owner_uid = static_cast<uint32_t>(owner);
+  }
   // What a program on a terminal needs to know about it.
   const std::optional<std::string> term = inputs.environment("TERM");
   if (out.terminal && term && out.sandbox.env.count("TERM") == 0) out.sandbox.env["TERM"] = *term;

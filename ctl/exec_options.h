@@ -36,6 +36,8 @@ struct ExecOptions {
   uint32_t timeout_ms = 0;
   bool terminal = false;
   bool explain = false;
+  bool allow_danger = false;
+  std::optional<uint32_t> owner_uid;  // nothing: whoever runs us
   std::vector<std::string> inject;  // files for the run's inbox
   std::string collect;              // where the run's outbox goes; "": nowhere
   ShowDenials denials = ShowDenials::kNever;

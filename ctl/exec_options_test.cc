@@ -92,8 +92,10 @@ TEST(ExecOptionsTest, ErrorsNameTheOption) {
             "--env \"ABSENT\": there is no such variable here; give it a value: ABSENT=VALUE");
   EXPECT_EQ(Read({"--cell", "a/b", "ls"}).status().message(),
             "--cell \"a/b\": expected 1 to 128 letters, digits, dots, dashes and underscores");
-  EXPECT_EQ(Read({"--mode", "danger_full_access", "ls"}).status().message(),
-            "--mode \"danger_full_access\": expected read_only or workspace_write");
+  EXPECT_EQ(Read({"--mode", "danger", "ls"}).status().message(),
+            "--mode \"danger\": expected read_only, workspace_write or danger_full_access");
+  EXPECT_EQ(Read({"--dangerous-sandbox-mode", "ls"}).status().message(),
+            "--dangerous-sandbox-mode: only with --mode danger_full_access");
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ struct RunOptions {
   std::string cwd;
   ApproveMode approve = ApproveMode::kAsk;
   std::vector<Save> saves;
+  bool allow_danger = false;
 };
 
 Result<std::vector<Save>> ReadSaves(const std::vector<std::string>& entries) {
@@ -70,6 +71,10 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
                 : approve == "deny" ? ApproveMode::kDeny
                                     : ApproveMode::kAsk;
   ODY_ASSIGN_OR_RETURN(out.saves, ReadSaves(options.All("save")));
+  out.allow_danger = options.Has("dangerous-sandbox-mode");
+  if (out.allow_danger && !out.session_id.empty()) {
+    return InvalidArgument("--dangerous-sandbox-mode: said when a session is made, not later");
+  }
   return out;
 }
 
@@ -147,8 +152,9 @@ std::optional<std::string> FindOrCreate(const Console& console, const Client& cl
                                         SessionService::StubInterface* stub,
                                         const RunOptions& options) {
   if (!options.session_id.empty()) return options.session_id;
-  const std::optional<agent::v1::Session> session =
-      CreateSession(console, client, stub, {.bundle = options.bundle, .cwd = options.cwd});
+  const std::optional<agent::v1::Session> session = CreateSession(
+      console, client, stub,
+      {.bundle = options.bundle, .cwd = options.cwd, .allow_danger = options.allow_danger});
   if (!session) return std::nullopt;
   if (!console.json) {
     console.PrintLine(Paint(Sanitize(session->id() + " · " + session->bundle_ref(), Lines::kOne),
@@ -232,7 +238,10 @@ std::vector<Command> RunCommands() {
                         .kind = ValueKind::kText,
                         .value_name = "PATH=FILE",
                         .help = "copy PATH of the workspace to FILE at the end",
-                        .repeatable = true}},
+                        .repeatable = true},
+                       {.name = "dangerous-sandbox-mode",
+                        .help = "the bundle's danger_full_access is meant: UNCONFINED on the "
+                                "host"}},
            .notes = "Exits 0 if the turn completed and every file was saved.",
            .run = RunCommand}};
 }

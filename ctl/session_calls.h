@@ -16,6 +16,7 @@ struct NewSession {
   std::string bundle;  // as typed: a bundle directory or a file of one
   std::string cwd;     // as typed; "": here
   std::string agent_id;
+  bool allow_danger = false;
 };
 
 // Resolves the paths, reads the variables that the manifest exports, and makes the session.

@@ -40,7 +40,8 @@ int Create(const Invocation& call) {
             CreateSession(console, client, stub,
                           {.bundle = call.options.Word(0),
                            .cwd = call.options.Text("cwd"),
-                           .agent_id = call.options.Text("agent")});
+                           .agent_id = call.options.Text("agent"),
+                           .allow_danger = call.options.Has("dangerous-sandbox-mode")});
         if (!session) return kExitFailed;
         console.json ? console.PrintJson(ToJson(*session)) : console.PrintLine(Safe(session->id()));
         return kExitOk;
@@ -188,7 +189,9 @@ std::vector<Command> SessionCommands() {
                    {.name = "agent",
                     .kind = ValueKind::kText,
                     .value_name = "ID",
-                    .help = "one of the bundle's agents (default: its default)"}},
+                    .help = "one of the bundle's agents (default: its default)"},
+                   {.name = "dangerous-sandbox-mode",
+                    .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"}},
        .run = Create},
       {.name = "session list", .summary = "sessions, newest first", .run = List},
       {.name = "session show",
