@@ -226,6 +226,7 @@ TEST_F(DenialsTest, StormOfDenialsIsCountedAndTheCellGoesOn) {
     return count;
   };
   EXPECT_TRUE(Eventually([&] { return told() == denied; })) << told();
+  EXPECT_LT(RecordsOfType(supervisor_, "deny").size(), denied / 2);
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
 }
 
