@@ -28,6 +28,7 @@ bool TakeOne(int fd, int type) {
 Result<ProbeListeners> ProbeListeners::Open(const std::string& path, const std::string& abstract) {
   ProbeListeners out;
   ODY_RETURN_IF_ERROR(out.AddInternet("tcp4", AF_INET, SOCK_STREAM));
+  ODY_RETURN_IF_ERROR(out.AddAlias());
   ODY_RETURN_IF_ERROR(out.AddInternet("udp4", AF_INET, SOCK_DGRAM));
   ODY_RETURN_IF_ERROR(out.AddInternet("tcp6", AF_INET6, SOCK_STREAM));
   ODY_RETURN_IF_ERROR(out.AddInternet("udp6", AF_INET6, SOCK_DGRAM));
@@ -57,9 +58,24 @@ Status ProbeListeners::AddInternet(const std::string& name, int family, int type
   if (!fd || bind(fd.get(), any, size) != 0) return ErrnoStatus(errno, "bind " + name);
   if (type == SOCK_STREAM && listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen");
   if (getsockname(fd.get(), any, &size) != 0) return ErrnoStatus(errno, "ask for the port");
+  if (name == "tcp4") tcp4_port_ = ntohs(address.sin6_port);
   // In the same place in both families.
   words_.push_back(name + "=" + std::to_string(ntohs(address.sin6_port)));
   listeners_.push_back({name, type, false, std::move(fd)});
+  return OkStatus();
+}
+
+Status ProbeListeners::AddAlias() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(tcp4_port_);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | kFlags, 0));
+  if (!fd || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(fd.get(), kBacklog) != 0) {
+    return ErrnoStatus(errno, "listen on 127.0.0.2");
+  }
+  listeners_.push_back({"tcp4 on 127.0.0.2", SOCK_STREAM, false, std::move(fd)});
   return OkStatus();
 }
 

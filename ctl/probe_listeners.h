@@ -4,6 +4,7 @@
 // Sockets of the host that nobody in a cell may reach: each is shown to hear, so that its silence
 // means something.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,13 @@ class ProbeListeners final {
   };
 
   Status AddInternet(const std::string& name, int family, int type);
+  // 127.0.0.2, on the same port.
+  Status AddAlias();
   Status AddUnix(const std::string& name, int type);
   std::vector<std::string> TakeHeard(bool of_unix);
 
   std::vector<Listener> listeners_;
+  uint16_t tcp4_port_ = 0;
   std::vector<std::string> words_;
 };
 

@@ -103,7 +103,7 @@ Finding NameToHandle(const Targets&) {
     int type = 0;
   } handle;
   int mount = 0;
-  return MustBeRefused(Call(SYS_name_to_handle_at, AT_FDCWD, "/", &handle, &mount, 0));
+  return MustBeRefused(Call(SYS_name_to_handle_at, AT_FDCWD, ".", &handle, &mount, 0));
 }
 
 Finding Chroot(const Targets&) {

@@ -112,6 +112,15 @@ Finding MemoryFile(unsigned flags, const Targets& targets) {
   return FindingOf(Execute({"/proc/self/fd/" + std::to_string(fd.get()), "identity"}));
 }
 
+// Sealed against execve, but what a loader maps it does not execute.
+Finding MappedMemoryFile(const Targets&) {
+  const UniqueFd fd(static_cast<int>(syscall(SYS_memfd_create, "odyssey-probe", kNoExecSeal)));
+  if (!fd) return MustBeRefused({-1, errno});
+  if (ftruncate(fd.get(), 4096) != 0) return BrokenAt("ftruncate");
+  void* memory = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+  return MustBeRefused({memory == MAP_FAILED ? -1 : 0, errno});
+}
+
 // `directory_fd` and `path` as execveat(2) takes them.
 Finding ExecuteAt(int directory_fd, const char* path, long flags) {
   const pid_t child = fork();
@@ -172,7 +181,7 @@ void AddExecuteProbes(Probes* all) {
   add_filtered("memory_file", [](const Targets& t) { return MemoryFile(0, t); });
   add_filtered("memory_file_executable",
                [](const Targets& t) { return MemoryFile(kExecutable, t); });
-  add_filtered("memory_file_sealed", [](const Targets& t) { return MemoryFile(kNoExecSeal, t); });
+  add_filtered("memory_file_mapped", MappedMemoryFile);
 }
 
 }  // namespace odyssey::probe

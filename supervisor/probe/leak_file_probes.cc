@@ -81,8 +81,8 @@ constexpr const char* kMasked[] = {"kallsyms",      "keys",        "key-users", 
 Finding MustSayNothing(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd && errno == ENOENT) return NotApplicable("this kernel does not have it");
-  char byte = 0;
-  const ssize_t n = fd ? read(fd.get(), &byte, 1) : -1;
+  char words[64];  // some say whole numbers only
+  const ssize_t n = fd ? read(fd.get(), words, sizeof(words)) : -1;
   if (n > 0) return Escaped("it says something");
   return Contained(n == 0 ? "empty" : ErrnoText(errno));
 }

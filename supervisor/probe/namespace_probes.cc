@@ -141,8 +141,15 @@ namespace {
 
 constexpr char kMountSafe[] = "EPERM";
 
+// What succeeds ends with this process, if it may have a view of its own to try it in.
+void LeaveTheView() {
+  if (syscall(SYS_unshare, CLONE_NEWNS) != 0) return;
+  mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+}
+
 // The directories and masks that a cell is made of.
 Finding Unmount(const std::string& path) {
+  LeaveTheView();
   return MustBeRefused(Call(SYS_umount2, path.c_str(), MNT_DETACH), {EPERM});
 }
 
@@ -217,9 +224,11 @@ void AddMountProbes(Probes* all) {
     // What is newer than the filter is not there for it.
     const bool newer = std::string_view(test.id) == "open_tree_attr";
     const Errnos refusals = newer ? Errnos{EPERM, ENOSYS} : Errnos{EPERM};
-    all->push_back(
-        {std::string("namespaces.mount_") + test.id, kMountSafe, kSeccomp,
-         [&test, refusals](const Targets& t) { return MustBeRefused(test.attempt(t), refusals); }});
+    all->push_back({std::string("namespaces.mount_") + test.id, kMountSafe, kSeccomp,
+                    [&test, refusals](const Targets& t) {
+                      LeaveTheView();
+                      return MustBeRefused(test.attempt(t), refusals);
+                    }});
   }
   for (const char* path : {"/proc", "/proc/kallsyms", "/usr", "/dev", "/workspace"}) {
     all->push_back({std::string("namespaces.unmount:") + path, kMountSafe, kSeccomp,

@@ -100,7 +100,7 @@ Finding ControlGroupIsMade(const Targets&) {
 Finding ControlGroupsAreMounted(const char* type, const char* options) {
   const Answer answer = Answered(mount("odyssey-probe", ".", type, 0, options));
   if (answer.result == 0) umount2(".", MNT_DETACH);
-  return MustBeRefused(answer);
+  return MustBeRefused(answer, {EPERM});
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ Answer Connect(const std::string& name, int type) {
 Answer SendTo(const std::string& name, Origin origin) {
   const UniqueFd fd = Datagrams(origin);
   Address address(name);
-  return Answered(sendto(fd.get(), "x", 1, MSG_NOSIGNAL, address.get(), address.size));
+  return Answered(
+      sendto(fd.get(), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT, address.get(), address.size));
 }
 
 mmsghdr MessageTo(Address* address, iovec* vector) {
@@ -71,8 +72,8 @@ Answer SendMessage(const std::string& name, Origin origin, bool many) {
   char byte = 'x';
   iovec vector{&byte, 1};
   mmsghdr message = MessageTo(&address, &vector);
-  if (many) return Answered(sendmmsg(fd.get(), &message, 1, MSG_NOSIGNAL));
-  return Answered(sendmsg(fd.get(), &message.msg_hdr, MSG_NOSIGNAL));
+  if (many) return Answered(sendmmsg(fd.get(), &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
+  return Answered(sendmsg(fd.get(), &message.msg_hdr, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 using NameOf = std::function<std::string(const Targets&)>;

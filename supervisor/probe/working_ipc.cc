@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
-#include <mqueue.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/ipc.h>
@@ -75,17 +74,6 @@ Finding NamedSemaphore(const Targets&) {
   return WorksIf(sem_unlink("/odyssey-probe-own") == 0 && sem_wait(semaphore) == 0, "sem_wait");
 }
 
-Finding MessageQueue(const Targets&) {
-  const mqd_t queue = mq_open("/odyssey-probe-own", O_CREAT | O_EXCL | O_RDWR, 0600, nullptr);
-  if (queue < 0)
-    return errno == ENOSYS ? NotApplicable("this kernel has none") : BrokenAt("mq_open");
-  mq_unlink("/odyssey-probe-own");
-  char text[8192];
-  return WorksIf(
-      mq_send(queue, "hi", 2, 0) == 0 && mq_receive(queue, text, sizeof(text), nullptr) == 2,
-      "mq_send");
-}
-
 Finding Futex(const Targets&) {
   auto* word = static_cast<uint32_t*>(SharedPage());
   if (word == nullptr) return BrokenAt("mmap");
@@ -117,7 +105,6 @@ void AddWorkingIpc(Probes* all) {
   add("posix_memory", "POSIX shared memory", PosixMemory);
   add("posix_semaphore", "a POSIX semaphore between processes", PosixSemaphore);
   add("named_semaphore", "a named POSIX semaphore", NamedSemaphore);
-  add("message_queue", "a POSIX message queue", MessageQueue);
   add("system_v_memory", "System V shared memory", SystemVMemory);
   add("system_v_semaphores", "System V semaphores", SystemVSemaphores);
   add("system_v_messages", "System V messages", SystemVMessages);

@@ -23,6 +23,9 @@ const Errnos kReadOnly = {EPERM, EACCES, EROFS};
 // A name cannot go from one mount to another.
 const Errnos kReadOnlyOrElsewhere = {EPERM, EACCES, EROFS, EXDEV};
 
+// To the root, from any directory.
+const std::string kUp = "/../../../../../../../..";
+
 using PathAttempt = Finding (*)(const std::string& file, const Targets&);
 
 struct FileCase {
@@ -61,8 +64,8 @@ const FileCase kFiles[] = {
      }},
     {"through_root",
      [](const std::string& f, const Targets&) { return OpenThrough("/proc/self/root" + f); }},
-    {"through_dots", [](const std::string& f,
-                        const Targets& t) { return OpenThrough(t.Text("rw") + "/../.." + f); }},
+    {"through_dots",
+     [](const std::string& f, const Targets& t) { return OpenThrough(t.Text("rw") + kUp + f); }},
     {"through_link",
      [](const std::string& f, const Targets&) {
        if (symlink(f.c_str(), "link") != 0) return BrokenAt("make a link");
@@ -76,7 +79,7 @@ const FileCase kFiles[] = {
     {"above_a_directory",
      [](const std::string& f, const Targets& t) {
        const UniqueFd fd(open(t.Text("rw").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-       const UniqueFd up(openat(fd.get(), ("../.." + f).c_str(), O_WRONLY | O_CLOEXEC));
+       const UniqueFd up(openat(fd.get(), (kUp.substr(1) + f).c_str(), O_WRONLY | O_CLOEXEC));
        return MustBeRefused(Answered(up.get()), kReadOnly);
      }},
     {"flags", [](const std::string& f, const Targets&) { return ChangeFlags(f); }},
@@ -162,8 +165,6 @@ constexpr const char* kPlaces[] = {
     "/cell",
     "/.odyssey",
     "/dev",
-    "/dev/pts",
-    "/proc",
     "/etc/alternatives",
     "/etc/profile.d",
     "/etc/cron.d",
