@@ -59,8 +59,9 @@ TEST_F(ProbeSnapshotTest, FindsFilesThatMakeOneSomebodyElse) {
   EXPECT_THAT(DangerousFiles(directory_, ""), IsEmpty());
   chmod((directory_ + "/a").c_str(), 04755);
   chmod((directory_ + "/b").c_str(), 02755);
-  EXPECT_THAT(DangerousFiles(directory_, ""),
-              ElementsAre(directory_ + "/a is set-user-id", directory_ + "/b is set-group-id"));
+  EXPECT_THAT(
+      DangerousFiles(directory_, ""),
+      UnorderedElementsAre(directory_ + "/a is set-user-id", directory_ + "/b is set-group-id"));
   EXPECT_THAT(DangerousFiles(directory_, directory_ + "/a"),
               ElementsAre(directory_ + "/b is set-group-id"));
 }
