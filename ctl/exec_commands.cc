@@ -65,7 +65,6 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   return request;
 }
 
-// Waits until nothing of the cell of one command is left, whatever happened to the command.
 supervisor::v1::ExecStart MakeStart(const ExecOptions& options, const std::string& cell_id,
                                     const std::string& run_id) {
   supervisor::v1::ExecStart start;
@@ -77,6 +76,7 @@ supervisor::v1::ExecStart MakeStart(const ExecOptions& options, const std::strin
   return start;
 }
 
+// Waits until nothing of the cell of one command is left, whatever happened to the command.
 class CellRemover final {
  public:
   CellRemover(const Console& console, const Client& client, Supervisor::StubInterface* stub,
@@ -105,9 +105,9 @@ class CellRemover final {
 
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
               const std::string& component) {
-  // Before gRPC starts its threads: they must not take the signals.
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
   if (!files.ok()) return Cannot(console, {"exec", files.status().message(), ""});
+  // Before gRPC starts its threads: they must not take the signals.
   ExecCall call(options.terminal, options.denials);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return Cannot(console, ExplainConnect("exec", client.status()));

@@ -264,10 +264,6 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.cwd = options.Text("cwd");
   out.timeout_ms = options.DurationMs("timeout");
   out.terminal = options.Has("tty");
-  out.inject = options.All("inject");
-  out.collect = options.Text("collect");
-  out.denials = ReadDenialsOption(options);
-  out.explain = options.Has("explain");
   out.allow_danger = options.Has("dangerous-sandbox-mode");
   if (out.allow_danger && out.sandbox.mode != policy::Mode::kDangerFullAccess) {
     return InvalidArgument("--dangerous-sandbox-mode: only with --mode danger_full_access");
@@ -277,6 +273,10 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
     if (owner >= UINT32_MAX) return InvalidArgument("--owner: expected a uid below 4294967295");
     out.owner_uid = static_cast<uint32_t>(owner);
   }
+  out.inject = options.All("inject");
+  out.collect = options.Text("collect");
+  out.denials = ReadDenialsOption(options);
+  out.explain = options.Has("explain");
   // What a program on a terminal needs to know about it.
   const std::optional<std::string> term = inputs.environment("TERM");
   if (out.terminal && term && out.sandbox.env.count("TERM") == 0) out.sandbox.env["TERM"] = *term;

@@ -38,8 +38,8 @@ struct ExecOptions {
   bool explain = false;
   bool allow_danger = false;
   std::optional<uint32_t> owner_uid;  // nothing: whoever runs us
-  std::vector<std::string> inject;  // files for the run's inbox
-  std::string collect;              // where the run's outbox goes; "": nowhere
+  std::vector<std::string> inject;    // files for the run's inbox
+  std::string collect;                // where the run's outbox goes; "": nowhere
   ShowDenials denials = ShowDenials::kNever;
   std::optional<dialect::Policy> policy;  // of --policy; `sandbox` began as its request
 };
