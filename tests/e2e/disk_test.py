@@ -103,7 +103,8 @@ class DiskTest(unittest.TestCase):
         self.assertEqual(world.json("status")["agentd"]["info"]["running_turns"], 0)
         self.await_commands(world)
         again = bundles.write(world.directory + "/c", [bundles.bash("echo fine")])
-        self.assertEqual(world.ctl("run", again, "--prompt", "x").code, 0)
+        done = world.ctl("run", again, "--prompt", "x")
+        self.assertEqual(done.code, 0, done)
 
 
 if __name__ == "__main__":
