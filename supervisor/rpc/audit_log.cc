@@ -35,7 +35,8 @@ AuditLog::~AuditLog() {
 }
 
 Status AuditLog::Admit() {
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
+  if (!failure_.ok()) RetryLocked(lock);
   Status status = StateLocked();
   if (!status.ok()) ++refused_;
   return status;
@@ -44,6 +45,14 @@ Status AuditLog::Admit() {
 Status AuditLog::State() {
   const Lock lock(mutex_);
   return StateLocked();
+}
+
+// There may be room again: who asks need not be refused for what was.
+void AuditLog::RetryLocked(Lock& lock) {
+  retry_ = true;
+  const uint64_t round = rounds_begun_ + 1;
+  wake_.notify_one();
+  done_.wait_for(lock, kRetryWait, [&] { return failure_.ok() || rounds_ended_ >= round; });
 }
 
 Status AuditLog::StateLocked() const {
@@ -109,6 +118,7 @@ void AuditLog::Run() {
   for (bool last = false; !last;) {
     if (!stop_) Wait(lock);
     ++rounds_begun_;
+    retry_ = false;
     PushCounts(limit_.TakeEnded(now_()));
     const bool stopping = stop_;
     SetFailure(Write(lock));
@@ -126,7 +136,7 @@ void AuditLog::Run() {
 void AuditLog::Wait(Lock& lock) {
   const auto wanted = [this] { return stop_ || flush_ || (!queue_.empty() && failure_.ok()); };
   if (!failure_.ok()) {
-    wake_.wait_for(lock, kRetryInterval, [this] { return stop_ || flush_; });
+    wake_.wait_for(lock, kRetryInterval, [this] { return stop_ || flush_ || retry_; });
   } else if (head_is_behind()) {
     wake_.wait_until(lock, head_due_, wanted);
   } else if (limit_.pending()) {

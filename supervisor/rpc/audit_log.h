@@ -31,6 +31,7 @@ class AuditLog final {
   // How long what "head" says may be behind.
   static constexpr auto kHeadInterval = std::chrono::milliseconds(200);
   static constexpr auto kRetryInterval = std::chrono::milliseconds(200);
+  static constexpr auto kRetryWait = std::chrono::milliseconds(100);
   static constexpr size_t kMaxBatch = 256;
 
   using Now = std::function<audit::Time()>;
@@ -43,6 +44,7 @@ class AuditLog final {
   AuditLog& operator=(const AuditLog&) = delete;
 
   // RESOURCE_EXHAUSTED while the log cannot be written: ask before doing what is to be recorded.
+  // After a failure it waits for another attempt, at most kRetryWait.
   Status Admit();
 
   // The same, for those who only look.
@@ -65,6 +67,7 @@ class AuditLog final {
   using Steady = std::chrono::steady_clock;
 
   Status StateLocked() const;
+  void RetryLocked(Lock& lock);
   void Push(audit::Record record);
   void PushCounts(const std::vector<audit::RateLimit::Suppressed>& counts);
   void Run();
@@ -89,6 +92,7 @@ class AuditLog final {
   Steady::time_point head_due_;
   uint64_t rounds_begun_ = 0, rounds_ended_ = 0;  // of the thread
   bool flush_ = false;
+  bool retry_ = false;
   bool stop_ = false;
   std::thread thread_;
 };
