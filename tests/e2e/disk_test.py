@@ -101,6 +101,8 @@ class DiskTest(unittest.TestCase):
         turn = world.json("session", "show", session)["turns"][0]
         self.assertIn(turn["status"], ("completed", "failed"))
         self.assertEqual(world.json("status")["agentd"]["info"]["running_turns"], 0)
+        # A command that was ended with its turn may have left what it wrote.
+        self.assertEqual(world.ctl("session", "rm", session).code, 0)
         self.await_commands(world)
         again = bundles.write(world.directory + "/c", [bundles.bash("echo fine")])
         done = world.ctl("run", again, "--prompt", "x")
