@@ -91,7 +91,7 @@ std::vector<Check> CheckHost(const Locations& locations) {
                                CheckExecutable("rg", "ripgrep"),
                                CheckStateDirectory(locations.state)};
   for (const char* name :
-       {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd", "odyssey-cell-init"}) {
+       {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd", "odyssey-cell-init", "odyssey-probe"}) {
     checks.push_back(CheckProgram(name));
   }
   return checks;
