@@ -90,8 +90,8 @@ std::vector<Check> CheckHost(const Locations& locations) {
                                CheckExecutable("bwrap", "bubblewrap"),
                                CheckExecutable("rg", "ripgrep"),
                                CheckStateDirectory(locations.state)};
-  for (const char* name :
-       {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd", "odyssey-cell-init", "odyssey-probe"}) {
+  for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd",
+                           "odyssey-cell-init", "odyssey-probe"}) {
     checks.push_back(CheckProgram(name));
   }
   return checks;
