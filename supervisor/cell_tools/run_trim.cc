@@ -45,7 +45,7 @@ class Remover final {
     }
     // Its owner may have made it unreadable. A name that became a link meanwhile leads to nothing
     // that this user could not change by itself.
-    (void)fchmodat(parent, name.c_str(), kOwnerOnly, 0);
+    (void)!fchmodat(parent, name.c_str(), kOwnerOnly, 0);
     DirectoryStream stream(
         UniqueFd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
     if (!stream.ok()) return;
