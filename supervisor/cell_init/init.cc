@@ -19,6 +19,7 @@
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/tools_process.h"
 #include "supervisor/cell_tools/run_tree.h"
+#include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_init {
 
@@ -108,6 +109,7 @@ Status CellInit::GiveSlot() {
   const SlotPlace place{
       .number = next_slot_++, .spare_run = FreeSpareRun(), .cell_socket = socket_};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
+  cell_tools::ForgetStartup();
   slots_[slot.pid] = place;
   return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = place.number}),
                      {slot.exec.get(), slot.control.get()});

@@ -17,6 +17,7 @@
 
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/command.h"
+#include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -157,6 +158,7 @@ class SlotInit final {
     (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{status.message(), errno}));
     _exit(1);
   }
+  cell_tools::ForgetStartup();
   SlotInit(confinement, place, std::move(exec), std::move(control)).Run();
 }
 

@@ -7,6 +7,7 @@
 
 #include "supervisor/cell_tools/path_resolver.h"
 #include "supervisor/cell_tools/serve.h"
+#include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_tools {
 namespace {
@@ -20,6 +21,7 @@ Status Work(int socket, const std::vector<cell::ToolRoot>& roots) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   signal(SIGPIPE, SIG_IGN);
   ODY_ASSIGN_OR_RETURN(PathResolver paths, PathResolver::Create(roots));
+  ForgetStartup();
   return Serve(socket, {std::move(paths), RunTree(cell::kRunsPath)});
 }
 
