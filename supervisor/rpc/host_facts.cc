@@ -74,7 +74,7 @@ std::vector<Feature> DescribeFeatures(const wire::Hello& hello, const compile::H
   std::vector<Feature> features = {
       {"kernel", true, KernelRelease()},
       {"user", true, "a host uid of its own per cell, from " + base + "; 1000 inside"},
-      {"namespaces", true, "user pid mount net ipc uts cgroup; pid and mount again per command"},
+      {"namespaces", true, "user pid mount net ipc uts cgroup; pid and mount again for commands"},
       {"landlock", facts.landlock.abi > 0, DescribeSupport(facts.landlock)},
       {"seccomp", true, "an allow list compiled into pid 1 of every cell"},
       {"cgroup", true, v2 ? "v2: memory pids cpu" : "v1: memory pids cpu"},
