@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "policy/ceiling/ceiling.h"
 #include "policy/dialect/odek.h"
 #include "policy/dialect/odek_limits.h"
 #include "policy/dialect/odek_volume.h"
@@ -95,7 +96,7 @@ std::optional<std::string> Expanded(const Word& word, const Source& source,
       Refuse(word, source, "expected the name of a variable and `}` after `${`");
       return std::nullopt;
     }
-    if (IsSecretName(name) && context.granted_env.count(name) == 0) {
+    if (ceiling::LooksSecret(name) && context.granted_env.count(name) == 0) {
       Refuse(word, source,
              "the variable " + name + " looks like a secret and needs an operator grant");
       return std::nullopt;

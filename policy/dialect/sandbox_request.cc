@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/ceiling/ceiling.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -72,7 +74,7 @@ Status AddEnv(const SandboxSpec& sandbox, const RequestContext& context,
   for (const auto& [target, source] : sandbox.env) {
     const auto found = context.host_env.find(source);
     if (found == context.host_env.end()) continue;
-    if (IsSecretName(source) && context.granted_env.count(source) == 0) {
+    if (ceiling::LooksSecret(source) && context.granted_env.count(source) == 0) {
       return PermissionDenied("sandbox.env." + target + ": the variable " + source +
                               " looks like a secret and needs an operator grant");
     }
@@ -94,18 +96,7 @@ policy::Limits ToLimits(const Resources& resources) {
   return limits;
 }
 
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 }  // namespace
-
-bool IsSecretName(const std::string& name) {
-  for (const char* end : {"_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"}) {
-    if (EndsWith(name, end)) return true;
-  }
-  return name.compare(0, 4, "AWS_") == 0 || name.compare(0, 4, "SSH_") == 0;
-}
 
 Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
                                          const RequestContext& context) {

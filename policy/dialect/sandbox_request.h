@@ -21,7 +21,8 @@ struct RequestContext {
   // Host variable → value, of those that the client offers. A source that is missing here is left
   // out, as the manifest format says.
   std::map<std::string, std::string> host_env;
-  // Sources that look like secrets (IsSecretName) are refused unless the operator names them here.
+  // Sources that look like secrets (ceiling::LooksSecret) are refused unless the operator names
+  // them here.
   std::set<std::string> granted_env;
   // Where the bundle's files are on this host: absolute, without symbolic links.
   std::string bundle_directory;
@@ -36,9 +37,6 @@ struct RequestContext {
 // "." without a client_cwd, filesystem.exec without a bundle_directory. Each names the manifest's
 // key.
 Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context);
-
-// *_API_KEY, *_TOKEN, *_SECRET, *_PASSWORD, AWS_*, SSH_*.
-bool IsSecretName(const std::string& name);
 
 }  // namespace odyssey::dialect
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/ceiling/ceiling.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -64,10 +66,10 @@ TEST(ToRequestTest, ExportsOnlyWhatTheClientHasAndNoSecretWithoutAGrant) {
 
 TEST(ToRequestTest, KnowsASecretByItsName) {
   for (const char* name : {"X_API_KEY", "GH_TOKEN", "AWS_REGION", "SSH_AUTH_SOCK", "A_SECRET"}) {
-    EXPECT_TRUE(IsSecretName(name)) << name;
+    EXPECT_TRUE(ceiling::LooksSecret(name)) << name;
   }
   for (const char* name : {"PATH", "TOKENS", "MY_AWS_X", "API_KEYS"}) {
-    EXPECT_FALSE(IsSecretName(name)) << name;
+    EXPECT_FALSE(ceiling::LooksSecret(name)) << name;
   }
 }
 

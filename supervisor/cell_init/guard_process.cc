@@ -2,25 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string>
 #include <utility>
 
-#include "common/os/descriptors.h"
-#include "policy/plan/plan.h"
 #include "supervisor/cell_guard/guard.h"
+#include "supervisor/cell_init/worker_process.h"
 
 namespace odyssey::cell_init {
 namespace {
 
 constexpr char kDevice[] = "/dev/fuse";
-constexpr int kTreeFd = 3;
-constexpr int kDeviceFd = 4;
 
 Result<UniqueFd> OpenDevice() {
   UniqueFd fd(open(kDevice, O_RDWR | O_CLOEXEC));
@@ -51,23 +46,11 @@ Result<std::vector<pattern::PathPattern>> Parse(const std::vector<std::string>& 
   return out;
 }
 
-// As the file worker: no execve, not traceable, Landlock and the commands' filter before the first
-// request.
 Status BecomeGuard(const cell::Guard& guard, const Confinement& confinement, int tree, int device) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  prctl(PR_SET_NAME, "cell-guard");
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-
-  ODY_RETURN_IF_ERROR(Confinement::DropCapabilities());
-  ODY_RETURN_IF_ERROR(confinement.EnterLandlock());
-  ODY_RETURN_IF_ERROR(PlaceDescriptors({tree, device}, kTreeFd));
-  ODY_RETURN_IF_ERROR(EnterCommandFilter());
+  ODY_RETURN_IF_ERROR(BecomeWorker("cell-guard", confinement, {tree, device}));
   ODY_ASSIGN_OR_RETURN(auto deny, Parse(guard.deny));
-  return cell_guard::Serve({.root = UniqueFd(kTreeFd), .deny = std::move(deny)},
-                           UniqueFd(kDeviceFd));
+  return cell_guard::Serve({.root = UniqueFd(kFirstWorkerFd), .deny = std::move(deny)},
+                           UniqueFd(kFirstWorkerFd + 1));
 }
 
 Status StartGuard(const cell::Guard& guard, const Confinement& confinement) {

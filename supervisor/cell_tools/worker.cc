@@ -1,7 +1,6 @@
 #include "supervisor/cell_tools/worker.h"
 
 #include <malloc.h>
-#include <signal.h>
 
 #include <utility>
 
@@ -19,7 +18,6 @@ constexpr int kMmapThreshold = 64 * 1024;
 Status Work(int socket, const std::vector<cell::ToolRoot>& roots) {
   // Fixed, so that a large file's memory goes back to the kernel when its request is done.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
-  signal(SIGPIPE, SIG_IGN);
   ODY_ASSIGN_OR_RETURN(PathResolver paths, PathResolver::Create(roots));
   ForgetStartup();
   return Serve(socket, {std::move(paths), RunTree(cell::kRunsPath)});

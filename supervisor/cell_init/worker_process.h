@@ -1,0 +1,23 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_WORKER_PROCESS_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_WORKER_PROCESS_H_
+
+#include <vector>
+
+#include "common/base/status.h"
+#include "supervisor/cell_init/confinement.h"
+
+namespace odyssey::cell_init {
+
+inline constexpr int kFirstWorkerFd = 3;
+
+// Makes a forked child of cell-init a worker of the cell: the file worker or a guard. No execve, so
+// it shares cell-init's pages, which hold nothing of the cell's secrets, and like it cannot be
+// traced. `name` shows in the process list; `wanted` become the descriptors kFirstWorkerFd and on,
+// and every other above 2 is closed. Without capabilities, under the cell's Landlock rules and the
+// commands' filter, before the first request.
+Status BecomeWorker(const char* name, const Confinement& confinement,
+                    const std::vector<int>& wanted);
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_WORKER_PROCESS_H_
