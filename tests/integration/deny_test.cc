@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/testing/fuse_device.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -16,15 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kSecret[] = "the-secret-text";
-// As udev leaves it on a usual host. A bare machine may have it for root alone, and then no cell
-// can have a guard.
-constexpr mode_t kFuseMode = 0666;
-
 class DenyTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(stat("/dev/fuse", &fuse_), 0) << "this kernel has no FUSE";
-    ASSERT_EQ(chmod("/dev/fuse", kFuseMode), 0);
     std::string path = (fs::temp_directory_path() / "odyssey-deny-XXXXXX").string();
     ASSERT_NE(mkdtemp(path.data()), nullptr);
     tree_ = path;
@@ -37,10 +32,7 @@ class DenyTest : public ::testing::Test {
     Own(tree_);
   }
 
-  void TearDown() override {
-    fs::remove_all(tree_);
-    (void)chmod("/dev/fuse", fuse_.st_mode & 07777);
-  }
+  void TearDown() override { fs::remove_all(tree_); }
 
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(tree_ / name) << text;
@@ -78,7 +70,7 @@ class DenyTest : public ::testing::Test {
   }
 
   fs::path tree_;
-  struct stat fuse_ {};
+  OpenFuseDevice fuse_;
   SupervisorHarness supervisor_;
 };
 
