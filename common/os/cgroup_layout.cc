@@ -83,15 +83,6 @@ Result<std::string> DelegatedGroup(const std::string& mount) {
 
 }  // namespace
 
-Status WriteControlFile(const std::string& path, const std::string& value) {
-  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return ErrnoStatus(errno, "open " + path);
-  if (write(fd.get(), value.data(), value.size()) < 0) {
-    return ErrnoStatus(errno, "write " + value + " to " + path);
-  }
-  return OkStatus();
-}
-
 Result<CgroupLayout> FindCgroupLayout() {
   CgroupLayout layout;
   // On v1 at the top of each hierarchy, wherever we were started from: there a later supervisor

@@ -19,9 +19,6 @@ struct CgroupLayout {
 // the controllers that are missing: limits are not optional.
 Result<CgroupLayout> FindCgroupLayout();
 
-// Writes a control file, which must exist: "write 512 to /sys/…/pids.max: Invalid argument".
-Status WriteControlFile(const std::string& path, const std::string& value);
-
 // The number in a control file; the number after "key " in a flat-keyed one such as memory.events.
 // 0 if there is none.
 uint64_t ReadControlNumber(const std::string& path);

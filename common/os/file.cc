@@ -35,6 +35,15 @@ Status WriteAll(int fd, std::string_view bytes) {
   return OkStatus();
 }
 
+Status WriteControlFile(const std::string& path, const std::string& value) {
+  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + path);
+  if (write(fd.get(), value.data(), value.size()) < 0) {
+    return ErrnoStatus(errno, "write " + value + " to " + path);
+  }
+  return OkStatus();
+}
+
 Status MakeDirectories(const std::string& path, unsigned mode) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string prefix = path.substr(0, slash);

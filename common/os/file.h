@@ -18,6 +18,10 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 // Writes all bytes, retrying on short writes and EINTR.
 Status WriteAll(int fd, std::string_view bytes);
 
+// Writes `value` with one write(2) to a file of the kernel's, which must exist: "write 512 to
+// /sys/…/pids.max: Invalid argument". Follows symlinks.
+Status WriteControlFile(const std::string& path, const std::string& value);
+
 // Creates the directory and its parents (mode for those created here); an existing one is fine.
 Status MakeDirectories(const std::string& path, unsigned mode);
 

@@ -37,10 +37,7 @@ bool BecomeOwner(uid_t owner) {
 }
 
 Status WriteMap(const std::string& path, uint32_t inside, uint32_t outside) {
-  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return ErrnoStatus(errno, "open " + path);
-  const std::string line = std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
-  return WriteAll(fd.get(), line);
+  return WriteControlFile(path, std::to_string(inside) + " " + std::to_string(outside) + " 1\n");
 }
 
 struct Map {

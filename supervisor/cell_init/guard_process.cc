@@ -21,8 +21,8 @@ Result<UniqueFd> OpenDevice() {
   UniqueFd fd(open(kDevice, O_RDWR | O_CLOEXEC));
   if (fd) return fd;
   return ErrnoStatus(errno, std::string("deny: open ") + kDevice +
-                                " (a cell with denied names needs it readable and writable for "
-                                "everybody, as udev makes it)");
+                                " (denied names need FUSE in the kernel, and a device policy of "
+                                "the supervisor's service that allows it)");
 }
 
 Status MountGuard(const cell::Guard& guard, int device) {

@@ -89,7 +89,9 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   if (!spare_) {
     ODY_ASSIGN_OR_RETURN(spare_, MakeSpare());
   }
-  const Status launched = Launch(plan, ends.second.get(), &*spare_);
+  Status launched =
+      cgroups_->SetLimits(GroupOf(spare_->slot), {plan.memory_bytes, plan.cpu_millis, plan.pids});
+  if (launched.ok()) launched = spare_->launcher.Launch(plan, ends.second.get());
   if (!launched.ok()) {
     const Status said = FirstLine(spare_->launcher.TakeMessages().get());
     EndSpare();
@@ -107,12 +109,6 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   started.socket = std::move(ends.first);
   cells_.emplace(plan.cell_id, std::move(cell));
   return started;
-}
-
-Status CellTable::Launch(const plan::Plan& plan, int cell_socket, Spare* spare) {
-  ODY_RETURN_IF_ERROR(
-      cgroups_->SetLimits(GroupOf(spare->slot), {plan.memory_bytes, plan.cpu_millis, plan.pids}));
-  return spare->launcher.Launch(plan, cell_socket);
 }
 
 CellUsage CellTable::Usage(const std::string& cell_id) const {

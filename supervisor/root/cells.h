@@ -82,7 +82,6 @@ class CellTable final {
   // Gives the slot back; the control group must be empty, or about to be.
   void FreeSlotOf(uint32_t slot);
   void EndSpare();
-  Status Launch(const plan::Plan& plan, int cell_socket, Spare* spare);
   bool Finished(Cell* cell);
 
   CgroupTree* const cgroups_;

@@ -57,7 +57,7 @@ std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
       "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", "--bind", kStagedRoot, "/",
       "--proc", "/proc", "--dev", "/dev", "--chdir", "/"};
   if (plan.network == plan::Network::kNone) args.emplace_back("--unshare-net");
-  if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", "/dev/fuse", "/dev/fuse"});
+  if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", kStagedFuseDevice, "/dev/fuse"});
   return args;
 }
 
@@ -79,12 +79,6 @@ Status BecomeCellUser(uid_t uid, pid_t parent) {
   return BecomeUser(uid, parent);
 }
 
-// A supervisor started with a protected OOM score would hand its protection down.
-void ResetOomScore() {
-  UniqueFd fd(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  if (fd) (void)WriteAll(fd.get(), "0");
-}
-
 // Root's signal mask and ignored signals go to nobody: bubblewrap starts with none of either.
 void ResetSignals() {
   signal(SIGPIPE, SIG_DFL);
@@ -98,7 +92,8 @@ Result<UniqueFd> GetReady(const LauncherOptions& options, int messages) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ErrnoStatus(errno, "set the death signal");
   ResetSignals();
   ODY_RETURN_IF_ERROR(SetUpStdio(messages));
-  ResetOomScore();
+  // A supervisor started with a protected OOM score would hand its protection down.
+  (void)WriteControlFile("/proc/self/oom_score_adj", "0");
   // First of all, so that everything the launch uses is charged to the cell and dies with its
   // group.
   ODY_RETURN_IF_ERROR(options.cgroups->EnterSelf(options.group));

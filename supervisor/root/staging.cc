@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <vector>
@@ -24,6 +26,9 @@ using plan::Ownership;
 
 // The staging tmpfs holds only directories, links and small generated files.
 constexpr char kStagingOptions[] = "size=4m,mode=0755";
+constexpr char kDevices[] = "/run/devices";
+// Of the kernel's list of allocated device numbers (misc, fuse).
+constexpr unsigned kFuse[] = {10, 229};
 
 class Stager final {
  public:
@@ -38,6 +43,7 @@ class Stager final {
       ODY_RETURN_IF_ERROR(staged_.Make(place, S_IFDIR).status());
     }
     for (size_t i = 0; i < plan_.entries.size(); ++i) ODY_RETURN_IF_ERROR(Place(i));
+    if (plan_.fuse_device) ODY_RETURN_IF_ERROR(MakeFuseDevice());
     const Entry init = {.target = plan::kInitPath, .source = plan::kInitPath, .executable = true};
     return Bind(init, init_source_, UniqueFd()).status();
   }
@@ -198,6 +204,17 @@ class Stager final {
                       entry.target));
     ODY_RETURN_IF_ERROR(AttachTree(tree.get(), place->get(), entry.target));
     if (S_ISDIR(info.st_mode)) places_[index] = std::move(tree);
+    return OkStatus();
+  }
+
+  // On a tmpfs without nodev that holds nothing else; bubblewrap binds the node alone.
+  Status MakeFuseDevice() const {
+    if (mkdir(kDevices, 0755) != 0 ||
+        mount("devices", kDevices, "tmpfs", MS_NOSUID | MS_NOEXEC, kStagingOptions) != 0 ||
+        mknod(kStagedFuseDevice, S_IFCHR | 0600, makedev(kFuse[0], kFuse[1])) != 0 ||
+        chown(kStagedFuseDevice, cell_uid_, cell_uid_) != 0) {
+      return ErrnoStatus(errno, "deny: make the cell's node of /dev/fuse");
+    }
     return OkStatus();
   }
 

@@ -24,6 +24,9 @@ struct StagingPaths {
 inline constexpr char kStagingDirectory[] = "/run";
 // The finished root, for bubblewrap's --bind.
 inline constexpr char kStagedRoot[] = "/run/root";
+// If the plan asks for it: a node of the kernel's FUSE device that only the cell's user may open,
+// whoever may open the host's.
+inline constexpr char kStagedFuseDevice[] = "/run/devices/fuse";
 
 // Runs as root, in the launch child, after unshare(CLONE_NEWNS). Every source is opened without
 // following links and checked after opening; no target is ever created inside a host directory.

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/testing/fuse_device.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -70,7 +69,6 @@ class DenyTest : public ::testing::Test {
   }
 
   fs::path tree_;
-  OpenFuseDevice fuse_;
   SupervisorHarness supervisor_;
 };
 

@@ -17,7 +17,6 @@
 
 #include "policy/compile/protection.h"
 #include "tests/integration/cell_probe.h"
-#include "tests/testing/fuse_device.h"
 
 namespace odyssey::testing {
 namespace {
@@ -263,7 +262,6 @@ TEST_F(ProtectionTest, APolicyNamesMoreOrLess) {
 
 // What is denied is refused by a file system on top of the tree: the tree below is as it was.
 TEST_F(ProtectionTest, StaysAsItIsBelowDeniedNames) {
-  const OpenFuseDevice fuse;
   ASSERT_EQ(Host("git init -q -b main " + workspace_.string()), 0);
   File(".envrc");
   File(".vscode/inside");
