@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "policy/ceiling/path_pattern.h"
+#include "policy/pattern/name_pattern.h"
 
 namespace odyssey::ceiling {
 namespace {
@@ -114,7 +115,7 @@ class Judgement final {
   Status Env(const std::string& key, const std::string& name) {
     const bool secret = LooksSecret(name);
     const Entry* entry = FindEntry(grants_, &Grant::env, [&](const std::string& pattern) {
-      return secret ? pattern == name : MatchesGlob(name, pattern);
+      return secret ? pattern == name : pattern::NameMatches(name, pattern);
     });
     if (entry != nullptr) return GrantedBy(key, name, entry->origin);
     const std::string who = ToString(asker_.owner);

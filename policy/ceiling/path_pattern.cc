@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/pattern/name_pattern.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ceiling {
@@ -40,27 +41,6 @@ Status CheckPathPattern(std::string_view text) {
   return OkStatus();
 }
 
-bool MatchesGlob(std::string_view name, std::string_view pattern) {
-  size_t at = 0, n = 0;
-  size_t star = std::string_view::npos, resume = 0;  // the last `*`, and what it has taken
-  while (n < name.size()) {
-    if (at < pattern.size() && pattern[at] == '*') {
-      star = at++;
-      resume = n;
-    } else if (at < pattern.size() && pattern[at] == name[n]) {
-      ++at;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (at < pattern.size() && pattern[at] == '*') ++at;
-  return at == pattern.size();
-}
-
 Place Compare(std::string_view path, std::string_view pattern, std::string_view home) {
   if (pattern[0] == '~') {
     if (!IsHome(home)) return Place::kApart;
@@ -76,7 +56,7 @@ Place Compare(std::string_view path, std::string_view pattern, std::string_view 
     if (wanted.empty()) return Place::kWithin;
     const std::string_view found = TakeComponent(&path);
     if (found.empty()) return Place::kAround;
-    if (!MatchesGlob(found, wanted)) return Place::kApart;
+    if (!pattern::NameMatches(found, wanted)) return Place::kApart;
   }
 }
 

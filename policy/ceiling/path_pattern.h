@@ -26,9 +26,6 @@ enum class Place {
 // one person ("" or "/"), a pattern with "~" names nothing.
 Place Compare(std::string_view path, std::string_view pattern, std::string_view home);
 
-// Whether `name` has the form of `pattern`, in which `*` stands for any characters.
-bool MatchesGlob(std::string_view name, std::string_view pattern);
-
 }  // namespace odyssey::ceiling
 
 #endif  // ODYSSEY_POLICY_CEILING_PATH_PATTERN_H_

@@ -63,17 +63,5 @@ TEST(PathPatternTest, RefusesWhatItWouldNotMatchBy) {
   }
 }
 
-TEST(PathPatternTest, AStarStandsForAnyCharactersOfAName) {
-  EXPECT_TRUE(MatchesGlob("LC_ALL", "LC_*"));
-  EXPECT_TRUE(MatchesGlob("LC_", "LC_*"));
-  EXPECT_TRUE(MatchesGlob("A_B_C", "A*B*C"));
-  EXPECT_TRUE(MatchesGlob("AXBXBC", "A*BC"));
-  EXPECT_TRUE(MatchesGlob("", "*"));
-  EXPECT_FALSE(MatchesGlob("XLC_ALL", "LC_*"));
-  EXPECT_FALSE(MatchesGlob("A_B", "A*B*C"));
-  EXPECT_FALSE(MatchesGlob("A", ""));
-  EXPECT_FALSE(MatchesGlob("", "A"));
-}
-
 }  // namespace
 }  // namespace odyssey::ceiling

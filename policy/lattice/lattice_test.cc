@@ -192,6 +192,7 @@ TEST(LatticeRootTest, WhatIsKeptBackIsNotGivenByBeginningFurtherDown) {
       {"a deny of several names", {.deny = {"**/a/b"}}, "/p/a", kRead, false},
       {"deny anywhere", {.deny = {"**/.env"}}, "/p/a", kRead, true},
       {"deny anywhere, passed by", {.deny = {"**/secrets"}}, "/p/secrets/x", kRead, false},
+      {"deny anywhere, by one character", {.deny = {"**/secret?"}}, "/p/secrets/x", kRead, false},
       {"deny anywhere, the root itself", {.deny = {"**/s*"}}, "/p/a/secrets", kRead, false},
       {"deny of what lies below", {.deny = {"**/secrets/**"}}, "/p/secrets", kRead, false},
       {"the default protection", {}, "/p/.git/hooks", kWrite, false},

@@ -4,7 +4,7 @@
 #include <functional>
 #include <tuple>
 
-#include "policy/ceiling/path_pattern.h"
+#include "policy/pattern/name_pattern.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::lattice {
@@ -83,7 +83,7 @@ bool MayBeginAt(const std::string& source, const std::string& root, Access acces
     const std::optional<std::string> name = NameAnywhere(pattern);
     if (!name) return false;
     if (std::any_of(way.begin(), way.end(), [&](const std::string& component) {
-          return ceiling::MatchesGlob(component, *name);
+          return pattern::NameMatches(component, *name);
         })) {
       return false;
     }

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "policy/pattern/name_pattern.h"
+
 namespace odyssey::pattern {
 namespace {
 
@@ -16,31 +18,6 @@ std::vector<std::string_view> Split(std::string_view path) {
     begin = end + 1;
   }
   return out;
-}
-
-// `*` and `?` within one component. Goes back to the last star only: linear for every pattern that
-// has one, quadratic at worst.
-bool ComponentMatches(std::string_view pattern, std::string_view name) {
-  size_t p = 0;
-  size_t n = 0;
-  size_t star = std::string_view::npos;
-  size_t resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 // How far into the pattern one may be after some components: all possibilities at once, so that the
@@ -59,7 +36,7 @@ class Walk final {
       if (pattern_[i] == kAnyDepth) {
         next[i] = true;
         if (i + 1 == pattern_.size()) next[i + 1] = true;
-      } else if (ComponentMatches(pattern_[i], name)) {
+      } else if (NameMatches(name, pattern_[i])) {
         next[i + 1] = true;
       }
     }
