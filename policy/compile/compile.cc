@@ -60,9 +60,10 @@ Status CheckHost(const HostFacts& facts) {
   return FailedPrecondition("system trees: this host has no /usr");
 }
 
-// What is written to in /dev, where nothing can be made but shared memory.
-constexpr const char* kWritableDevices[] = {"/dev/full", "/dev/null", "/dev/pts",     "/dev/random",
-                                            "/dev/shm",  "/dev/tty",  "/dev/urandom", "/dev/zero"};
+// What is written to in /dev, where nothing can be made but shared memory and message queues.
+constexpr const char* kWritableDevices[] = {"/dev/full", "/dev/mqueue",  "/dev/null",
+                                            "/dev/pts",  "/dev/random",  "/dev/shm",
+                                            "/dev/tty",  "/dev/urandom", "/dev/zero"};
 
 // Read everything that is visible, write to harmless devices, and the trees of the plan as their
 // entries say; entries.cc adds those. Nothing of /proc is writable: what is there belongs to the

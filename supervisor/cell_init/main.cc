@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,17 @@ odyssey::Status MakeDevNoExec() {
   return odyssey::ErrnoStatus(errno, "remount /dev");
 }
 
+// Message queues of the cell's own. mq_open(3) works without it, but Landlock grants only what a
+// rule can name, and so what is mounted somewhere.
+odyssey::Status MountMessageQueues() {
+  constexpr const char* kPath = "/dev/mqueue";
+  if (mkdir(kPath, 0755) != 0) return odyssey::ErrnoStatus(errno, "make /dev/mqueue");
+  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  if (mount("mqueue", kPath, "mqueue", flags, nullptr) == 0) return odyssey::OkStatus();
+  if (errno == ENODEV) return odyssey::OkStatus();  // a kernel without them
+  return odyssey::ErrnoStatus(errno, "mount /dev/mqueue");
+}
+
 }  // namespace
 
 int main() {
@@ -32,6 +44,7 @@ int main() {
   syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
   odyssey::Status status = MakeDevNoExec();
+  if (status.ok()) status = MountMessageQueues();
   if (status.ok()) status = odyssey::cell_init::EnterInitFilter();
   if (status.ok()) status = odyssey::cell_init::CellInit(kSocketFd).Run();
   if (status.code() == odyssey::Code::kUnavailable) return 0;  // the supervisor let go

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
+#include <mqueue.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/ipc.h>
@@ -61,6 +62,20 @@ Finding SystemVMessages(const Targets&) {
   return WorksIf(msgctl(id, IPC_RMID, nullptr) == 0 && good, "msgsnd");
 }
 
+Finding PosixMessages(const Targets&) {
+  constexpr const char* kName = "/odyssey-probe-own";
+  mq_attr sizes{};
+  sizes.mq_maxmsg = 4;
+  sizes.mq_msgsize = 16;
+  const mqd_t queue = mq_open(kName, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600, &sizes);
+  if (queue < 0) return errno == ENOSYS ? NotApplicable("this kernel has none") : BrokenAt("open");
+  const bool unlinked = mq_unlink(kName) == 0;
+  char text[16];
+  if (mq_send(queue, "hi", 2, 0) != 0) return BrokenAt("mq_send");
+  if (mq_receive(queue, text, sizeof(text), nullptr) != 2) return BrokenAt("mq_receive");
+  return WorksIf(unlinked, "mq_unlink");
+}
+
 Finding PosixSemaphore(const Targets&) {
   auto* semaphore = static_cast<sem_t*>(SharedPage());
   if (semaphore == nullptr || sem_init(semaphore, 1, 0) != 0) return BrokenAt("sem_init");
@@ -108,6 +123,7 @@ void AddWorkingIpc(Probes* all) {
   add("system_v_memory", "System V shared memory", SystemVMemory);
   add("system_v_semaphores", "System V semaphores", SystemVSemaphores);
   add("system_v_messages", "System V messages", SystemVMessages);
+  add("posix_messages", "POSIX message queues", PosixMessages);
   add("futex", "a futex between processes", Futex);
   add("asynchronous_io", "asynchronous I/O", AsynchronousIo);
 }

@@ -96,7 +96,7 @@ print(asyncio.run(main()))
   EXPECT_EQ(result.out, "328350\n328350\nfrom a process\nb'hello'\nTrue\nPIPE\nTrue\n0\n");
 }
 
-TEST_F(FunctionalTest, SystemVIpcAndMessageQueues) {
+TEST_F(FunctionalTest, SystemVIpcAndNamedSemaphores) {
   const ExecResult result = Python(R"(
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -109,6 +109,32 @@ libc.sem_open.restype = ctypes.c_void_p
 print(libc.sem_open(b'/named', os.O_CREAT, 0o600, 1) is not None)
 )");
   EXPECT_EQ(result.out, "True True\nTrue True\nTrue\n") << result.ToString();
+}
+
+TEST_F(FunctionalTest, MessageQueuesAreSharedByTheCellsCommandsAndByNobodyElse) {
+  const std::string open_queue = R"(
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def open_queue(flags):
+    queue = libc.mq_open(b'/of-the-cell', flags, 0o600, None)
+    return queue if queue >= 0 else errno.errorcode[ctypes.get_errno()]
+)";
+  const std::string receive = open_queue + R"(
+queue = open_queue(os.O_RDONLY | os.O_NONBLOCK)
+text = ctypes.create_string_buffer(8192)
+print(queue if queue == 'ENOENT' else libc.mq_receive(queue, text, 8192, None), text.value)
+)";
+  ASSERT_EQ(Python(open_queue + "print(libc.mq_send(open_queue(os.O_CREAT | os.O_RDWR), b'hi', 2,"
+                                " 0), os.listdir('/dev/mqueue'))")
+                .out,
+            "0 ['of-the-cell']\n");
+  EXPECT_EQ(supervisor_.Python(supervisor_.Cell(SupervisorHarness::Request("other")), receive).out,
+            "ENOENT b''\n");
+  EXPECT_EQ(Python(receive).out, "2 b'hi'\n");
+  EXPECT_EQ(Shell("rm /dev/mqueue/of-the-cell && ls /dev/mqueue && "
+                  "grep ' /dev/mqueue ' /proc/self/mountinfo | cut -d' ' -f6")
+                .out,
+            "rw,nosuid,nodev,noexec,relatime\n");
 }
 
 TEST_F(FunctionalTest, LoopbackServersOverTcpAndUdp) {
