@@ -100,11 +100,12 @@ Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& 
 }
 
 std::optional<rules::Decision> DeniedByCeiling(const CeilingView& view,
-                                               const policy::SandboxRequest& request) {
-  const Status status = ceiling::Check(view.ceiling, request, view.asker);
+                                               const dialect::Policy& policy) {
+  const Status status = ceiling::Check(view.ceiling, policy.request, view.asker);
   if (status.ok()) return std::nullopt;
-  return rules::Decision{
-      .verdict = rules::Verdict::kDeny, .rule = "operator's ceiling", .reason = status.message()};
+  return rules::Decision{.verdict = rules::Verdict::kDeny,
+                         .rule = "operator's ceiling",
+                         .reason = policy.origins.Locate(status).message()};
 }
 
 void AddGrant(const CeilingView& view, const policy::SandboxRequest& request,

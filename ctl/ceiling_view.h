@@ -16,6 +16,7 @@
 #include "ctl/locations.h"
 #include "ctl/option_parser.h"
 #include "policy/ceiling/check.h"
+#include "policy/dialect/policy.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
@@ -42,9 +43,10 @@ void PrintCeiling(const Console& console, const CeilingView& view,
                   const std::vector<ceiling::Ruling>& rulings);
 Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& rulings);
 
-// The denial of a request that the ceiling refuses, in its own words; nullopt: it does not.
+// The denial of a policy that the ceiling refuses, in its own words, with the place in the policy's
+// file; nullopt: it does not.
 std::optional<rules::Decision> DeniedByCeiling(const CeilingView& view,
-                                               const policy::SandboxRequest& request);
+                                               const dialect::Policy& policy);
 
 // Adds to the rule of a decision that allows the one of the ceiling by which it may, of those that
 // grant what `concerns` is true of: the one of the nearest place.

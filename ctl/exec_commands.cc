@@ -119,7 +119,11 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
     return stub->PrepareCell(context.get(), MakeRequest(options, component), &prepared);
   });
   if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
-  if (!status.ok()) return Cannot(console, client->Explain("prepare a cell", status));
+  if (!status.ok()) {
+    Failure failure = client->Explain("prepare a cell", status);
+    if (options.policy) failure.why = options.policy->origins.Locate(failure.why);
+    return Cannot(console, failure);
+  }
 
   std::optional<CellRemover> remover;
   const std::string cell_id = prepared.cell().cell_id();

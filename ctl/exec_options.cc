@@ -219,6 +219,25 @@ std::vector<OptionSpec> LimitOptionSpecs() {
   };
 }
 
+// What an option says is not the file's any more.
+void ForgetOverridden(const ParsedOptions& options, dialect::Origins* origins) {
+  static constexpr std::pair<const char*, const char*> kFields[] = {
+      {"mode", "mode"},
+      {"network", "network"},
+      {"tools", "executables"},
+      {"tools", "executables_mode"},
+      {"workspace", "workspace"},
+      {"memory", "limits.memory_bytes"},
+      {"cpus", "limits.cpu_millis"},
+      {"pids", "limits.pids"}};
+  for (const auto& [option, field] : kFields) {
+    if (options.Has(option)) origins->Forget(field);
+  }
+  for (const std::string& entry : options.All("env")) {
+    origins->Forget("env." + entry.substr(0, entry.find('=')));
+  }
+}
+
 Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
   if (!options.Has("policy")) return OkStatus();
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
@@ -232,6 +251,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   if (!policy.ok()) return Named("--policy", policy.status());
   out->policy = std::move(*policy);
   out->sandbox = out->policy->request;
+  ForgetOverridden(options, &out->policy->origins);
   return OkStatus();
 }
 

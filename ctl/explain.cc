@@ -1,5 +1,7 @@
 #include "ctl/explain.h"
 
+#include <utility>
+
 #include "ctl/host_facts.h"
 #include "ctl/sanitize.h"
 #include "policy/compile/compile.h"
@@ -31,19 +33,9 @@ Json FileAsJson(const dialect::Policy& policy) {
           {"not_part_of_the_cell", policy.elsewhere}};
 }
 
-}  // namespace
-
-Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
-                                      const std::string& state) {
-  executables::Finder finder;
-  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
-                       finder.Find(compile::SystemExecutables(request)));
-  return compile::Compile(request, GatherHostFacts(state), found);
-}
-
-Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
-                 const std::string& state, const dialect::Policy* policy) {
-  if (policy != nullptr && !console.json) PrintFile(console, *policy);
+Status PrintCompiled(const Console& console, policy::SandboxRequest request,
+                     const CeilingView& ceiling, const std::string& state,
+                     const dialect::Policy* policy) {
   ODY_ASSIGN_OR_RETURN(const std::vector<ceiling::Ruling> rulings,
                        ceiling::Judge(ceiling.ceiling, request, ceiling.asker));
   ceiling::FillLimits(ceiling.ceiling, request.ephemeral, &request.limits);
@@ -62,6 +54,23 @@ Status PrintPlan(const Console& console, policy::SandboxRequest request, const C
   console.PrintLine("policy digest " + compiled.digest);
   PrintCeiling(console, ceiling, rulings);
   return OkStatus();
+}
+
+}  // namespace
+
+Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
+                                      const std::string& state) {
+  executables::Finder finder;
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
+                       finder.Find(compile::SystemExecutables(request)));
+  return compile::Compile(request, GatherHostFacts(state), found);
+}
+
+Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
+                 const std::string& state, const dialect::Policy* policy) {
+  if (policy != nullptr && !console.json) PrintFile(console, *policy);
+  const Status status = PrintCompiled(console, std::move(request), ceiling, state, policy);
+  return policy == nullptr ? status : policy->origins.Locate(status);
 }
 
 }  // namespace odyssey::ctl

@@ -125,7 +125,7 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
                                const CeilingView& ceiling) {
   const ParsedOptions& options = call.options;
   const policy::SandboxRequest& request = policy.request;
-  if (const auto denied = DeniedByCeiling(ceiling, request)) return *denied;
+  if (const auto denied = DeniedByCeiling(ceiling, policy)) return *denied;
   if (options.Has("host")) {
     rules::Decision decision = DecideHost(request);
     AddGrant(
@@ -135,9 +135,9 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
   }
   if (options.Has("path")) {
     const std::string path = options.Text("path");
-    ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
-                         CompileHere(request, call.locations.state));
-    ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecidePath({request, compiled}, path));
+    const Result<compile::Compiled> compiled = CompileHere(request, call.locations.state);
+    if (!compiled.ok()) return policy.origins.Locate(compiled.status());
+    ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecidePath({request, *compiled}, path));
     const auto holds = [&](const ceiling::Ruling& ruling) {
       return plan::IsWithin(path, ruling.value);
     };

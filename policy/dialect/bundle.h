@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/model/request.h"
 
@@ -52,6 +53,9 @@ struct SandboxSpec {
   std::vector<std::string> deny;  // patterns of names in a host tree
   policy::Landlock landlock = policy::Landlock::kHardRequirement;
   uint32_t user = 0;  // inside; 0: the supervisor's default
+  // Of what becomes a field of the request by itself; and of "exec[0]", "read_mounts[0]",
+  // "write_mounts[0]".
+  Origins origins;
   friend bool operator==(const SandboxSpec&, const SandboxSpec&) = default;
 };
 

@@ -74,6 +74,7 @@ void ReadSandboxSection(MapReader sandbox, Worker* worker) {
     AddPath(ReadPath(name, map, "root"), sandbox.source(), worker);
   }
   worker->network = sandbox.Bool("network").value_or(false);
+  sandbox.Note("network", "network", &worker->origins);
   worker->require_os_sandbox = sandbox.Bool("require_os_sandbox");
   sandbox.Finish();
 }

@@ -46,6 +46,7 @@ struct Worker {
   std::string name;
   std::vector<Path> paths;
   bool network = false;
+  Origins origins;  // of the network
   std::optional<bool> require_os_sandbox;
   std::optional<Attachments> attachments;
   std::map<std::string, bool> tool_approval;  // tool → asks

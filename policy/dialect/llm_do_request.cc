@@ -89,9 +89,12 @@ std::vector<std::string> Describe(const Worker& worker) {
 void AddRequest(const Worker& worker, const Source& source, const PolicyContext& context,
                 Policy* out) {
   const std::string base = BaseOf(source.file, context);
+  out->origins = worker.origins;
   for (const Path& path : worker.paths) {
     const std::string root = RootOf(path, base, source, context);
     if (root.empty()) continue;
+    out->origins.Add("mounts[" + std::to_string(out->request.mounts.size()) + "]",
+                     {source.file, path.line, path.key});
     out->request.mounts.push_back({.source = root,
                                    .target = kMounts + path.name,
                                    .access = path.access,

@@ -17,13 +17,6 @@ namespace odyssey::dialect::odek {
 // The user's own file, the project's (which may not weaken it), and the environment.
 enum class Origin { kUser, kProject, kEnvironment };
 
-// Where a value was said.
-struct Place {
-  std::string file;
-  int line = 0;
-  std::string key;
-};
-
 struct Flag {
   bool value = false;
   Place place;

@@ -112,8 +112,7 @@ std::optional<std::string> Expanded(const Word& word, const Source& source,
   return out + word.value.substr(at);
 }
 
-void AddEnv(const Config& config, const Source& source, const PolicyContext& context,
-            policy::SandboxRequest* request) {
+void AddEnv(const Config& config, const Source& source, const PolicyContext& context, Policy* out) {
   if (!config.env) return;
   for (const auto& [name, word] : *config.env) {
     if (!IsVariableName(name)) {
@@ -123,8 +122,33 @@ void AddEnv(const Config& config, const Source& source, const PolicyContext& con
       continue;
     }
     std::optional<std::string> value = Expanded(word, source, context);
-    if (value) request->env[name] = *std::move(value);
+    if (!value) continue;
+    out->request.env[name] = *std::move(value);
+    out->origins.Add("env." + name, word.place);
   }
+}
+
+void AddVolumes(const Config& config, const Source& source, const PolicyContext& context,
+                Policy* out) {
+  if (!config.volumes || context.client_cwd.empty()) return;
+  for (const Word& volume : *config.volumes) {
+    std::optional<policy::Mount> mount = ReadVolume(volume, source, context);
+    if (!mount) continue;
+    out->origins.Add("mounts[" + std::to_string(out->request.mounts.size()) + "]", volume.place);
+    out->request.mounts.push_back(*std::move(mount));
+  }
+}
+
+void NoteOrigins(const Config& config, Origins* origins) {
+  const std::pair<const char*, const std::optional<Word>&> words[] = {
+      {"network", config.network},
+      {"limits.memory_bytes", config.memory},
+      {"limits.cpu_millis", config.cpus},
+      {"user", config.user}};
+  for (const auto& [field, word] : words) {
+    if (word) origins->Add(field, word->place);
+  }
+  if (config.readonly) origins->Add("mode", config.readonly->place);
 }
 
 }  // namespace
@@ -144,13 +168,9 @@ void AddRequest(const Config& config, const Source& source, const PolicyContext&
   AddImage(config, source, context);
   request.network = NetworkOf(config, source);
   AddLimits(config, source, &request);
-  AddEnv(config, source, context, &request);
-  if (config.volumes && !context.client_cwd.empty()) {
-    for (const Word& volume : *config.volumes) {
-      std::optional<policy::Mount> mount = ReadVolume(volume, source, context);
-      if (mount) request.mounts.push_back(*std::move(mount));
-    }
-  }
+  AddEnv(config, source, context, out);
+  AddVolumes(config, source, context, out);
+  NoteOrigins(config, &out->origins);
   for (const std::string& key : config.others) out->elsewhere.push_back(key + ": odek's own");
 }
 

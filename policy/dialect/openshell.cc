@@ -38,6 +38,7 @@ void ReadPaths(MapReader* map, std::string_view name, policy::Access access, Doc
 void ReadFilesystem(MapReader map, Document* out) {
   if (!map.present()) return;
   out->include_workdir = map.Bool("include_workdir").value_or(false);
+  map.Note("include_workdir", "workspace", &out->origins);
   ReadPaths(&map, "read_only", policy::Access::kReadOnly, out);
   ReadPaths(&map, "read_write", policy::Access::kReadWrite, out);
   if (out->paths.size() > kMaxPaths) {
@@ -69,6 +70,7 @@ uint32_t ReadId(MapReader* map, std::string_view name) {
 void ReadProcess(MapReader map, Document* out) {
   if (!map.present()) return;
   out->user = ReadId(&map, "run_as_user");
+  map.Note("run_as_user", "user", &out->origins);
   const uint32_t group = ReadId(&map, "run_as_group");
   if (group != 0 && group != out->user) {
     map.source().Invalid(map.line(), map.KeyOf("run_as_group"),
@@ -86,6 +88,7 @@ void ReadLandlock(MapReader map, Document* out) {
                                   {"hard_requirement", policy::Landlock::kHardRequirement}},
                                  policy::Landlock::kHardRequirement);
   if (Find(*map.node(), "compatibility") != nullptr) out->landlock = said;
+  map.Note("compatibility", "landlock", &out->origins);
   map.Finish();
 }
 
@@ -115,6 +118,7 @@ Document ReadDocument(const Node& document, const Source& source) {
   ReadLandlock(map.Map("landlock"), &out);
   ReadProcess(map.Map("process"), &out);
   out.network = ReadNetwork(&map);
+  map.Note("network_policies", "network", &out.origins);
   ReadInference(map.Map("inference"));
   map.Finish();
   return out;

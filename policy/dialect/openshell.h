@@ -26,6 +26,7 @@ struct Document {
   std::optional<policy::Landlock> landlock;  // nullopt: not said
   uint32_t user = 0;                         // 0: `sandbox`
   NetworkPolicy network;
+  Origins origins;  // of what is no path
 };
 
 // Checks everything that can be checked without a look at the host.

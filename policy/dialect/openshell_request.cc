@@ -110,7 +110,8 @@ bool IsMissing(const Path& path, const Document& document, const PathFacts& fact
 }
 
 void AddPaths(const Document& document, const Source& source, const PolicyContext& context,
-              policy::SandboxRequest* request) {
+              Policy* out) {
+  std::vector<policy::Mount>& mounts = out->request.mounts;
   std::vector<Path> given;
   for (const Path& path : document.paths) {
     if (!IsOwn(path, source)) given.push_back(path);
@@ -118,10 +119,12 @@ void AddPaths(const Document& document, const Source& source, const PolicyContex
   for (const Path& path : given) {
     if (IsCovered(path, given, source)) continue;
     if (IsMissing(path, document, context.Look(path.path), source)) continue;
-    request->mounts.push_back({.source = path.path,
-                               .target = path.path,
-                               .access = path.access,
-                               .executable = path.access == Access::kReadOnly});
+    out->origins.Add("mounts[" + std::to_string(mounts.size()) + "]",
+                     {source.file, path.line, path.key});
+    mounts.push_back({.source = path.path,
+                      .target = path.path,
+                      .access = path.access,
+                      .executable = path.access == Access::kReadOnly});
   }
 }
 
@@ -130,11 +133,12 @@ void AddPaths(const Document& document, const Source& source, const PolicyContex
 void AddRequest(const Document& document, const Source& source, const PolicyContext& context,
                 Policy* out) {
   policy::SandboxRequest& request = out->request;
-  AddPaths(document, source, context, &request);
+  out->origins = document.origins;
+  AddPaths(document, source, context, out);
   if (document.include_workdir) {
     request.workspace = context.client_cwd;
     if (request.workspace.empty()) {
-      source.Invalid(0, "filesystem_policy.include_workdir",
+      source.Invalid(document.origins.Find("workspace")->line, "filesystem_policy.include_workdir",
                      "is the client's directory, and the client named none");
     }
   }

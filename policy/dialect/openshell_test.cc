@@ -134,7 +134,7 @@ TEST(OpenShellTest, TheClientsDirectoryIsTheWorkspaceIfAskedFor) {
   FakePolicyHost host;
   host.cwd = "";
   EXPECT_EQ(Read(Filesystem("include_workdir: true"), host).problems,
-            "p.yaml: filesystem_policy.include_workdir: is the client's directory, and the client "
+            "p.yaml:2: filesystem_policy.include_workdir: is the client's directory, and the client "
             "named none");
 }
 

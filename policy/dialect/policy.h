@@ -12,6 +12,7 @@
 
 #include "common/base/status.h"
 #include "policy/dialect/openshell_network.h"
+#include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/model/request.h"
 
@@ -48,6 +49,7 @@ struct PolicyContext {
 struct Policy {
   Dialect dialect = Dialect::kOdyssey;
   policy::SandboxRequest request;
+  Origins origins;  // of the request's fields
   // Of the file: what is dropped, deprecated or means less here than where it comes from.
   Problems warnings;
   // What the file says that no cell enforces, a line each: approvals, attachments, endpoints.

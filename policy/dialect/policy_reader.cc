@@ -78,12 +78,8 @@ void AddSpec(const SandboxSpec& spec, const std::string& bundle_directory, const
     std::optional<std::string> value = context.Variable(variable);
     if (value) request_context.host_env[variable] = *std::move(value);
   }
-  Result<policy::SandboxRequest> request = ToRequest(spec, request_context);
-  if (request.ok()) {
-    out->request = std::move(request).value();
-  } else {
-    source.Invalid(0, "", request.status().message());
-  }
+  auto request = ToRequest(spec, request_context, source, &out->origins);
+  if (request) out->request = *std::move(request);
 }
 
 void ReadOdyssey(const Node& document, const Source& source, const PolicyContext& context,

@@ -52,6 +52,62 @@ TEST(PolicyReaderTest, ANameDecidesForAnEmptyOdekConfigurationOnly) {
   EXPECT_NE(DialectOf("{}", "notodek.json").find("no known kind of policy"), std::string::npos);
 }
 
+TEST(PolicyReaderTest, EveryDialectTellsWhereItsFieldsWereWritten) {
+  const std::string odyssey =
+      "policy_version: odyssey.policy/v1\nsandbox:\n  env: {\n    A: LANG}\n  deny: [\n    '*.x']\n"
+      "  permissions: {filesystem: {mounts: {read: [\n    /a, /a,\n    /b], write: [/c]}}}\n"
+      "  resources: {\n    pids: 9}\n";
+  const std::string openshell =
+      "version: 1\nlandlock:\n  compatibility: best_effort\nfilesystem_policy:\n"
+      "  include_workdir: true\n  read_only: [/usr,\n    /srv/a]\n";
+  struct Case {
+    std::string text;
+    const char* message;
+    const char* located;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {odyssey, "env: A: no", "p:4: sandbox.env.A: A: no"},
+           {odyssey, "deny[0]: no", "p:6: sandbox.deny[0]: no"},
+           {odyssey, "mounts[0].source: /a: no",
+            "p:8: sandbox.permissions.filesystem.mounts.read[0]: /a: no"},
+           {odyssey, "mounts[1].source: /b: no",
+            "p:9: sandbox.permissions.filesystem.mounts.read[2]: /b: no"},
+           {odyssey, "mounts[2].source: /c: no",
+            "p:9: sandbox.permissions.filesystem.mounts.write[0]: /c: no"},
+           {odyssey, "limits.pids: 9: no", "p:11: sandbox.resources.pids: 9: no"},
+           {openshell, "landlock: no", "p:3: landlock.compatibility: no"},
+           {openshell, "workspace: /w: no", "p:5: filesystem_policy.include_workdir: /w: no"},
+           {openshell, "mounts[0].source: no", "p:7: filesystem_policy.read_only[1]: no"},
+           {"sandbox:\n  network: true\n  paths:\n    a: {mode: rw,\n     root: /x}\n",
+            "mounts[0].source: no", "p:5: sandbox.paths.a.root: no"},
+           {"sandbox:\n  network: true\n", "network: full: no", "p:2: sandbox.network: full: no"},
+           {"sandbox_env: {\n A: b}\nsandbox_volumes: [\n './x:/x']\nsandbox_cpus: '2'\n",
+            "mounts[0].target: no", "p:4: sandbox_volumes[0]: target: no"},
+           {"sandbox_env: {\n A: b}\nsandbox_cpus: '2'\n", "limits.cpu_millis: no",
+            "p:3: sandbox_cpus: no"},
+           {"sandbox_env: {\n A: b}\n", "env: A: no", "p:2: sandbox_env.A: A: no"}}) {
+    const PolicyReading reading = Read(c.text, "p");
+    ASSERT_EQ(reading.problems, "");
+    EXPECT_EQ(reading.policy->origins.Locate(std::string(c.message)), c.located);
+  }
+}
+
+TEST(PolicyReaderTest, WhatCannotBeConvertedIsSaidWithItsLine) {
+  FakePolicyHost host;
+  host.cwd = "";
+  host.environment = {{"GH_TOKEN", "x"}, {"AWS_ID", "y"}};
+  const std::string text =
+      "policy_version: odyssey.policy/v1\nsandbox:\n  env: {A: GH_TOKEN,\n        B: AWS_ID}\n"
+      "  permissions: {filesystem: {mounts: {\n    write: [.]}}}\n";
+  EXPECT_EQ(ReadPolicyOn(host, text, "p.yaml").problems,
+            "p.yaml:3: sandbox.env.A: the variable GH_TOKEN looks like a secret and needs an "
+            "operator grant\n"
+            "p.yaml:4: sandbox.env.B: the variable AWS_ID looks like a secret and needs an "
+            "operator grant\n"
+            "p.yaml:6: sandbox.permissions.filesystem.mounts.write[0]: `.` is the client's "
+            "directory, and the client named none");
+}
+
 TEST(PolicyReaderTest, WhatIsNoPolicyOrTwoIsRefused) {
   EXPECT_EQ(DialectOf("colour: red\n")
                 .rfind("policy:1: no known kind of policy: expected "

@@ -26,61 +26,97 @@ bool IsBelow(const std::string& path, const std::string& other) {
   return path != other && (other == "." || path.compare(0, other.size() + 1, other + "/") == 0);
 }
 
+// What cannot be converted, or not be granted.
+struct Refusal {
+  Code code = Code::kInvalidArgument;
+  Place place;  // without a file where that is not known
+  std::string why;
+};
+
+// What the conversion makes, piece by piece.
+struct Conversion {
+  const SandboxSpec& sandbox;
+  const RequestContext& context;
+  policy::SandboxRequest request;
+  Origins origins;
+  std::vector<Refusal> refusals;
+
+  // `field` as SandboxSpec's origins know it; `key` for where they do not.
+  void Refuse(Code code, const std::string& field, const std::string& key, std::string why) {
+    const Place* place = origins.Find(field);
+    refusals.push_back({code, place != nullptr ? *place : Place{.key = key}, std::move(why)});
+  }
+
+  void AddMount(policy::Mount mount, const std::string& field) {
+    const Place* place = origins.Find(field);
+    if (place != nullptr) {
+      origins.Add("mounts[" + std::to_string(request.mounts.size()) + "]", *place);
+    }
+    request.mounts.push_back(std::move(mount));
+  }
+};
+
+std::string Nth(const std::string& name, size_t index) {
+  return name + "[" + std::to_string(index) + "]";
+}
+
 // The bundle's own programs, from where the agent cannot change them. A private workspace has a
 // copy, which it can.
-Status AddOwnPrograms(const SandboxSpec& sandbox, const RequestContext& context,
-                      policy::SandboxRequest* request) {
-  const bool in_place = !request->workspace.empty() &&
-                        request->executables_mode == policy::ExecutablesMode::kExplicit;
-  for (const std::string& path : sandbox.exec) {
-    if (context.bundle_directory.empty()) {
-      return InvalidArgument("sandbox.permissions.filesystem.exec: `" + path +
-                             "` is a file of a bundle, and there is none");
+void AddOwnPrograms(Conversion* out) {
+  policy::SandboxRequest& request = out->request;
+  const std::vector<std::string>& exec = out->sandbox.exec;
+  const bool in_place =
+      !request.workspace.empty() && request.executables_mode == policy::ExecutablesMode::kExplicit;
+  for (size_t i = 0; i < exec.size(); ++i) {
+    const std::string& path = exec[i];
+    const std::string field = Nth("exec", i);
+    if (out->context.bundle_directory.empty()) {
+      out->Refuse(Code::kInvalidArgument, field, "sandbox.permissions.filesystem.exec",
+                  "`" + path + "` is a file of a bundle, and there is none");
+      continue;
     }
-    const bool covered =
-        std::any_of(sandbox.exec.begin(), sandbox.exec.end(),
-                    [&path](const std::string& other) { return IsBelow(path, other); });
+    const bool covered = std::any_of(
+        exec.begin(), exec.end(), [&](const std::string& other) { return IsBelow(path, other); });
     const std::string tail = path == "." ? "" : "/" + path;
-    const policy::Mount mount = {
-        .source = context.bundle_directory + tail, .target = kBundle + tail, .executable = true};
-    const auto& mounts = request->mounts;
+    const policy::Mount mount = {.source = out->context.bundle_directory + tail,
+                                 .target = kBundle + tail,
+                                 .executable = true};
+    const auto& mounts = request.mounts;
     if (covered || std::find(mounts.begin(), mounts.end(), mount) != mounts.end()) continue;
-    request->mounts.push_back(mount);
-    if (in_place) request->executables.push_back(kWorkspace + tail);
+    out->AddMount(mount, field);
+    if (in_place) request.executables.push_back(kWorkspace + tail);
   }
-  return OkStatus();
 }
 
-Status AddMounts(const std::vector<std::string>& sources, policy::Access access,
-                 const RequestContext& context, policy::SandboxRequest* request) {
+void AddMounts(const std::vector<std::string>& sources, policy::Access access, Conversion* out) {
   const std::string side = access == policy::Access::kReadOnly ? "read" : "write";
   const std::string base = std::string(kWorkspace) + "/mount/" + side + "/";
-  for (const std::string& source : sources) {
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const std::string& source = sources[i];
+    const std::string field = Nth(side + "_mounts", i);
     if (source != ".") {
-      request->mounts.push_back(
-          {source, source == "/" ? base + "abs" : base + "abs" + source, access});
-    } else if (context.client_cwd.empty()) {
-      return InvalidArgument("sandbox.permissions.filesystem.mounts." + side +
-                             ": `.` is the client's directory, and the client named none");
+      out->AddMount({source, source == "/" ? base + "abs" : base + "abs" + source, access}, field);
+    } else if (out->context.client_cwd.empty()) {
+      out->Refuse(Code::kInvalidArgument, field, "sandbox.permissions.filesystem.mounts." + side,
+                  "`.` is the client's directory, and the client named none");
     } else {
-      request->mounts.push_back({context.client_cwd, base + "current", access});
+      out->AddMount({out->context.client_cwd, base + "current", access}, field);
     }
   }
-  return OkStatus();
 }
 
-Status AddEnv(const SandboxSpec& sandbox, const RequestContext& context,
-              policy::SandboxRequest* request) {
-  for (const auto& [target, source] : sandbox.env) {
+void AddEnv(Conversion* out) {
+  const RequestContext& context = out->context;
+  for (const auto& [target, source] : out->sandbox.env) {
     const auto found = context.host_env.find(source);
     if (found == context.host_env.end()) continue;
     if (ceiling::LooksSecret(source) && context.granted_env.count(source) == 0) {
-      return PermissionDenied("sandbox.env." + target + ": the variable " + source +
-                              " looks like a secret and needs an operator grant");
+      out->Refuse(Code::kPermissionDenied, "env." + target, "sandbox.env." + target,
+                  "the variable " + source + " looks like a secret and needs an operator grant");
+      continue;
     }
-    request->env[target] = found->second;
+    out->request.env[target] = found->second;
   }
-  return OkStatus();
 }
 
 policy::Limits ToLimits(const Resources& resources) {
@@ -96,11 +132,9 @@ policy::Limits ToLimits(const Resources& resources) {
   return limits;
 }
 
-}  // namespace
-
-Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
-                                         const RequestContext& context) {
-  policy::SandboxRequest request;
+Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
+  Conversion out{.sandbox = sandbox, .context = context, .origins = sandbox.origins};
+  policy::SandboxRequest& request = out.request;
   request.mode = ToMode(sandbox.mode);
   request.executables_mode = sandbox.system_tools_mode;
   // In the other modes the system's directories hold them.
@@ -110,11 +144,10 @@ Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
   if (context.bundle_as_workspace && request.mode == policy::Mode::kReadOnly) {
     request.workspace = context.bundle_directory;
   }
-  ODY_RETURN_IF_ERROR(AddOwnPrograms(sandbox, context, &request));
-  ODY_RETURN_IF_ERROR(AddMounts(sandbox.read_mounts, policy::Access::kReadOnly, context, &request));
-  ODY_RETURN_IF_ERROR(
-      AddMounts(sandbox.write_mounts, policy::Access::kReadWrite, context, &request));
-  ODY_RETURN_IF_ERROR(AddEnv(sandbox, context, &request));
+  AddOwnPrograms(&out);
+  AddMounts(sandbox.read_mounts, policy::Access::kReadOnly, &out);
+  AddMounts(sandbox.write_mounts, policy::Access::kReadWrite, &out);
+  AddEnv(&out);
   request.network = sandbox.network;
   request.limits = ToLimits(sandbox.resources);
   request.protect = sandbox.protect;
@@ -122,7 +155,33 @@ Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
   request.deny = sandbox.deny;
   request.landlock = sandbox.landlock;
   request.user = sandbox.user;
-  return request;
+  return out;
+}
+
+}  // namespace
+
+Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
+                                         const RequestContext& context) {
+  Conversion made = Convert(sandbox, context);
+  if (made.refusals.empty()) return std::move(made.request);
+  const Refusal& first = made.refusals.front();
+  const Place& place = first.place;
+  if (place.file.empty()) return Status(first.code, place.key + ": " + first.why);
+  return Status(
+      first.code,
+      ToString({.file = place.file, .line = place.line, .key = place.key, .message = first.why}));
+}
+
+std::optional<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
+                                                const RequestContext& context, const Source& source,
+                                                Origins* origins) {
+  Conversion made = Convert(sandbox, context);
+  *origins = std::move(made.origins);
+  for (Refusal& refusal : made.refusals) {
+    source.Invalid(refusal.place.line, refusal.place.key, std::move(refusal.why));
+  }
+  if (!made.refusals.empty()) return std::nullopt;
+  return std::move(made.request);
 }
 
 }  // namespace odyssey::dialect

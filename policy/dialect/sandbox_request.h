@@ -5,11 +5,13 @@
 // compiles. Pure.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "common/base/status.h"
 #include "policy/dialect/bundle.h"
+#include "policy/dialect/schema.h"
 #include "policy/model/request.h"
 
 namespace odyssey::dialect {
@@ -34,9 +36,14 @@ struct RequestContext {
 // /workspace/mount/read/abs/PATH, and the same below write/. The programs of filesystem.exec are at
 // /bundle/PATH, read-only and executable. That a source exists is for the supervisor to find out.
 // PERMISSION_DENIED: danger_full_access, or a secret variable, without a grant. INVALID_ARGUMENT:
-// "." without a client_cwd, filesystem.exec without a bundle_directory. Each names the manifest's
-// key.
+// "." without a client_cwd, filesystem.exec without a bundle_directory. The first of them, with the
+// manifest's key, and its file and line where the spec was read from one.
 Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context);
+
+// The same for whoever reports every problem; `origins` is where the request's fields come from.
+std::optional<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
+                                                const RequestContext& context, const Source& source,
+                                                Origins* origins);
 
 }  // namespace odyssey::dialect
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "policy/dialect/path_text.h"
+#include "policy/pattern/path_pattern.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -25,8 +26,19 @@ std::string NormalizedMount(const std::string& value) {
   return clean == "." || clean[0] == '/' ? clean : "";
 }
 
-std::vector<std::string> ReadMounts(MapReader* mounts, const std::string& name) {
-  std::vector<std::string> paths;
+// The values, with their places as field[0], ….
+std::vector<std::string> Noted(const MapReader& map, const std::vector<Text>& texts,
+                               const std::string& field, Origins* origins) {
+  std::vector<std::string> values;
+  for (const Text& text : texts) {
+    origins->Add(field + "[" + std::to_string(values.size()) + "]", PlaceOf(map.source(), text));
+    values.push_back(text.value);
+  }
+  return values;
+}
+
+std::vector<Text> ReadMounts(MapReader* mounts, const std::string& name) {
+  std::vector<Text> paths;
   for (const Text& text : mounts->Strings(name)) {
     const std::string path = NormalizedMount(text.value);
     if (path.empty()) {
@@ -36,15 +48,16 @@ std::vector<std::string> ReadMounts(MapReader* mounts, const std::string& name) 
     } else if (path.find_first_of("*?[") != std::string::npos) {
       mounts->source().Invalid(text.line, text.key,
                                "glob patterns are not supported in sandbox paths: " + text.value);
-    } else if (std::find(paths.begin(), paths.end(), path) == paths.end()) {
-      paths.push_back(path);
+    } else if (std::none_of(paths.begin(), paths.end(),
+                            [&](const Text& other) { return other.value == path; })) {
+      paths.push_back({path, text.line, text.key});
     }
   }
   return paths;
 }
 
-std::vector<std::string> ReadExec(MapReader* filesystem, const ProjectRoot* root) {
-  std::vector<std::string> paths;
+std::vector<Text> ReadExec(MapReader* filesystem, const ProjectRoot* root) {
+  std::vector<Text> paths;
   for (const Text& text : filesystem->Strings("exec")) {
     if (root == nullptr) {
       filesystem->source().Invalid(
@@ -56,7 +69,7 @@ std::vector<std::string> ReadExec(MapReader* filesystem, const ProjectRoot* root
     if (!path.ok()) {
       filesystem->source().Invalid(text.line, text.key, path.status().message());
     } else {
-      paths.push_back(std::move(path).value());
+      paths.push_back({std::move(path).value(), text.line, text.key});
     }
   }
   return paths;
@@ -82,12 +95,14 @@ void CheckEnvName(const Source& source, const Text& at, const std::string& side,
   }
 }
 
-std::map<std::string, std::string> ReadEnv(MapReader* sandbox) {
+std::map<std::string, std::string> ReadEnv(MapReader* sandbox, Origins* origins) {
+  sandbox->Note("env", "env", origins);
   std::map<std::string, std::string> env;
   for (const auto& [key, text] : sandbox->StringMap("env")) {
     CheckEnvName(sandbox->source(), text, "target", key.name);
     CheckEnvName(sandbox->source(), text, "source", text.value);
     env[key.name] = text.value;
+    origins->Add("env." + key.name, PlaceOf(sandbox->source(), text));
   }
   return env;
 }
@@ -102,8 +117,8 @@ policy::Network ReadNetwork(MapReader* permissions) {
   return policy::Network::kFull;
 }
 
-std::vector<std::string> ReadSystemTools(MapReader* sandbox) {
-  std::vector<std::string> tools;
+std::vector<Text> ReadSystemTools(MapReader* sandbox) {
+  std::vector<Text> tools;
   for (const Text& text : sandbox->Strings("system_tools")) {
     const bool path = text.value.find('/') != std::string::npos;
     const std::string normal = path ? NormalizedMount(text.value) : text.value;
@@ -112,13 +127,25 @@ std::vector<std::string> ReadSystemTools(MapReader* sandbox) {
           text.line, text.key,
           "a system tool must be a name or an absolute path: `" + text.value + "`");
     } else {
-      tools.push_back(normal);
+      tools.push_back({normal, text.line, text.key});
     }
   }
   return tools;
 }
 
-Resources ReadResources(MapReader resources) {
+Resources ReadResources(MapReader resources, Origins* origins) {
+  static constexpr std::pair<const char*, const char*> kLimits[] = {
+      {"cpu", "cpu_millis"},
+      {"memory_mb", "memory_bytes"},
+      {"pids", "pids"},
+      {"wall_clock_s", "wall_clock_ms"},
+      {"cpu_seconds", "cpu_seconds"},
+      {"open_files", "open_files"},
+      {"tmp_mb", "tmp_bytes"},
+      {"disk_mb", "disk_bytes"}};
+  for (const auto& [name, limit] : kLimits) {
+    resources.Note(name, std::string("limits.") + limit, origins);
+  }
   Resources out;
   out.cpu = resources.Whole("cpu", out.cpu, 1, kMaxCpu);
   out.memory_mb = resources.Whole("memory_mb", out.memory_mb, 1, kMaxMemoryMb);
@@ -133,20 +160,15 @@ Resources ReadResources(MapReader resources) {
   return out;
 }
 
-// `**` is a component of its own wherever it stands.
-bool HasWholeStars(const std::string& path) {
-  const std::string framed = "/" + path + "/";
-  for (size_t at = framed.find("**"); at != std::string::npos; at = framed.find("**", at + 2)) {
-    if (framed[at - 1] != '/' || framed[at + 2] != '/') return false;
-  }
-  return true;
-}
-
 enum class Stars { kAllowed, kNone };
 
+Status CheckStars(const std::string& path, Stars stars) {
+  return stars == Stars::kNone ? OkStatus() : pattern::PathPattern::Parse(path).status();
+}
+
 // A list of paths relative to a writable host tree.
-std::vector<std::string> ReadRelative(MapReader* sandbox, const std::string& name, Stars stars) {
-  std::vector<std::string> paths;
+std::vector<Text> ReadRelative(MapReader* sandbox, const std::string& name, Stars stars) {
+  std::vector<Text> paths;
   for (const Text& text : sandbox->Strings(name)) {
     const std::string path = CleanPath(text.value);
     const bool inside =
@@ -158,10 +180,10 @@ std::vector<std::string> ReadRelative(MapReader* sandbox, const std::string& nam
       refuse("a path relative to a writable host tree, without `..`");
     } else if (stars == Stars::kNone && path.find('*') != std::string::npos) {
       refuse("a path, not a pattern; `deny` has patterns");
-    } else if (!HasWholeStars(path)) {
-      refuse("a pattern where `**` is a whole component");
+    } else if (const Status good = CheckStars(path, stars); !good.ok()) {
+      sandbox->source().Invalid(text.line, text.key, good.message());
     } else {
-      paths.push_back(path);
+      paths.push_back({path, text.line, text.key});
     }
   }
   return paths;
@@ -169,8 +191,13 @@ std::vector<std::string> ReadRelative(MapReader* sandbox, const std::string& nam
 
 // What the format does not have: keys of ours.
 void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
-  spec->protect = ReadRelative(sandbox, "protect", Stars::kNone);
-  spec->deny = ReadRelative(sandbox, "deny", Stars::kAllowed);
+  for (const char* name : {"protect", "deny", "protection", "landlock", "user"}) {
+    sandbox->Note(name, name, &spec->origins);
+  }
+  spec->protect =
+      Noted(*sandbox, ReadRelative(sandbox, "protect", Stars::kNone), "protect", &spec->origins);
+  spec->deny =
+      Noted(*sandbox, ReadRelative(sandbox, "deny", Stars::kAllowed), "deny", &spec->origins);
   spec->protection = sandbox->Enum<policy::Protection>(
       "protection",
       {{"default", policy::Protection::kDefault}, {"none", policy::Protection::kNone}},
@@ -202,13 +229,18 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
                                              {"standard", policy::ExecutablesMode::kStandard},
                                              {"all", policy::ExecutablesMode::kAll}},
                                             spec.system_tools_mode);
-  spec.read_mounts = ReadMounts(&mounts, "read");
-  spec.write_mounts = ReadMounts(&mounts, "write");
-  spec.exec = ReadExec(&filesystem, root);
-  spec.env = ReadEnv(&sandbox);
+  Origins& origins = spec.origins;
+  sandbox.Note("mode", "mode", &origins);
+  sandbox.Note("system_tools_mode", "executables_mode", &origins);
+  permissions.Note("network", "network", &origins);
+  sandbox.Note("system_tools", "executables", &origins);
+  spec.read_mounts = Noted(mounts, ReadMounts(&mounts, "read"), "read_mounts", &origins);
+  spec.write_mounts = Noted(mounts, ReadMounts(&mounts, "write"), "write_mounts", &origins);
+  spec.exec = Noted(filesystem, ReadExec(&filesystem, root), "exec", &origins);
+  spec.env = ReadEnv(&sandbox, &origins);
   spec.network = ReadNetwork(&permissions);
-  spec.system_tools = ReadSystemTools(&sandbox);
-  spec.resources = ReadResources(sandbox.Map("resources"));
+  spec.system_tools = Noted(sandbox, ReadSystemTools(&sandbox), "executables", &origins);
+  spec.resources = ReadResources(sandbox.Map("resources"), &origins);
   ReadExtensions(&sandbox, &spec);
   mounts.Finish();
   filesystem.Finish();

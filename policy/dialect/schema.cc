@@ -13,6 +13,8 @@ std::string Quoted(const std::vector<std::string_view>& names) {
   return text;
 }
 
+Place PlaceOf(const Source& source, const Text& text) { return {source.file, text.line, text.key}; }
+
 MapReader::MapReader(const Source* source, const Node* node, std::string key)
     : source_(source), node_(node), key_(std::move(key)) {
   if (node_ == nullptr || node_->kind == NodeKind::kMap) return;
@@ -147,6 +149,11 @@ void MapReader::ReportVariant(const Text& text, const std::vector<std::string_vi
                         (names.size() > 1 ? "one of " : "") + Quoted(names);
   if (!why.empty()) message += ": " + std::string(why);
   source_->Syntax(text.line, text.key, std::move(message));
+}
+
+void MapReader::Note(std::string_view name, const std::string& field, Origins* origins) const {
+  const Node* found = node_ == nullptr ? nullptr : Find(*node_, name);
+  if (found != nullptr) origins->Add(field, {source_->file, found->line, KeyOf(name)});
 }
 
 void MapReader::Finish() {

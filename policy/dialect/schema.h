@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "policy/dialect/node.h"
+#include "policy/dialect/origin.h"
 
 namespace odyssey::dialect {
 
@@ -44,6 +45,8 @@ struct Text {
   int line = 0;
   std::string key;
 };
+
+Place PlaceOf(const Source& source, const Text& text);
 
 // One map of the document; absent if `node` is nullptr.
 class MapReader final {
@@ -89,6 +92,9 @@ class MapReader final {
     ReportVariant(*text, names, why);
     return fallback;
   }
+
+  // Where `name` of the map becomes `field` of the request; nothing if it is not there.
+  void Note(std::string_view name, const std::string& field, Origins* origins) const;
 
   void Finish();
 

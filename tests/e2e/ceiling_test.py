@@ -120,7 +120,8 @@ limits:
         for question in ([], ["--path", self.other], ["--cmd", "true"], ["--host", "example.com"]):
             answer = self.check(bad, *question, code=3)
             self.assertEqual(answer["rule"], "operator's ceiling")
-            self.assertIn(f"mounts[0].source: {self.other}", answer["reason"])
+            self.assertRegex(answer["reason"], r"/odyssey.bundle.json5:\d+: sandbox.permissions.filesystem.mounts."
+                                               r"read\[0\]: " + self.other)
         empty = self.world.make_directory("empty.d")
         self.assertEqual(self.check(good, "--ceiling", empty, code=3)["rule"], "operator's ceiling")
 
@@ -148,7 +149,7 @@ limits:
         self.assertEqual(plan["ceiling"]["granted"],
                          [{"key": "mounts[0].source", "value": self.granted, "rule": f"{self.file}:4"}])
         done = self.world.ctl("policy", "explain", self.bundle(read=[self.other]))
-        self.assertEnded(done, 1, f"mounts[0].source: {self.other}")
+        self.assertEnded(done, 1, f"sandbox.permissions.filesystem.mounts.read[0]: {self.other}")
         done = self.world.ctl("exec", "--explain", "--read", self.other, "--", "true")
         self.assertEnded(done, 125, f"mounts[0].source: {self.other}")
 

@@ -1,0 +1,43 @@
+#ifndef ODYSSEY_POLICY_DIALECT_ORIGIN_H_
+#define ODYSSEY_POLICY_DIALECT_ORIGIN_H_
+
+// Where the values of a request were written, so that whoever refuses one later can say so.
+
+#include <map>
+#include <string>
+
+#include "common/base/status.h"
+
+namespace odyssey::dialect {
+
+struct Place {
+  std::string file;
+  int line = 0;     // 0: the file as a whole
+  std::string key;  // "sandbox.permissions.network"
+};
+
+class Origins final {
+ public:
+  // `field` is what refusals of the request call it: "mode", "limits.pids", "mounts[2]",
+  // "env.NAME"; "mounts" and "env" are the whole of them.
+  void Add(const std::string& field, Place place) { places_[field] = std::move(place); }
+  // What is said of the field, of one of its entries or of its parts was written elsewhere.
+  void Forget(const std::string& field);
+  // nullptr: not known.
+  const Place* Find(const std::string& field) const;
+
+  // "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why"; what names no field that
+  // is known here stays as it is.
+  std::string Locate(const std::string& message) const;
+  Status Locate(const Status& status) const;
+
+  // Where something is written is no part of what it says.
+  friend bool operator==(const Origins&, const Origins&) { return true; }
+
+ private:
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace odyssey::dialect
+
+#endif  // ODYSSEY_POLICY_DIALECT_ORIGIN_H_

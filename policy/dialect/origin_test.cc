@@ -1,0 +1,58 @@
+#include "policy/dialect/origin.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::dialect {
+namespace {
+
+class OriginsTest : public ::testing::Test {
+ protected:
+  OriginsTest() {
+    origins_.Add("mounts[1]", {"p.yaml", 7, "mounts.read[0]"});
+    origins_.Add("env", {"p.yaml", 2, "sandbox.env"});
+    origins_.Add("env.LANG", {"p.yaml", 3, "sandbox.env.LANG"});
+    origins_.Add("limits.pids", {"q.yaml", 9, "resources.pids"});
+    origins_.Add("executables", {"p.yaml", 4, "system_tools"});
+    origins_.Add("executables[0]", {"p.yaml", 4, "system_tools[0]"});
+    origins_.Add("executables_mode", {"p.yaml", 5, "system_tools_mode"});
+  }
+
+  std::string Locate(const std::string& message) const { return origins_.Locate(message); }
+
+  Origins origins_;
+};
+
+TEST_F(OriginsTest, PutsFileLineAndKeyInPlaceOfTheField) {
+  EXPECT_EQ(Locate("mounts[1].source: /proc: no"), "p.yaml:7: mounts.read[0]: /proc: no");
+  EXPECT_EQ(Locate("mounts[1].source /proc: no"), "p.yaml:7: mounts.read[0]: /proc: no");
+  EXPECT_EQ(Locate("mounts[1].target: /a: no"), "p.yaml:7: mounts.read[0]: target: /a: no");
+  EXPECT_EQ(Locate("limits.pids: 9: at most 8"), "q.yaml:9: resources.pids: 9: at most 8");
+  EXPECT_EQ(Locate("executables: /a may be executed"),
+            "p.yaml:4: system_tools: /a may be executed");
+  EXPECT_EQ(origins_.Locate(PermissionDenied("limits.pids: 9: x")).code(), Code::kPermissionDenied);
+}
+
+TEST_F(OriginsTest, FindsTheVariableThatIsMeant) {
+  EXPECT_EQ(Locate("env: LANG: not granted"), "p.yaml:3: sandbox.env.LANG: LANG: not granted");
+  EXPECT_EQ(Locate("env: name 'A B': no"), "p.yaml:2: sandbox.env: name 'A B': no");
+}
+
+TEST_F(OriginsTest, LeavesWhatItDoesNotKnowAsItIs) {
+  for (const char* message : {"mounts[2].source: /x: no", "mounts: target /a lies inside", "", ":",
+                              "limits.pids", "connect: refused", "env", "deny[0]: x"}) {
+    EXPECT_EQ(Locate(message), message);
+  }
+}
+
+TEST_F(OriginsTest, ForgetsAFieldWithItsEntriesAndNoOther) {
+  origins_.Forget("executables");
+  EXPECT_EQ(origins_.Find("executables"), nullptr);
+  EXPECT_EQ(origins_.Find("executables[0]"), nullptr);
+  EXPECT_NE(origins_.Find("executables_mode"), nullptr);
+  origins_.Forget("env.LANG");
+  EXPECT_EQ(origins_.Find("env.LANG"), nullptr);
+  EXPECT_NE(origins_.Find("env"), nullptr);
+}
+
+}  // namespace
+}  // namespace odyssey::dialect
