@@ -26,12 +26,30 @@ constexpr char kTop[] = ".";              // of a control group tree
 constexpr char kUnifiedPrefix[] = "0::";  // of our v2 group in /proc/self/cgroup
 constexpr size_t kMaxControlFile = 64 * 1024;
 constexpr int kLastSignal = 31;
+// How many times an ending cell is looked at before what is dead in it need not be reaped: whoever
+// traces a process of the same user can keep that from us for ever.
+constexpr int kPatience = 1000;
 constexpr timeval kSendTimeout{1, 0};
 
 std::string PartOf(uint64_t number) { return "exec-" + std::to_string(number); }
 
 uint64_t Microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+}
+
+// Whether a child of ours, be it dead, is of the groups below that name. A group is empty as soon
+// as its last process has left it, which is before that is reaped.
+bool HasChildOf(const std::string& group) {
+  const std::string parent = "\nPPid:\t" + std::to_string(getpid()) + "\n";
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+  while (const dirent* entry = proc != nullptr ? readdir(proc.get()) : nullptr) {
+    const std::string process = "/proc/" + std::string(entry->d_name);
+    const auto status = ReadFile(process + "/status", kMaxControlFile);
+    if (!status.ok() || status->find(parent) == std::string::npos) continue;
+    const auto groups = ReadFile(process + "/cgroup", kMaxControlFile);
+    if (groups.ok() && groups->find("/" + group + "/") != std::string::npos) return true;
+  }
+  return false;
 }
 
 [[noreturn]] void BecomeCommand(const std::string&) {
@@ -80,6 +98,7 @@ HostCell::HostCell(const CgroupLayout& layout, const std::string& group, HostUse
                    std::string workspace)
     : user_(std::move(user)),
       workspace_(std::move(workspace)),
+      group_(group),
       kill_file_(layout.unified + "/" + group + "/cgroup.kill"),
       whole_(layout, group),
       parts_({.v2 = layout.v2, .unified = layout.unified}, group) {}
@@ -212,9 +231,10 @@ void HostCell::End(Status why) {
 }
 
 bool HostCell::Advance() {
+  const bool patient = !ending_ || ++looks_ < kPatience;
   for (auto it = slots_.begin(); it != slots_.end();) {
     if (it->second.pid < 0) Kill(it->second, it->first);  // what the process left behind
-    if (it->second.pid > 0 || !parts_.Remove(PartOf(it->first))) {
+    if ((it->second.pid > 0 && patient) || !parts_.Remove(PartOf(it->first))) {
       ++it;
       continue;
     }
@@ -223,7 +243,7 @@ bool HostCell::Advance() {
     }
     it = slots_.erase(it);
   }
-  if (!ending_ || !slots_.empty()) return false;
+  if (!ending_ || !slots_.empty() || (patient && HasChildOf(group_))) return false;
   whole_.Sweep();
   return true;
 }

@@ -68,6 +68,7 @@ class HostCell final {
 
   const HostUser user_;
   const std::string workspace_;
+  const std::string group_;
   const std::string kill_file_;
   root::CgroupTree whole_;  // a tree of its own, whose top has the limits
   root::CgroupTree parts_;  // its v2 side, where each process has a group
@@ -76,6 +77,7 @@ class HostCell final {
   std::map<uint64_t, Slot> slots_;
   uint64_t next_slot_ = 1;
   bool ending_ = false;
+  int looks_ = 0;  // since it is ending
   Status end_reason_;
 };
 
