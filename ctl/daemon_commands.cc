@@ -41,7 +41,15 @@ std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
   return env;
 }
 
-Result<std::vector<DaemonSpec>> MakeSpecs(const StateLayout& layout, const DaemonIdentities& ids) {
+// What is to be run, and for whom.
+struct UpRequest {
+  StateLayout layout;
+  DaemonIdentities ids;
+  std::vector<uid_t> clients;  // may connect to agentd, besides root
+};
+
+Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
+  const auto& [layout, ids, clients] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
   for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init"}) {
@@ -63,6 +71,9 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const StateLayout& layout, const Daemo
       .env = AgentdEnvironment(layout),
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
+  for (const uid_t client : clients) {
+    second.argv.insert(second.argv.end(), {"--allow-uid", std::to_string(client)});
+  }
   return std::vector<DaemonSpec>{std::move(first), std::move(second)};
 }
 
@@ -89,10 +100,10 @@ void AnnounceReady(const Console& console, int detached_pipe) {
 }
 
 // The daemons from start to stop. `detached_pipe` < 0: in the foreground.
-Status RunDaemons(const Console& console, const StateLayout& layout, const DaemonIdentities& ids,
-                  int detached_pipe) {
-  ODY_ASSIGN_OR_RETURN(std::vector<DaemonSpec> specs, MakeSpecs(layout, ids));
-  ODY_RETURN_IF_ERROR(CreateLayout(layout, ids.agentd));
+Status RunDaemons(const Console& console, const UpRequest& request, int detached_pipe) {
+  const StateLayout& layout = request.layout;
+  ODY_ASSIGN_OR_RETURN(std::vector<DaemonSpec> specs, MakeSpecs(request));
+  ODY_RETURN_IF_ERROR(CreateLayout(layout, request.ids.agentd));
   // The supervisor would refuse to start, and say so less briefly.
   ODY_RETURN_IF_ERROR(dialect::LoadCeiling(layout.policy_dir).status());
   ODY_ASSIGN_OR_RETURN(const UpLock lock, UpLock::Acquire(layout.lock_path));
@@ -134,7 +145,7 @@ int ReportUp(const Console& console, const Status& status) {
 }
 
 // The child runs the daemons; this process returns when they are ready or have failed.
-int Detach(const Console& console, const StateLayout& layout, const DaemonIdentities& ids) {
+int Detach(const Console& console, const UpRequest& request) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
     return ReportUp(console, ErrnoStatus(errno, "create pipe"));
@@ -147,7 +158,7 @@ int Detach(const Console& console, const StateLayout& layout, const DaemonIdenti
     from_child.reset();
     setsid();
     if (chdir("/") != 0) return ReportUp(console, ErrnoStatus(errno, "change to /"));
-    return ReportUp(console, RunDaemons(console, layout, ids, to_parent.release()));
+    return ReportUp(console, RunDaemons(console, request, to_parent.release()));
   }
   to_parent.reset();
   char byte;
@@ -166,6 +177,15 @@ int Detach(const Console& console, const StateLayout& layout, const DaemonIdenti
   return kExitFailed;
 }
 
+Result<std::vector<uid_t>> ReadClients(const ParsedOptions& options) {
+  std::vector<uid_t> clients;
+  for (const std::string& user : options.All("allow-user")) {
+    ODY_ASSIGN_OR_RETURN(const ceiling::Owner owner, dialect::FindOwner("--allow-user", user));
+    clients.push_back(owner.uid);
+  }
+  return clients;
+}
+
 int Up(const Invocation& call) {
   const Console& console = *call.console;
   if (geteuid() != 0) {
@@ -176,10 +196,15 @@ int Up(const Invocation& call) {
              std::to_string(geteuid()),
          "Run it as root, for example: sudo odyssey-ctl up"});
   }
-  const StateLayout layout = LayoutOf(call.locations.state);
-  const DaemonIdentities ids = ChooseIdentities();
-  if (call.options.Has("detach")) return Detach(console, layout, ids);
-  return ReportUp(console, RunDaemons(console, layout, ids, -1));
+  Result<std::vector<uid_t>> clients = ReadClients(call.options);
+  if (!clients.ok()) {
+    return console.Fail({"start the daemons", clients.status().message(),
+                         "odyssey-ctl up --help tells the options."});
+  }
+  const UpRequest request = {LayoutOf(call.locations.state), ChooseIdentities(),
+                             std::move(*clients)};
+  if (call.options.Has("detach")) return Detach(console, request);
+  return ReportUp(console, RunDaemons(console, request, -1));
 }
 
 int Down(const Invocation& call) {
@@ -227,6 +252,11 @@ std::vector<Command> DaemonCommands() {
       {.name = "up",
        .summary = "run the supervisor and agentd without systemd, until Ctrl-C",
        .options = {state,
+                   {.name = "allow-user",
+                    .kind = ValueKind::kText,
+                    .value_name = "USER",
+                    .help = "may use sessions besides root; a name or a uid",
+                    .repeatable = true},
                    {.name = "detach",
                     .help = "return when they are ready; log to STATE/log/daemons.log"}},
        .notes = "Says `ready` on stdout once both serve. Needs root.",

@@ -159,7 +159,10 @@ std::string EventView::Show(const Event& event) {
     case Event::kTurnStarted: {
       message_.clear();
       const auto& turn = event.turn_started();
-      return CloseText() + Dimmed(Safe(turn.turn_id() + " · " + turn.sandbox_mode())) + "\n";
+      const bool unconfined = turn.sandbox_mode() == "danger_full_access";
+      return CloseText() + Dimmed(Safe(turn.turn_id() + " · " + turn.sandbox_mode())) +
+             (unconfined ? Paint(": UNCONFINED on the host", Style::kBad, options_.color) : "") +
+             "\n";
     }
     case Event::kTurnCompleted:
       return Completed(event.turn_completed());

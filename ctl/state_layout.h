@@ -6,7 +6,8 @@
 //   STATE/             root 0755   up.lock
 //   STATE/supervisor/  root 0700   cells
 //   STATE/agentd/      agentd 0700 sessions, journals, bundles
-//   STATE/run/         root:agentd 1775; agentd makes its own socket there, and no more
+//   STATE/run/         root:agentd 1775; agentd makes its own socket there, and no more; others may
+//                      connect to it, and agentd looks at their uid
 //   STATE/log/         root 0700   with --detach
 //   STATE/policy.d/    the operator's ceiling; his to make
 

@@ -131,7 +131,7 @@ class Server final {
   Status Start() {
     ODY_ASSIGN_OR_RETURN(UniqueFd socket, ListenUnix(options_.socket, 0666));
     session_service_ = std::make_unique<service::SessionService>(sessions_.get(), channel_);
-    approval_service_ = std::make_unique<service::ApprovalService>(&approvals_);
+    approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_, options_.approval_timeout);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();

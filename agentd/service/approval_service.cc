@@ -6,6 +6,7 @@
 #include "agentd/service/convert.h"
 #include "agentd/service/follow_reactor.h"
 #include "agentd/service/peer_uid.h"
+#include "agentd/service/session_access.h"
 
 namespace odyssey::service {
 namespace {
@@ -51,6 +52,16 @@ grpc::Status ApprovalService::ListApprovals(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
+// What is not open any more is nobody's.
+Status ApprovalService::CheckMayAnswer(const std::string& request_id,
+                                       const grpc::ServerContextBase& call) const {
+  for (const auto& open : registry_->After(0, "")) {
+    if (open.question.request_id != request_id) continue;
+    return CheckCaller(*sessions_, open.question.session_id, call);
+  }
+  return OkStatus();
+}
+
 grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
                                               const pb::ResolveApprovalRequest* request,
                                               pb::ResolveApprovalResponse* response) {
@@ -60,6 +71,8 @@ grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
     return rpc::ToGrpc(
         InvalidArgument("note: at most " + std::to_string(kMaxNoteBytes) + " bytes"));
   }
+  const Status may = CheckMayAnswer(request->request_id(), *context);
+  if (!may.ok()) return rpc::ToGrpc(may);
   response->set_resolved(registry_->Resolve(
       request->request_id(), {*decision, request->note(), PeerUid(context->peer())}));
   return grpc::Status::OK;

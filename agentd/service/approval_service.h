@@ -2,16 +2,19 @@
 #define ODYSSEY_AGENTD_SERVICE_APPROVAL_SERVICE_H_
 
 #include "agentd/approval/registry.h"
+#include "agentd/session/sessions.h"
 #include "odyssey/agent/v1/approval.grpc.pb.h"
 
 namespace odyssey::service {
 
-// approval.proto over the registry, which is borrowed.
+// approval.proto over the registry, which is borrowed, as the sessions are that it asks whose they
+// are.
 class ApprovalService final
     : public ::odyssey::agent::v1::ApprovalService::WithCallbackMethod_WatchApprovals<
           ::odyssey::agent::v1::ApprovalService::Service> {
  public:
-  explicit ApprovalService(approval::Registry* registry) : registry_(registry) {}
+  ApprovalService(approval::Registry* registry, const session::Sessions* sessions)
+      : registry_(registry), sessions_(sessions) {}
 
   grpc::Status ListApprovals(grpc::ServerContext*, const agent::v1::ListApprovalsRequest*,
                              agent::v1::ListApprovalsResponse*) override;
@@ -21,7 +24,10 @@ class ApprovalService final
       grpc::CallbackServerContext*, const agent::v1::WatchApprovalsRequest*) override;
 
  private:
+  Status CheckMayAnswer(const std::string& request_id, const grpc::ServerContextBase& call) const;
+
   approval::Registry* const registry_;
+  const session::Sessions* const sessions_;
 };
 
 }  // namespace odyssey::service

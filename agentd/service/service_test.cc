@@ -50,7 +50,7 @@ class ServiceTest : public ::testing::Test {
     supervisor_server_ = supervisor_builder.BuildAndStart();
     session_service_ = std::make_unique<SessionService>(&world_.sessions(),
                                                         supervisor_server_->InProcessChannel({}));
-    approval_service_ = std::make_unique<ApprovalService>(&world_.approvals());
+    approval_service_ = std::make_unique<ApprovalService>(&world_.approvals(), &world_.sessions());
     grpc::ServerBuilder builder;
     builder.RegisterService(session_service_.get());
     builder.RegisterService(approval_service_.get());
@@ -289,6 +289,68 @@ TEST_F(ServiceTest, OperatorWhoGivesUpFreesTheSession) {
   }
   const pb::SubmitTurnResponse submitted = Submit(session);
   EXPECT_EQ(world_.Await<event::PermissionRequested>(session).session_id, session);
+}
+
+// Whoever is at the other end of a channel within the process is nobody known.
+TEST_F(ServiceTest, WhatActsAsItsOwnerOnTheHostIsNobodyElses) {
+  const std::string id = Create();
+  Submit(id);
+  world_.Await<event::PermissionRequested>(id);
+  const auto make = [](session::SessionRecord& record) {
+    record.owner_uid = 1000;
+    record.allow_danger = true;
+    return OkStatus();
+  };
+  ASSERT_TRUE(world_.store().Update(id, make).ok());
+  const auto refused = [&](const auto& call) {
+    grpc::ClientContext context;
+    const grpc::Status status = call(&context);
+    EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED) << status.error_message();
+    EXPECT_NE(status.error_message().find("its owner alone, uid 1000"), std::string::npos);
+  };
+  refused([&](grpc::ClientContext* context) {
+    pb::SubmitTurnRequest request;
+    request.set_session_id(id);
+    request.set_prompt("go");
+    pb::SubmitTurnResponse response;
+    return sessions_->SubmitTurn(context, request, &response);
+  });
+  refused([&](grpc::ClientContext* context) {
+    pb::CancelTurnRequest request;
+    request.set_session_id(id);
+    pb::CancelTurnResponse response;
+    return sessions_->CancelTurn(context, request, &response);
+  });
+  refused([&](grpc::ClientContext* context) {
+    pb::DeleteSessionRequest request;
+    request.set_session_id(id);
+    pb::DeleteSessionResponse response;
+    return sessions_->DeleteSession(context, request, &response);
+  });
+  refused([&](grpc::ClientContext* context) {
+    pb::ReadFileRequest request;
+    request.set_session_id(id);
+    request.set_path("README.md");
+    pb::ReadFileResponse response;
+    return sessions_->ReadFile(context, request, &response);
+  });
+  refused([&](grpc::ClientContext* context) {
+    const auto stream = sessions_->SessionExec(context);
+    sup::ExecRequest request;
+    request.mutable_start()->set_cell_id(id);
+    request.mutable_start()->add_argv("x");
+    stream->Write(request);
+    return stream->Finish();
+  });
+  refused([&](grpc::ClientContext* context) {
+    pb::ResolveApprovalRequest request;
+    request.set_request_id(world_.approvals().After(0, id).at(0).question.request_id);
+    request.set_decision(pb::DECISION_ALLOW_ONCE);
+    pb::ResolveApprovalResponse response;
+    return approvals_->ResolveApproval(context, request, &response);
+  });
+  EXPECT_EQ(world_.approvals().size(), 1u) << "still open";
+  EXPECT_EQ(supervisor_.cell_id, "");
 }
 
 TEST_F(ServiceTest, InfoCountsWhatThereIs) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agentd/event/journal.h"
+#include "agentd/service/session_access.h"
 #include "agentd/tool/tool.h"
 #include "common/base/utf8.h"
 #include "common/rpc/status_map.h"
@@ -85,8 +86,9 @@ class SessionExecReactor final
     : public grpc::ServerBidiReactor<sup::ExecRequest, sup::ExecResponse>,
       public std::enable_shared_from_this<SessionExecReactor> {
  public:
-  SessionExecReactor(session::Sessions* sessions, std::shared_ptr<sup::Supervisor::Stub> supervisor)
-      : sessions_(sessions), supervisor_(std::move(supervisor)), upstream_(this) {}
+  SessionExecReactor(session::Sessions* sessions, std::shared_ptr<sup::Supervisor::Stub> supervisor,
+                     const grpc::CallbackServerContext* call)
+      : sessions_(sessions), supervisor_(std::move(supervisor)), call_(call), upstream_(this) {}
 
   void Start() {
     self_ = shared_from_this();
@@ -163,6 +165,8 @@ class SessionExecReactor final
       return Finish(rpc::ToGrpc(InvalidArgument("the first message must be `start`")));
     }
     session_id_ = request_.start().cell_id();
+    const Status may = CheckCaller(*sessions_, session_id_, *call_);
+    if (!may.ok()) return Finish(rpc::ToGrpc(may));
     Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(session_id_);
     if (!journal.ok()) return Finish(rpc::ToGrpc(journal.status()));
     record_.emplace(*std::move(journal), sessions_->runtime().ids->New("opr"), request_.start());
@@ -207,6 +211,7 @@ class SessionExecReactor final
 
   session::Sessions* const sessions_;
   const std::shared_ptr<sup::Supervisor::Stub> supervisor_;
+  const grpc::CallbackServerContext* const call_;
   std::shared_ptr<SessionExecReactor> self_;
   grpc::ClientContext upstream_context_;
   Upstream upstream_;
@@ -233,8 +238,9 @@ void Upstream::OnDone(const grpc::Status& status) { owner_->OnUpstreamDone(statu
 }  // namespace
 
 grpc::ServerBidiReactor<sup::ExecRequest, sup::ExecResponse>* StartSessionExec(
-    session::Sessions* sessions, std::shared_ptr<sup::Supervisor::Stub> supervisor) {
-  const auto reactor = std::make_shared<SessionExecReactor>(sessions, std::move(supervisor));
+    session::Sessions* sessions, std::shared_ptr<sup::Supervisor::Stub> supervisor,
+    const grpc::CallbackServerContext* call) {
+  const auto reactor = std::make_shared<SessionExecReactor>(sessions, std::move(supervisor), call);
   reactor->Start();
   return reactor.get();
 }

@@ -15,7 +15,8 @@ namespace odyssey::service {
 // itself until gRPC is done with it.
 grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>*
 StartSessionExec(session::Sessions* sessions,
-                 std::shared_ptr<supervisor::v1::Supervisor::Stub> supervisor);
+                 std::shared_ptr<supervisor::v1::Supervisor::Stub> supervisor,
+                 const grpc::CallbackServerContext* call);
 
 }  // namespace odyssey::service
 

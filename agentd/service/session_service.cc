@@ -5,6 +5,7 @@
 #include "agentd/service/convert.h"
 #include "agentd/service/follow_reactor.h"
 #include "agentd/service/peer_uid.h"
+#include "agentd/service/session_access.h"
 #include "agentd/service/session_exec.h"
 #include "agentd/service/version.h"
 #include "common/rpc/status_map.h"
@@ -106,14 +107,19 @@ grpc::Status SessionService::GetSession(grpc::ServerContext*, const pb::GetSessi
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::DeleteSession(grpc::ServerContext*,
+grpc::Status SessionService::DeleteSession(grpc::ServerContext* context,
                                            const pb::DeleteSessionRequest* request,
                                            pb::DeleteSessionResponse*) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
   return ToGrpc(sessions_->Delete(request->session_id()));
 }
 
-grpc::Status SessionService::SubmitTurn(grpc::ServerContext*, const pb::SubmitTurnRequest* request,
+grpc::Status SessionService::SubmitTurn(grpc::ServerContext* context,
+                                        const pb::SubmitTurnRequest* request,
                                         pb::SubmitTurnResponse* response) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
   const Result<session::Submitted> submitted =
       sessions_->Submit(request->session_id(), request->prompt());
   if (!submitted.ok()) return ToGrpc(submitted.status());
@@ -131,16 +137,22 @@ grpc::Status SessionService::GetTurn(grpc::ServerContext*, const pb::GetTurnRequ
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::CancelTurn(grpc::ServerContext*, const pb::CancelTurnRequest* request,
+grpc::Status SessionService::CancelTurn(grpc::ServerContext* context,
+                                        const pb::CancelTurnRequest* request,
                                         pb::CancelTurnResponse* response) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
   const Result<bool> cancelled = sessions_->Cancel(request->session_id(), request->turn_id());
   if (!cancelled.ok()) return ToGrpc(cancelled.status());
   response->set_cancelled(*cancelled);
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::ReadFile(grpc::ServerContext*, const pb::ReadFileRequest* request,
+grpc::Status SessionService::ReadFile(grpc::ServerContext* context,
+                                      const pb::ReadFileRequest* request,
                                       pb::ReadFileResponse* response) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
   Result<sandbox::FileContent> read = sessions_->ReadFile(request->session_id(), request->path(),
                                                           request->offset(), request->max_bytes());
   if (!read.ok()) return ToGrpc(read.status());
@@ -161,8 +173,8 @@ grpc::ServerWriteReactor<pb::Event>* SessionService::Subscribe(
 }
 
 grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>*
-SessionService::SessionExec(grpc::CallbackServerContext*) {
-  return StartSessionExec(sessions_, supervisor_);
+SessionService::SessionExec(grpc::CallbackServerContext* context) {
+  return StartSessionExec(sessions_, supervisor_, context);
 }
 
 }  // namespace odyssey::service

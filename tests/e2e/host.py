@@ -74,6 +74,11 @@ def uid(pid):
     return None
 
 
+def pids_of(*uids):
+    """Every process of those users."""
+    return [pid for pid in pids() if uid(pid) in uids]
+
+
 def descendants(root):
     """Every process below `root`, parents before children."""
     children = {}

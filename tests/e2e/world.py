@@ -119,8 +119,8 @@ class World:
                                stdin=subprocess.DEVNULL)
         return self.daemons
 
-    def up(self, **options):
-        self.start_up(**options).until("ready\n", READY_S)
+    def up(self, *arguments, **options):
+        self.start_up(*arguments, **options).until("ready\n", READY_S)
         self._remember()
         return self
 

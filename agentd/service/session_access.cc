@@ -1,0 +1,20 @@
+#include "agentd/service/session_access.h"
+
+#include "agentd/service/peer_uid.h"
+
+namespace odyssey::service {
+
+Status CheckCaller(const session::Sessions& sessions, const std::string& session_id,
+                   const grpc::ServerContextBase& call) {
+  ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(session_id));
+  if (!record->allow_danger) return OkStatus();
+  const uid_t caller = PeerUid(call.peer());
+  // Of a connection that has ended meanwhile the descriptor may be another's by now.
+  if (call.IsCancelled()) return Cancelled("the client has gone");
+  if (caller == 0 || caller == record->owner_uid) return OkStatus();
+  return PermissionDenied("session_id \"" + session_id +
+                          "\": it has danger_full_access, so it is for its owner alone, uid " +
+                          std::to_string(record->owner_uid) + ", and for root");
+}
+
+}  // namespace odyssey::service
