@@ -5,6 +5,7 @@
 // the ceiling, and requests for it.
 
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -42,6 +43,19 @@ inline long Sleepers() {
   return std::count_if(pids.begin(), pids.end(),
                        [](pid_t pid) { return CommandName(pid) == "sleep"; });
 }
+
+// Supplementary groups of this process, and of whatever it starts meanwhile: a supervisor has some
+// where root has, and a command must not.
+class ExtraGroups final {
+ public:
+  ExtraGroups() { EXPECT_EQ(setgroups(2, kGroups), 0); }
+  ~ExtraGroups() { EXPECT_EQ(setgroups(0, nullptr), 0); }
+  ExtraGroups(const ExtraGroups&) = delete;
+  ExtraGroups& operator=(const ExtraGroups&) = delete;
+
+ private:
+  static constexpr gid_t kGroups[] = {4, 54321};  // adm, which may read logs, and nobody's
+};
 
 class DangerTest : public ::testing::Test {
  protected:
@@ -119,6 +133,7 @@ class DangerTest : public ::testing::Test {
     return FileOp(request, cell_id);
   }
 
+  const ExtraGroups groups_;  // before the supervisor, which has them too
   SupervisorHarness supervisor_;
 };
 

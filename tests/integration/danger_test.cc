@@ -13,9 +13,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+std::string SlurpStatus(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 // ── What a command gets ─────────────────────────────────────────────────────────────────────────
 
 TEST_F(DangerTest, RunsAsTheOwnerWithNoOtherGroupAndNoCapability) {
+  ASSERT_THAT(SlurpStatus(Runner()), HasSubstr("\nGroups:\t4 54321 \n"))
+      << "there are some to drop";
   const ExecResult result = supervisor_.Shell(
       Cell(), "id -u; id -g; id -G; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; pwd");
   EXPECT_TRUE(result.Exited(0)) << result.ToString();
