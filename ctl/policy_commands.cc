@@ -7,6 +7,7 @@
 
 #include "ctl/ceiling_view.h"
 #include "ctl/command.h"
+#include "ctl/destination_check.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
@@ -20,6 +21,8 @@
 
 namespace odyssey::ctl {
 namespace {
+
+using dialect::openshell::Destination;
 
 constexpr char kNext[] =
     "odyssey-ctl bundle validate DIR lists every problem of a bundle; docs/policy/dialects.md "
@@ -64,6 +67,16 @@ int ExplainCeiling(const Console& console, const CeilingView& ceiling) {
   return kExitOk;
 }
 
+// On the host an agent's commands begin where its session was made: here, for example.
+policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
+  policy::SandboxRequest request = policy.request;
+  const bool agents = policy.dialect == dialect::Dialect::kBundle;
+  if (!agents || request.mode != policy::Mode::kDangerFullAccess) return request;
+  const Result<std::string> here = MakeExecInputs().resolve(".");
+  if (here.ok()) request.workspace = *here;
+  return request;
+}
+
 int Explain(const Invocation& call) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
@@ -75,7 +88,7 @@ int Explain(const Invocation& call) {
   const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
   Status status = policy.status();
   if (policy.ok()) {
-    status = PrintPlan(console, policy->request, *ceiling, call.locations.state, &*policy);
+    status = PrintPlan(console, RequestOf(*policy), *ceiling, call.locations, &*policy);
   }
   if (status.ok()) return kExitOk;
   const bool refused = status.code() == Code::kPermissionDenied;
@@ -102,32 +115,19 @@ Result<rules::Decision> CheckCommand(const std::string& file, const std::string&
   return rules::Decide(tool_rules, {.name = "Bash", .command = command});
 }
 
-rules::Decision DecideHost(const policy::SandboxRequest& request) {
-  switch (request.network) {
-    case policy::Network::kFull:
-      return {.rule = "network full",
-              .reason = "the host's network: every address that it reaches"};
-    case policy::Network::kEgress:
-      return {
-          .verdict = rules::Verdict::kDeny,
-          .rule = "network egress",
-          .reason = "declared endpoints need the egress proxy, which this version does not have"};
-    case policy::Network::kNone:
-      break;
-  }
-  return {.verdict = rules::Verdict::kDeny,
-          .rule = "network none",
-          .reason = "the cell has a loopback of its own and no other network"};
-}
-
-// Of the questions that the request answers.
+// Of the questions that the request answers. `destination` is what --host names.
 Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& policy,
-                               const CeilingView& ceiling) {
+                               const CeilingView& ceiling,
+                               const std::optional<Destination>& destination) {
   const ParsedOptions& options = call.options;
   const policy::SandboxRequest& request = policy.request;
-  if (const auto denied = DeniedByCeiling(ceiling, policy)) return *denied;
-  if (options.Has("host")) {
-    rules::Decision decision = DecideHost(request);
+  if (auto denied = DeniedByCeiling(ceiling, policy)) {
+    const bool egress = request.network == policy::Network::kEgress;
+    if (destination && egress) denied->reason += "; " + DecideHost(policy, *destination).reason;
+    return *denied;
+  }
+  if (destination) {
+    rules::Decision decision = DecideHost(policy, *destination);
     AddGrant(
         ceiling, request, [](const ceiling::Ruling& ruling) { return ruling.key == "network"; },
         &decision);
@@ -135,7 +135,8 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
   }
   if (options.Has("path")) {
     const std::string path = options.Text("path");
-    const Result<compile::Compiled> compiled = CompileHere(request, call.locations.state);
+    const Result<compile::Compiled> compiled =
+        CompileHere(request, ceiling.asker.owner, call.locations.state);
     if (!compiled.ok()) return policy.origins.Locate(compiled.status());
     ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecidePath({request, *compiled}, path));
     const auto holds = [&](const ceiling::Ruling& ruling) {
@@ -178,13 +179,22 @@ int Check(const Invocation& call) {
                   "Ask one thing at a time."});
     return kExitUsage;
   }
+  std::optional<Destination> destination;
+  if (call.options.Has("host")) {
+    Result<Destination> parsed = dialect::openshell::ParseDestination(call.options.Text("host"));
+    if (!parsed.ok()) {
+      console.Fail({"policy check", "--host " + parsed.status().message(), ""});
+      return kExitUsage;
+    }
+    destination = std::move(*parsed);
+  }
   const Result<CeilingView> ceiling = LoadCeilingView(call.options, call.locations);
   if (!ceiling.ok()) {
     return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
   }
   const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
   if (!policy.ok()) return console.Fail({"check " + file, policy.status().message(), kNext});
-  Result<rules::Decision> decision = Decide(call, *policy, *ceiling);
+  Result<rules::Decision> decision = Decide(call, *policy, *ceiling, destination);
   // A command runs nowhere if no cell is made.
   if (decision.ok() && command && decision->verdict == rules::Verdict::kAllow) {
     decision = CheckCommand(file, call.options.Text("agent"), call.options.Text("cmd"));
@@ -210,8 +220,8 @@ std::vector<Command> PolicyCommands() {
        .help = "a path of this host: does a command see it, may it write it"},
       {.name = "host",
        .kind = ValueKind::kText,
-       .value_name = "HOST",
-       .help = "a host of the network: does a command reach it"},
+       .value_name = "HOST[:PORT]",
+       .help = "a host of the network: does a command reach it, and by which endpoint"},
       {.name = "agent",
        .kind = ValueKind::kText,
        .value_name = "ID",

@@ -41,13 +41,6 @@ AddressRange Masked(AddressRange range) {
   return range;
 }
 
-bool Contains(const AddressRange& outer, const AddressRange& inner) {
-  if (outer.v6 != inner.v6 || outer.prefix > inner.prefix) return false;
-  AddressRange cut = inner;
-  cut.prefix = outer.prefix;
-  return Masked(cut).bytes == outer.bytes;
-}
-
 // Without a judgement on what it holds.
 std::optional<AddressRange> ParseAnyRange(const std::string& text) {
   const size_t slash = text.find('/');
@@ -81,6 +74,13 @@ std::optional<AddressRange> ParseAddress(const std::string& text) {
   out.prefix = 128;
   if (inet_pton(AF_INET6, text.c_str(), out.bytes.data()) == 1) return out;
   return std::nullopt;
+}
+
+bool Contains(const AddressRange& outer, const AddressRange& inner) {
+  if (outer.v6 != inner.v6 || outer.prefix > inner.prefix) return false;
+  AddressRange cut = inner;
+  cut.prefix = outer.prefix;
+  return Masked(cut).bytes == outer.bytes;
 }
 
 Result<AddressRange> ParseRange(const std::string& text) {

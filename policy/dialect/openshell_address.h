@@ -29,6 +29,9 @@ std::optional<AddressRange> ParseAddress(const std::string& text);
 // policy opens: see Never.
 Result<AddressRange> ParseRange(const std::string& text);
 
+// Every address of `inner` is one of `outer`.
+bool Contains(const AddressRange& outer, const AddressRange& inner);
+
 // Why no policy reaches the range, "" if one may: loopback, link-local, unspecified, multicast,
 // reserved, IPv4 inside IPv6 by mapping or a translator, and the metadata services of clouds. A
 // single address of these in a larger range does not count: it stays closed by itself.

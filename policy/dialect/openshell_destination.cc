@@ -10,7 +10,6 @@ namespace {
 constexpr size_t kMaxPorts = 64;
 constexpr size_t kMaxAllowedIps = 64;
 constexpr uint64_t kMaxPort = 65535;
-// Of the software that runs clusters: closed whatever a policy says.
 constexpr uint16_t kControlPlanePorts[] = {2379, 2380, 6443, 10250, 10255};
 
 void ReadHost(MapReader* map, Endpoint* out) {
@@ -37,8 +36,7 @@ void AddPort(const MapReader& map, const Node& node, const std::string& key, End
     return;
   }
   const uint16_t value = static_cast<uint16_t>(port);
-  if (std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), value) !=
-      std::end(kControlPlanePorts)) {
+  if (IsControlPlanePort(value)) {
     map.source().Warn(node.line, key,
                       "port " + std::to_string(port) +
                           " belongs to cluster control planes: connections to it are refused");
@@ -91,6 +89,11 @@ void ReadAllowedIps(MapReader* map, Endpoint* out) {
 }
 
 }  // namespace
+
+bool IsControlPlanePort(uint16_t port) {
+  return std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), port) !=
+         std::end(kControlPlanePorts);
+}
 
 void ReadDestination(MapReader* map, Endpoint* endpoint) {
   ReadHost(map, endpoint);

@@ -57,7 +57,9 @@ std::string DescribeDestination(const Endpoint& endpoint) {
   return out;
 }
 
-std::string DescribeEndpoint(const Rule& rule, const Endpoint& endpoint) {
+}  // namespace
+
+std::string Describe(const Rule& rule, const Endpoint& endpoint) {
   std::vector<std::string> parts = {DescribeDestination(endpoint)};
   const bool l4 = endpoint.protocol == Protocol::kL4;
   parts.push_back(l4 ? "bytes" : NameOf(endpoint.protocol, ProtocolNames()));
@@ -76,16 +78,15 @@ std::string DescribeEndpoint(const Rule& rule, const Endpoint& endpoint) {
     parts.push_back(std::move(part));
   }
   parts.push_back(rule.binaries.empty() ? "for no program" : "for " + Joined(rule.binaries, " "));
-  return "network_policies." + rule.key + ": " + Joined(parts, ", ");
+  return Joined(parts, ", ");
 }
-
-}  // namespace
 
 std::vector<std::string> Describe(const NetworkPolicy& policy) {
   std::vector<std::string> lines;
   for (const Rule& rule : policy.rules) {
     for (const Endpoint& endpoint : rule.endpoints) {
-      lines.push_back(DescribeEndpoint(rule, endpoint));
+      lines.push_back(endpoint.key + " on line " + std::to_string(endpoint.line) + ": " +
+                      Describe(rule, endpoint));
     }
   }
   for (const Middleware& middleware : policy.middlewares) {

@@ -123,8 +123,11 @@ struct NetworkPolicy {
   friend bool operator==(const NetworkPolicy&, const NetworkPolicy&) = default;
 };
 
-// A line for each endpoint and each middleware: "network_policies.x: api.example.com:443, rest,
-// enforce, access full, for /usr/bin/curl".
+// "api.example.com:443, rest, enforce, access full, for /usr/bin/curl".
+std::string Describe(const Rule& rule, const Endpoint& endpoint);
+
+// A line for each endpoint and each middleware: "network_policies.x.endpoints[0] on line 5:
+// api.example.com:443, …".
 std::vector<std::string> Describe(const NetworkPolicy& policy);
 
 }  // namespace odyssey::dialect::openshell

@@ -349,10 +349,11 @@ TEST(OpenShellNetworkTest, SaysWhatItRead) {
        "path: /v1/*, query: {t: {any: [x, y]}}}}], allowed_ips: [10.0.0.0/8]",
        "host: c.d, port: 22"});
   EXPECT_EQ(reading.policy->elsewhere,
-            (std::vector<std::string>{
-                "network_policies.api: a.b:80,443/v1/** in 10.0.0.0/8, rest, enforce, allow GET "
-                "/v1/* ?t=x|y, for /usr/bin/curl",
-                "network_policies.api: c.d:22, bytes, enforce, for /usr/bin/curl"}));
+            (std::vector<std::string>{"network_policies.api.endpoints[0] on line 5: "
+                                      "a.b:80,443/v1/** in 10.0.0.0/8, rest, enforce, allow GET "
+                                      "/v1/* ?t=x|y, for /usr/bin/curl",
+                                      "network_policies.api.endpoints[1] on line 6: c.d:22, bytes, "
+                                      "enforce, for /usr/bin/curl"}));
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ Status CheckLabels(const std::string& shown, const std::vector<std::string>& lab
 Result<std::string> NormalizeAddress(const std::string& shown, const AddressRange& address) {
   const std::string why = Never(address);
   if (why.empty()) return ToString(address);
-  return InvalidArgument(shown + " is an address that no policy opens: " + why);
+  return PermissionDenied(shown + " is an address that no policy opens: " + why);
 }
 
 }  // namespace
@@ -131,10 +131,11 @@ Result<std::string> NormalizeHost(const std::string& host) {
   const std::vector<std::string> labels = Split(name, '.');
   ODY_RETURN_IF_ERROR(CheckLabels(shown, labels));
   if (LooksNumeric(labels.back())) {
-    return InvalidArgument(shown + " is an address in an unusual form; write four decimal numbers");
+    return PermissionDenied(shown +
+                            " is an address in an unusual form; write four decimal numbers");
   }
   if (labels.back() == "localhost") {
-    return InvalidArgument(shown + " is loopback, which no policy opens");
+    return PermissionDenied(shown + " is loopback, which no policy opens");
   }
   return name;
 }

@@ -11,7 +11,8 @@ namespace odyssey::dialect::openshell {
 
 // A host in its one spelling: lower case, no trailing dot, ASCII, or an address (IPv6 without
 // brackets). `*` stands for one whole label, `**` as the first label for one or more; the last two
-// labels of a pattern have neither. Names and addresses of this machine itself are refused.
+// labels of a pattern have neither. PERMISSION_DENIED for what no policy opens: names and addresses
+// of this machine itself, and addresses in an unusual form. INVALID_ARGUMENT for what is no host.
 Result<std::string> NormalizeHost(const std::string& host);
 
 // The host is an address.

@@ -133,9 +133,10 @@ TEST(OpenShellTest, TheClientsDirectoryIsTheWorkspaceIfAskedFor) {
   EXPECT_EQ(Read(Filesystem("include_workdir: false")).policy->request.workspace, "");
   FakePolicyHost host;
   host.cwd = "";
-  EXPECT_EQ(Read(Filesystem("include_workdir: true"), host).problems,
-            "p.yaml:2: filesystem_policy.include_workdir: is the client's directory, and the client "
-            "named none");
+  EXPECT_EQ(
+      Read(Filesystem("include_workdir: true"), host).problems,
+      "p.yaml:2: filesystem_policy.include_workdir: is the client's directory, and the client "
+      "named none");
 }
 
 TEST(OpenShellTest, LandlockIsRequiredUnlessBestEffortIsAskedFor) {

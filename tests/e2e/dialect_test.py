@@ -92,7 +92,7 @@ class DialectFilesTest(unittest.TestCase):
         done = self.world.ctl("policy", "explain", EXAMPLES + "/openshell-policy.yaml")
         self.assertEqual(done.code, 1, done)
         self.assertIn("egress proxy", done.err)
-        self.assertIn("not part of the cell: network_policies.github: api.github.com:443/graphql", done.out)
+        self.assertIn("network_policies.github.endpoints[1] on line 26: api.github.com:443/graphql", done.out)
 
     def test_what_is_wrong_has_its_line_and_key(self):
         for name, content, line, key in BAD:

@@ -1,0 +1,79 @@
+#include "ctl/destination_check.h"
+
+#include <string>
+#include <vector>
+
+namespace odyssey::ctl {
+namespace {
+
+using dialect::openshell::Destination;
+using dialect::openshell::Match;
+using dialect::openshell::Standing;
+
+constexpr char kNoCell[] =
+    "; all the same no cell is made of this policy: endpoints need the egress proxy, which this "
+    "version does not have";
+
+std::string PlaceOf(const Match& match, const dialect::Policy& policy) {
+  const dialect::Place* network = policy.origins.Find("network");
+  const std::string file = network == nullptr ? "" : network->file + ":";
+  return file + std::to_string(match.endpoint->line) + ": " + match.endpoint->key;
+}
+
+// What the endpoint does with the destination: "allows it (…, for /usr/bin/curl)".
+std::string Verb(const Match& match) {
+  if (match.rule->binaries.empty()) return "allows it to no program";
+  switch (match.standing) {
+    case Standing::kNamed:
+      return "allows it";
+    case Standing::kIfInRange:
+      return "allows it if the name leads into its allowed_ips";
+    case Standing::kOtherPort:
+      break;
+  }
+  return "names the host with other ports";
+}
+
+bool Allows(const Match& match) {
+  return match.standing != Standing::kOtherPort && !match.rule->binaries.empty();
+}
+
+rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destination& destination) {
+  rules::Decision out{.verdict = rules::Verdict::kDeny, .rule = "network egress"};
+  if (!destination.never.empty()) {
+    out.reason = "closed whatever a policy says: " + destination.never + kNoCell;
+    return out;
+  }
+  const std::vector<Match> matches = MatchesOf(policy.network, destination);
+  bool some = false;
+  std::string told;
+  for (const Match& match : matches) {
+    some = some || Allows(match);
+    told += (told.empty() ? "" : "; ") + PlaceOf(match, policy) + " " + Verb(match) + " (" +
+            Describe(*match.rule, *match.endpoint) + ")";
+  }
+  if (matches.empty()) told = "no endpoint names it";
+  out.reason = some ? "an endpoint would let it through: " + told
+                    : "the endpoints would refuse it to every program: " + told;
+  out.reason += kNoCell;
+  return out;
+}
+
+}  // namespace
+
+rules::Decision DecideHost(const dialect::Policy& policy, const Destination& destination) {
+  switch (policy.request.network) {
+    case policy::Network::kFull:
+      return {.rule = "network full",
+              .reason = "the host's network: every address that it reaches"};
+    case policy::Network::kEgress:
+      return DecideByEndpoints(policy, destination);
+    case policy::Network::kNone:
+      break;
+  }
+  return {.verdict = rules::Verdict::kDeny,
+          .rule = "network none",
+          .reason = "the cell has a loopback of its own and no other network"};
+}
+
+}  // namespace odyssey::ctl

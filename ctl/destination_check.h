@@ -1,0 +1,18 @@
+#ifndef ODYSSEY_CTL_DESTINATION_CHECK_H_
+#define ODYSSEY_CTL_DESTINATION_CHECK_H_
+
+#include "policy/dialect/openshell_reach.h"
+#include "policy/dialect/policy.h"
+#include "policy/rules/tool_rules.h"
+
+namespace odyssey::ctl {
+
+// Would a command in a cell of this policy reach the destination. Where the policy names endpoints,
+// the reason says which of them would let it through, for which programs, and where they are
+// written; the verdict is deny all the same, since no cell is made of such a policy. Pure.
+rules::Decision DecideHost(const dialect::Policy& policy,
+                           const dialect::openshell::Destination& destination);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_DESTINATION_CHECK_H_

@@ -1,0 +1,104 @@
+#include "policy/dialect/openshell_reach.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "policy/dialect/openshell_destination.h"
+#include "policy/dialect/openshell_pattern.h"
+#include "policy/dialect/path_text.h"
+
+namespace odyssey::dialect::openshell {
+namespace {
+
+constexpr size_t kShownBytes = 100;
+constexpr unsigned kMaxPort = 65535;
+
+struct Parts {
+  std::string host;
+  std::optional<std::string> port;
+};
+
+// A colon separates the port if it is the only one, or comes after brackets.
+Parts Split(const std::string& text) {
+  const size_t bracket = text.rfind(']');
+  const size_t colon = text.rfind(':');
+  const bool after_brackets = bracket != std::string::npos && colon == bracket + 1;
+  const bool only = colon != std::string::npos && text.find(':') == colon;
+  if (!after_brackets && !only) return {.host = text, .port = {}};
+  return {.host = text.substr(0, colon), .port = text.substr(colon + 1)};
+}
+
+std::optional<uint16_t> ParsePort(const std::string& text) {
+  unsigned port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  if (error != std::errc() || stop != end || port < 1 || port > kMaxPort) return std::nullopt;
+  return static_cast<uint16_t>(port);
+}
+
+bool InRanges(const std::string& address, const std::vector<AddressRange>& ranges) {
+  const std::optional<AddressRange> single = ParseAddress(address);
+  return single && std::any_of(ranges.begin(), ranges.end(),
+                               [&](const AddressRange& range) { return Contains(range, *single); });
+}
+
+// Without regard to ports; nullopt: the endpoint does not name it.
+std::optional<Standing> StandingOf(const Endpoint& endpoint, const std::string& host) {
+  if (!endpoint.host.empty() && !HostsOverlap(endpoint.host, host)) return std::nullopt;
+  if (endpoint.allowed_ips.empty()) return Standing::kNamed;
+  if (!IsAddress(host)) return Standing::kIfInRange;
+  if (!InRanges(host, endpoint.allowed_ips)) return std::nullopt;
+  return Standing::kNamed;
+}
+
+}  // namespace
+
+Result<Destination> ParseDestination(const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    return InvalidArgument("\"" + text.substr(0, kShownBytes) + "\": " + why +
+                           "; allowed: HOST or HOST:PORT, such as api.example.com:443 or "
+                           "[2001:db8::1]:443");
+  };
+  if (text.empty()) return refuse("is empty");
+  if (HasControl(text)) return refuse("holds a control character");
+  const Parts parts = Split(text);
+  Destination out;
+  if (parts.port) {
+    const std::optional<uint16_t> port = ParsePort(*parts.port);
+    if (!port) return refuse("the port is a number from 1 to 65535");
+    out.port = *port;
+  }
+  if (IsHostPattern(parts.host)) return refuse("is a pattern, not a host");
+  Result<std::string> host = NormalizeHost(parts.host);
+  if (host.ok()) {
+    out.host = std::move(host).value();
+  } else if (host.status().code() == Code::kPermissionDenied) {
+    out.host = parts.host;
+    out.never = host.status().message();
+  } else {
+    return refuse(
+        "is no host: labels of 1 to 63 of a-z, 0-9, - and _, 253 together, or an address");
+  }
+  if (out.never.empty() && IsControlPlanePort(out.port)) {
+    out.never = "port " + std::to_string(out.port) + " belongs to cluster control planes";
+  }
+  return out;
+}
+
+std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& destination) {
+  std::vector<Match> matches;
+  for (const Rule& rule : policy.rules) {
+    for (const Endpoint& endpoint : rule.endpoints) {
+      std::optional<Standing> standing = StandingOf(endpoint, destination.host);
+      if (!standing) continue;
+      const auto& ports = endpoint.ports;
+      const bool port = destination.port == 0 ||
+                        std::find(ports.begin(), ports.end(), destination.port) != ports.end();
+      matches.push_back({&rule, &endpoint, port ? *standing : Standing::kOtherPort});
+    }
+  }
+  return matches;
+}
+
+}  // namespace odyssey::dialect::openshell

@@ -1,0 +1,43 @@
+#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_REACH_H_
+#define ODYSSEY_POLICY_DIALECT_OPENSHELL_REACH_H_
+
+// What a network policy says of one destination, as a proxy would decide it: before a request is
+// seen, and for whichever program asks.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/dialect/openshell_network.h"
+
+namespace odyssey::dialect::openshell {
+
+struct Destination {
+  std::string host;   // normalised, no pattern
+  uint16_t port = 0;  // 0: any
+  std::string never;  // why no policy opens it; "" if one may
+};
+
+// "HOST", "HOST:PORT"; an IPv6 address with a port is in brackets.
+Result<Destination> ParseDestination(const std::string& text);
+
+enum class Standing {
+  kNamed,
+  kIfInRange,  // where the name leads to decides: the endpoint opens some addresses only
+  kOtherPort,  // the endpoint names the host, and not this port
+};
+
+struct Match {
+  const Rule* rule = nullptr;
+  const Endpoint* endpoint = nullptr;
+  Standing standing = Standing::kNamed;
+};
+
+// The endpoints that name the host, in the order of the file. Which of them decides, a program's
+// path tells: they belong to rules with programs of their own.
+std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& destination);
+
+}  // namespace odyssey::dialect::openshell
+
+#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_REACH_H_
