@@ -26,6 +26,10 @@ namespace {
 constexpr const char* kMaskedFiles[] = {"/proc/kallsyms", "/proc/keys",    "/proc/key-users",
                                         "/proc/cmdline",  "/proc/modules", "/proc/config.gz"};
 
+// Together two seconds.
+constexpr int kForkTries = 200;
+constexpr int kForkPauseMs = 10;
+
 // A /proc that shows this slot's processes and nobody else's.
 Status MountProc() {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
@@ -77,9 +81,19 @@ class SlotInit final {
   }
 
  private:
+  // The cell's last place may be this process's own, until what another command left is reaped.
+  pid_t ForkPatiently() {
+    for (int tries = 0;; ++tries) {
+      const pid_t pid = fork();
+      if (pid >= 0 || errno != EAGAIN || tries == kForkTries) return pid;
+      pollfd polled{control_.get(), POLLIN, 0};
+      if (poll(&polled, 1, kForkPauseMs) > 0) ReadControl();
+    }
+  }
+
   // The process that becomes the next command.
   void StartWaiting() {
-    command_ = fork();
+    command_ = ForkPatiently();
     if (command_ < 0) {
       (void)SendMessage(exec_.get(), cell::Encode(cell::ExecError{"fork", errno}));
       _exit(1);

@@ -27,9 +27,10 @@ class LimitsTest : public ::testing::Test {
     uid_ = info->host_uid();
   }
 
-  bool Usable(const std::string& cell) {
+  ::testing::AssertionResult Usable(const std::string& cell) {
     const ExecResult result = supervisor_.Shell(cell, "echo usable");
-    return result.out == "usable\n";
+    if (result.out == "usable\n") return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << result.ToString();
   }
 
   // Names of the cell's processes beyond those that wait for the next command.
@@ -119,6 +120,42 @@ except BlockingIOError:
   EXPECT_TRUE(Usable(other_));
   EXPECT_TRUE(Eventually([&] { return Strays().empty(); }));
   EXPECT_TRUE(Usable(cell_));
+}
+
+// A slot got the cell's last place, and its command's comes free only when another one ends.
+TEST_F(LimitsTest, ACommandWaitsForThePlacesOfOneThatEnds) {
+  constexpr size_t kPlaces = 40;
+  policy::v1::Limits limits;
+  limits.set_pids(kPlaces);
+  Prepare(limits);
+  v1::ExecStart start;
+  start.set_cell_id(cell_);
+  start.set_open_stdin(true);
+  for (const char* word : {"python3", "-c", R"(
+import os, signal, sys, time
+children = []
+try:
+    while True:
+        children.append(os.fork())
+        if children[-1] == 0:
+            time.sleep(1000)
+except BlockingIOError:
+    os.kill(children[-1], signal.SIGKILL)
+    os.wait()
+print('one is left', flush=True)
+sys.stdin.read()
+)"}) {
+    start.add_argv(word);
+  }
+  RunningExec full(supervisor_.stub(), start);
+  ASSERT_TRUE(full.ReadUntil("one is left"));
+  RunningExec next(supervisor_.stub(), cell_, "echo usable");
+  ASSERT_TRUE(Eventually([&] { return MembersOf(supervisor_, uid_).size() == kPlaces; }));
+  v1::ExecRequest end;
+  end.set_stdin_eof(true);
+  full.Send(end);
+  const ExecResult result = next.Finish();
+  EXPECT_EQ(result.out, "usable\n") << result.ToString();
 }
 
 TEST_F(LimitsTest, ThreadsCountAsProcesses) {
