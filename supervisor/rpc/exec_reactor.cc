@@ -95,6 +95,9 @@ Status ExecReactor::Forward() {
   ODY_RETURN_IF_ERROR(CheckFollowing(request_));
   switch (request_.message_case()) {
     case pb::ExecRequest::kStdin:
+      if (!session_->options().open_stdin && !session_->options().spec.terminal) {
+        return InvalidArgument("stdin: the command's is /dev/null; set start.open_stdin");
+      }
       session_->WriteStdin(std::move(*request_.mutable_stdin()));
       return OkStatus();  // StdinTaken asks for the next message
     case pb::ExecRequest::kStdinEof:

@@ -365,6 +365,27 @@ TEST_F(BadInputTest, AStreamThatDoesNotBeginWithAStart) {
   }
 }
 
+// What nobody would read is said, and not dropped. The end of nothing is no error.
+TEST_F(BadInputTest, StdinOfACommandThatHasNone) {
+  const std::string cell = supervisor_.Cell();
+  {
+    RunningExec exec(supervisor_.stub(), cell, "echo up; exec sleep 1000");
+    ASSERT_TRUE(exec.ReadUntil("up"));
+    v1::ExecRequest request;
+    request.set_stdin("text");
+    exec.Send(request);
+    ExpectRefused(exec.Finish().status, kInvalid, "start.open_stdin");
+  }
+  RunningExec exec(supervisor_.stub(), cell, "echo up; sleep 0.1; cat; echo read");
+  ASSERT_TRUE(exec.ReadUntil("up"));
+  v1::ExecRequest end;
+  end.set_stdin_eof(true);
+  exec.Send(end);
+  const ExecResult result = exec.Finish();
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  EXPECT_EQ(result.out, "up\nread\n");
+}
+
 TEST_F(BadInputTest, AMessageBeyondTheSizeIsRefusedAndTheCellGoesOn) {
   const std::string cell = supervisor_.Cell();
   v1::ExecStart start;

@@ -83,9 +83,14 @@ TEST_F(RunsTest, OldRunsAreRemovedAndNewOnesStay) {
       "mkdir -p $ODYSSEY_RUN/work/a/b; echo x > $ODYSSEY_RUN/work/a/b/f;"
       "ln -s /workspace $ODYSSEY_RUN/work/link; chmod 0 $ODYSSEY_RUN/work/a/b");
   ASSERT_TRUE(Shell("echo kept > /workspace/f").Exited(0));
-  RunningExec running(supervisor_.stub(), cell_,
-                      "echo $ODYSSEY_RUN; cd $ODYSSEY_RUN/work; read x; "
-                      "echo still > here && cat here");
+  v1::ExecStart start;
+  start.set_cell_id(cell_);
+  start.set_open_stdin(true);
+  for (const char* word :
+       {"/bin/sh", "-c", "cd $ODYSSEY_RUN/work; echo up; read x; echo still > here && cat here"})
+    start.add_argv(word);
+  RunningExec running(supervisor_.stub(), start);
+  ASSERT_TRUE(running.ReadUntil("up"));
   std::vector<std::string> later;
   for (int i = 0; i < 150; ++i) later.push_back(Shell("true").run_id);
   EXPECT_TRUE(Eventually([&] { return Runs().count(first.run_id) == 0; }));
