@@ -57,8 +57,8 @@ Result<CeilingView> LoadCeilingView(const ParsedOptions& options, const Location
   return Load(directory, owner, locations);
 }
 
-Result<CeilingView> LoadCeilingView(const Locations& locations) {
-  return Load(locations.policy_directory, dialect::OwnerOf(getuid()), locations);
+Result<CeilingView> LoadCeilingView(uid_t owner, const Locations& locations) {
+  return Load(locations.policy_directory, dialect::OwnerOf(owner), locations);
 }
 
 std::set<std::string> GrantedSecrets(const CeilingView& view) {

@@ -4,6 +4,8 @@
 // The operator's ceiling as a client sees it: to tell beforehand what the supervisor will say. The
 // supervisor reads the same files and decides.
 
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
 #include <set>
@@ -32,7 +34,7 @@ std::vector<OptionSpec> CeilingOptionSpecs();
 
 // Those options; else the directory that the daemons of `locations` read, and whoever runs this.
 Result<CeilingView> LoadCeilingView(const ParsedOptions& options, const Locations& locations);
-Result<CeilingView> LoadCeilingView(const Locations& locations);
+Result<CeilingView> LoadCeilingView(uid_t owner, const Locations& locations);
 
 // The names of this process's environment that look like secrets and are granted to the user.
 std::set<std::string> GrantedSecrets(const CeilingView& view);

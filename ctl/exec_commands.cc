@@ -150,7 +150,9 @@ Status MakePolicyDirectories(const ExecOptions& options) {
 
 int ExecCommand(const Invocation& call) {
   const Console& console = *call.console;
-  const Result<CeilingView> ceiling = LoadCeilingView(call.locations);
+  const uid_t owner =
+      call.options.Has("owner") ? static_cast<uid_t>(call.options.Number("owner")) : getuid();
+  const Result<CeilingView> ceiling = LoadCeilingView(owner, call.locations);
   ExecInputs inputs = MakeExecInputs();
   if (ceiling.ok()) inputs.granted_secrets = GrantedSecrets(*ceiling);
   const Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
@@ -163,7 +165,7 @@ int ExecCommand(const Invocation& call) {
   if (options->explain) {
     Status status = ceiling.status();
     if (ceiling.ok()) {
-      status = PrintPlan(console, options->sandbox, *ceiling, call.locations.state, policy);
+      status = PrintPlan(console, options->sandbox, *ceiling, call.locations, policy);
     }
     if (status.ok()) return kExitOk;
     return Cannot(console, {"exec --explain", status.message(),

@@ -1,10 +1,15 @@
 #include "ctl/explain.h"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "ctl/host_facts.h"
 #include "ctl/sanitize.h"
 #include "policy/compile/compile.h"
+#include "policy/compile/danger.h"
 #include "policy/executables/finder.h"
 
 namespace odyssey::ctl {
@@ -33,33 +38,67 @@ Json FileAsJson(const dialect::Policy& policy) {
           {"not_part_of_the_cell", policy.elsewhere}};
 }
 
+bool IsDanger(const policy::SandboxRequest& request) {
+  return request.mode == policy::Mode::kDangerFullAccess;
+}
+
+// Of what danger_full_access needs, what is not in the request: each must hold. The grant file
+// stands beside the ceiling.
+std::vector<std::string> DangerNeeds(const ceiling::Owner& owner, const Locations& locations) {
+  const std::filesystem::path ceiling = locations.policy_directory;
+  const std::string file = ceiling.parent_path() / "danger_full_access";
+  const std::string none =
+      access(file.c_str(), F_OK) == 0 ? "" : "; there is none, so nobody has it";
+  return {"needs the operator's grant file " + file + " to name " + owner.name + " or " +
+              std::to_string(owner.uid) + none,
+          "needs the operator's ceiling to grant mode danger_full_access and network full",
+          "needs the person's own word, in this call or when the session is made: "
+          "--dangerous-sandbox-mode"};
+}
+
 Status PrintCompiled(const Console& console, policy::SandboxRequest request,
-                     const CeilingView& ceiling, const std::string& state,
+                     const CeilingView& ceiling, const Locations& locations,
                      const dialect::Policy* policy) {
-  ODY_ASSIGN_OR_RETURN(const std::vector<ceiling::Ruling> rulings,
-                       ceiling::Judge(ceiling.ceiling, request, ceiling.asker));
+  const Result<std::vector<ceiling::Ruling>> judged =
+      ceiling::Judge(ceiling.ceiling, request, ceiling.asker);
+  if (!judged.ok() && !IsDanger(request)) return judged.status();
+  const auto rulings = judged.ok() ? *judged : std::vector<ceiling::Ruling>();
+  const ceiling::Owner& owner = ceiling.asker.owner;
   ceiling::FillLimits(ceiling.ceiling, request.ephemeral, &request.limits);
-  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled, CompileHere(request, state));
+  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
+                       CompileHere(request, owner, locations.state));
+  std::vector<std::string> needs;
+  if (IsDanger(request)) needs = DangerNeeds(owner, locations);
   if (console.json) {
     Json plan = {{"digest", compiled.digest},
                  {"plan", compiled.explanation},
                  {"ceiling", CeilingAsJson(ceiling, rulings)}};
     if (policy != nullptr) plan["policy"] = FileAsJson(*policy);
+    if (!needs.empty()) plan["needs"] = needs;
     console.PrintJson(plan);
-    return OkStatus();
+    return judged.status();
   }
-  for (const std::string& line : compiled.explanation) {
-    console.PrintLine(Sanitize(line, Lines::kOne));
-  }
+  std::vector<std::string> lines = compiled.explanation;
+  lines.insert(lines.end(), needs.begin(), needs.end());
+  for (const std::string& line : lines) console.PrintLine(Sanitize(line, Lines::kOne));
   console.PrintLine("policy digest " + compiled.digest);
   PrintCeiling(console, ceiling, rulings);
-  return OkStatus();
+  return judged.status();
 }
 
 }  // namespace
 
 Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
-                                      const std::string& state) {
+                                      const ceiling::Owner& owner, const std::string& state) {
+  if (IsDanger(request)) {
+    if (owner.uid == 0) {
+      return PermissionDenied(
+          "mode: danger_full_access: Host uid 0 never runs a command, whatever the flags: name the "
+          "user, with --owner of exec or --user of policy explain");
+    }
+    return compile::CompileDanger(request, {owner.uid, owner.name, owner.home},
+                                  GatherHostFacts(state).check);
+  }
   executables::Finder finder;
   ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
                        finder.Find(compile::SystemExecutables(request)));
@@ -67,9 +106,9 @@ Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
 }
 
 Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
-                 const std::string& state, const dialect::Policy* policy) {
+                 const Locations& locations, const dialect::Policy* policy) {
   if (policy != nullptr && !console.json) PrintFile(console, *policy);
-  const Status status = PrintCompiled(console, std::move(request), ceiling, state, policy);
+  const Status status = PrintCompiled(console, std::move(request), ceiling, locations, policy);
   return policy == nullptr ? status : policy->origins.Locate(status);
 }
 

@@ -6,23 +6,25 @@
 #include "common/base/status.h"
 #include "ctl/ceiling_view.h"
 #include "ctl/console.h"
+#include "ctl/locations.h"
 #include "policy/compile/compile.h"
 #include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
 
-// What the request becomes on this host, as the supervisor with that state directory would compile
-// it.
+// What the request becomes on this host for that user, as the supervisor with that state directory
+// would compile it.
 Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
-                                      const std::string& state);
+                                      const ceiling::Owner& owner, const std::string& state);
 
 // Holds the request against the operator's ceiling, compiles it for this host and prints the plan,
 // each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor
 // does the same with the same request. Before it, what the policy's file is and what of it is no
-// part of a cell; nullptr: there was no file.
+// part of a cell; nullptr: there was no file. With danger_full_access also what else that needs,
+// and all of this even if the ceiling refuses it, which is an error then.
 Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
-                 const std::string& state, const dialect::Policy* policy);
+                 const Locations& locations, const dialect::Policy* policy);
 
 }  // namespace odyssey::ctl
 

@@ -59,6 +59,10 @@ Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string&
     return InvalidArgument("--path \"" + path +
                            "\": expected an absolute path of this host, without . or ..");
   }
+  if (cell.compiled.unconfined) {
+    return rules::Decision{.rule = "mode danger_full_access",
+                           .reason = "the host's own path: whatever its user may do there"};
+  }
   std::optional<std::string> at = PlaceOf(cell, path);
   // /bin and its like are links in the cell where they are on the host.
   if (!at) at = PlaceOf(cell, explain::ResolveInCell(cell, "/", path));

@@ -70,7 +70,8 @@ int ExplainCeiling(const Console& console, const CeilingView& ceiling) {
 // On the host an agent's commands begin where its session was made: here, for example.
 policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
   policy::SandboxRequest request = policy.request;
-  const bool agents = policy.dialect == dialect::Dialect::kBundle;
+  const bool agents =
+      policy.dialect == dialect::Dialect::kManifest || policy.dialect == dialect::Dialect::kBundle;
   if (!agents || request.mode != policy::Mode::kDangerFullAccess) return request;
   const Result<std::string> here = MakeExecInputs().resolve(".");
   if (here.ok()) request.workspace = *here;

@@ -261,6 +261,63 @@ class OthersTest(DangerTest):
         self.assertEqual(done.code, 0, done)
 
 
+class ExplainTest(DangerTest):
+    """What is told before anything runs."""
+
+    SAYS = ("NOTHING CONFINES THIS", f"games (uid {BOTH.pw_uid})", "no cell, no namespace",
+            "network full: the host's network")
+
+    def assertTells(self, done, code, *words):
+        self.assertEqual(done.code, code, done)
+        for word in (*self.SAYS, f"needs the operator's grant file {self.world.grant_file} to name "
+                     "games or 5\n", FLAG, *words):
+            self.assertIn(word, done.out)
+        self.assertFalse(os.path.exists(self.made))
+
+    def test_exec_explain(self):
+        done = self.world.ctl_as(None, "exec", "--explain", "--mode", "danger_full_access",
+                                 "--network", "full", "--owner", str(BOTH.pw_uid), "--workspace",
+                                 self.world.work, "--", "touch", "made")
+        self.assertTells(done, 0, f"in {self.world.work}: commands start there",
+                         "granted mode danger_full_access by", "ceiling for uid 5 (games)")
+
+    def test_exec_explain_needs_the_owner(self):
+        done = self.world.ctl_as(None, "exec", "--explain", "--mode", "danger_full_access",
+                                 "--network", "full")
+        self.assertEqual(done.code, 125, done)
+        self.assertIn("--owner", done.err)
+
+    def test_policy_explain_tells_the_same_digest_as_the_supervisor(self):
+        bundle = self.marks()
+        done = self.world.ctl_as(BOTH, "policy", "explain", bundle)
+        self.assertTells(done, 0, f"in {self.world.work}: commands start there")
+        self.assertEqual(self.run_as(BOTH, bundle, FLAG).code, 0)
+        session = self.world.json("session", "list")["sessions"][0]["id"]
+        cell = next(cell for cell in self.world.json("cell", "list")["cells"]
+                    if cell["key"]["session_id"] == session)
+        self.assertIn("policy digest " + cell["policy_digest"], done.out)
+
+    def test_policy_explain_for_whom_the_ceiling_refuses(self):
+        done = self.world.ctl_as(None, "policy", "explain", "--user", FILE.pw_name, self.marks())
+        self.assertEqual(done.code, 1, done)
+        for word in ("NOTHING CONFINES THIS", "daemon (uid 1)", "to name daemon or 1"):
+            self.assertIn(word, done.out)
+        self.assertIn("not granted by the operator's ceiling to uid 1 (daemon)", done.err)
+
+    def test_policy_check(self):
+        for words in (["--path", "/etc/passwd"], ["--path", "/nonexistent/x"]):
+            done = self.world.ctl_as(BOTH, "policy", "check", self.marks(), *words)
+            self.assertEqual(done.code, 0, done)
+            self.assertIn("by mode danger_full_access", done.out)
+        done = self.world.ctl_as(FILE, "policy", "check", self.marks())
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("mode: danger_full_access: not granted", done.out)
+
+    def test_json(self):
+        done = self.world.ctl_as(BOTH, "-o", "json", "policy", "explain", self.marks())
+        self.assertEqual((done.code, len(done.json()["needs"])), (0, 3), done)
+
+
 class NobodyGrantedTest(DangerTest):
     GRANTS = None
 
@@ -269,6 +326,8 @@ class NobodyGrantedTest(DangerTest):
         below = {host.name(pid) for pid in host.descendants(self.world.daemons.pid)}
         self.assertNotIn("odyssey-host-runner", below)
         self.assertRefused(self.run_as(BOTH, self.marks(), FLAG), "no grant file")
+        done = self.world.ctl_as(BOTH, "policy", "explain", self.marks())
+        self.assertIn("there is none, so nobody has it", done.out)
 
 
 if __name__ == "__main__":
