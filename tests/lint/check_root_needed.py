@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """lint.root_needed: what the privileged programs link at run time.
 
-usage: check_root_needed.py --root SUPERVISOR --static PROGRAM…
-The supervisor may need the libraries below and no other; the static programs none, nor an interpreter.
+usage: check_root_needed.py --root PROGRAM… --static PROGRAM…
+The programs of root may need the libraries below and no other; the static ones none, nor an interpreter.
 """
 
 import argparse
@@ -29,14 +29,14 @@ def has_interpreter(program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--root")
+    parser.add_argument("--root", nargs="*", default=[])
     parser.add_argument("--static", nargs="*", default=[])
     options = parser.parse_args()
     violations = []
-    if options.root:
-        libraries = needed(options.root)
-        print(f"{options.root} needs: {' '.join(libraries)}")
-        violations += [f"{options.root}: needs {library}; allowed: libc libm libstdc++ libgcc_s libcap"
+    for program in options.root:
+        libraries = needed(program)
+        print(f"{program} needs: {' '.join(libraries)}")
+        violations += [f"{program}: needs {library}; allowed: libc libm libstdc++ libgcc_s libcap"
                        for library in libraries if not ALLOWED.match(library)]
     for program in options.static:
         violations += [f"{program}: needs {library}; it must be static" for library in needed(program)]

@@ -120,6 +120,11 @@ class RootNeededTest(LintCase):
         program = self.build("fat", "-Wl,--no-as-needed", "-lseccomp")
         self.assert_fails("needs libseccomp.so.2", "check_root_needed.py", "--root", program)
 
+    def test_looks_at_every_program(self):
+        fat = self.build("fat", "-Wl,--no-as-needed", "-lseccomp")
+        self.assert_fails("fat: needs libseccomp.so.2", "check_root_needed.py", "--root",
+                          self.build("small"), fat)
+
     def test_passes_static_program(self):
         self.assert_passes("check_root_needed.py", "--static", self.build("static", "-static"))
 
