@@ -57,8 +57,8 @@ struct Worker {
 
 Worker ReadWorker(const Node& document, const Source& source);
 
-// Named paths become mounts below /workspace/mount. A relative root begins at the directory of the
-// file, or above it if that is named `workers`; below there a missing root is to be made.
+// Named paths become mounts below /workspace/mount. A relative root begins at the workshop's
+// directory; below there a missing root is to be made.
 void AddRequest(const Worker& worker, const Source& source, const PolicyContext& context,
                 Policy* out);
 

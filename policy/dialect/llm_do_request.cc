@@ -1,26 +1,11 @@
-#include <algorithm>
-
 #include "policy/dialect/llm_do.h"
+#include "policy/dialect/llm_do_workshop.h"
 #include "policy/dialect/path_text.h"
 
 namespace odyssey::dialect::llm_do {
 namespace {
 
 constexpr char kMounts[] = "/workspace/mount/";
-constexpr char kWorkers[] = "workers";
-
-std::string DirectoryOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
-}
-
-// Where relative roots begin: the directory that holds the workers, or the file's own.
-std::string BaseOf(const std::string& file, const PolicyContext& context) {
-  const std::string directory =
-      JoinPath(context.client_cwd.empty() ? "/" : context.client_cwd, DirectoryOf(file));
-  const size_t slash = directory.rfind('/');
-  return directory.substr(slash + 1) == kWorkers ? DirectoryOf(directory) : directory;
-}
 
 // "" with a problem reported.
 std::string RootOf(const Path& path, const std::string& base, const Source& source,
@@ -88,13 +73,13 @@ std::vector<std::string> Describe(const Worker& worker) {
 
 void AddRequest(const Worker& worker, const Source& source, const PolicyContext& context,
                 Policy* out) {
-  const std::string base = BaseOf(source.file, context);
+  const std::string base = WorkshopOf(source.file, context);
   out->origins = worker.origins;
   for (const Path& path : worker.paths) {
     const std::string root = RootOf(path, base, source, context);
     if (root.empty()) continue;
     out->origins.Add("mounts[" + std::to_string(out->request.mounts.size()) + "]",
-                     {source.file, path.line, path.key});
+                     source.At(path.line, path.key));
     out->request.mounts.push_back({.source = root,
                                    .target = kMounts + path.name,
                                    .access = path.access,

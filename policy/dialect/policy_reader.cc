@@ -6,6 +6,7 @@
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/dialect_detector.h"
 #include "policy/dialect/llm_do.h"
+#include "policy/dialect/llm_do_workshop.h"
 #include "policy/dialect/odek.h"
 #include "policy/dialect/openshell.h"
 #include "policy/dialect/path_text.h"
@@ -121,13 +122,18 @@ void ReadOdek(const Node& document, const Source& source, const PolicyContext& c
   odek::AddRequest(config, source, context, out);
 }
 
+void ReadLlmDo(const Node& document, Source source, const PolicyContext& context, Policy* out) {
+  const Node whole = llm_do::WithWorkshop(document, context, &source, out);
+  llm_do::AddRequest(llm_do::ReadWorker(whole, source), source, context, out);
+}
+
 void ReadDocumentOf(Dialect dialect, const Node& document, const Source& source,
                     const PolicyContext& context, Policy* out) {
   switch (dialect) {
     case Dialect::kOdyssey:
       return ReadOdyssey(document, source, context, out);
     case Dialect::kLlmDo:
-      return llm_do::AddRequest(llm_do::ReadWorker(document, source), source, context, out);
+      return ReadLlmDo(document, source, context, out);
     case Dialect::kOdek:
       return ReadOdek(document, source, context, out);
     case Dialect::kOpenShell:

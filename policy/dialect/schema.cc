@@ -13,7 +13,7 @@ std::string Quoted(const std::vector<std::string_view>& names) {
   return text;
 }
 
-Place PlaceOf(const Source& source, const Text& text) { return {source.file, text.line, text.key}; }
+Place PlaceOf(const Source& source, const Text& text) { return source.At(text.line, text.key); }
 
 MapReader::MapReader(const Source* source, const Node* node, std::string key)
     : source_(source), node_(node), key_(std::move(key)) {
@@ -153,7 +153,7 @@ void MapReader::ReportVariant(const Text& text, const std::vector<std::string_vi
 
 void MapReader::Note(std::string_view name, const std::string& field, Origins* origins) const {
   const Node* found = node_ == nullptr ? nullptr : Find(*node_, name);
-  if (found != nullptr) origins->Add(field, {source_->file, found->line, KeyOf(name)});
+  if (found != nullptr) origins->Add(field, source_->At(found->line, KeyOf(name)));
 }
 
 void MapReader::Finish() {

@@ -24,16 +24,30 @@ struct Source {
   Problems* problems = nullptr;
   Problems* warnings = nullptr;                  // nullptr: dropped
   ProblemKind meaning = ProblemKind::kManifest;  // of values that are not allowed
+  // A file that parts of the document come from: its lines count from kBesideLines on.
+  std::string beside;
+  static constexpr int kBesideLines = 1 << 24;  // more than any file has
 
+  Place At(int line, std::string key) const {
+    if (line < kBesideLines) return {file, line, std::move(key)};
+    return {beside, line - kBesideLines, std::move(key)};
+  }
   void Syntax(int line, std::string key, std::string message) const {
-    problems->push_back({syntax, file, line, std::move(key), std::move(message)});
+    Tell(problems, syntax, line, std::move(key), std::move(message));
   }
   void Invalid(int line, std::string key, std::string message) const {
-    problems->push_back({meaning, file, line, std::move(key), std::move(message)});
+    Tell(problems, meaning, line, std::move(key), std::move(message));
   }
   void Warn(int line, std::string key, std::string message) const {
-    if (warnings == nullptr) return;
-    warnings->push_back({meaning, file, line, std::move(key), std::move(message)});
+    if (warnings != nullptr) Tell(warnings, meaning, line, std::move(key), std::move(message));
+  }
+
+ private:
+  void Tell(Problems* where, ProblemKind kind, int line, std::string key,
+            std::string message) const {
+    Place place = At(line, std::move(key));
+    where->push_back(
+        {kind, std::move(place.file), place.line, std::move(place.key), std::move(message)});
   }
 };
 

@@ -78,20 +78,24 @@ std::string ToText(const Policy& policy) {
   return out.str();
 }
 
-fakes::FakePolicyHost Host() {
-  fakes::FakePolicyHost host;
-  host.environment = {{"BASE_URL", "http://b"}, {"LANG", "C"}};
-  host.files = {{"/home/u/.odek/config.json", R"({"sandbox_memory": "2g"})"}};
-  host.links = {{"/srv/linked", "/mnt/real"}, {"/home/u/project/link", "/home/u/project/sub"}};
-  host.missing = {"/home/u/project/Dockerfile.odek", "/sandbox"};
-  return host;
-}
-
 std::string ReadText(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+constexpr char kShop[] = "tests/golden/dialect/llm-do-workshop";
+
+fakes::FakePolicyHost Host() {
+  fakes::FakePolicyHost host;
+  host.environment = {{"BASE_URL", "http://b"}, {"LANG", "C"}};
+  host.files = {{"/home/u/.odek/config.json", R"({"sandbox_memory": "2g"})"},
+                {"/home/u/project/shop/workshop.yaml",
+                 ReadText(std::string(ODYSSEY_SOURCE_DIR) + "/" + kShop + "/workshop.yaml")}};
+  host.links = {{"/srv/linked", "/mnt/real"}, {"/home/u/project/link", "/home/u/project/sub"}};
+  host.missing = {"/home/u/project/Dockerfile.odek", "/sandbox"};
+  return host;
 }
 
 // The checkout is somewhere else for everybody.
@@ -103,6 +107,13 @@ std::string Portable(std::string text) {
   return text;
 }
 
+// Where the host has a file of the checkout: in the client's directory, the shop as `shop`.
+std::string NameOnHost(const std::string& path) {
+  const std::string shop = kShop;
+  if (path.rfind(shop, 0) == 0) return "shop" + path.substr(shop.size());
+  return path.substr(path.rfind('/') + 1);
+}
+
 // A file of the checkout; a bundle's directory is read as that.
 std::string Read(const std::string& path) {
   const std::string full = std::string(ODYSSEY_SOURCE_DIR) + "/" + path;
@@ -111,7 +122,7 @@ std::string Read(const std::string& path) {
   const std::string text = ReadText(full);
   const std::optional<Policy> policy =
       text.empty() ? ReadBundlePolicy(full, host.Context(), &problems)
-                   : ReadPolicy(text, path.substr(path.rfind('/') + 1), host.Context(), &problems);
+                   : ReadPolicy(text, NameOnHost(path), host.Context(), &problems);
   EXPECT_EQ(policy.has_value(), problems.empty());
   return policy ? Portable(ToText(*policy)) : fakes::Lines(problems);
 }
@@ -132,6 +143,7 @@ constexpr Golden kGoldens[] = {
     {"odyssey-full", "tests/golden/dialect/odyssey-full.yaml"},
     {"bundle", "tests/golden/dialect/bundle"},
     {"llm-do-plural", "tests/golden/dialect/llm-do-plural.yaml"},
+    {"llm-do-workshop", "tests/golden/dialect/llm-do-workshop/workers/writer.yaml"},
     {"odek-dropped", "tests/golden/dialect/odek-dropped.json"},
     {"openshell-older", "tests/golden/dialect/openshell-older.yaml"},
     {"openshell-protocols", "tests/golden/dialect/openshell-protocols.yaml"},
