@@ -16,6 +16,7 @@
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
+#include "policy/lattice/lattice.h"
 #include "policy/plan/plan_check.h"
 #include "policy/rules/tool_rules.h"
 
@@ -55,6 +56,19 @@ Result<dialect::Policy> ReadFile(const Console& console, const std::string& file
   return Status(policy.status().code(), std::to_string(problems.size()) + " problems");
 }
 
+// The policy that --within names, nullopt without it.
+Result<std::optional<dialect::Policy>> ReadWithin(const Console& console,
+                                                  const ParsedOptions& options,
+                                                  const CeilingView& ceiling) {
+  if (!options.Has("within")) return std::optional<dialect::Policy>();
+  ODY_ASSIGN_OR_RETURN(dialect::Policy policy, ReadFile(console, options.Text("within"), ceiling));
+  return std::optional<dialect::Policy>(std::move(policy));
+}
+
+OptionSpec WithinOption(const char* help) {
+  return {.name = "within", .kind = ValueKind::kFile, .value_name = "FILE", .help = help};
+}
+
 constexpr char kCeilingNext[] = "docs/policy/ceiling.md tells the keys of the operator's files.";
 
 // What may be asked for at all.
@@ -78,6 +92,16 @@ policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
   return request;
 }
 
+// Leaves of the policy what the one of --within gives too.
+Status NarrowWithin(const Invocation& call, const CeilingView& ceiling, dialect::Policy* policy) {
+  ODY_ASSIGN_OR_RETURN(const std::optional<dialect::Policy> parent,
+                       ReadWithin(*call.console, call.options, ceiling));
+  if (!parent) return OkStatus();
+  ODY_ASSIGN_OR_RETURN(policy->request, lattice::Narrow(parent->request, policy->request));
+  policy->origins = {};  // its fields are others now
+  return OkStatus();
+}
+
 int Explain(const Invocation& call) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
@@ -86,9 +110,9 @@ int Explain(const Invocation& call) {
     return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
   }
   if (file.empty()) return ExplainCeiling(console, *ceiling);
-  const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
-  Status status = policy.status();
-  if (policy.ok()) {
+  Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
+  Status status = policy.ok() ? NarrowWithin(call, *ceiling, &*policy) : policy.status();
+  if (status.ok()) {
     status = PrintPlan(console, RequestOf(*policy), *ceiling, call.locations, &*policy);
   }
   if (status.ok()) return kExitOk;
@@ -126,6 +150,17 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
     const bool egress = request.network == policy::Network::kEgress;
     if (destination && egress) denied->reason += "; " + DecideHost(policy, *destination).reason;
     return *denied;
+  }
+  ODY_ASSIGN_OR_RETURN(const std::optional<dialect::Policy> parent,
+                       ReadWithin(*call.console, options, ceiling));
+  if (parent) {
+    const Status within = lattice::IsWithin(request, parent->request);
+    if (within.code() == Code::kPermissionDenied) {
+      return rules::Decision{.verdict = rules::Verdict::kDeny,
+                             .rule = "within " + options.Text("within"),
+                             .reason = policy.origins.Locate(within).message()};
+    }
+    ODY_RETURN_IF_ERROR(within);
   }
   if (destination) {
     rules::Decision decision = DecideHost(policy, *destination);
@@ -227,12 +262,15 @@ std::vector<Command> PolicyCommands() {
        .kind = ValueKind::kText,
        .value_name = "ID",
        .help = "with --cmd: the agent whose rules count (default: the default one)"}};
+  questions.push_back(WithinOption("denied is what this policy does not give too"));
   for (OptionSpec& spec : CeilingOptionSpecs()) questions.push_back(std::move(spec));
+  std::vector<OptionSpec> explained = CeilingOptionSpecs();
+  explained.push_back(WithinOption("only what this policy gives too: of an agent under another"));
   return {
       {.name = "policy explain",
        .summary = "the compiled plan of a policy, each line with why it is there, and the ceiling",
        .positionals = {optional_file},
-       .options = CeilingOptionSpecs(),
+       .options = std::move(explained),
        .notes = kExplainNotes,
        .run = Explain},
       {.name = "policy check",

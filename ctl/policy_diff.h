@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "ctl/command.h"
+#include "policy/dialect/bundle.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
@@ -18,6 +19,10 @@ struct PolicyDifference {
 // Pure. INVALID_ARGUMENT names the path that cannot be compared.
 Result<PolicyDifference> ComparePolicies(const policy::SandboxRequest& first,
                                          const policy::SandboxRequest& second);
+
+// The agents of two bundles: tools that are offered, and rules about them. An agent has the id of
+// the other one, or both bundles have one. Pure. INVALID_ARGUMENT for a rule that cannot be read.
+Result<PolicyDifference> CompareAgents(const dialect::Bundle& first, const dialect::Bundle& second);
 
 // policy diff.
 Command PolicyDiffCommand();

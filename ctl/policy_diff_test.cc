@@ -31,6 +31,39 @@ TEST(PolicyDiffTest, OrderAndPlacesMakeNoDifference) {
   EXPECT_EQ(difference->only_second, Lines{});
 }
 
+dialect::Bundle BundleWith(dialect::ToolRuleSpec tools, std::string id = "a") {
+  dialect::Bundle bundle;
+  bundle.agents = {{.id = std::move(id), .tools = std::move(tools)}};
+  return bundle;
+}
+
+TEST(PolicyDiffTest, ToolsAndTheirRulesCount) {
+  const dialect::Bundle a = BundleWith({.allow = {"Bash(git:*)", "Read"}, .ask = {"Bash"}});
+  const dialect::Bundle b = BundleWith(
+      {.allow = {"Bash(git:*)", "Bash(curl:*)", "Read", "Write"}, .deny = {"Read"}}, "b");
+  const Result<PolicyDifference> difference = CompareAgents(a, b);
+  ASSERT_TRUE(difference.ok());
+  EXPECT_EQ(difference->only_first,
+            (Lines{"agent.tools: Read", "agent.tools.deny: Read is not there"}));
+  EXPECT_EQ(difference->only_second, (Lines{"agent.tools: Write", "agent.tools.allow: Bash(curl:*)",
+                                            "agent.tools.ask: Bash is not there"}));
+  EXPECT_EQ(CompareAgents(a, a)->only_second, Lines{});
+}
+
+TEST(PolicyDiffTest, AgentsOfSeveralAreComparedByTheirIds) {
+  dialect::Bundle a = BundleWith({.deny = {"Write"}});
+  a.agents.push_back({.id = "b"});
+  dialect::Bundle b = BundleWith({}, "c");
+  b.agents.push_back({.id = "a"});
+  const Result<PolicyDifference> difference = CompareAgents(a, b);
+  EXPECT_EQ(difference->only_first, Lines{"agents.b: there is no such agent"});
+  EXPECT_EQ(difference->only_second,
+            (Lines{"agents.c: there is no such agent", "agents.a.tools: Write",
+                   "agents.a.tools.deny: Write is not there"}));
+  EXPECT_EQ(CompareAgents(BundleWith({.deny = {"Bash("}}), b).status().code(),
+            Code::kInvalidArgument);
+}
+
 TEST(PolicyDiffTest, WhatCannotBeComparedIsAnError) {
   SandboxRequest bad;
   bad.mounts = {{"/srv/../etc", "/a"}};
