@@ -2,8 +2,10 @@
 // one process. Nothing of a command stays, and nobody gets what was not granted.
 
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <memory>
 
@@ -203,6 +205,56 @@ TEST_F(KilledDangerTest, ACommandKillsWhatTheUserMayAndNothingOfOdysseys) {
   EXPECT_EQ(killed.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << killed.ToString();
   EXPECT_EQ(Runner(), runner_);
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+}
+
+// Whoever removed the groups of a dead runner would be too late for what runs meanwhile.
+TEST_F(DangerTest, ACommandDiesWithTheRunnerWhateverTheKeeperDoes) {
+  RunningExec exec(supervisor_.stub(), Cell(), "echo here; exec sleep 999");
+  ASSERT_TRUE(exec.ReadUntil("here\n"));
+  const pid_t keeper = supervisor_.keeper(), runner = Runner();
+  ASSERT_TRUE(SignalProcess(keeper, SIGSTOP));
+  EXPECT_TRUE(SignalProcess(runner, SIGKILL));
+  // The keeper, whose they are now, reaps nothing.
+  const auto dead = [](pid_t pid) { return StatusOf(pid).find("State:\tZ") != std::string::npos; };
+  EXPECT_TRUE(Eventually([&] {
+    const std::vector<pid_t> pids = Owned();
+    return std::all_of(pids.begin(), pids.end(), dead);
+  }));
+  EXPECT_TRUE(SignalProcess(keeper, SIGCONT));
+  EXPECT_TRUE(EndedUnderIt(exec.Finish()));
+}
+
+// A dead process that somebody traces is the tracer's to reap before it is ours.
+TEST_F(DangerTest, WhoTracesACommandDoesNotHoldTheEndOfTheCellUp) {
+  const std::string cell = Cell();
+  RunningExec exec(supervisor_.stub(), cell, std::string(kScatter) + "sleep 905");
+  ASSERT_TRUE(exec.ReadUntil("running\n"));
+  ASSERT_TRUE(Eventually([] { return Sleepers() == 5; }));
+  const std::vector<pid_t> traced = Owned();
+  for (const pid_t pid : traced) ASSERT_EQ(ptrace(PTRACE_SEIZE, pid, nullptr, nullptr), 0) << pid;
+  EXPECT_TRUE(supervisor_.Remove(cell).ok());
+  EXPECT_TRUE(GroupsOf(Runner()).empty());
+  EXPECT_EQ(Owned(), traced) << "they were held";
+  for (const pid_t pid : traced) EXPECT_EQ(waitpid(pid, nullptr, __WALL), pid);
+  EXPECT_TRUE(EndedUnderIt(exec.Finish()));
+  EXPECT_TRUE(supervisor_.Shell(Cell(), "true").Exited(0));
+}
+
+TEST_F(DangerTest, NobodyButTheKeeperStartsARunner) {
+  const std::string run = supervisor_.directory() + "/another";
+  fs::create_directory(run);
+  const std::string program = ProgramDirectory() + "/odyssey-host-runner";
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(program.c_str(), program.c_str(), "--state", run.c_str(), "--run", run.c_str(),
+          "--danger-grants", supervisor_.danger_grant_file().c_str(), nullptr);
+    _exit(127);
+  }
+  int status = -1;
+  EXPECT_TRUE(Eventually([&] { return waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_FALSE(fs::exists(run + "/host.sock"));
+  if (status == -1) kill(child, SIGKILL);
 }
 
 }  // namespace

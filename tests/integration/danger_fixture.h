@@ -4,10 +4,15 @@
 // A supervisor whose operator grants the user "games" danger_full_access, in the grant file and in
 // the ceiling, and requests for it.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <linux/keyctl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -17,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "common/os/unique_fd.h"
 #include "tests/testing/running_exec.h"
 #include "tests/testing/supervisor_harness.h"
 
@@ -38,23 +44,47 @@ inline std::vector<pid_t> Owned() { return SupervisorHarness::ProcessesOf(kGames
 
 inline bool NobodyLeft() { return Owned().empty(); }
 
+inline std::string StatusOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 inline long Sleepers() {
   const auto pids = Owned();
   return std::count_if(pids.begin(), pids.end(),
                        [](pid_t pid) { return CommandName(pid) == "sleep"; });
 }
 
-// Supplementary groups of this process, and of whatever it starts meanwhile: a supervisor has some
-// where root has, and a command must not.
-class ExtraGroups final {
+// What a careless start of the supervisor would hand down to commands: groups, a descriptor that
+// survives execve, a variable, a session keyring, core dumps, an OOM score.
+class Inheritance final {
  public:
-  ExtraGroups() { EXPECT_EQ(setgroups(2, kGroups), 0); }
-  ~ExtraGroups() { EXPECT_EQ(setgroups(0, nullptr), 0); }
-  ExtraGroups(const ExtraGroups&) = delete;
-  ExtraGroups& operator=(const ExtraGroups&) = delete;
+  Inheritance() {
+    EXPECT_EQ(setgroups(2, kGroups), 0);
+    leak_.reset(open("/etc/shadow", O_RDONLY));  // NOLINT(android-cloexec-open): that is the point
+    setenv("SECRET_X", "of-the-host", 1);
+    keyring_ = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+    const rlimit cores{RLIM_INFINITY, RLIM_INFINITY};
+    EXPECT_EQ(setrlimit(RLIMIT_CORE, &cores), 0);
+    SetOomScore("500");  // stays where lowering takes a capability that root lacks
+    SetOomScore("-300");
+  }
+  ~Inheritance() {
+    EXPECT_EQ(setgroups(0, nullptr), 0);
+    unsetenv("SECRET_X");
+    SetOomScore("0");
+  }
+  Inheritance(const Inheritance&) = delete;
+  Inheritance& operator=(const Inheritance&) = delete;
+
+  long keyring() const { return keyring_; }
 
  private:
   static constexpr gid_t kGroups[] = {4, 54321};  // adm, which may read logs, and nobody's
+  static void SetOomScore(const char* score) { std::ofstream("/proc/self/oom_score_adj") << score; }
+
+  UniqueFd leak_;
+  long keyring_ = -1;
 };
 
 class DangerTest : public ::testing::Test {
@@ -133,7 +163,7 @@ class DangerTest : public ::testing::Test {
     return FileOp(request, cell_id);
   }
 
-  const ExtraGroups groups_;  // before the supervisor, which has them too
+  const Inheritance inheritance_;  // before the supervisor, which has it too
   SupervisorHarness supervisor_;
 };
 

@@ -1,7 +1,9 @@
 // danger_full_access: commands on the host, for those alone whom everybody concerned allowed it:
 // the operator's grant file, the operator's ceiling, and the person's own word.
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "tests/integration/audit_reader.h"
 #include "tests/integration/danger_fixture.h"
@@ -13,16 +15,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string SlurpStatus(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // ── What a command gets ─────────────────────────────────────────────────────────────────────────
 
 TEST_F(DangerTest, RunsAsTheOwnerWithNoOtherGroupAndNoCapability) {
-  ASSERT_THAT(SlurpStatus(Runner()), HasSubstr("\nGroups:\t4 54321 \n"))
-      << "there are some to drop";
+  ASSERT_THAT(StatusOf(Runner()), HasSubstr("\nGroups:\t4 54321 \n")) << "there are some to drop";
   const ExecResult result = supervisor_.Shell(
       Cell(), "id -u; id -g; id -G; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; pwd");
   EXPECT_TRUE(result.Exited(0)) << result.ToString();
@@ -53,18 +49,30 @@ TEST_F(DangerTest, TheEnvironmentIsTheOwnersAndMadeFromNothing) {
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 6) << result.out;
 }
 
-TEST_F(DangerTest, InheritsNoDescriptorNoKeyringAndNoIgnoredSignal) {
-  const ExecResult result = supervisor_.Python(Cell(), R"(
-import os, signal
-print(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:3], len(os.listdir('/proc/self/fd')))
-status = open('/proc/self/status').read()
-for line in status.splitlines():
-    if line.startswith(('SigBlk', 'SigQ')): print(line.split()[0], line.split()[1] if 'Blk' in line else '')
-print(open('/proc/self/oom_score_adj').read().strip())
+TEST_F(DangerTest, InheritsNothingOfTheSupervisors) {
+  const std::string cell = Cell();
+  const ExecResult shell =
+      supervisor_.Shell(cell,
+                        "grep -E '^Sig(Blk|Ign)' /proc/self/status; cat /proc/self/oom_score_adj; "
+                        "ulimit -Sc; ulimit -Hc");
+  EXPECT_EQ(shell.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n0\n0\n");
+  const ExecResult python = supervisor_.Python(cell, R"(
+import ctypes, os
+print(sorted(int(fd) for fd in os.listdir('/proc/self/fd')))
+print(ctypes.CDLL(None).syscall(250, 0, -3, 0))  # KEYCTL_GET_KEYRING_ID of the session
 )");
   // 0 to 2, and the one that lists them.
-  EXPECT_THAT(result.out, HasSubstr("[0, 1, 2] 4")) << result.ToString();
-  EXPECT_THAT(result.out, HasSubstr("SigBlk: 0000000000000000"));
+  EXPECT_THAT(python.out, HasSubstr("[0, 1, 2, 3]\n")) << python.ToString();
+  ASSERT_GT(inheritance_.keyring(), 0);
+  EXPECT_THAT(python.out, Not(HasSubstr(std::to_string(inheritance_.keyring()) + "\n")));
+}
+
+TEST_F(DangerTest, TheRunnerItselfHasLittleOfRootsRights) {
+  const std::string status = StatusOf(Runner());
+  // CAP_DAC_OVERRIDE, CAP_KILL, CAP_SETGID and CAP_SETUID.
+  EXPECT_THAT(status, HasSubstr("\nCapPrm:\t00000000000000e2\nCapEff:\t00000000000000e2\n"
+                                "CapBnd:\t0000000000000000\n"));
+  EXPECT_THAT(status, HasSubstr("\nNoNewPrivs:\t1\n"));
 }
 
 TEST_F(DangerTest, ASetUidProgramGivesNothing) {
@@ -241,6 +249,16 @@ TEST_F(DangerTest, IsForThoseAloneWhomTheCeilingGrantsIt) {
   ExpectRefused(Request(), "mode: danger_full_access");
 }
 
+TEST_F(DangerTest, WhoLosesTheCeilingsGrantRunsNothingMore) {
+  const std::string cell = Cell();
+  ASSERT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+  WriteCeiling("[daemon]");
+  const ExecResult next = supervisor_.Shell(cell, "echo ran >made");
+  EXPECT_THAT(next.ToString(), HasSubstr("mode: danger_full_access"));
+  EXPECT_THAT(Read(cell, "/etc/passwd").status().message(), HasSubstr("mode: danger_full_access"));
+  EXPECT_FALSE(fs::exists(Work() + "/made"));
+}
+
 TEST_F(DangerTest, AFileThatOthersMayWriteCountsForNobody) {
   for (const mode_t mode : {0646, 0664}) {
     chmod(supervisor_.danger_grant_file().c_str(), mode);
@@ -300,6 +318,23 @@ TEST_F(NobodyGrantedTest, ThereIsNoRunnerAndNoDanger) {
   EXPECT_EQ(Runner(), -1);
   EXPECT_FALSE(fs::exists(supervisor_.directory() + "/run/host.sock"));
   ExpectRefused(Request(), "the operator grants it to nobody");
+}
+
+// A socket in the runner's place is no runner: who listens there has to be root.
+TEST_F(NobodyGrantedTest, AnotherUsersSocketIsNotBelieved) {
+  const std::string path = supervisor_.directory() + "/run/host.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  ASSERT_EQ(seteuid(kDaemon), 0);
+  const int listening = listen(fd.get(), 4);  // whose credentials a peer is told
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(listening, 0);
+  ExpectRefused(Request(), "the host runner's socket is served by uid 1");
+  unlink(path.c_str());
 }
 
 class EverybodysUidGrantedTest : public DangerTest {
