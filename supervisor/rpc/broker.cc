@@ -297,6 +297,7 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
                          std::shared_ptr<ExecSession> session) {
   const uint64_t group = loop_.NewGroup();
   cell->running[slot.number] = {session, group};
+  cell->busy_until = Clock::now() + kBusy;
   session->Start(
       std::move(slot.exec), std::move(slot.control),
       [this, group, weak = std::weak_ptr<ExecSession>(session)](int fd, ExecSession::Source source,
@@ -315,7 +316,7 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
           if (asking) asking->SetOomKills(static_cast<uint32_t>(kills));
         });
       });
-  loop_.WakeAt(session->deadline());
+  loop_.WakeAt(std::min(session->deadline(), cell->busy_until));
 }
 
 // For the commands that wait; without any, a running command's slot comes back.

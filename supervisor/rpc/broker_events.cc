@@ -193,7 +193,7 @@ std::shared_ptr<ExecSession> Broker::TakeRunning(Cell* cell, uint64_t slot) {
   return node.mapped().session;
 }
 
-// Called with the lock. Slots beyond what runs at once are let go: closing one's sockets ends it.
+// Called with the lock.
 void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
   cell->ready.push_back(std::move(slot));
   if (!cell->waiting.empty()) {
@@ -203,9 +203,15 @@ void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
     cell->waiting.pop_front();
     StartInSlot(cell, std::move(first), session);
   }
-  const size_t most = cell->compiled.unconfined ? 0 : std::max(kReadySlots, cell->running.size());
-  while (cell->ready.size() > most) cell->ready.pop_front();
+  LetSlotsGo(cell.get(), Clock::now());
   WantSlots(cell.get());
+}
+
+// Called with the lock. Slots beyond what runs at once: closing one's sockets ends it.
+void Broker::LetSlotsGo(Cell* cell, Clock::time_point now) {
+  size_t most = std::max(kReadySlots + (now < cell->busy_until ? 1 : 0), cell->running.size());
+  if (cell->compiled.unconfined) most = 0;
+  while (cell->ready.size() > most) cell->ready.pop_front();
 }
 
 // Called with the lock. Gone says when nothing of the cell is left.
@@ -225,6 +231,8 @@ Clock::time_point Broker::RunDeadlines(Clock::time_point now) {
       for (const auto& [slot, running] : cell->running) sessions.push_back(running.session);
       if (cell->unused_deadline <= now) EndSingleUse(cell.get());
       next = std::min(next, cell->unused_deadline);
+      LetSlotsGo(cell.get(), now);
+      if (now < cell->busy_until) next = std::min(next, cell->busy_until);
     }
   }
   for (const auto& session : sessions) {

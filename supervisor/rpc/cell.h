@@ -75,6 +75,7 @@ struct Cell {
   uint32_t slots_wanted = 0;  // asked for, not yet here
   std::deque<std::shared_ptr<ExecSession>> waiting;
   std::map<uint64_t, RunningExec> running;  // by slot
+  Clock::time_point busy_until = Clock::time_point::min();
 
   std::atomic<uint64_t> oom_seen = 0;
   RunList runs;

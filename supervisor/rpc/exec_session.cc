@@ -26,6 +26,21 @@ constexpr int kMaxDroppedReads = 16;
 // A shell reports a child killed by SIGKILL as this exit code.
 constexpr int kShellKilled = 128 + SIGKILL;
 
+// read(2) of at most `chunk` into `buffer`, which then holds what was read. A small piece is read
+// elsewhere first: to make room in the message would clear it, for the end of input as well.
+ssize_t ReadPiece(int fd, size_t chunk, std::string* buffer) {
+  static thread_local char small[kSmallChunk];
+  if (chunk == kSmallChunk) {
+    const ssize_t n = read(fd, small, sizeof(small));
+    if (n > 0) buffer->assign(small, static_cast<size_t>(n));
+    return n;
+  }
+  buffer->resize(chunk);
+  const ssize_t n = read(fd, buffer->data(), chunk);
+  if (n > 0) buffer->resize(static_cast<size_t>(n));
+  return n;
+}
+
 struct Pipe {
   UniqueFd ours, theirs;
 };
@@ -305,8 +320,7 @@ bool ExecSession::PumpOutput(Output* output, Stream stream) {
   while (output->fd && output->readable && !(output->copy && output->copy->full())) {
     std::string* buffer = sink_->BeginOutput();
     if (buffer == nullptr) return false;
-    buffer->resize(output->chunk);
-    const ssize_t n = read(output->fd.get(), buffer->data(), buffer->size());
+    const ssize_t n = ReadPiece(output->fd.get(), output->chunk, buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) {
       output->readable = false;
