@@ -14,10 +14,6 @@
 namespace odyssey::supervisor {
 namespace {
 
-// One read of a quiet stream; of a loud one, whose pipe is then enlarged to match (the largest that
-// an unprivileged process may have by default, fs.pipe-max-size).
-constexpr size_t kSmallChunk = 64 * 1024;
-constexpr size_t kLargeChunk = 1024 * 1024;
 // Between SIGTERM and SIGKILL at the wall clock limit.
 constexpr auto kGrace = std::chrono::milliseconds(250);
 // Reads of output that nobody gets, before others have their turn: a command that never stops
@@ -25,21 +21,6 @@ constexpr auto kGrace = std::chrono::milliseconds(250);
 constexpr int kMaxDroppedReads = 16;
 // A shell reports a child killed by SIGKILL as this exit code.
 constexpr int kShellKilled = 128 + SIGKILL;
-
-// read(2) of at most `chunk` into `buffer`, which then holds what was read. A small piece is read
-// elsewhere first: to make room in the message would clear it, for the end of input as well.
-ssize_t ReadPiece(int fd, size_t chunk, std::string* buffer) {
-  static thread_local char small[kSmallChunk];
-  if (chunk == kSmallChunk) {
-    const ssize_t n = read(fd, small, sizeof(small));
-    if (n > 0) buffer->assign(small, static_cast<size_t>(n));
-    return n;
-  }
-  buffer->resize(chunk);
-  const ssize_t n = read(fd, buffer->data(), chunk);
-  if (n > 0) buffer->resize(static_cast<size_t>(n));
-  return n;
-}
 
 struct Pipe {
   UniqueFd ours, theirs;
@@ -60,15 +41,16 @@ ExecSession::Source SourceOf(Stream stream) {
 }  // namespace
 
 ExecSession::ExecSession(ExecOptions options, ExecSink* sink)
-    : options_(std::move(options)), sink_(sink), started_(Clock::now()) {
-  stdout_.cap = options_.stdout_cap;
-  stderr_.cap = options_.stderr_cap;
-  stdout_.chunk = stderr_.chunk = kSmallChunk;
-}
+    : options_(std::move(options)),
+      sink_(sink),
+      stdout_(options_.stdout_cap),
+      stderr_(options_.stderr_cap),
+      started_(Clock::now()) {}
 
-void ExecSession::KeepOutput(MakeCopy make_copy) {
+void ExecSession::KeepOutput(const MakeCopy& make_copy) {
   const std::lock_guard lock(mutex_);
-  make_copy_ = std::move(make_copy);
+  stdout_.KeepBy([make_copy] { return make_copy(Stream::kStdout); });
+  stderr_.KeepBy([make_copy] { return make_copy(Stream::kStderr); });
 }
 
 void ExecSession::AtEnd(Conclude conclude) {
@@ -114,10 +96,10 @@ Status ExecSession::SendSpec(Watch& watch) {
     input = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!input) return ErrnoStatus(errno, "open /dev/null");
   }
-  stdout_.fd = std::move(out.ours);
-  stderr_.fd = std::move(err.ours);
-  watch(stdout_.fd.get(), Source::kStdout, false);
-  watch(stderr_.fd.get(), Source::kStderr, false);
+  stdout_.Open(std::move(out.ours));
+  stderr_.Open(std::move(err.ours));
+  watch(stdout_.fd(), Source::kStdout, false);
+  watch(stderr_.fd(), Source::kStderr, false);
   return SendMessage(exec_socket_.get(), cell::Encode(options_.spec),
                      {input.get(), out.theirs.get(), err.theirs.get()});
 }
@@ -133,10 +115,10 @@ void ExecSession::OnReady(Source source) {
   const std::lock_guard lock(mutex_);
   switch (source) {
     case Source::kStdout:
-      stdout_.readable = true;
+      stdout_.set_readable(true);
       break;
     case Source::kStderr:
-      stderr_.readable = true;
+      stderr_.set_readable(true);
       break;
     case Source::kStdin:
       PumpStdin();
@@ -184,8 +166,8 @@ void ExecSession::ReadExecSocket() {
 void ExecSession::TakeTerminal(UniqueFd master) {
   fcntl(master.get(), F_SETFL, O_NONBLOCK);
   stdin_ = UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
-  stdout_.fd = std::move(master);
-  watch_(stdout_.fd.get(), Source::kStdout, false);
+  stdout_.Open(std::move(master));
+  watch_(stdout_.fd(), Source::kStdout, false);
   watch_(stdin_.get(), Source::kStdin, true);
   PumpStdin();
 }
@@ -271,7 +253,7 @@ void ExecSession::Detach() {
 void ExecSession::Resize(uint16_t rows, uint16_t columns) {
   const std::lock_guard lock(mutex_);
   const winsize size{rows, columns, 0, 0};
-  if (options_.spec.terminal && stdout_.fd) ioctl(stdout_.fd.get(), TIOCSWINSZ, &size);
+  if (options_.spec.terminal && stdout_.open()) ioctl(stdout_.fd(), TIOCSWINSZ, &size);
 }
 
 void ExecSession::WriteStdin(std::string data) {
@@ -315,88 +297,43 @@ void ExecSession::Continue() {
 }
 
 // True if the stream has nothing more for now and the next may be looked at.
-bool ExecSession::PumpOutput(Output* output, Stream stream) {
+bool ExecSession::PumpOutput(OutputStream* output, Stream stream) {
   int dropped = 0;
-  while (output->fd && output->readable && !(output->copy && output->copy->full())) {
-    std::string* buffer = sink_->BeginOutput();
-    if (buffer == nullptr) return false;
-    const ssize_t n = ReadPiece(output->fd.get(), output->chunk, buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {
-      output->readable = false;
-      break;
+  while (output->WantsRead()) {
+    std::string* piece = sink_->BeginOutput();
+    if (piece == nullptr) return false;
+    if (!output->Read(piece)) break;
+    if (stream == Stream::kStderr) KeepTail(*piece);
+    if (!cancelled_) output->Keep(*piece);
+    if (output->Cut(piece) && !cancelled_) {
+      sink_->SendOutput(stream);
+    } else if (++dropped == kMaxDroppedReads) {
+      output->set_readable(false);
+      watch_(output->fd(), SourceOf(stream), false);
     }
-    if (n <= 0) {  // end, or EIO: a terminal's other side is closed
-      output->fd.reset();
-      break;
-    }
-    const auto got = static_cast<uint64_t>(n);
-    Keep(output, stream, std::string_view(buffer->data(), got));
-    if (stream == Stream::kStderr) KeepTail(std::string_view(buffer->data(), got));
-    const uint64_t room =
-        output->cap == 0 ? got : output->cap - std::min(output->cap, output->bytes);
-    output->bytes += got;
-    if (got == kSmallChunk && output->chunk == kSmallChunk) {
-      output->chunk = kLargeChunk;
-      fcntl(output->fd.get(), F_SETPIPE_SZ, static_cast<int>(kLargeChunk));
-    }
-    if (room < got) output->truncated = true;
-    if (room == 0 || cancelled_) {
-      if (++dropped < kMaxDroppedReads) continue;
-      output->readable = false;
-      watch_(output->fd.get(), SourceOf(stream), false);
-      break;
-    }
-    buffer->resize(std::min(room, got));
-    sink_->SendOutput(stream);
   }
   return true;
 }
 
-// What a cap may cut off later. Nothing is written for a stream that stays within its cap.
-void ExecSession::Keep(Output* output, Stream stream, std::string_view bytes) {
-  if (!make_copy_ || output->cap == 0 || cancelled_) return;
-  if (output->copy == nullptr) {
-    if (output->held.size() + bytes.size() <= output->cap) {
-      output->held += bytes;
-      return;
-    }
-    output->copy = make_copy_(stream);
-    output->copy->Add(output->held);
-    output->held = std::string();
-  }
-  output->copy->Add(bytes);
-}
-
-// True if nothing of the stream is still to be written.
-bool ExecSession::CopyDone(Output* output) {
-  if (output->copy == nullptr) return true;
-  if (output->fd) return false;
-  output->copy->Close();
-  return output->copy->done();
-}
-
-// Nobody is left to write: what the pipe holds is all there will be.
-void ExecSession::DrainAndClose(Output* output) {
-  if (output->fd && !output->readable) output->fd.reset();
-}
-
 bool ExecSession::Complete() {
   if (oom_asked_ && !oom_known_) return false;
-  if (!cancelled_ && !(CopyDone(&stdout_) && CopyDone(&stderr_))) return false;
+  if (!cancelled_ && !(stdout_.CopyDone() && stderr_.CopyDone())) return false;
   if (gone_) return true;
-  return exited_ && !stdout_.fd && !stderr_.fd;
+  return exited_ && !stdout_.open() && !stderr_.open();
 }
 
 void ExecSession::Pump() {
   if (sink_ == nullptr && gone_) End();  // nobody is told, but it is over all the same
   if (outcome_sent_ || sink_ == nullptr) return;
-  if (gone_) stdout_.readable = stderr_.readable = true;
+  if (gone_) {
+    stdout_.set_readable(true);
+    stderr_.set_readable(true);
+  }
   if (!PumpOutput(&stdout_, Stream::kStdout)) return;
   if (!PumpOutput(&stderr_, Stream::kStderr)) return;
   if (gone_) {
-    DrainAndClose(&stdout_);
-    DrainAndClose(&stderr_);
+    stdout_.CloseIfDrained();
+    stderr_.CloseIfDrained();
   }
   if (!Complete()) return;
   End();

@@ -19,7 +19,7 @@
 #include "policy/explain/denial.h"
 #include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/event_loop.h"
-#include "supervisor/rpc/run_output.h"
+#include "supervisor/rpc/output_stream.h"
 
 namespace odyssey::supervisor {
 
@@ -97,7 +97,7 @@ class ExecSession final {
   ExecSession(ExecOptions options, ExecSink* sink);
 
   // Before Start.
-  void KeepOutput(MakeCopy make_copy);
+  void KeepOutput(const MakeCopy& make_copy);
   void AtEnd(Conclude conclude);
   // Hands the command to a slot. `watch` and `ask_oom` stay valid as long as the session.
   void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskOom ask_oom);
@@ -128,28 +128,14 @@ class ExecSession final {
   const ExecOptions& options() const { return options_; }
 
  private:
-  struct Output {
-    UniqueFd fd;
-    uint64_t bytes = 0;
-    uint64_t cap = 0;
-    bool readable = false;
-    bool truncated = false;
-    size_t chunk = 0;
-    std::string held;  // of a stream that is to be kept and not yet cut: at most `cap` bytes
-    std::shared_ptr<RunOutput> copy;  // of one that is cut
-  };
-
   Status SendSpec(Watch& watch);
   void Pump();
-  bool PumpOutput(Output* output, Stream stream);
+  bool PumpOutput(OutputStream* output, Stream stream);
   void PumpStdin();
   void ReadControl();
   void ReadExecSocket();
   void TakeTerminal(UniqueFd master);
   void Kill();
-  void Keep(Output* output, Stream stream, std::string_view bytes);
-  static bool CopyDone(Output* output);
-  void DrainAndClose(Output* output);
   bool MaybeOutOfMemory() const;
   bool Complete();
   void KeepTail(std::string_view bytes);
@@ -162,10 +148,9 @@ class ExecSession final {
   ExecSink* sink_;
   Watch watch_;
   AskOom ask_oom_;
-  MakeCopy make_copy_;
   Conclude conclude_;
   UniqueFd exec_socket_, control_, stdin_;
-  Output stdout_, stderr_;
+  OutputStream stdout_, stderr_;
   std::string input_;
   size_t input_offset_ = 0;
   bool input_pending_ = false, close_stdin_ = false;

@@ -43,18 +43,18 @@ void ExecSession::End() {
 
 Outcome ExecSession::MakeOutcome() const {
   Outcome outcome;
-  outcome.stdout_bytes = stdout_.bytes;
-  outcome.stderr_bytes = stderr_.bytes;
-  outcome.stdout_truncated = stdout_.truncated;
-  outcome.stderr_truncated = stderr_.truncated;
+  outcome.stdout_bytes = stdout_.bytes();
+  outcome.stderr_bytes = stderr_.bytes();
+  outcome.stdout_truncated = stdout_.truncated();
+  outcome.stderr_truncated = stderr_.truncated();
   outcome.duration_usec = duration_usec_;
   outcome.user_usec = exit_.user_usec;
   outcome.system_usec = exit_.system_usec;
   outcome.max_rss_bytes = exit_.max_rss_bytes;
   outcome.oom_kills = oom_kills_;
   SetEnd(&outcome);
-  AddCopyNote(stdout_.copy, "stdout", &outcome);
-  AddCopyNote(stderr_.copy, "stderr", &outcome);
+  AddCopyNote(stdout_.copy(), "stdout", &outcome);
+  AddCopyNote(stderr_.copy(), "stderr", &outcome);
   return outcome;
 }
 
