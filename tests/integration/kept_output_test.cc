@@ -80,6 +80,29 @@ TEST_F(KeptOutputTest, TheCopyFollowsNoLink) {
       << blocked.outcome.message();
 }
 
+// The command itself moves things under the copy while it is written.
+TEST_F(KeptOutputTest, WhatTakesThePlaceOfTheCopyGetsNothing) {
+  struct Case {
+    const char* replace;  // in the outbox, where `stdout` has the first part
+    const char* why;
+  };
+  for (const Case& c : {Case{"mv stdout /workspace/victim; ln -s /workspace/victim stdout", "open"},
+                        Case{"mv stdout /workspace/victim; mkfifo stdout", "not a regular file"},
+                        Case{"cp stdout /workspace/victim; cat /workspace/victim >> stdout",
+                             "somebody else writes to it"}}) {
+    const ExecResult result =
+        Shell(std::string("head -c 200000 /dev/zero; cd $ODYSSEY_RUN/outbox\n"
+                          "until test \"$(stat -c %s stdout)\" = 200000; do sleep 0.01; done\n") +
+                  c.replace + "; head -c 200000 /dev/zero",
+              {.stdout_cap = kCap, .keep_output = true});
+    EXPECT_TRUE(result.Exited(0)) << result.ToString();
+    EXPECT_EQ(result.outcome.stdout_bytes(), 400'000u);
+    EXPECT_EQ(result.outcome.message().find("the copy of stdout in the outbox is cut: "), 0u);
+    EXPECT_NE(result.outcome.message().find(c.why), std::string::npos) << result.ToString();
+    EXPECT_EQ(Shell("wc -c < /workspace/victim; rm /workspace/victim").out, "200000\n");
+  }
+}
+
 TEST_F(KeptOutputTest, ATimedOutCommandKeepsWhatItWrote) {
   const ExecResult result = Shell("head -c 1000000 /dev/zero; sleep 1000",
                                   {.wall_clock_ms = 1500, .stdout_cap = kCap, .keep_output = true});

@@ -225,6 +225,14 @@ TEST_F(RunsTest, InjectingIsWithinTheCellsLimits) {
                 .out,
             "0%\n")
       << "nothing of the call stays";
+  // Neither where the file that does not fit is the first of its directories.
+  const std::string most(1'900'000, 'x');
+  EXPECT_FALSE(Inject({{"most", most}, {"d/e/rest", std::string(500'000, 'x')}}, run).first.ok());
+  EXPECT_EQ(Shell("ls -A $ODYSSEY_RUN/inbox", {.run_id = run}).out, "");
+  // And of a call that is one file, nobody else would take it away.
+  ASSERT_TRUE(Inject({{"most", most}}, run).first.ok());
+  EXPECT_FALSE(Inject({{"d/e/rest", std::string(500'000, 'x')}}, run).first.ok());
+  EXPECT_EQ(Shell("ls -A $ODYSSEY_RUN/inbox", {.run_id = run}).out, "most\n");
 }
 
 // ── Out of the outbox ───────────────────────────────────────────────────────────────────────────
@@ -237,7 +245,7 @@ TEST_F(RunsTest, CollectsRegularFilesAndSaysWhatItSkips) {
       "hidden/f "
       "&& chmod 0 hidden && echo x > unreadable && chmod 0 unreadable && "
       "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")' && "
-      "ln -s /proc/self/fd/0 fd");
+      "ln -s /proc/self/fd/0 fd && touch \"$(printf '\\377')\"");
   ASSERT_TRUE(made.Exited(0)) << made.ToString();
   auto files = Collect(made.run_id);
   ASSERT_TRUE(collect_status_.ok()) << collect_status_.ToString();
@@ -256,7 +264,8 @@ TEST_F(RunsTest, CollectsRegularFilesAndSaysWhatItSkips) {
   for (const auto& [path, file] : files) {
     EXPECT_TRUE(file.skipped.empty() || file.content.empty()) << path;
   }
-  EXPECT_EQ(files.size(), 9u);
+  EXPECT_EQ(files["\xef\xbf\xbd"].skipped, "name not UTF-8");
+  EXPECT_EQ(files.size(), 10u);
 }
 
 TEST_F(RunsTest, AnEarlierCellsRunCanStillBeCollected) {
