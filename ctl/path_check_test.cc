@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing/hand_made_plan.h"
+
 namespace odyssey::ctl {
 namespace {
 
@@ -11,22 +13,13 @@ class PathCheckTest : public ::testing::Test {
  protected:
   PathCheckTest() {
     compiled_.plan.entries = {
-        {.kind = EntryKind::kHostTree,
-         .target = "/usr",
-         .source = "/usr",
-         .executable = true,
-         .ownership = plan::Ownership::kAsIs},
-        {.kind = EntryKind::kSymlink, .target = "/bin", .source = "usr/bin"},
+        testing::SystemTree(),
+        testing::Link("/bin", "usr/bin"),
         {.kind = EntryKind::kFile, .target = "/etc/passwd", .source = "generated"},
-        {.kind = EntryKind::kHostTree, .target = "/read/a", .source = "/srv/a"},
-        {.kind = EntryKind::kHostTree,
-         .target = "/write/out",
-         .source = "/srv/a/out",
-         .access = plan::Access::kReadWrite},
+        testing::HostTree("/read/a", "/srv/a"),
+        testing::HostTree("/write/out", "/srv/a/out", plan::Access::kReadWrite),
         {.kind = EntryKind::kPart, .target = "/write/out/.git/hooks"}};
-    compiled_.confinement.rules = {{"/", cell::kRead},
-                                   {"/usr", cell::kRead | cell::kExecute},
-                                   {"/write/out", cell::kRead | cell::kWrite}};
+    compiled_.confinement.rules = testing::RulesWriting({"/write/out"});
   }
   Result<rules::Decision> Decide(const std::string& path) {
     return DecidePath({request_, compiled_}, path);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/compile/compile_fixture.h"
 #include "policy/compile/environment.h"
 #include "policy/compile/limits.h"
 
@@ -35,19 +36,10 @@ HostFacts Facts() {
 }
 
 Compiled Good(const SandboxRequest& request, const HostFacts& facts = Facts()) {
-  const Result<Compiled> compiled = Compile(request, facts);
-  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
-  return compiled.ok() ? *compiled : Compiled{};
+  return ExpectCompiles(request, facts);
 }
 
 Status Bad(const SandboxRequest& request) { return Compile(request, Facts()).status(); }
-
-const Entry* Find(const Compiled& compiled, const std::string& target) {
-  const auto& entries = compiled.plan.entries;
-  const auto it = std::find_if(entries.begin(), entries.end(),
-                               [&](const Entry& e) { return e.target == target; });
-  return it == entries.end() ? nullptr : &*it;
-}
 
 // The rights at `path`: those of every rule at or above it, as Landlock adds them up.
 uint8_t RightsAt(const Compiled& compiled, const std::string& path) {

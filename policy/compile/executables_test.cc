@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/compile/compile.h"
+#include "policy/compile/compile_fixture.h"
 
 namespace odyssey::compile {
 namespace {
@@ -39,20 +39,11 @@ SandboxRequest Explicit(std::vector<std::string> executables = {"git"}) {
 }
 
 Compiled Good(const SandboxRequest& request, const FoundExecutables& found = Git()) {
-  const Result<Compiled> compiled = Compile(request, Facts(), found);
-  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
-  return compiled.ok() ? *compiled : Compiled{};
+  return ExpectCompiles(request, Facts(), found);
 }
 
 Status Bad(const SandboxRequest& request, const FoundExecutables& found = Git()) {
   return Compile(request, Facts(), found).status();
-}
-
-const Entry* Find(const Compiled& compiled, const std::string& target) {
-  const auto& entries = compiled.plan.entries;
-  const auto it = std::find_if(entries.begin(), entries.end(),
-                               [&](const Entry& e) { return e.target == target; });
-  return it == entries.end() ? nullptr : &*it;
 }
 
 bool MayExecute(const Compiled& compiled, const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "policy/seccomp/filter.h"
 #include "tests/testing/bpf_evaluator.h"
+#include "tests/testing/hand_made_plan.h"
 
 namespace odyssey::explain {
 namespace {
@@ -25,19 +26,12 @@ class DenialTest : public ::testing::Test {
     compiled_.limits = policy::kDefaultLimits;
     compiled_.limits.tmp_bytes = uint64_t{64} << 20;
     compiled_.plan.entries = {
-        {.kind = EntryKind::kHostTree,
-         .target = "/usr",
-         .source = "/usr",
-         .executable = true,
-         .ownership = plan::Ownership::kAsIs},
+        testing::SystemTree(),
         {.kind = EntryKind::kTmpfs, .target = "/tmp", .access = plan::Access::kReadWrite},
         {.kind = EntryKind::kCellTree, .target = "/workspace", .access = plan::Access::kReadWrite},
-        {.kind = EntryKind::kHostTree, .target = "/data", .source = "/srv/data"},
+        testing::HostTree("/data", "/srv/data"),
     };
-    compiled_.confinement.rules = {{"/", cell::kRead},
-                                   {"/usr", cell::kRead | cell::kExecute},
-                                   {"/tmp", cell::kRead | cell::kWrite},
-                                   {"/workspace", cell::kRead | cell::kWrite}};
+    compiled_.confinement.rules = testing::RulesWriting({"/tmp", "/workspace"});
   }
 
   Cell cell() { return {request_, compiled_}; }

@@ -2,43 +2,31 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing/hand_made_plan.h"
+
 namespace odyssey::explain {
 namespace {
 
 using plan::Entry;
 using plan::EntryKind;
 
-// A plan of one of each: by hand, so that the answers do not depend on the compiler's choices.
+// A plan of one of each.
 class ExplainTest : public ::testing::Test {
  protected:
   ExplainTest() {
     compiled_.limits = policy::kDefaultLimits;
     compiled_.plan.entries = {
-        {.kind = EntryKind::kHostTree,
-         .target = "/usr",
-         .source = "/usr",
-         .executable = true,
-         .ownership = plan::Ownership::kAsIs},
-        {.kind = EntryKind::kSymlink, .target = "/bin", .source = "usr/bin"},
-        {.kind = EntryKind::kSymlink, .target = "/var/tmp", .source = "../tmp"},
+        testing::SystemTree(),
+        testing::Link("/bin", "usr/bin"),
+        testing::Link("/var/tmp", "../tmp"),
         {.kind = EntryKind::kFile, .target = "/etc/passwd", .source = "x"},
         {.kind = EntryKind::kTmpfs, .target = "/tmp", .access = plan::Access::kReadWrite},
-        {.kind = EntryKind::kHostTree,
-         .target = "/workspace",
-         .source = "/home/u/project",
-         .access = plan::Access::kReadWrite},
+        testing::HostTree("/workspace", "/home/u/project", plan::Access::kReadWrite),
         {.kind = EntryKind::kPart, .target = "/workspace/.git/hooks"},
         {.kind = EntryKind::kPart, .target = "/workspace/vendor"},
-        {.kind = EntryKind::kHostTree,
-         .target = "/data",
-         .source = "/srv/data",
-         .access = plan::Access::kReadOnly},
+        testing::HostTree("/data", "/srv/data"),
     };
-    compiled_.confinement.rules = {{"/", cell::kRead},
-                                   {"/dev/null", cell::kRead | cell::kWrite},
-                                   {"/usr", cell::kRead | cell::kExecute},
-                                   {"/tmp", cell::kRead | cell::kWrite},
-                                   {"/workspace", cell::kRead | cell::kWrite}};
+    compiled_.confinement.rules = testing::RulesWriting({"/dev/null", "/tmp", "/workspace"});
     request_.protect = {"vendor"};
   }
 
@@ -130,7 +118,7 @@ TEST_F(ExplainTest, NoexecTreesNameTheModeOfExecutables) {
 
 TEST_F(ExplainTest, ExplicitModeNamesTheTool) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
-  compiled_.confinement.rules[2] = {"/usr/bin/env", cell::kRead | cell::kExecute};
+  compiled_.confinement.rules[1] = {"/usr/bin/env", cell::kRead | cell::kExecute};
   EXPECT_TRUE(Path("/usr/bin/env", Access::kExecute).allowed);
   EXPECT_EQ(Path("/usr/bin/nc", Access::kExecute),
             (Answer{false, "policy system_tools_mode explicit",
