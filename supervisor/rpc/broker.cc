@@ -48,6 +48,11 @@ std::string_view RunField(const ExecSpec& spec) {
   return spec.keep_output && spec.run_id.empty() ? "start.keep_output" : "start.run_id";
 }
 
+// For so long after a command started one slot more is kept than an idle cell has: the next command
+// may come while the last one's slot is being emptied, and to make a slot costs as much as to run a
+// command.
+constexpr auto kBusy = std::chrono::seconds(1);
+
 constexpr unsigned kOnlyPlace = 0;  // root has one descriptor in its group
 
 }  // namespace

@@ -171,13 +171,9 @@ class Broker final {
   void OnCommandEnd(Cell* cell, const ExecSession& session);
   void EndUnusedLater(Cell* cell);
 
-  // Slots.
   // Slots kept ready in an idle cell. One: a second would cost every idle cell two more processes
   // and help only commands that start within the same millisecond.
   static constexpr size_t kReadySlots = 1;
-  // For so long after a command started one more is kept: the next command may come while the last
-  // one's slot is being emptied, and making a slot costs as much as running a command.
-  static constexpr auto kBusy = std::chrono::seconds(1);
   void LetSlotsGo(Cell* cell, Clock::time_point now);
   void WantSlots(Cell* cell);
   void UseSlot(const CellPtr& cell, ReadySlot slot);
