@@ -11,6 +11,8 @@ std::string DenialLine(const supervisor::v1::Denial& denial) {
   out += denial.access();
   if (!denial.resource().empty()) out += " " + denial.resource();
   out += " (" + denial.rule() + ")";
+  if (!denial.process().empty()) out += " by " + denial.process();
+  if (denial.count() > 1) out += ", " + std::to_string(denial.count()) + " times";
   if (!denial.grant().empty()) out += "; to allow: " + denial.grant();
   return Sanitize(out, Lines::kOne);
 }

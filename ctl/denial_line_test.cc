@@ -20,6 +20,18 @@ TEST(DenialLineTest, NamesWhatWhyAndTheGrant) {
             "denied: write /srv/x (mount /srv read_only); to allow: a.b: [\"/srv\"]");
 }
 
+TEST(DenialLineTest, NamesWhoAndHowOften) {
+  supervisor::v1::Denial denial;
+  denial.set_access("call");
+  denial.set_resource("mount");
+  denial.set_rule("seccomp");
+  denial.set_process("mount[7]");
+  denial.set_count(1);
+  EXPECT_EQ(DenialLine(denial), "denied: call mount (seccomp) by mount[7]");
+  denial.set_count(3);
+  EXPECT_EQ(DenialLine(denial), "denied: call mount (seccomp) by mount[7], 3 times");
+}
+
 // A command may say that something was refused, to be granted it: whose words they are is told.
 TEST(DenialLineTest, MarksWhatOnlyTheCommandSays) {
   EXPECT_EQ(DenialLine(Denial("command")).substr(0, 27), "denied, says the command: w");

@@ -10,7 +10,7 @@ namespace odyssey::agent {
 void to_json(nlohmann::json& out, const Denial& denial) {
   out = {{"kind", denial.kind},     {"resource", denial.resource}, {"access", denial.access},
          {"rule", denial.rule},     {"grant", denial.grant},       {"process", denial.process},
-         {"source", denial.source}, {"exec_id", denial.exec_id}};
+         {"source", denial.source}, {"exec_id", denial.exec_id},   {"count", denial.count}};
 }
 
 void from_json(const nlohmann::json& in, Denial& denial) {
@@ -22,6 +22,7 @@ void from_json(const nlohmann::json& in, Denial& denial) {
   in.at("process").get_to(denial.process);
   in.at("source").get_to(denial.source);
   in.at("exec_id").get_to(denial.exec_id);
+  denial.count = in.value("count", uint64_t{1});  // earlier journals do not have it
 }
 
 }  // namespace odyssey::agent

@@ -64,8 +64,8 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
 }
 
 agent::Denial FromProto(const pb::Denial& denial) {
-  return {denial.kind(),  denial.resource(), denial.access(), denial.rule(),
-          denial.grant(), denial.process(),  denial.source(), denial.exec_id()};
+  return {denial.kind(),    denial.resource(), denial.access(),  denial.rule(), denial.grant(),
+          denial.process(), denial.source(),   denial.exec_id(), denial.count()};
 }
 
 // The supervisor sends it as the details of the error.

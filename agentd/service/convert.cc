@@ -91,6 +91,7 @@ void Set(const event::AccessDenied& e, pb::Event* out) {
   denial->set_process(SanitizeUtf8(e.denial.process));
   denial->set_source(e.denial.source);
   denial->set_exec_id(e.denial.exec_id);
+  denial->set_count(e.denial.count);
 }
 void Set(const event::PermissionRequested& e, pb::PermissionRequested* to) {
   to->set_turn_id(e.turn_id);

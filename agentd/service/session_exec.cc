@@ -43,8 +43,8 @@ class OperatorRecord final {
 
  private:
   static agent::Denial FromProto(const sup::Denial& denial) {
-    return {denial.kind(),  denial.resource(), denial.access(), denial.rule(),
-            denial.grant(), denial.process(),  denial.source(), denial.exec_id()};
+    return {denial.kind(),    denial.resource(), denial.access(),  denial.rule(), denial.grant(),
+            denial.process(), denial.source(),   denial.exec_id(), denial.count()};
   }
   // OUTCOME_KIND_TIMED_OUT → "timed_out".
   static std::string NameOf(sup::OutcomeKind kind) {

@@ -45,6 +45,8 @@ Json DenialJson(const agent::Denial& denial) {
               {"rule", denial.rule},
               {"source", denial.source}};
   if (!denial.grant.empty()) out["grant"] = denial.grant;
+  if (!denial.process.empty()) out["process"] = denial.process;
+  if (denial.count > 1) out["count"] = denial.count;
   return out;
 }
 

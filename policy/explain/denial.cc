@@ -133,6 +133,10 @@ std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Comp
 
 std::span<const RefusedCall> RefusedCalls() { return kRefusedCalls; }
 
+std::string ProcessText(std::string_view comm, uint32_t pid) {
+  return pid == 0 ? "" : std::string(comm) + "[" + std::to_string(pid) + "]";
+}
+
 std::string DescribeDenial(const Denial& denial) {
   std::string out = denial.access + " " + denial.resource;
   if (denial.resource.empty()) out = denial.access;

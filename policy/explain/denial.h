@@ -24,8 +24,12 @@ inline constexpr size_t kMaxResource = 512;  // bytes kept
 
 struct Denial {
   std::string kind, resource, access, rule, grant, process, source;
+  uint64_t count = 1;  // how often, where that is counted
   friend bool operator==(const Denial&, const Denial&) = default;
 };
+
+// "comm[pid]", as the command sees it; "" without a pid.
+std::string ProcessText(std::string_view comm, uint32_t pid);
 
 // "write /usr/x (mount /usr read_only)", and if there is a grant "; to allow: …". Text of a command
 // is in it: to be sanitised where it is shown.

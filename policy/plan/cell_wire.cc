@@ -68,6 +68,16 @@ ToolRoot DecodeToolRoot(Reader* in) {
   return root;
 }
 
+RefusedCall DecodeRefusedCall(Reader* in) {
+  RefusedCall call;
+  call.number = in->U32();
+  for (uint32_t& argument : call.arguments) argument = in->U32();
+  call.count = in->U64();
+  call.pid = in->U32();
+  call.comm = in->String(kMaxComm);
+  return call;
+}
+
 Guard DecodeGuard(Reader* in) {
   Guard guard;
   guard.path = in->String(kMaxPath);
@@ -197,6 +207,16 @@ std::string Encode(const ExecExited& m) {
   out.U64(m.user_usec);
   out.U64(m.system_usec);
   out.U64(m.max_rss_bytes);
+  out.U32(m.pid);
+  out.U32(static_cast<uint32_t>(m.refused.size()));
+  for (const RefusedCall& call : m.refused) {
+    out.U32(call.number);
+    for (const uint32_t argument : call.arguments) out.U32(argument);
+    out.U64(call.count);
+    out.U32(call.pid);
+    out.String(call.comm);
+  }
+  out.U64(m.refused_more);
   return out.Take();
 }
 
@@ -299,6 +319,13 @@ Status Decode(std::string_view bytes, ExecExited* m) {
   m->user_usec = in.U64();
   m->system_usec = in.U64();
   m->max_rss_bytes = in.U64();
+  m->pid = in.U32();
+  m->refused.clear();
+  const uint32_t refused = in.Count(kMaxRefusedCalls);
+  for (uint32_t i = 0; i < refused && !in.failed(); ++i) {
+    m->refused.push_back(DecodeRefusedCall(&in));
+  }
+  m->refused_more = in.U64();
   return Finish(in, "ExecExited");
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/plan/refused_call.h"
 
 namespace odyssey::cell {
 
@@ -153,6 +154,10 @@ struct ExecExited {
   uint64_t user_usec = 0;
   uint64_t system_usec = 0;
   uint64_t max_rss_bytes = 0;
+  uint32_t pid = 0;  // in the slot
+  std::vector<RefusedCall> refused;
+  uint64_t refused_more = 0;  // calls that found no room in `refused`
+  friend bool operator==(const ExecExited&, const ExecExited&) = default;
 };
 
 // The type of an encoded message; INVALID_ARGUMENT if it is none.

@@ -24,6 +24,16 @@ Configure SampleConfigure() {
           .landlock_abi = 6};
 }
 
+ExecExited SampleExited() {
+  return {.wait_status = -1,
+          .user_usec = 2,
+          .system_usec = 3,
+          .max_rss_bytes = uint64_t{1} << 40,
+          .pid = 4,
+          .refused = {{41, {17, 3, 768}, uint64_t{1} << 33, 5, "ping"}, {165, {}, 1, 6, ""}},
+          .refused_more = 7};
+}
+
 // Every message but the one decoded here is refused, as is every cut and every added byte.
 template <typename T>
 void ExpectStrict(const std::string& bytes, MessageType type) {
@@ -56,9 +66,10 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
   EXPECT_EQ(unmapped, (Unmapped{{"/d", "/e"}}));
 
   ExecExited exited;
-  ASSERT_TRUE(Decode(Encode(ExecExited{-1, 2, 3, uint64_t{1} << 40}), &exited).ok());
-  EXPECT_EQ(exited.wait_status, -1);
-  EXPECT_EQ(exited.max_rss_bytes, uint64_t{1} << 40);
+  ASSERT_TRUE(Decode(Encode(SampleExited()), &exited).ok());
+  EXPECT_EQ(exited, SampleExited());
+  ASSERT_TRUE(Decode(Encode(ExecExited{}), &exited).ok());
+  EXPECT_EQ(exited, ExecExited{}) << "nothing of the last one is left";
 
   ExecError error;
   ASSERT_TRUE(Decode(Encode(ExecError{"execve", 13}), &error).ok());
@@ -81,7 +92,7 @@ TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
   ExpectStrict<ExecSpec>(Encode(SampleExec()), MessageType::kExecSpec);
   ExpectStrict<ExecError>(Encode(ExecError{"chdir", 2}), MessageType::kExecError);
   ExpectStrict<SignalSlot>(Encode(SignalSlot{9, false}), MessageType::kSignalSlot);
-  ExpectStrict<ExecExited>(Encode(ExecExited{}), MessageType::kExecExited);
+  ExpectStrict<ExecExited>(Encode(SampleExited()), MessageType::kExecExited);
 }
 
 TEST(CellWireTest, KnowsTheEmptyMessages) {
@@ -152,6 +163,18 @@ TEST(CellWireTest, RefusesTooManySuffixes) {
   Configure many{.tool_roots = {{"/x", std::vector<std::string>(kMaxSuffixes + 1, ".a")}}};
   EXPECT_FALSE(Decode(Encode(many), &out).ok());
   many.tool_roots[0].suffixes = {std::string(kMaxSuffixBytes + 1, '.')};
+  EXPECT_FALSE(Decode(Encode(many), &out).ok());
+}
+
+TEST(CellWireTest, RefusesMoreCallsThanASlotTells) {
+  ExecExited out;
+  ExecExited many = SampleExited();
+  many.refused.assign(kMaxRefusedCalls, many.refused[0]);
+  EXPECT_TRUE(Decode(Encode(many), &out).ok());
+  many.refused.push_back(many.refused[0]);
+  EXPECT_FALSE(Decode(Encode(many), &out).ok());
+  many = SampleExited();
+  many.refused[1].comm.assign(kMaxComm + 1, 'c');
   EXPECT_FALSE(Decode(Encode(many), &out).ok());
 }
 

@@ -35,9 +35,13 @@ std::string ArrayText(const std::string& name, const std::string& program) {
 
 Result<std::string> HeaderText() {
   ODY_ASSIGN_OR_RETURN(const std::string command, BuildFilter({.kind = FilterKind::kCommand}));
+  ODY_ASSIGN_OR_RETURN(const std::string telling, BuildFilter({.kind = FilterKind::kTelling}));
   ODY_ASSIGN_OR_RETURN(const std::string init, BuildFilter({.kind = FilterKind::kInit}));
   return kTop +
-         ("// For every command and the file worker.\n" + ArrayText("kCommandFilter", command)) +
+         ("// For whatever runs in a cell and nobody listens to.\n" +
+          ArrayText("kCommandFilter", command)) +
+         ("// For every slot: refused calls are told to its pid 1.\n" +
+          ArrayText("kTellingFilter", telling)) +
          ("// For cell-init itself, which still mounts and makes namespaces.\n" +
           ArrayText("kInitFilter", init)) +
          kBottom;

@@ -16,6 +16,8 @@ const std::vector<uint32_t>& DeniedIoctls() {
   return requests;
 }
 
+// What the kernel itself refuses before anything else to whoever has no capability over the host
+// (modules, reboot, swap, clocks) is not here: then commands' attempts can be told.
 const std::vector<Group>& DeniedToInit() {
   static const std::vector<Group> groups = {
       {"keyrings are not namespaced", {"keyctl", "add_key", "request_key"}},
@@ -25,13 +27,10 @@ const std::vector<Group>& DeniedToInit() {
       {"opens files past every directory's permissions", {"open_by_handle_at"}},
       {"other processes' memory and descriptors",
        {"process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp"}},
-      {"the running kernel and its modules",
-       {"init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load"}},
-      {"the machine as a whole",
-       {"reboot", "swapon",     "swapoff",       "acct",          "quotactl",   "quotactl_fd",
-        "iopl",   "ioperm",     "settimeofday",  "clock_settime", "adjtimex",   "clock_adjtime",
-        "syslog", "vhangup",    "fanotify_init", "migrate_pages", "move_pages", "nfsservctl",
-        "uselib", "modify_ldt", "memfd_secret"}},
+      {"the host's kernel log, quotas and file events",
+       {"syslog", "quotactl", "quotactl_fd", "fanotify_init"}},
+      {"rarely used corners of memory management",
+       {"migrate_pages", "move_pages", "modify_ldt", "memfd_secret", "uselib"}},
   };
   return groups;
 }

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,7 @@ namespace {
 
 // Numbers of the x32 ABI carry this bit.
 constexpr uint32_t kX32Bit = 0x40000000;
+constexpr uint32_t kDenied = SECCOMP_RET_ERRNO | EPERM;
 
 struct ReleaseContext {
   void operator()(void* context) const { seccomp_release(context); }
@@ -89,6 +91,7 @@ Status AddUnseen(const Context& context, const std::vector<const char*>& names) 
 Status AddRules(const Context& context, FilterKind kind) {
   switch (kind) {
     case FilterKind::kCommand:
+    case FilterKind::kTelling:
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
@@ -100,8 +103,7 @@ Status AddRules(const Context& context, FilterKind kind) {
 }
 
 Result<Context> MakeContext(FilterKind kind) {
-  Context context(
-      seccomp_init(kind == FilterKind::kCommand ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW));
+  Context context(seccomp_init(kind == FilterKind::kInit ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM)));
   if (context == nullptr) return Internal("seccomp_init: failed");
   int result = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
   if (result != 0) return Failure("set the action for foreign architectures", result);
@@ -132,11 +134,10 @@ Result<std::string> Export(const Context& context) {
 // through to libseccomp's check. Jumps in BPF are relative, so a prefix moves nothing.
 std::string Prologue(FilterKind kind) {
   const uint32_t no_such_call = SECCOMP_RET_ERRNO | ENOSYS;
-  const uint32_t denied = SECCOMP_RET_ERRNO | EPERM;
-  const uint32_t limit = kind == FilterKind::kCommand ? kFirstUnknownCall : kX32Bit;
+  const uint32_t limit = kind == FilterKind::kInit ? kX32Bit : kFirstUnknownCall;
 
   std::vector<sock_filter> ioctls;
-  if (kind == FilterKind::kCommand) {
+  if (kind != FilterKind::kInit) {
     // Per request a comparison and an answer, after three that find out whether it is ioctl at all.
     const auto& requests = DeniedIoctls();
     const auto skip = static_cast<uint8_t>(1 + 2 * requests.size());
@@ -145,7 +146,7 @@ std::string Prologue(FilterKind kind) {
     ioctls.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])));
     for (const uint32_t request : requests) {
       ioctls.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
-      ioctls.push_back(BPF_STMT(BPF_RET | BPF_K, denied));
+      ioctls.push_back(BPF_STMT(BPF_RET | BPF_K, kDenied));
     }
   }
 
@@ -162,6 +163,18 @@ std::string Prologue(FilterKind kind) {
                      program.size() * sizeof(sock_filter));
 }
 
+// The same program that asks a listener where it would have said EPERM. libseccomp has no such
+// default action.
+void AskListener(std::string* program) {
+  sock_filter instruction;
+  for (size_t at = 0; at < program->size(); at += sizeof(instruction)) {
+    std::memcpy(&instruction, &(*program)[at], sizeof(instruction));
+    if (instruction.code != (BPF_RET | BPF_K) || instruction.k != kDenied) continue;
+    instruction.k = SECCOMP_RET_USER_NOTIF;
+    std::memcpy(&(*program)[at], &instruction, sizeof(instruction));
+  }
+}
+
 }  // namespace
 
 Result<std::string> BuildFilter(const FilterSpec& spec) {
@@ -170,6 +183,7 @@ Result<std::string> BuildFilter(const FilterSpec& spec) {
   ODY_ASSIGN_OR_RETURN(const std::string rules, Export(context));
 
   std::string program = Prologue(spec.kind) + rules;
+  if (spec.kind == FilterKind::kTelling) AskListener(&program);
   if (program.size() > BPF_MAXINSNS * sizeof(sock_filter)) {
     return Internal("build filter: more instructions than the kernel takes");
   }

@@ -11,14 +11,19 @@
 
 namespace odyssey::seccomp {
 
-// Both are compiled into cell-init as constants, so that no other process can weaken them.
+// All are compiled into cell-init as constants, so that no other process can weaken them.
 enum class FilterKind {
   // Every command, and the file worker: an allow list. What it does not name is EPERM; numbers
   // newer than every name it knows are ENOSYS, so that a C library falls back as on an older
   // kernel.
   kCommand,
+  // kCommand with EPERM put to whoever listens (SECCOMP_RET_USER_NOTIF), who answers the same;
+  // without
+  // a listener it is ENOSYS. For slots: ADR 0023.
+  kTelling,
   // cell-init itself, which must still nest namespaces and mount: a deny list. Filters are
-  // inherited, so it denies only what kCommand denies too.
+  // inherited, so it denies only what kCommand denies too; and its answer outranks a listener's, so
+  // what it denies is denied whoever listens, and nobody is told.
   kInit,
 };
 

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,6 +31,7 @@ using testing::Verdict;
 
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
+constexpr uint32_t kTell = SECCOMP_RET_USER_NOTIF;
 constexpr uint32_t kAbsent = SECCOMP_RET_ERRNO | ENOSYS;
 constexpr uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
 constexpr uint64_t kHigh = 0x100000000;
@@ -52,6 +54,11 @@ std::vector<sock_filter> Program(FilterKind kind) {
 
 const std::vector<sock_filter>& Command() {
   static const std::vector<sock_filter> program = Program(FilterKind::kCommand);
+  return program;
+}
+
+const std::vector<sock_filter>& Telling() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kTelling);
   return program;
 }
 
@@ -78,6 +85,8 @@ std::string Describe(const Case& c) {
 void ExpectCases(const std::vector<Case>& cases) {
   for (const Case& c : cases) {
     EXPECT_EQ(Ask(Command(), c.number, c.args).action, c.command) << Describe(c);
+    const uint32_t telling = c.command == kDeny ? kTell : c.command;
+    EXPECT_EQ(Ask(Telling(), c.number, c.args).action, telling) << Describe(c);
   }
 }
 
@@ -197,7 +206,7 @@ TEST(SeccompFilterTest, LeavesOutOfTheAllowListWhatFewProgramsUse) {
 }
 
 TEST(SeccompFilterTest, KillsForeignArchitectures) {
-  for (const auto* program : {&Command(), &Init()}) {
+  for (const auto* program : {&Command(), &Telling(), &Init()}) {
     for (const int number : {SYS_read, 359, 310}) {
       EXPECT_EQ(Ask(*program, number, {}, AUDIT_ARCH_I386).action, kKill);
     }
@@ -383,8 +392,8 @@ TEST(SeccompFilterTest, LetsInitDoItsWork) {
   }
   EXPECT_EQ(Ask(Init(), SYS_clone, {CLONE_NEWPID | CLONE_NEWNS}).action, kAllow);
   for (const int number : {SYS_keyctl, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
-                           SYS_io_uring_setup, SYS_open_by_handle_at, SYS_finit_module,
-                           SYS_kexec_load, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_reboot}) {
+                           SYS_io_uring_setup, SYS_open_by_handle_at, SYS_fanotify_init, SYS_syslog,
+                           SYS_process_vm_writev, SYS_pidfd_getfd, SYS_quotactl}) {
     EXPECT_EQ(Ask(Init(), number).action, kDeny) << number;
   }
 }
@@ -402,6 +411,50 @@ TEST(SeccompFilterTest, DeniesInitNothingThatCommandsMayDo) {
   }
 }
 
+TEST(SeccompFilterTest, TellsOfWhatItRefusesAndOfNothingElse) {
+  for (int number = -1; number < 512; ++number) {
+    for (const uint64_t argument : {uint64_t{0}, ~uint64_t{0}}) {
+      const Args args(6, argument);
+      const uint32_t plain = Ask(Command(), number, args).action;
+      const uint32_t telling = Ask(Telling(), number, args).action;
+      EXPECT_EQ(telling, plain == kDeny ? kTell : plain) << number;
+    }
+  }
+}
+
+// An answer that nobody may change, and that nobody hears of: it outranks the question.
+TEST(SeccompFilterTest, WhatInitIsDeniedIsRefusedWhoeverListens) {
+  int denied = 0;
+  for (int number = 0; number < 470; ++number) {
+    const uint32_t init = Ask(Init(), number).action;
+    if (init == kAllow) continue;
+    ++denied;
+    EXPECT_EQ(init & SECCOMP_RET_ACTION_FULL, static_cast<uint32_t>(SECCOMP_RET_ERRNO)) << number;
+  }
+  EXPECT_GT(denied, 20);
+}
+
+// A slot's pid 1 is the one that answers: a refused call of its own would wait for itself.
+TEST(SeccompFilterTest, AllowsWhatASlotDoes) {
+  for (const int number : {SYS_poll,    SYS_read,       SYS_write,     SYS_close,
+                           SYS_wait4,   SYS_kill,       SYS_sendmsg,   SYS_recvfrom,
+                           SYS_recvmsg, SYS_madvise,    SYS_mmap,      SYS_munmap,
+                           SYS_brk,     SYS_exit_group, SYS_signalfd4, SYS_rt_sigprocmask,
+                           SYS_getpid,  SYS_gettid,     SYS_futex,     SYS_set_robust_list,
+                           SYS_rseq}) {
+    EXPECT_EQ(Ask(Telling(), number).action, kAllow) << number;
+  }
+  const uint64_t fork = CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD;
+  const std::vector<Case> cases = {
+      {SYS_clone, {fork}, kAllow},
+      {SYS_socketpair, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0}, kAllow},
+      {SYS_openat, {0xffffff9c, 0, O_RDONLY | O_CLOEXEC, 0}, kAllow},
+      {SYS_ioctl, {0, SECCOMP_IOCTL_NOTIF_RECV}, kAllow},
+      {SYS_ioctl, {0, SECCOMP_IOCTL_NOTIF_SEND}, kAllow},
+      {SYS_ioctl, {0, SECCOMP_IOCTL_NOTIF_ID_VALID}, kAllow}};
+  ExpectCases(cases);
+}
+
 TEST(SeccompFilterTest, AnswersEveryNumberInFewSteps) {
   // A new filter is run for every number, at each exec; a list instead of a tree takes hundreds.
   for (int number = 0; number < 512; ++number) {
@@ -417,6 +470,7 @@ TEST(SeccompFilterTest, GeneratesTheHeaderFromTheSameRules) {
                        std::size(program) * sizeof(sock_filter));
   };
   EXPECT_TRUE(bytes(kCommandFilter) == bytes(Command()));
+  EXPECT_TRUE(bytes(kTellingFilter) == bytes(Telling()));
   EXPECT_TRUE(bytes(kInitFilter) == bytes(Init()));
 }
 

@@ -68,14 +68,21 @@ Status AddRule(int ruleset, uint32_t abi, const cell::LandlockRule& rule) {
   return OkStatus();
 }
 
-Status LoadFilter(const sock_filter* filter, size_t count) {
-  sock_fprog program{};
-  program.len = static_cast<unsigned short>(count);
-  program.filter = const_cast<sock_filter*>(filter);
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
-    return ErrnoStatus(errno, "load seccomp filter");
-  }
-  return OkStatus();
+// What seccomp(2) answers: 0, a listener if `flags` ask for one, or -1.
+template <size_t kCount>
+int LoadFilter(const sock_filter (&filter)[kCount], unsigned flags = 0) {
+  static_assert(kCount <= BPF_MAXINSNS);
+  const sock_fprog program{kCount, const_cast<sock_filter*>(filter)};
+  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
+}
+
+// A kernel whose notifications are longer than what this program was built for would write past
+// them.
+bool KnowsNotifications() {
+  seccomp_notif_sizes sizes{};
+  return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
+         sizes.seccomp_notif <= sizeof(seccomp_notif) &&
+         sizes.seccomp_notif_resp <= sizeof(seccomp_notif_resp);
 }
 
 }  // namespace
@@ -133,11 +140,22 @@ Status Confinement::EnterLandlock() const {
   return OkStatus();
 }
 
-Status EnterCommandFilter() { return LoadFilter(kCommandFilter, std::size(kCommandFilter)); }
+Status EnterCommandFilter() {
+  return LoadFilter(kCommandFilter) == 0 ? OkStatus() : ErrnoStatus(errno, "load seccomp filter");
+}
+
+Result<UniqueFd> EnterTellingFilter() {
+  if (KnowsNotifications()) {
+    UniqueFd listener(LoadFilter(kTellingFilter, SECCOMP_FILTER_FLAG_NEW_LISTENER));
+    if (listener) return listener;
+  }
+  ODY_RETURN_IF_ERROR(EnterCommandFilter());
+  return UniqueFd();
+}
 
 Status EnterInitFilter() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
-  return LoadFilter(kInitFilter, std::size(kInitFilter));
+  return LoadFilter(kInitFilter) == 0 ? OkStatus() : ErrnoStatus(errno, "load seccomp filter");
 }
 
 }  // namespace odyssey::cell_init

@@ -42,12 +42,16 @@ class Confinement final {
   std::vector<cell::ToolRoot> tool_roots_;
 };
 
-// The seccomp filters, built into this program: that of commands and the file worker, and that of
-// cell-init itself and of every slot's pid 1, which must still mount and nest. For good; the last
-// step, since they refuse what the steps before need. EnterInitFilter also sets no_new_privs, once
-// for all.
+// The seccomp filters, built into this program: that of the file worker and the guards, and that of
+// cell-init itself, which must still mount and nest. For good; the last step, since they refuse
+// what the steps before need. EnterInitFilter also sets no_new_privs, once for all.
 Status EnterCommandFilter();
 Status EnterInitFilter();
+
+// The same filter as EnterCommandFilter for a slot, but a refused call waits for an answer on the
+// descriptor that comes back (close-on-exec), in this process too. Without one the filter answers
+// by itself: the kernel cannot tell, or tells somebody outside already.
+Result<UniqueFd> EnterTellingFilter();
 
 }  // namespace odyssey::cell_init
 

@@ -13,10 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/command.h"
+#include "supervisor/cell_init/refused_calls.h"
 #include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_init {
@@ -48,23 +50,19 @@ uint64_t Microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-void ReportExit(int control, int wait_status, const rusage& usage) {
-  (void)SendMessage(control, cell::Encode(cell::ExecExited{
-                                 .wait_status = wait_status,
-                                 .user_usec = Microseconds(usage.ru_utime),
-                                 .system_usec = Microseconds(usage.ru_stime),
-                                 .max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024}));
-}
-
 // The nested pid 1, already under the commands' filter: runs one command after another, each in an
-// empty pid namespace, passes signals on, and reaps whatever becomes its child.
+// empty pid namespace, passes signals on, answers what the filter refuses, and reaps whatever
+// becomes its child. A refused call of its own would wait for itself: it makes none
+// (SeccompFilterTest.AllowsWhatASlotDoes).
 class SlotInit final {
  public:
-  SlotInit(const Confinement& confinement, const SlotPlace& place, UniqueFd exec, UniqueFd control)
+  SlotInit(const Confinement& confinement, const SlotPlace& place, UniqueFd exec, UniqueFd control,
+           UniqueFd listener)
       : confinement_(confinement),
         place_(place),
         exec_(std::move(exec)),
-        control_(std::move(control)) {
+        control_(std::move(control)),
+        refused_(std::move(listener)) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
@@ -100,16 +98,20 @@ class SlotInit final {
     }
     if (command_ == 0) {
       control_.reset();
+      refused_.CloseListener();
       WaitAndExecute(confinement_, place_.spare_run, exec_.get());
     }
     exec_.reset();
   }
 
   void Serve() {
-    pollfd polled[] = {{signals_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}};
-    if (poll(polled, 2, -1) < 0 && errno != EINTR) _exit(1);
+    pollfd polled[] = {
+        {signals_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}, {refused_.listener(), POLLIN, 0}};
+    if (poll(polled, 3, -1) < 0 && errno != EINTR) _exit(1);
     if (polled[0].revents != 0) Reap();
     if (command_ > 0 && polled[1].revents != 0) ReadControl();
+    // One at a time, so that a flood of them keeps nothing else waiting.
+    if (command_ > 0 && polled[2].revents != 0) refused_.Answer();
   }
 
   void Reap() {
@@ -119,17 +121,34 @@ class SlotInit final {
     rusage usage{};
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
       if (pid != command_) continue;
-      ReportExit(control_.get(), status, usage);
+      ReportExit(status, usage);
       command_ = -1;
       return;
     }
+  }
+
+  // Every refused call of the command itself has been answered, and so counted.
+  void ReportExit(int wait_status, const rusage& usage) {
+    cell::ExecExited report{.wait_status = wait_status,
+                            .user_usec = Microseconds(usage.ru_utime),
+                            .system_usec = Microseconds(usage.ru_stime),
+                            .max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024,
+                            .pid = static_cast<uint32_t>(std::max(command_, 0))};
+    refused_.MoveTo(&report);
+    (void)SendMessage(control_.get(), cell::Encode(report));
+  }
+
+  // The kernel kills everybody when pid 1 ends.
+  [[noreturn]] void EndSlot() {
+    ReportExit(SIGKILL, {});
+    _exit(0);
   }
 
   void ReadControl() {
     const auto message = ReceiveMessage(control_.get());
     if (!message.ok()) _exit(0);  // closed: nobody wants this slot any more
     const auto type = cell::TypeOf(message->bytes);
-    if (type.ok() && *type == cell::MessageType::kKillSlot) _exit(0);
+    if (type.ok() && *type == cell::MessageType::kKillSlot) EndSlot();
     cell::SignalSlot request;
     if (!cell::Decode(message->bytes, &request).ok()) return;
     // Group 0 is ours alone; the command leads its own session.
@@ -160,8 +179,14 @@ class SlotInit final {
   const Confinement& confinement_;
   const SlotPlace place_;
   UniqueFd exec_, control_, signals_;
+  RefusedCalls refused_;
   pid_t command_ = -1;
 };
+
+Status EnterFilter(UniqueFd* listener) {
+  ODY_ASSIGN_OR_RETURN(*listener, EnterTellingFilter());
+  return OkStatus();
+}
 
 // Forked child: the nested pid 1.
 [[noreturn]] void BecomeSlot(const Confinement& confinement, const SlotPlace& place, UniqueFd exec,
@@ -169,13 +194,14 @@ class SlotInit final {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Status status = MountProc();
   if (status.ok()) status = Confinement::DropCapabilities();
-  if (status.ok()) status = EnterCommandFilter();
+  UniqueFd listener;
+  if (status.ok()) status = EnterFilter(&listener);
   if (!status.ok()) {
     (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{status.message(), errno}));
     _exit(1);
   }
   cell_tools::ForgetStartup();
-  SlotInit(confinement, place, std::move(exec), std::move(control)).Run();
+  SlotInit(confinement, place, std::move(exec), std::move(control), std::move(listener)).Run();
 }
 
 }  // namespace

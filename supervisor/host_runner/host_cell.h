@@ -56,7 +56,7 @@ class HostCell final {
   // True if Advance should be called again soon.
   bool dying() const;
 
-  root::CellUsage Usage() const { return whole_.Usage("."); }
+  wire::CellUsage Usage() const { return whole_.Usage("."); }
   int socket() const { return socket_.get(); }
   std::map<uint64_t, Slot>& slots() { return slots_; }
 

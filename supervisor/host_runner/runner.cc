@@ -202,14 +202,9 @@ Status Runner::HandleKill(Conversation* with, std::string_view bytes) {
 Status Runner::HandleStats(Conversation* with, std::string_view bytes) {
   wire::Stats request;
   ODY_RETURN_IF_ERROR(wire::Decode(bytes, &request));
-  const root::CellUsage usage = with->cell ? with->cell->Usage() : root::CellUsage();
-  return SendMessage(with->rpc.get(),
-                     wire::Encode(wire::StatsReply{.request = request.request,
-                                                   .found = with->cell != nullptr,
-                                                   .memory_bytes = usage.memory_bytes,
-                                                   .cpu_usec = usage.cpu_usec,
-                                                   .processes = usage.processes,
-                                                   .oom_kills = usage.oom_kills}));
+  wire::StatsReply reply{.request = request.request, .found = with->cell != nullptr};
+  if (reply.found) reply.usage = with->cell->Usage();
+  return SendMessage(with->rpc.get(), wire::Encode(reply));
 }
 
 void Runner::EndAll() {

@@ -111,7 +111,7 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   return started;
 }
 
-CellUsage CellTable::Usage(const std::string& cell_id) const {
+wire::CellUsage CellTable::Usage(const std::string& cell_id) const {
   return cgroups_->Usage(GroupOf(cells_.at(cell_id).slot));
 }
 

@@ -58,7 +58,7 @@ class CellTable final {
   // True if Advance should be called again soon.
   bool dying() const;
   bool Has(const std::string& cell_id) const { return cells_.count(cell_id) != 0; }
-  CellUsage Usage(const std::string& cell_id) const;
+  wire::CellUsage Usage(const std::string& cell_id) const;
 
  private:
   struct Cell {

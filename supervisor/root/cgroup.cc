@@ -99,20 +99,22 @@ bool CgroupTree::Remove(const std::string& group) {
   return gone;
 }
 
-CellUsage CgroupTree::Usage(const std::string& group) const {
+wire::CellUsage CgroupTree::Usage(const std::string& group) const {
   const std::string leaf = "/" + name_ + "/" + group;
-  CellUsage usage;
+  wire::CellUsage usage;
   if (layout_.v2) {
     const std::string path = layout_.unified + leaf;
     usage.memory_bytes = ReadControlNumber(path + "/memory.current");
     usage.cpu_usec = ReadControlKey(path + "/cpu.stat", "usage_usec");
     usage.processes = static_cast<uint32_t>(ReadControlNumber(path + "/pids.current"));
     usage.oom_kills = ReadControlKey(path + "/memory.events", "oom_kill");
+    usage.pids_refused = ReadControlKey(path + "/pids.events", "max");
     return usage;
   }
   usage.memory_bytes = ReadControlNumber(layout_.memory + leaf + "/memory.usage_in_bytes");
   usage.oom_kills = ReadControlKey(layout_.memory + leaf + "/memory.oom_control", "oom_kill");
   usage.processes = static_cast<uint32_t>(ReadControlNumber(layout_.pids + leaf + "/pids.current"));
+  usage.pids_refused = ReadControlKey(layout_.pids + leaf + "/pids.events", "max");
   if (!layout_.cpuacct.empty()) {
     usage.cpu_usec = ReadControlNumber(layout_.cpuacct + leaf + "/cpuacct.usage") / 1000;
   }

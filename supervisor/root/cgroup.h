@@ -11,15 +11,9 @@
 
 #include "common/base/status.h"
 #include "common/os/cgroup_layout.h"
+#include "supervisor/wire/root_wire.h"
 
 namespace odyssey::root {
-
-struct CellUsage {
-  uint64_t memory_bytes = 0;
-  uint64_t cpu_usec = 0;
-  uint32_t processes = 0;
-  uint64_t oom_kills = 0;
-};
 
 struct CellLimits {
   uint64_t memory_bytes = 0;
@@ -43,7 +37,7 @@ class CgroupTree final {
   void Kill(const std::string& group);
   // True when no hierarchy has the group any more; false while members are still dying.
   bool Remove(const std::string& group);
-  CellUsage Usage(const std::string& group) const;
+  wire::CellUsage Usage(const std::string& group) const;
 
   // Kills and removes every group of this tree and the tree itself; waits up to two seconds.
   void Sweep();

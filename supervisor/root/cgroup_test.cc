@@ -101,22 +101,26 @@ TEST_F(CgroupTest, ReadsUsageOfBothKinds) {
   directory_.Write("tree/cell/memory.current", "4096\n");
   directory_.Write("tree/cell/cpu.stat", "nr_periods 9\nusage_usec 77\nuser_usec 1\n");
   directory_.Write("tree/cell/pids.current", "3\n");
+  directory_.Write("tree/cell/pids.events", "max 6\n");
   directory_.Write("tree/cell/memory.events", "low 0\noom 5\noom_kill 2\noom_group_kill 0\n");
-  const CellUsage usage = v2.Usage("cell");
+  const wire::CellUsage usage = v2.Usage("cell");
   EXPECT_EQ(usage.memory_bytes, 4096u);
   EXPECT_EQ(usage.cpu_usec, 77u);
   EXPECT_EQ(usage.processes, 3u);
   EXPECT_EQ(usage.oom_kills, 2u);
+  EXPECT_EQ(usage.pids_refused, 6u);
 
   CgroupTree v1(V1(), "tree");
   directory_.Write("memory/tree/cell/memory.usage_in_bytes", "8192\n");
   directory_.Write("memory/tree/cell/memory.oom_control", "oom_kill_disable 0\noom_kill 4\n");
   directory_.Write("pids/tree/cell/pids.current", "5\n");
+  directory_.Write("pids/tree/cell/pids.events", "max 8\n");
   directory_.Write("cpu,cpuacct/tree/cell/cpuacct.usage", "9000\n");
-  const CellUsage old = v1.Usage("cell");
+  const wire::CellUsage old = v1.Usage("cell");
   EXPECT_EQ(old.memory_bytes, 8192u);
   EXPECT_EQ(old.oom_kills, 4u);
   EXPECT_EQ(old.processes, 5u);
+  EXPECT_EQ(old.pids_refused, 8u);
   EXPECT_EQ(old.cpu_usec, 9u);
 }
 

@@ -213,13 +213,7 @@ Status Worker::HandleStats(std::string_view bytes) {
   wire::Stats request;
   ODY_RETURN_IF_ERROR(wire::Decode(bytes, &request));
   wire::StatsReply reply{.request = request.request, .found = cells_.Has(request.cell_id)};
-  if (reply.found) {
-    const CellUsage usage = cells_.Usage(request.cell_id);
-    reply.memory_bytes = usage.memory_bytes;
-    reply.cpu_usec = usage.cpu_usec;
-    reply.processes = usage.processes;
-    reply.oom_kills = usage.oom_kills;
-  }
+  if (reply.found) reply.usage = cells_.Usage(request.cell_id);
   Send(wire::Encode(reply));
   return OkStatus();
 }

@@ -29,6 +29,12 @@ std::string RandomCellId() {
   return text;
 }
 
+// What a counter of the kernel's has grown by since it was last asked for.
+uint64_t NewSince(std::atomic<uint64_t>* seen, uint64_t now) {
+  const uint64_t before = seen->exchange(now);
+  return now - std::min(before, now);
+}
+
 std::string Rfc3339Now() {
   const time_t now = time(nullptr);
   tm parts{};
@@ -257,11 +263,11 @@ CellView Broker::View(const Cell& cell) {
           .explanation = cell.compiled.explanation};
 }
 
-wire::StatsReply Broker::AskUsage(const Cell& cell) {
-  const auto answer = std::make_shared<std::promise<wire::StatsReply>>();
+wire::CellUsage Broker::AskUsage(const Cell& cell) {
+  const auto answer = std::make_shared<std::promise<wire::CellUsage>>();
   auto future = answer->get_future();
   const Status asked = cell.provider->AskStats(
-      cell.id, [answer](const wire::StatsReply& r) { answer->set_value(r); });
+      cell.id, [answer](const wire::StatsReply& r) { answer->set_value(r.usage); });
   if (!asked.ok() || future.wait_for(kStatsTimeout) != std::future_status::ready) return {};
   return future.get();
 }
@@ -315,10 +321,9 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
       },
       [this, cell, weak = std::weak_ptr<ExecSession>(session)] {
         (void)cell->provider->AskStats(cell->id, [cell, weak](const wire::StatsReply& reply) {
-          const uint64_t before = cell->oom_seen.exchange(reply.oom_kills);
-          const auto asking = weak.lock();
-          const uint64_t kills = reply.oom_kills - std::min(before, reply.oom_kills);
-          if (asking) asking->SetOomKills(static_cast<uint32_t>(kills));
+          const uint64_t kills = NewSince(&cell->oom_seen, reply.usage.oom_kills);
+          const uint64_t refused = NewSince(&cell->pids_seen, reply.usage.pids_refused);
+          if (const auto asking = weak.lock()) asking->SetUsage(kills, refused);
         });
       });
   loop_.WakeAt(std::min(session->deadline(), cell->busy_until));

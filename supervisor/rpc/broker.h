@@ -47,7 +47,7 @@ struct CellView {
   std::string policy_digest;
   uint32_t host_uid = 0;
   uint32_t running_execs = 0;
-  wire::StatsReply usage;
+  wire::CellUsage usage;
   std::string created_at;
   std::string workspace_path;
   policy::Mode mode = policy::Mode::kWorkspaceWrite;
@@ -135,7 +135,7 @@ class Broker final {
   Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);
   Result<tool::Response> Ask(const CellPtr& cell, const tool::Request& request);
   CellView View(const Cell& cell);
-  wire::StatsReply AskUsage(const Cell& cell);
+  wire::CellUsage AskUsage(const Cell& cell);
 
   // What is recorded.
   void RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created);

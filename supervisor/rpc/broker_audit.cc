@@ -1,6 +1,7 @@
 // The broker's part in the audit log: nothing is done that cannot be recorded, and what is done, or
 // refused, is.
 
+#include <algorithm>
 #include <utility>
 
 #include "supervisor/rpc/audit_records.h"
@@ -61,7 +62,8 @@ ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {
   return [this, cell](const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail) {
     std::vector<explain::Denial> denials =
         FindDenials({cell->request, cell->compiled}, options, *outcome, stderr_tail);
-    outcome->denials = static_cast<uint32_t>(denials.size());
+    outcome->denials = static_cast<uint32_t>(
+        std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX));
     for (const explain::Denial& denial : denials) {
       audit_->AddLimited(DenyRecord(cell->id, options.exec_id, denial), cell->id);
     }

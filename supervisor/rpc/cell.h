@@ -77,7 +77,7 @@ struct Cell {
   std::map<uint64_t, RunningExec> running;  // by slot
   Clock::time_point busy_until = Clock::time_point::min();
 
-  std::atomic<uint64_t> oom_seen = 0;
+  std::atomic<uint64_t> oom_seen = 0, pids_seen = 0;  // as of the last time somebody asked
   RunList runs;
   JobQueue jobs;  // what blocks on the file worker; guards itself
 

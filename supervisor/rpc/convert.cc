@@ -203,6 +203,7 @@ void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Deni
   out->set_process(SanitizeUtf8(denial.process));
   out->set_source(denial.source);
   out->set_exec_id(exec_id);
+  out->set_count(denial.count);
 }
 
 void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {

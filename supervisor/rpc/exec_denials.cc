@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "policy/explain/refused_call.h"
 #include "policy/plan/plan.h"
 
 namespace odyssey::supervisor {
@@ -32,6 +33,18 @@ bool UsedUpItsTime(const ExecOptions& options, const Outcome& outcome) {
              options.spec.cpu_seconds * kMicroseconds / 10 * 9;
 }
 
+// The command itself, by the name that it was started with.
+std::string ProcessOf(const ExecOptions& options, const Outcome& outcome) {
+  const std::string& name = options.spec.argv[0];
+  return explain::ProcessText(name.substr(name.rfind('/') + 1).substr(0, cell::kMaxComm),
+                              outcome.pid);
+}
+
+Denial Of(std::string process, Denial denial) {
+  denial.process = std::move(process);
+  return denial;
+}
+
 Denial CutOutput(const char* stream, uint64_t cap) {
   return {"limit", stream, "exceed",   "policy output_bytes " + std::to_string(cap),
           "",      "",     kFromKernel};
@@ -39,16 +52,21 @@ Denial CutOutput(const char* stream, uint64_t cap) {
 
 void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outcome& outcome,
                std::vector<Denial>* out) {
+  const std::string process = ProcessOf(options, outcome);
   if (outcome.kind == OutcomeKind::kTimedOut) {
-    out->push_back(
-        explain::LimitDenial(cell, Limit::kWallClock, options.wall_clock_ms, kFromKernel));
+    out->push_back(Of(process, explain::LimitDenial(cell, Limit::kWallClock, options.wall_clock_ms,
+                                                    kFromKernel)));
   }
   if (outcome.kind == OutcomeKind::kOomKilled) {
     out->push_back(explain::LimitDenial(cell, Limit::kMemory, 0, kFromKernel));
   }
+  if (outcome.pids_refused > 0) {
+    out->push_back(explain::LimitDenial(cell, Limit::kPids, 0, kFromKernel));
+    out->back().count = outcome.pids_refused;
+  }
   if (UsedUpItsTime(options, outcome)) {
-    out->push_back(
-        explain::LimitDenial(cell, Limit::kCpuSeconds, options.spec.cpu_seconds, kFromKernel));
+    out->push_back(Of(process, explain::LimitDenial(cell, Limit::kCpuSeconds,
+                                                    options.spec.cpu_seconds, kFromKernel)));
   }
   if (outcome.stdout_truncated) out->push_back(CutOutput("stdout", options.stdout_cap));
   if (outcome.stderr_truncated) out->push_back(CutOutput("stderr", options.stderr_cap));
@@ -62,7 +80,8 @@ void AddExecution(const explain::Cell& cell, const ExecOptions& options, const O
   const bool unlisted =
       outcome.kind == OutcomeKind::kNotFound && named_only && name.find('/') == std::string::npos;
   if (outcome.kind != OutcomeKind::kDenied && !unlisted) return;
-  out->push_back(explain::ExecuteDenial(cell, options.spec.cwd, name, kFromKernel));
+  out->push_back(Of(ProcessOf(options, outcome),
+                    explain::ExecuteDenial(cell, options.spec.cwd, name, kFromKernel)));
 }
 
 bool Failed(const Outcome& outcome) {
@@ -83,6 +102,9 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
   AddLimits(cell, options, outcome, &out);
   if (cell.compiled.unconfined) return out;  // what else was refused, the host refused its user
   AddExecution(cell, options, outcome, &out);
+  for (const cell::RefusedCall& call : outcome.refused_calls) {
+    out.push_back(explain::CallDenial(call));
+  }
   if (!Failed(outcome)) return out;
   const auto complaints = explain::ParseComplaints(stderr_tail);
   for (Denial& denial : explain::JudgeComplaints(cell, options.spec.cwd, complaints)) {

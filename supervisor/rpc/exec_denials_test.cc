@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 namespace odyssey::supervisor {
 namespace {
@@ -69,6 +71,41 @@ TEST_F(ExecDenialsTest, Memory) {
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].rule, "cgroup memory_bytes 2147483648");
   EXPECT_EQ(denials[0].source, "kernel");
+}
+
+TEST_F(ExecDenialsTest, ProcessesThatTheKernelDidNotLetStart) {
+  const std::string words = "sh: 1: Cannot fork\n";
+  Outcome outcome{.kind = OutcomeKind::kExited, .exit_code = 2};
+  ASSERT_THAT(Find(outcome, words), SizeIs(1));
+  EXPECT_EQ(Find(outcome, words)[0].source, "command");
+  outcome.pids_refused = 3;
+  ASSERT_THAT(Find(outcome, words), SizeIs(1)) << "once, by who knows it for certain";
+  EXPECT_EQ(Find(outcome, words)[0].source, "kernel");
+  EXPECT_EQ(Find(outcome, words)[0].rule, "cgroup pids 512");
+  EXPECT_EQ(Find(outcome, words)[0].count, 3u);
+  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .pids_refused = 1}), SizeIs(1));
+}
+
+TEST_F(ExecDenialsTest, CallsThatTheKernelToldOf) {
+  Outcome outcome{.kind = OutcomeKind::kExited};
+  outcome.refused_calls = {{SYS_mount, {}, 2, 7, "mount"},
+                           {SYS_socket, {AF_PACKET, SOCK_RAW, 0}, 1, 8, "ping"}};
+  EXPECT_THAT(Find(outcome), ElementsAre(Denial{"syscall", "mount", "call", "seccomp", "",
+                                                "mount[7]", "kernel", 2},
+                                         Denial{"syscall", "socket(AF_PACKET, SOCK_RAW)", "call",
+                                                "seccomp", "", "ping[8]", "kernel", 1}))
+      << "whether the command failed or not";
+  outcome.exit_code = 32;
+  EXPECT_THAT(Find(outcome, "mount: /mnt: Operation not permitted\n"), SizeIs(2))
+      << "its words add nothing";
+}
+
+TEST_F(ExecDenialsTest, TheCommandItselfIsNamed) {
+  options_.spec.argv = {"/usr/bin/a-rather-long-name"};
+  const auto denials = Find({.kind = OutcomeKind::kTimedOut, .pid = 2});
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].process, "a-rather-long-n[2]");
+  EXPECT_EQ(Find({.kind = OutcomeKind::kDenied, .pid = 3})[0].process, "a-rather-long-n[3]");
 }
 
 TEST_F(ExecDenialsTest, CpuTimeCountsOnlyIfItWasUsed) {

@@ -59,12 +59,12 @@ void ExecSession::AtEnd(Conclude conclude) {
 }
 
 void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch,
-                        AskOom ask_oom) {
+                        AskUsage ask_usage) {
   const std::lock_guard lock(mutex_);
   exec_socket_ = std::move(exec_socket);
   control_ = std::move(control_socket);
   watch_ = std::move(watch);
-  ask_oom_ = std::move(ask_oom);
+  ask_usage_ = std::move(ask_usage);
   started_ = Clock::now();
   if (options_.wall_clock_ms != 0) {
     deadline_ = started_ + std::chrono::milliseconds(options_.wall_clock_ms);
@@ -143,10 +143,7 @@ void ExecSession::ReadControl() {
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_).count());
   // Without a terminal this socket is not watched: what it has to say was said before the exit.
   if (!options_.spec.terminal) ReadExecSocket();
-  if (MaybeOutOfMemory() && !oom_asked_) {
-    oom_asked_ = true;
-    ask_oom_();
-  }
+  AskUsageOnce();
 }
 
 void ExecSession::ReadExecSocket() {
@@ -172,16 +169,26 @@ void ExecSession::TakeTerminal(UniqueFd master) {
   PumpStdin();
 }
 
-bool ExecSession::MaybeOutOfMemory() const {
-  if (killed_ || timed_out_) return false;
-  return (WIFSIGNALED(exit_.wait_status) && WTERMSIG(exit_.wait_status) == SIGKILL) ||
-         (WIFEXITED(exit_.wait_status) && WEXITSTATUS(exit_.wait_status) == kShellKilled);
+// A command that ends well and without a word is not asked about: nothing kept it from its work.
+bool ExecSession::MayHaveReachedALimit() const {
+  return exited_ && !cancelled_ && !exec_failed_ && (exit_.wait_status != 0 || stderr_.bytes() > 0);
 }
 
-void ExecSession::SetOomKills(uint32_t kills) {
+void ExecSession::AskUsageOnce() {
+  if (usage_asked_ || usage_known_ || !MayHaveReachedALimit()) return;
+  usage_asked_ = true;
+  ask_usage_();
+}
+
+// Memory counts only for a command that was killed, by the kernel or so that a shell tells it.
+void ExecSession::SetUsage(uint64_t oom_kills, uint64_t pids_refused) {
   const std::lock_guard lock(mutex_);
-  oom_kills_ = kills;
-  oom_known_ = true;
+  const int status = exit_.wait_status;
+  const bool was_killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+                          (WIFEXITED(status) && WEXITSTATUS(status) == kShellKilled);
+  if (was_killed && !killed_ && !timed_out_) oom_kills_ = oom_kills;
+  pids_refused_ = pids_refused;
+  usage_known_ = true;
   Pump();
 }
 
@@ -197,7 +204,7 @@ void ExecSession::OnCellGone(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!gone_) ReadControl();
   gone_ = true;
-  oom_known_ = true;
+  usage_known_ = true;
   if (!exited_) failure_ = reason.empty() ? "the cell ended" : "the cell ended: " + reason;
   Pump();
 }
@@ -316,10 +323,10 @@ bool ExecSession::PumpOutput(OutputStream* output, Stream stream) {
 }
 
 bool ExecSession::Complete() {
-  if (oom_asked_ && !oom_known_) return false;
   if (!cancelled_ && !(stdout_.CopyDone() && stderr_.CopyDone())) return false;
-  if (gone_) return true;
-  return exited_ && !stdout_.open() && !stderr_.open();
+  if (!gone_ && !(exited_ && !stdout_.open() && !stderr_.open())) return false;
+  AskUsageOnce();
+  return !usage_asked_ || usage_known_;
 }
 
 void ExecSession::Pump() {

@@ -45,7 +45,11 @@ struct Outcome {
   bool stdout_truncated = false, stderr_truncated = false;
   uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
   uint32_t oom_kills = 0;
-  uint32_t denials = 0;  // also those that are not sent
+  uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
+  uint32_t pid = 0;           // of the command, in its slot; 0: not known
+  std::vector<cell::RefusedCall> refused_calls;
+  uint64_t refused_more = 0;  // calls beyond these
+  uint32_t denials = 0;       // also those that are not sent
 };
 
 // Where a session's output goes. Called with the session's lock held: must not call back into it.
@@ -83,8 +87,8 @@ class ExecSession final {
   // Watches a descriptor, edge-triggered, and reports with (session, source). Called again for the
   // same descriptor: reports once more if there is something to report.
   using Watch = std::function<void(int fd, Source source, bool writable)>;
-  // Asks how many processes of the cell the kernel killed for memory; answers by SetOomKills.
-  using AskOom = std::function<void()>;
+  // Asks what the kernel has counted of the cell since it was asked last; answers by SetUsage.
+  using AskUsage = std::function<void()>;
   // Where the whole of a stream goes that its cap cuts. Called with the session's lock held.
   using MakeCopy = std::function<std::shared_ptr<RunOutput>(Stream)>;
 
@@ -99,8 +103,8 @@ class ExecSession final {
   // Before Start.
   void KeepOutput(const MakeCopy& make_copy);
   void AtEnd(Conclude conclude);
-  // Hands the command to a slot. `watch` and `ask_oom` stay valid as long as the session.
-  void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskOom ask_oom);
+  // Hands the command to a slot. `watch` and `ask_usage` stay valid as long as the session.
+  void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskUsage ask_usage);
   // The command cannot start at all.
   void Fail(const std::string& message);
 
@@ -108,7 +112,7 @@ class ExecSession final {
   void OnReady(Source source);
   void OnSlotGone();                           // every process of it is dead
   void OnCellGone(const std::string& reason);  // likewise, and the cell too
-  void SetOomKills(uint32_t kills);
+  void SetUsage(uint64_t oom_kills, uint64_t pids_refused);
   // Acts on the deadlines that have passed.
   void OnDeadline(Clock::time_point now);
   // The next time OnDeadline is needed; time_point::max() for never.
@@ -136,7 +140,8 @@ class ExecSession final {
   void ReadExecSocket();
   void TakeTerminal(UniqueFd master);
   void Kill();
-  bool MaybeOutOfMemory() const;
+  bool MayHaveReachedALimit() const;
+  void AskUsageOnce();
   bool Complete();
   void KeepTail(std::string_view bytes);
   void End();
@@ -147,7 +152,7 @@ class ExecSession final {
   const ExecOptions options_;
   ExecSink* sink_;
   Watch watch_;
-  AskOom ask_oom_;
+  AskUsage ask_usage_;
   Conclude conclude_;
   UniqueFd exec_socket_, control_, stdin_;
   OutputStream stdout_, stderr_;
@@ -157,10 +162,10 @@ class ExecSession final {
   bool exited_ = false;  // ExecExited arrived
   bool gone_ = false;    // nothing of the command is left
   bool timed_out_ = false, cancelled_ = false, killed_ = false;
-  bool oom_asked_ = false, oom_known_ = false;
+  bool usage_asked_ = false, usage_known_ = false;
   bool ended_ = false;  // outcome_ and denials_ are set
   bool outcome_sent_ = false;
-  uint32_t oom_kills_ = 0;
+  uint64_t oom_kills_ = 0, pids_refused_ = 0;
   cell::ExecExited exit_;
   cell::ExecError exec_error_;
   bool exec_failed_ = false;

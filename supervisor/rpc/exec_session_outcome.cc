@@ -51,7 +51,11 @@ Outcome ExecSession::MakeOutcome() const {
   outcome.user_usec = exit_.user_usec;
   outcome.system_usec = exit_.system_usec;
   outcome.max_rss_bytes = exit_.max_rss_bytes;
-  outcome.oom_kills = oom_kills_;
+  outcome.pid = exit_.pid;
+  outcome.refused_calls = exit_.refused;
+  outcome.refused_more = exit_.refused_more;
+  outcome.oom_kills = static_cast<uint32_t>(oom_kills_);
+  outcome.pids_refused = pids_refused_;
   SetEnd(&outcome);
   AddCopyNote(stdout_.copy(), "stdout", &outcome);
   AddCopyNote(stderr_.copy(), "stderr", &outcome);

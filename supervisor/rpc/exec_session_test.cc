@@ -72,7 +72,7 @@ class ExecSessionTest : public ::testing::Test {
     session_->Start(
         std::move(exec->first), std::move(control->first),
         [this](int, Source source, bool) { watched_[static_cast<size_t>(source)]++; },
-        [this] { ++oom_asked_; });
+        [this] { ++usage_asked_; });
     auto message = ReceiveMessage(exec_.get());
     ASSERT_TRUE(message.ok());
     if (terminal) return;
@@ -100,6 +100,11 @@ class ExecSessionTest : public ::testing::Test {
     for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
       session_->OnReady(source);
     }
+    AnswerUsage();
+  }
+
+  void AnswerUsage() {
+    if (usage_asked_ > 0 && answers_usage_) session_->SetUsage(0, 0);
   }
 
   bool SlotWasKilled() {
@@ -113,7 +118,8 @@ class ExecSessionTest : public ::testing::Test {
   std::unique_ptr<ExecSession> session_;
   UniqueFd exec_, control_, in_, out_, err_;
   int watched_[5] = {};
-  int oom_asked_ = 0;
+  int usage_asked_ = 0;
+  bool answers_usage_ = true;  // with nothing counted
 };
 
 TEST_F(ExecSessionTest, DeliversOutputAndThenTheOutcome) {
@@ -250,20 +256,83 @@ TEST_F(ExecSessionTest, TheWallClockSaysTermThenKills) {
 }
 
 TEST_F(ExecSessionTest, AKilledCommandAsksWhetherMemoryRanOut) {
+  answers_usage_ = false;
   Start(Options());
   End(SIGKILL);
-  EXPECT_EQ(oom_asked_, 1);
+  EXPECT_EQ(usage_asked_, 1);
   EXPECT_FALSE(sink_.outcome.has_value());
-  session_->SetOomKills(2);
+  session_->SetUsage(2, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kOomKilled);
   EXPECT_EQ(sink_.outcome->oom_kills, 2u);
 }
 
+TEST_F(ExecSessionTest, AFailedCommandIsNotKilledForMemoryWhateverElseWas) {
+  answers_usage_ = false;
+  Start(Options());
+  End(1 << 8);
+  EXPECT_EQ(usage_asked_, 1);
+  session_->SetUsage(2, 5);
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+  EXPECT_EQ(sink_.outcome->oom_kills, 0u);
+  EXPECT_EQ(sink_.outcome->pids_refused, 5u);
+}
+
+TEST_F(ExecSessionTest, ACommandThatComplainsAsksThoughItEndsWell) {
+  Start(Options());
+  Write(err_, "cannot fork, trying again");
+  End(0);
+  EXPECT_EQ(usage_asked_, 1);
+}
+
+// The way of most commands is not longer for it.
+TEST_F(ExecSessionTest, ACommandThatEndsWellAndSilentlyAsksNothing) {
+  Start(Options());
+  Write(out_, "output");
+  End(0);
+  EXPECT_EQ(usage_asked_, 0);
+  EXPECT_TRUE(sink_.outcome.has_value());
+}
+
+TEST_F(ExecSessionTest, WhatTheSlotToldOfRefusedCallsIsInTheOutcome) {
+  const cell::ExecExited exit{.pid = 2, .refused = {{165, {}, 3, 7, "mount"}}, .refused_more = 4};
+  Start(Options());
+  ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(exit)).ok());
+  out_.reset();
+  err_.reset();
+  for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
+    session_->OnReady(source);
+  }
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->pid, 2u);
+  EXPECT_EQ(sink_.outcome->refused_calls, exit.refused);
+  EXPECT_EQ(sink_.outcome->refused_more, 4u);
+}
+
+// A slot that is told to end says first what it refused.
+TEST_F(ExecSessionTest, AKilledCommandsRefusedCallsAreKnownToo) {
+  ExecOptions options = Options();
+  options.wall_clock_ms = 100;
+  Start(std::move(options));
+  session_->OnDeadline(session_->deadline());
+  session_->OnDeadline(session_->deadline());
+  ASSERT_TRUE(ReceiveMessage(control_.get()).ok());
+  EXPECT_TRUE(SlotWasKilled());
+  const cell::ExecExited exit{.wait_status = SIGKILL, .refused = {{165, {}, 3, 7, "mount"}}};
+  ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(exit)).ok());
+  control_.reset();
+  session_->OnSlotGone();
+  session_->SetUsage(1, 0);
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
+  EXPECT_EQ(sink_.outcome->oom_kills, 0u);
+  EXPECT_EQ(sink_.outcome->refused_calls.size(), 1u);
+}
+
 TEST_F(ExecSessionTest, AKilledCommandWithMemoryToSpareWasSignalled) {
   Start(Options());
   End(SIGKILL);
-  session_->SetOomKills(0);
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSignalled);
   EXPECT_EQ(sink_.outcome->signal, SIGKILL);
 }
@@ -375,6 +444,7 @@ class KeptOutputTest : public ExecSessionTest {
       jobs_.pop_front();
       job();
     }
+    AnswerUsage();
   }
 
   std::map<std::string, std::string> files_;

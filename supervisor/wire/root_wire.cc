@@ -68,10 +68,11 @@ std::string Encode(const StatsReply& m) {
   Writer w = Begin(RootMessage::kStatsReply);
   w.U64(m.request);
   w.Bool(m.found);
-  w.U64(m.memory_bytes);
-  w.U64(m.cpu_usec);
-  w.U32(m.processes);
-  w.U64(m.oom_kills);
+  w.U64(m.usage.memory_bytes);
+  w.U64(m.usage.cpu_usec);
+  w.U32(m.usage.processes);
+  w.U64(m.usage.oom_kills);
+  w.U64(m.usage.pids_refused);
   return w.Take();
 }
 

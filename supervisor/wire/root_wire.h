@@ -70,13 +70,19 @@ struct Stats {
   std::string cell_id;
 };
 
-struct StatsReply {
-  uint64_t request = 0;
-  bool found = false;
+// What the kernel counts of a cell.
+struct CellUsage {
   uint64_t memory_bytes = 0;
   uint64_t cpu_usec = 0;
   uint32_t processes = 0;
   uint64_t oom_kills = 0;
+  uint64_t pids_refused = 0;  // processes and threads that the limit did not let start
+};
+
+struct StatsReply {
+  uint64_t request = 0;
+  bool found = false;
+  CellUsage usage;
 };
 
 Result<RootMessage> TypeOf(std::string_view bytes);

@@ -32,7 +32,7 @@ std::vector<Sample> Samples() {
       MakeSample("Kill", Kill{"cel_1", true}),
       MakeSample("Gone", Gone{"cel_1", Code::kNotFound, "open /x"}),
       MakeSample("Stats", Stats{1, "cel_1"}),
-      MakeSample("StatsReply", StatsReply{1, true, 2, 3, 4, 5}),
+      MakeSample("StatsReply", StatsReply{1, true, {2, 3, 4, 5, 6}}),
   };
 }
 
@@ -55,12 +55,13 @@ TEST(RootWireTest, ReadsBackWhatWasWritten) {
   EXPECT_TRUE(kill.purge);
 
   StatsReply reply;
-  ASSERT_TRUE(Decode(Encode(StatsReply{1, true, 2, 3, 4, 5}), &reply).ok());
+  ASSERT_TRUE(Decode(Encode(StatsReply{1, true, {2, 3, 4, 5, 6}}), &reply).ok());
   EXPECT_TRUE(reply.found);
-  EXPECT_EQ(reply.memory_bytes, 2u);
-  EXPECT_EQ(reply.cpu_usec, 3u);
-  EXPECT_EQ(reply.processes, 4u);
-  EXPECT_EQ(reply.oom_kills, 5u);
+  EXPECT_EQ(reply.usage.memory_bytes, 2u);
+  EXPECT_EQ(reply.usage.cpu_usec, 3u);
+  EXPECT_EQ(reply.usage.processes, 4u);
+  EXPECT_EQ(reply.usage.oom_kills, 5u);
+  EXPECT_EQ(reply.usage.pids_refused, 6u);
 
   Hello hello;
   ASSERT_TRUE(Decode(Samples()[0].bytes, &hello).ok());

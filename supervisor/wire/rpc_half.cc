@@ -61,10 +61,11 @@ Status Decode(std::string_view bytes, StatsReply* m) {
   return DecodeAs(RootMessage::kStatsReply, "StatsReply", bytes, [m](Reader& r) {
     m->request = r.U64();
     m->found = r.Bool();
-    m->memory_bytes = r.U64();
-    m->cpu_usec = r.U64();
-    m->processes = r.U32();
-    m->oom_kills = r.U64();
+    m->usage.memory_bytes = r.U64();
+    m->usage.cpu_usec = r.U64();
+    m->usage.processes = r.U32();
+    m->usage.oom_kills = r.U64();
+    m->usage.pids_refused = r.U64();
   });
 }
 

@@ -159,8 +159,34 @@ TEST_F(DenialsTest, TooManyProcesses) {
       supervisor_.Cell(request_),
       "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done");
   EXPECT_EQ(OnlyDenial(result),
-            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [command]")
+            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [kernel]")
       << result.err;
+  EXPECT_GT(result.denials[0].count(), 0u);
+}
+
+// A program that tries again and gets its way may say nothing of it, or anything.
+TEST_F(DenialsTest, TooManyProcessesAreToldThoughTheCommandEndsWell) {
+  request_.mutable_sandbox()->mutable_limits()->set_pids(16);
+  const std::string cell = supervisor_.Cell(request_);
+  const std::string script =
+      "import os, signal, sys\n"
+      "try:\n"
+      "    while True:\n"
+      "        if os.fork() == 0: signal.pause()\n"
+      "except OSError: sys.stderr.write('so many\\n')\n";
+  const ExecResult result = supervisor_.Python(cell, script);
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  EXPECT_EQ(OnlyDenial(result),
+            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [kernel]");
+  const ExecResult next = supervisor_.Shell(cell, "echo words >&2; exit 1");
+  EXPECT_TRUE(next.denials.empty()) << "what was told is not told again";
+}
+
+TEST_F(DenialsTest, WordsAboutProcessesAreMarkedWhenTheKernelRefusedNone) {
+  const ExecResult result =
+      supervisor_.Shell(supervisor_.Cell(request_), "echo 'sh: 1: Cannot fork' >&2; exit 2");
+  EXPECT_EQ(OnlyDenial(result),
+            "limit exceed pids (cgroup pids 512) sandbox.resources.pids: 1024 [command]");
 }
 
 TEST_F(DenialsTest, CutOutputIsTold) {

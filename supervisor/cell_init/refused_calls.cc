@@ -1,0 +1,92 @@
+#include "supervisor/cell_init/refused_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace odyssey::cell_init {
+namespace {
+
+constexpr uint32_t kSocketTypeMask = 0xf;  // the other bits of a socket's type are flags
+
+// What the filter looks at where it allows a call in part, as far as it tells more than the name.
+std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
+  const auto low = [&](int argument) { return static_cast<uint32_t>(call.args[argument]); };
+  switch (call.nr) {
+    case SYS_socket:
+      return {low(0), low(1) & kSocketTypeMask, low(2)};
+    case SYS_socketpair:
+      return {low(0)};
+    case SYS_ioctl:
+      return {low(1)};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void RefusedCalls::Answer() {
+  seccomp_notif call{};
+  // Fails if the caller was killed before it could be looked at.
+  if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
+  Count(call);
+  seccomp_notif_resp answer{};
+  answer.id = call.id;
+  answer.error = -EPERM;
+  // Fails if the caller has been killed meanwhile: then nobody waits.
+  (void)ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void RefusedCalls::Count(const seccomp_notif& call) {
+  const auto number = static_cast<uint32_t>(call.data.nr);
+  const auto arguments = DecidingArguments(call.data);
+  const auto is_call = [&](const cell::RefusedCall& known) {
+    return known.number == number && known.arguments == arguments;
+  };
+  // A process that goes on and on is not looked up each time.
+  auto known = std::find_if(calls_.begin(), calls_.end(), [&](const cell::RefusedCall& c) {
+    return is_call(c) && c.pid == call.pid;
+  });
+  if (known == calls_.end()) {
+    std::string comm = CommOf(call);
+    known = std::find_if(calls_.begin(), calls_.end(),
+                         [&](const cell::RefusedCall& c) { return is_call(c) && c.comm == comm; });
+    if (known == calls_.end() && calls_.size() < cell::kMaxRefusedCalls) {
+      calls_.push_back({number, arguments, 0, call.pid, std::move(comm)});
+      known = calls_.end() - 1;
+    }
+  }
+  if (known == calls_.end()) {
+    ++more_;
+  } else {
+    ++known->count;
+  }
+}
+
+// The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
+// number could already be another's.
+std::string RefusedCalls::CommOf(const seccomp_notif& call) const {
+  const std::string path = "/proc/" + std::to_string(call.pid) + "/comm";
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[cell::kMaxComm + 1];
+  const ssize_t n = file ? read(file.get(), text, sizeof(text)) : -1;
+  if (n <= 0 || ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return "";
+  const auto length = std::min(static_cast<size_t>(n), size_t{cell::kMaxComm});
+  std::string comm(text, length);
+  return comm.substr(0, comm.rfind('\n'));
+}
+
+void RefusedCalls::MoveTo(cell::ExecExited* report) {
+  report->refused = std::exchange(calls_, {});
+  report->refused_more = std::exchange(more_, 0);
+}
+
+}  // namespace odyssey::cell_init

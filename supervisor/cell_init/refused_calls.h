@@ -1,0 +1,48 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
+
+// The system calls that the commands' filter refuses in a slot, as the kernel tells them to its pid
+// 1 (ADR 0023). Each waits until it is answered here, always with EPERM: no call is ever let
+// through. What is kept of them is bounded, whatever a command does.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/os/unique_fd.h"
+#include "policy/plan/cell_wire.h"
+
+struct seccomp_notif;
+
+namespace odyssey::cell_init {
+
+class RefusedCalls final {
+ public:
+  // `listener`: from EnterTellingFilter; none where the filter answers by itself.
+  explicit RefusedCalls(UniqueFd listener) : listener_(std::move(listener)) {}
+
+  int listener() const { return listener_.get(); }
+  // For the child that becomes a command.
+  void CloseListener() { listener_.reset(); }
+
+  // Takes, counts and answers one call; to be called when the listener is readable, then it does
+  // not block.
+  void Answer();
+
+  // Hands over what was counted since the last time.
+  void MoveTo(cell::ExecExited* report);
+
+ private:
+  void Count(const seccomp_notif& call);
+  std::string CommOf(const seccomp_notif& call) const;
+
+  UniqueFd listener_;
+  std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
+  uint64_t more_ = 0;                     // that found no room
+};
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
