@@ -1,0 +1,45 @@
+#ifndef ODYSSEY_POLICY_PATTERN_GIT_DIRECTORY_H_
+#define ODYSSEY_POLICY_PATTERN_GIT_DIRECTORY_H_
+
+// What the names in a git directory (".git", or a repository without a working tree) are to the git
+// that reads it later: which of them it obeys, and what it takes the directory for a repository by.
+// Pure.
+
+#include <span>
+#include <string_view>
+
+namespace odyssey::pattern {
+
+enum class GitName {
+  kData,      // anything else
+  kObeyed,    // git runs it or takes settings from it; with everything below
+  kNeeded,    // a directory without which git takes the whole for no repository
+  kHead,      // the same, but replaced with each checkout
+  kLeadsBack  // of a linked working tree: where its repository is
+};
+
+// `path` is relative to the git directory, "" the git directory itself.
+GitName NameInGitDirectory(std::string_view path);
+
+// True for a directory below which names are obeyed because of its own name and place: another
+// directory may not come there, nor it go elsewhere.
+bool GivesNamesTheirMeaning(std::string_view directory);
+
+// Names that git obeys wherever they lie in a git directory that it uses: at the top, in
+// worktrees/*, and in those of submodules.
+struct ObeyedName {
+  std::string_view name;
+  std::string_view why;
+};
+std::span<const ObeyedName> ObeyedNames();
+
+// What git writes there when it makes a linked working tree, and all that may be there.
+inline constexpr std::string_view kLeadsBack = "../..\n";
+
+// True if git takes `text` for the content of HEAD: the name of a reference, or of a commit.
+inline constexpr size_t kMaxHeadBytes = 1024;
+bool IsValidHead(std::string_view text);
+
+}  // namespace odyssey::pattern
+
+#endif  // ODYSSEY_POLICY_PATTERN_GIT_DIRECTORY_H_
