@@ -1,7 +1,8 @@
 #ifndef ODYSSEY_POLICY_COMPILE_GUARDS_H_
 #define ODYSSEY_POLICY_COMPILE_GUARDS_H_
 
-// `deny`: which host trees of a cell get a guard, and what the guard refuses.
+// Which host trees of a cell get a guard, and what the guard refuses: names that are in `deny`, and
+// changes in repositories (AddProtection says where those may be).
 
 #include <vector>
 
@@ -11,8 +12,8 @@
 
 namespace odyssey::compile {
 
-// Appends the guards to the confinement and their lines to the explanation; nothing without `deny`.
-// INVALID_ARGUMENT naming deny[i].
+// Makes the guards of the confinement what `deny` needs too, and adds their lines to the
+// explanation. INVALID_ARGUMENT naming deny[i].
 Status AddGuards(const policy::SandboxRequest& request, Compiled* out);
 
 }  // namespace odyssey::compile

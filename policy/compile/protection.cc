@@ -137,12 +137,15 @@ void Collect(std::string_view source, std::string_view anchor, std::span<const P
   }
 }
 
+// By its name: "project.git" and "project/.git".
+bool IsGitDirectory(std::string_view path) {
+  const size_t dot = path.rfind(".git");
+  return dot != std::string_view::npos && dot + 4 == path.size();
+}
+
 void CollectProject(std::string_view source, std::string_view project, Kept* kept) {
   Collect(source, project, kProjectNames, kept);
-  const size_t dot = project.rfind(".git");
-  if (dot != std::string_view::npos && dot + 4 == project.size()) {
-    Collect(source, project, kRepositoryNames, kept);
-  }
+  if (IsGitDirectory(project)) Collect(source, project, kRepositoryNames, kept);
 }
 
 std::string_view ParentOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
@@ -181,6 +184,21 @@ std::map<std::string, Access> WithParents(const std::set<std::string>& inside) {
     parts[path] = Access::kReadOnly;
   }
   return parts;
+}
+
+// Where repositories may be in a tree, each to be guarded if it is one: that of the tree itself as
+// a project, and of each other place in it that is known to be one.
+void AddGitGuards(const Entry& tree, const std::vector<Entry>& trees,
+                  const std::vector<std::string>& homes, Compiled* out) {
+  std::set<std::string> projects = {tree.source};
+  for (const Entry& other : trees) projects.insert(other.source);
+  projects.insert(homes.begin(), homes.end());
+  for (const std::string& project : projects) {
+    if (!IsWithin(project, tree.source)) continue;
+    const std::string at = tree.target + project.substr(tree.source.size());
+    if (IsGitDirectory(project)) out->confinement.guards.push_back({.path = at, .git = {""}});
+    out->confinement.guards.push_back({.path = at + "/.git", .git = {""}});
+  }
 }
 
 void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {
@@ -267,6 +285,7 @@ Status AddProtection(const policy::SandboxRequest& request, const HostFacts& fac
     if (request.protection == policy::Protection::kDefault) {
       kept = CollectDefaults(tree.source, trees, facts.homes);
       if (kept.itself != nullptr) return RefuseTree(tree, *kept.itself);
+      AddGitGuards(tree, trees, facts.homes, out);
     }
     kept.inside.insert(request.protect.begin(), request.protect.end());
     AddParts(tree, kept.inside, out);

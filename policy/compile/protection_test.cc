@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/pattern/git_directory.h"
+
 namespace odyssey::compile {
 namespace {
 
@@ -153,6 +155,47 @@ TEST(ProtectionTest, TakesTheWorkingTreesOfAgentsForWork) {
   }
 }
 
+std::vector<std::string> GuardedPlaces(const Compiled& compiled) {
+  std::vector<std::string> places;
+  for (const cell::Guard& guard : compiled.confinement.guards) {
+    for (const std::string& git : guard.git) {
+      places.push_back(guard.path + (git.empty() ? "" : " " + git));
+    }
+  }
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+using Places = std::vector<std::string>;
+
+TEST(ProtectionTest, GuardsWhereRepositoriesMayBe) {
+  const Compiled workspace = Good({.workspace = "/srv/w"});
+  EXPECT_EQ(GuardedPlaces(workspace), Places{"/workspace/.git"});
+  EXPECT_TRUE(workspace.plan.fuse_device);
+  EXPECT_EQ(GuardedPlaces(Good(Writes("/srv/repo.git"))), (Places{"/d", "/d/.git"}));
+  EXPECT_EQ(GuardedPlaces(Good(Writes("/home/u"))), Places{"/d/.git"});
+  SandboxRequest nested = Writes("/srv");
+  nested.mounts.push_back({"/srv/team/lib", "/lib-repo", policy::Access::kReadWrite});
+  EXPECT_EQ(GuardedPlaces(Good(nested)), (Places{"/d/.git", "/d/team/lib/.git", "/lib-repo/.git"}));
+}
+
+TEST(ProtectionTest, GuardsNothingThatIsNotWrittenTo) {
+  for (const SandboxRequest& request :
+       {SandboxRequest{}, SandboxRequest{.mode = policy::Mode::kReadOnly, .workspace = "/srv/w"},
+        SandboxRequest{.workspace = "/srv/w", .protection = Protection::kNone}}) {
+    const Compiled compiled = Good(request);
+    EXPECT_EQ(GuardedPlaces(compiled), Places{});
+    EXPECT_FALSE(compiled.plan.fuse_device);
+  }
+}
+
+TEST(ProtectionTest, LeavesATreeWithDeniedNamesOneGuard) {
+  const Compiled compiled = Good({.workspace = "/srv/w", .deny = {"**/.env"}});
+  ASSERT_EQ(compiled.confinement.guards.size(), 1u);
+  EXPECT_EQ(compiled.confinement.guards[0].path, "/workspace");
+  EXPECT_EQ(compiled.confinement.guards[0].git, Places{".git"});
+}
+
 TEST(ProtectionTest, RefusesPathsToProtectThatAreNone) {
   for (const std::string path : {"", "/abs", "a/../b", ".", "a//b", "a/", "a\nb"}) {
     const Status status =
@@ -208,6 +251,10 @@ TEST(ProtectionTest, IsAsDocumented) {
           "| `" + std::string(name.path) + "` | " + std::string(name.why) + " |";
       EXPECT_NE(page.str().find(row), std::string::npos) << row;
     }
+  }
+  for (const pattern::ObeyedName& name : pattern::ObeyedNames()) {
+    const std::string row = "| `" + std::string(name.name) + "` | " + std::string(name.why) + " |";
+    EXPECT_NE(page.str().find(row), std::string::npos) << row;
   }
 }
 

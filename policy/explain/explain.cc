@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "policy/pattern/git_directory.h"
 #include "policy/pattern/path_pattern.h"
 #include "policy/plan/plan_check.h"
 
@@ -96,11 +97,27 @@ std::string WriteGrant(const Cell& cell, const Entry& entry) {
   return "";
 }
 
+// In a repository that is guarded: what git obeys is kept, whether it is there or not.
+bool IsKeptFromGit(const Cell& cell, const std::string& path) {
+  for (const cell::Guard& guard : cell.compiled.confinement.guards) {
+    for (const std::string& git : guard.git) {
+      const std::string directory = guard.path + (git.empty() ? "" : "/" + git);
+      if (!IsWithin(path, directory) || path == directory) continue;
+      const auto name = pattern::NameInGitDirectory(path.substr(directory.size() + 1));
+      if (name == pattern::GitName::kObeyed) return true;
+    }
+  }
+  return false;
+}
+
 Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& path) {
   if (entry.access == plan::Access::kReadOnly) {
     const bool kept = entry.kind == EntryKind::kPart && !WriteGrant(cell, entry).empty();
     return {false, (kept ? "policy protection " : "mount ") + entry.target + " read_only",
             WriteGrant(cell, entry)};
+  }
+  if (IsKeptFromGit(cell, path)) {
+    return {false, "policy protection " + path + " read_only", "sandbox.protection: \"none\""};
   }
   if (LandlockGrants(cell, path, cell::kWrite)) return {true, "mount " + entry.target, ""};
   return {false, "landlock: not a writable tree of the plan", ""};

@@ -99,6 +99,16 @@ TEST_F(ExplainTest, DeniedNamesNameTheirPattern) {
   EXPECT_TRUE(Path("/data/.env", Access::kRead).allowed) << "another tree";
 }
 
+TEST_F(ExplainTest, WhatGitObeysIsKeptWithoutAPart) {
+  compiled_.confinement.guards = {{.path = "/workspace/.git", .git = {""}}};
+  EXPECT_EQ(Path("/workspace/.git/worktrees/w/config", Access::kWrite),
+            (Answer{false, "policy protection /workspace/.git/worktrees/w/config read_only",
+                    "sandbox.protection: \"none\""}));
+  EXPECT_TRUE(Path("/workspace/.git/worktrees/w/config", Access::kRead).allowed);
+  EXPECT_TRUE(Path("/workspace/.git/index", Access::kWrite).allowed);
+  EXPECT_TRUE(Path("/workspace/config", Access::kWrite).allowed);
+}
+
 TEST_F(ExplainTest, WhatNothingShowsNamesTheMountToRead) {
   EXPECT_EQ(Path("/srv/other", Access::kRead),
             (Answer{false, "mount: nothing of the policy shows it",

@@ -83,6 +83,7 @@ Guard DecodeGuard(Reader* in) {
   guard.path = in->String(kMaxPath);
   guard.read_only = in->Bool();
   guard.deny = in->Strings(kMaxDenyPatterns, kMaxPath);
+  guard.git = in->Strings(kMaxRules, kMaxPath);
   return guard;
 }
 
@@ -109,7 +110,7 @@ Result<MessageType> TypeOf(std::string_view bytes) {
   const uint8_t version = in.U8();
   const uint8_t type = in.U8();
   if (in.failed() || version != kVersion || type < static_cast<uint8_t>(MessageType::kHello) ||
-      type > static_cast<uint8_t>(MessageType::kUnmapped)) {
+      type > static_cast<uint8_t>(MessageType::kUnguarded)) {
     return InvalidArgument("decode cell message: version " + std::to_string(version) + ", type " +
                            std::to_string(type) + " is none of ours");
   }
@@ -131,6 +132,12 @@ std::string Encode(const Unmapped& m) {
   return out.Take();
 }
 
+std::string Encode(const Unguarded& m) {
+  Writer out = Begin(MessageType::kUnguarded);
+  out.Strings(m.paths);
+  return out.Take();
+}
+
 std::string Encode(const Configure& m) {
   Writer out = Begin(MessageType::kConfigure);
   out.U32(static_cast<uint32_t>(m.rules.size()));
@@ -149,6 +156,7 @@ std::string Encode(const Configure& m) {
     out.String(guard.path);
     out.Bool(guard.read_only);
     out.Strings(guard.deny);
+    out.Strings(guard.git);
   }
   out.U32(m.landlock_abi);
   return out.Take();
@@ -231,6 +239,12 @@ Status Decode(std::string_view bytes, Unmapped* m) {
   Reader in = Open(bytes, MessageType::kUnmapped);
   m->targets = in.Strings(kMaxRules, kMaxPath);
   return Finish(in, "Unmapped");
+}
+
+Status Decode(std::string_view bytes, Unguarded* m) {
+  Reader in = Open(bytes, MessageType::kUnguarded);
+  m->paths = in.Strings(kMaxRules, kMaxPath);
+  return Finish(in, "Unguarded");
 }
 
 Status Decode(std::string_view bytes, Configure* m) {

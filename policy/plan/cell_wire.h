@@ -6,8 +6,8 @@
 // trusts rpc, except that the seccomp filters are cell-init's own.
 //
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
-//                    cell-init → rpc: Hello, Unmapped, SlotReady + 2 fds, ToolsReady + 1 fd,
-//                    SlotGone, CellError
+//                    cell-init → rpc: Hello, Unmapped, Unguarded, SlotReady + 2 fds,
+//                    ToolsReady + 1 fd, SlotGone, CellError
 //                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
 //                    slot → rpc: TerminalReady + master fd; ExecError{step, errno}
@@ -60,6 +60,7 @@ enum class MessageType : uint8_t {
   kKillSlot,
   kExecExited,
   kUnmapped,
+  kUnguarded,
 };
 
 // Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
@@ -81,12 +82,14 @@ struct ToolRoot {
   friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
 };
 
-// A directory on which cell-init puts a file system that refuses names (supervisor/cell_guard). A
-// file in its place has no names below it and needs none.
+// A directory on which cell-init puts a file system that refuses names, and changes in repositories
+// (supervisor/cell_guard). A file in its place has no names below it and needs none; without `deny`
+// a directory without repositories needs none either.
 struct Guard {
   std::string path;
   bool read_only = false;
   std::vector<std::string> deny;  // policy/pattern
+  std::vector<std::string> git;   // where git directories may be, relative; "" is `path` itself
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
@@ -108,6 +111,12 @@ struct Hello {
 struct Unmapped {
   std::vector<std::string> targets;
   friend bool operator==(const Unmapped&, const Unmapped&) = default;
+};
+
+// After Configure, if it holds for any: git directories that only mounts protect, for want of FUSE.
+struct Unguarded {
+  std::vector<std::string> paths;
+  friend bool operator==(const Unguarded&, const Unguarded&) = default;
 };
 
 struct SlotReady {
@@ -165,6 +174,7 @@ Result<MessageType> TypeOf(std::string_view bytes);
 
 std::string Encode(const Hello& m);
 std::string Encode(const Unmapped& m);
+std::string Encode(const Unguarded& m);
 std::string Encode(const Configure& m);
 std::string Encode(const SlotReady& m);
 std::string Encode(const SlotGone& m);
@@ -178,6 +188,7 @@ std::string EncodeEmpty(MessageType type);
 
 Status Decode(std::string_view bytes, Hello* m);
 Status Decode(std::string_view bytes, Unmapped* m);
+Status Decode(std::string_view bytes, Unguarded* m);
 Status Decode(std::string_view bytes, Configure* m);
 Status Decode(std::string_view bytes, SlotReady* m);
 Status Decode(std::string_view bytes, SlotGone* m);

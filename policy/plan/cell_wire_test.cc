@@ -20,7 +20,7 @@ ExecSpec SampleExec() {
 Configure SampleConfigure() {
   return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}},
           .tool_roots = {{"/tmp"}, {"/x", {".md", ".tar.gz"}, 1000}},
-          .guards = {{"/workspace", true, {"**/.env", "secrets/**"}}},
+          .guards = {{"/workspace", true, {"**/.env", "secrets/**"}, {"", ".git"}}},
           .landlock_abi = 6};
 }
 
@@ -65,6 +65,10 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
   ASSERT_TRUE(Decode(Encode(Unmapped{{"/d", "/e"}}), &unmapped).ok());
   EXPECT_EQ(unmapped, (Unmapped{{"/d", "/e"}}));
 
+  Unguarded unguarded;
+  ASSERT_TRUE(Decode(Encode(Unguarded{{"/d/.git"}}), &unguarded).ok());
+  EXPECT_EQ(unguarded, (Unguarded{{"/d/.git"}}));
+
   ExecExited exited;
   ASSERT_TRUE(Decode(Encode(SampleExited()), &exited).ok());
   EXPECT_EQ(exited, SampleExited());
@@ -86,6 +90,7 @@ TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
   ExpectStrict<Hello>(Encode(Hello{6, 7}), MessageType::kHello);
   ExpectStrict<Configure>(Encode(SampleConfigure()), MessageType::kConfigure);
   ExpectStrict<Unmapped>(Encode(Unmapped{{"/d", "/e"}}), MessageType::kUnmapped);
+  ExpectStrict<Unguarded>(Encode(Unguarded{{"/d/.git"}}), MessageType::kUnguarded);
   ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
   ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
   ExpectStrict<CellError>(Encode(CellError{"clone", 1}), MessageType::kCellError);
@@ -109,9 +114,9 @@ TEST(CellWireTest, RefusesTypesAndVersionsThatAreNotOurs) {
   EXPECT_FALSE(TypeOf("").ok());
   EXPECT_FALSE(TypeOf("\1").ok());
   EXPECT_FALSE(TypeOf(std::string("\1\0", 2)).ok());
-  EXPECT_FALSE(TypeOf("\1\20").ok());
+  EXPECT_FALSE(TypeOf("\1\21").ok());
   EXPECT_FALSE(TypeOf("\2\1").ok());
-  EXPECT_TRUE(TypeOf("\1\17").ok());
+  EXPECT_TRUE(TypeOf("\1\20").ok());
 }
 
 TEST(CellWireTest, RefusesExecsThatTheKernelWouldCut) {

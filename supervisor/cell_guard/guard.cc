@@ -49,6 +49,12 @@ int Enter(const char* path, Place* place) {
   return FindPlace(Tree().root.get(), path, place);
 }
 
+// The second gate, of what changes something.
+int EnterToChange(const char* path, Change change, Place* place) {
+  if (const int error = Enter(path, place); error != 0) return error;
+  return Tree().git.Refusal(Relative(path), change);
+}
+
 int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh); }
 
 // As libfuse wants it: 0 or -errno.
@@ -62,16 +68,31 @@ int At(const char* path, Act act) {
   return Done(act(place.directory.get(), place.name.c_str()));
 }
 
+template <typename Act>
+int ChangeAt(const char* path, Change change, Act act) {
+  Place place;
+  if (const int error = EnterToChange(path, change, &place); error != 0) return -error;
+  return Done(act(place.directory.get(), place.name.c_str()));
+}
+
+// A change to an open file. It may have no name any more, or another one.
+template <typename Act>
+int ChangeOpen(fuse_file_info* info, Act act) {
+  if (const int error = Tree().git.HandleRefusal(Handle(info)); error != 0) return -error;
+  return Done(act(Handle(info)));
+}
+
 // Calls that follow links and have no other form: through the descriptor of what is there itself.
 template <typename Act>
-int ThroughDescriptor(const char* path, Act act) {
+int ThroughDescriptor(const char* path, Change change, Act act) {
   Place place;
-  if (const int error = Enter(path, &place); error != 0) return -error;
+  if (const int error = EnterToChange(path, change, &place); error != 0) return -error;
   UniqueFd fd(openat(place.directory.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return -errno;
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return -errno;
   if (S_ISLNK(info.st_mode)) return -EOPNOTSUPP;
+  if (const int error = Tree().git.HandleRefusal(fd.get()); error != 0) return -error;
   const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
   return Done(act(link.c_str()));
 }
@@ -93,27 +114,30 @@ int ReadLink(const char* path, char* buffer, size_t size) {
 
 int MakeNode(const char* path, mode_t mode, dev_t) {
   if (!S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode)) return -EPERM;
-  return At(path,
-            [mode](int directory, const char* name) { return mknodat(directory, name, mode, 0); });
+  return ChangeAt(path, Change::kMakeNode, [mode](int directory, const char* name) {
+    return mknodat(directory, name, mode, 0);
+  });
 }
 
 int MakeDirectory(const char* path, mode_t mode) {
-  return At(path,
-            [mode](int directory, const char* name) { return mkdirat(directory, name, mode); });
+  return ChangeAt(path, Change::kMakeDirectory, [mode](int directory, const char* name) {
+    return mkdirat(directory, name, mode);
+  });
 }
 
 int Unlink(const char* path) {
-  return At(path, [](int directory, const char* name) { return unlinkat(directory, name, 0); });
+  return ChangeAt(path, Change::kRemove,
+                  [](int directory, const char* name) { return unlinkat(directory, name, 0); });
 }
 
 int RemoveDirectory(const char* path) {
-  return At(path, [](int directory, const char* name) {
+  return ChangeAt(path, Change::kRemove, [](int directory, const char* name) {
     return unlinkat(directory, name, AT_REMOVEDIR);
   });
 }
 
 int MakeSymlink(const char* target, const char* path) {
-  return At(path, [target](int directory, const char* name) {
+  return ChangeAt(path, Change::kMakeLink, [target](int directory, const char* name) {
     return symlinkat(target, directory, name);
   });
 }
@@ -123,58 +147,91 @@ int MakeSymlink(const char* target, const char* path) {
 int Rename(const char* from, const char* to, unsigned flags) {
   if (Pinned(from) || Pinned(to)) return -EACCES;
   Place target;
+  Place source;
   if (const int error = Enter(to, &target); error != 0) return -error;
-  return At(from, [&](int directory, const char* name) {
-    return renameat2(directory, name, target.directory.get(), target.name.c_str(), flags);
-  });
+  if (const int error = Enter(from, &source); error != 0) return -error;
+  const int error = Tree().git.RenameRefusal(Relative(from), source, Relative(to), target, flags);
+  if (error != 0) return -error;
+  return Done(renameat2(source.directory.get(), source.name.c_str(), target.directory.get(),
+                        target.name.c_str(), flags));
 }
 
 int Link(const char* from, const char* to) {
   Place target;
+  Place source;
   if (const int error = Enter(to, &target); error != 0) return -error;
-  return At(from, [&](int directory, const char* name) {
-    return linkat(directory, name, target.directory.get(), target.name.c_str(), 0);
-  });
+  if (const int error = Enter(from, &source); error != 0) return -error;
+  const int error = Tree().git.LinkRefusal(Relative(from), source, Relative(to));
+  if (error != 0) return -error;
+  return Done(linkat(source.directory.get(), source.name.c_str(), target.directory.get(),
+                     target.name.c_str(), 0));
 }
 
 int ChangeMode(const char* path, mode_t mode, fuse_file_info* info) {
-  if (info != nullptr) return Done(fchmod(Handle(info), mode));
-  return ThroughDescriptor(path, [mode](const char* link) { return chmod(link, mode); });
+  if (info != nullptr) return ChangeOpen(info, [mode](int fd) { return fchmod(fd, mode); });
+  return ThroughDescriptor(path, Change::kMode,
+                           [mode](const char* link) { return chmod(link, mode); });
 }
 
 int ChangeOwner(const char* path, uid_t uid, gid_t gid, fuse_file_info* info) {
-  if (info != nullptr) return Done(fchown(Handle(info), uid, gid));
-  return At(path, [=](int directory, const char* name) {
+  if (info != nullptr) return ChangeOpen(info, [=](int fd) { return fchown(fd, uid, gid); });
+  return ChangeAt(path, Change::kMode, [=](int directory, const char* name) {
     return fchownat(directory, name, uid, gid, AT_SYMLINK_NOFOLLOW);
   });
 }
 
 int Truncate(const char* path, off_t size, fuse_file_info* info) {
-  if (info != nullptr) return Done(ftruncate(Handle(info), size));
-  return ThroughDescriptor(path, [size](const char* link) { return truncate(link, size); });
+  if (info != nullptr) return ChangeOpen(info, [size](int fd) { return ftruncate(fd, size); });
+  return ThroughDescriptor(path, Change::kContent,
+                           [size](const char* link) { return truncate(link, size); });
 }
 
 int SetTimes(const char* path, const timespec times[2], fuse_file_info* info) {
-  if (info != nullptr) return Done(futimens(Handle(info), times));
-  return At(path, [times](int directory, const char* name) {
+  if (info != nullptr) return ChangeOpen(info, [=](int fd) { return futimens(fd, times); });
+  return ChangeAt(path, Change::kTimes, [times](int directory, const char* name) {
     return utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW);
   });
 }
 
-int OpenWith(const char* path, int flags, mode_t mode, fuse_file_info* info) {
-  return At(path, [&](int directory, const char* name) {
-    const int fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
-    if (fd >= 0) info->fh = static_cast<uint64_t>(fd);
-    return fd;
-  });
+// Truncated only when it is known what was opened.
+int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
+  const bool truncate = (flags & O_TRUNC) != 0;
+  flags = (flags & ~O_TRUNC) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  if (truncate && (flags & O_ACCMODE) == O_RDONLY) flags |= O_RDWR;  // what ftruncate needs
+  UniqueFd fd(openat(place.directory.get(), place.name.c_str(), flags, mode));
+  if (!fd) return -errno;
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    if (const int error = Tree().git.HandleRefusal(fd.get()); error != 0) return -error;
+  }
+  if (truncate && ftruncate(fd.get(), 0) != 0) return -errno;
+  info->fh = static_cast<uint64_t>(fd.release());
+  return 0;
 }
 
 int Open(const char* path, fuse_file_info* info) {
-  return OpenWith(path, info->flags & ~(O_CREAT | O_EXCL), 0, info);
+  const int flags = info->flags & ~(O_CREAT | O_EXCL);
+  const bool changes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+  Place place;
+  const int error = changes ? EnterToChange(path, Change::kContent, &place) : Enter(path, &place);
+  return error != 0 ? -error : OpenAt(place, flags, 0, info);
+}
+
+// A file that leads back to the repository is there with what belongs in it from the first moment.
+// Its maker's handle cannot write: see Write.
+int CreateLeadingBack(const Place& place, mode_t mode, fuse_file_info* info) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(), kFlags, mode));
+  if (!fd) return -errno;
+  constexpr std::string_view kContent = pattern::kLeadsBack;
+  if (write(fd.get(), kContent.data(), kContent.size()) < 0) return -errno;
+  return OpenAt(place, O_RDONLY, 0, info);
 }
 
 int Create(const char* path, mode_t mode, fuse_file_info* info) {
-  return OpenWith(path, info->flags | O_CREAT, mode, info);
+  Place place;
+  if (const int error = EnterToChange(path, Change::kMake, &place); error != 0) return -error;
+  if (Tree().git.LeadsBack(Relative(path))) return CreateLeadingBack(place, mode, info);
+  return OpenAt(place, info->flags | O_CREAT, mode, info);
 }
 
 int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* info) {
@@ -182,9 +239,20 @@ int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* i
   return n < 0 ? -errno : static_cast<int>(n);
 }
 
+// True if the file has these bytes there already.
+bool IsThere(int fd, std::string_view bytes, off_t offset) {
+  char there[pattern::kLeadsBack.size()];
+  const ssize_t n = pread(fd, there, sizeof(there), offset);
+  return n >= 0 && std::string_view(there, static_cast<size_t>(n)).substr(0, bytes.size()) == bytes;
+}
+
 int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_info* info) {
+  if (const int error = Tree().git.HandleRefusal(Handle(info)); error != 0) return -error;
   const ssize_t n = pwrite(Handle(info), buffer, size, offset);
-  return n < 0 ? -errno : static_cast<int>(n);
+  if (n >= 0) return static_cast<int>(n);
+  if (errno != EBADF) return -errno;
+  // Of CreateLeadingBack: the kernel lets nobody else write here who opened it for reading.
+  return IsThere(Handle(info), {buffer, size}, offset) ? static_cast<int>(size) : -EROFS;
 }
 
 // Each close(2) of a command: errors that the file system below keeps for it come out here.
@@ -197,7 +265,7 @@ int Sync(const char*, int data_only, fuse_file_info* info) {
 }
 
 int Allocate(const char*, int mode, off_t offset, off_t length, fuse_file_info* info) {
-  return Done(fallocate(Handle(info), mode, offset, length));
+  return ChangeOpen(info, [=](int fd) { return fallocate(fd, mode, offset, length); });
 }
 
 off_t Seek(const char*, off_t offset, int whence, fuse_file_info* info) {

@@ -1,8 +1,9 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
 
-// The guard of a tree with denied names: a FUSE file system that shows the tree beneath it, and
-// refuses every operation on a name that a pattern covers, whenever that name was made and by whom.
+// The guard of a tree: a FUSE file system that shows the tree beneath it, and refuses every
+// operation on a name that a pattern covers, and every change in a repository that would make the
+// host's git do what the cell wants; whenever the name was made and by whom.
 
 #include <string>
 #include <vector>
@@ -10,12 +11,14 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/pattern/path_pattern.h"
+#include "supervisor/cell_guard/git_directories.h"
 
 namespace odyssey::cell_guard {
 
 struct GuardedTree {
   UniqueFd root;  // O_PATH, of the tree beneath
   std::vector<pattern::PathPattern> deny;
+  GitDirectories git;
 };
 
 // Serves the mounted FUSE connection `fuse_fd` until it is unmounted (OK). Forked child of

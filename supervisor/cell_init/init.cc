@@ -100,9 +100,12 @@ Status CellInit::Configure(std::string_view bytes) {
   if (!unmapped.targets.empty()) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(unmapped)));
   }
-  if (configure.guards.empty()) return OkStatus();
-  ODY_RETURN_IF_ERROR(StartGuards(configure.guards, *confinement_));
-  return confinement_->AddRules(configure.rules);
+  ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(configure.guards, *confinement_));
+  if (!guards.unguarded.empty()) {
+    ODY_RETURN_IF_ERROR(
+        SendMessage(socket_, cell::Encode(cell::Unguarded{.paths = guards.unguarded})));
+  }
+  return guards.paths.empty() ? OkStatus() : confinement_->AddRules(configure.rules);
 }
 
 Status CellInit::GiveSlot() {

@@ -29,6 +29,18 @@ void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled
   }
 }
 
+// Of the places where cell-init was told to look, those that it may speak of.
+void ExplainUnguarded(const cell::Unguarded& unguarded, compile::Compiled* compiled) {
+  for (const cell::Guard& guard : compiled->confinement.guards) {
+    const auto& paths = unguarded.paths;
+    if (!guard.deny.empty() || std::count(paths.begin(), paths.end(), guard.path) == 0) continue;
+    const std::string line = guard.path + ": NOT guarded, for want of FUSE: what git obeys in it " +
+                             "is read-only only where it existed when the cell started";
+    auto& lines = compiled->explanation;
+    if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(line);
+  }
+}
+
 }  // namespace
 
 void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket) {
@@ -109,6 +121,7 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   cell::CellError error;
   cell::Hello hello;
   cell::Unmapped unmapped;
+  cell::Unguarded unguarded;
   if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
     OnSlotReady(cell, ready, std::move(message));
   } else if (cell::Decode(message.bytes, &gone).ok()) {
@@ -118,6 +131,9 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   } else if (cell::Decode(message.bytes, &unmapped).ok()) {
     const Lock lock(mutex_);
     ExplainUnmapped(unmapped, &cell->compiled);
+  } else if (cell::Decode(message.bytes, &unguarded).ok()) {
+    const Lock lock(mutex_);
+    ExplainUnguarded(unguarded, &cell->compiled);
   } else if (cell::Decode(message.bytes, &hello).ok()) {
     const Lock lock(mutex_);
     cell->runs.AddFound(hello.runs);

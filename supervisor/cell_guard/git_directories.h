@@ -1,0 +1,64 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_GIT_DIRECTORIES_H_
+#define ODYSSEY_SUPERVISOR_CELL_GUARD_GIT_DIRECTORIES_H_
+
+// The repositories of a guarded tree, and which changes in their git directories are refused, so
+// that the host's git runs nothing of the cell's and goes on taking them for what they are. Names
+// are judged by policy/pattern/git_directory.h.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/os/unique_fd.h"
+#include "policy/pattern/git_directory.h"
+#include "supervisor/cell_guard/tree_walk.h"
+
+namespace odyssey::cell_guard {
+
+enum class Change {
+  kMake,  // a regular file, by opening it
+  kMakeNode,
+  kMakeDirectory,
+  kMakeLink,  // a symbolic one
+  kRemove,
+  kContent,
+  kMode,
+  kTimes
+};
+
+class GitDirectories final {
+ public:
+  // Those of `paths` that are repositories now, by their HEAD. Paths are relative to `tree`; "" is
+  // the tree itself.
+  GitDirectories(int tree, const std::vector<std::string>& paths);
+
+  bool empty() const { return directories_.empty(); }
+
+  // Each 0, or the errno to answer. Paths are relative to the tree.
+  int Refusal(std::string_view path, Change change) const;
+  int RenameRefusal(std::string_view from, const Place& from_place, std::string_view to,
+                    const Place& to_place, unsigned flags) const;
+  int LinkRefusal(std::string_view from, const Place& from_place, std::string_view to) const;
+  // Of an open file, whatever its name was when it was opened.
+  int HandleRefusal(int fd) const;
+
+  // A name that may be made with pattern::kLeadsBack in it, and only so.
+  bool LeadsBack(std::string_view path) const;
+
+ private:
+  struct Directory {
+    std::string path;
+    UniqueFd root;  // O_PATH
+  };
+
+  // Of what `path` is in; kData outside of every git directory.
+  pattern::GitName NameOf(std::string_view path) const;
+  bool GivesMeaning(std::string_view path) const;
+  bool Holds(std::string_view path) const;
+
+  std::vector<Directory> directories_;
+};
+
+}  // namespace odyssey::cell_guard
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_GUARD_GIT_DIRECTORIES_H_
