@@ -187,6 +187,7 @@ TEST_F(LeaksTest, CommandsThatEndInEveryWay) {
 // Cancelled in the middle of a flood that the client does not read.
 TEST_F(LeaksTest, FloodsThatAreCancelled) {
   const std::string cell = supervisor_.Cell();
+  EXPECT_EQ(ReadFileIn(cell, "none").code(), Code::kNotFound);  // as above
   ExpectNothingLeakedBy(
       [&](int i) {
         RunningExec flood(supervisor_.stub(), cell, "echo up; exec cat /dev/zero");
