@@ -82,9 +82,7 @@ struct ToolRoot {
   friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
 };
 
-// A directory on which cell-init puts a file system that refuses names, and changes in repositories
-// (supervisor/cell_guard). A file in its place has no names below it and needs none; without `deny`
-// a directory without repositories needs none either.
+// Where cell-init puts a guard (supervisor/cell_guard), unless it is a file or needs none.
 struct Guard {
   std::string path;
   bool read_only = false;
@@ -116,7 +114,6 @@ struct Unmapped {
 // After Configure, if it holds for any: git directories that only mounts protect, for want of FUSE.
 struct Unguarded {
   std::vector<std::string> paths;
-  friend bool operator==(const Unguarded&, const Unguarded&) = default;
 };
 
 struct SlotReady {

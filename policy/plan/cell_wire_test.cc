@@ -67,7 +67,7 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
 
   Unguarded unguarded;
   ASSERT_TRUE(Decode(Encode(Unguarded{{"/d/.git"}}), &unguarded).ok());
-  EXPECT_EQ(unguarded, (Unguarded{{"/d/.git"}}));
+  EXPECT_EQ(unguarded.paths, (std::vector<std::string>{"/d/.git"}));
 
   ExecExited exited;
   ASSERT_TRUE(Decode(Encode(SampleExited()), &exited).ok());
