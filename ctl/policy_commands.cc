@@ -25,10 +25,6 @@ namespace {
 
 using dialect::openshell::Destination;
 
-constexpr char kNext[] =
-    "odyssey-ctl bundle validate DIR lists every problem of a bundle; docs/policy/dialects.md "
-    "tells "
-    "the keys of other files.";
 constexpr char kExplainNotes[] =
     "FILE is a policy of any kind (odyssey.policy/v1, llm-do, odek, OpenShell), a bundle "
     "directory, "
@@ -39,7 +35,15 @@ constexpr char kCheckNotes[] =
     "its manifest,\nor the file of an agent in it. What the operator's ceiling refuses is denied.\n"
     "Exits 0 for allow, 3 for deny, 4 for ask, 1 for a file that does not validate.";
 
-// A policy, or what is wrong with its file; several problems are told on stderr, one a line.
+// What to do about a file that cannot be read.
+std::string NextFor(const std::string& file) {
+  if (BundleDirectory(file).ok()) {
+    return "odyssey-ctl bundle validate DIR lists every problem of a bundle.";
+  }
+  return "docs/policy/dialects.md tells the kinds of files and their keys.";
+}
+
+// A policy, or what is wrong with its file: its problems are told on stderr, one a line.
 Result<dialect::Policy> ReadFile(const Console& console, const std::string& file,
                                  const CeilingView& ceiling) {
   const ExecInputs inputs = MakeExecInputs();
@@ -49,11 +53,12 @@ Result<dialect::Policy> ReadFile(const Console& console, const std::string& file
   context.granted_env = GrantedSecrets(ceiling);
   Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);
   if (policy.ok()) PrintWarnings(console, policy->warnings);
-  if (problems.size() < 2) return policy;
+  if (problems.empty()) return policy;
   for (const dialect::Problem& problem : problems) {
     console.Warn(Sanitize(dialect::ToString(problem), Lines::kOne));
   }
-  return Status(policy.status().code(), std::to_string(problems.size()) + " problems");
+  return Status(policy.status().code(), std::to_string(problems.size()) +
+                                            (problems.size() == 1 ? " problem" : " problems"));
 }
 
 // The policy that --within names, nullopt without it.
@@ -117,7 +122,8 @@ int Explain(const Invocation& call) {
   }
   if (status.ok()) return kExitOk;
   const bool refused = status.code() == Code::kPermissionDenied;
-  return console.Fail({"explain " + file, status.message(), refused ? kCeilingNext : kNext});
+  return console.Fail(
+      {"explain " + file, status.message(), refused ? kCeilingNext : NextFor(file)});
 }
 
 // The agent whose file was named, if no other one was asked for.
@@ -229,13 +235,15 @@ int Check(const Invocation& call) {
     return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
   }
   const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
-  if (!policy.ok()) return console.Fail({"check " + file, policy.status().message(), kNext});
+  if (!policy.ok())
+    return console.Fail({"check " + file, policy.status().message(), NextFor(file)});
   Result<rules::Decision> decision = Decide(call, *policy, *ceiling, destination);
   // A command runs nowhere if no cell is made.
   if (decision.ok() && command && decision->verdict == rules::Verdict::kAllow) {
     decision = CheckCommand(file, call.options.Text("agent"), call.options.Text("cmd"));
   }
-  if (!decision.ok()) return console.Fail({"check " + file, decision.status().message(), kNext});
+  if (!decision.ok())
+    return console.Fail({"check " + file, decision.status().message(), NextFor(file)});
   return PrintDecision(console, *decision);
 }
 

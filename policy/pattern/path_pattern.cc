@@ -45,6 +45,8 @@ class Walk final {
   }
 
   bool at_end() const { return at_.back(); }
+  // What is left to match is the same. Only with a walk of the same pattern.
+  bool IsWhere(const Walk& other) const { return at_ == other.at_; }
 
  private:
   // `**` may stand for nothing, but not at the end.
@@ -98,15 +100,13 @@ bool PathPattern::Covers(std::string_view path) const {
   return false;
 }
 
-bool PathPattern::HangsOn(std::string_view directory) const {
-  const auto names = Split(directory);
-  for (size_t length = 1; length < components_.size(); ++length) {
-    if (components_[length - 1] == kAnyDepth) continue;
-    Walk walk(Components(components_).first(length));
-    for (const std::string_view name : names) walk.Step(name);
-    if (walk.at_end()) return true;
-  }
-  return false;
+bool PathPattern::IsSameBelow(std::string_view one, std::string_view other) const {
+  if (Covers(one) || Covers(other)) return Covers(one) && Covers(other);
+  Walk walk_one(components_);
+  Walk walk_other(components_);
+  for (const std::string_view name : Split(one)) walk_one.Step(name);
+  for (const std::string_view name : Split(other)) walk_other.Step(name);
+  return walk_one.IsWhere(walk_other);
 }
 
 }  // namespace odyssey::pattern

@@ -25,9 +25,9 @@ class PathPattern final {
   // True if `path` (relative, no "." or "..", "" is the root) matches or lies below a match.
   bool Covers(std::string_view path) const;
 
-  // True if something below `directory` may match because of the names in `directory` itself: under
-  // another name the same file would not. "secrets/**" hangs on "secrets", "**/.env" on nothing.
-  bool HangsOn(std::string_view directory) const;
+  // True if whatever may be in a directory is covered as much under one path as under the other.
+  // Of "secrets/**/key", "secrets/a" is as "secrets/b", and not as "elsewhere".
+  bool IsSameBelow(std::string_view one, std::string_view other) const;
 
  private:
   std::vector<std::string> components_;

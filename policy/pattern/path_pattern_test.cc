@@ -48,15 +48,26 @@ TEST(PathPatternTest, CoversMatchesAndWhatIsBelowThem) {
   }
 }
 
-TEST(PathPatternTest, HangsOnNamesThatItSpellsOut) {
-  EXPECT_TRUE(Parsed("secrets/**").HangsOn("secrets"));
-  EXPECT_TRUE(Parsed("**/conf/secret").HangsOn("a/b/conf"));
-  EXPECT_TRUE(Parsed("a/*/c").HangsOn("a"));
-  EXPECT_TRUE(Parsed("a/*/c").HangsOn("a/x"));
-  EXPECT_FALSE(Parsed("a/*/c").HangsOn("b"));
-  EXPECT_FALSE(Parsed("**/.env").HangsOn("a"));
-  EXPECT_FALSE(Parsed("**/.env").HangsOn(""));
-  EXPECT_FALSE(Parsed("*.pem").HangsOn("a"));
+TEST(PathPatternTest, ADirectoryIsTheSameBelowWhereNoNameOfItsPathCounts) {
+  const struct {
+    const char *pattern, *one, *other;
+    bool same;
+  } cases[] = {{"secrets/**", "secrets", "elsewhere", false},
+               {"secrets/**", "a", "b", true},
+               {"secrets/**/key", "secrets/a", "elsewhere", false},
+               {"secrets/**/key", "secrets/a/b", "secrets/c", true},
+               {"**/conf/secret", "a/b/conf", "a/b/other", false},
+               {"**/conf/secret", "a/conf", "b/conf", true},
+               {"a/*/c", "a", "b", false},
+               {"a/*/c", "a/x", "a/y", true},
+               {"a/*/c", "a/x", "b/x", false},
+               {"**/.env", "a", "b/c", true},
+               {"*.pem", "a", "b", true},
+               {"*.pem", "", "b", false}};
+  for (const auto& c : cases) {
+    EXPECT_EQ(Parsed(c.pattern).IsSameBelow(c.one, c.other), c.same) << c.pattern << " " << c.one;
+    EXPECT_EQ(Parsed(c.pattern).IsSameBelow(c.other, c.one), c.same) << c.pattern << " " << c.other;
+  }
 }
 
 TEST(PathPatternTest, RefusesWhatItDoesNotMean) {

@@ -36,10 +36,17 @@ bool Denied(const char* path) {
   });
 }
 
-bool Pinned(const char* directory) {
+bool IsDirectory(const Place& place) {
+  struct stat info;
+  return fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(info.st_mode);
+}
+
+// True if what is below a directory of one path would be covered otherwise under the other.
+bool CoversOtherwise(const char* one, const char* other) {
   const auto& deny = Tree().deny;
-  return std::any_of(deny.begin(), deny.end(), [directory](const pattern::PathPattern& pattern) {
-    return pattern.HangsOn(Relative(directory));
+  return std::any_of(deny.begin(), deny.end(), [&](const pattern::PathPattern& pattern) {
+    return !pattern.IsSameBelow(Relative(one), Relative(other));
   });
 }
 
@@ -142,14 +149,15 @@ int MakeSymlink(const char* target, const char* path) {
   });
 }
 
-// Under another name, what is below a directory may not be covered any more, or come to be: a name
-// that a pattern spells out stays where it is.
+// A directory takes what is below it along: it goes nowhere where more or less of that is covered.
+// The cell has no other way to this tree, and its calls come one at a time: what is a directory
+// here is one below.
 int Rename(const char* from, const char* to, unsigned flags) {
-  if (Pinned(from) || Pinned(to)) return -EACCES;
   Place target;
   Place source;
   if (const int error = Enter(to, &target); error != 0) return -error;
   if (const int error = Enter(from, &source); error != 0) return -error;
+  if ((IsDirectory(source) || IsDirectory(target)) && CoversOtherwise(from, to)) return -EACCES;
   const int error = Tree().git.RenameRefusal(Relative(from), source, Relative(to), target, flags);
   if (error != 0) return -error;
   return Done(renameat2(source.directory.get(), source.name.c_str(), target.directory.get(),

@@ -146,7 +146,9 @@ Status EnterCommandFilter() {
 
 Result<UniqueFd> EnterTellingFilter() {
   if (KnowsNotifications()) {
-    UniqueFd listener(LoadFilter(kTellingFilter, SECCOMP_FILTER_FLAG_NEW_LISTENER));
+    // Once a call is being told, no signal but a deadly one takes its caller away from the answer.
+    UniqueFd listener(LoadFilter(
+        kTellingFilter, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV));
     if (listener) return listener;
   }
   ODY_RETURN_IF_ERROR(EnterCommandFilter());

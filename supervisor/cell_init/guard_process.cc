@@ -92,10 +92,11 @@ Status Await(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? OkStatus() : ErrnoStatus(errno, "await guard of " + path);
 }
 
-// ENOENT: root could not make it.
-Status HideDevice() {
-  if (umount2(kDevice, MNT_DETACH) == 0 || errno == ENOENT) return OkStatus();
-  return ErrnoStatus(errno, std::string("hide ") + kDevice);
+// With the file that it was mounted on. ENOENT: root could not make it.
+Status RemoveDevice() {
+  if (umount2(kDevice, MNT_DETACH) == 0 && unlink(kDevice) == 0) return OkStatus();
+  if (errno == ENOENT) return OkStatus();
+  return ErrnoStatus(errno, std::string("remove ") + kDevice);
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ Result<Guards> StartGuards(const std::vector<cell::Guard>& guards, const Confine
     if (outcome == Outcome::kStarted) started.paths.push_back(guard.path);
     if (outcome == Outcome::kUnguarded) started.unguarded.push_back(guard.path);
   }
-  ODY_RETURN_IF_ERROR(HideDevice());
+  ODY_RETURN_IF_ERROR(RemoveDevice());
   for (const std::string& path : started.paths) ODY_RETURN_IF_ERROR(Await(path));
   return started;
 }

@@ -1,7 +1,6 @@
 // Taking more than one's share. The host tries memory and time, which end the command, by itself.
 
 #include <fcntl.h>
-#include <linux/ioprio.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,9 @@
 namespace odyssey::probe {
 namespace {
 
+// Of ioprio_set(2); the kernel's own header of them is not C++ everywhere.
+constexpr int kIoprioWhoProcess = 1;
+constexpr int kIoprioRealTime = 1 << 13;  // the class, level 0
 constexpr char kCapabilities[] = "no capability";
 constexpr long kBeyond = 64;  // how many more than the limit are tried
 
@@ -139,8 +141,7 @@ void AddLimitProbes(Probes* all) {
       [](const Targets&) { return RealTime(SCHED_RR); });
   add("deadline", kRefusedText, kCapabilities, Deadline);
   add("io_priority", kRefusedText, kCapabilities, [](const Targets&) {
-    return MustBeRefused(
-        Call(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0)));
+    return MustBeRefused(Call(SYS_ioprio_set, kIoprioWhoProcess, 0, kIoprioRealTime));
   });
   add("oom_score", kRefusedText, "Landlock; no capability", OomScore);
 }

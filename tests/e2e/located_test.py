@@ -35,6 +35,17 @@ class LocatedTest(unittest.TestCase):
         self.assertEqual(done.code, 1, done)
         self.assertIn(f"{self.file}:8: {KEY}", done.err)
 
+    def test_every_problem_is_a_line_that_begins_with_its_place(self):
+        one = self.world.make("one.yaml", "policy_version: odyssey.policy/v1\nsandbox: {mode: x}\n")
+        two = self.world.make("two.yaml", "policy_version: odyssey.policy/v1\nsandbox: {mode: x, user: 0}\n")
+        for file, keys in ((one, ["mode"]), (two, ["mode", "user"])):
+            for verb in ("check", "explain"):
+                done = self.world.ctl("policy", verb, file)
+                self.assertEqual((done.code, len(done.err.splitlines())), (1, len(keys) + 2), done)
+                for line, key in zip(done.err.splitlines(), keys):
+                    self.assertTrue(line.startswith(f"{file}:2: sandbox.{key}: "), done)
+                self.assertIn("docs/policy/dialects.md", done.err)
+
     def test_a_variable_without_a_grant(self):
         file = self.world.make("e.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  env:\n    A: GH_TOKEN\n")
         done = self.world.ctl("policy", "check", file, env={**os.environ, "GH_TOKEN": "x"})

@@ -25,7 +25,10 @@ class DenyTest : public ::testing::Test {
     fs::create_directories(tree_ / "deep/er");
     fs::create_directories(tree_ / "secrets");
     fs::create_directories(tree_ / "open");
-    for (const char* name : {".env", "deep/er/.env", "secrets/key"}) Write(name, kSecret);
+    fs::create_directories(tree_ / "vault/a");
+    fs::create_directories(tree_ / "vault/b");
+    for (const char* name : {".env", "deep/er/.env", "secrets/key", "vault/a/key"})
+      Write(name, kSecret);
     Write("open/file", "open text");
     for (const auto& entry : fs::recursive_directory_iterator(tree_)) Own(entry.path());
     Own(tree_);
@@ -42,7 +45,7 @@ class DenyTest : public ::testing::Test {
   v1::PrepareCellRequest Request() const {
     v1::PrepareCellRequest request = SupervisorHarness::Request("test");
     request.set_workspace(tree_);
-    for (const char* pattern : {"**/.env", "secrets/**", "*.pem"}) {
+    for (const char* pattern : {"**/.env", "secrets/**", "*.pem", "vault/**/key"}) {
       request.mutable_sandbox()->add_deny(pattern);
     }
     return request;
@@ -91,13 +94,18 @@ TEST_F(DenyTest, TheCellCannotMakeSuchNamesNorMoveADirectoryToUncoverThem) {
   for (const char* script :
        {"echo x > open/.env", "mkdir open/.env", "ln -s x open/.env", "mv open/file open/.env",
         "ln open/file new.pem", "mv secrets elsewhere", "mv open secrets2 && mv secrets2 secrets",
-        "mv -T open secrets", "python3 -c 'import os; os.mkfifo(\"open/.env\")'",
+        "mv -T open secrets", "mv vault/a elsewhere", "mv vault elsewhere",
+        "python3 -c 'import os; os.mkfifo(\"open/.env\")'",
         "python3 -c 'import os; os.rename(\"secrets\", \"deep/s\")'"}) {
     const ExecResult result = supervisor_.Shell(cell, script);
     EXPECT_FALSE(result.Exited(0)) << script << ": " << result.ToString();
     (void)supervisor_.Shell(cell, "test -e secrets2 && mv secrets2 open");
   }
   EXPECT_TRUE(fs::exists(tree_ / "secrets/key"));
+  EXPECT_TRUE(fs::exists(tree_ / "vault/a/key"));
+  // Where it makes no difference a directory may go, and a file anywhere.
+  EXPECT_TRUE(supervisor_.Shell(cell, "mv -T vault/a vault/c && mv -T vault/c vault/a").Exited(0));
+  EXPECT_TRUE(supervisor_.Shell(cell, "echo x > vault/plain && mv vault/plain open/").Exited(0));
   EXPECT_FALSE(fs::exists(tree_ / "open/.env"));
 }
 
@@ -136,8 +144,9 @@ TEST_F(DenyTest, EverythingElseWorksAndBelongsToTheOwnerOnTheHost) {
       "m.flush()'; "
       "head -c 1 big; echo; df . >/dev/null; rm big");
   EXPECT_TRUE(result.Exited(0)) << result.ToString();
-  EXPECT_EQ(result.out,
-            "hello\n640 1000\nhello\nd\ndeep\nopen\nsecrets\nopen textmore\n3000000\n5\n2001\nA\n")
+  EXPECT_EQ(
+      result.out,
+      "hello\n640 1000\nhello\nd\ndeep\nopen\nsecrets\nvault\nopen textmore\n3000000\n5\n2001\nA\n")
       << result.ToString();
   struct stat info;
   ASSERT_EQ(stat((tree_ / "open/file").c_str(), &info), 0);
@@ -208,7 +217,7 @@ TEST_F(DenyTest, ABadPatternIsRefusedByName) {
   const auto cell = supervisor_.Prepare(request);
   ASSERT_FALSE(cell.ok());
   EXPECT_EQ(cell.status().code(), Code::kInvalidArgument);
-  EXPECT_NE(cell.status().message().find("deny[3]: \"../x\""), std::string::npos)
+  EXPECT_NE(cell.status().message().find("deny[4]: \"../x\""), std::string::npos)
       << cell.status().message();
 }
 
