@@ -339,19 +339,20 @@ TEST_F(ExecSessionTest, AKilledCommandWithMemoryToSpareWasSignalled) {
 
 TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
   const struct {
-    cell::ExecError error;
+    const char* step;
+    int error;
     OutcomeKind kind;
-    std::string message;
+    const char* message;
   } cases[] = {
-      {{"execve", ENOENT}, OutcomeKind::kNotFound, "command: No such file or directory"},
-      {{"execve", EACCES}, OutcomeKind::kDenied, "command: Permission denied"},
-      {{"execve", ENOEXEC}, OutcomeKind::kSetupFailed, "command: Exec format error"},
-      {{"chdir", ENOENT}, OutcomeKind::kSetupFailed, "chdir /workspace: No such file or directory"},
+      {"execve", ENOENT, OutcomeKind::kNotFound, "command: No such file or directory"},
+      {"execve", EACCES, OutcomeKind::kDenied, "command: Permission denied"},
+      {"execve", ENOEXEC, OutcomeKind::kSetupFailed, "command: Exec format error"},
+      {"chdir", ENOENT, OutcomeKind::kSetupFailed, "chdir /workspace: No such file or directory"},
   };
   for (const auto& one : cases) {
     sink_.outcome.reset();
     Start(Options());
-    ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(one.error)).ok());
+    ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(cell::ExecError{one.step, one.error})).ok());
     End(125 << 8);
     ASSERT_TRUE(sink_.outcome.has_value());
     EXPECT_EQ(sink_.outcome->kind, one.kind);
