@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "common/os/file.h"
 #include "common/os/uid_range.h"
 #include "common/os/unix_listener.h"
@@ -25,6 +27,7 @@ constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuickSeconds in 
 constexpr time_t kQuickSeconds = 2;
 // Who may connect is decided by uid at accept.
 constexpr unsigned kSocketMode = 0666;
+constexpr char kHostRunner[] = "/odyssey-host-runner";
 
 Status PrepareDirectories(const Options& options) {
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory, 0700));
@@ -45,10 +48,16 @@ Result<UniqueFd> LockState(const std::string& directory) {
   return AlreadyExists(directory + " is in use by another supervisor");
 }
 
+// The operator granted somebody the host.
+bool GrantsHost(const Options& options) { return access(options.danger_grants.c_str(), F_OK) == 0; }
+
 // What every cell needs, looked for before anybody asks for one.
-Status CheckPrograms(const std::string& directory) {
-  for (const std::string& path : {std::string(kBwrap), directory + "/odyssey-supervisor-rpc",
-                                  directory + "/odyssey-cell-init"}) {
+Status CheckPrograms(const Options& options) {
+  const std::string& directory = options.program_directory;
+  std::vector<std::string> programs = {kBwrap, directory + "/odyssey-supervisor-rpc",
+                                       directory + "/odyssey-cell-init"};
+  if (GrantsHost(options)) programs.push_back(directory + kHostRunner);
+  for (const std::string& path : programs) {
     if (access(path.c_str(), X_OK) != 0) return ErrnoStatus(errno, "find the program " + path);
   }
   return OkStatus();
@@ -71,11 +80,11 @@ Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int liste
   _exit(status.ok() ? 0 : 1);
 }
 
-// Where the operator granted anybody the host, the program that serves them, with our own options;
-// -1 elsewhere. It knows us by its parent-death signal.
+// The program that serves whom the operator granted the host, with our own options; -1 if nobody.
+// It knows us by its parent-death signal.
 pid_t StartHostRunner(const Options& options) {
-  if (access(options.danger_grants.c_str(), F_OK) != 0) return -1;
-  std::string program = options.program_directory + "/odyssey-host-runner";
+  if (!GrantsHost(options)) return -1;
+  std::string program = options.program_directory + kHostRunner;
   const pid_t child = fork();
   if (child != 0) return child;
   options.argv[0] = program.data();
@@ -145,7 +154,7 @@ Status Keep(Options options) {
   signal(SIGPIPE, SIG_IGN);
   umask(022);
   if (chdir("/") != 0) return ErrnoStatus(errno, "change to /");
-  ODY_RETURN_IF_ERROR(CheckPrograms(options.program_directory));
+  ODY_RETURN_IF_ERROR(CheckPrograms(options));
   ODY_RETURN_IF_ERROR(PrepareDirectories(options));
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, LockState(options.state_directory));
   const std::string socket_path = options.run_directory + "/supervisor.sock";

@@ -139,16 +139,21 @@ TEST_F(StartTest, NoBubblewrap) {
 }
 
 TEST_F(StartTest, NoSiblingPrograms) {
-  for (const char* missing : {"odyssey-supervisor-rpc", "odyssey-cell-init"}) {
+  std::ofstream(Path("grants")) << "games\n";
+  const std::vector<std::string> programs = {"odyssey-supervisor", "odyssey-supervisor-rpc",
+                                             "odyssey-cell-init", "odyssey-host-runner"};
+  for (size_t i = 1; i < programs.size(); ++i) {
+    const std::string& missing = programs[i];
     SCOPED_TRACE(missing);
     fs::create_directories(Path("bin"));
-    for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-cell-init"}) {
+    for (const std::string& name : programs) {
       fs::copy_file(fs::path(ProgramDirectory()) / name, directory_ / "bin" / name,
                     fs::copy_options::overwrite_existing);
     }
     fs::remove(directory_ / "bin" / missing);
     std::vector<std::string> words = Command();
     words[0] = Path("bin/odyssey-supervisor");
+    words.insert(words.end(), {"--danger-grants", Path("grants")});
     ExpectFailure(RunToEnd(words), missing);
   }
 }
