@@ -6,8 +6,17 @@
 
 namespace odyssey::ctl {
 
+namespace {
+
+const char* VerdictWord(const std::string& verdict) {
+  return verdict == "kill" ? "killed" : verdict == "cut" ? "cut" : "denied";
+}
+
+}  // namespace
+
 std::string DenialLine(const supervisor::v1::Denial& denial) {
-  std::string out = denial.source() == "command" ? "denied, says the command: " : "denied: ";
+  std::string out = VerdictWord(denial.verdict());
+  out += denial.source() == "command" ? ", says the command: " : ": ";
   out += denial.access();
   if (!denial.resource().empty()) out += " " + denial.resource();
   out += " (" + denial.rule() + ")";

@@ -30,6 +30,10 @@ TEST(DenialLineTest, NamesWhoAndHowOften) {
   EXPECT_EQ(DenialLine(denial), "denied: call mount (seccomp) by mount[7]");
   denial.set_count(3);
   EXPECT_EQ(DenialLine(denial), "denied: call mount (seccomp) by mount[7], 3 times");
+  denial.set_verdict("kill");
+  EXPECT_EQ(DenialLine(denial), "killed: call mount (seccomp) by mount[7], 3 times");
+  denial.set_verdict("cut");
+  EXPECT_EQ(DenialLine(denial), "cut: call mount (seccomp) by mount[7], 3 times");
 }
 
 // A command may say that something was refused, to be granted it: whose words they are is told.

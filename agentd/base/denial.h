@@ -8,7 +8,7 @@ namespace odyssey::agent {
 
 // Something that confinement refused. The fields are those of odyssey.supervisor.v1.Denial.
 struct Denial {
-  std::string kind, resource, access, rule, grant, process, source, exec_id;
+  std::string kind, resource, access, rule, grant, process, source, exec_id, session_id, verdict;
   uint64_t count = 1;
   friend bool operator==(const Denial&, const Denial&) = default;
 };

@@ -4,28 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace odyssey::agent {
-
-// Found by nlohmann::json through the type's namespace.
-void to_json(nlohmann::json& out, const Denial& denial) {
-  out = {{"kind", denial.kind},     {"resource", denial.resource}, {"access", denial.access},
-         {"rule", denial.rule},     {"grant", denial.grant},       {"process", denial.process},
-         {"source", denial.source}, {"exec_id", denial.exec_id},   {"count", denial.count}};
-}
-
-void from_json(const nlohmann::json& in, Denial& denial) {
-  in.at("kind").get_to(denial.kind);
-  in.at("resource").get_to(denial.resource);
-  in.at("access").get_to(denial.access);
-  in.at("rule").get_to(denial.rule);
-  in.at("grant").get_to(denial.grant);
-  in.at("process").get_to(denial.process);
-  in.at("source").get_to(denial.source);
-  in.at("exec_id").get_to(denial.exec_id);
-  denial.count = in.value("count", uint64_t{1});  // earlier journals do not have it
-}
-
-}  // namespace odyssey::agent
+#include "agentd/base/denial_json.h"
 
 namespace odyssey::event {
 namespace {

@@ -64,8 +64,9 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
 }
 
 agent::Denial FromProto(const pb::Denial& denial) {
-  return {denial.kind(),    denial.resource(), denial.access(),  denial.rule(), denial.grant(),
-          denial.process(), denial.source(),   denial.exec_id(), denial.count()};
+  return {denial.kind(),       denial.resource(), denial.access(), denial.rule(),
+          denial.grant(),      denial.process(),  denial.source(), denial.exec_id(),
+          denial.session_id(), denial.verdict(),  denial.count()};
 }
 
 // The supervisor sends it as the details of the error.

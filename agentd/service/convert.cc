@@ -92,6 +92,8 @@ void Set(const event::AccessDenied& e, pb::Event* out) {
   denial->set_source(e.denial.source);
   denial->set_exec_id(e.denial.exec_id);
   denial->set_count(e.denial.count);
+  denial->set_session_id(e.denial.session_id);
+  denial->set_verdict(e.denial.verdict);
 }
 void Set(const event::PermissionRequested& e, pb::PermissionRequested* to) {
   to->set_turn_id(e.turn_id);

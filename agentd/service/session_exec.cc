@@ -43,8 +43,9 @@ class OperatorRecord final {
 
  private:
   static agent::Denial FromProto(const sup::Denial& denial) {
-    return {denial.kind(),    denial.resource(), denial.access(),  denial.rule(), denial.grant(),
-            denial.process(), denial.source(),   denial.exec_id(), denial.count()};
+    return {denial.kind(),       denial.resource(), denial.access(), denial.rule(),
+            denial.grant(),      denial.process(),  denial.source(), denial.exec_id(),
+            denial.session_id(), denial.verdict(),  denial.count()};
   }
   // OUTCOME_KIND_TIMED_OUT → "timed_out".
   static std::string NameOf(sup::OutcomeKind kind) {

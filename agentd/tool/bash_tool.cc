@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agentd/base/denial_json.h"
 #include "agentd/tool/arguments.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
@@ -35,19 +36,6 @@ Result<Arguments> ParseBash(const std::string& json) {
 std::string From(const std::string& workspace, const std::string& cwd) {
   if (cwd.empty()) return workspace;
   return cwd.front() == '/' ? cwd : workspace + "/" + cwd;
-}
-
-// As the model reads it.
-Json DenialJson(const agent::Denial& denial) {
-  Json out = {{"kind", denial.kind},
-              {"resource", denial.resource},
-              {"access", denial.access},
-              {"rule", denial.rule},
-              {"source", denial.source}};
-  if (!denial.grant.empty()) out["grant"] = denial.grant;
-  if (!denial.process.empty()) out["process"] = denial.process;
-  if (denial.count > 1) out["count"] = denial.count;
-  return out;
 }
 
 // One stream of a running command: what the model will read, and what subscribers read meanwhile.
@@ -94,7 +82,7 @@ class CommandRun final {
   }
 
   Status OnDenied(const agent::Denial& denial) {
-    denials_.push_back(DenialJson(denial));
+    denials_.push_back(agent::DenialForModel(denial));
     return context_.emit(event::AccessDenied{context_.turn_id, context_.tool_call_id, denial});
   }
 

@@ -182,8 +182,9 @@ TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
 }
 
 TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {
-  const agent::Denial denial{"path",          "/srv/x", "write",   "mount /srv read_only",
-                             "a: [\"/srv\"]", "",       "command", "exe_1"};
+  const agent::Denial denial{"path",          "/srv/x",   "write",   "mount /srv read_only",
+                             "a: [\"/srv\"]", "touch[3]", "command", "exe_1",
+                             "ses_1",         "deny"};
   sandbox_.on_exec = [denial](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
                               std::stop_token) -> Result<ExecResult> {
     ODY_RETURN_IF_ERROR(sink.started("exe_1"));
@@ -192,7 +193,8 @@ TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {
   };
   EXPECT_EQ(RunJson()["denials"],
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
-                "rule":"mount /srv read_only","grant":"a: [\"/srv\"]","source":"command"}])"));
+                "rule":"mount /srv read_only","grant":"a: [\"/srv\"]","source":"command",
+                "process":"touch[3]","exec_id":"exe_1","session_id":"ses_1","verdict":"deny"}])"));
   ASSERT_EQ(events_.size(), 3u);
   EXPECT_EQ(events_[1], event::Payload(event::AccessDenied{"trn_1", "tcl_1", denial}));
 }

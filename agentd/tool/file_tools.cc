@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agentd/base/denial_json.h"
 #include "agentd/tool/arguments.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
@@ -12,21 +13,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-ToolResult Success(const Json& result) {
-  return {result.dump(-1, ' ', false, Json::error_handler_t::replace), true};
-}
-
-// What a failed file operation means: a result for the model, or the end of the turn.
-Result<ToolResult> FromError(const Status& status) {
+// What a failed file operation means: a result for the model, with what refused it, or the end of
+// the turn.
+Result<ToolResult> FromError(const Status& status, const Json& denials) {
   if (EndsTurn(status)) return status;
-  return Failure(status);
-}
-
-// The error says the same; a record that cannot be made is not the operation's to report.
-sandbox::FilePlace PlaceOf(ToolContext& context) {
-  return {context.cell_id, [&context](const agent::Denial& denial) {
-            (void)context.emit(event::AccessDenied{context.turn_id, context.tool_call_id, denial});
-          }};
+  ToolResult result = Failure(status);
+  if (denials.empty()) return result;
+  Json with_denials = Json::parse(result.json);
+  with_denials["denials"] = denials;
+  result.json = with_denials.dump();
+  return result;
 }
 
 // The part that all file tools share: a name, a table of arguments one of which is a path, a body.
@@ -44,7 +40,16 @@ class FileTool : public Tool {
 
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const final {
     ODY_ASSIGN_OR_RETURN(const Arguments given, Parse(arguments_json));
-    return Act(given, context);
+    Json denials = Json::array();
+    const sandbox::FilePlace place{
+        context.cell_id, [&](const agent::Denial& denial) {
+          denials.push_back(agent::DenialForModel(denial));
+          // A record that cannot be made is not the operation's to report.
+          (void)context.emit(event::AccessDenied{context.turn_id, context.tool_call_id, denial});
+        }};
+    const Result<Json> result = Act(given, place, *context.sandbox);
+    if (!result.ok()) return FromError(result.status(), denials);
+    return ToolResult{result->dump(-1, ' ', false, Json::error_handler_t::replace), true};
   }
 
  protected:
@@ -56,7 +61,8 @@ class FileTool : public Tool {
   virtual Status Check(const Arguments& given) const {
     return given.String("path").empty() ? InvalidArgument("path cannot be empty") : OkStatus();
   }
-  virtual Result<ToolResult> Act(const Arguments& given, ToolContext& context) const = 0;
+  virtual Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
+                           sandbox::Sandbox& sandbox) const = 0;
 
  private:
   Result<Arguments> Parse(const std::string& arguments_json) const {
@@ -80,11 +86,12 @@ class ReadTool final : public FileTool {
                   {"max_bytes", Kind::kCount, Need::kOptional, "Most bytes to return"}}) {}
 
  private:
-  Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
+  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
+                   sandbox::Sandbox& sandbox) const override {
     const std::string path = PathOf(given);
-    Result<sandbox::FileContent> read = context.sandbox->ReadFile(
-        PlaceOf(context), path, given.Count("offset"), given.Count("max_bytes"));
-    if (!read.ok()) return FromError(read.status());
+    Result<sandbox::FileContent> read =
+        sandbox.ReadFile(place, path, given.Count("offset"), given.Count("max_bytes"));
+    if (!read.ok()) return read.status();
 
     // A cut inside a character: the next part begins with it.
     const size_t complete =
@@ -92,7 +99,7 @@ class ReadTool final : public FileTool {
     const size_t left_out = read->content.size() - complete;
     read->content.resize(complete);
     if (!IsValidUtf8(read->content)) {
-      return Failure(Internal("stream did not contain valid UTF-8"));
+      return Internal("stream did not contain valid UTF-8");
     }
     Json result = {{"path", path}, {"content", std::move(read->content)}};
     if (read->truncated) {
@@ -100,7 +107,7 @@ class ReadTool final : public FileTool {
       result["total_bytes"] = read->total_bytes;
       result["next_offset"] = read->next_offset - left_out;
     }
-    return Success(result);
+    return result;
   }
 };
 
@@ -112,12 +119,12 @@ class WriteTool final : public FileTool {
                   {"content", Kind::kString, Need::kRequired, "Its new content"}}) {}
 
  private:
-  Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
+  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
+                   sandbox::Sandbox& sandbox) const override {
     const std::string path = PathOf(given);
-    Result<uint64_t> bytes =
-        context.sandbox->WriteFile(PlaceOf(context), path, given.String("content"), 0);
-    if (!bytes.ok()) return FromError(bytes.status());
-    return Success({{"path", path}, {"bytes", *bytes}});
+    Result<uint64_t> bytes = sandbox.WriteFile(place, path, given.String("content"), 0);
+    if (!bytes.ok()) return bytes.status();
+    return Json{{"path", path}, {"bytes", *bytes}};
   }
 };
 
@@ -136,15 +143,16 @@ class EditTool final : public FileTool {
     return given.String("old_text").empty() ? InvalidArgument("old_text cannot be empty")
                                             : OkStatus();
   }
-  Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
+  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
+                   sandbox::Sandbox& sandbox) const override {
     const std::string path = PathOf(given);
     Result<uint32_t> replaced =
-        context.sandbox->EditFile(PlaceOf(context), path, given.String("old_text"),
-                                  given.String("new_text"), given.Boolean("replace_all"));
-    if (!replaced.ok()) return FromError(replaced.status());
+        sandbox.EditFile(place, path, given.String("old_text"), given.String("new_text"),
+                         given.Boolean("replace_all"));
+    if (!replaced.ok()) return replaced.status();
     Json result = {{"path", path}, {"edited", true}};
     if (given.Boolean("replace_all")) result["replacements"] = *replaced;
-    return Success(result);
+    return result;
   }
 };
 
@@ -156,17 +164,18 @@ class ListTool final : public FileTool {
 
  private:
   Status Check(const Arguments&) const override { return OkStatus(); }
-  Result<ToolResult> Act(const Arguments& given, ToolContext& context) const override {
+  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
+                   sandbox::Sandbox& sandbox) const override {
     const std::string path = PathOf(given);
-    Result<sandbox::FileList> list = context.sandbox->ListFiles(PlaceOf(context), path);
-    if (!list.ok()) return FromError(list.status());
+    Result<sandbox::FileList> list = sandbox.ListFiles(place, path);
+    if (!list.ok()) return list.status();
     Json entries = Json::array();
     for (const sandbox::FileEntry& entry : list->entries) {
       entries.push_back({{"name", entry.name}, {"path", entry.path}, {"type", entry.type}});
     }
     Json result = {{"path", path}, {"entries", std::move(entries)}};
     if (list->truncated) result["truncated"] = true;
-    return Success(result);
+    return result;
   }
 };
 

@@ -80,8 +80,11 @@ TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
   const agent::Denial denial{"path", "/srv/x", "write",  "mount /srv read_only",
                              "",     "",       "kernel", ""};
   sandbox_.refuse_writes = denial;
-  EXPECT_EQ(Error(Call(*NewWriteTool(), R"({"path":"/srv/x","content":"x"})")),
-            "permission denied: write /srv/x: Read-only file system");
+  const ToolResult result = Call(*NewWriteTool(), R"({"path":"/srv/x","content":"x"})");
+  EXPECT_EQ(Error(result), "permission denied: write /srv/x: Read-only file system");
+  EXPECT_EQ(Json::parse(result.json)["denials"],
+            Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
+                "rule":"mount /srv read_only","source":"kernel"}])"));
   EXPECT_EQ(events_, (std::vector<event::Payload>{event::AccessDenied{"trn_1", "tcl_1", denial}}));
 }
 

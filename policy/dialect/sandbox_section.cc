@@ -14,7 +14,6 @@ constexpr uint64_t kMaxCpu = 4096;
 constexpr uint64_t kMaxMemoryMb = uint64_t{16} << 20;
 constexpr uint64_t kMaxPids = 4194304;  // PID_MAX_LIMIT
 constexpr uint64_t kMaxSeconds = uint64_t{7} * 24 * 3600;
-constexpr uint64_t kMaxOutputBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxOpenFiles = 1048576;
 constexpr uint64_t kMaxDiskMb = uint64_t{1} << 30;
 constexpr uint64_t kMaxUser = 4294967294;
@@ -152,7 +151,7 @@ Resources ReadResources(MapReader resources, Origins* origins) {
   out.pids = resources.Whole("pids", 0, 1, kMaxPids);
   out.wall_clock_s = resources.Whole("wall_clock_s", 0, 1, kMaxSeconds);
   out.cpu_seconds = resources.Whole("cpu_seconds", 0, 1, kMaxSeconds);
-  out.output_bytes = resources.Whole("output_bytes", 0, 1, kMaxOutputBytes);
+  out.output_bytes = resources.Whole("output_bytes", 0, 1, policy::kMaxOutputBytes);
   out.open_files = resources.Whole("open_files", 0, 1, kMaxOpenFiles);
   out.tmp_mb = resources.Whole("tmp_mb", 0, 1, kMaxMemoryMb);
   out.disk_mb = resources.Whole("disk_mb", 0, 1, kMaxDiskMb);

@@ -55,6 +55,8 @@ constexpr std::string_view kLaunchers[] = {"sh",   "bash",    "dash",   "ash",  
                                            "env",  "timeout", "nice",   "nohup", "time", "xargs",
                                            "exec", "setsid",  "stdbuf", "make",  "find"};
 
+constexpr size_t kMaxProgram = 32;  // longer than any name of a process
+
 // Plain quotes in place of the typographic ones of C.UTF-8, so that there is one kind.
 std::string WithPlainQuotes(std::string_view text) {
   std::string out;
@@ -78,6 +80,8 @@ std::string Lower(std::string_view text) {
 bool IsWordCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
+
+bool IsProgramCharacter(char c) { return IsWordCharacter(c) || c == '-' || c == '.' || c == '+'; }
 
 // `word` in `text`, not as a part of a longer word.
 bool HasWord(std::string_view text, std::string_view word) {
@@ -172,6 +176,25 @@ std::string_view ProgramOf(std::string_view line) {
   return slash == program.npos ? program : program.substr(slash + 1);
 }
 
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// "touch: cannot touch 'x': …" begins with a program; "x: Permission denied", "fatal: …" and
+// "OSError: …" do not. `at`: where the phrase begins.
+bool NamesProgram(std::string_view line, std::string_view program, size_t at, bool more_follows) {
+  constexpr std::string_view kNoPrograms[] = {"fatal", "panic", "error", "warning", "E", "W"};
+  const size_t colon = line.find(':');
+  if (colon == line.npos || colon >= at || program.empty() || program.size() > kMaxProgram ||
+      !std::all_of(program.begin(), program.end(), IsProgramCharacter)) {
+    return false;
+  }
+  const bool says_what = !Trim(line.substr(colon + 1, at - colon - 1)).empty() || more_follows;
+  return says_what && !EndsWith(program, "Error") && !EndsWith(program, "Exception") &&
+         std::find(std::begin(kNoPrograms), std::end(kNoPrograms), program) ==
+             std::end(kNoPrograms);
+}
+
 bool IsLauncher(std::string_view line) {
   const std::string_view program = ProgramOf(line);
   return std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers);
@@ -191,7 +214,10 @@ std::optional<Complaint> ParseLine(const std::string& text) {
   size_t at = 0;
   const Phrase* phrase = FindPhrase(lower, &at);
   if (phrase == nullptr) return std::nullopt;
+  const std::string_view after = line.substr(at + phrase->text.size());
+  const bool more_follows = after.substr(0, 2) == ": ";
   Complaint complaint{.kind = phrase->kind, .program = std::string(ProgramOf(line))};
+  complaint.names_program = NamesProgram(line, complaint.program, at, more_follows);
   switch (phrase->kind) {
     case ComplaintKind::kProcesses:
     case ComplaintKind::kOpenFiles:
@@ -209,8 +235,7 @@ std::optional<Complaint> ParseLine(const std::string& text) {
   AddQuoted(line, &complaint.candidates);
   AddSegments(line.substr(0, at), &complaint.candidates);
   // "zsh: permission denied: ./x", "PermissionError: [Errno 13] Permission denied: x"
-  const std::string_view after = line.substr(at + phrase->text.size());
-  if (after.substr(0, 2) == ": ") AddCandidate(after.substr(2), &complaint.candidates);
+  if (more_follows) AddCandidate(after.substr(2), &complaint.candidates);
   return complaint;
 }
 

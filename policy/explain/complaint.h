@@ -30,7 +30,8 @@ enum class ComplaintKind {
 
 struct Complaint {
   ComplaintKind kind = ComplaintKind::kPermission;
-  std::string program;  // that complains
+  std::string program;         // what stands first, without its directory
+  bool names_program = false;  // that is the name of a program, as far as words can tell
   // What it could be about, the likeliest first; empty for limits.
   std::vector<std::string> candidates;
   // What the words around it tell about the attempt.

@@ -36,6 +36,27 @@ TEST_P(ComplaintTest, SaysWhatAndAboutWhat) {
   }
 }
 
+TEST(ComplaintTest, NamesTheProgramThatComplains) {
+  const auto named = [](const char* line) {
+    const auto complaints = ParseComplaints(line);
+    return complaints.size() == 1 && complaints[0].names_program ? complaints[0].program : "";
+  };
+  EXPECT_EQ(named("touch: cannot touch '/usr/x': Read-only file system"), "touch");
+  EXPECT_EQ(named("/bin/sh: 1: cannot create /usr/x: Permission denied"), "sh");
+  EXPECT_EQ(named("curl: (6) Could not resolve host: example.com"), "curl");
+  EXPECT_EQ(named("zsh: permission denied: ./x"), "zsh");
+  EXPECT_EQ(named("bash: nmap: command not found"), "bash");
+  for (const char* line :
+       {"fatal: could not create work tree dir 'x': Read-only file system",
+        "OSError: [Errno 30] Read-only file system: '/usr/x'",
+        "java.net.UnknownHostException: example.com: Name or service not known",
+        "/srv/data/x: Permission denied", "x: not found", ": not found", "Permission denied",
+        "npm ERR! code EACCES: permission denied, open '/usr/x'",
+        "Could not resolve host: example.com"}) {
+    EXPECT_EQ(named(line), "") << line;
+  }
+}
+
 using K = ComplaintKind;
 INSTANTIATE_TEST_SUITE_P(
     Programs, ComplaintTest,

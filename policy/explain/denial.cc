@@ -129,6 +129,10 @@ std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Comp
   return std::nullopt;
 }
 
+bool Kills(Limit limit) {
+  return limit == Limit::kMemory || limit == Limit::kWallClock || limit == Limit::kCpuSeconds;
+}
+
 }  // namespace
 
 std::span<const RefusedCall> RefusedCalls() { return kRefusedCalls; }
@@ -144,6 +148,10 @@ std::string DescribeDenial(const Denial& denial) {
   return denial.grant.empty() ? out : out + "; to allow: " + denial.grant;
 }
 
+bool IsSameThing(const Denial& a, const Denial& b) {
+  return a.kind == b.kind && a.resource == b.resource && a.rule == b.rule;
+}
+
 Denial PathDenial(const std::string& path, Access access, const Answer& answer,
                   const std::string& source) {
   return {access == Access::kExecute ? "exec" : "path",
@@ -157,7 +165,13 @@ Denial PathDenial(const std::string& path, Access access, const Answer& answer,
 
 Denial LimitDenial(const Cell& cell, Limit limit, uint64_t value, const std::string& source) {
   const Answer answer = ExplainLimit(cell, limit, value);
-  return {"limit", LimitName(limit), "exceed", answer.rule, answer.grant, "", source};
+  return {.kind = "limit",
+          .resource = LimitName(limit),
+          .access = "exceed",
+          .rule = answer.rule,
+          .grant = answer.grant,
+          .source = source,
+          .verdict = Kills(limit) ? kKill : kDeny};
 }
 
 Denial ExecuteDenial(const Cell& cell, const std::string& cwd, const std::string& name,
@@ -183,7 +197,10 @@ std::vector<Denial> JudgeComplaints(const Cell& cell, const std::string& cwd,
     auto denial = Judge(cell, cwd, complaint);
     if (!denial) continue;
     denial->resource.resize(std::min(denial->resource.size(), kMaxResource));
-    if (std::find(out.begin(), out.end(), *denial) == out.end()) out.push_back(*std::move(denial));
+    if (complaint.names_program) denial->process = complaint.program;
+    const bool known = std::any_of(out.begin(), out.end(),
+                                   [&](const Denial& d) { return IsSameThing(d, *denial); });
+    if (!known) out.push_back(*std::move(denial));
   }
   return out;
 }

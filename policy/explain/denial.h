@@ -20,16 +20,26 @@ inline constexpr char kFromKernel[] = "kernel";
 // The words of the command itself, as far as the plan agrees with them. It may forge them.
 inline constexpr char kFromCommand[] = "command";
 
+// What was done about it.
+inline constexpr char kDeny[] = "deny";  // it did not happen
+inline constexpr char kKill[] = "kill";  // who went on to do it was killed
+inline constexpr char kCut[] = "cut";    // output beyond it was not delivered
+
 inline constexpr size_t kMaxResource = 512;  // bytes kept
 
 struct Denial {
   std::string kind, resource, access, rule, grant, process, source;
   uint64_t count = 1;  // how often, where that is counted
+  std::string verdict = kDeny;
+  std::string session_id;  // of the cell; set by whoever knows it
   friend bool operator==(const Denial&, const Denial&) = default;
 };
 
 // "comm[pid]", as the command sees it; "" without a pid.
 std::string ProcessText(std::string_view comm, uint32_t pid);
+
+// One thing that was refused by one rule, whoever tried it.
+bool IsSameThing(const Denial& a, const Denial& b);
 
 // "write /usr/x (mount /usr read_only)", and if there is a grant "; to allow: …". Text of a command
 // is in it: to be sanitised where it is shown.

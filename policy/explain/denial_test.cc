@@ -46,8 +46,8 @@ class DenialTest : public ::testing::Test {
 TEST_F(DenialTest, WriteBelowAReadOnlyMount) {
   EXPECT_THAT(Judge("touch: cannot touch '/data/x': Read-only file system"),
               ElementsAre(Denial{"path", "/data/x", "write", "mount /data read_only",
-                                 "sandbox.permissions.filesystem.mounts.write: [\"/srv/data\"]", "",
-                                 "command"}));
+                                 "sandbox.permissions.filesystem.mounts.write: [\"/srv/data\"]",
+                                 "touch", "command"}));
 }
 
 TEST_F(DenialTest, RelativePathIsTakenFromTheWorkingDirectory) {
@@ -59,13 +59,13 @@ TEST_F(DenialTest, RelativePathIsTakenFromTheWorkingDirectory) {
 TEST_F(DenialTest, ExecutionOnNoexec) {
   EXPECT_THAT(Judge("sh: 1: ./x: Permission denied"),
               ElementsAre(Denial{"exec", "/workspace/x", "execute", "mount /workspace noexec",
-                                 "sandbox.system_tools_mode: \"all\"", "", "command"}));
+                                 "sandbox.system_tools_mode: \"all\"", "sh", "command"}));
 }
 
 TEST_F(DenialTest, NetworkNone) {
   EXPECT_THAT(Judge("curl: (6) Could not resolve host: example.com"),
               ElementsAre(Denial{"socket", "example.com", "connect", "network none",
-                                 "sandbox.permissions.network: [\"*\"]", "", "command"}));
+                                 "sandbox.permissions.network: [\"*\"]", "curl", "command"}));
 }
 
 TEST_F(DenialTest, NetworkFullRefusesNothing) {
@@ -94,7 +94,7 @@ TEST_F(DenialTest, ReadingADeniedName) {
   compiled_.confinement.guards = {{.path = "/data", .deny = {"**/.env"}}};
   EXPECT_THAT(Judge("cat: /data/.env: Permission denied"),
               ElementsAre(Denial{"path", "/data/.env", "read", "policy deny **/.env",
-                                 "sandbox.deny: without \"**/.env\"", "", "command"}));
+                                 "sandbox.deny: without \"**/.env\"", "cat", "command"}));
 }
 
 // There is no cell then: what the host refuses is the host's.
@@ -112,7 +112,7 @@ TEST_F(DenialTest, UnlistedToolOfExplicitMode) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
   EXPECT_THAT(Judge("sh: 1: nmap: not found"),
               ElementsAre(Denial{"exec", "nmap", "execute", "policy system_tools_mode explicit",
-                                 "sandbox.system_tools: [\"nmap\"]", "", "command"}));
+                                 "sandbox.system_tools: [\"nmap\"]", "sh", "command"}));
 }
 
 TEST_F(DenialTest, Limits) {
@@ -129,8 +129,9 @@ TEST_F(DenialTest, Limits) {
 }
 
 TEST_F(DenialTest, SystemCallByTheNameOfItsProgram) {
-  EXPECT_THAT(Judge("unshare: unshare failed: Operation not permitted"),
-              ElementsAre(Denial{"syscall", "unshare", "call", "seccomp", "", "", "command"}));
+  EXPECT_THAT(
+      Judge("unshare: unshare failed: Operation not permitted"),
+      ElementsAre(Denial{"syscall", "unshare", "call", "seccomp", "", "unshare", "command"}));
 }
 
 // The list is the filter's, not a guess.

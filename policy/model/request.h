@@ -61,6 +61,9 @@ struct SandboxRequest {
   friend bool operator==(const SandboxRequest&, const SandboxRequest&) = default;
 };
 
+// The most that a policy may have a tool keep of stdout, and of stderr.
+inline constexpr uint64_t kMaxOutputBytes = uint64_t{64} << 20;
+
 // What 0 in Limits means. memory and cpu: the contract's 512 MiB and 1 core are the manifest's own
 // defaults, set by its dialect; these are for requests that say nothing at all.
 inline constexpr Limits kDefaultLimits = {

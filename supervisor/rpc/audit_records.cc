@@ -128,7 +128,9 @@ Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                   const explain::Denial& denial) {
   Record record("deny");
   record.Text("cell_id", cell_id);
+  if (!denial.session_id.empty()) record.Text("session_id", denial.session_id);
   if (!exec_id.empty()) record.Text("exec_id", exec_id);
+  record.Text("verdict", denial.verdict);
   record.Text("kind", denial.kind).Text("resource", denial.resource);
   record.Text("access", denial.access).Text("rule", denial.rule).Text("grant", denial.grant);
   if (!denial.process.empty()) record.Text("process", denial.process);

@@ -60,11 +60,13 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
 
 ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {
   return [this, cell](const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail) {
-    std::vector<explain::Denial> denials =
-        FindDenials({cell->request, cell->compiled}, options, *outcome, stderr_tail);
+    const explain::Cell known{cell->request, cell->compiled};
+    std::vector<explain::Denial> denials = FindDenials(known, options, *outcome, stderr_tail);
+    if (outcome->never_forked) outcome->message = DescribeNeverForked(known);
     outcome->denials = static_cast<uint32_t>(
         std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX));
-    for (const explain::Denial& denial : denials) {
+    for (explain::Denial& denial : denials) {
+      denial.session_id = cell->key.session_id;
       audit_->AddLimited(DenyRecord(cell->id, options.exec_id, denial), cell->id);
     }
     audit_->Add(ExecEndRecord(cell->id, options, *outcome));
@@ -91,6 +93,7 @@ FileAnswer Broker::RecordFileOp(const Cell& cell, const tool::Request& request,
   const bool refused = answer.response.code == Code::kPermissionDenied;
   if (!refused || cell.compiled.unconfined) return answer;
   answer.denial = FindFileDenial({cell.request, cell.compiled}, request, answer.response);
+  answer.denial->session_id = cell.key.session_id;
   audit_->AddLimited(DenyRecord(cell.id, "", *answer.denial), cell.id);
   return answer;
 }

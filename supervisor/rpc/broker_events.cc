@@ -179,7 +179,7 @@ void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
       cell->runs.Release(failed->options().spec.run);
     }
   }
-  if (failed) failed->Fail("the cell could not start another process: " + error.step);
+  if (failed) failed->Fail("the cell could not start another process: " + error.step, error.error);
 }
 
 // A new slot, or one whose command has ended: then every process of that command is dead.

@@ -204,6 +204,8 @@ void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Deni
   out->set_source(denial.source);
   out->set_exec_id(exec_id);
   out->set_count(denial.count);
+  out->set_session_id(denial.session_id);
+  out->set_verdict(denial.verdict);
 }
 
 void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {

@@ -17,11 +17,13 @@ using explain::Limit;
 
 // Before the file worker's own words.
 constexpr char kFilePolicy[] = "policy: ";
+constexpr char kFileWorker[] = "file worker";
 constexpr uint64_t kMicroseconds = 1'000'000;
 
 // The kernel's signal at the limit says nothing else, but anybody may send it: the time must be
-// used up too. The two clocks differ by a tick or two; the kernel counts each process by itself, so
-// a command of several may have used more.
+// used up too. The limit counts whole ticks and the usage what was run of them, which is less where
+// others run as well; the kernel counts each process by itself, so a command of several may have
+// used more.
 bool UsedUpItsTime(const ExecOptions& options, const Outcome& outcome) {
   constexpr int kShellBase = 128;
   const auto ended_by = [&](int signal) {
@@ -30,46 +32,54 @@ bool UsedUpItsTime(const ExecOptions& options, const Outcome& outcome) {
   };
   return options.spec.cpu_seconds != 0 && (ended_by(SIGXCPU) || ended_by(SIGKILL)) &&
          outcome.user_usec + outcome.system_usec >=
-             options.spec.cpu_seconds * kMicroseconds / 10 * 9;
+             options.spec.cpu_seconds * kMicroseconds / 4 * 3;
 }
 
 // The command itself, by the name that it was started with.
 std::string ProcessOf(const ExecOptions& options, const Outcome& outcome) {
   const std::string& name = options.spec.argv[0];
-  return explain::ProcessText(name.substr(name.rfind('/') + 1).substr(0, cell::kMaxComm),
-                              outcome.pid);
+  const std::string comm = name.substr(name.rfind('/') + 1).substr(0, cell::kMaxComm);
+  return outcome.pid == 0 ? comm : explain::ProcessText(comm, outcome.pid);
 }
 
-Denial Of(std::string process, Denial denial) {
-  denial.process = std::move(process);
-  return denial;
+// Where only the command as a whole is known, or its own words name it, it is that.
+void NameTheCommand(const std::string& command, std::vector<Denial>* denials) {
+  const std::string_view name = std::string_view(command).substr(0, command.find('['));
+  for (Denial& denial : *denials) {
+    if (denial.process.empty() || denial.process == name) denial.process = command;
+  }
 }
 
-Denial CutOutput(const char* stream, uint64_t cap) {
-  return {"limit", stream, "exceed",   "policy output_bytes " + std::to_string(cap),
-          "",      "",     kFromKernel};
+Denial CutOutput(const char* stream, uint64_t cap, uint64_t bytes) {
+  return {.kind = "limit",
+          .resource = stream,
+          .access = "exceed",
+          .rule = "policy output_bytes " + std::to_string(cap),
+          .grant = bytes > policy::kMaxOutputBytes
+                       ? ""
+                       : "sandbox.resources.output_bytes: " + std::to_string(bytes),
+          .source = kFromKernel,
+          .verdict = explain::kCut};
 }
 
 void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outcome& outcome,
                std::vector<Denial>* out) {
-  const std::string process = ProcessOf(options, outcome);
-  if (outcome.kind == OutcomeKind::kTimedOut) {
-    out->push_back(Of(process, explain::LimitDenial(cell, Limit::kWallClock, options.wall_clock_ms,
-                                                    kFromKernel)));
+  const auto add = [&](Limit limit, uint64_t value) {
+    out->push_back(explain::LimitDenial(cell, limit, value, kFromKernel));
+  };
+  if (outcome.kind == OutcomeKind::kTimedOut) add(Limit::kWallClock, options.wall_clock_ms);
+  if (outcome.kind == OutcomeKind::kOomKilled) add(Limit::kMemory, 0);
+  if (outcome.pids_refused > 0 || outcome.never_forked) {
+    add(Limit::kPids, 0);
+    out->back().count = std::max<uint64_t>(outcome.pids_refused, 1);
   }
-  if (outcome.kind == OutcomeKind::kOomKilled) {
-    out->push_back(explain::LimitDenial(cell, Limit::kMemory, 0, kFromKernel));
+  if (UsedUpItsTime(options, outcome)) add(Limit::kCpuSeconds, options.spec.cpu_seconds);
+  if (outcome.stdout_truncated) {
+    out->push_back(CutOutput("stdout", options.stdout_cap, outcome.stdout_bytes));
   }
-  if (outcome.pids_refused > 0) {
-    out->push_back(explain::LimitDenial(cell, Limit::kPids, 0, kFromKernel));
-    out->back().count = outcome.pids_refused;
+  if (outcome.stderr_truncated) {
+    out->push_back(CutOutput("stderr", options.stderr_cap, outcome.stderr_bytes));
   }
-  if (UsedUpItsTime(options, outcome)) {
-    out->push_back(Of(process, explain::LimitDenial(cell, Limit::kCpuSeconds,
-                                                    options.spec.cpu_seconds, kFromKernel)));
-  }
-  if (outcome.stdout_truncated) out->push_back(CutOutput("stdout", options.stdout_cap));
-  if (outcome.stderr_truncated) out->push_back(CutOutput("stderr", options.stderr_cap));
 }
 
 // What the kernel answered to execve.
@@ -80,8 +90,7 @@ void AddExecution(const explain::Cell& cell, const ExecOptions& options, const O
   const bool unlisted =
       outcome.kind == OutcomeKind::kNotFound && named_only && name.find('/') == std::string::npos;
   if (outcome.kind != OutcomeKind::kDenied && !unlisted) return;
-  out->push_back(Of(ProcessOf(options, outcome),
-                    explain::ExecuteDenial(cell, options.spec.cwd, name, kFromKernel)));
+  out->push_back(explain::ExecuteDenial(cell, options.spec.cwd, name, kFromKernel));
 }
 
 bool Failed(const Outcome& outcome) {
@@ -90,8 +99,19 @@ bool Failed(const Outcome& outcome) {
          (outcome.kind == OutcomeKind::kExited && outcome.exit_code != 0);
 }
 
-bool IsSameThing(const Denial& a, const Denial& b) {
-  return a.kind == b.kind && a.resource == b.resource && a.rule == b.rule;
+bool HasParent(const std::string& path) {
+  return ("/" + path + "/").find("/../") != std::string::npos;
+}
+
+// What the command says itself, where nothing better is known.
+void AddComplaints(const explain::Cell& cell, const ExecOptions& options,
+                   std::string_view stderr_tail, std::vector<Denial>* out) {
+  const auto complaints = explain::ParseComplaints(stderr_tail);
+  for (Denial& denial : explain::JudgeComplaints(cell, options.spec.cwd, complaints)) {
+    const bool known = std::any_of(out->begin(), out->end(),
+                                   [&](const Denial& d) { return IsSameThing(d, denial); });
+    if (!known) out->push_back(std::move(denial));
+  }
 }
 
 }  // namespace
@@ -100,19 +120,21 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
                                 const Outcome& outcome, std::string_view stderr_tail) {
   std::vector<Denial> out;
   AddLimits(cell, options, outcome, &out);
-  if (cell.compiled.unconfined) return out;  // what else was refused, the host refused its user
-  AddExecution(cell, options, outcome, &out);
-  for (const cell::RefusedCall& call : outcome.refused_calls) {
-    out.push_back(explain::CallDenial(call));
+  // On the host: what else was refused, the host refused its user.
+  if (!cell.compiled.unconfined) {
+    AddExecution(cell, options, outcome, &out);
+    for (const cell::RefusedCall& call : outcome.refused_calls) {
+      out.push_back(explain::CallDenial(call));
+    }
+    if (Failed(outcome)) AddComplaints(cell, options, stderr_tail, &out);
   }
-  if (!Failed(outcome)) return out;
-  const auto complaints = explain::ParseComplaints(stderr_tail);
-  for (Denial& denial : explain::JudgeComplaints(cell, options.spec.cwd, complaints)) {
-    const bool known = std::any_of(out.begin(), out.end(),
-                                   [&](const Denial& d) { return IsSameThing(d, denial); });
-    if (!known) out.push_back(std::move(denial));
-  }
+  NameTheCommand(ProcessOf(options, outcome), &out);
   return out;
+}
+
+std::string DescribeNeverForked(const explain::Cell& cell) {
+  return "the cell has as many processes as it may: " +
+         explain::DescribeDenial(explain::LimitDenial(cell, Limit::kPids, 0, kFromKernel));
 }
 
 Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
@@ -121,8 +143,11 @@ Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
   const Access access = writes ? Access::kWrite : Access::kRead;
   const std::string path = explain::ResolveInCell(cell, plan::kWorkspacePath, request.path);
   explain::Answer answer = explain::ExplainPath(cell, path, access);
-  if (answer.allowed) answer = {false, kFilePolicy + response.error, ""};
-  return explain::PathDenial(path, access, answer, kFromKernel);
+  // "..": refused whatever it leads to.
+  if (answer.allowed || HasParent(request.path)) answer = {false, kFilePolicy + response.error, ""};
+  Denial denial = explain::PathDenial(path, access, answer, kFromKernel);
+  denial.process = kFileWorker;
+  return denial;
 }
 
 std::string DescribeFileError(const tool::Response& response, const std::optional<Denial>& denial) {

@@ -23,6 +23,9 @@ inline constexpr size_t kMaxDenialsSent = 16;
 std::vector<explain::Denial> FindDenials(const explain::Cell& cell, const ExecOptions& options,
                                          const Outcome& outcome, std::string_view stderr_tail);
 
+// Why a command with Outcome::never_forked has not started, and what would let it.
+std::string DescribeNeverForked(const explain::Cell& cell);
+
 // Of an operation that answered PERMISSION_DENIED: why by the plan, or else in the file worker's
 // own words.
 explain::Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,

@@ -61,9 +61,10 @@ TEST_F(ExecDenialsTest, OnTheHostTheWordsOfACommandAreNoDenial) {
 }
 
 TEST_F(ExecDenialsTest, WallClock) {
-  EXPECT_THAT(Find({.kind = OutcomeKind::kTimedOut}),
-              ElementsAre(Denial{"limit", "wall_clock_ms", "exceed", "policy wall_clock_ms 500",
-                                 "sandbox.resources.wall_clock_s: 1", "", "kernel"}));
+  EXPECT_THAT(
+      Find({.kind = OutcomeKind::kTimedOut}),
+      ElementsAre(Denial{"limit", "wall_clock_ms", "exceed", "policy wall_clock_ms 500",
+                         "sandbox.resources.wall_clock_s: 1", "tool", "kernel", 1, "kill"}));
 }
 
 TEST_F(ExecDenialsTest, Memory) {
@@ -71,6 +72,7 @@ TEST_F(ExecDenialsTest, Memory) {
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].rule, "cgroup memory_bytes 2147483648");
   EXPECT_EQ(denials[0].source, "kernel");
+  EXPECT_EQ(denials[0].verdict, "kill");
 }
 
 TEST_F(ExecDenialsTest, ProcessesThatTheKernelDidNotLetStart) {
@@ -84,6 +86,15 @@ TEST_F(ExecDenialsTest, ProcessesThatTheKernelDidNotLetStart) {
   EXPECT_EQ(Find(outcome, words)[0].rule, "cgroup pids 512");
   EXPECT_EQ(Find(outcome, words)[0].count, 3u);
   EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .pids_refused = 1}), SizeIs(1));
+}
+
+TEST_F(ExecDenialsTest, CommandForWhichThereWasNoProcess) {
+  const auto denials = Find({.kind = OutcomeKind::kSetupFailed, .never_forked = true});
+  EXPECT_THAT(denials, ElementsAre(Denial{"limit", "pids", "exceed", "cgroup pids 512",
+                                          "sandbox.resources.pids: 1024", "tool", "kernel"}));
+  EXPECT_EQ(DescribeNeverForked({request_, compiled_}),
+            "the cell has as many processes as it may: exceed pids (cgroup pids 512); to allow: "
+            "sandbox.resources.pids: 1024");
 }
 
 TEST_F(ExecDenialsTest, CallsThatTheKernelToldOf) {
@@ -106,6 +117,16 @@ TEST_F(ExecDenialsTest, TheCommandItselfIsNamed) {
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].process, "a-rather-long-n[2]");
   EXPECT_EQ(Find({.kind = OutcomeKind::kDenied, .pid = 3})[0].process, "a-rather-long-n[3]");
+  EXPECT_EQ(Find({.kind = OutcomeKind::kOomKilled, .pid = 3})[0].process, "a-rather-long-n[3]");
+}
+
+TEST_F(ExecDenialsTest, WordsAreOfTheProgramThatTheyNameOrElseOfTheCommand) {
+  const Outcome failed{.kind = OutcomeKind::kExited, .exit_code = 1, .pid = 2};
+  EXPECT_EQ(Find(failed, kComplaint)[0].process, "touch");
+  EXPECT_EQ(Find(failed, "tool: cannot create '/data/x': Read-only file system")[0].process,
+            "tool[2]");
+  EXPECT_EQ(Find(failed, "OSError: [Errno 30] Read-only file system: '/data/x'")[0].process,
+            "tool[2]");
 }
 
 TEST_F(ExecDenialsTest, CpuTimeCountsOnlyIfItWasUsed) {
@@ -121,10 +142,13 @@ TEST_F(ExecDenialsTest, CpuTimeCountsOnlyIfItWasUsed) {
 }
 
 TEST_F(ExecDenialsTest, CutOutput) {
-  const auto denials = Find({.kind = OutcomeKind::kExited, .stdout_truncated = true});
-  ASSERT_THAT(denials, SizeIs(1));
-  EXPECT_EQ(denials[0].resource, "stdout");
-  EXPECT_EQ(denials[0].rule, "policy output_bytes 10");
+  Outcome outcome{.kind = OutcomeKind::kExited, .stdout_bytes = 33, .stdout_truncated = true};
+  EXPECT_THAT(
+      Find(outcome),
+      ElementsAre(Denial{"limit", "stdout", "exceed", "policy output_bytes 10",
+                         "sandbox.resources.output_bytes: 33", "tool", "kernel", 1, "cut"}));
+  outcome.stdout_bytes = policy::kMaxOutputBytes + 1;
+  EXPECT_EQ(Find(outcome)[0].grant, "") << "no policy may say so";
 }
 
 TEST_F(ExecDenialsTest, CommandThatMayNotBeExecuted) {
@@ -159,9 +183,19 @@ TEST_F(ExecDenialsTest, FileOperation) {
                                 .error = "sandbox policy blocks Write access to /data/x"};
   const Denial denial = FindFileDenial({request_, compiled_}, request, response);
   EXPECT_EQ(denial.rule, "mount /data read_only");
+  EXPECT_EQ(denial.process, "file worker");
   EXPECT_EQ(DescribeFileError(response, denial),
             "sandbox policy blocks Write access to /data/x (mount /data read_only); to allow: "
             "sandbox.permissions.filesystem.mounts.write: [\"/srv/data\"]");
+}
+
+TEST_F(ExecDenialsTest, NoPolicyGrantsAPathThatLeadsUpwards) {
+  for (const char* path : {"../x", "a/../../srv/x", ".."}) {
+    const tool::Response response{.code = Code::kPermissionDenied, .error = "path traversal"};
+    const Denial denial = FindFileDenial({request_, compiled_}, {.path = path}, response);
+    EXPECT_EQ(denial.grant, "") << path;
+    EXPECT_EQ(DescribeFileError(response, denial), "path traversal");
+  }
 }
 
 TEST_F(ExecDenialsTest, FileOperationThatThePlanDoesNotExplainKeepsItsWords) {

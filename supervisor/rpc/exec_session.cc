@@ -104,9 +104,10 @@ Status ExecSession::SendSpec(Watch& watch) {
                      {input.get(), out.theirs.get(), err.theirs.get()});
 }
 
-void ExecSession::Fail(const std::string& message) {
+void ExecSession::Fail(const std::string& message, int error) {
   const std::lock_guard lock(mutex_);
   failure_ = message;
+  never_forked_ = error == EAGAIN;
   gone_ = true;
   Pump();
 }
@@ -157,6 +158,7 @@ void ExecSession::ReadExecSocket() {
     TakeTerminal(std::move(message->fds[0]));
   } else if (cell::Decode(message->bytes, &exec_error_).ok()) {
     exec_failed_ = true;
+    never_forked_ = exec_error_.step == "fork" && exec_error_.error == EAGAIN;
   }
 }
 
@@ -197,6 +199,7 @@ void ExecSession::OnSlotGone() {
   gone_ = true;
   // Watched, but an event may still be on its way: look for the exit here.
   ReadControl();
+  if (!exited_) ReadExecSocket();  // that it could not fork for the command, a slot says there
   Pump();
 }
 

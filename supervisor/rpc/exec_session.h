@@ -46,6 +46,7 @@ struct Outcome {
   uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
   uint32_t oom_kills = 0;
   uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
+  bool never_forked = false;  // the command's own was one of these
   uint32_t pid = 0;           // of the command, in its slot; 0: not known
   std::vector<cell::RefusedCall> refused_calls;
   uint64_t refused_more = 0;  // calls beyond these
@@ -105,8 +106,8 @@ class ExecSession final {
   void AtEnd(Conclude conclude);
   // Hands the command to a slot. `watch` and `ask_usage` stay valid as long as the session.
   void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskUsage ask_usage);
-  // The command cannot start at all.
-  void Fail(const std::string& message);
+  // The command cannot start at all; with EAGAIN for want of a process.
+  void Fail(const std::string& message, int error);
 
   // Events, from the broker's loop.
   void OnReady(Source source);
@@ -168,7 +169,7 @@ class ExecSession final {
   uint64_t oom_kills_ = 0, pids_refused_ = 0;
   cell::ExecExited exit_;
   cell::ExecError exec_error_;
-  bool exec_failed_ = false;
+  bool exec_failed_ = false, never_forked_ = false;
   std::string failure_;
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();

@@ -56,6 +56,7 @@ Outcome ExecSession::MakeOutcome() const {
   outcome.refused_more = exit_.refused_more;
   outcome.oom_kills = static_cast<uint32_t>(oom_kills_);
   outcome.pids_refused = pids_refused_;
+  outcome.never_forked = never_forked_;
   SetEnd(&outcome);
   AddCopyNote(stdout_.copy(), "stdout", &outcome);
   AddCopyNote(stderr_.copy(), "stderr", &outcome);

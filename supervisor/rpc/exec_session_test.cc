@@ -166,6 +166,18 @@ TEST_F(ExecSessionTest, ASlotThatDiesUnseenIsASetupFailure) {
   EXPECT_FALSE(sink_.outcome->message.empty());
 }
 
+// The slot waits for its command before it has forked a process to become it.
+TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
+  Start(Options());
+  ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(cell::ExecError{"fork", EAGAIN})).ok());
+  exec_.reset();
+  control_.reset();
+  session_->OnSlotGone();
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
+  EXPECT_TRUE(sink_.outcome->never_forked);
+}
+
 TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
   Start(Options());
   control_.reset();

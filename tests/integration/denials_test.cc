@@ -23,6 +23,8 @@ std::string Text(const v1::Denial& denial) {
 
 class DenialsTest : public ::testing::Test {
  protected:
+  DenialsTest() { request_.mutable_key()->set_session_id("ses_1"); }
+
   std::string HostDirectory(const std::string& name) {
     const std::string path = supervisor_.directory() + "/" + name;
     std::filesystem::create_directories(path);
@@ -42,7 +44,13 @@ class DenialsTest : public ::testing::Test {
     EXPECT_TRUE(result.status.ok()) << result.ToString();
     EXPECT_EQ(result.denials.size(), 1u) << result.ToString();
     EXPECT_EQ(result.outcome.denials(), result.denials.size());
-    return result.denials.empty() ? "" : Text(result.denials[0]);
+    if (result.denials.empty()) return "";
+    const v1::Denial& denial = result.denials[0];
+    EXPECT_EQ(denial.session_id(), "ses_1");
+    EXPECT_EQ(denial.exec_id().substr(0, 4), "exe_");
+    EXPECT_NE(denial.process(), "") << Text(denial);
+    EXPECT_NE(denial.verdict(), "") << Text(denial);
+    return Text(denial);
   }
 
   SupervisorHarness supervisor_;
@@ -52,10 +60,12 @@ class DenialsTest : public ::testing::Test {
 TEST_F(DenialsTest, SystemTree) {
   const ExecResult result = supervisor_.Shell(supervisor_.Cell(request_), "echo x > /usr/lib/x");
   EXPECT_EQ(OnlyDenial(result), "path write /usr/lib/x (mount /usr read_only)  [command]");
-  EXPECT_EQ(result.denials[0].exec_id().substr(0, 4), "exe_");
   const AuditRecord deny = AwaitRecords(supervisor_, "deny")[0];
   EXPECT_EQ(deny["exec_id"], result.denials[0].exec_id());
+  EXPECT_EQ(deny["session_id"], "ses_1");
+  EXPECT_EQ(deny["process"], result.denials[0].process());
   EXPECT_EQ(deny["resource"], "/usr/lib/x");
+  EXPECT_EQ(deny["verdict"], "deny");
 }
 
 TEST_F(DenialsTest, ReadOnlyMountNamesTheWritableOne) {
@@ -144,10 +154,13 @@ TEST_F(DenialsTest, LimitsAreCertain) {
   EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "sleep 30", {.wall_clock_ms = 200})),
             "limit exceed wall_clock_ms (policy wall_clock_ms 200) "
             "sandbox.resources.wall_clock_s: 1 [kernel]");
-  EXPECT_EQ(OnlyDenial(supervisor_.Python(
-                cell, "b = []\nwhile True: b.append(bytearray(b'x' * 4000000))")),
+  const ExecResult greedy =
+      supervisor_.Python(cell, "b = []\nwhile True: b.append(bytearray(b'x' * 4000000))");
+  EXPECT_EQ(OnlyDenial(greedy),
             "limit exceed memory_bytes (cgroup memory_bytes 67108864) "
             "sandbox.resources.memory_mb: 128 [kernel]");
+  EXPECT_EQ(greedy.denials[0].verdict(), "kill");
+  EXPECT_EQ(greedy.denials[0].process().substr(0, 8), "python3[");
   EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"/bin/sh", "-c", "while :; do :; done"})),
             "limit exceed cpu_seconds (rlimit cpu_seconds 1) sandbox.resources.cpu_seconds: 2 "
             "[kernel]");
@@ -192,7 +205,10 @@ TEST_F(DenialsTest, WordsAboutProcessesAreMarkedWhenTheKernelRefusedNone) {
 TEST_F(DenialsTest, CutOutputIsTold) {
   const ExecResult result =
       supervisor_.Shell(supervisor_.Cell(request_), "echo 0123456789", {.stdout_cap = 4});
-  EXPECT_EQ(OnlyDenial(result), "limit exceed stdout (policy output_bytes 4)  [kernel]");
+  EXPECT_EQ(
+      OnlyDenial(result),
+      "limit exceed stdout (policy output_bytes 4) sandbox.resources.output_bytes: 11 [kernel]");
+  EXPECT_EQ(result.denials[0].verdict(), "cut");
 }
 
 // ── Words of a command ──────────────────────────────────────────────────────────────────────────
