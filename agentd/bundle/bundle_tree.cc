@@ -78,7 +78,9 @@ Status CopyFile(int from, int to, const std::string& name, const std::string& sh
   const mode_t mode = (info.st_mode & 0111) != 0 ? 0755 : 0644;
   UniqueFd copy(openat(to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!copy) return ErrnoStatus(errno, "create copy of " + shown);
-  ODY_RETURN_IF_ERROR(WriteAll(copy.get(), content));
+  if (const Status status = WriteAll(copy.get(), content); !status.ok()) {
+    return {status.code(), status.message() + " (agentd's copy of " + shown + ")"};
+  }
   // Whatever the umask: inside a cell another uid reads it.
   if (fchmod(copy.get(), mode) != 0) return ErrnoStatus(errno, "chmod copy of " + shown);
   if (fsync(copy.get()) != 0) return ErrnoStatus(errno, "sync copy of " + shown);
