@@ -68,10 +68,12 @@ int ExecCall::Run(
   ExitReport report;
   {
     std::optional<RawTerminal> raw;
-    if (terminal_) raw.emplace(STDIN_FILENO);
-    report = pump.Run(start, [&](const grpc::Status& status) {
-      const Failure failure = client.Explain("", status);
-      return ExitReport{kExitCannot, failure.why, failure.next};
+    const auto started = [&] {
+      if (terminal_) raw.emplace(STDIN_FILENO);
+    };
+    report = pump.Run(start, started, [&](const grpc::Status& status) {
+      const Failure failure = client.Explain("exec", status);
+      return ExitReport{kExitCannot, failure.what + ": " + failure.why, failure.next};
     });
   }
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -58,6 +58,7 @@ ExecPump::ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds
 }
 
 ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
+                         const std::function<void()>& started,
                          const std::function<ExitReport(const grpc::Status&)>& explain) {
   ExecRequest request;
   *request.mutable_start() = start;
@@ -66,6 +67,10 @@ ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
 
   ExecResponse response;
   while (stream_->Read(&response)) {
+    if (response.has_started()) {
+      started();
+      started_ = true;
+    }
     if (response.has_output()) WriteOut(response.output());
     if (response.has_denial()) denials_.push_back(std::move(*response.mutable_denial()));
     if (response.has_outcome()) outcome_ = std::move(*response.mutable_outcome());
@@ -102,6 +107,11 @@ void ExecPump::OnSignal(int signal) {
     request.mutable_resize()->set_columns(size.columns);
   } else {
     request.set_signal(signal);
+  }
+  if (!started_ && signal != SIGWINCH) {
+    cancelled_by_ = signal;
+    context_->TryCancel();
+    return;
   }
   const bool again = signal == SIGINT && interrupts_.fetch_add(1) > 0;
 

@@ -39,8 +39,9 @@ class ExecPump final {
   // `stream` and `context` are of one call that has just been made, and outlive the pump.
   ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds);
 
-  // Runs the command to its end and the stream with it. `explain` words an RPC failure.
-  ExitReport Run(const supervisor::v1::ExecStart& start,
+  // Runs the command to its end and the stream with it. `started` is called once there is a
+  // command; `explain` words an RPC failure.
+  ExitReport Run(const supervisor::v1::ExecStart& start, const std::function<void()>& started,
                  const std::function<ExitReport(const grpc::Status&)>& explain);
 
   // After Run: what confinement refused, and how many those are with what was not sent.
@@ -48,8 +49,8 @@ class ExecPump final {
   uint32_t denial_count() const { return outcome_ ? outcome_->denials() : 0; }
 
   // From any thread, while Run runs. SIGWINCH resizes; SIGINT, SIGTERM, SIGQUIT and SIGHUP go to
-  // the command. A second SIGINT, or a signal that cannot be delivered because the command does not
-  // read its stdin, cancels the call.
+  // the command. While it waits to be started, or the signal cannot be delivered because the
+  // command does not read its stdin, they cancel the call; so does a second SIGINT.
   void OnSignal(int signal);
 
  private:
@@ -73,6 +74,7 @@ class ExecPump final {
   std::condition_variable sent_;
   std::deque<supervisor::v1::ExecRequest> waiting_;
 
+  std::atomic<bool> started_ = false;
   std::atomic<int> interrupts_ = 0;
   std::atomic<int> cancelled_by_ = 0;  // a signal
   int write_error_ = 0;                // errno of stdout or stderr

@@ -60,6 +60,14 @@ ExecResponse Output(const std::string& data, supervisor::v1::OutputStream stream
   return response;
 }
 
+// What a command does that has been started: so much is sure once its output is there.
+void Begin(Stream* stream) {
+  ExecResponse response;
+  response.mutable_started()->set_exec_id("exe_1");
+  stream->Write(response);
+  stream->Write(Output("s", supervisor::v1::OUTPUT_STREAM_STDOUT));
+}
+
 ExecResponse Exited(int code) {
   ExecResponse response;
   response.mutable_outcome()->set_kind(supervisor::v1::OUTCOME_KIND_EXITED);
@@ -97,7 +105,8 @@ class ExecPumpTest : public testing::Test {
     if (during) other = std::thread([&] { during(&pump); });
     supervisor::v1::ExecStart start;
     start.add_argv("cmd");
-    ExitReport report = pump.Run(start, [](const grpc::Status& status) {
+    const auto nothing = [] {};
+    ExitReport report = pump.Run(start, nothing, [](const grpc::Status& status) {
       return ExitReport{125, "rpc: " + status.error_message(), ""};
     });
     if (other.joinable()) other.join();
@@ -169,37 +178,54 @@ TEST_F(ExecPumpTest, ClosedStdoutCancelsTheCommand) {
   EXPECT_TRUE(cancelled);
 }
 
+// For example behind a turn that waits for an approval.
+TEST_F(ExecPumpTest, SignalBeforeTheCommandHasStartedCancels) {
+  Pipe asked;
+  fake_.exec = [&](grpc::ServerContext* context, Stream* stream) {
+    ExecRequest request;
+    stream->Read(&request);
+    EXPECT_EQ(write(asked.write.get(), "s", 1), 1);
+    while (!context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::CANCELLED;
+  };
+  const ExitReport report = Run([&](ExecPump* pump) {
+    char byte;
+    ASSERT_EQ(read(asked.read.get(), &byte, 1), 1);
+    pump->OnSignal(SIGWINCH);
+    pump->OnSignal(SIGTERM);
+  });
+  EXPECT_EQ(report, (ExitReport{128 + SIGTERM, "", ""}));
+}
+
 TEST_F(ExecPumpTest, SignalGoesToTheCommand) {
-  Pipe started;
   fake_.exec = [&](grpc::ServerContext*, Stream* stream) {
     ExecRequest request;
     stream->Read(&request);
-    EXPECT_EQ(write(started.write.get(), "s", 1), 1);
+    Begin(stream);
     stream->Read(&request);
     stream->Write(Exited(request.signal()));
     return grpc::Status::OK;
   };
   const ExitReport report = Run([&](ExecPump* pump) {
     char byte;
-    ASSERT_EQ(read(started.read.get(), &byte, 1), 1);
+    ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
     pump->OnSignal(SIGTERM);
   });
   EXPECT_EQ(report, (ExitReport{SIGTERM, "", ""}));
 }
 
 TEST_F(ExecPumpTest, SecondInterruptCancels) {
-  Pipe started;
   fake_.exec = [&](grpc::ServerContext*, Stream* stream) {
     ExecRequest request;
     stream->Read(&request);
-    EXPECT_EQ(write(started.write.get(), "s", 1), 1);
+    Begin(stream);
     while (stream->Read(&request)) {
     }  // a command that ignores signals, until the call is cancelled
     return grpc::Status::CANCELLED;
   };
   const ExitReport report = Run([&](ExecPump* pump) {
     char byte;
-    ASSERT_EQ(read(started.read.get(), &byte, 1), 1);
+    ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
     pump->OnSignal(SIGINT);
     pump->OnSignal(SIGINT);
   });
@@ -207,18 +233,17 @@ TEST_F(ExecPumpTest, SecondInterruptCancels) {
 }
 
 TEST_F(ExecPumpTest, SignalThatCannotBeDeliveredCancels) {
-  Pipe started;
   fake_.exec = [&](grpc::ServerContext* context, Stream* stream) {
     ExecRequest request;
     stream->Read(&request);  // the start; stdin is never read
-    EXPECT_EQ(write(started.write.get(), "s", 1), 1);
+    Begin(stream);
     while (!context->IsCancelled()) std::this_thread::yield();
     return grpc::Status::CANCELLED;
   };
   ASSERT_EQ(fcntl(in_.write.get(), F_SETFL, O_NONBLOCK), 0);
   const ExitReport report = Run([&](ExecPump* pump) {
     char byte;
-    ASSERT_EQ(read(started.read.get(), &byte, 1), 1);
+    ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
     // Input until nobody takes any more: the stream is full, and a message waits in it.
     const std::string block(64 * 1024, 'x');
     pollfd polled = {in_.write.get(), POLLOUT, 0};

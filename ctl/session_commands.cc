@@ -224,7 +224,9 @@ std::vector<Command> SessionCommands() {
                     .value_name = "TIME",
                     .help = "then everything is killed, such as 60s"},
                    DenialsOption()},
-       .notes = "Exit codes as those of exec.",
+       .notes =
+           "Waits until no turn of the session runs or waits for an approval; Ctrl-C gives up. "
+           "Exit codes as those\nof exec.",
        .usage_exit = kExitCannot,
        .run = Exec},
       {.name = "session cancel",
