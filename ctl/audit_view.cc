@@ -53,7 +53,7 @@ std::string FormatAuditLine(std::string_view line, bool color) {
 std::string FormatProblem(const audit::Problem& problem) {
   std::string out;
   if (problem.line != 0) out += problem.file + ":" + std::to_string(problem.line) + ": ";
-  if (problem.seq != 0) out += "record " + std::to_string(problem.seq) + ": ";
+  if (problem.line != 0 && problem.seq != 0) out += "record " + std::to_string(problem.seq) + ": ";
   return Sanitize(out + problem.what, Lines::kOne);
 }
 

@@ -57,6 +57,22 @@ bool IsConnectionLost(const grpc::Status& status) {
   return false;
 }
 
+// What to do about a refusal, by the field or the subject that it names; "" if it says all there
+// is.
+std::string NextStep(const grpc::Status& status) {
+  constexpr std::pair<std::string_view, const char*> kSteps[] = {
+      {"allow_danger", "--dangerous-sandbox-mode is that word."},
+      {"operator's ceiling", "odyssey-ctl policy explain prints what the operator grants."},
+      {"session_id ", "odyssey-ctl session list lists the sessions."},
+      {"cell_id ", "odyssey-ctl cell list lists the cells."},
+      {"run_id ", "odyssey-ctl cell put prints the run that it makes."},
+      {"turn_id ", "odyssey-ctl session show lists the turns of a session."}};
+  for (const auto& [words, step] : kSteps) {
+    if (status.error_message().find(words) != std::string::npos) return step;
+  }
+  return "";
+}
+
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -87,12 +103,11 @@ Result<Client> Client::Connect(Daemon daemon, const Locations& locations) {
 }
 
 Failure Client::Explain(const std::string& what, const grpc::Status& status) const {
-  Failure failure = {what, status.error_message(), ""};
+  Failure failure = {what, status.error_message(), NextStep(status)};
   if (IsConnectionLost(status)) {
-    failure.why = DaemonName(daemon_) + " at " + socket_ + " closed the connection (" +
-                  status.error_message() + ")";
+    failure.why = DaemonName(daemon_) + " at " + socket_ + " closed the connection";
     failure.next = "It refuses uids it was not told to serve (this one is " +
-                   std::to_string(geteuid()) + "), or it ended: odyssey-ctl status tells.";
+                   std::to_string(geteuid()) + "), or it has ended.";
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     failure.why = DaemonName(daemon_) + " did not answer in time";
     failure.next = "odyssey-ctl status tells whether it is well.";

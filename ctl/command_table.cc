@@ -41,6 +41,7 @@ const std::vector<OptionSpec>& GlobalOptions() {
        .value_name = "FORMAT",
        .help = "text or json",
        .choices = {"text", "json"}},
+      {.name = "version", .help = "the same as the command"},
       {.name = "help", .letter = 'h', .help = "this text; after a command, that command's"},
   };
   return options;

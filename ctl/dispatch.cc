@@ -8,6 +8,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/help.h"
 #include "ctl/sanitize.h"
+#include "ctl/terminal.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -29,20 +30,43 @@ bool WantsHelp(const Command& command, const std::vector<std::string>& arguments
   return false;
 }
 
-int UnknownCommand(const Console& console, const std::vector<std::string>& words) {
+size_t HelpColumns(const Console& console) {
+  return console.out_is_terminal ? CurrentTerminalSize().columns : kNotWrapped;
+}
+
+std::string VerbsOf(const std::string& noun) {
   std::string verbs;
+  const std::string prefix = noun + " ";
   for (const Command& command : CommandTable()) {
-    const std::string prefix = words[0] + " ";
     if (command.name.substr(0, prefix.size()) != prefix) continue;
     verbs += (verbs.empty() ? "" : ", ") + std::string(command.name.substr(prefix.size()));
   }
-  if (verbs.empty()) {
+  return verbs;
+}
+
+int UnknownCommand(const Console& console, const std::vector<std::string>& words) {
+  const std::string noun_help = NounHelp(words[0], HelpColumns(console));
+  if (noun_help.empty()) {
     return FailUsage(console, "unknown command \"" + words[0] + "\"", "",
                      "odyssey-ctl --help lists the commands.", kExitUsage);
   }
-  const std::string given = words.size() > 1 ? "\"" + words[1] + "\"" : "nothing";
-  return FailUsage(console, words[0], given + " is not one of: " + verbs,
-                   "odyssey-ctl --help lists the commands.", kExitUsage);
+  if (words.size() > 1 && (words[1] == "--help" || words[1] == "-h")) {
+    console.Print(noun_help);
+    return kExitOk;
+  }
+  const std::string given = words.size() > 1 ? "\"" + words[1] + "\"" : "a verb is missing";
+  return FailUsage(console, words[0], given + ": expected one of " + VerbsOf(words[0]),
+                   "odyssey-ctl " + words[0] + " --help tells what they do.", kExitUsage);
+}
+
+// "help", "help WORD…" and --version as what they stand for.
+std::vector<std::string> PlainWords(std::vector<std::string> words, const ParsedOptions& global) {
+  if (global.Has("version")) return {"version"};
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  return words;
 }
 
 // What to say after a usage error: where a global option belongs, if one stands behind the command.
@@ -63,7 +87,7 @@ std::string UsageHint(const Command& command, const std::vector<std::string>& ar
 int RunCommand(const Command& command, const Console& console, const ParsedOptions& global,
                const std::vector<std::string>& arguments) {
   if (WantsHelp(command, arguments)) {
-    console.Print(CommandHelp(command));
+    console.Print(CommandHelp(command, HelpColumns(console)));
     return kExitOk;
   }
   Result<ParsedOptions> parsed = ParseOptions(command.options, command.positionals, arguments);
@@ -96,12 +120,12 @@ int Dispatch(const std::vector<std::string>& arguments) {
                      kExitUsage);
   }
   const Console console = MakeConsole(global->Text("output") == "json");
-  if (global->Has("help")) {
-    console.Print(GeneralHelp());
+  const std::vector<std::string> words =
+      PlainWords({arguments.begin() + static_cast<long>(used), arguments.end()}, *global);
+  if (global->Has("help") || (!words.empty() && words[0] == "--help")) {
+    console.Print(GeneralHelp(HelpColumns(console)));
     return kExitOk;
   }
-  const std::vector<std::string> words(arguments.begin() + static_cast<long>(used),
-                                       arguments.end());
   if (words.empty()) {
     console.Warn("odyssey-ctl: no command given\n\n" + GeneralHelp());
     return kExitUsage;

@@ -27,6 +27,8 @@
 namespace odyssey::ctl {
 namespace {
 
+constexpr char kOptions[] = "odyssey-ctl exec --help tells the options.";
+
 using supervisor::v1::Supervisor;
 
 constexpr unsigned kNewDirectoryMode = 0755;
@@ -121,6 +123,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
   if (!status.ok()) {
     Failure failure = client->Explain("prepare a cell", status);
+    if (failure.next.empty()) failure.next = kOptions;
     if (options.policy) failure.why = options.policy->origins.Locate(failure.why);
     return Cannot(console, failure);
   }
@@ -157,8 +160,7 @@ int ExecCommand(const Invocation& call) {
   if (ceiling.ok()) inputs.granted_secrets = GrantedSecrets(*ceiling);
   const Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
   if (!options.ok()) {
-    return Cannot(console, {"exec", options.status().message(),
-                            "odyssey-ctl exec --help tells the options."});
+    return Cannot(console, {"exec", options.status().message(), kOptions});
   }
   const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
@@ -168,8 +170,7 @@ int ExecCommand(const Invocation& call) {
       status = PrintPlan(console, options->sandbox, *ceiling, call.locations, policy);
     }
     if (status.ok()) return kExitOk;
-    return Cannot(console, {"exec --explain", status.message(),
-                            "odyssey-ctl exec --help tells the options."});
+    return Cannot(console, {"exec --explain", status.message(), kOptions});
   }
   if (options->argv.empty()) {
     return Cannot(console,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ctl/policy_file.h"
+#include "policy/compile/limits.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -193,8 +194,8 @@ std::vector<OptionSpec> LimitOptionSpecs() {
       {.name = "pids",
        .kind = ValueKind::kNumber,
        .value_name = "N",
-       .help = "processes and threads",
-       .min = 1,
+       .help = "processes and threads of the whole cell",
+       .min = compile::kMinPids,
        .max = 4'194'304},
       {.name = "timeout",
        .kind = ValueKind::kDuration,

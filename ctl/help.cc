@@ -10,16 +10,31 @@ namespace odyssey::ctl {
 namespace {
 
 constexpr size_t kHelpColumn = 28;
+constexpr size_t kLeastColumns = 60;  // in less, two columns have no room
+
+// Lines of at most `columns`, broken at spaces; those after the first are indented.
+std::string Wrapped(std::string_view text, size_t columns, size_t indent) {
+  if (columns < kLeastColumns) return std::string(text);
+  const size_t most = columns - indent;
+  std::string out;
+  while (text.size() > most) {
+    size_t end = text.rfind(' ', most);
+    if (end == text.npos || end == 0) end = std::min(text.find(' '), text.size());
+    out += std::string(text.substr(0, end)) + "\n" + std::string(indent, ' ');
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out + std::string(text);
+}
 
 // "  left   right", with the right part on its own line if the left is too long.
-std::string TwoColumns(const std::string& left, std::string_view right) {
+std::string TwoColumns(const std::string& left, std::string_view right, size_t columns) {
   std::string out = "  " + left;
   if (out.size() + 2 > kHelpColumn) {
     out += "\n" + std::string(kHelpColumn, ' ');
   } else {
     out.append(kHelpColumn - out.size(), ' ');
   }
-  return out + std::string(right) + "\n";
+  return out + Wrapped(right, columns, kHelpColumn) + "\n";
 }
 
 std::string OptionWords(const OptionSpec& option) {
@@ -30,19 +45,20 @@ std::string OptionWords(const OptionSpec& option) {
   return out;
 }
 
-std::string OptionLines(const std::vector<OptionSpec>& options) {
+std::string OptionLines(const std::vector<OptionSpec>& options, size_t columns) {
   std::string out;
   for (const OptionSpec& option : options) {
     std::string help(option.help);
     if (option.repeatable) help += " (repeatable)";
-    out += TwoColumns(OptionWords(option), help);
+    out += TwoColumns(OptionWords(option), help, columns);
   }
   return out;
 }
 
 std::string PositionalWord(const PositionalSpec& positional) {
   std::string word(positional.name);
-  if (positional.rest) word = "-- " + word + " ARG...";
+  if (positional.rest)
+    word = positional.kind == ValueKind::kFile ? word + "..." : "-- " + word + " ARG...";
   return positional.required ? word : "[" + word + "]";
 }
 
@@ -121,22 +137,33 @@ std::string UsageLine(const Command& command) {
   return out + rest;
 }
 
-std::string CommandHelp(const Command& command) {
+std::string CommandHelp(const Command& command, size_t columns) {
   std::string out = "usage: " + UsageLine(command) + "\n\n" + std::string(command.summary) + "\n";
-  if (!command.options.empty()) out += "\noptions:\n" + OptionLines(command.options);
+  if (!command.options.empty()) out += "\noptions:\n" + OptionLines(command.options, columns);
   if (!command.notes.empty()) out += "\n" + std::string(command.notes) + "\n";
   return out;
 }
 
-std::string GeneralHelp() {
+std::string GeneralHelp(size_t columns) {
   std::string out =
       "usage: odyssey-ctl [--state DIR] [--socket PATH] [-o text|json] COMMAND ...\n\ncommands:\n";
   for (const Command& command : CommandTable()) {
-    out += TwoColumns(std::string(command.name), command.summary);
+    out += TwoColumns(std::string(command.name), command.summary, columns);
   }
-  out += "\noptions before the command:\n" + OptionLines(GlobalOptions());
+  out += "\noptions before the command:\n" + OptionLines(GlobalOptions(), columns);
   out += "\nodyssey-ctl COMMAND --help tells a command's options.\n";
   return out;
+}
+
+std::string NounHelp(std::string_view noun, size_t columns) {
+  std::string out;
+  for (const Command& command : CommandTable()) {
+    if (command.name.substr(0, noun.size() + 1) != std::string(noun) + " ") continue;
+    out += TwoColumns(std::string(command.name), command.summary, columns);
+  }
+  if (out.empty()) return "";
+  return "usage: odyssey-ctl " + std::string(noun) + " VERB ...\n\n" + out + "\nodyssey-ctl " +
+         std::string(noun) + " VERB --help tells a verb's options.\n";
 }
 
 std::string BashCompletion() {

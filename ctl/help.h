@@ -13,8 +13,13 @@ namespace odyssey::ctl {
 // "odyssey-ctl run BUNDLE --prompt TEXT [options]".
 std::string UsageLine(const Command& command);
 
-std::string CommandHelp(const Command& command);
-std::string GeneralHelp();
+// Text that is as wide as it is, or wrapped to so many columns.
+inline constexpr size_t kNotWrapped = 0;
+
+std::string CommandHelp(const Command& command, size_t columns = kNotWrapped);
+std::string GeneralHelp(size_t columns = kNotWrapped);
+// The verbs of a noun, "" if there are none.
+std::string NounHelp(std::string_view noun, size_t columns = kNotWrapped);
 
 // A bash script that completes commands, options, choices and paths.
 std::string BashCompletion();

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "ctl/command_table.h"
 
@@ -47,6 +50,37 @@ TEST(HelpTest, HelpAndCompletionHoldEveryCommandAndOption) {
       EXPECT_NE(completion.find(words), std::string::npos) << name << words;
     }
   }
+}
+
+TEST(HelpTest, ANounsHelpIsItsVerbs) {
+  const std::string help = NounHelp("session");
+  EXPECT_NE(help.find("session create"), std::string::npos);
+  EXPECT_EQ(help.find("cell list"), std::string::npos);
+  EXPECT_EQ(NounHelp("exec"), "");
+  EXPECT_EQ(NounHelp("ses"), "");
+}
+
+TEST(HelpTest, FilesAreNoCommandLine) {
+  size_t words = 0;
+  EXPECT_EQ(UsageLine(*FindCommand({"cell", "put"}, &words)),
+            "odyssey-ctl cell put CELL [options] FILE...");
+}
+
+TEST(HelpTest, FitsATerminalAndLosesNoWord) {
+  const auto words = [](const std::string& text) {
+    std::istringstream in(text);
+    return std::vector<std::string>(std::istream_iterator<std::string>(in), {});
+  };
+  for (const Command& command : CommandTable()) {
+    std::istringstream lines(CommandHelp(command, 80));
+    bool in_options = false;
+    for (std::string line; std::getline(lines, line);) {
+      in_options = line == "options:" || (in_options && !line.empty());
+      EXPECT_TRUE(!in_options || line.size() <= 80) << command.name << ": " << line;
+    }
+    EXPECT_EQ(words(CommandHelp(command, 80)), words(CommandHelp(command))) << command.name;
+  }
+  EXPECT_EQ(GeneralHelp(20), GeneralHelp()) << "too narrow for two columns";
 }
 
 TEST(HelpTest, UnknownWordsNameNoCommand) {

@@ -8,8 +8,13 @@ namespace odyssey::ctl {
 namespace {
 
 // "why" if the supervisor said it, otherwise a plain sentence.
-std::string Because(const supervisor::v1::ExecOutcome& outcome, const std::string& otherwise) {
-  return outcome.message().empty() ? otherwise : Sanitize(outcome.message(), Lines::kOne);
+// The command's name, with which errors of execve begin, has been said already.
+std::string Because(const supervisor::v1::ExecOutcome& outcome, const std::string& command,
+                    const std::string& otherwise) {
+  if (outcome.message().empty()) return otherwise;
+  const std::string name = command + ": ";
+  const bool begins = outcome.message().compare(0, name.size(), name) == 0;
+  return Sanitize(outcome.message().substr(begins ? name.size() : 0), Lines::kOne);
 }
 
 }  // namespace
@@ -27,20 +32,21 @@ ExitReport ReportOutcome(const supervisor::v1::ExecOutcome& outcome, const std::
                                  FormatDurationMs(outcome.duration_usec() / 1000) +
                                  "; every process of it was killed"};
     case supervisor::v1::OUTCOME_KIND_OOM_KILLED:
-      return {kExitOutOfMemory,
-              name + ": out of memory: " + Because(outcome, "killed at the cell's memory limit")};
+      return {kExitOutOfMemory, name + ": out of memory: " +
+                                    Because(outcome, command, "killed at the cell's memory limit")};
     case supervisor::v1::OUTCOME_KIND_DENIED:
-      return {kExitDenied,
-              name + ": not permitted: " + Because(outcome, "the policy does not let it execute")};
+      return {kExitDenied, name + ": not permitted: " +
+                               Because(outcome, command, "the policy does not let it execute")};
     case supervisor::v1::OUTCOME_KIND_NOT_FOUND:
       return {kExitNotFound,
-              name + ": not found: " + Because(outcome, "no such command in the cell")};
+              name + ": not found: " + Because(outcome, command, "no such command in the cell")};
     case supervisor::v1::OUTCOME_KIND_CANCELLED:
       if (signal != 0) return {kExitSignalBase + signal, ""};
-      return {kExitCannot, name + ": cancelled: " + Because(outcome, "the cell was removed")};
+      return {kExitCannot,
+              name + ": cancelled: " + Because(outcome, command, "the cell was removed")};
     case supervisor::v1::OUTCOME_KIND_SETUP_FAILED:
       return {kExitCannot,
-              name + ": not started: " + Because(outcome, "the cell could not start it")};
+              name + ": not started: " + Because(outcome, command, "the cell could not start it")};
     default:
       return {kExitCannot, name + ": the supervisor answered an unknown outcome " +
                                std::to_string(outcome.kind())};

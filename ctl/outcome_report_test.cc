@@ -46,6 +46,8 @@ TEST(OutcomeReportTest, DeniedIs126AndNotFoundIs127) {
   outcome.set_message("only git may execute");
   EXPECT_EQ(ReportOutcome(outcome, "curl", 0),
             (ExitReport{126, "curl: not permitted: only git may execute", ""}));
+  outcome.set_message("curl: Permission denied");
+  EXPECT_EQ(ReportOutcome(outcome, "curl", 0).message, "curl: not permitted: Permission denied");
   outcome = Outcome(supervisor::v1::OUTCOME_KIND_NOT_FOUND);
   EXPECT_EQ(ReportOutcome(outcome, "curl", 0),
             (ExitReport{127, "curl: not found: no such command in the cell", ""}));

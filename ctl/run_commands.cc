@@ -220,7 +220,7 @@ std::vector<Command> RunCommands() {
            .options = {{.name = "prompt",
                         .kind = ValueKind::kText,
                         .value_name = "TEXT",
-                        .help = "what the agent is to do"},
+                        .help = "what the agent is to do; required"},
                        {.name = "session",
                         .kind = ValueKind::kText,
                         .value_name = "ID",

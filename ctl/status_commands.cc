@@ -22,7 +22,7 @@ template <typename Response>
 struct Answer {
   bool reachable = false;
   Response info;
-  std::string why;
+  std::string why, next;  // and what to do
 };
 
 template <typename Service, typename Request, typename Response>
@@ -30,14 +30,20 @@ Answer<Response> Ask(Daemon daemon, const Locations& locations) {
   Answer<Response> answer;
   const Result<Client> client = Client::Connect(daemon, locations);
   if (!client.ok()) {
-    answer.why = client.status().message();
+    const Failure failure = ExplainConnect("", client.status());
+    answer.why = failure.why;
+    answer.next = failure.next;
     return answer;
   }
   const auto context = MakeContext(kQuickCallMs);
   const auto stub = Service::NewStub(client->channel());
   const grpc::Status status = stub->GetInfo(context.get(), Request(), &answer.info);
   answer.reachable = status.ok();
-  if (!status.ok()) answer.why = client->Explain("", status).why;
+  if (!status.ok()) {
+    const Failure failure = client->Explain("", status);
+    answer.why = failure.why;
+    answer.next = failure.next;
+  }
   return answer;
 }
 
@@ -105,8 +111,8 @@ int StatusCommand(const Invocation& call) {
   }
   if (supervisor.reachable && agentd.reachable) return kExitOk;
   if (!console.json) {
-    console.Warn(
-        "Start the daemons with: odyssey-ctl up (or name theirs with --state or --socket)");
+    const std::string& next = supervisor.reachable ? agentd.next : supervisor.next;
+    if (!next.empty()) console.Warn(next);
   }
   return kExitFailed;
 }
@@ -156,7 +162,7 @@ void PrintCheck(const Console& console, const Check& check) {
                      : check.verdict == Verdict::kWarning ? "!"
                                                           : "✗";
   std::string name = Sanitize(check.name, Lines::kOne);
-  name.resize(std::max<size_t>(name.size(), 24), ' ');
+  name.resize(std::max<size_t>(name.size(), 30), ' ');
   console.PrintLine(Paint(mark, style, console.color_out) + " " + name + " " +
                     Sanitize(check.detail, Lines::kOne));
   if (!check.advice.empty()) console.PrintLine("    → " + Sanitize(check.advice, Lines::kOne));

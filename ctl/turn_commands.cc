@@ -83,7 +83,7 @@ std::vector<Command> TurnCommands() {
        .options = {{.name = "prompt",
                     .kind = ValueKind::kText,
                     .value_name = "TEXT",
-                    .help = "what the agent is to do"}},
+                    .help = "what the agent is to do; required"}},
        .run = Submit},
       {.name = "turn status",
        .summary = "how a turn stands, and what it answered",
