@@ -139,8 +139,8 @@ class DenialsTest(WorldTest):
     def test_who_asks_is_told(self):
         done = self.world.ctl("exec", "--denials", "always", *self.REFUSED)
         self.assertEqual(done.out, "out\n")
-        self.assertIn("odyssey-ctl: denied, says the command: write /usr/x (mount /usr read_only)\n",
-                      done.err)
+        self.assertRegex(done.err, r"(?m)^odyssey-ctl: denied, says the command: write /usr/x "
+                                   r"\(mount /usr read_only\) by sh\[\d+\]$")
 
     def test_person_on_a_terminal_is_told(self):
         shown = Terminal(self.world.argv("exec", *self.REFUSED))
@@ -178,9 +178,14 @@ class SessionDenialsTest(WorldTest):
         self.assertEqual([(d["denial"]["resource"], d["denial"]["source"]) for d in denied],
                          [("/usr/x", "command"), ("/usr/y", "kernel")])
         self.assertTrue(all(d["tool_call_id"] and d["turn_id"] for d in denied))
+        for denial in (d["denial"] for d in denied):
+            self.assertEqual((denial["session_id"], denial["verdict"]), (session, "deny"))
+            self.assertTrue(denial["process"] and denial["rule"] and denial["kind"], denial)
         results = [e["payload"]["result"] for e in events if e["type"] == "tool_call_finished"]
-        self.assertEqual(results[0]["denials"][0]["rule"], "mount /usr read_only")
         self.assertIn("/usr/y", results[1]["error"])
+        for result, event in zip(results, denied):
+            told = {key: value for key, value in event["denial"].items() if value and key != "count"}
+            self.assertEqual(result["denials"], [told], "the model reads the same record")
 
 
 if __name__ == "__main__":

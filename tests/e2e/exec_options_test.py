@@ -3,6 +3,7 @@
 
 import os
 
+from terminal import Terminal
 from world import SOURCE, World, WorldTest, main
 
 OWNER = 54321  # no user's
@@ -185,6 +186,26 @@ class JsonOutputTest(WorldTest):
         self.assertEqual((done.code, done.out), (0, "plain\n"))
 
 
+class HelpTest(WorldTest):
+
+    def test_of_everything(self):
+        for words, part in ((["--help"], "session create"), (["help"], "session create"),
+                            (["cell", "--help"], "cell top"), (["help", "cell"], "cell top"),
+                            (["exec", "--help"], "--memory SIZE"), (["help", "exec"], "--memory SIZE"),
+                            (["--version"], "odyssey-ctl "), (["version"], "odyssey-supervisor ")):
+            with self.subTest(words=words):
+                done = self.world.ctl(*words)
+                self.assertEqual((done.code, done.err), (0, ""), done)
+                self.assertIn(part, done.out)
+
+    def test_fits_the_terminal(self):
+        shown = Terminal(self.world.argv("exec", "--help"), columns=72)
+        self.assertEqual(shown.ended(), 0)
+        options = shown.text.replace("\r", "").partition("options:\n")[2].partition("\n\n")[0]
+        self.assertIn("--collect DIR", options)
+        self.assertLessEqual(max(map(len, options.splitlines())), 72, options)
+
+
 class WrongValueTest(WorldTest):
     """Each names the option, the value, and what is allowed. For exec such an error is 125."""
 
@@ -225,7 +246,8 @@ class WrongValueTest(WorldTest):
         for words, parts in (
                 (["no-such-command"], ["no-such-command"]),
                 ([], ["usage"]),
-                (["session"], ["session"]),
+                (["session"], ["session", "verb", "create, list"]),
+                (["session", "make"], ["session", '"make"', "create, list", "session --help"]),
                 (["session", "show"], ["ID"]),
                 (["status", "extra"], ["extra"]),
                 (["-o", "xml", "status"], ["xml", "json"]),

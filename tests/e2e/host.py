@@ -55,6 +55,15 @@ def identity(pid):
     return (pid, fields[19]) if fields and fields[0] not in "ZX" else None
 
 
+def open_sockets(pid):
+    """How many descriptors of a process are sockets."""
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:  # it ends, or closes what was listed
+        return 0
+    return sum(link.startswith("socket:") for link in links)
+
+
 def name(pid):
     """The program's file name, or the kernel's short name where the file cannot be read."""
     try:

@@ -7,6 +7,7 @@ import signal
 
 import bundles
 import host
+from terminal import Terminal
 from world import CALL_S, WorldTest, main
 
 
@@ -276,6 +277,25 @@ class OperatorTest(SessionsTest):
                                     "echo operators >>log; cat log")
         self.world.make(project + "/go")
         self.assertEqual(operator.ended().out, "agents\noperators\n")
+
+    def test_who_waits_can_give_up(self):
+        project = self.project()
+        wait = "until test -e mount/read/current/go; do sleep 0.02; done"
+        session = self.create(self.bundle([bundles.bash(wait)], read=["."]), "--cwd", project)
+        turn = self.submit(session)
+        self.await_status(session, turn, "running")
+        operator = self.world.start("session", "exec", session, "--", "true")
+        # Since before that it takes signals.
+        host.eventually(lambda: host.open_sockets(operator.pid), 10, "it has connected")
+        os.kill(operator.pid, signal.SIGTERM)
+        self.assertEqual(operator.ended().code, 128 + signal.SIGTERM)
+        shown = Terminal(self.world.argv("session", "exec", "--tty", session, "--", "true"))
+        host.eventually(lambda: host.open_sockets(shown.pid), 10, "it has connected")
+        self.assertTrue(shown.is_cooked(), "as long as there is no command")
+        shown.type("\x03")
+        self.assertEqual(shown.ended(), 128 + signal.SIGINT, shown.text)
+        self.world.make(project + "/go")
+        self.await_status(session, turn, "completed")
 
     def test_is_no_turn_but_is_told(self):
         before = self.show(self.session)
