@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -162,6 +163,15 @@ void ExecSession::ReadExecSocket() {
   }
 }
 
+// A slot that cannot fork for its command says so and ends, with the ExecSpec unread: that is an
+// error of the socket, which comes before what is to be read there.
+void ExecSession::ReadLastWords() {
+  int unread = 0;
+  socklen_t size = sizeof(unread);
+  if (exec_socket_) getsockopt(exec_socket_.get(), SOL_SOCKET, SO_ERROR, &unread, &size);
+  ReadExecSocket();
+}
+
 void ExecSession::TakeTerminal(UniqueFd master) {
   fcntl(master.get(), F_SETFL, O_NONBLOCK);
   stdin_ = UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
@@ -199,7 +209,7 @@ void ExecSession::OnSlotGone() {
   gone_ = true;
   // Watched, but an event may still be on its way: look for the exit here.
   ReadControl();
-  if (!exited_) ReadExecSocket();  // that it could not fork for the command, a slot says there
+  if (!exited_) ReadLastWords();
   Pump();
 }
 

@@ -139,6 +139,7 @@ class ExecSession final {
   void PumpStdin();
   void ReadControl();
   void ReadExecSocket();
+  void ReadLastWords();
   void TakeTerminal(UniqueFd master);
   void Kill();
   bool MayHaveReachedALimit() const;

@@ -166,12 +166,16 @@ TEST_F(ExecSessionTest, ASlotThatDiesUnseenIsASetupFailure) {
   EXPECT_FALSE(sink_.outcome->message.empty());
 }
 
-// The slot waits for its command before it has forked a process to become it.
+// A slot is offered before it has forked the process that becomes the command.
 TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
-  Start(Options());
-  ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(cell::ExecError{"fork", EAGAIN})).ok());
-  exec_.reset();
-  control_.reset();
+  auto exec = MessageSocketPair();
+  auto control = MessageSocketPair();
+  session_ = std::make_unique<ExecSession>(Options(), &sink_);
+  session_->Start(
+      std::move(exec->first), std::move(control->first), [](int, Source, bool) {}, [] {});
+  ASSERT_TRUE(SendMessage(exec->second.get(), cell::Encode(cell::ExecError{"fork", EAGAIN})).ok());
+  exec->second.reset();  // the ExecSpec is unread
+  control->second.reset();
   session_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
