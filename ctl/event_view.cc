@@ -27,6 +27,16 @@ std::string_view Trim(std::string_view text) {
 
 std::string Safe(std::string_view text) { return Sanitize(text, Lines::kOne); }
 
+// Eight columns to a tab, as a terminal has them.
+std::string WithoutTabs(std::string_view line) {
+  constexpr size_t kTab = 8;
+  std::string out;
+  for (const char c : line) {
+    c == '\t' ? out.append(kTab - out.size() % kTab, ' ') : out.append(1, c);
+  }
+  return out;
+}
+
 // "exit 3", or how it ended instead.
 std::string DescribeEnd(const agent::v1::ExecCommandEnd& end) {
   if (end.outcome().empty() || end.outcome() == "exited") {
@@ -98,7 +108,7 @@ std::string EventView::CommandBegin(const Event& event) {
 }
 
 std::string EventView::OutputLine(std::string_view line, CommandOutput* output) {
-  const std::string shown = kIndent + Shorten(Safe(line), options_.width);
+  const std::string shown = kIndent + Shorten(Safe(WithoutTabs(line)), options_.width);
   if (output->lines++ < options_.head_lines) return Dimmed(shown) + "\n";
   output->tail.push_back(shown);
   if (output->tail.size() > options_.tail_lines) output->tail.pop_front();
@@ -123,6 +133,16 @@ std::string EventView::CommandDelta(const agent::v1::ExecCommandOutputDelta& del
   return out;
 }
 
+// What a command was refused is shown when all of its output has been.
+std::string EventView::Denied(const supervisor::v1::Denial& denial) {
+  const std::string line =
+      kIndent + Paint("✗ " + DenialLine(denial), Style::kBad, options_.color) + "\n";
+  const auto command = commands_.find(denial.exec_id());
+  if (command == commands_.end()) return CloseText() + line;
+  command->second.denials += line;
+  return "";
+}
+
 std::string EventView::CommandEnd(const Event& event) {
   const auto& end = event.exec_command_end();
   CommandOutput output = std::move(commands_[end.exec_id()]);
@@ -134,6 +154,7 @@ std::string EventView::CommandEnd(const Event& event) {
       output.lines - std::min(output.lines, options_.head_lines + output.tail.size());
   if (hidden > 0) out += Dimmed(kIndent + ("… " + std::to_string(hidden)) + " more lines") + "\n";
   for (const std::string& line : output.tail) out += Dimmed(line) + "\n";
+  out += output.denials;
 
   const bool good = end.exit_code() == 0;
   std::string line =
@@ -190,9 +211,7 @@ std::string EventView::Show(const Event& event) {
     case Event::kExecCommandEnd:
       return CommandEnd(event);
     case Event::kAccessDenied:
-      return CloseText() + kIndent +
-             Paint("✗ " + DenialLine(event.access_denied().denial()), Style::kBad, options_.color) +
-             "\n";
+      return Denied(event.access_denied().denial());
     case Event::kPermissionRequested:
       return CloseText() + FormatApproval(event.permission_requested(), options_.color);
     case Event::kApprovalResolved:

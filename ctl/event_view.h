@@ -36,11 +36,13 @@ class EventView final {
     std::string partial;
     size_t lines = 0;
     std::deque<std::string> tail;  // of the lines after the head
+    std::string denials;           // as they will be shown
   };
   enum class Stream { kNone, kMessage, kReasoning };
 
   std::string Delta(Stream stream, const std::string& text);
   std::string CloseText();
+  std::string Denied(const supervisor::v1::Denial& denial);
   std::string ToolStarted(const agent::v1::ToolCallStarted& call);
   std::string ToolFinished(const agent::v1::ToolCallFinished& call);
   std::string CommandBegin(const agent::v1::Event& event);

@@ -99,6 +99,26 @@ TEST_F(EventViewTest, LongOutputIsItsFirstAndLastLines) {
             "    exit 3 · 40 ms · 6 lines\n");
 }
 
+TEST_F(EventViewTest, WhatWasRefusedComesAfterTheOutput) {
+  const auto deny = [this](const std::string& resource) {
+    Event event = Next();
+    event.mutable_access_denied()->mutable_denial()->set_resource(resource);
+    Show(event);
+  };
+  Begin();
+  Output("a\tb\ncut off");
+  deny("/usr/x");
+  Output("\n...[stdout truncated]");
+  End(1, "exited");
+  EXPECT_NE(shown_.find("    a       b\n    cut off\n    ...[stdout truncated]\n"
+                        "    ✗ denied:  /usr/x ()\n    exit 1"),
+            std::string::npos)
+      << shown_;
+  shown_.clear();
+  deny("/usr/y");
+  EXPECT_EQ(shown_, "    ✗ denied:  /usr/y ()\n") << "of a file operation: at once";
+}
+
 TEST_F(EventViewTest, CommandOutsideATurnShowsItsArgv) {
   Begin();
   End(-1, "timed_out");
