@@ -108,9 +108,9 @@ TEST_F(EventViewTest, WhatWasRefusedComesAfterTheOutput) {
   Begin();
   Output("a\tb\ncut off");
   deny("/usr/x");
-  Output("\n...[stdout truncated]");
+  Output("\n...[cut]");
   End(1, "exited");
-  EXPECT_NE(shown_.find("    a       b\n    cut off\n    ...[stdout truncated]\n"
+  EXPECT_NE(shown_.find("    a       b\n    cut off\n    ...[cut]\n"
                         "    ✗ denied:  /usr/x ()\n    exit 1"),
             std::string::npos)
       << shown_;
