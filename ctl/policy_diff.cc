@@ -39,7 +39,11 @@ Result<Side> ReadAsWritten(const std::string& file) {
   std::set<std::string> asked, granted;
   const auto environment = [&](const std::string& name) -> std::optional<std::string> {
     asked.insert(name);
-    return inputs.environment(name).value_or("");
+    const std::optional<std::string> value = inputs.environment(name);
+    // odek's settings are part of the policy. What others are for is to be exported, whatever is
+    // in them.
+    const bool is_setting = name.rfind("ODEK_SANDBOX", 0) == 0;
+    return value || is_setting ? value : std::optional<std::string>("");
   };
   for (;;) {
     dialect::PolicyContext context = MakePolicyContext(cwd, environment);

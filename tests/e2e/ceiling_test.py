@@ -185,6 +185,15 @@ class DiffTest(unittest.TestCase):
                 self.assertEqual(done.json(), {"same": same, "only_in_a": [], "only_in_b": []})
 
 
+    def test_every_kind_of_policy_compares_with_itself(self):
+        directory = SOURCE + "/examples/policies"
+        names = [name for name in os.listdir(directory) if name != "README.md"]
+        self.assertGreaterEqual(len(names), 5)
+        for name in names:
+            done = self.world.ctl("policy", "diff", f"{directory}/{name}", f"{directory}/{name}")
+            self.assertEqual((done.code, done.out), (0, ""), (name, done))
+
+
 class PackagedTest(unittest.TestCase):
     """The files that come with Odyssey: without daemons."""
 
