@@ -21,13 +21,17 @@ std::string PlaceOf(const Match& match, const dialect::Policy& policy) {
 }
 
 // What the endpoint does with the destination: "allows it (…, for /usr/bin/curl)".
-std::string Verb(const Match& match) {
+std::string Verb(const Match& match, const Destination& destination) {
   if (match.rule->binaries.empty()) return "allows it to no program";
   switch (match.standing) {
     case Standing::kNamed:
       return "allows it";
     case Standing::kIfInRange:
       return "allows it if the name leads into its allowed_ips";
+    case Standing::kPrivate:
+      return "refuses it: it has a pattern of hosts, which opens no private network, and no "
+             "allowed_ips; " +
+             destination.is_private;
     case Standing::kOtherPort:
       break;
   }
@@ -35,7 +39,8 @@ std::string Verb(const Match& match) {
 }
 
 bool Allows(const Match& match) {
-  return match.standing != Standing::kOtherPort && !match.rule->binaries.empty();
+  const bool open = match.standing == Standing::kNamed || match.standing == Standing::kIfInRange;
+  return open && !match.rule->binaries.empty();
 }
 
 rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destination& destination) {
@@ -49,8 +54,8 @@ rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destinati
   std::string told;
   for (const Match& match : matches) {
     some = some || Allows(match);
-    told += (told.empty() ? "" : "; ") + PlaceOf(match, policy) + " " + Verb(match) + " (" +
-            Describe(*match.rule, *match.endpoint) + ")";
+    told += (told.empty() ? "" : "; ") + PlaceOf(match, policy) + " " + Verb(match, destination) +
+            " (" + Describe(*match.rule, *match.endpoint) + ")";
   }
   if (matches.empty()) told = "no endpoint names it";
   out.reason = some ? "an endpoint would let it through: " + told

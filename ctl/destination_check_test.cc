@@ -14,6 +14,9 @@ network_policies:
     - {host: api.example.com, port: 443, protocol: rest, access: read-only}
     - {host: in.example.com, port: 443, allowed_ips: [10.0.0.0/8]}
     binaries: [{path: /usr/bin/curl}]
+  wide:
+    endpoints: [{host: '*.example.internal', port: 443}]
+    binaries: [{path: /usr/bin/curl}]
   nobody:
     endpoints: [{host: no.example.com, port: 80}]
 )";
@@ -62,6 +65,17 @@ TEST(DestinationCheckTest, SaysWhyEveryProgramIsRefused) {
             "closed whatever a policy says: `127.0.0.1` is an address that no policy opens: "
             "loopback" +
                 std::string(kNoCell));
+}
+
+TEST(DestinationCheckTest, APatternOpensNoPrivateNetwork) {
+  EXPECT_EQ(
+      Decide(kEndpoints, "db.example.internal:443")
+          .reason.find("the endpoints would refuse it to every program: p.yaml:9: "
+                       "network_policies.wide.endpoints[0] refuses it: it has a pattern of "
+                       "hosts, which opens no private network, and no allowed_ips; names that "
+                       "end in .internal are a private network's ("),
+      0u)
+      << Decide(kEndpoints, "db.example.internal:443").reason;
 }
 
 TEST(DestinationCheckTest, OtherNetworksNameNoHosts) {

@@ -101,6 +101,7 @@ Result<std::shared_ptr<const InstalledBundle>> BundleStore::Load(const BundlePin
                                        digest + ", expected " + pin.digest);
   }
   ODY_ASSIGN_OR_RETURN(dialect::Bundle spec, dialect::LoadBundle(directory));
+  dialect::NamePlacesInBundle(&spec);
   return std::make_shared<const InstalledBundle>(InstalledBundle{pin, directory, std::move(spec)});
 }
 

@@ -23,7 +23,7 @@ struct BundlePin {
 struct InstalledBundle {
   BundlePin pin;
   std::string directory;  // the copy
-  dialect::Bundle spec;
+  dialect::Bundle spec;   // what it says of places, it says from the bundle's directory
 };
 
 class BundleStore final {

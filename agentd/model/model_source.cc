@@ -31,7 +31,7 @@ Result<std::shared_ptr<ModelClient>> Providers::Open(const ModelChoice& choice) 
     ODY_ASSIGN_OR_RETURN(ChatOptions options, ParseChatOptions(choice.config_json));
     return std::shared_ptr<ModelClient>(NewOpenAiClient(&access_, choice.name, std::move(options)));
   }
-  return InvalidArgument("model.provider \"" + choice.provider + "\": allowed are script, openai");
+  return InvalidArgument("model.provider: " + choice.provider + ": allowed are script, openai");
 }
 
 }  // namespace odyssey::model

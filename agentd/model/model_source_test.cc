@@ -39,7 +39,7 @@ TEST_F(ProvidersTest, NamesTheProvidersThereAre) {
   EXPECT_TRUE(Open("openai", "gpt").ok());
   EXPECT_EQ(Open("openai", "gpt", R"({"speed":1})").code(), Code::kInvalidArgument);
   EXPECT_EQ(Open("anthropic", "x"),
-            InvalidArgument("model.provider \"anthropic\": allowed are script, openai"));
+            InvalidArgument("model.provider: anthropic: allowed are script, openai"));
 }
 
 }  // namespace

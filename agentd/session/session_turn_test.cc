@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
 
@@ -188,6 +190,55 @@ TEST(SessionTurnTest, SessionKeepsItsBundleWhenTheSourceChanges) {
   EXPECT_EQ(world.model().requests().front().system, "Be brief.");
 }
 
+// The turn's error when the supervisor refuses its cell with `message`.
+std::string ErrorOfRefusal(const std::string& manifest_name, const std::string& manifest,
+                           const std::string& message) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  std::filesystem::remove(bundle.path() + "/odyssey.bundle.json5");
+  bundle.Write(manifest_name, manifest);
+  const std::string session = world.Create(bundle.path());
+  world.sandbox().FailPrepare(PermissionDenied(message));
+  return world.AwaitEnd(session, world.Submit(session)).error;
+}
+
+TEST(SessionTurnTest, WhatTheSupervisorRefusesIsSaidWithTheBundlesLine) {
+  const std::string json5 =
+      "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1', readme: 'README.md',\n"
+      " agent_spec: 'agent.yaml', executor: {type: 'prebuilt', id: 'react'}, sandbox: {\n"
+      "  permissions: {network: ['*'], filesystem: {mounts: {\n"
+      "   write: ['.'],\n"
+      "   read: ['/srv']}}},\n"
+      "  resources: {pids: 9}}}\n";
+  const auto error = [&](const std::string& message) {
+    return ErrorOfRefusal("odyssey.bundle.json5", json5, message);
+  };
+  EXPECT_EQ(error("mounts[0].source: /srv: reading it is not granted"),
+            "odyssey.bundle.json5:5: sandbox.permissions.filesystem.mounts.read[0]: /srv: reading "
+            "it is not granted");
+  EXPECT_EQ(error("mounts[1].source: /: writing it is not granted"),
+            "odyssey.bundle.json5:4: sandbox.permissions.filesystem.mounts.write[0]: .: "
+            "mounts[1].source: /: writing it is not granted");
+  EXPECT_EQ(
+      error("network: full: not granted"),
+      "odyssey.bundle.json5:3: sandbox.permissions.network: [\"*\"]: network: full: not granted");
+  EXPECT_EQ(error("limits.pids: 9: at most 8"),
+            "odyssey.bundle.json5:6: sandbox.resources.pids: 9: at most 8");
+  EXPECT_EQ(error("limits.memory_bytes: 536870912: at most 8"),
+            "odyssey.bundle.json5:6: sandbox.resources.memory_mb: not given, so 512: "
+            "limits.memory_bytes: 536870912: at most 8");
+  EXPECT_EQ(error("the operator's ceiling cannot be used"),
+            "the operator's ceiling cannot be used");
+
+  EXPECT_EQ(ErrorOfRefusal("odyssey.bundle.yaml",
+                           "apiVersion: odyssey.ai/bundle.v1\nkind: AgentBundle\n"
+                           "metadata: {name: demo, version: 0.1.0, readme: README.md}\n"
+                           "spec:\n  agents: [{id: a, spec: agent.yaml}]\n"
+                           "  sandbox:\n    landlock: best_effort\n",
+                           "landlock: best_effort: not granted"),
+            "odyssey.bundle.yaml:7: spec.sandbox.landlock: best_effort: not granted");
+}
+
 TEST(SessionTurnTest, RefusesToolsThatThisVersionDoesNotHave) {
   SessionWorld world(CallOnce("LS", "{}"));
   const BundleSource bundle;
@@ -199,8 +250,10 @@ TEST(SessionTurnTest, RefusesToolsThatThisVersionDoesNotHave) {
       " sandbox: {system_tools_mode: 'standard'}}");
   const Status status = world.sessions().Create({bundle.path(), "/", {}, ""}).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_NE(status.message().find("\"Grep\" is not available in this version; available: Bash"),
-            std::string::npos)
+  EXPECT_EQ(status.message().rfind("odyssey.bundle.json5:1: tools[0].name: Grep: is not available "
+                                   "in this version; available: Bash",
+                                   0),
+            0u)
       << status.message();
   EXPECT_TRUE(world.sessions().List().empty());
 }

@@ -277,9 +277,10 @@ Result<std::string> Sessions::OperatorCell(const std::string& session_id) {
   if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
     request.executables_mode = policy::ExecutablesMode::kStandard;
     request.executables.clear();
+    setup.origins.Forget("executables");
+    setup.origins.Forget("executables_mode");
   }
-  ODY_ASSIGN_OR_RETURN(const std::string cell_id,
-                       PrepareSessionCell(session_id, setup.cell, *setup.bundle, runtime_));
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id, PrepareSessionCell(session_id, setup, runtime_));
   std::lock_guard lock(mutex_);
   return cells_[session_id] = cell_id;
 }
@@ -311,8 +312,7 @@ Result<std::string> Sessions::CellForReading(const std::string& session_id) {
   }
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
   ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(*record, runtime_));
-  ODY_ASSIGN_OR_RETURN(const std::string cell_id,
-                       PrepareSessionCell(session_id, setup.cell, *setup.bundle, runtime_));
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id, PrepareSessionCell(session_id, setup, runtime_));
   std::lock_guard lock(mutex_);
   return cells_.emplace(session_id, cell_id).first->second;
 }

@@ -514,7 +514,7 @@ TEST(SessionOwnerTest, ASecretOfTheClientsIsRefusedUnderAnyName) {
   SessionWorld world(CallOnce("Write", kWriteA));
   const Status refused = world.sessions().Create(SecretBundle().Session(kAlice)).status();
   EXPECT_EQ(refused.code(), Code::kPermissionDenied);
-  EXPECT_NE(refused.message().find("sandbox.env.HARMLESS: GH_TOKEN: it looks like a secret"),
+  EXPECT_NE(refused.message().find(": sandbox.env.HARMLESS: GH_TOKEN: it looks like a secret"),
             std::string::npos)
       << refused.message();
 }

@@ -95,8 +95,7 @@ Status TurnJob::Begin() {
   ODY_RETURN_IF_ERROR(setup.status());
   setup_ = *std::move(setup);
   window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
-  ODY_ASSIGN_OR_RETURN(
-      cell_id_, PrepareSessionCell(spec_.session_id, setup_->cell, *setup_->bundle, *runtime_));
+  ODY_ASSIGN_OR_RETURN(cell_id_, PrepareSessionCell(spec_.session_id, *setup_, *runtime_));
   spec_.on_cell(cell_id_);
   return OkStatus();
 }

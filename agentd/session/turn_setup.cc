@@ -24,8 +24,10 @@ Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
   if (sandbox.env.empty()) return std::set<std::string>();
   ODY_ASSIGN_OR_RETURN(const ceiling::Ceiling ceiling,
                        dialect::LoadCeiling(runtime.policy_directory));
-  return ceiling::GrantedSources(ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env,
-                                 record.env);
+  Result<std::set<std::string>> granted =
+      ceiling::GrantedSources(ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env, record.env);
+  if (!granted.ok()) return sandbox.origins.Locate(granted.status());
+  return granted;
 }
 
 // Commands run on the host itself, where the client was.
@@ -38,7 +40,7 @@ bool IsOnHost(const policy::SandboxRequest& request) {
 Status CheckOwnersWord(const SessionRecord& record) {
   if (record.allow_danger) return OkStatus();
   return PermissionDenied(
-      "sandbox.mode: danger_full_access: the bundle asks for commands UNCONFINED on the host, and "
+      "mode: danger_full_access: the bundle asks for commands UNCONFINED on the host, and "
       "whoever makes the session must say that this is meant: allow_danger, "
       "--dangerous-sandbox-mode of odyssey-ctl; the operator's grant is needed too");
 }
@@ -56,7 +58,7 @@ const char* ModeName(policy::Mode mode) {
 }
 
 Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
-                                 const Runtime& runtime) {
+                                 const Runtime& runtime, dialect::Origins* origins) {
   dialect::RequestContext context;
   context.client_cwd = record.cwd;
   context.host_env = record.env;
@@ -66,9 +68,9 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
   context.bundle_directory = bundle.directory;
   context.bundle_as_workspace = true;
   ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
-                       dialect::ToRequest(bundle.spec.sandbox, context));
+                       dialect::ToRequest(bundle.spec.sandbox, context, origins));
   if (IsOnHost(request)) {
-    ODY_RETURN_IF_ERROR(CheckOwnersWord(record));
+    ODY_RETURN_IF_ERROR(origins->Locate(CheckOwnersWord(record)));
     request.workspace = record.cwd;
   }
   return sandbox::CellSpec{{record.id, record.agent_id, "tooling", "tools"},
@@ -111,14 +113,16 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   ODY_ASSIGN_OR_RETURN(out.bundle, runtime.bundles->Open(record.bundle));
   const dialect::Bundle& spec = out.bundle->spec;
   ODY_ASSIGN_OR_RETURN(out.agent, dialect::FindAgent(spec, record.agent_id));
-  ODY_RETURN_IF_ERROR(runtime.tools->CheckAvailable(spec.tools));
+  ODY_RETURN_IF_ERROR(spec.origins.Locate(runtime.tools->CheckAvailable(spec.tools)));
   const dialect::ToolRuleSpec& entries = out.agent.tools;
   ODY_ASSIGN_OR_RETURN(out.rules, rules::Parse(entries.allow, entries.ask, entries.deny));
   out.offered = rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules);
   const dialect::ModelSpec& model = out.agent.model;
-  ODY_ASSIGN_OR_RETURN(out.model, runtime.models->Open({model.provider, model.name, model.config,
-                                                        out.bundle->directory}));
-  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime));
+  Result<std::shared_ptr<model::ModelClient>> client =
+      runtime.models->Open({model.provider, model.name, model.config, out.bundle->directory});
+  if (!client.ok()) return out.agent.origins.Locate(client.status());
+  out.model = *std::move(client);
+  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
   out.sandbox_mode = ModeName(out.cell.request.mode);
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.
@@ -131,8 +135,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   return out;
 }
 
-Result<std::string> PrepareSessionCell(const std::string& session_id, const sandbox::CellSpec& cell,
-                                       const bundle::InstalledBundle& bundle,
+Result<std::string> PrepareSessionCell(const std::string& session_id, const TurnSetup& setup,
                                        const Runtime& runtime) {
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime.store->Get(session_id));
   if (!record->cell_used) {
@@ -142,13 +145,15 @@ Result<std::string> PrepareSessionCell(const std::string& session_id, const sand
       return OkStatus();
     }));
   }
-  ODY_ASSIGN_OR_RETURN(const sandbox::Cell made, runtime.sandbox->PrepareCell(cell));
+  const Result<sandbox::Cell> prepared = runtime.sandbox->PrepareCell(setup.cell);
+  if (!prepared.ok()) return setup.origins.Locate(prepared.status());
+  const sandbox::Cell& made = *prepared;
   // On the host the workspace is the person's own directory: nothing is put there.
-  if (cell.request.mode != policy::Mode::kWorkspaceWrite) return made.id;
+  if (setup.cell.request.mode != policy::Mode::kWorkspaceWrite) return made.id;
 
   ODY_ASSIGN_OR_RETURN(const bool stage, NeedsStaging(*record, made, runtime.sandbox));
   if (!stage) return made.id;
-  ODY_RETURN_IF_ERROR(StageBundle(made.id, bundle, runtime.sandbox));
+  ODY_RETURN_IF_ERROR(StageBundle(made.id, *setup.bundle, runtime.sandbox));
   ODY_RETURN_IF_ERROR(runtime.store->Update(session_id, [](SessionRecord& changed) {
     changed.staged = true;
     return OkStatus();

@@ -21,6 +21,7 @@ struct TurnSetup {
   std::vector<std::string> offered;  // names of tools
   std::shared_ptr<model::ModelClient> model;
   sandbox::CellSpec cell;
+  dialect::Origins origins;  // of the fields of the cell's request
   std::string sandbox_mode;  // "read_only", "workspace_write" or "danger_full_access"
   std::string workspace;     // where commands start, as they see it
   uint32_t wall_clock_ms = 0;
@@ -32,9 +33,9 @@ struct TurnSetup {
 Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime);
 
 // Makes the session's cell, or finds it; puts the bundle's files into a private workspace that is
-// new; and records both. Returns the cell's id.
-Result<std::string> PrepareSessionCell(const std::string& session_id, const sandbox::CellSpec& cell,
-                                       const bundle::InstalledBundle& bundle,
+// new; and records both. Returns the cell's id. What the supervisor refuses of the request is said
+// with the file and line of the bundle that asks for it.
+Result<std::string> PrepareSessionCell(const std::string& session_id, const TurnSetup& setup,
                                        const Runtime& runtime);
 
 }  // namespace odyssey::session

@@ -177,7 +177,7 @@ TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
   EXPECT_EQ(registry.Names(), (std::vector<std::string>{"Bash", "Edit", "LS", "Read", "Write"}));
   EXPECT_TRUE(registry.CheckAvailable({"Read", "Bash"}).ok());
   EXPECT_EQ(registry.CheckAvailable({"Read", "Grep"}),
-            InvalidArgument("tools: \"Grep\" is not available in this version; available: Bash, "
+            InvalidArgument("tools[1]: Grep: is not available in this version; available: Bash, "
                             "Edit, LS, Read, Write"));
 }
 

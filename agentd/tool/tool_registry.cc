@@ -27,12 +27,12 @@ std::vector<std::string> ToolRegistry::Names() const {
 }
 
 Status ToolRegistry::CheckAvailable(const std::vector<std::string>& names) const {
-  for (const std::string& name : names) {
-    if (Find(name) != nullptr) continue;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (Find(names[i]) != nullptr) continue;
     std::string available;
     for (const std::string& other : Names()) available += (available.empty() ? "" : ", ") + other;
-    return InvalidArgument("tools: \"" + name +
-                           "\" is not available in this version; available: " + available);
+    return InvalidArgument("tools[" + std::to_string(i) + "]: " + names[i] +
+                           ": is not available in this version; available: " + available);
   }
   return OkStatus();
 }

@@ -282,7 +282,7 @@ Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner
   std::set<std::string> granted;
   for (const auto& [target, source] : env) {
     if (host.count(source) == 0) continue;
-    ODY_RETURN_IF_ERROR(JudgeEnv(ceiling, "sandbox.env." + target, source, owner).status());
+    ODY_RETURN_IF_ERROR(JudgeEnv(ceiling, "env." + target, source, owner).status());
     granted.insert(source);
   }
   return granted;

@@ -41,7 +41,7 @@ Result<Ruling> JudgeEnv(const Ceiling& ceiling, const std::string& key, const st
                         const Owner& owner);
 
 // `env` is a manifest's sandbox.env, target → source. The sources that `host` has, if all of them
-// are granted; else the refusal names sandbox.env.TARGET.
+// are granted; else the refusal names env.TARGET.
 Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner& owner,
                                              const std::map<std::string, std::string>& env,
                                              const std::map<std::string, std::string>& host);

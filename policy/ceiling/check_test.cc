@@ -300,7 +300,7 @@ TEST(GrantedSourcesTest, TheNamesOfTheHostCountAndNotThoseOfTheCell) {
     return GrantedSources(BuiltIn(), Alice(), env, host);
   };
   EXPECT_EQ(*sources({{"A", "LANG"}, {"B", "MISSING_TOKEN"}}), (std::set<std::string>{"LANG"}));
-  ExpectDenied(sources({{"HARMLESS", "GH_TOKEN"}}).status(), {"sandbox.env.HARMLESS: GH_TOKEN: "});
+  ExpectDenied(sources({{"HARMLESS", "GH_TOKEN"}}).status(), {"env.HARMLESS: GH_TOKEN: "});
 }
 
 // ── Limits ──────────────────────────────────────────────────────────────────────────────────────

@@ -21,9 +21,12 @@ std::string ReadFilled(MapReader* map, std::string_view name, const std::string&
   return text->value;
 }
 
-ModelSpec ReadModel(MapReader model) {
+ModelSpec ReadModel(MapReader model, Origins* origins) {
   ModelSpec spec;
   if (!model.present()) return spec;
+  for (const char* name : {"provider", "name", "config"}) {
+    model.Note(name, std::string("model.") + name, origins);
+  }
   for (const auto& [name, value] : {std::pair("provider", &spec.provider), {"name", &spec.name}}) {
     const std::optional<Text> text = model.String(name, Need::kRequired);
     if (!text) continue;
@@ -80,7 +83,7 @@ AgentSpec ReadPlain(MapReader map, const AgentSpec& defaults) {
   agent.id = ReadFilled(&map, "id", "agent id");
   if (const std::optional<Text> text = map.String("description")) agent.description = text->value;
   agent.prompt = ReadFilled(&map, "prompt", "agent prompt");
-  agent.model = ReadModel(map.Map("model", Need::kRequired));
+  agent.model = ReadModel(map.Map("model", Need::kRequired), &agent.origins);
   MapReader tools = map.Map("tools");
   agent.tools = ReadTools(&tools);
   tools.Finish();
@@ -151,7 +154,7 @@ AgentSpec ReadVersioned(MapReader map, const std::string& abi) {
                   "wasm agents are not supported");
   CheckAbi(&spec, abi);
   agent.prompt = ReadFilled(&spec, "prompt", "agent prompt");
-  agent.model = ReadModel(spec.Map("model", Need::kRequired));
+  agent.model = ReadModel(spec.Map("model", Need::kRequired), &agent.origins);
   if (const Node* program = spec.Any("program")) {
     spec.source().Invalid(program->line, spec.KeyOf("program"), "wasm agents are not supported");
   }

@@ -114,6 +114,12 @@ Result<Bundle> LoadBundle(const std::string& directory) {
   return ToStatus(problems);
 }
 
+void NamePlacesInBundle(Bundle* bundle) {
+  bundle->origins.NameFrom(bundle->directory);
+  bundle->sandbox.origins.NameFrom(bundle->directory);
+  for (AgentSpec& agent : bundle->agents) agent.origins.NameFrom(bundle->directory);
+}
+
 Problems ValidateBundle(const std::string& directory) {
   Problems problems;
   Load(directory, &problems);

@@ -91,6 +91,7 @@ struct AgentSpec {
   std::string executor = "react";
   MemorySpec memory;
   std::string path;  // of its file, in the bundle
+  Origins origins;   // of "model.provider", "model.name", "model.config"
   friend bool operator==(const AgentSpec&, const AgentSpec&) = default;
 };
 
@@ -110,6 +111,7 @@ struct Bundle {
   std::string readme;       // its text
   std::vector<Skill> skills;
   std::vector<std::string> tools;  // names of KnownTools(); empty = all of them
+  Origins origins;                 // of "tools[0]", …
   SandboxSpec sandbox;
   std::vector<AgentSpec> agents;  // at least one
   size_t default_agent = 0;       // index in `agents`
@@ -122,6 +124,9 @@ const std::vector<std::string>& KnownTools();
 // Reads DIR/odyssey.bundle.json5, or DIR/odyssey.bundle.yaml (or .yml), and what they name. Reads
 // files, follows no symbolic link that leaves the directory. Errors as in ToStatus(Problems).
 Result<Bundle> LoadBundle(const std::string& directory);
+
+// Everything of the bundle that says where it is written says it from its directory.
+void NamePlacesInBundle(Bundle* bundle);
 
 // Every problem of the bundle, in the order of validation; empty = LoadBundle succeeds.
 Problems ValidateBundle(const std::string& directory);

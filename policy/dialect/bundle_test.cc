@@ -249,10 +249,10 @@ TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
        "`Read`, `Skill`, `Write`"},
       {"sandbox: {permissions: {network: ['api.example.com']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
-       "v1"},
+       "v1, not `api.example.com`"},
       {"sandbox: {permissions: {network: ['*', '*']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
-       "v1"},
+       "v1, not `*, *`"},
       {"sandbox: {env: {'1BAD': 'A'}}",
        "sandbox.env.1BAD: sandbox.env target entry `1BAD` must start with an ASCII letter or "
        "underscore"},
@@ -300,7 +300,7 @@ TEST_F(BundleTest, ReportsEveryProblemInOrder) {
       "odyssey.bundle.json5:2: id: bundle id cannot be empty\n"
       "odyssey.bundle.json5:8: sandbox.env.A: sandbox.env source entries cannot be empty\n"
       "odyssey.bundle.json5:8: sandbox.permissions.network: sandbox.permissions.network only "
-      "supports [] or [\"*\"] in v1\n"
+      "supports [] or [\"*\"] in v1, not `x`\n"
       "agent.yaml:1: id: agent id cannot be empty\n"
       "agent.yaml:2: prompt: agent prompt cannot be empty\n"
       "agent.yaml:3: model.name: agent model provider and name are required\n"

@@ -166,7 +166,10 @@ class Json5Parser final {
         ++position_;
         return true;
       }
-      if (c == '\n' || c == '\r') return Fail("a line ends inside a string; end it with `\\`");
+      if (c == '\n' || c == '\r') {
+        return Fail(
+            "a line ends inside a string: its closing quote is missing, or a `\\` at the end");
+      }
       ++position_;
       if (c != '\\') {
         *out += c;

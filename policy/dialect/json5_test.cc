@@ -48,7 +48,8 @@ TEST(Json5Test, KnowsWhereEverythingStands) {
 
 TEST(Json5Test, NamesTheMistakeAndItsLine) {
   EXPECT_EQ(Read("{a: 1,\n\n a: 2}"), "f:3: duplicate key `a`, first on line 1");
-  EXPECT_EQ(Read(""), "f:1: the file ends where a value is expected");
+  EXPECT_EQ(Read(""), "f:1: the file is empty");
+  EXPECT_EQ(Read("// a\n"), "f:2: the file ends where a value is expected");
   EXPECT_EQ(Read("{a 1}"), "f:1: expected `:` after the key `a`, not `1`");
   EXPECT_EQ(Read("{a: 1\nb: 2}"), "f:2: expected `,` or `}`, not `b`");
   EXPECT_EQ(Read("[1 2]"), "f:1: expected `,` or `]`, not `2`");
@@ -61,14 +62,15 @@ TEST(Json5Test, NamesTheMistakeAndItsLine) {
       "f:1: `yes` is not a value: strings need quotes, other values are numbers, true, false, "
       "null");
   EXPECT_EQ(Read("010").substr(0, 10), "f:1: `010`");
-  EXPECT_EQ(Read("'a\nb'"), "f:1: a line ends inside a string; end it with `\\`");
+  EXPECT_EQ(Read("'a\nb'"),
+            "f:1: a line ends inside a string: its closing quote is missing, or a `\\` at the end");
   EXPECT_EQ(Read("\n'a"), "f:2: a string that begins on line 2 has no end");
   EXPECT_EQ(Read("'\\1'"), "f:1: an octal escape in a string");
   EXPECT_EQ(Read("'\\ud800'"), "f:1: an unpaired surrogate in a string");
   EXPECT_EQ(Read("'\\xg'"), "f:1: expected 2 hexadecimal digits");
   EXPECT_EQ(Read("/* x\n"), "f:2: a comment that begins on line 1 has no end");
   EXPECT_EQ(Read("{a: 1"), "f:1: expected `,` or `}`, not the end of the file");
-  EXPECT_EQ(Read("'\xff'"), "f: not UTF-8 text");
+  EXPECT_EQ(Read("{\n'\xff'}"), "f:2: not UTF-8 text: the byte 0xff; save it as UTF-8");
 }
 
 TEST(Json5Test, BoundsSizeDepthAndKeys) {

@@ -75,18 +75,20 @@ void AddRequest(const Worker& worker, const Source& source, const PolicyContext&
                 Policy* out) {
   const std::string base = WorkshopOf(source.file, context);
   out->origins = worker.origins;
-  for (const Path& path : worker.paths) {
+  out->worker = worker;
+  for (Path& path : out->worker->paths) {
     const std::string root = RootOf(path, base, source, context);
     if (root.empty()) continue;
+    path.place = context.Look(root).resolved;
     out->origins.Add("mounts[" + std::to_string(out->request.mounts.size()) + "]",
-                     source.At(path.line, path.key));
+                     source.At(path.line, path.key, path.root));
     out->request.mounts.push_back({.source = root,
                                    .target = kMounts + path.name,
                                    .access = path.access,
                                    .suffixes = path.suffixes,
                                    .max_file_bytes = path.max_file_bytes});
     // Elsewhere on the host a file that somebody else wrote makes no directories.
-    if (IsAtOrBelow(context.Look(root).resolved, context.Look(base).resolved)) {
+    if (IsAtOrBelow(path.place, context.Look(base).resolved)) {
       out->create.push_back(root);
     }
   }

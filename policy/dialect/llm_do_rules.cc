@@ -15,23 +15,23 @@ void CheckPattern(const Source& source, const Text& pattern) {
   if (pattern.value.find_first_not_of(" \t") == std::string::npos) {
     source.Invalid(pattern.line, pattern.key, "cannot be empty");
   }
-  for (const std::string_view refused : kRefusedInCommands) {
-    if (pattern.value.find(refused) == std::string::npos) continue;
-    source.Invalid(pattern.line, pattern.key,
-                   "can never match: commands with `" + std::string(refused) + "` are refused: `" +
-                       pattern.value + "`");
-    return;
-  }
+  const std::string_view refused = RefusedIn(pattern.value);
+  if (refused.empty()) return;
+  source.Invalid(pattern.line, pattern.key,
+                 "can never match: commands with `" + std::string(refused) + "` are refused: `" +
+                     pattern.value + "`");
 }
 
-ShellRule ReadShellRule(MapReader map, const Worker& worker) {
+ShellRule ReadShellRule(MapReader map, Worker* worker) {
   ShellRule rule;
   if (const auto pattern = map.String("pattern", Need::kRequired)) {
     rule.pattern = pattern->value;
     CheckPattern(map.source(), *pattern);
+    worker->origins.Add("shell_rules[" + std::to_string(worker->shell_rules.size()) + "]",
+                        PlaceOf(map.source(), *pattern));
   }
   for (Text& name : map.Strings("sandbox_paths")) {
-    const bool known = std::any_of(worker.paths.begin(), worker.paths.end(),
+    const bool known = std::any_of(worker->paths.begin(), worker->paths.end(),
                                    [&](const Path& path) { return path.name == name.value; });
     if (!known) {
       map.source().Invalid(name.line, name.key,
@@ -49,7 +49,7 @@ ShellRule ReadShellRule(MapReader map, const Worker& worker) {
 
 void ReadShellRules(MapReader* map, std::string_view name, Worker* worker) {
   for (const MapReader& rule : map->Maps(name, kMaxRules)) {
-    worker->shell_rules.push_back(ReadShellRule(rule, *worker));
+    worker->shell_rules.push_back(ReadShellRule(rule, worker));
   }
 }
 
@@ -83,6 +83,13 @@ void ReadDelegation(MapReader delegation, Worker* worker) {
 }
 
 }  // namespace
+
+std::string_view RefusedIn(std::string_view text) {
+  for (const std::string_view refused : kRefusedInCommands) {
+    if (text.find(refused) != std::string_view::npos) return refused;
+  }
+  return "";
+}
 
 void ReadRules(MapReader* document, Worker* worker) {
   for (auto& [tool, map] : document->MapOfMaps("tool_rules", kMaxTools)) {

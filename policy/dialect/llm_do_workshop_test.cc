@@ -114,11 +114,12 @@ TEST(WorkshopTest, AValueThatIsRefusedLaterNamesTheFileThatItIsIn) {
   const PolicyReading reading = Read("sandbox:\n  network: true\n  paths:\n    a: {root: /proc}\n",
                                      "sandbox:\n  paths:\n    b: {root: /sys}\n");
   const Origins& origins = reading.policy->origins;
-  EXPECT_EQ(origins.Locate("mounts[0].source: no"), "workers/w.yaml:3: sandbox.paths.b.root: no");
-  EXPECT_EQ(origins.Locate("mounts[1].source: no"),
-            std::string(kWorkshop) + ":4: sandbox.paths.a.root: no");
+  EXPECT_EQ(origins.Locate("mounts[0].source: /sys: no"),
+            "workers/w.yaml:3: sandbox.paths.b.root: /sys: no");
+  EXPECT_EQ(origins.Locate("mounts[1].source: /proc: no"),
+            std::string(kWorkshop) + ":4: sandbox.paths.a.root: /proc: no");
   EXPECT_EQ(origins.Locate("network: full: no"),
-            std::string(kWorkshop) + ":2: sandbox.network: full: no");
+            std::string(kWorkshop) + ":2: sandbox.network: true: network: full: no");
 }
 
 TEST(WorkshopTest, IsReadBesideTheWorkerOrAboveItsDirectoryOfWorkers) {

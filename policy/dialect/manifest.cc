@@ -96,7 +96,7 @@ std::vector<Skill> ReadSkills(MapReader* map, const ProjectRoot& root) {
   return skills;
 }
 
-std::vector<std::string> ReadTools(MapReader* map) {
+std::vector<std::string> ReadTools(MapReader* map, Origins* origins) {
   std::vector<std::string> tools;
   for (MapReader& entry : map->Maps("tools", kMaxTools)) {
     const std::optional<Text> name = entry.String("name", Need::kRequired);
@@ -113,6 +113,7 @@ std::vector<std::string> ReadTools(MapReader* map) {
                              "unknown tool `" + name->value + "`, expected one of " +
                                  Quoted({known.begin(), known.end()}));
     } else if (std::find(tools.begin(), tools.end(), name->value) == tools.end()) {
+      origins->Add("tools[" + std::to_string(tools.size()) + "]", PlaceOf(entry.source(), *name));
       tools.push_back(name->value);
     }
   }
@@ -122,7 +123,7 @@ std::vector<std::string> ReadTools(MapReader* map) {
 // The keys that both forms share, in the order of validation.
 void ReadContent(MapReader* map, const ProjectRoot& root, Manifest* manifest) {
   manifest->bundle.skills = ReadSkills(map, root);
-  manifest->bundle.tools = ReadTools(map);
+  manifest->bundle.tools = ReadTools(map, &manifest->bundle.origins);
   manifest->bundle.sandbox = ReadSandbox(map->Map("sandbox"), &root);
 }
 

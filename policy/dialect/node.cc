@@ -1,7 +1,9 @@
 #include "policy/dialect/node.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 
 #include "policy/dialect/json5.h"
 #include "policy/dialect/yaml.h"
@@ -94,6 +96,24 @@ size_t Utf8Length(std::string_view text) {
   return length;
 }
 
+// Where the first byte is that begins no UTF-8 sequence.
+std::optional<size_t> FirstNotUtf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = Utf8Length(text.substr(at));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::nullopt;
+}
+
+std::string NotUtf8(std::string_view text, size_t at) {
+  const std::string_view begin = text.substr(0, 2);
+  if (begin == "\xff\xfe" || begin == "\xfe\xff") return "is UTF-16: save it as UTF-8";
+  char byte[8];
+  std::snprintf(byte, sizeof(byte), "0x%02x", static_cast<unsigned char>(text[at]));
+  return "not UTF-8 text: the byte " + std::string(byte) + "; save it as UTF-8";
+}
+
 }  // namespace
 
 std::optional<Node> ParseDocument(Format format, const std::string& file, std::string_view text,
@@ -104,8 +124,14 @@ std::optional<Node> ParseDocument(Format format, const std::string& file, std::s
         {kind, file, 0, "", "longer than " + std::to_string(most_bytes) + " bytes"});
     return std::nullopt;
   }
-  if (!IsUtf8(text)) {
-    problems->push_back({kind, file, 0, "", "not UTF-8 text"});
+  if (const std::optional<size_t> bad = FirstNotUtf8(text)) {
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(*bad), '\n');
+    problems->push_back({kind, file, static_cast<int>(line), "", NotUtf8(text, *bad)});
+    return std::nullopt;
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    problems->push_back({kind, file, 1, "", "the file is empty"});
     return std::nullopt;
   }
   const size_t before = problems->size();
@@ -182,13 +208,6 @@ std::optional<std::string> CanonicalNumber(std::string_view text) {
   return out;
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
+bool IsUtf8(std::string_view text) { return !FirstNotUtf8(text); }
 
 }  // namespace odyssey::dialect

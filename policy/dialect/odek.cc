@@ -10,7 +10,7 @@ constexpr char kEnvironmentFile[] = "environment";
 std::optional<Word> ReadWord(MapReader* map, std::string_view name) {
   std::optional<Text> text = map->String(name);
   if (!text) return std::nullopt;
-  return Word{std::move(text->value), {map->source().file, text->line, text->key}};
+  return Word{text->value, PlaceOf(map->source(), *text)};
 }
 
 std::optional<Flag> ReadFlag(MapReader* map, std::string_view name) {
@@ -26,6 +26,7 @@ void ReadEnv(MapReader* map, Config* out) {
   if (node == nullptr || node->kind != NodeKind::kMap) return;
   out->env.emplace();
   for (const auto& [key, text] : members) {
+    // Without the value in its place: it may be a secret.
     (*out->env)[key.name] = {text.value, {map->source().file, text.line, text.key}};
   }
 }
@@ -36,7 +37,7 @@ void ReadVolumes(MapReader* map, Config* out) {
   if (node == nullptr || node->kind != NodeKind::kList) return;
   out->volumes.emplace();
   for (const Text& text : texts) {
-    out->volumes->push_back({text.value, {map->source().file, text.line, text.key}});
+    out->volumes->push_back({text.value, PlaceOf(map->source(), text)});
   }
 }
 
@@ -105,7 +106,8 @@ Config ReadEnvironment(const PolicyContext& context, const Source& source) {
   const auto word = [&](const std::string& name) -> std::optional<Word> {
     std::optional<std::string> value = context.Variable(name);
     if (!value) return std::nullopt;
-    return Word{*std::move(value), {kEnvironmentFile, 0, name}};
+    const std::string written = *value;
+    return Word{*std::move(value), {kEnvironmentFile, 0, name, written}};
   };
   Config out;
   out.sandbox = FlagOf(word("ODEK_SANDBOX"), source);

@@ -32,6 +32,14 @@ constexpr Closed kClosed[] = {
     {"fd00:ec2::254/128", "a cloud's metadata"},
 };
 
+// Open to whoever names them.
+constexpr Closed kPrivate[] = {
+    {"10.0.0.0/8", "a private network"},      {"172.16.0.0/12", "a private network"},
+    {"192.168.0.0/16", "a private network"},  {"100.64.0.0/10", "a carrier's own network"},
+    {"192.0.0.0/24", "protocol assignments"}, {"198.18.0.0/15", "benchmarking"},
+    {"fc00::/7", "a private network"},
+};
+
 int Bits(const AddressRange& range) { return range.v6 ? 128 : 32; }
 
 AddressRange Masked(AddressRange range) {
@@ -97,6 +105,14 @@ Result<AddressRange> ParseRange(const std::string& text) {
   const std::string why = Never(*range);
   if (why.empty()) return *range;
   return InvalidArgument(shown + " holds addresses that no policy opens: " + why);
+}
+
+std::string PrivateUse(const AddressRange& address) {
+  for (const Closed& closed : kPrivate) {
+    if (!Contains(*ParseAnyRange(closed.range), address)) continue;
+    return std::string(closed.why) + " (" + closed.range + ")";
+  }
+  return "";
 }
 
 std::string Never(const AddressRange& range) {

@@ -37,6 +37,10 @@ bool Contains(const AddressRange& outer, const AddressRange& inner);
 // single address of these in a larger range does not count: it stays closed by itself.
 std::string Never(const AddressRange& range);
 
+// Why the address belongs to a private network, "" if it does not: only an endpoint that names it,
+// or has it in its allowed_ips, opens it.
+std::string PrivateUse(const AddressRange& address);
+
 }  // namespace odyssey::dialect::openshell
 
 #endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_ADDRESS_H_

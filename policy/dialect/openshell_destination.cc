@@ -82,6 +82,11 @@ void ReadAllowedIps(MapReader* map, Endpoint* out) {
   if (texts.size() > kMaxAllowedIps) {
     map->source().Invalid(map->line(), map->KeyOf("allowed_ips"), "more than 64 entries");
   }
+  if (texts.empty() && IsHostPattern(out->host) && !KnownPrivate(out->host).empty()) {
+    map->source().Warn(map->line(), map->KeyOf("host"),
+                       "`" + out->host + "` matches nothing without allowed_ips: " +
+                           KnownPrivate(out->host) + ", and a pattern opens none");
+  }
   if (out->host.empty() && texts.empty()) {
     map->source().Invalid(map->line(), map->KeyOf("host"),
                           "missing: an endpoint has a host, or allowed_ips, or both");

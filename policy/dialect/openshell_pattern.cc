@@ -10,6 +10,12 @@
 namespace odyssey::dialect::openshell {
 namespace {
 
+constexpr std::string_view kMetadataNames[] = {"metadata.google.internal", "metadata.goog",
+                                               "instance-data.ec2.internal"};
+// Of names that no public name server knows.
+constexpr std::string_view kPrivateNames[] = {".internal", ".local", ".localdomain", ".lan",
+                                              ".intranet", ".corp",  ".home.arpa",   ".private"};
+
 constexpr size_t kMaxHostBytes = 253;
 constexpr size_t kMaxLabelBytes = 63;
 constexpr size_t kMaxPatternBytes = 1024;
@@ -137,7 +143,20 @@ Result<std::string> NormalizeHost(const std::string& host) {
   if (labels.back() == "localhost") {
     return PermissionDenied(shown + " is loopback, which no policy opens");
   }
+  if (std::find(std::begin(kMetadataNames), std::end(kMetadataNames), name) !=
+      std::end(kMetadataNames)) {
+    return PermissionDenied(shown + " is a cloud's metadata, which no policy opens");
+  }
   return name;
+}
+
+std::string KnownPrivate(const std::string& host) {
+  if (const std::optional<AddressRange> address = ParseAddress(host)) return PrivateUse(*address);
+  for (const std::string_view end : kPrivateNames) {
+    if (host.size() < end.size() || host.substr(host.size() - end.size()) != end) continue;
+    return "names that end in " + std::string(end) + " are a private network's";
+  }
+  return "";
 }
 
 bool IsAddress(const std::string& host) { return ParseAddress(host).has_value(); }

@@ -12,13 +12,18 @@ namespace odyssey::dialect::openshell {
 // A host in its one spelling: lower case, no trailing dot, ASCII, or an address (IPv6 without
 // brackets). `*` stands for one whole label, `**` as the first label for one or more; the last two
 // labels of a pattern have neither. PERMISSION_DENIED for what no policy opens: names and addresses
-// of this machine itself, and addresses in an unusual form. INVALID_ARGUMENT for what is no host.
+// of this machine itself and of the metadata of clouds, and addresses in an unusual form.
+// INVALID_ARGUMENT for what is no host.
 Result<std::string> NormalizeHost(const std::string& host);
 
 // The host is an address.
 bool IsAddress(const std::string& host);
 
 bool IsHostPattern(const std::string& host);
+
+// Why the host leads to a private network wherever it is looked up, "" if that is not known: its
+// address, or a name that only such networks have ("db.corp.internal"). Asks no name server.
+std::string KnownPrivate(const std::string& host);
 
 // Some host is matched by both. Both are normalised; "" is only itself.
 bool HostsOverlap(const std::string& a, const std::string& b);

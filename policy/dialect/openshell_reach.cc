@@ -44,9 +44,13 @@ bool InRanges(const std::string& address, const std::vector<AddressRange>& range
 }
 
 // Without regard to ports; nullopt: the endpoint does not name it.
-std::optional<Standing> StandingOf(const Endpoint& endpoint, const std::string& host) {
+std::optional<Standing> StandingOf(const Endpoint& endpoint, const Destination& destination) {
+  const std::string& host = destination.host;
   if (!endpoint.host.empty() && !HostsOverlap(endpoint.host, host)) return std::nullopt;
-  if (endpoint.allowed_ips.empty()) return Standing::kNamed;
+  if (endpoint.allowed_ips.empty()) {
+    const bool pattern = IsHostPattern(endpoint.host);
+    return pattern && !destination.is_private.empty() ? Standing::kPrivate : Standing::kNamed;
+  }
   if (!IsAddress(host)) return Standing::kIfInRange;
   if (!InRanges(host, endpoint.allowed_ips)) return std::nullopt;
   return Standing::kNamed;
@@ -73,6 +77,7 @@ Result<Destination> ParseDestination(const std::string& text) {
   Result<std::string> host = NormalizeHost(parts.host);
   if (host.ok()) {
     out.host = std::move(host).value();
+    out.is_private = KnownPrivate(out.host);
   } else if (host.status().code() == Code::kPermissionDenied) {
     out.host = parts.host;
     out.never = host.status().message();
@@ -90,7 +95,7 @@ std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& des
   std::vector<Match> matches;
   for (const Rule& rule : policy.rules) {
     for (const Endpoint& endpoint : rule.endpoints) {
-      std::optional<Standing> standing = StandingOf(endpoint, destination.host);
+      std::optional<Standing> standing = StandingOf(endpoint, destination);
       if (!standing) continue;
       const auto& ports = endpoint.ports;
       const bool port = destination.port == 0 ||

@@ -17,6 +17,8 @@ struct Destination {
   std::string host;   // normalised, no pattern
   uint16_t port = 0;  // 0: any
   std::string never;  // why no policy opens it; "" if one may
+  // Why it is in a private network, which a pattern of hosts does not open; "" = not known to be.
+  std::string is_private;
 };
 
 // "HOST", "HOST:PORT"; an IPv6 address with a port is in brackets.
@@ -26,6 +28,7 @@ enum class Standing {
   kNamed,
   kIfInRange,  // where the name leads to decides: the endpoint opens some addresses only
   kOtherPort,  // the endpoint names the host, and not this port
+  kPrivate,    // the endpoint's host is a pattern, without allowed_ips for a private network
 };
 
 struct Match {

@@ -78,11 +78,14 @@ network_policies:
     - {host: in.example.com, port: 443, allowed_ips: [10.0.0.0/8]}
     - {port: 8443, allowed_ips: [203.0.113.0/24, '2001:db8::/32']}
     - {host: 10.1.2.3, port: 22}
+    - {host: '*.corp.internal', port: 443}
+    - {host: '*.db.internal', port: 443, allowed_ips: [10.0.0.0/8]}
+    - {host: one.host.local, port: 443}
     binaries: [{path: /**}]
 )";
 
 // "a0" for the first endpoint of the rule a; "?" after one that the address decides, "!" after one
-// with other ports.
+// with other ports, "-" after one that opens no private network.
 std::string Matches(const std::string& text) {
   const fakes::PolicyReading reading =
       fakes::ReadPolicyOn(fakes::FakePolicyHost(), kPolicy, "p.yaml");
@@ -95,8 +98,31 @@ std::string Matches(const std::string& text) {
     out += std::to_string(match.endpoint - match.rule->endpoints.data());
     if (match.standing == Standing::kIfInRange) out += "?";
     if (match.standing == Standing::kOtherPort) out += "!";
+    if (match.standing == Standing::kPrivate) out += "-";
   }
   return out;
+}
+
+TEST(DestinationTest, KnowsWhatIsPrivateWithoutAskingAnybody) {
+  for (const char* host : {"10.1.2.3", "172.31.0.1", "192.168.0.1:80", "100.64.0.1", "198.18.0.1",
+                           "[fd00::1]:80", "x.internal", "a.b.local:443", "router.home.arpa"}) {
+    EXPECT_NE(ParseDestination(host)->is_private, "") << host;
+  }
+  for (const char* host : {"8.8.8.8", "172.32.0.1", "2001:db8::1", "internal.example.com",
+                           "example.internalx", "local.test"}) {
+    EXPECT_EQ(ParseDestination(host)->is_private, "") << host;
+  }
+  for (const char* host : {"metadata.google.internal", "instance-data.ec2.internal:80",
+                           "metadata.goog", "a.localhost"}) {
+    EXPECT_NE(ParseDestination(host)->never, "") << host;
+  }
+}
+
+TEST(DestinationTest, APatternOfAPrivateNetworkIsWarnedOf) {
+  EXPECT_EQ(fakes::ReadPolicyOn(fakes::FakePolicyHost(), kPolicy, "p.yaml").warnings,
+            "p.yaml:14: network_policies.b.endpoints[3].host: `*.corp.internal` matches nothing "
+            "without allowed_ips: names that end in .internal are a private network's, and a "
+            "pattern opens none");
 }
 
 TEST(ReachTest, ComparesHostsAndPortsAsTheFormatDoes) {
@@ -121,6 +147,10 @@ TEST(ReachTest, ComparesHostsAndPortsAsTheFormatDoes) {
       {"10.1.2.3:22", "b2"},
       {"10.1.2.3", "b2"},
       {"10.1.2.4:22", ""},
+      {"x.corp.internal:443", "b1! b3-"},
+      {"x.corp.internal:22", "b1! b3!"},
+      {"x.db.internal:443", "b1! b4?"},
+      {"one.host.local:443", "b1! b5"},
   };
   for (const auto& [text, matches] : cases) EXPECT_EQ(Matches(text), matches) << text;
 }

@@ -12,8 +12,9 @@ namespace odyssey::dialect {
 
 struct Place {
   std::string file;
-  int line = 0;     // 0: the file as a whole
-  std::string key;  // "sandbox.permissions.network"
+  int line = 0;         // 0: the file as a whole
+  std::string key;      // "sandbox.permissions.network"
+  std::string written;  // the value, "" = that of the request, or more than one
 };
 
 class Origins final {
@@ -25,9 +26,12 @@ class Origins final {
   void Forget(const std::string& field);
   // nullptr: not known.
   const Place* Find(const std::string& field) const;
+  // Files below the directory are named as it names them: of a copy that nobody edits.
+  void NameFrom(const std::string& directory);
 
-  // "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why"; what names no field that
-  // is known here stays as it is.
+  // "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why", and where another value is
+  // written than the request has, "limits.pids: 9: why" "FILE:LINE: KEY: WRITTEN: limits.pids:
+  // 9: why". What names no field that is known here stays as it is.
   std::string Locate(const std::string& message) const;
   Status Locate(const Status& status) const;
 
@@ -35,6 +39,9 @@ class Origins final {
   friend bool operator==(const Origins&, const Origins&) { return true; }
 
  private:
+  // The entry of a list that a message names by its value; nullptr: none.
+  const Place* FindNamed(const std::string& list, const std::string& message) const;
+
   std::map<std::string, Place> places_;
 };
 

@@ -34,7 +34,36 @@ TEST_F(OriginsTest, PutsFileLineAndKeyInPlaceOfTheField) {
 
 TEST_F(OriginsTest, FindsTheVariableThatIsMeant) {
   EXPECT_EQ(Locate("env: LANG: not granted"), "p.yaml:3: sandbox.env.LANG: LANG: not granted");
+  EXPECT_EQ(Locate("env: LANG"), "p.yaml:3: sandbox.env.LANG: LANG");
   EXPECT_EQ(Locate("env: name 'A B': no"), "p.yaml:2: sandbox.env: name 'A B': no");
+}
+
+TEST_F(OriginsTest, SaysWhatIsWrittenWhereTheRequestHasAnotherValue) {
+  origins_.Add("limits.memory_bytes", {"p.yaml", 6, "resources.memory_mb", "600"});
+  origins_.Add("mounts[2]", {"p.yaml", 8, "mounts.write[0]", "."});
+  origins_.Add("mode", {"p.yaml", 1, "mode", "danger_full_access"});
+  EXPECT_EQ(Locate("limits.memory_bytes: 629145600: at most 1"),
+            "p.yaml:6: resources.memory_mb: 600: limits.memory_bytes: 629145600: at most 1");
+  EXPECT_EQ(Locate("mounts[2].source: /srv/a: no"),
+            "p.yaml:8: mounts.write[0]: .: mounts[2].source: /srv/a: no");
+  EXPECT_EQ(Locate("mode: danger_full_access: no"), "p.yaml:1: mode: danger_full_access: no");
+  origins_.Add("executables[1]", {"p.yaml", 9, "system_tools[1]", "gcc"});
+  EXPECT_EQ(Locate("executables[1]: 'gcc': no"), "p.yaml:9: system_tools[1]: 'gcc': no");
+  EXPECT_EQ(Locate("executables: missing system tool: gcc"),
+            "p.yaml:9: system_tools[1]: missing system tool: gcc");
+  EXPECT_EQ(Locate("executables: missing system tool: gcc-12"),
+            "p.yaml:4: system_tools: missing system tool: gcc-12");
+  EXPECT_EQ(Locate("executables[1]: /usr/bin/gcc-12: no"),
+            "p.yaml:9: system_tools[1]: gcc: executables[1]: /usr/bin/gcc-12: no");
+  EXPECT_EQ(Locate("mode: danger_full_access"), "p.yaml:1: mode: danger_full_access");
+}
+
+TEST_F(OriginsTest, NamesTheFilesOfACopyFromItsDirectory) {
+  origins_.Add("mode", {"/store/a/m.yaml", 1, "mode"});
+  origins_.Add("user", {"/store/ab/m.yaml", 2, "user"});
+  origins_.NameFrom("/store/a");
+  EXPECT_EQ(Locate("mode: x: no"), "m.yaml:1: mode: x: no");
+  EXPECT_EQ(Locate("user: 0: no"), "/store/ab/m.yaml:2: user: 0: no");
 }
 
 TEST_F(OriginsTest, LeavesWhatItDoesNotKnowAsItIs) {

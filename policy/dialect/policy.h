@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/dialect/llm_do_worker.h"
 #include "policy/dialect/openshell_network.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
@@ -46,6 +47,13 @@ struct PolicyContext {
   Result<std::string> Read(const std::string& path) const;
 };
 
+// A file that a project brings, read over what its user has said himself.
+struct ProjectFile {
+  std::string directory;           // the project's
+  policy::SandboxRequest without;  // what the request is without the file
+  std::string digest;              // of the file's bytes
+};
+
 struct Policy {
   Dialect dialect = Dialect::kOdyssey;
   policy::SandboxRequest request;
@@ -58,7 +66,9 @@ struct Policy {
   std::vector<std::string> also_read;
   // Host directories of the request that are to be made if they are missing.
   std::vector<std::string> create;
-  openshell::NetworkPolicy network;  // what kEgress may reach
+  openshell::NetworkPolicy network;      // what kEgress may reach
+  std::optional<llm_do::Worker> worker;  // of llm-do
+  std::optional<ProjectFile> project;    // of odek, unless the file is the user's own
 };
 
 }  // namespace odyssey::dialect

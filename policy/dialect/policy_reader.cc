@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "common/base/sha256.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/dialect_detector.h"
 #include "policy/dialect/llm_do.h"
@@ -108,6 +109,18 @@ odek::Config ReadOdekUser(const PolicyContext& context, const Source& source, Po
   return document ? odek::ReadConfig(*document, user) : odek::Config{};
 }
 
+// What the request is without the project's file. Problems of the other layers are told by whoever
+// reads them with it.
+policy::SandboxRequest RequestWithout(const odek::Config& user, const odek::Config& environment,
+                                      const Source& source, const PolicyContext& context) {
+  Problems dropped;
+  const Source quiet{.file = source.file, .problems = &dropped};
+  Policy policy;
+  odek::AddRequest(odek::Merge(user, environment, odek::Origin::kEnvironment, quiet), quiet,
+                   context, &policy);
+  return policy.request;
+}
+
 void ReadOdek(const Node& document, const Source& source, const PolicyContext& context,
               Policy* out) {
   const bool is_user = !context.home.empty() && JoinPath(context.client_cwd, source.file) ==
@@ -115,10 +128,15 @@ void ReadOdek(const Node& document, const Source& source, const PolicyContext& c
   odek::Config config;
   if (!is_user)
     config = odek::Merge({}, ReadOdekUser(context, source, out), odek::Origin::kUser, source);
+  const odek::Config environment = odek::ReadEnvironment(context, source);
+  if (!is_user) {
+    out->project = {.directory = context.client_cwd,
+                    .without = RequestWithout(config, environment, source, context),
+                    .digest = {}};
+  }
   config = odek::Merge(config, odek::ReadConfig(document, source),
                        is_user ? odek::Origin::kUser : odek::Origin::kProject, source);
-  config = odek::Merge(config, odek::ReadEnvironment(context, source), odek::Origin::kEnvironment,
-                       source);
+  config = odek::Merge(config, environment, odek::Origin::kEnvironment, source);
   odek::AddRequest(config, source, context, out);
 }
 
@@ -220,6 +238,7 @@ std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
     return std::nullopt;
   }
   ReadDocumentOf(out.dialect, *document, source, context, &out);
+  if (out.project) out.project->digest = Sha256Hex(text);
   SortByLine(problems);
   SortByLine(&out.warnings);
   if (!problems->empty()) return std::nullopt;

@@ -66,8 +66,8 @@ TEST(PolicyReaderTest, EveryDialectTellsWhereItsFieldsWereWritten) {
     const char* located;
   };
   for (const Case& c : std::initializer_list<Case>{
-           {odyssey, "env: A: no", "p:4: sandbox.env.A: A: no"},
-           {odyssey, "deny[0]: no", "p:6: sandbox.deny[0]: no"},
+           {odyssey, "env: A: no", "p:4: sandbox.env.A: LANG: env: A: no"},
+           {odyssey, "deny[0]: *.x: no", "p:6: sandbox.deny[0]: *.x: no"},
            {odyssey, "mounts[0].source: /a: no",
             "p:8: sandbox.permissions.filesystem.mounts.read[0]: /a: no"},
            {odyssey, "mounts[1].source: /b: no",
@@ -75,21 +75,37 @@ TEST(PolicyReaderTest, EveryDialectTellsWhereItsFieldsWereWritten) {
            {odyssey, "mounts[2].source: /c: no",
             "p:9: sandbox.permissions.filesystem.mounts.write[0]: /c: no"},
            {odyssey, "limits.pids: 9: no", "p:11: sandbox.resources.pids: 9: no"},
-           {openshell, "landlock: no", "p:3: landlock.compatibility: no"},
-           {openshell, "workspace: /w: no", "p:5: filesystem_policy.include_workdir: /w: no"},
-           {openshell, "mounts[0].source: no", "p:7: filesystem_policy.read_only[1]: no"},
+           {openshell, "landlock: no", "p:3: landlock.compatibility: best_effort: landlock: no"},
+           {openshell, "workspace: /w: no",
+            "p:5: filesystem_policy.include_workdir: true: workspace: /w: no"},
+           {openshell, "mounts[0].source: /srv/a: no",
+            "p:7: filesystem_policy.read_only[1]: /srv/a: no"},
            {"sandbox:\n  network: true\n  paths:\n    a: {mode: rw,\n     root: /x}\n",
-            "mounts[0].source: no", "p:5: sandbox.paths.a.root: no"},
-           {"sandbox:\n  network: true\n", "network: full: no", "p:2: sandbox.network: full: no"},
+            "mounts[0].source: /x: no", "p:5: sandbox.paths.a.root: /x: no"},
+           {"sandbox:\n  network: true\n", "network: full: no",
+            "p:2: sandbox.network: true: network: full: no"},
            {"sandbox_env: {\n A: b}\nsandbox_volumes: [\n './x:/x']\nsandbox_cpus: '2'\n",
-            "mounts[0].target: no", "p:4: sandbox_volumes[0]: target: no"},
+            "mounts[0].target: no", "p:4: sandbox_volumes[0]: ./x:/x: mounts[0].target: no"},
            {"sandbox_env: {\n A: b}\nsandbox_cpus: '2'\n", "limits.cpu_millis: no",
-            "p:3: sandbox_cpus: no"},
+            "p:3: sandbox_cpus: 2: limits.cpu_millis: no"},
            {"sandbox_env: {\n A: b}\n", "env: A: no", "p:2: sandbox_env.A: A: no"}}) {
     const PolicyReading reading = Read(c.text, "p");
     ASSERT_EQ(reading.problems, "");
     EXPECT_EQ(reading.policy->origins.Locate(std::string(c.message)), c.located);
   }
+}
+
+TEST(PolicyReaderTest, WhatYamlTakesForAText) {
+  const auto problems = [](const std::string& sandbox) {
+    return Read("policy_version: odyssey.policy/v1\nsandbox:\n" + sandbox, "p.yaml").problems;
+  };
+  EXPECT_EQ(problems("  mode:read_only\n"),
+            "p.yaml:3: sandbox: must be a map, not a string (`mode:read_only`): a key needs `: ` "
+            "after it");
+  EXPECT_EQ(problems("  system_tools:\n  -sh\n  -ls\n").substr(0, 9), "p.yaml:5:");
+  EXPECT_EQ(problems("  system_tools:\n    -sh\n"),
+            "p.yaml:4: sandbox.system_tools: must be a list, not a string: a `-` needs a space "
+            "after it");
 }
 
 TEST(PolicyReaderTest, WhatCannotBeConvertedIsSaidWithItsLine) {
@@ -127,7 +143,7 @@ TEST(PolicyReaderTest, WhatIsNoPolicyOrTwoIsRefused) {
 TEST(PolicyReaderTest, ProblemsOfSyntaxComeFirst) {
   EXPECT_EQ(DialectOf("a: 1\na: 2\n", "p.yaml"), "p.yaml:2: duplicate key `a`, first on line 1");
   EXPECT_EQ(DialectOf("{a: 1", "p.json"), "p.json:1: expected `,` or `}`, not the end of the file");
-  EXPECT_EQ(DialectOf(""), "policy: the file holds no document");
+  EXPECT_EQ(DialectOf(""), "policy:1: the file is empty");
 }
 
 TEST(PolicyReaderTest, OnlyOdekHasLargeFiles) {

@@ -160,9 +160,10 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
 
 }  // namespace
 
-Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
-                                         const RequestContext& context) {
+Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context,
+                                         Origins* origins) {
   Conversion made = Convert(sandbox, context);
+  if (origins != nullptr) *origins = std::move(made.origins);
   if (made.refusals.empty()) return std::move(made.request);
   const Refusal& first = made.refusals.front();
   const Place& place = first.place;

@@ -37,10 +37,12 @@ struct RequestContext {
 // /bundle/PATH, read-only and executable. That a source exists is for the supervisor to find out.
 // PERMISSION_DENIED: danger_full_access, or a secret variable, without a grant. INVALID_ARGUMENT:
 // "." without a client_cwd, filesystem.exec without a bundle_directory. The first of them, with the
-// manifest's key, and its file and line where the spec was read from one.
-Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context);
+// manifest's key, and its file and line where the spec was read from one. `origins`, if it is not
+// nullptr, is where the request's fields come from.
+Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context,
+                                         Origins* origins = nullptr);
 
-// The same for whoever reports every problem; `origins` is where the request's fields come from.
+// The same for whoever reports every problem.
 std::optional<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
                                                 const RequestContext& context, const Source& source,
                                                 Origins* origins);

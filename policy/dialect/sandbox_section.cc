@@ -106,13 +106,22 @@ std::map<std::string, std::string> ReadEnv(MapReader* sandbox, Origins* origins)
   return env;
 }
 
-policy::Network ReadNetwork(MapReader* permissions) {
+std::string ValuesOf(const std::vector<Text>& texts) {
+  std::string out;
+  for (const Text& text : texts) out += (out.empty() ? "" : ", ") + text.value;
+  return "`" + out + "`";
+}
+
+policy::Network ReadNetwork(MapReader* permissions, Origins* origins) {
   const std::vector<Text> names = permissions->Strings("network");
   if (names.empty()) return policy::Network::kNone;
   if (names.size() > 1 || names[0].value != "*") {
-    permissions->source().Invalid(names[0].line, permissions->KeyOf("network"),
-                                  "sandbox.permissions.network only supports [] or [\"*\"] in v1");
+    permissions->source().Invalid(
+        names[0].line, permissions->KeyOf("network"),
+        "sandbox.permissions.network only supports [] or [\"*\"] in v1, not " + ValuesOf(names));
   }
+  origins->Add("network",
+               permissions->source().At(names[0].line, permissions->KeyOf("network"), "[\"*\"]"));
   return policy::Network::kFull;
 }
 
@@ -132,6 +141,14 @@ std::vector<Text> ReadSystemTools(MapReader* sandbox) {
   return tools;
 }
 
+// A limit that the format sets where the file does not.
+void NoteUnsaid(const MapReader& resources, const char* name, uint64_t value,
+                const std::string& field, Origins* origins) {
+  if (origins->Find(field) != nullptr) return;
+  origins->Add(field, resources.source().At(resources.line(), resources.KeyOf(name),
+                                            "not given, so " + std::to_string(value)));
+}
+
 Resources ReadResources(MapReader resources, Origins* origins) {
   static constexpr std::pair<const char*, const char*> kLimits[] = {
       {"cpu", "cpu_millis"},
@@ -146,6 +163,8 @@ Resources ReadResources(MapReader resources, Origins* origins) {
     resources.Note(name, std::string("limits.") + limit, origins);
   }
   Resources out;
+  NoteUnsaid(resources, "cpu", out.cpu, "limits.cpu_millis", origins);
+  NoteUnsaid(resources, "memory_mb", out.memory_mb, "limits.memory_bytes", origins);
   out.cpu = resources.Whole("cpu", out.cpu, 1, kMaxCpu);
   out.memory_mb = resources.Whole("memory_mb", out.memory_mb, 1, kMaxMemoryMb);
   out.pids = resources.Whole("pids", 0, 1, kMaxPids);
@@ -231,13 +250,13 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
   Origins& origins = spec.origins;
   sandbox.Note("mode", "mode", &origins);
   sandbox.Note("system_tools_mode", "executables_mode", &origins);
-  permissions.Note("network", "network", &origins);
+  filesystem.Note("mounts", "mounts", &origins);
   sandbox.Note("system_tools", "executables", &origins);
   spec.read_mounts = Noted(mounts, ReadMounts(&mounts, "read"), "read_mounts", &origins);
   spec.write_mounts = Noted(mounts, ReadMounts(&mounts, "write"), "write_mounts", &origins);
   spec.exec = Noted(filesystem, ReadExec(&filesystem, root), "exec", &origins);
   spec.env = ReadEnv(&sandbox, &origins);
-  spec.network = ReadNetwork(&permissions);
+  spec.network = ReadNetwork(&permissions, &origins);
   spec.system_tools = Noted(sandbox, ReadSystemTools(&sandbox), "executables", &origins);
   spec.resources = ReadResources(sandbox.Map("resources"), &origins);
   ReadExtensions(&sandbox, &spec);

@@ -4,6 +4,16 @@
 #include <charconv>
 
 namespace odyssey::dialect {
+namespace {
+
+constexpr size_t kShownBytes = 60;
+
+// "" for a list or a map.
+std::string WrittenOf(const Node& node) {
+  return node.kind == NodeKind::kBool ? node.boolean ? "true" : "false" : node.text;
+}
+
+}  // namespace
 
 std::string Quoted(const std::vector<std::string_view>& names) {
   std::string text;
@@ -13,12 +23,19 @@ std::string Quoted(const std::vector<std::string_view>& names) {
   return text;
 }
 
-Place PlaceOf(const Source& source, const Text& text) { return source.At(text.line, text.key); }
+Place PlaceOf(const Source& source, const Text& text) {
+  return source.At(text.line, text.key, text.value);
+}
 
 MapReader::MapReader(const Source* source, const Node* node, std::string key)
     : source_(source), node_(node), key_(std::move(key)) {
   if (node_ == nullptr || node_->kind == NodeKind::kMap) return;
-  source_->Syntax(node_->line, key_, "must be a map, not " + std::string(KindName(node_->kind)));
+  std::string message = "must be a map, not " + std::string(KindName(node_->kind));
+  // "mode read_only", "mode:read_only"
+  if (node_->kind == NodeKind::kString) {
+    message += " (`" + node_->text.substr(0, kShownBytes) + "`): a key needs `: ` after it";
+  }
+  source_->Syntax(node_->line, key_, std::move(message));
   node_ = nullptr;
 }
 
@@ -44,6 +61,8 @@ const Node* MapReader::Typed(std::string_view name, NodeKind kind, Need need) {
       "must be " + std::string(KindName(kind)) + ", not " + std::string(KindName(found->kind));
   const bool plain = found->kind == NodeKind::kNumber || found->kind == NodeKind::kBool;
   if (kind == NodeKind::kString && plain) message += ": put it in quotes";
+  const bool dash = found->kind == NodeKind::kString && found->text.substr(0, 1) == "-";
+  if (kind == NodeKind::kList && dash) message += ": a `-` needs a space after it";
   source_->Syntax(found->line, KeyOf(name), std::move(message));
   return nullptr;
 }
@@ -153,7 +172,8 @@ void MapReader::ReportVariant(const Text& text, const std::vector<std::string_vi
 
 void MapReader::Note(std::string_view name, const std::string& field, Origins* origins) const {
   const Node* found = node_ == nullptr ? nullptr : Find(*node_, name);
-  if (found != nullptr) origins->Add(field, source_->At(found->line, KeyOf(name)));
+  if (found == nullptr) return;
+  origins->Add(field, source_->At(found->line, KeyOf(name), WrittenOf(*found)));
 }
 
 void MapReader::Finish() {

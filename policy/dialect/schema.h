@@ -28,9 +28,9 @@ struct Source {
   std::string beside;
   static constexpr int kBesideLines = 1 << 24;  // more than any file has
 
-  Place At(int line, std::string key) const {
-    if (line < kBesideLines) return {file, line, std::move(key)};
-    return {beside, line - kBesideLines, std::move(key)};
+  Place At(int line, std::string key, std::string written = "") const {
+    if (line < kBesideLines) return {file, line, std::move(key), std::move(written)};
+    return {beside, line - kBesideLines, std::move(key), std::move(written)};
   }
   void Syntax(int line, std::string key, std::string message) const {
     Tell(problems, syntax, line, std::move(key), std::move(message));

@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include "policy/dialect/yaml_mistake.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -14,10 +16,40 @@ namespace {
   throw YAML::ParserException(mark, what);
 }
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Where yaml-cpp's places are in the text. `text` is borrowed.
+class TextPlaces final {
+ public:
+  explicit TextPlaces(std::string_view text) : text_(text) {
+    // The mark of the byte order is in no column.
+    const bool marked = text.substr(0, kByteOrderMark.size()) == kByteOrderMark;
+    lines_.push_back(marked ? kByteOrderMark.size() : 0);
+    for (size_t end = text.find('\n'); end != std::string_view::npos;
+         end = text.find('\n', end + 1)) {
+      lines_.push_back(end + 1);
+    }
+  }
+
+  std::string_view text() const { return text_; }
+  // The size of the text for a place that is not in it.
+  size_t Of(const YAML::Mark& mark) const {
+    if (mark.line < 0 || static_cast<size_t>(mark.line) >= lines_.size()) return text_.size();
+    return std::min(lines_[static_cast<size_t>(mark.line)] + static_cast<size_t>(mark.column),
+                    text_.size());
+  }
+
+ private:
+  const std::string_view text_;
+  std::vector<size_t> lines_;
+};
+
 // Builds the tree from the parser's events: unlike yaml-cpp's own tree, it sees duplicate keys.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(const std::string& file, Problems* problems) : file_(file), problems_(problems) {}
+  // All are borrowed.
+  TreeBuilder(const std::string& file, const TextPlaces& places, Problems* problems)
+      : file_(file), places_(places), problems_(problems) {}
 
   Node TakeRoot() { return std::move(root_); }
   bool has_root() const { return has_root_; }
@@ -33,6 +65,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (tag != "?" && tag != "!") Refuse(mark, "tags (`" + tag + "`) are not supported");
+    if (tag == "!") CheckQuotes(mark);
     // yaml-cpp 0.7 makes a single byte of the escapes \N and \_.
     if (!IsUtf8(value)) Refuse(mark, "an escape that yields no UTF-8; write the character itself");
     Node node = NodeAt(mark, NodeKind::kString);
@@ -58,6 +91,17 @@ class TreeBuilder final : public YAML::EventHandler {
     Key key;
     bool has_key = false;
   };
+
+  // Of a scalar that is not plain.
+  void CheckQuotes(const YAML::Mark& mark) const {
+    const size_t begin = places_.Of(mark);
+    const std::string_view text = places_.text();
+    if (begin == text.size() || text[begin] == '!') Refuse(mark, "tags (`!`) are not supported");
+    const bool quoted = text[begin] == '"' || text[begin] == '\'';
+    if (quoted && !IsQuoteClosed(text, begin)) {
+      Refuse(mark, "the text in quotes that begins here has no closing quote");
+    }
+  }
 
   static Node NodeAt(const YAML::Mark& mark, NodeKind kind) {
     return Node{.kind = kind, .line = mark.line + 1, .column = mark.column + 1};
@@ -132,6 +176,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   const std::string& file_;
+  const TextPlaces& places_;
   Problems* const problems_;
   std::vector<Level> open_;
   Node root_;
@@ -168,6 +213,17 @@ int LineOfControlCharacter(std::string_view text) {
   return 0;
 }
 
+// The line of the first carriage return that ends a line by itself, or 0: yaml-cpp 0.7 does not
+// count it.
+int LineOfLoneReturn(std::string_view text) {
+  int line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n')) return line;
+    if (text[i] == '\n') ++line;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<Node> ParseYaml(const std::string& file, std::string_view text, Problems* problems) {
@@ -178,18 +234,24 @@ std::optional<Node> ParseYaml(const std::string& file, std::string_view text, Pr
   if (const int line = LineOfControlCharacter(text); line != 0) {
     return report(line, "a control character; write it as an escape in double quotes");
   }
+  if (const int line = LineOfLoneReturn(text); line != 0) {
+    return report(line,
+                  "a carriage return without a line feed; lines end with a line feed, or both");
+  }
   try {
+    const TextPlaces places(text);
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    TreeBuilder tree(file, problems);
+    TreeBuilder tree(file, places, problems);
     if (!parser.HandleNextDocument(tree) || !tree.has_root()) {
-      return report(0, "the file holds no document");
+      return report(1, "the file holds nothing but comments");
     }
     Nothing nothing;
     parser.HandleNextDocument(nothing);
     return tree.TakeRoot();
   } catch (const YAML::Exception& error) {
-    return report(error.mark.line + 1, error.msg);
+    const int line = error.mark.line + 1;
+    return report(line, ExplainYamlMistake(text, line, error.msg));
   } catch (const std::exception& error) {
     return report(0, error.what());
   }

@@ -49,11 +49,63 @@ TEST(YamlTest, RefusesWhatReadersDisagreeOn) {
   EXPECT_EQ(Read("a: 1\n---\nb: 2\n"), "f:2: a second document; a file holds one");
   EXPECT_EQ(Read("a: \"\\N\"\n"),
             "f:1: an escape that yields no UTF-8; write the character itself");
-  EXPECT_EQ(Read(""), "f: the file holds no document");
+  EXPECT_EQ(Read(" \n"), "f:1: the file is empty");
+  EXPECT_EQ(Read("# a\n"), "f:1: the file holds nothing but comments");
   EXPECT_EQ(Read("a: [1\n").substr(0, 4), "f:2:");
-  EXPECT_EQ(Read("a: \xff\n"), "f: not UTF-8 text");
+  EXPECT_EQ(Read("a: b\nc: caf\xe9\n"), "f:2: not UTF-8 text: the byte 0xe9; save it as UTF-8");
+  EXPECT_EQ(Read("\xff\xfe"
+                 "a"),
+            "f:1: is UTF-16: save it as UTF-8");
   EXPECT_EQ(Read(std::string_view("a\0\0\0:\0\0\0", 8)),
             "f:1: a control character; write it as an escape in double quotes");
+}
+
+TEST(YamlTest, SaysWhatAPersonDid) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a:\n\tb: 1\n", "f:2: a tab indents it; YAML is indented with spaces only"},
+      {"a:\n  \tb: 1\n", "f:2: a tab indents it; YAML is indented with spaces only"},
+      {"a:\n\t- b\n", "f:2: a tab indents it; YAML is indented with spaces only"},
+      {"a:\n  b: 1\n\tc: 2\n", "f:3: a tab indents it; YAML is indented with spaces only"},
+      {"a\nb: 1\n", "f:2: line 1 has no `: ` after its key"},
+      {"a:\n  b 1\n  c: 2\n", "f:3: line 2 has no `: ` after its key"},
+      {"a:\n  b: c: d\n", "f:2: a second `: ` in one line: put the value in quotes"},
+      {"a:\n  b: 1\n   c: 2\n",
+       "f:3: indented by 3, where line 2 is by 2: the keys of one map, and the items of one list, "
+       "begin in the same column"},
+      {"a:\n    b: 1\n\n  # c\n  c: 2\n",
+       "f:5: indented by 2, where line 2 is by 4: the keys of one map, and the items of one list, "
+       "begin in the same column"},
+      {"a:\n  - b\n  -c: 1\n", "f:3: `-` of a list needs a space after it"},
+      {"a:\n  b: 1\n c\n", "f:3: a key needs `: ` after it"},
+      {"a: {b: 1 c: 2}\n", "f:1: a `{` has no `}`, or a `,` is missing before this"},
+      {"a: {b: 1\n", "f:2: a `{` has no `}`, or a `,` is missing before this"},
+      {"a: [b, c\nd: 1\n", "f:2: a `[` has no `]`, or a `,` is missing before this"},
+      {"a: {b: [c}\n", "f:1: this `]` or `}` does not belong to the bracket that is open"},
+      {"{\n\t\"a\": 1\n\t\"b\": 2\n}\n", "f:3: a `{` has no `}`, or a `,` is missing before this"},
+      {"a: @b\n", "f:1: a value cannot begin with `@`, `%` or a backquote: put it in quotes"},
+      {"a: [*]\n", "f:1: `*` alone has another meaning in YAML: write \"*\" in quotes"},
+      {"a: |b\n", "f:1: after `|` or `>` the text begins on the next line"},
+      {"a: \"\\d\"\n", "f:1: unknown escape character: d; in single quotes a `\\` is itself"},
+      {"a: 1\rb: 2\n",
+       "f:1: a carriage return without a line feed; lines end with a line feed, or both"},
+  };
+  for (const auto& [text, said] : cases) EXPECT_EQ(Read(text), said) << text;
+}
+
+// yaml-cpp takes the rest of the file for the text.
+TEST(YamlTest, AQuoteThatIsNotClosedIsRefused) {
+  const std::string said = "the text in quotes that begins here has no closing quote";
+  EXPECT_EQ(Read("a: 1\nb: \"c\nd: 2\n"), "f:2: " + said);
+  EXPECT_EQ(Read("a: 'b''\n"), "f:1: " + said);
+  EXPECT_EQ(Read("a: \"b\\\"\n"), "f:1: " + said);
+  EXPECT_EQ(Read("\"a: 1\n"), "f:1: " + said);
+  EXPECT_EQ(Read("\xef\xbb\xbf"
+                 "'a: 1\n"),
+            "f:1: " + said);
+  EXPECT_EQ(Read("a: ! 'b\n"), "f:1: tags (`!`) are not supported");
+  EXPECT_EQ(Read("\xef\xbb\xbf"
+                 "'a': \"b\\\"'\"\r\nc: '\"''d'\r\n"),
+            "{\"a\":\"b\\\"'\",\"c\":\"\\\"'d\"}");
 }
 
 TEST(YamlTest, BoundsDepth) {

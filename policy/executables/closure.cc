@@ -31,7 +31,7 @@ Status Closure::Add(const std::string& entry) {
   const bool is_path = entry.rfind('/', 0) == 0;
   const Result<std::string> canonical = is_path ? Resolve(entry) : Search(entry);
   if (canonical.status().code() == Code::kNotFound) {
-    return NotFound("missing system tool: " + entry);
+    return NotFound("executables: missing system tool: " + entry);
   }
   ODY_RETURN_IF_ERROR(canonical.status());
   ODY_RETURN_IF_ERROR(AddNamed(entry, *canonical));
@@ -44,7 +44,7 @@ Status Closure::AddNamed(const std::string& entry, const std::string& canonical)
                                ", outside the system's trees; mount that and name it there");
   }
   const auto info = tree_->Look(canonical);
-  if (!info) return NotFound("missing system tool: " + entry);
+  if (!info) return NotFound("executables: missing system tool: " + entry);
   if (info->directory) {
     Want(canonical, /*run=*/true, "named " + entry);
     return Walk(canonical, /*run=*/true);

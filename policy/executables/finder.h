@@ -21,8 +21,8 @@ class Finder final {
   // `root`: see HostTree.
   explicit Finder(std::string root = "") : tree_(std::move(root)) {}
 
-  // `names`: what compile::SystemExecutables gives. NOT_FOUND "missing system tool: NAME";
-  // FAILED_PRECONDITION naming what cannot be run and why. May be called by any thread.
+  // `names`: what compile::SystemExecutables gives. NOT_FOUND "executables: missing system tool:
+  // NAME"; FAILED_PRECONDITION naming what cannot be run and why. May be called by any thread.
   Result<compile::FoundExecutables> Find(const std::vector<std::string>& names);
 
  private:

@@ -115,10 +115,11 @@ TEST_F(FinderTest, LooksAlongTheSearchPathForWhatCanBeExecuted) {
 }
 
 TEST_F(FinderTest, WhatIsMissingIsSaidByItsName) {
-  EXPECT_EQ(Refused("no-such"), NotFound("missing system tool: no-such"));
-  EXPECT_EQ(Refused("/usr/bin/no-such"), NotFound("missing system tool: /usr/bin/no-such"));
+  EXPECT_EQ(Refused("no-such"), NotFound("executables: missing system tool: no-such"));
+  EXPECT_EQ(Refused("/usr/bin/no-such"),
+            NotFound("executables: missing system tool: /usr/bin/no-such"));
   fs::create_directories(Path("/usr/bin/directory"));
-  EXPECT_EQ(Refused("directory"), NotFound("missing system tool: directory"));
+  EXPECT_EQ(Refused("directory"), NotFound("executables: missing system tool: directory"));
 }
 
 TEST_F(FinderTest, RefusesWhatTheKernelWouldNotExecute) {

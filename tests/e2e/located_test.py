@@ -4,6 +4,7 @@
 import os
 import unittest
 
+import bundles
 from world import World, WorldTest, main
 
 # The source /proc is never shown; the file itself is valid.
@@ -67,6 +68,56 @@ class LocatedExecTest(WorldTest):
         done = self.world.ctl("exec", "--policy", file, "--", "true")
         self.assertEqual(done.code, 125, done)
         self.assertIn(f"{file}:8: {KEY}", done.err)
+
+
+class LocatedSessionTest(WorldTest):
+    """What a bundle asks for: said as in its files, whoever refuses it, and when."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.world = World()
+        cls.addClassCleanup(cls.world.close)
+        os.makedirs(cls.world.state, mode=0o755)
+        cls.world.make("state/policy.d/10.yaml", "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], read: [/]}]\n"
+                                                 "limits: {max: {pids: 200, memory_mb: 1024}}\n")
+        cls.world.up()
+
+    def refused(self, name, **options):
+        bundle = bundles.write(os.path.join(self.world.directory, name), [bundles.say("ok")], **options)
+        done = self.world.ctl("run", bundle, "--prompt", "x")
+        self.assertEqual(done.code, 1, done)
+        return done.out + done.err
+
+    def line(self, name, text):
+        with open(os.path.join(self.world.directory, name), encoding="utf-8") as file:
+            return 1 + [text in line for line in file].index(True)
+
+    def test_the_supervisors_refusals(self):
+        for name, options, text, words in (
+                ("mount", {"read": ["/proc"]}, '"/proc"',
+                 "permissions.filesystem.mounts.read[0]: /proc: nothing of /proc"),
+                ("network", {"network": ["*"]}, '"*"',
+                 'permissions.network: ["*"]: network: full: not granted by the operator'),
+                ("pids", {"resources": {"pids": 500}}, '"pids"', "resources.pids: 500: at most 200 is allowed"),
+                ("memory", {"resources": {"memory_mb": 2048}}, '"memory_mb"',
+                 "resources.memory_mb: 2048: limits.memory_bytes: 2147483648: at most 1073741824"),
+                ("tool", {"tools": ["no-such-tool"]}, '"no-such-tool"',
+                 "system_tools[0]: missing system tool: no-such-tool")):
+            said = self.refused(name, **options)
+            line = self.line(f"{name}/odyssey.bundle.json5", text)
+            self.assertIn(f"odyssey.bundle.json5:{line}: sandbox.{words}", said)
+            self.assertNotIn(self.world.state + "/agentd", said)
+
+    def test_what_an_agents_file_says(self):
+        for model, words in (
+                ({"provider": "nobody", "name": "x"}, "model.provider: nobody: allowed are script, openai"),
+                ({"provider": "script", "name": "none.yaml"}, "model.name: does not exist: `none.yaml`"),
+                ({"provider": "script", "name": "scenario.yaml", "config": {"a": 1}},
+                 "model.config: provider script has no options")):
+            said = self.refused("model", model=model)
+            key = words.split(":")[0].split(".")[1]
+            line = self.line("model/agent.yaml", f'"{key}"')
+            self.assertIn(f"agent.yaml:{line}: {words}", said)
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ TEST_F(ExplicitTest, NothingNamedRunsNothing) {
 TEST_F(ExplicitTest, AMissingToolIsSaidBeforeThereIsACell) {
   const auto made = supervisor_.Prepare(Naming({"sh", "no-such"}));
   EXPECT_EQ(made.status().code(), Code::kNotFound);
-  EXPECT_EQ(made.status().message(), "missing system tool: no-such");
+  EXPECT_EQ(made.status().message(), "executables: missing system tool: no-such");
   EXPECT_TRUE(supervisor_.CellProcesses().empty());
 }
 
