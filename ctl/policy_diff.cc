@@ -9,24 +9,29 @@
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
+#include "policy/difference/endpoints.h"
+#include "policy/difference/workers.h"
 #include "policy/lattice/rights.h"
 #include "policy/rules/excess.h"
 
 namespace odyssey::ctl {
 namespace {
 
+using difference::Difference;
+using difference::Order;
+
 constexpr char kNext[] = "odyssey-ctl policy check FILE tells what is wrong with a file.";
 constexpr int kExitDiffer = 1, kExitTrouble = 2;  // as diff(1)
 
 // A policy as it is written: whatever this environment has, and whatever the operator grants.
 struct Side {
-  policy::SandboxRequest request;
+  dialect::Policy policy;
   std::optional<dialect::Bundle> bundle;
 };
 
 Result<Side> SideOf(const std::string& file, dialect::Policy policy) {
-  Side side{.request = std::move(policy.request), .bundle = {}};
   const dialect::Dialect kind = policy.dialect;
+  Side side{.policy = std::move(policy), .bundle = {}};
   if (kind != dialect::Dialect::kManifest && kind != dialect::Dialect::kBundle) return side;
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
   ODY_ASSIGN_OR_RETURN(side.bundle, dialect::LoadBundle(directory));
@@ -63,17 +68,18 @@ void PrintSide(const Console& console, const std::string& title,
   for (const std::string& item : items) console.PrintLine("  " + Sanitize(item, Lines::kOne));
 }
 
-void Append(std::vector<std::string> lines, std::vector<std::string>* out) {
-  for (std::string& line : lines) out->push_back(std::move(line));
+Result<Difference> Compare(const Side& first, const Side& second) {
+  ODY_ASSIGN_OR_RETURN(Difference out, ComparePolicies(first.policy, second.policy));
+  if (!first.bundle || !second.bundle) return out;
+  ODY_ASSIGN_OR_RETURN(Difference agents, CompareAgents(*first.bundle, *second.bundle));
+  Append(std::move(agents), &out);
+  return out;
 }
 
-Result<PolicyDifference> Compare(const Side& first, const Side& second) {
-  ODY_ASSIGN_OR_RETURN(PolicyDifference out, ComparePolicies(first.request, second.request));
-  if (!first.bundle || !second.bundle) return out;
-  ODY_ASSIGN_OR_RETURN(PolicyDifference agents, CompareAgents(*first.bundle, *second.bundle));
-  Append(std::move(agents.only_first), &out.only_first);
-  Append(std::move(agents.only_second), &out.only_second);
-  return out;
+// Endpoints mean something beside another network only if it is none, or has endpoints too.
+bool HasComparableNetwork(const dialect::Policy& policy) {
+  return policy.dialect == dialect::Dialect::kOpenShell ||
+         policy.request.network == policy::Network::kNone;
 }
 
 // What one agent may call, and how.
@@ -126,6 +132,31 @@ Result<std::vector<std::string>> ExcessOfAgents(const dialect::Bundle& child,
   return out;
 }
 
+std::string Sentence(const std::string& a, const std::string& b, Order order) {
+  if (order == Order::kDifferent)
+    return "Each of " + a + " and " + b + " may allow what the other does not.";
+  return b + " is " + std::string(OrderName(order)) + " than " + a + ".";
+}
+
+void Print(const Console& console, const std::string& a, const std::string& b,
+           const Difference& difference) {
+  const Order order = OrderOf(difference);
+  if (console.json) {
+    return console.PrintJson({{"same", order == Order::kSame},
+                              {"b_is", OrderName(order)},
+                              {"only_in_a", difference.only_first},
+                              {"only_in_b", difference.only_second},
+                              {"undecided", difference.undecided}});
+  }
+  if (order == Order::kSame) return;
+  console.PrintLine(Sanitize(Sentence(a, b, order), Lines::kOne));
+  PrintSide(console, b + " allows what " + a + " does not:", difference.only_second);
+  PrintSide(console, a + " allows what " + b + " does not:", difference.only_first);
+  PrintSide(console,
+            "They differ, and neither is known to allow more (first " + a + ", second " + b + "):",
+            difference.undecided);
+}
+
 int Diff(const Invocation& call) {
   const Console& console = *call.console;
   Side sides[2];
@@ -137,37 +168,40 @@ int Diff(const Invocation& call) {
     }
     sides[i] = std::move(*side);
   }
-  const Result<PolicyDifference> difference = Compare(sides[0], sides[1]);
+  const Result<Difference> difference = Compare(sides[0], sides[1]);
   if (!difference.ok()) {
     console.Fail({"policy diff", difference.status().message(), kNext});
     return kExitTrouble;
   }
-  const bool same = difference->only_first.empty() && difference->only_second.empty();
-  if (console.json) {
-    console.PrintJson({{"same", same},
-                       {"only_in_a", difference->only_first},
-                       {"only_in_b", difference->only_second}});
-  } else {
-    const std::string a = call.options.Word(0), b = call.options.Word(1);
-    PrintSide(console, b + " allows what " + a + " does not:", difference->only_second);
-    PrintSide(console, a + " allows what " + b + " does not:", difference->only_first);
-  }
-  return same ? kExitOk : kExitDiffer;
+  Print(console, call.options.Word(0), call.options.Word(1), *difference);
+  return OrderOf(*difference) == Order::kSame ? kExitOk : kExitDiffer;
 }
 
 }  // namespace
 
-Result<PolicyDifference> ComparePolicies(const policy::SandboxRequest& first,
-                                         const policy::SandboxRequest& second) {
+Result<Difference> CompareRequests(const policy::SandboxRequest& first,
+                                   const policy::SandboxRequest& second) {
   ODY_ASSIGN_OR_RETURN(const lattice::Rights a, lattice::RightsOf(first));
   ODY_ASSIGN_OR_RETURN(const lattice::Rights b, lattice::RightsOf(second));
-  return PolicyDifference{.only_first = lattice::Excess(a, b),
-                          .only_second = lattice::Excess(b, a)};
+  return Difference{
+      .only_first = lattice::Excess(a, b), .only_second = lattice::Excess(b, a), .undecided = {}};
 }
 
-Result<PolicyDifference> CompareAgents(const dialect::Bundle& first,
-                                       const dialect::Bundle& second) {
-  PolicyDifference out;
+Result<Difference> ComparePolicies(const dialect::Policy& first, const dialect::Policy& second) {
+  ODY_ASSIGN_OR_RETURN(Difference out, CompareRequests(first.request, second.request));
+  for (std::string& line : out.only_first) line = first.origins.Locate(line);
+  for (std::string& line : out.only_second) line = second.origins.Locate(line);
+  if (HasComparableNetwork(first) && HasComparableNetwork(second)) {
+    Append(difference::CompareEndpoints(first.network, second.network), &out);
+  }
+  if (first.worker && second.worker) {
+    Append(difference::CompareWorkers(*first.worker, *second.worker), &out);
+  }
+  return out;
+}
+
+Result<Difference> CompareAgents(const dialect::Bundle& first, const dialect::Bundle& second) {
+  Difference out;
   ODY_ASSIGN_OR_RETURN(out.only_first, ExcessOfAgents(first, second));
   ODY_ASSIGN_OR_RETURN(out.only_second, ExcessOfAgents(second, first));
   return out;
@@ -180,7 +214,9 @@ Command PolicyDiffCommand() {
       .positionals = {{.name = "A", .kind = ValueKind::kFile},
                       {.name = "B", .kind = ValueKind::kFile}},
       .notes =
-          "Compares what they ask of a cell and, of two bundles, tools and their rules. Exits 0 "
+          "Compares what they ask of a cell; of two bundles, tools and their rules; of two llm-do "
+          "workers,\napprovals, shell rules and delegation; of OpenShell policies, endpoints. "
+          "Exits 0 "
           "if they allow the\nsame, 1 if they differ, 2 if they cannot be compared.",
       .run = Diff};
 }

@@ -14,7 +14,7 @@ TEST(PolicyDiffTest, SaysBothDirections) {
   a.env = {{"LANG", ""}};
   b.mounts = {{"/srv", "/elsewhere", policy::Access::kReadWrite}};
   b.limits.pids = 1000;
-  const Result<PolicyDifference> difference = ComparePolicies(a, b);
+  const Result<difference::Difference> difference = CompareRequests(a, b);
   ASSERT_TRUE(difference.ok());
   EXPECT_EQ(difference->only_first, Lines{"env: LANG"});
   EXPECT_EQ(difference->only_second, (Lines{"mounts[0].source: /srv (read, write)",
@@ -26,7 +26,7 @@ TEST(PolicyDiffTest, OrderAndPlacesMakeNoDifference) {
   a.mounts = {{"/srv/a", "/a"}, {"/srv/b", "/b"}};
   b.mounts = {{"/srv/b", "/x"}, {"/srv/a", "/y"}};
   a.limits.pids = policy::kDefaultLimits.pids;
-  const Result<PolicyDifference> difference = ComparePolicies(a, b);
+  const Result<difference::Difference> difference = CompareRequests(a, b);
   EXPECT_EQ(difference->only_first, Lines{});
   EXPECT_EQ(difference->only_second, Lines{});
 }
@@ -41,7 +41,7 @@ TEST(PolicyDiffTest, ToolsAndTheirRulesCount) {
   const dialect::Bundle a = BundleWith({.allow = {"Bash(git:*)", "Read"}, .ask = {"Bash"}});
   const dialect::Bundle b = BundleWith(
       {.allow = {"Bash(git:*)", "Bash(curl:*)", "Read", "Write"}, .deny = {"Read"}}, "b");
-  const Result<PolicyDifference> difference = CompareAgents(a, b);
+  const Result<difference::Difference> difference = CompareAgents(a, b);
   ASSERT_TRUE(difference.ok());
   EXPECT_EQ(difference->only_first,
             (Lines{"agent.tools: Read", "agent.tools.deny: Read is not there"}));
@@ -55,7 +55,7 @@ TEST(PolicyDiffTest, AgentsOfSeveralAreComparedByTheirIds) {
   a.agents.push_back({.id = "b"});
   dialect::Bundle b = BundleWith({}, "c");
   b.agents.push_back({.id = "a"});
-  const Result<PolicyDifference> difference = CompareAgents(a, b);
+  const Result<difference::Difference> difference = CompareAgents(a, b);
   EXPECT_EQ(difference->only_first, Lines{"agents.b: there is no such agent"});
   EXPECT_EQ(difference->only_second,
             (Lines{"agents.c: there is no such agent", "agents.a.tools: Write",
@@ -67,7 +67,7 @@ TEST(PolicyDiffTest, AgentsOfSeveralAreComparedByTheirIds) {
 TEST(PolicyDiffTest, WhatCannotBeComparedIsAnError) {
   SandboxRequest bad;
   bad.mounts = {{"/srv/../etc", "/a"}};
-  EXPECT_EQ(ComparePolicies({}, bad).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(CompareRequests({}, bad).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

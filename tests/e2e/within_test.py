@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One policy held against another: --within of policy check and explain, tools in policy diff. Without daemons."""
+"""One policy held against another: --within of policy check and explain, policy diff; --cmd of workers. Without daemons."""
 
 import unittest
 
@@ -45,8 +45,39 @@ class WithinTest(unittest.TestCase):
         b = bundles.write(self.world.directory + "/b", [], rules={"allow": ["Bash", "Write"]})
         done = self.world.ctl("policy", "diff", a, b)
         self.assertEqual(done.code, 1, done)
-        self.assertEqual(done.out.splitlines(), [f"{b} allows what {a} does not:", "  agent.tools: Write",
+        self.assertEqual(done.out.splitlines(), [f"{b} is wider than {a}.", f"{b} allows what {a} does not:",
+                                                 "  agent.tools: Write",
                                                  "  agent.tools.deny: Bash(curl:*) is not there"])
+
+    def test_diff_tells_workers_and_endpoints(self):
+        worker = "sandbox: {paths: {n: {root: %s}}}\nshell_rules: [{pattern: git push, approval_required: %s}]\n"
+        endpoint = "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /usr/bin/curl}]\n" \
+                   "    endpoints: [{host: a.example.com, port: 443, protocol: rest, access: %s}]\n"
+        for name, first, second, words in (
+                ("worker", worker % (self.data, "true"), worker % (self.data, "false"),
+                 "shell `git push`: runs without asking"),
+                ("paths", worker % (self.data + "/below", "true"), worker % (self.data, "true"),
+                 f"sandbox.paths.n.root: {self.data} (read)"),
+                ("endpoints", endpoint % "read-only", endpoint % "full", "every request")):
+            a = self.world.make(f"{name}/a.yaml", first)
+            b = self.world.make(f"{name}/b.yaml", second)
+            for files, order, side in (((a, b), "wider", "only_in_b"), ((b, a), "narrower", "only_in_a")):
+                done = self.world.ctl("-o", "json", "policy", "diff", *files)
+                self.assertEqual((done.code, done.json()["b_is"]), (1, order), done)
+                self.assertEqual(len(done.json()[side]), 1, done)
+                self.assertIn(words, done.json()[side][0])
+            self.assertIn(f"{b} is wider than {a}.", self.world.ctl("policy", "diff", a, b).out)
+
+    def test_a_worker_answers_for_a_command(self):
+        file = self.world.make("w.yaml", "instructions: i\nshell_rules:\n- {pattern: git status, "
+                                         "approval_required: false}\n- {pattern: git}\n")
+        for command, code, rule in (("git status -s", 0, f"{file}:3: shell_rules[0].pattern"),
+                                    ("git statusx", 4, f"{file}:4: shell_rules[1].pattern"), ("ls", 3, "")):
+            done = self.world.ctl("-o", "json", "policy", "check", file, "--cmd", command)
+            self.assertEqual((done.code, done.json()["rule"]), (code, rule), done)
+        done = self.world.ctl("policy", "check", self.parent, "--cmd", "ls")
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("has no rules about commands", done.err)
 
 
 if __name__ == "__main__":
