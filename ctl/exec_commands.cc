@@ -21,6 +21,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
 #include "ctl/policy_file.h"
+#include "ctl/project_approval.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -175,6 +176,13 @@ int ExecCommand(const Invocation& call) {
   if (options->argv.empty()) {
     return Cannot(console,
                   {"exec", "CMD is missing", "usage: odyssey-ctl exec [options] -- CMD ARG..."});
+  }
+  if (policy != nullptr) {
+    const Status approved = ApproveProject(console, *policy, owner, call.locations);
+    if (!approved.ok()) {
+      return Cannot(console, {"exec --policy " + call.options.Text("policy"), approved.message(),
+                              "docs/policy/dialects.md tells what a project's file may add."});
+    }
   }
   if (const Status status = MakePolicyDirectories(*options); !status.ok()) {
     return Cannot(console, {"exec", "--policy: " + status.message(), ""});

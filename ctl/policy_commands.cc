@@ -14,8 +14,10 @@
 #include "ctl/path_check.h"
 #include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
+#include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
+#include "policy/dialect/llm_do_command.h"
 #include "policy/lattice/lattice.h"
 #include "policy/plan/plan_check.h"
 #include "policy/rules/tool_rules.h"
@@ -136,8 +138,27 @@ Result<dialect::AgentSpec> AgentFor(const dialect::Bundle& bundle, const std::st
   return dialect::FindAgent(bundle, agent);
 }
 
-Result<rules::Decision> CheckCommand(const std::string& file, const std::string& agent,
-                                     const std::string& command) {
+// By the rules of a worker; the decision's rule is told with its line.
+Result<rules::Decision> CheckWorkerCommand(const dialect::Policy& policy,
+                                           const std::string& command) {
+  ODY_ASSIGN_OR_RETURN(rules::Decision decision,
+                       dialect::llm_do::DecideCommand(*policy.worker, command));
+  const dialect::Place* place = policy.origins.Find(decision.rule);
+  if (place != nullptr) {
+    decision.rule = place->file + ":" + std::to_string(place->line) + ": " + place->key;
+  }
+  return decision;
+}
+
+Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::string& file,
+                                     const std::string& agent, const std::string& command) {
+  using dialect::Dialect;
+  if (policy.worker) return CheckWorkerCommand(policy, command);
+  if (policy.dialect != Dialect::kManifest && policy.dialect != Dialect::kBundle) {
+    return InvalidArgument("--cmd: a file of the kind " +
+                           std::string(dialect::DialectName(policy.dialect)) +
+                           " has no rules about commands; bundles and llm-do workers have");
+  }
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(directory));
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(bundle, file, agent));
@@ -191,6 +212,17 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
   return rules::Decision{.reason = "the file is valid: " + kind};
 }
 
+// What a project's file adds is asked about before anything of it runs.
+Result<rules::Decision> AskFirst(const Invocation& call, const dialect::Policy& policy,
+                                 const CeilingView& ceiling, rules::Decision decision) {
+  if (decision.verdict != rules::Verdict::kAllow) return decision;
+  ODY_ASSIGN_OR_RETURN(const std::string pending,
+                       PendingApproval(policy, ceiling.asker.owner.uid, call.locations));
+  if (pending.empty()) return decision;
+  return rules::Decision{
+      .verdict = rules::Verdict::kAsk, .rule = "project approval", .reason = pending};
+}
+
 int PrintDecision(const Console& console, const rules::Decision& decision) {
   const std::string verdict(rules::VerdictName(decision.verdict));
   if (console.json) {
@@ -238,9 +270,10 @@ int Check(const Invocation& call) {
   if (!policy.ok())
     return console.Fail({"check " + file, policy.status().message(), NextFor(file)});
   Result<rules::Decision> decision = Decide(call, *policy, *ceiling, destination);
+  if (decision.ok()) decision = AskFirst(call, *policy, *ceiling, *decision);
   // A command runs nowhere if no cell is made.
   if (decision.ok() && command && decision->verdict == rules::Verdict::kAllow) {
-    decision = CheckCommand(file, call.options.Text("agent"), call.options.Text("cmd"));
+    decision = CheckCommand(*policy, file, call.options.Text("agent"), call.options.Text("cmd"));
   }
   if (!decision.ok())
     return console.Fail({"check " + file, decision.status().message(), NextFor(file)});
@@ -257,7 +290,7 @@ std::vector<Command> PolicyCommands() {
       {.name = "cmd",
        .kind = ValueKind::kText,
        .value_name = "COMMAND",
-       .help = "a command line of the Bash tool"},
+       .help = "a command line of the Bash tool, or of an llm-do worker's shell"},
       {.name = "path",
        .kind = ValueKind::kFile,
        .value_name = "PATH",

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""What a project's own file adds counts once its user has approved it, and only as long as it stays so."""
+
+import os
+
+from terminal import Terminal
+from world import WorldTest, main
+
+ADDS = '{\n"sandbox_network": "none",\n"sandbox_env": {"WORD": "added"}}'
+TELLS = "sandbox_env.WORD"
+SCRIPT = ("sh", "-c", "echo ran $WORD")
+
+
+class ProjectTest(WorldTest):
+
+    def setUp(self):
+        self.base = self.world.make_directory(self.id().rpartition(".")[2])
+        self.environment = {**os.environ, "HOME": self.world.make_directory("home")}
+        self.environment.pop("ODEK_APPROVE_PROJECT_SANDBOX", None)
+        self.file = self.write(ADDS)
+
+    def write(self, content):
+        return self.world.make(f"{self.base}/odek.json", content)
+
+    def argv(self):
+        return ("exec", "--policy", self.file, "--", *SCRIPT)
+
+    def run_it(self, **more):
+        return self.world.ctl(*self.argv(), cwd=self.base, env={**self.environment, **more})
+
+    def check(self, **more):
+        done = self.world.ctl("-o", "json", "policy", "check", self.file, cwd=self.base,
+                              env={**self.environment, **more})
+        return done.code, done.json()["verdict"]
+
+    def answer(self, text):
+        """What is shown when the question is answered so, and how it ended."""
+        shown = Terminal(self.world.argv(*self.argv()), cwd=self.base, env=self.environment)
+        shown.until("N: no")
+        shown.type(text + "\n")
+        code = shown.ended()
+        return code, shown.text
+
+    def assertRefused(self, done):
+        self.assertEqual((done.code, done.out), (125, ""), done)
+        self.assertIn(f"{self.file}:3: {TELLS}: WORD", done.err)
+        self.assertIn("ODEK_APPROVE_PROJECT_SANDBOX=1", done.err)
+
+    def test_nobody_to_ask_is_no(self):
+        self.assertRefused(self.run_it())
+        self.assertRefused(self.run_it(ODEK_APPROVE_PROJECT_SANDBOX="yes"))
+        self.assertEqual(self.check(), (4, "ask"))
+
+    def test_the_users_environment_approves_that_once(self):
+        done = self.run_it(ODEK_APPROVE_PROJECT_SANDBOX="1")
+        self.assertEqual((done.code, done.out), (0, "ran added\n"), done)
+        self.assertRefused(self.run_it())
+
+    def test_what_takes_away_needs_nobody(self):
+        self.write('{"sandbox_readonly": true, "sandbox_network": "none", "sandbox_memory": "64m"}')
+        self.assertEqual(self.run_it().out, "ran\n")
+        self.assertEqual(self.check(), (0, "allow"))
+
+    def test_no_and_once(self):
+        code, shown = self.answer("n")
+        self.assertEqual(code, 125, shown)
+        self.assertNotIn("ran added", shown)
+        self.assertIn(f"{self.file}:3: {TELLS}", shown)
+        code, shown = self.answer("y")
+        self.assertEqual(code, 0, shown)
+        self.assertIn("ran added", shown)
+        self.assertRefused(self.run_it())
+
+    def test_always_until_something_changes(self):
+        code, shown = self.answer("t")
+        self.assertEqual(code, 0, shown)
+        done = self.run_it()
+        self.assertEqual((done.code, done.out), (0, "ran added\n"), done)
+        self.assertEqual(self.check(), (0, "allow"))
+        # The same bytes in another project, other bytes here, another policy around it.
+        other = self.world.make_directory(f"{self.base}/other")
+        copy = self.world.make(f"{other}/odek.json", ADDS)
+        done = self.world.ctl("exec", "--policy", copy, "--", *SCRIPT, cwd=other, env=self.environment)
+        self.assertEqual((done.code, done.out), (125, ""), done)
+        self.assertRefused(self.run_it(ODEK_SANDBOX_MEMORY="64m"))
+        self.write(ADDS + "\n")
+        self.assertRefused(self.run_it())
+        self.write(ADDS)
+        self.assertEqual(self.run_it().out, "ran added\n")
+
+    def test_approvals_are_in_no_cell(self):
+        self.assertEqual(self.answer("t")[0], 0)
+        kept = self.world.state + "/supervisor/project_approvals"
+        names = os.listdir(kept)
+        self.assertTrue(names)
+        self.assertEqual(os.stat(kept).st_mode & 0o777, 0o700)
+        self.assertEqual(os.stat(f"{kept}/{names[0]}").st_mode & 0o777, 0o600)
+        for option in ("--read", "--write"):
+            done = self.world.ctl("exec", option, kept, "--", "true")
+            self.assertEqual(done.code, 125, done)
+            self.assertIn(kept, done.err)
+
+
+if __name__ == "__main__":
+    main()
