@@ -2,6 +2,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -61,7 +62,8 @@ void AddModes(std::vector<ArgumentRule>* rules) {
   rules->push_back({"open", {Masked(2, kSetIdBits, 0)}});
   rules->push_back({"openat", {Masked(2, kCreatingFlags, 0)}});
   rules->push_back({"openat", {Masked(3, kSetIdBits, 0)}});
-  // No device nodes. 0 means a regular file.
+  // No device nodes, which is what a whiteout is too. 0 means a regular file.
+  rules->push_back({"renameat2", {Masked(4, RENAME_WHITEOUT, 0)}});
   for (const uint32_t type : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
     rules->push_back({"mknod", {Masked(1, S_IFMT | kSetIdBits, type)}});
     rules->push_back({"mknodat", {Masked(2, S_IFMT | kSetIdBits, type)}});
@@ -130,19 +132,57 @@ const std::vector<Group>& AllowedCalls() {
         "cachestat"}},
       {"terminal and device requests; three of them are refused before this table", {"ioctl"}},
       {"names of files: permissions and Landlock decide",
-       {"access",          "faccessat",    "faccessat2",    "stat",
-        "lstat",           "fstat",        "newfstatat",    "statx",
-        "statfs",          "fstatfs",      "getcwd",        "chdir",
-        "fchdir",          "readlink",     "readlinkat",    "getdents",
-        "getdents64",      "truncate",     "rename",        "renameat",
-        "renameat2",       "rmdir",        "link",          "linkat",
-        "unlink",          "unlinkat",     "symlink",       "symlinkat",
-        "umask",           "utime",        "utimes",        "utimensat",
-        "futimesat",       "chown",        "fchown",        "lchown",
-        "fchownat",        "setxattr",     "lsetxattr",     "fsetxattr",
-        "getxattr",        "lgetxattr",    "fgetxattr",     "listxattr",
-        "llistxattr",      "flistxattr",   "removexattr",   "lremovexattr",
-        "fremovexattr",    "inotify_init", "inotify_init1", "inotify_add_watch",
+       {"access",
+        "faccessat",
+        "faccessat2",
+        "stat",
+        "lstat",
+        "fstat",
+        "newfstatat",
+        "statx",
+        "statfs",
+        "fstatfs",
+        "getcwd",
+        "chdir",
+        "fchdir",
+        "readlink",
+        "readlinkat",
+        "getdents",
+        "getdents64",
+        "truncate",
+        "rename",
+        "renameat",
+        "rmdir",
+        "link",
+        "linkat",
+        "unlink",
+        "unlinkat",
+        "symlink",
+        "symlinkat",
+        "umask",
+        "utime",
+        "utimes",
+        "utimensat",
+        "futimesat",
+        "chown",
+        "fchown",
+        "lchown",
+        "fchownat",
+        "setxattr",
+        "lsetxattr",
+        "fsetxattr",
+        "getxattr",
+        "lgetxattr",
+        "fgetxattr",
+        "listxattr",
+        "llistxattr",
+        "flistxattr",
+        "removexattr",
+        "lremovexattr",
+        "fremovexattr",
+        "inotify_init",
+        "inotify_init1",
+        "inotify_add_watch",
         "inotify_rm_watch"}},
       {"memory",
        {"mmap",

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -354,6 +355,11 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
     cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kAllow});
   }
   ExpectCases(cases);
+  // What a whiteout leaves behind is one.
+  ExpectCases({{SYS_renameat2, {0, 0, 0, 0, RENAME_NOREPLACE}, kAllow},
+               {SYS_renameat2, {0, 0, 0, 0, RENAME_EXCHANGE}, kAllow},
+               {SYS_renameat2, {0, 0, 0, 0, RENAME_WHITEOUT}, kDeny},
+               {SYS_renameat2, {0, 0, 0, 0, kHigh | RENAME_WHITEOUT | RENAME_NOREPLACE}, kDeny}});
 }
 
 TEST(SeccompFilterTest, HasNoFileInMemory) {
@@ -436,12 +442,19 @@ TEST(SeccompFilterTest, WhatInitIsDeniedIsRefusedWhoeverListens) {
 
 // A slot's pid 1 is the one that answers: a refused call of its own would wait for itself.
 TEST(SeccompFilterTest, AllowsWhatASlotDoes) {
-  for (const int number : {SYS_poll,    SYS_read,       SYS_write,     SYS_close,
-                           SYS_wait4,   SYS_kill,       SYS_sendmsg,   SYS_recvfrom,
-                           SYS_recvmsg, SYS_madvise,    SYS_mmap,      SYS_munmap,
-                           SYS_brk,     SYS_exit_group, SYS_signalfd4, SYS_rt_sigprocmask,
-                           SYS_getpid,  SYS_gettid,     SYS_futex,     SYS_set_robust_list,
-                           SYS_rseq}) {
+  for (const int number : {SYS_poll,       SYS_read,
+                           SYS_write,      SYS_close,
+                           SYS_wait4,      SYS_kill,
+                           SYS_sendmsg,    SYS_recvfrom,
+                           SYS_recvmsg,    SYS_madvise,
+                           SYS_mmap,       SYS_munmap,
+                           SYS_brk,        SYS_exit_group,
+                           SYS_signalfd4,  SYS_rt_sigprocmask,
+                           SYS_getpid,     SYS_gettid,
+                           SYS_futex,      SYS_set_robust_list,
+                           SYS_rseq,       SYS_prlimit64,
+                           SYS_ioprio_get, SYS_sched_getattr,
+                           SYS_getrlimit,  SYS_sched_getaffinity}) {
     EXPECT_EQ(Ask(Telling(), number).action, kAllow) << number;
   }
   const uint64_t fork = CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD;

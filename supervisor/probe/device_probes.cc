@@ -1,6 +1,7 @@
 // Devices, and doors past the directory tree.
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -36,6 +37,15 @@ const NodeCase kNodes[] = {
 Finding MakeNode(const NodeCase& node) {
   const Answer answer = Answered(mknod("node", node.kind | 0600, node.device));
   unlink("node");
+  return MustBeRefused(answer);
+}
+
+// What a rename leaves behind in this way is a device node, too.
+Finding RenameLeavingWhiteout(const Targets&) {
+  if (!Spit("old", "", 0600)) return BrokenAt("make a file");
+  const Answer answer = Call(SYS_renameat2, AT_FDCWD, "old", AT_FDCWD, "new", RENAME_WHITEOUT);
+  unlink("old");
+  unlink("new");
   return MustBeRefused(answer);
 }
 
@@ -146,6 +156,8 @@ void AddDeviceProbes(Probes* all) {
     all->push_back({node.id, "no device node is made", kSeccomp,
                     [&node](const Targets&) { return MakeNode(node); }});
   }
+  all->push_back(
+      {"escape.rename_whiteout", "no device node is made", kSeccomp, RenameLeavingWhiteout});
   for (const char* path : kDevices) {
     const std::string name = path;
     all->push_back({"escape.open:" + name, "it is not there", kMounts, [name](const Targets&) {
