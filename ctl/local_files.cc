@@ -15,6 +15,7 @@ namespace {
 
 constexpr mode_t kPermissionBits = 0777;
 constexpr mode_t kDirectoryMode = 0755;
+constexpr mode_t kTakenBits = 0755;  // what came out of a cell nobody else may change here
 constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::string LastComponent(std::string path) {
@@ -90,7 +91,7 @@ Status Destination::Begin(const std::string& path, uint32_t mode) {
     parent_ = std::move(next);
     begin = end + 1;
   }
-  mode_ = mode & kPermissionBits;
+  mode_ = mode & kTakenBits;
   file_.reset(openat(parent_.get(), name_.c_str(),
                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (file_) return OkStatus();

@@ -72,14 +72,14 @@ TEST_F(LocalFilesTest, AFileThatBecameALinkIsNotSent) {
 TEST_F(LocalFilesTest, WritesBelowTheDestinationWithTheMode) {
   auto destination = Destination::Open(In("out"));
   ASSERT_TRUE(destination.ok());
-  ASSERT_TRUE(destination->Begin("a/b/f", 04750).ok());
+  ASSERT_TRUE(destination->Begin("a/b/f", 04776).ok());
   ASSERT_TRUE(destination->Add("one ").ok());
   ASSERT_TRUE(destination->Add("two").ok());
   ASSERT_TRUE(destination->Finish().ok());
   EXPECT_EQ(Get(In("out/a/b/f")), "one two");
   struct stat info {};
   ASSERT_EQ(stat(In("out/a/b/f").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 07777, 0750u) << "no special bits";
+  EXPECT_EQ(info.st_mode & 07777, 0754u) << "no special bits, and nobody else may write";
 }
 
 TEST_F(LocalFilesTest, OverwritesNothing) {

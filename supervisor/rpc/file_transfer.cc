@@ -126,6 +126,7 @@ Status Injection::Write(uint32_t mode) {
 
 Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& sink) {
   const std::string outbox = run + "/outbox";
+  uint64_t left = kMaxCollectedBytes;
   ODY_ASSIGN_OR_RETURN(const tool::Response tree, ask({.op = tool::Op::kTree, .path = outbox}));
   for (const tool::ListEntry& entry : tree.entries) {
     CollectedFile file{.path = SanitizeUtf8(entry.path),
@@ -139,8 +140,13 @@ Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& 
       if (!first.ok()) file.skipped = SanitizeUtf8(first.status().message());
     }
     if (file.skipped.empty()) file.size = first->total_bytes;
+    if (file.skipped.empty() && file.size > left) {
+      file.skipped =
+          "with it there were more than " + std::to_string(kMaxCollectedBytes) + " bytes";
+    }
     if (!sink.file(file)) return Cancelled("nobody takes the files");
     if (!file.skipped.empty()) continue;
+    left -= file.size;
     if (!Deliver(ask, path, file.size, std::move(first->content), sink)) {
       return Cancelled("nobody takes the files");
     }

@@ -18,6 +18,7 @@ namespace odyssey::supervisor {
 
 inline constexpr size_t kMaxInjectedFiles = 1024;
 inline constexpr uint64_t kMaxInjectedBytes = uint64_t{1} << 30;
+inline constexpr uint64_t kMaxCollectedBytes = uint64_t{1} << 30;
 inline constexpr size_t kMaxTransferPiece = 1024 * 1024;
 
 // INVALID_ARGUMENT naming file.path, unless `path` is relative and made of names without "." and
@@ -75,8 +76,9 @@ struct CollectSink {
   std::function<bool(std::string)> data;
 };
 
-// The regular files of the outbox, sorted by path. A file that changes meanwhile comes with fewer
-// bytes than its size, never with more. NOT_FOUND: no such run.
+// The regular files of the outbox, sorted by path, as long as they are kMaxCollectedBytes together:
+// a file without a byte on its disk may claim more than whoever takes it has. A file that changes
+// meanwhile comes with fewer bytes than its size, never with more. NOT_FOUND: no such run.
 Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& sink);
 
 }  // namespace odyssey::supervisor

@@ -33,7 +33,7 @@ class FileTransferTest : public ::testing::Test {
       case tool::Op::kFetch:
         if (found == files_.end()) return NotFound("open: No such file or directory");
         response.content = found->second.substr(request.offset, request.max_bytes);
-        response.total_bytes = found->second.size();
+        response.total_bytes = found->second.size() + claimed_[request.path];
         break;
       default:
         response.entries = tree_;
@@ -71,6 +71,7 @@ class FileTransferTest : public ::testing::Test {
   std::map<std::string, std::string> files_;
   std::vector<tool::ListEntry> tree_;
   bool tree_truncated_ = false;
+  std::map<std::string, uint64_t> claimed_;  // more bytes than a file has
   Status failure_;
   std::vector<tool::Request> requests_;
   uint64_t received_ = 0;
@@ -173,6 +174,18 @@ TEST_F(FileTransferTest, CollectsFilesAndSaysWhatItSkips) {
             (std::vector<std::string>{
                 "a 4: text", "d/empty 0: ", "d/gone skipped: open: No such file or directory",
                 "link skipped: symbolic link"}));
+}
+
+TEST_F(FileTransferTest, CollectsNoMoreThanOneGibibyteWhateverFilesClaim) {
+  for (const char* name : {"a", "b", "c", "d"}) {
+    tree_.push_back({.path = name, .type = "file", .size = 1});
+    files_[Out(name)] = "x";
+  }
+  claimed_[Out("b")] = uint64_t{1} << 40;
+  claimed_[Out("c")] = (uint64_t{1} << 30) - 2;  // all that is left
+  const std::string too_many = "skipped: with it there were more than 1073741824 bytes";
+  EXPECT_EQ(Collected(), (std::vector<std::string>{"a 1: x", "b " + too_many, "c 1073741823: x",
+                                                   "d " + too_many}));
 }
 
 TEST_F(FileTransferTest, CollectsLargeFilesInPieces) {
