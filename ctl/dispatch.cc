@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/os/stdio.h"
 #include "ctl/command_table.h"
 #include "ctl/exit_code.h"
 #include "ctl/help.h"
@@ -111,7 +112,9 @@ int RunCommand(const Command& command, const Console& console, const ParsedOptio
 }  // namespace
 
 int Dispatch(const std::vector<std::string>& arguments) {
+  OpenMissingStdio();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);  // a parent may have handed it down ignored
   size_t used = 0;
   const Result<ParsedOptions> global = ParseLeadingOptions(GlobalOptions(), arguments, &used);
   if (!global.ok()) {

@@ -152,6 +152,8 @@ Status Keep(Options options) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Whoever read "ready" from a pipe may be gone when a later worker says it again.
   signal(SIGPIPE, SIG_IGN);
+  // Ignored, as a careless parent may hand it down, nobody would hear of a child's end.
+  signal(SIGCHLD, SIG_DFL);
   umask(022);
   if (chdir("/") != 0) return ErrnoStatus(errno, "change to /");
   ODY_RETURN_IF_ERROR(CheckPrograms(options));

@@ -21,18 +21,12 @@ namespace {
 constexpr int kFirstFd = 3;    // the socket to root
 constexpr int kProgramFd = 6;  // 4 is the listening socket, 5 the directory of the audit log
 
-// Empties the bounding set, so that no later exec can bring a capability back.
-void DropBoundingSet() {
-  for (int capability = 0; CAP_IS_SUPPORTED(capability); ++capability) {
-    cap_drop_bound(capability);
-  }
-}
-
 Status BecomeRpcUser(uid_t uid, pid_t parent) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  DropBoundingSet();
+  // So that no later exec can bring a capability back.
+  for (int cap = 0; CAP_IS_SUPPORTED(cap); ++cap) cap_drop_bound(cap);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "set no_new_privs");
   return BecomeUser(uid, parent);
 }

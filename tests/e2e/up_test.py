@@ -2,6 +2,7 @@
 """odyssey-ctl up and down, and state directories that are not as they should be."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -78,6 +79,19 @@ class UpTest(unittest.TestCase):
         self.assertEqual(self.world.ctl("down").out, "stopped\n")
         host.eventually(lambda: not [p for p in below if p and host.identity(p[0]) == p], GONE_S,
                         "every process of it is gone")
+
+    def test_detached_by_a_parent_that_closed_everything_and_ignores_its_children(self):
+        # The lock, opened first, must not become stdout; nor may the end of a cell go unheard.
+        command = " ".join(map(shlex.quote, self.world.argv("up", "--detach")))
+        done = subprocess.run(
+            ["/bin/bash", "-c", f"trap '' CHLD PIPE; exec {command} 0<&- 1>&- 2>&-"],
+            check=False, timeout=READY_S)
+        self.assertEqual(done.returncode, 0)
+        self.addCleanup(self.world.ctl, "down")
+        self.assertWorks()
+        self.assertEqual(self.world.ctl("exec", "--cell", "a", "--", "true").code, 0)
+        self.assertEqual(self.world.ctl("down").out, "stopped\n")
+        host.eventually(lambda: not self.world.left(), GONE_S, self.world.left)
 
     def test_down_interrupts_a_turn(self):
         self.world.up()

@@ -1,0 +1,12 @@
+#ifndef ODYSSEY_COMMON_OS_STDIO_H_
+#define ODYSSEY_COMMON_OS_STDIO_H_
+
+namespace odyssey {
+
+// Descriptors 0 to 2 that a careless parent closed become /dev/null. Else the next files that are
+// opened take these numbers, and are written to, or replaced, as if they were stdio. First of all.
+void OpenMissingStdio();
+
+}  // namespace odyssey
+
+#endif  // ODYSSEY_COMMON_OS_STDIO_H_
