@@ -17,9 +17,14 @@ namespace {
 
 constexpr int kNotStarted = 125;  // exit status of a command that never was; nobody shows it
 
+// No more than `value`: the supervisor may have been started with less.
 bool Limit(int resource, rlim_t value) {
-  const rlimit limit{value, value};
-  return setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+  const auto which = static_cast<__rlimit_resource>(resource);
+  rlimit limit;
+  if (getrlimit(which, &limit) != 0) return false;
+  limit.rlim_max = std::min(limit.rlim_max, value);
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(which, &limit) == 0;
 }
 
 // A pseudo-terminal of the cell's own devpts becomes stdio; the other end goes to the supervisor.

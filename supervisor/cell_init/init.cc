@@ -17,6 +17,7 @@
 #include "policy/plan/plan.h"
 #include "supervisor/cell_init/guard_process.h"
 #include "supervisor/cell_init/slot.h"
+#include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_init/tools_process.h"
 #include "supervisor/cell_tools/run_tree.h"
 #include "supervisor/cell_tools/startup_memory.h"
@@ -27,9 +28,11 @@ namespace {
 
 constexpr uint32_t kMostRunsCounted = 10'000;
 
-// What every slot inherits, set once: signals that are ignored would stay so across execve, and
-// mounts that are shared would carry one slot's /proc into another.
+// What every slot inherits, set once: signals that are ignored would stay so across execve, mounts
+// that are shared would carry one slot's /proc into another, and a supervisor's priority is not a
+// command's.
 Status PrepareForSlots() {
+  ODY_RETURN_IF_ERROR(GiveUpPrecedence());
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return ErrnoStatus(errno, "make mounts private");

@@ -19,6 +19,7 @@
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/command.h"
 #include "supervisor/cell_init/refused_calls.h"
+#include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_init {
@@ -167,7 +168,10 @@ class SlotInit final {
   }
 
   // The same slot with new sockets: nobody who held the old ones has anything to say here any more.
+  // A command has our uid. If it changed what the next one would inherit from us, there is no next
+  // one here.
   Status OfferAgain() {
+    if (Standing() != standing_) return FailedPrecondition("changed by a command");
     ODY_ASSIGN_OR_RETURN(auto exec, MessageSocketPair());
     ODY_ASSIGN_OR_RETURN(auto control, MessageSocketPair());
     exec_ = std::move(exec.second);
@@ -178,6 +182,7 @@ class SlotInit final {
 
   const Confinement& confinement_;
   const SlotPlace place_;
+  const std::string standing_ = Standing();
   UniqueFd exec_, control_, signals_;
   RefusedCalls refused_;
   pid_t command_ = -1;

@@ -95,5 +95,37 @@ TEST_F(SlotsTest, LimitsOfOneCommandAreNotThoseOfTheNext) {
   }
 }
 
+// A command has the uid of its slot's pid 1, which the next command would inherit all this from.
+constexpr char kChangePid1[] = R"(
+import ctypes, os, resource
+for limit, value in ((resource.RLIMIT_NOFILE, 40), (resource.RLIMIT_FSIZE, 0),
+                     (resource.RLIMIT_STACK, 1 << 20)):
+    resource.prlimit(1, limit, (value, value))
+os.setpriority(os.PRIO_PROCESS, 1, 19)
+os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))
+os.sched_setaffinity(1, {min(os.sched_getaffinity(1))})
+)";
+constexpr char kTellStanding[] = R"(
+import os, resource
+print([resource.getrlimit(limit) for limit in range(16)], os.getpriority(os.PRIO_PROCESS, 0),
+      os.sched_getscheduler(0), os.sched_getaffinity(0), os.readlink('/proc/self/ns/pid'))
+)";
+
+TEST_F(SlotsTest, WhatACommandDoesToTheSlotItselfReachesNoOtherCommand) {
+  const std::string cell = supervisor_.Cell();
+  const ExecResult before = supervisor_.Python(cell, kTellStanding);
+  ASSERT_TRUE(before.Exited(0)) << before.ToString();
+  const auto without_namespace = [](const std::string& told) {
+    return told.substr(0, told.find("pid:["));
+  };
+  for (int i = 0; i < 3; ++i) {
+    const ExecResult changed = supervisor_.Python(cell, kChangePid1);
+    ASSERT_TRUE(changed.Exited(0)) << changed.ToString();
+    const ExecResult after = supervisor_.Python(cell, kTellStanding);
+    ASSERT_TRUE(after.Exited(0)) << after.ToString();
+    EXPECT_EQ(without_namespace(after.out), without_namespace(before.out));
+  }
+}
+
 }  // namespace
 }  // namespace odyssey::testing

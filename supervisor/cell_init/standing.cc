@@ -1,0 +1,79 @@
+#include "supervisor/cell_init/standing.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace odyssey::cell_init {
+namespace {
+
+// Of ioprio_set(2); the kernel's own header of them is not C++ everywhere.
+constexpr int kIoprioWhoProcess = 1;
+constexpr int kIoprioClassShift = 13;
+constexpr int kIoprioIdle = 3;
+
+// sched_setattr(2), as the kernel knew it last. An older one fills less of it.
+struct SchedulingAttributes {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+  uint32_t utilisation_min, utilisation_max;
+};
+
+template <typename T>
+void Append(const T& value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+Status LowerLimit(int resource) {
+  const rlimit none{0, 0};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &none) == 0) return OkStatus();
+  return ErrnoStatus(errno, "give up a resource limit");
+}
+
+}  // namespace
+
+std::string Standing() {
+  std::string bytes;
+  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
+    rlimit limit{};
+    (void)getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+    Append(limit.rlim_cur, &bytes);
+    Append(limit.rlim_max, &bytes);
+  }
+  SchedulingAttributes attributes{};
+  (void)syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0);
+  Append(attributes, &bytes);
+  cpu_set_t processors{};
+  (void)sched_getaffinity(0, sizeof(processors), &processors);
+  Append(processors, &bytes);
+  Append(syscall(SYS_ioprio_get, kIoprioWhoProcess, 0), &bytes);
+  return bytes;
+}
+
+Status GiveUpPrecedence() {
+  const int policy = sched_getscheduler(0);
+  const sched_param ordinary{};
+  if (policy != SCHED_BATCH && policy != SCHED_IDLE &&
+      sched_setscheduler(0, SCHED_OTHER, &ordinary) != 0) {
+    return ErrnoStatus(errno, "give up real time");
+  }
+  if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) != 0) {
+    return ErrnoStatus(errno, "give up the priority");
+  }
+  const long io = syscall(SYS_ioprio_get, kIoprioWhoProcess, 0);
+  if (io >> kIoprioClassShift != kIoprioIdle &&
+      syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, 0) != 0 && errno != ENOSYS) {
+    return ErrnoStatus(errno, "give up the priority for disks");
+  }
+  ODY_RETURN_IF_ERROR(LowerLimit(RLIMIT_RTPRIO));
+  return LowerLimit(RLIMIT_NICE);
+}
+
+}  // namespace odyssey::cell_init

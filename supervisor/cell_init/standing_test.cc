@@ -1,0 +1,93 @@
+// Processes of the test's own, with priorities that only root can have.
+
+#include "supervisor/cell_init/standing.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+namespace odyssey::cell_init {
+namespace {
+
+constexpr int kIoprioWhoProcess = 1;
+constexpr long kIoprioRealTime = 1 << 13;
+constexpr long kIoprioIdle = 3 << 13;
+
+bool InChild(const std::function<bool()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() ? 0 : 1);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool SetPolicy(int policy) {
+  const sched_param param{policy == SCHED_FIFO ? 1 : 0};
+  return sched_setscheduler(0, policy, &param) == 0;
+}
+bool SetNice(int value) { return setpriority(PRIO_PROCESS, 0, value) == 0; }
+bool SetIo(long value) { return syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, value) == 0; }
+
+bool IsNow(int policy, int nice, long io) {
+  return sched_getscheduler(0) == policy && getpriority(PRIO_PROCESS, 0) == nice &&
+         syscall(SYS_ioprio_get, kIoprioWhoProcess, 0) == io;
+}
+
+TEST(StandingTest, PrecedenceIsGivenUp) {
+  EXPECT_TRUE(InChild([] {
+    return SetNice(-5) && SetIo(kIoprioRealTime) && SetPolicy(SCHED_FIFO) &&
+           GiveUpPrecedence().ok() && IsNow(SCHED_OTHER, 0, 0);
+  }));
+}
+
+TEST(StandingTest, AHumblerPlaceIsKept) {
+  EXPECT_TRUE(InChild([] {
+    return SetNice(7) && SetIo(kIoprioIdle) && SetPolicy(SCHED_BATCH) && GiveUpPrecedence().ok() &&
+           IsNow(SCHED_BATCH, 7, kIoprioIdle);
+  }));
+}
+
+TEST(StandingTest, TellsOfEachThingThatAnotherMayChange) {
+  const auto tells = [](const std::function<bool()>& change) {
+    return InChild([&] {
+      const std::string before = Standing();
+      return before == Standing() && change() && before != Standing();
+    });
+  };
+  EXPECT_TRUE(tells([] { return SetNice(1); }));
+  EXPECT_TRUE(tells([] { return SetPolicy(SCHED_BATCH); }));
+  EXPECT_TRUE(tells([] { return SetIo(kIoprioIdle); }));
+  EXPECT_TRUE(tells([] {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return false;
+    --files.rlim_cur;
+    return setrlimit(RLIMIT_NOFILE, &files) == 0;
+  }));
+  EXPECT_TRUE(tells([] {
+    rlimit stack{};
+    if (getrlimit(RLIMIT_STACK, &stack) != 0) return false;
+    stack.rlim_max = stack.rlim_cur;
+    return setrlimit(RLIMIT_STACK, &stack) == 0;
+  }));
+}
+
+TEST(StandingTest, TellsOfTheProcessors) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) == 1) GTEST_SKIP() << "one processor";
+  EXPECT_TRUE(InChild([&] {
+    const std::string before = Standing();
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &all)) --last;
+    CPU_CLR(last, &all);
+    return sched_setaffinity(0, sizeof(all), &all) == 0 && Standing() != before;
+  }));
+}
+
+}  // namespace
+}  // namespace odyssey::cell_init
