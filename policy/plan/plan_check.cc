@@ -177,8 +177,9 @@ const std::vector<std::string>& SystemTrees() {
       // command's mount namespace copies: keep the list short.
       "/etc/alternatives", "/etc/ca-certificates", "/etc/fonts", "/etc/java-11-openjdk",
       "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache", "/etc/localtime",
-      "/etc/mime.types", "/etc/os-release", "/etc/perl", "/etc/pki", "/etc/protocols",
-      "/etc/python3", "/etc/python3.11", "/etc/services", "/etc/ssl", "/etc/terminfo", "/etc/xml"};
+      "/etc/manpath.config", "/etc/mime.types", "/etc/os-release", "/etc/perl", "/etc/pki",
+      "/etc/protocols", "/etc/python3", "/etc/python3.11", "/etc/services", "/etc/ssl",
+      "/etc/terminfo", "/etc/xml"};
   return trees;
 }
 

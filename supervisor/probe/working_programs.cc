@@ -132,6 +132,7 @@ const Script kScripts[] = {
      {},
      "test -e /usr/share/zoneinfo/Asia/Tokyo || exit 0; "
      "test \"$(TZ=Asia/Tokyo date +%z)\" = +0900; LC_ALL=C.UTF-8 locale charmap | grep -q UTF"},
+    {"manual", "the manual", {"man"}, "man --path | grep -q /"},
     {"lookups",
      "looking up users and hosts by name",
      {},
