@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -99,9 +100,19 @@ void AnnounceReady(const Console& console, int detached_pipe) {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
 }
 
+// A login shell's soft limit is there for programs that use select(2); the daemons have some
+// descriptors for each cell. Commands have the limit of their policy.
+void RaiseOpenFiles() {
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // The daemons from start to stop. `detached_pipe` < 0: in the foreground.
 Status RunDaemons(const Console& console, const UpRequest& request, int detached_pipe) {
   const StateLayout& layout = request.layout;
+  RaiseOpenFiles();
   ODY_ASSIGN_OR_RETURN(std::vector<DaemonSpec> specs, MakeSpecs(request));
   ODY_RETURN_IF_ERROR(CreateLayout(layout, request.ids.agentd));
   // The supervisor would refuse to start, and say so less briefly.

@@ -1,9 +1,12 @@
 #include "ctl/host_checks.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -68,6 +71,31 @@ Check CheckCgroups() {
           "mount cgroup2 on /sys/fs/cgroup; in a container, give it a writable cgroup"};
 }
 
+// Whether a process that is root of a user namespace only gets a /proc of its own, as each cell
+// does: 0, or the errno of what failed.
+int TryNewProc() {
+  const pid_t outer = fork();
+  if (outer == 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0) _exit(errno);
+    const pid_t inner = fork();  // the first in the new pid namespace
+    if (inner == 0) _exit(mount("proc", "/proc", "proc", 0, nullptr) == 0 ? 0 : errno);
+    int status = 0;
+    _exit(waitpid(inner, &status, 0) == inner && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
+  }
+  int status = 0;
+  return waitpid(outer, &status, 0) == outer && WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+}
+
+Check CheckProc() {
+  if (geteuid() != 0) return {"proc", Verdict::kGood, "checked as root only", ""};
+  const int error = TryNewProc();
+  if (error == 0) return {"proc", Verdict::kGood, "cells get one of their own", ""};
+  return {"proc", Verdict::kMissing, ErrnoStatus(error, "mount a new /proc").message(),
+          "something is mounted below /proc, and the kernel shows no cell what that hides: run "
+          "where /proc is whole; in a container, without its masked paths; as a service, without "
+          "ProtectKernelTunables= and the like"};
+}
+
 Check CheckStateDirectory(const std::string& state) {
   if (geteuid() != 0) {
     return {"state", Verdict::kGood, state + " (checked by up, which runs as root)", ""};
@@ -87,6 +115,7 @@ std::vector<Check> CheckHost(const Locations& locations) {
   std::vector<Check> checks = {CheckKernel(),
                                CheckLandlock(),
                                CheckCgroups(),
+                               CheckProc(),
                                CheckExecutable("bwrap", "bubblewrap"),
                                CheckExecutable("rg", "ripgrep"),
                                CheckStateDirectory(locations.state)};

@@ -93,6 +93,14 @@ class UpTest(unittest.TestCase):
         self.assertEqual(self.world.ctl("down").out, "stopped\n")
         host.eventually(lambda: not self.world.left(), GONE_S, self.world.left)
 
+    def test_the_daemons_have_as_many_files_as_they_may(self):
+        self.world.prefix = ["prlimit", "--nofile=512:4000"]
+        self.world.up()
+        for pid in host.descendants(self.world.daemons.pid):
+            with open(f"/proc/{pid}/limits", encoding="ascii") as file:
+                self.assertRegex(file.read(), "Max open files +4000 +4000 ")
+        self.assertEqual(self.world.ctl("exec", "--", "sh", "-c", "ulimit -n").out, "1024\n")
+
     def test_down_interrupts_a_turn(self):
         self.world.up()
         bundle = bundles.write(self.world.directory + "/b",
@@ -123,6 +131,13 @@ class UpTest(unittest.TestCase):
             self.assertEqual(done.code, 1, done)
             self.assertIn("odyssey-ctl up", done.err)
         self.assertEqual(self.world.ctl("exec", "--", "true").code, 125)
+
+    def test_doctor_says_that_cells_would_get_no_proc(self):
+        self.world.prefix = ["unshare", "--mount", "sh", "-c",
+                             "mount --bind /dev/null /proc/kallsyms && exec \"$@\"", "sh"]
+        done = self.world.ctl("doctor")
+        self.assertIn("✗ proc  ", done.out)
+        self.assertIn("something is mounted below /proc", done.out)
 
     def test_status_and_doctor_with_daemons(self):
         self.world.up()
