@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -129,28 +130,51 @@ Result<std::string> Export(const Context& context) {
   return bytes;
 }
 
-// Instructions before libseccomp's own, for the two things that it cannot say: an answer other than
-// BADARCH for x32, and "all requests but these" in an allow list. A foreign architecture falls
+constexpr auto Offset(unsigned argument) {
+  return static_cast<uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
+}
+
+// setrlimit and prlimit64 that change RLIMIT_CORE. Little-endian: the low half of an argument,
+// which is all the kernel takes of a resource, comes first.
+std::vector<sock_filter> CoreLimitChanges() {
+  return {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_setrlimit, 0, 2),
+          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(0)),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 7, 8),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 7),
+          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(1)),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 5),
+          // The new limit: none if both halves of the pointer are 0.
+          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(2)),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
+          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(2) + sizeof(uint32_t)),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), BPF_STMT(BPF_RET | BPF_K, kDenied)};
+}
+
+// Instructions before libseccomp's own, for what it cannot say: an answer other than BADARCH for
+// x32, and "all but these" of an argument's low half in an allow list. A foreign architecture falls
 // through to libseccomp's check. Jumps in BPF are relative, so a prefix moves nothing.
 std::string Prologue(FilterKind kind) {
   const uint32_t no_such_call = SECCOMP_RET_ERRNO | ENOSYS;
   const uint32_t limit = kind == FilterKind::kInit ? kX32Bit : kFirstUnknownCall;
 
-  std::vector<sock_filter> ioctls;
+  std::vector<sock_filter> refused;
   if (kind != FilterKind::kInit) {
     // Per request a comparison and an answer, after three that find out whether it is ioctl at all.
     const auto& requests = DeniedIoctls();
     const auto skip = static_cast<uint8_t>(1 + 2 * requests.size());
-    ioctls.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, skip));
+    refused.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, skip));
     // Little-endian: the low half of argument 1.
-    ioctls.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])));
+    refused.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])));
     for (const uint32_t request : requests) {
-      ioctls.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
-      ioctls.push_back(BPF_STMT(BPF_RET | BPF_K, kDenied));
+      refused.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
+      refused.push_back(BPF_STMT(BPF_RET | BPF_K, kDenied));
     }
+    const std::vector<sock_filter> core = CoreLimitChanges();
+    refused.insert(refused.end(), core.begin(), core.end());
   }
 
-  const auto to_libseccomp = static_cast<uint8_t>(3 + ioctls.size());
+  const auto to_libseccomp = static_cast<uint8_t>(3 + refused.size());
   std::vector<sock_filter> program = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, to_libseccomp),
@@ -158,7 +182,7 @@ std::string Prologue(FilterKind kind) {
       BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, limit, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, no_such_call),
   };
-  program.insert(program.end(), ioctls.begin(), ioctls.end());
+  program.insert(program.end(), refused.begin(), refused.end());
   return std::string(reinterpret_cast<const char*>(program.data()),
                      program.size() * sizeof(sock_filter));
 }

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -360,6 +361,23 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
                {SYS_renameat2, {0, 0, 0, 0, RENAME_EXCHANGE}, kAllow},
                {SYS_renameat2, {0, 0, 0, 0, RENAME_WHITEOUT}, kDeny},
                {SYS_renameat2, {0, 0, 0, 0, kHigh | RENAME_WHITEOUT | RENAME_NOREPLACE}, kDeny}});
+}
+
+// 0 would bring back the host's handler of crashes, which runs as its root.
+TEST(SeccompFilterTest, ChangesNoLimitOfCoreFiles) {
+  constexpr uint64_t kPointer = 0x7f0012345678, kHighPointer = 0x7f0000000000;
+  ExpectCases({{SYS_setrlimit, {RLIMIT_CORE, kPointer}, kDeny},
+               {SYS_setrlimit, {kHigh | RLIMIT_CORE, kPointer}, kDeny},
+               {SYS_setrlimit, {RLIMIT_NOFILE, kPointer}, kAllow},
+               {SYS_prlimit64, {0, RLIMIT_CORE, kPointer, 0}, kDeny},
+               {SYS_prlimit64, {0, RLIMIT_CORE, kHighPointer, 0}, kDeny},
+               {SYS_prlimit64, {7, kHigh | RLIMIT_CORE, kPointer, kPointer}, kDeny},
+               {SYS_prlimit64, {0, RLIMIT_CORE, 0, kPointer}, kAllow},
+               {SYS_prlimit64, {0, RLIMIT_NOFILE, kPointer, 0}, kAllow},
+               {SYS_prlimit64, {RLIMIT_CORE, RLIMIT_STACK, kPointer, 0}, kAllow},
+               {SYS_getrlimit, {RLIMIT_CORE, kPointer}, kAllow},
+               {SYS_ioctl, {RLIMIT_CORE, __NR_setrlimit}, kAllow},
+               {SYS_ioctl, {0, __NR_prlimit64, kPointer}, kAllow}});
 }
 
 TEST(SeccompFilterTest, HasNoFileInMemory) {

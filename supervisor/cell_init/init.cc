@@ -33,6 +33,7 @@ constexpr uint32_t kMostRunsCounted = 10'000;
 // command's.
 Status PrepareForSlots() {
   ODY_RETURN_IF_ERROR(GiveUpPrecedence());
+  ODY_RETURN_IF_ERROR(LimitCores());
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return ErrnoStatus(errno, "make mounts private");

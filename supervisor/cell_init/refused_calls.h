@@ -2,8 +2,9 @@
 #define ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
 
 // The system calls that the commands' filter refuses in a slot, as the kernel tells them to its pid
-// 1 (ADR 0023). Each waits until it is answered here, always with EPERM: no call is ever let
-// through. What is kept of them is bounded, whatever a command does.
+// 1 (ADR 0023). Each waits until it is answered here, and no call is ever let through: the answer
+// is EPERM, or for a lower limit of core files, which would change nothing for the better, success.
+// What is kept of them is bounded, whatever a command does.
 
 #include <sys/types.h>
 

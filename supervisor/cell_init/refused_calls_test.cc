@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -97,6 +98,25 @@ TEST_F(RefusedCallsTest, AreRefusedAndCounted) {
   EXPECT_EQ(Only().count, 2u);
   EXPECT_GT(Only().pid, 1u);
   EXPECT_FALSE(Only().comm.empty());
+}
+
+// Programs with secrets end if they may not forbid cores; the limit stays what it is all the same.
+TEST_F(RefusedCallsTest, ALowerCoreLimitIsSaidToBeSetAndAHigherOneRefused) {
+  const auto command = [] {
+    const rlimit none{0, 0}, more{0, 2};
+    rlimit now{};
+    const bool lowered = Try([&] { return syscall(SYS_setrlimit, RLIMIT_CORE, &none); }) == 0 &&
+                         Try([&] { return prlimit(0, RLIMIT_CORE, &none, nullptr); }) == 0;
+    const bool refused = Try([&] { return setrlimit(RLIMIT_CORE, &more); }) == EPERM;
+    const bool same = getrlimit(RLIMIT_CORE, &now) == 0 && now.rlim_cur == 1 && now.rlim_max == 1;
+    return lowered && refused && same ? 0 : 1;
+  };
+  const int result = InChild([&] {  // the limit cannot be taken back
+    const rlimit one{1, 1};
+    if (setrlimit(RLIMIT_CORE, &one) != 0 || Serve(command) != 0) return 1;
+    return report_.refused.size() == 1 && report_.refused[0].count == 1 ? 0 : 2;
+  });
+  EXPECT_EQ(result, 0);
 }
 
 TEST_F(RefusedCallsTest, AreToldApartByNameArgumentsAndProcess) {

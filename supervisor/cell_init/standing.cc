@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "common/os/file.h"
+
 namespace odyssey::cell_init {
 namespace {
 
@@ -15,6 +17,7 @@ namespace {
 constexpr int kIoprioWhoProcess = 1;
 constexpr int kIoprioClassShift = 13;
 constexpr int kIoprioIdle = 3;
+constexpr size_t kMaxPattern = 4096;
 
 // sched_setattr(2), as the kernel knew it last. An older one fills less of it.
 struct SchedulingAttributes {
@@ -74,6 +77,16 @@ Status GiveUpPrecedence() {
   }
   ODY_RETURN_IF_ERROR(LowerLimit(RLIMIT_RTPRIO));
   return LowerLimit(RLIMIT_NICE);
+}
+
+bool HandlesCrashes(std::string_view core_pattern) {
+  return !core_pattern.empty() && (core_pattern[0] == '|' || core_pattern[0] == '@');
+}
+
+Status LimitCores() {
+  const auto pattern = ReadFile("/proc/sys/kernel/core_pattern", kMaxPattern);
+  if (!pattern.ok() || HandlesCrashes(*pattern)) return OkStatus();  // it is 1, as root set it
+  return LowerLimit(RLIMIT_CORE);
 }
 
 }  // namespace odyssey::cell_init

@@ -6,6 +6,7 @@
 // ioprio_set(2)).
 
 #include <string>
+#include <string_view>
 
 #include "common/base/status.h"
 
@@ -17,6 +18,13 @@ std::string Standing();
 // Gives up what the supervisor may have and no command shall: real time, a better priority than
 // everybody's, for the processor and for disks, and the limits that would let it have them again.
 Status GiveUpPrecedence();
+
+// Whether core_pattern(5) hands crashes to a program or a socket of the host, whatever RLIMIT_CORE
+// says but 1. Pure.
+bool HandlesCrashes(std::string_view core_pattern);
+
+// No core file of what this process starts, and none for the host's handler, if it has one.
+Status LimitCores();
 
 }  // namespace odyssey::cell_init
 

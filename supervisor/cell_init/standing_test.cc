@@ -76,6 +76,15 @@ TEST(StandingTest, TellsOfEachThingThatAnotherMayChange) {
   }));
 }
 
+TEST(StandingTest, KnowsWhichPatternsHandCrashesToTheHost) {
+  for (const char* pattern : {"|/usr/lib/systemd/systemd-coredump %P", "@/run/core.sock", "@@/x"}) {
+    EXPECT_TRUE(HandlesCrashes(pattern)) << pattern;
+  }
+  for (const char* pattern : {"", "core", "/var/crash/%e|x", "\n"}) {
+    EXPECT_FALSE(HandlesCrashes(pattern)) << pattern;
+  }
+}
+
 TEST(StandingTest, TellsOfTheProcessors) {
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);

@@ -74,7 +74,9 @@ Status BecomeCellUser(uid_t uid, pid_t parent) {
   if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS) {
     return ErrnoStatus(errno, "join a new session keyring");
   }
-  const rlimit no_core{0, 0};
+  // Not 0, at which the kernel still starts a handler that core_pattern pipes to, as the host's
+  // root; cell-init takes 0 where there is none.
+  const rlimit no_core{1, 1};
   if (setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "limit core dumps");
   return BecomeUser(uid, parent);
 }

@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "common/os/file.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -75,6 +76,18 @@ TEST(InheritedTest, ALimitBelowThePolicysHolds) {
   const std::string cell = NewCell(&supervisor);
   const ExecResult told = supervisor.Shell(cell, "ulimit -Sn; ulimit -Hn");
   EXPECT_EQ(told.out, "200\n200\n") << told.ToString();
+}
+
+// At 0 the kernel would start a handler all the same (core(5)), as the host's root.
+TEST(InheritedTest, TheHostsHandlerOfCrashesIsStartedForNoCommand) {
+  SupervisorHarness supervisor;
+  const auto pattern = ReadFile("/proc/sys/kernel/core_pattern", 4096);
+  ASSERT_TRUE(pattern.ok());
+  const bool handled = (*pattern)[0] == '|' || (*pattern)[0] == '@';
+  const ExecResult told = supervisor.Python(supervisor.Cell(),
+                                            "import resource as r\nr.setrlimit(r.RLIMIT_CORE, (0, "
+                                            "0))\nprint(*r.getrlimit(r.RLIMIT_CORE))");
+  EXPECT_EQ(told.out, handled ? "1 1\n" : "0 0\n") << told.ToString();
 }
 
 }  // namespace
