@@ -132,7 +132,11 @@ Status ProbeCanaries::LayFiles(const Layout& layout) {
 }
 
 Status ProbeCanaries::LayWorkspace(const std::vector<std::string>& names) {
-  ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/workspace/.git", 0755));
+  for (const char* name : {"/.git", "/inside/.git"}) {
+    ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/workspace" + name, 0755));
+  }
+  ODY_RETURN_IF_ERROR(
+      WriteFile(directory_ + "/workspace/inside/.git/HEAD", "ref: refs/heads/main\n", 0644));
   for (const std::string& name : names) {
     const std::string path = directory_ + "/workspace/" + name;
     if (name.back() == '/') {

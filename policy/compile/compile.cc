@@ -153,6 +153,7 @@ Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
                    const plan::CheckContext& context) {
   if (compiled.confinement.rules.size() > cell::kMaxRules ||
       compiled.confinement.tool_roots.size() > cell::kMaxRules ||
+      compiled.confinement.guards.size() > cell::kMaxRules ||
       compiled.plan.entries.size() > plan::kMaxEntries ||
       plan::EncodePlan(compiled.plan).size() > plan::kMaxPlanBytes) {
     const bool programs = 2 * found.files.size() > compiled.plan.entries.size();

@@ -201,6 +201,30 @@ void AddGitGuards(const Entry& tree, const std::vector<Entry>& trees,
   }
 }
 
+// A repository that `protect` names, or something in it, is guarded too: "lib/.git/config".
+void AddNamedGitGuards(const Entry& tree, const std::vector<std::string>& protect, Compiled* out) {
+  for (const std::string& path : protect) {
+    size_t end = 0;
+    do {
+      end = std::min(path.find('/', end + 1), path.size());
+    } while (!IsGitDirectory(path.substr(0, end)) && end < path.size());
+    const cell::Guard guard = {.path = tree.target + "/" + path.substr(0, end), .git = {""}};
+    auto& guards = out->confinement.guards;
+    if (!IsGitDirectory(guard.path) || std::count(guards.begin(), guards.end(), guard) != 0)
+      continue;
+    guards.push_back(guard);
+  }
+}
+
+// cell-init looks for repositories in the tree, and keeps the same names in the project of each.
+void AddSearch(const Entry& tree, Compiled* out) {
+  cell::Configure& confinement = out->confinement;
+  confinement.searched.push_back(tree.target);
+  confinement.project_names.clear();
+  for (const ProtectedName& name : kProjectNames) confinement.project_names.emplace_back(name.path);
+  out->explanation.push_back(tree.target + ": searched for more repositories when the cell starts");
+}
+
 void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {
   std::string names;
   for (const auto& [path, access] : WithParents(inside)) {
@@ -286,6 +310,8 @@ Status AddProtection(const policy::SandboxRequest& request, const HostFacts& fac
       kept = CollectDefaults(tree.source, trees, facts.homes);
       if (kept.itself != nullptr) return RefuseTree(tree, *kept.itself);
       AddGitGuards(tree, trees, facts.homes, out);
+      AddNamedGitGuards(tree, request.protect, out);
+      AddSearch(tree, out);
     }
     kept.inside.insert(request.protect.begin(), request.protect.end());
     AddParts(tree, kept.inside, out);

@@ -240,6 +240,32 @@ TEST(ProtectionTest, ReadsHomesFromTheUserDatabase) {
             (std::vector<std::string>{"/home/u", "/root", "/srv/last"}));
 }
 
+TEST(ProtectionTest, WritableTreesAreSearchedForMoreRepositories) {
+  SandboxRequest request = Writes("/srv/repo");
+  request.workspace = "/srv/w";
+  request.mounts.push_back({"/srv/read", "/read", policy::Access::kReadOnly});
+  const Compiled compiled = Good(request);
+  EXPECT_EQ(compiled.confinement.searched, (std::vector<std::string>{"/workspace", "/d"}));
+  ASSERT_EQ(compiled.confinement.project_names.size(), ProjectNames().size());
+  EXPECT_EQ(compiled.confinement.project_names[0], ".git/hooks");
+  request.protection = Protection::kNone;
+  EXPECT_TRUE(Good(request).confinement.searched.empty());
+}
+
+TEST(ProtectionTest, GuardsTheRepositoriesThatProtectNames) {
+  SandboxRequest request = Writes("/srv/repo");
+  request.protect = {"lib/.git/hooks",        "lib/.git/config", "x.git/config",
+                     ".git/modules/m/config", "notes",           "a.gitignore/b"};
+  const auto guarded = [&] {
+    std::vector<std::string> paths;
+    for (const cell::Guard& guard : Good(request).confinement.guards) paths.push_back(guard.path);
+    return paths;
+  };
+  EXPECT_EQ(guarded(), (std::vector<std::string>{"/d/.git", "/d/lib/.git", "/d/x.git"}));
+  request.protection = Protection::kNone;
+  EXPECT_TRUE(guarded().empty());
+}
+
 // The page that operators read has the same names, each with the same reason.
 TEST(ProtectionTest, IsAsDocumented) {
   std::ifstream file(ODYSSEY_MOUNTS_PAGE);

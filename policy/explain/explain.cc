@@ -97,11 +97,24 @@ std::string WriteGrant(const Cell& cell, const Entry& entry) {
   return "";
 }
 
-// In a repository that is guarded: what git obeys is kept, whether it is there or not.
-bool IsKeptFromGit(const Cell& cell, const std::string& path) {
+// What is kept in the project that a repository belongs to; it is guarded, or found in a tree.
+bool IsKeptOfProject(const Cell& cell, const std::string& path, const std::string& git) {
+  constexpr std::string_view kGit = "/.git";
+  if (git.size() < kGit.size() || git.compare(git.size() - kGit.size(), kGit.size(), kGit) != 0) {
+    return false;
+  }
+  const std::string project = git.substr(0, git.size() - kGit.size() + 1);
+  const auto& names = cell.compiled.confinement.project_names;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return IsWithin(path, project + name); });
+}
+
+// In a repository that is guarded, and in its project: what is kept, whether it is there or not.
+bool IsKept(const Cell& cell, const std::string& path) {
   for (const cell::Guard& guard : cell.compiled.confinement.guards) {
     for (const std::string& git : guard.git) {
       const std::string directory = guard.path + (git.empty() ? "" : "/" + git);
+      if (IsKeptOfProject(cell, path, directory)) return true;
       if (!IsWithin(path, directory) || path == directory) continue;
       const auto name = pattern::NameInGitDirectory(path.substr(directory.size() + 1));
       if (name == pattern::GitName::kObeyed) return true;
@@ -116,7 +129,7 @@ Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& pat
     return {false, (kept ? "policy protection " : "mount ") + entry.target + " read_only",
             WriteGrant(cell, entry)};
   }
-  if (IsKeptFromGit(cell, path)) {
+  if (IsKept(cell, path)) {
     return {false, "policy protection " + path + " read_only", "sandbox.protection: \"none\""};
   }
   if (LandlockGrants(cell, path, cell::kWrite)) return {true, "mount " + entry.target, ""};

@@ -109,6 +109,16 @@ TEST_F(ExplainTest, WhatGitObeysIsKeptWithoutAPart) {
   EXPECT_TRUE(Path("/workspace/config", Access::kWrite).allowed);
 }
 
+TEST_F(ExplainTest, WhatAProjectInsideKeepsIsKeptWithoutAPart) {
+  compiled_.confinement.guards = {{.path = "/workspace/lib/.git", .git = {""}}};
+  compiled_.confinement.project_names = {".envrc", ".cargo/config"};
+  EXPECT_EQ(Path("/workspace/lib/.cargo/config", Access::kWrite).rule,
+            "policy protection /workspace/lib/.cargo/config read_only");
+  EXPECT_FALSE(Path("/workspace/lib/.envrc", Access::kWrite).allowed);
+  EXPECT_TRUE(Path("/workspace/lib/.envrc.d", Access::kWrite).allowed);
+  EXPECT_TRUE(Path("/workspace/other/.envrc", Access::kWrite).allowed);
+}
+
 TEST_F(ExplainTest, WhatNothingShowsNamesTheMountToRead) {
   EXPECT_EQ(Path("/srv/other", Access::kRead),
             (Answer{false, "mount: nothing of the policy shows it",

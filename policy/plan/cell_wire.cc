@@ -110,7 +110,7 @@ Result<MessageType> TypeOf(std::string_view bytes) {
   const uint8_t version = in.U8();
   const uint8_t type = in.U8();
   if (in.failed() || version != kVersion || type < static_cast<uint8_t>(MessageType::kHello) ||
-      type > static_cast<uint8_t>(MessageType::kUnguarded)) {
+      type > static_cast<uint8_t>(MessageType::kRepository)) {
     return InvalidArgument("decode cell message: version " + std::to_string(version) + ", type " +
                            std::to_string(type) + " is none of ours");
   }
@@ -132,9 +132,10 @@ std::string Encode(const Unmapped& m) {
   return out.Take();
 }
 
-std::string Encode(const Unguarded& m) {
-  Writer out = Begin(MessageType::kUnguarded);
-  out.Strings(m.paths);
+std::string Encode(const Repository& m) {
+  Writer out = Begin(MessageType::kRepository);
+  out.String(m.path);
+  out.U8(static_cast<uint8_t>(m.state));
   return out.Take();
 }
 
@@ -158,6 +159,8 @@ std::string Encode(const Configure& m) {
     out.Strings(guard.deny);
     out.Strings(guard.git);
   }
+  out.Strings(m.searched);
+  out.Strings(m.project_names);
   out.U32(m.landlock_abi);
   return out.Take();
 }
@@ -241,10 +244,11 @@ Status Decode(std::string_view bytes, Unmapped* m) {
   return Finish(in, "Unmapped");
 }
 
-Status Decode(std::string_view bytes, Unguarded* m) {
-  Reader in = Open(bytes, MessageType::kUnguarded);
-  m->paths = in.Strings(kMaxRules, kMaxPath);
-  return Finish(in, "Unguarded");
+Status Decode(std::string_view bytes, Repository* m) {
+  Reader in = Open(bytes, MessageType::kRepository);
+  m->path = in.String(kMaxPath);
+  m->state = in.Enum(RepositoryState::kUnfinished);
+  return Finish(in, "Repository");
 }
 
 Status Decode(std::string_view bytes, Configure* m) {
@@ -267,6 +271,8 @@ Status Decode(std::string_view bytes, Configure* m) {
   m->guards.clear();
   const uint32_t guards = in.Count(kMaxRules);
   for (uint32_t i = 0; i < guards && !in.failed(); ++i) m->guards.push_back(DecodeGuard(&in));
+  m->searched = in.Strings(kMaxRules, kMaxPath);
+  m->project_names = in.Strings(kMaxProjectNames, kMaxPath);
   m->landlock_abi = in.U32();
   return Finish(in, "Configure");
 }

@@ -6,7 +6,7 @@
 // trusts rpc, except that the seccomp filters are cell-init's own.
 //
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools
-//                    cell-init → rpc: Hello, Unmapped, Unguarded, SlotReady + 2 fds,
+//                    cell-init → rpc: Hello, Unmapped, Repository, SlotReady + 2 fds,
 //                    ToolsReady + 1 fd, SlotGone, CellError
 //                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
@@ -23,16 +23,13 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/plan/cell_configure.h"  // IWYU pragma: export
 #include "policy/plan/refused_call.h"
 
 namespace odyssey::cell {
 
-inline constexpr uint32_t kMaxRules = 512;
-inline constexpr uint32_t kMaxDenyPatterns = 64;
 inline constexpr uint32_t kMaxArgv = 4096;
 inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
-inline constexpr uint32_t kMaxSuffixes = 32;           // of one tool root
-inline constexpr uint32_t kMaxSuffixBytes = 32;
 
 // A run, the directories of one command: /cell/runs/run_<16 hex digits>/{inbox,outbox,work,tmp}.
 // Numbers grow with time, so names sort by age. 0 is none.
@@ -60,44 +57,7 @@ enum class MessageType : uint8_t {
   kKillSlot,
   kExecExited,
   kUnmapped,
-  kUnguarded,
-};
-
-// Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
-inline constexpr uint8_t kRead = 1;
-inline constexpr uint8_t kWrite = 2;
-inline constexpr uint8_t kExecute = 4;
-
-struct LandlockRule {
-  std::string path;
-  uint8_t rights = 0;
-  friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
-};
-
-// A place where file operations may look.
-struct ToolRoot {
-  std::string path;
-  std::vector<std::string> suffixes;  // in lower case; of names that they see; empty: any
-  uint64_t max_file_bytes = 0;        // of what they read and write; 0: no bound
-  friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
-};
-
-// Where cell-init puts a guard (supervisor/cell_guard), unless it is a file or needs none.
-struct Guard {
-  std::string path;
-  bool read_only = false;
-  std::vector<std::string> deny;  // policy/pattern
-  std::vector<std::string> git;   // where git directories may be, relative; "" is `path` itself
-  friend bool operator==(const Guard&, const Guard&) = default;
-};
-
-// How every command of the cell is confined, beyond its namespaces.
-struct Configure {
-  std::vector<LandlockRule> rules;   // a path that does not exist in the cell is an error
-  std::vector<ToolRoot> tool_roots;  // beside the workspace and the cell's own directories
-  std::vector<Guard> guards;
-  uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
-  friend bool operator==(const Configure&, const Configure&) = default;
+  kRepository,
 };
 
 struct Hello {
@@ -111,9 +71,19 @@ struct Unmapped {
   friend bool operator==(const Unmapped&, const Unmapped&) = default;
 };
 
-// After Configure, if it holds for any: git directories that only mounts protect, for want of FUSE.
-struct Unguarded {
-  std::vector<std::string> paths;
+enum class RepositoryState : uint8_t {
+  kGuarded,    // found in a tree that was searched
+  kReadOnly,   // the same, of a ".git" that is a file
+  kUnguarded,  // only mounts protect it, for want of FUSE
+  kOpen,       // a name that is not protected: a link, or a file with another name
+  kUnfinished  // a tree: the search ended before everything was looked at
+};
+
+// After Configure, one for each path of which there is something to say.
+struct Repository {
+  std::string path;
+  RepositoryState state = RepositoryState::kGuarded;
+  friend bool operator==(const Repository&, const Repository&) = default;
 };
 
 struct SlotReady {
@@ -171,7 +141,7 @@ Result<MessageType> TypeOf(std::string_view bytes);
 
 std::string Encode(const Hello& m);
 std::string Encode(const Unmapped& m);
-std::string Encode(const Unguarded& m);
+std::string Encode(const Repository& m);
 std::string Encode(const Configure& m);
 std::string Encode(const SlotReady& m);
 std::string Encode(const SlotGone& m);
@@ -185,7 +155,7 @@ std::string EncodeEmpty(MessageType type);
 
 Status Decode(std::string_view bytes, Hello* m);
 Status Decode(std::string_view bytes, Unmapped* m);
-Status Decode(std::string_view bytes, Unguarded* m);
+Status Decode(std::string_view bytes, Repository* m);
 Status Decode(std::string_view bytes, Configure* m);
 Status Decode(std::string_view bytes, SlotReady* m);
 Status Decode(std::string_view bytes, SlotGone* m);

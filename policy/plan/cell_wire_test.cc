@@ -21,6 +21,8 @@ Configure SampleConfigure() {
   return {.rules = {{"/", kRead}, {"/usr", kRead | kExecute}},
           .tool_roots = {{"/tmp"}, {"/x", {".md", ".tar.gz"}, 1000}},
           .guards = {{"/workspace", true, {"**/.env", "secrets/**"}, {"", ".git"}}},
+          .searched = {"/workspace", "/d"},
+          .project_names = {".git/hooks", ".envrc"},
           .landlock_abi = 6};
 }
 
@@ -65,9 +67,10 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
   ASSERT_TRUE(Decode(Encode(Unmapped{{"/d", "/e"}}), &unmapped).ok());
   EXPECT_EQ(unmapped, (Unmapped{{"/d", "/e"}}));
 
-  Unguarded unguarded;
-  ASSERT_TRUE(Decode(Encode(Unguarded{{"/d/.git"}}), &unguarded).ok());
-  EXPECT_EQ(unguarded.paths, (std::vector<std::string>{"/d/.git"}));
+  Repository repository;
+  const Repository sample = {"/d/.git", RepositoryState::kUnfinished};
+  ASSERT_TRUE(Decode(Encode(sample), &repository).ok());
+  EXPECT_EQ(repository, sample);
 
   ExecExited exited;
   ASSERT_TRUE(Decode(Encode(SampleExited()), &exited).ok());
@@ -90,7 +93,7 @@ TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
   ExpectStrict<Hello>(Encode(Hello{6, 7}), MessageType::kHello);
   ExpectStrict<Configure>(Encode(SampleConfigure()), MessageType::kConfigure);
   ExpectStrict<Unmapped>(Encode(Unmapped{{"/d", "/e"}}), MessageType::kUnmapped);
-  ExpectStrict<Unguarded>(Encode(Unguarded{{"/d/.git"}}), MessageType::kUnguarded);
+  ExpectStrict<Repository>(Encode(Repository{"/d/.git"}), MessageType::kRepository);
   ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
   ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
   ExpectStrict<CellError>(Encode(CellError{"clone", 1}), MessageType::kCellError);

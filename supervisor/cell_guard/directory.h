@@ -37,6 +37,7 @@ class Directory final {
     if (entry != nullptr) position_ = telldir(stream_);
     return entry;
   }
+  int fd() const { return dirfd(stream_); }
   // After the last entry that Next returned.
   off_t position() const { return position_; }
 

@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
+#include <fuse_lowlevel.h>
+#include <malloc.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "supervisor/cell_guard/directory.h"
@@ -321,7 +325,7 @@ int ReleaseDirectory(const char*, fuse_file_info* info) {
   return 0;
 }
 
-void* Begin(fuse_conn_info*, fuse_config* config) {
+void* Begin(fuse_conn_info* connection, fuse_config* config) {
   config->use_ino = 1;
   // Unlinked files are reached by their handle; without this libfuse would hide them under a name.
   config->hard_remove = 1;
@@ -330,6 +334,8 @@ void* Begin(fuse_conn_info*, fuse_config* config) {
   config->attr_timeout = 1;
   config->negative_timeout = 0;
   config->auto_cache = 1;
+  // What is written is copied in any case: a pipe for each connection would only cost.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
   return fuse_get_context()->private_data;
 }
 
@@ -366,21 +372,74 @@ fuse_operations Operations() {
   return ops;
 }
 
+constexpr int kTableBytes = 32 * 1024;
+
+// One tree's connection with the kernel.
+class Session final {
+ public:
+  static Result<Session> Open(GuardedTree* tree, const fuse_operations& operations) {
+    char name[] = "cell-guard";
+    char* argv[] = {name, nullptr};
+    fuse_args arguments = FUSE_ARGS_INIT(1, argv);
+    Session session(fuse_new(&arguments, &operations, sizeof(operations), tree));
+    if (session.fuse_ == nullptr) return Internal("start the guard's file system");
+    const std::string mounted = "/dev/fd/" + std::to_string(tree->fuse.get());
+    if (fuse_mount(session.fuse_.get(), mounted.c_str()) != 0) {
+      return Internal("take over the guard's mount");
+    }
+    return session;
+  }
+
+  int fd() const { return fuse_session_fd(session()); }
+
+  // What waits now, if anything does. False when it has been unmounted.
+  Result<bool> ServeOne(fuse_buf* buffer) {
+    const int received = fuse_session_receive_buf(session(), buffer);
+    if (received == -EINTR || received == -EAGAIN) return true;
+    if (received < 0) return ErrnoStatus(-received, "read the guard's requests");
+    if (received > 0) fuse_session_process_buf(session(), buffer);
+    return received > 0 && fuse_session_exited(session()) == 0;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(struct fuse* fuse) const { fuse_destroy(fuse); }
+  };
+
+  explicit Session(struct fuse* fuse) : fuse_(fuse) {}
+  fuse_session* session() const { return fuse_get_session(fuse_.get()); }
+
+  std::unique_ptr<struct fuse, Destroy> fuse_;
+};
+
 }  // namespace
 
-Status Serve(GuardedTree tree, UniqueFd fuse_fd) {
+Status Serve(std::vector<GuardedTree> trees) {
   umask(0);  // the kernel has applied the command's own
-  char name[] = "cell-guard";
-  char* argv[] = {name, nullptr};
-  fuse_args arguments = FUSE_ARGS_INIT(1, argv);
+  // libfuse's tables are large and mostly empty: as mappings they take the pages that are used.
+  mallopt(M_MMAP_THRESHOLD, kTableBytes);
   const fuse_operations operations = Operations();
-  struct fuse* fuse = fuse_new(&arguments, &operations, sizeof(operations), &tree);
-  if (fuse == nullptr) return Internal("start the guard's file system");
-  const std::string mounted = "/dev/fd/" + std::to_string(fuse_fd.get());
-  if (fuse_mount(fuse, mounted.c_str()) != 0) return Internal("take over the guard's mount");
-  const int result = fuse_loop(fuse);
-  fuse_destroy(fuse);
-  return result == 0 ? OkStatus() : ErrnoStatus(result < 0 ? -result : EIO, "serve the guard");
+  std::vector<Session> sessions;
+  std::vector<pollfd> polled;
+  for (GuardedTree& tree : trees) {
+    ODY_ASSIGN_OR_RETURN(Session session, Session::Open(&tree, operations));
+    polled.push_back({session.fd(), POLLIN, 0});
+    sessions.push_back(std::move(session));
+  }
+  fuse_buf buffer{};  // of one size for all, which the first request decides
+  for (size_t left = sessions.size(); left > 0;) {
+    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
+      return ErrnoStatus(errno, "poll");
+    }
+    for (size_t i = 0; i < sessions.size(); ++i) {
+      if (polled[i].revents == 0) continue;
+      ODY_ASSIGN_OR_RETURN(const bool more, sessions[i].ServeOne(&buffer));
+      if (more) continue;
+      polled[i].fd = -1;  // poll looks at it no more
+      --left;
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace odyssey::cell_guard

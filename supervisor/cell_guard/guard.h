@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
 
-// The guard of a tree: a FUSE file system that shows the tree beneath it, and refuses every
+// The guards of trees. Each is a FUSE file system that shows the tree beneath it, and refuses every
 // operation on a name that a pattern covers, and every change in a repository that would make the
 // host's git do what the cell wants; whenever the name was made and by whom.
 
@@ -19,12 +19,13 @@ struct GuardedTree {
   UniqueFd root;  // O_PATH, of the tree beneath
   std::vector<pattern::PathPattern> deny;
   GitDirectories git;
+  UniqueFd fuse;  // the mounted connection, non-blocking
 };
 
-// Serves the mounted FUSE connection `fuse_fd` until it is unmounted (OK). Forked child of
+// Serves the trees, one request after another, until the last is unmounted (OK). Forked child of
 // cell-init, single-threaded, confined as the cell's commands are: it can reach nothing that they
-// could not reach without it.
-Status Serve(GuardedTree tree, UniqueFd fuse_fd);
+// could not reach without it. None of the trees may lie in another: it would wait for itself.
+Status Serve(std::vector<GuardedTree> trees);
 
 }  // namespace odyssey::cell_guard
 

@@ -19,26 +19,40 @@ namespace {
 
 constexpr char kDevice[] = "/dev/fuse";
 
+// A request that is withdrawn keeps no other guard's waiting: O_NONBLOCK.
 Result<UniqueFd> OpenDevice() {
-  UniqueFd fd(open(kDevice, O_RDWR | O_CLOEXEC));
+  UniqueFd fd(open(kDevice, O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (fd) return fd;
   return ErrnoStatus(errno, std::string("deny: open ") + kDevice +
                                 " (denied names need FUSE in the kernel, and a device policy of "
                                 "the supervisor's service that allows it)");
 }
 
-// The guard's tree may do no more than what is beneath it.
-Status MountGuard(const cell::Guard& guard, int tree, int device) {
+// A guard that is mounted and not served yet.
+struct Mounted {
+  const GuardPlace* place;
+  UniqueFd device;
+};
+
+// The guard's tree may do no more than what is beneath it. On what was opened, whatever has its
+// name now.
+Status MountGuard(const Mounted& mounted) {
+  const cell::Guard& guard = mounted.place->guard;
+  const int tree = mounted.place->tree.get();
   struct statvfs beneath;
-  if (fstatvfs(tree, &beneath) != 0) return ErrnoStatus(errno, "look at " + guard.path);
+  if (fstatvfs(tree, &beneath) != 0) {
+    return ErrnoStatus(errno, "look at " + guard.path);
+  }
   // The numbers are of this user namespace. No other user has a process here.
   const std::string user = std::to_string(getuid());
-  const std::string options = "fd=" + std::to_string(device) + ",rootmode=40000,user_id=" + user +
+  const std::string options = "fd=" + std::to_string(mounted.device.get()) +
+                              ",rootmode=40000,user_id=" + user +
                               ",group_id=" + std::to_string(getgid());
   unsigned long flags = MS_NOSUID | MS_NODEV;
   if ((beneath.f_flag & ST_NOEXEC) != 0) flags |= MS_NOEXEC;
   if (guard.read_only) flags |= MS_RDONLY;
-  if (mount("odyssey-guard", guard.path.c_str(), "fuse", flags, options.c_str()) != 0) {
+  const std::string place = "/proc/self/fd/" + std::to_string(tree);
+  if (mount("odyssey-guard", place.c_str(), "fuse", flags, options.c_str()) != 0) {
     return ErrnoStatus(errno, "mount the guard of " + guard.path);
   }
   return OkStatus();
@@ -52,37 +66,44 @@ Result<std::vector<pattern::PathPattern>> Parse(const std::vector<std::string>& 
   return out;
 }
 
-Status BecomeGuard(const cell::Guard& guard, const Confinement& confinement, int tree, int device) {
-  ODY_RETURN_IF_ERROR(BecomeWorker("cell-guard", confinement, {tree, device}));
-  ODY_ASSIGN_OR_RETURN(auto deny, Parse(guard.deny));
-  return cell_guard::Serve({.root = UniqueFd(kFirstWorkerFd),
-                            .deny = std::move(deny),
-                            .git = cell_guard::GitDirectories(kFirstWorkerFd, guard.git)},
-                           UniqueFd(kFirstWorkerFd + 1));
+Status BecomeGuard(const std::vector<Mounted>& mounted, const Confinement& confinement) {
+  std::vector<int> wanted;
+  for (const Mounted& one : mounted) {
+    wanted.push_back(one.place->tree.get());
+    wanted.push_back(one.device.get());
+  }
+  ODY_RETURN_IF_ERROR(BecomeWorker("cell-guard", confinement, wanted));
+  std::vector<cell_guard::GuardedTree> trees;
+  int fd = kFirstWorkerFd;
+  for (const Mounted& one : mounted) {
+    ODY_ASSIGN_OR_RETURN(auto deny, Parse(one.place->guard.deny));
+    trees.push_back({.root = UniqueFd(fd),
+                     .deny = std::move(deny),
+                     .git = cell_guard::GitDirectories(fd, one.place->guard.git),
+                     .fuse = UniqueFd(fd + 1)});
+    fd += 2;
+  }
+  return cell_guard::Serve(std::move(trees));
 }
 
-enum class Outcome { kStarted, kNotNeeded, kUnguarded };
-
-Result<Outcome> StartGuard(const cell::Guard& guard, const Confinement& confinement) {
-  const UniqueFd tree(open(guard.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!tree && (errno == ENOTDIR || errno == ENOENT)) return Outcome::kNotNeeded;
-  if (!tree) return ErrnoStatus(errno, "open " + guard.path);
-  const bool git_only = guard.deny.empty();
-  if (git_only && cell_guard::GitDirectories(tree.get(), guard.git).empty()) {
-    return Outcome::kNotNeeded;
+Result<std::vector<Mounted>> MountGuards(const std::vector<GuardPlace>& places, Guards* started) {
+  std::vector<Mounted> mounted;
+  for (const GuardPlace& place : places) {
+    const cell::Guard& guard = place.guard;
+    auto device = OpenDevice();
+    // What can be named now is protected by mounts; that is as much as there is without FUSE.
+    if (guard.deny.empty() && !device.ok()) {
+      for (const std::string& git : guard.git) {
+        started->unguarded.push_back(git.empty() ? guard.path : guard.path + "/" + git);
+      }
+      continue;
+    }
+    ODY_RETURN_IF_ERROR(device.status());
+    mounted.push_back({&place, std::move(*device)});
+    ODY_RETURN_IF_ERROR(MountGuard(mounted.back()));
+    started->paths.push_back(guard.path);
   }
-  const auto device = OpenDevice();
-  // What can be named now is protected by mounts; that is as much as there is without FUSE.
-  if (git_only && !device.ok()) return Outcome::kUnguarded;
-  ODY_RETURN_IF_ERROR(device.status());
-  ODY_RETURN_IF_ERROR(MountGuard(guard, tree.get(), device->get()));
-  const pid_t pid = fork();
-  if (pid < 0) return ErrnoStatus(errno, "fork");
-  if (pid > 0) return Outcome::kStarted;
-  const Status status = BecomeGuard(guard, confinement, tree.get(), device->get());
-  if (status.ok()) _exit(0);
-  dprintf(2, "cell-init: guard of %s: %s\n", guard.path.c_str(), status.message().c_str());
-  _exit(125);
+  return mounted;
 }
 
 // Until the kernel has asked for the owner of a guard's top directory, which it does not do before
@@ -101,15 +122,19 @@ Status RemoveDevice() {
 
 }  // namespace
 
-Result<Guards> StartGuards(const std::vector<cell::Guard>& guards, const Confinement& confinement) {
+Result<Guards> StartGuards(const std::vector<GuardPlace>& places, const Confinement& confinement) {
   Guards started;
-  if (guards.empty()) return started;
-  for (const cell::Guard& guard : guards) {
-    ODY_ASSIGN_OR_RETURN(const Outcome outcome, StartGuard(guard, confinement));
-    if (outcome == Outcome::kStarted) started.paths.push_back(guard.path);
-    if (outcome == Outcome::kUnguarded) started.unguarded.push_back(guard.path);
-  }
+  ODY_ASSIGN_OR_RETURN(const auto mounted, MountGuards(places, &started));
   ODY_RETURN_IF_ERROR(RemoveDevice());
+  if (mounted.empty()) return started;
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoStatus(errno, "fork");
+  if (pid == 0) {
+    const Status status = BecomeGuard(mounted, confinement);
+    if (status.ok()) _exit(0);
+    dprintf(2, "cell-init: guard: %s\n", status.message().c_str());
+    _exit(125);
+  }
   for (const std::string& path : started.paths) ODY_RETURN_IF_ERROR(Await(path));
   return started;
 }

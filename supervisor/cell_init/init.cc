@@ -16,6 +16,7 @@
 #include "common/os/message_socket.h"
 #include "policy/plan/plan.h"
 #include "supervisor/cell_init/guard_process.h"
+#include "supervisor/cell_init/kept_repositories.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_init/tools_process.h"
@@ -104,10 +105,14 @@ Status CellInit::Configure(std::string_view bytes) {
   if (!unmapped.targets.empty()) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(unmapped)));
   }
-  ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(configure.guards, *confinement_));
-  if (!guards.unguarded.empty()) {
-    ODY_RETURN_IF_ERROR(
-        SendMessage(socket_, cell::Encode(cell::Unguarded{.paths = guards.unguarded})));
+  ODY_ASSIGN_OR_RETURN(KeptRepositories kept, KeepRepositories(configure));
+  ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(kept.guards, *confinement_));
+  for (const std::string& path : guards.unguarded) {
+    std::erase(kept.said, cell::Repository{path, cell::RepositoryState::kGuarded});
+    kept.said.push_back({path, cell::RepositoryState::kUnguarded});
+  }
+  for (const cell::Repository& said : kept.said) {
+    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(said)));
   }
   return guards.paths.empty() ? OkStatus() : confinement_->AddRules(configure.rules);
 }

@@ -8,6 +8,7 @@
 #include "common/os/message_socket.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/found_repositories.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -24,18 +25,6 @@ void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled
     if (!mapped || std::count(targets.begin(), targets.end(), entry.target) == 0) continue;
     const std::string line = entry.target + ": its file system cannot be idmapped: shown as it " +
                              "is, so that the cell reads what everybody may";
-    auto& lines = compiled->explanation;
-    if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(line);
-  }
-}
-
-// Of the places where cell-init was told to look, those that it may speak of.
-void ExplainUnguarded(const cell::Unguarded& unguarded, compile::Compiled* compiled) {
-  for (const cell::Guard& guard : compiled->confinement.guards) {
-    const auto& paths = unguarded.paths;
-    if (!guard.deny.empty() || std::count(paths.begin(), paths.end(), guard.path) == 0) continue;
-    const std::string line = guard.path + ": NOT guarded, for want of FUSE: what git obeys in it " +
-                             "is read-only only where it existed when the cell started";
     auto& lines = compiled->explanation;
     if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(line);
   }
@@ -121,7 +110,7 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   cell::CellError error;
   cell::Hello hello;
   cell::Unmapped unmapped;
-  cell::Unguarded unguarded;
+  cell::Repository repository;
   if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
     OnSlotReady(cell, ready, std::move(message));
   } else if (cell::Decode(message.bytes, &gone).ok()) {
@@ -131,9 +120,9 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   } else if (cell::Decode(message.bytes, &unmapped).ok()) {
     const Lock lock(mutex_);
     ExplainUnmapped(unmapped, &cell->compiled);
-  } else if (cell::Decode(message.bytes, &unguarded).ok()) {
+  } else if (cell::Decode(message.bytes, &repository).ok()) {
     const Lock lock(mutex_);
-    ExplainUnguarded(unguarded, &cell->compiled);
+    if (cell->repositories++ < kMaxRepositories) ExplainRepository(repository, &cell->compiled);
   } else if (cell::Decode(message.bytes, &hello).ok()) {
     const Lock lock(mutex_);
     cell->runs.AddFound(hello.runs);

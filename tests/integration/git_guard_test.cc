@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,9 +12,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
-#include "tests/integration/cell_probe.h"
+#include "tests/integration/git_fixture.h"
 
 namespace odyssey::testing {
 namespace {
@@ -23,62 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uid_t kOwner = 5000;
-const std::vector<std::string> kRefusals = {"EROFS", "EBUSY", "EPERM", "EACCES", "ENOTEMPTY"};
-constexpr char kIdentity[] =
-    "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n";
 
-class GitGuardTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    fs::create_directories(workspace_);
-    std::ofstream(payload_) << "#!/bin/sh\ntouch " << marker_.string() << "\n";
-    fs::permissions(payload_, fs::perms::all);
-    // Whatever the machine's own configuration says.
-    ASSERT_EQ(setenv("GIT_CONFIG_SYSTEM", "/dev/null", 1), 0);  // NOLINT(concurrency-mt-unsafe)
-    ASSERT_EQ(setenv("GIT_CONFIG_GLOBAL", (supervisor_.directory() + "/gitconfig").c_str(), 1), 0);
-    std::ofstream(supervisor_.directory() + "/gitconfig") << "[safe]\n\tdirectory = *\n";
-    ASSERT_EQ(
-        Host("git init -q -b main . && echo one > file && git add . && git commit -q -m first"), 0);
-  }
-
-  int Host(const std::string& script) const {
-    const std::string line = "cd " + workspace_.string() + " && { " + kIdentity + script + "\n}";
-    return system(line.c_str());  // NOLINT(concurrency-mt-unsafe)
-  }
-  // What git on the host does day by day. The marker is there if anything of the cell's ran.
-  void ExpectHostUntouched(const std::string& way) {
-    EXPECT_EQ(Host("git status > status 2>&1"), 0) << way << ": " << Slurp(workspace_ / "status");
-    EXPECT_EQ(Host("git commit -q --allow-empty -m host > status 2>&1"), 0)
-        << way << ": " << Slurp(workspace_ / "status");
-    EXPECT_EQ(Host("test \"$(git rev-parse --git-dir)\" = .git"), 0) << way;
-    EXPECT_FALSE(fs::exists(marker_)) << way << ": the host ran what the cell put there";
-    fs::remove(marker_);
-  }
-
-  v1::PrepareCellRequest Request() const {
-    v1::PrepareCellRequest request = SupervisorHarness::Request("git");
-    request.set_workspace(workspace_);
-    return request;
-  }
-  // A repository in all but its name, whose configuration runs the payload.
-  std::string Evil(const std::string& directory) const {
-    return "mkdir -p " + directory + "/refs " + directory + "/objects " + directory +
-           "/hooks; echo 'ref: refs/heads/main' > " + directory + "/HEAD; cat > " + directory +
-           "/config <<'E'\n[core]\nrepositoryformatversion = 0\nbare = false\nworktree = " +
-           workspace_.string() + "\nfsmonitor = " + payload_.string() + "\nE\n";
-  }
-  size_t Guards() {
-    const auto processes = supervisor_.CellProcesses();
-    return static_cast<size_t>(std::count_if(processes.begin(), processes.end(), [](pid_t pid) {
-      return CommandName(pid) == "cell-guard";
-    }));
-  }
-
-  SupervisorHarness supervisor_;
-  const fs::path workspace_ = supervisor_.directory() + "/w";
-  const fs::path marker_ = supervisor_.directory() + "/marker";
-  const fs::path payload_ = supervisor_.directory() + "/payload";
-};
+class GitGuardTest : public GitFixture {};
 
 // (a) Nothing that git obeys can be made where there was nothing.
 TEST_F(GitGuardTest, WhatGitObeysCannotBeMade) {
@@ -421,15 +365,21 @@ TEST(GitGuardWithoutFuseTest, MountsProtectAndTheCellSaysSo) {
   ASSERT_EQ(prctl(PR_CAPBSET_DROP, CAP_MKNOD, 0, 0, 0), 0);
   SupervisorHarness supervisor;
   const std::string workspace = supervisor.directory() + "/w";
-  ASSERT_EQ(system(("git init -q " + workspace).c_str()), 0);  // NOLINT(concurrency-mt-unsafe)
+  for (const std::string& directory : {workspace, workspace + "/lib"}) {
+    ASSERT_EQ(system(("git init -q " + directory).c_str()), 0);  // NOLINT(concurrency-mt-unsafe)
+  }
   v1::PrepareCellRequest request = SupervisorHarness::Request("git");
   request.set_workspace(workspace);
   const std::string cell = supervisor.Cell(request);
   ExpectAll(Probe(&supervisor, cell, R"(
 attempt('config', lambda: os.open('.git/config', os.O_WRONLY))
 attempt('hook', lambda: os.open('.git/hooks/new', os.O_WRONLY | os.O_CREAT))
+attempt('lib config', lambda: os.open('lib/.git/config', os.O_WRONLY))
+attempt('lib hook', lambda: os.open('lib/.git/hooks/new', os.O_WRONLY | os.O_CREAT))
+attempt('lib aside', lambda: os.rename('lib', 'aside'))
+attempt('lib/.git aside', lambda: os.rename('lib/.git', 'lib/aside'))
 )"),
-            {"EROFS"}, 2);
+            {"EROFS", "EBUSY"}, 6);
   grpc::ClientContext context;
   v1::DescribeCellRequest describe;
   describe.set_cell_id(cell);
@@ -437,9 +387,14 @@ attempt('hook', lambda: os.open('.git/hooks/new', os.O_WRONLY | os.O_CREAT))
   ASSERT_TRUE(supervisor.stub()->DescribeCell(&context, describe, &described).ok());
   EXPECT_EQ(std::count_if(described.plan().begin(), described.plan().end(),
                           [](const std::string& line) {
-                            return line.rfind("/workspace/.git: NOT guarded", 0) == 0;
+                            return line.find("/.git: NOT guarded") != std::string::npos;
                           }),
-            1);
+            2);
+  EXPECT_EQ(std::count_if(described.plan().begin(), described.plan().end(),
+                          [](const std::string& line) {
+                            return line.rfind("/workspace/lib/.git: guarded", 0) == 0;
+                          }),
+            0);
   request.mutable_sandbox()->add_deny("**/.env");
   request.mutable_key()->set_component("denied");
   const Status refused = supervisor.Prepare(request).status();

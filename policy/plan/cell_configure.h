@@ -1,0 +1,61 @@
+#ifndef ODYSSEY_POLICY_PLAN_CELL_CONFIGURE_H_
+#define ODYSSEY_POLICY_PLAN_CELL_CONFIGURE_H_
+
+// What cell-init is told about its cell, once (cell_wire.h says how).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace odyssey::cell {
+
+inline constexpr uint32_t kMaxRules = 512;
+inline constexpr uint32_t kMaxDenyPatterns = 64;
+inline constexpr uint32_t kMaxProjectNames = 128;
+inline constexpr uint32_t kMaxSuffixes = 32;  // of one tool root
+inline constexpr uint32_t kMaxSuffixBytes = 32;
+
+// Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
+inline constexpr uint8_t kRead = 1;
+inline constexpr uint8_t kWrite = 2;
+inline constexpr uint8_t kExecute = 4;
+
+struct LandlockRule {
+  std::string path;
+  uint8_t rights = 0;
+  friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
+};
+
+// A place where file operations may look.
+struct ToolRoot {
+  std::string path;
+  std::vector<std::string> suffixes;  // in lower case; of names that they see; empty: any
+  uint64_t max_file_bytes = 0;        // of what they read and write; 0: no bound
+  friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
+};
+
+// Where cell-init puts a guard (supervisor/cell_guard), unless it is a file or needs none.
+struct Guard {
+  std::string path;
+  bool read_only = false;
+  std::vector<std::string> deny;  // policy/pattern
+  std::vector<std::string> git;   // where git directories may be, relative; "" is `path` itself
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
+// How every command of the cell is confined, beyond its namespaces.
+struct Configure {
+  std::vector<LandlockRule> rules;   // a path that does not exist in the cell is an error
+  std::vector<ToolRoot> tool_roots;  // beside the workspace and the cell's own directories
+  std::vector<Guard> guards;
+  // Host trees in which cell-init looks for repositories, and names that are read-only in the
+  // project of each that it finds, where they exist.
+  std::vector<std::string> searched;
+  std::vector<std::string> project_names;
+  uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
+  friend bool operator==(const Configure&, const Configure&) = default;
+};
+
+}  // namespace odyssey::cell
+
+#endif  // ODYSSEY_POLICY_PLAN_CELL_CONFIGURE_H_

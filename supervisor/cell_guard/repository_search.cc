@@ -1,0 +1,215 @@
+#include "supervisor/cell_guard/repository_search.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/os/mount_calls.h"
+#include "policy/pattern/git_directory.h"
+#include "supervisor/cell_guard/directory.h"
+
+namespace odyssey::cell_guard {
+namespace {
+
+// Full of directories that tools made, seldom of repositories: looked into last.
+constexpr std::string_view kMadeByTools[] = {"node_modules", "site-packages", "target", ".cache",
+                                             "__pycache__"};
+// The same in a git directory.
+constexpr std::string_view kMadeByGit[] = {"objects", "refs", "logs"};
+
+// With more directories in it one is looked into after those with fewer.
+constexpr size_t kWide = 128;
+
+// Of a directory without directories in it, on file systems that count them; others say 1. Of a
+// repository it can hold nothing but a ".git" that is a file.
+constexpr nlink_t kLinksOfALeaf = 2;
+
+template <size_t n>
+bool Contains(const std::string_view (&names)[n], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+std::string Join(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+// As git judges it. A link is one of an old kind, which git takes too.
+bool HasValidHead(int directory) {
+  const UniqueFd fd(openat(directory, "HEAD", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return errno == ELOOP;
+  char text[pattern::kMaxHeadBytes + 1];
+  const ssize_t n = read(fd.get(), text, sizeof(text));
+  return n >= 0 && pattern::IsValidHead(std::string_view(text, static_cast<size_t>(n)));
+}
+
+// What a directory shows by its entries.
+struct Listing {
+  bool whole = true;
+  bool git = false;
+  bool head = false;
+  bool objects = false;
+  bool refs = false;
+  std::vector<std::string> directories;
+};
+
+class Search final {
+ public:
+  Search(int tree, const SearchBounds& bounds) : tree_(tree), bounds_(bounds) {}
+
+  SearchResult Run() {
+    next_.push_back({});
+    while (!next_.empty() || !last_.empty()) {
+      auto& from = next_.empty() ? last_ : next_;
+      Place place = std::move(from.front());
+      from.pop_front();
+      if (!LookInto(std::move(place))) break;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Place {
+    std::string path;
+    size_t depth = 0;
+    // Of what lies in the "modules" of a repository: where the working tree of that is, and the
+    // length of the path of "modules". Git directories of submodules lie there, under names that
+    // are their paths unless somebody chose others.
+    std::optional<std::string> project;
+    size_t modules = 0;
+    bool waited = false;  // it is wide, and was put off
+  };
+
+  // False when the search has reached a bound.
+  bool LookInto(Place place) {
+    if (read_ >= bounds_.entries) return Stop();
+    const auto directory = Open(place.path);
+    if (!directory) return true;
+    const Listing listing = Read(directory.get());
+    const bool repository =
+        listing.head && listing.objects && listing.refs && HasValidHead(directory->fd());
+    if (repository && place.project) return AddSubmodule(place);
+    if (repository && !Add({place.path, RepositoryKind::kDirectory})) return false;
+    const bool maybe_git = (listing.git || !listing.whole) && !place.waited;
+    if (maybe_git && !AddGit(directory->fd(), "", place.path, place.depth)) return false;
+    if (listing.directories.size() > kWide && !place.waited) {
+      place.waited = true;
+      last_.push_back(std::move(place));
+      return true;
+    }
+    for (const std::string& name : listing.directories) {
+      if (++looked_at_ > bounds_.directories) return Stop();
+      const bool late = Contains(kMadeByTools, name) || (repository && Contains(kMadeByGit, name));
+      if (!Consider(directory->fd(), name, place, late ? &last_ : &next_)) return false;
+    }
+    return true;
+  }
+
+  std::unique_ptr<Directory> Open(const std::string& path) {
+    const auto fd = OpenInRoot(tree_, path.empty() ? "." : path);
+    std::unique_ptr<Directory> directory(fd.ok() ? Directory::Open(fd->get(), ".") : nullptr);
+    struct stat info;
+    // What is gone again is not missed; what the cell's user could open to itself is.
+    if (!directory && fd.ok() && fstat(fd->get(), &info) == 0 && info.st_uid == geteuid()) {
+      result_.finished = false;
+    }
+    return directory;
+  }
+
+  Listing Read(Directory* directory) {
+    Listing listing;
+    const size_t most = std::min(bounds_.entries, read_ + bounds_.entries_of_one);
+    while (const dirent* entry = directory->Next()) {
+      if (++read_ > most) {
+        listing.whole = result_.finished = false;
+        break;
+      }
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (name == ".git") {
+        listing.git = true;
+      } else if (name == "HEAD") {
+        listing.head = true;
+      } else if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
+        listing.objects = listing.objects || name == "objects";
+        listing.refs = listing.refs || name == "refs";
+        listing.directories.emplace_back(name);
+      }
+    }
+    return listing;
+  }
+
+  // The directory `name` in `place`, which is open as `at`.
+  bool Consider(int at, const std::string& name, const Place& place, std::deque<Place>* queue) {
+    const std::string path = Join(place.path, name);
+    struct stat info;
+    if (fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode)) {
+      return true;
+    }
+    if (info.st_nlink == kLinksOfALeaf) return AddGit(at, name + "/", path, place.depth + 1);
+    if (place.depth == bounds_.depth || path.size() > bounds_.path_bytes) {
+      result_.finished = false;
+    } else if (place.project) {
+      next_.push_front({path, place.depth + 1, place.project, place.modules});
+    } else {
+      queue->push_back({path, place.depth + 1});
+    }
+    return true;
+  }
+
+  // The ".git" of `directory`, if it has one: it is `prefix` below `at`.
+  bool AddGit(int at, const std::string& prefix, const std::string& directory, size_t depth) {
+    const std::string path = Join(directory, ".git");
+    struct stat info;
+    if (fstatat(at, (prefix + ".git").c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
+    if (S_ISLNK(info.st_mode)) return Add({path, RepositoryKind::kLink});
+    if (S_ISREG(info.st_mode)) return Add({path, RepositoryKind::kFile});
+    const std::string head = prefix + ".git/HEAD";
+    if (fstatat(at, head.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
+    const std::string modules = path + "/modules";
+    next_.push_front({modules, depth, directory, modules.size()});
+    return Add({path, RepositoryKind::kDirectory});
+  }
+
+  // What it has in `modules` is guarded with the repository around it; its working tree is not.
+  bool AddSubmodule(const Place& place) {
+    const std::string path = Join(*place.project, place.path.substr(place.modules + 1));
+    const auto directory = OpenInRoot(tree_, path);
+    return !directory.ok() || AddGit(directory->get(), "", path, place.depth);
+  }
+
+  bool Add(FoundRepository repository) {
+    auto& found = result_.found;
+    if (std::find(found.begin(), found.end(), repository) != found.end()) return true;
+    if (found.size() == bounds_.repositories) return Stop();
+    found.push_back(std::move(repository));
+    return true;
+  }
+
+  bool Stop() {
+    result_.finished = false;
+    return false;
+  }
+
+  const int tree_;
+  const SearchBounds& bounds_;
+  SearchResult result_;
+  std::deque<Place> next_;
+  std::deque<Place> last_;
+  size_t looked_at_ = 0;
+  size_t read_ = 0;
+};
+
+}  // namespace
+
+SearchResult FindRepositories(int tree, const SearchBounds& bounds) {
+  return Search(tree, bounds).Run();
+}
+
+}  // namespace odyssey::cell_guard

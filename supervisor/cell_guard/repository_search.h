@@ -1,0 +1,44 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_REPOSITORY_SEARCH_H_
+#define ODYSSEY_SUPERVISOR_CELL_GUARD_REPOSITORY_SEARCH_H_
+
+// Looks for git repositories in a tree, nearest first, within bounds that do not grow with it. An
+// earlier cell may have made what it sees: it follows no link, and reads names, types, and the HEAD
+// of what looks like a repository.
+
+#include <string>
+#include <vector>
+
+namespace odyssey::cell_guard {
+
+// A thousand directories take a few milliseconds if the host has them in memory.
+struct SearchBounds {
+  size_t directories = 1024;  // that are looked at
+  size_t entries = 16384;     // that are read
+  size_t entries_of_one = 4096;
+  size_t depth = 16;
+  size_t path_bytes = 1024;
+  size_t repositories = 64;
+};
+
+enum class RepositoryKind {
+  kDirectory,  // ".git", or a repository without a working tree
+  kFile,       // a ".git" that leads to a repository elsewhere
+  kLink        // a ".git" that is a symbolic link
+};
+
+struct FoundRepository {
+  std::string path;  // relative to the tree; "" is the tree itself
+  RepositoryKind kind = RepositoryKind::kDirectory;
+  friend bool operator==(const FoundRepository&, const FoundRepository&) = default;
+};
+
+struct SearchResult {
+  std::vector<FoundRepository> found;
+  bool finished = true;  // no bound was reached, and nothing of the caller's own was closed to it
+};
+
+SearchResult FindRepositories(int tree, const SearchBounds& bounds = {});
+
+}  // namespace odyssey::cell_guard
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_GUARD_REPOSITORY_SEARCH_H_

@@ -1,0 +1,161 @@
+#include "supervisor/cell_guard/repository_search.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/os/unique_fd.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::cell_guard {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Kind = RepositoryKind;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kHead[] = "ref: refs/heads/main\n";
+
+class RepositorySearchTest : public ::testing::Test {
+ protected:
+  void Directory(const std::string& path) { fs::create_directories(At(path)); }
+  std::string At(const std::string& path) const { return directory_.path() + "/" + path; }
+  // A git directory, as git makes it; "" is the tree.
+  void Git(const std::string& path) {
+    Directory(path + "/objects/pack");
+    Directory(path + "/refs/heads");
+    directory_.Write(fs::path(path) / "HEAD", kHead);
+  }
+  SearchResult Find(const SearchBounds& bounds = {}) const {
+    const UniqueFd root(open(directory_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return FindRepositories(root.get(), bounds);
+  }
+
+  fakes::TemporaryDirectory directory_;
+};
+
+TEST_F(RepositorySearchTest, FindsThemAtAnyDepthAndInEachOther) {
+  for (const char* path : {".git", "vendor/lib/.git", "vendor/lib/deps/x/.git"}) Git(path);
+  Directory("a/b/c");
+  const SearchResult result = Find();
+  EXPECT_THAT(result.found,
+              UnorderedElementsAre(FoundRepository{".git", Kind::kDirectory},
+                                   FoundRepository{"vendor/lib/.git", Kind::kDirectory},
+                                   FoundRepository{"vendor/lib/deps/x/.git", Kind::kDirectory}));
+  EXPECT_TRUE(result.finished);
+}
+
+TEST_F(RepositorySearchTest, FindsThoseWithoutAWorkingTreeByWhatIsInThem) {
+  Git("mirrors/one.git");
+  Git("bare");
+  Directory("src/objects/x");
+  Directory("src/refs/x");
+  directory_.Write("src/HEAD", "not one of git's\n");
+  EXPECT_THAT(Find().found,
+              UnorderedElementsAre(FoundRepository{"mirrors/one.git", Kind::kDirectory},
+                                   FoundRepository{"bare", Kind::kDirectory}));
+}
+
+TEST_F(RepositorySearchTest, TheTreeItselfMayBeOneAndHidesNoOther) {
+  Git("");
+  Git("objects/x/.git");
+  EXPECT_THAT(Find().found,
+              UnorderedElementsAre(FoundRepository{"", Kind::kDirectory},
+                                   FoundRepository{"objects/x/.git", Kind::kDirectory}));
+}
+
+TEST_F(RepositorySearchTest, FindsFilesThatLeadToOneInDirectoriesWithoutDirectoriesToo) {
+  Directory("leaf");
+  directory_.Write("leaf/.git", "gitdir: /elsewhere\n");
+  Directory("w/d/d");
+  directory_.Write("w/.git", "gitdir: ../.git/worktrees/w\n");
+  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"leaf/.git", Kind::kFile},
+                                                 FoundRepository{"w/.git", Kind::kFile}));
+}
+
+TEST_F(RepositorySearchTest, WhatIsNoRepositoryIsNotOne) {
+  Directory("a/.git/hooks");
+  Directory("b/.git");
+  EXPECT_THAT(Find().found, IsEmpty());
+}
+
+TEST_F(RepositorySearchTest, FollowsNoLink) {
+  Git("real/.git");
+  fs::create_directory_symlink("real", At("link"));
+  Directory("other/d/d");
+  fs::create_directory_symlink("../real/.git", At("other/.git"));
+  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"real/.git", Kind::kDirectory},
+                                                 FoundRepository{"other/.git", Kind::kLink}));
+}
+
+// Git directories of submodules lie in that of the repository around them.
+TEST_F(RepositorySearchTest, FindsSubmodulesBeforeItsBoundsAreReached) {
+  Git(".git");
+  Git(".git/modules/third/party");
+  Directory("third/party/x/y");
+  directory_.Write("third/party/.git", "gitdir: ../../.git/modules/third/party\n");
+  for (int i = 0; i < 40; ++i) Directory("d" + std::to_string(i) + "/x/y");
+  const SearchResult result = Find({.directories = 60});
+  EXPECT_FALSE(result.finished);
+  EXPECT_THAT(result.found, Contains(FoundRepository{"third/party/.git", Kind::kFile}));
+}
+
+TEST_F(RepositorySearchTest, LooksLastIntoWhatToolsMade) {
+  for (int i = 0; i < 40; ++i) Directory("node_modules/p" + std::to_string(i) + "/x/y");
+  Git("a/b/c/.git");
+  const SearchResult result = Find({.directories = 20});
+  EXPECT_FALSE(result.finished);
+  EXPECT_THAT(result.found, Contains(FoundRepository{"a/b/c/.git", Kind::kDirectory}));
+}
+
+TEST_F(RepositorySearchTest, LooksLaterIntoWhatIsWide) {
+  for (int i = 0; i < 200; ++i) Directory("0/" + std::to_string(i));
+  Directory("0/0/x/y");
+  for (const char* path : {"a/b/c/.git", "z/.git", "0/7/.git", "0/.git"}) Git(path);
+  const SearchResult result = Find({.directories = 100});
+  EXPECT_FALSE(result.finished);
+  EXPECT_THAT(result.found, Contains(FoundRepository{"0/.git", Kind::kDirectory}));
+  EXPECT_THAT(result.found, Contains(FoundRepository{"a/b/c/.git", Kind::kDirectory}));
+  EXPECT_THAT(result.found, Contains(FoundRepository{"z/.git", Kind::kDirectory}));
+  EXPECT_THAT(Find().found, Contains(FoundRepository{"0/7/.git", Kind::kDirectory}));
+}
+
+TEST_F(RepositorySearchTest, ADirectoryOfManyFilesIsReadInPartAndHidesNoOther) {
+  for (int i = 0; i < 100; ++i) directory_.Write("full/d/" + std::to_string(i), "");
+  for (const char* path : {"full/d/.git", "z/.git"}) Git(path);
+  const SearchResult result = Find({.entries_of_one = 20});
+  EXPECT_FALSE(result.finished);
+  EXPECT_THAT(result.found, UnorderedElementsAre(FoundRepository{"full/d/.git", Kind::kDirectory},
+                                                 FoundRepository{"z/.git", Kind::kDirectory}));
+}
+
+TEST_F(RepositorySearchTest, SaysWhenItReachedABound) {
+  Git("a/b/c/.git");
+  Git("d/.git");
+  directory_.Write("file", "");
+  EXPECT_TRUE(Find().finished);
+  EXPECT_FALSE(Find({.directories = 2}).finished);
+  EXPECT_FALSE(Find({.entries = 3}).finished);
+  EXPECT_FALSE(Find({.path_bytes = 2}).finished);
+  EXPECT_FALSE(Find({.depth = 1}).finished);
+  const SearchResult one = Find({.repositories = 1});
+  EXPECT_FALSE(one.finished);
+  EXPECT_EQ(one.found.size(), 1u);
+}
+
+TEST_F(RepositorySearchTest, NamesThatAreNotAsExpectedEndNothing) {
+  Directory(".git");
+  fs::create_directories(At("a/HEAD/x"));
+  Directory("a/objects/x");
+  Directory("a/refs/x");
+  Git("b/.git");
+  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"b/.git", Kind::kDirectory}));
+}
+
+}  // namespace
+}  // namespace odyssey::cell_guard

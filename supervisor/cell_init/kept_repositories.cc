@@ -1,0 +1,211 @@
+#include "supervisor/cell_init/kept_repositories.h"
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/os/mount_calls.h"
+#include "policy/plan/plan_check.h"
+#include "supervisor/cell_guard/git_directories.h"
+#include "supervisor/cell_guard/repository_search.h"
+
+namespace odyssey::cell_init {
+namespace {
+
+using cell::Repository;
+using cell::RepositoryState;
+using cell_guard::FoundRepository;
+using cell_guard::RepositoryKind;
+
+constexpr std::string_view kGit = ".git";
+constexpr std::string_view kInGit = ".git/";
+
+enum class Access { kUnchanged, kReadOnly };
+
+std::string Join(const std::string& directory, const std::string& name) {
+  return name.empty() ? directory : directory + "/" + name;
+}
+
+// Takes the first component off.
+std::string TakeFirst(std::string_view* path) {
+  const std::string first(path->substr(0, path->find('/')));
+  path->remove_prefix(std::min(first.size() + 1, path->size()));
+  return first;
+}
+
+bool IsMountPoint(int fd) {
+  struct statx info;
+  return statx(fd, "", AT_EMPTY_PATH, 0, &info) == 0 &&
+         (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// What `place` is as a mount on top of itself, unless it is one: it cannot be renamed or removed.
+Result<UniqueFd> Mount(UniqueFd place, Access access, const std::string& path) {
+  const MountAttributes attributes = {.read_only = access == Access::kReadOnly};
+  if (IsMountPoint(place.get())) {
+    ODY_RETURN_IF_ERROR(SetAttributes(place.get(), attributes, path));
+    return place;
+  }
+  ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(place.get(), path));
+  ODY_RETURN_IF_ERROR(SetAttributes(tree.get(), attributes, path));
+  ODY_RETURN_IF_ERROR(AttachTree(tree.get(), place.get(), path));
+  return tree;
+}
+
+// What `path` is below `directory`; it is within it.
+std::string Below(const std::string& path, const std::string& directory) {
+  return path.size() == directory.size() ? "" : path.substr(directory.size() + 1);
+}
+
+// nullopt: nothing is there, or a file.
+Result<std::optional<UniqueFd>> OpenDirectory(const std::string& path) {
+  auto opened = OpenHostPath(path);
+  const Code code = opened.status().code();
+  if (code == Code::kNotFound || code == Code::kInvalidArgument) return std::optional<UniqueFd>();
+  ODY_RETURN_IF_ERROR(opened.status());
+  struct stat info;
+  if (fstat(opened->get(), &info) != 0) return ErrnoStatus(errno, "look at " + path);
+  if (!S_ISDIR(info.st_mode)) return std::optional<UniqueFd>();
+  return std::optional<UniqueFd>(std::move(*opened));
+}
+
+// Puts read-only names and pinned directories into one tree. Each lookup is from the mount around
+// it, which stays what it is whatever the host renames meanwhile.
+class Keeper final {
+ public:
+  Keeper(const cell::Configure& configure, KeptRepositories* out)
+      : names_(configure.project_names), out_(out) {}
+
+  Status SearchTree(const std::string& target) {
+    ODY_ASSIGN_OR_RETURN(const auto tree, OpenDirectory(target));
+    if (!tree) return OkStatus();
+    const cell_guard::SearchResult result = cell_guard::FindRepositories(tree->get(), bounds_);
+    for (const FoundRepository& repository : result.found) {
+      // The plan has seen to the project of the tree itself.
+      if (repository.path != kGit) ODY_RETURN_IF_ERROR(Keep(tree->get(), target, repository));
+    }
+    bounds_.repositories -= result.found.size();
+    if (!result.finished) Say(target, RepositoryState::kUnfinished);
+    return OkStatus();
+  }
+
+ private:
+  Status Keep(int tree, const std::string& target, const FoundRepository& repository) {
+    std::string_view place = repository.path;
+    const bool has_project =
+        place.size() > kGit.size() && place.substr(place.size() - kGit.size() - 1) == "/.git";
+    if (has_project) place.remove_suffix(kGit.size() + 1);
+    std::string at = target;
+    const auto pinned = Pin(tree, place, &at);
+    if (IsGone(pinned.status())) return OkStatus();
+    ODY_RETURN_IF_ERROR(pinned.status());
+    for (const std::string& name : names_) {
+      std::string_view kept = name;
+      if (!has_project && kept.substr(0, kInGit.size()) != kInGit) continue;
+      if (!has_project) kept.remove_prefix(kInGit.size());
+      ODY_RETURN_IF_ERROR(KeepName(pinned->get(), at, kept));
+    }
+    auto git = OpenInRoot(pinned->get(), has_project ? ".git" : ".");
+    if (IsGone(git.status())) return OkStatus();
+    ODY_RETURN_IF_ERROR(git.status());
+    Finish(Join(target, repository.path), repository.kind, std::move(*git));
+    return OkStatus();
+  }
+
+  // Another thing is there by now than what was found.
+  static bool IsGone(const Status& status) {
+    return status.code() == Code::kNotFound || status.code() == Code::kInvalidArgument;
+  }
+
+  void Finish(const std::string& path, RepositoryKind kind, UniqueFd git) {
+    if (kind == RepositoryKind::kFile) return Say(path, RepositoryState::kReadOnly);
+    AddGuard(path, std::move(git), &out_->guards);
+    Say(path, RepositoryState::kGuarded);
+  }
+
+  // Each directory on the way to `path`, and it.
+  static Result<UniqueFd> Pin(int tree, std::string_view path, std::string* at) {
+    ODY_ASSIGN_OR_RETURN(UniqueFd pinned, OpenInRoot(tree, "."));
+    while (!path.empty()) {
+      const std::string name = TakeFirst(&path);
+      *at = Join(*at, name);
+      ODY_ASSIGN_OR_RETURN(UniqueFd place, OpenInRoot(pinned.get(), name));
+      ODY_ASSIGN_OR_RETURN(pinned, Mount(std::move(place), Access::kUnchanged, *at));
+    }
+    return pinned;
+  }
+
+  // Where it exists. What is no directory on the way to it is kept instead.
+  Status KeepName(int project, std::string at, std::string_view name) {
+    ODY_ASSIGN_OR_RETURN(UniqueFd around, OpenInRoot(project, "."));
+    while (!name.empty()) {
+      const std::string part = TakeFirst(&name);
+      at = Join(at, part);
+      auto place = OpenInRoot(around.get(), part);
+      if (place.status().code() == Code::kNotFound) return OkStatus();
+      struct stat info;
+      const bool opened = place.ok() && fstat(place->get(), &info) == 0;
+      if (!opened || (S_ISREG(info.st_mode) && info.st_nlink > 1)) Say(at, RepositoryState::kOpen);
+      if (!opened) return OkStatus();
+      const bool pin = !name.empty() && S_ISDIR(info.st_mode);
+      ODY_ASSIGN_OR_RETURN(
+          around, Mount(std::move(*place), pin ? Access::kUnchanged : Access::kReadOnly, at));
+      if (!pin) return OkStatus();
+    }
+    return OkStatus();
+  }
+
+  void Say(const std::string& path, RepositoryState state) {
+    const Repository said = {path, state};
+    auto& all = out_->said;
+    if (std::find(all.begin(), all.end(), said) == all.end()) all.push_back(said);
+  }
+
+  const std::vector<std::string>& names_;
+  KeptRepositories* const out_;
+  cell_guard::SearchBounds bounds_;
+};
+
+}  // namespace
+
+void AddGuard(const std::string& path, UniqueFd directory, std::vector<GuardPlace>* guards) {
+  for (auto& [around, tree] : *guards) {
+    if (!plan::IsWithin(path, around.path)) continue;
+    const std::string below = Below(path, around.path);
+    if (std::count(around.git.begin(), around.git.end(), below) == 0) around.git.push_back(below);
+    return;
+  }
+  GuardPlace added = {{.path = path, .git = {""}}, std::move(directory)};
+  for (const auto& [inner, tree] : *guards) {
+    if (!plan::IsWithin(inner.path, path)) continue;
+    for (const std::string& git : inner.git) {
+      added.guard.git.push_back(Below(Join(inner.path, git), path));
+    }
+  }
+  std::erase_if(*guards, [&](const auto& inner) { return plan::IsWithin(inner.guard.path, path); });
+  guards->push_back(std::move(added));
+}
+
+Result<KeptRepositories> KeepRepositories(const cell::Configure& configure) {
+  KeptRepositories out;
+  for (const cell::Guard& guard : configure.guards) {
+    ODY_ASSIGN_OR_RETURN(auto tree, OpenDirectory(guard.path));
+    if (!tree) continue;
+    if (!guard.deny.empty()) {
+      out.guards.push_back({guard, std::move(*tree)});
+    } else if (!cell_guard::GitDirectories(tree->get(), guard.git).empty()) {
+      AddGuard(guard.path, std::move(*tree), &out.guards);
+    }
+  }
+  Keeper keeper(configure, &out);
+  for (const std::string& tree : configure.searched) ODY_RETURN_IF_ERROR(keeper.SearchTree(tree));
+  return out;
+}
+
+}  // namespace odyssey::cell_init

@@ -1,0 +1,62 @@
+#include "supervisor/rpc/found_repositories.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/base/utf8.h"
+#include "policy/plan/plan_check.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+using cell::RepositoryState;
+
+bool IsSearched(const std::string& path, const cell::Configure& confinement) {
+  const auto& trees = confinement.searched;
+  return std::any_of(trees.begin(), trees.end(),
+                     [&](const std::string& tree) { return plan::IsWithin(path, tree); });
+}
+
+bool IsGuardOfPlan(const std::string& path, const cell::Configure& confinement) {
+  const auto& guards = confinement.guards;
+  return std::any_of(guards.begin(), guards.end(),
+                     [&](const cell::Guard& guard) { return guard.path == path; });
+}
+
+std::string Line(const cell::Repository& repository) {
+  const std::string path = SanitizeUtf8(repository.path);
+  switch (repository.state) {
+    case RepositoryState::kGuarded:
+      return path + ": guarded: a repository that was found when the cell started";
+    case RepositoryState::kReadOnly:
+      return path + ": read-only: leads to a repository, found when the cell started";
+    case RepositoryState::kUnguarded:
+      return path +
+             ": NOT guarded, for want of FUSE: what git obeys in it is read-only only where " +
+             "it existed when the cell started";
+    case RepositoryState::kOpen:
+      return path + ": NOT protected: a symbolic link, or a file with another name";
+    case RepositoryState::kUnfinished:
+      return path +
+             ": NOT searched as a whole, it is too large: of the repositories in it, those " +
+             "that are not named here are guarded only if `protect` names them";
+  }
+  return "";
+}
+
+}  // namespace
+
+void ExplainRepository(const cell::Repository& repository, compile::Compiled* compiled) {
+  cell::Configure& confinement = compiled->confinement;
+  const bool known = IsGuardOfPlan(repository.path, confinement);
+  if (!known && !IsSearched(repository.path, confinement)) return;
+  const std::string line = Line(repository);
+  auto& lines = compiled->explanation;
+  if (std::count(lines.begin(), lines.end(), line) != 0) return;
+  lines.push_back(line);
+  const bool kept = repository.state != RepositoryState::kOpen &&
+                    repository.state != RepositoryState::kUnfinished;
+  if (kept && !known) confinement.guards.push_back({.path = repository.path, .git = {""}});
+}
+
+}  // namespace odyssey::supervisor

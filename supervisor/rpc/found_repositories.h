@@ -1,0 +1,21 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_FOUND_REPOSITORIES_H_
+#define ODYSSEY_SUPERVISOR_RPC_FOUND_REPOSITORIES_H_
+
+#include <cstdint>
+
+#include "policy/compile/compile.h"
+#include "policy/plan/cell_wire.h"
+
+namespace odyssey::supervisor {
+
+// Of one cell; what it says beyond them is left out.
+inline constexpr uint32_t kMaxRepositories = 512;
+
+// What cell-init says of a repository becomes a line of the explanation, and what was found counts
+// as guarded where refusals are explained. It is of a cell: what it says of places that it was not
+// told to look at is left out, and so is a second time.
+void ExplainRepository(const cell::Repository& repository, compile::Compiled* compiled);
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_FOUND_REPOSITORIES_H_

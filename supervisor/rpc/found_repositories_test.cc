@@ -1,0 +1,57 @@
+#include "supervisor/rpc/found_repositories.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace odyssey::supervisor {
+namespace {
+
+using cell::Repository;
+using cell::RepositoryState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FoundRepositoriesTest : public ::testing::Test {
+ protected:
+  FoundRepositoriesTest() {
+    compiled_.confinement.searched = {"/workspace"};
+    compiled_.confinement.guards = {{.path = "/d/x.git", .git = {""}}};
+  }
+  void Explain(const Repository& repository) { ExplainRepository(repository, &compiled_); }
+
+  compile::Compiled compiled_;
+};
+
+TEST_F(FoundRepositoriesTest, SaysOnceWhatWasFoundAndCountsItAsGuarded) {
+  Explain({"/workspace/lib/.git", RepositoryState::kGuarded});
+  Explain({"/workspace/lib/.git", RepositoryState::kGuarded});
+  EXPECT_THAT(compiled_.explanation, ElementsAre(HasSubstr("/workspace/lib/.git: guarded")));
+  ASSERT_EQ(compiled_.confinement.guards.size(), 2u);
+  EXPECT_EQ(compiled_.confinement.guards[1].path, "/workspace/lib/.git");
+}
+
+TEST_F(FoundRepositoriesTest, SaysWhatIsNotGuarded) {
+  Explain({"/workspace", RepositoryState::kUnfinished});
+  Explain({"/workspace/a/.git", RepositoryState::kOpen});
+  Explain({"/d/x.git", RepositoryState::kUnguarded});
+  EXPECT_THAT(compiled_.explanation, ElementsAre(HasSubstr("/workspace: NOT searched"),
+                                                 HasSubstr("/workspace/a/.git: NOT protected"),
+                                                 HasSubstr("/d/x.git: NOT guarded")));
+  EXPECT_EQ(compiled_.confinement.guards.size(), 1u);
+}
+
+TEST_F(FoundRepositoriesTest, SaysNothingOfWhatTheCellWasNotToLookAt) {
+  Explain({"/", RepositoryState::kGuarded});
+  Explain({"/workspace2/.git", RepositoryState::kGuarded});
+  Explain({"/d/other.git", RepositoryState::kUnguarded});
+  EXPECT_THAT(compiled_.explanation, IsEmpty());
+}
+
+TEST_F(FoundRepositoriesTest, NamesThatAreNoTextBecomeText) {
+  Explain({"/workspace/\xff/.git", RepositoryState::kGuarded});
+  EXPECT_THAT(compiled_.explanation, ElementsAre(HasSubstr("/workspace/\xef\xbf\xbd/.git")));
+}
+
+}  // namespace
+}  // namespace odyssey::supervisor
