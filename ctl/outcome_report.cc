@@ -45,6 +45,10 @@ ExitReport ReportOutcome(const supervisor::v1::ExecOutcome& outcome, const std::
       return {kExitCannot,
               name + ": cancelled: " + Because(outcome, command, "the cell was removed")};
     case supervisor::v1::OUTCOME_KIND_SETUP_FAILED:
+      // "…, or ended under it"
+      if (outcome.message().rfind("the cell ended", 0) == 0) {
+        return {kExitCannot, name + ": interrupted: " + Sanitize(outcome.message(), Lines::kOne)};
+      }
       return {kExitCannot,
               name + ": not started: " + Because(outcome, command, "the cell could not start it")};
     default:

@@ -59,6 +59,14 @@ TEST(OutcomeReportTest, WhatOdysseyCouldNotDoIs125) {
   EXPECT_EQ(ReportOutcome(Outcome(supervisor::v1::OUTCOME_KIND_UNSPECIFIED), "x", 0).code, 125);
 }
 
+TEST(OutcomeReportTest, CellThatEndsUnderACommandIsNoCommandThatDidNotStart) {
+  ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_SETUP_FAILED);
+  outcome.set_message("the cell ended: killed");
+  EXPECT_EQ(ReportOutcome(outcome, "make", 0).message, "make: interrupted: the cell ended: killed");
+  outcome.set_message("no more processes");
+  EXPECT_EQ(ReportOutcome(outcome, "make", 0).message, "make: not started: no more processes");
+}
+
 TEST(OutcomeReportTest, CancelledBySignalLooksLikeTheSignal) {
   EXPECT_EQ(ReportOutcome(Outcome(supervisor::v1::OUTCOME_KIND_CANCELLED), "x", 2),
             (ExitReport{130, "", ""}));

@@ -80,11 +80,15 @@ void PrintDaemon(const Console& console, const std::string& name, bool reachable
 
 std::string Describe(const SupervisorAnswer& answer) {
   if (!answer.reachable) return answer.why;
-  size_t in_force = 0;
-  for (const auto& feature : answer.info.features()) in_force += feature.in_force() ? 1 : 0;
+  std::string missing;
+  for (const auto& feature : answer.info.features()) {
+    const Check check = CheckFeature(feature.name(), feature.in_force(), feature.detail());
+    if (check.verdict == Verdict::kGood) continue;
+    missing += (missing.empty() ? "" : ", ") + feature.name();
+  }
   return answer.info.version() + ", " + std::to_string(answer.info.live_cells()) + " of at most " +
-         std::to_string(answer.info.max_cells()) + " cells, " + std::to_string(in_force) + " of " +
-         std::to_string(answer.info.features_size()) + " features in force";
+         std::to_string(answer.info.max_cells()) + " cells, " +
+         (missing.empty() ? "every feature in force" : "NOT in force: " + missing);
 }
 
 std::string Describe(const AgentdAnswer& answer) {
