@@ -34,7 +34,8 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
   ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
   if (request.mode == policy::Mode::kDangerFullAccess && !allow_danger) {
     return PermissionDenied(
-        "mode: danger_full_access: the person for whom it is must say so himself (allow_danger), "
+        "mode: danger_full_access: the person for whom it is must say that it is meant "
+        "(allow_danger), "
         "besides the operator's grant; read_only or workspace_write is allowed");
   }
   Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest};

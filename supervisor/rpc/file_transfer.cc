@@ -1,5 +1,7 @@
 #include "supervisor/rpc/file_transfer.h"
 
+#include <stdio.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -71,7 +73,10 @@ Status Injection::BeginFile(const std::string& path, uint32_t mode) {
   ODY_RETURN_IF_ERROR(CheckTransferPath(path));
   if (inbox_.size() + path.size() > tool::kMaxPath) return BadPath(path, "too long");
   if ((mode & ~kPermissionBits) != 0) {
-    return InvalidArgument("file.mode: only permission bits, 0 to 0777, are allowed");
+    char octal[16];
+    snprintf(octal, sizeof(octal), "0%o", mode);
+    return InvalidArgument(std::string("file.mode ") + octal +
+                           ": only permission bits, 0 to 0777, are allowed");
   }
   if (made_.size() == kMaxInjectedFiles) {
     return ResourceExhausted("file: at most " + std::to_string(kMaxInjectedFiles) +

@@ -148,7 +148,8 @@ TEST_F(FileTransferTest, RefusesPathsThatAreNotBelowTheInbox) {
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << path;
     EXPECT_NE(status.message().find("file.path"), std::string::npos);
   }
-  EXPECT_EQ(injection.BeginFile("f", 04755).code(), Code::kInvalidArgument);
+  EXPECT_EQ(injection.BeginFile("f", 04755),
+            InvalidArgument("file.mode 04755: only permission bits, 0 to 0777, are allowed"));
   EXPECT_TRUE(requests_.empty());
 }
 
