@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <regex>
 #include <string>
 
 #include "common/os/file.h"
@@ -88,6 +89,21 @@ TEST(InheritedTest, TheHostsHandlerOfCrashesIsStartedForNoCommand) {
                                             "import resource as r\nr.setrlimit(r.RLIMIT_CORE, (0, "
                                             "0))\nprint(*r.getrlimit(r.RLIMIT_CORE))");
   EXPECT_EQ(told.out, handled ? "1 1\n" : "0 0\n") << told.ToString();
+}
+
+// The same of what root starts, whatever pattern the host has now.
+TEST(InheritedTest, BubblewrapStartsWithTheLimitThatKeepsAHandlerFromBeingStarted) {
+  SupervisorHarness supervisor;
+  (void)supervisor.Cell();
+  size_t found = 0;
+  for (const pid_t pid : supervisor.CellProcesses()) {
+    if (CommandName(pid) != "bwrap") continue;
+    const auto limits = ReadFile("/proc/" + std::to_string(pid) + "/limits", 1 << 14);
+    ASSERT_TRUE(limits.ok());
+    EXPECT_TRUE(std::regex_search(*limits, std::regex("core file size +1 +1 "))) << *limits;
+    ++found;
+  }
+  EXPECT_EQ(found, 1u);
 }
 
 }  // namespace
