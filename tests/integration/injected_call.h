@@ -1,0 +1,26 @@
+#ifndef ODYSSEY_TESTS_INTEGRATION_INJECTED_CALL_H_
+#define ODYSSEY_TESTS_INTEGRATION_INJECTED_CALL_H_
+
+// What one process of a cell would be answered, if whoever had taken it over asked the kernel.
+
+#include <sys/types.h>
+
+#include <array>
+#include <string>
+
+namespace odyssey::testing {
+
+struct InjectedCall {
+  long number;
+  std::array<unsigned long, 4> arguments;
+  // If not "": goes into the process's memory, and its address takes the place of arguments[1].
+  std::string text;
+};
+
+// Traces a process that waits in a system call, lets it make this one, and lets it wait again.
+// 0 or more, or -errno; fails the test if the process cannot be traced. x86-64 only.
+long Inject(pid_t pid, const InjectedCall& call);
+
+}  // namespace odyssey::testing
+
+#endif  // ODYSSEY_TESTS_INTEGRATION_INJECTED_CALL_H_
