@@ -27,7 +27,7 @@ constexpr uint32_t kKernelFilesystems[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,   C
 Result<UniqueFd> OpenPath(int root, const std::string& path, uint64_t resolve) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;  // with O_NOFOLLOW a last link would be opened as such
-  how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  how.resolve = resolve | RESOLVE_NO_SYMLINKS;  // and so no magic link either
   UniqueFd fd(static_cast<int>(syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how))));
   if (fd) return fd;
   if (errno == ELOOP) {

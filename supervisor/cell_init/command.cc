@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <string>
 
@@ -13,7 +12,7 @@
 namespace odyssey::cell_init {
 namespace {
 
-// Dispositions are cell-init's, which are all default: see CellInit::Run.
+// Dispositions are those that root gave bubblewrap: all default.
 void UnblockSignals() {
   sigset_t none;
   sigemptyset(&none);
@@ -51,7 +50,6 @@ void WaitAndExecute(const Confinement& confinement, uint32_t spare_run, int exec
   const Status status = confinement.EnterLandlock();
   if (!status.ok()) Fail(exec_socket, status.message(), errno);
 
-  umask(022);
   const RunMaker run(spare_run);
   NextCommand command = AwaitCommand(exec_socket);
   run.EnterInto(&command.spec);

@@ -123,9 +123,7 @@ Status Confinement::DropCapabilities() {
       return ErrnoStatus(errno, "drop capability from the bounding set");
     }
   }
-  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
-    return ErrnoStatus(errno, "clear ambient capabilities");
-  }
+  // The ambient set goes with them: it holds only what is permitted and inheritable.
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2]{};
   if (syscall(SYS_capset, &header, none) != 0) return ErrnoStatus(errno, "drop capabilities");

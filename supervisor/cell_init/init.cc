@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -29,17 +28,11 @@ namespace {
 
 constexpr uint32_t kMostRunsCounted = 10'000;
 
-// What every slot inherits, set once: signals that are ignored would stay so across execve, mounts
-// that are shared would carry one slot's /proc into another, and a supervisor's priority is not a
+// What every slot inherits, set once: neither a supervisor's priority nor its cores are a
 // command's.
 Status PrepareForSlots() {
   ODY_RETURN_IF_ERROR(GiveUpPrecedence());
-  ODY_RETURN_IF_ERROR(LimitCores());
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return ErrnoStatus(errno, "make mounts private");
-  }
-  return OkStatus();
+  return LimitCores();
 }
 
 // The owner of a mapped directory is this cell's own user.

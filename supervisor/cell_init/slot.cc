@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -196,7 +195,6 @@ Status EnterFilter(UniqueFd* listener) {
 // Forked child: the nested pid 1.
 [[noreturn]] void BecomeSlot(const Confinement& confinement, const SlotPlace& place, UniqueFd exec,
                              UniqueFd control) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   Status status = MountProc();
   if (status.ok()) status = Confinement::DropCapabilities();
   UniqueFd listener;

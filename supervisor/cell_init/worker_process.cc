@@ -9,12 +9,10 @@ namespace odyssey::cell_init {
 
 Status BecomeWorker(const char* name, const Confinement& confinement,
                     const std::vector<int>& wanted) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, name);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_IGN);
 
   ODY_RETURN_IF_ERROR(Confinement::DropCapabilities());
   ODY_RETURN_IF_ERROR(confinement.EnterLandlock());

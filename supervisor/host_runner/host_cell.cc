@@ -53,7 +53,6 @@ bool HasChildOf(const std::string& group) {
 }
 
 [[noreturn]] void BecomeCommand(const std::string&) {
-  umask(022);
   cell_init::NextCommand command = cell_init::AwaitCommand(kOwnerSocketFd);
   cell_init::Execute(&command, kOwnerSocketFd);
 }

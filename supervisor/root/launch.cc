@@ -83,7 +83,7 @@ Status BecomeCellUser(uid_t uid, pid_t parent) {
 
 // Root's signal mask and ignored signals go to nobody: bubblewrap starts with none of either.
 void ResetSignals() {
-  signal(SIGPIPE, SIG_DFL);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -1,13 +1,9 @@
 // Who a cell's processes are: seen from inside, and from the host, which cannot be fooled.
 
-#include <fcntl.h>
-#include <grp.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <linux/keyctl.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,41 +12,36 @@
 #include <set>
 #include <sstream>
 
-#include "common/os/unique_fd.h"
 #include "tests/integration/cell_probe.h"
+#include "tests/integration/inheritance.h"
 
 namespace odyssey::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kSecret[] = "canary-of-the-host";
 constexpr char kNoCapabilities[] = "0000000000000000";
 constexpr const char* kNamespaces[] = {"pid", "mnt", "net", "ipc", "uts", "cgroup", "user"};
 
-// What a careless start of the supervisor would hand down: a variable, a descriptor that survives
-// execve, a session keyring, groups, core dumps, an OOM score.
-class Inheritance final {
- public:
-  Inheritance() {
-    setenv("SECRET_X", kSecret, 1);
-    leak_.reset(open("/etc/shadow", O_RDONLY));  // NOLINT(android-cloexec-open): that is the point
-    keyring_ = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
-    const gid_t groups[] = {0, 4242};
-    EXPECT_EQ(setgroups(2, groups), 0);
-    const rlimit cores{RLIM_INFINITY, RLIM_INFINITY};
-    EXPECT_EQ(setrlimit(RLIMIT_CORE, &cores), 0);
-    SetOomScore("500");  // lowering takes a capability that containers lack
+class ConfinementIdentityTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { umask(0); }
+  static void TearDownTestSuite() { umask(022); }
+
+  ConfinementIdentityTest() {
+    info_ = *supervisor_.Prepare(SupervisorHarness::Request("identity"));
+    cell_ = info_.cell_id();
   }
-  ~Inheritance() {
-    unsetenv("SECRET_X");
-    SetOomScore("0");
+
+  static std::string Namespace(pid_t pid, const std::string& name) {
+    std::error_code error;
+    return fs::read_symlink("/proc/" + std::to_string(pid) + "/ns/" + name, error).string();
   }
 
   // How many processes have our session keyring: each holds a reference.
   int KeyringUses() const {
     char id[16];
-    snprintf(id, sizeof(id), "%08lx ", keyring_);
+    snprintf(id, sizeof(id), "%08lx ", inheritance_.keyring());
     for (const std::string& line : Lines(Slurp("/proc/keys"))) {
       if (line.rfind(id, 0) != 0) continue;
       std::istringstream words(line.substr(sizeof("00000000")));
@@ -62,24 +53,18 @@ class Inheritance final {
     return -1;
   }
 
- private:
-  static void SetOomScore(const char* score) { std::ofstream("/proc/self/oom_score_adj") << score; }
-
-  UniqueFd leak_;
-  long keyring_ = -1;
-};
-
-class ConfinementIdentityTest : public ::testing::Test {
- protected:
-  ConfinementIdentityTest() {
-    info_ = *supervisor_.Prepare(SupervisorHarness::Request("identity"));
-    cell_ = info_.cell_id();
-  }
-
-  static std::string Namespace(pid_t pid, const std::string& name) {
+  // "" if it is closed.
+  static std::string Descriptor(pid_t pid, int fd) {
     std::error_code error;
-    return fs::read_symlink("/proc/" + std::to_string(pid) + "/ns/" + name, error).string();
+    const std::string link = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
+    return fs::read_symlink(link, error).string();
   }
+
+  // The bits of a "Sig…" line of its status.
+  static uint64_t Signals(pid_t pid, const std::string& field) {
+    return std::stoull(StatusField(pid, field), nullptr, 16);
+  }
+  static uint64_t Bit(int signal) { return uint64_t{1} << (signal - 1); }
 
   Inheritance inheritance_;  // before the supervisor starts
   SupervisorHarness supervisor_;
@@ -209,35 +194,115 @@ TEST_F(ConfinementIdentityTest, NoProcessOfTheCellHoldsADescriptorOfTheHost) {
   }
 }
 
+// A command gets descriptors of its own; whatever waits or serves in the cell has none to talk
+// through but a pipe for what fails.
+TEST_F(ConfinementIdentityTest, NoProcessOfTheCellHasTheSupervisorsStdio) {
+  const RunningExec command(supervisor_.stub(), cell_, "exec sleep 1000");
+  ASSERT_GT(AwaitProcess(info_.host_uid(), "sleep"), 0);
+  size_t seen = 0;
+  for (const pid_t pid : MembersOf(supervisor_, info_.host_uid())) {
+    if (CommandName(pid) == "sleep") continue;
+    ++seen;
+    EXPECT_EQ(Descriptor(pid, 0), "/dev/null") << CommandName(pid);
+    EXPECT_EQ(Descriptor(pid, 1), "/dev/null") << CommandName(pid);
+    EXPECT_EQ(Descriptor(pid, 2).rfind("pipe:", 0), 0u) << CommandName(pid);
+  }
+  EXPECT_GE(seen, 3u);  // bubblewrap, pid 1, a slot
+}
+
+// A session that had a terminal would give it to whoever opens /dev/tty.
+TEST_F(ConfinementIdentityTest, NoProcessOfTheCellIsOfTheSupervisorsSession) {
+  const RunningExec command(supervisor_.stub(), cell_, "exec sleep 1000");
+  const pid_t sleeper = AwaitProcess(info_.host_uid(), "sleep");
+  ASSERT_GT(sleeper, 0);
+  for (const pid_t pid : MembersOf(supervisor_, info_.host_uid())) {
+    if (CommandName(pid) == "bwrap") continue;  // it opens nothing: see above
+    EXPECT_NE(getsid(pid), getsid(supervisor_.keeper())) << CommandName(pid);
+    EXPECT_EQ(getsid(pid) == sleeper, pid == sleeper) << "a command leads one of its own";
+  }
+}
+
+// Without a shell, which unblocks signals on its own.
+TEST_F(ConfinementIdentityTest, ACommandStartsWithNoSignalBlockedOrIgnored) {
+  for (int i = 0; i < 2; ++i) {  // the second one in the slot of the first
+    const ExecResult result =
+        supervisor_.Exec(cell_, {"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"});
+    EXPECT_EQ(result.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+  }
+}
+
+TEST_F(ConfinementIdentityTest, ACommandHasTheUsualUmask) {
+  EXPECT_EQ(supervisor_.Shell(cell_, "umask").out, "0022\n");
+}
+
+// SIGCHLD is what each of them waits for.
+TEST_F(ConfinementIdentityTest, NoSignalThatTheSupervisorBlocksOrIgnoresIsSoInTheCell) {
+  const RunningExec command(supervisor_.stub(), cell_, "exec sleep 1000");
+  ASSERT_GT(AwaitProcess(info_.host_uid(), "sleep"), 0);
+  ASSERT_NE(Signals(supervisor_.keeper(), "SigBlk") & Bit(SIGUSR1), 0u);
+  ASSERT_NE(Signals(supervisor_.keeper(), "SigIgn") & Bit(SIGHUP), 0u);
+  for (const pid_t pid : MembersOf(supervisor_, info_.host_uid())) {
+    EXPECT_EQ(Signals(pid, "SigBlk") & ~Bit(SIGCHLD), 0u) << CommandName(pid);
+    EXPECT_EQ(Signals(pid, "SigIgn"), 0u) << CommandName(pid);
+  }
+}
+
 TEST_F(ConfinementIdentityTest, TheEnvironmentIsTheCellsAndWhatWasMapped) {
   auto request = SupervisorHarness::Request("environment");
   (*request.mutable_sandbox()->mutable_env())["MAPPED"] = "value";
   const std::string cell = supervisor_.Cell(request);
-  const ExecResult result = supervisor_.Exec(cell, {"env"});
-  const std::vector<std::string> lines = Lines(result.out);
-  std::set<std::string> variables(lines.begin(), lines.end());
-  EXPECT_EQ(std::erase_if(variables,
-                          [](const std::string& variable) {
-                            return variable.rfind("ODYSSEY_RUN=/cell/runs/run_", 0) == 0;
-                          }),
-            1u);
-  EXPECT_EQ(variables, (std::set<std::string>{
-                           "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                           "HOME=/cell/data/home", "TMPDIR=/cell/tmp", "XDG_DATA_HOME=/cell/data",
-                           "XDG_CACHE_HOME=/cell/cache", "LANG=C.UTF-8", "SHELL=/bin/sh",
-                           "USER=agent", "LOGNAME=agent", "ODYSSEY_SANDBOX=1", "MAPPED=value"}));
+  for (const char* program : {"env", "/usr/bin/env"}) {
+    const std::vector<std::string> lines = Lines(supervisor_.Exec(cell, {program}).out);
+    std::set<std::string> variables(lines.begin(), lines.end());
+    EXPECT_EQ(std::erase_if(variables,
+                            [](const std::string& variable) {
+                              return variable.rfind("ODYSSEY_RUN=/cell/runs/run_", 0) == 0;
+                            }),
+              1u);
+    EXPECT_EQ(variables, (std::set<std::string>{
+                             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                             "HOME=/cell/data/home", "TMPDIR=/cell/tmp", "XDG_DATA_HOME=/cell/data",
+                             "XDG_CACHE_HOME=/cell/cache", "LANG=C.UTF-8", "SHELL=/bin/sh",
+                             "USER=agent", "LOGNAME=agent", "ODYSSEY_SANDBOX=1", "MAPPED=value"}));
+  }
 }
 
 TEST_F(ConfinementIdentityTest, NoEnvironmentOfTheHostIsInAnyProcessOfTheCell) {
   const RunningExec command(supervisor_.stub(), cell_, "exec sleep 1000");
   ASSERT_GT(AwaitProcess(info_.host_uid(), "sleep"), 0);
-  ASSERT_NE(Slurp("/proc/" + std::to_string(supervisor_.keeper()) + "/environ").find(kSecret),
+  ASSERT_NE(Slurp("/proc/" + std::to_string(supervisor_.keeper()) + "/environ")
+                .find(Inheritance::kSecret),
             std::string::npos);
   for (const pid_t pid : MembersOf(supervisor_, info_.host_uid())) {
     const std::string environment = Slurp("/proc/" + std::to_string(pid) + "/environ");
-    EXPECT_EQ(environment.find(kSecret), std::string::npos) << CommandName(pid);
+    EXPECT_EQ(environment.find(Inheritance::kSecret), std::string::npos) << CommandName(pid);
     if (CommandName(pid) == "sleep") continue;
     EXPECT_TRUE(environment.empty() || environment == std::string("PWD=/\0", 6)) << environment;
+  }
+}
+
+TEST_F(ConfinementIdentityTest, RpcHasNothingOfRoots) {
+  const pid_t rpc = supervisor_.rpc();
+  ASSERT_GT(rpc, 1);
+  ASSERT_EQ(Descriptor(supervisor_.keeper(), Inheritance::kLeak), "/etc/shadow") << "none to lose";
+  const std::string proc = "/proc/" + std::to_string(rpc);
+  for (const std::string ids : {"Uid", "Gid"}) {
+    EXPECT_EQ(StatusField(rpc, ids).find("0\t"), std::string::npos) << StatusField(rpc, ids);
+  }
+  EXPECT_EQ(StatusField(rpc, "Groups"), "");
+  for (const std::string set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "SigBlk"}) {
+    EXPECT_EQ(StatusField(rpc, set), kNoCapabilities) << set;
+  }
+  EXPECT_EQ(StatusField(rpc, "NoNewPrivs"), "1");
+  EXPECT_EQ(Slurp(proc + "/environ"), "");
+  struct stat environment;
+  ASSERT_EQ(stat((proc + "/environ").c_str(), &environment), 0);
+  EXPECT_EQ(environment.st_uid, 0u) << "not dumpable: not even its own user's to look into";
+  for (const auto& entry : fs::directory_iterator(proc + "/fd")) {
+    std::error_code error;
+    const std::string target = fs::read_symlink(entry.path(), error).string();
+    EXPECT_NE(target, "/etc/shadow");
+    EXPECT_EQ(target.find(ProgramDirectory()), std::string::npos) << target;
   }
 }
 
@@ -258,7 +323,7 @@ attempt('namespace', lambda: os.readlink('/proc/1/ns/mnt'))
 
 TEST_F(ConfinementIdentityTest, ACellHasASessionKeyringOfItsOwn) {
   constexpr int kSleepers = 50;
-  const int before = inheritance_.KeyringUses();
+  const int before = KeyringUses();
   ASSERT_GT(before, 0);
   RunningExec command(
       supervisor_.stub(), cell_,
@@ -266,7 +331,7 @@ TEST_F(ConfinementIdentityTest, ACellHasASessionKeyringOfItsOwn) {
   ASSERT_TRUE(command.ReadUntil("up"));
   // Half of them would be enough to see: what the supervisor itself starts or ends meanwhile, the
   // next cell's launcher, does have it.
-  EXPECT_LT(inheritance_.KeyringUses(), before + kSleepers / 2);
+  EXPECT_LT(KeyringUses(), before + kSleepers / 2);
 }
 
 TEST_F(ConfinementIdentityTest, ACommandHasAnOomScoreOfItsOwn) {

@@ -2,13 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "tests/integration/cell_probe.h"
 
@@ -180,6 +185,99 @@ attempt('read', lambda: open('/ro/of-another').read())
 report('owner', os.stat('/ro/of-another').st_uid)
 )");
   EXPECT_EQ(findings, (Findings{{"read", "EACCES"}, {"owner", "65534"}}));
+}
+
+// ── What the cell's mounts are, one by one ──────────────────────────────────────────────────────
+
+// Of /proc/self/mountinfo.
+struct MountLine {
+  std::string target, options, propagation, type;
+
+  bool Has(const std::string& option) const {
+    return ("," + options + ",").find("," + option + ",") != std::string::npos;
+  }
+};
+
+std::vector<MountLine> ParseMounts(const std::string& mountinfo) {
+  std::vector<MountLine> mounts;
+  for (const std::string& line : Lines(mountinfo)) {
+    std::istringstream words(line);
+    std::string id, parent, device, root, word;
+    MountLine mount;
+    words >> id >> parent >> device >> root >> mount.target >> mount.options;
+    while (words >> word && word != "-") mount.propagation += word + " ";
+    words >> mount.type;
+    mounts.push_back(mount);
+  }
+  return mounts;
+}
+
+class EveryMountTest : public ConfinementMountsTest {
+ protected:
+  // Whatever the host does with its mounts: here they are everybody's.
+  static void SetUpTestSuite() {
+    ASSERT_EQ(unshare(CLONE_NEWNS), 0);
+    ASSERT_EQ(mount(nullptr, "/", nullptr, MS_REC | MS_SHARED, nullptr), 0);
+    hosts_ = Slurp("/proc/self/mountinfo");
+  }
+
+  // With a guard on a writable tree and on a read-only one.
+  void SetUp() override {
+    auto request = SupervisorHarness::Request("guarded");
+    request.set_workspace(Path("rw"));
+    Mount(&request, "ro", policy::v1::ACCESS_READ_ONLY);
+    request.mutable_sandbox()->add_deny("**/.env");
+    const ExecResult result =
+        supervisor_.Exec(supervisor_.Cell(request), {"cat", "/proc/self/mountinfo"});
+    mounts_ = ParseMounts(result.out);
+    ASSERT_GT(mounts_.size(), 20u) << result.ToString();
+    const auto guards = std::count_if(mounts_.begin(), mounts_.end(),
+                                      [](const auto& m) { return m.type == "fuse"; });
+    ASSERT_EQ(guards, 2);
+  }
+
+  inline static std::string hosts_;
+  std::vector<MountLine> mounts_;
+};
+
+TEST_F(EveryMountTest, TakesNoSetUidBitAndNoDevice) {
+  for (const MountLine& mount : mounts_) {
+    EXPECT_TRUE(mount.Has("nosuid")) << mount.target;
+    // Single nodes of the host's, and the cell's own terminals.
+    if (mount.type == "devtmpfs" || mount.type == "devpts") continue;
+    EXPECT_TRUE(mount.Has("nodev")) << mount.target;
+  }
+}
+
+TEST_F(EveryMountTest, TakesNoProgramButWhereTheSystemsAre) {
+  const std::set<std::string> executable = {
+      "/",    "/usr",   "/opt",   "/bin",    "/sbin",
+      "/lib", "/lib32", "/lib64", "/libx32", "/.odyssey/cell-init"};
+  for (const MountLine& mount : mounts_) {
+    if (mount.type == "devtmpfs") continue;
+    EXPECT_EQ(mount.Has("noexec"), executable.count(mount.target) == 0) << mount.target;
+  }
+}
+
+TEST_F(EveryMountTest, OfAReadOnlyTreeIsReadOnly) {
+  size_t seen = 0;
+  for (const MountLine& mount : mounts_) {
+    const bool read_only =
+        mount.target == "/ro" || mount.target == "/usr" || mount.target == "/.odyssey/cell-init";
+    if (!read_only) continue;
+    ++seen;
+    EXPECT_TRUE(mount.Has("ro")) << mount.target << " " << mount.type;
+  }
+  EXPECT_GE(seen, 4u);
+}
+
+// What is mounted on the host later does not come in, nothing of a cell's gets out, and what a slot
+// mounts stays its own.
+TEST_F(EveryMountTest, IsNobodyElsesToo) {
+  EXPECT_EQ(Slurp("/proc/self/mountinfo"), hosts_);
+  for (const MountLine& mount : mounts_) {
+    EXPECT_EQ(mount.propagation, "") << mount.target;
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "common/os/message_socket.h"
+#include "policy/plan/cell_wire.h"
 #include "supervisor/wire/host_wire.h"
 #include "supervisor/wire/root_wire.h"
 #include "tests/integration/danger_fixture.h"
@@ -85,6 +86,54 @@ TEST_F(HostileRpcTest, GetsNoUidOfACellEvenIfTheFileNamesIt) {
   const wire::Launched answer = Ask(ConnectAsRpc(), cell->host_uid());
   EXPECT_EQ(answer.code, Code::kPermissionDenied);
   EXPECT_THAT(answer.error, HasSubstr("Odyssey's own"));
+}
+
+// An rpc that wants slots and sends nothing to them.
+class WaitingTest : public HostileRpcTest {
+ protected:
+  void LaunchWith(uint32_t pids) {
+    rpc_ = ConnectAsRpc();
+    wire::HostPlan plan = Plan(kGames);
+    plan.pids = pids;
+    ASSERT_TRUE(SendMessage(rpc_.get(), Launch(plan)).ok());
+    auto launched = ReceiveMessage(rpc_.get());
+    ASSERT_TRUE(launched.ok() && launched->fds.size() == 1);
+    cell_ = std::move(launched->fds[0]);
+  }
+  Message AskForSlot() {
+    EXPECT_TRUE(SendMessage(cell_.get(), cell::EncodeEmpty(cell::MessageType::kWantSlot)).ok());
+    auto answer = ReceiveMessage(cell_.get());
+    EXPECT_TRUE(answer.ok()) << answer.status().ToString();
+    return answer.ok() ? std::move(*answer) : Message();
+  }
+
+  UniqueFd rpc_, cell_;
+};
+
+TEST_F(WaitingTest, AProcessOfTheOwnersHasNoneOfTheSupervisorsStdio) {
+  LaunchWith(100);
+  const Message slot = AskForSlot();
+  ASSERT_TRUE(Eventually([] { return Owned().size() == 1; }));
+  for (const char* fd : {"0", "1", "2"}) {
+    std::error_code error;
+    const fs::path link = fs::path("/proc") / std::to_string(Owned()[0]) / "fd" / fd;
+    EXPECT_EQ(fs::read_symlink(link, error), "/dev/null") << fd;
+  }
+}
+
+// A group's limit on processes refuses forks, and lets in who was forked outside.
+TEST_F(WaitingTest, MoreProcessesThanTheCellMayHaveAreRefused) {
+  LaunchWith(3);
+  std::vector<Message> slots;
+  for (int i = 0; i < 3; ++i) {
+    slots.push_back(AskForSlot());
+    EXPECT_EQ(slots.back().fds.size(), 2u) << i;
+  }
+  const Message refused = AskForSlot();
+  cell::CellError why;
+  ASSERT_TRUE(cell::Decode(refused.bytes, &why).ok());
+  EXPECT_EQ(why.step, "as many processes as the cell may have");
+  EXPECT_TRUE(Eventually([] { return Owned().size() == 3; }));
 }
 
 struct Breach {

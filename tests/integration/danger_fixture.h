@@ -4,17 +4,10 @@
 // A supervisor whose operator grants the user "games" danger_full_access, in the grant file and in
 // the ceiling, and requests for it.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <grp.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <linux/keyctl.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -23,6 +16,7 @@
 #include <vector>
 
 #include "common/os/unique_fd.h"
+#include "tests/integration/inheritance.h"
 #include "tests/testing/running_exec.h"
 #include "tests/testing/supervisor_harness.h"
 
@@ -55,48 +49,18 @@ inline long Sleepers() {
                        [](pid_t pid) { return CommandName(pid) == "sleep"; });
 }
 
-// What a careless start of the supervisor would hand down to commands: groups, a descriptor that
-// survives execve, a variable, a session keyring, core dumps, an OOM score.
-class Inheritance final {
- public:
-  Inheritance() {
-    EXPECT_EQ(setgroups(2, kGroups), 0);
-    leak_.reset(open("/etc/shadow", O_RDONLY));  // NOLINT(android-cloexec-open): that is the point
-    setenv("SECRET_X", "of-the-host", 1);
-    keyring_ = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
-    const rlimit cores{RLIM_INFINITY, RLIM_INFINITY};
-    EXPECT_EQ(setrlimit(RLIMIT_CORE, &cores), 0);
-    SetOomScore("500");  // stays where lowering takes a capability that root lacks
-    SetOomScore("-300");
-  }
-  ~Inheritance() {
-    EXPECT_EQ(setgroups(0, nullptr), 0);
-    unsetenv("SECRET_X");
-    SetOomScore("0");
-  }
-  Inheritance(const Inheritance&) = delete;
-  Inheritance& operator=(const Inheritance&) = delete;
-
-  long keyring() const { return keyring_; }
-
- private:
-  static constexpr gid_t kGroups[] = {4, 54321};  // adm, which may read logs, and nobody's
-  static void SetOomScore(const char* score) { std::ofstream("/proc/self/oom_score_adj") << score; }
-
-  UniqueFd leak_;
-  long keyring_ = -1;
-};
-
 class DangerTest : public ::testing::Test {
  protected:
   DangerTest() : DangerTest("games\n") {}
-  explicit DangerTest(const std::string& grants) : supervisor_(grants) {}
+  explicit DangerTest(const std::string& grants) : granted_(!grants.empty()), supervisor_(grants) {}
 
   void SetUp() override {
     ASSERT_TRUE(NobodyLeft()) << "uid " << kGames << " is somebody's here";
     fs::create_directory(Work());
     ASSERT_EQ(chown(Work().c_str(), kGames, kGamesGroup), 0);
     WriteCeiling("[games, daemon, root]");
+    // The supervisor is ready without it.
+    ASSERT_TRUE(!granted_ || Eventually([this] { return RunnerListens(); }));
   }
   void TearDown() override { EXPECT_TRUE(Eventually(NobodyLeft)) << Owned().size(); }
 
@@ -131,6 +95,14 @@ class DangerTest : public ::testing::Test {
     EXPECT_EQ(cells.cells_size(), 0) << "and no other cell took its place";
   }
 
+  bool RunnerListens() {
+    v1::GetInfoResponse info;
+    grpc::ClientContext context;
+    EXPECT_TRUE(supervisor_.stub()->GetInfo(&context, {}, &info).ok());
+    return std::any_of(info.features().begin(), info.features().end(), [](const v1::Feature& f) {
+      return f.name() == "danger_full_access" && f.in_force();
+    });
+  }
   pid_t Runner() const {
     for (const pid_t child : ChildrenOf(supervisor_.keeper())) {
       if (CommandName(child) == "odyssey-host-ru") return child;
@@ -163,6 +135,7 @@ class DangerTest : public ::testing::Test {
     return FileOp(request, cell_id);
   }
 
+  const bool granted_;
   const Inheritance inheritance_;  // before the supervisor, which has it too
   SupervisorHarness supervisor_;
 };

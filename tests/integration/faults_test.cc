@@ -108,6 +108,14 @@ class FaultsTest : public ::testing::Test {
     return ParentOf(Find(cell, "sh", "cell-init"));
   }
 
+  // The process that root keeps ready for the next cell: root's own, waiting for a plan.
+  pid_t Launcher() const {
+    for (const pid_t pid : ChildrenOf(supervisor_.worker())) {
+      if (pid != supervisor_.rpc() && CommandName(pid) == "odyssey-supervi") return pid;
+    }
+    return -1;
+  }
+
   bool NothingLeft(const BusyCell& cell) {
     const auto groups = supervisor_.CellGroups();
     return SupervisorHarness::ProcessesOf(cell.info.host_uid()).empty() &&
@@ -183,12 +191,8 @@ TEST_F(FaultsTest, KillingTheCommandIsItsOutcome) {
   EXPECT_EQ(ended.outcome.signal(), SIGKILL);
 }
 
-// The process that root keeps ready for the next cell: root's own, waiting for a plan.
 TEST_F(FaultsTest, KillingTheReadyLauncherIsNoticedByNobody) {
-  pid_t launcher = -1;
-  for (const pid_t pid : ChildrenOf(supervisor_.worker())) {
-    if (pid != supervisor_.rpc() && CommandName(pid) == "odyssey-supervi") launcher = pid;
-  }
+  const pid_t launcher = Launcher();
   ASSERT_TRUE(SignalProcess(launcher, SIGKILL));
   ASSERT_TRUE(Eventually([&] { return CommandName(launcher).empty(); }));
   ExpectUnharmed(first_);
@@ -216,6 +220,26 @@ TEST_F(FaultsTest, KillingTheWorkerEndsEveryCellAndTheKeeperStartsAnother) {
   ExpectNextRequestWorks(first_);
   ExpectNextRequestWorks(second_);
   EXPECT_NE(supervisor_.worker(), worker);
+}
+
+// Whoever swept the worker's groups would be too late for what runs meanwhile; and who is stopped
+// does not notice a closed socket.
+TEST_F(FaultsTest, WhatTheWorkerStartedDiesWithItWhateverTheKeeperDoes) {
+  const pid_t worker = supervisor_.worker();
+  std::vector<pid_t> started = ChildrenOf(worker);  // rpc, the ready launcher, bubblewraps
+  ASSERT_GE(started.size(), 4u);
+  const std::vector<pid_t> stopped = {supervisor_.keeper(), supervisor_.rpc(), Launcher()};
+  for (const pid_t pid : stopped) ASSERT_TRUE(SignalProcess(pid, SIGSTOP));
+  for (const pid_t pid : supervisor_.CellProcesses()) started.push_back(pid);
+  ASSERT_TRUE(SignalProcess(worker, SIGKILL));
+  // The keeper, whose they are now, reaps nothing.
+  const auto dead = [](pid_t pid) {
+    const auto status = ReadFile("/proc/" + std::to_string(pid) + "/status", 1 << 16);
+    return !status.ok() || status->find("State:\tZ") != std::string::npos;
+  };
+  EXPECT_TRUE(
+      Eventually([&] { return std::all_of(started.begin(), started.end(), dead); }, kCleanSeconds));
+  EXPECT_TRUE(SignalProcess(supervisor_.keeper(), SIGCONT));
 }
 
 TEST_F(FaultsTest, KillingTheKeeperEndsEverythingAndANewStartWorks) {
