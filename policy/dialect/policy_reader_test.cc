@@ -57,9 +57,14 @@ TEST(PolicyReaderTest, EveryDialectTellsWhereItsFieldsWereWritten) {
       "policy_version: odyssey.policy/v1\nsandbox:\n  env: {\n    A: LANG}\n  deny: [\n    '*.x']\n"
       "  permissions: {filesystem: {mounts: {read: [\n    /a, /a,\n    /b], write: [/c]}}}\n"
       "  resources: {\n    pids: 9}\n";
+  const std::string choices =
+      "policy_version: odyssey.policy/v1\nsandbox:\n  mode: read_only\n"
+      "  system_tools_mode: explicit\n  system_tools: [\n    /bin/sh]\n  user: 7\n"
+      "  landlock: best_effort\n  permissions: {\n    network: ['*']}\n  env: {}\n";
   const std::string openshell =
       "version: 1\nlandlock:\n  compatibility: best_effort\nfilesystem_policy:\n"
-      "  include_workdir: true\n  read_only: [/usr,\n    /srv/a]\n";
+      "  include_workdir: true\n  read_only: [/usr,\n    /srv/a]\nprocess:\n"
+      "  run_as_user: 4242\n";
   struct Case {
     std::string text;
     const char* message;
@@ -75,6 +80,18 @@ TEST(PolicyReaderTest, EveryDialectTellsWhereItsFieldsWereWritten) {
            {odyssey, "mounts[2].source: /c: no",
             "p:9: sandbox.permissions.filesystem.mounts.write[0]: /c: no"},
            {odyssey, "limits.pids: 9: no", "p:11: sandbox.resources.pids: 9: no"},
+           {choices, "mode: read_only: no", "p:3: sandbox.mode: read_only: no"},
+           {choices, "executables_mode: x: no",
+            "p:4: sandbox.system_tools_mode: explicit: executables_mode: x: no"},
+           {choices, "executables: no", "p:5: sandbox.system_tools: no"},
+           {choices, "executables[0]: no",
+            "p:6: sandbox.system_tools[0]: /bin/sh: executables[0]: no"},
+           {choices, "user: 7: no", "p:7: sandbox.user: 7: no"},
+           {choices, "landlock: no", "p:8: sandbox.landlock: best_effort: landlock: no"},
+           {choices, "network: full: no",
+            "p:10: sandbox.permissions.network: [\"*\"]: network: full: no"},
+           {choices, "env: no", "p:11: sandbox.env: no"},
+           {openshell, "user: 4242: no", "p:9: process.run_as_user: 4242: no"},
            {openshell, "landlock: no", "p:3: landlock.compatibility: best_effort: landlock: no"},
            {openshell, "workspace: /w: no",
             "p:5: filesystem_policy.include_workdir: true: workspace: /w: no"},

@@ -98,6 +98,22 @@ TEST(PlanCheckTest, RefusesLimitsThatAreZeroOrOverTheBound) {
   }
 }
 
+TEST(PlanCheckTest, RefusesRootAndNoUserAsTheUser) {
+  for (const uint32_t user : {0u, UINT32_MAX}) {
+    Plan plan = GoodPlan();
+    plan.user = user;
+    const Status status = CheckPlan(plan, Context());
+    EXPECT_EQ(status.code(), Code::kPermissionDenied);
+    EXPECT_EQ(status.message(),
+              "check plan: user " + std::to_string(user) + "; 1 to 4294967294 are allowed");
+  }
+  for (const uint32_t user : {1u, kCellUser, UINT32_MAX - 1}) {
+    Plan plan = GoodPlan();
+    plan.user = user;
+    EXPECT_TRUE(CheckPlan(plan, Context()).ok()) << user;
+  }
+}
+
 TEST(PlanCheckTest, RefusesTargetsThatAreNotNormalisedOrReserved) {
   for (const std::string target :
        {"", "/", "relative", "/a/../b", "/a//b", "/a/", "/a/.", "/proc", "/proc/sys", "/dev/shm",

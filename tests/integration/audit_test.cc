@@ -94,6 +94,14 @@ TEST_F(AuditTest, RefusedRequestsAreRecorded) {
   EXPECT_EQ(refuse["what"], "prepare");
   EXPECT_EQ(refuse["code"], "PERMISSION_DENIED");
   EXPECT_NE(refuse["error"].get<std::string>().find("/etc/shadow"), std::string::npos);
+
+  const std::string cell = supervisor_.Cell();
+  EXPECT_FALSE(supervisor_.Exec(cell, {""}).status.ok());
+  const AuditRecord exec = AwaitRecords(supervisor_, "refuse", 2)[1];
+  EXPECT_EQ(exec["what"], "exec");
+  EXPECT_EQ(exec["about"], cell);
+  EXPECT_EQ(exec["code"], "INVALID_ARGUMENT");
+  EXPECT_TRUE(RecordsOfType(supervisor_, "exec").empty()) << "it did not run";
 }
 
 TEST_F(AuditTest, ClientsThatGoAwayLeaveAnEndBehind) {

@@ -94,6 +94,12 @@ void Misbehave(HostileWay way) {
       AskFor(plan);
       return;
     }
+    case HostileWay::kRootAsUser: {
+      odyssey::plan::Plan plan = PlanToMount("/srv");
+      plan.user = 0;
+      AskFor(plan);
+      return;
+    }
   }
 }
 

@@ -102,7 +102,8 @@ TEST_P(AsksForTooMuchTest, IsRefusedAndGetsNoSocket) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, AsksForTooMuchTest,
-                         ::testing::Values(HostileWay::kForbiddenSource, HostileWay::kOwnState));
+                         ::testing::Values(HostileWay::kForbiddenSource, HostileWay::kOwnState,
+                                           HostileWay::kRootAsUser));
 
 }  // namespace
 }  // namespace odyssey::testing

@@ -18,6 +18,7 @@ enum class HostileWay {
   // Root must refuse.
   kForbiddenSource,
   kOwnState,
+  kRootAsUser,
 };
 
 }  // namespace odyssey::testing
