@@ -17,15 +17,6 @@ using pattern::GitName;
 // What an open file must not be when it is written to.
 constexpr const char* kReplacedByRename[] = {"HEAD", "config", "config.worktree", "commondir"};
 
-// `path` below `directory`; nullopt if it lies elsewhere.
-std::optional<std::string_view> Below(std::string_view path, std::string_view directory) {
-  if (directory.empty()) return path;
-  if (path.substr(0, directory.size()) != directory) return std::nullopt;
-  if (path.size() == directory.size()) return std::string_view();
-  if (path[directory.size()] != '/') return std::nullopt;
-  return path.substr(directory.size() + 1);
-}
-
 // 0 where there is nothing.
 mode_t TypeAt(const Place& place) {
   struct stat info;

@@ -20,4 +20,12 @@ int FindPlace(int root, std::string_view path, Place* place) {
   return 0;
 }
 
+std::optional<std::string_view> Below(std::string_view path, std::string_view directory) {
+  if (directory.empty()) return path;
+  if (path.substr(0, directory.size()) != directory) return std::nullopt;
+  if (path.size() == directory.size()) return std::string_view();
+  if (path[directory.size()] != '/') return std::nullopt;
+  return path.substr(directory.size() + 1);
+}
+
 }  // namespace odyssey::cell_guard

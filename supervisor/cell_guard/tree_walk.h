@@ -1,6 +1,7 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ struct Place {
 
 // 0, or the errno. `path` as FUSE gives it: "/a/b", "/" for the root.
 int FindPlace(int root, std::string_view path, Place* place);
+
+// `path` below `directory`, by their names; nullopt if it lies elsewhere. "" contains everything.
+std::optional<std::string_view> Below(std::string_view path, std::string_view directory);
 
 }  // namespace odyssey::cell_guard
 

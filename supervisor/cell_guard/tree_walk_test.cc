@@ -47,5 +47,13 @@ TEST_F(TreeWalkTest, FollowsNoLinkOnTheWay) {
   EXPECT_EQ(FindPlace(root_.get(), "/missing/file", &place_), ENOENT);
 }
 
+TEST(BelowTest, IsByWholeNames) {
+  EXPECT_EQ(Below("a/b/c", "a"), "b/c");
+  EXPECT_EQ(Below("a/b", "a/b"), "");
+  EXPECT_EQ(Below("a", ""), "a");
+  EXPECT_EQ(Below("ab", "a"), std::nullopt);
+  EXPECT_EQ(Below("a", "a/b"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace odyssey::cell_guard

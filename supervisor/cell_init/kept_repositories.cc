@@ -11,15 +11,16 @@
 #include <utility>
 
 #include "common/os/mount_calls.h"
-#include "policy/plan/plan_check.h"
 #include "supervisor/cell_guard/git_directories.h"
 #include "supervisor/cell_guard/repository_search.h"
+#include "supervisor/cell_guard/tree_walk.h"
 
 namespace odyssey::cell_init {
 namespace {
 
 using cell::Repository;
 using cell::RepositoryState;
+using cell_guard::Below;
 using cell_guard::FoundRepository;
 using cell_guard::RepositoryKind;
 
@@ -56,11 +57,6 @@ Result<UniqueFd> Mount(UniqueFd place, Access access, const std::string& path) {
   ODY_RETURN_IF_ERROR(SetAttributes(tree.get(), attributes, path));
   ODY_RETURN_IF_ERROR(AttachTree(tree.get(), place.get(), path));
   return tree;
-}
-
-// What `path` is below `directory`; it is within it.
-std::string Below(const std::string& path, const std::string& directory) {
-  return path.size() == directory.size() ? "" : path.substr(directory.size() + 1);
 }
 
 // nullopt: nothing is there, or a file.
@@ -176,19 +172,21 @@ class Keeper final {
 
 void AddGuard(const std::string& path, UniqueFd directory, std::vector<GuardPlace>* guards) {
   for (auto& [around, tree] : *guards) {
-    if (!plan::IsWithin(path, around.path)) continue;
-    const std::string below = Below(path, around.path);
-    if (std::count(around.git.begin(), around.git.end(), below) == 0) around.git.push_back(below);
+    const auto below = Below(path, around.path);
+    if (!below) continue;
+    if (std::count(around.git.begin(), around.git.end(), *below) == 0) {
+      around.git.emplace_back(*below);
+    }
     return;
   }
   GuardPlace added = {{.path = path, .git = {""}}, std::move(directory)};
-  for (const auto& [inner, tree] : *guards) {
-    if (!plan::IsWithin(inner.path, path)) continue;
-    for (const std::string& git : inner.git) {
-      added.guard.git.push_back(Below(Join(inner.path, git), path));
+  std::erase_if(*guards, [&](const GuardPlace& inner) {
+    if (!Below(inner.guard.path, path)) return false;
+    for (const std::string& git : inner.guard.git) {
+      added.guard.git.emplace_back(*Below(Join(inner.guard.path, git), path));
     }
-  }
-  std::erase_if(*guards, [&](const auto& inner) { return plan::IsWithin(inner.guard.path, path); });
+    return true;
+  });
   guards->push_back(std::move(added));
 }
 
