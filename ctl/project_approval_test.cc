@@ -52,7 +52,10 @@ TEST(ProjectApprovalTest, WhatItAddsIsToBeApproved) {
   EXPECT_EQ(Added("{\n\"sandbox_network\": \"bridge\"}"),
             Lines{"odek.json:2: sandbox_network: bridge: network: full, where none is the most"});
   EXPECT_EQ(Added("{\n\"sandbox_env\": {\n\"A\": \"${LANG}\"}}"),
-            Lines{"odek.json:3: sandbox_env.A: A"});
+            Lines{"odek.json:3: sandbox_env.A: ${LANG}: env: A"});
+  // What is no reference may be a secret.
+  EXPECT_EQ(Added("{\"sandbox_env\": {\"A\": \"hunter2\"}}"),
+            Lines{"odek.json:1: sandbox_env.A: A"});
   EXPECT_EQ(Added("{\"sandbox_memory\": \"64g\"}").size(), 1u);
   EXPECT_EQ(Added("{\"sandbox_env\": {\"A\": \"z\"}}", Host("{\"sandbox_env\": {\"A\": \"x\"}}")),
             Lines{"odek.json:1: sandbox_env.A: A: another value than your own"});

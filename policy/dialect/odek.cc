@@ -20,14 +20,28 @@ std::optional<Flag> ReadFlag(MapReader* map, std::string_view name) {
   return Flag{*value, {map->source().file, node->line, map->KeyOf(name)}};
 }
 
+// "${A} ${B}": what a value takes of the client's variables. The rest may be a secret, and is told
+// nobody.
+std::string ReferencesIn(const std::string& value) {
+  std::string out;
+  for (size_t open = value.find("${"); open != std::string::npos;
+       open = value.find("${", open + 2)) {
+    const size_t close = value.find('}', open);
+    if (close == std::string::npos) break;
+    out += (out.empty() ? "" : " ") + value.substr(open, close + 1 - open);
+  }
+  return out;
+}
+
 void ReadEnv(MapReader* map, Config* out) {
   const Node* node = Find(*map->node(), "sandbox_env");
   const auto members = map->StringMap("sandbox_env");
   if (node == nullptr || node->kind != NodeKind::kMap) return;
   out->env.emplace();
   for (const auto& [key, text] : members) {
-    // Without the value in its place: it may be a secret.
-    (*out->env)[key.name] = {text.value, {map->source().file, text.line, text.key}};
+    Place place = PlaceOf(map->source(), text);
+    place.written = ReferencesIn(text.value);
+    (*out->env)[key.name] = {text.value, std::move(place)};
   }
 }
 
