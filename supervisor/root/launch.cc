@@ -77,7 +77,10 @@ Status BecomeCellUser(uid_t uid, pid_t parent) {
   // Not 0, at which the kernel still starts a handler that core_pattern pipes to, as the host's
   // root; cell-init takes 0 where there is none.
   const rlimit no_core{1, 1};
-  if (setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "limit core dumps");
+  // EPERM: it is 0 already, and without CAP_SYS_RESOURCE nobody here may raise it.
+  if (setrlimit(RLIMIT_CORE, &no_core) != 0 && errno != EPERM) {
+    return ErrnoStatus(errno, "limit core dumps");
+  }
   return BecomeUser(uid, parent);
 }
 

@@ -91,6 +91,14 @@ TEST(InheritedTest, TheHostsHandlerOfCrashesIsStartedForNoCommand) {
   EXPECT_EQ(told.out, handled ? "1 1\n" : "0 0\n") << told.ToString();
 }
 
+// A service with LimitCORE=0, whose root may not raise it again.
+TEST(InheritedTest, CellsAreMadeThoughTheSupervisorHasNoCoresAtAll) {
+  SupervisorHarness supervisor;
+  const rlimit none{0, 0};
+  ASSERT_EQ(prlimit(supervisor.worker(), RLIMIT_CORE, &none, nullptr), 0);
+  EXPECT_TRUE(supervisor.Exec(NewCell(&supervisor), {"true"}).Exited(0));
+}
+
 // The same of what root starts, whatever pattern the host has now.
 TEST(InheritedTest, BubblewrapStartsWithTheLimitThatKeepsAHandlerFromBeingStarted) {
   SupervisorHarness supervisor;
