@@ -136,6 +136,17 @@ TEST_F(WaitingTest, MoreProcessesThanTheCellMayHaveAreRefused) {
   EXPECT_TRUE(Eventually([] { return Owned().size() == 3; }));
 }
 
+// It would be another cell's processes that nobody knows any more.
+TEST_F(WaitingTest, ASecondLaunchEndsTheRunner) {
+  LaunchWith(100);
+  const Message slot = AskForSlot();
+  const pid_t runner = Runner();
+  ASSERT_TRUE(SendMessage(rpc_.get(), Launch(Plan(kGames))).ok());
+  EXPECT_TRUE(Eventually([&] { return CommandName(runner).empty(); })) << supervisor_.Log();
+  EXPECT_TRUE(Eventually(NobodyLeft));
+  EXPECT_THAT(supervisor_.Log(), HasSubstr("a second launch"));
+}
+
 struct Breach {
   const char* name;
   std::string bytes;
