@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -22,7 +23,7 @@ TEST(RefusedCallTest, EveryCallThatTheFilterRefusesHasAName) {
   const auto program = testing::ToProgram(*seccomp::BuildFilter({seccomp::FilterKind::kCommand}));
   int named = 0;
   for (uint32_t number = 0; number < 512; ++number) {
-    for (const uint64_t argument : {uint64_t{0}, ~uint64_t{0}}) {
+    for (const uint64_t argument : {uint64_t{0}, uint64_t{RLIMIT_CORE}, ~uint64_t{0}}) {
       seccomp_data data{.nr = static_cast<int>(number), .arch = AUDIT_ARCH_X86_64};
       std::fill(std::begin(data.args), std::end(data.args), argument);
       const auto verdict = testing::Evaluate(program, data);

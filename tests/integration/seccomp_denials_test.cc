@@ -177,7 +177,7 @@ TEST_F(SeccompDenialsTest, WordsAloneAreNotTheKernels) {
   ASSERT_THAT(result.denials, SizeIs(1)) << result.ToString();
   EXPECT_EQ(result.denials[0].resource(), "unshare");
   EXPECT_EQ(result.denials[0].source(), "command");
-  EXPECT_EQ(result.denials[0].process(), "");
+  EXPECT_EQ(result.denials[0].process(), "unshare") << "without the number that the kernel knows";
 }
 
 // ── Storms, and ends ────────────────────────────────────────────────────────────────────────────
