@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "agentd/sandbox/denial_proto.h"
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -63,12 +64,6 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
       created};
 }
 
-agent::Denial FromProto(const pb::Denial& denial) {
-  return {denial.kind(),       denial.resource(), denial.access(), denial.rule(),
-          denial.grant(),      denial.process(),  denial.source(), denial.exec_id(),
-          denial.session_id(), denial.verdict(),  denial.count()};
-}
-
 // The supervisor sends it as the details of the error.
 void TellDenial(const FilePlace& place, const grpc::Status& status) {
   pb::Denial denial;
@@ -76,7 +71,7 @@ void TellDenial(const FilePlace& place, const grpc::Status& status) {
       status.error_details().empty() || !denial.ParseFromString(status.error_details())) {
     return;
   }
-  place.denied(FromProto(denial));
+  place.denied(DenialFromProto(denial));
 }
 
 Outcome FromProto(pb::OutcomeKind kind) {
@@ -294,7 +289,7 @@ Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, Star
       ODY_RETURN_IF_ERROR(sink.output(is_stderr ? OutputStream::kStderr : OutputStream::kStdout,
                                       response.output().data()));
     } else if (response.has_denial()) {
-      if (sink.denied) ODY_RETURN_IF_ERROR(sink.denied(FromProto(response.denial())));
+      if (sink.denied) ODY_RETURN_IF_ERROR(sink.denied(DenialFromProto(response.denial())));
     } else if (response.has_outcome()) {
       *outcome = response.outcome();
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agentd/event/journal.h"
+#include "agentd/sandbox/denial_proto.h"
 #include "agentd/service/session_access.h"
 #include "agentd/tool/tool.h"
 #include "common/base/utf8.h"
@@ -32,7 +33,7 @@ class OperatorRecord final {
       exec_id_ = response.started().exec_id();
       Append(event::ExecCommandBegin{operator_id_, exec_id_, command_, cwd_});
     } else if (response.has_denial()) {
-      Append(event::AccessDenied{operator_id_, "", FromProto(response.denial())});
+      Append(event::AccessDenied{operator_id_, "", sandbox::DenialFromProto(response.denial())});
     } else if (response.has_outcome()) {
       const bool exited = response.outcome().kind() == sup::OUTCOME_KIND_EXITED;
       End(exited ? response.outcome().exit_code() : -1, NameOf(response.outcome().kind()));
@@ -42,11 +43,6 @@ class OperatorRecord final {
   void Close(bool cancelled) { End(-1, cancelled ? "cancelled" : "setup_failed"); }
 
  private:
-  static agent::Denial FromProto(const sup::Denial& denial) {
-    return {denial.kind(),       denial.resource(), denial.access(), denial.rule(),
-            denial.grant(),      denial.process(),  denial.source(), denial.exec_id(),
-            denial.session_id(), denial.verdict(),  denial.count()};
-  }
   // OUTCOME_KIND_TIMED_OUT → "timed_out".
   static std::string NameOf(sup::OutcomeKind kind) {
     std::string name = sup::OutcomeKind_Name(kind).substr(sizeof("OUTCOME_KIND_") - 1);
