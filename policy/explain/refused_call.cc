@@ -104,6 +104,7 @@ constexpr Name kCalls[] = {
     {SYS_sethostname, "sethostname"},
     {SYS_setns, "setns"},
     {SYS_setrlimit, "setrlimit"},
+    {SYS_setsockopt, "setsockopt"},
     {SYS_settimeofday, "settimeofday"},
     {SYS_socket, "socket"},
     {SYS_socketpair, "socketpair"},
@@ -147,6 +148,10 @@ constexpr Name kTypes[] = {
     {SOCK_PACKET, "SOCK_PACKET"}};
 constexpr Name kRequests[] = {
     {TIOCSTI, "TIOCSTI"}, {TIOCLINUX, "TIOCLINUX"}, {TIOCSETD, "TIOCSETD"}};
+constexpr Name kOptions[] = {{SO_ATTACH_FILTER, "SO_ATTACH_FILTER"},
+                             {SO_ATTACH_BPF, "SO_ATTACH_BPF"},
+                             {SO_ATTACH_REUSEPORT_CBPF, "SO_ATTACH_REUSEPORT_CBPF"},
+                             {SO_ATTACH_REUSEPORT_EBPF, "SO_ATTACH_REUSEPORT_EBPF"}};
 
 template <size_t kCount>
 std::string NameOf(const Name (&names)[kCount], uint32_t number) {
@@ -177,6 +182,8 @@ std::string CallText(const cell::RefusedCall& call) {
       return "socketpair(" + NameOf(kFamilies, call.arguments[0]) + ")";
     case SYS_ioctl:
       return "ioctl(" + NameOf(kRequests, call.arguments[0]) + ")";
+    case SYS_setsockopt:
+      return "setsockopt(" + NameOf(kOptions, call.arguments[0]) + ")";
     default:
       return CallName(call.number);
   }

@@ -53,6 +53,7 @@ TEST(RefusedCallTest, ArgumentsThatDecideAreTold) {
   EXPECT_EQ(text(SYS_socket, {99, 15, 0}), "socket(99, 15)");
   EXPECT_EQ(text(SYS_socketpair, {AF_INET}), "socketpair(AF_INET)");
   EXPECT_EQ(text(SYS_ioctl, {TIOCSTI}), "ioctl(TIOCSTI)");
+  EXPECT_EQ(text(SYS_setsockopt, {SO_ATTACH_FILTER}), "setsockopt(SO_ATTACH_FILTER)");
   EXPECT_EQ(text(SYS_mount, {1, 2, 3}), "mount");
 }
 

@@ -1,19 +1,43 @@
 #include <asm/ioctls.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
 
 #include "policy/seccomp/rules.h"
 
 namespace odyssey::seccomp {
 
-const std::vector<const char*>& UnseenArguments() {
-  static const std::vector<const char*> names = {"clone3", "openat2"};
-  return names;
+const std::vector<Group>& SaidToBeUnknown() {
+  static const std::vector<Group> groups = {
+      {"the arguments that decide are behind a pointer", {"clone3", "openat2"}},
+      {"its contexts are counted for the whole host (fs.aio-max-nr), and databases do without",
+       {"io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents"}},
+  };
+  return groups;
 }
 
-const std::vector<uint32_t>& DeniedIoctls() {
-  // Typed into a terminal that someone else reads; the same through the console; line disciplines
-  // are kernel modules loaded on demand.
-  static const std::vector<uint32_t> requests = {TIOCSTI, TIOCLINUX, TIOCSETD};
-  return requests;
+const std::vector<RefusedValues>& RefusedByValue() {
+  static const std::vector<RefusedValues> refused = {
+      // Typed into a terminal that someone else reads; the same through the console; line
+      // disciplines are kernel modules loaded on demand.
+      {SYS_ioctl, {}, 1, {TIOCSTI, TIOCLINUX, TIOCSETD}, EPERM},
+      // Programs in the kernel, compiled to its executable memory, of which the host has one store:
+      // thousands of them, let go at once, kept every processor of it from ever starting another.
+      {SYS_setsockopt,
+       {{1, SOL_SOCKET}},
+       2,
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF},
+       EPERM},
+      // The same. As a kernel without it says it, so that programs go on.
+      {SYS_prctl, {}, 0, {PR_SET_SECCOMP}, EINVAL},
+      // Raised again, a crash would start the host's handler.
+      {SYS_setrlimit, {}, 0, {RLIMIT_CORE}, EPERM},
+  };
+  return refused;
 }
 
 // What the kernel itself refuses before anything else to whoever has no capability over the host

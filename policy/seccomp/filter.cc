@@ -82,13 +82,6 @@ Status AddArguments(const Context& context, uint32_t action,
   return OkStatus();
 }
 
-Status AddUnseen(const Context& context, const std::vector<const char*>& names) {
-  for (const char* name : names) {
-    ODY_RETURN_IF_ERROR(AddName(context, SCMP_ACT_ERRNO(ENOSYS), name));
-  }
-  return OkStatus();
-}
-
 Status AddRules(const Context& context, FilterKind kind) {
   switch (kind) {
     case FilterKind::kCommand:
@@ -96,7 +89,7 @@ Status AddRules(const Context& context, FilterKind kind) {
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
-      return AddUnseen(context, UnseenArguments());
+      return AddGroups(context, SCMP_ACT_ERRNO(ENOSYS), SaidToBeUnknown());
     case FilterKind::kInit:
       return AddGroups(context, SCMP_ACT_ERRNO(EPERM), DeniedToInit());
   }
@@ -134,54 +127,74 @@ constexpr auto Offset(unsigned argument) {
   return static_cast<uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
 }
 
-// setrlimit and prlimit64 that change RLIMIT_CORE. Little-endian: the low half of an argument,
-// which is all the kernel takes of a resource, comes first.
-std::vector<sock_filter> CoreLimitChanges() {
-  return {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_setrlimit, 0, 2),
-          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(0)),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 7, 8),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prlimit64, 0, 7),
-          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(1)),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 5),
-          // The new limit: none if both halves of the pointer are 0.
-          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(2)),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
-          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(2) + sizeof(uint32_t)),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), BPF_STMT(BPF_RET | BPF_K, kDenied)};
+using Instructions = std::vector<sock_filter>;
+
+constexpr sock_filter LoadNumber() {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+}
+
+// Little-endian: the low half of an argument comes first.
+constexpr sock_filter LoadLow(unsigned argument) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(argument));
+}
+
+constexpr sock_filter LoadHigh(unsigned argument) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Offset(argument) + uint32_t{sizeof(uint32_t)});
+}
+
+constexpr sock_filter Unless(uint32_t value, size_t skip) {
+  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, static_cast<uint8_t>(skip));
+}
+
+constexpr sock_filter Answer(int error) {
+  return BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(error));
+}
+
+// `test` for one call. Before and after it the number is loaded, whichever way it is passed.
+Instructions OfCall(int number, const Instructions& test) {
+  Instructions program = {Unless(static_cast<uint32_t>(number), test.size() + 1)};
+  program.insert(program.end(), test.begin(), test.end());
+  program.push_back(LoadNumber());
+  return program;
+}
+
+Instructions Refuse(const RefusedValues& refused) {
+  Instructions test = {LoadLow(refused.argument)};
+  for (const uint32_t value : refused.values) {
+    test.push_back(Unless(value, 1));
+    test.push_back(Answer(refused.error));
+  }
+  for (const RefusedValues::Condition& condition : refused.where) {
+    test.insert(test.begin(), {LoadLow(condition.argument), Unless(condition.value, test.size())});
+  }
+  return OfCall(refused.number, test);
+}
+
+// prlimit64 that sets RLIMIT_CORE: a new limit is given if either half of the pointer is not 0.
+Instructions RefuseNewCoreLimit() {
+  return OfCall(__NR_prlimit64, {LoadLow(1), Unless(RLIMIT_CORE, 5), LoadLow(2),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2), LoadHigh(2),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), Answer(EPERM)});
 }
 
 // Instructions before libseccomp's own, for what it cannot say: an answer other than BADARCH for
 // x32, and "all but these" of an argument's low half in an allow list. A foreign architecture falls
 // through to libseccomp's check. Jumps in BPF are relative, so a prefix moves nothing.
 std::string Prologue(FilterKind kind) {
-  const uint32_t no_such_call = SECCOMP_RET_ERRNO | ENOSYS;
   const uint32_t limit = kind == FilterKind::kInit ? kX32Bit : kFirstUnknownCall;
 
-  std::vector<sock_filter> refused;
+  Instructions refused;
   if (kind != FilterKind::kInit) {
-    // Per request a comparison and an answer, after three that find out whether it is ioctl at all.
-    const auto& requests = DeniedIoctls();
-    const auto skip = static_cast<uint8_t>(1 + 2 * requests.size());
-    refused.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, skip));
-    // Little-endian: the low half of argument 1.
-    refused.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])));
-    for (const uint32_t request : requests) {
-      refused.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
-      refused.push_back(BPF_STMT(BPF_RET | BPF_K, kDenied));
-    }
-    const std::vector<sock_filter> core = CoreLimitChanges();
-    refused.insert(refused.end(), core.begin(), core.end());
+    const auto add = [&refused](const Instructions& more) {
+      refused.insert(refused.end(), more.begin(), more.end());
+    };
+    for (const RefusedValues& values : RefusedByValue()) add(Refuse(values));
+    add(RefuseNewCoreLimit());
   }
 
-  const auto to_libseccomp = static_cast<uint8_t>(3 + refused.size());
-  std::vector<sock_filter> program = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, to_libseccomp),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, limit, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, no_such_call),
-  };
+  Instructions program = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+                          Unless(AUDIT_ARCH_X86_64, 3 + refused.size()), LoadNumber(),
+                          BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, limit, 0, 1), Answer(ENOSYS)};
   program.insert(program.end(), refused.begin(), refused.end());
   return std::string(reinterpret_cast<const char*>(program.data()),
                      program.size() * sizeof(sock_filter));

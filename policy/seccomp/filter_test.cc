@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
 constexpr uint32_t kTell = SECCOMP_RET_USER_NOTIF;
 constexpr uint32_t kAbsent = SECCOMP_RET_ERRNO | ENOSYS;
+constexpr uint32_t kNoSuch = SECCOMP_RET_ERRNO | EINVAL;
 constexpr uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
 constexpr uint64_t kHigh = 0x100000000;
 constexpr uint64_t kMptcp = 262;
@@ -121,7 +123,6 @@ TEST(SeccompFilterTest, AllowsWhatOrdinaryProgramsDo) {
                            SYS_close_range,
                            SYS_pidfd_open,
                            SYS_pidfd_send_signal,
-                           SYS_io_setup,
                            SYS_shmget,
                            SYS_mq_open,
                            SYS_inotify_add_watch,
@@ -222,6 +223,38 @@ TEST(SeccompFilterTest, AnswersX32AndUnknownNumbersAsAnOldKernelWould) {
     EXPECT_EQ(Ask(Init(), number).action, kAbsent) << number;
   }
   ExpectCases({{463, {}, kAbsent}, {SYS_clone3, {}, kAbsent}, {SYS_openat2, {}, kAbsent}});
+}
+
+// Contexts of asynchronous I/O are counted for the whole host.
+TEST(SeccompFilterTest, HasNoAsynchronousIo) {
+  ExpectCases({{SYS_io_setup, {8, 0x7f0012345678}, kAbsent},
+               {SYS_io_submit, {}, kAbsent},
+               {SYS_io_getevents, {}, kAbsent},
+               {SYS_io_pgetevents, {}, kAbsent},
+               {SYS_io_cancel, {}, kAbsent},
+               {SYS_io_destroy, {}, kAbsent}});
+}
+
+// Whole numbers of them, freed at once, held up the host's kernel for good.
+TEST(SeccompFilterTest, PutsNoProgramIntoTheKernel) {
+  std::vector<Case> cases;
+  for (const uint64_t option :
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+    cases.push_back({SYS_setsockopt, {3, SOL_SOCKET, option}, kDeny});
+    cases.push_back({SYS_setsockopt, {3, SOL_SOCKET | kHigh, option}, kDeny});
+    cases.push_back({SYS_setsockopt, {3, SOL_SOCKET, option | kHigh}, kDeny});
+    // The same number on another level is another option: 26 is IPV6_V6ONLY.
+    cases.push_back({SYS_setsockopt, {3, IPPROTO_IPV6, option}, kAllow});
+    cases.push_back({SYS_getsockopt, {3, SOL_SOCKET, option}, kAllow});
+  }
+  for (const uint64_t option : {SO_REUSEADDR, SO_DETACH_FILTER, SO_LOCK_FILTER, SO_RCVBUF}) {
+    cases.push_back({SYS_setsockopt, {3, SOL_SOCKET, option}, kAllow});
+  }
+  cases.push_back({SYS_prctl, {PR_SET_SECCOMP, SECCOMP_MODE_FILTER}, kNoSuch});
+  cases.push_back({SYS_prctl, {PR_SET_SECCOMP | kHigh, SECCOMP_MODE_STRICT}, kNoSuch});
+  cases.push_back({SYS_prctl, {PR_GET_SECCOMP}, kAllow});
+  cases.push_back({SYS_prctl, {PR_SET_NAME}, kAllow});
+  ExpectCases(cases);
 }
 
 TEST(SeccompFilterTest, MakesThreadsAndProcessesButNoNamespaces) {

@@ -23,6 +23,20 @@ struct NumberedCall {
   int number;
 };
 
+// One call that is refused where the low half of an argument, which is all that the kernel reads of
+// an int, is one of some values: what an allow list of libseccomp cannot say.
+struct RefusedValues {
+  struct Condition {
+    unsigned argument;
+    uint32_t value;
+  };
+  int number;
+  std::vector<Condition> where;  // and only if these all hold
+  unsigned argument;
+  std::vector<uint32_t> values;
+  int error;  // EPERM, or what programs take for a kernel without it
+};
+
 // One call with conditions that must all hold; a call may have several rules, any of which decides.
 struct ArgumentRule {
   const char* name;
@@ -36,13 +50,12 @@ const std::vector<ArgumentRule>& AllowedWithArguments();
 // The first number that kCommand answers with ENOSYS: one past the newest call it knows (mseal).
 inline constexpr uint32_t kFirstUnknownCall = 463;
 
-// kCommand: answered with ENOSYS, so that the C library falls back to a call whose arguments a
-// filter can see.
-const std::vector<const char*>& UnseenArguments();
+// kCommand: answered with ENOSYS, as by a kernel without it, so that programs and the C library do
+// it in another way.
+const std::vector<Group>& SaidToBeUnknown();
 
-// kCommand: terminal requests that put words in another's mouth or load kernel code, refused. The
-// kernel takes 32 bits of the request, so only these are compared.
-const std::vector<uint32_t>& DeniedIoctls();
+// kCommand: refused for a value, though the call is allowed.
+const std::vector<RefusedValues>& RefusedByValue();
 
 // kInit: what is denied.
 const std::vector<Group>& DeniedToInit();

@@ -108,8 +108,11 @@ NextCommand AwaitCommand(int exec_socket) {
 void Execute(NextCommand* command, int exec_socket) {
   const cell::ExecSpec& spec = command->spec;
   setsid();
-  const bool stdio = spec.terminal ? OpenTerminal(spec, exec_socket) : TakeStdio(command->stdio);
-  if (!stdio) Fail(exec_socket, "stdio", errno);
+  if (spec.terminal) {
+    if (!OpenTerminal(spec, exec_socket)) Fail(exec_socket, "open a terminal", errno);
+  } else if (!TakeStdio(command->stdio)) {
+    Fail(exec_socket, "stdio", errno);
+  }
   if (spec.open_files != 0 && !Limit(RLIMIT_NOFILE, spec.open_files)) {
     Fail(exec_socket, "limit open files", errno);
   }

@@ -36,6 +36,16 @@ odyssey::Status MountMessageQueues() {
   return odyssey::ErrnoStatus(errno, "mount /dev/mqueue");
 }
 
+// The kernel counts pseudo-terminals for the whole host (kernel.pty.max, 4,096 where nobody set
+// it), and who has none left cannot log in. The other options are bubblewrap's, which a remount
+// would forget.
+odyssey::Status LimitTerminals() {
+  const unsigned long flags = MS_REMOUNT | MS_NOSUID | MS_NOEXEC;
+  const char* options = "ptmxmode=0666,mode=0620,max=128";
+  if (mount(nullptr, "/dev/pts", nullptr, flags, options) == 0) return odyssey::OkStatus();
+  return odyssey::ErrnoStatus(errno, "limit the terminals of /dev/pts");
+}
+
 }  // namespace
 
 int main() {
@@ -45,6 +55,7 @@ int main() {
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
   odyssey::Status status = MakeDevNoExec();
   if (status.ok()) status = MountMessageQueues();
+  if (status.ok()) status = LimitTerminals();
   if (status.ok()) status = odyssey::cell_init::EnterInitFilter();
   if (status.ok()) status = odyssey::cell_init::CellInit(kSocketFd).Run();
   if (status.code() == odyssey::Code::kUnavailable) return 0;  // the supervisor let go

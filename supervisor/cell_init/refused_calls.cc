@@ -27,6 +27,8 @@ std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
       return {low(0)};
     case SYS_ioctl:
       return {low(1)};
+    case SYS_setsockopt:
+      return {low(2)};
     default:
       return {};
   }

@@ -8,9 +8,12 @@
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "common/os/unique_fd.h"
 #include "supervisor/probe/answers.h"
 #include "supervisor/probe/groups.h"
 
@@ -30,6 +33,12 @@ char* Room() {
 const long* NoTime() {
   static const long time[2] = {0, 4'000'000'000};
   return time;
+}
+
+// No program, so a kernel that is asked says EINVAL or EFAULT.
+Answer AttachToSocket(int option) {
+  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return Answered(setsockopt(fd.get(), SOL_SOCKET, option, nullptr, 0));
 }
 
 struct CallCase {
@@ -85,6 +94,10 @@ const CallCase kCalls[] = {
      [] {
        return Call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0);
      }},
+    {"attach_filter", [] { return AttachToSocket(SO_ATTACH_FILTER); }},
+    {"attach_bpf", [] { return AttachToSocket(SO_ATTACH_BPF); }},
+    {"attach_reuseport_filter", [] { return AttachToSocket(SO_ATTACH_REUSEPORT_CBPF); }},
+    {"attach_reuseport_bpf", [] { return AttachToSocket(SO_ATTACH_REUSEPORT_EBPF); }},
     {"personality_32", [] { return Call(SYS_personality, PER_LINUX32); }},
     {"personality_zero_page", [] { return Call(SYS_personality, MMAP_PAGE_ZERO); }},
     {"personality_executable", [] { return Call(SYS_personality, READ_IMPLIES_EXEC); }},
@@ -96,6 +109,20 @@ const CallCase kCalls[] = {
     {"lsm_get_self_attr", [] { return Call(459, 0, nullptr, nullptr, 0); }},
     {"lsm_set_self_attr", [] { return Call(460, 0, nullptr, 0, 0); }},
     {"lsm_list_modules", [] { return Call(461, nullptr, nullptr, 1); }},
+};
+
+// Said to be unknown, as by a kernel that was built without them.
+struct UnknownCase {
+  const char* name;
+  int error;
+  Answer (*call)();
+};
+
+const UnknownCase kUnknown[] = {
+    {"io_setup", ENOSYS, [] { return Call(SYS_io_setup, 1, Room()); }},
+    {"io_submit", ENOSYS, [] { return Call(SYS_io_submit, 0, 0, nullptr); }},
+    {"prctl_seccomp_filter", EINVAL,
+     [] { return Answered(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0)); }},
 };
 
 // The 32-bit entrance: its numbers are others, so a filter that does not look at the architecture
@@ -138,6 +165,10 @@ void AddKernelCallProbes(Probes* all) {
   for (const CallCase& test : kCalls) {
     all->push_back({std::string("kernel.call_") + test.name, "EPERM", kLayer,
                     [&test](const Targets&) { return MustBeRefused(test.call(), {EPERM}); }});
+  }
+  for (const UnknownCase& test : kUnknown) {
+    all->push_back({std::string("kernel.call_") + test.name, "as an unknown call", kLayer,
+                    [&test](const Targets&) { return MustBeRefused(test.call(), {test.error}); }});
   }
   for (const NumberCase& test : k32) {
     all->push_back({std::string("kernel.32_bit_") + test.name, "it kills", kLayer,

@@ -8,6 +8,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <utility>
+#include <vector>
+
 #include "common/os/unique_fd.h"
 #include "supervisor/probe/answers.h"
 #include "supervisor/probe/groups.h"
@@ -50,6 +53,21 @@ Finding OpenMany(const Targets& targets) {
                            : BrokenAt("open");
   }
   return Escaped(std::to_string(most) + " files were opened");
+}
+
+// The host has 4,096 of them for everybody, unless its administrator has set another number.
+Finding TerminalsMany(const Targets&) {
+  constexpr int kMany = 512;
+  std::vector<UniqueFd> terminals;
+  while (terminals.size() < kMany) {
+    UniqueFd fd(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!fd) {
+      return errno == ENOSPC ? Contained("stopped after " + std::to_string(terminals.size()))
+                             : BrokenAt("open /dev/ptmx");
+    }
+    terminals.push_back(std::move(fd));
+  }
+  return Escaped(std::to_string(kMany) + " terminals were opened");
 }
 
 // Twice what the limit allows, in pieces, and taken back.
@@ -121,6 +139,7 @@ void AddLimitProbes(Probes* all) {
   };
   add("processes", "EAGAIN at the limit", "control group: pids", ForkMany);
   add("open_files", "EMFILE at the limit", "RLIMIT_NOFILE", OpenMany);
+  add("terminals", "ENOSPC at the limit", "max of the cell's devpts", TerminalsMany);
   add("fill_tmp", "ENOSPC at the limit", "the size of a tmpfs",
       [](const Targets& t) { return Fill("/tmp", t); });
   add("fill_tmpdir", "ENOSPC at the limit", "the size of a tmpfs", [](const Targets& t) {

@@ -1,7 +1,6 @@
 // Shared memory, semaphores and queues: what has to work, within the cell.
 
 #include <fcntl.h>
-#include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <mqueue.h>
 #include <semaphore.h>
@@ -103,14 +102,6 @@ Finding Futex(const Targets&) {
   return Works();
 }
 
-Finding AsynchronousIo(const Targets&) {
-  aio_context_t context = 0;
-  if (syscall(SYS_io_setup, 4, &context) != 0) {
-    return errno == ENOSYS ? NotApplicable("this kernel has none") : BrokenAt("io_setup");
-  }
-  return WorksIf(syscall(SYS_io_destroy, context) == 0, "io_destroy");
-}
-
 }  // namespace
 
 void AddWorkingIpc(Probes* all) {
@@ -125,7 +116,6 @@ void AddWorkingIpc(Probes* all) {
   add("system_v_messages", "System V messages", SystemVMessages);
   add("posix_messages", "POSIX message queues", PosixMessages);
   add("futex", "a futex between processes", Futex);
-  add("asynchronous_io", "asynchronous I/O", AsynchronousIo);
 }
 
 }  // namespace odyssey::probe

@@ -163,6 +163,49 @@ for name in ['/dev/tty', '/dev/stdin']:
   ExpectAll(findings, {"EPERM"}, 18);
 }
 
+TEST_F(ConfinementKernelTest, NoProgramGoesIntoTheKernel) {
+  Findings findings = Ask(R"(
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+accept_all = (ctypes.c_uint64 * 1)(0xffffffff00000006)
+program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(accept_all))
+for high in [0, 1 << 32]:
+    for option in [26, 50, 51, 52]:
+        try_call(f'attach {option | high:x}', 54, s.fileno(), 1 | high, option | high, program, 16)
+try_call('seccomp', 157, 22, 2, program, 0, 0)
+try_call('detach', 54, s.fileno(), 1, 27, program, 4)
+)");
+  EXPECT_EQ(findings["seccomp"], "EINVAL");  // a kernel without it says so
+  EXPECT_EQ(findings["detach"], "ENOENT");   // the kernel's own answer: there is none
+  findings.erase("seccomp");
+  findings.erase("detach");
+  ExpectAll(findings, {"EPERM"}, 8);
+}
+
+TEST_F(ConfinementKernelTest, AsynchronousIoIsNotThere) {
+  const Findings findings = Ask(R"(
+context = ctypes.c_uint64(0)
+for name, number in {'setup': 206, 'destroy': 207, 'getevents': 208, 'submit': 209, 'cancel': 210,
+                     'pgetevents': 333}.items():
+    try_call(name, number, 1, ctypes.byref(context), 0, 0, 0, 0)
+)");
+  ExpectAll(findings, {"ENOSYS"}, 6);
+}
+
+// The host counts them for everybody.
+TEST_F(ConfinementKernelTest, TerminalsAreFew) {
+  const Findings findings = Ask(R"(
+held = []
+def open_many():
+    while len(held) < 1000:
+        held.append(os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY))
+attempt('many', open_many)
+print(f'held={len(held)}')
+)");
+  EXPECT_EQ(findings, (Findings{{"many", "ENOSPC"}, {"held", "128"}}));
+  EXPECT_EQ(supervisor_.Exec(cell_, {"tty"}, {.terminal = true}).out, "/dev/pts/0\r\n");
+}
+
 // A filter that knows 64-bit numbers only would let these through.
 TEST_F(ConfinementKernelTest, SystemCallsOf32BitsKill) {
   const ExecResult result = supervisor_.Python(cell_, R"(

@@ -92,10 +92,13 @@ TEST_F(SeccompDenialsTest, SocketsByWhatTheyAre) {
                    "call(41, 2, 3 | 0o2000000, 1)\n"  // SOCK_RAW | SOCK_CLOEXEC
                    "call(41, 40, 1, 0)\n"             // AF_VSOCK
                    "call(41, 16, 3, 9)\n"             // NETLINK_AUDIT
-                   "call(53, 2, 1, 0, 0)\n"),
+                   "call(53, 2, 1, 0, 0)\n"
+                   "call(54, 0, 1, 26, 0, 0)\n"  // SO_ATTACH_FILTER
+                   "call(54, 0, 1, 50, 0, 0)\n"),
               ElementsAre("socket(AF_PACKET, SOCK_RAW, 768)", "socket(AF_INET, SOCK_RAW, 1)",
                           "socket(AF_VSOCK, SOCK_STREAM)", "socket(AF_NETLINK, SOCK_RAW, 9)",
-                          "socketpair(AF_INET)"));
+                          "socketpair(AF_INET)", "setsockopt(SO_ATTACH_FILTER)",
+                          "setsockopt(SO_ATTACH_BPF)"));
 }
 
 TEST_F(SeccompDenialsTest, FilesAndMemory) {
