@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
 }
 
 // A socket file left by a killed daemon refuses connections; one that answers is in use.
-Status RemoveStale(const std::string& path, const sockaddr_un& address) {
+Status RemoveStale(const std::string& path, const sockaddr_un& address, int type) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? OkStatus() : ErrnoStatus(errno, "stat " + path);
@@ -32,7 +31,7 @@ Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   if (!S_ISSOCK(info.st_mode)) {
     return AlreadyExists(path + " exists and is not a socket; remove it or choose another path");
   }
-  UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd probe(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
   if (!probe) return ErrnoStatus(errno, "create socket");
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
     return AlreadyExists("something already serves on " + path);
@@ -43,11 +42,11 @@ Status RemoveStale(const std::string& path, const sockaddr_un& address) {
 
 }  // namespace
 
-Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode) {
+Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode, int type) {
   ODY_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
-  ODY_RETURN_IF_ERROR(RemoveStale(path, address));
+  ODY_RETURN_IF_ERROR(RemoveStale(path, address, type));
 
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return ErrnoStatus(errno, "create socket");
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ErrnoStatus(errno, "bind " + path);

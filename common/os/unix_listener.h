@@ -1,6 +1,8 @@
 #ifndef ODYSSEY_COMMON_OS_UNIX_LISTENER_H_
 #define ODYSSEY_COMMON_OS_UNIX_LISTENER_H_
 
+#include <sys/socket.h>
+
 #include <string>
 
 #include "common/base/status.h"
@@ -8,10 +10,10 @@
 
 namespace odyssey {
 
-// Makes and listens on a Unix stream socket, non-blocking and close-on-exec. Who may use it is
-// decided by uid at accept; `mode` is the second wall. A stale socket file is replaced; one that
+// Makes and listens on a Unix socket of that type, non-blocking and close-on-exec. Who may use it
+// is decided by uid at accept; `mode` is the second wall. A stale socket file is replaced; one that
 // answers is ALREADY_EXISTS, as is a file that is no socket.
-Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode);
+Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode, int type = SOCK_STREAM);
 
 }  // namespace odyssey
 

@@ -2,15 +2,12 @@
 // where the operator's grant file is. See docs/policy/danger.md.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <iterator>
@@ -19,12 +16,10 @@
 #include "supervisor/host_runner/runner.h"
 #include "supervisor/root/cells.h"
 #include "supervisor/root/options.h"
-#include "supervisor/wire/host_wire.h"
+#include "supervisor/wire/root_wire.h"
 
 namespace odyssey::host_runner {
 namespace {
-
-constexpr int kBacklog = 4;
 
 // The keeper may have died before the signal was set: then another process is our parent.
 Status DieWithTheKeeper(const root::Options& options) {
@@ -35,24 +30,6 @@ Status DieWithTheKeeper(const root::Options& options) {
   const std::string parent(program, n > 0 ? static_cast<size_t>(n) : 0);
   if (parent.rfind(options.program_directory + "/odyssey-supervisor", 0) == 0) return OkStatus();
   return FailedPrecondition("is started by odyssey-supervisor alone");
-}
-
-// For rpc alone. Whatever has the name is a socket of an earlier runner, or an attempt to be one.
-Result<UniqueFd> Listen(const std::string& path, uid_t rpc) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return InvalidArgument(path + ": too long");
-  memcpy(address.sun_path, path.c_str(), path.size());
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return ErrnoStatus(errno, "create socket");
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "remove " + path);
-  const mode_t before = umask(0177);
-  const int bound = bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
-  umask(before);
-  if (bound != 0) return ErrnoStatus(errno, "bind " + path);
-  if (lchown(path.c_str(), rpc, 0) != 0) return ErrnoStatus(errno, "change owner of " + path);
-  if (listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen on " + path);
-  return fd;
 }
 
 // All that is left of root: to become the granted users, to end them, and to make control groups,
@@ -82,13 +59,13 @@ Status Serve(const root::Options& options) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   ODY_RETURN_IF_ERROR(DieWithTheKeeper(options));
   auto layout = FindHostLayout();
-  const std::string path = wire::HostSocket(options.run_directory);
-  ODY_ASSIGN_OR_RETURN(UniqueFd listener, Listen(path, options.rpc_uid));
+  UniqueFd listener(wire::kHostFd);  // nobody's who is started with us
+  if (fcntl(wire::kHostFd, F_SETFD, FD_CLOEXEC) != 0) return ErrnoStatus(errno, "find the socket");
   ODY_RETURN_IF_ERROR(KeepFewCapabilities());
   const Status status =
       Runner(options.danger_grants, OwnUidsOf(options), std::move(layout), std::move(listener))
           .Run();
-  unlink(path.c_str());
+  unlink(wire::HostSocket(options.run_directory).c_str());
   return status;
 }
 

@@ -51,9 +51,7 @@ Status Runner::Run() {
 
 std::vector<Runner::Watched> Runner::EverythingWatched() {
   std::vector<Watched> all = {{signals_.get(), [this] { return ReadSignals(); }}};
-  if (!stopping_ && conversations_.size() < kMaxHostCells) {
-    all.push_back({listener_.get(), [this] { return Accept(); }});
-  }
+  if (!stopping_) all.push_back({listener_.get(), [this] { return Accept(); }});
   for (Conversation& with : conversations_) {
     if (with.rpc) all.push_back({with.rpc.get(), [this, &with] { return ReadRequest(&with); }});
     HostCell* cell = with.cell.get();
@@ -118,7 +116,10 @@ Status Runner::Accept() {
   wire::HostHello hello;
   if (grants.ok()) hello.users = *grants;
   hello.error = layout_.ok() ? grants.status().message() : layout_.status().message();
-  if (!SendMessage(rpc.get(), wire::Encode(hello)).ok()) return OkStatus();
+  const bool full = conversations_.size() >= kMaxHostCells;
+  if (full)
+    hello.error = std::to_string(kMaxHostCells) + " cells on the host, the most there can be";
+  if (!SendMessage(rpc.get(), wire::Encode(hello)).ok() || full) return OkStatus();
   conversations_.emplace_back().rpc = std::move(rpc);
   return OkStatus();
 }

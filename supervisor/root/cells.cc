@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,12 +148,16 @@ void CellTable::ChildExited(pid_t pid, int wait_status) {
     if (cell.pid != pid) continue;
     cell.pid = -1;
     cell.reason = FirstLine(cell.messages.get());
+    if (!cell.ending && Usage(cell_id).oom_kills != 0) cell.reason = {Code::kAborted, ""};
     if (!cell.ending) End(cell_id, false);  // it ended by itself: what is left of it goes too
   }
 }
 
 bool CellTable::Finished(Cell* cell) {
   if (!cell->ending || cell->pid > 0 || cell->removal > 0) return false;
+  // A process that has left its group on its way out still has the uid, which the next cell may
+  // get.
+  if (getpriority(PRIO_USER, first_uid_ + cell->slot) != -1) return false;
   const std::string group = GroupOf(cell->slot);
   cgroups_->Kill(group);  // again, for what was forked while the first one ran on v1
   if (!cgroups_->Remove(group)) return false;

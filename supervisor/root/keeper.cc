@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "common/os/descriptors.h"
 #include "common/os/file.h"
 #include "common/os/uid_range.h"
 #include "common/os/unix_listener.h"
@@ -81,14 +82,18 @@ Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int liste
 }
 
 // The program that serves whom the operator granted the host, with our own options; -1 if nobody.
-// It knows us by its parent-death signal.
-pid_t StartHostRunner(const Options& options) {
-  if (!GrantsHost(options)) return -1;
+// It knows us by its parent-death signal. Its socket is there before rpc is, and waits for it.
+Result<pid_t> StartHostRunner(const Options& options) {
+  if (!GrantsHost(options)) return pid_t{-1};
+  const std::string socket_path = wire::HostSocket(options.run_directory);
+  unlink(socket_path.c_str());  // of an earlier runner, or an attempt to be one
+  ODY_ASSIGN_OR_RETURN(const UniqueFd listener, ListenUnix(socket_path, 0600, SOCK_SEQPACKET));
+  if (lchown(socket_path.c_str(), options.rpc_uid, 0) != 0) return ErrnoStatus(errno, socket_path);
   std::string program = options.program_directory + kHostRunner;
   const pid_t child = fork();
   if (child != 0) return child;
   options.argv[0] = program.data();
-  execv(program.c_str(), options.argv);
+  if (PlaceDescriptors({listener.get()}, wire::kHostFd).ok()) execv(program.c_str(), options.argv);
   perror("<3>odyssey-supervisor: execute odyssey-host-runner");
   _exit(1);
 }
@@ -131,8 +136,8 @@ Status KeepWorkers(const Options& options, const CgroupLayout& layout, int liste
     const time_t started = Now();
     SweepDeadTrees(layout, kTreePrefix);
     ODY_RETURN_IF_ERROR(cgroups.Open());
+    ODY_ASSIGN_OR_RETURN(pid_t host_runner, StartHostRunner(options));
     ODY_ASSIGN_OR_RETURN(const pid_t worker, StartWorker(options, &cgroups, listener));
-    pid_t host_runner = StartHostRunner(options);
     const bool stopping = WaitForWorker(worker, &host_runner, mask);
     if (host_runner > 0 && kill(host_runner, SIGTERM) == 0) waitpid(host_runner, nullptr, 0);
     cgroups.Sweep();

@@ -103,11 +103,7 @@ Result<UniqueFd> GetReady(const LauncherOptions& options, int messages) {
   // group.
   ODY_RETURN_IF_ERROR(options.cgroups->EnterSelf(options.group));
   // While still root in the first user namespace: its maps need CAP_SETUID there.
-  ODY_ASSIGN_OR_RETURN(UniqueFd user_namespace,
-                       MakeCellNamespace(options.cell_uid, plan::kCellUser));
-  // The host's mounts must not see the staging.
-  ODY_RETURN_IF_ERROR(EnterMountNamespace());
-  return user_namespace;
+  return MakeCellNamespace(options.cell_uid, plan::kCellUser);
 }
 
 // The privileged spine, in execution order. Returns only on failure.
@@ -119,6 +115,8 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   if (plan.user != plan::kCellUser) {
     ODY_ASSIGN_OR_RETURN(user_namespace, MakeCellNamespace(options.cell_uid, plan.user));
   }
+  // The host's mounts must not see the staging. Not ahead of need: a cell sees what is mounted now.
+  ODY_RETURN_IF_ERROR(EnterMountNamespace());
   ODY_RETURN_IF_ERROR(StageRoot(plan, options.cell_uid, *options.paths));
   ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan)));
   ODY_RETURN_IF_ERROR(PlaceDescriptors(

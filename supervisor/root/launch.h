@@ -25,8 +25,8 @@ struct LauncherOptions {
   const StagingPaths* paths = nullptr;
 };
 
-// A process that is ready to become a cell: in its control group, with its user namespace and a
-// mount namespace, waiting for the plan. What it did ahead of need is what takes the kernel longest
+// A process that is ready to become a cell: in its control group, with its user namespace,
+// waiting for the plan. What it did ahead of need is what takes the kernel longest
 // (moving a process between v1 control groups waits for an RCU grace period).
 class Launcher final {
  public:

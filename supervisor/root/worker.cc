@@ -182,21 +182,14 @@ Status Worker::HandleLaunch(std::string_view bytes) {
   ODY_RETURN_IF_ERROR(wire::Decode(bytes, &launch));
   ODY_ASSIGN_OR_RETURN(const plan::Plan plan, plan::DecodePlan(launch.plan));
 
-  wire::Launched answer{.request = launch.request};
-  Status refused = plan::CheckPlan(plan, check_);
-  UniqueFd socket;
-  if (refused.ok()) {
-    auto started = cells_.Start(plan);
-    if (started.ok()) {
-      answer.uid = started->uid;
-      socket = std::move(started->socket);
-    } else {
-      refused = started.status();
-    }
-  }
-  answer.code = refused.code();
-  answer.error = refused.message().substr(0, 1024);
-  Send(wire::Encode(answer), socket ? std::vector<int>{socket.get()} : std::vector<int>{});
+  const Status allowed = plan::CheckPlan(plan, check_);
+  const auto started = allowed.ok() ? cells_.Start(plan) : Result<CellTable::Started>(allowed);
+  wire::Launched answer{.request = launch.request,
+                        .code = started.status().code(),
+                        .error = started.status().message().substr(0, 1024)};
+  if (started.ok()) answer.uid = started->uid;
+  Send(wire::Encode(answer),
+       started.ok() ? std::vector<int>{started->socket.get()} : std::vector<int>{});
   return OkStatus();
 }
 

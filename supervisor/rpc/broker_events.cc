@@ -30,6 +30,12 @@ void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled
   }
 }
 
+// Never ok.
+Status ReasonOf(const wire::Gone& gone) {
+  if (gone.code == Code::kAborted) return {gone.code, "its memory limit was reached"};
+  return {gone.code == Code::kOk ? Code::kInternal : gone.code, gone.reason};
+}
+
 }  // namespace
 
 void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket) {
@@ -62,6 +68,7 @@ void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, Uni
 }
 
 void Broker::OnGone(const wire::Gone& gone) {
+  const Status why = ReasonOf(gone);
   CellPtr cell;
   std::vector<std::shared_ptr<ExecSession>> sessions;
   {
@@ -69,9 +76,7 @@ void Broker::OnGone(const wire::Gone& gone) {
     const auto it = cells_.find(gone.cell_id);
     if (it == cells_.end()) return;
     cell = it->second;
-    if (cell->failure.ok() && !gone.reason.empty()) {
-      cell->failure = Status(gone.code == Code::kOk ? Code::kInternal : gone.code, gone.reason);
-    }
+    if (cell->failure.ok() && !why.message().empty()) cell->failure = why;
     cell->state = CellState::kGone;
     for (auto& [slot, running] : cell->running) {
       sessions.push_back(running.session);
@@ -88,8 +93,8 @@ void Broker::OnGone(const wire::Gone& gone) {
     cells_.erase(it);
     changed_.notify_all();
   }
-  for (const auto& session : sessions) session->OnCellGone(gone.reason);
-  audit_->Add(CellEndRecord(cell->id, gone.reason));
+  for (const auto& session : sessions) session->OnCellGone(why);
+  audit_->Add(CellEndRecord(cell->id, why.message()));
 }
 
 void Broker::OnCellReadable(const CellPtr& cell) {

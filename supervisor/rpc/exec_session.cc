@@ -213,12 +213,15 @@ void ExecSession::OnSlotGone() {
   Pump();
 }
 
-void ExecSession::OnCellGone(const std::string& reason) {
+void ExecSession::OnCellGone(const Status& why) {
   const std::lock_guard lock(mutex_);
   if (!gone_) ReadControl();
   gone_ = true;
   usage_known_ = true;
+  const std::string& reason = why.message();
   if (!exited_) failure_ = reason.empty() ? "the cell ended" : "the cell ended: " + reason;
+  // The kernel chose the cell's pid 1, and with it went the command.
+  if (!exited_ && control_ && why.code() == Code::kAborted) oom_kills_ = 1;
   Pump();
 }
 

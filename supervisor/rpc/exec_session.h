@@ -111,8 +111,8 @@ class ExecSession final {
 
   // Events, from the broker's loop.
   void OnReady(Source source);
-  void OnSlotGone();                           // every process of it is dead
-  void OnCellGone(const std::string& reason);  // likewise, and the cell too
+  void OnSlotGone();                   // every process of it is dead
+  void OnCellGone(const Status& why);  // likewise, and the cell too; not ok
   void SetUsage(uint64_t oom_kills, uint64_t pids_refused);
   // Acts on the deadlines that have passed.
   void OnDeadline(Clock::time_point now);

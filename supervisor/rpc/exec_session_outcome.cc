@@ -77,13 +77,13 @@ void ExecSession::SetEnd(Outcome* outcome) const {
                                   ? options_.spec.argv[0]
                                   : exec_error_.step + " " + options_.spec.cwd;
     outcome->message = ErrnoStatus(exec_error_.error, what).message();
-  } else if (!exited_) {
-    outcome->kind = OutcomeKind::kSetupFailed;
-    outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
   } else if (oom_kills_ > 0) {
     outcome->kind = OutcomeKind::kOomKilled;
     outcome->signal = SIGKILL;
     outcome->message = "killed: the cell's memory limit was reached";
+  } else if (!exited_) {
+    outcome->kind = OutcomeKind::kSetupFailed;
+    outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
   } else if (WIFSIGNALED(exit_.wait_status)) {
     outcome->kind = OutcomeKind::kSignalled;
     outcome->signal = WTERMSIG(exit_.wait_status);

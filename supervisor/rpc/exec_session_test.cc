@@ -183,7 +183,7 @@ TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
 TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
   Start(Options());
   control_.reset();
-  session_->OnCellGone("bwrap: no");
+  session_->OnCellGone(Unavailable("bwrap: no"));
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
   EXPECT_EQ(sink_.outcome->message, "the cell ended: bwrap: no");
@@ -577,7 +577,7 @@ TEST_F(EndedSessionTest, TheEndIsToldOnceAlsoIfNobodyListensAnyMore) {
   EXPECT_TRUE(ends_.empty()) << "it is not over yet";
   control_.reset();
   session_->OnSlotGone();
-  session_->OnCellGone("");
+  session_->OnCellGone(Unavailable(""));
   EXPECT_EQ(ends_, (std::vector<OutcomeKind>{OutcomeKind::kCancelled}));
   EXPECT_TRUE(sink_.denials.empty());
 }

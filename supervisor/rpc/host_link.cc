@@ -12,8 +12,8 @@
 namespace odyssey::supervisor {
 namespace {
 
-// For a runner that does not answer; it says who it is at once.
-constexpr timeval kTimeout{2, 0};
+// For a runner that does not answer; it says who it is at once, but may be just starting.
+constexpr timeval kTimeout{10, 0};
 constexpr timeval kForever{0, 0};
 
 Status NotOffered(const std::string& why) {

@@ -13,8 +13,6 @@ constexpr uint32_t kMaxText = 4096;
 
 }  // namespace
 
-std::string HostSocket(const std::string& run_directory) { return run_directory + "/host.sock"; }
-
 std::string Encode(const HostHello& m) {
   Writer w;
   w.Strings(m.users);

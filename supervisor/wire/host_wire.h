@@ -20,9 +20,6 @@
 
 namespace odyssey::wire {
 
-// In the supervisor's run directory.
-std::string HostSocket(const std::string& run_directory);
-
 // Once, before anything else: whom the grant file names at this moment, or why it counts for
 // nobody.
 struct HostHello {

@@ -17,6 +17,10 @@
 
 namespace odyssey::wire {
 
+// Of odyssey-host-runner (host_wire.h), made by the keeper, who gives it to the runner as kHostFd.
+inline std::string HostSocket(const std::string& run) { return run + "/host.sock"; }
+inline constexpr int kHostFd = 3;
+
 enum class RootMessage : uint8_t {
   kHello = 1,
   kReady,
@@ -61,8 +65,9 @@ struct Kill {
 // No process, mount or cgroup of the cell is left.
 struct Gone {
   std::string cell_id;
-  Code code = Code::kUnavailable;  // what `reason` is; never kOk
-  std::string reason;              // what the launcher or bubblewrap said last, if anything
+  // What `reason` is; never kOk. kAborted, without one: its memory limit took pid 1.
+  Code code = Code::kUnavailable;
+  std::string reason;  // what the launcher or bubblewrap said last, if anything
 };
 
 struct Stats {

@@ -95,6 +95,20 @@ TEST_F(CellUserTest, IsNeverMinusOne) {
   EXPECT_EQ(status.message(), "user: 4294967295: 1 to 4294967294 are allowed, or 0 for 1000");
 }
 
+// The next cell's launcher stands ready before there is a next cell.
+TEST_F(CellUserTest, SeesWhatIsMountedNow) {
+  File("stays", 0644);
+  const std::string first = supervisor_.Cell(Request(policy::v1::ACCESS_READ_ONLY));
+  EXPECT_EQ(supervisor_.Shell(first, "ls /d").out, "stays\n");
+  // By when the launcher for the next cell is asleep, a few ms later.
+  ASSERT_TRUE(supervisor_.Shell(first, "sleep 0.3").Exited(0));
+  ASSERT_EQ(mount("none", directory_.c_str(), "ramfs", 0, "mode=0755"), 0);
+  File("mounted", 0644);
+  auto next = Request(policy::v1::ACCESS_READ_ONLY);
+  next.mutable_key()->set_component("next");
+  EXPECT_EQ(supervisor_.Shell(supervisor_.Cell(next), "ls /d").out, "mounted\n");
+}
+
 // ramfs has no idmapped mounts.
 TEST_F(CellUserTest, ReadsWhatEverybodyMayWhereNothingCanBeIdmapped) {
   ASSERT_EQ(mount("none", directory_.c_str(), "ramfs", 0, "mode=0755"), 0);

@@ -56,12 +56,16 @@ class HostileRpcTest : public DangerTest {
     EXPECT_TRUE(answer.ok() && wire::Decode(answer->bytes, &launched).ok());
     return launched;
   }
-  UniqueFd ConnectAsRpc() const {
+  UniqueFd ConnectAsRpc(wire::HostHello* hello) const {
     UniqueFd fd = ConnectAs(kRpcUid, Socket());
     EXPECT_TRUE(fd);
-    wire::HostHello hello;
-    EXPECT_TRUE(wire::Decode(ReceiveMessage(fd.get())->bytes, &hello).ok());
+    const auto message = ReceiveMessage(fd.get());
+    EXPECT_TRUE(message.ok() && wire::Decode(message->bytes, hello).ok());
     return fd;
+  }
+  UniqueFd ConnectAsRpc() const {
+    wire::HostHello hello;
+    return ConnectAsRpc(&hello);
   }
 };
 
@@ -77,6 +81,24 @@ TEST_F(HostileRpcTest, GetsNoUserWhomTheFileDoesNotName) {
     EXPECT_NE(Ask(fd, uid).code, Code::kOk) << uid;
   }
   EXPECT_TRUE(ChildrenOf(Runner()).empty());
+}
+
+TEST_F(HostileRpcTest, OneConversationMoreThanThereMayBeIsToldSo) {
+  std::vector<UniqueFd> all;
+  wire::HostHello hello;
+  for (int i = 0; i < 64; ++i) {
+    all.push_back(ConnectAsRpc(&hello));
+    EXPECT_EQ(hello.error, "") << i;
+  }
+  const UniqueFd refused = ConnectAsRpc(&hello);
+  EXPECT_THAT(hello.error, HasSubstr("64 cells on the host"));
+  EXPECT_EQ(ReceiveMessage(refused.get()).status().code(), Code::kUnavailable);
+  all.pop_back();
+  EXPECT_TRUE(Eventually([&] {
+    all.push_back(ConnectAsRpc(&hello));
+    if (!hello.error.empty()) all.pop_back();
+    return hello.error.empty();
+  }));
 }
 
 TEST_F(HostileRpcTest, GetsNoUidOfACellEvenIfTheFileNamesIt) {

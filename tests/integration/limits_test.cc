@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "tests/integration/cell_probe.h"
 
@@ -80,6 +81,23 @@ TEST_F(LimitsTest, MemoryReachesDescendants) {
   EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_OOM_KILLED) << result.ToString();
   EXPECT_GE(result.outcome.oom_kills(), 1u);
   EXPECT_TRUE(Usable(cell_));
+}
+
+// The kernel may choose the cell's pid 1, and does where the host says that it should go first.
+TEST_F(LimitsTest, MemoryThatEndsTheCellIsTheCommandsEndToo) {
+  policy::v1::Limits limits;
+  limits.set_memory_bytes(64 * kMegabyte);
+  Prepare(limits);
+  const std::vector<pid_t> all = SupervisorHarness::ProcessesOf(uid_);
+  const auto init = std::find_if(all.begin(), all.end(),
+                                 [](pid_t pid) { return CommandName(ParentOf(pid)) == "bwrap"; });
+  ASSERT_NE(init, all.end());
+  std::ofstream("/proc/" + std::to_string(*init) + "/oom_score_adj") << "1000";
+  const ExecResult result = supervisor_.Shell(cell_, "head -c 200M /dev/zero > /tmp/f");
+  EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_OOM_KILLED) << result.ToString();
+  EXPECT_EQ(result.outcome.signal(), SIGKILL);
+  EXPECT_FALSE(Usable(cell_));
+  EXPECT_TRUE(Usable(other_));
 }
 
 // In the cell's own accounting, files in memory count too.

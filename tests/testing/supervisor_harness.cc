@@ -268,8 +268,10 @@ Status SupervisorHarness::Remove(const std::string& cell_id, bool purge) {
 }
 
 pid_t SupervisorHarness::worker() const {
-  const auto children = ChildrenOf(pid_);
-  return children.empty() ? -1 : children[0];
+  for (const pid_t child : ChildrenOf(pid_)) {  // the host runner is another
+    if (CommandName(child) == CommandName(pid_)) return child;
+  }
+  return -1;
 }
 
 pid_t SupervisorHarness::rpc() const {
