@@ -1,67 +1,30 @@
 #include "common/os/cgroup_layout.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <vector>
+#include <memory>
+#include <string_view>
 
 #include "common/os/file.h"
-#include "common/os/unique_fd.h"
 
 namespace odyssey {
 namespace {
 
 constexpr size_t kMaxControlFile = 64 * 1024;
 
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> out;
-  size_t begin = 0;
-  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1) {
-    out.push_back(text.substr(begin, end - begin));
-  }
-  out.push_back(text.substr(begin));
-  return out;
-}
-
-bool Contains(const std::vector<std::string>& list, const std::string& item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-struct CgroupMount {
-  bool v2 = false;
-  std::string directory;
-  std::vector<std::string> controllers;  // v1: from the super options
-};
-
-std::vector<CgroupMount> CgroupMounts() {
-  std::vector<CgroupMount> mounts;
-  const auto text = ReadFile("/proc/self/mountinfo", 1 << 20);
-  if (!text.ok()) return mounts;
-  for (const std::string& line : Split(*text, '\n')) {
-    // "id parent dev root MOUNTPOINT options [tags] - TYPE source SUPER"
-    const size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    const auto left = Split(line.substr(0, dash), ' ');
-    const auto right = Split(line.substr(dash + 3), ' ');
-    if (left.size() < 6 || right.size() < 3) continue;
-    if (right[0] == "cgroup2") mounts.push_back({true, left[4], {}});
-    if (right[0] == "cgroup") mounts.push_back({false, left[4], Split(right[2], ',')});
-  }
-  return mounts;
-}
-
 // Our own group in the v2 tree, as a path below its mount.
 std::string OwnGroup() {
   const auto text = ReadFile("/proc/self/cgroup", kMaxControlFile);
-  if (!text.ok()) return "";
-  for (const std::string& line : Split(*text, '\n')) {
-    if (line.rfind("0::", 0) == 0) return line == "0::/" ? "" : line.substr(3);
-  }
-  return "";
+  const std::string lines = "\n" + (text.ok() ? *text : "");
+  const size_t at = lines.find("\n0::/");
+  if (at == std::string::npos) return "";
+  const std::string group = lines.substr(at + 4, lines.find('\n', at + 4) - at - 4);
+  return group == "/" ? "" : group;
 }
 
 // A v2 group with members cannot give controllers to children, so we need one where we are alone:
@@ -85,18 +48,17 @@ Result<std::string> DelegatedGroup(const std::string& mount) {
 
 Result<CgroupLayout> FindCgroupLayout() {
   CgroupLayout layout;
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "re"),
+                                                     endmntent);
   // On v1 at the top of each hierarchy, wherever we were started from: there a later supervisor
   // finds what a killed one left.
-  for (const CgroupMount& mount : CgroupMounts()) {
-    if (mount.v2) {
-      layout.unified = mount.directory;
-      continue;
-    }
-    const auto use = [&mount](const std::string& controller, std::string* directory) {
-      if (directory->empty() && Contains(mount.controllers, controller)) {
-        *directory = mount.directory;
-      }
+  for (const mntent* mount; mounts && (mount = getmntent(mounts.get())) != nullptr;) {
+    const auto use = [mount](const char* controller, std::string* directory) {
+      if (directory->empty() && hasmntopt(mount, controller)) *directory = mount->mnt_dir;
     };
+    const std::string_view type = mount->mnt_type;
+    if (type == "cgroup2") layout.unified = mount->mnt_dir;
+    if (type != "cgroup") continue;
     use("memory", &layout.memory);
     use("pids", &layout.pids);
     use("cpu", &layout.cpu);
@@ -104,9 +66,9 @@ Result<CgroupLayout> FindCgroupLayout() {
   }
   if (!layout.unified.empty()) {
     const auto text = ReadFile(layout.unified + "/cgroup.controllers", kMaxControlFile);
-    const auto available = Split(text.ok() ? text->substr(0, text->find('\n')) : "", ' ');
-    if (Contains(available, "memory") && Contains(available, "pids") &&
-        Contains(available, "cpu")) {
+    const std::string list = " " + (text.ok() ? text->substr(0, text->find('\n')) : "") + " ";
+    const auto has = [&list](const char* word) { return list.find(word) != std::string::npos; };
+    if (has(" memory ") && has(" pids ") && has(" cpu ")) {
       ODY_ASSIGN_OR_RETURN(std::string base, DelegatedGroup(layout.unified));
       return CgroupLayout{.v2 = true, .unified = base};
     }

@@ -15,7 +15,7 @@ struct CgroupLayout {
   std::string memory, pids, cpu, cpuacct;  // directories in v1 trees; "" with v2
 };
 
-// The host's layout, from /proc/self/mountinfo and /proc/self/cgroup. FAILED_PRECONDITION naming
+// The host's layout, from /proc/self/mounts and /proc/self/cgroup. FAILED_PRECONDITION naming
 // the controllers that are missing: limits are not optional.
 Result<CgroupLayout> FindCgroupLayout();
 
