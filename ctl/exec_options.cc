@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "ctl/planted_link.h"
 #include "ctl/policy_file.h"
 #include "policy/compile/limits.h"
 
@@ -18,6 +19,13 @@ Result<std::string> ResolvePath(const std::string& path) {
   const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
   if (!real) return ErrnoStatus(errno, "resolve " + path);
   return std::string(real.get());
+}
+
+Result<std::string> ResolveShown(const std::string& path) {
+  ODY_ASSIGN_OR_RETURN(std::string real, ResolvePath(path));
+  const std::string link = PlantedLink(path);
+  if (link.empty()) return real;
+  return FailedPrecondition(dialect::RefusalOfLink(link, real));
 }
 
 std::optional<std::string> GetEnvironment(const std::string& name) {
@@ -33,7 +41,7 @@ Status Named(const std::string& option, const Status& status) {
 Status AddMounts(const ParsedOptions& options, const ExecInputs& inputs, const std::string& name,
                  policy::Access access, policy::SandboxRequest* sandbox) {
   for (const std::string& path : options.All(name)) {
-    const Result<std::string> real = inputs.resolve(path);
+    const Result<std::string> real = inputs.resolve_shown(path);
     if (!real.ok()) return Named("--" + name, real.status());
     sandbox->mounts.push_back({.source = *real, .target = *real, .access = access});
   }
@@ -113,7 +121,7 @@ Status CheckCellName(const std::string& name) {
 Status SetWorkspace(const ParsedOptions& options, const ExecInputs& inputs,
                     policy::SandboxRequest* sandbox) {
   if (!options.Has("workspace")) return OkStatus();
-  Result<std::string> real = inputs.resolve(options.Text("workspace"));
+  Result<std::string> real = inputs.resolve_shown(options.Text("workspace"));
   if (!real.ok()) return Named("--workspace", real.status());
   sandbox->workspace = std::move(*real);
   return OkStatus();
@@ -258,7 +266,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
 
 }  // namespace
 
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, {}}; }
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}}; }
 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();

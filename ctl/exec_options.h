@@ -22,6 +22,9 @@ struct ExecInputs {
   // Absolute and without symbolic links; NOT_FOUND and the like name the path.
   std::function<Result<std::string>(const std::string&)> resolve;
   std::function<std::optional<std::string>(const std::string& name)> environment;
+  // The same of what a cell is to be shown: FAILED_PRECONDITION names a link that could have been
+  // planted (planted_link.h).
+  std::function<Result<std::string>(const std::string&)> resolve_shown;
   // Variables that a policy may have though they look like secrets.
   std::set<std::string> granted_secrets;
 };

@@ -8,17 +8,20 @@
 namespace odyssey::ctl {
 namespace {
 
+Result<std::string> Resolve(const std::string& path) {
+  if (path == "missing" || path == "./missing") {
+    return NotFound("resolve " + path + ": No such file or directory");
+  }
+  return "/real/" + path;
+}
+
 ExecInputs Inputs() {
-  return {.resolve = [](const std::string& path) -> Result<std::string> {
-            if (path == "missing" || path == "./missing") {
-              return NotFound("resolve " + path + ": No such file or directory");
-            }
-            return "/real/" + path;
-          },
+  return {.resolve = Resolve,
           .environment = [](const std::string& name) -> std::optional<std::string> {
             if (name == "TERM") return "vt100";
             return std::nullopt;
-          }};
+          },
+          .resolve_shown = Resolve};
 }
 
 Result<ExecOptions> Read(std::vector<std::string> arguments) {

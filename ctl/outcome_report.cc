@@ -45,8 +45,7 @@ ExitReport ReportOutcome(const supervisor::v1::ExecOutcome& outcome, const std::
       return {kExitCannot,
               name + ": cancelled: " + Because(outcome, command, "the cell was removed")};
     case supervisor::v1::OUTCOME_KIND_SETUP_FAILED:
-      // "…, or ended under it"
-      if (outcome.message().rfind("the cell ended", 0) == 0) {
+      if (outcome.cell_ended()) {
         return {kExitCannot, name + ": interrupted: " + Sanitize(outcome.message(), Lines::kOne)};
       }
       return {kExitCannot,

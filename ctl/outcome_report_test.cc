@@ -62,7 +62,9 @@ TEST(OutcomeReportTest, WhatOdysseyCouldNotDoIs125) {
 TEST(OutcomeReportTest, CellThatEndsUnderACommandIsNoCommandThatDidNotStart) {
   ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_SETUP_FAILED);
   outcome.set_message("the cell ended: killed");
+  outcome.set_cell_ended(true);
   EXPECT_EQ(ReportOutcome(outcome, "make", 0).message, "make: interrupted: the cell ended: killed");
+  outcome.set_cell_ended(false);
   outcome.set_message("no more processes");
   EXPECT_EQ(ReportOutcome(outcome, "make", 0).message, "make: not started: no more processes");
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "policy/dialect/path_text.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
@@ -54,9 +55,10 @@ rules::Decision Shown(const explain::Cell& cell, const std::string& at) {
 
 }  // namespace
 
-Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string& path) {
-  if (!plan::IsNormalizedAbsolute(path)) {
-    return InvalidArgument("--path \"" + path +
+Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string& asked) {
+  const std::string path = dialect::CleanPath(asked);
+  if (!plan::IsNormalizedAbsolute(path) || dialect::HasParent(asked)) {
+    return InvalidArgument("--path \"" + asked +
                            "\": expected an absolute path of this host, without . or ..");
   }
   if (cell.compiled.unconfined) {
@@ -67,10 +69,12 @@ Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string&
   // /bin and its like are links in the cell where they are on the host.
   if (!at) at = PlaceOf(cell, explain::ResolveInCell(cell, "/", path));
   if (at) return Shown(cell, *at);
+  const Answer read = ExplainPath(cell, path, Access::kRead);
   return rules::Decision{
       .verdict = rules::Verdict::kDeny,
-      .reason = "nothing of the policy shows this path; it does not exist in the cell" +
-                ToAllow(ExplainPath(cell, path, Access::kRead), "to allow")};
+      .reason = std::string("nothing of the policy shows this path of the host; ") +
+                (read.allowed ? "the cell has its own there" : "it does not exist in the cell") +
+                ToAllow(read, "to allow")};
 }
 
 }  // namespace odyssey::ctl

@@ -16,10 +16,11 @@ class PathCheckTest : public ::testing::Test {
         testing::SystemTree(),
         testing::Link("/bin", "usr/bin"),
         {.kind = EntryKind::kFile, .target = "/etc/passwd", .source = "generated"},
+        {.kind = EntryKind::kTmpfs, .target = "/tmp", .access = plan::Access::kReadWrite},
         testing::HostTree("/read/a", "/srv/a"),
         testing::HostTree("/write/out", "/srv/a/out", plan::Access::kReadWrite),
         {.kind = EntryKind::kPart, .target = "/write/out/.git/hooks"}};
-    compiled_.confinement.rules = testing::RulesWriting({"/write/out"});
+    compiled_.confinement.rules = testing::RulesWriting({"/write/out", "/tmp"});
   }
   Result<rules::Decision> Decide(const std::string& path) {
     return DecidePath({request_, compiled_}, path);
@@ -69,8 +70,17 @@ TEST_F(PathCheckTest, WhatNothingShowsIsDenied) {
             std::string::npos);
 }
 
+TEST_F(PathCheckTest, WhatTheCellHasOfItsOwnIsSaid) {
+  for (const char* path : {"/tmp/x", "/tmp//x/", "/etc/passwd"}) {
+    const auto decision = Decide(path);
+    EXPECT_EQ(decision->verdict, rules::Verdict::kDeny) << path;
+    EXPECT_NE(decision->reason.find("the cell has its own there"), std::string::npos) << path;
+  }
+  EXPECT_NE(Decide("/srv/ab")->reason.find("does not exist in the cell"), std::string::npos);
+}
+
 TEST_F(PathCheckTest, PathMustBeAbsoluteAndNormalised) {
-  for (const char* path : {"", "srv/a", "/srv/a/../b", "/srv//a"}) {
+  for (const char* path : {"", "srv/a", "/srv/a/../b"}) {
     EXPECT_EQ(Decide(path).status().code(), Code::kInvalidArgument) << path;
   }
 }

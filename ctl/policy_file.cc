@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "common/os/file.h"
+#include "ctl/planted_link.h"
 #include "ctl/sanitize.h"
 
 namespace odyssey::ctl {
@@ -21,6 +22,7 @@ dialect::PathFacts LookAt(const std::string& path) {
   facts.exists = stat(path.c_str(), &info) == 0;
   facts.is_link = lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
   std::error_code error;
+  facts.planted_link = PlantedLink(path);
   facts.resolved = std::filesystem::weakly_canonical(path, error).string();
   if (error) facts.resolved = path;  // the supervisor says what is wrong with it
   return facts;

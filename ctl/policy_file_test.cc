@@ -23,16 +23,23 @@ class PolicyFileTest : public ::testing::Test {
   dialect::Problems problems_;
 };
 
-TEST_F(PolicyFileTest, FollowsTheLinksOfThisHost) {
+TEST_F(PolicyFileTest, FollowsNoLinkThatACellCouldHaveMade) {
   std::filesystem::create_directory(directory_.path() + "/real");
   ASSERT_EQ(symlink("real", (directory_.path() + "/link").c_str()), 0);
+  EXPECT_FALSE(Read("w.yaml", "sandbox: {paths: {a: {root: real}, b: {root: link/new/x}}}\n").ok());
+  ASSERT_EQ(problems_.size(), 1u);
+  EXPECT_EQ(problems_[0].key, "sandbox.paths.b.root");
+  const std::string real = std::filesystem::canonical(directory_.path()).string();
+  EXPECT_EQ(problems_[0].message.find(real + "/link: is a symbolic link"), 0u);
+  EXPECT_NE(problems_[0].message.find(real + "/real/new/x"), std::string::npos);
+}
+
+TEST_F(PolicyFileTest, FollowsTheSystemsOwnLinks) {
+  ASSERT_TRUE(std::filesystem::is_symlink("/bin"));
   const Result<dialect::Policy> policy =
-      Read("w.yaml", "sandbox: {paths: {a: {root: link}, b: {root: link/new/x}}}\n");
+      Read("w.yaml", "sandbox: {paths: {a: {root: /bin/no/such}}}\n");
   ASSERT_TRUE(policy.ok()) << policy.status().ToString();
-  const std::string real = std::filesystem::canonical(directory_.path()).string() + "/real";
-  EXPECT_EQ(policy->request.mounts[0].source, real);
-  EXPECT_EQ(policy->request.mounts[1].source, real + "/new/x");
-  EXPECT_EQ(policy->create, (std::vector<std::string>{real, real + "/new/x"}));
+  EXPECT_EQ(policy->request.mounts[0].source, "/usr/bin/no/such");
 }
 
 TEST_F(PolicyFileTest, ALinkIsNoVolume) {

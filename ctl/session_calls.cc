@@ -10,7 +10,7 @@ namespace odyssey::ctl {
 namespace {
 
 Result<std::string> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
-  const Result<std::string> path = inputs.resolve(cwd.empty() ? "." : cwd);
+  const Result<std::string> path = inputs.resolve_shown(cwd.empty() ? "." : cwd);
   if (!path.ok()) return Status(path.status().code(), "--cwd: " + path.status().message());
   std::error_code error;
   if (std::filesystem::is_directory(*path, error)) return path;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "common/base/sha256.h"
+#include "common/base/utf8.h"
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
 
@@ -106,6 +107,9 @@ Status CopyDirectory(int from, int to, const std::string& shown, int depth, Coun
   for (const std::string& name : names) {
     const std::string path = shown + "/" + name;
     if (depth == 0 && name == ".odyssey") continue;
+    if (!IsValidUtf8(name)) {
+      return InvalidArgument("bundle entry " + SanitizeUtf8(path) + ": the name is not UTF-8");
+    }
     if (depth == 0 && name == kMountDirectory) {
       return InvalidArgument("bundle entry " + path +
                              ": the name is reserved for mounted host directories");

@@ -307,8 +307,8 @@ Result<ExecResult> SupervisorClient::FromOutcome(const pb::ExecOutcome& outcome,
                  outcome.stderr_truncated(),
                  started ? started->run_id() : ""};
   // The cell was killed or removed under a running command, and not by us.
-  const bool lost = (out.outcome == Outcome::kSetupFailed && started.has_value()) ||
-                    out.outcome == Outcome::kCancelled;
+  const bool lost =
+      (outcome.cell_ended() && started.has_value()) || out.outcome == Outcome::kCancelled;
   if (lost) {
     return Unavailable("the cell ended under the command" +
                        (out.message.empty() ? "" : ": " + out.message));

@@ -137,13 +137,18 @@ TEST_F(SupervisorClientTest, StreamsOutputAndReturnsTheOutcome) {
 }
 
 TEST_F(SupervisorClientTest, CellThatEndsUnderACommandIsUnavailable) {
-  supervisor_.answers = {Started(), OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
+  auto ended = OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED);
+  ended.mutable_outcome()->set_cell_ended(true);
+  supervisor_.answers = {Started(), ended};
   EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), {}).status().code(), Code::kUnavailable);
   supervisor_.answers = {Started()};
   EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), {}).status().code(), Code::kUnavailable);
 }
 
+// A working directory that is none, for example: the cell goes on, and so does the turn.
 TEST_F(SupervisorClientTest, CommandThatCannotBeSetUpIsAnOutcome) {
+  supervisor_.answers = {Started(), OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
+  EXPECT_TRUE(client_->Exec({"cel_1", {"x"}}, Collect(), {}).ok());
   supervisor_.answers = {OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
   Result<ExecResult> result = client_->Exec({"cel_1", {"x"}}, Collect(), {});
   ASSERT_TRUE(result.ok());

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "common/os/file.h"
@@ -36,26 +37,37 @@ bool BecomeOwner(uid_t owner) {
   _exit(0);
 }
 
-Status WriteMap(const std::string& path, uint32_t inside, uint32_t outside) {
-  return WriteControlFile(path, std::to_string(inside) + " " + std::to_string(outside) + " 1\n");
+// A line of a map: `count` ids from `inside` on are those from `outside` on.
+std::string Extent(uint32_t inside, uint32_t outside, uint32_t count = 1) {
+  if (count == 0) return "";
+  return std::to_string(inside) + " " + std::to_string(outside) + " " + std::to_string(count) +
+         "\n";
 }
 
-struct Map {
-  uint32_t inside_uid, outside_uid, inside_gid, outside_gid;
+// Everybody is who he is, but that these two change places. As many lines as a map has room for
+// without another allocation. The last id is no id.
+std::string Exchange(uint32_t one, uint32_t other) {
+  const auto [low, high] = std::minmax(one, other);
+  return Extent(0, 0, low) + Extent(low, high) + Extent(low + 1, low + 1, high - low - 1) +
+         Extent(high, low) + Extent(high + 1, high + 1, UINT32_MAX - high - 1);
+}
+
+struct Maps {
+  std::string uids, gids;
 };
 
-Result<UniqueFd> FillNamespace(pid_t child, int channel, const Map& map) {
+Result<UniqueFd> FillNamespace(pid_t child, int channel, const Maps& maps) {
   char byte;
   if (read(channel, &byte, 1) != 1) return Internal("create user namespace: the child failed");
   const std::string proc = "/proc/" + std::to_string(child);
-  ODY_RETURN_IF_ERROR(WriteMap(proc + "/uid_map", map.inside_uid, map.outside_uid));
-  ODY_RETURN_IF_ERROR(WriteMap(proc + "/gid_map", map.inside_gid, map.outside_gid));
+  ODY_RETURN_IF_ERROR(WriteControlFile(proc + "/uid_map", maps.uids));
+  ODY_RETURN_IF_ERROR(WriteControlFile(proc + "/gid_map", maps.gids));
   UniqueFd fd(open((proc + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, "open " + proc + "/ns/user");
   return fd;
 }
 
-Result<UniqueFd> MakeNamespace(uid_t owner, const Map& map) {
+Result<UniqueFd> MakeNamespace(uid_t owner, const Maps& maps) {
   int channel[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
     return ErrnoStatus(errno, "create socket pair");
@@ -69,7 +81,7 @@ Result<UniqueFd> MakeNamespace(uid_t owner, const Map& map) {
     BirthChild(owner, theirs.get());
   }
   theirs.reset();
-  auto result = FillNamespace(child, ours.get(), map);
+  auto result = FillNamespace(child, ours.get(), maps);
   ours.reset();  // the child's read ends, and with it the child
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -79,11 +91,11 @@ Result<UniqueFd> MakeNamespace(uid_t owner, const Map& map) {
 }  // namespace
 
 Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
-  return MakeNamespace(cell_uid, {inside, cell_uid, inside, cell_uid});
+  return MakeNamespace(cell_uid, {Extent(inside, cell_uid), Extent(inside, cell_uid)});
 }
 
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid) {
-  return MakeNamespace(0, {uid, cell_uid, gid, cell_uid});
+  return MakeNamespace(0, {Exchange(uid, cell_uid), Exchange(gid, cell_uid)});
 }
 
 }  // namespace odyssey

@@ -17,7 +17,9 @@ namespace odyssey {
 // namespace owned by root would give the cell a way to root's own capabilities.
 Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside);
 
-// The mapping of an idmapped mount: what `uid`/`gid` own on disk appears as the cell's.
+// The mapping of an idmapped mount: what `uid`/`gid` own on disk appears as the cell's, and what
+// others own as theirs. An owner without a number would make its files unusable even as far as
+// everybody may use them, and those of `uid` that have another group.
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid);
 
 }  // namespace odyssey

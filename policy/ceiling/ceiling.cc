@@ -68,6 +68,21 @@ void DescribeBounds(const char* what, const Bounds& bounds, std::vector<std::str
   }
 }
 
+// Names of variables that hold secrets, or lead to them, as common programs call them.
+constexpr std::string_view kSecretNames[] = {"DATABASE_URL", "DOCKER_AUTH_CONFIG", "KUBECONFIG",
+                                             "NETRC"};
+constexpr std::string_view kSecretEndings[] = {"TOKEN",      "SECRET",      "SECRETS",   "PASSWORD",
+                                               "PASSWD",     "PASSPHRASE",  "APIKEY",    "APIKEYS",
+                                               "CREDENTIAL", "CREDENTIALS", "PASSWORDS", "COOKIE"};
+// PWD alone is a directory.
+constexpr std::string_view kSecretBesideOthers[] = {"KEY", "KEYS", "PASS", "PAT",
+                                                    "PWD", "AUTH", "DSN"};
+
+template <size_t kCount>
+bool Among(std::string_view word, const std::string_view (&words)[kCount]) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 }  // namespace
 
 std::string ToString(const Origin& origin) {
@@ -97,10 +112,22 @@ void Merge(const Ceiling& next, Ceiling* into) {
 }
 
 bool LooksSecret(std::string_view name) {
-  for (const std::string_view end : {"_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"}) {
-    if (name.size() >= end.size() && name.substr(name.size() - end.size()) == end) return true;
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  if (Among(upper, kSecretNames)) return true;
+  if (upper.rfind("AWS_", 0) == 0 || upper.rfind("SSH_", 0) == 0) return true;
+  const bool one_word = upper.find('_') == std::string::npos;
+  for (size_t begin = 0; begin <= upper.size();) {
+    const size_t end = std::min(upper.find('_', begin), upper.size());
+    const std::string_view word = std::string_view(upper).substr(begin, end - begin);
+    if (!one_word && Among(word, kSecretBesideOthers)) return true;
+    for (const std::string_view ending : kSecretEndings) {
+      if (word.ends_with(ending)) return true;
+    }
+    begin = end + 1;
   }
-  return name.substr(0, 4) == "AWS_" || name.substr(0, 4) == "SSH_";
+  return false;
 }
 
 std::vector<std::string> Describe(const Ceiling& ceiling) {

@@ -94,7 +94,9 @@ const Ceiling& BuiltIn();
 // Two files of one operator: grants and forbidden places add up, of two limits the smaller holds.
 void Merge(const Ceiling& next, Ceiling* into);
 
-// *_API_KEY, *_TOKEN, *_SECRET, *_PASSWORD, AWS_*, SSH_*.
+// By the words that underscores make of it, whatever their case: AWS_* and SSH_*; a word that ends
+// like TOKEN or PASSWORD; KEY, PAT, PWD and the like beside another word; a few whole names. Says
+// rather too much than too little: who means it writes the name into a grant.
 bool LooksSecret(std::string_view name);
 
 // One rule a line, with where it is written.

@@ -32,11 +32,19 @@ TEST(CeilingTest, KnowsUsersAndGroups) {
 }
 
 TEST(CeilingTest, KnowsASecretByItsName) {
-  for (const char* name :
-       {"X_API_KEY", "GH_TOKEN", "AWS_REGION", "SSH_AUTH_SOCK", "A_SECRET", "DB_PASSWORD"}) {
+  for (const char* name : {"X_API_KEY",     "GH_TOKEN",     "AWS_REGION",
+                           "SSH_AUTH_SOCK", "A_SECRET",     "DB_PASSWORD",
+                           "TOKEN",         "PASSWORD",     "SECRET",
+                           "API_KEY",       "API_KEYS",     "SECRET_KEY",
+                           "PRIVATE_KEY",   "GH_PAT",       "PGPASSWORD",
+                           "MYSQL_PWD",     "DATABASE_URL", "GOOGLE_APPLICATION_CREDENTIALS",
+                           "KUBECONFIG",    "github_token", "OPENAI_APIKEY",
+                           "NPM_TOKEN_X",   "A_PASSPHRASE", "DOCKER_AUTH_CONFIG"}) {
     EXPECT_TRUE(LooksSecret(name)) << name;
   }
-  for (const char* name : {"PATH", "TOKENS", "MY_AWS_X", "API_KEYS", "", "AWS"}) {
+  for (const char* name :
+       {"PATH", "MAX_TOKENS", "MY_AWS_X", "", "AWS", "PWD", "OLDPWD", "KEYBOARD_LAYOUT", "LANG",
+        "OPENAI_BASE_URL", "MODEL_ENDPOINT", "KEY", "XDG_SESSION_ID", "COMPASS_DIR"}) {
     EXPECT_FALSE(LooksSecret(name)) << name;
   }
 }

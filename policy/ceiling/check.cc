@@ -108,8 +108,10 @@ class Judgement final {
     const Entry* entry = FindEntry(grants_, &Grant::write, fits);
     const Entry* read = entry == nullptr ? FindEntry(grants_, &Grant::read, fits) : entry;
     if (!write) entry = read;
-    if (entry != nullptr) return GrantedBy(key, path, entry->origin);
-    return RefusePath(key, path, write, read);
+    if (entry == nullptr) return RefusePath(key, path, write, read);
+    ODY_RETURN_IF_ERROR(GrantedBy(key, path, entry->origin));
+    rulings_.back().own_only = asker_.owner.uid != 0 && !IsGrantedOutright(path, write);
+    return OkStatus();
   }
 
   Status Env(const std::string& key, const std::string& name) {
@@ -147,6 +149,24 @@ class Judgement final {
   Status GrantedBy(const std::string& key, const std::string& value, const Origin& origin) {
     rulings_.push_back({key, value, origin});
     return OkStatus();
+  }
+
+  // By a grant that names this person, or a group of his, and the place itself.
+  bool IsGrantedOutright(const std::string& path, bool write) const {
+    const auto outright = [&](const Entry& entry) {
+      return entry.text != "/" && entry.text.find_first_of("*?~") == std::string::npos &&
+             plan::IsWithin(path, entry.text);
+    };
+    for (const Grant* grant : grants_) {
+      const auto names = [&](const std::string& rule) {
+        return rule != "*" && Names(rule, asker_.owner);
+      };
+      if (std::none_of(grant->users.begin(), grant->users.end(), names)) continue;
+      if (std::any_of(grant->write.begin(), grant->write.end(), outright)) return true;
+      if (write) continue;
+      if (std::any_of(grant->read.begin(), grant->read.end(), outright)) return true;
+    }
+    return false;
   }
 
   // What no file can grant.

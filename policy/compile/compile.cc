@@ -48,6 +48,9 @@ Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& c
                            ": a normalised absolute path is allowed");
   }
   const bool writable = request.mode == Mode::kWorkspaceWrite;
+  if (writable) {
+    ODY_RETURN_IF_ERROR(CheckOutsideGit("workspace", request.workspace, request.protection));
+  }
   const Status status = plan::CheckHostSource(
       request.workspace, writable ? plan::Access::kReadWrite : plan::Access::kReadOnly, context);
   return status.ok() ? OkStatus() : Status(status.code(), "workspace: " + status.message());

@@ -163,6 +163,24 @@ TEST(CompileTest, PlacesNothingInsideAHostWorkspace) {
   EXPECT_EQ(Find(compiled, "/workspace")->ownership, plan::Ownership::kMapped);
 }
 
+TEST(CompileTest, NothingInsideARepositorysOwnFilesIsWritable) {
+  for (const char* source :
+       {"/srv/r/.git/worktrees/w", "/srv/r/.git/modules", "/srv/r/.git/HEAD"}) {
+    SandboxRequest request = WithMount(source, "/data");
+    request.mounts[0].access = policy::Access::kReadWrite;
+    EXPECT_EQ(Bad(request).code(), Code::kPermissionDenied) << source;
+    request.mounts[0].access = policy::Access::kReadOnly;
+    Good(request);
+    SandboxRequest workspace;
+    workspace.workspace = source;
+    workspace.mode = policy::Mode::kWorkspaceWrite;
+    EXPECT_EQ(Bad(workspace).code(), Code::kPermissionDenied) << source;
+  }
+  SandboxRequest whole = WithMount("/srv/r/.git", "/data");
+  whole.mounts[0].access = policy::Access::kReadWrite;
+  Good(whole);
+}
+
 TEST(CompileTest, JoinsTheSameMountTwiceAndRefusesTwoSourcesForATarget) {
   SandboxRequest request = WithMount("/srv/d", "/d");
   request.mounts.push_back({"/srv/d", "/d", policy::Access::kReadWrite});

@@ -27,7 +27,7 @@ Status CheckEnvironment(const std::map<std::string, std::string>& env) {
     if (!IsName(name)) {
       return InvalidArgument("env: name '" + name + "': [A-Za-z_][A-Za-z0-9_]* is allowed");
     }
-    if (name == cell::kRunVariable) {
+    if (name == cell::kRunVariable || name == "ODYSSEY_SANDBOX") {
       return InvalidArgument("env: name '" + name + "': every command gets its own");
     }
     if (value.find('\0') != std::string::npos) {

@@ -38,9 +38,14 @@ Status CheckTarget(const std::string& target, bool host_workspace) {
   return refuse(std::string("in the workspace, only paths below ") + kMirrorPath + " are allowed");
 }
 
-Status CheckMount(const Mount& mount, bool host_workspace, const plan::CheckContext& context) {
+Status CheckMount(const Mount& mount, const policy::SandboxRequest& request,
+                  const plan::CheckContext& context) {
+  const bool host_workspace = !request.workspace.empty();
   if (!plan::IsNormalizedAbsolute(mount.source)) {
     return InvalidArgument("source: " + mount.source + ": a normalised absolute path is allowed");
+  }
+  if (mount.access == policy::Access::kReadWrite) {
+    ODY_RETURN_IF_ERROR(CheckOutsideGit("source", mount.source, request.protection));
   }
   ODY_RETURN_IF_ERROR(CheckTarget(mount.target, host_workspace));
   ODY_RETURN_IF_ERROR(CheckMountFiles(mount));
@@ -67,6 +72,17 @@ Status Insert(const Mount& mount, std::map<std::string, Mount>* by_target) {
 
 }  // namespace
 
+Status CheckOutsideGit(const std::string& field, const std::string& path,
+                       policy::Protection protection) {
+  if (protection == policy::Protection::kNone || path.find("/.git/") == std::string::npos) {
+    return OkStatus();
+  }
+  return PermissionDenied(
+      field + ": " + path +
+      ": a part of a repository's own files cannot be protected apart from the "
+      "rest, and is not shown writable; the repository itself, or its .git, is");
+}
+
 plan::Access ToPlanAccess(policy::Access access) {
   return access == policy::Access::kReadWrite ? plan::Access::kReadWrite : plan::Access::kReadOnly;
 }
@@ -76,7 +92,7 @@ Result<std::vector<Mount>> ResolveMounts(const policy::SandboxRequest& request,
   std::map<std::string, Mount> by_target;
   for (size_t i = 0; i < request.mounts.size(); ++i) {
     const Mount& mount = request.mounts[i];
-    Status status = CheckMount(mount, !request.workspace.empty(), context);
+    Status status = CheckMount(mount, request, context);
     if (status.ok()) status = Insert(mount, &by_target);
     if (!status.ok()) {
       return Status(status.code(), "mounts[" + std::to_string(i) + "]." + status.message());

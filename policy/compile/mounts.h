@@ -19,6 +19,11 @@ inline constexpr char kMirrorPath[] = "/workspace/mount";
 Result<std::vector<policy::Mount>> ResolveMounts(const policy::SandboxRequest& request,
                                                  const plan::CheckContext& context);
 
+// PERMISSION_DENIED if the path lies inside a `.git`: what the host's git obeys there is known by
+// its name in the repository. For what is to be writable.
+Status CheckOutsideGit(const std::string& field, const std::string& path,
+                       policy::Protection protection);
+
 plan::Access ToPlanAccess(policy::Access access);
 
 }  // namespace odyssey::compile

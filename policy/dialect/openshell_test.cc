@@ -56,6 +56,18 @@ TEST(OpenShellTest, LinksAreFollowedInSourcesOnly) {
   EXPECT_EQ(reading.policy->request.mounts[0].target, "/srv/data");
 }
 
+TEST(OpenShellTest, LinksThatACellCouldHaveMadeAreRefused) {
+  FakePolicyHost host;
+  host.links["/srv/data/out"] = "/home/u/.ssh";
+  host.planted = {"/srv/data/out"};
+  const PolicyReading reading = Read(Filesystem("read_write: [/srv/ok, /srv/data/out/deep]"), host);
+  EXPECT_EQ(reading.policy, std::nullopt);
+  EXPECT_NE(reading.problems.find("read_write[1]: /srv/data/out: is a symbolic link"),
+            std::string::npos)
+      << reading.problems;
+  EXPECT_NE(reading.problems.find("/home/u/.ssh/deep"), std::string::npos) << reading.problems;
+}
+
 TEST(OpenShellTest, RefusesPathsThatAreNone) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"read_write: [/]", "read_write[0]: read-write path is overly broad"},

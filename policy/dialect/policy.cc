@@ -24,6 +24,13 @@ std::optional<std::string> PolicyContext::Variable(const std::string& name) cons
   return environment ? environment(name) : std::nullopt;
 }
 
+std::string RefusalOfLink(const std::string& link, const std::string& resolved) {
+  return link +
+         ": is a symbolic link, which a command that may write there can lead elsewhere; name what "
+         "it leads to now, if that is meant: " +
+         resolved;
+}
+
 PathFacts PolicyContext::Look(const std::string& path) const {
   if (look) return look(path);
   return {.exists = true, .resolved = path};

@@ -29,7 +29,12 @@ struct PathFacts {
   bool is_link = false;  // the path itself, whatever it leads to
   // Without symbolic links; what does not exist is appended as it is.
   std::string resolved;
+  // The first link on the way that a command in a cell could have made; "" if there is none.
+  std::string planted_link;
 };
+
+// Why a planted link is not followed, and what to name instead.
+std::string RefusalOfLink(const std::string& link, const std::string& resolved);
 
 // The host as the client sees it. Where a function is not set there are no variables and no files
 // to read, and every path exists and is no link.

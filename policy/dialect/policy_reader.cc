@@ -53,13 +53,22 @@ Format FormatOf(const std::string& path, std::string_view text) {
   return json ? Format::kJson5 : Format::kYaml;
 }
 
-// What the request's own reader does not see: links. They are followed once, here.
-void FollowLinks(const PolicyContext& context, Policy* policy) {
-  for (policy::Mount& mount : policy->request.mounts) {
-    mount.source = context.Look(mount.source).resolved;
+// What the request's own reader does not see: links. They are followed once, here, if nobody could
+// have planted them: else an earlier command could choose what a later one is shown.
+void FollowLinks(const PolicyContext& context, const Source& source, Policy* policy) {
+  const auto follow = [&](const std::string& field, std::string* path) {
+    const PathFacts facts = context.Look(*path);
+    *path = facts.resolved;
+    if (facts.planted_link.empty()) return;
+    const Place* place = policy->origins.Find(field);
+    source.Invalid(place == nullptr ? 0 : place->line, place == nullptr ? field : place->key,
+                   RefusalOfLink(facts.planted_link, facts.resolved));
+  };
+  for (size_t i = 0; i < policy->request.mounts.size(); ++i) {
+    follow("mounts[" + std::to_string(i) + "]", &policy->request.mounts[i].source);
   }
   std::string& workspace = policy->request.workspace;
-  if (!workspace.empty()) workspace = context.Look(workspace).resolved;
+  if (!workspace.empty()) follow("workspace", &workspace);
   for (std::string& path : policy->create) path = context.Look(path).resolved;
 }
 
@@ -210,8 +219,8 @@ std::optional<Policy> ReadBundlePolicy(const std::string& directory, const Polic
   const Source source{.file = bundle->manifest_path, .problems = problems};
   const std::string real = context.Look(JoinPath(context.client_cwd, directory)).resolved;
   AddSpec(bundle->sandbox, real, source, context, &out);
+  if (problems->empty()) FollowLinks(context, source, &out);
   if (!problems->empty()) return std::nullopt;
-  FollowLinks(context, &out);
   return out;
 }
 
@@ -239,10 +248,10 @@ std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
   }
   ReadDocumentOf(out.dialect, *document, source, context, &out);
   if (out.project) out.project->digest = Sha256Hex(text);
+  if (problems->empty()) FollowLinks(context, source, &out);
   SortByLine(problems);
   SortByLine(&out.warnings);
   if (!problems->empty()) return std::nullopt;
-  FollowLinks(context, &out);
   return out;
 }
 

@@ -51,8 +51,8 @@ constexpr std::string_view kWritingWords[] = {"create", "creat",  "write",  "tou
                                               "remove", "unlink", "delete", "rename",  "move",
                                               "save",   "output", "copy",   "symlink", "overwrite"};
 // Programs whose complaint about a path is, if nothing says otherwise, about executing it.
-constexpr std::string_view kLaunchers[] = {"sh",   "bash",    "dash",   "ash",   "zsh",  "ksh",
-                                           "env",  "timeout", "nice",   "nohup", "time", "xargs",
+constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash", "zsh", "ksh"};
+constexpr std::string_view kLaunchers[] = {"env",  "timeout", "nice",   "nohup", "time", "xargs",
                                            "exec", "setsid",  "stdbuf", "make",  "find"};
 
 constexpr size_t kMaxProgram = 32;  // longer than any name of a process
@@ -195,9 +195,19 @@ bool NamesProgram(std::string_view line, std::string_view program, size_t at, bo
              std::end(kNoPrograms);
 }
 
-bool IsLauncher(std::string_view line) {
-  const std::string_view program = ProgramOf(line);
-  return std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers);
+template <size_t kCount>
+bool IsAmong(std::string_view program, const std::string_view (&names)[kCount]) {
+  return std::find(std::begin(names), std::end(names), program) != std::end(names);
+}
+
+// What a shell executes it names by a path, also if PATH led to it; a bare name was to be opened.
+bool IsRedirection(const Complaint& complaint, const std::string& lower) {
+  const auto& names = complaint.candidates;
+  if (complaint.kind != ComplaintKind::kPermission || names.empty()) return false;
+  if (!IsAmong(complaint.program, kShells)) return false;
+  return HasWord(lower, "open") ||
+         std::none_of(names.begin(), names.end(),
+                      [](const std::string& name) { return name.find('/') != std::string::npos; });
 }
 
 const Phrase* FindPhrase(std::string_view lower, size_t* at) {
@@ -230,12 +240,17 @@ std::optional<Complaint> ParseLine(const std::string& text) {
   }
   complaint.writing = std::any_of(std::begin(kWritingWords), std::end(kWritingWords),
                                   [&](std::string_view word) { return HasWord(lower, word); });
-  complaint.executing = !complaint.writing && (IsLauncher(line) || HasWord(lower, "exec") ||
-                                               HasWord(lower, "execve") || HasWord(lower, "spawn"));
   AddQuoted(line, &complaint.candidates);
   AddSegments(line.substr(0, at), &complaint.candidates);
   // "zsh: permission denied: ./x", "PermissionError: [Errno 13] Permission denied: x"
   if (more_follows) AddCandidate(after.substr(2), &complaint.candidates);
+  if (complaint.writing) return complaint;
+  const bool launcher =
+      IsAmong(complaint.program, kShells) || IsAmong(complaint.program, kLaunchers);
+  complaint.redirecting = IsRedirection(complaint, lower);
+  complaint.executing =
+      !complaint.redirecting &&
+      (launcher || HasWord(lower, "exec") || HasWord(lower, "execve") || HasWord(lower, "spawn"));
   return complaint;
 }
 

@@ -37,6 +37,7 @@ struct Complaint {
   // What the words around it tell about the attempt.
   bool writing = false;
   bool executing = false;
+  bool redirecting = false;  // a shell, about a file that it was to open
   friend bool operator==(const Complaint&, const Complaint&) = default;
 };
 

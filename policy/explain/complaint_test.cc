@@ -17,7 +17,7 @@ struct Case {
   const char* line;
   ComplaintKind kind;
   const char* candidate;  // one of them; "" = none
-  bool writing = false, executing = false;
+  bool writing = false, executing = false, redirecting = false;
 };
 
 class ComplaintTest : public ::testing::TestWithParam<Case> {};
@@ -29,6 +29,7 @@ TEST_P(ComplaintTest, SaysWhatAndAboutWhat) {
   EXPECT_EQ(complaints[0].kind, expected.kind);
   EXPECT_EQ(complaints[0].writing, expected.writing);
   EXPECT_EQ(complaints[0].executing, expected.executing);
+  EXPECT_EQ(complaints[0].redirecting, expected.redirecting);
   if (*expected.candidate == '\0') {
     EXPECT_THAT(complaints[0].candidates, IsEmpty());
   } else {
@@ -78,6 +79,12 @@ INSTANTIATE_TEST_SUITE_P(
              true},
         Case{"Error: Read-only file system (os error 30)", K::kReadOnly, ""},
         Case{"sh: 1: ./x: Permission denied", K::kPermission, "./x", false, true},
+        Case{"bash: line 1: f: Permission denied", K::kPermission, "f", false, false, true},
+        Case{"bash: line 1: /usr/bin/x: Permission denied", K::kPermission, "/usr/bin/x", false,
+             true},
+        Case{"sh: 1: cannot open /srv/secret: Permission denied", K::kPermission, "/srv/secret",
+             false, false, true},
+        Case{"sh: 1: cannot create f: Permission denied", K::kPermission, "f", true},
         Case{"bash: ./x: /bin/foo: bad interpreter: Permission denied", K::kPermission, "./x",
              false, true},
         Case{"zsh: permission denied: ./x", K::kPermission, "./x", false, true},

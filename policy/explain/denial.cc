@@ -102,7 +102,9 @@ std::optional<Denial> JudgePermission(const Cell& cell, const std::string& cwd,
                                       const Complaint& complaint) {
   if (complaint.writing) return JudgePath(cell, cwd, complaint.candidates, Access::kWrite);
   if (complaint.executing) return JudgePath(cell, cwd, complaint.candidates, Access::kExecute);
-  return JudgePath(cell, cwd, complaint.candidates, Access::kRead);
+  const auto read = JudgePath(cell, cwd, complaint.candidates, Access::kRead);
+  if (read || !complaint.redirecting) return read;
+  return JudgePath(cell, cwd, complaint.candidates, Access::kWrite);
 }
 
 std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Complaint& complaint) {
@@ -113,7 +115,9 @@ std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Comp
       return JudgePermission(cell, cwd, complaint);
     case ComplaintKind::kNotPermitted: {
       const auto call = JudgeCall(cell, complaint);
-      return call ? call : JudgePermission(cell, cwd, complaint);
+      // Nothing that keeps a program from being executed says EPERM.
+      if (call || complaint.executing) return call;
+      return JudgePermission(cell, cwd, complaint);
     }
     case ComplaintKind::kNotFound:
       return JudgeMissing(cell, cwd, complaint);

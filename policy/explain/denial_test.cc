@@ -62,6 +62,15 @@ TEST_F(DenialTest, ExecutionOnNoexec) {
                                  "sandbox.system_tools_mode: \"all\"", "sh", "command"}));
 }
 
+// Who owns a file, or which signal may be sent, is no matter of the policy's.
+TEST_F(DenialTest, WhatMayHaveAnotherCauseThanExecutionIsNotTakenForIt) {
+  EXPECT_THAT(Judge("bash: line 1: f: Permission denied\n"
+                    "bash: line 1: kill: (1) - Operation not permitted\n"
+                    "sh: 1: cannot open f: Permission denied"),
+              IsEmpty());
+  EXPECT_THAT(Judge("bash: line 1: x: Permission denied", "/data"), SizeIs(1));
+}
+
 TEST_F(DenialTest, NetworkNone) {
   EXPECT_THAT(Judge("curl: (6) Could not resolve host: example.com"),
               ElementsAre(Denial{"socket", "example.com", "connect", "network none",

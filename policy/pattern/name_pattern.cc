@@ -1,5 +1,7 @@
 #include "policy/pattern/name_pattern.h"
 
+#include "common/base/utf8.h"
+
 namespace odyssey::pattern {
 
 // Goes back to the last star only: an earlier one could take no more than it has.
@@ -12,7 +14,10 @@ bool NameMatches(std::string_view name, std::string_view pattern) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       resume = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+    } else if (p < pattern.size() && pattern[p] == '?') {
+      ++p;
+      n += DecodeUtf8(name.substr(n)).length;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
       ++p;
       ++n;
     } else if (star != std::string_view::npos) {

@@ -2,8 +2,8 @@
 #define ODYSSEY_POLICY_PATTERN_NAME_PATTERN_H_
 
 // Patterns of one name: a component of a path, a variable. `*` stands for any characters, `?` for
-// one (a byte); everything else means itself. Whether a pattern may hold them is for its reader to
-// say. Pure.
+// one of UTF-8, or for a byte that is of none; everything else means itself. Whether a pattern may
+// hold them is for its reader to say. Pure.
 
 #include <string_view>
 

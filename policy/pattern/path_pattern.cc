@@ -1,5 +1,6 @@
 #include "policy/pattern/path_pattern.h"
 
+#include <algorithm>
 #include <span>
 
 #include "policy/pattern/name_pattern.h"
@@ -85,7 +86,8 @@ Result<PathPattern> PathPattern::Parse(std::string_view text) {
     }
     out.components_.emplace_back(component);
   }
-  if (out.components_.size() == 1 && out.components_[0] == kAnyDepth) {
+  const auto& all = out.components_;
+  if (std::count(all.begin(), all.end(), kAnyDepth) == static_cast<long>(all.size())) {
     return Refuse(text, "would deny everything");
   }
   return out;

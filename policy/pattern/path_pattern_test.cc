@@ -72,7 +72,7 @@ TEST(PathPatternTest, ADirectoryIsTheSameBelowWhereNoNameOfItsPathCounts) {
 
 TEST(PathPatternTest, RefusesWhatItDoesNotMean) {
   for (const char* text :
-       {"", "/etc", "a/", "a//b", "../a", "a/./b", "a**", "**b/c", "**", "a\nb"}) {
+       {"", "/etc", "a/", "a//b", "../a", "a/./b", "a**", "**b/c", "**", "**/**", "a\nb"}) {
     const auto pattern = PathPattern::Parse(text);
     ASSERT_FALSE(pattern.ok()) << text;
     EXPECT_EQ(pattern.status().code(), Code::kInvalidArgument);

@@ -16,6 +16,7 @@ void EncodeEntry(const Entry& entry, Writer* out) {
   out->Bool(entry.executable);
   out->U8(static_cast<uint8_t>(entry.ownership));
   out->U64(entry.size_bytes);
+  out->U32(entry.owner);
 }
 
 Entry DecodeEntry(Reader* in) {
@@ -27,6 +28,7 @@ Entry DecodeEntry(Reader* in) {
   entry.executable = in->Bool();
   entry.ownership = in->Enum(Ownership::kMapped);
   entry.size_bytes = in->U64();
+  entry.owner = in->U32();
   return entry;
 }
 

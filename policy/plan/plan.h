@@ -48,6 +48,8 @@ enum class Ownership : uint8_t {
   kMapped,  // the owner of the source appears as the cell's user (idmapped mount)
 };
 
+inline constexpr uint32_t kAnyOwner = UINT32_MAX;  // no uid
+
 struct Entry {
   EntryKind kind = EntryKind::kDirectory;
   std::string target;  // absolute path in the cell, normalised
@@ -56,6 +58,9 @@ struct Entry {
   bool executable = false;  // false: the mount is noexec
   Ownership ownership = Ownership::kMapped;
   uint64_t size_bytes = 0;
+  // Of a mapped host tree: whose it has to be to be mapped. Another's is shown as it is, if that is
+  // read-only and everybody may read it, and else refused.
+  uint32_t owner = kAnyOwner;
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };

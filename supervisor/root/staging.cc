@@ -159,18 +159,20 @@ class Stager final {
     UniqueFd map;
     struct stat info;
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
-    if (entry.ownership == Ownership::kMapped) {
+    const bool anothers = entry.owner != plan::kAnyOwner && entry.owner != info.st_uid;
+    if (entry.ownership == Ownership::kMapped && !anothers) {
       if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
         return InvalidArgument("mount " + entry.source +
                                ": neither a directory nor a regular file");
       }
       ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, info.st_gid, cell_uid_));
     }
-    Result<UniqueFd> mounted = Bind(entry, *place, map);
     // As it is, a tree shows the cell less than mapped: what any user of the host may read.
     const mode_t others = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-    if (mounted.status().code() == Code::kFailedPrecondition && entry.access == Access::kReadOnly &&
-        (info.st_mode & others) == others) {
+    const bool open = entry.access == Access::kReadOnly && (info.st_mode & others) == others;
+    if (anothers && !open) return RefuseAnothers(entry, info.st_uid);
+    Result<UniqueFd> mounted = Bind(entry, *place, map);
+    if (mounted.status().code() == Code::kFailedPrecondition && open) {
       mounted = Bind(entry, *place, UniqueFd());
     }
     ODY_ASSIGN_OR_RETURN(*place, std::move(mounted));
@@ -216,6 +218,12 @@ class Stager final {
       return ErrnoStatus(errno, "deny: make the cell's node of /dev/fuse");
     }
     return OkStatus();
+  }
+
+  static Status RefuseAnothers(const Entry& entry, uid_t owner) {
+    return PermissionDenied("mount " + entry.source + ": it is uid " + std::to_string(owner) +
+                            "'s, and what is not the own of uid " + std::to_string(entry.owner) +
+                            " takes a grant that names both him and the place (policy/ceiling.md)");
   }
 
   static Status RefusePart(const Entry& entry, const std::string& what) {

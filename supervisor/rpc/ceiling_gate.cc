@@ -3,6 +3,20 @@
 #include <utility>
 
 namespace odyssey::supervisor {
+namespace {
+
+Result<std::set<std::string>> JudgedOwnOnly(const ceiling::Ceiling& ceiling,
+                                            const policy::SandboxRequest& request,
+                                            const ceiling::Asker& asker) {
+  ODY_ASSIGN_OR_RETURN(const auto rulings, ceiling::Judge(ceiling, request, asker));
+  std::set<std::string> paths;
+  for (const ceiling::Ruling& ruling : rulings) {
+    if (ruling.own_only) paths.insert(ruling.value);
+  }
+  return paths;
+}
+
+}  // namespace
 
 CeilingGate::CeilingGate(std::string directory, plan::CheckContext host)
     : directory_(std::move(directory)), host_(std::move(host)) {}
@@ -38,9 +52,9 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
         "(allow_danger), "
         "besides the operator's grant; read_only or workspace_write is allowed");
   }
-  Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest};
-  ODY_RETURN_IF_ERROR(
-      ceiling::Check(current->ceiling, admission.request, {admission.owner, host_}));
+  Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest, {}};
+  ODY_ASSIGN_OR_RETURN(admission.own_only, JudgedOwnOnly(current->ceiling, admission.request,
+                                                         {admission.owner, host_}));
   ceiling::FillLimits(current->ceiling, admission.request.ephemeral, &admission.request.limits);
   return admission;
 }
@@ -50,8 +64,15 @@ Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
   ODY_RETURN_IF_ERROR(
       ceiling::CheckLimits(current->ceiling, "start.", {.wall_clock_ms = wall_clock_ms}));
   if (admission->digest == current->digest) return OkStatus();
-  ODY_RETURN_IF_ERROR(
-      ceiling::Check(current->ceiling, admission->request, {admission->owner, host_}));
+  ODY_ASSIGN_OR_RETURN(
+      const std::set<std::string> own_only,
+      JudgedOwnOnly(current->ceiling, admission->request, {admission->owner, host_}));
+  for (const std::string& path : own_only) {
+    if (admission->own_only.count(path) != 0) continue;
+    return PermissionDenied("mounts: " + path +
+                            ": the operator's ceiling grants it no longer whoever's it is; a cell "
+                            "that is made anew shows what is the asker's own");
+  }
   admission->digest = current->digest;
   return OkStatus();
 }

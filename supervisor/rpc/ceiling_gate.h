@@ -24,6 +24,8 @@ struct Admission {
   policy::SandboxRequest request;  // with the limits that the ceiling fills in
   ceiling::Owner owner;
   std::string digest;  // of the ceiling by which it was admitted
+  // Host paths that are his only as far as they are his own (ceiling::Ruling::own_only).
+  std::set<std::string> own_only;
 };
 
 class CeilingGate final {

@@ -192,6 +192,7 @@ void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
   out->set_max_rss_bytes(outcome.max_rss_bytes);
   out->set_oom_kills(outcome.oom_kills);
   out->set_denials(outcome.denials);
+  out->set_cell_ended(outcome.cell_ended);
 }
 
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out) {

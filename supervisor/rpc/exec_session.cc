@@ -220,6 +220,7 @@ void ExecSession::OnCellGone(const Status& why) {
   usage_known_ = true;
   const std::string& reason = why.message();
   if (!exited_) failure_ = reason.empty() ? "the cell ended" : "the cell ended: " + reason;
+  cell_ended_ = !exited_;
   // The kernel chose the cell's pid 1, and with it went the command.
   if (!exited_ && control_ && why.code() == Code::kAborted) oom_kills_ = 1;
   Pump();

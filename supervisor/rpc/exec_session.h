@@ -51,6 +51,7 @@ struct Outcome {
   std::vector<cell::RefusedCall> refused_calls;
   uint64_t refused_more = 0;  // calls beyond these
   uint32_t denials = 0;       // also those that are not sent
+  bool cell_ended = false;    // with kSetupFailed: under the command, or before it
 };
 
 // Where a session's output goes. Called with the session's lock held: must not call back into it.
@@ -172,6 +173,7 @@ class ExecSession final {
   cell::ExecError exec_error_;
   bool exec_failed_ = false, never_forked_ = false;
   std::string failure_;
+  bool cell_ended_ = false;  // while the command ran
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();
   uint64_t duration_usec_ = 0;

@@ -84,6 +84,7 @@ void ExecSession::SetEnd(Outcome* outcome) const {
   } else if (!exited_) {
     outcome->kind = OutcomeKind::kSetupFailed;
     outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
+    outcome->cell_ended = cell_ended_;
   } else if (WIFSIGNALED(exit_.wait_status)) {
     outcome->kind = OutcomeKind::kSignalled;
     outcome->signal = WTERMSIG(exit_.wait_status);

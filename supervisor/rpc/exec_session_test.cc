@@ -185,8 +185,8 @@ TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
   control_.reset();
   session_->OnCellGone(Unavailable("bwrap: no"));
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
   EXPECT_EQ(sink_.outcome->message, "the cell ended: bwrap: no");
+  EXPECT_TRUE(sink_.outcome->cell_ended && sink_.outcome->kind == OutcomeKind::kSetupFailed);
 }
 
 TEST_F(ExecSessionTest, DeliversUpToTheCapAndCountsTheRest) {

@@ -51,6 +51,32 @@ class MountTest(WorldTest):
         done = self.exec("--workspace", "shared", "--", "cat", "given", cwd=self.base)
         self.assertEqual((done.code, done.out), (0, "from the host\n"), done)
 
+    def test_a_link_that_a_command_planted_is_not_followed(self):
+        secret = self.world.make_directory(f"{self.base}/secret")
+        self.world.make(f"{secret}/key", "the key\n")
+        os.makedirs(f"{self.shared}/data")
+        os.chown(f"{self.shared}/data", OWNER, OWNER)
+        planted = self.shell(f"rmdir data && ln -s {secret} data", "--workspace", self.shared)
+        self.assertEqual(planted.code, 0, planted)
+        policy = self.world.make(f"{self.base}/policy.yaml", f"""
+policy_version: odyssey.policy/v1
+sandbox:
+  permissions:
+    filesystem:
+      mounts: {{read: [], write: [{self.shared}/data]}}
+""")
+        for option, value in (("--workspace", f"{self.shared}/data"),
+                              ("--write", f"{self.shared}/data"),
+                              ("--read", f"{self.shared}/data/key"),
+                              ("--policy", policy)):
+            done = self.shell(f"cat {self.shared}/data/key {secret}/key key", option, value)
+            self.assertEqual((done.code, done.out), (125, ""), done)
+            self.assertIn(f"{self.shared}/data: is a symbolic link", done.err)
+            self.assertIn(secret, done.err)  # what to name instead
+        checked = self.world.ctl("policy", "check", policy)
+        self.assertEqual(checked.code, 1, checked)
+        self.assertRegex(checked.err, r"policy\.yaml:\d+: sandbox\.permissions\.filesystem\.mounts")
+
     def test_read_is_at_the_same_path(self):
         done = self.shell(f"cat {self.shared}/given; echo x >{self.shared}/new",
                           "--read", self.shared)

@@ -20,13 +20,16 @@ struct FakePolicyHost {
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> files;  // to read
   std::map<std::string, std::string> links;  // path → where it ends; what is below goes along
+  std::set<std::string> planted;             // of these links, those that a cell could have made
   std::set<std::string> missing;             // all other paths exist
 
   dialect::PathFacts Look(const std::string& path) const {
     dialect::PathFacts facts = {missing.count(path) == 0, links.count(path) != 0, path};
     for (const auto& [link, end] : links) {
       const bool below = path.compare(0, link.size() + 1, link + "/") == 0;
-      if (path == link || below) facts.resolved = end + path.substr(link.size());
+      if (path != link && !below) continue;
+      facts.resolved = end + path.substr(link.size());
+      if (planted.count(link) != 0) facts.planted_link = link;
     }
     return facts;
   }

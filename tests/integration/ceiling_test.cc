@@ -99,6 +99,74 @@ class CeilingTest : public ::testing::Test {
   SupervisorHarness supervisor_;
 };
 
+// ── Whose it is ─────────────────────────────────────────────────────────────────────────────────
+
+class OwnershipTest : public CeilingTest {
+ protected:
+  void SetUp() override {
+    CeilingTest::SetUp();
+    for (const std::string name : {"roots", "open", "alices"}) {
+      fs::create_directory(Directory(name));
+      for (const std::string file : {"closed", "for-all"}) {
+        std::ofstream(Directory(name + "/" + file)) << file;
+        ASSERT_EQ(chmod(Directory(name + "/" + file).c_str(), file == "closed" ? 0600 : 0644), 0);
+      }
+    }
+    ASSERT_EQ(chmod(Directory("roots").c_str(), 0700), 0);
+    ASSERT_EQ(chmod(Directory("alices").c_str(), 0700), 0);
+    for (const std::string path : {"alices", "alices/closed", "alices/for-all"}) {
+      ASSERT_EQ(chown(Directory(path).c_str(), kAlice, kAlice), 0);
+    }
+  }
+  void ExpectAnothers(const v1::PrepareCellRequest& request) {
+    ExpectRefused(request, {"it is uid 0's", "the own of uid 4242"});
+  }
+  std::string Run(const v1::PrepareCellRequest& request, const std::string& script) {
+    const auto info = supervisor_.Prepare(request);
+    EXPECT_TRUE(info.ok()) << info.status().ToString();
+    return info.ok() ? supervisor_.Shell(info->cell_id(), script).out : "";
+  }
+  // What alice may have without an operator's word about her and the place.
+  void ExpectOnlyHerOwn() {
+    ExpectAnothers(Mounting(Directory("roots")));
+    ExpectAnothers(Mounting(Directory("roots"), kAlice, pv1::ACCESS_READ_WRITE));
+    ExpectAnothers(Mounting(Directory("open"), kAlice, pv1::ACCESS_READ_WRITE));
+    EXPECT_EQ(Run(Mounting(Directory("open")), "cat /data/for-all /data/closed; stat -c %u /data"),
+              "for-all65534\n");
+    EXPECT_EQ(Run(Mounting(Directory("alices"), kAlice, pv1::ACCESS_READ_WRITE),
+                  "cat /data/closed; echo >/data/new; stat -c %u /data/new"),
+              "closed1000\n");
+  }
+};
+
+TEST_F(OwnershipTest, WithoutACeilingEverybodyHasHisOwn) {
+  ExpectOnlyHerOwn();
+  EXPECT_EQ(Run(Mounting(Directory("roots"), 0), "cat /data/closed"), "closed") << "root asks";
+}
+
+TEST_F(OwnershipTest, WhatIsGrantedToEverybodyOrByAPatternIsStillHisWhoseItIs) {
+  Write("10.yaml", "grants:\n  - users: ['*']\n    write: [" + supervisor_.directory() + "]\n");
+  ExpectOnlyHerOwn();
+  Write("10.yaml",
+        "grants:\n  - users: ['4242']\n    write: [" + supervisor_.directory() + "/*]\n");
+  ExpectOnlyHerOwn();
+}
+
+TEST_F(OwnershipTest, AGrantThatNamesPersonAndPlaceIsTheOperatorsWord) {
+  Write("10.yaml", "grants:\n  - users: ['4242']\n    write: [" + Directory("roots") + "]\n");
+  EXPECT_EQ(Run(Mounting(Directory("roots"), kAlice, pv1::ACCESS_READ_WRITE),
+                "cat /data/closed; echo >/data/new"),
+            "closed");
+  struct stat info {};
+  ASSERT_EQ(stat(Directory("roots/new").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u);
+  // Taken back while the cell lives.
+  const auto cell = supervisor_.Prepare(Mounting(Directory("roots")));
+  ASSERT_TRUE(cell.ok());
+  Write("10.yaml", "grants:\n  - users: ['*']\n    write: [" + Directory("roots") + "]\n");
+  ExpectRefused(List(cell->cell_id()), {"grants it no longer"});
+}
+
 // ── What is granted ─────────────────────────────────────────────────────────────────────────────
 
 TEST_F(CeilingTest, AMountThatIsNotGrantedIsRefusedByTheRule) {

@@ -95,6 +95,50 @@ TEST_F(CellUserTest, IsNeverMinusOne) {
   EXPECT_EQ(status.message(), "user: 4294967295: 1 to 4294967294 are allowed, or 0 for 1000");
 }
 
+// As the owner himself may on the host: a group that is not the directory's is no obstacle, nor is
+// an owner who lets everybody write; and nobody's file becomes another's.
+TEST_F(CellUserTest, FilesOfAnotherGroupAndOfOthersAreUsedAsTheirOwnerMay) {
+  constexpr gid_t kGroup = 33;
+  File("group", 0664);
+  File("shared", 0666);
+  File("closed", 0644);
+  fs::create_directory(directory_ / "sg");
+  ASSERT_EQ(chown((directory_ / "group").c_str(), kOwner, kGroup), 0);
+  ASSERT_EQ(chown((directory_ / "shared").c_str(), 0, 0), 0);
+  ASSERT_EQ(chown((directory_ / "closed").c_str(), 0, 0), 0);
+  ASSERT_EQ(chown((directory_ / "sg").c_str(), kOwner, kGroup), 0);
+  ASSERT_EQ(chmod((directory_ / "sg").c_str(), 02775), 0);
+  const std::string cell = supervisor_.Cell(Request(policy::v1::ACCESS_READ_WRITE));
+  Findings findings = Probe(&supervisor_, cell, R"(
+attempt('append', lambda: os.write(os.open('/d/group', os.O_WRONLY | os.O_APPEND), b'+'))
+attempt('chmod', lambda: os.chmod('/d/group', 0o640))
+attempt('rename', lambda: os.rename('/d/group', '/d/moved'))
+attempt('set-group directory', lambda: os.close(os.open('/d/sg/new', os.O_CREAT | os.O_WRONLY)))
+attempt('write for all', lambda: os.write(os.open('/d/shared', os.O_WRONLY), b'+'))
+attempt('remove', lambda: os.unlink('/d/closed') if os.stat('/d/closed').st_uid == 65534 else 0 / 0)
+)");
+  ExpectAll(findings, {"ok"}, 6);
+  findings = Probe(&supervisor_, cell, R"(
+open('/d/mine', 'w').close()
+for gid in [0, 33, 65534]:
+    attempt(f'give group {gid}', lambda: os.chown('/d/mine', -1, gid))
+attempt('give', lambda: os.chown('/d/mine', 0, -1))
+attempt('take', lambda: os.chown('/d/shared', os.getuid(), -1))
+attempt('chmod of another', lambda: os.chmod('/d/shared', 0o777))
+)");
+  ExpectAll(findings, {"EPERM", "EINVAL"}, 6);
+  const auto owners = [&](const std::string& name) {
+    struct stat info {};
+    EXPECT_EQ(stat((directory_ / name).c_str(), &info), 0) << name;
+    return std::pair(info.st_uid, info.st_gid);
+  };
+  EXPECT_EQ(owners("moved"), std::pair(kOwner, kGroup));
+  EXPECT_EQ(owners("sg/new"), std::pair(kOwner, kGroup));
+  EXPECT_EQ(owners("mine"), std::pair(kOwner, gid_t{kOwner}));
+  EXPECT_EQ(owners("shared"), std::pair(uid_t{0}, gid_t{0}));
+  EXPECT_FALSE(fs::exists(directory_ / "closed"));
+}
+
 // The next cell's launcher stands ready before there is a next cell.
 TEST_F(CellUserTest, SeesWhatIsMountedNow) {
   File("stays", 0644);
