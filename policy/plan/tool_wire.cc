@@ -75,7 +75,7 @@ std::string Encode(const Response& response) {
 Status Decode(std::string_view payload, Request* request) {
   Reader in(payload);
   if (!OpenVersion(&in)) return InvalidArgument("decode tool request: version is not ours");
-  request->op = in.Enum(Op::kTrim);
+  request->op = in.Enum(Op::kReview);
   request->path = in.String(kMaxPath);
   request->offset = in.U64();
   request->max_bytes = in.U64();
@@ -84,7 +84,7 @@ Status Decode(std::string_view payload, Request* request) {
   request->mode = in.U32();
   request->replace_all = in.Bool();
   request->directories = in.U32();
-  request->names = in.Strings(kMaxNames, kMaxName);
+  request->names = in.Strings(kMaxNames, kMaxPath);
   if (!in.Done()) return InvalidArgument("decode tool request: malformed");
   return OkStatus();
 }

@@ -78,7 +78,7 @@ TEST(ToolWireTest, RefusesUnknownVersionOpAndCode) {
   bytes[0] = 2;
   EXPECT_FALSE(Decode(bytes, &request).ok());
   bytes = Encode(SampleRequest());
-  bytes[1] = 11;
+  bytes[1] = 12;
   EXPECT_FALSE(Decode(bytes, &request).ok());
   Response response;
   bytes = Encode(SampleResponse());

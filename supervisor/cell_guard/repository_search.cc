@@ -14,6 +14,7 @@
 #include "common/os/mount_calls.h"
 #include "policy/pattern/git_directory.h"
 #include "supervisor/cell_guard/directory.h"
+#include "supervisor/cell_guard/tree_walk.h"
 
 namespace odyssey::cell_guard {
 namespace {
@@ -34,10 +35,6 @@ constexpr nlink_t kLinksOfALeaf = 2;
 template <size_t n>
 bool Contains(const std::string_view (&names)[n], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-std::string Join(const std::string& directory, const std::string& name) {
-  return directory.empty() ? name : directory + "/" + name;
 }
 
 // As git judges it. A link is one of an old kind, which git takes too.
@@ -61,7 +58,8 @@ struct Listing {
 
 class Search final {
  public:
-  Search(int tree, const SearchBounds& bounds) : tree_(tree), bounds_(bounds) {}
+  Search(int tree, const SearchBounds& bounds, const OnEntry& on_entry)
+      : tree_(tree), bounds_(bounds), on_entry_(on_entry) {}
 
   SearchResult Run() {
     next_.push_back({});
@@ -83,7 +81,8 @@ class Search final {
     // are their paths unless somebody chose others.
     std::optional<std::string> project;
     size_t modules = 0;
-    bool waited = false;  // it is wide, and was put off
+    bool waited = false;         // it is wide, and was put off
+    bool made_by_tools = false;  // it, or what it lies in
   };
 
   // False when the search has reached a bound.
@@ -91,7 +90,8 @@ class Search final {
     if (read_ >= bounds_.entries) return Stop();
     const auto directory = Open(place.path);
     if (!directory) return true;
-    const Listing listing = Read(directory.get());
+    const Listing listing = Read(directory.get(), place);
+    if (stopped_) return Stop();
     const bool repository =
         listing.head && listing.objects && listing.refs && HasValidHead(directory->fd());
     if (repository && place.project) return AddSubmodule(place);
@@ -105,24 +105,37 @@ class Search final {
     }
     for (const std::string& name : listing.directories) {
       if (++looked_at_ > bounds_.directories) return Stop();
-      const bool late = Contains(kMadeByTools, name) || (repository && Contains(kMadeByGit, name));
-      if (!Consider(directory->fd(), name, place, late ? &last_ : &next_)) return false;
+      const bool by_tools = Contains(kMadeByTools, name);
+      const bool late = by_tools || (repository && Contains(kMadeByGit, name));
+      Place inner = {.path = Join(place.path, name),
+                     .depth = place.depth + 1,
+                     .made_by_tools = place.made_by_tools || by_tools};
+      if (!Consider(directory->fd(), name, place, std::move(inner), late)) return false;
     }
     return true;
   }
 
   std::unique_ptr<Directory> Open(const std::string& path) {
-    const auto fd = OpenInRoot(tree_, path.empty() ? "." : path);
-    std::unique_ptr<Directory> directory(fd.ok() ? Directory::Open(fd->get(), ".") : nullptr);
+    const UniqueFd fd = Reach(path);
+    std::unique_ptr<Directory> directory(fd ? Directory::Open(fd.get(), ".") : nullptr);
     struct stat info;
     // What is gone again is not missed; what the cell's user could open to itself is.
-    if (!directory && fd.ok() && fstat(fd->get(), &info) == 0 && info.st_uid == geteuid()) {
+    if (!directory && fd && fstat(fd.get(), &info) == 0 && info.st_uid == geteuid()) {
       result_.finished = false;
     }
     return directory;
   }
 
-  Listing Read(Directory* directory) {
+  // O_PATH. The commands' filter has no openat2, under which a worker searches.
+  UniqueFd Reach(const std::string& path) {
+    if (by_component_) return OpenBelow(tree_, path);
+    auto opened = OpenInRoot(tree_, path.empty() ? "." : path);
+    if (opened.ok()) return std::move(*opened);
+    by_component_ = opened.status().code() == Code::kUnimplemented;
+    return by_component_ ? OpenBelow(tree_, path) : UniqueFd();
+  }
+
+  Listing Read(Directory* directory, const Place& place) {
     Listing listing;
     const size_t most = std::min(bounds_.entries, read_ + bounds_.entries_of_one);
     while (const dirent* entry = directory->Next()) {
@@ -132,6 +145,10 @@ class Search final {
       }
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
+      if (on_entry_ && !on_entry_({directory->fd(), place.path, name, place.made_by_tools})) {
+        stopped_ = true;
+        break;
+      }
       if (name == ".git") {
         listing.git = true;
       } else if (name == "HEAD") {
@@ -146,19 +163,22 @@ class Search final {
   }
 
   // The directory `name` in `place`, which is open as `at`.
-  bool Consider(int at, const std::string& name, const Place& place, std::deque<Place>* queue) {
-    const std::string path = Join(place.path, name);
+  bool Consider(int at, const std::string& name, const Place& place, Place inner, bool late) {
     struct stat info;
     if (fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode)) {
       return true;
     }
-    if (info.st_nlink == kLinksOfALeaf) return AddGit(at, name + "/", path, place.depth + 1);
-    if (place.depth == bounds_.depth || path.size() > bounds_.path_bytes) {
+    if (info.st_nlink == kLinksOfALeaf && !on_entry_) {
+      return AddGit(at, name + "/", inner.path, inner.depth);
+    }
+    if (place.depth == bounds_.depth || inner.path.size() > bounds_.path_bytes) {
       result_.finished = false;
     } else if (place.project) {
-      next_.push_front({path, place.depth + 1, place.project, place.modules});
+      inner.project = place.project;
+      inner.modules = place.modules;
+      next_.push_front(std::move(inner));
     } else {
-      queue->push_back({path, place.depth + 1});
+      (late ? last_ : next_).push_back(std::move(inner));
     }
     return true;
   }
@@ -173,15 +193,16 @@ class Search final {
     const std::string head = prefix + ".git/HEAD";
     if (fstatat(at, head.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
     const std::string modules = path + "/modules";
-    next_.push_front({modules, depth, directory, modules.size()});
+    next_.push_front(
+        {.path = modules, .depth = depth, .project = directory, .modules = modules.size()});
     return Add({path, RepositoryKind::kDirectory});
   }
 
   // What it has in `modules` is guarded with the repository around it; its working tree is not.
   bool AddSubmodule(const Place& place) {
     const std::string path = Join(*place.project, place.path.substr(place.modules + 1));
-    const auto directory = OpenInRoot(tree_, path);
-    return !directory.ok() || AddGit(directory->get(), "", path, place.depth);
+    const UniqueFd directory = Reach(path);
+    return !directory || AddGit(directory.get(), "", path, place.depth);
   }
 
   bool Add(FoundRepository repository) {
@@ -199,6 +220,9 @@ class Search final {
 
   const int tree_;
   const SearchBounds& bounds_;
+  const OnEntry& on_entry_;
+  bool by_component_ = false;
+  bool stopped_ = false;  // by who is told
   SearchResult result_;
   std::deque<Place> next_;
   std::deque<Place> last_;
@@ -208,8 +232,8 @@ class Search final {
 
 }  // namespace
 
-SearchResult FindRepositories(int tree, const SearchBounds& bounds) {
-  return Search(tree, bounds).Run();
+SearchResult FindRepositories(int tree, const SearchBounds& bounds, const OnEntry& on_entry) {
+  return Search(tree, bounds, on_entry).Run();
 }
 
 }  // namespace odyssey::cell_guard

@@ -5,7 +5,9 @@
 // earlier cell may have made what it sees: it follows no link, and reads names, types, and the HEAD
 // of what looks like a repository.
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace odyssey::cell_guard {
@@ -37,7 +39,19 @@ struct SearchResult {
   bool finished = true;  // no bound was reached, and nothing of the caller's own was closed to it
 };
 
-SearchResult FindRepositories(int tree, const SearchBounds& bounds = {});
+// An entry of a directory that a search reads; valid while it is told.
+struct SeenEntry {
+  int directory;
+  const std::string& path;  // of the directory, relative to the tree
+  std::string_view name;
+  bool made_by_tools;  // in what tools fill: node_modules and its like
+};
+// False ends the search, as a bound does. An entry may be told twice.
+using OnEntry = std::function<bool(const SeenEntry&)>;
+
+// With `on_entry` also those directories are read in which there can be no repository.
+SearchResult FindRepositories(int tree, const SearchBounds& bounds = {},
+                              const OnEntry& on_entry = nullptr);
 
 }  // namespace odyssey::cell_guard
 

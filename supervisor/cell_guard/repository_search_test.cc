@@ -157,5 +157,25 @@ TEST_F(RepositorySearchTest, NamesThatAreNotAsExpectedEndNothing) {
   EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"b/.git", Kind::kDirectory}));
 }
 
+TEST_F(RepositorySearchTest, TellsWhatItSeesOnItsWayInLeavesTooAndStopsWhenTold) {
+  directory_.Write("leaf/.envrc", "");
+  directory_.Write("node_modules/x/.envrc", "");
+  fs::create_directory_symlink("leaf", At("link"));
+  std::vector<std::string> seen;
+  const UniqueFd root(open(directory_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto note = [&](const SeenEntry& entry) {
+    if (entry.name == ".envrc")
+      seen.push_back(entry.path + (entry.made_by_tools ? " (tools)" : ""));
+    return true;
+  };
+  EXPECT_TRUE(FindRepositories(root.get(), {}, note).finished);
+  EXPECT_THAT(seen, UnorderedElementsAre("leaf", "node_modules/x (tools)"));
+
+  int told = 0;
+  const auto stop = [&](const SeenEntry&) { return ++told < 2; };
+  EXPECT_FALSE(FindRepositories(root.get(), {}, stop).finished);
+  EXPECT_EQ(told, 2);
+}
+
 }  // namespace
 }  // namespace odyssey::cell_guard

@@ -3,10 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include <algorithm>
+
 namespace odyssey::cell_guard {
 
+namespace {
+
+constexpr int kDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+}  // namespace
+
 int FindPlace(int root, std::string_view path, Place* place) {
-  constexpr int kDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   while (!path.empty() && path.front() == '/') path.remove_prefix(1);
   place->directory = UniqueFd(openat(root, ".", kDirectory));
   for (size_t slash; (slash = path.find('/')) != std::string_view::npos;) {
@@ -18,6 +25,24 @@ int FindPlace(int root, std::string_view path, Place* place) {
   if (!place->directory) return errno;
   place->name = path.empty() ? "." : std::string(path);
   return 0;
+}
+
+UniqueFd OpenBelow(int root, std::string_view path) {
+  Place place;
+  errno = FindPlace(root, path, &place);
+  if (errno != 0) return {};
+  return UniqueFd(openat(place.directory.get(), place.name.c_str(), kDirectory));
+}
+
+std::string Join(const std::string& directory, const std::string& name) {
+  if (directory.empty() || name.empty()) return directory + name;
+  return directory + "/" + name;
+}
+
+std::string TakeFirst(std::string_view* path) {
+  const std::string first(path->substr(0, path->find('/')));
+  path->remove_prefix(std::min(first.size() + 1, path->size()));
+  return first;
 }
 
 std::optional<std::string_view> Below(std::string_view path, std::string_view directory) {

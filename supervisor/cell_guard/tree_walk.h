@@ -19,6 +19,15 @@ struct Place {
 // 0, or the errno. `path` as FUSE gives it: "/a/b", "/" for the root.
 int FindPlace(int root, std::string_view path, Place* place);
 
+// O_PATH; none with errno. A directory, reached in the same way.
+UniqueFd OpenBelow(int root, std::string_view path);
+
+// `name` in `directory`; either may be empty.
+std::string Join(const std::string& directory, const std::string& name);
+
+// Takes the first component off.
+std::string TakeFirst(std::string_view* path);
+
 // `path` below `directory`, by their names; nullopt if it lies elsewhere. "" contains everything.
 std::optional<std::string_view> Below(std::string_view path, std::string_view directory);
 

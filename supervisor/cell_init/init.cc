@@ -107,6 +107,7 @@ Status CellInit::Configure(std::string_view bytes) {
   for (const cell::Repository& said : kept.said) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(said)));
   }
+  trees_ = {configure.searched, configure.project_names, std::move(kept.found), StartTime::Now()};
   return guards.paths.empty() ? OkStatus() : confinement_->AddRules(configure.rules);
 }
 
@@ -130,7 +131,7 @@ uint32_t CellInit::FreeSpareRun() const {
 }
 
 Status CellInit::GiveTools() {
-  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_));
+  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_, trees_));
   return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady),
                      {tools.socket.get()});
 }

@@ -15,6 +15,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/slot.h"
+#include "supervisor/cell_init/tree_review.h"
 
 namespace odyssey::cell_init {
 
@@ -36,6 +37,7 @@ class CellInit final {
 
   const int socket_;
   std::optional<Confinement> confinement_;
+  TreesAtStart trees_;
   std::map<pid_t, SlotPlace> slots_;
   uint64_t next_slot_ = 1;
 };

@@ -22,23 +22,14 @@ using cell::Repository;
 using cell::RepositoryState;
 using cell_guard::Below;
 using cell_guard::FoundRepository;
+using cell_guard::Join;
 using cell_guard::RepositoryKind;
+using cell_guard::TakeFirst;
 
 constexpr std::string_view kGit = ".git";
 constexpr std::string_view kInGit = ".git/";
 
 enum class Access { kUnchanged, kReadOnly };
-
-std::string Join(const std::string& directory, const std::string& name) {
-  return name.empty() ? directory : directory + "/" + name;
-}
-
-// Takes the first component off.
-std::string TakeFirst(std::string_view* path) {
-  const std::string first(path->substr(0, path->find('/')));
-  path->remove_prefix(std::min(first.size() + 1, path->size()));
-  return first;
-}
 
 bool IsMountPoint(int fd) {
   struct statx info;
@@ -83,6 +74,7 @@ class Keeper final {
     if (!tree) return OkStatus();
     const cell_guard::SearchResult result = cell_guard::FindRepositories(tree->get(), bounds_);
     for (const FoundRepository& repository : result.found) {
+      out_->found.push_back(Join(target, repository.path));
       // The plan has seen to the project of the tree itself.
       if (repository.path != kGit) ODY_RETURN_IF_ERROR(Keep(tree->get(), target, repository));
     }

@@ -20,6 +20,7 @@ struct GuardPlace {
 struct KeptRepositories {
   std::vector<GuardPlace> guards;  // none lies in another
   std::vector<cell::Repository> said;
+  std::vector<std::string> found;  // every repository in the searched trees
 };
 
 // Which of the guards that `configure` asks for are needed; then looks for repositories in the

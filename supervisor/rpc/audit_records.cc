@@ -124,6 +124,15 @@ Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint3
       .Number("bytes", Int(bytes));
 }
 
+Record ReviewRecord(const std::string& cell_id, const std::vector<Finding>& findings) {
+  std::vector<std::string> paths;
+  for (const Finding& finding : findings) paths.push_back(finding.host_path);
+  return Record("review")
+      .Text("cell_id", cell_id)
+      .Number("count", Int(findings.size()))
+      .Texts("paths", paths);
+}
+
 Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                   const explain::Denial& denial) {
   Record record("deny");

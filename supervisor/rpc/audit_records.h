@@ -15,6 +15,7 @@
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/cell.h"
 #include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/review.h"
 
 namespace odyssey::supervisor {
 
@@ -44,6 +45,9 @@ audit::Record FileRecord(const std::string& cell_id, const tool::Request& reques
                          const tool::Response& response);
 audit::Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,
                            uint64_t bytes);
+
+// What a review told.
+audit::Record ReviewRecord(const std::string& cell_id, const std::vector<Finding>& findings);
 
 audit::Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                          const explain::Denial& denial);

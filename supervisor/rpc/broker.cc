@@ -266,6 +266,7 @@ CellView Broker::View(const Cell& cell) {
           .workspace_path = cell.workspace_path,
           .mode = cell.admission.request.mode,
           .owner_uid = cell.admission.owner.uid,
+          .reviewable = IsReviewable(cell.compiled),
           .explanation = cell.compiled.explanation};
 }
 

@@ -27,7 +27,9 @@
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/host_link.h"
+#include "supervisor/rpc/review.h"
 #include "supervisor/rpc/root_client.h"
+#include "supervisor/rpc/run_use.h"
 
 namespace odyssey::supervisor {
 
@@ -52,6 +54,7 @@ struct CellView {
   std::string workspace_path;
   policy::Mode mode = policy::Mode::kWorkspaceWrite;
   uint32_t owner_uid = 0;
+  bool reviewable = false;
   std::vector<std::string> explanation;
 };
 
@@ -59,23 +62,6 @@ struct CellView {
 struct FileAnswer {
   tool::Response response;
   std::optional<explain::Denial> denial;
-};
-
-// A run that stays while this lives, and the way to its files.
-class RunUse final {
- public:
-  RunUse(uint64_t run, AskWorker ask, std::function<void()> release);
-  ~RunUse() { release_(); }
-  RunUse(const RunUse&) = delete;
-  RunUse& operator=(const RunUse&) = delete;
-
-  const std::string& name() const { return name_; }
-  const AskWorker& ask() const { return ask_; }
-
- private:
-  const std::string name_;
-  const AskWorker ask_;
-  const std::function<void()> release_;
 };
 
 class Broker final {
@@ -103,6 +89,8 @@ class Broker final {
   Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
                                             const std::string& run_id);
   Result<FileAnswer> FileOp(const std::string& cell_id, const tool::Request& request);
+  // What the cell made in the host's writable trees. Marks as told what it returns as news.
+  Result<std::vector<Finding>> Review(const std::string& cell_id, ReviewScope scope);
 
   uint32_t live_cells();
   const wire::Hello& hello() const { return hello_; }

@@ -28,9 +28,6 @@ Status CheckHasRuns(const Cell& cell, std::string_view field) {
 
 }  // namespace
 
-RunUse::RunUse(uint64_t run, AskWorker ask, std::function<void()> release)
-    : name_(cell::RunName(run)), ask_(std::move(ask)), release_(std::move(release)) {}
-
 AskWorker Broker::WorkerOf(const CellPtr& cell) {
   return [this, cell](const tool::Request& request) -> Result<tool::Response> {
     ODY_ASSIGN_OR_RETURN(tool::Response response, Ask(cell, request));
@@ -66,12 +63,12 @@ void Broker::EndUnusedLater(Cell* cell) {
   loop_.WakeAt(cell->unused_deadline);
 }
 
-// Called with the lock. A client that named the command's run has come for what is in it: the cell
-// stays until that client removes it, or does nothing more.
+// Called with the lock. A client may have come for more: the cell stays until it removes it, or
+// does nothing more.
 void Broker::OnCommandEnd(Cell* cell, const ExecSession& session) {
   cell->runs.Release(session.options().spec.run);
   if (!cell->single_use) return;
-  if (session.options().named_run) {
+  if (session.options().stays) {
     EndUnusedLater(cell);
   } else {
     EndSingleUse(cell);

@@ -18,6 +18,7 @@
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/job_queue.h"
+#include "supervisor/rpc/review.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_list.h"
 
@@ -79,6 +80,7 @@ struct Cell {
   Clock::time_point busy_until = Clock::time_point::min();
 
   std::atomic<uint64_t> oom_seen = 0, pids_seen = 0;  // as of the last time somebody asked
+  ToldFindings told;
   RunList runs;
   JobQueue jobs;  // what blocks on the file worker; guards itself
 
