@@ -1,4 +1,4 @@
-// cell list|show|rm|top.
+// cell list|show|review|rm|top.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -15,6 +15,7 @@
 #include "ctl/command.h"
 #include "ctl/exit_code.h"
 #include "ctl/json_convert.h"
+#include "ctl/review_view.h"
 #include "ctl/sanitize.h"
 #include "ctl/units.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -108,6 +109,22 @@ int Show(const Invocation& call) {
   });
 }
 
+int Review(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithSupervisor(call, "review a cell", [&](const Client& client, Supervisor::Stub* stub) {
+    supervisor::v1::ReviewCellRequest request;
+    request.set_cell_id(call.options.Word(0));
+    supervisor::v1::ReviewCellResponse response;
+    const auto context = MakeContext(kCellCallMs);
+    const grpc::Status status = stub->ReviewCell(context.get(), request, &response);
+    if (!status.ok()) {
+      return console.Fail(client.Explain("review cell " + request.cell_id(), status));
+    }
+    console.json ? console.PrintJson(ToJson(response)) : console.Print(FormatReview(response));
+    return response.findings().empty() ? kExitOk : kExitFindings;
+  });
+}
+
 int Remove(const Invocation& call) {
   const Console& console = *call.console;
   return WithSupervisor(call, "remove a cell", [&](const Client& client, Supervisor::Stub* stub) {
@@ -194,6 +211,11 @@ std::vector<Command> CellCommands() {
        .summary = "a cell: uid, layers in force, the compiled plan",
        .positionals = {id},
        .run = Show},
+      {.name = "cell review",
+       .summary = "what a cell has made in host directories that the host would run or obey",
+       .positionals = {id},
+       .notes = "Exit code: 0 nothing, 3 something was found.",
+       .run = Review},
       {.name = "cell rm",
        .summary = "kill what runs in a cell and remove it",
        .positionals = {id},

@@ -30,7 +30,9 @@ OptionSpec DenialsOption() {
   return {.name = "denials",
           .kind = ValueKind::kChoice,
           .value_name = "WHEN",
-          .help = "tell on stderr what was refused: auto (on a terminal, default), always or never",
+          .help =
+              "tell on stderr what was refused, and what exec has left in host directories: auto "
+              "(on a terminal, default), always or never",
           .choices = {"auto", "always", "never"}};
 }
 
