@@ -119,6 +119,17 @@ TEST_F(EventViewTest, WhatWasRefusedComesAfterTheOutput) {
   EXPECT_EQ(shown_, "    ✗ denied:  /usr/y ()\n") << "of a file operation: at once";
 }
 
+TEST_F(EventViewTest, WhatWasLeftIsALineEachAndSafe) {
+  Event event = Next();
+  for (const char* path : {"/p/.envrc", "/p/\x1b[2J/.git"}) {
+    auto* finding = event.mutable_workspace_review()->add_findings();
+    finding->set_host_path(path);
+    finding->set_reason("why");
+  }
+  Show(event);
+  EXPECT_EQ(shown_, "! left: /p/.envrc: why\n! left: /p/\\e[2J/.git: why\n");
+}
+
 TEST_F(EventViewTest, CommandOutsideATurnShowsItsArgv) {
   Begin();
   End(-1, "timed_out");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agentd/base/denial.h"
+#include "agentd/base/finding.h"
 
 namespace odyssey::event {
 
@@ -73,6 +74,11 @@ struct AccessDenied {
   agent::Denial denial;
   friend bool operator==(const AccessDenied&, const AccessDenied&) = default;
 };
+struct WorkspaceReview {
+  std::string turn_id;
+  std::vector<agent::Finding> findings;
+  friend bool operator==(const WorkspaceReview&, const WorkspaceReview&) = default;
+};
 struct PermissionRequested {
   std::string turn_id, request_id, tool_name, rule;
   std::string arguments_json;  // exactly what will be executed, a JSON object as text
@@ -94,7 +100,7 @@ using Payload =
     std::variant<TurnStarted, TurnCompleted, TurnFailed, TurnCancelled, AgentMessageDelta,
                  ReasoningDelta, ReasoningSectionBreak, ToolCallStarted, ToolCallFinished,
                  ExecCommandBegin, ExecCommandOutputDelta, ExecCommandEnd, PermissionRequested,
-                 ApprovalResolved, Error, AccessDenied>;
+                 ApprovalResolved, Error, AccessDenied, WorkspaceReview>;
 
 struct Event {
   std::string id;

@@ -68,6 +68,10 @@ void Fields(AccessDenied& e, V& v) {
   v("turn_id", e.turn_id), v("tool_call_id", e.tool_call_id), v("denial", e.denial);
 }
 template <typename V>
+void Fields(WorkspaceReview& e, V& v) {
+  v("turn_id", e.turn_id), v("findings", e.findings);
+}
+template <typename V>
 void Fields(PermissionRequested& e, V& v) {
   v("turn_id", e.turn_id), v("request_id", e.request_id), v("tool_name", e.tool_name);
   v("rule", e.rule), v.Value("arguments", e.arguments_json), v("cwd", e.cwd);
@@ -100,7 +104,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Payload>> kTypes = {
     "permission_requested",
     "approval_resolved",
     "error",
-    "access_denied"};
+    "access_denied",
+    "workspace_review"};
 
 struct Encoder {
   template <typename T>

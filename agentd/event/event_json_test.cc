@@ -8,26 +8,30 @@ namespace odyssey::event {
 namespace {
 
 std::vector<Payload> OneOfEach() {
-  return {TurnStarted{"trn_1", "do it", "workspace_write"},
-          TurnCompleted{"trn_1", "done"},
-          TurnFailed{"trn_1", "why", true},
-          TurnCancelled{"trn_1"},
-          AgentMessageDelta{"trn_1", "hé"},
-          ReasoningDelta{"trn_1", "hm"},
-          ReasoningSectionBreak{"trn_1"},
-          ToolCallStarted{"trn_1", "tcl_1", "Bash", R"({"command":"ls"})"},
-          ToolCallFinished{"trn_1", "tcl_1", "Bash", R"({"status_code":0})", true},
-          ExecCommandBegin{"trn_1", "exe_1", {"sh", "-lc", "ls"}, "/workspace"},
-          ExecCommandOutputDelta{"trn_1", "exe_1", "stdout", "a\nb"},
-          ExecCommandEnd{"trn_1", "exe_1", -1, "timed_out"},
-          PermissionRequested{"trn_1", "apr_1", "Write", "Write", R"({"path":"a"})", "/workspace",
-                              "Write"},
-          ApprovalResolved{"trn_1", "apr_1", "allow_once", 1000},
-          Error{"trn_1", "e"},
-          AccessDenied{"trn_1",
-                       "tcl_1",
-                       {"path", "/usr/x", "write", "mount /usr read_only", "", "sh[4]", "command",
-                        "exe_1"}}};
+  return {
+      TurnStarted{"trn_1", "do it", "workspace_write"},
+      TurnCompleted{"trn_1", "done"},
+      TurnFailed{"trn_1", "why", true},
+      TurnCancelled{"trn_1"},
+      AgentMessageDelta{"trn_1", "hé"},
+      ReasoningDelta{"trn_1", "hm"},
+      ReasoningSectionBreak{"trn_1"},
+      ToolCallStarted{"trn_1", "tcl_1", "Bash", R"({"command":"ls"})"},
+      ToolCallFinished{"trn_1", "tcl_1", "Bash", R"({"status_code":0})", true},
+      ExecCommandBegin{"trn_1", "exe_1", {"sh", "-lc", "ls"}, "/workspace"},
+      ExecCommandOutputDelta{"trn_1", "exe_1", "stdout", "a\nb"},
+      ExecCommandEnd{"trn_1", "exe_1", -1, "timed_out"},
+      PermissionRequested{"trn_1", "apr_1", "Write", "Write", R"({"path":"a"})", "/workspace",
+                          "Write"},
+      ApprovalResolved{"trn_1", "apr_1", "allow_once", 1000},
+      Error{"trn_1", "e"},
+      AccessDenied{
+          "trn_1",
+          "tcl_1",
+          {"path", "/usr/x", "write", "mount /usr read_only", "", "sh[4]", "command", "exe_1"}},
+      WorkspaceReview{"trn_1",
+                      {{"name", "/workspace/.envrc", "/p/.envrc", "direnv runs it"},
+                       {"rebase", "/workspace/.git/rebase-merge", "/p/.git/rebase-merge", ""}}}};
 }
 
 TEST(EventJsonTest, EveryPayloadRoundTrips) {

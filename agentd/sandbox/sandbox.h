@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agentd/base/denial.h"
+#include "agentd/base/finding.h"
 #include "common/base/status.h"
 #include "policy/model/request.h"
 
@@ -119,6 +120,8 @@ class Sandbox {
   virtual Result<SupervisorInfo> GetInfo() = 0;
   virtual Result<Cell> PrepareCell(const CellSpec& spec) = 0;
   virtual Result<std::vector<Cell>> ListCells() = 0;
+  // What the cell has made in directories of the host, and no call has told yet.
+  virtual Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) = 0;
   virtual Status RemoveCell(const std::string& cell_id, bool purge) = 0;
 
   // Blocks until the command has ended. CANCELLED after `stop`; its process tree is gone then.

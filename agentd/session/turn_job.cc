@@ -246,6 +246,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
       stop_.get_token(),
       [this](event::Payload payload) { return Append(std::move(payload), Durability::kBatched); }};
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
+  ran_tool_ = true;
   const Result<tools::ToolResult> result = tool->Run(effect.call.arguments_json, context);
   if (result.ok()) return Feed(machine_.OnToolResult(result->json, result->success));
   if (stop_.stop_requested()) return;
@@ -253,7 +254,18 @@ void TurnJob::Do(const turn::RunTool& effect) {
   StopMachine(lost ? Ending::kInterrupted : Ending::kFailed, result.status().message());
 }
 
-void TurnJob::Do(const turn::Finish& effect) { End(effect.ending, effect.message); }
+void TurnJob::Do(const turn::Finish& effect) {
+  // An interrupted turn has no supervisor to ask: what it left is told with the next one.
+  if (ran_tool_ && effect.ending != Ending::kInterrupted) TellLeft();
+  End(effect.ending, effect.message);
+}
+
+// What is not known, or cannot be written, changes nothing about how the turn ended.
+void TurnJob::TellLeft() {
+  Result<std::vector<agent::Finding>> left = runtime_->sandbox->ReviewCell(cell_id_);
+  if (!left.ok() || left->empty()) return;
+  (void)Append(event::WorkspaceReview{spec_.turn_id, *std::move(left)}, Durability::kBatched);
+}
 
 // The record first: who reads the event of the end and asks for the turn sees it ended.
 void TurnJob::End(Ending ending, const std::string& message) {

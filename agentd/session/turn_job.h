@@ -57,6 +57,8 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void Do(const turn::RunTool& effect);
   void Do(const turn::Finish& effect);
 
+  void TellLeft();
+
   Result<approval::Verdict> JudgeCall(const turn::Call& call) const;
   model::ModelRequest NextModelRequest() const;
   // Appends to the journal; the first failure is kept and fails the turn.
@@ -72,6 +74,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   std::vector<model::Message> window_;  // of earlier turns
   std::string cell_id_;
   bool begun_ = false;
+  bool ran_tool_ = false;
   bool stopping_ = false;
   bool ended_ = false;
   std::deque<turn::Effect> effects_;

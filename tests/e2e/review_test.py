@@ -4,6 +4,7 @@
 import os
 import subprocess
 
+import bundles
 from world import WorldTest, main
 
 REBASE = ("export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; "
@@ -139,6 +140,49 @@ class CellReviewTest(ReviewedTest):
         done = self.world.ctl("cell", "review", "cel_0")
         self.assertEqual(done.code, 1, done)
         self.assertIn("no such cell", done.err)
+
+
+class SessionReviewTest(ReviewedTest):
+    """Each prompt is a command."""
+
+    def bundle(self, **mounts):
+        return bundles.write(self.project + ".bundle", [bundles.bash("${prompt}"), bundles.say("done")],
+                             **mounts)
+
+    def events(self, session):
+        lines = self.world.ctl("-o", "json", "session", "events", session).lines()
+        return [event["payload"] for event in lines]
+
+    def test_told_at_the_end_of_the_turn_and_once(self):
+        target = f"/workspace/mount/write/abs{self.project}"
+        bundle = self.bundle(write_=[self.project])
+        session = self.world.json("session", "create", bundle)["id"]
+        run = ["run", bundle, "--session", session, "--approve", "all", "--prompt"]
+        done = self.world.ctl(*run, f"cd {target} && echo x >.envrc && git init -q new")
+        self.assertEqual(done.code, 0, done)
+        self.assertIn(f"! left: {self.project}/.envrc: made or changed: direnv runs it", done.out)
+        events = self.events(session)
+        self.assertEqual([e["type"] for e in events][-2:], ["workspace_review", "turn_completed"])
+        review = events[-2]["payload"]
+        self.assertEqual([(f["kind"], f["path"], f["host_path"]) for f in review["findings"]],
+                         [("name", f"{target}/.envrc", f"{self.project}/.envrc"),
+                          ("repository", f"{target}/new/.git", f"{self.project}/new/.git")])
+        self.assertEqual(review["turn_id"], events[-1]["payload"]["turn_id"])
+
+        done = self.world.ctl(*run, f"cd {target} && mkdir d && echo x >d/.envrc; exit 3")
+        self.assertEqual(done.code, 0, done)
+        reviews = [e["payload"] for e in self.events(session) if e["type"] == "workspace_review"]
+        self.assertEqual([f["host_path"] for f in reviews[-1]["findings"]], [f"{self.project}/d/.envrc"])
+        self.assertEqual(self.world.ctl(*run, f"ls -a {target}").code, 0)
+        self.assertEqual(len([e for e in self.events(session) if e["type"] == "workspace_review"]), 2)
+
+    def test_nothing_without_a_writable_directory(self):
+        bundle = self.bundle(read=[self.project])
+        session = self.world.json("session", "create", bundle)["id"]
+        done = self.world.ctl("run", bundle, "--session", session, "--approve", "all", "--prompt",
+                              "echo x >.envrc && git init -q new")
+        self.assertEqual(done.code, 0, done)
+        self.assertNotIn("workspace_review", [e["type"] for e in self.events(session)])
 
 
 if __name__ == "__main__":

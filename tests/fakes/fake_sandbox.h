@@ -34,6 +34,9 @@ class FakeSandbox final : public sandbox::Sandbox {
   // What WriteFile tells, and is refused.
   std::optional<agent::Denial> refuse_writes;
 
+  // What ReviewCell answers: each time the same, unlike the supervisor.
+  Result<std::vector<agent::Finding>> left = std::vector<agent::Finding>();
+
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
 
@@ -69,6 +72,11 @@ class FakeSandbox final : public sandbox::Sandbox {
     std::vector<sandbox::Cell> out;
     for (const auto& [id, key] : cells_) out.push_back({id, key, false});
     return out;
+  }
+  Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) override {
+    std::lock_guard lock(mutex_);
+    if (cells_.count(cell_id) == 0) return NotFound("cell_id " + cell_id + ": no such cell");
+    return left;
   }
   Status RemoveCell(const std::string& cell_id, bool purge) override {
     on_remove();
