@@ -350,15 +350,11 @@ void ExecSession::Pump() {
   if (sink_ == nullptr && gone_) End();  // nobody is told, but it is over all the same
   if (outcome_sent_ || sink_ == nullptr) return;
   if (gone_) {
-    stdout_.set_readable(true);
-    stderr_.set_readable(true);
+    stdout_.ReadToTheEnd();
+    stderr_.ReadToTheEnd();
   }
   if (!PumpOutput(&stdout_, Stream::kStdout)) return;
   if (!PumpOutput(&stderr_, Stream::kStderr)) return;
-  if (gone_) {
-    stdout_.CloseIfDrained();
-    stderr_.CloseIfDrained();
-  }
   if (!Complete()) return;
   End();
   while (sink_->BeginOutput() != nullptr && denials_sent_ < denials_.size()) {

@@ -4,9 +4,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <utility>
+
+#include "common/base/utf8.h"
 
 namespace odyssey::supervisor {
+namespace {
+
+// Of a character whose beginning is there.
+constexpr uint64_t kMostMissing = 3;
+
+}  // namespace
 
 // A small piece is read elsewhere first: to make room in the message would clear it, also for the
 // end of the stream.
@@ -25,13 +33,14 @@ ssize_t OutputStream::ReadInto(std::string* piece) {
 
 bool OutputStream::Read(std::string* piece) {
   const ssize_t n = ReadInto(piece);
-  if (n < 0 && errno == EAGAIN) {
+  if (n < 0 && errno == EAGAIN && !ending_) {
     readable_ = false;
     return false;
   }
   if (n <= 0) {  // end, or EIO: a terminal's other side is closed
     fd_.reset();
-    return false;
+    piece->clear();
+    return !begun_.empty();
   }
   if (piece->size() == kSmallChunk && chunk_ == kSmallChunk) {
     chunk_ = kLargeChunk;
@@ -55,16 +64,22 @@ void OutputStream::Keep(std::string_view piece) {
 }
 
 bool OutputStream::Cut(std::string* piece) {
-  const uint64_t got = piece->size();
-  const uint64_t room = cap_ == 0 ? got : cap_ - std::min(cap_, bytes_);
-  bytes_ += got;
-  if (room < got) truncated_ = true;
-  piece->resize(std::min(room, got));
-  return !piece->empty();
-}
+  bytes_ += piece->size();
+  if (cap_ == 0) return !piece->empty();
+  if (truncated_) return false;
 
-void OutputStream::CloseIfDrained() {
-  if (!readable_) fd_.reset();
+  piece->insert(0, std::exchange(begun_, {}));
+  const uint64_t room = cap_ - delivered_;
+  truncated_ = piece->size() > room;
+  if (truncated_) piece->resize(room);
+  const bool near_the_cap = piece->size() + kMostMissing > room;
+  if (truncated_ || (near_the_cap && fd_)) {
+    const size_t complete = CompleteUtf8Prefix(*piece);
+    if (!truncated_) begun_ = piece->substr(complete);
+    piece->resize(complete);
+  }
+  delivered_ += piece->size();
+  return !piece->empty();
 }
 
 bool OutputStream::CopyDone() {

@@ -32,15 +32,18 @@ class OutputStream final {
   // There may be something to read, and room for it in the copy.
   bool WantsRead() const { return fd_ && readable_ && !(copy_ && copy_->full()); }
 
-  // The next piece. False if there is none for now, or no more: then the descriptor is closed.
+  // The next piece, for Keep and Cut; empty if only what Cut held back is left. False if there is
+  // none for now, or no more: then the descriptor is closed.
   bool Read(std::string* piece);
   // Remembers the piece for a copy; nothing is written of a stream that stays within its cap.
   void Keep(std::string_view piece);
-  // Counts the piece and cuts it to what the cap leaves of it. False if that is nothing.
+  // Counts the piece and cuts it to what the cap leaves of it. False if that is nothing. The cap
+  // splits no UTF-8 character: it leaves up to 3 bytes less, and the beginning of a character that
+  // may not fit is held back until more of it, or the end, is read.
   bool Cut(std::string* piece);
 
   // Nobody is left to write: what the descriptor holds is all there will be.
-  void CloseIfDrained();
+  void ReadToTheEnd() { readable_ = ending_ = true; }
   // True if nothing of the stream is still to be written.
   bool CopyDone();
 
@@ -59,9 +62,12 @@ class OutputStream final {
   const uint64_t cap_;
   UniqueFd fd_;
   bool readable_ = false;
+  bool ending_ = false;
   size_t chunk_ = kSmallChunk;
   uint64_t bytes_ = 0;
+  uint64_t delivered_ = 0;  // with a cap
   bool truncated_ = false;
+  std::string begun_;  // of a character, at most 3 bytes
   MakeCopy make_copy_;
   std::string held_;  // of a stream that is to be kept and not yet cut: at most `cap_` bytes
   std::shared_ptr<RunOutput> copy_;  // of one that is cut

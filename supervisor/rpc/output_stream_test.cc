@@ -7,13 +7,17 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string_view>
+
+#include "common/base/utf8.h"
 
 namespace odyssey::supervisor {
 namespace {
 
 class OutputStreamTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Connect(); }
+  void Connect() {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     ours_ = UniqueFd(ends[0]);
@@ -26,8 +30,30 @@ class OutputStreamTest : public ::testing::Test {
     stream.set_readable(true);
     return stream;
   }
-  void Say(const std::string& text) {
+  void Say(std::string_view text) {
     ASSERT_EQ(write(theirs_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  // What the cap leaves of a text that comes in pieces of so many bytes.
+  std::string Delivered(uint64_t cap, std::string_view text, size_t piece_bytes) {
+    Connect();
+    OutputStream stream = Stream(cap);
+    std::string out;
+    const auto read = [&] {
+      for (int i = 0; i < 10 && stream.Read(&piece_); ++i) {
+        if (stream.Cut(&piece_)) out += piece_;
+      }
+    };
+    for (size_t at = 0; at < text.size(); at += piece_bytes) {
+      Say(text.substr(at, piece_bytes));
+      stream.set_readable(true);
+      read();
+    }
+    stream.ReadToTheEnd();  // the other end stays open
+    read();
+    EXPECT_FALSE(stream.open());
+    EXPECT_EQ(stream.bytes(), text.size());
+    EXPECT_EQ(stream.truncated(), text.size() > cap);
+    return out;
   }
 
   UniqueFd ours_, theirs_;
@@ -83,6 +109,35 @@ TEST_F(OutputStreamTest, WhatTheCapCutsIsCountedAndSaid) {
   EXPECT_EQ(stream.bytes(), 16u);
 }
 
+TEST_F(OutputStreamTest, TheCapSplitsNoCharacter) {
+  const std::string text = "a\u00e9\u4e16\U0001f680b\U0001f680\u4e16\u00e9z";
+  for (uint64_t cap = 1; cap <= text.size(); ++cap) {
+    const std::string expected =
+        text.substr(0, CompleteUtf8Prefix(std::string_view(text).substr(0, cap)));
+    for (size_t piece = 1; piece <= text.size(); ++piece) {
+      EXPECT_EQ(Delivered(cap, text, piece), expected) << cap << ", pieces of " << piece;
+    }
+  }
+}
+
+TEST_F(OutputStreamTest, WhatIsNoTextIsCutAtTheCap) {
+  const std::string bytes = "\xff\xfe\x80\xe4\xe4\xb8\xff";
+  for (const size_t piece : {1, 2, 3, 7}) {
+    EXPECT_EQ(Delivered(3, bytes, piece), bytes.substr(0, 3));
+    EXPECT_EQ(Delivered(4, bytes, piece), bytes.substr(0, 3)) << "may be a character's beginning";
+    EXPECT_EQ(Delivered(7, bytes, piece), bytes);
+  }
+}
+
+TEST_F(OutputStreamTest, ABeginningWithoutItsCharacterIsDeliveredWhenTheStreamEnds) {
+  for (const std::string bytes : {"abc\xf0\x9f\x9a", "abc\xe4", "\xc3"}) {
+    for (const size_t piece : {1, 2, 6}) {
+      EXPECT_EQ(Delivered(bytes.size(), bytes, piece), bytes);
+      EXPECT_EQ(Delivered(bytes.size() + 1, bytes, piece), bytes);
+    }
+  }
+}
+
 TEST_F(OutputStreamTest, OnlyWhatTheCapCutsIsCopiedAndThenFromTheBeginning) {
   OutputStream stream = Stream(6);
   std::string written;
@@ -110,8 +165,8 @@ TEST_F(OutputStreamTest, OnlyWhatTheCapCutsIsCopiedAndThenFromTheBeginning) {
   ASSERT_NE(copy, nullptr);
   stream.Keep("ij");
   EXPECT_FALSE(stream.CopyDone()) << "more may come";
-  stream.set_readable(false);
-  stream.CloseIfDrained();
+  stream.ReadToTheEnd();
+  EXPECT_FALSE(stream.Read(&piece_));
   EXPECT_FALSE(stream.CopyDone()) << "it is still to be written";
   for (; !jobs.empty(); jobs.pop_front()) jobs.front()();
   EXPECT_TRUE(stream.CopyDone());

@@ -59,6 +59,15 @@ TEST_F(ExecTest, CutsOutputAtTheCapAndCountsTheRest) {
   EXPECT_TRUE(result.outcome.stdout_truncated());
 }
 
+TEST_F(ExecTest, CutsNoCharacterInTwo) {
+  const std::string cell = supervisor_.Cell();
+  const std::string command = "printf '\\342\\202\\254\\342\\202\\254'";
+  EXPECT_EQ(supervisor_.Shell(cell, command, {.stdout_cap = 2}).out, "");
+  EXPECT_EQ(supervisor_.Shell(cell, command, {.stdout_cap = 5}).out, "\u20ac");
+  EXPECT_EQ(supervisor_.Shell(cell, command, {.stdout_cap = 6}).out, "\u20ac\u20ac");
+  EXPECT_EQ(supervisor_.Shell(cell, "printf '\\342\\202'", {.stdout_cap = 2}).out, "\xe2\x82");
+}
+
 TEST_F(ExecTest, GivesATerminal) {
   const std::string cell = supervisor_.Cell();
   const ExecResult result =
