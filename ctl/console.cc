@@ -53,7 +53,7 @@ std::string Paint(std::string_view text, Style style, bool color) {
 
 std::string FormatFailure(const Failure& failure) {
   std::string out = "odyssey-ctl: " + Sanitize(failure.what, Lines::kOne);
-  if (!failure.why.empty()) out += ": " + Sanitize(failure.why);
+  if (!failure.why.empty()) out += ": " + Sanitize(failure.why, Lines::kOne);
   out += "\n";
   if (!failure.next.empty()) out += "  " + Sanitize(failure.next, Lines::kOne) + "\n";
   return out;

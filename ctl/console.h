@@ -27,7 +27,7 @@ struct Failure {
   std::string next;
 };
 
-// The two lines, with everything unprintable made visible. Pure.
+// The two lines, with everything unprintable made visible, newlines within a text too. Pure.
 std::string FormatFailure(const Failure& failure);
 
 struct Console {

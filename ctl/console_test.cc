@@ -12,6 +12,13 @@ TEST(ConsoleTest, FailureIsOneLineAndWhatToDoNext) {
             "odyssey-ctl: unknown command \"x\"\n");
 }
 
+TEST(ConsoleTest, NoTextOfAFailureBeginsALine) {
+  EXPECT_EQ(
+      FormatFailure({"open a\tb", "open /x\nodyssey-ctl: all is well\r: No such\v file", "a\nb"}),
+      "odyssey-ctl: open a\\tb: open /x\\nodyssey-ctl: all is well\\r: No such\\x0b file\n"
+      "  a\\nb\n");
+}
+
 TEST(ConsoleTest, FailureOfForeignTextCannotActOnTheTerminal) {
   EXPECT_EQ(FormatFailure({"run", "\x1b]0;owned\x07", ""}), "odyssey-ctl: run: \\e]0;owned\\x07\n");
 }

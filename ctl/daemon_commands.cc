@@ -131,7 +131,7 @@ Status RunDaemons(const Console& console, const UpRequest& request, int detached
   if (status.ok()) {
     AnnounceReady(console, detached_pipe);
     status = keeper.Keep();
-    if (!status.ok() && file) file->Append(status.message());
+    if (!status.ok() && file) file->Append(Sanitize(status.message(), Lines::kOne));
   }
   keeper.StopAll();
   // The daemons remove their own; these are what a killed one left.
@@ -227,7 +227,7 @@ int Down(const Invocation& call) {
                          "Name the state directory that was given to up with --state."});
   }
   if (!found->has_value()) {
-    console.PrintLine("not running on " + layout.state);
+    console.PrintLine("not running on " + Sanitize(layout.state, Lines::kOne));
     return kExitOk;
   }
   const LockHolder& holder = **found;

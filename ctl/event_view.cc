@@ -200,7 +200,7 @@ std::string EventView::Show(const Event& event) {
       return CloseText() +
              Paint(event.turn_failed().interrupted() ? "✗ turn interrupted: " : "✗ turn failed: ",
                    Style::kBad, options_.color) +
-             Sanitize(event.turn_failed().message()) + "\n";
+             Safe(event.turn_failed().message()) + "\n";
     case Event::kTurnCancelled:
       return CloseText() + Paint("✗ turn cancelled", Style::kWarn, options_.color) + "\n";
     case Event::kAgentMessageDelta:
@@ -229,7 +229,7 @@ std::string EventView::Show(const Event& event) {
       return CloseText() + kIndent + DescribeDecision(event.approval_resolved()) + "\n";
     case Event::kError:
       return CloseText() + Paint("✗ ", Style::kBad, options_.color) +
-             Sanitize(event.error().message()) + "\n";
+             Safe(event.error().message()) + "\n";
     case Event::PAYLOAD_NOT_SET:
       break;
   }

@@ -158,6 +158,15 @@ TEST_F(EventViewTest, InterruptedTurnIsToldFromAFailedOne) {
   EXPECT_EQ(shown_, "half\n✗ turn interrupted: agentd ended\n");
 }
 
+TEST_F(EventViewTest, WhyATurnFailedIsOneLine) {
+  Event failed = Next(), error = Next();
+  failed.mutable_turn_failed()->set_message("read a\nb:\tno\r");
+  error.mutable_error()->set_message("one\n✓ two");
+  Show(failed);
+  Show(error);
+  EXPECT_EQ(shown_, "✗ turn failed: read a\\nb:\\tno\\r\n✗ one\\n✓ two\n");
+}
+
 TEST_F(EventViewTest, AgentCannotActOnTheTerminal) {
   Message("\x1b]52;c;eA==\x07hello\rHELLO\n");
   Call("Ba\x1bsh", R"({"command":"ls\n\u001b[1A\u001b[2Krm"})");

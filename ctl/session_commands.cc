@@ -77,7 +77,7 @@ void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
                                  Style::kBold, console.color_out));
   console.PrintLine("prompt: " + Sanitize(turn.prompt()));
   if (!turn.response().empty()) console.PrintLine(Sanitize(turn.response()));
-  if (!turn.error().empty()) console.PrintLine("error: " + Sanitize(turn.error()));
+  if (!turn.error().empty()) console.PrintLine("error: " + Safe(turn.error()));
 }
 
 int Show(const Invocation& call) {

@@ -57,7 +57,7 @@ int Status(const Invocation& call) {
         const agent::v1::Turn& turn = response.turn();
         call.console->PrintLine(ToJson(turn)["status"].get<std::string>());
         if (!turn.response().empty()) call.console->PrintLine(Sanitize(turn.response()));
-        if (!turn.error().empty()) call.console->PrintLine(Sanitize(turn.error()));
+        if (!turn.error().empty()) call.console->PrintLine(Sanitize(turn.error(), Lines::kOne));
       });
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """policy check, policy explain, bundle validate: what they print and how they exit. Without daemons."""
 
+import os
 import re
 import unittest
 
@@ -130,6 +131,18 @@ class PolicyTest(unittest.TestCase):
             self.assertEqual(done.code, 1, done)
             self.assertRegex(done.out, r"agent\.yaml:\d+: [^ ]+: .")
             self.assertIn(words, done.out)
+
+    def test_a_path_cannot_add_a_line(self):
+        name = "a\nodyssey-ctl: all is well\tb\x1b\r"
+        bundle = bundles.write(os.path.join(self.world.directory, name), [bundles.say("x")])
+        self.world.make(bundle + "/odyssey.bundle.json5", WRONG_MANIFEST)
+        shown = r"a\nodyssey-ctl: all is well\tb\e\r"
+        for command in (["policy", "check"], ["policy", "explain"], ["bundle", "validate"]):
+            for path in (bundle, bundle + "/none"):
+                done = self.world.ctl(*command, path)
+                self.assertEqual(done.code, 1, done)
+                for line in (done.out + done.err).split("\n")[:-1]:
+                    self.assertTrue(shown in line or line.startswith("  "), (line, done))
 
     def test_syntax_errors_have_a_line(self):
         bundle = self.bundle()
