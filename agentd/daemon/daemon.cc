@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -25,6 +24,7 @@
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
 #include "common/os/unix_listener.h"
+#include "common/rpc/health.h"
 #include "common/rpc/peer_listener.h"
 
 namespace odyssey::daemon {
@@ -133,14 +133,14 @@ class Server final {
     session_service_ = std::make_unique<service::SessionService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_, options_.approval_timeout);
-    grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     builder.SetMaxSendMessageSize(kMaxMessageBytes);
     builder.RegisterService(session_service_.get());
     builder.RegisterService(approval_service_.get());
-    server_ = builder.BuildAndStart();
+    server_ = rpc::StartWithHealth(&builder, {agent::v1::SessionService::service_full_name(),
+                                              agent::v1::ApprovalService::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     std::set<uid_t> allowed = options_.allowed_uids;
     allowed.insert({0, getuid()});

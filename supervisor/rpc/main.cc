@@ -14,6 +14,7 @@
 #include <set>
 
 #include "common/base/version.h"
+#include "common/rpc/health.h"
 #include "common/rpc/peer_listener.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/audit_records.h"
@@ -74,12 +75,12 @@ int Serve(int argc, char** argv) {
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host);
   SupervisorService service(&broker);
 
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const std::unique_ptr<grpc::Server> server =
+      rpc::StartWithHealth(&builder, {v1::Supervisor::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));

@@ -1,6 +1,5 @@
-// The services around commands: information about the host and the cells, health, reflection.
+// The services around commands: information about the host and the cells.
 
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -11,59 +10,10 @@
 namespace odyssey::testing {
 namespace {
 
-grpc::ByteBuffer Bytes(const std::string& text) {
-  const grpc::Slice slice(text);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-std::string Text(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  EXPECT_TRUE(buffer.Dump(&slices).ok());
-  std::string text;
-  for (const grpc::Slice& slice : slices) {
-    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  }
-  return text;
-}
-
-// One call of a method known by its name only; the raw bytes of the first answer.
-std::string Call(const std::string& socket, const std::string& method, const std::string& request) {
-  grpc::GenericStub stub(grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  const auto call = stub.PrepareCall(&context, method, &queue);
-  const auto wait = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  grpc::ByteBuffer answer;
-  call->StartCall(nullptr);
-  EXPECT_TRUE(wait());
-  call->Write(Bytes(request), nullptr);
-  EXPECT_TRUE(wait());
-  call->Read(&answer, nullptr);
-  EXPECT_TRUE(wait()) << method;
-  return Text(answer);
-}
-
 class ServiceTest : public ::testing::Test {
  protected:
   SupervisorHarness supervisor_;
 };
-
-TEST_F(ServiceTest, SaysThatItIsHealthy) {
-  // HealthCheckResponse{status: SERVING}
-  EXPECT_EQ(Call(supervisor_.socket(), "/grpc.health.v1.Health/Check", ""), "\x08\x01");
-}
-
-TEST_F(ServiceTest, ListsItsServicesByReflection) {
-  // ServerReflectionRequest{list_services: "*"}
-  const std::string answer =
-      Call(supervisor_.socket(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-           "\x3a\x01*");
-  EXPECT_NE(answer.find("odyssey.supervisor.v1.Supervisor"), std::string::npos);
-}
 
 TEST_F(ServiceTest, TellsWhatTheHostOffers) {
   grpc::ClientContext context;
