@@ -1,5 +1,6 @@
 // bundle validate.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ctl/command.h"
@@ -7,6 +8,7 @@
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
+#include "policy/scenario/bundle_scenarios.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -19,7 +21,11 @@ int Validate(const Invocation& call) {
     return console.Fail(
         {"validate", directory.status().message(), "usage: odyssey-ctl bundle validate DIR"});
   }
-  const dialect::Problems problems = dialect::ValidateBundle(*directory);
+  dialect::Bundle bundle;
+  dialect::Problems problems = dialect::ValidateBundle(*directory, &bundle);
+  for (dialect::Problem& problem : scenario::ValidateScenarios(bundle)) {
+    problems.push_back(std::move(problem));
+  }
   if (console.json) {
     Json list = Json::array();
     for (const dialect::Problem& problem : problems) {
@@ -43,7 +49,7 @@ int Validate(const Invocation& call) {
 
 std::vector<Command> BundleCommands() {
   return {{.name = "bundle validate",
-           .summary = "every problem of a bundle, one a line, as file:line: key: problem",
+           .summary = "every problem of a bundle and its scenarios, as file:line: key: problem",
            .positionals = {{.name = "DIR", .kind = ValueKind::kDirectory}},
            .notes = "Exits 1 if there is a problem.",
            .run = Validate}};

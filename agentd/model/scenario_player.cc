@@ -4,10 +4,25 @@
 
 #include <utility>
 
+#include "agentd/model/render.h"
+
 namespace odyssey::model {
 namespace {
 
 using Json = nlohmann::json;
+using scenario::ArgumentTemplate;
+using scenario::Calls;
+using scenario::Condition;
+using scenario::End;
+using scenario::Fail;
+using scenario::If;
+using scenario::Operator;
+using scenario::Say;
+using scenario::Scenario;
+using scenario::Set;
+using scenario::Step;
+using scenario::Think;
+using scenario::ToolCallStep;
 
 // Most bytes of a value that a pattern is matched against; the rest is not looked at.
 constexpr size_t kMaxMatchedBytes = 256 * 1024;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agentd/model/model_client.h"
-#include "agentd/model/scenario.h"
+#include "policy/scenario/scenario.h"
 
 namespace odyssey::model {
 
@@ -27,7 +27,7 @@ struct Played {
 
 // `calls`: what was called in this turn, in order: the results of every `call` step that was
 // reached. FAILED_PRECONDITION: a `fail` step, or a reference that has no value, as "file:line: …".
-Result<Played> PlayScenario(const Scenario& scenario, const std::string& prompt,
+Result<Played> PlayScenario(const scenario::Scenario& scenario, const std::string& prompt,
                             const std::vector<PlayedCall>& calls);
 
 }  // namespace odyssey::model

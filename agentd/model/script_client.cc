@@ -50,7 +50,7 @@ Status Deliver(ModelEvent& event, const ModelSink& sink) {
 
 class ScriptClient final : public ModelClient {
  public:
-  explicit ScriptClient(Scenario scenario) : scenario_(std::move(scenario)) {}
+  explicit ScriptClient(scenario::Scenario scenario) : scenario_(std::move(scenario)) {}
 
   Status Stream(const ModelRequest& request, const ModelSink& sink, std::stop_token stop) override {
     const Turn turn = LatestTurn(request.messages);
@@ -63,12 +63,12 @@ class ScriptClient final : public ModelClient {
   }
 
  private:
-  const Scenario scenario_;
+  const scenario::Scenario scenario_;
 };
 
 }  // namespace
 
-std::unique_ptr<ModelClient> NewScriptClient(Scenario scenario) {
+std::unique_ptr<ModelClient> NewScriptClient(scenario::Scenario scenario) {
   return std::make_unique<ScriptClient>(std::move(scenario));
 }
 

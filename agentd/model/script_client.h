@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "agentd/model/model_client.h"
-#include "agentd/model/scenario.h"
+#include "policy/scenario/scenario.h"
 
 namespace odyssey::model {
 
-std::unique_ptr<ModelClient> NewScriptClient(Scenario scenario);
+std::unique_ptr<ModelClient> NewScriptClient(scenario::Scenario scenario);
 
 }  // namespace odyssey::model
 

@@ -120,9 +120,10 @@ void NamePlacesInBundle(Bundle* bundle) {
   for (AgentSpec& agent : bundle->agents) agent.origins.NameFrom(bundle->directory);
 }
 
-Problems ValidateBundle(const std::string& directory) {
+Problems ValidateBundle(const std::string& directory, Bundle* bundle) {
   Problems problems;
-  Load(directory, &problems);
+  Bundle read = Load(directory, &problems);
+  if (bundle != nullptr) *bundle = std::move(read);
   SortBySeverity(&problems);
   return problems;
 }

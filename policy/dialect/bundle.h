@@ -128,8 +128,9 @@ Result<Bundle> LoadBundle(const std::string& directory);
 // Everything of the bundle that says where it is written says it from its directory.
 void NamePlacesInBundle(Bundle* bundle);
 
-// Every problem of the bundle, in the order of validation; empty = LoadBundle succeeds.
-Problems ValidateBundle(const std::string& directory);
+// Every problem of the bundle, in the order of validation; empty = LoadBundle succeeds. `bundle`,
+// if not nullptr, is what of it could be read all the same.
+Problems ValidateBundle(const std::string& directory, Bundle* bundle = nullptr);
 
 // The agent named `agent_id`, or the default one for "". NOT_FOUND names the agents there are.
 Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id);

@@ -10,7 +10,7 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=()):
     """A bundle directory; its path.
 
-    `steps` are the scenario's (agentd/model/SCENARIO.md), `rules` the agent's allow, ask and deny,
+    `steps` are the scenario's (policy/scenario/SCENARIO.md), `rules` the agent's allow, ask and deny,
     `model` another one than the scenario. `tools` are the named system tools of a manifest that has
     no mode for them, `programs` the bundle's own.
     """

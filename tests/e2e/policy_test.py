@@ -40,6 +40,20 @@ class PolicyTest(unittest.TestCase):
         return bundles.write(self.world.directory + "/bundle", [bundles.say("x")], rules=rules,
                              **options)
 
+    @staticmethod
+    def read(path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def lines_of(self, path, *words):
+        """The number of the one line of the file that has the word, for each."""
+        lines = self.read(path).splitlines()
+        out = []
+        for word in words:
+            number, = [i for i, line in enumerate(lines, 1) if word in line]
+            out.append(number)
+        return out
+
     def check(self, *words):
         """Exit code and verdict of policy check; its text and its JSON have to agree."""
         text = self.world.ctl("policy", "check", *words)
@@ -131,6 +145,32 @@ class PolicyTest(unittest.TestCase):
             self.assertEqual(done.code, 1, done)
             self.assertRegex(done.out, r"agent\.yaml:\d+: [^ ]+: .")
             self.assertIn(words, done.out)
+
+    def test_validate_looks_into_the_scenarios(self):
+        steps = [{"shout": "a"}, {"say": "${nobody}"}, {"call": {"tool": "Curl"}}]
+        bundle = bundles.write(self.world.directory + "/bundle", steps)
+        scenario = bundle + "/scenario.yaml"
+        done = self.world.ctl("bundle", "validate", bundle)
+        self.assertEqual(done.code, 1, done)
+        lines = done.out.splitlines()
+        self.assertEqual(len(lines), 3, done)
+        step, text, tool = self.lines_of(scenario, "shout", "nobody", "Curl")
+        for line, number, key, words in zip(
+                lines, (step - 1, text, tool),  # a step begins at its brace
+                ("steps[0]", "steps[1].say", "steps[2].call.tool"),
+                ("exactly one of", "not set by an earlier step", "unknown tool `Curl`")):
+            self.assertTrue(line.startswith(f"{scenario}:{number}: {key}: "), (line, number))
+            self.assertIn(words, line)
+        # With those of the manifest, and where it cannot be read.
+        self.world.make(bundle + "/odyssey.bundle.json5", self.read(bundle + "/odyssey.bundle.json5")
+                        .replace('"version"', '"colour": 1, "version"'))
+        os.remove(scenario)
+        lines = self.world.ctl("bundle", "validate", bundle).out.splitlines()
+        self.assertEqual(len(lines), 2, lines)
+        self.assertIn("odyssey.bundle.json5:", lines[0])
+        number, = self.lines_of(bundle + "/agent.yaml", '"name"')
+        self.assertIn(f"{bundle}/agent.yaml:{number}: model.name: does not exist: `scenario.yaml`",
+                      lines[1])
 
     def test_a_path_cannot_add_a_line(self):
         name = "a\nodyssey-ctl: all is well\tb\x1b\r"

@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agentd/model/scenario.h"
 #include "agentd/model/scenario_player.h"
+#include "policy/scenario/scenario.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace model = odyssey::model;
-  const auto scenario = model::ParseScenario(
-      "fuzz.yaml", std::string_view(reinterpret_cast<const char*>(data), size));
-  if (!scenario.ok()) return 0;
+  odyssey::dialect::Problems problems;
+  const auto scenario = odyssey::scenario::ParseScenario(
+      "fuzz.yaml", std::string_view(reinterpret_cast<const char*>(data), size), &problems);
+  if (!scenario) return 0;
 
   constexpr int kMaxRounds = 8;
   std::vector<model::PlayedCall> calls;

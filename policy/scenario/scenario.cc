@@ -1,15 +1,16 @@
+#include "policy/scenario/scenario.h"
+
 #include <regex.h>
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "agentd/model/scenario.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/node.h"
 #include "policy/dialect/schema.h"
 
-namespace odyssey::model {
+namespace odyssey::scenario {
 namespace {
 
 using dialect::MapReader;
@@ -328,21 +329,19 @@ class Parser final {
 
 }  // namespace
 
-Result<Scenario> ParseScenario(const std::string& file, std::string_view yaml) {
-  dialect::Problems problems;
-  const dialect::Source source{file, dialect::ProblemKind::kYaml, &problems};
-  Scenario out{file, {}};
-  if (const std::optional<Node> root =
-          dialect::ParseDocument(dialect::Format::kYaml, file, yaml, &problems)) {
-    out.steps = Parser(&source).Document(*root);
-    if (problems.empty() && out.steps.empty()) {
-      source.Invalid(root->line, "steps", "there are no steps");
-    }
+std::optional<Scenario> ParseScenario(const std::string& file, std::string_view yaml,
+                                      dialect::Problems* problems) {
+  const size_t before = problems->size();
+  const std::optional<Node> root =
+      dialect::ParseDocument(dialect::Format::kYaml, file, yaml, problems);
+  if (!root) return std::nullopt;
+  const dialect::Source source{file, dialect::ProblemKind::kYaml, problems};
+  Scenario out{file, Parser(&source).Document(*root)};
+  if (problems->size() == before && out.steps.empty()) {
+    source.Invalid(root->line, "steps", "there are no steps");
   }
-  if (problems.empty()) return out;
-  std::string message = "scenario " + dialect::ToString(problems.front());
-  if (problems.size() > 1) message += " (and " + std::to_string(problems.size() - 1) + " more)";
-  return InvalidArgument(std::move(message));
+  if (problems->size() > before) return std::nullopt;
+  return out;
 }
 
-}  // namespace odyssey::model
+}  // namespace odyssey::scenario

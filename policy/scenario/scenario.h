@@ -1,18 +1,20 @@
-#ifndef ODYSSEY_AGENTD_MODEL_SCENARIO_H_
-#define ODYSSEY_AGENTD_MODEL_SCENARIO_H_
+#ifndef ODYSSEY_POLICY_SCENARIO_SCENARIO_H_
+#define ODYSSEY_POLICY_SCENARIO_SCENARIO_H_
 
 // A scenario, parsed and checked: what SCENARIO.md describes. A value.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "agentd/model/template.h"
 #include "common/base/status.h"
+#include "policy/dialect/problem.h"
+#include "policy/scenario/template.h"
 
-namespace odyssey::model {
+namespace odyssey::scenario {
 
 inline constexpr size_t kMaxScenarioSteps = 1000;  // in all
 inline constexpr int kMaxScenarioDepth = 16;       // of `if` in `if`
@@ -83,9 +85,10 @@ struct Scenario {
   std::vector<Step> steps;
 };
 
-// INVALID_ARGUMENT: the first problem as "file:line: key: message", and how many more there are.
-Result<Scenario> ParseScenario(const std::string& file, std::string_view yaml);
+// Nothing is returned beside a problem. `file` names it in problems.
+std::optional<Scenario> ParseScenario(const std::string& file, std::string_view yaml,
+                                      dialect::Problems* problems);
 
-}  // namespace odyssey::model
+}  // namespace odyssey::scenario
 
-#endif  // ODYSSEY_AGENTD_MODEL_SCENARIO_H_
+#endif  // ODYSSEY_POLICY_SCENARIO_SCENARIO_H_
