@@ -10,6 +10,7 @@
 #include "ctl/sanitize.h"
 #include "policy/compile/compile.h"
 #include "policy/compile/danger.h"
+#include "policy/dialect/approvals.h"
 #include "policy/executables/finder.h"
 
 namespace odyssey::ctl {
@@ -25,6 +26,16 @@ void PrintFile(const Console& console, const dialect::Policy& policy) {
   for (const std::string& line : policy.elsewhere) {
     console.PrintLine("not part of the cell: " + Sanitize(line, Lines::kOne));
   }
+  for (const dialect::Approval& approval : policy.approvals) {
+    console.PrintLine("waits for approval in a session: " +
+                      Sanitize(dialect::ToString(approval), Lines::kOne));
+  }
+}
+
+// Which alone has agents, and rules of tools.
+bool IsBundle(const dialect::Policy& policy) {
+  return policy.dialect == dialect::Dialect::kManifest ||
+         policy.dialect == dialect::Dialect::kBundle;
 }
 
 Json FileAsJson(const dialect::Policy& policy) {
@@ -32,10 +43,22 @@ Json FileAsJson(const dialect::Policy& policy) {
   for (const dialect::Problem& warning : policy.warnings) {
     warnings.push_back(dialect::ToString(warning));
   }
-  return {{"dialect", dialect::DialectName(policy.dialect)},
-          {"also_read", policy.also_read},
-          {"warnings", std::move(warnings)},
-          {"not_part_of_the_cell", policy.elsewhere}};
+  Json out = {{"dialect", dialect::DialectName(policy.dialect)},
+              {"also_read", policy.also_read},
+              {"warnings", std::move(warnings)},
+              {"not_part_of_the_cell", policy.elsewhere}};
+  if (!IsBundle(policy)) return out;
+  out["waits_for_approval"] = Json::array();
+  for (const dialect::Approval& approval : policy.approvals) {
+    out["waits_for_approval"].push_back({{"agent", approval.agent},
+                                         {"rule", approval.rule},
+                                         {"tools", approval.tools},
+                                         {"why", approval.why},
+                                         {"file", approval.place.file},
+                                         {"line", approval.place.line},
+                                         {"key", approval.place.key}});
+  }
+  return out;
 }
 
 bool IsDanger(const policy::SandboxRequest& request) {

@@ -53,8 +53,8 @@ void ReportUnknownTool(const Source& source, const Text& text, const std::string
                      Quoted({known.begin(), known.end()}));
 }
 
-std::vector<std::string> ReadRules(MapReader* tools, const std::string& name,
-                                   rules::Verdict action) {
+std::vector<std::string> ReadRules(MapReader* tools, const std::string& name, rules::Verdict action,
+                                   Origins* origins) {
   const std::string label = "agent.tools." + name;
   std::vector<std::string> entries;
   for (const Text& text : tools->Strings(name)) {
@@ -64,17 +64,19 @@ std::vector<std::string> ReadRules(MapReader* tools, const std::string& name,
     } else if (rule->tool != "*" && !IsKnownTool(rule->tool)) {
       ReportUnknownTool(tools->source(), text, label + " entry `" + text.value + "`", rule->tool);
     } else {
+      origins->Add("tools." + name + "[" + std::to_string(entries.size()) + "]",
+                   PlaceOf(tools->source(), text));
       entries.push_back(text.value);
     }
   }
   return entries;
 }
 
-ToolRuleSpec ReadTools(MapReader* tools) {
+ToolRuleSpec ReadTools(MapReader* tools, Origins* origins) {
   ToolRuleSpec spec;
-  spec.allow = ReadRules(tools, "allow", rules::Verdict::kAllow);
-  spec.ask = ReadRules(tools, "ask", rules::Verdict::kAsk);
-  spec.deny = ReadRules(tools, "deny", rules::Verdict::kDeny);
+  spec.allow = ReadRules(tools, "allow", rules::Verdict::kAllow, origins);
+  spec.ask = ReadRules(tools, "ask", rules::Verdict::kAsk, origins);
+  spec.deny = ReadRules(tools, "deny", rules::Verdict::kDeny, origins);
   return spec;
 }
 
@@ -85,7 +87,7 @@ AgentSpec ReadPlain(MapReader map, const AgentSpec& defaults) {
   agent.prompt = ReadFilled(&map, "prompt", "agent prompt");
   agent.model = ReadModel(map.Map("model", Need::kRequired), &agent.origins);
   MapReader tools = map.Map("tools");
-  agent.tools = ReadTools(&tools);
+  agent.tools = ReadTools(&tools, &agent.origins);
   tools.Finish();
   map.Finish();
   return agent;
@@ -169,7 +171,7 @@ AgentSpec ReadVersioned(MapReader map, const std::string& abi) {
       ReportUnknownTool(tools.source(), text, "agent.tools.require", text.value);
     }
   }
-  ToolRuleSpec rules = ReadTools(&tools);
+  ToolRuleSpec rules = ReadTools(&tools, &agent.origins);
   rules.require = std::move(agent.tools.require);
   agent.tools = std::move(rules);
   tools.Finish();

@@ -91,7 +91,7 @@ struct AgentSpec {
   std::string executor = "react";
   MemorySpec memory;
   std::string path;  // of its file, in the bundle
-  Origins origins;   // of "model.provider", "model.name", "model.config"
+  Origins origins;   // of "model.provider", "model.name", "model.config", "tools.ask[0]", …
   friend bool operator==(const AgentSpec&, const AgentSpec&) = default;
 };
 

@@ -59,6 +59,15 @@ struct ProjectFile {
   std::string digest;              // of the file's bytes
 };
 
+// Something that a session does only after a person has said so.
+struct Approval {
+  std::string agent;               // its id
+  std::string rule;                // "Bash(find:*)"; "": see `why`
+  std::vector<std::string> tools;  // at least one
+  std::string why;                 // without a rule: which calls, and why they
+  Place place;                     // of the rule; no line: not known
+};
+
 struct Policy {
   Dialect dialect = Dialect::kOdyssey;
   policy::SandboxRequest request;
@@ -67,6 +76,8 @@ struct Policy {
   Problems warnings;
   // What the file says that no cell enforces, a line each: approvals, attachments, endpoints.
   std::vector<std::string> elsewhere;
+  // Of a bundle's agents, or of the one whose file was read.
+  std::vector<Approval> approvals;
   // What was read beside the file: other files, variables of the environment.
   std::vector<std::string> also_read;
   // Host directories of the request that are to be made if they are missing.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "common/base/sha256.h"
+#include "policy/dialect/approvals.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/dialect_detector.h"
 #include "policy/dialect/llm_do.h"
@@ -187,8 +188,11 @@ std::optional<Policy> ReadBundleOf(const std::string& path, bool is_agent,
   std::optional<Policy> policy = ReadBundlePolicy(*directory, context, problems);
   if (!policy || !is_agent) return policy;
   const Result<Bundle> bundle = LoadBundle(*directory);
-  const Status found = bundle.ok() ? FindAgentOfFile(*bundle, path).status() : bundle.status();
-  return found.ok() ? policy : refuse(found.message());
+  if (!bundle.ok()) return refuse(bundle.status().message());
+  const Result<AgentSpec> agent = FindAgentOfFile(*bundle, path);
+  if (!agent.ok()) return refuse(agent.status().message());
+  policy->approvals = ApprovalsOf(*bundle, *agent);
+  return policy;
 }
 
 }  // namespace
@@ -221,6 +225,11 @@ std::optional<Policy> ReadBundlePolicy(const std::string& directory, const Polic
   AddSpec(bundle->sandbox, real, source, context, &out);
   if (problems->empty()) FollowLinks(context, source, &out);
   if (!problems->empty()) return std::nullopt;
+  for (const AgentSpec& agent : bundle->agents) {
+    for (Approval& approval : ApprovalsOf(*bundle, agent)) {
+      out.approvals.push_back(std::move(approval));
+    }
+  }
   return out;
 }
 

@@ -112,15 +112,6 @@ Finding FindForCommand(const ToolRules& rules, const SimpleCommand& command) {
   return contest.Take();
 }
 
-// Whether the rules for Bash distinguish anything, so that not knowing the command matters.
-const Rule* RestrictingRule(const ToolRules& rules) {
-  for (const Rule& rule : rules.rules) {
-    if (!Applies(rule, "Bash")) continue;
-    if (rule.action != Verdict::kAllow || (rule.target && !IsAnything(*rule.target))) return &rule;
-  }
-  return nullptr;
-}
-
 bool Beats(const Finding& a, const Finding& b) {
   const auto rank = [](const Finding& f) {
     return std::tuple(f.verdict, f.rule != nullptr,
@@ -234,6 +225,14 @@ Finding FindForPath(const ToolRules& rules, const std::string& tool, const std::
 }
 
 }  // namespace
+
+const Rule* RestrictingRule(const ToolRules& rules) {
+  for (const Rule& rule : rules.rules) {
+    if (!Applies(rule, "Bash")) continue;
+    if (rule.action != Verdict::kAllow || (rule.target && !IsAnything(*rule.target))) return &rule;
+  }
+  return nullptr;
+}
 
 Result<Decision> Decide(const ToolRules& rules, const ToolCall& call) {
   if (call.name == "Bash") return DecideBash(rules, call.command);

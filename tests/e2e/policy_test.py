@@ -117,6 +117,37 @@ class PolicyTest(unittest.TestCase):
         again = self.world.ctl("-o", "json", "policy", "explain", bundle, cwd=project).json()
         self.assertEqual(again, plan)
 
+    def test_explain_says_what_waits_for_approval(self):
+        bundle = self.bundle({"ask": ["Write", "Bash(cargo:*)"], "deny": ["Edit"]})
+        done = self.world.ctl("policy", "explain", bundle)
+        self.assertEqual(done.code, 0, done)
+        write, cargo = self.lines_of(bundle + "/agent.yaml", '"Write"', "cargo")
+        rest = "commands that cannot be known beforehand, since there are rules such as Bash(cargo:*)"
+        waits = "waits for approval in a session: agent probe: "
+        self.assertEqual(
+            [line for line in done.out.splitlines() if "approval" in line],
+            [f"{waits}Write ({bundle}/agent.yaml:{write}: tools.ask[0])",
+             f"{waits}Bash(cargo:*) ({bundle}/agent.yaml:{cargo}: tools.ask[1])",
+             f"{waits}Bash {rest}"])
+        for path in (bundle, bundle + "/agent.yaml"):
+            policy = self.world.ctl("-o", "json", "policy", "explain", path).json()["policy"]
+            self.assertEqual(policy["waits_for_approval"], [
+                {"agent": "probe", "rule": "Write", "tools": ["Write"], "why": "",
+                 "file": bundle + "/agent.yaml", "line": write, "key": "tools.ask[0]"},
+                {"agent": "probe", "rule": "Bash(cargo:*)", "tools": ["Bash"], "why": "",
+                 "file": bundle + "/agent.yaml", "line": cargo, "key": "tools.ask[1]"},
+                {"agent": "probe", "rule": "", "tools": ["Bash"], "why": rest,
+                 "file": "", "line": 0, "key": ""}])
+        policy = self.world.ctl("-o", "json", "policy", "explain", self.bundle()).json()["policy"]
+        self.assertEqual(policy["waits_for_approval"], [])
+        # One agent of several: its own alone.
+        reviewers = SOURCE + "/examples/policies/reviewers"
+        agents = lambda path: {approval["agent"] for approval in self.world.ctl(
+            "-o", "json", "policy", "explain", path).json()["policy"]["waits_for_approval"]}
+        self.assertEqual(agents(reviewers + "/agents/fixer/agent.yaml"), {"fixer"})
+        self.assertEqual(agents(reviewers + "/agents/reviewer/agent.yaml"),
+                         agents(reviewers) - {"fixer"})
+
     def test_validate_says_every_problem(self):
         bundle = self.bundle()
         self.assertEqual(self.world.ctl("bundle", "validate", bundle).out, "valid\n")

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/dialect/approvals.h"
 #include "policy/dialect/policy_reader.h"
 #include "tests/fakes/fake_policy_host.h"
 
@@ -74,6 +75,7 @@ std::string ToText(const Policy& policy) {
   for (const std::string& path : policy.also_read) out << "also_read " << path << "\n";
   for (const std::string& path : policy.create) out << "create " << path << "\n";
   for (const std::string& line : policy.elsewhere) out << "elsewhere " << line << "\n";
+  for (const Approval& approval : policy.approvals) out << "asks " << ToString(approval) << "\n";
   for (const Problem& warning : policy.warnings) out << "warning " << ToString(warning) << "\n";
   return out.str();
 }

@@ -1,0 +1,73 @@
+#include "policy/dialect/approvals.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/rules/tool_rules.h"
+
+namespace odyssey::dialect {
+namespace {
+
+constexpr char kEveryTool[] = "*";
+constexpr char kBash[] = "Bash";
+
+// Of the tools that are offered, those that the rule speaks of.
+std::vector<std::string> ToolsFor(const rules::Rule& rule,
+                                  const std::vector<std::string>& offered) {
+  if (rule.tool == kEveryTool) return offered;
+  if (std::find(offered.begin(), offered.end(), rule.tool) == offered.end()) return {};
+  return {rule.tool};
+}
+
+bool Has(const std::vector<std::string>& tools, const char* tool) {
+  return std::find(tools.begin(), tools.end(), tool) != tools.end();
+}
+
+}  // namespace
+
+std::vector<Approval> ApprovalsOf(const Bundle& bundle, const AgentSpec& agent) {
+  std::vector<Approval> out;
+  const Result<rules::ToolRules> parsed =
+      rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny);
+  if (!parsed.ok()) return out;  // a bundle that was read has none such
+  const std::vector<std::string> offered =
+      rules::SelectTools(ToolsOf(bundle, agent), KnownTools(), *parsed);
+
+  bool every_line = false;  // of Bash is asked about by a rule
+  size_t entry = 0;
+  for (const rules::Rule& rule : parsed->rules) {
+    if (rule.action != rules::Verdict::kAsk) continue;
+    const Place* place = agent.origins.Find("tools.ask[" + std::to_string(entry++) + "]");
+    Approval approval{agent.id, rule.text, ToolsFor(rule, offered), {}, {}};
+    if (approval.tools.empty()) continue;
+    if (place != nullptr) approval.place = *place;
+    every_line = every_line || (!rule.target && Has(approval.tools, kBash));
+    out.push_back(std::move(approval));
+  }
+  const rules::Rule* restricting = rules::RestrictingRule(*parsed);
+  if (restricting != nullptr && !every_line && Has(offered, kBash)) {
+    out.push_back({agent.id,
+                   "",
+                   {kBash},
+                   "commands that cannot be known beforehand, since there are rules such as " +
+                       restricting->text,
+                   {}});
+  }
+  return out;
+}
+
+std::string ToString(const Approval& approval) {
+  std::string text = "agent " + approval.agent + ": ";
+  if (approval.rule.empty()) return text + approval.tools.front() + " " + approval.why;
+  text += approval.rule;
+  if (approval.rule == kEveryTool) {
+    std::string tools;
+    for (const std::string& tool : approval.tools) tools += (tools.empty() ? "" : ", ") + tool;
+    text += ", that is " + tools;
+  }
+  const Place& place = approval.place;
+  if (place.line == 0) return text;
+  return text + " (" + place.file + ":" + std::to_string(place.line) + ": " + place.key + ")";
+}
+
+}  // namespace odyssey::dialect
