@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "common/os/file.h"
+#include "common/os/regular_file.h"
 #include "ctl/planted_link.h"
 #include "ctl/sanitize.h"
 
@@ -43,7 +43,9 @@ dialect::PolicyContext MakePolicyContext(const std::string& client_cwd,
   context.home = environment("HOME").value_or("");
   context.environment = environment;
   context.look = LookAt;
-  context.read = [](const std::string& path) { return ReadFile(path, dialect::kMaxPolicyBytes); };
+  context.read = [](const std::string& path) {
+    return ReadRegularFile(path, dialect::kMaxPolicyBytes);
+  };
   return context;
 }
 
@@ -54,7 +56,7 @@ Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::Polic
   if (directory) {
     policy = dialect::ReadBundlePolicy(path, context, problems);
   } else {
-    ODY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, dialect::kMaxPolicyBytes));
+    ODY_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, dialect::kMaxPolicyBytes));
     policy = dialect::ReadPolicy(text, path, context, problems);
   }
   if (policy) return *std::move(policy);

@@ -21,7 +21,8 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 dialect::PolicyContext MakePolicyContext(const std::string& client_cwd,
                                          const Environment& environment);
 
-// Reads the file or the bundle at `path`. If that fails with problems of the file, all of them are
+// Reads the file or the bundle at `path`. What is neither is refused, and not waited for; but
+// /dev/stdin and /dev/fd/N may be pipes. If that fails with problems of the file, all of them are
 // in `problems` and the status is the first.
 Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::PolicyContext& context,
                                    dialect::Problems* problems);

@@ -1,6 +1,7 @@
 #include "ctl/policy_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -73,6 +74,16 @@ TEST_F(PolicyFileTest, TellsEveryProblemAndTheFirst) {
             "invalid policy at " + dialect::ToString(problems_[0]) + " (and 2 more)");
   EXPECT_EQ(Read("large.json", std::string(dialect::kMaxPolicyBytes + 1, ' ')).status().code(),
             Code::kResourceExhausted);
+}
+
+TEST_F(PolicyFileTest, NoFileThatIsReadIsWaitedFor) {
+  const std::string fifo = directory_.path() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const dialect::PolicyContext context = MakePolicyContext(
+      directory_.path(), [](const std::string&) { return std::optional<std::string>(); });
+  const Status refused = InvalidArgument("open " + fifo + ": it is a FIFO, not a regular file");
+  EXPECT_EQ(ReadPolicy(fifo, context, &problems_).status(), refused);
+  EXPECT_EQ(context.Read(fifo).status(), refused) << "beside the file";
 }
 
 TEST_F(PolicyFileTest, ABundleIsFoundByItsParts) {

@@ -1,6 +1,7 @@
 #include "policy/dialect/bundle.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -200,8 +201,15 @@ TEST_F(BundleTest, NothingOutsideTheProjectIsOpened) {
   EXPECT_EQ(ProblemsOf("", "agent_spec: 'inside.yaml'"), "");
   EXPECT_EQ(ProblemsOf("", "agent_spec: 'nope.yaml'"),
             "odyssey.bundle.json5:6: agent_spec: agent spec path does not exist: `nope.yaml`");
-  EXPECT_EQ(ProblemsOf("", "readme: 'skills'"),
-            "odyssey.bundle.json5:5: readme: readme path must be a file: `skills`");
+  EXPECT_EQ(
+      ProblemsOf("", "readme: 'skills'"),
+      "odyssey.bundle.json5:5: readme: readme path must be a file, not a directory: `skills`");
+  ASSERT_EQ(mkfifo((root_ + "/fifo").c_str(), 0600), 0);
+  EXPECT_EQ(ProblemsOf("", "readme: 'fifo'"),
+            "odyssey.bundle.json5:5: readme: readme path must be a file, not a FIFO: `fifo`");
+  EXPECT_EQ(ProblemsOf("", "agent_spec: 'fifo'"),
+            "odyssey.bundle.json5:6: agent_spec: agent spec path must be a file, not a FIFO: "
+            "`fifo`");
   EXPECT_EQ(ProblemsOf("", "readme: 'none.md'"),
             "odyssey.bundle.json5:5: readme: readme path does not exist: `none.md`");
   EXPECT_EQ(ProblemsOf("", "readme: ''"),

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/os/regular_file.h"
 #include "common/os/unique_fd.h"
 #include "policy/dialect/ceiling_file.h"
 #include "policy/dialect/node.h"
@@ -82,14 +83,16 @@ Result<std::string> ReadAll(const std::string& path, int fd) {
 Result<std::string> ReadTrusted(const std::string& path, int directory, const std::string& name) {
   // Not blocking: what is no regular file is opened before that is known.
   const UniqueFd fd(
-      openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd && errno == ELOOP) {
     return FailedPrecondition(path + ": it is a symbolic link; only files themselves are read");
   }
   if (!fd) return ErrnoStatus(errno, "open " + path);
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "stat " + path);
-  if (!S_ISREG(info.st_mode)) return FailedPrecondition(path + ": it is not a regular file");
+  if (!S_ISREG(info.st_mode)) {
+    return FailedPrecondition(path + ": it is " + FileKind(info.st_mode) + ", not a regular file");
+  }
   ODY_RETURN_IF_ERROR(CheckOwner(path, info));
   return ReadAll(path, fd.get());
 }

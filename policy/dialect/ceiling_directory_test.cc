@@ -88,10 +88,10 @@ TEST_F(CeilingDirectoryTest, OnlyRegularFilesThemselvesAreRead) {
   ExpectRefused(Path("10.yaml") + ": it is a symbolic link");
   fs::remove(Path("10.yaml"));
   fs::create_directory(Path("10.yaml"));
-  ExpectRefused(Path("10.yaml") + ": it is not a regular file");
+  ExpectRefused(Path("10.yaml") + ": it is a directory, not a regular file");
   fs::remove(Path("10.yaml"));
   ASSERT_EQ(mkfifo(Path("10.yaml").c_str(), 0600), 0);
-  ExpectRefused(Path("10.yaml") + ": it is not a regular file");
+  ExpectRefused(Path("10.yaml") + ": it is a FIFO, not a regular file");
 }
 
 TEST_F(CeilingDirectoryTest, AFileThatWouldBeOverlookedIsRefused) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/os/regular_file.h"
 #include "common/os/unique_fd.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/path_text.h"
@@ -65,9 +66,10 @@ Result<std::string> ProjectRoot::Check(const std::string& label, const std::stri
     return InvalidArgument(label + " must stay inside the project root" + shown);
   }
   struct stat status = {};
-  const bool file = ::lstat(resolved.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-  if (wanted == Wanted::kFile && !file) {
-    return InvalidArgument(label + " must be a file" + shown);
+  const bool known = ::lstat(resolved.c_str(), &status) == 0;
+  if (wanted == Wanted::kFile && !(known && S_ISREG(status.st_mode))) {
+    const std::string kind = known ? std::string(", not ") + FileKind(status.st_mode) : "";
+    return InvalidArgument(label + " must be a file" + kind + shown);
   }
   return normal;
 }
@@ -85,7 +87,10 @@ Result<std::string> ProjectRoot::Read(const std::string& value) const {
   const UniqueFd fd = OpenResolved(path);
   struct stat status = {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return ErrnoStatus(errno, "open " + value);
-  if (!S_ISREG(status.st_mode)) return InvalidArgument("open " + value + ": not a regular file");
+  if (!S_ISREG(status.st_mode)) {
+    return InvalidArgument("open " + value + ": it is " + FileKind(status.st_mode) +
+                           ", not a regular file");
+  }
 
   std::string content(kMaxFileBytes + 1, '\0');
   size_t size = 0;

@@ -3,6 +3,8 @@
 
 import os
 import re
+import socket
+import subprocess
 import unittest
 
 import bundles
@@ -116,6 +118,40 @@ class PolicyTest(unittest.TestCase):
         self.assertIn(plan["digest"], done.out)
         again = self.world.ctl("-o", "json", "policy", "explain", bundle, cwd=project).json()
         self.assertEqual(again, plan)
+
+    def test_only_regular_files_are_read(self):
+        policy = "policy_version: odyssey.policy/v1\nsandbox: {}\n"
+        good = self.world.make("good.yaml", policy)
+        fifo = self.world.directory + "/fifo"
+        os.mkfifo(fifo)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.world.directory + "/socket")
+            for path, kind in ((fifo, "a FIFO"), ("/dev/zero", "a character device"),
+                               (self.world.directory + "/socket", "a socket")):
+                for words, code in ((["policy", "check", path], 1), (["policy", "explain", path], 1),
+                                    (["policy", "check", good, "--within", path], 1),
+                                    (["policy", "diff", good, path], 2),
+                                    (["exec", "--policy", path, "--", "true"], 125)):
+                    done = self.world.ctl(*words)
+                    self.assertEqual(done.code, code, (words, done))
+                    self.assertIn(f"{path}: it is {kind}, not a regular file", done.err)
+        # Files of a bundle: its manifest, and what that names.
+        for name in ("odyssey.bundle.json5", "agent.yaml", "README.md", "scenario.yaml"):
+            bundle = self.bundle()
+            os.remove(bundle + "/" + name)
+            os.mkfifo(bundle + "/" + name)
+            done = self.world.ctl("bundle", "validate", bundle)
+            self.assertEqual(done.code, 1, (name, done))
+            self.assertIn("must be a file, not a FIFO: `" + name, done.out)
+            os.remove(bundle + "/" + name)
+        # What is open already is read to its end.
+        self.assertEqual(self.world.ctl("policy", "check", "/dev/stdin", input=policy).code, 0)
+        with open(good, encoding="utf-8") as file:
+            self.assertEqual(self.world.ctl("policy", "check", "/dev/stdin", input=file).code, 0)
+        done = subprocess.run(["bash", "-c", '"$@" <(cat "$0")', good,
+                               *self.world.argv("policy", "check")],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout[:5]), (0, "allow"), done)
 
     def test_explain_says_what_waits_for_approval(self):
         bundle = self.bundle({"ask": ["Write", "Bash(cargo:*)"], "deny": ["Edit"]})
