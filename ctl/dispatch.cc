@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "common/os/stdio.h"
 #include "ctl/command_table.h"
 #include "ctl/exit_code.h"
 #include "ctl/help.h"
@@ -112,7 +111,6 @@ int RunCommand(const Command& command, const Console& console, const ParsedOptio
 }  // namespace
 
 int Dispatch(const std::vector<std::string>& arguments) {
-  OpenMissingStdio();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGCHLD, SIG_DFL);  // a parent may have handed it down ignored
   size_t used = 0;

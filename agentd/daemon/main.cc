@@ -8,6 +8,9 @@
 #include "agentd/daemon/log.h"
 #include "agentd/daemon/options.h"
 #include "agentd/service/version.h"
+#include "common/os/stdio.h"
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kFirst)() = odyssey::OpenMissingStdio;
 
 int main(int argc, char** argv) noexcept {
   namespace daemon = odyssey::daemon;

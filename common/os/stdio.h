@@ -4,7 +4,13 @@
 namespace odyssey {
 
 // Descriptors 0 to 2 that a careless parent closed become /dev/null. Else the next files that are
-// opened take these numbers, and are written to, or replaced, as if they were stdio. First of all.
+// opened take these numbers, and are written to, or replaced, as if they were stdio. First of all,
+// which is before main: gRPC's initialiser already opens a descriptor, and keeps it. So a program
+// has it called by the loader (ld.so(8): preinit functions of the executable run first):
+//
+//   [[gnu::section(".preinit_array"), gnu::used]] void (*const kFirst)() = OpenMissingStdio;
+//
+// Async-signal-safe.
 void OpenMissingStdio();
 
 }  // namespace odyssey

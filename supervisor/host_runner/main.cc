@@ -12,6 +12,7 @@
 
 #include <iterator>
 
+#include "common/os/stdio.h"
 #include "common/os/uid_range.h"
 #include "supervisor/host_runner/runner.h"
 #include "supervisor/root/cells.h"
@@ -71,6 +72,8 @@ Status Serve(const root::Options& options) {
 
 }  // namespace
 }  // namespace odyssey::host_runner
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kFirst)() = odyssey::OpenMissingStdio;
 
 int main(int argc, char** argv) {
   const auto options = odyssey::root::ParseOptions(argc, argv);

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "common/base/version.h"
+#include "common/os/stdio.h"
 #include "common/rpc/health.h"
 #include "common/rpc/peer_listener.h"
 #include "supervisor/rpc/audit_log.h"
@@ -96,6 +97,8 @@ int Serve(int argc, char** argv) {
 
 }  // namespace
 }  // namespace odyssey::supervisor
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kFirst)() = odyssey::OpenMissingStdio;
 
 int main(int argc, char** argv) {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
