@@ -20,8 +20,6 @@ constexpr uint32_t kCpuPeriodUsec = 100'000;  // the kernel's own default period
 constexpr int kSweepSteps = 400;              // × 5 ms = 2 s
 constexpr int kSweepStepMs = 5;
 
-bool Alive(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
-
 }  // namespace
 
 CgroupTree::CgroupTree(CgroupLayout layout, std::string name)
@@ -155,7 +153,7 @@ void SweepDeadTrees(const CgroupLayout& layout, const std::string& prefix) {
   while (const dirent* entry = readdir(directory)) {
     if (strncmp(entry->d_name, prefix.c_str(), prefix.size()) != 0) continue;
     const pid_t pid = static_cast<pid_t>(atoi(entry->d_name + prefix.size()));
-    if (pid > 0 && !Alive(pid)) CgroupTree(layout, entry->d_name).Sweep();
+    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) CgroupTree(layout, entry->d_name).Sweep();
   }
   closedir(directory);
 }

@@ -8,9 +8,9 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <vector>
 
 #include "common/os/descriptors.h"
@@ -24,8 +24,8 @@ namespace odyssey::root {
 namespace {
 
 constexpr char kTreePrefix[] = "odyssey-";
-constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuickSeconds in a row
-constexpr time_t kQuickSeconds = 2;
+constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuick in a row
+constexpr std::chrono::seconds kQuick(2);
 // Who may connect is decided by uid at accept.
 constexpr unsigned kSocketMode = 0666;
 constexpr char kHostRunner[] = "/odyssey-host-runner";
@@ -119,12 +119,6 @@ bool WaitForWorker(pid_t worker, pid_t* host_runner, const sigset_t& mask) {
   }
 }
 
-time_t Now() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec;
-}
-
 Status KeepWorkers(const Options& options, const CgroupLayout& layout, int listener) {
   CgroupTree cgroups(layout, kTreePrefix + std::to_string(getpid()));
   sigset_t mask;
@@ -133,7 +127,7 @@ Status KeepWorkers(const Options& options, const CgroupLayout& layout, int liste
   if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return ErrnoStatus(errno, "block signals");
 
   for (int quick_deaths = 0; quick_deaths < kMaxQuickDeaths;) {
-    const time_t started = Now();
+    const auto started = std::chrono::steady_clock::now();
     SweepDeadTrees(layout, kTreePrefix);
     ODY_RETURN_IF_ERROR(cgroups.Open());
     ODY_ASSIGN_OR_RETURN(pid_t host_runner, StartHostRunner(options));
@@ -145,7 +139,8 @@ Status KeepWorkers(const Options& options, const CgroupLayout& layout, int liste
     }
     if (stopping) return OkStatus();
     fprintf(stderr, "<3>odyssey-supervisor: the worker ended; its cells were removed\n");
-    quick_deaths = Now() - started < kQuickSeconds ? quick_deaths + 1 : 0;
+    const auto lived = std::chrono::steady_clock::now() - started;
+    quick_deaths = lived < kQuick ? quick_deaths + 1 : 0;
   }
   return Internal("the worker ended " + std::to_string(kMaxQuickDeaths) + " times in a row");
 }

@@ -170,7 +170,11 @@ class Stager final {
     // As it is, a tree shows the cell less than mapped: what any user of the host may read.
     const mode_t others = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
     const bool open = entry.access == Access::kReadOnly && (info.st_mode & others) == others;
-    if (anothers && !open) return RefuseAnothers(entry, info.st_uid);
+    if (anothers && !open) {
+      return PermissionDenied("mount " + entry.source + ": it is uid " +
+                              std::to_string(info.st_uid) + "'s, and not the own of uid " +
+                              std::to_string(entry.owner) + " (policy/ceiling.md)");
+    }
     Result<UniqueFd> mounted = Bind(entry, *place, map);
     if (mounted.status().code() == Code::kFailedPrecondition && open) {
       mounted = Bind(entry, *place, UniqueFd());
@@ -218,12 +222,6 @@ class Stager final {
       return ErrnoStatus(errno, "deny: make the cell's node of /dev/fuse");
     }
     return OkStatus();
-  }
-
-  static Status RefuseAnothers(const Entry& entry, uid_t owner) {
-    return PermissionDenied("mount " + entry.source + ": it is uid " + std::to_string(owner) +
-                            "'s, and what is not the own of uid " + std::to_string(entry.owner) +
-                            " takes a grant that names both him and the place (policy/ceiling.md)");
   }
 
   static Status RefusePart(const Entry& entry, const std::string& what) {
