@@ -133,6 +133,48 @@ class RootNeededTest(LintCase):
         self.assert_fails("needs libc.so.6; it must be static", "check_root_needed.py", "--static", program)
 
 
+MAN = """.TH P 1 "" "p 1" "p"
+.SH COMMANDS
+.SS "up"
+does it
+.TP
+\\fB\\-\\-fast\\fR \\fIN\\fR
+sooner
+.SS "cell list"
+lists them
+"""
+HELP = r"""case "$1 $2" in
+"--help ") printf 'usage: p\n\ncommands:\n  up          does it\n  cell list   lists them\n\noptions:\n';;
+"up --help") printf 'usage: p up\n\noptions:\n  --fast N   sooner\n';;
+esac
+"""
+
+
+class ManTest(LintCase):
+    def arguments(self, page, script=HELP):
+        self.write("p.1", page)
+        self.write("p", "#!/bin/sh\n" + script)
+        os.chmod(os.path.join(self.root, "p"), 0o755)
+        return "check_man.py", os.path.join(self.root, "p.1"), os.path.join(self.root, "p")
+
+    def test_passes_a_whole_page(self):
+        self.assert_passes(*self.arguments(MAN))
+
+    def test_fails_on_a_warning(self):
+        self.assert_fails("warning: macro 'no' not defined", *self.arguments(MAN + ".no\n"))
+
+    def test_fails_on_a_missing_command(self):
+        self.assert_fails("p.1: no command `cell list`",
+                          *self.arguments(MAN.replace("cell list", "cell rm")))
+
+    def test_fails_on_a_missing_option(self):
+        self.assert_fails("p.1: no option --fast of `up`",
+                          *self.arguments(MAN.replace("fast", "slow")))
+
+    def test_fails_on_a_program_without_commands(self):
+        self.assert_fails("p --help: no commands", *self.arguments(MAN, "true"))
+
+
 class FormatTest(LintCase):
     def test_passes_formatted_tree(self):
         self.assert_passes("check_format.py", self.root)
