@@ -74,8 +74,8 @@ Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector
 // refuse to read; "invalid shell command: …" for one that is too long or holds a NUL byte.
 Result<Decision> Decide(const ToolRules& rules, const ToolCall& call);
 
-// A rule for Bash that is not about every line; nullptr: there is none. With one, a line that cannot
-// be known before it runs is asked about at least. Points into `rules`.
+// A rule for Bash that is not about every line; nullptr: there is none. With one, a line that
+// cannot be known before it runs is asked about at least. Points into `rules`.
 const Rule* RestrictingRule(const ToolRules& rules);
 
 // True if the rules deny `tool` this one path: what Grep, Glob and LS leave out of their results.
