@@ -52,22 +52,19 @@ std::string Exchange(uint32_t one, uint32_t other) {
          Extent(high, low) + Extent(high + 1, high + 1, UINT32_MAX - high - 1);
 }
 
-struct Maps {
-  std::string uids, gids;
-};
-
-Result<UniqueFd> FillNamespace(pid_t child, int channel, const Maps& maps) {
+Result<UniqueFd> FillNamespace(pid_t child, int channel, const std::string& uids,
+                               const std::string& gids) {
   char byte;
   if (read(channel, &byte, 1) != 1) return Internal("create user namespace: the child failed");
   const std::string proc = "/proc/" + std::to_string(child);
-  ODY_RETURN_IF_ERROR(WriteControlFile(proc + "/uid_map", maps.uids));
-  ODY_RETURN_IF_ERROR(WriteControlFile(proc + "/gid_map", maps.gids));
+  ODY_RETURN_IF_ERROR(WriteControlFile(proc + "/uid_map", uids));
+  ODY_RETURN_IF_ERROR(WriteControlFile(proc + "/gid_map", gids));
   UniqueFd fd(open((proc + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, "open " + proc + "/ns/user");
   return fd;
 }
 
-Result<UniqueFd> MakeNamespace(uid_t owner, const Maps& maps) {
+Result<UniqueFd> MakeNamespace(uid_t owner, const std::string& uids, const std::string& gids) {
   int channel[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
     return ErrnoStatus(errno, "create socket pair");
@@ -81,7 +78,7 @@ Result<UniqueFd> MakeNamespace(uid_t owner, const Maps& maps) {
     BirthChild(owner, theirs.get());
   }
   theirs.reset();
-  auto result = FillNamespace(child, ours.get(), maps);
+  auto result = FillNamespace(child, ours.get(), uids, gids);
   ours.reset();  // the child's read ends, and with it the child
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -91,11 +88,11 @@ Result<UniqueFd> MakeNamespace(uid_t owner, const Maps& maps) {
 }  // namespace
 
 Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
-  return MakeNamespace(cell_uid, {Extent(inside, cell_uid), Extent(inside, cell_uid)});
+  return MakeNamespace(cell_uid, Extent(inside, cell_uid), Extent(inside, cell_uid));
 }
 
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid) {
-  return MakeNamespace(0, {Exchange(uid, cell_uid), Exchange(gid, cell_uid)});
+  return MakeNamespace(0, Exchange(uid, cell_uid), Exchange(gid, cell_uid));
 }
 
 }  // namespace odyssey

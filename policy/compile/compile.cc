@@ -104,6 +104,9 @@ void ExplainChoices(const SandboxRequest& request, Compiled* out) {
       request.ephemeral ? "ephemeral: the cell's own directories are in memory"
                         : "not ephemeral: the cell's own directories stay on disk",
   };
+  if (request.limits.disk_bytes == 0) return;
+  out->explanation.push_back("disk_bytes " + std::to_string(request.limits.disk_bytes) +
+                             ": they are on a file system of their own, of this size");
 }
 
 void ExplainLimits(Compiled* out) {
@@ -129,6 +132,7 @@ void FillPlan(const SandboxRequest& request, Compiled* out) {
   out->plan.cpu_millis = out->limits.cpu_millis;
   out->plan.pids = out->limits.pids;
   out->plan.tmp_bytes = out->limits.tmp_bytes;
+  out->plan.disk_bytes = out->limits.disk_bytes;
 }
 
 // Everything that a cell is made of. Names of the environment but no values: a changed value
@@ -167,6 +171,7 @@ Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
   }
   plan::Plan named = compiled.plan;
   named.cell_id = "compiled";
+  if (named.disk_bytes != 0) named.cell_tree = "compiled";
   return plan::CheckPlan(named, context);
 }
 

@@ -44,17 +44,13 @@ Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
 
 Status CheckDiskLimit(const policy::SandboxRequest& request) {
   if (request.limits.disk_bytes == 0) return OkStatus();
-  const std::string asked =
-      "limits.disk_bytes: " + std::to_string(request.limits.disk_bytes) + ": ";
   if (request.ephemeral) {
-    return InvalidArgument(asked +
-                           "an ephemeral cell has no directories on disk; "
+    return InvalidArgument("limits.disk_bytes: " + std::to_string(request.limits.disk_bytes) +
+                           ": an ephemeral cell has no directories on disk; "
                            "limits.tmp_bytes bounds those in memory");
   }
-  return FailedPrecondition(asked +
-                            "this host has nothing that bounds directories on disk (it would "
-                            "be a project quota, which this version does not set); 0, or an "
-                            "ephemeral cell with limits.tmp_bytes, is allowed");
+  return CheckRange("disk_bytes", request.limits.disk_bytes, kMinDiskBytes, 0,
+                    Code::kInvalidArgument);
 }
 
 }  // namespace odyssey::compile

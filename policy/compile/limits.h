@@ -20,13 +20,14 @@ inline constexpr uint32_t kMaxCpuMillis = 1'024'000;
 inline constexpr uint32_t kMinOpenFiles = 16;
 inline constexpr uint32_t kMaxOpenFiles = 1'048'576;  // fs.nr_open
 inline constexpr uint64_t kMinTmpBytes = uint64_t{64} << 10;
+// A file system with a journal, and room for a program's caches.
+inline constexpr uint64_t kMinDiskBytes = uint64_t{16} << 20;
 
 // INVALID_ARGUMENT or, over a bound of the host's, PERMISSION_DENIED; names the field.
 Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
                                        const plan::CheckContext& context);
 
-// Nothing here bounds what a cell puts into its directories on disk, so a request that asks for it
-// is refused: see docs/policy/limits-and-runs.md.
+// INVALID_ARGUMENT for an ephemeral cell, and for what is too little for a file system.
 Status CheckDiskLimit(const policy::SandboxRequest& request);
 
 }  // namespace odyssey::compile

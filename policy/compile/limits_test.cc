@@ -8,24 +8,36 @@
 namespace odyssey::compile {
 namespace {
 
-// Refused, not ignored: a bound that nothing enforces is worse than none.
-TEST(DiskLimitTest, IsRefusedWhereNothingEnforcesIt) {
+TEST(DiskLimitTest, NeedsADiskAndRoomForAFileSystem) {
   policy::SandboxRequest request;
   EXPECT_TRUE(CheckDiskLimit(request).ok());
-  request.limits.disk_bytes = 1000;
-  const Status on_disk = CheckDiskLimit(request);
-  EXPECT_EQ(on_disk.code(), Code::kFailedPrecondition);
-  EXPECT_EQ(on_disk.message().find("limits.disk_bytes: 1000: "), 0u);
-  EXPECT_NE(on_disk.message().find("limits.tmp_bytes, is allowed"), std::string::npos);
+  request.limits.disk_bytes = kMinDiskBytes;
+  EXPECT_TRUE(CheckDiskLimit(request).ok());
+  request.limits.disk_bytes = kMinDiskBytes - 1;
+  EXPECT_EQ(CheckDiskLimit(request),
+            InvalidArgument("limits.disk_bytes: 16777215: at least 16777216 is allowed"));
+  request.limits.disk_bytes = kMinDiskBytes;
   request.ephemeral = true;
-  EXPECT_EQ(CheckDiskLimit(request).code(), Code::kInvalidArgument);
+  const Status in_memory = CheckDiskLimit(request);
+  EXPECT_EQ(in_memory.code(), Code::kInvalidArgument);
+  EXPECT_NE(in_memory.message().find("limits.tmp_bytes"), std::string::npos);
 }
 
-TEST(DiskLimitTest, IsCheckedWhenARequestIsCompiled) {
+TEST(DiskLimitTest, IsTheSizeOfTheCellsDiskAndPartOfItsIdentity) {
   policy::SandboxRequest request;
-  request.limits.disk_bytes = 1000;
   HostFacts facts;
   facts.system = {{"/usr", ""}};
+  facts.landlock = {landlock::Probe::kInForce, 6};
+  const auto unbounded = Compile(request, facts);
+  ASSERT_TRUE(unbounded.ok()) << unbounded.status().ToString();
+  EXPECT_EQ(unbounded->plan.disk_bytes, 0u);
+  request.limits.disk_bytes = kMinDiskBytes;
+  const auto bounded = Compile(request, facts);
+  ASSERT_TRUE(bounded.ok()) << bounded.status().ToString();
+  EXPECT_EQ(bounded->plan.disk_bytes, kMinDiskBytes);
+  EXPECT_NE(bounded->digest, unbounded->digest);
+  EXPECT_EQ(bounded->explanation.size(), unbounded->explanation.size() + 1);
+  request.limits.disk_bytes = 1000;
   EXPECT_EQ(Compile(request, facts).status(), CheckDiskLimit(request));
 }
 

@@ -50,6 +50,7 @@ std::string EncodePlan(const Plan& plan) {
   out.U32(plan.cpu_millis);
   out.U32(plan.pids);
   out.U64(plan.tmp_bytes);
+  out.U64(plan.disk_bytes);
 
   out.U32(static_cast<uint32_t>(plan.entries.size()));
   for (const Entry& entry : plan.entries) EncodeEntry(entry, &out);
@@ -80,6 +81,7 @@ Result<Plan> DecodePlan(std::string_view bytes) {
   plan.cpu_millis = in.U32();
   plan.pids = in.U32();
   plan.tmp_bytes = in.U64();
+  plan.disk_bytes = in.U64();
   if (in.failed()) return Malformed("limits");
 
   const uint32_t count = in.Count(kMaxEntries);

@@ -75,6 +75,8 @@ struct Plan {
   uint32_t cpu_millis = 0;
   uint32_t pids = 0;
   uint64_t tmp_bytes = 0;  // size of each in-memory tree
+  // Size of the cell tree, which is a disk of its own then; 0 = directories, unbounded.
+  uint64_t disk_bytes = 0;
   std::vector<Entry> entries;
 
   friend bool operator==(const Plan&, const Plan&) = default;

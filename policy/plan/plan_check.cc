@@ -209,8 +209,8 @@ Status CheckPlan(const Plan& plan, const CheckContext& context) {
   if (!IsCellId(plan.cell_id)) {
     return InvalidArgument("check plan: cell_id must be 1 to 64 of a-z, 0-9 and _");
   }
-  if (!plan.cell_tree.empty() && !AreComponents(plan.cell_tree)) {
-    return InvalidArgument("check plan: cell_tree must be a normalised relative path");
+  if (plan.cell_tree.empty() ? plan.disk_bytes != 0 : !AreComponents(plan.cell_tree)) {
+    return InvalidArgument("check plan: cell_tree, for disk_bytes too, must be a relative path");
   }
   if (plan.user == 0 || plan.user > kMaxUser) {
     return PermissionDenied("check plan: user " + std::to_string(plan.user) + "; 1 to " +

@@ -82,6 +82,14 @@ TEST(PlanCheckTest, RefusesCellTreesThatLeaveTheCellsRoot) {
   EXPECT_TRUE(CheckPlan(plan, Context()).ok());
 }
 
+TEST(PlanCheckTest, RefusesADiskForATreeInMemory) {
+  Plan plan = GoodPlan();
+  plan.disk_bytes = 1;
+  EXPECT_TRUE(CheckPlan(plan, Context()).ok());
+  plan.cell_tree = "";
+  EXPECT_NE(CheckPlan(plan, Context()).message().find("disk_bytes"), std::string::npos);
+}
+
 TEST(PlanCheckTest, RefusesLimitsThatAreZeroOrOverTheBound) {
   const std::function<void(Plan*)> changes[] = {
       [](Plan* p) { p->memory_bytes = 0; },

@@ -14,6 +14,7 @@ Plan SamplePlan() {
   plan.cpu_millis = 1500;
   plan.pids = 64;
   plan.tmp_bytes = 4096;
+  plan.disk_bytes = uint64_t{1} << 34;
   plan.entries = {
       {.kind = EntryKind::kHostTree,
        .target = "/usr",

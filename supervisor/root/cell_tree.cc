@@ -8,10 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/os/file.h"
 #include "common/os/mount_calls.h"
 
 namespace odyssey::root {
 namespace {
+
+constexpr char kHasDisk[] = "limits.disk_bytes: 0: the cell has a disk: give its size, or purge it";
 
 // Descends one component, making it if it is missing.
 Result<UniqueFd> Descend(int parent, const std::string& name, uid_t owner,
@@ -46,12 +49,40 @@ Result<UniqueFd> Walk(int from, const std::string& path, uid_t owner) {
   return at;
 }
 
+// Runs a program to its end, in that directory (-1: in ours); our end is its end too.
+bool Run(const char* const argv[], int directory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (directory < 0 || fchdir(directory) == 0) execv(argv[0], const_cast<char**>(argv));
+    _exit(127);
+  }
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+// What fails the program says itself; our words are for when it could not.
+Status MountDisk(int tree, uint64_t size) {
+  ODY_ASSIGN_OR_RETURN(const std::string programs, ProgramDirectory());
+  const std::string program = programs + "/odyssey-cell-disk";
+  const std::string bytes = std::to_string(size);
+  const char* const argv[] = {program.c_str(), bytes.c_str(), nullptr};
+  if (Run(argv, tree)) return OkStatus();
+  return FailedPrecondition("limits.disk_bytes: " + bytes + ": " + program + " cannot be run");
+}
+
 }  // namespace
 
 Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,
-                              uid_t store_uid) {
+                              uid_t store_uid, uint64_t disk_bytes) {
   ODY_ASSIGN_OR_RETURN(UniqueFd cells, OpenHostPath(cells_directory));
   ODY_ASSIGN_OR_RETURN(UniqueFd root, Walk(cells.get(), tree, 0));
+  if (disk_bytes != 0) {
+    ODY_RETURN_IF_ERROR(MountDisk(root.get(), disk_bytes));
+    ODY_ASSIGN_OR_RETURN(root, Walk(root.get(), "disk", 0));
+  } else if (faccessat(root.get(), "disk.img", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    return FailedPrecondition(kHasDisk);
+  }
   for (const char* directory : kStandardDirectories) {
     ODY_RETURN_IF_ERROR(Walk(root.get(), directory, store_uid).status());
   }
@@ -69,14 +100,8 @@ Result<pid_t> StartRemovingCellTree(const std::string& cells_directory, const st
   if (child > 0) return child;
 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const pid_t rm = fork();
-  if (rm == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    execl("/bin/rm", "rm", "-rf", "--one-file-system", "--", path.c_str(), nullptr);
-    _exit(127);
-  }
-  int status = 1;
-  if (rm < 0 || waitpid(rm, &status, 0) < 0 || status != 0) _exit(1);
+  const char* const rm[] = {"/bin/rm", "-rf", "--one-file-system", "--", path.c_str(), nullptr};
+  if (!Run(rm, -1)) _exit(1);
   // Emptied parents up to the cells directory go too.
   std::string parent = path.substr(0, path.rfind('/'));
   while (parent.size() > cells_directory.size() && rmdir(parent.c_str()) == 0) {

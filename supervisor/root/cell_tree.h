@@ -3,7 +3,8 @@
 
 // The directories of a cell on disk: "<cells>/<tree>/{app,data,cache,tmp,runs}". Directories down
 // to the tree belong to root, 0700; what is below belongs to the store's uid and appears in the
-// cell, by an idmapped mount, as the cell's own.
+// cell, by an idmapped mount, as the cell's own. Of a cell whose disk is bounded they are in
+// "<cells>/<tree>/disk", a file system of its own (supervisor/cell_disk).
 
 #include <sys/types.h>
 
@@ -17,9 +18,11 @@ namespace odyssey::root {
 // In every tree: the place for the mirrored mounts of the workspace, and the home directory.
 inline constexpr const char* kStandardDirectories[] = {"app/mount", "data/home"};
 
-// Opens the tree, making what is missing. INVALID_ARGUMENT "sandbox path must not be a symlink: P".
+// Opens the tree, making what is missing. With `disk_bytes` it is a disk of that size, which
+// odyssey-cell-disk mounts in this mount namespace. INVALID_ARGUMENT "sandbox path
+// must not be a symlink: P"; FAILED_PRECONDITION if the tree has its data in the other way.
 Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,
-                              uid_t store_uid);
+                              uid_t store_uid, uint64_t disk_bytes);
 
 // Opens `path` (relative, e.g. "data/home") below the tree, making each missing directory 0700 for
 // `owner`. Follows no symbolic link, whatever the cell left there.

@@ -60,6 +60,15 @@ TEST_F(CellTreeTest, RefusesAFileInTheWay) {
             InvalidArgument("sandbox path must be a directory: data"));
 }
 
+// Else the cell would find none of its files.
+TEST_F(CellTreeTest, RefusesATreeThatIsADisk) {
+  directory_.Write("kind/one/disk.img", "");
+  const Status status = OpenCellTree(directory_.path(), "kind/one", getuid(), 0).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(status.message().find("limits.disk_bytes: 0: "), 0u) << status.ToString();
+  EXPECT_FALSE(fs::exists(Path("kind/one/app")));
+}
+
 TEST_F(CellTreeTest, RemovesTheTreeAndItsEmptiedParentsButNoOther) {
   directory_.Write("kind/agent/one/app/file", "x");
   directory_.Write("kind/other/two/app/file", "x");

@@ -26,8 +26,6 @@ namespace {
 constexpr char kTreePrefix[] = "odyssey-";
 constexpr int kMaxQuickDeaths = 5;  // workers that die within kQuick in a row
 constexpr std::chrono::seconds kQuick(2);
-// Who may connect is decided by uid at accept.
-constexpr unsigned kSocketMode = 0666;
 constexpr char kHostRunner[] = "/odyssey-host-runner";
 
 Status PrepareDirectories(const Options& options) {
@@ -160,7 +158,8 @@ Status Keep(Options options) {
   ODY_RETURN_IF_ERROR(PrepareDirectories(options));
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, LockState(options.state_directory));
   const std::string socket_path = options.run_directory + "/supervisor.sock";
-  ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, kSocketMode));
+  // Who may connect is decided by uid at accept.
+  ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, 0666));
 
   ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range,
                        HoldUidRange(options.uid_base, kMaxCells + 1, &options.first_uid));

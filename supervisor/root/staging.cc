@@ -67,8 +67,8 @@ class Stager final {
   // The cell's own tree: on disk under the store's uid, or in memory under the cell's.
   Status OpenTree() {
     if (plan_.cell_tree.empty()) return OkStatus();
-    ODY_ASSIGN_OR_RETURN(tree_,
-                         OpenCellTree(paths_.cells_directory, plan_.cell_tree, paths_.store_uid));
+    ODY_ASSIGN_OR_RETURN(tree_, OpenCellTree(paths_.cells_directory, plan_.cell_tree,
+                                             paths_.store_uid, plan_.disk_bytes));
     ODY_ASSIGN_OR_RETURN(tree_map_,
                          MakeMappingNamespace(paths_.store_uid, paths_.store_uid, cell_uid_));
     return OkStatus();

@@ -187,7 +187,7 @@ Status Broker::StartInRoot(const PrepareSpec& spec, const CellPtr& cell) {
   plan.cell_id = cell->id;
   if (!cell->ephemeral) {
     plan.cell_tree = CellTreeOf(spec.key);
-    if (spec.sandbox.workspace.empty()) {
+    if (spec.sandbox.workspace.empty() && plan.disk_bytes == 0) {
       cell->workspace_path = hello_.cells_directory + "/" + plan.cell_tree + "/app";
     }
   }

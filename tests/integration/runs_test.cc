@@ -360,14 +360,5 @@ TEST_F(MountFilesTest, FileOperationsSeeSomeFilesAndCommandsAll) {
   EXPECT_EQ(Shell("cat /notes/a.txt; wc -c < /notes/large.md").out, "plain\n1234\n");
 }
 
-TEST_F(RunsTest, ADiskLimitThatNothingEnforcesIsRefused) {
-  auto request = SupervisorHarness::Request("bounded");
-  request.set_ephemeral(false);
-  request.mutable_sandbox()->mutable_limits()->set_disk_bytes(1 << 20);
-  const Status status = supervisor_.Prepare(request).status();
-  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
-  EXPECT_NE(status.message().find("limits.tmp_bytes"), std::string::npos) << status.ToString();
-}
-
 }  // namespace
 }  // namespace odyssey::testing
