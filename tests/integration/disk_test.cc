@@ -181,8 +181,7 @@ TEST_F(DiskTest, ACellHasItsFilesInOneWayOnly) {
   EXPECT_TRUE(supervisor_.Remove(as_before, /*purge=*/true).ok());
 
   EXPECT_TRUE(supervisor_.Shell(supervisor_.Cell(With(kBound)), "echo y > kept").Exited(0));
-  ExpectRefused(directories, Code::kFailedPrecondition,
-                {"limits.disk_bytes: 0: ", "odyssey-ctl cell rm CELL --purge"});
+  ExpectRefused(directories, Code::kFailedPrecondition, {"limits.disk_bytes: 0: ", "purge"});
   EXPECT_EQ(supervisor_.Shell(supervisor_.Cell(With(kBound)), "cat kept").out, "y\n");
 }
 
