@@ -337,9 +337,9 @@ TEST(JudgeTest, SaysByWhichRuleEachThingIsGranted) {
   const auto rulings = Judge(Of(grant), request, Asks());
   ASSERT_TRUE(rulings.ok()) << rulings.status().ToString();
   EXPECT_EQ(*rulings, (std::vector<Ruling>{{"network", "full", At(7)},
-                                           {"workspace", "/srv/out", At(5)},
-                                           {"mounts[0].source", "/srv/in", At(4)},
-                                           {"mounts[1].source", "/srv/out/x", At(5)},
+                                           {"workspace", "/srv/out", At(5), true},
+                                           {"mounts[0].source", "/srv/in", At(4), true},
+                                           {"mounts[1].source", "/srv/out/x", At(5), true},
                                            {"env", "LC_ALL", At(6)}}));
 }
 

@@ -129,7 +129,8 @@ TEST(ProtectionTest, RefusesToMakeWhatIsProtectedWritable) {
         "/srv/repo.git/config", "/home/u/.ssh", "/home/u/.config/systemd/user"}) {
     const Status status = Compile(Writes(source), Facts()).status();
     EXPECT_EQ(status.code(), Code::kPermissionDenied) << source;
-    EXPECT_EQ(status.message().rfind("mounts: source " + source + ": ", 0), 0u) << status.message();
+    EXPECT_EQ(status.message().rfind("mounts", 0), 0u) << status.message();
+    EXPECT_NE(status.message().find(source + ": "), std::string::npos) << status.message();
     SandboxRequest request = Writes(source);
     request.protection = Protection::kNone;
     EXPECT_EQ(Compile(request, Facts()).status(), OkStatus()) << source;

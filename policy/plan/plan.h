@@ -15,7 +15,7 @@
 namespace odyssey::plan {
 
 inline constexpr size_t kMaxPlanBytes = 128 * 1024;  // fits one message, see message_socket.h
-inline constexpr uint32_t kMaxEntries = 1024;
+inline constexpr uint32_t kMaxEntries = 2048;
 inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxFileBytes = 16 * 1024;
 inline constexpr uint32_t kMaxCellId = 64;
