@@ -149,10 +149,9 @@ class Search final {
         stopped_ = true;
         break;
       }
+      listing.head = listing.head || name == "HEAD";
       if (name == ".git") {
         listing.git = true;
-      } else if (name == "HEAD") {
-        listing.head = true;
       } else if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
         listing.objects = listing.objects || name == "objects";
         listing.refs = listing.refs || name == "refs";

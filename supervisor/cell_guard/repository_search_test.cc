@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -81,6 +83,10 @@ TEST_F(RepositorySearchTest, FindsFilesThatLeadToOneInDirectoriesWithoutDirector
 TEST_F(RepositorySearchTest, WhatIsNoRepositoryIsNotOne) {
   Directory("a/.git/hooks");
   Directory("b/.git");
+  for (const char* lacking : {"c/objects", "d/refs"}) {
+    Git(fs::path(lacking).parent_path());
+    fs::remove_all(At(lacking));
+  }
   EXPECT_THAT(Find().found, IsEmpty());
 }
 
@@ -99,6 +105,8 @@ TEST_F(RepositorySearchTest, FindsSubmodulesBeforeItsBoundsAreReached) {
   Git(".git/modules/third/party");
   Directory("third/party/x/y");
   directory_.Write("third/party/.git", "gitdir: ../../.git/modules/third/party\n");
+  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{".git", Kind::kDirectory},
+                                                 FoundRepository{"third/party/.git", Kind::kFile}));
   for (int i = 0; i < 40; ++i) Directory("d" + std::to_string(i) + "/x/y");
   const SearchResult result = Find({.directories = 60});
   EXPECT_FALSE(result.finished);
@@ -111,6 +119,19 @@ TEST_F(RepositorySearchTest, LooksLastIntoWhatToolsMade) {
   const SearchResult result = Find({.directories = 20});
   EXPECT_FALSE(result.finished);
   EXPECT_THAT(result.found, Contains(FoundRepository{"a/b/c/.git", Kind::kDirectory}));
+}
+
+TEST_F(RepositorySearchTest, LooksLastOrNotIntoWhatGitMade) {
+  Git("");
+  Git("p/.git");
+  for (int i = 0; i < 40; ++i) {
+    Directory("objects/" + std::to_string(i) + "/x/y");
+    Directory("p/.git/" + std::to_string(i) + "/x/y");
+  }
+  Git("p/a/b/c/.git");
+  const SearchResult result = Find({.directories = 20});
+  EXPECT_FALSE(result.finished);
+  EXPECT_THAT(result.found, Contains(FoundRepository{"p/a/b/c/.git", Kind::kDirectory}));
 }
 
 TEST_F(RepositorySearchTest, LooksLaterIntoWhatIsWide) {
@@ -143,18 +164,55 @@ TEST_F(RepositorySearchTest, SaysWhenItReachedABound) {
   EXPECT_FALSE(Find({.entries = 3}).finished);
   EXPECT_FALSE(Find({.path_bytes = 2}).finished);
   EXPECT_FALSE(Find({.depth = 1}).finished);
+  EXPECT_THAT(Find({.entries = 5}).found, IsEmpty()) << "the root has as many";
   const SearchResult one = Find({.repositories = 1});
   EXPECT_FALSE(one.finished);
   EXPECT_EQ(one.found.size(), 1u);
 }
 
+TEST_F(RepositorySearchTest, KnowsAHeadOfAnOldKindAndNoOther) {
+  Git("old");
+  fs::remove(At("old/HEAD"));
+  fs::create_symlink("refs/heads/main", At("old/HEAD"));
+  Git("pipe");
+  fs::remove(At("pipe/HEAD"));
+  ASSERT_EQ(mkfifo(At("pipe/HEAD").c_str(), 0644), 0);
+  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"old", Kind::kDirectory}));
+}
+
+// As a user, who cannot look into everything.
+TEST_F(RepositorySearchTest, SaysWhatItsOwnUserHasClosedToIt) {
+  constexpr uid_t kUser = 5000;
+  const bool root = geteuid() == 0;
+  Directory("own/x");
+  const auto find = [&] {
+    EXPECT_TRUE(!root || seteuid(kUser) == 0);
+    const SearchResult result = Find();
+    EXPECT_TRUE(!root || seteuid(0) == 0);
+    return result.finished;
+  };
+  if (root) {
+    for (const char* path : {"", "own", "own/x"}) {
+      ASSERT_EQ(chown(At(path).c_str(), kUser, kUser), 0);
+    }
+    Directory("strange/x");
+    ASSERT_EQ(chmod(At("strange").c_str(), 0700), 0);
+  }
+  EXPECT_TRUE(find());
+  ASSERT_EQ(chmod(At("own").c_str(), 0), 0);
+  EXPECT_FALSE(find());
+  ASSERT_EQ(chmod(At("own").c_str(), 0700), 0);
+}
+
 TEST_F(RepositorySearchTest, NamesThatAreNotAsExpectedEndNothing) {
   Directory(".git");
-  fs::create_directories(At("a/HEAD/x"));
+  Git("a/HEAD/x/.git");
   Directory("a/objects/x");
   Directory("a/refs/x");
   Git("b/.git");
-  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"b/.git", Kind::kDirectory}));
+  EXPECT_THAT(Find().found,
+              UnorderedElementsAre(FoundRepository{"b/.git", Kind::kDirectory},
+                                   FoundRepository{"a/HEAD/x/.git", Kind::kDirectory}));
 }
 
 TEST_F(RepositorySearchTest, TellsWhatItSeesOnItsWayInLeavesTooAndStopsWhenTold) {
