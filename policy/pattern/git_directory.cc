@@ -8,6 +8,8 @@ namespace {
 constexpr std::string_view kWorktrees = "worktrees";
 constexpr std::string_view kModules = "modules";
 constexpr std::string_view kCommonDirectory = "commondir";
+constexpr std::string_view kRebase = "rebase-merge";
+constexpr std::string_view kSteps = "rebase-merge/git-rebase-todo";
 
 // With the lock of each file that git replaces: who has it open while git on the host writes it
 // would have the file itself open afterwards.
@@ -38,12 +40,14 @@ std::string_view TakeFirst(std::string_view* path) {
 GitName NameInModules(std::string_view rest) {
   while (!rest.empty()) {
     if (IsObeyed(TakeFirst(&rest))) return GitName::kObeyed;
+    if (rest == kSteps) return GitName::kSteps;
   }
   return GitName::kData;
 }
 
 GitName NameInWorktrees(std::string_view rest) {
   TakeFirst(&rest);
+  if (rest == kSteps) return GitName::kSteps;
   const std::string_view name = TakeFirst(&rest);
   if (name == kCommonDirectory && rest.empty()) return GitName::kLeadsBack;
   return IsObeyed(name) ? GitName::kObeyed : GitName::kData;
@@ -56,6 +60,7 @@ bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 GitName NameInGitDirectory(std::string_view path) {
   if (path == "HEAD") return GitName::kHead;
   if (path.empty() || path == "objects" || path == "refs") return GitName::kNeeded;
+  if (path == kSteps) return GitName::kSteps;
   const std::string_view first = TakeFirst(&path);
   if (IsObeyed(first)) return GitName::kObeyed;
   if (first == kWorktrees) return NameInWorktrees(path);
@@ -64,9 +69,12 @@ GitName NameInGitDirectory(std::string_view path) {
 }
 
 bool GivesNamesTheirMeaning(std::string_view directory) {
+  if (directory == kRebase) return true;
   const std::string_view first = TakeFirst(&directory);
   if (first == kModules) return true;
-  return first == kWorktrees && directory.find('/') == std::string_view::npos;
+  if (first != kWorktrees) return false;
+  TakeFirst(&directory);
+  return directory.empty() || directory == kRebase;
 }
 
 std::span<const ObeyedName> ObeyedNames() { return kObeyedNames; }
@@ -81,6 +89,19 @@ bool IsValidHead(std::string_view text) {
   }
   const bool length = text.size() == 40 || text.size() == 64;  // SHA-1, SHA-256
   return length && std::all_of(text.begin(), text.end(), IsHex);
+}
+
+bool RunsCommands(std::string_view steps) {
+  constexpr std::string_view kBlank = " \t";
+  constexpr std::string_view kEndsWord(" \t\r\0", 4);
+  while (!steps.empty()) {
+    std::string_view line = steps.substr(0, steps.find('\n'));
+    steps.remove_prefix(std::min(line.size() + 1, steps.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    const std::string_view word = line.substr(0, line.find_first_of(kEndsWord));
+    if (word == "exec" || word == "x") return true;
+  }
+  return false;
 }
 
 }  // namespace odyssey::pattern

@@ -11,11 +11,12 @@
 namespace odyssey::pattern {
 
 enum class GitName {
-  kData,      // anything else
-  kObeyed,    // git runs it or takes settings from it; with everything below
-  kNeeded,    // a directory without which git takes the whole for no repository
-  kHead,      // the same, but replaced with each checkout
-  kLeadsBack  // of a linked working tree: where its repository is
+  kData,       // anything else
+  kObeyed,     // git runs it or takes settings from it; with everything below
+  kNeeded,     // a directory without which git takes the whole for no repository
+  kHead,       // the same, but replaced with each checkout
+  kLeadsBack,  // of a linked working tree: where its repository is
+  kSteps       // what a rebase has left to do: commits, and commands that git runs
 };
 
 // `path` is relative to the git directory, "" the git directory itself.
@@ -39,6 +40,10 @@ inline constexpr std::string_view kLeadsBack = "../..\n";
 // True if git takes `text` for the content of HEAD: the name of a reference, or of a commit.
 inline constexpr size_t kMaxHeadBytes = 1024;
 bool IsValidHead(std::string_view text);
+
+// True if a rebase that goes on with these steps would run something. NULs end a word, as in git.
+inline constexpr size_t kMaxStepsBytes = 1024 * 1024;
+bool RunsCommands(std::string_view steps);
 
 }  // namespace odyssey::pattern
 

@@ -77,5 +77,35 @@ TEST(GitDirectoryTest, TakesForHeadWhatGitDoes) {
   }
 }
 
+TEST(GitDirectoryTest, KnowsTheStepsOfARebase) {
+  const std::string steps = "rebase-merge/git-rebase-todo";
+  for (const std::string& path :
+       {steps, "worktrees/w/" + steps, "modules/a/b/" + steps, "modules/a/worktrees/w/" + steps}) {
+    EXPECT_EQ(NameInGitDirectory(path), GitName::kSteps) << path;
+  }
+  for (const std::string& path : {steps + "/x", steps + ".lock", "x/" + steps, "worktrees/" + steps,
+                                  std::string("rebase-merge/done")}) {
+    EXPECT_EQ(NameInGitDirectory(path), GitName::kData) << path;
+  }
+  EXPECT_TRUE(GivesNamesTheirMeaning("rebase-merge"));
+  EXPECT_TRUE(GivesNamesTheirMeaning("worktrees/w/rebase-merge"));
+  EXPECT_FALSE(GivesNamesTheirMeaning("rebase-merge/x"));
+  EXPECT_FALSE(GivesNamesTheirMeaning("worktrees/w/rebase-merge/x"));
+}
+
+TEST(GitDirectoryTest, KnowsStepsThatRunCommands) {
+  for (const std::string& text :
+       {std::string("exec make"), std::string("x make\n"), std::string(" \tx\tmake"),
+        std::string("pick 1\n\nexec\r\n"), std::string("x\0", 2), std::string("x"),
+        std::string("pick 1\nx y")}) {
+    EXPECT_TRUE(RunsCommands(text)) << text;
+  }
+  for (const std::string text :
+       {"", "\n", "pick 1 exec x\n", "# x, exec <command> = run\n", "execute 1", "xx y", "edit 1\n",
+        "break", "fixup -C 12", "label x", "merge -C 12 x"}) {
+    EXPECT_FALSE(RunsCommands(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace odyssey::pattern

@@ -14,8 +14,9 @@ namespace {
 
 using pattern::GitName;
 
-// What an open file must not be when it is written to.
-constexpr const char* kReplacedByRename[] = {"HEAD", "config", "config.worktree", "commondir"};
+// Files that are obeyed, or kept by their content, at the top of a git directory.
+constexpr const char* kKeptFiles[] = {"HEAD", "config", "config.worktree", "commondir",
+                                      "rebase-merge/git-rebase-todo"};
 
 // 0 where there is nothing.
 mode_t TypeAt(const Place& place) {
@@ -24,36 +25,51 @@ mode_t TypeAt(const Place& place) {
   return found == 0 ? info.st_mode & S_IFMT : 0;
 }
 
-// A file that git would read as HEAD, and that has no other name through which it could be changed
-// afterwards. Who has it open is stopped by HandleRefusal.
-bool MayBecomeHead(const Place& place) {
+// nullopt if it is longer, or cannot be read at a place, as only a regular file can.
+std::optional<std::string> ReadAll(int fd, size_t most) {
+  std::string text;
+  char part[4096];
+  for (ssize_t n; (n = pread(fd, part, sizeof(part), static_cast<off_t>(text.size()))) != 0;) {
+    if (n < 0 || text.size() + static_cast<size_t>(n) > most) return std::nullopt;
+    text.append(part, static_cast<size_t>(n));
+  }
+  return text;
+}
+
+bool MayHold(GitName name, std::string_view text) {
+  return name == GitName::kHead ? pattern::IsValidHead(text) : !pattern::RunsCommands(text);
+}
+
+size_t MostBytes(GitName name) {
+  return name == GitName::kHead ? pattern::kMaxHeadBytes : pattern::kMaxStepsBytes;
+}
+
+// A file with such content, and no other name through which it could be changed afterwards. Who has
+// it open is stopped when he writes.
+bool MayBecome(GitName name, const Place& place) {
   const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
-  if (!fd || fstat(fd.get(), &info) != 0) return false;
-  if (!S_ISREG(info.st_mode) || info.st_nlink != 1 || (info.st_mode & S_IRUSR) == 0) return false;
-  char text[pattern::kMaxHeadBytes + 1];
-  const ssize_t n = pread(fd.get(), text, sizeof(text), 0);
-  return n >= 0 && pattern::IsValidHead(std::string_view(text, static_cast<size_t>(n)));
+  if (!fd || fstat(fd.get(), &info) != 0 || info.st_nlink != 1) return false;
+  const auto text = ReadAll(fd.get(), MostBytes(name));
+  return text && MayHold(name, *text);
 }
 
 }  // namespace
 
-GitDirectories::GitDirectories(int tree, const std::vector<std::string>& paths) {
+GitDirectories::GitDirectories(int tree, const std::vector<std::string>& paths) : tree_(tree) {
   for (const std::string& path : paths) {
-    Place place;
-    if (FindPlace(tree, path, &place) != 0) continue;
-    UniqueFd root(openat(place.directory.get(), place.name.c_str(),
-                         O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat head;
-    if (!root || fstatat(root.get(), "HEAD", &head, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    directories_.push_back({path, std::move(root)});
+    Place head;
+    struct stat info;
+    if (FindPlace(tree, path + "/HEAD", &head) != 0) continue;
+    if (fstatat(head.directory.get(), "HEAD", &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    directories_.push_back(path);
   }
 }
 
 GitName GitDirectories::NameOf(std::string_view path) const {
-  for (const Directory& directory : directories_) {
-    const auto below = Below(path, directory.path);
+  for (const std::string& directory : directories_) {
+    const auto below = Below(path, directory);
     if (!below) continue;
     const GitName name = pattern::NameInGitDirectory(*below);
     if (name != GitName::kData) return name;
@@ -62,16 +78,17 @@ GitName GitDirectories::NameOf(std::string_view path) const {
 }
 
 bool GitDirectories::GivesMeaning(std::string_view path) const {
-  return std::any_of(directories_.begin(), directories_.end(), [path](const Directory& directory) {
-    const auto below = Below(path, directory.path);
-    return below && pattern::GivesNamesTheirMeaning(*below);
-  });
+  return std::any_of(directories_.begin(), directories_.end(),
+                     [path](const std::string& directory) {
+                       const auto below = Below(path, directory);
+                       return below && pattern::GivesNamesTheirMeaning(*below);
+                     });
 }
 
 bool GitDirectories::Holds(std::string_view path) const {
-  return std::any_of(directories_.begin(), directories_.end(), [path](const Directory& directory) {
-    return Below(path, directory.path).has_value();
-  });
+  return std::any_of(
+      directories_.begin(), directories_.end(),
+      [path](const std::string& directory) { return Below(path, directory).has_value(); });
 }
 
 int GitDirectories::Refusal(std::string_view path, Change change) const {
@@ -84,6 +101,11 @@ int GitDirectories::Refusal(std::string_view path, Change change) const {
       return change == Change::kTimes ? 0 : EROFS;
     case GitName::kLeadsBack:
       return change == Change::kMake || change == Change::kRemove ? 0 : EROFS;
+    case GitName::kSteps:
+      return change == Change::kMakeNode || change == Change::kMakeDirectory ||
+                     change == Change::kMakeLink || change == Change::kLayout
+                 ? EROFS
+                 : 0;
     case GitName::kData:
       break;
   }
@@ -97,9 +119,12 @@ int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place
   if (!Holds(from) && !Holds(to)) return 0;
   const bool exchange = (flags & RENAME_EXCHANGE) != 0;
   const GitName target = NameOf(to);
-  if (NameOf(from) != GitName::kData) return EROFS;
-  if (target != GitName::kData && (target != GitName::kHead || exchange)) return EROFS;
-  if (target == GitName::kHead && !MayBecomeHead(from_place)) return EROFS;
+  const GitName source = NameOf(from);
+  const bool leaves = source == GitName::kSteps && !exchange;
+  const bool enters = (target == GitName::kHead || target == GitName::kSteps) && !exchange;
+  if (source != GitName::kData && !leaves) return EROFS;
+  if (target != GitName::kData && !enters) return EROFS;
+  if (enters && !MayBecome(target, from_place)) return EROFS;
   const mode_t types[] = {TypeAt(from_place), exchange ? TypeAt(to_place) : mode_t{0}};
   for (const mode_t type : types) {
     if (type == S_IFLNK) return EPERM;
@@ -115,18 +140,32 @@ int GitDirectories::LinkRefusal(std::string_view from, const Place& from_place,
   return TypeAt(from_place) == S_IFLNK ? EPERM : 0;
 }
 
-int GitDirectories::HandleRefusal(int fd) const {
-  if (directories_.empty()) return 0;
-  struct stat open;
-  if (fstat(fd, &open) != 0) return errno;
-  for (const Directory& directory : directories_) {
-    for (const char* name : kReplacedByRename) {
+int GitDirectories::WriteRefusal(std::string_view path, int fd, std::string_view bytes,
+                                 off_t offset) const {
+  if (NameOf(path) != GitName::kSteps) return Refusal(path, Change::kContent);
+  const std::string link =
+      "/proc/self/fd/" + std::to_string(fd);  // it may be open for writing only
+  const UniqueFd readable(open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  auto text = ReadAll(readable.get(), pattern::kMaxStepsBytes);
+  const auto at = static_cast<size_t>(offset);
+  if (!text || at > pattern::kMaxStepsBytes) return EROFS;
+  text->resize(std::max(text->size(), at + bytes.size()));
+  text->replace(at, bytes.size(), bytes);
+  return MayHold(GitName::kSteps, *text) ? 0 : EROFS;
+}
+
+bool GitDirectories::HasKeptName(const struct stat& file) const {
+  for (const std::string& directory : directories_) {
+    for (const char* name : kKeptFiles) {
+      Place place;
       struct stat named;
-      if (fstatat(directory.root.get(), name, &named, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      if (named.st_dev == open.st_dev && named.st_ino == open.st_ino) return EROFS;
+      if (FindPlace(tree_, directory + "/" + name, &place) != 0) continue;
+      const int found =
+          fstatat(place.directory.get(), place.name.c_str(), &named, AT_SYMLINK_NOFOLLOW);
+      if (found == 0 && named.st_dev == file.st_dev && named.st_ino == file.st_ino) return true;
     }
   }
-  return 0;
+  return false;
 }
 
 bool GitDirectories::LeadsBack(std::string_view path) const {

@@ -5,11 +5,13 @@
 // that the host's git runs nothing of the cell's and goes on taking them for what they are. Names
 // are judged by policy/pattern/git_directory.h.
 
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/os/unique_fd.h"
 #include "policy/pattern/git_directory.h"
 #include "supervisor/cell_guard/tree_walk.h"
 
@@ -22,14 +24,15 @@ enum class Change {
   kMakeLink,  // a symbolic one
   kRemove,
   kContent,
+  kLayout,  // content that moves in the file, or goes
   kMode,
   kTimes
 };
 
 class GitDirectories final {
  public:
-  // Those of `paths` that are repositories now, by their HEAD. Paths are relative to `tree`; "" is
-  // the tree itself.
+  // Those of `paths` that are repositories now, by their HEAD. Paths are relative to `tree`, which
+  // is borrowed; "" is the tree itself.
   GitDirectories(int tree, const std::vector<std::string>& paths);
 
   bool empty() const { return directories_.empty(); }
@@ -39,24 +42,24 @@ class GitDirectories final {
   int RenameRefusal(std::string_view from, const Place& from_place, std::string_view to,
                     const Place& to_place, unsigned flags) const;
   int LinkRefusal(std::string_view from, const Place& from_place, std::string_view to) const;
-  // Of an open file, whatever its name was when it was opened.
-  int HandleRefusal(int fd) const;
+  // Of writing these bytes into an open file that lies at `path` now.
+  int WriteRefusal(std::string_view path, int fd, std::string_view bytes, off_t offset) const;
+
+  // True if a file with several names has one that it may not be changed by. Names below modules
+  // and worktrees are not looked at.
+  bool HasKeptName(const struct stat& file) const;
 
   // A name that may be made with pattern::kLeadsBack in it, and only so.
   bool LeadsBack(std::string_view path) const;
 
  private:
-  struct Directory {
-    std::string path;
-    UniqueFd root;  // O_PATH
-  };
-
   // Of what `path` is in; kData outside of every git directory.
   pattern::GitName NameOf(std::string_view path) const;
   bool GivesMeaning(std::string_view path) const;
   bool Holds(std::string_view path) const;
 
-  std::vector<Directory> directories_;
+  int tree_;
+  std::vector<std::string> directories_;
 };
 
 }  // namespace odyssey::cell_guard

@@ -78,6 +78,24 @@ TEST_F(GitDirectoriesTest, LetAValidHeadReplaceTheOldOne) {
   directory_.Write("r/.git/bad", "nothing");
   EXPECT_EQ(Rename("r/.git/bad", "r/.git/HEAD"), EROFS);
   EXPECT_EQ(Rename("r/.git/bad", "r/.git/worse"), 0);
+  fs::remove(directory_.path() + "/r/.git/second");
+  EXPECT_EQ(Rename("r/.git/new", "r/.git/HEAD"), 0);
+  fs::create_symlink("new", directory_.path() + "/r/.git/link");
+  EXPECT_EQ(Rename("r/.git/link", "r/.git/HEAD"), EROFS);
+  ASSERT_EQ(mkfifo((directory_.path() + "/r/.git/pipe").c_str(), 0644), 0);
+  EXPECT_EQ(Rename("r/.git/pipe", "r/.git/HEAD"), EROFS);
+  EXPECT_EQ(Rename("r/.git/objects", "r/.git/HEAD"), EROFS);
+  fs::create_directory(directory_.path() + "/r/.git/directory");
+  EXPECT_EQ(Rename("r/.git/directory", "r/.git/HEAD"), EROFS);
+}
+
+// A repository without a working tree may hold others.
+TEST_F(GitDirectoriesTest, LieInEachOther) {
+  directory_.Write("HEAD", kHead);
+  const GitDirectories git(root_.get(), {"", "r/.git"});
+  EXPECT_EQ(git.Refusal("r/.git/config", Change::kContent), EROFS);
+  EXPECT_EQ(git.Refusal("config", Change::kContent), EROFS);
+  EXPECT_EQ(git.Refusal("r/config", Change::kContent), 0);
 }
 
 TEST_F(GitDirectoriesTest, KeepLinksOut) {
@@ -99,12 +117,50 @@ TEST_F(GitDirectoriesTest, KeepDirectoriesWhereNamesGetTheirMeaning) {
   EXPECT_EQ(Rename("r/.git/new", "r/.git/worktrees/w", RENAME_EXCHANGE), EROFS);
 }
 
-TEST_F(GitDirectoriesTest, JudgeAnOpenFileByWhatItIs) {
+TEST_F(GitDirectoriesTest, LetARebaseGoOnWithCommitsOnly) {
+  const std::string steps = "r/.git/rebase-merge/git-rebase-todo";
+  directory_.Write("r/.git/good", "pick 1234\n");
+  directory_.Write("r/.git/bad", "x evil\n");
+  directory_.Write(steps, "pick 5678\n");
+  EXPECT_EQ(Rename("r/.git/good", steps), 0);
+  EXPECT_EQ(Rename("r/.git/bad", steps), EROFS);
+  EXPECT_EQ(Rename("r/.git/good", steps, RENAME_EXCHANGE), EROFS);
+  EXPECT_EQ(Rename(steps, "r/.git/good", RENAME_EXCHANGE), EROFS);
+  EXPECT_EQ(Rename(steps, "r/.git/aside"), 0);
+  EXPECT_EQ(Rename(steps, "r/.git/HEAD"), EROFS);
+  directory_.Write("r/.git/good", std::string(pattern::kMaxStepsBytes + 1, '#'));
+  EXPECT_EQ(Rename("r/.git/good", steps), EROFS);
   const GitDirectories git = Open();
-  const UniqueFd fd(open((directory_.path() + "/r/.git/new").c_str(), O_RDWR | O_CLOEXEC));
-  EXPECT_EQ(git.HandleRefusal(fd.get()), 0);
-  fs::rename(directory_.path() + "/r/.git/new", directory_.path() + "/r/.git/config");
-  EXPECT_EQ(git.HandleRefusal(fd.get()), EROFS);
+  const UniqueFd fd(open((directory_.path() + "/" + steps).c_str(), O_WRONLY | O_CLOEXEC));
+  EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "drop", 0), 0);
+  EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "exec", 0), EROFS);
+  EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "x y", 10), EROFS);
+  EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "pick", pattern::kMaxStepsBytes + 1), EROFS);
+  EXPECT_EQ(git.WriteRefusal(steps, -1, "pick", 0), EROFS);
+  EXPECT_EQ(git.WriteRefusal("r/.git/config", fd.get(), "x", 0), EROFS);
+  EXPECT_EQ(git.WriteRefusal("r/.git/index", fd.get(), "x", 0), 0);
+  for (const Change change :
+       {Change::kMakeNode, Change::kMakeDirectory, Change::kMakeLink, Change::kLayout}) {
+    EXPECT_EQ(git.Refusal(steps, change), EROFS);
+  }
+  for (const Change change : {Change::kMake, Change::kRemove, Change::kContent, Change::kMode}) {
+    EXPECT_EQ(git.Refusal(steps, change), 0);
+  }
+}
+
+TEST_F(GitDirectoriesTest, KnowAFileBySeveralNames) {
+  const auto kept = [this](const std::string& path) {
+    struct stat file;
+    EXPECT_EQ(stat((directory_.path() + "/" + path).c_str(), &file), 0);
+    return Open().HasKeptName(file);
+  };
+  for (const char* name : {"HEAD", "config", "config.worktree", "commondir"}) {
+    fs::remove(directory_.path() + "/second");
+    directory_.Write(std::string("r/.git/") + name, kHead);
+    fs::create_hard_link(directory_.path() + "/r/.git/" + name, directory_.path() + "/second");
+    EXPECT_TRUE(kept("second")) << name;
+  }
+  EXPECT_FALSE(kept("r/.git/new"));
 }
 
 }  // namespace

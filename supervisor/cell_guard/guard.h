@@ -5,22 +5,12 @@
 // operation on a name that a pattern covers, and every change in a repository that would make the
 // host's git do what the cell wants; whenever the name was made and by whom.
 
-#include <string>
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/os/unique_fd.h"
-#include "policy/pattern/path_pattern.h"
-#include "supervisor/cell_guard/git_directories.h"
+#include "supervisor/cell_guard/guarded_tree.h"  // IWYU pragma: export
 
 namespace odyssey::cell_guard {
-
-struct GuardedTree {
-  UniqueFd root;  // O_PATH, of the tree beneath
-  std::vector<pattern::PathPattern> deny;
-  GitDirectories git;
-  UniqueFd fuse;  // the mounted connection, non-blocking
-};
 
 // Serves the trees, one request after another, until the last is unmounted (OK). Forked child of
 // cell-init, single-threaded, confined as the cell's commands are: it can reach nothing that they

@@ -1,0 +1,316 @@
+// Each operation through a real mount: on names that are covered, on those that git obeys or needs,
+// and on others.
+
+#include "supervisor/cell_guard/guard.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "supervisor/cell_guard/guard_fixture.h"
+
+namespace odyssey::cell_guard {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GuardTest : public GuardFixture {
+ protected:
+  struct Operation {
+    const char* name;
+    std::function<long(const std::string&)> run;  // as a system call answers
+  };
+
+  static long Opened(const std::string& path, int flags) {
+    const UniqueFd fd(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644));
+    return fd ? 0 : -1;
+  }
+  static std::vector<Operation> Reading() {
+    struct stat info;
+    return {{"stat", [&info](const std::string& p) { return lstat(p.c_str(), &info); }},
+            {"access", [](const std::string& p) { return access(p.c_str(), F_OK); }},
+            {"open", [](const std::string& p) { return Opened(p, O_RDONLY); }},
+            {"path", [](const std::string& p) { return Opened(p, O_PATH); }}};
+  }
+  // Of what is there: each would succeed on a file of the cell's own.
+  std::vector<Operation> Changing() const {
+    return {
+        {"write", [](const std::string& p) { return Opened(p, O_WRONLY); }},
+        {"read and write", [](const std::string& p) { return Opened(p, O_RDWR); }},
+        {"append", [](const std::string& p) { return Opened(p, O_WRONLY | O_APPEND); }},
+        {"open truncating", [](const std::string& p) { return Opened(p, O_WRONLY | O_TRUNC); }},
+        {"read truncating", [](const std::string& p) { return Opened(p, O_RDONLY | O_TRUNC); }},
+        {"truncate", [](const std::string& p) { return truncate(p.c_str(), 1); }},
+        {"chmod", [](const std::string& p) { return chmod(p.c_str(), 0600); }},
+        {"chown", [](const std::string& p) { return lchown(p.c_str(), 0, 0); }},
+        {"second name",
+         [this](const std::string& p) { return link(p.c_str(), Cell("second").c_str()); }},
+        {"away", [this](const std::string& p) { return rename(p.c_str(), Cell("away").c_str()); }}};
+  }
+  // Of what is not there.
+  std::vector<Operation> Making() const {
+    return {
+        {"create", [](const std::string& p) { return Opened(p, O_WRONLY | O_CREAT | O_EXCL); }},
+        {"create reading", [](const std::string& p) { return Opened(p, O_RDONLY | O_CREAT); }},
+        {"mkdir", [](const std::string& p) { return mkdir(p.c_str(), 0755); }},
+        {"mkfifo", [](const std::string& p) { return mkfifo(p.c_str(), 0644); }},
+        {"mknod", [](const std::string& p) { return mknod(p.c_str(), S_IFREG | 0644, 0); }},
+        {"symlink", [](const std::string& p) { return symlink("plain", p.c_str()); }},
+        {"link", [this](const std::string& p) { return link(Cell("plain").c_str(), p.c_str()); }},
+        {"rename", [this](const std::string& p) { return Renamed("plain", p, 0); }},
+        {"directory", [this](const std::string& p) { return Renamed("d", p, 0); }}};
+  }
+  long Renamed(const std::string& from, const std::string& to, unsigned flags) const {
+    return renameat2(AT_FDCWD, Cell(from).c_str(), AT_FDCWD, to.c_str(), flags);
+  }
+
+  std::set<std::string> Names(const std::string& path) const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(Cell(path))) {
+      names.insert(entry.path().filename());
+    }
+    return names;
+  }
+};
+
+TEST_F(GuardTest, WhatIsNotCoveredWorks) {
+  Start({"**/.env"}, {});
+  for (const Operation& operation : Making()) {
+    Put("plain", "text");
+    fs::create_directories(Host("d"));
+    EXPECT_EQ(Answer(operation.run(Cell("new"))), 0) << operation.name;
+    EXPECT_EQ(Answer(remove(Cell("new").c_str())), 0) << operation.name;
+    EXPECT_FALSE(fs::exists(Host("new")));
+  }
+  auto operations = Reading();
+  for (const auto& operation : Changing()) operations.push_back(operation);
+  for (const Operation& operation : operations) {
+    Put("plain", "text");
+    EXPECT_EQ(Answer(operation.run(Cell("plain"))), 0) << operation.name;
+    for (const char* made : {"second", "away"}) fs::remove(Host(made));
+  }
+  ASSERT_EQ(symlink("where/it/leads", Cell("link").c_str()), 0);
+  EXPECT_EQ(fs::read_symlink(Cell("link")), "where/it/leads");
+  EXPECT_EQ(Answer(mknod(Cell("whiteout").c_str(), S_IFCHR, 0)), EPERM);
+  struct statvfs info {};
+  EXPECT_EQ(statvfs(Cell("").c_str(), &info), 0);
+}
+
+TEST_F(GuardTest, WhatIsWrittenAndReadIsTheFileBeneath) {
+  Start({"**/.env"}, {});
+  const mode_t mask = umask(0);
+  const UniqueFd fd(open(Cell("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  umask(mask);
+  ASSERT_EQ(pwrite(fd.get(), "0123456789", 10, 0), 10);
+  EXPECT_EQ(Text("file"), "0123456789");
+  EXPECT_EQ(Answer(ftruncate(fd.get(), 4)), 0);
+  EXPECT_EQ(Answer(fallocate(fd.get(), 0, 0, 6)), 0);
+  EXPECT_EQ(Text("file"), std::string("0123\0\0", 6));
+  EXPECT_EQ(lseek(fd.get(), 0, SEEK_DATA), 0);
+  EXPECT_EQ(Answer(fsync(fd.get())) + Answer(fdatasync(fd.get())), 0);
+  const timespec times[2] = {{1000, 0}, {2000, 0}};
+  EXPECT_EQ(Answer(utimensat(AT_FDCWD, Cell("file").c_str(), times, AT_SYMLINK_NOFOLLOW)), 0);
+  struct stat info;
+  ASSERT_EQ(stat(Host("file").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mtim.tv_sec, 2000);
+  EXPECT_EQ(info.st_mode & 07777, 0666u);
+  // A file without a name is written as any other.
+  ASSERT_EQ(unlink(Cell("file").c_str()), 0);
+  EXPECT_EQ(Names(""), std::set<std::string>{});
+  EXPECT_EQ(pwrite(fd.get(), "more", 4, 0), 4);
+  EXPECT_EQ(Answer(ftruncate(fd.get(), 2)), 0);
+  char text[4];
+  EXPECT_EQ(pread(fd.get(), text, sizeof(text), 0), 2);
+}
+
+TEST_F(GuardTest, WhatTheHostChangesIsSeen) {
+  Put("file", "text");
+  Put("gone", "text");
+  Start({"**/.env"}, {});
+  EXPECT_FALSE(fs::exists(Cell("new")));
+  EXPECT_EQ(fs::file_size(Cell("file")), 4u);
+  EXPECT_TRUE(fs::exists(Cell("gone")));
+  Put("new", "text");
+  EXPECT_TRUE(fs::exists(Cell("new"))) << "that there was nothing is not remembered";
+  Put("file", "longer text");
+  fs::remove(Host("gone"));
+  while (fs::exists(Cell("gone")) || fs::file_size(Cell("file")) != 11) std::this_thread::yield();
+  EXPECT_EQ(TextOf(Cell("file")), "longer text");
+}
+
+TEST_F(GuardTest, InATreeThatIsARepositoryAFileWithoutANameIsWrittenToo) {
+  PutRepository("");
+  Start({}, {""});
+  const UniqueFd fd(open(Cell("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  EXPECT_EQ(pwrite(fd.get(), "text", 4, 0), 4);
+  ASSERT_EQ(unlink(Cell("file").c_str()), 0);
+  EXPECT_EQ(pwrite(fd.get(), "text", 4, 0), 4);
+  EXPECT_EQ(Answer(Opened(Cell("config"), O_WRONLY)), EROFS);
+}
+
+TEST_F(GuardTest, CoveredNamesAreNeitherThereNorMade) {
+  for (const char* path : {".env", "d/.env", "secrets/key", "secrets/d/key"}) Put(path, "secret");
+  Put("plain", "text");
+  Start({"**/.env", "secrets/**"}, {});
+  std::vector<Operation> operations = Reading();
+  for (const auto& more : {Changing(), Making()}) {
+    operations.insert(operations.end(), more.begin(), more.end());
+  }
+  for (const Operation& operation : operations) {
+    for (const char* path : {".env", "d/.env", "secrets/key", "secrets/d/key", "d/.env/below",
+                             "new/.env", "secrets/new"}) {
+      const int expected = std::string(path) == "new/.env" ? ENOENT : EACCES;
+      EXPECT_EQ(Answer(operation.run(Cell(path))), expected) << operation.name << " " << path;
+    }
+  }
+  EXPECT_EQ(Answer(unlink(Cell(".env").c_str())), EACCES);
+  EXPECT_EQ(Answer(rmdir(Cell("secrets/d").c_str())), EACCES);
+  const UniqueFd directory(open(Cell("secrets/d").c_str(), O_DIRECTORY | O_CLOEXEC));
+  EXPECT_FALSE(directory);
+  EXPECT_EQ(Names(""), (std::set<std::string>{"d", "plain", "secrets"}));
+  EXPECT_EQ(Names("secrets"), std::set<std::string>{});
+  EXPECT_EQ(Text(".env") + Text("secrets/key"), "secretsecret");
+}
+
+TEST_F(GuardTest, ADirectoryGoesNowhereWhereLessOfItIsCovered) {
+  for (const char* path : {"secrets/key", "d/file", "e/file", "vault/a/key"}) Put(path, "text");
+  Start({"secrets/**", "vault/**/key"}, {});
+  EXPECT_EQ(Answer(Renamed("secrets", Cell("open"), 0)), EACCES);
+  EXPECT_EQ(Answer(Renamed("vault/a", Cell("open"), 0)), EACCES);
+  EXPECT_EQ(Answer(Renamed("d", Cell("secrets"), RENAME_EXCHANGE)), EACCES);
+  EXPECT_EQ(Answer(Renamed("secrets", Cell("d"), RENAME_EXCHANGE)), EACCES);
+  ASSERT_EQ(mkdir(Cell("empty").c_str(), 0755), 0);
+  Put("plain", "text");
+  EXPECT_EQ(Answer(Renamed("plain", Cell("vault"), RENAME_EXCHANGE)), EACCES);
+  EXPECT_EQ(Answer(Renamed("vault/a", Cell("vault/b"), 0)), 0);
+  EXPECT_EQ(Answer(Renamed("d", Cell("e"), RENAME_EXCHANGE)), 0);
+  EXPECT_EQ(Answer(Renamed("d/file", Cell("vault/plain"), 0)), 0) << "a file goes anywhere";
+  ASSERT_EQ(symlink("secrets", Cell("link").c_str()), 0);
+  EXPECT_EQ(Answer(Renamed("link", Cell("vault/link"), 0)), 0) << "so does a link";
+}
+
+TEST_F(GuardTest, EachChangeOfWhatGitObeysIsRefused) {
+  PutRepository("r/.git");
+  for (const char* path : {"plain", "r/.git/hooks/pre-commit", "r/.git/modules/m/config",
+                           "r/.git/worktrees/w/config.worktree"}) {
+    Put(path, "text");
+  }
+  fs::create_directories(Host("d"));
+  Start({}, {"r/.git"});
+  for (const std::string path : {"config", "hooks/pre-commit", "modules/m/config", "HEAD",
+                                 "worktrees/w/config.worktree", "worktrees/w/commondir"}) {
+    const std::string before = Text("r/.git/" + path);
+    for (const Operation& operation : Changing()) {
+      EXPECT_EQ(Answer(operation.run(Cell("r/.git/" + path))), EROFS) << operation.name << path;
+    }
+    EXPECT_EQ(Answer(utimensat(AT_FDCWD, Cell("r/.git/" + path).c_str(), nullptr, 0)),
+              path == "HEAD" ? 0 : EROFS)
+        << path;
+    for (const char* from : {"plain", "d"}) {
+      EXPECT_EQ(Answer(Renamed(from, Cell("r/.git/" + path), RENAME_EXCHANGE)), EROFS) << path;
+    }
+    EXPECT_EQ(Answer(Renamed("plain", Cell("r/.git/" + path), 0)), EROFS) << path;
+    if (path == "worktrees/w/commondir") continue;
+    EXPECT_EQ(Answer(unlink(Cell("r/.git/" + path).c_str())), EROFS) << path;
+    EXPECT_EQ(Text("r/.git/" + path), before);
+  }
+  for (const std::string path : {"commondir", "config.lock", "hooks/new", "remotes", "branches",
+                                 "modules/a/config", "worktrees/w/hooks"}) {
+    fs::create_directories(fs::path(Host("r/.git/" + path)).parent_path());
+    for (const Operation& operation : Making()) {
+      EXPECT_EQ(Answer(operation.run(Cell("r/.git/" + path))), EROFS) << operation.name << path;
+    }
+    EXPECT_FALSE(fs::exists(Host("r/.git/" + path)));
+  }
+  for (const std::string path : {"", "objects", "refs"}) {
+    const std::string name = Cell("r/.git/" + path);
+    EXPECT_EQ(Answer(chmod(name.c_str(), 0)), EROFS) << path;
+    EXPECT_EQ(Answer(rename(name.c_str(), Cell("aside").c_str())), EROFS) << path;
+    EXPECT_EQ(Answer(rmdir(name.c_str())), EROFS) << path;
+  }
+  EXPECT_EQ(Answer(symlink("x", Cell("r/.git/index").c_str())), EPERM);
+  EXPECT_EQ(Answer(Renamed("plain", Cell("r/.git/index"), 0)), 0);
+}
+
+TEST_F(GuardTest, AFileThatLeadsBackIsMadeWithWhatBelongsInItAndStaysSo) {
+  PutRepository("r/.git");
+  Start({}, {"r/.git"});
+  const std::string lead = "r/.git/worktrees/w/commondir";
+  ASSERT_EQ(Answer(unlink(Cell(lead).c_str())), 0);
+  EXPECT_EQ(Answer(mkfifo(Cell(lead).c_str(), 0644)), EROFS);
+  EXPECT_EQ(Answer(mkdir(Cell(lead).c_str(), 0755)), EROFS);
+  EXPECT_EQ(Answer(mknod(Cell(lead).c_str(), S_IFREG | 0644, 0)), 0);
+  EXPECT_EQ(Text(lead), "../..\n");
+  ASSERT_EQ(Answer(unlink(Cell(lead).c_str())), 0);
+  for (const int flags : {O_WRONLY, O_RDWR}) {
+    ASSERT_EQ(Answer(unlink(Cell(lead).c_str())), flags == O_WRONLY ? ENOENT : 0);
+    const UniqueFd fd(open(Cell(lead).c_str(), flags | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    ASSERT_TRUE(fd) << errno;
+    EXPECT_EQ(Text(lead), "../..\n");
+    EXPECT_EQ(Answer(pwrite(fd.get(), "../x\n", 5, 0)), EROFS);
+    EXPECT_EQ(Answer(pwrite(fd.get(), "../..\n../x", 10, 0)), EROFS);
+    EXPECT_EQ(Answer(pwrite(fd.get(), "x", 1, 6)), EROFS);
+    EXPECT_EQ(Answer(ftruncate(fd.get(), 2)), EROFS);
+    EXPECT_EQ(pwrite(fd.get(), "../..\n", 6, 0), 6);
+    EXPECT_EQ(pwrite(fd.get(), "..\n", 3, 3), 3);
+    EXPECT_EQ(Text(lead), "../..\n");
+  }
+}
+
+TEST_F(GuardTest, ARebaseGoesOnWithCommitsAndNotWithCommands) {
+  PutRepository("r/.git");
+  fs::create_directories(Host("r/.git/rebase-merge"));
+  Start({}, {"r/.git"});
+  const std::string steps = "r/.git/rebase-merge/git-rebase-todo";
+  Put("r/.git/good", "pick 1234\n# x, exec <command>\n");
+  Put("r/.git/bad", "pick 1234\nexec evil\n");
+  EXPECT_EQ(Answer(Renamed("r/.git/bad", Cell(steps), 0)), EROFS);
+  EXPECT_EQ(Answer(Renamed("r/.git/good", Cell(steps), 0)), 0);
+  EXPECT_EQ(Answer(Renamed("r/.git/bad", Cell(steps), 0)), EROFS);
+  EXPECT_EQ(Answer(Renamed("r/.git/bad", Cell(steps), RENAME_EXCHANGE)), EROFS);
+  EXPECT_EQ(Answer(Renamed(steps, Cell("r/.git/bad"), RENAME_EXCHANGE)), EROFS);
+  EXPECT_EQ(Answer(link(Cell(steps).c_str(), Cell("r/.git/l").c_str())), EROFS);
+  const UniqueFd fd(open(Cell(steps).c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  ASSERT_TRUE(fd) << "an editor may write it in place";
+  EXPECT_EQ(pwrite(fd.get(), "pick 12\nx", 8, 0), 8);
+  EXPECT_EQ(Answer(pwrite(fd.get(), "x evil\n", 7, 8)), EROFS);
+  EXPECT_EQ(pwrite(fd.get(), "e", 1, 8), 1);
+  EXPECT_EQ(Answer(pwrite(fd.get(), "xec evil\n", 9, 9)), EROFS);
+  EXPECT_EQ(Answer(pwrite(fd.get(), "\n x evil\n", 9, 100)), EROFS);
+  EXPECT_EQ(Answer(pwrite(fd.get(), "pick", 4, 2 * 1024 * 1024)), EROFS);
+  EXPECT_EQ(Answer(fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1)), EROFS);
+  EXPECT_EQ(Text(steps), "pick 12\ne");
+  EXPECT_EQ(Answer(mkdir(Cell("r/.git/d").c_str(), 0755)), 0);
+  EXPECT_EQ(Answer(Renamed("r/.git/rebase-merge", Cell("r/.git/aside"), 0)), EROFS);
+  EXPECT_EQ(Answer(Renamed(steps, Cell("r/.git/aside"), 0)), 0);
+  EXPECT_EQ(Answer(rmdir(Cell("r/.git/rebase-merge").c_str())), 0);
+  EXPECT_EQ(Answer(Renamed("r/.git/d", Cell("r/.git/rebase-merge"), 0)), EROFS);
+}
+
+// With denied names the guard stands on the tree, and a repository is what has its name.
+TEST_F(GuardTest, ARepositoryThatTheHostMakesAnewIsGuardedAsTheOldOneWas) {
+  PutRepository("r/.git");
+  Start({"**/.env"}, {"r/.git"});
+  const UniqueFd fd(open(Cell("r/.git/mine").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_TRUE(fd);
+  Move("r/.git", "old");
+  PutRepository("r/.git");
+  for (const char* path : {"config", "hooks/new", "HEAD", "commondir", "modules/m/config"}) {
+    EXPECT_EQ(Answer(Opened(Cell(std::string("r/.git/") + path), O_WRONLY | O_CREAT)), EROFS)
+        << path;
+  }
+  EXPECT_EQ(Answer(Renamed("r/.git", Cell("aside"), 0)), EROFS);
+  EXPECT_EQ(pwrite(fd.get(), "x", 1, 0), 1);
+  Move("old/mine", "r/.git/hooks/pre-commit");
+  EXPECT_EQ(Answer(pwrite(fd.get(), "x", 1, 0)), EROFS);
+  ASSERT_EQ(link(Host("r/.git/HEAD").c_str(), Host("r/second").c_str()), 0);
+  EXPECT_EQ(Answer(Opened(Cell("r/second"), O_WRONLY)), EROFS);
+}
+
+}  // namespace
+}  // namespace odyssey::cell_guard

@@ -1,0 +1,41 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_GUARDED_TREE_H_
+#define ODYSSEY_SUPERVISOR_CELL_GUARD_GUARDED_TREE_H_
+
+// One tree with its rules, and the gates that every operation on a path passes.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/os/unique_fd.h"
+#include "policy/pattern/path_pattern.h"
+#include "supervisor/cell_guard/git_directories.h"
+#include "supervisor/cell_guard/tree_walk.h"
+
+namespace odyssey::cell_guard {
+
+struct GuardedTree {
+  UniqueFd root;  // O_PATH, of the tree beneath
+  std::vector<pattern::PathPattern> deny;
+  GitDirectories git;
+  UniqueFd fuse;          // the mounted connection, non-blocking
+  std::string root_path;  // as PathOf has it; Serve fills it in
+
+  // Paths are as FUSE gives them: "/a/b", "/" for the root.
+
+  // Every operation on a path: 0, or the errno.
+  int Enter(std::string_view path, Place* place) const;
+  // The same for what changes something.
+  int EnterToChange(std::string_view path, Change change, Place* place) const;
+
+  bool Denied(std::string_view path) const;
+  // True if what is below a directory of one path would be covered otherwise under the other.
+  bool CoversOtherwise(std::string_view one, std::string_view other) const;
+};
+
+// Without the slash before it: as rules have it.
+std::string_view Relative(std::string_view path);
+
+}  // namespace odyssey::cell_guard
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_GUARD_GUARDED_TREE_H_
