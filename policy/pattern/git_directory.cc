@@ -59,6 +59,7 @@ bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 GitName NameInGitDirectory(std::string_view path) {
   if (path == "HEAD") return GitName::kHead;
+  if (path == "HEAD.lock") return GitName::kHeadLock;
   if (path.empty() || path == "objects" || path == "refs") return GitName::kNeeded;
   if (path == kSteps) return GitName::kSteps;
   const std::string_view first = TakeFirst(&path);

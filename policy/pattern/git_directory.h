@@ -15,6 +15,7 @@ enum class GitName {
   kObeyed,     // git runs it or takes settings from it; with everything below
   kNeeded,     // a directory without which git takes the whole for no repository
   kHead,       // the same, but replaced with each checkout
+  kHeadLock,   // becomes HEAD by a rename of whoever made it
   kLeadsBack,  // of a linked working tree: where its repository is
   kSteps       // what a rebase has left to do: commits, and commands that git runs
 };

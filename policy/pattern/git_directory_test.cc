@@ -21,7 +21,6 @@ TEST(GitDirectoryTest, KnowsWhatGitObeys) {
 TEST(GitDirectoryTest, LeavesTheRestToGit) {
   for (const std::string path : {"index",
                                  "index.lock",
-                                 "HEAD.lock",
                                  "ORIG_HEAD",
                                  "configs",
                                  "refs/heads/config",
@@ -46,6 +45,7 @@ TEST(GitDirectoryTest, LeavesTheRestToGit) {
 
 TEST(GitDirectoryTest, KnowsWhatMakesARepository) {
   EXPECT_EQ(NameInGitDirectory("HEAD"), GitName::kHead);
+  EXPECT_EQ(NameInGitDirectory("HEAD.lock"), GitName::kHeadLock);
   for (const std::string path : {"", "objects", "refs"}) {
     EXPECT_EQ(NameInGitDirectory(path), GitName::kNeeded) << path;
   }

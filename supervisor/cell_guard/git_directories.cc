@@ -18,6 +18,8 @@ using pattern::GitName;
 constexpr const char* kKeptFiles[] = {"HEAD", "config", "config.worktree", "commondir",
                                       "rebase-merge/git-rebase-todo"};
 
+constexpr size_t kMostLocks = 8;  // held at once; git holds one in each repository
+
 // 0 where there is nothing.
 mode_t TypeAt(const Place& place) {
   struct stat info;
@@ -91,7 +93,29 @@ bool GitDirectories::Holds(std::string_view path) const {
       [path](const std::string& directory) { return Below(path, directory).has_value(); });
 }
 
+bool GitDirectories::WouldBeFoundInstead(std::string_view path) const {
+  const size_t slash = path.rfind('/');
+  const std::string_view name = path.substr(slash + 1);  // npos + 1 is 0
+  if ((name != "HEAD" && name != ".git") || Holds(path)) return false;
+  const std::string_view above = path.substr(0, slash == path.npos ? 0 : slash);
+  return std::any_of(directories_.begin(), directories_.end(),
+                     [above](const std::string& directory) {
+                       return directory != above && Below(directory, above).has_value();
+                     });
+}
+
+bool GitDirectories::ChangesUnderneath(std::string_view path) const {
+  return std::any_of(directories_.begin(), directories_.end(),
+                     [path](const std::string& directory) {
+                       const auto below = Below(path, directory);
+                       return below && !Below(*below, "objects").has_value();
+                     });
+}
+
 int GitDirectories::Refusal(std::string_view path, Change change) const {
+  const bool makes = change == Change::kMake || change == Change::kMakeNode ||
+                     change == Change::kMakeDirectory || change == Change::kMakeLink;
+  if (makes && WouldBeFoundInstead(path)) return EROFS;
   switch (NameOf(path)) {
     case GitName::kObeyed:
       return EROFS;
@@ -99,6 +123,8 @@ int GitDirectories::Refusal(std::string_view path, Change change) const {
       return change == Change::kMakeDirectory || change == Change::kTimes ? 0 : EROFS;
     case GitName::kHead:
       return change == Change::kTimes ? 0 : EROFS;
+    case GitName::kHeadLock:
+      return change == Change::kMake || (!makes && IsOwnLock(path)) ? 0 : EROFS;
     case GitName::kLeadsBack:
       return change == Change::kMake || change == Change::kRemove ? 0 : EROFS;
     case GitName::kSteps:
@@ -116,11 +142,17 @@ int GitDirectories::Refusal(std::string_view path, Change change) const {
 int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place,
                                   std::string_view to, const Place& to_place,
                                   unsigned flags) const {
-  if (!Holds(from) && !Holds(to)) return 0;
   const bool exchange = (flags & RENAME_EXCHANGE) != 0;
+  if (WouldBeFoundInstead(to) || (exchange && WouldBeFoundInstead(from))) return EROFS;
+  if (!Holds(from) && !Holds(to)) return 0;
   const GitName target = NameOf(to);
   const GitName source = NameOf(from);
-  const bool leaves = source == GitName::kSteps && !exchange;
+  const bool becomes_head = target == GitName::kHead && source == GitName::kHeadLock;
+  if ((target == GitName::kHead || source == GitName::kHeadLock) &&
+      !(becomes_head && IsOwnLock(from))) {
+    return EROFS;
+  }
+  const bool leaves = (source == GitName::kSteps || becomes_head) && !exchange;
   const bool enters = (target == GitName::kHead || target == GitName::kSteps) && !exchange;
   if (source != GitName::kData && !leaves) return EROFS;
   if (target != GitName::kData && !enters) return EROFS;
@@ -135,6 +167,7 @@ int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place
 
 int GitDirectories::LinkRefusal(std::string_view from, const Place& from_place,
                                 std::string_view to) const {
+  if (WouldBeFoundInstead(to)) return EROFS;
   if (!Holds(from) && !Holds(to)) return 0;
   if (NameOf(from) != GitName::kData || NameOf(to) != GitName::kData) return EROFS;
   return TypeAt(from_place) == S_IFLNK ? EPERM : 0;
@@ -166,6 +199,29 @@ bool GitDirectories::HasKeptName(const struct stat& file) const {
     }
   }
   return false;
+}
+
+bool GitDirectories::IsHeadLock(std::string_view path) const {
+  return NameOf(path) == GitName::kHeadLock;
+}
+
+void GitDirectories::HoldLock(int fd) {
+  if (locks_.size() == kMostLocks) locks_.erase(locks_.begin());
+  locks_.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
+bool GitDirectories::IsOwnLock(std::string_view path) const {
+  Place place;
+  struct stat there;
+  if (FindPlace(tree_, path, &place) != 0 ||
+      fstatat(place.directory.get(), place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  return std::any_of(locks_.begin(), locks_.end(), [&there](const UniqueFd& lock) {
+    struct stat made;
+    return fstat(lock.get(), &made) == 0 && made.st_dev == there.st_dev &&
+           made.st_ino == there.st_ino;
+  });
 }
 
 bool GitDirectories::LeadsBack(std::string_view path) const {

@@ -49,6 +49,17 @@ class GitDirectories final {
   // and worktrees are not looked at.
   bool HasKeptName(const struct stat& file) const;
 
+  // True for what git changes while it works, the host's or another cell's: references, the index,
+  // locks. Objects are what they are from the first moment.
+  bool ChangesUnderneath(std::string_view path) const;
+
+  // HEAD.lock: whoever makes it holds the lock, and his rename makes it HEAD. So it is made only
+  // where there is none, and changed, removed or renamed only by the cell if it is this very file
+  // that the cell made. Else the host's own rename could make HEAD of what a cell has written.
+  bool IsHeadLock(std::string_view path) const;
+  // `fd` has just been made there, by nobody else.
+  void HoldLock(int fd);
+
   // A name that may be made with pattern::kLeadsBack in it, and only so.
   bool LeadsBack(std::string_view path) const;
 
@@ -57,8 +68,15 @@ class GitDirectories final {
   pattern::GitName NameOf(std::string_view path) const;
   bool GivesMeaning(std::string_view path) const;
   bool Holds(std::string_view path) const;
+  // A name by which git, in a repository that it takes for none for a moment, would find another
+  // one in its place or on the way up.
+  bool WouldBeFoundInstead(std::string_view path) const;
+
+  bool IsOwnLock(std::string_view path) const;
 
   int tree_;
+  // Of the locks that the cell made, the latest: open, so that no other file gets their numbers.
+  std::vector<UniqueFd> locks_;
   std::vector<std::string> directories_;
 };
 

@@ -68,25 +68,87 @@ TEST_F(GitDirectoriesTest, RefuseChangesByName) {
   EXPECT_EQ(git.Refusal("r/.git/config", Change::kTimes), EROFS);
 }
 
-TEST_F(GitDirectoriesTest, LetAValidHeadReplaceTheOldOne) {
-  EXPECT_EQ(Rename("r/.git/new", "r/.git/HEAD"), 0);
-  EXPECT_EQ(Rename("r/.git/new", "r/.git/HEAD", RENAME_EXCHANGE), EROFS);
-  EXPECT_EQ(Rename("r/.git/HEAD", "r/.git/new"), EROFS);
-  EXPECT_EQ(Rename("r/.git/missing", "r/.git/HEAD"), EROFS);
-  fs::create_hard_link(directory_.path() + "/r/.git/new", directory_.path() + "/r/.git/second");
-  EXPECT_EQ(Rename("r/.git/new", "r/.git/HEAD"), EROFS);
-  directory_.Write("r/.git/bad", "nothing");
-  EXPECT_EQ(Rename("r/.git/bad", "r/.git/HEAD"), EROFS);
-  EXPECT_EQ(Rename("r/.git/bad", "r/.git/worse"), 0);
-  fs::remove(directory_.path() + "/r/.git/second");
-  EXPECT_EQ(Rename("r/.git/new", "r/.git/HEAD"), 0);
-  fs::create_symlink("new", directory_.path() + "/r/.git/link");
-  EXPECT_EQ(Rename("r/.git/link", "r/.git/HEAD"), EROFS);
-  ASSERT_EQ(mkfifo((directory_.path() + "/r/.git/pipe").c_str(), 0644), 0);
-  EXPECT_EQ(Rename("r/.git/pipe", "r/.git/HEAD"), EROFS);
-  EXPECT_EQ(Rename("r/.git/objects", "r/.git/HEAD"), EROFS);
-  fs::create_directory(directory_.path() + "/r/.git/directory");
-  EXPECT_EQ(Rename("r/.git/directory", "r/.git/HEAD"), EROFS);
+// While HEAD is what a host's git or another cell makes of it, git may take the repository for none
+// and look for one in its place, and further up.
+TEST_F(GitDirectoriesTest, LetNothingBeMadeThatWouldBeFoundInstead) {
+  const GitDirectories git = Open();
+  for (const Change change :
+       {Change::kMake, Change::kMakeNode, Change::kMakeDirectory, Change::kMakeLink}) {
+    for (const char* path : {"r/HEAD", "HEAD", ".git"}) EXPECT_EQ(git.Refusal(path, change), EROFS);
+    for (const char* path : {"r/sub/HEAD", "r/sub/.git", "other/.git", "r/HEADS", "r/x.git"}) {
+      EXPECT_EQ(git.Refusal(path, change), 0) << path;
+    }
+  }
+  EXPECT_EQ(git.Refusal("r/HEAD", Change::kContent), 0) << "what the host has put there";
+  EXPECT_EQ(git.Refusal("r/HEAD", Change::kRemove), 0);
+  EXPECT_EQ(Rename("other/HEAD", "r/HEAD"), EROFS);
+  EXPECT_EQ(Rename("other", ".git"), EROFS);
+  EXPECT_EQ(git.LinkRefusal("other/HEAD", At("other/HEAD"), "HEAD"), EROFS);
+}
+
+TEST_F(GitDirectoriesTest, KnowWhatGitChangesWhileItWorks) {
+  const GitDirectories git = Open();
+  for (const char* path : {"r/.git", "r/.git/HEAD", "r/.git/refs/heads/x", "r/.git/index.lock"}) {
+    EXPECT_TRUE(git.ChangesUnderneath(path)) << path;
+  }
+  for (const char* path : {"r/.git/objects/ab/cd", "r/file", "r/.gitignore"}) {
+    EXPECT_FALSE(git.ChangesUnderneath(path)) << path;
+  }
+}
+
+TEST_F(GitDirectoriesTest, LetTheCellsOwnLockBecomeHead) {
+  constexpr char kLock[] = "r/.git/HEAD.lock";
+  constexpr char kName[] = "r/.git/HEAD";
+  const std::string host = directory_.path() + "/" + kLock;
+  GitDirectories git = Open();
+  const auto rename = [&](const std::string& from, const std::string& to, unsigned flags = 0) {
+    return git.RenameRefusal(from, At(from), to, At(to), flags);
+  };
+  const auto make = [&](const char* text) {
+    fs::remove(host);
+    directory_.Write(kLock, text);
+    git.HoldLock(UniqueFd(open(host.c_str(), O_RDONLY | O_CLOEXEC)).get());
+  };
+  EXPECT_EQ(git.Refusal(kLock, Change::kMake), 0);
+  make(kHead);
+  EXPECT_EQ(rename(kLock, kName), 0);
+  for (const Change change : {Change::kContent, Change::kLayout, Change::kMode, Change::kRemove}) {
+    EXPECT_EQ(git.Refusal(kLock, change), 0);
+  }
+  EXPECT_EQ(rename(kLock, kName, RENAME_EXCHANGE), EROFS);
+  EXPECT_EQ(rename(kLock, "r/.git/else"), EROFS);
+  EXPECT_EQ(rename("r/.git/new", kLock), EROFS);
+  EXPECT_EQ(git.LinkRefusal("r/.git/new", At("r/.git/new"), kLock), EROFS);
+  fs::create_hard_link(host, directory_.path() + "/r/.git/second");
+  EXPECT_EQ(rename(kLock, kName), EROFS);
+  make("nothing");
+  EXPECT_EQ(rename(kLock, kName), EROFS);
+  EXPECT_EQ(rename("r/.git/new", "r/.git/worse"), 0);
+  for (const char* other : {"r/.git/new", "r/.git/objects", "r/.git/missing"}) {
+    EXPECT_EQ(rename(other, kName), EROFS) << other;
+  }
+  EXPECT_EQ(rename(kName, "r/.git/new"), EROFS);
+  for (const Change change : {Change::kMakeNode, Change::kMakeDirectory, Change::kMakeLink}) {
+    EXPECT_EQ(git.Refusal(kLock, change), EROFS);
+  }
+}
+
+// Also if it comes to lie where the cell's own was: no file gets the number of one that is held.
+TEST_F(GitDirectoriesTest, TouchNoLockOfAnother) {
+  constexpr char kLock[] = "r/.git/HEAD.lock";
+  const std::string host = directory_.path() + "/" + kLock;
+  GitDirectories git = Open();
+  directory_.Write(kLock, kHead);
+  git.HoldLock(UniqueFd(open(host.c_str(), O_RDONLY | O_CLOEXEC)).get());
+  for (int i = 0; i < 20; ++i) {
+    fs::remove(host);
+    directory_.Write(kLock, kHead);
+    for (const Change change :
+         {Change::kContent, Change::kLayout, Change::kMode, Change::kRemove}) {
+      ASSERT_EQ(git.Refusal(kLock, change), EROFS);
+    }
+    ASSERT_EQ(git.RenameRefusal(kLock, At(kLock), "r/.git/HEAD", At("r/.git/HEAD"), 0), EROFS);
+  }
 }
 
 // A repository without a working tree may hold others.

@@ -20,10 +20,11 @@
 namespace odyssey::cell_guard {
 namespace {
 
+constexpr double kCachedSeconds = 1;
+
 // libfuse's callbacks get nothing of ours but this.
-const GuardedTree& Tree() {
-  return *static_cast<const GuardedTree*>(fuse_get_context()->private_data);
-}
+GuardedTree& MutableTree() { return *static_cast<GuardedTree*>(fuse_get_context()->private_data); }
+const GuardedTree& Tree() { return MutableTree(); }
 
 bool IsDirectory(const Place& place) {
   struct stat info;
@@ -73,7 +74,14 @@ int ThroughDescriptor(const char* path, Change change, Act act) {
   return Done(act(link.c_str()));
 }
 
-int GetAttributes(const char* path, struct stat* out, fuse_file_info* info) {
+// How long the kernel may go by an answer. Not by one about git's own files: who writes a reference
+// has read it under its lock, and so the one that is there, not that of a second ago.
+void DecideCaching(const char* path) {
+  const bool changes = path == nullptr || Tree().git.ChangesUnderneath(Relative(path));
+  Tree().caching->entry_timeout = Tree().caching->attr_timeout = changes ? 0 : kCachedSeconds;
+}
+
+int LookAt(const char* path, struct stat* out, fuse_file_info* info) {
   if (info != nullptr) {
     const int error = ShowRefusal(Handle(info));
     return error != 0 ? -error : Done(fstat(Handle(info), out));
@@ -81,6 +89,14 @@ int GetAttributes(const char* path, struct stat* out, fuse_file_info* info) {
   return At(path, [out](int directory, const char* name) {
     return fstatat(directory, name, out, AT_SYMLINK_NOFOLLOW);
   });
+}
+
+int GetAttributes(const char* path, struct stat* out, fuse_file_info* info) {
+  DecideCaching(path);
+  const int result = LookAt(path, out, info);
+  // A group that has no number here would make the owner's own file unusable to him.
+  if (result == 0 && out->st_uid == geteuid()) out->st_gid = getegid();
+  return result;
 }
 
 int ReadLink(const char* path, char* buffer, size_t size) {
@@ -206,11 +222,21 @@ int CreateLeadingBack(const Place& place, mode_t mode, fuse_file_info* info) {
   return OpenAt(place, O_RDONLY, 0, info);
 }
 
+int CreateLock(const Place& place, mode_t mode, fuse_file_info* info) {
+  const int flags = (info->flags & O_ACCMODE) | O_CREAT | O_EXCL | O_CLOEXEC;
+  UniqueFd fd(openat(place.directory.get(), place.name.c_str(), flags, mode));
+  if (!fd) return -errno;
+  MutableTree().git.HoldLock(fd.get());
+  info->fh = static_cast<uint64_t>(fd.release());
+  return 0;
+}
+
 int Create(const char* path, mode_t mode, fuse_file_info* info) {
   Place place;
   const int error = Tree().EnterToChange(path, Change::kMake, &place);
   if (error != 0) return -error;
   if (Tree().git.LeadsBack(Relative(path))) return CreateLeadingBack(place, mode, info);
+  if (Tree().git.IsHeadLock(Relative(path))) return CreateLock(place, mode, info);
   return OpenAt(place, info->flags | O_CREAT, mode, info);
 }
 
@@ -304,13 +330,14 @@ void* Begin(fuse_conn_info* connection, fuse_config* config) {
   config->use_ino = 1;
   // Unlinked files are reached by their handle; without this libfuse would hide them under a name.
   config->hard_remove = 1;
-  // What the host changes is seen within a second. A refusal is never remembered.
-  config->entry_timeout = 1;
-  config->attr_timeout = 1;
+  // What the host changes is seen within a second, and see DecideCaching. A refusal is never
+  // remembered.
+  config->entry_timeout = config->attr_timeout = kCachedSeconds;
   config->negative_timeout = 0;
   config->auto_cache = 1;
   // What is written is copied in any case: a pipe for each connection would only cost.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
+  MutableTree().caching = config;
   return fuse_get_context()->private_data;
 }
 

@@ -143,6 +143,18 @@ TEST_F(GuardTest, WhatTheHostChangesIsSeen) {
   EXPECT_EQ(TextOf(Cell("file")), "longer text");
 }
 
+// Else a command would commit on top of what another has replaced, and that would be lost.
+TEST_F(GuardTest, AReferenceThatTheHostReplacesIsSeenAtOnce) {
+  Put(".git/HEAD", "ref: refs/heads/main\n");
+  Put(".git/refs/heads/main", "0");
+  Start({}, {".git"});
+  for (int i = 1; i <= 50; ++i) {
+    Put(".git/refs/heads/main.lock", std::to_string(i));
+    fs::rename(Host(".git/refs/heads/main.lock"), Host(".git/refs/heads/main"));
+    ASSERT_EQ(TextOf(Cell(".git/refs/heads/main")), std::to_string(i));
+  }
+}
+
 TEST_F(GuardTest, InATreeThatIsARepositoryAFileWithoutANameIsWrittenToo) {
   PutRepository("");
   Start({}, {""});
@@ -235,6 +247,27 @@ TEST_F(GuardTest, EachChangeOfWhatGitObeysIsRefused) {
   }
   EXPECT_EQ(Answer(symlink("x", Cell("r/.git/index").c_str())), EPERM);
   EXPECT_EQ(Answer(Renamed("plain", Cell("r/.git/index"), 0)), 0);
+}
+
+// Its rename would make HEAD of what a command has written into it.
+TEST_F(GuardTest, ALockThatTheHostHoldsIsNotTouched) {
+  PutRepository("r/.git");
+  Put("r/.git/HEAD.lock", "ref: refs/heads/x\n");
+  Start({}, {"r/.git"});
+  const std::string lock = Cell("r/.git/HEAD.lock");
+  for (const Operation& operation : Changing()) {
+    EXPECT_EQ(Answer(operation.run(lock)), EROFS) << operation.name;
+  }
+  EXPECT_EQ(Answer(unlink(lock.c_str())), EROFS);
+  EXPECT_EQ(Answer(rename(lock.c_str(), Cell("r/.git/HEAD").c_str())), EROFS);
+  EXPECT_EQ(Text("r/.git/HEAD.lock"), "ref: refs/heads/x\n");
+  fs::remove(Host("r/.git/HEAD.lock"));
+  const UniqueFd own(open(lock.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  ASSERT_TRUE(own);
+  EXPECT_EQ(write(own.get(), "ref: refs/heads/y\n", 18), 18);
+  EXPECT_EQ(Answer(rename(lock.c_str(), Cell("r/.git/HEAD").c_str())), 0);
+  EXPECT_EQ(Text("r/.git/HEAD"), "ref: refs/heads/y\n");
+  EXPECT_EQ(pwrite(own.get(), "XXX", 3, 0), -1) << "it is HEAD now";
 }
 
 TEST_F(GuardTest, AFileThatLeadsBackIsMadeWithWhatBelongsInItAndStaysSo) {

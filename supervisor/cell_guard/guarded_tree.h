@@ -12,13 +12,17 @@
 #include "supervisor/cell_guard/git_directories.h"
 #include "supervisor/cell_guard/tree_walk.h"
 
+struct fuse_config;
+
 namespace odyssey::cell_guard {
 
 struct GuardedTree {
   UniqueFd root;  // O_PATH, of the tree beneath
   std::vector<pattern::PathPattern> deny;
   GitDirectories git;
-  UniqueFd fuse;          // the mounted connection, non-blocking
+  UniqueFd fuse;  // the mounted connection, non-blocking
+  // libfuse's own, of this connection: it looks at it for each answer. Serve fills it in.
+  fuse_config* caching = nullptr;
   std::string root_path;  // as PathOf has it; Serve fills it in
 
   // Paths are as FUSE gives them: "/a/b", "/" for the root.

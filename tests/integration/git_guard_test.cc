@@ -70,7 +70,8 @@ TEST_F(GitGuardTest, ItStaysARepository) {
   ASSERT_TRUE(supervisor_.Shell(cell, Evil(".")).Exited(0));
   const Findings findings = Probe(&supervisor_, cell, R"(
 head = '.git/HEAD'
-def put(content, name='.git/x'):
+lock = '.git/HEAD.lock'
+def put(content, name=lock):
     if os.path.lexists(name): os.unlink(name)
     open(name, 'w').write(content)
 attempt('unlink', lambda: os.unlink(head))
@@ -82,16 +83,18 @@ attempt('chmod', lambda: os.chmod(head, 0))
 attempt('link', lambda: os.link(head, '.git/another'))
 for bad in ['', 'garbage\n', 'ref: elsewhere\n', 'ref: refs/\n', 'a' * 39, 'a' * 5000]:
     put(bad)
-    attempt('bad:' + bad[:20].strip(), lambda: os.rename('.git/x', head))
-put('ref: refs/heads/main\n'); os.chmod('.git/x', 0)
-attempt('unreadable', lambda: os.rename('.git/x', head))
-put('ref: refs/heads/main\n'); os.link('.git/x', '.git/y')
-attempt('two_names', lambda: os.rename('.git/x', head))
+    attempt('bad:' + bad[:20].strip(), lambda: os.rename(lock, head))
+put('ref: refs/heads/main\n'); os.chmod(lock, 0)
+attempt('unreadable', lambda: os.rename(lock, head))
 put('ref: refs/heads/main\n')
-attempt('exchange', lambda: call(316, -100, b'.git/x', -100, b'.git/HEAD', 2))
+attempt('two_names', lambda: os.link(lock, '.git/y'))
+attempt('exchange', lambda: call(316, -100, lock.encode(), -100, b'.git/HEAD', 2))
+put('ref: refs/heads/main\n', '.git/x')
+attempt('another', lambda: os.rename('.git/x', head))
+attempt('another as lock', lambda: os.rename('.git/x', lock))
 os.mkdir('.git/d')
-handle = os.open('.git/x', os.O_RDWR)
-os.rename('.git/x', head)
+handle = os.open(lock, os.O_RDWR)
+os.rename(lock, head)
 attempt('handle', lambda: os.pwrite(handle, b'garbage', 0))
 attempt('handle_truncate', lambda: os.ftruncate(handle, 0))
 attempt('handle_chmod', lambda: os.fchmod(handle, 0))
