@@ -137,9 +137,15 @@ TEST_F(GuardTest, WhatTheHostChangesIsSeen) {
   EXPECT_TRUE(fs::exists(Cell("gone")));
   Put("new", "text");
   EXPECT_TRUE(fs::exists(Cell("new"))) << "that there was nothing is not remembered";
+  const UniqueFd fd(open(Cell("file").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto size = [&fd] {
+    struct stat info {};
+    return fstat(fd.get(), &info) == 0 ? info.st_size : -1;
+  };
+  EXPECT_EQ(size(), 4);
   Put("file", "longer text");
   fs::remove(Host("gone"));
-  while (fs::exists(Cell("gone")) || fs::file_size(Cell("file")) != 11) std::this_thread::yield();
+  while (fs::exists(Cell("gone")) || size() != 11) std::this_thread::yield();
   EXPECT_EQ(TextOf(Cell("file")), "longer text");
 }
 

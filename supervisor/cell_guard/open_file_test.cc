@@ -294,6 +294,25 @@ TEST_F(OpenFileTest, ADirectoryThatWasSwappedForALinkIsNotLookedInto) {
   }
 }
 
+// What the guard makes by itself, with a content of its own.
+TEST_F(OpenFileTest, AFileThatLeadsBackIsNotMadeThroughALink) {
+  PutRepository("r/.git");
+  const std::string lead = "r/.git/worktrees/w/commondir";
+  std::ofstream(Outside("victim")) << "of the host";
+  Start({}, {"r/.git"});
+  std::atomic<bool> stop = false;
+  std::thread host([&] {
+    while (!stop) {
+      (void)!unlink(Host(lead).c_str());
+      (void)!symlink(Outside("victim").c_str(), Host(lead).c_str());
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) (void)Open(lead, O_WRONLY | O_CREAT | O_EXCL);
+  stop = true;
+  host.join();
+  EXPECT_EQ(TextOf(Outside("victim")), "of the host");
+}
+
 TEST_F(OpenFileTest, AccessDoesNotFollowALinkThatWasSwappedIn) {
   Put("name", "text");
   ASSERT_EQ(symlink(".env", Host("link").c_str()), 0);

@@ -133,53 +133,6 @@ TEST_F(GitGuardTest, RemovedAsAWholeItIsNoOtherRepository) {
   EXPECT_FALSE(fs::exists(marker_));
 }
 
-// (c) What the host replaces while the cell lives is kept as well.
-TEST_F(GitGuardTest, WhatTheHostReplacesStaysOutOfReach) {
-  const std::string cell = supervisor_.Cell(Request());
-  ASSERT_EQ(Host("git config user.name host && git config core.x y"), 0);
-  ASSERT_EQ(Host("rm -r .git/hooks && mkdir .git/hooks"), 0);
-  const ExecResult seen = supervisor_.Shell(cell, "git config core.x");
-  EXPECT_EQ(seen.out, "y\n") << seen.ToString();
-  const std::string before = Slurp(workspace_ / ".git/config");
-  const std::string text = "[core]\\n\\tfsmonitor = " + payload_.string() + "\\n";
-  const Findings findings = Probe(&supervisor_, cell, R"(
-text = b')" + text + R"('
-attempt('append', lambda: open('.git/config', 'ab').write(text))
-attempt('write', lambda: open('.git/config', 'wb').write(text))
-attempt('truncate', lambda: os.truncate('.git/config', 0))
-attempt('unlink', lambda: os.unlink('.git/config'))
-attempt('away', lambda: os.rename('.git/config', '.git/aside'))
-open('.git/mine', 'wb').write(text)
-attempt('replace', lambda: os.rename('.git/mine', '.git/config'))
-attempt('exchange', lambda: call(316, -100, b'.git/mine', -100, b'.git/config', 2))
-attempt('link', lambda: os.link('.git/config', '.git/another'))
-attempt('chmod', lambda: os.chmod('.git/config', 0o777))
-attempt('utime', lambda: os.utime('.git/config'))
-attempt('hook', lambda: os.open('.git/hooks/pre-commit', os.O_CREAT | os.O_WRONLY))
-attempt('hooks', lambda: os.rmdir('.git/hooks'))
-)");
-  ExpectAll(findings, kRefusals, 12);
-  EXPECT_EQ(Slurp(workspace_ / ".git/config"), before);
-  ExpectHostUntouched("replaced");
-}
-
-// An editor on the host writes beside the file and renames; the cell has its file open.
-TEST_F(GitGuardTest, AFileThatIsOpenIsJudgedByWhatItHasBecome) {
-  const std::string cell = supervisor_.Cell(Request());
-  std::ofstream(workspace_ / ".git/sedAbC") << Slurp(workspace_ / ".git/config");
-  RunningExec open(supervisor_.stub(), cell,
-                   "exec 9>> .git/sedAbC; echo ready; read x < /workspace/go; printf "
-                   "'[core]\\n\\tfsmonitor = " +
-                       payload_.string() + "\\n' >&9 && echo written; echo done");
-  ASSERT_EQ(mkfifo((workspace_ / "go").c_str(), 0666), 0);
-  ASSERT_TRUE(open.ReadUntil("ready"));
-  ASSERT_EQ(Host("mv .git/sedAbC .git/config && timeout 20 sh -c 'echo x > go'"), 0);
-  ASSERT_TRUE(open.ReadUntil("done"));
-  EXPECT_EQ(Slurp(workspace_ / ".git/config").find("fsmonitor"), std::string::npos);
-  fs::remove(workspace_ / "go");
-  ExpectHostUntouched("open");
-}
-
 // The host may give a file of git's a second name, beside it or through another tree.
 TEST_F(GitGuardTest, ASecondNameIsJudgedByItsFile) {
   const std::string cell = supervisor_.Cell(Request());

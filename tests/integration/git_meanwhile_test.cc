@@ -2,8 +2,10 @@
 // on with runs nothing of the cell's.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/integration/git_fixture.h"
@@ -13,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class GitRebaseTest : public GitFixture {
+class GitMeanwhileTest : public GitFixture {
  protected:
   // On the branch side, in the middle of a rebase onto main that waits for a decision about `file`.
   void BeginOnTheHost() {
@@ -26,7 +28,80 @@ class GitRebaseTest : public GitFixture {
   }
 };
 
-TEST_F(GitRebaseTest, WorksInACell) {
+// What the host replaces while the cell lives is kept as well.
+TEST_F(GitMeanwhileTest, WhatTheHostReplacesStaysOutOfReach) {
+  const std::string cell = supervisor_.Cell(Request());
+  ASSERT_EQ(Host("git config user.name host && git config core.x y"), 0);
+  ASSERT_EQ(Host("rm -r .git/hooks && mkdir .git/hooks"), 0);
+  const ExecResult seen = supervisor_.Shell(cell, "git config core.x");
+  EXPECT_EQ(seen.out, "y\n") << seen.ToString();
+  const std::string before = Slurp(workspace_ / ".git/config");
+  const std::string text = "[core]\\n\\tfsmonitor = " + payload_.string() + "\\n";
+  const Findings findings = Probe(&supervisor_, cell, R"(
+text = b')" + text + R"('
+attempt('append', lambda: open('.git/config', 'ab').write(text))
+attempt('write', lambda: open('.git/config', 'wb').write(text))
+attempt('truncate', lambda: os.truncate('.git/config', 0))
+attempt('unlink', lambda: os.unlink('.git/config'))
+attempt('away', lambda: os.rename('.git/config', '.git/aside'))
+open('.git/mine', 'wb').write(text)
+attempt('replace', lambda: os.rename('.git/mine', '.git/config'))
+attempt('exchange', lambda: call(316, -100, b'.git/mine', -100, b'.git/config', 2))
+attempt('link', lambda: os.link('.git/config', '.git/another'))
+attempt('chmod', lambda: os.chmod('.git/config', 0o777))
+attempt('utime', lambda: os.utime('.git/config'))
+attempt('hook', lambda: os.open('.git/hooks/pre-commit', os.O_CREAT | os.O_WRONLY))
+attempt('hooks', lambda: os.rmdir('.git/hooks'))
+)");
+  ExpectAll(findings, kRefusals, 12);
+  EXPECT_EQ(Slurp(workspace_ / ".git/config"), before);
+  ExpectHostUntouched("replaced");
+}
+
+// An editor on the host writes beside the file and renames; the cell has its file open.
+TEST_F(GitMeanwhileTest, AFileThatIsOpenIsJudgedByWhatItHasBecome) {
+  const std::string cell = supervisor_.Cell(Request());
+  std::ofstream(workspace_ / ".git/sedAbC") << Slurp(workspace_ / ".git/config");
+  RunningExec open(supervisor_.stub(), cell,
+                   "exec 9>> .git/sedAbC; echo ready; read x < /workspace/go; printf "
+                   "'[core]\\n\\tfsmonitor = " +
+                       payload_.string() + "\\n' >&9 && echo written; echo done");
+  ASSERT_EQ(mkfifo((workspace_ / "go").c_str(), 0666), 0);
+  ASSERT_TRUE(open.ReadUntil("ready"));
+  ASSERT_EQ(Host("mv .git/sedAbC .git/config && timeout 20 sh -c 'echo x > go'"), 0);
+  ASSERT_TRUE(open.ReadUntil("done"));
+  EXPECT_EQ(Slurp(workspace_ / ".git/config").find("fsmonitor"), std::string::npos);
+  fs::remove(workspace_ / "go");
+  ExpectHostUntouched("open");
+}
+
+// With denied names the guard stands on the tree around, and a repository is what has its name.
+TEST_F(GitMeanwhileTest, ARepositoryThatTheHostMakesAnewIsGuardedWithTheTreeAroundIt) {
+  auto request = Request();
+  request.mutable_sandbox()->add_deny("**/.env");
+  const std::string cell = supervisor_.Cell(request);
+  ASSERT_EQ(Host("rm -rf .git && git init -q -b main ."), 0);
+  ExpectAll(Probe(&supervisor_, cell, R"(
+for name in ['config', 'hooks/new', 'commondir', 'HEAD', 'modules/m/config']:
+    if name.startswith('modules'): os.makedirs('.git/modules/m')
+    attempt(name, lambda: os.open('.git/' + name, os.O_CREAT | os.O_WRONLY))
+attempt('aside', lambda: os.rename('.git', 'aside'))
+)"),
+            kRefusals, 6);
+  ExpectHostUntouched("made anew");
+}
+
+// What the page of the documentation says is not covered, and what helps.
+TEST_F(GitMeanwhileTest, ARepositoryThatTheHostMakesAnewIsElseGuardedInTheNextCell) {
+  const std::string cell = supervisor_.Cell(Request());
+  ASSERT_EQ(Host("rm -rf .git && git init -q -b main ."), 0);
+  EXPECT_TRUE(supervisor_.Shell(cell, "echo > .git/hooks/new").Exited(0));
+  ASSERT_TRUE(supervisor_.Remove(cell).ok());
+  const std::string next = supervisor_.Cell(Request());
+  EXPECT_FALSE(supervisor_.Shell(next, "echo > .git/hooks/newer").Exited(0));
+}
+
+TEST_F(GitMeanwhileTest, RebasingWorksInACell) {
   const std::string cell = supervisor_.Cell(Request());
   const ExecResult result = supervisor_.Shell(cell, std::string("set -e\n") + kIdentity + R"(
 names() { git log --format=%s | tr '\n' ' '; echo; }
@@ -57,7 +132,7 @@ git rebase --abort; test ! -e .git/rebase-merge; git status --short; git fsck --
   ExpectHostUntouched("rebased");
 }
 
-TEST_F(GitRebaseTest, WhatTheHostGoesOnWithNamesNoCommandsOfTheCells) {
+TEST_F(GitMeanwhileTest, WhatTheHostGoesOnWithNamesNoCommandsOfTheCells) {
   BeginOnTheHost();
   const std::string cell = supervisor_.Cell(Request());
   const Findings findings = Probe(&supervisor_, cell, R"(
@@ -99,7 +174,7 @@ os.unlink('.git/own/git-rebase-todo'); open('file', 'w').write('both\n')
 }
 
 // What else git keeps of something that it has begun holds no commands that it would run.
-TEST_F(GitRebaseTest, TheStepsOfACherryPickRunNothing) {
+TEST_F(GitMeanwhileTest, TheStepsOfACherryPickRunNothing) {
   ASSERT_EQ(Host("git checkout -q -b side; for i in 1 2; do echo side$i > file; "
                  "git commit -q -a -m $i; done; git checkout -q main && echo main > file && "
                  "git commit -q -a -m main"),
