@@ -18,8 +18,10 @@ void WarnSkipped(const Console& console, const FilesToPut& files) {
 bool ReportGotFiles(const Console& console, const std::vector<GotFile>& files) {
   bool all = true;
   for (const GotFile& file : files) {
-    if (!file.skipped.empty())
-      WarnOne(console, "\"" + file.path + "\" is skipped: " + file.skipped);
+    if (!file.skipped.empty()) {
+      const std::string what = file.path.empty() ? "the rest" : "\"" + file.path + "\"";
+      WarnOne(console, what + " is skipped: " + file.skipped);
+    }
     if (file.status.ok()) continue;
     console.Fail({"get \"" + file.path + "\"", file.status.message(), ""});
     all = false;

@@ -16,6 +16,7 @@
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
+#include "policy/compile/limits.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/llm_do_command.h"
 #include "policy/lattice/lattice.h"
@@ -208,6 +209,8 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
     AddGrant(ceiling, request, holds, &decision);
     return decision;
   }
+  const Status limits = compile::EffectiveLimits(request.limits, {}).status();
+  if (!limits.ok()) return policy.origins.Locate(limits);
   const std::string kind(dialect::DialectName(policy.dialect));
   return rules::Decision{.reason = "the file is valid: " + kind};
 }

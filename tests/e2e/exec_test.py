@@ -113,6 +113,9 @@ class StreamTest(WorldTest):
     def test_an_interrupt_that_is_not_caught_ends_it(self):
         client = self.world.start("exec", "--", "sh", "-c", "echo here; sleep 1234")
         client.until("here\n")
+        # A shell that is about to fork keeps the interrupt to itself until its child has ended.
+        host.eventually(lambda: any(host.name(pid) == "sleep" for pid in self.world.cell_commands("1234")),
+                        GONE_S, "sleep runs")
         client.process.send_signal(signal.SIGINT)
         self.assertEqual(client.ended().code, 128 + signal.SIGINT)
         host.eventually(lambda: not self.world.cell_commands("1234"), GONE_S, "sleep ends")

@@ -105,6 +105,14 @@ class PolicyTest(unittest.TestCase):
             self.assertEqual(done.code, 1, done)
             self.assertIn("/no/such/file", done.err)
 
+    def test_limits_that_no_cell_can_have(self):
+        for name, value, words in (("memory_mb", 1, "limits.memory_bytes: 1048576: at least 16777216"),
+                                   ("pids", 3, "limits.pids: 3: at least 8")):
+            done = self.world.ctl("policy", "check", self.bundle(resources={name: value}))
+            self.assertEqual((done.code, done.out), (1, ""), done)
+            self.assertIn(words, done.err)
+            self.assertRegex(done.err, rf"odyssey\.bundle\.json5:\d+: sandbox\.resources\.{name}: ")
+
     def test_explain(self):
         project = self.world.make_directory("project")
         bundle = self.bundle(read=["."], resources={"cpu": 3, "memory_mb": 256})
