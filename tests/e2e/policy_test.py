@@ -107,7 +107,7 @@ class PolicyTest(unittest.TestCase):
 
     def test_limits_that_no_cell_can_have(self):
         for name, value, words in (("memory_mb", 1, "limits.memory_bytes: 1048576: at least 16777216"),
-                                   ("pids", 3, "limits.pids: 3: at least 8")):
+                                   ("pids", 3, "sandbox.resources.pids: 3: at least 8 is allowed")):
             done = self.world.ctl("policy", "check", self.bundle(resources={name: value}))
             self.assertEqual((done.code, done.out), (1, ""), done)
             self.assertIn(words, done.err)
