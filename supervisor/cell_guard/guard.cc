@@ -2,16 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "supervisor/cell_guard/directory.h"
 #include "supervisor/cell_guard/open_file.h"
@@ -374,37 +370,12 @@ fuse_operations Operations() {
   return ops;
 }
 
-constexpr int kTableBytes = 32 * 1024;
-
 }  // namespace
 
 Status Serve(std::vector<GuardedTree> trees) {
   umask(0);  // the kernel has applied the command's own
-  // libfuse's tables are large and mostly empty: as mappings they take the pages that are used.
-  mallopt(M_MMAP_THRESHOLD, kTableBytes);
-  const fuse_operations operations = Operations();
-  std::vector<Session> sessions;
-  std::vector<pollfd> polled;
-  for (GuardedTree& tree : trees) {
-    tree.root_path = PathOf(tree.root.get());
-    ODY_ASSIGN_OR_RETURN(Session session, Session::Open(&tree, operations));
-    polled.push_back({session.fd(), POLLIN, 0});
-    sessions.push_back(std::move(session));
-  }
-  fuse_buf buffer{};  // of one size for all, which the first request decides
-  for (size_t left = sessions.size(); left > 0;) {
-    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
-      return ErrnoStatus(errno, "poll");
-    }
-    for (size_t i = 0; i < sessions.size(); ++i) {
-      if (polled[i].revents == 0) continue;
-      ODY_ASSIGN_OR_RETURN(const bool more, sessions[i].ServeOne(&buffer));
-      if (more) continue;
-      polled[i].fd = -1;  // poll looks at it no more
-      --left;
-    }
-  }
-  return OkStatus();
+  for (GuardedTree& tree : trees) tree.root_path = PathOf(tree.root.get());
+  return ServeSessions(&trees, Operations());
 }
 
 }  // namespace odyssey::cell_guard
