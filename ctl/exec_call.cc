@@ -64,6 +64,7 @@ int ExecCall::Run(
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     pump_ = &pump;
+    if (interrupted_by_ != 0) pump.OnSignal(interrupted_by_);  // it came since it was looked for
   }
   ExitReport report;
   {
