@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,6 +69,10 @@ struct LogStore::Tail {
 };
 
 Result<LogStore> LogStore::Open(UniqueFd directory, uint64_t file_bytes) {
+  // The writer before us may still be recording its own end.
+  while (flock(directory.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return ErrnoStatus(errno, "lock the directory of the audit log");
+  }
   LogStore store(std::move(directory), file_bytes);
   ODY_RETURN_IF_ERROR(store.Recover());
   return store;

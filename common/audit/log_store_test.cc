@@ -5,8 +5,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "tests/fakes/temporary_directory.h"
 
@@ -83,6 +86,15 @@ TEST_F(LogStoreTest, ChainGoesOnOverReopening) {
   EXPECT_EQ(records_, 4u);
 }
 
+TEST_F(LogStoreTest, NextWriterWaitsForTheEndOfTheOneBefore) {
+  std::optional<LogStore> store(Open());
+  std::thread next([this] { EXPECT_EQ(Open().last().seq, 1u); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it would have read the log by now
+  Append(&*store, Record("stop"));
+  store.reset();
+  next.join();
+}
+
 TEST_F(LogStoreTest, FilesAreNobodyElsesToRead) {
   MakeLog(1);
   for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
@@ -97,7 +109,9 @@ TEST_F(LogStoreTest, ChainGoesOnOverFiles) {
   const auto files = ListLogFiles(OpenLogDirectory(directory_.path())->get());
   EXPECT_THAT(*files, SizeIs(::testing::Gt(2u)));
   EXPECT_THAT(Problems(), IsEmpty());
-  EXPECT_EQ(Open(500).last(), store.last());
+  const Position last = store.last();
+  { const LogStore closed = std::move(store); }
+  EXPECT_EQ(Open(500).last(), last);
 
   std::filesystem::remove(Path((*files)[1].name));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("missing")));
@@ -107,10 +121,11 @@ TEST_F(LogStoreTest, TornRecordIsToldAndKept) {
   MakeLog(3);
   Write(FirstFile(), Read(FirstFile()) + "{\"seq\":4,\"time\":\"2026");
   EXPECT_THAT(Problems(), IsEmpty()) << "a record may be being written";
-  LogStore store = Open();
-  EXPECT_EQ(store.last().seq, 3u);
-  EXPECT_THAT(store.TakeFindings(), ElementsAre(::testing::Property(&Record::type, "torn")));
-
+  {
+    LogStore store = Open();
+    EXPECT_EQ(store.last().seq, 3u);
+    EXPECT_THAT(store.TakeFindings(), ElementsAre(::testing::Property(&Record::type, "torn")));
+  }
   OpenAndTell();
   EXPECT_THAT(Read(FirstFile()), HasSubstr("\n{\"seq\":4,\"time\":\"2026\n{\"seq\":4,"));
   EXPECT_THAT(Problems(), IsEmpty());
