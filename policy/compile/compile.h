@@ -40,6 +40,8 @@ struct Compiled {
   std::string digest;                    // sha256 hex over everything but env values
   // Where commands start.
   std::string workspace = plan::kWorkspacePath;
+  // Protected names that cell-init found below the top of a tree; none before it has looked.
+  std::vector<std::string> kept_names;
   // By CompileDanger: for the host runner, which confines nothing.
   bool unconfined = false;
 };

@@ -109,8 +109,14 @@ bool IsKeptOfProject(const Cell& cell, const std::string& path, const std::strin
                      [&](const std::string& name) { return IsWithin(path, project + name); });
 }
 
-// In a repository that is guarded, and in its project: what is kept, whether it is there or not.
+// What was found; and in a repository that is guarded, and in its project: what is kept, whether it
+// is there or not.
 bool IsKept(const Cell& cell, const std::string& path) {
+  const auto& names = cell.compiled.kept_names;
+  if (std::any_of(names.begin(), names.end(),
+                  [&](const std::string& name) { return IsWithin(path, name); })) {
+    return true;
+  }
   for (const cell::Guard& guard : cell.compiled.confinement.guards) {
     for (const std::string& git : guard.git) {
       const std::string directory = guard.path + (git.empty() ? "" : "/" + git);

@@ -109,6 +109,14 @@ TEST_F(ExplainTest, WhatGitObeysIsKeptWithoutAPart) {
   EXPECT_TRUE(Path("/workspace/config", Access::kWrite).allowed);
 }
 
+TEST_F(ExplainTest, ANameThatWasFoundIsKept) {
+  compiled_.kept_names = {"/workspace/b/.vscode"};
+  const Answer answer = Path("/workspace/b/.vscode/tasks.json", Access::kWrite);
+  EXPECT_FALSE(answer.allowed);
+  EXPECT_EQ(answer.rule, "policy protection /workspace/b/.vscode/tasks.json read_only");
+  EXPECT_TRUE(Path("/workspace/b/.vscode2", Access::kWrite).allowed);
+}
+
 TEST_F(ExplainTest, WhatAProjectInsideKeepsIsKeptWithoutAPart) {
   compiled_.confinement.guards = {{.path = "/workspace/lib/.git", .git = {""}}};
   compiled_.confinement.project_names = {".envrc", ".cargo/config"};

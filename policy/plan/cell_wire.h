@@ -73,7 +73,7 @@ struct Unmapped {
 
 enum class RepositoryState : uint8_t {
   kGuarded,    // found in a tree that was searched
-  kReadOnly,   // the same, of a ".git" that is a file
+  kReadOnly,   // the same, of a ".git" that is a file; or a protected name, there or elsewhere
   kUnguarded,  // only mounts protect it, for want of FUSE
   kOpen,       // a name that is not protected: a link, or a file with another name
   kUnfinished  // a tree: the search ended before everything was looked at

@@ -186,7 +186,7 @@ TEST_F(OpenFileTest, NoWriteBeginsAfterTheHostHasRenamed) {
   std::thread writer([&] {
     while (!stop) {
       const unsigned number = ++begun;
-      (void)pwrite(fd.get(), &number, sizeof(number), 0);
+      [[maybe_unused]] const ssize_t written = pwrite(fd.get(), &number, sizeof(number), 0);
     }
   });
   const auto await_writes = [&](unsigned count) {

@@ -32,6 +32,9 @@ constexpr size_t kWide = 128;
 // repository it can hold nothing but a ".git" that is a file.
 constexpr nlink_t kLinksOfALeaf = 2;
 
+// What opening a leaf counts for beside its entries.
+constexpr size_t kEntriesOfOpening = 16;
+
 template <size_t n>
 bool Contains(const std::string_view (&names)[n], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -83,10 +86,12 @@ class Search final {
     size_t modules = 0;
     bool waited = false;         // it is wide, and was put off
     bool made_by_tools = false;  // it, or what it lies in
+    bool leaf = false;           // read to tell its entries only
   };
 
   // False when the search has reached a bound.
   bool LookInto(Place place) {
+    if (place.leaf && IsSpent()) return true;
     if (read_ >= bounds_.entries) return Stop();
     const auto directory = Open(place.path);
     if (!directory) return true;
@@ -137,9 +142,11 @@ class Search final {
 
   Listing Read(Directory* directory, const Place& place) {
     Listing listing;
-    const size_t most = std::min(bounds_.entries, read_ + bounds_.entries_of_one);
+    size_t& read = place.leaf ? read_in_leaves_ : read_;
+    const size_t bound = place.leaf ? bounds_.leaf_entries : bounds_.entries;
+    const size_t most = std::min(bound, read + bounds_.entries_of_one);
     while (const dirent* entry = directory->Next()) {
-      if (++read_ > most) {
+      if (++read > most) {
         listing.whole = result_.finished = false;
         break;
       }
@@ -167,8 +174,11 @@ class Search final {
     if (fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode)) {
       return true;
     }
-    if (info.st_nlink == kLinksOfALeaf && !on_entry_) {
-      return AddGit(at, name + "/", inner.path, inner.depth);
+    if (info.st_nlink == kLinksOfALeaf) {
+      if (!AddGit(at, name + "/", inner.path, inner.depth)) return false;
+      if (!on_entry_ || IsSpent()) return true;
+      read_in_leaves_ += kEntriesOfOpening;
+      inner.leaf = true;
     }
     if (place.depth == bounds_.depth || inner.path.size() > bounds_.path_bytes) {
       result_.finished = false;
@@ -212,6 +222,13 @@ class Search final {
     return true;
   }
 
+  // Whether what may be read in leaves has been.
+  bool IsSpent() {
+    if (read_in_leaves_ < bounds_.leaf_entries) return false;
+    result_.finished = false;
+    return true;
+  }
+
   bool Stop() {
     result_.finished = false;
     return false;
@@ -227,6 +244,7 @@ class Search final {
   std::deque<Place> last_;
   size_t looked_at_ = 0;
   size_t read_ = 0;
+  size_t read_in_leaves_ = 0;
 };
 
 }  // namespace

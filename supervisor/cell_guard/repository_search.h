@@ -17,6 +17,7 @@ struct SearchBounds {
   size_t directories = 1024;  // that are looked at
   size_t entries = 16384;     // that are read
   size_t entries_of_one = 4096;
+  size_t leaf_entries = 8192;  // that are read in directories without directories in them
   size_t depth = 16;
   size_t path_bytes = 1024;
   size_t repositories = 64;
@@ -49,7 +50,8 @@ struct SeenEntry {
 // False ends the search, as a bound does. An entry may be told twice.
 using OnEntry = std::function<bool(const SeenEntry&)>;
 
-// With `on_entry` also those directories are read in which there can be no repository.
+// With `on_entry` also those directories are read in which there can be no repository: to the bound
+// of their entries, at which the search goes on without them, unfinished.
 SearchResult FindRepositories(int tree, const SearchBounds& bounds = {},
                               const OnEntry& on_entry = nullptr);
 

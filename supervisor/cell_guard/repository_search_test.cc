@@ -229,6 +229,14 @@ TEST_F(RepositorySearchTest, TellsWhatItSeesOnItsWayInLeavesTooAndStopsWhenTold)
   EXPECT_TRUE(FindRepositories(root.get(), {}, note).finished);
   EXPECT_THAT(seen, UnorderedElementsAre("leaf", "node_modules/x (tools)"));
 
+  // Past the bound of leaves what is in directories with directories is told all the same.
+  directory_.Write("wide/dir/inner/x", "");
+  directory_.Write("wide/.envrc", "");
+  seen.clear();
+  EXPECT_FALSE(FindRepositories(root.get(), {.leaf_entries = 20}, note).finished);
+  EXPECT_THAT(seen, UnorderedElementsAre("leaf", "wide"));
+  EXPECT_TRUE(FindRepositories(root.get(), {.leaf_entries = 1}).finished) << "nobody is told";
+
   int told = 0;
   const auto stop = [&](const SeenEntry&) { return ++told < 2; };
   EXPECT_FALSE(FindRepositories(root.get(), {}, stop).finished);

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -24,10 +26,15 @@ using cell_guard::Below;
 using cell_guard::FoundRepository;
 using cell_guard::Join;
 using cell_guard::RepositoryKind;
+using cell_guard::SeenEntry;
 using cell_guard::TakeFirst;
 
 constexpr std::string_view kGit = ".git";
 constexpr std::string_view kInGit = ".git/";
+
+// Of a cell: directories with protected names in them, beside the tops of trees and repositories.
+// Each is a mount for every directory on the way, and one for the name.
+constexpr size_t kMaxDirectories = 64;
 
 enum class Access { kUnchanged, kReadOnly };
 
@@ -67,23 +74,63 @@ Result<std::optional<UniqueFd>> OpenDirectory(const std::string& path) {
 class Keeper final {
  public:
   Keeper(const cell::Configure& configure, KeptRepositories* out)
-      : names_(configure.project_names), out_(out) {}
+      : names_(configure.project_names), out_(out) {
+    for (const std::string& name : names_) {
+      const std::string first = name.substr(0, name.find('/'));
+      if (first != kGit) by_first_.emplace(first, name);
+    }
+  }
 
   Status SearchTree(const std::string& target) {
     ODY_ASSIGN_OR_RETURN(const auto tree, OpenDirectory(target));
     if (!tree) return OkStatus();
-    const cell_guard::SearchResult result = cell_guard::FindRepositories(tree->get(), bounds_);
+    directories_.clear();
+    left_out_ = false;
+    const cell_guard::SearchResult result = cell_guard::FindRepositories(
+        tree->get(), bounds_, [this](const SeenEntry& entry) { return OnEntry(entry); });
     for (const FoundRepository& repository : result.found) {
       out_->found.push_back(Join(target, repository.path));
       // The plan has seen to the project of the tree itself.
       if (repository.path != kGit) ODY_RETURN_IF_ERROR(Keep(tree->get(), target, repository));
     }
     bounds_.repositories -= result.found.size();
-    if (!result.finished) Say(target, RepositoryState::kUnfinished);
+    for (const std::string& directory : directories_) {
+      ODY_RETURN_IF_ERROR(KeepDirectory(tree->get(), target, directory));
+    }
+    if (!result.finished || left_out_) Say(target, RepositoryState::kUnfinished);
     return OkStatus();
   }
 
  private:
+  // A directory in which the host's programs obey something. The plan has seen to the tree's own
+  // top; what lies in what tools fill is nobody's project.
+  bool OnEntry(const SeenEntry& entry) {
+    if (entry.path.empty() || entry.made_by_tools) return true;
+    const auto [first, last] = by_first_.equal_range(entry.name);
+    const auto is_there = [&](const auto& name) {
+      struct stat info;
+      return fstatat(entry.directory, name.second.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    };
+    if (std::none_of(first, last, is_there) || directories_.count(entry.path) != 0) return true;
+    left_out_ = left_out_ || kept_directories_ == kMaxDirectories;
+    if (left_out_) return true;
+    ++kept_directories_;
+    directories_.insert(entry.path);
+    return true;
+  }
+
+  Status KeepDirectory(int tree, const std::string& target, const std::string& path) {
+    std::string at = target;
+    const auto pinned = Pin(tree, path, &at);
+    if (IsGone(pinned.status())) return OkStatus();
+    ODY_RETURN_IF_ERROR(pinned.status());
+    for (const auto& [first, name] : by_first_) {
+      ODY_ASSIGN_OR_RETURN(const std::string kept, KeepName(pinned->get(), at, name));
+      if (!kept.empty()) Say(kept, RepositoryState::kReadOnly);
+    }
+    return OkStatus();
+  }
+
   Status Keep(int tree, const std::string& target, const FoundRepository& repository) {
     std::string_view place = repository.path;
     const bool has_project =
@@ -97,7 +144,7 @@ class Keeper final {
       std::string_view kept = name;
       if (!has_project && kept.substr(0, kInGit.size()) != kInGit) continue;
       if (!has_project) kept.remove_prefix(kInGit.size());
-      ODY_RETURN_IF_ERROR(KeepName(pinned->get(), at, kept));
+      ODY_RETURN_IF_ERROR(KeepName(pinned->get(), at, kept).status());
     }
     auto git = OpenInRoot(pinned->get(), has_project ? ".git" : ".");
     if (IsGone(git.status())) return OkStatus();
@@ -129,24 +176,24 @@ class Keeper final {
     return pinned;
   }
 
-  // Where it exists. What is no directory on the way to it is kept instead.
-  Status KeepName(int project, std::string at, std::string_view name) {
+  // Where it exists. What is no directory on the way to it is kept instead. What was, or "".
+  Result<std::string> KeepName(int project, std::string at, std::string_view name) {
     ODY_ASSIGN_OR_RETURN(UniqueFd around, OpenInRoot(project, "."));
     while (!name.empty()) {
       const std::string part = TakeFirst(&name);
       at = Join(at, part);
       auto place = OpenInRoot(around.get(), part);
-      if (place.status().code() == Code::kNotFound) return OkStatus();
+      if (place.status().code() == Code::kNotFound) return std::string();
       struct stat info;
       const bool opened = place.ok() && fstat(place->get(), &info) == 0;
       if (!opened || (S_ISREG(info.st_mode) && info.st_nlink > 1)) Say(at, RepositoryState::kOpen);
-      if (!opened) return OkStatus();
+      if (!opened) return std::string();
       const bool pin = !name.empty() && S_ISDIR(info.st_mode);
       ODY_ASSIGN_OR_RETURN(
           around, Mount(std::move(*place), pin ? Access::kUnchanged : Access::kReadOnly, at));
-      if (!pin) return OkStatus();
+      if (!pin) return at;
     }
-    return OkStatus();
+    return std::string();
   }
 
   void Say(const std::string& path, RepositoryState state) {
@@ -158,6 +205,11 @@ class Keeper final {
   const std::vector<std::string>& names_;
   KeptRepositories* const out_;
   cell_guard::SearchBounds bounds_;
+  // Names that lie in no git directory, by their first component.
+  std::multimap<std::string, std::string, std::less<>> by_first_;
+  std::set<std::string> directories_;  // of the tree that is searched, relative to it
+  size_t kept_directories_ = 0;
+  bool left_out_ = false;
 };
 
 }  // namespace

@@ -24,10 +24,10 @@ struct KeptRepositories {
 };
 
 // Which of the guards that `configure` asks for are needed; then looks for repositories in the
-// trees that it names, and does for the project of each what the plan does for that of a tree:
-// names that the host's tools obey become read-only mounts where they exist, and each directory on
-// the way to them a mount that cannot be moved aside. The guards are for StartGuards. Caller is as
-// for that.
+// trees that it names, and for other directories with protected names in them, and does for each
+// what the plan does for the top of a tree: names that the host's tools obey become read-only
+// mounts where they exist, and each directory on the way to them a mount that cannot be moved
+// aside. The guards are for StartGuards. Caller is as for that.
 Result<KeptRepositories> KeepRepositories(const cell::Configure& configure);
 
 // Adds the git directory at `path`, in the guard around it or with those that lie in it: a guard

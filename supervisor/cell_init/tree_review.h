@@ -35,7 +35,8 @@ struct TreesAtStart {
 };
 
 struct ReviewBounds {
-  cell_guard::SearchBounds search = {.directories = 4096, .entries = 65536, .repositories = 256};
+  cell_guard::SearchBounds search = {
+      .directories = 4096, .entries = 65536, .leaf_entries = 131072, .repositories = 256};
   size_t findings = tool::kMaxFindings;
   size_t inside = 16384;  // entries below protected directories that are looked at
   std::chrono::milliseconds time = std::chrono::seconds(5);

@@ -23,13 +23,21 @@ bool IsGuardOfPlan(const std::string& path, const cell::Configure& confinement) 
                      [&](const cell::Guard& guard) { return guard.path == path; });
 }
 
+// Of a repository, or where one lies. Else it is a protected name.
+bool IsGit(std::string_view path) {
+  constexpr std::string_view kGit = "/.git";
+  return path.size() >= kGit.size() && path.substr(path.size() - kGit.size()) == kGit;
+}
+
 std::string Line(const cell::Repository& repository) {
   const std::string path = SanitizeUtf8(repository.path);
   switch (repository.state) {
     case RepositoryState::kGuarded:
       return path + ": guarded: a repository that was found when the cell started";
     case RepositoryState::kReadOnly:
-      return path + ": read-only: leads to a repository, found when the cell started";
+      return path + ": read-only: " +
+             (IsGit(path) ? "leads to a repository" : "programs of the host obey it") +
+             ", found when the cell started";
     case RepositoryState::kUnguarded:
       return path +
              ": NOT guarded, for want of FUSE: what git obeys in it is read-only only where " +
@@ -38,8 +46,9 @@ std::string Line(const cell::Repository& repository) {
       return path + ": NOT protected: a symbolic link, or a file with another name";
     case RepositoryState::kUnfinished:
       return path +
-             ": NOT searched as a whole, it is too large: of the repositories in it, those " +
-             "that are not named here are guarded only if `protect` names them";
+             ": NOT searched as a whole, it is too large: of the repositories in it, and of the " +
+             "names that programs of the host obey, those that are not named here are protected " +
+             "only if `protect` names them";
   }
   return "";
 }
@@ -54,6 +63,10 @@ void ExplainRepository(const cell::Repository& repository, compile::Compiled* co
   auto& lines = compiled->explanation;
   if (std::count(lines.begin(), lines.end(), line) != 0) return;
   lines.push_back(line);
+  if (repository.state == RepositoryState::kReadOnly && !IsGit(repository.path)) {
+    compiled->kept_names.push_back(repository.path);
+    return;
+  }
   const bool kept = repository.state != RepositoryState::kOpen &&
                     repository.state != RepositoryState::kUnfinished;
   if (kept && !known) confinement.guards.push_back({.path = repository.path, .git = {""}});

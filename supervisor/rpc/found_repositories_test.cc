@@ -41,6 +41,17 @@ TEST_F(FoundRepositoriesTest, SaysWhatIsNotGuarded) {
   EXPECT_EQ(compiled_.confinement.guards.size(), 1u);
 }
 
+TEST_F(FoundRepositoriesTest, SaysWhatIsReadOnlyAndWhy) {
+  Explain({"/workspace/sub/.git", RepositoryState::kReadOnly});
+  Explain({"/workspace/b/.vscode", RepositoryState::kReadOnly});
+  EXPECT_THAT(
+      compiled_.explanation,
+      ElementsAre(HasSubstr("/workspace/sub/.git: read-only: leads to a repository"),
+                  HasSubstr("/workspace/b/.vscode: read-only: programs of the host obey it")));
+  EXPECT_EQ(compiled_.confinement.guards.size(), 2u);
+  EXPECT_THAT(compiled_.kept_names, ElementsAre("/workspace/b/.vscode"));
+}
+
 TEST_F(FoundRepositoriesTest, SaysNothingOfWhatTheCellWasNotToLookAt) {
   Explain({"/", RepositoryState::kGuarded});
   Explain({"/workspace2/.git", RepositoryState::kGuarded});

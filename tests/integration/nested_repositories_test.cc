@@ -78,10 +78,9 @@ attempt('link', lambda: os.symlink('/etc/passwd', git + '/FETCH_HEAD'))
 
 TEST_F(NestedRepositoriesTest, WhatTheHostObeysInItsProjectIsKeptToo) {
   Make("vendor/lib");
-  for (const char* name : {".envrc", ".vscode/tasks.json", ".cargo/config", "plain/.envrc"}) {
+  for (const char* name : {".envrc", ".vscode/tasks.json", ".cargo/config"}) {
     File("vendor/lib/" + std::string(name));
   }
-  File("vendor/.envrc");
   const std::string cell = supervisor_.Cell(Request());
   const Findings findings = Probe(&supervisor_, cell, R"(
 for path in ['.envrc', '.vscode/tasks.json', '.cargo/config']:
@@ -92,9 +91,44 @@ for path in ['.envrc', '.vscode', '.cargo']:
 attempt('new', lambda: os.open('vendor/lib/.vscode/new', os.O_CREAT | os.O_WRONLY))
 )");
   ExpectAll(findings, kRefusals, 10);
-  // No projects of their own.
-  EXPECT_TRUE(
-      supervisor_.Shell(cell, "echo >> vendor/.envrc; echo >> vendor/lib/plain/.envrc").Exited(0));
+}
+
+TEST_F(NestedRepositoriesTest, SoIsWhatItObeysInAnyDirectory) {
+  for (const char* path :
+       {"packages/b/.vscode/tasks.json", "packages/b/src/leaf/.envrc", "packages/c/.cargo/config",
+        "packages/c/node_modules/d/.npmrc", "packages/c/node_modules/d/.envrc"}) {
+    File(path);
+  }
+  const std::string cell = supervisor_.Cell(Request());
+  EXPECT_EQ(Says(cell, "/workspace/packages/b/.vscode: read-only: programs of the host obey"), 1u);
+  EXPECT_EQ(Says(cell, "/workspace/packages/b/src/leaf/.envrc: read-only"), 1u);
+  EXPECT_EQ(Says(cell, "/workspace/packages/c/node_modules/d/.npmrc"), 0u);
+  ExpectAll(Probe(&supervisor_, cell, R"(
+for path in ['b/.vscode/tasks.json', 'b/src/leaf/.envrc', 'c/.cargo/config']:
+    attempt(path, lambda: os.open('packages/' + path, os.O_WRONLY))
+    attempt(path + ':remove', lambda: os.unlink('packages/' + path))
+for path in ['b/.vscode', 'b/src/leaf', 'b/src', 'b', 'c/.cargo', 'c', '.']:
+    whole = os.path.normpath('packages/' + path)
+    attempt(path + ':aside', lambda: os.rename(whole, whole + '.aside'))
+attempt('new', lambda: os.open('packages/b/.vscode/new', os.O_CREAT | os.O_WRONLY))
+)"),
+            kRefusals, 14);
+  EXPECT_TRUE(supervisor_
+                  .Shell(cell,
+                         "cd packages && echo > b/src/leaf/x && echo > c/.cargo/registry && "
+                         "echo > c/node_modules/d/.npmrc && rm -r c/node_modules")
+                  .Exited(0));
+  const ExecResult refused = supervisor_.Shell(cell, "echo > packages/b/src/leaf/.envrc");
+  ASSERT_EQ(refused.denials.size(), 1u) << refused.ToString();
+  EXPECT_EQ(refused.denials[0].rule(),
+            "policy protection /workspace/packages/b/src/leaf/.envrc read_only");
+}
+
+TEST_F(NestedRepositoriesTest, OfDirectoriesWithSuchNamesThoseBeyondTheBoundAreSaid) {
+  for (int i = 0; i < 70; ++i) File("packages/" + std::to_string(i) + "/.envrc");
+  const std::string cell = supervisor_.Cell(Request());
+  EXPECT_EQ(Says(cell, "/workspace/packages/"), 64u);
+  EXPECT_EQ(Says(cell, "/workspace: NOT searched as a whole"), 1u);
 }
 
 TEST_F(NestedRepositoriesTest, ASubmoduleAndALinkedWorkingTreeLeadWhereTheyLed) {
@@ -217,6 +251,7 @@ for p in $pids; do wait $p || exit 2; done
 TEST_F(NestedRepositoriesTest, DeniedNamesAreRefusedByTheSameGuard) {
   Make("vendor/lib");
   File("vendor/lib/.env");
+  File("packages/b/.envrc");
   auto request = Request();
   request.mutable_sandbox()->add_deny("**/.env");
   const std::string cell = supervisor_.Cell(request);
@@ -228,8 +263,9 @@ attempt('hook', lambda: os.open('vendor/lib/.git/hooks/new', os.O_CREAT | os.O_W
 attempt('made', lambda: os.open('vendor/lib/.git/commondir', os.O_CREAT | os.O_WRONLY))
 attempt('head', lambda: os.unlink('vendor/lib/.git/HEAD'))
 attempt('aside', lambda: os.rename('vendor/lib', 'vendor/aside'))
+attempt('name', lambda: os.open('packages/b/.envrc', os.O_WRONLY))
 )"),
-            kRefusals, 6);
+            kRefusals, 7);
   const ExecResult commit = supervisor_.Shell(
       cell, std::string(kIdentity) + "cd vendor/lib && git commit -q --allow-empty -m cell");
   EXPECT_TRUE(commit.Exited(0)) << commit.ToString();

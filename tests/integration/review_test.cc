@@ -49,12 +49,13 @@ class CellReviewTest : public GitFixture {
 };
 
 TEST_F(CellReviewTest, FindsWhatACellMadeAndNotWhatWasThere) {
-  for (const char* path : {".mcp.json", "sub/.envrc", "sub/.vscode/tasks.json"}) File(path);
+  for (const char* path : {".mcp.json", "sub/.vscode/tasks.json"}) File(path);
   const std::string cell = supervisor_.Cell(Request());
   EXPECT_THAT(Review(cell), IsEmpty());
   Make(cell, "echo x > .envrc; mkdir -p a/b/.vscode; echo x > a/b/.vscode/tasks.json");
   Make(cell, "git init -q new; git init -q --bare mirror");
   Make(cell, "echo >> sub/.envrc");
+  EXPECT_FALSE(supervisor_.Shell(cell, "echo >> sub/.vscode/tasks.json").Exited(0));
   EXPECT_THAT(Review(cell),
               ElementsAre(".envrc", "a/b/.vscode", "mirror", "new/.git", "sub/.envrc"));
 }
