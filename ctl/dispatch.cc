@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/base/utf8.h"
 #include "ctl/command_table.h"
 #include "ctl/exit_code.h"
 #include "ctl/help.h"
@@ -89,6 +90,13 @@ int RunCommand(const Command& command, const Console& console, const ParsedOptio
   if (WantsHelp(command, arguments)) {
     console.Print(CommandHelp(command, HelpColumns(console)));
     return kExitOk;
+  }
+  for (const std::string& argument : arguments) {
+    if (IsValidUtf8(argument)) continue;
+    return FailUsage(console, std::string(command.name), "\"" + argument + "\": not UTF-8",
+                     "Arguments are text; a file with such a name can be named by a pattern in the "
+                     "cell: sh -c 'cat name*'",
+                     command.usage_exit);
   }
   Result<ParsedOptions> parsed = ParseOptions(command.options, command.positionals, arguments);
   if (!parsed.ok()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ctl/exit_code.h"
+#include "ctl/json_convert.h"
 #include "ctl/terminal.h"
 
 namespace odyssey::ctl {
@@ -19,7 +20,20 @@ std::vector<int> Signals(bool terminal) {
   return signals;
 }
 
+// stdout is the command's.
+void TellAsJson(const Console& console, const supervisor::v1::ExecOutcome& outcome,
+                const std::vector<supervisor::v1::Denial>& denials) {
+  Json json = {{"outcome", ToJson(outcome)}, {"denials", Json::array()}};
+  for (const supervisor::v1::Denial& denial : denials) json["denials"].push_back(ToJson(denial));
+  console.Warn(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
 }  // namespace
+
+Status CheckTerminal(const Console& console, bool terminal) {
+  if (!terminal || console.in_is_terminal) return OkStatus();
+  return InvalidArgument("--tty: stdin is not a terminal; leave it out");
+}
 
 ExecCall::ExecCall(bool terminal, ShowDenials denials)
     : terminal_(terminal),
@@ -60,7 +74,12 @@ int ExecCall::Run(
   }
   grpc::ClientContext context;
   const std::unique_ptr<ExecStream> stream = make_stream(&context);
-  ExecPump pump(stream.get(), &context, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+  ExecPump pump(stream.get(), &context,
+                {.in = STDIN_FILENO,
+                 .out = STDOUT_FILENO,
+                 .err = STDERR_FILENO,
+                 .clean_out = !terminal_ && isatty(STDOUT_FILENO) == 1,
+                 .clean_err = !terminal_ && isatty(STDERR_FILENO) == 1});
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     pump_ = &pump;
@@ -79,6 +98,10 @@ int ExecCall::Run(
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   pump_ = nullptr;
+  if (console.json && pump.outcome()) {
+    TellAsJson(console, *pump.outcome(), pump.denials());
+    return report.code;
+  }
   if (denials_ == ShowDenials::kAlways) {
     for (const std::string& line : DenialLines(pump.denials(), pump.denial_count())) {
       console.Warn("odyssey-ctl: " + line);

@@ -18,6 +18,9 @@
 
 namespace odyssey::ctl {
 
+// `--tty` copies the terminal that stdin is: without one nobody could end the command's input.
+Status CheckTerminal(const Console& console, bool terminal);
+
 class ExecCall final {
  public:
   // Takes over the signals. Make it before gRPC starts threads.
@@ -30,7 +33,8 @@ class ExecCall final {
   int interrupted_by() const { return interrupted_by_; }
 
   // Makes the stream, runs the command of `start` over stdin, stdout and stderr, reports what is to
-  // be said on stderr. Returns the exit code.
+  // be said on stderr: lines for people, or with `-o json` one object, {"outcome", "denials"}.
+  // Returns the exit code.
   int Run(const Console& console, supervisor::v1::ExecStart start, const Client& client,
           const std::function<std::unique_ptr<ExecStream>(grpc::ClientContext*)>& make_stream);
 

@@ -20,6 +20,7 @@
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
+#include "ctl/message_text.h"
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
 #include "ctl/review_view.h"
@@ -128,6 +129,10 @@ void TellLeft(const Console& console, const Client& client, Supervisor::StubInte
 
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
               const std::string& component) {
+  const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component);
+  for (const Status& status : {CheckText(request), CheckTerminal(console, options.terminal)}) {
+    if (!status.ok()) return Cannot(console, {"exec", status.message(), ""});
+  }
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
   if (!files.ok()) return Cannot(console, {"exec", files.status().message(), ""});
   // Before gRPC starts its threads: they must not take the signals.
@@ -138,9 +143,8 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
 
   supervisor::v1::PrepareCellResponse prepared;
   const auto context = MakeContext(kCellCallMs);
-  const grpc::Status status = call.Interruptible(context.get(), [&] {
-    return stub->PrepareCell(context.get(), MakeRequest(options, component), &prepared);
-  });
+  const grpc::Status status = call.Interruptible(
+      context.get(), [&] { return stub->PrepareCell(context.get(), request, &prepared); });
   if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
   if (!status.ok()) {
     Failure failure = client->Explain("prepare a cell", status);
@@ -220,16 +224,20 @@ int ExecCommand(const Invocation& call) {
 }  // namespace
 
 std::vector<Command> ExecCommands() {
-  return {{.name = "exec",
-           .summary = "run one command in a cell made for it",
-           .positionals = {{.name = "CMD", .required = false, .rest = true}},
-           .options = ExecOptionSpecs(),
-           .notes =
-               "Exit code: the command's own; 124 timed out, 125 Odyssey could not do it, 126 not "
-               "permitted,\n127 not found, 128+N killed by signal N, 137 also out of memory "
-               "(stderr says which).",
-           .usage_exit = kExitCannot,
-           .run = ExecCommand}};
+  return {
+      {.name = "exec",
+       .summary = "run one command in a cell made for it",
+       .positionals = {{.name = "CMD", .required = false, .rest = true}},
+       .options = ExecOptionSpecs(),
+       .notes =
+           "Exit code: the command's own; 124 timed out, 125 Odyssey could not do it, 126 not "
+           "permitted,\n127 not found, 128+N killed by signal N, 137 also out of memory "
+           "(stderr says which).\n"
+           "With -o json the last line of stderr is {\"outcome\", \"denials\"}. SIGINT, SIGTERM, "
+           "SIGQUIT and SIGHUP go to the\ncommand; a second SIGINT ends it, and so do ten "
+           "seconds after SIGTERM or SIGHUP.",
+       .usage_exit = kExitCannot,
+       .run = ExecCommand}};
 }
 
 }  // namespace odyssey::ctl

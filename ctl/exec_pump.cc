@@ -48,10 +48,12 @@ void Add(int event_fd) {
 
 }  // namespace
 
-ExecPump::ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds)
+ExecPump::ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds,
+                   std::chrono::milliseconds grace)
     : stream_(stream),
       context_(context),
       fds_(fds),
+      grace_(grace),
       stop_(eventfd(0, EFD_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC)) {
   ODY_CHECK(stop_ && wake_);
@@ -75,6 +77,8 @@ ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
     if (response.has_denial()) denials_.push_back(std::move(*response.mutable_denial()));
     if (response.has_outcome()) outcome_ = std::move(*response.mutable_outcome());
   }
+  Write(fds_.out, out_filter_.Finish());
+  Write(fds_.err, err_filter_.Finish());
   Add(stop_.get());
   if (sender.joinable()) sender.join();
   const std::string command = start.argv_size() > 0 ? start.argv(0) : std::string();
@@ -82,9 +86,15 @@ ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
 }
 
 void ExecPump::WriteOut(const ExecOutput& output) {
+  const bool err = output.stream() == supervisor::v1::OUTPUT_STREAM_STDERR;
+  const int fd = err ? fds_.err : fds_.out;
+  if (!(err ? fds_.clean_err : fds_.clean_out)) return Write(fd, output.data());
+  Write(fd, (err ? err_filter_ : out_filter_).Pass(output.data()));
+}
+
+void ExecPump::Write(int fd, std::string_view bytes) {
   if (write_error_ != 0) return;
-  const int fd = output.stream() == supervisor::v1::OUTPUT_STREAM_STDERR ? fds_.err : fds_.out;
-  write_error_ = WriteFully(fd, output.data());
+  write_error_ = WriteFully(fd, bytes);
   // Nobody reads any more: the command ends, as it would in a pipeline.
   if (write_error_ != 0) context_->TryCancel();
 }
@@ -117,6 +127,10 @@ void ExecPump::OnSignal(int signal) {
 
   std::unique_lock<std::mutex> lock(mutex_);
   waiting_.push_back(std::move(request));
+  if ((signal == SIGTERM || signal == SIGHUP) && !end_by_) {
+    end_by_ = Clock::now() + grace_;
+    end_signal_ = signal;
+  }
   Add(wake_.get());
   if (signal == SIGWINCH) return;
   // A command that does not read its stdin blocks the stream, and signals with it.
@@ -155,10 +169,21 @@ bool ExecPump::SendStdin() {
   return stream_->Write(request) && n > 0;
 }
 
+int ExecPump::AwaitEnd() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!end_by_) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end_by_ - Clock::now());
+  if (left.count() > 0) return static_cast<int>(left.count());
+  end_by_.reset();
+  cancelled_by_ = end_signal_;
+  context_->TryCancel();
+  return 0;
+}
+
 void ExecPump::SendLoop() noexcept {
   pollfd polled[] = {{fds_.in, POLLIN, 0}, {wake_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   for (;;) {
-    if (poll(polled, 3, -1) < 0 && errno == EINTR) continue;
+    if (poll(polled, 3, AwaitEnd()) < 0 && errno == EINTR) continue;
     if (polled[2].revents != 0) return;
     if (polled[1].revents != 0) {
       uint64_t count = 0;

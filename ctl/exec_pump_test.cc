@@ -97,10 +97,12 @@ class ExecPumpTest : public testing::Test {
   }
 
   // Runs the pump over the pipes; `during` gets it while it runs.
-  ExitReport Run(const std::function<void(ExecPump*)>& during = {}) {
+  ExitReport Run(const std::function<void(ExecPump*)>& during = {},
+                 std::chrono::milliseconds grace = ExecPump::kGrace, bool clean = false) {
     grpc::ClientContext context;
     const auto stream = stub_->Exec(&context);
-    ExecPump pump(stream.get(), &context, {in_.read.get(), out_.write.get(), err_.write.get()});
+    const ExecFds fds = {in_.read.get(), out_.write.get(), err_.write.get(), clean, clean};
+    ExecPump pump(stream.get(), &context, fds, grace);
     std::thread other;
     if (during) other = std::thread([&] { during(&pump); });
     supervisor::v1::ExecStart start;
@@ -230,6 +232,38 @@ TEST_F(ExecPumpTest, SecondInterruptCancels) {
     pump->OnSignal(SIGINT);
   });
   EXPECT_EQ(report, (ExitReport{128 + SIGINT, "", ""}));
+}
+
+// As the keeper of a service, or a terminal that was closed, expects it.
+TEST_F(ExecPumpTest, CommandThatIgnoresItsEndIsCancelledAfterAWhile) {
+  fake_.exec = [&](grpc::ServerContext*, Stream* stream) {
+    ExecRequest request;
+    stream->Read(&request);
+    Begin(stream);
+    while (stream->Read(&request)) {
+    }
+    return grpc::Status::CANCELLED;
+  };
+  const auto hang_up = [&](ExecPump* pump) {
+    char byte;
+    ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
+    pump->OnSignal(SIGHUP);
+  };
+  EXPECT_EQ(Run(hang_up, std::chrono::milliseconds(50)), (ExitReport{128 + SIGHUP, "", ""}));
+}
+
+TEST_F(ExecPumpTest, OutputForATerminalIsCleanedAndColoursEndWithIt) {
+  fake_.exec = [&](grpc::ServerContext*, Stream* stream) {
+    for (const auto of :
+         {supervisor::v1::OUTPUT_STREAM_STDOUT, supervisor::v1::OUTPUT_STREAM_STDERR}) {
+      for (const char* part : {"\x1b[31mred\x1b]5", "2;c;x\x07\n"}) stream->Write(Output(part, of));
+    }
+    stream->Write(Exited(0));
+    return grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({}, ExecPump::kGrace, /*clean=*/true), (ExitReport{0, "", ""}));
+  EXPECT_EQ(ReadAll(out_.read.get()), "\x1b[31mred\\e]52;c;x\\x07\n\x1b[0m");
+  EXPECT_EQ(ReadAll(err_.read.get()), "\x1b[31mred\\e]52;c;x\\x07\n\x1b[0m");
 }
 
 TEST_F(ExecPumpTest, SignalThatCannotBeDeliveredCancels) {

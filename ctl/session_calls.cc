@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ctl/exec_options.h"
+#include "ctl/message_text.h"
 #include "ctl/policy_file.h"
 
 namespace odyssey::ctl {
@@ -29,6 +30,7 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, s
   for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
     (*request.mutable_env())[name] = value;
   }
+  ODY_RETURN_IF_ERROR(CheckText(request));
   return request;
 }
 

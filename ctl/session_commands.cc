@@ -143,6 +143,10 @@ int Events(const Invocation& call) {
 
 int Exec(const Invocation& call) {
   const Console& console = *call.console;
+  if (const Status status = CheckTerminal(console, call.options.Has("tty")); !status.ok()) {
+    console.Fail({"session exec", status.message(), ""});
+    return kExitCannot;
+  }
   ExecCall exec(call.options.Has("tty"), ReadDenialsOption(call.options));
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) {

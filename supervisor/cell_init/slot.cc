@@ -151,8 +151,9 @@ class SlotInit final {
     if (type.ok() && *type == cell::MessageType::kKillSlot) EndSlot();
     cell::SignalSlot request;
     if (!cell::Decode(message->bytes, &request).ok()) return;
-    // Group 0 is ours alone; the command leads its own session.
-    kill(request.everyone ? -1 : -command_, request.signal);
+    // Group 0 is ours alone; the command leads its own session, once it has made it.
+    if (kill(request.everyone ? -1 : -command_, request.signal) == 0 || request.everyone) return;
+    kill(command_, request.signal);
   }
 
   // What the command left behind, however it daemonised: it is in this pid namespace, where -1

@@ -194,8 +194,8 @@ Status HostCell::ReadControl(Slot* slot, uint64_t number) {
   ODY_RETURN_IF_ERROR(cell::Decode(message->bytes, &request));
   if (request.signal < 1 || request.signal > kLastSignal) return InvalidArgument("no such signal");
   // The command's own process group, which nobody outside its session can be in, and whose number
-  // is not used again before the command is reaped.
-  if (slot->pid > 0) kill(-slot->pid, request.signal);
+  // is not used again before the command is reaped. The child alone, where it has not entered it.
+  if (slot->pid > 0 && kill(-slot->pid, request.signal) != 0) kill(slot->pid, request.signal);
   return OkStatus();
 }
 

@@ -20,6 +20,8 @@ constexpr auto kGrace = std::chrono::milliseconds(250);
 // Reads of output that nobody gets, before others have their turn: a command that never stops
 // writing must not keep the loop to itself.
 constexpr int kMaxDroppedReads = 16;
+// That wait for the command's slot: more say nothing new.
+constexpr size_t kMaxEarlySignals = 16;
 // A shell reports a child killed by SIGKILL as this exit code.
 constexpr int kShellKilled = 128 + SIGKILL;
 
@@ -71,6 +73,7 @@ void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch wat
     deadline_ = started_ + std::chrono::milliseconds(options_.wall_clock_ms);
   }
   const Status status = cancelled_ ? Cancelled("cancelled before it started") : SendSpec(watch_);
+  for (const int signal : std::exchange(early_signals_, {})) SendSignal(signal);
   if (status.ok()) return;
   failure_ = status.message();
   control_.reset();  // the slot ends
@@ -253,8 +256,14 @@ void ExecSession::Kill() {
 void ExecSession::Signal(int signal) {
   const std::lock_guard lock(mutex_);
   if (control_) {
-    (void)SendMessage(control_.get(), cell::Encode(cell::SignalSlot{.signal = signal}));
+    SendSignal(signal);
+  } else if (early_signals_.size() < kMaxEarlySignals) {
+    early_signals_.push_back(signal);  // there is no slot for it yet
   }
+}
+
+void ExecSession::SendSignal(int signal) {
+  (void)SendMessage(control_.get(), cell::Encode(cell::SignalSlot{.signal = signal}));
 }
 
 void ExecSession::Cancel() {

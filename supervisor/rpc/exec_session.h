@@ -143,6 +143,7 @@ class ExecSession final {
   void ReadLastWords();
   void TakeTerminal(UniqueFd master);
   void Kill();
+  void SendSignal(int signal);
   bool MayHaveReachedALimit() const;
   void AskUsageOnce();
   bool Complete();
@@ -158,6 +159,7 @@ class ExecSession final {
   AskUsage ask_usage_;
   Conclude conclude_;
   UniqueFd exec_socket_, control_, stdin_;
+  std::vector<int> early_signals_;
   OutputStream stdout_, stderr_;
   std::string input_;
   size_t input_offset_ = 0;

@@ -2,6 +2,7 @@
 """odyssey-ctl exec: what goes in and comes out, and how it ends."""
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -73,6 +74,27 @@ class StreamTest(WorldTest):
         done = self.world.ctl("exec", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
         self.assertEqual((done.code, done.out, done.err), (3, "out\n", "err\n"))
 
+    def test_json_is_the_outcome_on_stderr(self):
+        done = self.world.ctl("-o", "json", "exec", "--", "sh", "-c", "echo out; echo > /etc/x; exit 3")
+        self.assertEqual((done.code, done.out), (3, "out\n"))
+        told = json.loads(done.err.splitlines()[-1])
+        self.assertEqual((told["outcome"]["kind"], told["outcome"]["exit_code"]), ("exited", 3))
+        self.assertEqual([denial["resource"] for denial in told["denials"]], ["/etc/x"])
+
+    def test_what_is_not_text_is_refused_and_not_left_out(self):
+        odd = os.fsdecode(b"/tmp/\xff")
+        for words in (["--", "echo", odd], ["--inject", odd, "--", "true"],
+                      ["--env", "A=" + odd, "--", "true"], ["--read", odd, "--", "true"]):
+            done = self.world.ctl("exec", *words, text=False)
+            self.assertEqual((done.code, done.out), (125, b""))
+            self.assertIn(b"not UTF-8", done.err)
+            self.assertNotIn(b"protobuf", done.err)
+        done = self.world.ctl("exec", "--env", "ODD", "--", "true", text=False,
+                              env={**os.environb, b"ODD": b"secret\xff"})
+        self.assertEqual(done.code, 125)
+        self.assertIn(b"sandbox.env[ODD].value: not UTF-8", done.err)
+        self.assertNotIn(b"secret", done.err)
+
     def test_end_of_input_reaches_the_command(self):
         self.assertEqual(self.world.ctl("exec", "--", "cat", input="").out, "")
         self.assertEqual(self.world.ctl("exec", "--", "wc", "-c", input="12345").out.strip(), "5")
@@ -122,6 +144,20 @@ class StreamTest(WorldTest):
 
 
 class TerminalTest(WorldTest):
+
+    def test_the_users_own_terminal_is_not_the_commands_to_act_on(self):
+        text = r"\033[31mred\033[0m \033]52;c;aGk=\007\033[2J\033]0;title\033\\ \n"
+        for fd in (1, 2):
+            shown = Terminal(self.world.argv("exec", "--", "bash", "-c", f"printf '{text}' >&{fd}"))
+            self.assertEqual(shown.ended(), 0, shown.text)
+            self.assertEqual(shown.text, "\x1b[31mred\x1b[0m \\e]52;c;aGk=\\x07\\e[2J"
+                                         "\\e]0;title\\e\\ \r\n\x1b[0m")
+        piped = self.world.ctl("exec", "--", "printf", text)
+        self.assertIn("\x1b]52;c;aGk=\x07", piped.out)
+
+    def test_there_must_be_one(self):
+        done = self.world.ctl("exec", "--tty", "--", "cat", input="x")
+        self.assertEnded(done, 125, "--tty", "stdin is not a terminal")
 
     def exec(self, *words, **options):
         return Terminal(self.world.argv("exec", "--tty", "--", *words), **options)

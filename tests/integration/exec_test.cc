@@ -2,7 +2,9 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include "tests/testing/running_exec.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -47,6 +49,24 @@ TEST_F(ExecTest, ReportsTheSignalThatKilledACommand) {
   const ExecResult result = supervisor_.Shell(cell, "kill -SEGV $$");
   EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << result.ToString();
   EXPECT_EQ(result.outcome.signal(), 11);
+}
+
+// Whatever the process that becomes the command is about when it arrives, or before there is one.
+TEST_F(ExecTest, LosesNoSignalThatComesWithTheStart) {
+  v1::ExecStart start;
+  for (const char* word : {"/bin/sleep", "20"}) start.add_argv(word);
+  v1::ExecRequest terminate;
+  terminate.set_signal(SIGTERM);
+  for (int i = 0; i < 60; ++i) {
+    if (i % 6 == 0) {
+      start.set_cell_id(supervisor_.Cell(SupervisorHarness::Request("c" + std::to_string(i))));
+    }
+    RunningExec running(supervisor_.stub(), start);
+    ASSERT_TRUE(running.Send(terminate));
+    const ExecResult result = running.Finish();
+    ASSERT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << result.ToString();
+    ASSERT_EQ(result.outcome.signal(), SIGTERM);
+  }
 }
 
 TEST_F(ExecTest, CutsOutputAtTheCapAndCountsTheRest) {
