@@ -33,10 +33,10 @@ Result<UniqueFd> SealedMemoryFile(const char* name, std::string_view bytes) {
   UniqueFd file(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return ErrnoStatus(errno, "create memory file");
   ODY_RETURN_IF_ERROR(WriteAll(file.get(), bytes));
-  if (lseek(file.get(), 0, SEEK_SET) < 0) return ErrnoStatus(errno, "rewind memory file");
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    return ErrnoStatus(errno, "seal memory file");
-  }
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+  const bool sealed =
+      lseek(file.get(), 0, SEEK_SET) == 0 && fcntl(file.get(), F_ADD_SEALS, kSeals) == 0;
+  if (!sealed) return ErrnoStatus(errno, "seal memory file");
   return file;
 }
 

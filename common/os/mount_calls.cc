@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/magic.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -43,6 +45,19 @@ Result<UniqueFd> OpenInRoot(int root, const std::string& path) {
 }
 
 Result<UniqueFd> OpenHostPath(const std::string& path) { return OpenPath(AT_FDCWD, path, 0); }
+
+Result<UniqueFd> OpenHostPathAs(uid_t user, const std::string& path) {
+  constexpr gid_t kNoGroup = 65534;
+  constexpr uid_t kTell = -1;
+  if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
+  setfsgid(kNoGroup);
+  setfsuid(user);
+  Result<UniqueFd> opened = Internal("open " + path + ": cannot be uid " + std::to_string(user));
+  if (static_cast<uid_t>(setfsuid(kTell)) == user) opened = OpenHostPath(path);
+  setfsuid(0);
+  setfsgid(0);
+  return opened;
+}
 
 Result<UniqueFd> CloneTree(int path_fd, const std::string& what) {
   UniqueFd tree(static_cast<int>(

@@ -18,6 +18,10 @@ Result<UniqueFd> OpenInRoot(int root, const std::string& path);
 
 // The same for an absolute host path, from the real root.
 Result<UniqueFd> OpenHostPath(const std::string& path);
+// As `user` reaches it, by his uid alone: what is closed to him is not opened for him. The calling
+// thread must be root's; it loses its supplementary groups (and so does the process), and has, only
+// for the call, the file system ids of `user`, which leave it no capability to pass a directory.
+Result<UniqueFd> OpenHostPathAs(uid_t user, const std::string& path);
 
 // True on proc, sysfs, cgroup and their like: no place for a cell to look through, whatever path
 // leads there. Also true if the file system cannot be told.

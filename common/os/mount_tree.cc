@@ -43,10 +43,6 @@ Result<UniqueFd> MountTree::MakeParent(const std::string& target, std::string* n
   return Make(target.substr(0, slash), S_IFDIR);
 }
 
-Result<UniqueFd> MountTree::Find(const std::string& target) const {
-  return OpenInRoot(root_.get(), target);
-}
-
 Status MountTree::MakeChild(int parent, const std::string& name, mode_t type,
                             const std::string& target) const {
   struct stat info;

@@ -28,8 +28,6 @@ class MountTree final {
   Result<UniqueFd> Make(const std::string& target, mode_t type) const;
   // The directory around `target`, made likewise, and the last component.
   Result<UniqueFd> MakeParent(const std::string& target, std::string* name) const;
-  // What is at `target` now.
-  Result<UniqueFd> Find(const std::string& target) const;
 
  private:
   Status MakeChild(int parent, const std::string& name, mode_t type,

@@ -40,8 +40,6 @@ TEST_F(MountTreeTest, MakesAPlaceAndItsParentsOnce) {
   EXPECT_EQ(name, "g");
   EXPECT_TRUE(fs::is_directory(directory_ / "e/f"));
   EXPECT_FALSE(fs::exists(directory_ / "e/f/g"));
-  EXPECT_TRUE(tree_.Find("/e/f").ok());
-  EXPECT_EQ(tree_.Find("/e/x").status().code(), Code::kNotFound);
 }
 
 TEST_F(MountTreeTest, RefusesAPlaceOfAnotherTypeAndFollowsNoLink) {

@@ -36,8 +36,7 @@ Status RemoveStale(const std::string& path, const sockaddr_un& address, int type
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
     return AlreadyExists("something already serves on " + path);
   }
-  if (unlink(path.c_str()) != 0) return ErrnoStatus(errno, "remove stale socket " + path);
-  return OkStatus();
+  return unlink(path.c_str()) == 0 ? OkStatus() : ErrnoStatus(errno, "remove stale " + path);
 }
 
 }  // namespace
@@ -48,11 +47,10 @@ Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode, int type) {
 
   UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return ErrnoStatus(errno, "create socket");
-  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return ErrnoStatus(errno, "bind " + path);
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      chmod(path.c_str(), mode) != 0 || listen(fd.get(), kBacklog) != 0) {
+    return ErrnoStatus(errno, "listen on " + path);
   }
-  if (chmod(path.c_str(), mode) != 0) return ErrnoStatus(errno, "chmod " + path);
-  if (listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen on " + path);
   return fd;
 }
 

@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <string>
 
 #include "common/os/file.h"
+#include "common/os/message_socket.h"
 
 namespace odyssey {
 namespace {
@@ -65,12 +65,8 @@ Result<UniqueFd> FillNamespace(pid_t child, int channel, const std::string& uids
 }
 
 Result<UniqueFd> MakeNamespace(uid_t owner, const std::string& uids, const std::string& gids) {
-  int channel[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
-    return ErrnoStatus(errno, "create socket pair");
-  }
-  UniqueFd ours(channel[0]);
-  UniqueFd theirs(channel[1]);
+  ODY_ASSIGN_OR_RETURN(auto channel, MessageSocketPair());
+  auto& [ours, theirs] = channel;
   const pid_t child = fork();
   if (child < 0) return ErrnoStatus(errno, "fork");
   if (child == 0) {

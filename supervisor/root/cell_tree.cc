@@ -37,18 +37,6 @@ Result<UniqueFd> Descend(int parent, const std::string& name, uid_t owner,
   return ErrnoStatus(error, "open " + path);
 }
 
-Result<UniqueFd> Walk(int from, const std::string& path, uid_t owner) {
-  UniqueFd at(dup(from));
-  for (size_t begin = 0; begin <= path.size();) {
-    const size_t slash = path.find('/', begin);
-    ODY_ASSIGN_OR_RETURN(
-        at, Descend(at.get(), path.substr(begin, slash - begin), owner, path.substr(0, slash)));
-    if (slash == std::string::npos) break;
-    begin = slash + 1;
-  }
-  return at;
-}
-
 // Runs a program to its end, in that directory (-1: in ours); our end is its end too.
 bool Run(const char* const argv[], int directory) {
   const pid_t child = fork();
@@ -73,24 +61,32 @@ Status MountDisk(int tree, uint64_t size) {
 
 }  // namespace
 
+Result<UniqueFd> OpenTreeDirectory(int tree, const std::string& path, uid_t owner) {
+  UniqueFd at(dup(tree));
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t slash = path.find('/', begin);
+    ODY_ASSIGN_OR_RETURN(
+        at, Descend(at.get(), path.substr(begin, slash - begin), owner, path.substr(0, slash)));
+    if (slash == std::string::npos) break;
+    begin = slash + 1;
+  }
+  return at;
+}
+
 Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,
                               uid_t store_uid, uint64_t disk_bytes) {
   ODY_ASSIGN_OR_RETURN(UniqueFd cells, OpenHostPath(cells_directory));
-  ODY_ASSIGN_OR_RETURN(UniqueFd root, Walk(cells.get(), tree, 0));
+  ODY_ASSIGN_OR_RETURN(UniqueFd root, OpenTreeDirectory(cells.get(), tree, 0));
   if (disk_bytes != 0) {
     ODY_RETURN_IF_ERROR(MountDisk(root.get(), disk_bytes));
-    ODY_ASSIGN_OR_RETURN(root, Walk(root.get(), "disk", 0));
+    ODY_ASSIGN_OR_RETURN(root, OpenTreeDirectory(root.get(), "disk", 0));
   } else if (faccessat(root.get(), "disk.img", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
     return FailedPrecondition(kHasDisk);
   }
   for (const char* directory : kStandardDirectories) {
-    ODY_RETURN_IF_ERROR(Walk(root.get(), directory, store_uid).status());
+    ODY_RETURN_IF_ERROR(OpenTreeDirectory(root.get(), directory, store_uid).status());
   }
   return root;
-}
-
-Result<UniqueFd> OpenTreeDirectory(int tree, const std::string& path, uid_t owner) {
-  return Walk(tree, path, owner);
 }
 
 Result<pid_t> StartRemovingCellTree(const std::string& cells_directory, const std::string& tree) {

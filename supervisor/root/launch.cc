@@ -31,20 +31,16 @@ constexpr int kUserNamespaceFd = 5;
 // /dev/null for input and output; messages go to the pipe that root reads.
 Status SetUpStdio(int messages) {
   UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return ErrnoStatus(errno, "open /dev/null");
-  if (dup2(null.get(), 0) < 0 || dup2(null.get(), 1) < 0 || dup2(messages, 2) < 0) {
-    return ErrnoStatus(errno, "set up stdio");
-  }
-  return OkStatus();
+  const bool set_up =
+      null && dup2(null.get(), 0) == 0 && dup2(null.get(), 1) == 1 && dup2(messages, 2) == 2;
+  return set_up ? OkStatus() : ErrnoStatus(errno, "set up stdio");
 }
 
 // Mounts made from here on are nobody else's, and none of the host's later ones come in.
 Status EnterMountNamespace() {
-  if (unshare(CLONE_NEWNS) != 0) return ErrnoStatus(errno, "unshare the mount namespace");
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return ErrnoStatus(errno, "make mounts private");
-  }
-  return OkStatus();
+  const bool entered =
+      unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  return entered ? OkStatus() : ErrnoStatus(errno, "enter a private mount namespace");
 }
 
 std::vector<std::string> BwrapArguments(const plan::Plan& plan) {

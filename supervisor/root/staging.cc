@@ -55,7 +55,9 @@ class Stager final {
     for (const Entry& entry : plan_.entries) {
       places_.emplace_back();
       if (entry.kind != EntryKind::kHostTree) continue;
-      ODY_ASSIGN_OR_RETURN(places_.back(), OpenHostPath(entry.source));
+      const bool anybody = entry.owner == plan::kAnyOwner;
+      ODY_ASSIGN_OR_RETURN(places_.back(), anybody ? OpenHostPath(entry.source)
+                                                   : OpenHostPathAs(entry.owner, entry.source));
       if (IsKernelFilesystem(places_.back().get())) {
         return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
       }
@@ -144,7 +146,7 @@ class Stager final {
             ? kStagingOptions
             : TmpfsOptions(entry.size_bytes, entry.target == "/tmp" ? "1777" : "0700");
     ODY_RETURN_IF_ERROR(MountTmpfs(target.get(), options, entry.target));
-    ODY_ASSIGN_OR_RETURN(UniqueFd mounted, staged_.Find(entry.target));
+    ODY_ASSIGN_OR_RETURN(UniqueFd mounted, staged_.Make(entry.target, S_IFDIR));
     ODY_RETURN_IF_ERROR(staged_.Own(mounted.get()));
     return SetAttributes(mounted.get(), {.no_exec = !entry.executable}, entry.target);
   }

@@ -102,10 +102,8 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created
   spec.sandbox = admission.request;
   ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(spec.sandbox, admission.owner));
   for (plan::Entry& entry : compiled.plan.entries) {
-    if (entry.kind != plan::EntryKind::kHostTree || admission.own_only.count(entry.source) == 0) {
-      continue;
-    }
-    entry.owner = admission.owner.uid;
+    if (entry.kind != plan::EntryKind::kHostTree) continue;
+    if (ceiling_->IsOwnOnly(admission, entry.source)) entry.owner = admission.owner.uid;
   }
   CellPtr cell;
   {

@@ -1,17 +1,18 @@
 #include "supervisor/rpc/ceiling_gate.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace odyssey::supervisor {
 namespace {
 
-Result<std::set<std::string>> JudgedOwnOnly(const ceiling::Ceiling& ceiling,
-                                            const policy::SandboxRequest& request,
-                                            const ceiling::Asker& asker) {
+Result<std::set<std::string>> GrantedOutright(const ceiling::Ceiling& ceiling,
+                                              const policy::SandboxRequest& request,
+                                              const ceiling::Asker& asker) {
   ODY_ASSIGN_OR_RETURN(const auto rulings, ceiling::Judge(ceiling, request, asker));
   std::set<std::string> paths;
   for (const ceiling::Ruling& ruling : rulings) {
-    if (ruling.own_only) paths.insert(ruling.value);
+    if (!ruling.own_only) paths.insert(ruling.value);
   }
   return paths;
 }
@@ -53,10 +54,19 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
         "besides the operator's grant; read_only or workspace_write is allowed");
   }
   Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest, {}};
-  ODY_ASSIGN_OR_RETURN(admission.own_only, JudgedOwnOnly(current->ceiling, admission.request,
-                                                         {admission.owner, host_}));
+  ODY_ASSIGN_OR_RETURN(admission.outright, GrantedOutright(current->ceiling, admission.request,
+                                                           {admission.owner, host_}));
   ceiling::FillLimits(current->ceiling, admission.request.ephemeral, &admission.request.limits);
   return admission;
+}
+
+bool CeilingGate::IsOwnOnly(const Admission& admission, const std::string& source) const {
+  const auto& system = plan::SystemTrees();
+  const bool shown_to_all =
+      std::find(system.begin(), system.end(), source) != system.end() ||
+      plan::IsResolverFile(source) ||
+      (!host_.bundle_store.empty() && plan::IsWithin(source, host_.bundle_store));
+  return admission.owner.uid != 0 && !shown_to_all && admission.outright.count(source) == 0;
 }
 
 Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
@@ -65,10 +75,10 @@ Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
       ceiling::CheckLimits(current->ceiling, "start.", {.wall_clock_ms = wall_clock_ms}));
   if (admission->digest == current->digest) return OkStatus();
   ODY_ASSIGN_OR_RETURN(
-      const std::set<std::string> own_only,
-      JudgedOwnOnly(current->ceiling, admission->request, {admission->owner, host_}));
-  for (const std::string& path : own_only) {
-    if (admission->own_only.count(path) != 0) continue;
+      const std::set<std::string> outright,
+      GrantedOutright(current->ceiling, admission->request, {admission->owner, host_}));
+  for (const std::string& path : admission->outright) {
+    if (outright.count(path) != 0) continue;
     return PermissionDenied("mounts: " + path +
                             ": the operator's ceiling grants it no longer whoever's it is; a cell "
                             "that is made anew shows what is the asker's own");

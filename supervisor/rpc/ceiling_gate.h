@@ -24,8 +24,8 @@ struct Admission {
   policy::SandboxRequest request;  // with the limits that the ceiling fills in
   ceiling::Owner owner;
   std::string digest;  // of the ceiling by which it was admitted
-  // Host paths that are his only as far as they are his own (ceiling::Ruling::own_only).
-  std::set<std::string> own_only;
+  // Host paths that he was granted whoever's they are (not ceiling::Ruling::own_only).
+  std::set<std::string> outright;
 };
 
 class CeilingGate final {
@@ -39,6 +39,10 @@ class CeilingGate final {
   // PERMISSION_DENIED names the key, the value and the rule. `allow_danger`: the person's own word
   // that danger_full_access is meant.
   Result<Admission> Admit(policy::SandboxRequest request, uint32_t owner_uid, bool allow_danger);
+
+  // Whether a host path that a plan shows is his only as far as he could reach it himself, and it
+  // is his own or everybody's to read: plan::Entry::owner. Not for root, nor of the system's trees.
+  bool IsOwnOnly(const Admission& admission, const std::string& source) const;
 
   // Whether what was admitted would still be; also a command's own wall clock, 0 = the cell's.
   Status StillAllows(Admission* admission, uint32_t wall_clock_ms = 0);

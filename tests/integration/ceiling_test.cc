@@ -144,6 +144,34 @@ TEST_F(OwnershipTest, WithoutACeilingEverybodyHasHisOwn) {
   EXPECT_EQ(Run(Mounting(Directory("roots"), 0), "cat /data/closed"), "closed") << "root asks";
 }
 
+// The rights of a directory are its parents' too: what is below one that is closed to her is.
+TEST_F(OwnershipTest, WhatIsBehindADirectoryClosedToHerStaysBehindIt) {
+  for (const std::string name : {"roots/open", "roots/hers"}) fs::create_directory(Directory(name));
+  ASSERT_EQ(chown(Directory("roots/hers").c_str(), kAlice, kAlice), 0);
+  fs::copy_file("/bin/true", Directory("roots/tool"));
+  std::ofstream(Directory("roots/open/for-all")) << "for-all";
+  const auto expect_closed = [&](const v1::PrepareCellRequest& request) {
+    ExpectRefused(request, {"open " + Directory("roots/"), "Permission denied"});
+  };
+  expect_closed(Mounting(Directory("roots/open")));
+  expect_closed(Mounting(Directory("roots/open/for-all")));
+  expect_closed(Mounting(Directory("roots/for-all")));
+  expect_closed(Mounting(Directory("roots/hers"), kAlice, pv1::ACCESS_READ_WRITE));
+  EXPECT_EQ(Run(Mounting(Directory("roots/open"), 0), "cat /data/for-all"), "for-all");
+
+  auto as_workspace = Mounting(Directory("open"));
+  as_workspace.set_workspace(Directory("roots/open"));
+  as_workspace.mutable_sandbox()->set_mode(pv1::MODE_READ_ONLY);
+  expect_closed(as_workspace);
+  auto with_tool = Mounting(Directory("open"));
+  with_tool.mutable_sandbox()->set_executables_mode(pv1::EXECUTABLES_MODE_EXPLICIT);
+  with_tool.mutable_sandbox()->add_executables(Directory("roots/tool"));
+  expect_closed(with_tool);
+
+  Write("10.yaml", "grants:\n  - users: ['4242']\n    read: [" + Directory("roots/open") + "]\n");
+  EXPECT_EQ(Run(Mounting(Directory("roots/open")), "cat /data/for-all"), "for-all");
+}
+
 TEST_F(OwnershipTest, WhatIsGrantedToEverybodyOrByAPatternIsStillHisWhoseItIs) {
   Write("10.yaml", "grants:\n  - users: ['*']\n    write: [" + supervisor_.directory() + "]\n");
   ExpectOnlyHerOwn();
