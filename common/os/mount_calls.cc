@@ -47,8 +47,7 @@ Result<UniqueFd> OpenInRoot(int root, const std::string& path) {
 Result<UniqueFd> OpenHostPath(const std::string& path) { return OpenPath(AT_FDCWD, path, 0); }
 
 Result<UniqueFd> OpenHostPathAs(uid_t user, const std::string& path) {
-  constexpr gid_t kNoGroup = 65534;
-  constexpr uid_t kTell = -1;
+  constexpr uid_t kNoGroup = 65534, kTell = -1;
   if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
   setfsgid(kNoGroup);
   setfsuid(user);

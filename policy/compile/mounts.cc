@@ -17,6 +17,12 @@ constexpr std::string_view kOwnPlaces[] = {"/proc",   "/dev",  "/sys",      "/us
                                            "/bin",    "/sbin", "/lib",      "/lib32", "/lib64",
                                            "/libx32", "/opt",  "/.odyssey", "/cell",  "/var/tmp"};
 
+// A copy of a bundle has an empty directory for mounts, and is read-only.
+bool IsBundleCopy(const policy::SandboxRequest& request, const plan::CheckContext& context) {
+  const std::string& store = context.bundle_store;
+  return !store.empty() && request.workspace != store && IsWithin(request.workspace, store);
+}
+
 Status CheckTarget(const std::string& target, bool host_workspace) {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument("target: " + target + ": " + why);
@@ -40,7 +46,7 @@ Status CheckTarget(const std::string& target, bool host_workspace) {
 
 Status CheckMount(const Mount& mount, const policy::SandboxRequest& request,
                   const plan::CheckContext& context) {
-  const bool host_workspace = !request.workspace.empty();
+  const bool host_workspace = !request.workspace.empty() && !IsBundleCopy(request, context);
   if (!plan::IsNormalizedAbsolute(mount.source)) {
     return InvalidArgument("source: " + mount.source + ": a normalised absolute path is allowed");
   }

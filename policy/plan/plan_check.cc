@@ -123,7 +123,8 @@ Status CheckPart(const Entry& part, const Entry* around) {
 
 // Root makes the target inside the nearest entry around it. Inside a host tree, or behind a link
 // that could lead to one, that would change the host; a cell's tree takes its own sub-trees and a
-// tmpfs.
+// tmpfs. A tmpfs may lie on a directory that a read-only host tree has: root makes none there
+// (MountTree), and what is mounted on is in the cell's own mounts.
 Status CheckPlace(const Plan& plan, size_t index) {
   const Entry& entry = plan.entries[index];
   const Entry* around = nullptr;
@@ -136,11 +137,12 @@ Status CheckPlace(const Plan& plan, size_t index) {
   }
   if (entry.kind == EntryKind::kPart) return CheckPart(entry, around);
   if (around == nullptr) return OkStatus();
-  const bool allowed = around->kind == EntryKind::kDirectory || around->kind == EntryKind::kTmpfs ||
-                       (around->kind == EntryKind::kCellTree &&
-                        (entry.kind == EntryKind::kTmpfs || entry.kind == EntryKind::kCellTree));
-  if (allowed) return OkStatus();
-  return PermissionDenied("nothing of this kind may be placed inside " + around->target);
+  const bool tmpfs = entry.kind == EntryKind::kTmpfs;
+  const bool allowed =
+      around->kind == EntryKind::kDirectory || around->kind == EntryKind::kTmpfs ||
+      (around->kind == EntryKind::kCellTree && (tmpfs || entry.kind == EntryKind::kCellTree)) ||
+      (around->kind == EntryKind::kHostTree && tmpfs && around->access == Access::kReadOnly);
+  return allowed ? OkStatus() : PermissionDenied("not to be placed inside " + around->target);
 }
 
 Status CheckEntry(const Plan& plan, const CheckContext& context, size_t index) {

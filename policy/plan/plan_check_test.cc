@@ -146,6 +146,15 @@ TEST(PlanCheckTest, RefusesMountPointsInsideHostTreesLinksAndFiles) {
   }
 }
 
+TEST(PlanCheckTest, ATmpfsMayLieOnADirectoryOfAReadOnlyHostTree) {
+  const Entry in_read_only = {.kind = EntryKind::kTmpfs, .target = "/usr/mount", .size_bytes = 1};
+  EXPECT_TRUE(CheckWith(in_read_only).ok());
+  Plan plan = GoodPlan();
+  plan.entries.push_back(Mapped("/home/u/w", "/w", Access::kReadWrite));
+  plan.entries.push_back({.kind = EntryKind::kTmpfs, .target = "/w/mount", .size_bytes = 1});
+  EXPECT_EQ(CheckPlan(plan, Context()).code(), Code::kPermissionDenied);
+}
+
 TEST(PlanCheckTest, RefusesHostTreesInsideACellTree) {
   EXPECT_FALSE(CheckWith(Mapped("/home/u/q", "/workspace/q", Access::kReadOnly)).ok());
   EXPECT_FALSE(CheckWith({.kind = EntryKind::kDirectory, .target = "/workspace/d"}).ok());

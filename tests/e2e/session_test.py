@@ -239,6 +239,25 @@ class TurnsTest(SessionsTest):
         self.assertIn("own", done.out)
 
 
+    def test_read_only_with_mounts(self):
+        project, other = self.project(), self.world.make_directory("other")
+        self.world.make(project + "/read", "mine")
+        steps = [bundles.bash("ls mount/*; cat mount/read/current/read; echo x >mount/read/current/new;"
+                              f" touch mount/new; echo kept >mount/write/abs{other}/kept; ls"),
+                 bundles.say("${r.stdout}${r.stderr}")]
+        bundle = self.bundle(steps, mode="read_only", read=["."], write_=[other])
+        self.assertEqual(self.world.ctl("bundle", "validate", bundle).code, 0)
+        session = self.create(bundle, "--cwd", project)
+        for _ in range(2):
+            self.await_status(session, self.submit(session), "completed")
+        shown = self.show(session)["turns"][1]["response"]
+        for words in ("mine", "current/new: Read-only", "mount/new'", "agent.yaml"):
+            self.assertIn(words, shown)
+        self.assertEqual(os.listdir(project), ["read"])
+        with open(other + "/kept", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "kept\n")
+
+
 class OperatorTest(SessionsTest):
 
     def setUp(self):
