@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "ctl/planted_link.h"
 #include "ctl/policy_file.h"
 #include "policy/compile/limits.h"
+#include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -264,6 +266,28 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   return OkStatus();
 }
 
+// What the next run would obey is not the cell's to write: the policy, and what was read with it.
+Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
+  if (!out->policy) return OkStatus();
+  std::vector<std::string> files = out->policy->also_read;  // variables among them
+  ODY_ASSIGN_OR_RETURN(files.emplace_back(), inputs.resolve(options.Text("policy")));
+  policy::SandboxRequest& sandbox = out->sandbox;
+  std::vector<std::string> trees;
+  if (sandbox.mode == policy::Mode::kWorkspaceWrite) trees.push_back(sandbox.workspace);
+  for (const policy::Mount& mount : sandbox.mounts) {
+    if (mount.access == policy::Access::kReadWrite) trees.push_back(mount.source);
+  }
+  std::vector<std::string>& protect = sandbox.protect;
+  for (const std::string& file : files) {
+    for (const std::string& tree : trees) {
+      if (tree.empty() || file == tree || !plan::IsWithin(file, tree)) continue;
+      const std::string name = file.substr(tree.size() + 1);
+      if (std::count(protect.begin(), protect.end(), name) == 0) protect.push_back(name);
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}}; }
@@ -285,6 +309,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(
       AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out.sandbox));
   ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
+  ODY_RETURN_IF_ERROR(ProtectPolicy(options, inputs, &out));
 
   out.cell = options.Text("cell");
   ODY_RETURN_IF_ERROR(CheckCellName(out.cell));

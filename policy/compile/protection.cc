@@ -59,6 +59,7 @@ constexpr ProtectedName kProjectNames[] = {
     {".aider.conf.yml", "names programs that an agent on the host runs"},
     {".mcp.json", "names programs that agents on the host start"},
     {"odek.json", "settings of an agent's sandbox"},
+    {"workshop.yaml", "settings of an agent's workers and their sandboxes"},
     {"odyssey.bundle.json5", "says what Odyssey itself lets the next session do"},
     {"odyssey.bundle.yaml", "the same as odyssey.bundle.json5"},
     {"odyssey.bundle.yml", "the same as odyssey.bundle.json5"},
@@ -124,6 +125,7 @@ constexpr ProtectedName kHomeNames[] = {
     {".emacs.d", "emacs evaluates it"},
     {".config/Code/User", "settings and tasks of the editor"},
     {".claude.json", "settings of an agent on the host"},
+    {".odek", "settings of an agent on the host, which need no approval"},
 };
 
 // The protected names of one tree, relative to it, as they are collected.

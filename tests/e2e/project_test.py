@@ -101,5 +101,43 @@ class ProjectTest(WorldTest):
             self.assertIn(kept, done.err)
 
 
+class OwnPolicyTest(WorldTest):
+    """A cell does not write what the next one is made by."""
+
+    def setUp(self):
+        self.base = self.world.make_directory(self.id().rpartition(".")[2])
+
+    def assertKept(self, policy, *files, script):
+        before = {}
+        for file in files:
+            with open(file, encoding="utf-8") as content:
+                before[file] = content.read()
+        done = self.world.ctl("exec", "--policy", policy, "--", "sh", "-c", script, cwd=self.base)
+        self.assertEqual((done.code, done.out), (0, "done\n"), done)
+        self.assertEqual(done.err.count("Read-only") + done.err.count("busy"), 2 * len(files), done)
+        for file, content in before.items():
+            with open(file, encoding="utf-8") as now:
+                self.assertEqual(now.read(), content)
+
+    def test_odysseys_own(self):
+        policy = self.world.make(self.base + "/in/box.yaml", "policy_version: odyssey.policy/v1\n"
+                                 "sandbox: {system_tools_mode: standard, permissions: {filesystem: {mounts: {write: ['.']}}}}\n")
+        self.assertKept(policy, policy, script="cd mount/write/current; echo x >>in/box.yaml;"
+                        " mv in/box.yaml y; echo >in/other; echo done")
+
+    def test_a_worker_and_what_is_read_with_it(self):
+        worker = self.world.make(self.base + "/w.worker",
+                                 "sandbox: {paths: {proj: {root: ., mode: rw}}}\n")
+        done = self.world.ctl("exec", "--denials", "always", "--policy", worker, "--", "sh", "-c",
+                              "w=$(find / -name w.worker 2>/dev/null); echo $w; echo x >${w%/*}/workshop.yaml",
+                              cwd=self.base)
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.err, "left:.*workshop.yaml")
+        inside = done.out.strip().rpartition("/")[0]
+        file = self.world.make(self.base + "/workshop.yaml", "sandbox: {network: false}\n")
+        self.assertKept(worker, worker, file, script=f"cd {inside}; echo x >>w.worker; mv w.worker y;"
+                        " echo x >>workshop.yaml; rm workshop.yaml; echo done")
+
+
 if __name__ == "__main__":
     main()
