@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "policy/model/own_variables.h"
 #include "policy/plan/cell_wire.h"
 
 namespace odyssey::compile {
 namespace {
+
+static_assert(policy::kRunVariable == cell::kRunVariable);
 
 bool IsName(const std::string& name) {
   const auto letter = [](char c) {
@@ -27,11 +30,11 @@ Status CheckEnvironment(const std::map<std::string, std::string>& env) {
     if (!IsName(name)) {
       return InvalidArgument("env: name '" + name + "': [A-Za-z_][A-Za-z0-9_]* is allowed");
     }
-    if (name == cell::kRunVariable || name == "ODYSSEY_SANDBOX") {
-      return InvalidArgument("env: name '" + name + "': every command gets its own");
+    if (policy::IsOwnVariable(name)) {
+      return InvalidArgument("env: " + name + ": " + policy::kOwnVariableRule);
     }
     if (value.find('\0') != std::string::npos) {
-      return InvalidArgument("env: value of " + name + ": a NUL byte is not allowed");
+      return InvalidArgument("env: " + name + ": a NUL byte in its value is not allowed");
     }
     total += name.size() + value.size() + 2;
   }

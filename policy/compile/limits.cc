@@ -5,6 +5,8 @@
 namespace odyssey::compile {
 namespace {
 
+static_assert(kMaxPids == plan::kMaxPids);
+
 // 0 = no upper bound.
 Status CheckRange(const char* field, uint64_t value, uint64_t min, uint64_t max, Code over) {
   if (value >= min && (max == 0 || value <= max)) return OkStatus();
@@ -35,6 +37,7 @@ Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
                                  context.max_memory_bytes, denied));
   ODY_RETURN_IF_ERROR(
       CheckRange("cpu_millis", limits.cpu_millis, kMinCpuMillis, kMaxCpuMillis, invalid));
+  ODY_RETURN_IF_ERROR(CheckRange("pids", limits.pids, kMinPids, kMaxPids, invalid));
   ODY_RETURN_IF_ERROR(CheckRange("pids", limits.pids, kMinPids, context.max_pids, denied));
   ODY_RETURN_IF_ERROR(
       CheckRange("open_files", limits.open_files, kMinOpenFiles, kMaxOpenFiles, invalid));
@@ -46,8 +49,9 @@ Status CheckDiskLimit(const policy::SandboxRequest& request) {
   if (request.limits.disk_bytes == 0) return OkStatus();
   if (request.ephemeral) {
     return InvalidArgument("limits.disk_bytes: " + std::to_string(request.limits.disk_bytes) +
-                           ": an ephemeral cell has no directories on disk; "
-                           "limits.tmp_bytes bounds those in memory");
+                           ": an ephemeral cell has no directories on disk: only one that is kept "
+                           "does, with odyssey-ctl exec --cell NAME; limits.tmp_bytes bounds those "
+                           "in memory");
   }
   return CheckRange("disk_bytes", request.limits.disk_bytes, kMinDiskBytes, 0,
                     Code::kInvalidArgument);

@@ -43,7 +43,9 @@ TEST(DiskLimitTest, IsTheSizeOfTheCellsDiskAndPartOfItsIdentity) {
 
 TEST(EnvironmentTest, NobodyNamesTheRunButTheCell) {
   EXPECT_EQ(CheckEnvironment({{"ODYSSEY_RUN", "/etc"}}).message(),
-            "env: name 'ODYSSEY_RUN': every command gets its own");
+            "env: ODYSSEY_RUN: every command gets its own; any other name is allowed");
+  EXPECT_EQ(CheckEnvironment({{"ODYSSEY_SANDBOX", "0"}}).message(),
+            "env: ODYSSEY_SANDBOX: every command gets its own; any other name is allowed");
   EXPECT_TRUE(CheckEnvironment({{"ODYSSEY_RUNS", "x"}}).ok());
 }
 

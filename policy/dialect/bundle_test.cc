@@ -139,7 +139,7 @@ TEST_F(BundleTest, ResourcesKeepTheirDefaultsFieldByField) {
   WriteManifest("sandbox: {resources: {cpu: 2}}");
   EXPECT_EQ(LoadBundle(root_)->sandbox.resources.memory_mb, 512u);
   EXPECT_EQ(ProblemsOf("sandbox: {resources: {cpu: 1.5}}"),
-            "odyssey.bundle.json5:8: sandbox.resources.cpu: must be a whole number from 1 to 4096, "
+            "odyssey.bundle.json5:8: sandbox.resources.cpu: must be a whole number from 1 to 1024, "
             "not 1.5");
 }
 

@@ -3,11 +3,12 @@
 #include <charconv>
 #include <string_view>
 
+#include "policy/model/limit_bounds.h"
+
 namespace odyssey::dialect::odek {
 namespace {
 
 constexpr uint64_t kMaxMemory = uint64_t{16} << 40;
-constexpr uint64_t kMaxCpuMillis = 4096 * 1000;
 constexpr uint64_t kMaxUser = 4294967294;
 constexpr size_t kMaxDigits = 15;
 
@@ -63,7 +64,7 @@ std::optional<uint64_t> ParseMemory(const std::string& text) {
 }
 
 std::optional<uint32_t> ParseCpus(const std::string& text) {
-  const std::optional<uint64_t> millis = ParseScaled(text, 1000, kMaxCpuMillis);
+  const std::optional<uint64_t> millis = ParseScaled(text, 1000, policy::kMaxCpuMillis);
   if (!millis) return std::nullopt;
   return static_cast<uint32_t>(*millis);
 }

@@ -6,6 +6,7 @@
 #include "policy/dialect/odek_volume.h"
 #include "policy/dialect/path_text.h"
 #include "policy/dialect/sandbox_request.h"
+#include "policy/model/own_variables.h"
 
 namespace odyssey::dialect::odek {
 namespace {
@@ -119,6 +120,10 @@ void AddEnv(const Config& config, const Source& source, const PolicyContext& con
       At(source, word.place)
           .Invalid(word.place.line, word.place.key,
                    "the name of a variable has letters, digits and underscores");
+      continue;
+    }
+    if (policy::IsOwnVariable(name)) {
+      At(source, word.place).Invalid(word.place.line, word.place.key, policy::kOwnVariableRule);
       continue;
     }
     std::optional<std::string> value = Expanded(word, source, context);

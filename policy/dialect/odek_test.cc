@@ -256,6 +256,8 @@ TEST(OdekTest, NamesEveryProblem) {
       {"{\"sandbox_user\": \"0:0\"}", "sandbox_user: must be a uid that is not root's"},
       {"{\"sandbox_env\": [\"A\"]}", "sandbox_env: must be a map"},
       {"{\"sandbox_env\": {\"A\": 1}}", "sandbox_env.A: must be a string"},
+      {"{\"sandbox_env\": {\"ODYSSEY_RUN\": \"x\"}}",
+       "sandbox_env.ODYSSEY_RUN: every command gets its own"},
       {"{\"sandbox_volumes\": \"a:/b\"}", "sandbox_volumes: must be a list"},
       {"{\"sandbox_volumes\": [1]}", "sandbox_volumes[0]: must be a string"},
       {"{\"sandbox_cpus\": \"1\", \"sandbox_cpus\": \"2\"}", "duplicate key `sandbox_cpus`"},
@@ -283,7 +285,7 @@ TEST(OdekLimitsTest, ReadsWhatDockerReads) {
   EXPECT_EQ(ParseCpus("0.5"), 500u);
   EXPECT_EQ(ParseCpus("2"), 2000u);
   EXPECT_EQ(ParseCpus("1.2345"), 1234u);
-  for (const char* text : {"", "0", "0.0001", "-1", "5000", "1.5.2", "two"}) {
+  for (const char* text : {"", "0", "0.0001", "-1", "1025", "1.5.2", "two"}) {
     EXPECT_FALSE(ParseCpus(text)) << text;
   }
   EXPECT_EQ(ParseUser("1000"), 1000u);

@@ -4,17 +4,19 @@
 #include <cctype>
 
 #include "policy/dialect/path_text.h"
+#include "policy/model/limit_bounds.h"
+#include "policy/model/own_variables.h"
 #include "policy/pattern/path_pattern.h"
 
 namespace odyssey::dialect {
 namespace {
 
 // Beyond these a number is a mistake, not a wish.
-constexpr uint64_t kMaxCpu = 4096;
+constexpr uint64_t kMaxCpu = policy::kMaxCpuMillis / 1000;
+constexpr uint64_t kMinMemoryMb = policy::kMinMemoryBytes >> 20;
 constexpr uint64_t kMaxMemoryMb = uint64_t{16} << 20;
-constexpr uint64_t kMaxPids = 4194304;  // PID_MAX_LIMIT
 constexpr uint64_t kMaxSeconds = uint64_t{7} * 24 * 3600;
-constexpr uint64_t kMaxOpenFiles = 1048576;
+constexpr uint64_t kMinDiskMb = policy::kMinDiskBytes >> 20;
 constexpr uint64_t kMaxDiskMb = uint64_t{1} << 30;
 constexpr uint64_t kMaxUser = 4294967294;
 
@@ -100,6 +102,9 @@ std::map<std::string, std::string> ReadEnv(MapReader* sandbox, Origins* origins)
   for (const auto& [key, text] : sandbox->StringMap("env")) {
     CheckEnvName(sandbox->source(), text, "target", key.name);
     CheckEnvName(sandbox->source(), text, "source", text.value);
+    if (policy::IsOwnVariable(key.name)) {
+      sandbox->source().Invalid(text.line, text.key, policy::kOwnVariableRule);
+    }
     env[key.name] = text.value;
     origins->Add("env." + key.name, PlaceOf(sandbox->source(), text));
   }
@@ -166,28 +171,36 @@ Resources ReadResources(MapReader resources, Origins* origins) {
   NoteUnsaid(resources, "cpu", out.cpu, "limits.cpu_millis", origins);
   NoteUnsaid(resources, "memory_mb", out.memory_mb, "limits.memory_bytes", origins);
   out.cpu = resources.Whole("cpu", out.cpu, 1, kMaxCpu);
-  out.memory_mb = resources.Whole("memory_mb", out.memory_mb, 1, kMaxMemoryMb);
-  out.pids = resources.Whole("pids", 0, 1, kMaxPids);
+  out.memory_mb = resources.Whole("memory_mb", out.memory_mb, kMinMemoryMb, kMaxMemoryMb);
+  out.pids = resources.Whole("pids", 0, policy::kMinPids, policy::kMaxPids);
   out.wall_clock_s = resources.Whole("wall_clock_s", 0, 1, kMaxSeconds);
   out.cpu_seconds = resources.Whole("cpu_seconds", 0, 1, kMaxSeconds);
   out.output_bytes = resources.Whole("output_bytes", 0, 1, policy::kMaxOutputBytes);
-  out.open_files = resources.Whole("open_files", 0, 1, kMaxOpenFiles);
+  out.open_files = resources.Whole("open_files", 0, policy::kMinOpenFiles, policy::kMaxOpenFiles);
   out.tmp_mb = resources.Whole("tmp_mb", 0, 1, kMaxMemoryMb);
-  out.disk_mb = resources.Whole("disk_mb", 0, 1, kMaxDiskMb);
+  out.disk_mb = resources.Whole("disk_mb", 0, kMinDiskMb, kMaxDiskMb);
   resources.Finish();
   return out;
 }
 
-enum class Stars { kAllowed, kNone };
-
-Status CheckStars(const std::string& path, Stars stars) {
-  return stars == Stars::kNone ? OkStatus() : pattern::PathPattern::Parse(path).status();
+// Patterns are taken as they are written.
+std::vector<Text> ReadDeny(MapReader* sandbox) {
+  std::vector<Text> patterns;
+  for (const Text& text : sandbox->Strings("deny")) {
+    const Status good = pattern::PathPattern::Parse(text.value).status();
+    if (good.ok()) {
+      patterns.push_back(text);
+    } else {
+      sandbox->source().Invalid(text.line, text.key, good.message());
+    }
+  }
+  return patterns;
 }
 
-// A list of paths relative to a writable host tree.
-std::vector<Text> ReadRelative(MapReader* sandbox, const std::string& name, Stars stars) {
+// Paths relative to a writable host tree.
+std::vector<Text> ReadProtect(MapReader* sandbox) {
   std::vector<Text> paths;
-  for (const Text& text : sandbox->Strings(name)) {
+  for (const Text& text : sandbox->Strings("protect")) {
     const std::string path = CleanPath(text.value);
     const bool inside =
         path[0] != '/' && path != "." && !HasParent(text.value) && !HasControl(path);
@@ -196,10 +209,8 @@ std::vector<Text> ReadRelative(MapReader* sandbox, const std::string& name, Star
     };
     if (!inside) {
       refuse("a path relative to a writable host tree, without `..`");
-    } else if (stars == Stars::kNone && path.find('*') != std::string::npos) {
+    } else if (path.find('*') != std::string::npos) {
       refuse("a path, not a pattern; `deny` has patterns");
-    } else if (const Status good = CheckStars(path, stars); !good.ok()) {
-      sandbox->source().Invalid(text.line, text.key, good.message());
     } else {
       paths.push_back({path, text.line, text.key});
     }
@@ -212,10 +223,8 @@ void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
   for (const char* name : {"protect", "deny", "protection", "landlock", "user"}) {
     sandbox->Note(name, name, &spec->origins);
   }
-  spec->protect =
-      Noted(*sandbox, ReadRelative(sandbox, "protect", Stars::kNone), "protect", &spec->origins);
-  spec->deny =
-      Noted(*sandbox, ReadRelative(sandbox, "deny", Stars::kAllowed), "deny", &spec->origins);
+  spec->protect = Noted(*sandbox, ReadProtect(sandbox), "protect", &spec->origins);
+  spec->deny = Noted(*sandbox, ReadDeny(sandbox), "deny", &spec->origins);
   spec->protection = sandbox->Enum<policy::Protection>(
       "protection",
       {{"default", policy::Protection::kDefault}, {"none", policy::Protection::kNone}},

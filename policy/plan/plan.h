@@ -19,6 +19,7 @@ inline constexpr uint32_t kMaxEntries = 2048;
 inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxFileBytes = 16 * 1024;
 inline constexpr uint32_t kMaxCellId = 64;
+inline constexpr uint32_t kMaxPids = 32768;
 inline constexpr uint32_t kCellUser = 1000;       // unless a policy says otherwise
 inline constexpr uint32_t kMaxUser = 0xfffffffe;  // -1 is no uid
 

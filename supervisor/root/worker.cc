@@ -19,7 +19,6 @@ namespace {
 constexpr int kDyingPollMs = 2;  // how often dying cells are looked at
 constexpr int kEndRpcMs = 1000;  // for what rpc still has to record
 constexpr timeval kSendTimeout{1, 0};
-constexpr uint32_t kMaxPidsPerCell = 32768;
 
 void Log(int level, const std::string& text) {
   fprintf(stderr, "<%d>odyssey-supervisor: %s\n", level, text.c_str());
@@ -29,7 +28,7 @@ plan::CheckContext MakeCheckContext(const Options& options) {
   return {.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey",
                               options.policy_directory},
           .bundle_store = options.bundle_store,
-          .max_pids = kMaxPidsPerCell};
+          .max_pids = plan::kMaxPids};
 }
 
 StagingPaths MakeStagingPaths(const Options& options) {

@@ -106,8 +106,8 @@ class PolicyTest(unittest.TestCase):
             self.assertIn("/no/such/file", done.err)
 
     def test_limits_that_no_cell_can_have(self):
-        for name, value, words in (("memory_mb", 1, "limits.memory_bytes: 1048576: at least 16777216"),
-                                   ("pids", 3, "sandbox.resources.pids: 3: at least 8 is allowed")):
+        for name, value, words in (("memory_mb", 1, "must be a whole number from 16 to 16777216, not 1"),
+                                   ("pids", 3, "must be a whole number from 8 to 32768, not 3")):
             done = self.world.ctl("policy", "check", self.bundle(resources={name: value}))
             self.assertEqual((done.code, done.out), (1, ""), done)
             self.assertIn(words, done.err)

@@ -1,0 +1,27 @@
+#ifndef ODYSSEY_POLICY_MODEL_LIMIT_BOUNDS_H_
+#define ODYSSEY_POLICY_MODEL_LIMIT_BOUNDS_H_
+
+// What a limit may be at all, whoever asks: nothing too small to run a shell, and nothing that no
+// cell can have. Read by the dialects, the compiler and the options of commands.
+
+#include <cstdint>
+
+namespace odyssey::policy {
+
+// A shell, its pipeline and the C library's buffers fit; less fails in ways nobody understands.
+inline constexpr uint64_t kMinMemoryBytes = uint64_t{16} << 20;
+// cell-init, a slot's own pid 1, a shell, and a pipeline of four.
+inline constexpr uint32_t kMinPids = 8;
+inline constexpr uint32_t kMaxPids = 32'768;  // root's own bound: plan::kMaxPids
+// The kernel's smallest quota is 1 ms in a period of 100 ms.
+inline constexpr uint32_t kMinCpuMillis = 10;
+inline constexpr uint32_t kMaxCpuMillis = 1'024'000;
+inline constexpr uint32_t kMinOpenFiles = 16;
+inline constexpr uint32_t kMaxOpenFiles = 1'048'576;  // fs.nr_open
+inline constexpr uint64_t kMinTmpBytes = uint64_t{64} << 10;
+// A file system with a journal, and room for a program's caches.
+inline constexpr uint64_t kMinDiskBytes = uint64_t{16} << 20;
+
+}  // namespace odyssey::policy
+
+#endif  // ODYSSEY_POLICY_MODEL_LIMIT_BOUNDS_H_
