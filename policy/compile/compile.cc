@@ -41,7 +41,7 @@ Status CheckUser(uint32_t user) {
                          std::to_string(plan::kCellUser));
 }
 
-Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& context) {
+Status CheckWorkspace(const SandboxRequest& request, const HostFacts& facts) {
   if (request.workspace.empty()) return OkStatus();
   if (!plan::IsNormalizedAbsolute(request.workspace)) {
     return InvalidArgument("workspace: " + request.workspace +
@@ -52,8 +52,10 @@ Status CheckWorkspace(const SandboxRequest& request, const plan::CheckContext& c
     ODY_RETURN_IF_ERROR(CheckOutsideGit("workspace", request.workspace, request.protection));
   }
   const Status status = plan::CheckHostSource(
-      request.workspace, writable ? plan::Access::kReadWrite : plan::Access::kReadOnly, context);
-  return status.ok() ? OkStatus() : Status(status.code(), "workspace: " + status.message());
+      request.workspace, writable ? plan::Access::kReadWrite : plan::Access::kReadOnly,
+      facts.check);
+  if (!status.ok()) return Status(status.code(), "workspace: " + status.message());
+  return CheckPlace("workspace", request.workspace, Wanted::kDirectory, facts.places);
 }
 
 Status CheckHost(const HostFacts& facts) {
@@ -183,10 +185,11 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   ODY_RETURN_IF_ERROR(CheckOffered(request));
   ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
   ODY_RETURN_IF_ERROR(CheckUser(request.user));
-  ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts.check));
+  ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts));
   ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));
   ODY_ASSIGN_OR_RETURN(std::vector<policy::Mount> mounts, ResolveMounts(request, facts.check));
-  ODY_ASSIGN_OR_RETURN(mounts, AddExecutableMounts(request, found, std::move(mounts), facts.check));
+  ODY_RETURN_IF_ERROR(CheckSources(request, facts.places));
+  ODY_ASSIGN_OR_RETURN(mounts, AddExecutableMounts(request, found, std::move(mounts), facts));
 
   Compiled out;
   ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, facts.check));

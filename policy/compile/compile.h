@@ -4,6 +4,7 @@
 // Request + host facts → the plan that root executes and the confinement that cell-init applies.
 // Pure: no system call; facts about the host are gathered by the caller.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,16 @@ struct SystemEntry {
   std::string link_target;  // not empty: a symbolic link, e.g. "usr/bin"
 };
 
+// What a path of the host is, links followed.
+enum class PlaceKind { kMissing, kDirectory, kFile, kOther };
+
 struct HostFacts {
   std::vector<SystemEntry> system;
   landlock::Support landlock;
   std::vector<std::string> homes;  // of the users of this host
+  // Of the workspace and the sources of mounts those that could be looked at; the supervisor leaves
+  // them to root, which opens them.
+  std::map<std::string, PlaceKind> places;
   plan::CheckContext check;
 };
 
@@ -47,8 +54,8 @@ struct Compiled {
 };
 
 // INVALID_ARGUMENT or PERMISSION_DENIED naming the field (as policy.proto spells it), the value and
-// what is allowed; FAILED_PRECONDITION if the host lacks what every cell needs. What it returns
-// passes plan::CheckPlan.
+// what is allowed; NOT_FOUND likewise for a place that is not there; FAILED_PRECONDITION if the
+// host lacks what every cell needs. What it returns passes plan::CheckPlan.
 //
 // `found`: what policy/executables says of SystemExecutables(request).
 Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts,

@@ -232,6 +232,48 @@ TEST(CompileTest, RefusesAMountInsideAnother) {
   EXPECT_EQ(Bad(request).code(), Code::kInvalidArgument);
 }
 
+TEST(CompileTest, SaysWhichMountLiesInsideWhich) {
+  EXPECT_EQ(Bad({.mounts = {{"/srv/a/b", "/data/b"}, {"/srv/a", "/data"}}}),
+            InvalidArgument("mounts[0].target: /data/b: lies inside /data, the target of mounts[1] "
+                            "(/srv/a): nothing is placed inside a directory of the host; one that "
+                            "lies beside it is allowed"));
+}
+
+TEST(CompileTest, RefusesNamesThatNoDirectoryCanHave) {
+  const std::string longest = "/data/" + std::string(255, 'a');
+  Good(WithMount("/srv/a", longest));
+  const Status status = Bad(WithMount("/srv/a", longest + "a"));
+  EXPECT_EQ(status.message().rfind("mounts[0].target: /data/aaa", 0), 0u) << status.message();
+}
+
+TEST(CompileTest, RefusesPlacesThatTheHostIsKnownNotToHave) {
+  HostFacts facts = Facts();
+  facts.places = {{"/srv/gone", PlaceKind::kMissing},
+                  {"/srv/file", PlaceKind::kFile},
+                  {"/srv/fifo", PlaceKind::kOther},
+                  {"/srv/dir", PlaceKind::kDirectory}};
+  const auto said = [&](const SandboxRequest& request) { return Compile(request, facts).status(); };
+  for (const char* source : {"/srv/dir", "/srv/file", "/srv/unknown"}) {
+    EXPECT_TRUE(said(WithMount(source, "/data")).ok()) << source;
+  }
+  EXPECT_EQ(said({.mounts = {{"/srv/dir", "/a"}, {"/srv/gone", "/b"}}}),
+            NotFound("mounts[1].source: /srv/gone: does not exist on this host: no cell is made "
+                     "here until it does"));
+  EXPECT_EQ(said(WithMount("/srv/fifo", "/data")),
+            InvalidArgument("mounts[0].source: /srv/fifo: is neither a directory nor a regular "
+                            "file, and only these are allowed"));
+  EXPECT_TRUE(said({.workspace = "/srv/dir"}).ok());
+  EXPECT_EQ(
+      said({.workspace = "/srv/gone"}),
+      NotFound(
+          "workspace: /srv/gone: does not exist on this host: no cell is made here until it does"));
+  EXPECT_EQ(said({.workspace = "/srv/file"}),
+            InvalidArgument("workspace: /srv/file: is no directory, and only one is allowed"));
+  EXPECT_EQ(said({.executables_mode = ExecutablesMode::kExplicit, .executables = {"/srv/gone"}}),
+            NotFound("executables[0]: /srv/gone: does not exist on this host: no cell is made here "
+                     "until it does"));
+}
+
 TEST(CompileTest, RefusesSourcesThatExposeTheHost) {
   for (const std::string source : {"/", "/etc", "/proc/1", "/run/docker.sock", "/var/lib/odyssey",
                                    "/var/lib", "/home", "/root", "/sys"}) {
@@ -268,6 +310,7 @@ TEST(CompileTest, RefusesLimitsOutOfBoundsByName) {
       {{.cpu_millis = kMaxCpuMillis + 1}, "limits.cpu_millis", Code::kInvalidArgument},
       {{.pids = kMinPids - 1}, "limits.pids", Code::kInvalidArgument},
       {{.pids = 4097}, "limits.pids", Code::kPermissionDenied},
+      {{.pids = kMaxPids + 1}, "limits.pids", Code::kInvalidArgument},
       {{.open_files = kMinOpenFiles - 1}, "limits.open_files", Code::kInvalidArgument},
       {{.open_files = kMaxOpenFiles + 1}, "limits.open_files", Code::kInvalidArgument},
       {{.tmp_bytes = 1}, "limits.tmp_bytes", Code::kInvalidArgument},

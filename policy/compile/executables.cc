@@ -171,8 +171,7 @@ Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecut
 
 Result<std::vector<Mount>> AddExecutableMounts(const policy::SandboxRequest& request,
                                                const FoundExecutables& found,
-                                               std::vector<Mount> mounts,
-                                               const plan::CheckContext& context) {
+                                               std::vector<Mount> mounts, const HostFacts& facts) {
   for (size_t i = 0; i < request.executables.size(); ++i) {
     const std::string& path = request.executables[i];
     const bool shown = IsWithin(path, plan::kWorkspacePath) || IsWithin(path, plan::kCellPath) ||
@@ -180,12 +179,13 @@ Result<std::vector<Mount>> AddExecutableMounts(const policy::SandboxRequest& req
     if (!IsOwnPath(path) || shown) continue;
     policy::SandboxRequest alone = {.mounts = {{path, path, policy::Access::kReadOnly, true}},
                                     .workspace = request.workspace};
-    const auto checked = ResolveMounts(alone, context);
+    const auto checked = ResolveMounts(alone, facts.check);
     if (!checked.ok()) {
       constexpr size_t kPrefix = sizeof("mounts[0].") - 1;
       return Status(checked.status().code(),
                     Nth(i) + ": " + checked.status().message().substr(kPrefix));
     }
+    ODY_RETURN_IF_ERROR(CheckPlace(Nth(i), path, Wanted::kDirectoryOrFile, facts.places));
     for (const Mount& mount : mounts) {
       if (!IsWithin(mount.target, path)) continue;
       return InvalidArgument(Nth(i) + ": " + path + ": the mount target " + mount.target +

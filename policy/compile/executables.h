@@ -17,12 +17,12 @@ inline constexpr size_t kMaxExecutables = 256;
 Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecutables& found);
 
 // `mounts` and one more for each named path that is neither of the system's trees nor shown by them
-// or the workspace. INVALID_ARGUMENT or PERMISSION_DENIED naming executables[i], or what would make
-// one of the programs writable.
+// or the workspace. INVALID_ARGUMENT, PERMISSION_DENIED or NOT_FOUND naming executables[i], or what
+// would make one of the programs writable.
 Result<std::vector<policy::Mount>> AddExecutableMounts(const policy::SandboxRequest& request,
                                                        const FoundExecutables& found,
                                                        std::vector<policy::Mount> mounts,
-                                                       const plan::CheckContext& context);
+                                                       const HostFacts& facts);
 
 // Appends the named programs, and all they load, as parts of the trees that `out` has.
 Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutables& found,

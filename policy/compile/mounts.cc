@@ -1,5 +1,6 @@
 #include "policy/compile/mounts.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -23,12 +24,27 @@ bool IsBundleCopy(const policy::SandboxRequest& request, const plan::CheckContex
   return !store.empty() && request.workspace != store && IsWithin(request.workspace, store);
 }
 
+constexpr size_t kMaxComponent = 255;  // NAME_MAX
+
+size_t LongestComponent(std::string_view path) {
+  size_t longest = 0;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
+  }
+  return longest;
+}
+
 Status CheckTarget(const std::string& target, bool host_workspace) {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument("target: " + target + ": " + why);
   };
   if (!plan::IsNormalizedAbsolute(target) || target == "/") {
     return refuse("a normalised absolute path below / is allowed");
+  }
+  if (LongestComponent(target) > kMaxComponent) {
+    return refuse("components of at most " + std::to_string(kMaxComponent) + " bytes are allowed");
   }
   for (const std::string_view place : kOwnPlaces) {
     if (IsWithin(target, place) || IsWithin(place, target)) {
@@ -58,25 +74,69 @@ Status CheckMount(const Mount& mount, const policy::SandboxRequest& request,
   return plan::CheckHostSource(mount.source, ToPlanAccess(mount.access), context);
 }
 
-Status Insert(const Mount& mount, std::map<std::string, Mount>* by_target) {
-  const auto [it, added] = by_target->emplace(mount.target, mount);
+// A mount, and which of the request's it was first.
+struct Placed {
+  Mount mount;
+  size_t index = 0;
+};
+using ByTarget = std::map<std::string, Placed>;
+
+std::string Nth(size_t index) { return "mounts[" + std::to_string(index) + "]"; }
+
+Status Insert(const Mount& mount, size_t index, ByTarget* by_target) {
+  const auto [it, added] = by_target->emplace(mount.target, Placed{mount, index});
   if (added) return OkStatus();
-  if (it->second.source != mount.source) {
-    return InvalidArgument("target: " + mount.target + ": already the target of " +
-                           it->second.source);
+  Mount& first = it->second.mount;
+  if (first.source != mount.source) {
+    return InvalidArgument("target: " + mount.target + ": already the target of " + first.source);
   }
-  if (mount.executable != it->second.executable) {
+  if (mount.executable != first.executable) {
     return InvalidArgument("executable: " + mount.target + ": another mount of it says otherwise");
   }
-  if (!SameMountFiles(mount, it->second)) {
+  if (!SameMountFiles(mount, first)) {
     return InvalidArgument("suffixes, max_file_bytes: another mount of " + mount.target +
                            " says otherwise");
   }
-  if (mount.access == policy::Access::kReadWrite) it->second.access = mount.access;
+  if (mount.access == policy::Access::kReadWrite) first.access = mount.access;
   return OkStatus();
 }
 
+Status CheckNotInside(const Placed& inner, const Placed& around) {
+  const std::string& target = inner.mount.target;
+  if (!IsWithin(target, around.mount.target)) return OkStatus();
+  return InvalidArgument(Nth(inner.index) + ".target: " + target + ": lies inside " +
+                         around.mount.target + ", the target of " + Nth(around.index) + " (" +
+                         around.mount.source +
+                         "): nothing is placed inside a directory of the host; one that lies "
+                         "beside it is allowed");
+}
+
 }  // namespace
+
+Status CheckPlace(const std::string& field, const std::string& path, Wanted wanted,
+                  const std::map<std::string, PlaceKind>& places) {
+  const auto found = places.find(path);
+  if (found == places.end() || found->second == PlaceKind::kDirectory) return OkStatus();
+  if (found->second == PlaceKind::kMissing) {
+    return NotFound(field + ": " + path +
+                    ": does not exist on this host: no cell is made here until it does");
+  }
+  if (wanted == Wanted::kDirectory) {
+    return InvalidArgument(field + ": " + path + ": is no directory, and only one is allowed");
+  }
+  if (found->second == PlaceKind::kFile) return OkStatus();
+  return InvalidArgument(field + ": " + path +
+                         ": is neither a directory nor a regular file, and only these are allowed");
+}
+
+Status CheckSources(const policy::SandboxRequest& request,
+                    const std::map<std::string, PlaceKind>& places) {
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    ODY_RETURN_IF_ERROR(
+        CheckPlace(Nth(i) + ".source", request.mounts[i].source, Wanted::kDirectoryOrFile, places));
+  }
+  return OkStatus();
+}
 
 Status CheckOutsideGit(const std::string& field, const std::string& path,
                        policy::Protection protection) {
@@ -95,27 +155,22 @@ plan::Access ToPlanAccess(policy::Access access) {
 
 Result<std::vector<Mount>> ResolveMounts(const policy::SandboxRequest& request,
                                          const plan::CheckContext& context) {
-  std::map<std::string, Mount> by_target;
+  ByTarget by_target;
   for (size_t i = 0; i < request.mounts.size(); ++i) {
     const Mount& mount = request.mounts[i];
     Status status = CheckMount(mount, request, context);
-    if (status.ok()) status = Insert(mount, &by_target);
-    if (!status.ok()) {
-      return Status(status.code(), "mounts[" + std::to_string(i) + "]." + status.message());
-    }
+    if (status.ok()) status = Insert(mount, i, &by_target);
+    if (!status.ok()) return Status(status.code(), Nth(i) + "." + status.message());
   }
 
   std::vector<Mount> mounts;
-  for (const auto& [target, mount] : by_target) {
-    // Neighbours in the order of a map of paths: what is below another comes after it, though not
-    // always next to it.
-    for (const Mount& above : mounts) {
-      if (IsWithin(target, above.target)) {
-        return InvalidArgument("mounts: target " + target + " lies inside the target " +
-                               above.target + ": nothing is placed inside a directory of the host");
-      }
+  for (auto it = by_target.begin(); it != by_target.end(); ++it) {
+    // In the order of a map of paths what is below another comes after it, though not always next
+    // to it.
+    for (auto above = by_target.begin(); above != it; ++above) {
+      ODY_RETURN_IF_ERROR(CheckNotInside(it->second, above->second));
     }
-    mounts.push_back(mount);
+    mounts.push_back(it->second.mount);
   }
   return mounts;
 }

@@ -3,9 +3,12 @@
 
 // The mounts of a request, checked and in canonical order.
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/compile/compile.h"
 #include "policy/model/request.h"
 #include "policy/plan/plan_check.h"
 
@@ -18,6 +21,16 @@ inline constexpr char kMirrorPath[] = "/workspace/mount";
 // INVALID_ARGUMENT or PERMISSION_DENIED naming mounts[i].
 Result<std::vector<policy::Mount>> ResolveMounts(const policy::SandboxRequest& request,
                                                  const plan::CheckContext& context);
+
+enum class Wanted { kDirectory, kDirectoryOrFile };
+
+// NOT_FOUND or INVALID_ARGUMENT naming the field if the path is known to be something else.
+Status CheckPlace(const std::string& field, const std::string& path, Wanted wanted,
+                  const std::map<std::string, PlaceKind>& places);
+
+// The same of every mount, naming mounts[i].source.
+Status CheckSources(const policy::SandboxRequest& request,
+                    const std::map<std::string, PlaceKind>& places);
 
 // PERMISSION_DENIED if the path lies inside a `.git`: what the host's git obeys there is known by
 // its name in the repository. For what is to be writable.
