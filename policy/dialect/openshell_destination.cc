@@ -30,9 +30,12 @@ void AddPort(const MapReader& map, const Node& node, const std::string& key, End
                       node.text.find_first_not_of("0123456789") == std::string::npos;
   if (number) port = std::stoul(node.text);
   if (port < 1 || port > kMaxPort) {
-    map.source().Syntax(
-        node.line, key,
-        "must be a port from 1 to 65535" + (node.text.empty() ? "" : ", not " + node.text));
+    const bool quoted = node.kind == NodeKind::kString;
+    map.source().Syntax(node.line, key,
+                        "must be a port from 1 to 65535" +
+                            (quoted ? ", a number without quotes, not `" + node.text + "`"
+                             : node.text.empty() ? ", not " + std::string(KindName(node.kind))
+                                                 : ", not " + node.text));
     return;
   }
   const uint16_t value = static_cast<uint16_t>(port);

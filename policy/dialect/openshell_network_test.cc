@@ -116,6 +116,9 @@ TEST(OpenShellNetworkTest, ADestinationIsAHostAndPorts) {
       {"host: a.b, port: 0", ".port: must be a port from 1 to 65535, not 0"},
       {"host: a.b, port: 65536", ".port: must be a port from 1 to 65535, not 65536"},
       {"host: a.b, port: 1.5", ".port: must be a port"},
+      {"host: a.b, port: '443'",
+       ".port: must be a port from 1 to 65535, a number without quotes, not `443`"},
+      {"host: a.b, port: true", ".port: must be a port from 1 to 65535, not true or false"},
       {"host: a.b, ports: []", ".ports: must be a list of 1 to 64 ports"},
       {"host: a.b, ports: [1, 1]", ".ports: a port is there twice"},
       {"host: a.b, ports: [1, x]", ".ports[1]: must be a port"},
@@ -301,6 +304,13 @@ TEST(OpenShellNetworkTest, NamesAndBinariesOfAPolicy) {
     EXPECT_NE(Read(rule + "{path: '" + path + "'}]}}").problems.find("binaries[0].path: "),
               std::string::npos)
         << path;
+  }
+  for (const char* path : {"curl", "**", ""}) {
+    EXPECT_NE(Read(rule + "{path: '" + path + "'}]}}")
+                  .problems.find("the path of a binary must begin with `/`; `/**` is any program: "
+                                 "`" +
+                                 std::string(path) + "`"),
+              std::string::npos);
   }
   const PolicyReading none = Read(rule + "]}}");
   EXPECT_EQ(none.problems, "");

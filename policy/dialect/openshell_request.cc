@@ -86,7 +86,12 @@ bool IsCovered(const Path& path, const std::vector<Path>& paths, const Source& s
     }
     if (!wider) continue;
     // Twice: the writable one counts, else the first.
-    if (other.access != path.access || &other < &path) return true;
+    if (other.access != path.access) {
+      source.Warn(path.line, path.key,
+                  "`" + path.path + "` is writable all the same: it is in `read_write` too");
+      return true;
+    }
+    if (&other < &path) return true;
   }
   return false;
 }

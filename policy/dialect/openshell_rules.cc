@@ -21,10 +21,12 @@ std::vector<std::string> ReadBinaries(MapReader* map) {
     binary.Finish();
     if (!path) continue;
     const Status status = CheckPathPattern("the path of a binary", path->value);
-    if (!status.ok() || path->value == "**") {
+    if (path->value.empty() || path->value[0] != '/') {
       map->source().Invalid(
           path->line, path->key,
-          status.ok() ? "must begin with `/`; `/**` is any program" : status.message());
+          "the path of a binary must begin with `/`; `/**` is any program: `" + path->value + "`");
+    } else if (!status.ok()) {
+      map->source().Invalid(path->line, path->key, status.message());
     }
     paths.push_back(path->value);
   }

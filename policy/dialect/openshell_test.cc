@@ -121,6 +121,10 @@ TEST(OpenShellTest, APathInsideAnotherOneAddsNothing) {
                                         Shown("/srv/a", Access::kReadWrite)}));
   EXPECT_NE(reading.warnings.find("`/srv/w/x` is writable all the same: `/srv/w` is"),
             std::string::npos);
+  EXPECT_NE(reading.warnings.find("read_only[0]: `/srv/a` is writable all the same: it is in "
+                                  "`read_write` too"),
+            std::string::npos)
+      << reading.warnings;
 }
 
 TEST(OpenShellTest, AMissingPathIsLeftOutUnlessItIsRequired) {
