@@ -35,6 +35,15 @@ Status PrepareForSlots() {
   return LimitCores();
 }
 
+// What is mounted there may be a file of the host's, in which no command could start.
+Status CheckWorkspace() {
+  struct stat info;
+  if (stat(plan::kWorkspacePath, &info) != 0) return ErrnoStatus(errno, "stat the workspace");
+  if (S_ISDIR(info.st_mode)) return OkStatus();
+  return InvalidArgument(std::string(plan::kWorkspacePath) +
+                         " is no directory, and only one is allowed");
+}
+
 // The owner of a mapped directory is this cell's own user.
 cell::Unmapped FindUnmapped(const cell::Configure& configure) {
   std::vector<std::string> targets = {plan::kWorkspacePath};
@@ -93,6 +102,7 @@ Status CellInit::Handle(std::string_view bytes) {
 Status CellInit::Configure(std::string_view bytes) {
   cell::Configure configure;
   ODY_RETURN_IF_ERROR(cell::Decode(bytes, &configure));
+  ODY_RETURN_IF_ERROR(CheckWorkspace());
   ODY_ASSIGN_OR_RETURN(confinement_, Confinement::Build(configure));
   const cell::Unmapped unmapped = FindUnmapped(configure);
   if (!unmapped.targets.empty()) {

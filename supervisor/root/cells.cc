@@ -20,7 +20,7 @@ std::string GroupOf(uint32_t slot) { return "cell-" + std::to_string(slot); }
 // The first line of what a failed launch left in its pipe, made safe to show. "CODE message" from
 // the launcher; anything else is bubblewrap's or cell-init's.
 Status FirstLine(int messages) {
-  char buffer[512];
+  char buffer[4096];
   const ssize_t n = read(messages, buffer, sizeof(buffer));
   if (n <= 0) return Unavailable("");
   std::string line(buffer, static_cast<size_t>(n));

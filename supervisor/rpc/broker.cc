@@ -12,6 +12,7 @@
 #include "policy/plan/plan.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_request.h"
+#include "supervisor/rpc/launch_failure.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -143,13 +144,16 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
       return cell;
     }
     revision = cell->revision + 1;
-    ODY_RETURN_IF_ERROR(EndAndWait(lock, cell, /*purge=*/false));
+    ODY_RETURN_IF_ERROR(EndAndWait(
+        lock, cell, /*purge=*/false,
+        "key: another PrepareCell asked for this cell with another policy while it was being made, "
+        "and replaced it; whoever still wants this one prepares it again"));
   }
   ODY_ASSIGN_OR_RETURN(CellPtr cell, Launch(spec, std::move(compiled), revision));
   *created = true;
   const Status ready = AwaitReady(lock, cell.get());
   if (!ready.ok()) {
-    (void)EndAndWait(lock, cell, /*purge=*/false);
+    (void)EndAndWait(lock, cell, /*purge=*/false, "");
     return ready;
   }
   return cell;
@@ -205,10 +209,15 @@ Status Broker::AwaitReady(Lock& lock, Cell* cell) {
                                          [cell] { return cell->state != CellState::kLaunching; });
   if (!settled) return Unavailable("the cell was not ready in time");
   if (cell->state == CellState::kReady) return OkStatus();
-  return cell->failure.ok() ? Unavailable("the cell ended") : cell->failure;
+  if (cell->failure.ok()) return Unavailable("the cell ended while it was being made");
+  return NameField(cell->request, cell->failure);
 }
 
-Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge) {
+Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge, const std::string& why) {
+  if (cell->state == CellState::kLaunching) {
+    cell->failure = Status(Code::kAborted, why);
+    changed_.notify_all();
+  }
   cell->state = CellState::kEnding;
   if (cells_.count(cell->id) != 0) ODY_RETURN_IF_ERROR(cell->provider->Kill(cell->id, purge));
   const bool gone =
@@ -222,7 +231,7 @@ Status Broker::Remove(const std::string& cell_id, bool purge) {
   if (it == cells_.end()) return FindCell(cell_id).status();
   const CellPtr cell = it->second;
   audit_->Add(RemoveRecord(cell_id, purge));
-  return EndAndWait(lock, cell, purge);
+  return EndAndWait(lock, cell, purge, "key: the cell was removed while it was being made");
 }
 
 std::vector<CellView> Broker::List() {

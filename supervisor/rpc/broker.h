@@ -119,7 +119,8 @@ class Broker final {
   Result<CellPtr> Launch(const PrepareSpec& spec, compile::Compiled compiled, uint32_t revision);
   Status StartInRoot(const PrepareSpec& spec, const CellPtr& cell);
   Status AwaitReady(Lock& lock, Cell* cell);
-  Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge);
+  // `why` is what those are told who wait for it to be ready.
+  Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge, const std::string& why);
   Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);
   Result<tool::Response> Ask(const CellPtr& cell, const tool::Request& request);
   CellView View(const Cell& cell);

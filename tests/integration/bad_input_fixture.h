@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ class BadInputTest : public ::testing::Test {
     std::filesystem::create_directory(host_ / "real");
     std::filesystem::create_symlink(host_ / "real", host_ / "link");
     std::filesystem::create_directory(host_ / "real/below");
+    std::ofstream(host_ / "file") << "text";
     ASSERT_EQ(mkfifo((host_ / "fifo").c_str(), 0600), 0);
     ASSERT_EQ(mknod((host_ / "device").c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
   }

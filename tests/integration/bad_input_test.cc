@@ -97,20 +97,24 @@ TEST_F(BadInputTest, SourcesOfMounts) {
 // What only root can see: whether the source is there, and what it is.
 TEST_F(BadInputTest, SourcesOfMountsOnTheHost) {
   ExpectAllRefused({
-      {"missing", WithMount(Host("missing"), "/data"), Code::kNotFound, Host("missing")},
+      {"missing", WithMount(Host("missing"), "/data"), Code::kNotFound,
+       "mounts[0].source: open " + Host("missing")},
       {"a symbolic link", WithMount(Host("link"), "/data"), kInvalid,
-       Host("link") + " is or passes through a symbolic link"},
+       "mounts[0].source: " + Host("link") + " is or passes through a symbolic link"},
       {"below a symbolic link", WithMount(Host("link/below"), "/data"), kInvalid,
        "passes through a symbolic link"},
-      {"below a file", WithMount("/usr/bin/true/x", "/data"), kInvalid, "/usr/bin/true/x"},
+      {"below a file", WithMount("/usr/bin/true/x", "/data"), kInvalid,
+       "mounts[0].source: open /usr/bin/true/x"},
       {"a pipe", WithMount(Host("fifo"), "/data"), kInvalid,
-       "neither a directory nor a regular file"},
+       "mounts[0].source: mount " + Host("fifo") + ": neither a directory nor a regular file"},
       {"a device", WithMount(Host("device"), "/data"), kInvalid,
        "neither a directory nor a regular file"},
       {"a missing workspace", [&](auto* r) { r->set_workspace(Host("missing")); }, Code::kNotFound,
-       Host("missing")},
+       "workspace: open " + Host("missing")},
       {"a linked workspace", [&](auto* r) { r->set_workspace(Host("link")); }, kInvalid,
-       Host("link")},
+       "workspace: " + Host("link")},
+      {"a file as workspace", [&](auto* r) { r->set_workspace(Host("file")); },
+       Code::kFailedPrecondition, "workspace: " + Host("file") + ": /workspace is no directory"},
   });
 }
 
@@ -138,7 +142,9 @@ TEST_F(BadInputTest, TargetsOfMounts) {
                       WithMount(Host("real"), "/data")(r);
                       WithMount(Host("real/below"), "/data/below")(r);
                     },
-                    kInvalid, "/data/below"});
+                    kInvalid, "mounts[1].target: /data/below: lies inside /data"});
+  fields.push_back({"a long component", WithMount(Host("real"), "/data/" + std::string(256, 'a')),
+                    kInvalid, "mounts[0].target: /data/aaa"});
   fields.push_back({"too many",
                     [&](auto* r) {
                       for (int i = 0; i < 600; ++i) {
@@ -160,7 +166,9 @@ TEST_F(BadInputTest, Limits) {
       {"cpu", limit([](auto* l) { l->set_cpu_millis(1); }), kInvalid, "cpu_millis"},
       {"cpu", limit([](auto* l) { l->set_cpu_millis(kHuge32); }), kInvalid, "cpu_millis"},
       {"pids", limit([](auto* l) { l->set_pids(1); }), kInvalid, "pids"},
-      {"pids", limit([](auto* l) { l->set_pids(kHuge32); }), kDenied, "pids"},
+      {"pids", limit([](auto* l) { l->set_pids(40'000); }), kInvalid,
+       "limits.pids: 40000: 8 to 32768 is allowed"},
+      {"pids", limit([](auto* l) { l->set_pids(kHuge32); }), kInvalid, "limits.pids"},
       {"files", limit([](auto* l) { l->set_open_files(3); }), kInvalid, "open_files"},
       {"files", limit([](auto* l) { l->set_open_files(kHuge32); }), kInvalid, "open_files"},
       {"tmp", limit([](auto* l) { l->set_tmp_bytes(1); }), kInvalid, "tmp_bytes"},
@@ -176,7 +184,8 @@ TEST_F(BadInputTest, EnvironmentWorkspaceAndDigestOfCells) {
       {"name with =", env("A=B", "x"), kInvalid, "env: name"},
       {"name with a digit first", env("1A", "x"), kInvalid, "env: name"},
       {"name with NUL", env(std::string("A\0B", 3), "x"), kInvalid, "env: name"},
-      {"value with NUL", env("A", std::string("\0", 1)), kInvalid, "env: value of A"},
+      {"value with NUL", env("A", std::string("\0", 1)), kInvalid, "env: A: a NUL"},
+      {"the cell's own", env("ODYSSEY_SANDBOX", "0"), kInvalid, "env: ODYSSEY_SANDBOX: "},
       {"large", env("A", std::string(100'000, 'x')), kInvalid, "env"},
       {"digest", [](auto* r) { r->set_bundle_digest(std::string(1000, 'a')); }, kInvalid,
        "bundle_digest"},

@@ -171,6 +171,32 @@ TEST_F(RacesTest, LinksThatACellLeavesInItsOwnTreeAreNotFollowedAtItsNextStart) 
   EXPECT_EQ(ReadFile(host_ / "private/source/file", 100).value(), kSecret);
 }
 
+TEST_F(RacesTest, OneCellAskedForWithManyPoliciesAtOnceIsMadeOrSaidToBeReplaced) {
+  constexpr int kAsking = 16;
+  std::vector<Status> answers(kAsking);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kAsking; ++i) {
+    threads.emplace_back([&, i] {
+      v1::PrepareCellRequest request = SupervisorHarness::Request("asked");
+      request.mutable_sandbox()->mutable_limits()->set_pids(100 + i);
+      answers[i] = supervisor_.Prepare(request).status();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int made = 0;
+  for (const Status& answer : answers) {
+    if (answer.ok()) ++made;
+    if (answer.ok()) continue;
+    EXPECT_EQ(answer.code(), Code::kAborted) << answer.ToString();
+    EXPECT_EQ(answer.message().rfind("key: another PrepareCell asked for this cell", 0), 0u)
+        << answer.ToString();
+  }
+  EXPECT_GT(made, 0);
+  // Whoever asks alone gets it.
+  EXPECT_TRUE(
+      supervisor_.Shell(supervisor_.Cell(SupervisorHarness::Request("asked")), "true").Exited(0));
+}
+
 // ── Commands that will not end ──────────────────────────────────────────────────────────────────
 
 TEST_F(RacesTest, OutputEndsWithTheCommandWhoeverHoldsItOpen) {
