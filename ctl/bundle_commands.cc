@@ -4,14 +4,74 @@
 #include <vector>
 
 #include "ctl/command.h"
+#include "ctl/compile_here.h"
+#include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
+#include "policy/dialect/policy_reader.h"
 #include "policy/scenario/bundle_scenarios.h"
 
 namespace odyssey::ctl {
 namespace {
+
+constexpr char kAnyBundle[] = "/srv/bundle";
+
+struct Findings {
+  dialect::Problems problems;
+  dialect::Problems
+      warnings;  // what is so on this host, and may be otherwise where the bundle goes
+};
+
+// What its files say of a cell is refused by whoever makes one.
+void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, Findings* out) {
+  const Result<std::string> here = MakeExecInputs().resolve(".");
+  // Each variable counts, also one that is not set here.
+  dialect::PolicyContext context =
+      MakePolicyContext(here.ok() ? *here : "", [](const std::string&) { return ""; });
+  for (const auto& [target, source] : bundle.sandbox.env) context.granted_env.insert(source);
+  const auto policy = dialect::ReadBundlePolicy(directory, context, &out->problems);
+  if (!policy) return;
+  policy::SandboxRequest request = policy->request;
+  // A session that may not write its workspace has the bundle itself as that.
+  if (request.mode == policy::Mode::kReadOnly) request.workspace = kAnyBundle;
+  const Status status = CheckAnywhere(request);
+  if (!status.ok()) {
+    const dialect::Problem whole = {.file = bundle.manifest_path, .message = status.message()};
+    out->problems.push_back(policy->origins.ToProblem(status.message()).value_or(whole));
+  }
+  out->warnings = DoubtfulPlaces(*policy, bundle.manifest_path);
+  for (dialect::Problem& missing : MissingPrograms(*policy, bundle.manifest_path)) {
+    out->warnings.push_back(std::move(missing));
+  }
+}
+
+Findings Examine(const std::string& directory) {
+  dialect::Bundle bundle;
+  Findings out = {.problems = dialect::ValidateBundle(directory, &bundle)};
+  const bool readable = out.problems.empty();
+  for (dialect::Problem& problem : scenario::ValidateScenarios(bundle)) {
+    out.problems.push_back(std::move(problem));
+  }
+  if (!readable) return out;
+  Findings of_sandbox;
+  CheckSandbox(directory, bundle, &of_sandbox);
+  for (dialect::Problem& problem : of_sandbox.problems) out.problems.push_back(std::move(problem));
+  out.warnings = std::move(of_sandbox.warnings);
+  return out;
+}
+
+Json AsJson(const dialect::Problems& problems) {
+  Json list = Json::array();
+  for (const dialect::Problem& problem : problems) {
+    list.push_back({{"file", problem.file},
+                    {"line", problem.line},
+                    {"key", problem.key},
+                    {"message", problem.message}});
+  }
+  return list;
+}
 
 int Validate(const Invocation& call) {
   const Console& console = *call.console;
@@ -21,20 +81,12 @@ int Validate(const Invocation& call) {
     return console.Fail(
         {"validate", directory.status().message(), "usage: odyssey-ctl bundle validate DIR"});
   }
-  dialect::Bundle bundle;
-  dialect::Problems problems = dialect::ValidateBundle(*directory, &bundle);
-  for (dialect::Problem& problem : scenario::ValidateScenarios(bundle)) {
-    problems.push_back(std::move(problem));
-  }
+  const auto [problems, warnings] = Examine(*directory);
+  PrintWarnings(console, warnings);
   if (console.json) {
-    Json list = Json::array();
-    for (const dialect::Problem& problem : problems) {
-      list.push_back({{"file", problem.file},
-                      {"line", problem.line},
-                      {"key", problem.key},
-                      {"message", problem.message}});
-    }
-    console.PrintJson({{"valid", problems.empty()}, {"problems", std::move(list)}});
+    console.PrintJson({{"valid", problems.empty()},
+                       {"problems", AsJson(problems)},
+                       {"warnings", AsJson(warnings)}});
   } else if (problems.empty()) {
     console.PrintLine("valid");
   } else {
@@ -51,7 +103,8 @@ std::vector<Command> BundleCommands() {
   return {{.name = "bundle validate",
            .summary = "every problem of a bundle and its scenarios, as file:line: key: problem",
            .positionals = {{.name = "DIR", .kind = ValueKind::kDirectory}},
-           .notes = "Exits 1 if there is a problem.",
+           .notes = "Exits 1 if there is a problem. What this host alone lacks, a directory or a "
+                    "program, is a warning.",
            .run = Validate}};
 }
 

@@ -6,12 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "ctl/host_facts.h"
+#include "ctl/compile_here.h"
 #include "ctl/sanitize.h"
-#include "policy/compile/compile.h"
-#include "policy/compile/danger.h"
 #include "policy/dialect/approvals.h"
-#include "policy/executables/finder.h"
 
 namespace odyssey::ctl {
 
@@ -87,9 +84,7 @@ Status PrintCompiled(const Console& console, policy::SandboxRequest request,
   if (!judged.ok() && !IsDanger(request)) return judged.status();
   const auto rulings = judged.ok() ? *judged : std::vector<ceiling::Ruling>();
   const ceiling::Owner& owner = ceiling.asker.owner;
-  ceiling::FillLimits(ceiling.ceiling, request.ephemeral, &request.limits);
-  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
-                       CompileHere(request, owner, locations.state));
+  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled, CompileHere(request, ceiling, locations));
   std::vector<std::string> needs;
   if (IsDanger(request)) needs = DangerNeeds(owner, locations);
   if (console.json) {
@@ -110,23 +105,6 @@ Status PrintCompiled(const Console& console, policy::SandboxRequest request,
 }
 
 }  // namespace
-
-Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
-                                      const ceiling::Owner& owner, const std::string& state) {
-  if (IsDanger(request)) {
-    if (owner.uid == 0) {
-      return PermissionDenied(
-          "mode: danger_full_access: Host uid 0 never runs a command, whatever the flags: name the "
-          "user, with --owner of exec or --user of policy explain");
-    }
-    return compile::CompileDanger(request, {owner.uid, owner.name, owner.home},
-                                  GatherHostFacts(state).check);
-  }
-  executables::Finder finder;
-  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
-                       finder.Find(compile::SystemExecutables(request)));
-  return compile::Compile(request, GatherHostFacts(state), found);
-}
 
 Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
                  const Locations& locations, const dialect::Policy* policy) {

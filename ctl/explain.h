@@ -7,16 +7,10 @@
 #include "ctl/ceiling_view.h"
 #include "ctl/console.h"
 #include "ctl/locations.h"
-#include "policy/compile/compile.h"
 #include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
-
-// What the request becomes on this host for that user, as the supervisor with that state directory
-// would compile it.
-Result<compile::Compiled> CompileHere(const policy::SandboxRequest& request,
-                                      const ceiling::Owner& owner, const std::string& state);
 
 // Holds the request against the operator's ceiling, compiles it for this host and prints the plan,
 // each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/landlock.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +35,27 @@ compile::HostFacts GatherHostFacts(const std::string& state) {
   facts.check.own_directories = {state, "/var/lib/odyssey", "/run/odyssey", "/etc/odyssey"};
   facts.check.bundle_store = state + "/agentd/bundles";
   return facts;
+}
+
+std::map<std::string, compile::PlaceKind> LookAtPlaces(const policy::SandboxRequest& request) {
+  using compile::PlaceKind;
+  std::map<std::string, PlaceKind> places;
+  const auto look = [&](const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0) {
+      places[path] = S_ISDIR(info.st_mode)   ? PlaceKind::kDirectory
+                     : S_ISREG(info.st_mode) ? PlaceKind::kFile
+                                             : PlaceKind::kOther;
+    } else if (errno == ENOENT || errno == ENOTDIR) {
+      places[path] = PlaceKind::kMissing;
+    }
+  };
+  if (!request.workspace.empty()) look(request.workspace);
+  for (const policy::Mount& mount : request.mounts) look(mount.source);
+  for (const std::string& path : request.executables) {
+    if (path.rfind('/', 0) == 0) look(path);
+  }
+  return places;
 }
 
 }  // namespace odyssey::ctl

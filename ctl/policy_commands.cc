@@ -7,6 +7,7 @@
 
 #include "ctl/ceiling_view.h"
 #include "ctl/command.h"
+#include "ctl/compile_here.h"
 #include "ctl/destination_check.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
@@ -16,7 +17,6 @@
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
-#include "policy/compile/limits.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/llm_do_command.h"
 #include "policy/lattice/lattice.h"
@@ -64,6 +64,16 @@ Result<dialect::Policy> ReadFile(const Console& console, const std::string& file
                                             (problems.size() == 1 ? " problem" : " problems"));
 }
 
+// The same of the policy that is asked about, with the places that this host may lack for it.
+Result<dialect::Policy> ReadAsked(const Console& console, const std::string& file,
+                                  const CeilingView& ceiling) {
+  ODY_ASSIGN_OR_RETURN(dialect::Policy policy, ReadFile(console, file, ceiling));
+  const dialect::Problems doubts = DoubtfulPlaces(policy, file);
+  PrintWarnings(console, doubts);
+  policy.warnings.insert(policy.warnings.end(), doubts.begin(), doubts.end());
+  return policy;
+}
+
 // The policy that --within names, nullopt without it.
 Result<std::optional<dialect::Policy>> ReadWithin(const Console& console,
                                                   const ParsedOptions& options,
@@ -76,6 +86,10 @@ Result<std::optional<dialect::Policy>> ReadWithin(const Console& console,
 OptionSpec WithinOption(const char* help) {
   return {.name = "within", .kind = ValueKind::kFile, .value_name = "FILE", .help = help};
 }
+
+constexpr char kNoCell[] =
+    "; no cell is made of it: its endpoints need the egress proxy, which this version does not "
+    "have";
 
 constexpr char kCeilingNext[] = "docs/policy/ceiling.md tells the keys of the operator's files.";
 
@@ -118,7 +132,7 @@ int Explain(const Invocation& call) {
     return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
   }
   if (file.empty()) return ExplainCeiling(console, *ceiling);
-  Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
+  Result<dialect::Policy> policy = ReadAsked(console, file, *ceiling);
   Status status = policy.ok() ? NarrowWithin(call, *ceiling, &*policy) : policy.status();
   if (status.ok()) {
     status = PrintPlan(console, RequestOf(*policy), *ceiling, call.locations, &*policy);
@@ -168,6 +182,18 @@ Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::s
   return rules::Decide(tool_rules, {.name = "Bash", .command = command});
 }
 
+// As the supervisor would. That endpoints get no cell yet is no mistake of a file, but a path is in
+// a cell or nowhere.
+Result<compile::Compiled> CompileChecked(const Invocation& call, const dialect::Policy& policy,
+                                         const CeilingView& ceiling) {
+  policy::SandboxRequest request = RequestOf(policy);
+  const bool endpoints = request.network == policy::Network::kEgress;
+  if (endpoints && !call.options.Has("path")) request.network = policy::Network::kNone;
+  Result<compile::Compiled> compiled = CompileHere(std::move(request), ceiling, call.locations);
+  if (!compiled.ok()) return policy.origins.Locate(compiled.status());
+  return compiled;
+}
+
 // Of the questions that the request answers. `destination` is what --host names.
 Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& policy,
                                const CeilingView& ceiling,
@@ -190,6 +216,13 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
     }
     ODY_RETURN_IF_ERROR(within);
   }
+  const Result<compile::Compiled> compiled = CompileChecked(call, policy, ceiling);
+  if (compiled.status().code() == Code::kPermissionDenied) {
+    return rules::Decision{.verdict = rules::Verdict::kDeny,
+                           .rule = "what no cell is given",
+                           .reason = compiled.status().message()};
+  }
+  ODY_RETURN_IF_ERROR(compiled.status());
   if (destination) {
     rules::Decision decision = DecideHost(policy, *destination);
     AddGrant(
@@ -199,9 +232,6 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
   }
   if (options.Has("path")) {
     const std::string path = options.Text("path");
-    const Result<compile::Compiled> compiled =
-        CompileHere(request, ceiling.asker.owner, call.locations.state);
-    if (!compiled.ok()) return policy.origins.Locate(compiled.status());
     ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecidePath({request, *compiled}, path));
     const auto holds = [&](const ceiling::Ruling& ruling) {
       return plan::IsWithin(path, ruling.value);
@@ -209,10 +239,9 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
     AddGrant(ceiling, request, holds, &decision);
     return decision;
   }
-  const Status limits = compile::EffectiveLimits(request.limits, {}).status();
-  if (!limits.ok()) return policy.origins.Locate(limits);
-  const std::string kind(dialect::DialectName(policy.dialect));
-  return rules::Decision{.reason = "the file is valid: " + kind};
+  std::string reason = "the file is valid: " + std::string(dialect::DialectName(policy.dialect));
+  if (request.network == policy::Network::kEgress) reason += kNoCell;
+  return rules::Decision{.reason = std::move(reason)};
 }
 
 // What a project's file adds is asked about before anything of it runs.
@@ -269,7 +298,7 @@ int Check(const Invocation& call) {
   if (!ceiling.ok()) {
     return console.Fail({"read the operator's ceiling", ceiling.status().message(), kCeilingNext});
   }
-  const Result<dialect::Policy> policy = ReadFile(console, file, *ceiling);
+  const Result<dialect::Policy> policy = ReadAsked(console, file, *ceiling);
   if (!policy.ok())
     return console.Fail({"check " + file, policy.status().message(), NextFor(file)});
   Result<rules::Decision> decision = Decide(call, *policy, *ceiling, destination);

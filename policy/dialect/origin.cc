@@ -4,8 +4,6 @@
 #include <cctype>
 #include <cstring>
 
-#include "policy/dialect/problem.h"
-
 namespace odyssey::dialect {
 namespace {
 
@@ -67,10 +65,15 @@ Status Origins::Locate(const Status& status) const {
 }
 
 std::string Origins::Locate(const std::string& message) const {
+  const std::optional<Problem> problem = ToProblem(message);
+  return problem ? ToString(*problem) : message;
+}
+
+std::optional<Problem> Origins::ToProblem(const std::string& message) const {
   const size_t end = std::min(message.find_first_of(": "), message.size());
   const std::string field = message.substr(0, end);
   const size_t begin = message.find_first_not_of(": ", end);
-  if (begin == std::string::npos) return message;
+  if (begin == std::string::npos) return std::nullopt;
   const std::string rest = message.substr(begin);
 
   const Place* place = Find(field);
@@ -88,10 +91,10 @@ std::string Origins::Locate(const std::string& message) const {
     place = Find(field.substr(0, dot));
     if (field.substr(dot) != kSource) said = field.substr(dot + 1) + ": " + rest;
   }
-  if (place == nullptr) return message;
+  if (place == nullptr) return std::nullopt;
   if (!Names(rest, place->written)) said = place->written + ": " + message;
-  return ToString(
-      {.file = place->file, .line = place->line, .key = place->key, .message = std::move(said)});
+  return Problem{
+      .file = place->file, .line = place->line, .key = place->key, .message = std::move(said)};
 }
 
 }  // namespace odyssey::dialect

@@ -4,9 +4,11 @@
 // Where the values of a request were written, so that whoever refuses one later can say so.
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/base/status.h"
+#include "policy/dialect/problem.h"
 
 namespace odyssey::dialect {
 
@@ -33,6 +35,8 @@ class Origins final {
   // written than the request has, "limits.pids: 9: why" "FILE:LINE: KEY: WRITTEN: limits.pids:
   // 9: why". What names no field that is known here stays as it is.
   std::string Locate(const std::string& message) const;
+  // The same in its parts; nullopt for what names no field that is known here.
+  std::optional<Problem> ToProblem(const std::string& message) const;
   Status Locate(const Status& status) const;
 
   // Where something is written is no part of what it says.

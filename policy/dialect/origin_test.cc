@@ -66,6 +66,13 @@ TEST_F(OriginsTest, NamesTheFilesOfACopyFromItsDirectory) {
   EXPECT_EQ(Locate("user: 0: no"), "/store/ab/m.yaml:2: user: 0: no");
 }
 
+TEST_F(OriginsTest, GivesTheSameInParts) {
+  origins_.Add("user", {"p.yaml", 2, "sandbox.user", "7"});
+  EXPECT_EQ(origins_.ToProblem("user: 7: no"),
+            (Problem{.file = "p.yaml", .line = 2, .key = "sandbox.user", .message = "7: no"}));
+  EXPECT_EQ(origins_.ToProblem("connect: refused"), std::nullopt);
+}
+
 TEST_F(OriginsTest, LeavesWhatItDoesNotKnowAsItIs) {
   for (const char* message : {"mounts[2].source: /x: no", "mounts: target /a lies inside", "", ":",
                               "limits.pids", "connect: refused", "env", "deny[0]: x"}) {

@@ -1,0 +1,116 @@
+#include "ctl/compile_here.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ctl/host_facts.h"
+#include "policy/ceiling/check.h"
+#include "policy/compile/danger.h"
+#include "policy/compile/executables.h"
+#include "policy/executables/finder.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using Places = std::map<std::string, compile::PlaceKind>;
+
+bool IsDanger(const policy::SandboxRequest& request) {
+  return request.mode == policy::Mode::kDangerFullAccess;
+}
+
+// A host that has what every cell needs, and of which nothing else is known.
+compile::HostFacts AnyHost() {
+  compile::HostFacts facts;
+  facts.system = {{"/usr", ""}};
+  facts.landlock = {landlock::Probe::kInForce, UINT32_MAX};
+  return facts;
+}
+
+// The directories and files of the host that the request is about, each with its field.
+std::vector<std::pair<std::string, std::string>> PlacesOf(const policy::SandboxRequest& request) {
+  std::vector<std::pair<std::string, std::string>> places;
+  if (!request.workspace.empty()) places.emplace_back("workspace", request.workspace);
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    places.emplace_back("mounts[" + std::to_string(i) + "].source", request.mounts[i].source);
+  }
+  return places;
+}
+
+dialect::Problem ToProblem(const dialect::Policy& policy, const std::string& whole,
+                           const std::string& said) {
+  return policy.origins.ToProblem(said).value_or(dialect::Problem{.file = whole, .message = said});
+}
+
+bool IsMissing(const Places& places, const std::string& path) {
+  const auto found = places.find(path);
+  return found != places.end() && found->second == compile::PlaceKind::kMissing;
+}
+
+}  // namespace
+
+Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const CeilingView& ceiling,
+                                      const Locations& locations) {
+  const ceiling::Owner& owner = ceiling.asker.owner;
+  ceiling::FillLimits(ceiling.ceiling, request.ephemeral, &request.limits);
+  compile::HostFacts facts = GatherHostFacts(locations.state);
+  if (IsDanger(request)) {
+    if (owner.uid == 0) {
+      return PermissionDenied(
+          "mode: danger_full_access: Host uid 0 never runs a command, whatever the flags: name the "
+          "user, with --owner of exec or --user of policy explain");
+    }
+    return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts.check);
+  }
+  facts.places = LookAtPlaces(request);
+  for (const auto& [field, path] : PlacesOf(request)) {
+    if (IsMissing(facts.places, path)) facts.places.erase(path);
+  }
+  executables::Finder finder;
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
+                       finder.Find(compile::SystemExecutables(request)));
+  return compile::Compile(request, facts, found);
+}
+
+Status CheckAnywhere(policy::SandboxRequest request) {
+  if (IsDanger(request)) {
+    return compile::CompileDanger(request, {1, "user", "/home/user"}, {}).status();
+  }
+  // Which programs there are, and what they load, a host says.
+  const std::vector<std::string> programs = compile::SystemExecutables(request);
+  std::erase_if(request.executables, [&](const std::string& name) {
+    return std::find(programs.begin(), programs.end(), name) != programs.end();
+  });
+  return compile::Compile(request, AnyHost()).status();
+}
+
+dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::string& whole) {
+  dialect::Problems doubts;
+  if (IsDanger(policy.request)) return doubts;
+  const Places places = LookAtPlaces(policy.request);
+  for (const auto& [field, path] : PlacesOf(policy.request)) {
+    const auto& made = policy.create;
+    if (std::find(made.begin(), made.end(), path) != made.end()) continue;
+    const std::string said = field + ": " + path;
+    if (places.count(path) == 0) {
+      doubts.push_back(ToProblem(policy, whole, said + ": cannot be looked at by whoever asks"));
+    } else if (IsMissing(places, path)) {
+      doubts.push_back(
+          ToProblem(policy, whole,
+                    said + ": does not exist on this host: no cell is made here until it does"));
+    }
+  }
+  return doubts;
+}
+
+dialect::Problems MissingPrograms(const dialect::Policy& policy, const std::string& whole) {
+  dialect::Problems missing;
+  executables::Finder finder;
+  for (const std::string& name : compile::SystemExecutables(policy.request)) {
+    const Status found = finder.Find({name}).status();
+    if (!found.ok()) missing.push_back(ToProblem(policy, whole, found.message()));
+  }
+  return missing;
+}
+
+}  // namespace odyssey::ctl
