@@ -206,7 +206,7 @@ std::vector<OptionSpec> LimitOptionSpecs() {
        .value_name = "N",
        .help = "processes and threads of the whole cell",
        .min = compile::kMinPids,
-       .max = 4'194'304},
+       .max = compile::kMaxPids},
       {.name = "timeout",
        .kind = ValueKind::kDuration,
        .value_name = "TIME",
