@@ -70,22 +70,25 @@ class DialectFilesTest(unittest.TestCase):
     def setUp(self):
         self.world = World()
         self.addCleanup(self.world.close)
+        self.project = self.world.make_directory("project")
+        for name in ("fixtures", "coverage"):  # that examples name
+            self.world.make_directory("project/" + name)
 
     def test_every_example_is_valid(self):
         for path in [*EXPLAINED, EXAMPLES + "/llm-do-worker.yaml", EXAMPLES + "/openshell-policy.yaml"]:
-            done = self.world.ctl("-o", "json", "policy", "check", path)
+            done = self.world.ctl("-o", "json", "policy", "check", path, cwd=self.project)
             code, verdict = (4, "ask") if path.endswith("odek.json") else (0, "allow")
             self.assertEqual((done.code, done.err), (code, ""), (path, done))
             self.assertEqual(done.json()["verdict"], verdict)
 
     def test_every_example_is_explained(self):
         for path, (dialect, lines) in EXPLAINED.items():
-            done = self.world.ctl("policy", "explain", path)
+            done = self.world.ctl("policy", "explain", path, cwd=self.project)
             self.assertEqual((done.code, done.err), (0, ""), (path, done))
             self.assertEqual(done.out.splitlines()[0], f"policy {dialect}")
             for line in lines:
                 self.assertIn(line, done.out, path)
-            parsed = self.world.json("policy", "explain", path)
+            parsed = self.world.ctl("-o", "json", "policy", "explain", path, cwd=self.project).json()
             self.assertEqual(parsed["policy"]["dialect"], dialect)
             self.assertEqual(parsed["policy"]["warnings"], [])
 
@@ -128,7 +131,8 @@ class DialectFilesTest(unittest.TestCase):
         self.assertIn("network none", done.out)
         self.assertIn(f"/kept: the host's {project}/kept", done.out)
         parsed = self.world.ctl("-o", "json", "policy", "explain", path, cwd=project).json()
-        self.assertEqual(len(parsed["policy"]["warnings"]), 2)
+        self.assertEqual(len(parsed["policy"]["warnings"]), 3)
+        self.assertIn(f"{project}/kept: does not exist on this host", parsed["policy"]["warnings"][2])
 
     def test_odek_reads_its_layers(self):
         home = self.world.make_directory("home")
