@@ -94,6 +94,13 @@ TEST_F(BadInputTest, SourcesOfMounts) {
   ExpectAllRefused(fields);
 }
 
+// Of 3,000 bytes, none of whose names is too long.
+std::string LongPath() {
+  std::string path = "/srv";
+  for (int i = 0; i < 15; ++i) path += "/" + std::string(199, 'a');
+  return path;
+}
+
 // What only root can see: whether the source is there, and what it is.
 TEST_F(BadInputTest, SourcesOfMountsOnTheHost) {
   ExpectAllRefused({
@@ -101,6 +108,8 @@ TEST_F(BadInputTest, SourcesOfMountsOnTheHost) {
        "mounts[0].source: open " + Host("missing")},
       {"a symbolic link", WithMount(Host("link"), "/data"), kInvalid,
        "mounts[0].source: " + Host("link") + " is or passes through a symbolic link"},
+      {"a long path", WithMount(LongPath(), "/data"), Code::kNotFound,
+       ": No such file or directory"},
       {"below a symbolic link", WithMount(Host("link/below"), "/data"), kInvalid,
        "passes through a symbolic link"},
       {"below a file", WithMount("/usr/bin/true/x", "/data"), kInvalid,
