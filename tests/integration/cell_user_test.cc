@@ -2,9 +2,11 @@
 // than the usual one, and where a file system cannot be idmapped.
 
 #include <gtest/gtest.h>
+#include <linux/landlock.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -239,7 +241,7 @@ TEST_F(CellUserTest, APathThatIsNotThereIsNamed) {
   EXPECT_NE(status.message().find("/does/not/exist"), std::string::npos) << status.ToString();
 }
 
-TEST_F(CellUserTest, BestEffortIsNoWeakerOnAKernelThatHasEverything) {
+TEST_F(CellUserTest, BestEffortIsNoWeakerThanItsKernel) {
   auto request = SupervisorHarness::Request("user");
   request.mutable_sandbox()->set_landlock(policy::v1::LANDLOCK_BEST_EFFORT);
   const auto cell = supervisor_.Prepare(request);
@@ -248,7 +250,10 @@ TEST_F(CellUserTest, BestEffortIsNoWeakerOnAKernelThatHasEverything) {
   for (const v1::Feature& layer : cell->layers()) {
     truncate = truncate || (layer.name() == "landlock_truncate" && layer.in_force());
   }
-  EXPECT_TRUE(truncate);
+  // Linux 6.2 has it, Debian 12's 6.1 does not.
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  EXPECT_EQ(truncate, abi >= 3);
   const Findings findings = Probe(&supervisor_, cell->cell_id(), R"(
 attempt('make', lambda: os.open('/dev/new', os.O_CREAT | os.O_WRONLY))
 )");
