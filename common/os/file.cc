@@ -39,7 +39,7 @@ Status WriteControlFile(const std::string& path, const std::string& value) {
   UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, "open " + path);
   if (write(fd.get(), value.data(), value.size()) < 0) {
-    return ErrnoStatus(errno, "write " + value + " to " + path);
+    return ErrnoStatus(errno, "write " + value.substr(0, value.find('\n')) + " to " + path);
   }
   return OkStatus();
 }

@@ -62,5 +62,10 @@ TEST_F(FileTest, MakesParentsAndAcceptsWhatIsThere) {
   EXPECT_EQ(MakeDirectories(Path("file/below"), 0700).code(), Code::kInvalidArgument);
 }
 
+TEST_F(FileTest, AControlFileThatRefusesIsNamedOnOneLineWithTheReason) {
+  EXPECT_EQ(WriteControlFile("/dev/full", "0 0 5\n5 5 1\n").message(),
+            "write 0 0 5 to /dev/full: No space left on device");
+}
+
 }  // namespace
 }  // namespace odyssey
