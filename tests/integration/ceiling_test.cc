@@ -268,7 +268,10 @@ TEST_F(CeilingTest, WhatWeakensACellNeedsAGrant) {
   lax.mutable_sandbox()->set_landlock(pv1::LANDLOCK_BEST_EFFORT);
   ExpectRefused(lax, {"landlock: best_effort: not granted"});
   ExpectAllowed(Request());
-  Write("10.yaml", "grants: [{users: ['4242'], network: [full], executables: [all]}]\n");
+  Write("10.yaml",
+        "grants: [{users: ['4242'], network: [full], executables: [all], "
+        "landlock: [best_effort]}]\n");
+  network.mutable_sandbox()->set_landlock(pv1::LANDLOCK_BEST_EFFORT);  // before Linux 6.12
   ExpectAllowed(network);
   ExpectAllowed(all);
 }

@@ -2,11 +2,9 @@
 // than the usual one, and where a file system cannot be idmapped.
 
 #include <gtest/gtest.h>
-#include <linux/landlock.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -250,10 +248,7 @@ TEST_F(CellUserTest, BestEffortIsNoWeakerThanItsKernel) {
   for (const v1::Feature& layer : cell->layers()) {
     truncate = truncate || (layer.name() == "landlock_truncate" && layer.in_force());
   }
-  // Linux 6.2 has it, Debian 12's 6.1 does not.
-  const long abi =
-      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  EXPECT_EQ(truncate, abi >= 3);
+  EXPECT_EQ(truncate, LandlockAbi() >= kLandlockTruncate);
   const Findings findings = Probe(&supervisor_, cell->cell_id(), R"(
 attempt('make', lambda: os.open('/dev/new', os.O_CREAT | os.O_WRONLY))
 )");

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <linux/landlock.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +105,12 @@ bool HoldsOnlyRoot(const fs::path& group) {
 }
 
 }  // namespace
+
+int LandlockAbi() {
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  return abi < 0 ? 0 : static_cast<int>(abi);
+}
 
 std::string ProgramDirectory() {
   return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin").string();

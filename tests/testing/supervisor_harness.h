@@ -24,6 +24,11 @@ namespace v1 = ::odyssey::supervisor::v1;
 // The directory of the programs under test, beside the directory of the tests.
 std::string ProgramDirectory();
 
+// What this kernel's Landlock has; Debian 12's 6.1 has 2. 0: no Landlock.
+int LandlockAbi();
+inline constexpr int kLandlockTruncate = 3;  // Linux 6.2
+inline constexpr int kLandlockScopes = 6;    // Linux 6.12
+
 struct ExecResult {
   Status status;  // of the call
   v1::ExecOutcome outcome;
