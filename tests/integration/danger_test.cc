@@ -320,6 +320,7 @@ TEST_F(DangerTest, WhatItCouldNotHoldIsRefused) {
 TEST_F(DangerTest, ACellThatFailsIsNeverReplacedByTheHost) {
   v1::PrepareCellRequest request = Request();
   request.mutable_sandbox()->set_mode(pv1::MODE_WORKSPACE_WRITE);
+  request.mutable_sandbox()->set_network(pv1::NETWORK_NONE);
   request.set_workspace(Work() + "/missing");
   ExpectRefused(request, "missing");
   EXPECT_TRUE(ChildrenOf(Runner()).empty());
