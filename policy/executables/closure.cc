@@ -27,6 +27,17 @@ Status Unusable(const std::string& what, const std::string& why) {
 
 }  // namespace
 
+std::string FindProgram(const HostTree& tree, const std::string& name) {
+  for (const char* directory : kSearchPath) {
+    const Result<std::string> canonical = tree.Canonical(std::string(directory) + "/" + name);
+    if (!canonical.ok()) continue;
+    const auto info = tree.Look(*canonical);
+    if (!info || !info->regular || !info->executable) continue;
+    return compile::IsInSystemTree(*canonical) ? *canonical : "";
+  }
+  return "";
+}
+
 Status Closure::Add(const std::string& entry) {
   const bool is_path = entry.rfind('/', 0) == 0;
   const Result<std::string> canonical = is_path ? Resolve(entry) : Search(entry);

@@ -26,6 +26,9 @@ inline constexpr size_t kMaxDirectories = 1024;
 inline constexpr const char* kSearchPath[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
                                               "/usr/bin",        "/sbin",          "/bin"};
 
+// The file that a name stands for, canonical; "" if there is none in the system's trees.
+std::string FindProgram(const HostTree& tree, const std::string& name);
+
 class Closure final {
  public:
   // Borrowed.

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <optional>
 
+#include "policy/explain/words.h"
+
 namespace odyssey::explain {
 namespace {
 
@@ -50,10 +52,12 @@ constexpr Phrase kPhrases[] = {
 constexpr std::string_view kWritingWords[] = {"create", "creat",  "write",  "touch",   "mkdir",
                                               "remove", "unlink", "delete", "rename",  "move",
                                               "save",   "output", "copy",   "symlink", "overwrite"};
-// Programs whose complaint about a path is, if nothing says otherwise, about executing it.
-constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash", "zsh", "ksh"};
-constexpr std::string_view kLaunchers[] = {"env",  "timeout", "nice",   "nohup", "time", "xargs",
-                                           "exec", "setsid",  "stdbuf", "make",  "find"};
+// Programs whose complaint about a path is, if nothing says otherwise, about executing it; shells
+// too.
+constexpr std::string_view kLaunchers[] = {"env",   "timeout", "nice",   "nohup",  "time",
+                                           "xargs", "exec",    "setsid", "stdbuf", "make"};
+// The same of a bare name only: what it walks through it names by paths.
+constexpr std::string_view kFind = "find";
 
 constexpr size_t kMaxProgram = 32;  // longer than any name of a process
 
@@ -77,21 +81,7 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
-bool IsWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool IsProgramCharacter(char c) { return IsWordCharacter(c) || c == '-' || c == '.' || c == '+'; }
-
-// `word` in `text`, not as a part of a longer word.
-bool HasWord(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !IsWordCharacter(text[at - 1]);
-    const size_t end = at + word.size();
-    if (begins && (end == text.size() || !IsWordCharacter(text[end]))) return true;
-  }
-  return false;
-}
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
@@ -124,11 +114,21 @@ void AddQuoted(std::string_view line, std::vector<std::string>* out) {
                 [&](std::string_view text) { AddCandidate(text, out); });
 }
 
+std::string_view WithoutColon(std::string_view text) {
+  while (!text.empty() && (text.back() == ':' || text.back() == ' ')) text.remove_suffix(1);
+  return text;
+}
+
+// Then it is not as it stands, or a part.
+bool EndsQuoted(std::string_view word) {
+  return !word.empty() && (word.back() == '\'' || word.back() == '"' || word.back() == '`');
+}
+
 // What stands between colons, nearest to the phrase first: as a whole, or its last word if it has
 // several ("cannot create /usr/x"). Beyond the nearest only what looks like a path, and of what
 // stands first, where the program's name is, only the second word.
 void AddSegments(std::string_view before, std::vector<std::string>* out) {
-  while (!before.empty() && (before.back() == ':' || before.back() == ' ')) before.remove_suffix(1);
+  before = WithoutColon(before);
   bool nearest = true;
   while (!before.empty() && out->size() < kMaxCandidates) {
     const size_t colon = before.rfind(": ");
@@ -137,15 +137,31 @@ void AddSegments(std::string_view before, std::vector<std::string>* out) {
     const size_t space = segment.find_last_of(" \t");
     const std::string_view word = space == segment.npos ? segment : segment.substr(space + 1);
     const bool path = word.find('/') != word.npos;
-    if (first ? path && space != segment.npos : path || nearest) AddCandidate(word, out);
+    const bool wanted = first ? path && space != segment.npos : path || nearest;
+    if (wanted && !EndsQuoted(word)) AddCandidate(word, out);
     if (first) break;
     before = before.substr(0, colon);
     nearest = false;
   }
 }
 
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// "OSError", "socket.gaierror", "java.net.UnknownHostException".
+bool NamesError(std::string_view word) {
+  const std::string lower = Lower(word);
+  return EndsWith(lower, "error") || EndsWith(lower, "exception");
+}
+
 bool LooksLikeHost(std::string_view word) {
-  if (word.find('/') != word.npos || word.empty()) return false;
+  if (word.find('/') != word.npos || word.empty() || NamesError(word)) return false;
+  // "http.client.HTTPConnection": a class.
+  const std::string_view last = word.substr(std::min(word.rfind('.'), word.size()));
+  if (std::any_of(last.begin(), last.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) {
+    return false;
+  }
   const bool colons = std::count(word.begin(), word.end(), ':') >= 2;
   return word.find('.') != word.npos || colons || word == "localhost";
 }
@@ -176,10 +192,6 @@ std::string_view ProgramOf(std::string_view line) {
   return slash == program.npos ? program : program.substr(slash + 1);
 }
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 // "touch: cannot touch 'x': …" begins with a program; "x: Permission denied", "fatal: …" and
 // "OSError: …" do not. `at`: where the phrase begins.
 bool NamesProgram(std::string_view line, std::string_view program, size_t at, bool more_follows) {
@@ -190,7 +202,7 @@ bool NamesProgram(std::string_view line, std::string_view program, size_t at, bo
     return false;
   }
   const bool says_what = !Trim(line.substr(colon + 1, at - colon - 1)).empty() || more_follows;
-  return says_what && !EndsWith(program, "Error") && !EndsWith(program, "Exception") &&
+  return says_what && !NamesError(program) &&
          std::find(std::begin(kNoPrograms), std::end(kNoPrograms), program) ==
              std::end(kNoPrograms);
 }
@@ -200,14 +212,61 @@ bool IsAmong(std::string_view program, const std::string_view (&names)[kCount]) 
   return std::find(std::begin(names), std::end(names), program) != std::end(names);
 }
 
-// What a shell executes it names by a path, also if PATH led to it; a bare name was to be opened.
-bool IsRedirection(const Complaint& complaint, const std::string& lower) {
+// What some shells put behind their name, or the script's: "3", and others "line 3".
+enum class LineNumber { kNone, kBare, kSpelled };
+
+// `line`: up to the phrase.
+LineNumber LineNumberOf(std::string_view line) {
+  line = WithoutColon(line);
+  const size_t colon = line.find(": ");
+  if (colon == line.npos) return LineNumber::kNone;
+  std::string_view number = line.substr(colon + 2);
+  number = number.substr(0, number.find(": "));
+  constexpr std::string_view kLine = "line ";
+  const bool spelled = number.substr(0, kLine.size()) == kLine;
+  if (spelled) number.remove_prefix(kLine.size());
+  const bool digits = !number.empty() && number.size() < line.size() - colon - 2 &&
+                      number.find_first_not_of("0123456789") == number.npos;
+  if (!digits) return LineNumber::kNone;
+  return spelled ? LineNumber::kSpelled : LineNumber::kBare;
+}
+
+// A shell that does not say "line" says "cannot open" of a file that it was to open. Others name
+// what they execute by a path, also if PATH led to it: a bare name was to be opened.
+bool IsRedirection(const Complaint& complaint, LineNumber number, const std::string& words) {
   const auto& names = complaint.candidates;
   if (complaint.kind != ComplaintKind::kPermission || names.empty()) return false;
-  if (!IsAmong(complaint.program, kShells)) return false;
-  return HasWord(lower, "open") ||
-         std::none_of(names.begin(), names.end(),
-                      [](const std::string& name) { return name.find('/') != std::string::npos; });
+  if (!complaint.numbered_line && !IsShell(complaint.program)) return false;
+  const bool bare_is_program =
+      number == LineNumber::kBare || complaint.program == "dash" || complaint.program == "ash";
+  const bool has_path = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.find('/') != std::string::npos;
+  });
+  return HasWord(words, "open") || (!has_path && !bare_is_program);
+}
+
+// What the line says in its own words: `before` the phrase and after it, without what it may be
+// about. In lower case.
+std::string OwnWords(std::string_view before, std::string_view after) {
+  before = WithoutColon(before);
+  const size_t name = before.find_last_of(": \t");
+  before = before.substr(0, name == before.npos ? 0 : name);
+  if (after.substr(0, 2) == ": ") after = "";
+  std::string out;
+  bool in_path = false;
+  char quote = 0;
+  for (const char c : std::string(before) + " " + std::string(after)) {
+    const bool begins = out.empty() || out.back() == ' ';
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == ' ' || c == '\t') in_path = false;
+    if (begins && (c == '\'' || c == '"')) quote = c;
+    if (begins && (c == '/' || c == '.' || c == '~')) in_path = true;
+    if (quote == 0 && !in_path) out += c == '\t' ? ' ' : c;
+  }
+  return Lower(out);
 }
 
 const Phrase* FindPhrase(std::string_view lower, size_t* at) {
@@ -216,6 +275,12 @@ const Phrase* FindPhrase(std::string_view lower, size_t* at) {
     if (*at != lower.npos) return &phrase;
   }
   return nullptr;
+}
+
+bool Launches(const Complaint& complaint) {
+  if (IsShell(complaint.program) || IsAmong(complaint.program, kLaunchers)) return true;
+  return complaint.program == kFind && !complaint.candidates.empty() &&
+         complaint.candidates[0].find('/') == std::string::npos;
 }
 
 std::optional<Complaint> ParseLine(const std::string& text) {
@@ -233,24 +298,26 @@ std::optional<Complaint> ParseLine(const std::string& text) {
     case ComplaintKind::kOpenFiles:
       return complaint;
     case ComplaintKind::kNetwork:
-      AddHosts(line, &complaint.candidates);
+      AddHosts(complaint.names_program ? line.substr(line.find(':') + 1) : line,
+               &complaint.candidates);
       return complaint;
     default:
       break;
   }
+  const LineNumber number = LineNumberOf(line.substr(0, at));
+  complaint.numbered_line = number != LineNumber::kNone;
+  const std::string words = OwnWords(line.substr(0, at), after);
   complaint.writing = std::any_of(std::begin(kWritingWords), std::end(kWritingWords),
-                                  [&](std::string_view word) { return HasWord(lower, word); });
+                                  [&](std::string_view word) { return HasWord(words, word); });
   AddQuoted(line, &complaint.candidates);
   AddSegments(line.substr(0, at), &complaint.candidates);
   // "zsh: permission denied: ./x", "PermissionError: [Errno 13] Permission denied: x"
   if (more_follows) AddCandidate(after.substr(2), &complaint.candidates);
   if (complaint.writing) return complaint;
-  const bool launcher =
-      IsAmong(complaint.program, kShells) || IsAmong(complaint.program, kLaunchers);
-  complaint.redirecting = IsRedirection(complaint, lower);
-  complaint.executing =
-      !complaint.redirecting &&
-      (launcher || HasWord(lower, "exec") || HasWord(lower, "execve") || HasWord(lower, "spawn"));
+  complaint.redirecting = IsRedirection(complaint, number, words);
+  complaint.executing = !complaint.redirecting &&
+                        (complaint.numbered_line || Launches(complaint) || HasWord(words, "exec") ||
+                         HasWord(words, "execve") || HasWord(words, "spawn"));
   return complaint;
 }
 

@@ -32,6 +32,7 @@ struct Complaint {
   ComplaintKind kind = ComplaintKind::kPermission;
   std::string program;         // what stands first, without its directory
   bool names_program = false;  // that is the name of a program, as far as words can tell
+  bool numbered_line = false;  // a shell's, which says the line of what it reads
   // What it could be about, the likeliest first; empty for limits.
   std::vector<std::string> candidates;
   // What the words around it tell about the attempt.

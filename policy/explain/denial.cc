@@ -1,8 +1,11 @@
 #include "policy/explain/denial.h"
 
+#include <limits.h>
+
 #include <algorithm>
 #include <optional>
 
+#include "policy/explain/anywhere.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::explain {
@@ -36,10 +39,35 @@ bool IsLoopback(std::string_view host) {
          host.substr(0, 3) == "::1";
 }
 
-std::optional<Denial> JudgePath(const Cell& cell, const std::string& cwd,
-                                const std::vector<std::string>& candidates, Access access) {
-  for (const std::string& candidate : candidates) {
-    const std::string path = ResolveInCell(cell, cwd, candidate);
+// What judges one complaint.
+struct Judge {
+  const Cell& cell;
+  const Command& command;
+  const Complaint& complaint;
+  const std::optional<std::string> directory;  // of relative names, if it is known
+
+  std::optional<Denial> All() const;
+  std::optional<Denial> Path(Access access) const;
+  std::optional<Denial> Permission() const;
+  std::optional<Denial> Execution() const;
+  std::optional<Denial> Network() const;
+  std::optional<Denial> Call() const;
+  std::optional<Denial> Space() const;
+  std::optional<Limit> SpaceLimitAt(const std::string& path) const;
+  std::optional<Limit> OnlySpaceLimit() const;
+};
+
+std::optional<Denial> Judge::Path(Access access) const {
+  const bool by_mount = complaint.kind == ComplaintKind::kReadOnly || access == Access::kExecute;
+  for (const std::string& candidate : complaint.candidates) {
+    if (candidate[0] != '/' && !directory) {
+      // The trees refuse whatever it is called, also what is no name at all.
+      const bool likeliest = &candidate == &complaint.candidates.front();
+      const auto found = ExplainAnywhere(cell, candidate, access, by_mount && likeliest);
+      if (found) return PathDenial(found->name, access, found->answer, kFromCommand);
+      continue;
+    }
+    const std::string path = ResolveInCell(cell, directory.value_or("/"), candidate);
     if (path.empty()) continue;
     const Answer answer = ExplainPath(cell, path, access);
     if (!answer.allowed) return PathDenial(path, access, answer, kFromCommand);
@@ -47,7 +75,7 @@ std::optional<Denial> JudgePath(const Cell& cell, const std::string& cwd,
   return std::nullopt;
 }
 
-std::optional<Denial> JudgeNetwork(const Cell& cell, const Complaint& complaint) {
+std::optional<Denial> Judge::Network() const {
   const Answer answer = ExplainNetwork(cell);
   const std::string host = complaint.candidates.empty() ? "" : complaint.candidates.front();
   if (answer.allowed || IsLoopback(host)) return std::nullopt;
@@ -55,7 +83,7 @@ std::optional<Denial> JudgeNetwork(const Cell& cell, const Complaint& complaint)
 }
 
 // A program names the call that failed, or bears its name.
-std::optional<Denial> JudgeCall(const Cell& cell, const Complaint& complaint) {
+std::optional<Denial> Judge::Call() const {
   if (IsOnHost(cell)) return std::nullopt;
   std::vector<std::string> words = complaint.candidates;
   words.push_back(complaint.program);
@@ -68,67 +96,86 @@ std::optional<Denial> JudgeCall(const Cell& cell, const Complaint& complaint) {
   return std::nullopt;
 }
 
-// A place that is full: which limit bounds it.
-std::optional<Denial> JudgeSpace(const Cell& cell, const std::string& cwd,
-                                 const Complaint& complaint) {
+// Which limit bounds a place.
+std::optional<Limit> Judge::SpaceLimitAt(const std::string& path) const {
+  const plan::Entry* in = nullptr;
+  for (const plan::Entry& entry : cell.compiled.plan.entries) {
+    if (plan::IsWithin(path, entry.target)) in = &entry;
+  }
+  if (in == nullptr) return std::nullopt;
+  const bool tmpfs = in->kind == plan::EntryKind::kTmpfs;
+  if (!tmpfs && in->kind != plan::EntryKind::kCellTree) return std::nullopt;
+  if (tmpfs || cell.request.ephemeral) return Limit::kTmp;
+  if (cell.compiled.limits.disk_bytes != 0) return Limit::kDisk;
+  return std::nullopt;
+}
+
+// The one that bounds every place of the cell that has a bound.
+std::optional<Limit> Judge::OnlySpaceLimit() const {
+  std::optional<Limit> only;
+  for (const plan::Entry& entry : cell.compiled.plan.entries) {
+    const auto limit = SpaceLimitAt(entry.target);
+    if (limit && only && *limit != *only) return std::nullopt;
+    if (limit) only = limit;
+  }
+  return only;
+}
+
+std::optional<Denial> Judge::Space() const {
   for (const std::string& candidate : complaint.candidates) {
-    const std::string path = ResolveInCell(cell, cwd, candidate);
-    const plan::Entry* in = nullptr;
-    for (const plan::Entry& entry : cell.compiled.plan.entries) {
-      if (plan::IsWithin(path, entry.target)) in = &entry;
-    }
-    if (in == nullptr || in->kind == plan::EntryKind::kHostTree) continue;
-    const bool memory = in->kind == plan::EntryKind::kTmpfs || cell.request.ephemeral;
-    if (in->kind != plan::EntryKind::kTmpfs && in->kind != plan::EntryKind::kCellTree) continue;
-    if (memory) return LimitDenial(cell, Limit::kTmp, 0, kFromCommand);
-    if (cell.compiled.limits.disk_bytes != 0) {
-      return LimitDenial(cell, Limit::kDisk, 0, kFromCommand);
-    }
+    const bool known = candidate[0] == '/' || directory;
+    const auto limit = known ? SpaceLimitAt(ResolveInCell(cell, directory.value_or("/"), candidate))
+                             : OnlySpaceLimit();
+    if (limit) return LimitDenial(cell, *limit, 0, kFromCommand);
   }
   return std::nullopt;
 }
 
-// What was "not found" is refused only where a policy names what there is.
-std::optional<Denial> JudgeMissing(const Cell& cell, const std::string& cwd,
-                                   const Complaint& complaint) {
-  const bool named_only = cell.request.executables_mode == policy::ExecutablesMode::kExplicit;
-  if (!named_only || complaint.candidates.empty()) return std::nullopt;
-  const std::string& name = complaint.candidates.front();
-  if (name.find('/') != name.npos) return std::nullopt;
-  return ExecuteDenial(cell, cwd, name, kFromCommand);
+// A path, or the name of a program, which the command's PATH led to.
+std::optional<Denial> Judge::Execution() const {
+  // What may not even be read is not executed, and perhaps was not meant to be.
+  if (auto read = Path(Access::kRead)) return read;
+  Complaint with_paths = complaint;
+  std::erase_if(with_paths.candidates, [](auto& name) { return name.find('/') == name.npos; });
+  const Judge judge{cell, command, with_paths, directory};
+  if (auto path = judge.Path(Access::kExecute)) return path;
+  for (const std::string& name : complaint.candidates) {
+    if (auto unlisted = UnlistedDenial(cell, command, name, kFromCommand)) return unlisted;
+  }
+  return std::nullopt;
 }
 
-std::optional<Denial> JudgePermission(const Cell& cell, const std::string& cwd,
-                                      const Complaint& complaint) {
-  if (complaint.writing) return JudgePath(cell, cwd, complaint.candidates, Access::kWrite);
-  if (complaint.executing) return JudgePath(cell, cwd, complaint.candidates, Access::kExecute);
-  const auto read = JudgePath(cell, cwd, complaint.candidates, Access::kRead);
+std::optional<Denial> Judge::Permission() const {
+  if (complaint.writing) return Path(Access::kWrite);
+  if (complaint.executing) return Execution();
+  const auto read = Path(Access::kRead);
   if (read || !complaint.redirecting) return read;
-  return JudgePath(cell, cwd, complaint.candidates, Access::kWrite);
+  return Path(Access::kWrite);
 }
 
-std::optional<Denial> Judge(const Cell& cell, const std::string& cwd, const Complaint& complaint) {
+std::optional<Denial> Judge::All() const {
   switch (complaint.kind) {
     case ComplaintKind::kReadOnly:
-      return JudgePath(cell, cwd, complaint.candidates, Access::kWrite);
+      return Path(Access::kWrite);
     case ComplaintKind::kPermission:
-      return JudgePermission(cell, cwd, complaint);
+      return Permission();
     case ComplaintKind::kNotPermitted: {
-      const auto call = JudgeCall(cell, complaint);
+      const auto call = Call();
       // Nothing that keeps a program from being executed says EPERM.
       if (call || complaint.executing) return call;
-      return JudgePermission(cell, cwd, complaint);
+      return Permission();
     }
     case ComplaintKind::kNotFound:
-      return JudgeMissing(cell, cwd, complaint);
+      if (complaint.candidates.empty()) return std::nullopt;
+      return UnlistedDenial(cell, command, complaint.candidates.front(), kFromCommand);
     case ComplaintKind::kNetwork:
-      return JudgeNetwork(cell, complaint);
+      return Network();
     case ComplaintKind::kProcesses:
       return LimitDenial(cell, Limit::kPids, 0, kFromCommand);
     case ComplaintKind::kOpenFiles:
       return LimitDenial(cell, Limit::kOpenFiles, 0, kFromCommand);
     case ComplaintKind::kSpace:
-      return JudgeSpace(cell, cwd, complaint);
+      return Space();
   }
   return std::nullopt;
 }
@@ -178,27 +225,38 @@ Denial LimitDenial(const Cell& cell, Limit limit, uint64_t value, const std::str
           .verdict = Kills(limit) ? kKill : kDeny};
 }
 
-Denial ExecuteDenial(const Cell& cell, const std::string& cwd, const std::string& name,
-                     const std::string& source) {
+std::optional<Denial> UnlistedDenial(const Cell& cell, const Command& command,
+                                     const std::string& name, const std::string& source) {
   const bool named_only = cell.request.executables_mode == policy::ExecutablesMode::kExplicit;
+  const bool plain = !name.empty() && name.size() <= NAME_MAX &&
+                     name.find_first_of(std::string_view("/\0", 2)) == name.npos;
+  if (!named_only || IsOnHost(cell) || !plain || !command.find_program) return std::nullopt;
+  const std::string file = command.find_program(name);
+  if (file.empty()) return std::nullopt;
+  const std::string path = ResolveInCell(cell, "/", file);
+  if (ExplainPath(cell, path, Access::kExecute).allowed) return std::nullopt;
+  return PathDenial(name, Access::kExecute, ExplainUnlisted(name), source);
+}
+
+Denial ExecuteDenial(const Cell& cell, const Command& command, const std::string& source) {
+  const std::string& name = command.argv[0];
+  if (auto unlisted = UnlistedDenial(cell, command, name, source)) return *unlisted;
   Answer answer{false, "mode: the file may not be executed", ""};
   std::string path = name;
   if (name.find('/') != name.npos) {
-    path = ResolveInCell(cell, cwd, name);
+    path = ResolveInCell(cell, command.cwd, name);
     const Answer explained = ExplainPath(cell, path, Access::kExecute);
     if (!explained.allowed) answer = explained;
-  } else if (named_only) {
-    answer.rule = "policy system_tools_mode explicit";
-    answer.grant = "sandbox.system_tools: [\"" + name + "\"]";
   }
   return PathDenial(path, Access::kExecute, answer, source);
 }
 
-std::vector<Denial> JudgeComplaints(const Cell& cell, const std::string& cwd,
+std::vector<Denial> JudgeComplaints(const Cell& cell, const Command& command,
                                     const std::vector<Complaint>& complaints) {
+  const Whereabouts whereabouts(command);
   std::vector<Denial> out;
   for (const Complaint& complaint : complaints) {
-    auto denial = Judge(cell, cwd, complaint);
+    auto denial = Judge{cell, command, complaint, whereabouts.DirectoryOf(complaint)}.All();
     if (!denial) continue;
     denial->resource.resize(std::min(denial->resource.size(), kMaxResource));
     if (complaint.names_program) denial->process = complaint.program;

@@ -5,11 +5,13 @@
 // Pure.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/explain/command.h"
 #include "policy/explain/complaint.h"
 #include "policy/explain/explain.h"
 
@@ -49,10 +51,13 @@ Denial PathDenial(const std::string& path, Access access, const Answer& answer,
                   const std::string& source);
 Denial LimitDenial(const Cell& cell, Limit limit, uint64_t value, const std::string& source);
 
-// The file of a command that was found and could not be executed, or was not found where only named
-// executables are. `name` is what was to be executed, with or without a directory.
-Denial ExecuteDenial(const Cell& cell, const std::string& cwd, const std::string& name,
-                     const std::string& source);
+// Of the command itself, which was found and could not be executed.
+Denial ExecuteDenial(const Cell& cell, const Command& command, const std::string& source);
+
+// A program of the host, by a name without a directory, that the policy's executables are without.
+// nullopt if the host has none, or the cell may execute it.
+std::optional<Denial> UnlistedDenial(const Cell& cell, const Command& command,
+                                     const std::string& name, const std::string& source);
 
 // System calls that every cell refuses, with the words by which programs complain about them.
 struct RefusedCall {
@@ -60,8 +65,9 @@ struct RefusedCall {
 };
 std::span<const RefusedCall> RefusedCalls();
 
-// What of the complaints the plan does refuse, each resource and rule once.
-std::vector<Denial> JudgeComplaints(const Cell& cell, const std::string& cwd,
+// What of the complaints the plan does refuse, each resource and rule once. A relative name is the
+// resource as the command said it where its directory is not known.
+std::vector<Denial> JudgeComplaints(const Cell& cell, const Command& command,
                                     const std::vector<Complaint>& complaints);
 
 }  // namespace odyssey::explain

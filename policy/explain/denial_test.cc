@@ -35,8 +35,24 @@ class DenialTest : public ::testing::Test {
   }
 
   Cell cell() { return {request_, compiled_}; }
-  std::vector<Denial> Judge(const std::string& text, const std::string& cwd = "/workspace") {
-    return JudgeComplaints(cell(), cwd, ParseComplaints(text));
+  // Of `sh -c script`, on a host that has ls and nmap.
+  Command Shell(const std::string& script, const std::string& cwd = "/workspace") {
+    return {{"sh", "-c", script}, cwd, [](const std::string& name) {
+              return name == "ls" || name == "nmap" ? "/usr/bin/" + name : "";
+            }};
+  }
+  std::vector<Denial> Judge(const std::string& text, const Command& command) {
+    return JudgeComplaints(cell(), command, ParseComplaints(text));
+  }
+  std::vector<Denial> Judge(const std::string& text) { return Judge(text, Shell("true")); }
+  // "access resource (rule) grant" of the only one; "" if there is none.
+  std::string Only(const std::string& text, const Command& command) {
+    const auto denials = Judge(text, command);
+    EXPECT_LE(denials.size(), 1u);
+    if (denials.empty()) return "";
+    EXPECT_EQ(denials[0].source, "command");
+    return denials[0].access + " " + denials[0].resource + " (" + denials[0].rule + ") " +
+           denials[0].grant;
   }
 
   policy::SandboxRequest request_;
@@ -51,7 +67,7 @@ TEST_F(DenialTest, WriteBelowAReadOnlyMount) {
 }
 
 TEST_F(DenialTest, RelativePathIsTakenFromTheWorkingDirectory) {
-  const auto denials = Judge("tee: x: Read-only file system", "/data/sub");
+  const auto denials = Judge("tee: x: Read-only file system", Shell("tee x", "/data/sub"));
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].resource, "/data/sub/x");
 }
@@ -68,7 +84,8 @@ TEST_F(DenialTest, WhatMayHaveAnotherCauseThanExecutionIsNotTakenForIt) {
                     "bash: line 1: kill: (1) - Operation not permitted\n"
                     "sh: 1: cannot open f: Permission denied"),
               IsEmpty());
-  EXPECT_THAT(Judge("bash: line 1: x: Permission denied", "/data"), SizeIs(1));
+  EXPECT_THAT(Judge("bash: line 1: x: Permission denied", {{"bash", "-c", ": >x"}, "/data", {}}),
+              SizeIs(1));
 }
 
 TEST_F(DenialTest, NetworkNone) {
@@ -119,9 +136,114 @@ TEST_F(DenialTest, NothingIsRefusedOnTheHostItself) {
 
 TEST_F(DenialTest, UnlistedToolOfExplicitMode) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  compiled_.plan.entries[0].executable = false;
   EXPECT_THAT(Judge("sh: 1: nmap: not found"),
               ElementsAre(Denial{"exec", "nmap", "execute", "policy system_tools_mode explicit",
                                  "sandbox.system_tools: [\"nmap\"]", "sh", "command"}));
+  for (const char* words : {"sh: 1: ls: Permission denied", "script.sh: 12: ls: Permission denied",
+                            "/bin/sh: 1: ls: Permission denied", "env: 'ls': Permission denied",
+                            "timeout: failed to run command 'ls': Permission denied",
+                            "find: 'ls': Permission denied", "Error: spawn ls EACCES"}) {
+    EXPECT_EQ(Only(words, Shell("x")),
+              "execute ls (policy system_tools_mode explicit) "
+              "sandbox.system_tools: [\"ls\"]")
+        << words;
+  }
+}
+
+TEST_F(DenialTest, ProgramThatNobodyHasIsNotRefused) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  compiled_.plan.entries[0].executable = false;
+  EXPECT_THAT(Judge("sh: 1: nosuch: not found\nbash: line 1: nosuch: command not found\n"
+                    "sh: 1: nosuch: Permission denied\nenv: 'nosuch': Permission denied"),
+              IsEmpty());
+  compiled_.plan.entries[2].access = plan::Access::kReadOnly;
+  EXPECT_THAT(Judge("sh: 1: nosuch: Permission denied"), IsEmpty()) << "not a file of the cwd's";
+}
+
+TEST_F(DenialTest, ProgramThatThePolicyNamesIsNotRefused) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  EXPECT_THAT(Judge("sh: 1: ls: not found"), IsEmpty());
+}
+
+TEST_F(DenialTest, UnlistedToolInAReadOnlyWorkspaceIsNoFileOfIt) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  compiled_.plan.entries[0].executable = false;
+  compiled_.plan.entries[2].access = plan::Access::kReadOnly;
+  EXPECT_EQ(Only("sh: 1: ls: Permission denied", Shell("ls")),
+            "execute ls (policy system_tools_mode explicit) sandbox.system_tools: [\"ls\"]");
+}
+
+// ── Relative names ──────────────────────────────────────────────────────────────────────────────
+
+TEST_F(DenialTest, RelativeNameBeginsWhereTheScriptWentFirst) {
+  compiled_.confinement.guards = {{.path = "/workspace", .deny = {"d/.env"}}};
+  EXPECT_EQ(Only("cat: .env: Permission denied", Shell("cd d && cat .env")),
+            "read /workspace/d/.env (policy deny d/.env) sandbox.deny: without \"d/.env\"");
+  EXPECT_EQ(Only("sh: 1: ./t: Permission denied", Shell("cd /tmp/d && ./t")),
+            "execute /tmp/d/t (mount /tmp noexec) sandbox.system_tools_mode: \"all\"");
+}
+
+TEST_F(DenialTest, NoOtherFileIsNamedWhereTheDirectoryIsNotKnown) {
+  const std::string words = "touch: cannot touch 'x': Read-only file system";
+  for (const char* script : {"cd $D && touch x", "cd d; touch x", "ls -C d; touch x", "./build"}) {
+    EXPECT_EQ(Only(words, Shell(script, "/data")), "write x (mount read_only) ") << script;
+  }
+  EXPECT_EQ(Only("cat: x: Permission denied", Shell("cd $D && cat x")), "") << "perhaps its mode";
+  EXPECT_EQ(Only("sh: 1: ./t: Permission denied", Shell("cd $D && ./t")),
+            "execute ./t (mount noexec) sandbox.system_tools_mode: \"all\"")
+      << "the same for each";
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  EXPECT_EQ(Only("sh: 1: ./t: Permission denied", Shell("cd $D && ./t")),
+            "execute ./t (mount noexec) ")
+      << "each another";
+}
+
+TEST_F(DenialTest, NameThatIsDeniedEverywhereIsToldAsItWasSaid) {
+  compiled_.confinement.guards = {{.path = "/workspace", .deny = {"a/.env", "*.pem", "**/.env"}}};
+  const Command command = Shell("cd $D && cat .env ../x.pem");
+  EXPECT_EQ(Only("cat: .env: Permission denied", command),
+            "read .env (policy deny **/.env) sandbox.deny: without \"**/.env\"");
+  EXPECT_EQ(Only("cat: ../x.pem: Permission denied", command), "") << "at the top only";
+}
+
+TEST_F(DenialTest, NameThatIsKeptInOnePlaceIsThatOne) {
+  compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
+  compiled_.plan.entries.push_back({.kind = EntryKind::kPart, .target = "/workspace/.git/hooks"});
+  const Command command = Shell("cd $D && echo x > .git/hooks/x");
+  EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", command),
+            "write /workspace/.git/hooks/x (policy protection /workspace/.git/hooks read_only) "
+            "sandbox.protection: \"none\"");
+  EXPECT_EQ(Only("sh: 1: cannot create hooks/x: Read-only file system", command),
+            "write hooks/x (mount read_only) ")
+      << "a name that may be anywhere";
+  compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
+  EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", command),
+            "write .git/hooks/x (policy protection) sandbox.protection: \"none\"");
+}
+
+TEST_F(DenialTest, FullPlaceIsTheOneThatItsNameIsIn) {
+  const std::string words = "dd: error writing 'x': No space left on device";
+  EXPECT_EQ(Only(words, Shell("dd of=x")), "");
+  EXPECT_EQ(Only(words, Shell("cd /tmp && dd of=x")).substr(0, 17), "exceed tmp_bytes ");
+  EXPECT_EQ(Only(words, Shell("cd $D; dd of=x")).substr(0, 17), "exceed tmp_bytes ");
+  compiled_.limits.disk_bytes = 1;
+  EXPECT_EQ(Only(words, Shell("cd $D; dd of=x")), "");
+}
+
+TEST_F(DenialTest, WhatMayNotBeReadIsToldAsRead) {
+  compiled_.confinement.guards = {{.path = "/data", .deny = {"**/.env"}}};
+  EXPECT_EQ(Only("cat: /data/write/.env: Permission denied", Shell("x")).substr(0, 5), "read ");
+  EXPECT_EQ(Only("bash: line 1: /data/.env: Permission denied", Shell("x")).substr(0, 5), "read ");
+  EXPECT_EQ(Only("touch: cannot touch '/data/.env': Permission denied", Shell("x")).substr(0, 6),
+            "write ");
+}
+
+TEST_F(DenialTest, NameOfAnErrorIsNoHost) {
+  EXPECT_EQ(Only("urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name "
+                 "resolution>\nsocket.gaierror: [Errno -2] Name or service not known",
+                 Shell("x")),
+            "connect  (network none) sandbox.permissions.network: [\"*\"]");
 }
 
 TEST_F(DenialTest, Limits) {
@@ -178,11 +300,12 @@ TEST_F(DenialTest, RefusedCallsAreRefused) {
 }
 
 TEST_F(DenialTest, CommandThatMayNotBeExecuted) {
-  EXPECT_EQ(ExecuteDenial(cell(), "/workspace", "./x", kFromKernel),
-            (Denial{"exec", "/workspace/x", "execute", "mount /workspace noexec",
-                    "sandbox.system_tools_mode: \"all\"", "", "kernel"}));
-  EXPECT_EQ(ExecuteDenial(cell(), "/workspace", "/usr/share/doc/x", kFromKernel).rule,
-            "mode: the file may not be executed");
+  const auto of = [this](const std::string& name) {
+    return ExecuteDenial(cell(), {{name}, "/workspace", {}}, kFromKernel);
+  };
+  EXPECT_EQ(of("./x"), (Denial{"exec", "/workspace/x", "execute", "mount /workspace noexec",
+                               "sandbox.system_tools_mode: \"all\"", "", "kernel"}));
+  EXPECT_EQ(of("/usr/share/doc/x").rule, "mode: the file may not be executed");
 }
 
 TEST_F(DenialTest, RepetitionsAreOne) {

@@ -17,6 +17,8 @@ using plan::IsWithin;
 using policy::ExecutablesMode;
 
 constexpr int kMaxLinks = 8;
+constexpr char kToolsKey[] = "sandbox.system_tools";
+constexpr char kNamedOnly[] = "policy system_tools_mode explicit";
 constexpr char kOnHost[] = "mode danger_full_access: the host itself";
 // Made by bubblewrap and cell-init, with rules of their own.
 constexpr const char* kKernelPlaces[] = {"/proc", "/dev", "/sys", "/.odyssey"};
@@ -144,7 +146,7 @@ Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& pat
 
 std::string ExecuteGrant(const Cell& cell, const Entry& entry, const std::string& path) {
   const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
-  if (named_only) return ListGrant("sandbox.system_tools", path);
+  if (named_only) return ListGrant(kToolsKey, path);
   return IsSystemTree(entry) ? "" : "sandbox.system_tools_mode: \"all\"";
 }
 
@@ -153,9 +155,7 @@ Answer ExplainExecute(const Cell& cell, const Entry& entry, const std::string& p
   if (!entry.executable) return {false, "mount " + entry.target + " noexec", grant};
   if (LandlockGrants(cell, path, cell::kExecute)) return {true, "mount " + entry.target, ""};
   const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
-  return {false,
-          named_only ? "policy system_tools_mode explicit" : "landlock: not an executable tree",
-          grant};
+  return {false, named_only ? kNamedOnly : "landlock: not an executable tree", grant};
 }
 
 // What bubblewrap and cell-init make: devices that may be written, and nothing else.
@@ -242,24 +242,6 @@ uint64_t ValueOf(const policy::Limits& limits, Limit limit) {
   return 0;
 }
 
-// Without empty, "." and ".." components; ".." of the root is the root.
-std::string Normalize(const std::string& path) {
-  std::vector<std::string> parts;
-  for (size_t begin = 1; begin <= path.size();) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
-    if (part == "..") {
-      if (!parts.empty()) parts.pop_back();
-    } else if (!part.empty() && part != ".") {
-      parts.push_back(part);
-    }
-    begin = end + 1;
-  }
-  std::string out;
-  for (const std::string& part : parts) out += "/" + part;
-  return out.empty() ? "/" : out;
-}
-
 }  // namespace
 
 bool IsOnHost(const Cell& cell) { return cell.request.mode == policy::Mode::kDangerFullAccess; }
@@ -296,6 +278,10 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
   return {false, "landlock: not a readable tree of the plan", ""};
 }
 
+Answer ExplainUnlisted(const std::string& name) {
+  return {false, kNamedOnly, ListGrant(kToolsKey, name)};
+}
+
 Answer ExplainNetwork(const Cell& cell) {
   if (IsOnHost(cell)) return {true, kOnHost, ""};
   if (cell.compiled.plan.network == plan::Network::kFull) return {true, "network full", ""};
@@ -311,6 +297,23 @@ Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value) {
   const uint64_t more = (2 * value + words.unit - 1) / words.unit;
   return {false, std::string(words.mechanism) + " " + words.name + " " + std::to_string(value),
           std::string("sandbox.resources.") + words.key + ": " + std::to_string(more)};
+}
+
+std::string Normalize(const std::string& path) {
+  std::vector<std::string> parts;
+  for (size_t begin = 1; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.push_back(part);
+    }
+    begin = end + 1;
+  }
+  std::string out;
+  for (const std::string& part : parts) out += "/" + part;
+  return out.empty() ? "/" : out;
 }
 
 std::string ResolveInCell(const Cell& cell, const std::string& cwd, const std::string& path) {

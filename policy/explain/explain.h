@@ -39,6 +39,9 @@ bool IsOnHost(const Cell& cell);
 // owner of a file do. A path that the cell does not have is refused.
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access);
 
+// A program of the host that a policy does not name, where it names what may be executed.
+Answer ExplainUnlisted(const std::string& name);
+
 // Connecting to anything but the cell's own loopback.
 Answer ExplainNetwork(const Cell& cell);
 
@@ -48,6 +51,9 @@ std::string LimitName(Limit limit);
 // What was reached, if it was: never allowed. `value`: of this command, where that is not the
 // cell's; 0: the cell's.
 Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value = 0);
+
+// An absolute path without empty, "." and ".." components; ".." of the root is the root.
+std::string Normalize(const std::string& path);
 
 // Where `path`, relative to `cwd`, is in the cell: by its text and the plan's own links. Links in
 // host trees are not followed. "" if it is no path.

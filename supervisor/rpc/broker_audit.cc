@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/executables/closure.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/exec_denials.h"
@@ -19,6 +20,10 @@ std::string KeyText(const CellKey& key) {
 }
 
 bool Changes(tool::Op op) { return op == tool::Op::kWrite || op == tool::Op::kEdit; }
+
+std::string FindOnHost(const std::string& name) {
+  return executables::FindProgram(executables::HostTree(""), name);
+}
 
 }  // namespace
 
@@ -61,7 +66,8 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
 ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {
   return [this, cell](const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail) {
     const explain::Cell known{cell->request, cell->compiled};
-    std::vector<explain::Denial> denials = FindDenials(known, options, *outcome, stderr_tail);
+    std::vector<explain::Denial> denials =
+        FindDenials(known, options, *outcome, stderr_tail, FindOnHost);
     if (outcome->never_forked) outcome->message = DescribeNeverForked(known);
     outcome->denials = static_cast<uint32_t>(
         std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX));

@@ -83,14 +83,14 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
 }
 
 // What the kernel answered to execve.
-void AddExecution(const explain::Cell& cell, const ExecOptions& options, const Outcome& outcome,
-                  std::vector<Denial>* out) {
-  const std::string& name = options.spec.argv[0];
-  const bool named_only = cell.request.executables_mode == policy::ExecutablesMode::kExplicit;
-  const bool unlisted =
-      outcome.kind == OutcomeKind::kNotFound && named_only && name.find('/') == std::string::npos;
-  if (outcome.kind != OutcomeKind::kDenied && !unlisted) return;
-  out->push_back(explain::ExecuteDenial(cell, options.spec.cwd, name, kFromKernel));
+void AddExecution(const explain::Cell& cell, const explain::Command& command,
+                  const Outcome& outcome, std::vector<Denial>* out) {
+  if (outcome.kind == OutcomeKind::kDenied) {
+    out->push_back(explain::ExecuteDenial(cell, command, kFromKernel));
+  }
+  if (outcome.kind != OutcomeKind::kNotFound) return;
+  auto unlisted = explain::UnlistedDenial(cell, command, command.argv[0], kFromKernel);
+  if (unlisted) out->push_back(*std::move(unlisted));
 }
 
 bool Failed(const Outcome& outcome) {
@@ -104,10 +104,10 @@ bool HasParent(const std::string& path) {
 }
 
 // What the command says itself, where nothing better is known.
-void AddComplaints(const explain::Cell& cell, const ExecOptions& options,
+void AddComplaints(const explain::Cell& cell, const explain::Command& command,
                    std::string_view stderr_tail, std::vector<Denial>* out) {
   const auto complaints = explain::ParseComplaints(stderr_tail);
-  for (Denial& denial : explain::JudgeComplaints(cell, options.spec.cwd, complaints)) {
+  for (Denial& denial : explain::JudgeComplaints(cell, command, complaints)) {
     const bool known = std::any_of(out->begin(), out->end(),
                                    [&](const Denial& d) { return IsSameThing(d, denial); });
     if (!known) out->push_back(std::move(denial));
@@ -117,16 +117,18 @@ void AddComplaints(const explain::Cell& cell, const ExecOptions& options,
 }  // namespace
 
 std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& options,
-                                const Outcome& outcome, std::string_view stderr_tail) {
+                                const Outcome& outcome, std::string_view stderr_tail,
+                                const FindProgram& find_program) {
+  const explain::Command command{options.spec.argv, options.spec.cwd, find_program};
   std::vector<Denial> out;
   AddLimits(cell, options, outcome, &out);
   // On the host: what else was refused, the host refused its user.
   if (!cell.compiled.unconfined) {
-    AddExecution(cell, options, outcome, &out);
+    AddExecution(cell, command, outcome, &out);
     for (const cell::RefusedCall& call : outcome.refused_calls) {
       out.push_back(explain::CallDenial(call));
     }
-    if (Failed(outcome)) AddComplaints(cell, options, stderr_tail, &out);
+    if (Failed(outcome)) AddComplaints(cell, command, stderr_tail, &out);
   }
   NameTheCommand(ProcessOf(options, outcome), &out);
   return out;

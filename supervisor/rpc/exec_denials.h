@@ -5,6 +5,7 @@
 // Pure.
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,13 @@ namespace odyssey::supervisor {
 // Sent of one command; the rest is counted.
 inline constexpr size_t kMaxDenialsSent = 16;
 
+// explain::Command::find_program.
+using FindProgram = std::function<std::string(const std::string& name)>;
+
 // First what is known for certain, then what the command itself says, if it failed: `stderr_tail`.
 std::vector<explain::Denial> FindDenials(const explain::Cell& cell, const ExecOptions& options,
-                                         const Outcome& outcome, std::string_view stderr_tail);
+                                         const Outcome& outcome, std::string_view stderr_tail,
+                                         const FindProgram& find_program);
 
 // Why a command with Outcome::never_forked has not started, and what would let it.
 std::string DescribeNeverForked(const explain::Cell& cell);

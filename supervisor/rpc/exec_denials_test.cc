@@ -32,12 +32,14 @@ class ExecDenialsTest : public ::testing::Test {
   }
 
   std::vector<Denial> Find(const Outcome& outcome, const std::string& tail = "") {
-    return FindDenials({request_, compiled_}, options_, outcome, tail);
+    return FindDenials({request_, compiled_}, options_, outcome, tail,
+                       [this](const std::string&) { return on_host_; });
   }
 
   policy::SandboxRequest request_;
   compile::Compiled compiled_;
   ExecOptions options_;
+  std::string on_host_;  // the file of every program's name
 };
 
 constexpr char kComplaint[] = "touch: cannot touch '/data/x': Read-only file system\n";
@@ -161,11 +163,36 @@ TEST_F(ExecDenialsTest, CommandThatMayNotBeExecuted) {
 }
 
 TEST_F(ExecDenialsTest, MissingCommandIsRefusedOnlyWhereCommandsAreNamed) {
+  on_host_ = "/usr/bin/tool";
   EXPECT_THAT(Find({.kind = OutcomeKind::kNotFound}), IsEmpty());
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
   const auto denials = Find({.kind = OutcomeKind::kNotFound});
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].grant, "sandbox.system_tools: [\"tool\"]");
+  ASSERT_THAT(Find({.kind = OutcomeKind::kDenied}), SizeIs(1));
+  EXPECT_EQ(Find({.kind = OutcomeKind::kDenied})[0], denials[0]);
+}
+
+TEST_F(ExecDenialsTest, NothingMakesACommandRunThatNobodyHas) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  EXPECT_THAT(Find({.kind = OutcomeKind::kNotFound}), IsEmpty());
+  ASSERT_THAT(Find({.kind = OutcomeKind::kDenied}), SizeIs(1)) << "the kernel refused it";
+  EXPECT_EQ(Find({.kind = OutcomeKind::kDenied})[0].grant, "");
+  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .exit_code = 127}, "tool: 1: x: not found"),
+              IsEmpty());
+}
+
+TEST_F(ExecDenialsTest, WordsAreReadInTheLightOfTheArguments) {
+  const Outcome failed{.kind = OutcomeKind::kExited, .exit_code = 1};
+  options_.spec.argv = {"sh", "-c", "cd /data && touch x"};
+  const std::string words = "touch: cannot touch 'x': Read-only file system";
+  ASSERT_THAT(Find(failed, words), SizeIs(1));
+  EXPECT_EQ(Find(failed, words)[0].resource, "/data/x");
+  options_.spec.argv[2] = "cd \"$D\"; touch x";
+  options_.spec.cwd = "/data";
+  ASSERT_THAT(Find(failed, words), SizeIs(1));
+  EXPECT_EQ(Find(failed, words)[0].resource, "x");
+  EXPECT_EQ(Find(failed, words)[0].grant, "");
 }
 
 TEST_F(ExecDenialsTest, WhatIsKnownForCertainComesFirstAndOnce) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "common/base/status.h"
@@ -19,8 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   compiled.plan.entries = {
       {.kind = odyssey::plan::EntryKind::kSymlink, .target = "/bin", .source = "usr/bin"},
       {.kind = odyssey::plan::EntryKind::kHostTree, .target = "/usr", .source = "/usr"}};
-  for (const auto& denial :
-       explain::JudgeComplaints({request, compiled}, "/workspace", complaints)) {
+  // Its arguments are as hostile as its words.
+  const explain::Command command{{"sh", "-c", std::string(text.substr(0, text.find('\n')))},
+                                 "/workspace",
+                                 [](const std::string& name) { return "/usr/bin/" + name; }};
+  for (const auto& denial : explain::JudgeComplaints({request, compiled}, command, complaints)) {
     ODY_CHECK(denial.resource.size() <= explain::kMaxResource);
     ODY_CHECK(denial.source == explain::kFromCommand);
     (void)explain::DescribeDenial(denial);

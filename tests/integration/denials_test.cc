@@ -115,9 +115,37 @@ TEST_F(DenialsTest, DeniedNameNamesItsPattern) {
             "[command]");
 }
 
+// A relative name is of the directory that the command went to, or of none that is named.
+TEST_F(DenialsTest, RelativeNameAfterTheCommandWentElsewhere) {
+  const std::string source = HostDirectory("project");
+  HostDirectory("project/d");
+  std::ofstream(source + "/d/.env") << "TOKEN=1";
+  Mount(source, pv1::ACCESS_READ_WRITE, &request_);
+  request_.mutable_sandbox()->add_deny("**/.env");
+  const std::string cell = supervisor_.Cell(request_);
+  const auto told = [&](const std::string& script) {
+    return OnlyDenial(supervisor_.Shell(cell, script, {.cwd = "/data"}));
+  };
+  const std::string deny = " (policy deny **/.env) sandbox.deny: without \"**/.env\" [command]";
+  EXPECT_EQ(told("cd d && cat .env"), "path read /data/d/.env" + deny);
+  EXPECT_EQ(told("for d in d; do cd $d; cat .env; done"), "path read .env" + deny);
+  ASSERT_TRUE(supervisor_.Shell(cell, "cp /bin/true /tmp/t && chmod 755 /tmp/t").Exited(0));
+  const std::string all = "sandbox.system_tools_mode: \"all\" [command]";
+  EXPECT_EQ(told("cd /tmp && ./t"), "exec execute /tmp/t (mount /tmp noexec) " + all);
+  EXPECT_EQ(told("d=/tmp; cd $d; ./t"), "exec execute ./t (mount noexec) " + all);
+  EXPECT_EQ(told("d=/usr; cd $d; touch x"), "path write x (mount read_only)  [command]");
+}
+
 TEST_F(DenialsTest, NoNetwork) {
   const ExecResult result = supervisor_.Python(
       supervisor_.Cell(request_), "import socket; socket.create_connection(('192.0.2.1', 80))");
+  EXPECT_EQ(OnlyDenial(result),
+            "socket connect  (network none) sandbox.permissions.network: [\"*\"] [command]");
+}
+
+TEST_F(DenialsTest, NoNetworkNamesNoErrorAsAHost) {
+  const ExecResult result = supervisor_.Python(
+      supervisor_.Cell(request_), "import urllib.request as r; r.urlopen('http://example.org/')");
   EXPECT_EQ(OnlyDenial(result),
             "socket connect  (network none) sandbox.permissions.network: [\"*\"] [command]");
 }
@@ -144,6 +172,34 @@ TEST_F(DenialsTest, UnlistedExecutableNamesItself) {
   const ExecResult shell = supervisor_.Shell(cell, "/usr/bin/env");
   ASSERT_EQ(shell.denials.size(), 1u) << shell.ToString();
   EXPECT_EQ(shell.denials[0].grant(), "sandbox.system_tools: [\"/usr/bin/env\"]");
+}
+
+// A shell without paths in its words: by its name, whatever directory it is tried in.
+TEST_F(DenialsTest, UnlistedProgramIsToldByItsName) {
+  request_.mutable_sandbox()->set_executables_mode(pv1::EXECUTABLES_MODE_EXPLICIT);
+  for (const char* name : {"dash", "env"}) request_.mutable_sandbox()->add_executables(name);
+  const std::string what =
+      "exec execute ls (policy system_tools_mode explicit) sandbox.system_tools: [\"ls\"] ";
+  for (const pv1::Mode mode : {pv1::MODE_WORKSPACE_WRITE, pv1::MODE_READ_ONLY}) {
+    request_.mutable_sandbox()->set_mode(mode);
+    request_.mutable_key()->set_component("c" + std::to_string(mode));
+    const std::string cell = supervisor_.Cell(request_);
+    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"dash", "-c", "ls"})), what + "[command]");
+    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"env", "ls"})), what + "[command]");
+    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"ls"})), what + "[kernel]");
+  }
+}
+
+TEST_F(DenialsTest, ProgramThatTheHostDoesNotHaveIsNotDenied) {
+  request_.mutable_sandbox()->set_executables_mode(pv1::EXECUTABLES_MODE_EXPLICIT);
+  request_.mutable_sandbox()->add_executables("dash");
+  const std::string cell = supervisor_.Cell(request_);
+  const ExecResult shell = supervisor_.Exec(cell, {"dash", "-c", "no-such-program"});
+  EXPECT_TRUE(shell.Exited(127)) << shell.ToString();
+  EXPECT_TRUE(shell.denials.empty()) << Text(shell.denials[0]);
+  const ExecResult direct = supervisor_.Exec(cell, {"no-such-program"});
+  EXPECT_EQ(direct.outcome.kind(), v1::OUTCOME_KIND_NOT_FOUND);
+  EXPECT_TRUE(direct.denials.empty()) << Text(direct.denials[0]);
 }
 
 TEST_F(DenialsTest, LimitsAreCertain) {
