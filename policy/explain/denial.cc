@@ -148,9 +148,12 @@ std::optional<Denial> Judge::Execution() const {
 std::optional<Denial> Judge::Permission() const {
   if (complaint.writing) return Path(Access::kWrite);
   if (complaint.executing) return Execution();
-  const auto read = Path(Access::kRead);
-  if (read || !complaint.redirecting) return read;
-  return Path(Access::kWrite);
+  if (auto read = Path(Access::kRead)) return read;
+  if (complaint.redirecting) return Path(Access::kWrite);
+  // Of what it could not start Python says no more than of what it could not open.
+  const bool python = complaint.program == "PermissionError" && !complaint.candidates.empty();
+  if (!python) return std::nullopt;
+  return UnlistedDenial(cell, command, complaint.candidates.front(), kFromCommand);
 }
 
 std::optional<Denial> Judge::All() const {
@@ -200,7 +203,7 @@ std::string DescribeDenial(const Denial& denial) {
 }
 
 bool IsSameThing(const Denial& a, const Denial& b) {
-  return a.kind == b.kind && a.resource == b.resource && a.rule == b.rule;
+  return a.kind == b.kind && a.resource == b.resource && a.access == b.access && a.rule == b.rule;
 }
 
 Denial PathDenial(const std::string& path, Access access, const Answer& answer,

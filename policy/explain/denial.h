@@ -40,7 +40,7 @@ struct Denial {
 // "comm[pid]", as the command sees it; "" without a pid.
 std::string ProcessText(std::string_view comm, uint32_t pid);
 
-// One thing that was refused by one rule, whoever tried it.
+// One thing that was refused in one way by one rule, whoever tried it.
 bool IsSameThing(const Denial& a, const Denial& b);
 
 // "write /usr/x (mount /usr read_only)", and if there is a grant "; to allow: …". Text of a command

@@ -140,10 +140,11 @@ TEST_F(DenialTest, UnlistedToolOfExplicitMode) {
   EXPECT_THAT(Judge("sh: 1: nmap: not found"),
               ElementsAre(Denial{"exec", "nmap", "execute", "policy system_tools_mode explicit",
                                  "sandbox.system_tools: [\"nmap\"]", "sh", "command"}));
-  for (const char* words : {"sh: 1: ls: Permission denied", "script.sh: 12: ls: Permission denied",
-                            "/bin/sh: 1: ls: Permission denied", "env: 'ls': Permission denied",
-                            "timeout: failed to run command 'ls': Permission denied",
-                            "find: 'ls': Permission denied", "Error: spawn ls EACCES"}) {
+  for (const char* words :
+       {"sh: 1: ls: Permission denied", "script.sh: 12: ls: Permission denied",
+        "/bin/sh: 1: ls: Permission denied", "env: 'ls': Permission denied",
+        "timeout: failed to run command 'ls': Permission denied", "find: 'ls': Permission denied",
+        "Error: spawn ls EACCES", "PermissionError: [Errno 13] Permission denied: 'ls'"}) {
     EXPECT_EQ(Only(words, Shell("x")),
               "execute ls (policy system_tools_mode explicit) "
               "sandbox.system_tools: [\"ls\"]")
@@ -237,6 +238,16 @@ TEST_F(DenialTest, WhatMayNotBeReadIsToldAsRead) {
   EXPECT_EQ(Only("bash: line 1: /data/.env: Permission denied", Shell("x")).substr(0, 5), "read ");
   EXPECT_EQ(Only("touch: cannot touch '/data/.env': Permission denied", Shell("x")).substr(0, 6),
             "write ");
+}
+
+TEST_F(DenialTest, ReadingAndWritingAreToldEach) {
+  compiled_.confinement.guards = {{.path = "/data", .deny = {"**/.env"}}};
+  const auto denials = Judge(
+      "sh: 1: cannot create /data/.env: Permission denied\n"
+      "cat: /data/.env: Permission denied\n");
+  ASSERT_THAT(denials, SizeIs(2));
+  EXPECT_EQ(denials[0].access, "write");
+  EXPECT_EQ(denials[1].access, "read");
 }
 
 TEST_F(DenialTest, NameOfAnErrorIsNoHost) {

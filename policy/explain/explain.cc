@@ -144,9 +144,16 @@ Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& pat
   return {false, "landlock: not a writable tree of the plan", ""};
 }
 
+// What a command can write to may not be named.
+bool MayBeNamed(const Cell& cell, const Entry& entry) {
+  const Entry* tree = entry.kind == EntryKind::kPart ? TreeOf(cell.compiled.plan, entry) : &entry;
+  return tree != nullptr && tree->kind == EntryKind::kHostTree &&
+         tree->access == plan::Access::kReadOnly;
+}
+
 std::string ExecuteGrant(const Cell& cell, const Entry& entry, const std::string& path) {
   const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
-  if (named_only) return ListGrant(kToolsKey, path);
+  if (named_only && MayBeNamed(cell, entry)) return ListGrant(kToolsKey, path);
   return IsSystemTree(entry) ? "" : "sandbox.system_tools_mode: \"all\"";
 }
 

@@ -151,6 +151,15 @@ TEST_F(ExplainTest, ExplicitModeNamesTheTool) {
   EXPECT_EQ(Path("/usr/bin/nc", Access::kExecute),
             (Answer{false, "policy system_tools_mode explicit",
                     "sandbox.system_tools: [\"/usr/bin/nc\"]"}));
+  EXPECT_EQ(Path("/data/x", Access::kExecute).grant, "sandbox.system_tools: [\"/data/x\"]");
+}
+
+// A policy that names such a file is refused: the grant would be none.
+TEST_F(ExplainTest, ExplicitModeNamesNoToolThatACommandCanWrite) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  for (const char* path : {"/workspace/x", "/workspace/.git/hooks/x", "/tmp/x"}) {
+    EXPECT_EQ(Path(path, Access::kExecute).grant, "sandbox.system_tools_mode: \"all\"") << path;
+  }
 }
 
 // The second wall: a tree that is writable as a mount and not in Landlock's rules.
