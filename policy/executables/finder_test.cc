@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/executables/closure.h"
 #include "policy/executables/companions.h"
 #include "tests/fakes/elf_file.h"
 #include "tests/fakes/temporary_directory.h"
@@ -87,6 +88,20 @@ class FinderTest : public ::testing::Test {
   const fakes::TemporaryDirectory host_;
   Finder finder_{host_.path()};
 };
+
+TEST_F(FinderTest, ProgramOfTheHostByItsName) {
+  Program("/usr/bin/tool", {});
+  File("/usr/bin/data", "x", 0644);
+  Program("/srv/own", {});
+  Link("/usr/bin/own", "/srv/own");
+  Link("/usr/bin/other", "tool");
+  const HostTree tree(host_.path());
+  EXPECT_EQ(FindProgram(tree, "tool"), "/usr/bin/tool");
+  EXPECT_EQ(FindProgram(tree, "other"), "/usr/bin/tool");
+  for (const char* name : {"nosuch", "data", "own", "", ".", ".."}) {
+    EXPECT_EQ(FindProgram(tree, name), "") << name;
+  }
+}
 
 TEST_F(FinderTest, AProgramComesWithItsLoaderAndLibraries) {
   Program("/usr/bin/tool", {{"liba.so"}});
