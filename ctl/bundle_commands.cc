@@ -16,8 +16,6 @@
 namespace odyssey::ctl {
 namespace {
 
-constexpr char kAnyBundle[] = "/srv/bundle";
-
 struct Findings {
   dialect::Problems problems;
   dialect::Problems
@@ -35,7 +33,7 @@ void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, F
   if (!policy) return;
   policy::SandboxRequest request = policy->request;
   // A session that may not write its workspace has the bundle itself as that.
-  if (request.mode == policy::Mode::kReadOnly) request.workspace = kAnyBundle;
+  if (request.mode == policy::Mode::kReadOnly) request.workspace = kAnyBundleCopy;
   const Status status = CheckAnywhere(request);
   if (!status.ok()) {
     const dialect::Problem whole = {.file = bundle.manifest_path, .message = status.message()};

@@ -24,6 +24,7 @@ compile::HostFacts AnyHost() {
   compile::HostFacts facts;
   facts.system = {{"/usr", ""}};
   facts.landlock = {landlock::Probe::kInForce, UINT32_MAX};
+  facts.check.bundle_store = kAnyBundleStore;
   return facts;
 }
 

@@ -20,6 +20,10 @@ namespace odyssey::ctl {
 Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const CeilingView& ceiling,
                                       const Locations& locations);
 
+// Where a session's copy of a bundle is, on a host of which nothing is known.
+inline constexpr char kAnyBundleStore[] = "/.bundles";
+inline constexpr char kAnyBundleCopy[] = "/.bundles/copy";
+
 // What no host and no user would get.
 Status CheckAnywhere(policy::SandboxRequest request);
 
