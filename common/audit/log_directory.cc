@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,8 +24,10 @@ constexpr size_t kReadBytes = 64 * 1024;
 constexpr size_t kMaxHead = 256;
 
 Result<UniqueFd> OpenFile(int directory, const std::string& name) {
-  UniqueFd fd(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) return ErrnoStatus(errno, "open " + name);
+  UniqueFd fd(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info;
+  if (!fd || fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "open " + name);
+  if (!S_ISREG(info.st_mode)) return FailedPrecondition("open " + name + ": it is no regular file");
   return fd;
 }
 

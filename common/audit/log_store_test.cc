@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -253,6 +254,14 @@ TEST_F(LogStoreTest, ReaderFollowsAFileThatGrows) {
   EXPECT_FALSE(reader->Next()->has_value());
   Append(&store, Record("exec"));
   EXPECT_THAT(**reader->Next(), HasSubstr("\"seq\":2,"));
+}
+
+TEST_F(LogStoreTest, NobodyWaitsForAFifoInPlaceOfAFile) {
+  ASSERT_EQ(mkfifo(FirstFile().c_str(), 0600), 0);
+  const UniqueFd directory = *OpenLogDirectory(directory_.path());
+  EXPECT_THAT(LineReader::Open(directory.get(), LogFileName(1)).status().message(),
+              HasSubstr("no regular file"));
+  EXPECT_FALSE(Verify(directory.get(), {}).ok());
 }
 
 TEST(LogDirectoryTest, NamesOfLogFiles) {

@@ -57,6 +57,8 @@ Status AccessError(int error_number, Access access, std::string_view absolute) {
     case EPERM:
     case EROFS:
       return Blocked(access, absolute);
+    case ENXIO:  // of a socket
+      return FailedPrecondition("path `" + std::string(absolute) + "` is not a regular file");
     default:
       return ErrnoStatus(error_number,
                          (access == Access::kRead ? "read " : "write ") + std::string(absolute));
