@@ -140,7 +140,7 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
     const CellPtr cell = it->second;
     if (cell->identity == identity && cell->state != CellState::kEnding) {
       cell->env = spec.sandbox.env;  // a rotated value reaches the next command
-      ODY_RETURN_IF_ERROR(AwaitReady(lock, cell.get()));
+      ODY_RETURN_IF_ERROR(AwaitReady(lock, cell.get(), spec.owner_uid));
       return cell;
     }
     revision = cell->revision + 1;
@@ -151,7 +151,7 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
   }
   ODY_ASSIGN_OR_RETURN(CellPtr cell, Launch(spec, std::move(compiled), revision));
   *created = true;
-  const Status ready = AwaitReady(lock, cell.get());
+  const Status ready = AwaitReady(lock, cell.get(), spec.owner_uid);
   if (!ready.ok()) {
     (void)EndAndWait(lock, cell, /*purge=*/false, "");
     return ready;
@@ -204,13 +204,13 @@ Status Broker::StartInRoot(const PrepareSpec& spec, const CellPtr& cell) {
   });
 }
 
-Status Broker::AwaitReady(Lock& lock, Cell* cell) {
+Status Broker::AwaitReady(Lock& lock, Cell* cell, uint32_t owner_uid) {
   const bool settled = changed_.wait_for(lock, kLaunchTimeout,
                                          [cell] { return cell->state != CellState::kLaunching; });
   if (!settled) return Unavailable("the cell was not ready in time");
   if (cell->state == CellState::kReady) return OkStatus();
   if (cell->failure.ok()) return Unavailable("the cell ended while it was being made");
-  return NameField(cell->request, cell->failure);
+  return NameField(cell->request, owner_uid, cell->failure);
 }
 
 Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge, const std::string& why) {

@@ -118,7 +118,7 @@ class Broker final {
   Result<std::shared_ptr<ExecSession>> ExecAdmitted(const ExecSpec& spec, ExecSink* sink);
   Result<CellPtr> Launch(const PrepareSpec& spec, compile::Compiled compiled, uint32_t revision);
   Status StartInRoot(const PrepareSpec& spec, const CellPtr& cell);
-  Status AwaitReady(Lock& lock, Cell* cell);
+  Status AwaitReady(Lock& lock, Cell* cell, uint32_t owner_uid);
   // `why` is what those are told who wait for it to be ready.
   Status EndAndWait(Lock& lock, const CellPtr& cell, bool purge, const std::string& why);
   Result<std::shared_ptr<UniqueFd>> AwaitTools(Lock& lock, const CellPtr& cell);

@@ -58,7 +58,7 @@ std::vector<Named> NamesOf(const policy::SandboxRequest& request) {
 
 }  // namespace
 
-Status NameField(const policy::SandboxRequest& request, const Status& failure) {
+Status NameField(const policy::SandboxRequest& request, uint32_t owner, const Status& failure) {
   if (failure.ok()) return failure;
   const std::string& message = failure.message();
   const std::vector<Named> names = NamesOf(request);
@@ -68,7 +68,15 @@ Status NameField(const policy::SandboxRequest& request, const Status& failure) {
     if (best == nullptr || name.path.size() > best->path.size()) best = &name;
   }
   if (best == nullptr) return failure;
-  return Status(failure.code(), best->field + ": " + best->told + message);
+  constexpr std::string_view kClosed = ": Permission denied";
+  const bool closed = owner != 0 && message.size() > kClosed.size() &&
+                      message.compare(message.size() - kClosed.size(), kClosed.npos, kClosed) == 0;
+  return Status(failure.code(),
+                best->field + ": " + best->told + message +
+                    (closed ? " to uid " + std::to_string(owner) +
+                                  "; what he reaches himself is allowed, and what a grant of the "
+                                  "operator's names to him (policy/ceiling.md)"
+                            : ""));
 }
 
 }  // namespace odyssey::supervisor

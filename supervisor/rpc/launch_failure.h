@@ -1,6 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_LAUNCH_FAILURE_H_
 #define ODYSSEY_SUPERVISOR_RPC_LAUNCH_FAILURE_H_
 
+#include <cstdint>
+
 #include "common/base/status.h"
 #include "policy/model/request.h"
 
@@ -8,8 +10,9 @@ namespace odyssey::supervisor {
 
 // Why root or cell-init could not make the cell, led back to the field of the request: they know
 // paths of a plan, and no request. "open /srv/x: No such file or directory" becomes
-// "mounts[2].source: open /srv/x: …"; what names no path of the request stays as it is. Pure.
-Status NameField(const policy::SandboxRequest& request, const Status& failure);
+// "mounts[2].source: open /srv/x: …"; what names no path of the request stays as it is. Root opens
+// as `owner` would, so what is denied is denied to him. Pure.
+Status NameField(const policy::SandboxRequest& request, uint32_t owner, const Status& failure);
 
 }  // namespace odyssey::supervisor
 

@@ -8,6 +8,8 @@
 namespace odyssey::supervisor {
 namespace {
 
+constexpr uint32_t kOwner = 1000;
+
 policy::SandboxRequest Request() {
   policy::SandboxRequest request;
   request.workspace = "/srv/project";
@@ -34,16 +36,29 @@ TEST(LaunchFailureTest, NamesTheFieldWhosePathRootComplainsAbout) {
       {"fork: Resource temporarily unavailable", ""},
   };
   for (const auto& [message, field] : cases) {
-    EXPECT_EQ(NameField(Request(), NotFound(message)), NotFound(std::string(field) + message));
+    EXPECT_EQ(NameField(Request(), kOwner, NotFound(message)),
+              NotFound(std::string(field) + message));
   }
 }
 
 TEST(LaunchFailureTest, WhatIsShownUnderItsOwnNameIsTheSource) {
   policy::SandboxRequest request;
   request.mounts = {{"/srv/d", "/srv/d"}};
-  EXPECT_EQ(NameField(request, NotFound("open /srv/d: No such file or directory")).message(),
-            "mounts[0].source: open /srv/d: No such file or directory");
-  EXPECT_TRUE(NameField(request, OkStatus()).ok());
+  EXPECT_EQ(
+      NameField(request, kOwner, NotFound("open /srv/d: No such file or directory")).message(),
+      "mounts[0].source: open /srv/d: No such file or directory");
+  EXPECT_TRUE(NameField(request, kOwner, OkStatus()).ok());
+}
+
+TEST(LaunchFailureTest, WhatIsClosedToTheOwnerSaysToWhom) {
+  const Status closed = {Code::kPermissionDenied, "open /srv/d: Permission denied"};
+  EXPECT_EQ(
+      NameField(Request(), kOwner, closed)
+          .message()
+          .rfind("mounts[0].source: open /srv/d: Permission denied to uid 1000; what he reaches",
+                 0),
+      0u);
+  EXPECT_EQ(NameField(Request(), 0, closed).message(), "mounts[0].source: " + closed.message());
 }
 
 }  // namespace

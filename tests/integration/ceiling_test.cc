@@ -151,7 +151,7 @@ TEST_F(OwnershipTest, WhatIsBehindADirectoryClosedToHerStaysBehindIt) {
   fs::copy_file("/bin/true", Directory("roots/tool"));
   std::ofstream(Directory("roots/open/for-all")) << "for-all";
   const auto expect_closed = [&](const v1::PrepareCellRequest& request) {
-    ExpectRefused(request, {"open " + Directory("roots/"), "Permission denied"});
+    ExpectRefused(request, {"open " + Directory("roots/"), "Permission denied to uid 4242"});
   };
   expect_closed(Mounting(Directory("roots/open")));
   expect_closed(Mounting(Directory("roots/open/for-all")));
