@@ -18,6 +18,14 @@ void WriteText(int fd, std::string_view text) {
   (void)WriteAll(fd, text).ok();
 }
 
+constexpr int kIndented = 2;
+constexpr int kOneLine = -1;
+
+// ASCII only: what an agent wrote cannot act on a terminal, and a program decodes it all the same.
+std::string Dump(const Json& value, int indent) {
+  return value.dump(indent, ' ', true, Json::error_handler_t::replace);
+}
+
 // Characters, not bytes: the width of a cell as far as a table needs it.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(
@@ -68,10 +76,10 @@ void Console::Warn(std::string_view text) const {
 }
 
 void Console::PrintJson(const Json& value) const {
-  // ASCII only: what an agent wrote cannot act on a terminal, and a program decodes it all the
-  // same.
-  PrintLine(value.dump(out_is_terminal ? 2 : -1, ' ', true, Json::error_handler_t::replace));
+  PrintLine(Dump(value, out_is_terminal ? kIndented : kOneLine));
 }
+
+void Console::WarnJson(const Json& value) const { Warn(Dump(value, kOneLine)); }
 
 int Console::Fail(const Failure& failure) const {
   WriteText(STDERR_FILENO, FormatFailure(failure));

@@ -43,6 +43,8 @@ struct Console {
   void Warn(std::string_view text) const;  // a whole line to stderr
   // Indented when a person reads it, one line otherwise. Never a raw control or bidi character.
   void PrintJson(const Json& value) const;
+  // The same to stderr, always one line.
+  void WarnJson(const Json& value) const;
 
   // Reports, and returns the exit code 1.
   int Fail(const Failure& failure) const;

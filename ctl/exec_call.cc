@@ -25,7 +25,7 @@ void TellAsJson(const Console& console, const supervisor::v1::ExecOutcome& outco
                 const std::vector<supervisor::v1::Denial>& denials) {
   Json json = {{"outcome", ToJson(outcome)}, {"denials", Json::array()}};
   for (const supervisor::v1::Denial& denial : denials) json["denials"].push_back(ToJson(denial));
-  console.Warn(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+  console.WarnJson(json);
 }
 
 }  // namespace

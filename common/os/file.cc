@@ -9,11 +9,14 @@
 namespace odyssey {
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return ErrnoStatus(errno, "open " + path);
+  return fd ? ReadToTheEnd(fd.get(), path, max_bytes) : ErrnoStatus(errno, "open " + path);
+}
+
+Result<std::string> ReadToTheEnd(int fd, const std::string& path, size_t max_bytes) {
   std::string out;
   char buffer[16 * 1024];
   for (;;) {
-    const ssize_t n = read(fd.get(), buffer, sizeof(buffer));
+    const ssize_t n = read(fd, buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ErrnoStatus(errno, "read " + path);
     if (n == 0) return out;
@@ -38,10 +41,8 @@ Status WriteAll(int fd, std::string_view bytes) {
 Status WriteControlFile(const std::string& path, const std::string& value) {
   UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, "open " + path);
-  if (write(fd.get(), value.data(), value.size()) < 0) {
-    return ErrnoStatus(errno, "write " + value.substr(0, value.find('\n')) + " to " + path);
-  }
-  return OkStatus();
+  if (write(fd.get(), value.data(), value.size()) >= 0) return OkStatus();
+  return ErrnoStatus(errno, "write " + value.substr(0, value.find('\n')) + " to " + path);
 }
 
 Status MakeDirectories(const std::string& path, unsigned mode) {
@@ -54,8 +55,7 @@ Status MakeDirectories(const std::string& path, unsigned mode) {
   }
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + path);
-  if (!S_ISDIR(info.st_mode)) return InvalidArgument(path + " is not a directory");
-  return OkStatus();
+  return S_ISDIR(info.st_mode) ? OkStatus() : InvalidArgument(path + " is not a directory");
 }
 
 Result<std::string> ProgramDirectory() {

@@ -14,6 +14,8 @@ namespace odyssey {
 
 // Reads the whole file, at most `max_bytes`; a larger one is RESOURCE_EXHAUSTED. Follows symlinks.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
+// The same of what is open as `fd`, from where it stands; `path` is for the errors.
+Result<std::string> ReadToTheEnd(int fd, const std::string& path, size_t max_bytes);
 
 // Writes all bytes, retrying on short writes and EINTR.
 Status WriteAll(int fd, std::string_view bytes);

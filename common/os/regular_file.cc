@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "common/os/file.h"
 #include "common/os/unique_fd.h"
 
 namespace odyssey {
@@ -25,22 +26,6 @@ std::optional<int> GivenDescriptor(std::string_view path) {
     if (error == std::errc() && stop == end && number >= 0) return number;
   }
   return std::nullopt;
-}
-
-Result<std::string> ReadToTheEnd(int fd, const std::string& path, size_t max_bytes) {
-  std::string out;
-  char buffer[16 * 1024];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof(buffer));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read " + path);
-    if (n == 0) return out;
-    out.append(buffer, static_cast<size_t>(n));
-    if (out.size() > max_bytes) {
-      return ResourceExhausted("read " + path + ": larger than " + std::to_string(max_bytes) +
-                               " bytes");
-    }
-  }
 }
 
 }  // namespace

@@ -94,10 +94,6 @@ std::optional<Found> KeptByName(const Cell& cell, const std::string& name,
   return found;
 }
 
-bool IsSystemTree(const Entry& entry) {
-  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kAsIs;
-}
-
 bool IsTree(const Entry& entry) {
   return entry.kind == EntryKind::kHostTree || entry.kind == EntryKind::kCellTree ||
          entry.kind == EntryKind::kTmpfs;

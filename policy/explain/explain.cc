@@ -70,10 +70,6 @@ bool LandlockGrants(const Cell& cell, const std::string& path, uint8_t right) {
   });
 }
 
-bool IsSystemTree(const Entry& entry) {
-  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kAsIs;
-}
-
 // Of a read-only part of a tree that may be written: it is kept, by name.
 std::string ProtectionGrant(const Cell& cell, const Entry& part) {
   const Entry* tree = TreeOf(cell.compiled.plan, part);
@@ -252,6 +248,10 @@ uint64_t ValueOf(const policy::Limits& limits, Limit limit) {
 }  // namespace
 
 bool IsOnHost(const Cell& cell) { return cell.request.mode == policy::Mode::kDangerFullAccess; }
+
+bool IsSystemTree(const Entry& entry) {
+  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kAsIs;
+}
 
 std::string AccessName(Access access) {
   switch (access) {

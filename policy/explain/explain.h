@@ -35,6 +35,9 @@ struct Answer {
 // danger_full_access: there is no cell, and nothing but limits that refuses anything.
 bool IsOnHost(const Cell& cell);
 
+// One of the host's own, which every cell has: it keeps its owners.
+bool IsSystemTree(const plan::Entry& entry);
+
 // `path` is absolute in the cell and normalised. Says what confinement does, not what the mode and
 // owner of a file do. A path that the cell does not have is refused.
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access);
