@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "policy/pattern/git_directory.h"
+#include "supervisor/cell_guard/change_lock.h"
 #include "supervisor/cell_guard/tree_walk.h"
 
 namespace odyssey::cell_guard {
@@ -36,6 +37,10 @@ class GitDirectories final {
   GitDirectories(int tree, const std::vector<std::string>& paths);
 
   bool empty() const { return directories_.empty(); }
+
+  // To be held while a change is judged and made. Two guards, each right by itself, could else make
+  // together what neither of them would: one renames what the other has changed after it was judged.
+  ChangeLock Lock() const { return ChangeLock(opened_); }
 
   // Each 0, or the errno to answer. Paths are relative to the tree.
   int Refusal(std::string_view path, Change change) const;
@@ -78,6 +83,7 @@ class GitDirectories final {
   // Of the locks that the cell made, the latest: open, so that no other file gets their numbers.
   std::vector<UniqueFd> locks_;
   std::vector<std::string> directories_;
+  std::vector<UniqueFd> opened_;  // the same, to be locked
 };
 
 }  // namespace odyssey::cell_guard

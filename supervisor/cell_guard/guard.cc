@@ -28,6 +28,17 @@ bool IsDirectory(const Place& place) {
          S_ISDIR(info.st_mode);
 }
 
+// An operation that changes something, under the locks of the tree's repositories.
+template <auto kOperation>
+struct Changing;
+template <typename... Arguments, int (*kOperation)(Arguments...)>
+struct Changing<kOperation> {
+  static int Call(Arguments... arguments) {
+    const ChangeLock lock = Tree().git.Lock();
+    return lock.error() != 0 ? -lock.error() : kOperation(arguments...);
+  }
+};
+
 int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh); }
 
 // As libfuse wants it: 0 or -errno.
@@ -134,8 +145,8 @@ int MakeSymlink(const char* target, const char* path) {
 }
 
 // A directory takes what is below it along: it goes nowhere where more or less of that is covered.
-// The cell has no other way to this tree, and its calls come one at a time: what is a directory
-// here is one below.
+// The cell has no other way to this tree, its calls come one at a time, and those of another cell
+// wait: what is a directory here is one below.
 int Rename(const char* from, const char* to, unsigned flags) {
   Place target;
   Place source;
@@ -201,10 +212,15 @@ int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
   return 0;
 }
 
-int Open(const char* path, fuse_file_info* info) {
+int OpenExisting(const char* path, fuse_file_info* info) {
   Place place;
   const int error = Tree().Enter(path, &place);
   return error != 0 ? -error : OpenAt(place, info->flags, 0, info);
+}
+
+int Open(const char* path, fuse_file_info* info) {
+  const bool truncate = (info->flags & O_TRUNC) != 0;
+  return truncate ? Changing<OpenExisting>::Call(path, info) : OpenExisting(path, info);
 }
 
 // A file that leads back to the repository is there with what belongs in it from the first moment.
@@ -342,25 +358,25 @@ fuse_operations Operations() {
   ops.init = Begin;
   ops.getattr = GetAttributes;
   ops.readlink = ReadLink;
-  ops.mknod = MakeNode;
-  ops.mkdir = MakeDirectory;
-  ops.unlink = Unlink;
-  ops.rmdir = RemoveDirectory;
-  ops.symlink = MakeSymlink;
-  ops.rename = Rename;
-  ops.link = Link;
-  ops.chmod = ChangeMode;
-  ops.chown = ChangeOwner;
-  ops.truncate = Truncate;
-  ops.utimens = SetTimes;
+  ops.mknod = Changing<MakeNode>::Call;
+  ops.mkdir = Changing<MakeDirectory>::Call;
+  ops.unlink = Changing<Unlink>::Call;
+  ops.rmdir = Changing<RemoveDirectory>::Call;
+  ops.symlink = Changing<MakeSymlink>::Call;
+  ops.rename = Changing<Rename>::Call;
+  ops.link = Changing<Link>::Call;
+  ops.chmod = Changing<ChangeMode>::Call;
+  ops.chown = Changing<ChangeOwner>::Call;
+  ops.truncate = Changing<Truncate>::Call;
+  ops.utimens = Changing<SetTimes>::Call;
   ops.open = Open;
-  ops.create = Create;
+  ops.create = Changing<Create>::Call;
   ops.read = Read;
-  ops.write = Write;
+  ops.write = Changing<Write>::Call;
   ops.flush = Flush;
   ops.release = Release;
   ops.fsync = Sync;
-  ops.fallocate = Allocate;
+  ops.fallocate = Changing<Allocate>::Call;
   ops.lseek = Seek;
   ops.statfs = Statistics;
   ops.access = Access;

@@ -43,14 +43,16 @@ class GuardFixture : public ::testing::Test {
     ASSERT_NE(mkdtemp(path.data()), nullptr);
     directory_ = path;
     ASSERT_NO_FATAL_FAILURE(EnterNamespaces());
-    for (const char* name : {"host", "cell"}) std::filesystem::create_directory(path + "/" + name);
+    for (const char* name : {"host", "cell", "other"}) {
+      std::filesystem::create_directory(path + "/" + name);
+    }
   }
 
   void TearDown() override {
-    if (guard_ > 0) {
-      EXPECT_EQ(umount2(Cell("").c_str(), MNT_DETACH), 0);
+    for (const auto& [guard, shown] : guards_) {
+      EXPECT_EQ(umount2(shown.c_str(), MNT_DETACH), 0);
       int status = 0;
-      EXPECT_EQ(waitpid(guard_, &status, 0), guard_);
+      EXPECT_EQ(waitpid(guard, &status, 0), guard);
       EXPECT_EQ(status, 0) << "the guard has not served to the end";
     }
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
@@ -58,19 +60,11 @@ class GuardFixture : public ::testing::Test {
 
   // Serves host/ as cell/. `git` are repositories in it.
   void Start(const std::vector<std::string>& deny, const std::vector<std::string>& git) {
-    UniqueFd device(open("/dev/fuse", O_RDWR | O_NONBLOCK | O_CLOEXEC));
-    ASSERT_TRUE(device) << errno;
-    const std::string options =
-        "fd=" + std::to_string(device.get()) + ",rootmode=40000,user_id=0,group_id=0";
-    ASSERT_EQ(mount("guard", Cell("").c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()), 0)
-        << errno;
-    guard_ = fork();
-    if (guard_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      _exit(BeGuard(std::move(device), deny, git) ? 0 : 1);
-    }
-    struct stat info;
-    ASSERT_EQ(stat(Cell("").c_str(), &info), 0);
+    StartAt(Cell(""), deny, git);
+  }
+  // Serves it as other/ too, as another cell has it.
+  void StartOther(const std::vector<std::string>& deny, const std::vector<std::string>& git) {
+    StartAt(Outside("other/"), deny, git);
   }
 
   // Paths on either side; "" is the tree.
@@ -106,6 +100,24 @@ class GuardFixture : public ::testing::Test {
   static int Answer(long result) { return result < 0 ? errno : 0; }
 
  private:
+  void StartAt(const std::string& shown, const std::vector<std::string>& deny,
+               const std::vector<std::string>& git) {
+    UniqueFd device(open("/dev/fuse", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    ASSERT_TRUE(device) << errno;
+    const std::string options =
+        "fd=" + std::to_string(device.get()) + ",rootmode=40000,user_id=0,group_id=0";
+    ASSERT_EQ(mount("guard", shown.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()), 0)
+        << errno;
+    const pid_t guard = fork();
+    if (guard == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      _exit(BeGuard(std::move(device), deny, git) ? 0 : 1);
+    }
+    guards_.emplace_back(guard, shown);
+    struct stat info;
+    ASSERT_EQ(stat(shown.c_str(), &info), 0);
+  }
+
   static void WriteMap(const std::string& name, const std::string& text) {
     const UniqueFd file(open(("/proc/self/" + name).c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_EQ(write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()))
@@ -146,7 +158,7 @@ class GuardFixture : public ::testing::Test {
   }
 
   std::string directory_;
-  pid_t guard_ = -1;
+  std::vector<std::pair<pid_t, std::string>> guards_;  // and where each serves
 };
 
 }  // namespace odyssey::cell_guard
