@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -77,18 +78,49 @@ bool MayEnter(const struct stat& info, const Identity& who) {
   return (info.st_mode & S_IXOTH) != 0;
 }
 
-Status CheckReachable(const std::string& state, const Identity& agentd) {
-  for (size_t slash = state.find('/', 1);; slash = state.find('/', slash + 1)) {
-    const std::string prefix = state.substr(0, slash);
+// Who may rename what is above could put another state there, with another ceiling in it. In a
+// directory that is sticky only what is his own.
+Status CheckAbove(const std::string& directory, const struct stat& info) {
+  const bool others_write =
+      !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0;
+  if (info.st_uid == 0 && !others_write) return OkStatus();
+  return PermissionDenied(directory + " belongs to uid " + std::to_string(info.st_uid) +
+                          " with mode " + Octal(info.st_mode) +
+                          ": somebody else than root could put another state in the place of this "
+                          "one; choose a --state below /var/lib or /tmp");
+}
+
+Status CheckReachable(const std::string& directory, const struct stat& info,
+                      const Identity& agentd) {
+  if (MayEnter(info, agentd)) return OkStatus();
+  return PermissionDenied(directory + " has mode " + Octal(info.st_mode) +
+                          ", so odyssey-agentd (uid " + std::to_string(agentd.uid) +
+                          ") cannot reach its state; choose a --state below /var/lib or /tmp");
+}
+
+// What there is of the way to the state, without it.
+Status CheckWay(const std::filesystem::path& state, const Identity& agentd) {
+  for (std::filesystem::path way = state; way != way.root_path();) {
+    way = way.parent_path();
     struct stat info;
-    if (stat(prefix.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + prefix);
-    if (!MayEnter(info, agentd)) {
-      return PermissionDenied(prefix + " has mode " + Octal(info.st_mode) +
-                              ", so odyssey-agentd (uid " + std::to_string(agentd.uid) +
-                              ") cannot reach its state; choose a --state below /var/lib or /tmp");
+    if (lstat(way.c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;
+      return ErrnoStatus(errno, "stat " + way.string());
     }
-    if (slash == std::string::npos) return OkStatus();
+    if (S_ISREG(info.st_mode)) return InvalidArgument(way.string() + " is not a directory");
+    ODY_RETURN_IF_ERROR(CheckAbove(way, info));
+    if (!S_ISLNK(info.st_mode)) ODY_RETURN_IF_ERROR(CheckReachable(way, info, agentd));
   }
+  return OkStatus();
+}
+
+// As it was named, and where that leads.
+Status CheckWays(const std::string& state, const Identity& agentd) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(state, error);
+  if (error) return ErrnoStatus(error.value(), "find " + state);
+  ODY_RETURN_IF_ERROR(CheckWay(state, agentd));
+  return CheckWay(real, agentd);
 }
 
 }  // namespace
@@ -110,12 +142,15 @@ StateLayout LayoutOf(const std::string& state) {
 }
 
 Status CreateLayout(const StateLayout& layout, const Identity& agentd) {
+  ODY_RETURN_IF_ERROR(CheckWays(layout.state, agentd));
   ODY_RETURN_IF_ERROR(MakeDirectories(layout.state, 0755));
   ODY_RETURN_IF_ERROR(CheckState(layout.state));
   if (IsOurs(layout) && chmod(layout.state.c_str(), 0755) != 0) {
     return ErrnoStatus(errno, "change mode of " + layout.state);
   }
-  ODY_RETURN_IF_ERROR(CheckReachable(layout.state, agentd));
+  struct stat info;
+  if (stat(layout.state.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + layout.state);
+  ODY_RETURN_IF_ERROR(CheckReachable(layout.state, info, agentd));
 
   const Identity root = {0, 0};
   ODY_RETURN_IF_ERROR(EnsureDirectory(layout.supervisor_dir, root, 0700));

@@ -225,6 +225,19 @@ class UpTest(unittest.TestCase):
         os.chown(self.world.make_directory("state"), 12345, 12345)
         self.assertDoesNotStart(self.world.state, "12345")
 
+    def test_somebody_else_could_put_another_in_its_place(self):
+        theirs = self.world.make_directory("theirs")
+        os.chown(theirs, 12345, 12345)
+        os.chmod(open_to_all := self.world.make_directory("open"), 0o777)
+        os.symlink(self.world.make_directory("place"), link := self.world.directory + "/link")
+        os.chown(link, 12345, 12345, follow_symlinks=False)
+        os.symlink(theirs, to_theirs := self.world.directory + "/to-theirs")
+        for above, named in ((theirs, theirs), (open_to_all, open_to_all), (link, link),
+                             (to_theirs, theirs)):
+            self.world.state = above + "/some/state"
+            self.assertDoesNotStart(named + " belongs to uid", "in the place of this one")
+            self.assertFalse(os.path.exists(above + "/some"), "made all the same")
+
     def test_agentd_cannot_reach_it(self):
         os.chmod(self.world.make_directory("closed"), 0o700)
         self.world.state = self.world.directory + "/closed/state"
