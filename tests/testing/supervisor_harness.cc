@@ -136,8 +136,9 @@ SupervisorHarness::SupervisorHarness(const std::string& danger_grants) {
   // Despite its name the time that one attempt has.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
-  stub_ = v1::Supervisor::NewStub(
-      grpc::CreateCustomChannel("unix:" + socket(), grpc::InsecureChannelCredentials(), arguments));
+  channel_ =
+      grpc::CreateCustomChannel("unix:" + socket(), grpc::InsecureChannelCredentials(), arguments);
+  stub_ = v1::Supervisor::NewStub(channel_);
 }
 
 bool SupervisorHarness::Start() {
@@ -161,6 +162,11 @@ void SupervisorHarness::KillKeeper() {
 }
 
 bool SupervisorHarness::Restart() {
+  // A call that still took the connection to the dead one would break with it.
+  const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(10);
+  if (channel_->GetState(false) == GRPC_CHANNEL_READY) {
+    channel_->WaitForStateChange(GRPC_CHANNEL_READY, deadline);
+  }
   if (Start()) return true;
   waitpid(pid_, nullptr, 0);
   return false;

@@ -115,6 +115,7 @@ class SupervisorHarness final {
   std::string directory_;
   uid_t uid_base_ = 0;
   pid_t pid_ = -1;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Supervisor::Stub> stub_;
 };
 
