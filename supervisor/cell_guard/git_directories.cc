@@ -66,8 +66,7 @@ GitDirectories::GitDirectories(int tree, const std::vector<std::string>& paths) 
     if (FindPlace(tree, path + "/HEAD", &head) != 0) continue;
     if (fstatat(head.directory.get(), "HEAD", &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     directories_.push_back(path);
-    opened_.emplace_back(
-        openat(head.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    opened_.emplace_back(openat(head.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
 }
 

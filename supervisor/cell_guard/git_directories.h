@@ -39,7 +39,8 @@ class GitDirectories final {
   bool empty() const { return directories_.empty(); }
 
   // To be held while a change is judged and made. Two guards, each right by itself, could else make
-  // together what neither of them would: one renames what the other has changed after it was judged.
+  // together what neither of them would: one renames what the other has changed after it was
+  // judged.
   ChangeLock Lock() const { return ChangeLock(opened_); }
 
   // Each 0, or the errno to answer. Paths are relative to the tree.
