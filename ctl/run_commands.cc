@@ -171,21 +171,17 @@ int RunTurn(const Console& console, const Locations& locations, const RunOptions
   const std::optional<std::string> session_id = FindOrCreate(console, *client, stub.get(), options);
   if (!session_id) return kExitFailed;
 
-  agent::v1::SubmitTurnRequest request;
-  request.set_session_id(*session_id);
-  request.set_prompt(options.prompt);
-  agent::v1::SubmitTurnResponse submitted;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->SubmitTurn(context.get(), request, &submitted);
-  if (!status.ok()) return console.Fail(client->Explain("submit the turn", status));
+  const std::optional<agent::v1::SubmitTurnResponse> submitted =
+      SubmitTurn(console, *client, stub.get(), *session_id, options.prompt);
+  if (!submitted) return kExitFailed;
 
   TurnEnd end = TurnEnd::kLost;
   {
     TurnWatch watch(
         console, locations,
         {.session_id = *session_id,
-         .turn_id = submitted.turn_id(),
-         .after = submitted.after_sequence(),
+         .turn_id = submitted->turn_id(),
+         .after = submitted->after_sequence(),
          .approve = options.approve,
          .in_fd = STDIN_FILENO,
          .has_terminal = console.in_is_terminal && console.out_is_terminal && !console.json},

@@ -1,5 +1,7 @@
 #include "ctl/session_calls.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -34,6 +36,16 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, s
   return request;
 }
 
+// Of a session of somebody else the variables are his.
+void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequest* request) {
+  if (session.owner_uid() != geteuid()) return;
+  const ExecInputs inputs = MakeExecInputs();
+  auto* values = request->mutable_env()->mutable_values();
+  for (const std::string& source : session.env_sources()) {
+    if (const auto value = inputs.environment(source)) (*values)[source] = *value;
+  }
+}
+
 }  // namespace
 
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
@@ -61,6 +73,27 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
     return std::nullopt;
   }
   return std::move(*response.mutable_session());
+}
+
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
+    const Console& console, const Client& client, agent::v1::SessionService::StubInterface* stub,
+    const std::string& session_id, const std::string& prompt) {
+  agent::v1::GetSessionRequest which;
+  which.set_session_id(session_id);
+  which.set_without_turns(true);
+  agent::v1::GetSessionResponse session;
+  grpc::Status status = stub->GetSession(MakeContext(kQuickCallMs).get(), which, &session);
+  agent::v1::SubmitTurnResponse response;
+  if (status.ok()) {
+    agent::v1::SubmitTurnRequest request;
+    request.set_session_id(session_id);
+    request.set_prompt(prompt);
+    AddEnvironment(session.session(), &request);
+    status = stub->SubmitTurn(MakeContext(kQuickCallMs).get(), request, &response);
+  }
+  if (status.ok()) return response;
+  console.Fail(client.Explain("submit the turn", status));
+  return std::nullopt;
 }
 
 }  // namespace odyssey::ctl

@@ -8,6 +8,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/json_convert.h"
 #include "ctl/sanitize.h"
+#include "ctl/session_calls.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
 
 namespace odyssey::ctl {
@@ -32,19 +33,24 @@ int Call(const Invocation& call, const std::string& what, const Request& request
 }
 
 int Submit(const Invocation& call) {
-  agent::v1::SubmitTurnRequest request;
-  request.set_session_id(call.options.Word(0));
-  request.set_prompt(call.options.Text("prompt"));
-  if (request.prompt().empty()) {
-    call.console->Fail(
+  const Console& console = *call.console;
+  const std::string prompt = call.options.Text("prompt");
+  if (prompt.empty()) {
+    console.Fail(
         {"turn submit", "--prompt is missing", "usage: odyssey-ctl turn submit ID --prompt TEXT"});
     return kExitUsage;
   }
-  return Call<agent::v1::SubmitTurnResponse>(
-      call, "submit a turn", request, kQuickCallMs, &SessionService::Stub::SubmitTurn,
-      [&](const agent::v1::SubmitTurnResponse& response) {
-        call.console->PrintLine(Sanitize(response.turn_id(), Lines::kOne));
-      });
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect("submit the turn", client.status()));
+  const auto stub = SessionService::NewStub(client->channel());
+  const auto submitted = SubmitTurn(console, *client, stub.get(), call.options.Word(0), prompt);
+  if (!submitted) return kExitFailed;
+  if (console.json) {
+    console.PrintJson(ToJson(*submitted));
+  } else {
+    console.PrintLine(Sanitize(submitted->turn_id(), Lines::kOne));
+  }
+  return kExitOk;
 }
 
 int Status(const Invocation& call) {

@@ -198,6 +198,7 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_created_at(record.created_at);
   out.set_cwd(record.cwd);
   out.set_owner_uid(record.owner_uid);
+  out.mutable_env_sources()->Assign(record.env_sources.begin(), record.env_sources.end());
   out.set_last_sequence(last_sequence);
   size_t messages = 0;
   for (const session::TurnRecord& turn : record.turns) {

@@ -17,4 +17,15 @@ Status CheckCaller(const session::Sessions& sessions, const std::string& session
                           std::to_string(record->owner_uid) + ", and for root");
 }
 
+Status CheckOwner(const session::Sessions& sessions, const std::string& session_id,
+                  const grpc::ServerContextBase& call, const std::string& what) {
+  ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(session_id));
+  const uid_t caller = PeerUid(call.peer());
+  if (call.IsCancelled()) return Cancelled("the client has gone");
+  if (caller == record->owner_uid) return OkStatus();
+  return PermissionDenied(what + ": from the session's owner alone, uid " +
+                          std::to_string(record->owner_uid) + ", not from uid " +
+                          std::to_string(caller));
+}
+
 }  // namespace odyssey::service

@@ -15,6 +15,10 @@ namespace odyssey::service {
 Status CheckCaller(const session::Sessions& sessions, const std::string& session_id,
                    const grpc::ServerContextBase& call);
 
+// For what is the owner's own alone, not even root's: `what` begins the message.
+Status CheckOwner(const session::Sessions& sessions, const std::string& session_id,
+                  const grpc::ServerContextBase& call, const std::string& what);
+
 }  // namespace odyssey::service
 
 #endif  // ODYSSEY_AGENTD_SERVICE_SESSION_ACCESS_H_

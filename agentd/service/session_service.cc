@@ -103,7 +103,8 @@ grpc::Status SessionService::GetSession(grpc::ServerContext*, const pb::GetSessi
   if (!record.ok()) return ToGrpc(record.status());
   const Result<uint64_t> last = LastSequence(*sessions_, request->session_id());
   if (!last.ok()) return ToGrpc(last.status());
-  *response->mutable_session() = ToProto(**record, *last, Turns::kInclude);
+  const Turns turns = request->without_turns() ? Turns::kLeaveOut : Turns::kInclude;
+  *response->mutable_session() = ToProto(**record, *last, turns);
   return grpc::Status::OK;
 }
 
@@ -118,10 +119,15 @@ grpc::Status SessionService::DeleteSession(grpc::ServerContext* context,
 grpc::Status SessionService::SubmitTurn(grpc::ServerContext* context,
                                         const pb::SubmitTurnRequest* request,
                                         pb::SubmitTurnResponse* response) {
-  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  std::optional<session::Environment> env;
+  if (request->has_env()) {
+    env.emplace(request->env().values().begin(), request->env().values().end());
+    if (may.ok()) may = CheckOwner(*sessions_, request->session_id(), *context, "env");
+  }
   if (!may.ok()) return ToGrpc(may);
   const Result<session::Submitted> submitted =
-      sessions_->Submit(request->session_id(), request->prompt());
+      sessions_->Submit(request->session_id(), request->prompt(), env);
   if (!submitted.ok()) return ToGrpc(submitted.status());
   response->set_turn_id(submitted->turn_id);
   response->set_after_sequence(submitted->after_sequence);

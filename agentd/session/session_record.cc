@@ -127,6 +127,7 @@ SessionRecord Decode(const Json& json) {
   out.cwd = json.at("cwd").get<std::string>();
   out.owner_uid = json.value("owner_uid", kNobody);
   out.allow_danger = json.value("allow_danger", false);
+  out.env_sources = json.value("env_sources", out.env_sources);
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   out.cell_used = json.at("cell_used").get<bool>();
   out.staged = json.at("staged").get<bool>();
@@ -180,6 +181,7 @@ std::string EncodeSession(const SessionRecord& record) {
                     {"cwd", record.cwd},
                     {"owner_uid", record.owner_uid},
                     {"allow_danger", record.allow_danger},
+                    {"env_sources", record.env_sources},
                     {"env", record.env},
                     {"cell_used", record.cell_used},
                     {"staged", record.staged},

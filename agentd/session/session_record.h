@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +44,10 @@ struct SessionRecord {
   std::string model_provider, model_id;
   std::string created_at;
   std::string cwd;
-  uint32_t owner_uid = kNobody;  // who made it
-  bool allow_danger = false;     // and said that danger_full_access is meant
-  std::map<std::string, std::string> env;
+  uint32_t owner_uid = kNobody;            // who made it
+  bool allow_danger = false;               // and said that danger_full_access is meant
+  std::set<std::string> env_sources;       // of the bundle's sandbox.env
+  std::map<std::string, std::string> env;  // their values, where the owner's environment has one
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge
   bool staged = false;     // its private workspace holds the bundle's files
   std::vector<TurnRecord> turns;

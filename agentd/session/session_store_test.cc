@@ -22,6 +22,7 @@ SessionRecord Sample(const std::string& last_digit, const std::string& created_a
   out.cwd = "/src";
   out.owner_uid = 1000;
   out.allow_danger = true;
+  out.env_sources = {"A", "C"};
   out.env = {{"A", "b"}};
   TurnRecord turn;
   turn.id = "trn_1";

@@ -14,21 +14,35 @@ Status NoSuchSession(const std::string& session_id) {
   return NotFound("session_id \"" + session_id + "\": no such session");
 }
 
-Status CheckNewSession(const NewSession& spec) {
-  const bool absolute = spec.cwd.empty() || spec.cwd.front() == '/';
-  if (!absolute || spec.cwd.find("/../") != std::string::npos) {
-    return InvalidArgument("cwd \"" + spec.cwd + "\": must be an absolute, normalised path");
-  }
-  if (spec.env.size() > kMaxSessionEnv) {
-    return InvalidArgument("env: " + std::to_string(spec.env.size()) + " variables; at most " +
+Status CheckEnvironment(const Environment& env) {
+  if (env.size() > kMaxSessionEnv) {
+    return InvalidArgument("env: " + std::to_string(env.size()) + " variables; at most " +
                            std::to_string(kMaxSessionEnv));
   }
-  for (const auto& [name, value] : spec.env) {
+  for (const auto& [name, value] : env) {
     if (value.find('\0') != std::string::npos) {
       return InvalidArgument("env \"" + name + "\": the value holds a NUL byte");
     }
   }
   return OkStatus();
+}
+
+// Nothing else of the client's environment is kept.
+Environment OnlySources(const std::set<std::string>& sources, const Environment& env) {
+  Environment out;
+  for (const std::string& source : sources) {
+    const auto it = env.find(source);
+    if (it != env.end()) out.insert(*it);
+  }
+  return out;
+}
+
+Status CheckNewSession(const NewSession& spec) {
+  const bool absolute = spec.cwd.empty() || spec.cwd.front() == '/';
+  if (!absolute || spec.cwd.find("/../") != std::string::npos) {
+    return InvalidArgument("cwd \"" + spec.cwd + "\": must be an absolute, normalised path");
+  }
+  return CheckEnvironment(spec.env);
 }
 
 }  // namespace
@@ -62,11 +76,8 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   record.cwd = spec.cwd;
   record.owner_uid = spec.owner_uid;
   record.allow_danger = spec.allow_danger;
-  // Nothing else of the client's environment is kept.
-  for (const auto& [name, source] : bundle->spec.sandbox.env) {
-    const auto it = spec.env.find(source);
-    if (it != spec.env.end()) record.env.insert(*it);
-  }
+  for (const auto& [name, source] : bundle->spec.sandbox.env) record.env_sources.insert(source);
+  record.env = OnlySources(record.env_sources, spec.env);
   ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(record, runtime_));
   if (spec.allow_danger && setup.cell.request.mode != policy::Mode::kDangerFullAccess) {
     return InvalidArgument("allow_danger: bundle " + BundleRef(record.bundle) + " asks for " +
@@ -90,8 +101,10 @@ Status Sessions::CheckOpen(const std::string& session_id) const {
   return OkStatus();
 }
 
-Result<Submitted> Sessions::Submit(const std::string& session_id, const std::string& prompt) {
+Result<Submitted> Sessions::Submit(const std::string& session_id, const std::string& prompt,
+                                   const std::optional<Environment>& env) {
   ODY_RETURN_IF_ERROR(Get(session_id).status());
+  if (env) ODY_RETURN_IF_ERROR(CheckEnvironment(*env));
   if (prompt.find_first_not_of(" \t\r\n") == std::string::npos) {
     return InvalidArgument("prompt cannot be empty");
   }
@@ -101,7 +114,7 @@ Result<Submitted> Sessions::Submit(const std::string& session_id, const std::str
   }
   ODY_ASSIGN_OR_RETURN(std::shared_ptr<event::Journal> journal, JournalOf(session_id));
   const Submitted out{runtime_.ids->New("trn"), journal->last_sequence()};
-  ODY_RETURN_IF_ERROR(RecordQueued(session_id, out.turn_id, prompt));
+  ODY_RETURN_IF_ERROR(RecordQueued(session_id, out.turn_id, prompt, env));
   journal->ForgetFailure();  // of an earlier turn: whoever follows this one is not told of it
   const Status queued =
       Enqueue(out.turn_id, session_id, MakeTurn(session_id, out.turn_id, prompt, journal));
@@ -113,8 +126,9 @@ Result<Submitted> Sessions::Submit(const std::string& session_id, const std::str
 }
 
 Status Sessions::RecordQueued(const std::string& session_id, const std::string& turn_id,
-                              const std::string& prompt) {
+                              const std::string& prompt, const std::optional<Environment>& env) {
   return runtime_.store->Update(session_id, [&](SessionRecord& record) {
+    if (env) record.env = OnlySources(record.env_sources, *env);
     TurnRecord turn;
     turn.id = turn_id;
     turn.created_at = agent::FormatTime(runtime_.clock->Now());

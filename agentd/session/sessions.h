@@ -23,10 +23,12 @@ namespace odyssey::session {
 inline constexpr size_t kMaxPromptBytes = 1024 * 1024;
 inline constexpr size_t kMaxSessionEnv = 256;
 
+using Environment = std::map<std::string, std::string>;
+
 struct NewSession {
   std::string bundle;  // absolute path of a bundle directory
   std::string cwd;     // absolute, or empty
-  std::map<std::string, std::string> env;
+  Environment env;
   std::string agent_id;  // empty: the bundle's default
   uint32_t owner_uid = kNobody;
   bool allow_danger = false;
@@ -62,7 +64,9 @@ class Sessions final {
   Status Delete(const std::string& session_id);
 
   // The turn is recorded and queued when this returns. RESOURCE_EXHAUSTED: the queue is full.
-  Result<Submitted> Submit(const std::string& session_id, const std::string& prompt);
+  // `env` takes the place of the session's.
+  Result<Submitted> Submit(const std::string& session_id, const std::string& prompt,
+                           const std::optional<Environment>& env = std::nullopt);
   Result<TurnRecord> GetTurn(const std::string& session_id, const std::string& turn_id) const;
   // Returns when the turn has ended; false: it had ended already. Empty turn_id: the running one.
   Result<bool> Cancel(const std::string& session_id, const std::string& turn_id);
@@ -103,7 +107,7 @@ class Sessions final {
                                        const std::string& prompt,
                                        std::shared_ptr<event::Journal> journal);
   Status RecordQueued(const std::string& session_id, const std::string& turn_id,
-                      const std::string& prompt);
+                      const std::string& prompt, const std::optional<Environment>& env);
   void ForgetTurn(const std::string& session_id, const std::string& turn_id);
   Result<std::string> CellForReading(const std::string& session_id);
   void ForgetCell(const std::string& session_id, const std::string& cell_id);

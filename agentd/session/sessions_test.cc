@@ -480,18 +480,19 @@ TEST(DangerSessionTest, TheWordForABundleThatAsksForLessIsAMistake) {
 
 constexpr uint32_t kAlice = 4242, kBob = 4243;
 
-// The demo bundle, which asks for a secret of the client's under a harmless name.
+// The demo bundle with variables: as a rule a secret of the client's under a harmless name.
 class SecretBundle final {
  public:
-  SecretBundle() {
+  explicit SecretBundle(const std::string& env = "{HARMLESS: 'GH_TOKEN'}") {
     bundle_.Write("odyssey.bundle.json5",
                   "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1',\n"
                   " readme: 'README.md', agent_spec: 'agent.yaml',\n"
                   " executor: {type: 'prebuilt', id: 'react'},\n"
-                  " sandbox: {system_tools_mode: 'standard', env: {HARMLESS: 'GH_TOKEN'}}}\n");
+                  " sandbox: {system_tools_mode: 'standard', env: " +
+                      env + "}}\n");
   }
   NewSession Session(uint32_t owner) const {
-    return {bundle_.path(), "/", {{"GH_TOKEN", "hunter2"}}, "", owner};
+    return {bundle_.path(), "/", {{"GH_TOKEN", "hunter2"}, {"A", "1"}, {"X", "1"}}, "", owner};
   }
 
  private:
@@ -517,6 +518,30 @@ TEST(SessionOwnerTest, ASecretOfTheClientsIsRefusedUnderAnyName) {
   EXPECT_NE(refused.message().find(": sandbox.env.HARMLESS: GH_TOKEN: it looks like a secret"),
             std::string::npos)
       << refused.message();
+}
+
+TEST(SessionOwnerTest, ATurnBringsTheValuesOfToday) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const SecretBundle bundle("{HERE: 'A', TOO: 'A', THERE: 'B'}");
+  const auto created = world.sessions().Create(bundle.Session(kAlice));
+  ASSERT_TRUE(created.ok());
+  const std::string id = (*created)->id;
+  EXPECT_EQ((*created)->env_sources, (std::set<std::string>{"A", "B"}));
+  const auto env_of = [&](const std::optional<Environment>& env) {
+    const auto turn = world.sessions().Submit(id, "p", env);
+    EXPECT_TRUE(turn.ok());
+    world.AwaitEnd(id, turn->turn_id);
+    return world.sandbox().prepared().back().request.env;
+  };
+  using Values = std::map<std::string, std::string>;
+  EXPECT_EQ(env_of(std::nullopt), (Values{{"HERE", "1"}, {"TOO", "1"}}));
+  EXPECT_EQ(env_of(Environment{{"B", "2"}, {"X", "2"}}), (Values{{"THERE", "2"}}));
+  world.Restart();
+  EXPECT_EQ(env_of(std::nullopt), (Values{{"THERE", "2"}}));
+  EXPECT_EQ(env_of(Environment{}), Values{});
+  EXPECT_EQ(
+      world.sessions().Submit(id, "p", Environment{{"A", std::string("1\0", 2)}}).status().code(),
+      Code::kInvalidArgument);
 }
 
 TEST(SessionOwnerTest, ASecretIsGrantedToItsOwnerByName) {

@@ -32,6 +32,7 @@ grants:
   - users: ["{BOTH.pw_name}", "{CEILING.pw_name}", "root"]
     network: [full]
     mode: [danger_full_access]
+    env: [PROBE_WORD]
     write: ["{self.directory}/work"]
   - users: ["{FILE.pw_name}"]
     network: [full]
@@ -104,6 +105,20 @@ class GrantedTest(DangerTest):
         self.assertIn("NoNewPrivs:\t1", lines)
         self.assertRegex(said, r"/odyssey-\d+-\d+/exec-\d+\n")
         self.assertEqual(os.stat(self.made).st_uid, BOTH.pw_uid)
+
+    def test_the_variables_of_a_session_are_its_owners(self):
+        bundle = self.bundle(bundles.bash("echo $HERE"), bundles.say("@@${r.stdout}@@"),
+                             mode="workspace_write", network=(), env={"HERE": "PROBE_WORD"})
+        mine = self.world.options_as(BOTH)
+        mine["env"] = {**mine.get("env", os.environ), "PROBE_WORD": "mine"}
+        done = self.world.ctl("session", "create", bundle, **mine)
+        self.assertEqual(done.code, 0, done)
+        again = ("run", "--session", done.out.strip(), bundle, "--prompt", "x")
+        by_root = self.world.ctl(*again, env={**os.environ, "PROBE_WORD": "roots"})
+        self.assertIn("@@mine", by_root.out, by_root)
+        mine["env"]["PROBE_WORD"] = "changed"
+        changed = self.world.ctl(*again, **mine)
+        self.assertIn("@@changed", changed.out, changed)
 
     def test_an_agents_command_is_the_users_own(self):
         bundle = self.bundle(bundles.bash(SAYS), bundles.call("Write", "w", path="note", content="n"),

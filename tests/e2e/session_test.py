@@ -49,6 +49,28 @@ class SessionsTest(WorldTest):
         return done.lines()
 
 
+class EnvironmentTest(SessionsTest):
+
+    def test_a_turn_has_what_its_variables_hold_now(self):
+        def said(*arguments, **values):
+            done = self.world.ctl(*arguments, env={**os.environ, **values})
+            self.assertEqual(done.code, 0, done)
+            return done.out
+
+        bundle = self.bundle([bundles.bash("echo $HERE-$OTHER-${PROBE_KEY-no}"),
+                              bundles.say("@@${r.stdout}@@")],
+                             env={"HERE": "PROBE_KEY", "OTHER": "PROBE_OTHER"})
+        session = said("session", "create", bundle, PROBE_KEY="old", PROBE_OTHER="o").strip()
+        self.assertEqual(self.show(session)["env_sources"], ["PROBE_KEY", "PROBE_OTHER"])
+        again = ("run", "--session", session, bundle, "--prompt", "x")
+        self.assertIn("@@old-o-no", said(*again, PROBE_KEY="old", PROBE_OTHER="o"))
+        self.assertIn("@@new-o-no", said(*again, PROBE_KEY="new", PROBE_OTHER="o"))
+        self.assertIn("@@new--no", said(*again, PROBE_KEY="new"))
+        turn = said("turn", "submit", session, "--prompt", "x", PROBE_KEY="newest").strip()
+        self.await_status(session, turn, "completed")
+        self.assertIn("@@newest--no", self.world.json("turn", "status", session, turn)["turn"]["response"])
+
+
 class RecordTest(SessionsTest):
 
     def test_create_list_show_remove(self):
