@@ -24,8 +24,8 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
                                                 agent::v1::SessionService::StubInterface* stub,
                                                 const NewSession& session);
 
-// Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they are
-// here now.
+// Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they
+// are here now.
 std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
     const Console& console, const Client& client, agent::v1::SessionService::StubInterface* stub,
     const std::string& session_id, const std::string& prompt);

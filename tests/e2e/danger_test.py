@@ -107,8 +107,8 @@ class GrantedTest(DangerTest):
         self.assertEqual(os.stat(self.made).st_uid, BOTH.pw_uid)
 
     def test_the_variables_of_a_session_are_its_owners(self):
-        bundle = self.bundle(bundles.bash("echo $HERE"), bundles.say("@@${r.stdout}@@"),
-                             mode="workspace_write", network=(), env={"HERE": "PROBE_WORD"})
+        bundle = self.bundle(bundles.bash("echo $PROBE_WORD"), bundles.say("@@${r.stdout}@@"),
+                             mode="workspace_write", network=(), env={"PROBE_WORD": "PROBE_WORD"})
         mine = self.world.options_as(BOTH)
         mine["env"] = {**mine.get("env", os.environ), "PROBE_WORD": "mine"}
         done = self.world.ctl("session", "create", bundle, **mine)
