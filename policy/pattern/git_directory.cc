@@ -8,8 +8,19 @@ namespace {
 constexpr std::string_view kWorktrees = "worktrees";
 constexpr std::string_view kModules = "modules";
 constexpr std::string_view kCommonDirectory = "commondir";
-constexpr std::string_view kRebase = "rebase-merge";
+// Each the last two components of its path.
 constexpr std::string_view kSteps = "rebase-merge/git-rebase-todo";
+constexpr std::string_view kOptionsOfSequence = "sequencer/opts";
+constexpr std::string_view kOptionsOfApply = "rebase-apply/apply-opt";
+constexpr std::string_view kStrategies[] = {"rebase-merge/strategy", "rebase-apply/strategy"};
+constexpr std::string_view kRecorded = "MERGE_RR";
+constexpr std::string_view kRecords = "rr-cache";
+constexpr std::string_view kMeaningful[] = {"objects/info", "rebase-merge", "rebase-apply",
+                                            "sequencer"};
+
+// With which git merges by itself; it runs git-merge-NAME for any other.
+constexpr std::string_view kBuiltinStrategies[] = {"ort",     "recursive", "octopus",
+                                                   "resolve", "ours",      "subtree"};
 
 // With the lock of each file that git replaces: who has it open while git on the host writes it
 // would have the file itself open afterwards.
@@ -22,11 +33,17 @@ constexpr ObeyedName kObeyedNames[] = {
     {"hooks", "git runs the programs in it"},
     {"remotes", "says where git fetches from, in the old way"},
     {"branches", "the same, in a still older one"},
+    {"objects/info/alternates", "says where git takes objects from"},
+    {"objects/info/alternates.lock", "becomes objects/info/alternates"},
 };
 
-bool IsObeyed(std::string_view name) {
-  return std::any_of(std::begin(kObeyedNames), std::end(kObeyedNames),
-                     [name](const ObeyedName& obeyed) { return obeyed.name == name; });
+// With everything below.
+bool IsObeyed(std::string_view path) {
+  return std::any_of(
+      std::begin(kObeyedNames), std::end(kObeyedNames), [path](const ObeyedName& obeyed) {
+        const size_t size = obeyed.name.size();
+        return path.substr(0, size) == obeyed.name && (path.size() == size || path[size] == '/');
+      });
 }
 
 // Takes the first component off; "" if there is none.
@@ -36,21 +53,106 @@ std::string_view TakeFirst(std::string_view* path) {
   return first;
 }
 
+template <typename Names>
+bool IsOneOf(std::string_view name, const Names& names) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// What a name is to every git directory, be it of a submodule or of one working tree.
+GitName NameInAny(std::string_view path) {
+  if (path == "index" || path.substr(0, 12) == "sharedindex.") return GitName::kIndex;
+  if (path == "index.lock" || path.substr(0, 12) == "sharedindex_") return GitName::kLock;
+  if (path == "sequencer/opts.lock" || path == "MERGE_RR.lock") return GitName::kLock;
+  if (path == kSteps || path == kOptionsOfSequence || path == kOptionsOfApply ||
+      path == kRecorded || IsOneOf(path, kStrategies)) {
+    return GitName::kState;
+  }
+  if (IsObeyed(path)) return GitName::kObeyed;
+  if (TakeFirst(&path) != kRecords) return GitName::kData;
+  return path.empty() ? GitName::kNeeded : GitName::kHidden;
+}
+
 // The git directories of submodules lie below modules, at any depth: their names have slashes.
 GitName NameInModules(std::string_view rest) {
   while (!rest.empty()) {
-    if (IsObeyed(TakeFirst(&rest))) return GitName::kObeyed;
-    if (rest == kSteps) return GitName::kSteps;
+    const GitName name = NameInAny(rest);
+    if (name != GitName::kData) return name;
+    TakeFirst(&rest);
   }
   return GitName::kData;
 }
 
 GitName NameInWorktrees(std::string_view rest) {
   TakeFirst(&rest);
-  if (rest == kSteps) return GitName::kSteps;
-  const std::string_view name = TakeFirst(&rest);
-  if (name == kCommonDirectory && rest.empty()) return GitName::kLeadsBack;
-  return IsObeyed(name) ? GitName::kObeyed : GitName::kData;
+  return rest == kCommonDirectory ? GitName::kLeadsBack : NameInAny(rest);
+}
+
+// NULs end a word, as in git.
+bool RunsCommands(std::string_view steps) {
+  constexpr std::string_view kBlank = " \t";
+  constexpr std::string_view kEndsWord(" \t\r\0", 4);
+  while (!steps.empty()) {
+    std::string_view line = steps.substr(0, steps.find('\n'));
+    steps.remove_prefix(std::min(line.size() + 1, steps.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    const std::string_view word = line.substr(0, line.find_first_of(kEndsWord));
+    if (word == "exec" || word == "x") return true;
+  }
+  return false;
+}
+
+// Empty as well: it is made before it is written.
+bool IsBuiltinStrategy(std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return text.empty() || IsOneOf(text, kBuiltinStrategies);
+}
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// A file in the form of git's configuration: each key "strategy" as git writes it, with the name of
+// one of its own. "strategy-option" is an option of those.
+bool NamesBuiltinStrategies(std::string_view text) {
+  constexpr std::string_view kKey = "strategy";
+  constexpr std::string_view kOption = "-option";
+  constexpr std::string_view kIs = " = ";
+  const auto same = [](char a, char b) { return Lower(a) == b; };
+  for (;;) {
+    const auto found = std::search(text.begin(), text.end(), kKey.begin(), kKey.end(), same);
+    if (found == text.end()) return true;
+    text.remove_prefix(static_cast<size_t>(found - text.begin()) + kKey.size());
+    if (text.substr(0, kOption.size()) == kOption) continue;
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.substr(0, kIs.size()) != kIs) return false;
+    if (!IsOneOf(line.substr(kIs.size()), kBuiltinStrategies)) return false;
+  }
+}
+
+// The options that git am hands on to git apply, each quoted by itself. There are others by which
+// that one writes outside of the working tree.
+bool AreOptionsOfApply(std::string_view text) {
+  constexpr std::string_view kAllowed[] = {"--whitespace=",
+                                           "--ignore-space-change",
+                                           "--ignore-whitespace",
+                                           "--exclude=",
+                                           "--include=",
+                                           "--directory=",
+                                           "--reject",
+                                           "-C",
+                                           "-p"};
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  while (!text.empty()) {
+    if (text.substr(0, 2) != " '") return false;
+    text.remove_prefix(2);
+    const std::string_view option = text.substr(0, text.find('\''));
+    if (option.size() == text.size()) return false;
+    if (std::none_of(std::begin(kAllowed), std::end(kAllowed), [option](std::string_view allowed) {
+          return option.substr(0, allowed.size()) == allowed;
+        })) {
+      return false;
+    }
+    text.remove_prefix(option.size() + 1);
+  }
+  return true;
 }
 
 bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
@@ -59,23 +161,23 @@ bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 GitName NameInGitDirectory(std::string_view path) {
   if (path == "HEAD") return GitName::kHead;
-  if (path == "HEAD.lock") return GitName::kHeadLock;
+  if (path == "HEAD.lock") return GitName::kLock;
   if (path.empty() || path == "objects" || path == "refs") return GitName::kNeeded;
-  if (path == kSteps) return GitName::kSteps;
+  const GitName name = NameInAny(path);
+  if (name != GitName::kData) return name;
   const std::string_view first = TakeFirst(&path);
-  if (IsObeyed(first)) return GitName::kObeyed;
   if (first == kWorktrees) return NameInWorktrees(path);
   if (first == kModules) return NameInModules(path);
   return GitName::kData;
 }
 
 bool GivesNamesTheirMeaning(std::string_view directory) {
-  if (directory == kRebase) return true;
+  if (IsOneOf(directory, kMeaningful)) return true;
   const std::string_view first = TakeFirst(&directory);
   if (first == kModules) return true;
   if (first != kWorktrees) return false;
   TakeFirst(&directory);
-  return directory.empty() || directory == kRebase;
+  return directory.empty() || IsOneOf(directory, kMeaningful);
 }
 
 std::span<const ObeyedName> ObeyedNames() { return kObeyedNames; }
@@ -92,17 +194,17 @@ bool IsValidHead(std::string_view text) {
   return length && std::all_of(text.begin(), text.end(), IsHex);
 }
 
-bool RunsCommands(std::string_view steps) {
-  constexpr std::string_view kBlank = " \t";
-  constexpr std::string_view kEndsWord(" \t\r\0", 4);
-  while (!steps.empty()) {
-    std::string_view line = steps.substr(0, steps.find('\n'));
-    steps.remove_prefix(std::min(line.size() + 1, steps.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
-    const std::string_view word = line.substr(0, line.find_first_of(kEndsWord));
-    if (word == "exec" || word == "x") return true;
-  }
-  return false;
+bool IsHarmlessState(std::string_view path, std::string_view text) {
+  const auto is = [path](std::string_view name) {
+    if (path.size() <= name.size()) return path == name;
+    const size_t at = path.size() - name.size();
+    return path.substr(at) == name && path[at - 1] == '/';
+  };
+  if (is(kSteps)) return !RunsCommands(text);
+  if (is(kRecorded)) return text.empty();
+  if (is(kOptionsOfSequence)) return NamesBuiltinStrategies(text);
+  if (is(kOptionsOfApply)) return AreOptionsOfApply(text);
+  return IsBuiltinStrategy(text);
 }
 
 }  // namespace odyssey::pattern

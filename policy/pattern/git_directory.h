@@ -13,11 +13,13 @@ namespace odyssey::pattern {
 enum class GitName {
   kData,       // anything else
   kObeyed,     // git runs it or takes settings from it; with everything below
-  kNeeded,     // a directory without which git takes the whole for no repository
+  kNeeded,     // a directory that stays where it is: without most git takes this for no repository
   kHead,       // the same, but replaced with each checkout
-  kHeadLock,   // becomes HEAD by a rename of whoever made it
+  kIndex,      // replaced as a whole; git trusts the paths in it (git_index.h)
+  kLock,       // becomes one of these, by a rename of whoever made it
   kLeadsBack,  // of a linked working tree: where its repository is
-  kSteps       // what a rebase has left to do: commits, and commands that git runs
+  kState,      // of an operation that goes on later: git runs what some of it names
+  kHidden      // git reads files of the working tree, and of wherever its links lead, into it
 };
 
 // `path` is relative to the git directory, "" the git directory itself.
@@ -42,9 +44,10 @@ inline constexpr std::string_view kLeadsBack = "../..\n";
 inline constexpr size_t kMaxHeadBytes = 1024;
 bool IsValidHead(std::string_view text);
 
-// True if a rebase that goes on with these steps would run something. NULs end a word, as in git.
-inline constexpr size_t kMaxStepsBytes = 1024 * 1024;
-bool RunsCommands(std::string_view steps);
+// True if git runs nothing, and writes nothing outside of the working tree, because of a file
+// kState at `path` with this content. NULs end a word, as in git.
+inline constexpr size_t kMaxStateBytes = 1024 * 1024;
+bool IsHarmlessState(std::string_view path, std::string_view text);
 
 }  // namespace odyssey::pattern
 

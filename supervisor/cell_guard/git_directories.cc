@@ -1,5 +1,6 @@
 #include "supervisor/cell_guard/git_directories.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,16 +10,30 @@
 #include <algorithm>
 #include <optional>
 
+#include "policy/pattern/git_index.h"
+
 namespace odyssey::cell_guard {
 namespace {
 
 using pattern::GitName;
 
 // Files that are obeyed, or kept by their content, at the top of a git directory.
-constexpr const char* kKeptFiles[] = {"HEAD", "config", "config.worktree", "commondir",
+constexpr const char* kKeptFiles[] = {"HEAD",
+                                      "index",
+                                      "config",
+                                      "config.worktree",
+                                      "commondir",
+                                      "MERGE_RR",
+                                      "objects/info/alternates",
+                                      "sequencer/opts",
+                                      "rebase-apply/apply-opt",
+                                      "rebase-apply/strategy",
+                                      "rebase-merge/strategy",
                                       "rebase-merge/git-rebase-todo"};
 
-constexpr size_t kMostLocks = 8;  // held at once; git holds one in each repository
+constexpr size_t kMostLocks = 32;  // held at once; git holds two in each repository
+constexpr size_t kMaxIndexBytes = 256 * 1024 * 1024;  // of some two million files
+constexpr size_t kMaxConfigBytes = 1024 * 1024;
 
 // 0 where there is nothing.
 mode_t TypeAt(const Place& place) {
@@ -38,23 +53,14 @@ std::optional<std::string> ReadAll(int fd, size_t most) {
   return text;
 }
 
-bool MayHold(GitName name, std::string_view text) {
-  return name == GitName::kHead ? pattern::IsValidHead(text) : !pattern::RunsCommands(text);
-}
-
 size_t MostBytes(GitName name) {
-  return name == GitName::kHead ? pattern::kMaxHeadBytes : pattern::kMaxStepsBytes;
+  if (name == GitName::kHead) return pattern::kMaxHeadBytes;
+  return name == GitName::kIndex ? kMaxIndexBytes : pattern::kMaxStateBytes;
 }
 
-// A file with such content, and no other name through which it could be changed afterwards. Who has
-// it open is stopped when he writes.
-bool MayBecome(GitName name, const Place& place) {
-  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
-                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat info;
-  if (!fd || fstat(fd.get(), &info) != 0 || info.st_nlink != 1) return false;
-  const auto text = ReadAll(fd.get(), MostBytes(name));
-  return text && MayHold(name, *text);
+std::string_view ParentOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, slash == path.npos ? 0 : slash);
 }
 
 }  // namespace
@@ -124,11 +130,15 @@ int GitDirectories::Refusal(std::string_view path, Change change) const {
       return change == Change::kMakeDirectory || change == Change::kTimes ? 0 : EROFS;
     case GitName::kHead:
       return change == Change::kTimes ? 0 : EROFS;
-    case GitName::kHeadLock:
+    case GitName::kIndex:
+      return change == Change::kTimes || change == Change::kRemove ? 0 : EROFS;
+    case GitName::kLock:
       return change == Change::kMake || (!makes && IsOwnLock(path)) ? 0 : EROFS;
+    case GitName::kHidden:
+      return EACCES;
     case GitName::kLeadsBack:
       return change == Change::kMake || change == Change::kRemove ? 0 : EROFS;
-    case GitName::kSteps:
+    case GitName::kState:
       return change == Change::kMakeNode || change == Change::kMakeDirectory ||
                      change == Change::kMakeLink || change == Change::kLayout
                  ? EROFS
@@ -148,16 +158,15 @@ int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place
   if (!Holds(from) && !Holds(to)) return 0;
   const GitName target = NameOf(to);
   const GitName source = NameOf(from);
-  const bool becomes_head = target == GitName::kHead && source == GitName::kHeadLock;
-  if ((target == GitName::kHead || source == GitName::kHeadLock) &&
-      !(becomes_head && IsOwnLock(from))) {
-    return EROFS;
-  }
-  const bool leaves = (source == GitName::kSteps || becomes_head) && !exchange;
-  const bool enters = (target == GitName::kHead || target == GitName::kSteps) && !exchange;
+  const bool locked = source == GitName::kLock && IsOwnLock(from);
+  const bool judged =
+      target == GitName::kHead || target == GitName::kIndex || target == GitName::kState;
+  // Each comes about by a lock, but for the state of an operation, which git also writes in place.
+  const bool enters = judged && !exchange && (locked || target == GitName::kState);
+  const bool leaves = !exchange && (source == GitName::kState || locked);
   if (source != GitName::kData && !leaves) return EROFS;
   if (target != GitName::kData && !enters) return EROFS;
-  if (enters && !MayBecome(target, from_place)) return EROFS;
+  if (enters && !MayBecome(target, to, from_place)) return EROFS;
   const mode_t types[] = {TypeAt(from_place), exchange ? TypeAt(to_place) : mode_t{0}};
   for (const mode_t type : types) {
     if (type == S_IFLNK) return EPERM;
@@ -176,16 +185,17 @@ int GitDirectories::LinkRefusal(std::string_view from, const Place& from_place,
 
 int GitDirectories::WriteRefusal(std::string_view path, int fd, std::string_view bytes,
                                  off_t offset) const {
-  if (NameOf(path) != GitName::kSteps) return Refusal(path, Change::kContent);
+  const GitName name = NameOf(path);
+  if (name != GitName::kState) return Refusal(path, Change::kContent);
   const std::string link =
       "/proc/self/fd/" + std::to_string(fd);  // it may be open for writing only
   const UniqueFd readable(open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  auto text = ReadAll(readable.get(), pattern::kMaxStepsBytes);
+  auto text = ReadAll(readable.get(), pattern::kMaxStateBytes);
   const auto at = static_cast<size_t>(offset);
-  if (!text || at > pattern::kMaxStepsBytes) return EROFS;
+  if (!text || at > pattern::kMaxStateBytes) return EROFS;
   text->resize(std::max(text->size(), at + bytes.size()));
   text->replace(at, bytes.size(), bytes);
-  return MayHold(GitName::kSteps, *text) ? 0 : EROFS;
+  return MayHold(name, path, *text) ? 0 : EROFS;
 }
 
 bool GitDirectories::HasKeptName(const struct stat& file) const {
@@ -202,9 +212,44 @@ bool GitDirectories::HasKeptName(const struct stat& file) const {
   return false;
 }
 
-bool GitDirectories::IsHeadLock(std::string_view path) const {
-  return NameOf(path) == GitName::kHeadLock;
+bool GitDirectories::MayHold(GitName name, std::string_view path, std::string_view text) const {
+  if (name == GitName::kHead) return pattern::IsValidHead(text);
+  if (name == GitName::kIndex) return pattern::IndexStaysInTree(text, ObjectNameBytes(path));
+  return pattern::IsHarmlessState(path, text);
 }
+
+// A file with such content, and no other name through which it could be changed afterwards. Who has
+// it open is stopped when he writes.
+bool GitDirectories::MayBecome(GitName name, std::string_view path, const Place& place) const {
+  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info;
+  if (!fd || fstat(fd.get(), &info) != 0 || info.st_nlink != 1) return false;
+  const auto text = ReadAll(fd.get(), MostBytes(name));
+  return text && MayHold(name, path, *text);
+}
+
+// By what the repository's configuration says, which no cell writes.
+size_t GitDirectories::ObjectNameBytes(std::string_view path) const {
+  std::string_view directory = ParentOf(path);
+  const std::string_view above = ParentOf(directory);
+  constexpr std::string_view kWorktrees = "worktrees";
+  if (above.substr(above.rfind('/') + 1) == kWorktrees) directory = ParentOf(above);
+  Place place;
+  if (FindPlace(tree_, Join(std::string(directory), "config"), &place) != 0)
+    return pattern::kSha1Bytes;
+  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  auto text = ReadAll(fd.get(), kMaxConfigBytes);
+  if (!text) return pattern::kSha1Bytes;
+  std::transform(text->begin(), text->end(), text->begin(), tolower);
+  const bool named = text->find("objectformat") != text->npos;
+  return named && text->find("sha256") != text->npos ? pattern::kSha256Bytes : pattern::kSha1Bytes;
+}
+
+bool GitDirectories::Hides(std::string_view path) const { return NameOf(path) == GitName::kHidden; }
+
+bool GitDirectories::IsLock(std::string_view path) const { return NameOf(path) == GitName::kLock; }
 
 void GitDirectories::HoldLock(int fd) {
   if (locks_.size() == kMostLocks) locks_.erase(locks_.begin());

@@ -59,10 +59,14 @@ class GitDirectories final {
   // locks. Objects are what they are from the first moment.
   bool ChangesUnderneath(std::string_view path) const;
 
-  // HEAD.lock: whoever makes it holds the lock, and his rename makes it HEAD. So it is made only
-  // where there is none, and changed, removed or renamed only by the cell if it is this very file
-  // that the cell made. Else the host's own rename could make HEAD of what a cell has written.
-  bool IsHeadLock(std::string_view path) const;
+  // True for what is not shown at all.
+  bool Hides(std::string_view path) const;
+
+  // HEAD.lock and the like: whoever makes it holds the lock, and his rename makes it HEAD. So it is
+  // made only where there is none, and changed, removed or renamed only by the cell if it is this
+  // very file that the cell made. Else the host's own rename could make HEAD of what a cell has
+  // written.
+  bool IsLock(std::string_view path) const;
   // `fd` has just been made there, by nobody else.
   void HoldLock(int fd);
 
@@ -79,6 +83,12 @@ class GitDirectories final {
   bool WouldBeFoundInstead(std::string_view path) const;
 
   bool IsOwnLock(std::string_view path) const;
+  // Whether the file `name` at `path` may have this content.
+  bool MayHold(pattern::GitName name, std::string_view path, std::string_view text) const;
+  // Whether the file at `place` may become it.
+  bool MayBecome(pattern::GitName name, std::string_view path, const Place& place) const;
+  // Of an object's name in the index at `path`, bytes.
+  size_t ObjectNameBytes(std::string_view path) const;
 
   int tree_;
   // Of the locks that the cell made, the latest: open, so that no other file gets their numbers.

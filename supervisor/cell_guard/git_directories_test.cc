@@ -62,7 +62,9 @@ TEST_F(GitDirectoriesTest, RefuseChangesByName) {
     for (const char* path : {"r/commondir", "none/.git/hooks", "r/.gitx/hooks", "r/.git.x"}) {
       EXPECT_EQ(git.Refusal(path, change), 0) << path;
     }
-    EXPECT_EQ(git.Refusal("r/.git/index", change), change == Change::kMakeLink ? EPERM : 0);
+    EXPECT_EQ(git.Refusal("r/.git/ORIG_HEAD", change), change == Change::kMakeLink ? EPERM : 0);
+    EXPECT_EQ(git.Refusal("r/.git/index", change), change == Change::kRemove ? 0 : EROFS);
+    EXPECT_EQ(git.Refusal("r/.git/rr-cache/x", change), EACCES);
   }
   EXPECT_EQ(git.Refusal("r/.git/refs", Change::kTimes), 0);
   EXPECT_EQ(git.Refusal("r/.git/config", Change::kTimes), EROFS);
@@ -116,7 +118,7 @@ TEST_F(GitDirectoriesTest, LetTheCellsOwnLockBecomeHead) {
     EXPECT_EQ(git.Refusal(kLock, change), 0);
   }
   EXPECT_EQ(rename(kLock, kName, RENAME_EXCHANGE), EROFS);
-  EXPECT_EQ(rename(kLock, "r/.git/else"), EROFS);
+  EXPECT_EQ(rename(kLock, "r/.git/else"), 0) << "as git stash does with that of the index";
   EXPECT_EQ(rename("r/.git/new", kLock), EROFS);
   EXPECT_EQ(git.LinkRefusal("r/.git/new", At("r/.git/new"), kLock), EROFS);
   fs::create_hard_link(host, directory_.path() + "/r/.git/second");
@@ -190,17 +192,18 @@ TEST_F(GitDirectoriesTest, LetARebaseGoOnWithCommitsOnly) {
   EXPECT_EQ(Rename(steps, "r/.git/good", RENAME_EXCHANGE), EROFS);
   EXPECT_EQ(Rename(steps, "r/.git/aside"), 0);
   EXPECT_EQ(Rename(steps, "r/.git/HEAD"), EROFS);
-  directory_.Write("r/.git/good", std::string(pattern::kMaxStepsBytes + 1, '#'));
+  directory_.Write("r/.git/good", std::string(pattern::kMaxStateBytes + 1, '#'));
   EXPECT_EQ(Rename("r/.git/good", steps), EROFS);
   const GitDirectories git = Open();
   const UniqueFd fd(open((directory_.path() + "/" + steps).c_str(), O_WRONLY | O_CLOEXEC));
   EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "drop", 0), 0);
   EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "exec", 0), EROFS);
   EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "x y", 10), EROFS);
-  EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "pick", pattern::kMaxStepsBytes + 1), EROFS);
+  EXPECT_EQ(git.WriteRefusal(steps, fd.get(), "pick", pattern::kMaxStateBytes + 1), EROFS);
   EXPECT_EQ(git.WriteRefusal(steps, -1, "pick", 0), EROFS);
   EXPECT_EQ(git.WriteRefusal("r/.git/config", fd.get(), "x", 0), EROFS);
-  EXPECT_EQ(git.WriteRefusal("r/.git/index", fd.get(), "x", 0), 0);
+  EXPECT_EQ(git.WriteRefusal("r/.git/index", fd.get(), "x", 0), EROFS);
+  EXPECT_EQ(git.WriteRefusal("r/.git/ORIG_HEAD", fd.get(), "x", 0), 0);
   for (const Change change :
        {Change::kMakeNode, Change::kMakeDirectory, Change::kMakeLink, Change::kLayout}) {
     EXPECT_EQ(git.Refusal(steps, change), EROFS);

@@ -248,7 +248,7 @@ int Create(const char* path, mode_t mode, fuse_file_info* info) {
   const int error = Tree().EnterToChange(path, Change::kMake, &place);
   if (error != 0) return -error;
   if (Tree().git.LeadsBack(Relative(path))) return CreateLeadingBack(place, mode, info);
-  if (Tree().git.IsHeadLock(Relative(path))) return CreateLock(place, mode, info);
+  if (Tree().git.IsLock(Relative(path))) return CreateLock(place, mode, info);
   return OpenAt(place, info->flags | O_CREAT, mode, info);
 }
 

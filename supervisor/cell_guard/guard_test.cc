@@ -251,8 +251,8 @@ TEST_F(GuardTest, EachChangeOfWhatGitObeysIsRefused) {
     EXPECT_EQ(Answer(rename(name.c_str(), Cell("aside").c_str())), EROFS) << path;
     EXPECT_EQ(Answer(rmdir(name.c_str())), EROFS) << path;
   }
-  EXPECT_EQ(Answer(symlink("x", Cell("r/.git/index").c_str())), EPERM);
-  EXPECT_EQ(Answer(Renamed("plain", Cell("r/.git/index"), 0)), 0);
+  EXPECT_EQ(Answer(symlink("x", Cell("r/.git/ORIG_HEAD").c_str())), EPERM);
+  EXPECT_EQ(Answer(Renamed("plain", Cell("r/.git/ORIG_HEAD"), 0)), 0);
 }
 
 // Its rename would make HEAD of what a command has written into it.

@@ -21,6 +21,7 @@ int GuardedTree::EnterToChange(std::string_view path, Change change, Place* plac
 }
 
 bool GuardedTree::Denied(std::string_view path) const {
+  if (git.Hides(Relative(path))) return true;
   return std::any_of(deny.begin(), deny.end(), [path](const pattern::PathPattern& pattern) {
     return pattern.Covers(Relative(path));
   });
