@@ -48,7 +48,12 @@ bool TakeStdio(const std::vector<UniqueFd>& stdio) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (dup2(stdio[fd].get(), fd) < 0) return false;
   }
-  return true;
+  // The supervisor's null device lies on a mount of the host: as /dev/stdin Landlock refuses it.
+  struct stat input;
+  if (fstat(0, &input) != 0) return false;
+  if (!S_ISCHR(input.st_mode)) return true;
+  UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return null && dup2(null.get(), 0) == 0;
 }
 
 std::vector<char*> Pointers(std::vector<std::string>* words) {

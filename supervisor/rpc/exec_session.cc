@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -33,6 +34,8 @@ Result<Pipe> MakePipe(bool we_read) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "create pipe");
   Pipe pipe{UniqueFd(ends[we_read ? 0 : 1]), UniqueFd(ends[we_read ? 1 : 0])};
+  // The command has another uid, and opens its end again where it is told to use /dev/stdout.
+  if (fchmod(pipe.theirs.get(), 0666) != 0) return ErrnoStatus(errno, "set the mode of a pipe");
   if (fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "set O_NONBLOCK");
   return pipe;
 }

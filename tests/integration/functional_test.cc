@@ -201,6 +201,22 @@ server.accept()[0].sendall(b'from another command')
       "b'from another command'\n");
 }
 
+TEST_F(FunctionalTest, StandardStreamsAreOpenedByName) {
+  const ExecResult given = Shell(R"(
+echo one > /dev/stdout
+echo two | tee /dev/stderr
+cat /dev/stdin
+ls -l /dev/fd/1 > /dev/fd/2)",
+                                 {.input = "given\n"});
+  EXPECT_TRUE(given.Exited(0)) << given.ToString();
+  EXPECT_EQ(given.out, "one\ntwo\ngiven\n");
+  EXPECT_EQ(given.err.rfind("two\n", 0), 0u) << given.err;
+
+  const ExecResult none = Shell("cat /dev/stdin; cat < /proc/self/fd/0; test -c /dev/stdin");
+  EXPECT_TRUE(none.Exited(0)) << none.ToString();
+  EXPECT_EQ(none.out, "");
+}
+
 TEST_F(FunctionalTest, PseudoTerminals) {
   const ExecResult result = Python(R"(
 import os, pty, termios
