@@ -101,6 +101,8 @@ int LookAt(const char* path, struct stat* out, fuse_file_info* info) {
 int GetAttributes(const char* path, struct stat* out, fuse_file_info* info) {
   DecideCaching(path);
   const int result = LookAt(path, out, info);
+  // The kernel knows each name of a file for itself: one would tell what another changed too late.
+  if (result == 0 && out->st_nlink > 1 && !S_ISDIR(out->st_mode)) Tree().caching->attr_timeout = 0;
   // A group that has no number here would make the owner's own file unusable to him.
   if (result == 0 && out->st_uid == geteuid()) out->st_gid = getegid();
   return result;

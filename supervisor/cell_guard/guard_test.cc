@@ -149,6 +149,24 @@ TEST_F(GuardTest, WhatTheHostChangesIsSeen) {
   EXPECT_EQ(TextOf(Cell("file")), "longer text");
 }
 
+TEST_F(GuardTest, EachNameOfAFileTellsWhatWasDoneByAnother) {
+  Put("one", "text");
+  Start({"**/.env"}, {});
+  ASSERT_EQ(TextOf(Cell("one")), "text");
+  fs::create_hard_link(Cell("one"), Cell("other"));
+  for (int i = 1; i <= 3; ++i) {
+    const std::string text(10 * i, static_cast<char>('0' + i));
+    std::ofstream(Cell(i % 2 == 0 ? "one" : "other")) << text;
+    const std::string unwritten = Cell(i % 2 == 0 ? "other" : "one");
+    EXPECT_EQ(fs::file_size(unwritten), text.size());
+    EXPECT_EQ(TextOf(unwritten), text);
+  }
+  ASSERT_EQ(chmod(Cell("one").c_str(), 0600), 0);
+  struct stat info;
+  ASSERT_EQ(stat(Cell("other").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+}
+
 // Else a command would commit on top of what another has replaced, and that would be lost.
 TEST_F(GuardTest, AReferenceThatTheHostReplacesIsSeenAtOnce) {
   Put(".git/HEAD", "ref: refs/heads/main\n");
