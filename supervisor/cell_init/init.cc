@@ -28,10 +28,11 @@ namespace {
 
 constexpr uint32_t kMostRunsCounted = 10'000;
 
-// What every slot inherits, set once: neither a supervisor's priority nor its cores are a
-// command's.
+// What every slot inherits, set once: neither a supervisor's priority and habits nor its cores are
+// a command's.
 Status PrepareForSlots() {
   ODY_RETURN_IF_ERROR(GiveUpPrecedence());
+  ODY_RETURN_IF_ERROR(GiveUpHabits());
   return LimitCores();
 }
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@ constexpr int kIoprioWhoProcess = 1;
 constexpr int kIoprioClassShift = 13;
 constexpr int kIoprioIdle = 3;
 constexpr size_t kMaxPattern = 4096;
+constexpr unsigned long kTimerSlackNanoseconds = 50'000;  // the kernel's own
 
 // sched_setattr(2), as the kernel knew it last. An older one fills less of it.
 struct SchedulingAttributes {
@@ -77,6 +80,12 @@ Status GiveUpPrecedence() {
   }
   ODY_RETURN_IF_ERROR(LowerLimit(RLIMIT_RTPRIO));
   return LowerLimit(RLIMIT_NICE);
+}
+
+Status GiveUpHabits() {
+  if (personality(PER_LINUX) < 0) return ErrnoStatus(errno, "give up the personality");
+  if (prctl(PR_SET_TIMERSLACK, kTimerSlackNanoseconds, 0, 0, 0) == 0) return OkStatus();
+  return ErrnoStatus(errno, "give up the timer slack");
 }
 
 bool HandlesCrashes(std::string_view core_pattern) {

@@ -19,6 +19,10 @@ std::string Standing();
 // everybody's, for the processor and for disks, and the limits that would let it have them again.
 Status GiveUpPrecedence();
 
+// Addresses at random and timers as precise as everybody's, whatever the supervisor was started
+// with: both are inherited through execve.
+Status GiveUpHabits();
+
 // Whether core_pattern(5) hands crashes to a program or a socket of the host, whatever RLIMIT_CORE
 // says but 1. Pure.
 bool HandlesCrashes(std::string_view core_pattern);

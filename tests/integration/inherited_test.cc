@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -68,6 +70,18 @@ TEST(InheritedTest, APriorityOfTheSupervisorIsNotACommands) {
                         "import ctypes, os\nprint(os.getpriority(os.PRIO_PROCESS, 0), "
                         "ctypes.CDLL(None).syscall(252, 1, 0))");
   EXPECT_EQ(told.out, "0 0\n") << told.ToString();
+}
+
+TEST(InheritedTest, NeitherFixedAddressesNorLateTimersAreACommands) {
+  const int before = personality(ADDR_NO_RANDOMIZE);
+  const int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  ASSERT_EQ(prctl(PR_SET_TIMERSLACK, 900'000'000UL, 0, 0, 0), 0);
+  SupervisorHarness supervisor;
+  const ExecResult told =
+      supervisor.Shell(supervisor.Cell(), "cat /proc/self/personality /proc/self/timerslack_ns");
+  personality(static_cast<unsigned long>(before));
+  prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack), 0, 0, 0);
+  EXPECT_EQ(told.out, "00000000\n50000\n") << told.ToString();
 }
 
 TEST(InheritedTest, ALimitBelowThePolicysHolds) {
