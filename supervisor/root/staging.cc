@@ -95,8 +95,9 @@ class Stager final {
   }
 
   std::string TmpfsOptions(uint64_t bytes, const std::string& mode) const {
-    const std::string uid = std::to_string(cell_uid_);
-    return "size=" + std::to_string(bytes) + ",mode=" + mode + ",uid=" + uid + ",gid=" + uid;
+    const std::string kib = std::to_string(bytes / 1024), uid = std::to_string(cell_uid_);
+    // A file takes about a KiB of the kernel's memory, with nothing in it.
+    return "size=" + kib + "k,nr_inodes=" + kib + ",mode=" + mode + ",uid=" + uid + ",gid=" + uid;
   }
 
   Status Place(size_t index) {

@@ -318,6 +318,10 @@ TEST_F(LimitsTest, TemporaryFilesFillTheirOwnTreeOnly) {
     const ExecResult result =
         supervisor_.Shell(cell_, "head -c 8M /dev/zero > " + place + "/f; rm " + place + "/f");
     EXPECT_NE(result.err.find("No space left"), std::string::npos) << place << result.ToString();
+    const ExecResult empty =
+        supervisor_.Python(cell_, "import os\nfor i in range(100000): os.close(os.open('" + place +
+                                      "/e%d' % i, os.O_CREAT | os.O_WRONLY))");
+    EXPECT_NE(empty.err.find("No space left"), std::string::npos) << place << empty.ToString();
   }
   EXPECT_TRUE(Usable(cell_));
 }
