@@ -42,6 +42,10 @@ mode_t TypeAt(const Place& place) {
   return found == 0 ? info.st_mode & S_IFMT : 0;
 }
 
+// git follows links where it writes messages and logs, and waits for whoever is at the other end of
+// a pipe; it makes neither.
+bool LeadsElsewhere(mode_t type) { return type == S_IFLNK || type == S_IFIFO || type == S_IFSOCK; }
+
 // nullopt if it is longer, or cannot be read at a place, as only a regular file can.
 std::optional<std::string> ReadAll(int fd, size_t most) {
   std::string text;
@@ -146,8 +150,8 @@ int GitDirectories::Refusal(std::string_view path, Change change) const {
     case GitName::kData:
       break;
   }
-  // git follows links where it writes messages and logs, and makes none there itself.
-  return change == Change::kMakeLink && Holds(path) ? EPERM : 0;
+  const bool leads_elsewhere = change == Change::kMakeLink || change == Change::kMakeNode;
+  return leads_elsewhere && Holds(path) ? EPERM : 0;
 }
 
 int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place,
@@ -169,7 +173,7 @@ int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place
   if (enters && !MayBecome(target, to, from_place)) return EROFS;
   const mode_t types[] = {TypeAt(from_place), exchange ? TypeAt(to_place) : mode_t{0}};
   for (const mode_t type : types) {
-    if (type == S_IFLNK) return EPERM;
+    if (LeadsElsewhere(type)) return EPERM;
     if (type == S_IFDIR && (GivesMeaning(from) || GivesMeaning(to))) return EROFS;
   }
   return 0;
@@ -180,7 +184,7 @@ int GitDirectories::LinkRefusal(std::string_view from, const Place& from_place,
   if (WouldBeFoundInstead(to)) return EROFS;
   if (!Holds(from) && !Holds(to)) return 0;
   if (NameOf(from) != GitName::kData || NameOf(to) != GitName::kData) return EROFS;
-  return TypeAt(from_place) == S_IFLNK ? EPERM : 0;
+  return LeadsElsewhere(TypeAt(from_place)) ? EPERM : 0;
 }
 
 int GitDirectories::WriteRefusal(std::string_view path, int fd, std::string_view bytes,

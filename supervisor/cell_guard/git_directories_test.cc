@@ -62,7 +62,8 @@ TEST_F(GitDirectoriesTest, RefuseChangesByName) {
     for (const char* path : {"r/commondir", "none/.git/hooks", "r/.gitx/hooks", "r/.git.x"}) {
       EXPECT_EQ(git.Refusal(path, change), 0) << path;
     }
-    EXPECT_EQ(git.Refusal("r/.git/ORIG_HEAD", change), change == Change::kMakeLink ? EPERM : 0);
+    const bool elsewhere = change == Change::kMakeLink || change == Change::kMakeNode;
+    EXPECT_EQ(git.Refusal("r/.git/ORIG_HEAD", change), elsewhere ? EPERM : 0);
     EXPECT_EQ(git.Refusal("r/.git/index", change), change == Change::kRemove ? 0 : EROFS);
     EXPECT_EQ(git.Refusal("r/.git/rr-cache/x", change), EACCES);
   }
@@ -169,6 +170,14 @@ TEST_F(GitDirectoriesTest, KeepLinksOut) {
   EXPECT_EQ(Open().LinkRefusal("r/.git/HEAD", At("r/.git/HEAD"), "r/.git/l"), EROFS);
   EXPECT_EQ(Open().LinkRefusal("r/.git/new", At("r/.git/new"), "r/.git/config"), EROFS);
   EXPECT_EQ(Open().LinkRefusal("r/.git/new", At("r/.git/new"), "r/.git/l"), 0);
+}
+
+TEST_F(GitDirectoriesTest, KeepPipesOut) {
+  ASSERT_EQ(mkfifo((directory_.path() + "/r/pipe").c_str(), 0644), 0);
+  EXPECT_EQ(Rename("r/pipe", "r/.git/ORIG_HEAD"), EPERM);
+  EXPECT_EQ(Open().LinkRefusal("r/pipe", At("r/pipe"), "r/.git/ORIG_HEAD"), EPERM);
+  EXPECT_EQ(Open().Refusal("r/.git/COMMIT_EDITMSG", Change::kMakeNode), EPERM);
+  EXPECT_EQ(Open().Refusal("r/pipe2", Change::kMakeNode), 0);
 }
 
 TEST_F(GitDirectoriesTest, KeepDirectoriesWhereNamesGetTheirMeaning) {
