@@ -17,8 +17,10 @@ Verdict Judge(const rules::Decision& decision, bool granted) {
   return {rules::Verdict::kDeny, "", "", "permission denied: unknown verdict"};
 }
 
-std::string DeniedMessage(const std::string& rule, const std::string& note) {
-  return "permission denied: tool " + rule + " was denied" + (note.empty() ? "" : ": " + note);
+std::string DeniedMessage(const std::string& tool, const std::string& rule,
+                          const std::string& note) {
+  return "permission denied: tool " + (rule.empty() ? tool : rule) + " was denied" +
+         (note.empty() ? "" : ": " + note);
 }
 
 }  // namespace odyssey::approval

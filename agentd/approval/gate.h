@@ -21,8 +21,10 @@ struct Verdict {
 Verdict Judge(const rules::Decision& decision, bool granted);
 
 // What the model reads when a person said no: "permission denied: tool Write was denied", with the
-// note if there is one.
-std::string DeniedMessage(const std::string& rule, const std::string& note);
+// note if there is one. `rule` is the one that asked; "", because none could judge the call, and
+// the tool is named.
+std::string DeniedMessage(const std::string& tool, const std::string& rule,
+                          const std::string& note);
 
 }  // namespace odyssey::approval
 

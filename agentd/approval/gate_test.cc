@@ -23,9 +23,14 @@ TEST(GateTest, GrantNeverOverridesADeny) {
 }
 
 TEST(GateTest, DenialCarriesTheNote) {
-  EXPECT_EQ(DeniedMessage("Write", ""), "permission denied: tool Write was denied");
-  EXPECT_EQ(DeniedMessage("Write", "not there"),
+  EXPECT_EQ(DeniedMessage("Bash", "Bash(rm:*)", ""),
+            "permission denied: tool Bash(rm:*) was denied");
+  EXPECT_EQ(DeniedMessage("Write", "Write", "not there"),
             "permission denied: tool Write was denied: not there");
+}
+
+TEST(GateTest, DenialOfWhatNoRuleJudgesNamesTheTool) {
+  EXPECT_EQ(DeniedMessage("Bash", "", ""), "permission denied: tool Bash was denied");
 }
 
 }  // namespace

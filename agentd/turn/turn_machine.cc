@@ -141,8 +141,9 @@ Effects TurnMachine::OnAnswer(const Answered& answer) {
     out.push_back(RunTool{calls_[next_call_]});
     return out;
   }
-  Effects rest = OnToolResult(
-      agent::ErrorObject(approval::DeniedMessage(asked_.rule, SanitizeUtf8(answer.note))), false);
+  const std::string message =
+      approval::DeniedMessage(calls_[next_call_].tool, asked_.rule, SanitizeUtf8(answer.note));
+  Effects rest = OnToolResult(agent::ErrorObject(message), false);
   out.insert(out.end(), rest.begin(), rest.end());
   return out;
 }

@@ -101,6 +101,13 @@ TEST_F(TurnMachineTest, DenialReachesTheModelWithItsNote) {
   EXPECT_EQ(effects[2], Effect(CallModel{}));
 }
 
+TEST_F(TurnMachineTest, DenialOfACallThatNoRuleJudgedNamesItsTool) {
+  OneCall(machine_);
+  machine_.OnVerdict({rules::Verdict::kAsk, "", "Write: exactly", ""});
+  EXPECT_EQ(machine_.OnAnswer({false, "deny", "", 0})[1],
+            Effect(FinishedWith(R"({"error":"permission denied: tool Write was denied"})", false)));
+}
+
 TEST_F(TurnMachineTest, CallsOfOneAnswerRunOneAfterTheOther) {
   machine_.Start();
   machine_.OnModelEvent(model::TextDelta{"both"});

@@ -196,6 +196,11 @@ class RulesTest(WorldTest):
         self.assertIn("missing closing quote", message)
         self.assertEqual((ran, asked), (0, 0))
 
+    def test_what_no_rule_can_judge_is_refused_by_its_tools_name(self):
+        message, ran, asked = self.outcome("opaque", 'eval "$X"', {"allow": ["Bash(echo:*)"]})
+        self.assertIn("permission denied: tool Bash was denied", message)
+        self.assertEqual((ran, asked), (0, 1))
+
     def test_file_tools_stay_in_the_workspace(self):
         steps = [bundles.call(tool, f"r{n}", path=path, **more) for n, (tool, path, more) in
                  enumerate((("Read", "/etc/shadow", {}), ("Read", "../x", {}),
