@@ -230,7 +230,8 @@ std::vector<Command> SessionCommands() {
                    DenialsOption()},
        .notes =
            "Waits until no turn of the session runs or waits for an approval; Ctrl-C gives up. "
-           "Exit codes as those\nof exec.",
+           "Exit codes as those\nof exec. The session's events tell the command and the first "
+           "64 KiB of its stdout and of its stderr.",
        .usage_exit = kExitCannot,
        .run = Exec},
       {.name = "session cancel",

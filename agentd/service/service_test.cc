@@ -255,7 +255,38 @@ TEST_F(ServiceTest, OperatorsCommandGoesToTheSessionsCell) {
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(supervisor_.cell_id, "cel_" + session);
   EXPECT_EQ(world_.EventNames(session),
-            (std::vector<std::string>{"exec_command_begin", "exec_command_end"}));
+            (std::vector<std::string>{"exec_command_begin", "exec_command_output_delta",
+                                      "exec_command_output_delta", "exec_command_end"}));
+}
+
+// The operator has all of it; the journal has as much as of a tool's command, in whole characters.
+TEST_F(ServiceTest, OperatorsOutputIsJournaledUpToItsCap) {
+  const std::string session = Create();
+  grpc::ClientContext context;
+  const auto stream = sessions_->SessionExec(&context);
+  sup::ExecRequest request;
+  request.mutable_start()->set_cell_id(session);
+  request.mutable_start()->add_argv("x");
+  ASSERT_TRUE(stream->Write(request));
+  sup::ExecResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  const std::string almost(64 * 1024 - 1, 'x');
+  for (const std::string& text : {almost, std::string("ä"), std::string("more")}) {
+    request.set_stdin(text);
+    ASSERT_TRUE(stream->Write(request));
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.output().data(), text);
+  }
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+  std::vector<std::string> deltas;
+  for (const event::Event& event : world_.Events(session)) {
+    const auto* delta = std::get_if<event::ExecCommandOutputDelta>(&event.payload);
+    if (delta != nullptr) deltas.push_back(delta->stream + ": " + delta->delta);
+  }
+  EXPECT_EQ(deltas, (std::vector<std::string>{"stdout: " + almost,
+                                              "stdout: \n...[stdout truncated by sandbox]"}));
 }
 
 TEST_F(ServiceTest, OperatorsCommandNeedsASession) {

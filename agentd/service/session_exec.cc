@@ -2,6 +2,8 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "agentd/event/journal.h"
@@ -16,8 +18,11 @@ namespace {
 
 namespace sup = ::odyssey::supervisor::v1;
 
+// Of each stream of an operator's command; he himself has all of it.
+constexpr size_t kJournaledBytes = 64 * 1024;
+
 // What an operator runs is told in the session's journal as a turn's commands are, under an id of
-// its own; its output, which may be of any size, is not.
+// its own.
 class OperatorRecord final {
  public:
   OperatorRecord(std::shared_ptr<event::Journal> journal, std::string operator_id,
@@ -32,6 +37,9 @@ class OperatorRecord final {
     if (response.has_started()) {
       exec_id_ = response.started().exec_id();
       Append(event::ExecCommandBegin{operator_id_, exec_id_, command_, cwd_});
+    } else if (response.has_output()) {
+      const bool is_stderr = response.output().stream() == sup::OUTPUT_STREAM_STDERR;
+      NoteOutput(response.output().data(), is_stderr ? &err_ : &out_);
     } else if (response.has_denial()) {
       Append(event::AccessDenied{operator_id_, "", sandbox::DenialFromProto(response.denial())});
     } else if (response.has_outcome()) {
@@ -43,6 +51,31 @@ class OperatorRecord final {
   void Close(bool cancelled) { End(-1, cancelled ? "cancelled" : "setup_failed"); }
 
  private:
+  struct Captured {
+    const char* name;
+    Utf8Stream decoder;
+    size_t left = kJournaledBytes;
+    bool cut = false;
+  };
+
+  void NoteOutput(std::string_view data, Captured* stream) {
+    if (stream->cut) return;
+    const std::string_view kept = data.substr(0, stream->left);
+    stream->left -= kept.size();
+    stream->cut = kept.size() < data.size();
+    std::string text = stream->decoder.Push(kept);
+    if (stream->cut) text += "\n...[" + std::string(stream->name) + " truncated by sandbox]";
+    Deliver(*stream, std::move(text));
+  }
+  void Deliver(const Captured& stream, std::string text) {
+    if (text.empty()) return;
+    Append(event::ExecCommandOutputDelta{operator_id_, exec_id_, stream.name, std::move(text)});
+  }
+  // A character that the command did not finish is shown as broken.
+  void EndStream(const Captured& stream) {
+    Deliver(stream, stream.decoder.incomplete() && !stream.cut ? "\xEF\xBF\xBD" : "");
+  }
+
   // OUTCOME_KIND_TIMED_OUT → "timed_out".
   static std::string NameOf(sup::OutcomeKind kind) {
     std::string name = sup::OutcomeKind_Name(kind).substr(sizeof("OUTCOME_KIND_") - 1);
@@ -51,6 +84,8 @@ class OperatorRecord final {
   }
   void End(int32_t exit_code, const std::string& outcome) {
     if (exec_id_.empty()) return;
+    EndStream(out_);
+    EndStream(err_);
     Append(event::ExecCommandEnd{operator_id_, std::exchange(exec_id_, {}), exit_code, outcome});
   }
   // A journal that cannot be written does not stop an operator, who may be there to make room.
@@ -63,6 +98,8 @@ class OperatorRecord final {
   std::vector<std::string> command_;
   std::string cwd_;
   std::string exec_id_;  // of the command that has begun and not ended
+  Captured out_{"stdout", {}};
+  Captured err_{"stderr", {}};
 };
 
 class SessionExecReactor;

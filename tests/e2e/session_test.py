@@ -340,14 +340,28 @@ class OperatorTest(SessionsTest):
 
     def test_is_no_turn_but_is_told(self):
         before = self.show(self.session)
-        self.assertEqual(self.exec("--", "true").code, 0)
+        self.assertEqual(self.exec("--", "sh", "-c", "echo said; echo wrong >&2").code, 0)
         after = self.show(self.session)
         self.assertEqual((after["turns"], after["message_count"]),
                          (before["turns"], before["message_count"]))
         told = self.events(self.session, "--after", str(before["last_sequence"]))
         self.assertEqual([event["payload"]["type"] for event in told],
-                         ["exec_command_begin", "exec_command_end"])
-        self.assertEqual(told[0]["payload"]["payload"]["command"], ["true"])
+                         ["exec_command_begin", "exec_command_output_delta",
+                          "exec_command_output_delta", "exec_command_end"])
+        self.assertEqual(told[0]["payload"]["payload"]["command"][:2], ["sh", "-c"])
+        said = {event["payload"]["payload"]["stream"]: event["payload"]["payload"]["delta"]
+                for event in told[1:3]}
+        self.assertEqual(said, {"stdout": "said\n", "stderr": "wrong\n"})
+        self.assertIn("    said\n", self.world.ctl("session", "events", self.session).out)
+
+    def test_all_of_its_output_is_the_operators_and_its_beginning_the_journals(self):
+        before = self.show(self.session)["last_sequence"]
+        done = self.exec("--", "head", "-c", "1000000", "/dev/zero", text=False)
+        self.assertEqual((done.code, len(done.out)), (0, 1000000), done.err)
+        told = [event["payload"]["payload"].get("delta", "")
+                for event in self.events(self.session, "--after", str(before))]
+        self.assertTrue(told[-2].endswith("\n...[stdout truncated by sandbox]"), told[-2][-80:])
+        self.assertEqual("".join(told).count("\0"), 64 * 1024)
 
 
 class RestartTest(SessionsTest):

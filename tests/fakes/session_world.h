@@ -118,12 +118,19 @@ class SessionWorld final {
     }
   }
 
-  // The names of a session's events, in order.
+  // A session's events, in order.
+  std::vector<event::Event> Events(const std::string& session_id) {
+    const std::shared_ptr<event::Journal> journal = *sessions_->JournalOf(session_id);
+    std::vector<event::Event> out;
+    while (out.size() < journal->last_sequence()) {
+      const std::vector<event::Event> more = *journal->ReadAfter(out.size(), 100);
+      out.insert(out.end(), more.begin(), more.end());
+    }
+    return out;
+  }
   std::vector<std::string> EventNames(const std::string& session_id) {
     std::vector<std::string> out;
-    const std::vector<event::Event> events =
-        *(*sessions_->JournalOf(session_id))->ReadAfter(0, 10'000);
-    for (const event::Event& event : events) {
+    for (const event::Event& event : Events(session_id)) {
       out.emplace_back(event::TypeName(event.payload));
     }
     return out;
