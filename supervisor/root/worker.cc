@@ -92,7 +92,9 @@ Status Worker::StartRpc() {
 }
 
 void Worker::EndRpc() {
-  rpc_.reset();  // that ends it, and its end is a signal
+  // That ends it, and its end is a signal. A root that died would have closed the socket as a
+  // whole.
+  shutdown(rpc_.get(), SHUT_WR);
   pollfd ended{signals_.get(), POLLIN, 0};
   if (rpc_pid_ > 0) {
     poll(&ended, 1, kEndRpcMs);

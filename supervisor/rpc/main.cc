@@ -87,12 +87,14 @@ int Serve(int argc, char** argv) {
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));
   Status status = root.SayReady();
   if (status.ok()) status = broker.Run();
-  // Root is gone or does not want us: the cells end with it, and there is nothing else to save.
-  (void)Fail(status);
+  // Root stops, is gone or does not want us: the cells end with it, and there is nothing else to
+  // save.
+  const bool in_order = status.code() == Code::kCancelled;
+  if (!in_order) (void)Fail(status);
   audit.Add(StopRecord(status.message()));
   (void)audit.Flush();
   fflush(nullptr);
-  _exit(1);
+  _exit(in_order ? 0 : 1);
 }
 
 }  // namespace

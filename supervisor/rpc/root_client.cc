@@ -1,5 +1,7 @@
 #include "supervisor/rpc/root_client.h"
 
+#include <poll.h>
+
 #include <utility>
 
 namespace odyssey::supervisor {
@@ -48,8 +50,16 @@ Status RootClient::AskStats(const std::string& cell_id, StatsCallback callback) 
   return SendMessage(socket_.get(), wire::Encode(stats));
 }
 
+// Root closes its half of the socket when it stops; the kernel closes both halves of one that died.
+bool RootClient::IsStopped() const {
+  pollfd polled{socket_.get(), POLLRDHUP, 0};
+  return poll(&polled, 1, 0) == 1 && (polled.revents & (POLLRDHUP | POLLHUP)) == POLLRDHUP;
+}
+
 Status RootClient::ReadOne() {
-  ODY_ASSIGN_OR_RETURN(Message message, ReceiveMessage(socket_.get()));
+  Result<Message> received = ReceiveMessage(socket_.get());
+  if (!received.ok() && IsStopped()) return Cancelled("the supervisor was stopped");
+  ODY_ASSIGN_OR_RETURN(Message message, std::move(received));
   ODY_ASSIGN_OR_RETURN(const wire::RootMessage type, wire::TypeOf(message.bytes));
   switch (type) {
     case wire::RootMessage::kLaunched:

@@ -36,10 +36,12 @@ class RootClient final {
   Status AskStats(const std::string& cell_id, StatsCallback callback);
 
   int fd() const { return socket_.get(); }
-  // Reads one message and calls its callback. UNAVAILABLE when root is gone.
+  // Reads one message and calls its callback. CANCELLED when root stops in order, UNAVAILABLE when
+  // it is gone.
   Status ReadOne();
 
  private:
+  bool IsStopped() const;
   Status HandleLaunched(Message message);
   Status HandleStats(const Message& message);
 

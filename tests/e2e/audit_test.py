@@ -123,7 +123,9 @@ class AuditVerbsTest(WorldTest):
         other.ctl("exec", "--", "true")
         other.down()
         log = other.state + "/supervisor/audit"
-        self.assertIn(" stop ", other.ctl("audit", "tail", "-n", "1", log).out)
+        self.assertIn(' stop reason="the supervisor was stopped"\n',
+                      other.ctl("audit", "tail", "-n", "1", log).out)
+        self.assertNotIn("supervisor-rpc", other.daemons.err)  # nothing went wrong
         self.assertEqual(other.ctl("audit", "verify", log).code, 0)
 
 
