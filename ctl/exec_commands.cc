@@ -15,11 +15,13 @@
 #include "ctl/ceiling_view.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/compile_here.h"
 #include "ctl/exec_call.h"
 #include "ctl/exec_files.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
+#include "ctl/file_rights.h"
 #include "ctl/message_text.h"
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
@@ -171,9 +173,15 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   return code == kExitOk && !collected ? kExitCannot : code;
 }
 
-// The directories that a policy has made if they are missing, as llm-do does.
-Status MakePolicyDirectories(const ExecOptions& options) {
-  if (!options.policy) return OkStatus();
+// The directories that a policy has made if they are missing, as llm-do does. Whoever wrote it has
+// nothing made that the cell would not be shown: the supervisor refuses it.
+Status MakePolicyDirectories(const ExecOptions& options, const Result<CeilingView>& ceiling,
+                             const Locations& locations) {
+  if (!options.policy || options.policy->create.empty() || !ceiling.ok()) return OkStatus();
+  const bool granted = ceiling::Check(ceiling->ceiling, options.sandbox, ceiling->asker).ok() &&
+                       CompileHere(options.sandbox, *ceiling, locations).ok();
+  if (!granted) return OkStatus();
+  const FileRights rights(ceiling->asker.owner);
   for (const std::string& path : options.policy->create) {
     ODY_RETURN_IF_ERROR(MakeDirectories(path, kNewDirectoryMode));
   }
@@ -186,7 +194,10 @@ int ExecCommand(const Invocation& call) {
       call.options.Has("owner") ? static_cast<uid_t>(call.options.Number("owner")) : getuid();
   const Result<CeilingView> ceiling = LoadCeilingView(owner, call.locations);
   ExecInputs inputs = MakeExecInputs();
-  if (ceiling.ok()) inputs.granted_secrets = GrantedSecrets(*ceiling);
+  if (ceiling.ok()) {
+    inputs.granted_secrets = GrantedSecrets(*ceiling);
+    if (owner != getuid()) inputs.home = ceiling->asker.owner.home;
+  }
   const Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
   if (!options.ok()) {
     return Cannot(console, {"exec", options.status().message(), kOptions});
@@ -212,7 +223,8 @@ int ExecCommand(const Invocation& call) {
                               "docs/policy/dialects.md tells what a project's file may add."});
     }
   }
-  if (const Status status = MakePolicyDirectories(*options); !status.ok()) {
+  if (const Status status = MakePolicyDirectories(*options, ceiling, call.locations);
+      !status.ok()) {
     return Cannot(console, {"exec", "--policy: " + status.message(), ""});
   }
   const Result<std::string> random = RandomComponent();

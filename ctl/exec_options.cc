@@ -254,6 +254,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
   dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
   context.granted_env = inputs.granted_secrets;
+  if (inputs.home) context.home = *inputs.home;
   for (const std::string& entry : options.All("env")) {
     context.granted_env.insert(entry.substr(0, entry.find('=')));
   }
@@ -290,7 +291,7 @@ Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, Exe
 
 }  // namespace
 
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}}; }
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}, {}}; }
 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();

@@ -27,6 +27,8 @@ struct ExecInputs {
   std::function<Result<std::string>(const std::string&)> resolve_shown;
   // Variables that a policy may have though they look like secrets.
   std::set<std::string> granted_secrets;
+  // What "~" is to a policy, if it is not $HOME.
+  std::optional<std::string> home;
 };
 
 ExecInputs MakeExecInputs();

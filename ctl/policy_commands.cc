@@ -1,4 +1,6 @@
 // policy explain|check|diff.
+#include <unistd.h>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +56,8 @@ Result<dialect::Policy> ReadFile(const Console& console, const std::string& file
   dialect::Problems problems;
   dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
   context.granted_env = GrantedSecrets(ceiling);
+  const ceiling::Owner& owner = ceiling.asker.owner;
+  if (owner.uid != getuid()) context.home = owner.home;
   Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);
   if (policy.ok()) PrintWarnings(console, policy->warnings);
   if (problems.empty()) return policy;

@@ -87,10 +87,7 @@ void AddRequest(const Worker& worker, const Source& source, const PolicyContext&
                                    .access = path.access,
                                    .suffixes = path.suffixes,
                                    .max_file_bytes = path.max_file_bytes});
-    // Elsewhere on the host a file that somebody else wrote makes no directories.
-    if (IsAtOrBelow(path.place, context.Look(base).resolved)) {
-      out->create.push_back(root);
-    }
+    out->create.push_back(root);
   }
   out->request.network = worker.network ? policy::Network::kFull : policy::Network::kNone;
   out->elsewhere = Describe(worker);

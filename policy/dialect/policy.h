@@ -80,7 +80,8 @@ struct Policy {
   std::vector<Approval> approvals;
   // What was read beside the file: other files, variables of the environment.
   std::vector<std::string> also_read;
-  // Host directories of the request that are to be made if they are missing.
+  // Host directories of the request that are to be made if they are missing: by the rights of whom
+  // the cell is for, and if it is granted.
   std::vector<std::string> create;
   openshell::NetworkPolicy network;      // what kEgress may reach
   std::optional<llm_do::Worker> worker;  // of llm-do

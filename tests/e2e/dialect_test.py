@@ -199,6 +199,44 @@ class DialectExecTest(WorldTest):
             self.assertEqual(file.read(), "new\n")
         self.assertEqual(os.listdir(f"{self.base}/shop/in"), ["a.md"])
 
+    def test_missing_roots_of_a_worker_are_made(self):
+        home = self.world.make_directory(f"{self.base}/home")
+        policy = self.policy("shop/w.yaml", "sandbox:\n  paths:\n"
+                             "    mine: {root: ~/made/mine, mode: rw}\n"
+                             f"    there: {{root: {self.base}/made/there, mode: rw}}\n"
+                             "    up: {root: ../made/up, mode: rw}\n")
+        checked = self.world.ctl("policy", "check", policy, env={**os.environ, "HOME": home})
+        self.assertEqual((checked.code, checked.err), (0, ""), checked)
+        self.assertFalse(os.path.exists(home + "/made"), "checking makes nothing")
+        done = self.shell(policy, "for at in mine there up; do echo new >mount/$at/x; done",
+                          env={**os.environ, "HOME": home})
+        self.assertEqual((done.code, done.err), (0, ""), done)
+        for path in (home + "/made/mine", self.base + "/made/there", self.base + "/made/up"):
+            self.assertEqual(os.listdir(path), ["x"])
+
+    def test_nothing_is_made_that_a_cell_may_not_be_shown(self):
+        policy = self.policy("w.yaml", "sandbox:\n  paths:\n"
+                             f"    a: {{root: {self.base}/made, mode: rw}}\n"
+                             "    b: {root: /etc/odyssey-e2e/x}\n")
+        done = self.shell(policy, "true")
+        self.assertEnded(done, 125, f"{policy}:4: sandbox.paths.b.root: /etc/odyssey-e2e/x")
+        for path in (self.base + "/made", "/etc/odyssey-e2e"):
+            self.assertFalse(os.path.exists(path), path)
+
+    def test_roots_are_made_with_the_rights_of_whom_they_are_for(self):
+        own = self.world.make_directory(f"{self.base}/own")
+        os.chown(own, 4242, 4242)
+        policy = self.policy("w.yaml", f"sandbox: {{paths: {{a: {{root: {own}/made, mode: rw}}}}}}\n")
+        done = self.shell(policy, "echo new >mount/a/x", "--owner", "4242")
+        self.assertEqual((done.code, done.err), (0, ""), done)
+        self.assertEqual(os.stat(own + "/made").st_uid, 4242)
+        policy = self.policy("w.yaml", f"sandbox: {{paths: {{a: {{root: {self.base}/no}}}}}}\n")
+        done = self.shell(policy, "true", "--owner", "4242")
+        self.assertEnded(done, 125, f"create directory {self.base}/no: Permission denied")
+        policy = self.policy("w.yaml", "sandbox: {paths: {a: {root: ~/no}}}\n")
+        self.assertEnded(self.shell(policy, "true", "--owner", "4242"), 125,
+                         f"{policy}:1: sandbox.paths.a.root: `~`")
+
     def test_a_project_of_odek(self):
         self.world.make(f"{self.base}/given", "here\n")
         self.world.make(f"{self.base}/data/file", "data\n")
