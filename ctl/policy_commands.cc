@@ -157,11 +157,18 @@ Result<dialect::AgentSpec> AgentFor(const dialect::Bundle& bundle, const std::st
   return dialect::FindAgent(bundle, agent);
 }
 
+// A command that cannot be read is refused wherever it is tried.
+Result<rules::Decision> OrRefusal(Result<rules::Decision> decision) {
+  if (decision.status().code() != Code::kInvalidArgument) return decision;
+  return rules::Decision{
+      .verdict = rules::Verdict::kDeny, .rule = "", .reason = decision.status().message()};
+}
+
 // By the rules of a worker; the decision's rule is told with its line.
 Result<rules::Decision> CheckWorkerCommand(const dialect::Policy& policy,
                                            const std::string& command) {
   ODY_ASSIGN_OR_RETURN(rules::Decision decision,
-                       dialect::llm_do::DecideCommand(*policy.worker, command));
+                       OrRefusal(dialect::llm_do::DecideCommand(*policy.worker, command)));
   const dialect::Place* place = policy.origins.Find(decision.rule);
   if (place != nullptr) {
     decision.rule = place->file + ":" + std::to_string(place->line) + ": " + place->key;
@@ -183,7 +190,7 @@ Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::s
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(bundle, file, agent));
   ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
                        rules::Parse(spec.tools.allow, spec.tools.ask, spec.tools.deny));
-  return rules::Decide(tool_rules, {.name = "Bash", .command = command});
+  return OrRefusal(rules::Decide(tool_rules, {.name = "Bash", .command = command}));
 }
 
 // As the supervisor would. That endpoints get no cell yet is no mistake of a file, but a path is in

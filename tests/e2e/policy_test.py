@@ -76,6 +76,9 @@ class PolicyTest(unittest.TestCase):
         for command in ("curl x", "git log; curl x", "sh -c 'curl x'"):
             self.assertEqual(self.check(bundle, "--cmd", command), (3, "deny", "Bash(curl:*)"))
         self.assertEqual(self.check(bundle, "--cmd", "rm x"), (0, "allow", ""))
+        worker = self.world.make("worker.yaml", "shell_rules: [{pattern: git status}]\n")
+        for path in (bundle, worker):  # neither would run it
+            self.assertEqual(self.check(path, "--cmd", "git status 'x"), (3, "deny", ""))
 
     def test_paths(self):
         project = self.world.make_directory("project")
