@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ctl/compile_here.h"
+#include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/approvals.h"
 
@@ -36,13 +37,9 @@ bool IsBundle(const dialect::Policy& policy) {
 }
 
 Json FileAsJson(const dialect::Policy& policy) {
-  Json warnings = Json::array();
-  for (const dialect::Problem& warning : policy.warnings) {
-    warnings.push_back(dialect::ToString(warning));
-  }
   Json out = {{"dialect", dialect::DialectName(policy.dialect)},
               {"also_read", policy.also_read},
-              {"warnings", std::move(warnings)},
+              {"warnings", WarningsAsJson(policy.warnings)},
               {"not_part_of_the_cell", policy.elsewhere}};
   if (!IsBundle(policy)) return out;
   out["waits_for_approval"] = Json::array();

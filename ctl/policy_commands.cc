@@ -78,12 +78,14 @@ Result<dialect::Policy> ReadAsked(const Console& console, const std::string& fil
   return policy;
 }
 
-// The policy that --within names, nullopt without it.
-Result<std::optional<dialect::Policy>> ReadWithin(const Console& console,
-                                                  const ParsedOptions& options,
-                                                  const CeilingView& ceiling) {
-  if (!options.Has("within")) return std::optional<dialect::Policy>();
-  ODY_ASSIGN_OR_RETURN(dialect::Policy policy, ReadFile(console, options.Text("within"), ceiling));
+// The policy that --within names, nullopt without it. Its warnings are told with the others.
+Result<std::optional<dialect::Policy>> ReadWithin(const Invocation& call,
+                                                  const CeilingView& ceiling,
+                                                  dialect::Problems* warnings) {
+  if (!call.options.Has("within")) return std::optional<dialect::Policy>();
+  ODY_ASSIGN_OR_RETURN(dialect::Policy policy,
+                       ReadFile(*call.console, call.options.Text("within"), ceiling));
+  warnings->insert(warnings->end(), policy.warnings.begin(), policy.warnings.end());
   return std::optional<dialect::Policy>(std::move(policy));
 }
 
@@ -121,7 +123,7 @@ policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
 // Leaves of the policy what the one of --within gives too.
 Status NarrowWithin(const Invocation& call, const CeilingView& ceiling, dialect::Policy* policy) {
   ODY_ASSIGN_OR_RETURN(const std::optional<dialect::Policy> parent,
-                       ReadWithin(*call.console, call.options, ceiling));
+                       ReadWithin(call, ceiling, &policy->warnings));
   if (!parent) return OkStatus();
   ODY_ASSIGN_OR_RETURN(policy->request, lattice::Narrow(parent->request, policy->request));
   policy->origins = {};  // its fields are others now
@@ -208,7 +210,8 @@ Result<compile::Compiled> CompileChecked(const Invocation& call, const dialect::
 // Of the questions that the request answers. `destination` is what --host names.
 Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& policy,
                                const CeilingView& ceiling,
-                               const std::optional<Destination>& destination) {
+                               const std::optional<Destination>& destination,
+                               dialect::Problems* warnings) {
   const ParsedOptions& options = call.options;
   const policy::SandboxRequest& request = policy.request;
   if (auto denied = DeniedByCeiling(ceiling, policy)) {
@@ -217,7 +220,7 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
     return *denied;
   }
   ODY_ASSIGN_OR_RETURN(const std::optional<dialect::Policy> parent,
-                       ReadWithin(*call.console, options, ceiling));
+                       ReadWithin(call, ceiling, warnings));
   if (parent) {
     const Status within = lattice::IsWithin(request, parent->request);
     if (within.code() == Code::kPermissionDenied) {
@@ -266,10 +269,14 @@ Result<rules::Decision> AskFirst(const Invocation& call, const dialect::Policy& 
       .verdict = rules::Verdict::kAsk, .rule = "project approval", .reason = pending};
 }
 
-int PrintDecision(const Console& console, const rules::Decision& decision) {
+int PrintDecision(const Console& console, const rules::Decision& decision,
+                  const dialect::Problems& warnings) {
   const std::string verdict(rules::VerdictName(decision.verdict));
   if (console.json) {
-    console.PrintJson({{"verdict", verdict}, {"rule", decision.rule}, {"reason", decision.reason}});
+    console.PrintJson({{"verdict", verdict},
+                       {"rule", decision.rule},
+                       {"reason", decision.reason},
+                       {"warnings", WarningsAsJson(warnings)}});
   } else {
     std::string line = verdict;
     if (!decision.rule.empty()) line += "  by " + Sanitize(decision.rule, Lines::kOne);
@@ -312,7 +319,8 @@ int Check(const Invocation& call) {
   const Result<dialect::Policy> policy = ReadAsked(console, file, *ceiling);
   if (!policy.ok())
     return console.Fail({"check " + file, policy.status().message(), NextFor(file)});
-  Result<rules::Decision> decision = Decide(call, *policy, *ceiling, destination);
+  dialect::Problems warnings = policy->warnings;
+  Result<rules::Decision> decision = Decide(call, *policy, *ceiling, destination, &warnings);
   if (decision.ok()) decision = AskFirst(call, *policy, *ceiling, *decision);
   // A command runs nowhere if no cell is made.
   if (decision.ok() && command && decision->verdict == rules::Verdict::kAllow) {
@@ -320,7 +328,7 @@ int Check(const Invocation& call) {
   }
   if (!decision.ok())
     return console.Fail({"check " + file, decision.status().message(), NextFor(file)});
-  return PrintDecision(console, *decision);
+  return PrintDecision(console, *decision, warnings);
 }
 
 }  // namespace

@@ -69,6 +69,12 @@ void PrintWarnings(const Console& console, const dialect::Problems& warnings) {
   }
 }
 
+Json WarningsAsJson(const dialect::Problems& warnings) {
+  Json out = Json::array();
+  for (const dialect::Problem& warning : warnings) out.push_back(dialect::ToString(warning));
+  return out;
+}
+
 Result<std::string> BundleDirectory(const std::string& path) {
   ODY_ASSIGN_OR_RETURN(const bool is_directory, IsDirectory(path));
   if (is_directory) return path;

@@ -30,6 +30,8 @@ Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::Polic
 // Tells the warnings of a policy on stderr, one a line.
 void PrintWarnings(const Console& console, const dialect::Problems& warnings);
 
+Json WarningsAsJson(const dialect::Problems& warnings);
+
 // The bundle directory of `path`: itself, or the directory that its manifest or an agent.yaml is
 // part of. NOT_FOUND or INVALID_ARGUMENT says what was expected.
 Result<std::string> BundleDirectory(const std::string& path);

@@ -62,7 +62,9 @@ class PolicyTest(unittest.TestCase):
         done = self.world.ctl("-o", "json", "policy", "check", *words)
         self.assertEqual(text.code, done.code)
         verdict = done.json()
-        self.assertEqual(sorted(verdict), ["reason", "rule", "verdict"])
+        self.assertEqual(sorted(verdict), ["reason", "rule", "verdict", "warnings"])
+        told = [line.partition("warning: ")[2] for line in text.err.splitlines()]
+        self.assertEqual(verdict["warnings"], told)
         self.assertTrue(text.out.startswith(verdict["verdict"]), text)
         self.assertIn(verdict["rule"], text.out)
         return done.code, verdict["verdict"], verdict["rule"]
@@ -79,6 +81,17 @@ class PolicyTest(unittest.TestCase):
         worker = self.world.make("worker.yaml", "shell_rules: [{pattern: git status}]\n")
         for path in (bundle, worker):  # neither would run it
             self.assertEqual(self.check(path, "--cmd", "git status 'x"), (3, "deny", ""))
+
+    def test_warnings(self):
+        plural = [self.world.make(f"plural/{name}.yaml", f"sandboxes: {{{name}: {{path: .}}}}\n")
+                  for name in ("a", "b")]
+        self.assertEqual(self.check(plural[0])[:2], (0, "allow"))
+        self.check(plural[0], "--within", plural[1])
+        for words, count in (([], 1), (["--within", plural[0]], 2)):
+            for command, of in (("check", lambda out: out), ("explain", lambda out: out["policy"])):
+                done = self.world.ctl("-o", "json", "policy", command, plural[0], *words)
+                self.assertEqual(len(of(done.json())["warnings"]), count, done)
+                self.assertIn("`sandboxes` is deprecated", of(done.json())["warnings"][0])
 
     def test_paths(self):
         project = self.world.make_directory("project")
