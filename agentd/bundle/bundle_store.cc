@@ -30,6 +30,31 @@ Status SyncDirectory(const std::string& path) {
   return OkStatus();
 }
 
+// "/home/a (mode 0700, of uid 1000)"
+std::string Described(const std::string& directory) {
+  struct stat info;
+  if (stat(directory.c_str(), &info) != 0) return directory;
+  char mode[8];
+  snprintf(mode, sizeof(mode), "%04o", info.st_mode & 07777u);
+  return directory + " (mode " + mode + ", of uid " + std::to_string(info.st_uid) + ")";
+}
+
+// Who names a bundle may reach it where agentd, a user of its own, may not.
+Status CheckReachable(const std::string& source) {
+  for (size_t slash = source.find('/', 1);; slash = source.find('/', slash + 1)) {
+    const bool whole = slash == std::string::npos;
+    const std::string directory = source.substr(0, slash);
+    const bool open = access(directory.c_str(), whole ? R_OK | X_OK : X_OK) == 0;
+    if (!open && errno == EACCES) {
+      return PermissionDenied("bundle " + source + ": odyssey-agentd reads it as uid " +
+                              std::to_string(getuid()) + ", to whom " + Described(directory) +
+                              " is closed; open it, with chmod o+" + (whole ? "rx " : "x ") +
+                              directory + ", or use a copy of the bundle elsewhere");
+    }
+    if (!open || whole) return OkStatus();  // what else is wrong is told by what reads it
+  }
+}
+
 }  // namespace
 
 BundleStore::BundleStore(std::string directory, agent::IdSource* ids)
@@ -58,6 +83,7 @@ Result<std::shared_ptr<const InstalledBundle>> BundleStore::Install(const std::s
 
 // A copy with everything in it, and what it is.
 Result<BundlePin> BundleStore::Stage(const std::string& source, const std::string& staging) {
+  ODY_RETURN_IF_ERROR(CheckReachable(source));
   // Before the copy, so that problems name the files that a person can edit.
   ODY_RETURN_IF_ERROR(dialect::LoadBundle(source).status());
   ODY_RETURN_IF_ERROR(CopyBundleTree(source, staging));

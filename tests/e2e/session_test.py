@@ -129,6 +129,20 @@ class RecordTest(SessionsTest):
             self.assertEnded(self.world.ctl(*words), 1, "scenario.yaml", "unknown")
         self.assertEqual(self.world.json("session", "list"), before)
 
+    def test_a_bundle_where_agentd_may_not_enter(self):
+        home = self.world.make_directory("closed")
+        bundle = bundles.write(home + "/probe", [bundles.say("x")])
+        closed = ((home, 0o700, "o+x"), (bundle, 0o700, "o+rx"), (bundle, 0o711, "o+rx"))
+        for directory, mode, change in closed:
+            os.chmod(directory, mode)
+            for words in (["session", "create", bundle], ["run", bundle, "--prompt", "x"]):
+                self.assertEnded(self.world.ctl(*words), 1,
+                                 f"odyssey-agentd reads it as uid {host.uid(self.world.agentd)}, to whom "
+                                 f"{directory} (mode {mode:04o}, of uid 0) is closed",
+                                 f"chmod {change} {directory}, or use a copy")
+            os.chmod(directory, 0o755)
+        self.assertEqual(self.world.ctl("run", bundle, "--prompt", "x").code, 0)
+
     def test_a_failing_scenario_fails_the_turn(self):
         done = self.world.ctl("run", self.bundle([{"fail": "for this reason"}]), "--prompt", "x")
         self.assertEqual(done.code, 1)
