@@ -11,9 +11,10 @@ namespace {
 
 constexpr char kWorkers[] = "workers";
 constexpr char kFile[] = "/workshop.yaml";
-constexpr std::string_view kMerged[] = {"sandbox", "toolsets"};
+constexpr std::string_view kMerged[] = {"sandbox", "sandboxes", "toolsets"};
+constexpr char kVersion[] = "version";  // of the workshop alone
 // Of the workshop itself: no defaults of workers.
-constexpr std::string_view kItsOwn[] = {"name", "description", "version"};
+constexpr std::string_view kItsOwn[] = {"name", "description"};
 
 std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -71,12 +72,20 @@ void MergeInto(const Node& lower, Depth depth, Node* upper) {
   }
 }
 
-// A path that the worker names in the older form is the worker's.
-void DropPlural(const Node& worker, Node* workshop) {
-  const Node* plural = Find(worker, "sandboxes");
-  Node* paths = FindIn(FindIn(workshop, "sandbox"), "paths");
-  if (plural == nullptr || paths == nullptr || paths->kind != NodeKind::kMap) return;
-  for (const Key& key : plural->keys) Erase(paths, key.name);
+// What `names` has as keys; neither has to be there.
+void EraseAll(const Node* names, Node* map) {
+  if (names == nullptr || map == nullptr || map->kind != NodeKind::kMap) return;
+  for (const Key& key : names->keys) Erase(map, key.name);
+}
+
+Node Over(const Node& upper, Node lower) {
+  // A path is of whom names it first, in whichever form.
+  const Node* sandbox = Find(upper, "sandbox");
+  EraseAll(sandbox == nullptr ? nullptr : Find(*sandbox, "paths"), FindIn(&lower, "sandboxes"));
+  EraseAll(Find(upper, "sandboxes"), FindIn(FindIn(&lower, "sandbox"), "paths"));
+  Node out = upper;
+  MergeInto(lower, Depth::kNamed, &out);
+  return out;
 }
 
 }  // namespace
@@ -87,32 +96,37 @@ std::string WorkshopOf(const std::string& file, const PolicyContext& context) {
   return directory.substr(slash + 1) == kWorkers ? DirectoryOf(directory) : directory;
 }
 
-Node WithWorkshop(const Node& worker, const PolicyContext& context, Source* source, Policy* out) {
+Merged WithWorkshop(const Node& worker, const PolicyContext& context, Source* source, Policy* out) {
+  const Merged alone = {worker, worker};
   const std::string directory = WorkshopOf(source->file, context);
   const std::string file = (directory == "/" ? "" : directory) + kFile;
-  if (worker.kind != NodeKind::kMap || Absolute(source->file, context) == file) return worker;
+  if (worker.kind != NodeKind::kMap || Absolute(source->file, context) == file) return alone;
   source->beside = file;
+  if (context.Look(file).is_link) {
+    source->Invalid(Source::kBesideLines, "",
+                    "is a symbolic link, and nobody named it: put the file itself there");
+    return alone;
+  }
   const Result<std::string> text = context.Read(file);
   if (!text.ok()) {
     if (text.status().code() != Code::kNotFound) {
       source->Invalid(Source::kBesideLines, "", text.status().message());
     }
-    return worker;
+    return alone;
   }
   out->also_read.push_back(file);
   std::optional<Node> workshop = ParseDocument(Format::kYaml, file, *text, source->problems);
-  if (!workshop) return worker;
+  if (!workshop) return alone;
   MoveBeside(&*workshop);
   if (workshop->kind != NodeKind::kMap) {
     source->Syntax(workshop->line, "",
                    "must be a map, not " + std::string(KindName(workshop->kind)));
-    return worker;
+    return alone;
   }
+  Erase(&*workshop, kVersion);
+  Node replaced = Over(*workshop, worker);
   for (const std::string_view name : kItsOwn) Erase(&*workshop, name);
-  DropPlural(worker, &*workshop);
-  Node merged = worker;
-  MergeInto(*workshop, Depth::kNamed, &merged);
-  return merged;
+  return {Over(worker, *std::move(workshop)), std::move(replaced)};
 }
 
 }  // namespace odyssey::dialect::llm_do

@@ -12,11 +12,17 @@ namespace odyssey::dialect::llm_do {
 // file, or above it if that is named `workers`. Absolute.
 std::string WorkshopOf(const std::string& file, const PolicyContext& context);
 
+struct Merged {
+  Node document;  // what counts
+  // The same with the workshop's word for what both say: what the worker replaces can be checked.
+  Node replaced;
+};
+
 // The worker's document over the defaults of its workshop, the file `workshop.yaml` there; just the
 // worker's if there is no such file, or it is the one that is read. Of `sandbox` and `toolsets` the
 // two are merged name by name; of everything else the worker's word counts. Lines of the workshop's
 // file are those of source->beside, which is set.
-Node WithWorkshop(const Node& worker, const PolicyContext& context, Source* source, Policy* out);
+Merged WithWorkshop(const Node& worker, const PolicyContext& context, Source* source, Policy* out);
 
 }  // namespace odyssey::dialect::llm_do
 

@@ -110,6 +110,43 @@ TEST(WorkshopTest, ProblemsNameTheFileThatTheyAreIn) {
       << reading.warnings;
 }
 
+TEST(WorkshopTest, WhatTheWorkerReplacesIsCheckedToo) {
+  const std::string worker =
+      "name: w\nsandbox:\n  network: true\n  paths: {a: {root: ./a, mode: rw, suffixes: [.md]}}\n"
+      "shell_rules: [{pattern: ls}]\nattachment_policy: {max_count: 1}\n"
+      "tool_rules: {shell: {approval_required: true}}\nsandboxes: {old: {path: ./old}}\n";
+  const std::pair<const char*, const char*> wrong[] = {
+      {"name: [w]\n", "1: name: must be a string"},
+      {"sandbox: 3\n", "1: sandbox: must be a map"},
+      {"sandbox: {network: maybe}\n", "1: sandbox.network: must be true or false"},
+      {"sandbox: {paths: {a: {root: x, mode: rwx}}}\n", "1: sandbox.paths.a.mode: unknown variant"},
+      {"sandbox: {paths: {a: {root: 3}}}\n", "1: sandbox.paths.a.root: must be a string"},
+      {"sandbox: {paths: {a: {root: x, suffixes: [md]}}}\n", "1: sandbox.paths.a.suffixes[0]: "},
+      {"sandbox: {paths: {old: {mode: ro}}}\n", "1: sandbox.paths.old.root: missing field"},
+      {"sandboxes: {a: {path: 3}}\n", "1: sandboxes.a.path: must be a string"},
+      {"shell_rules: [{pattern: a, sandbox_paths: [z]}]\n", "1: shell_rules[0].sandbox_paths[0]: "},
+      {"attachment_policy: {max_count: -1}\n", "1: attachment_policy.max_count: "},
+      {"tool_rules: {shell: {approval_required: 1}}\n", "1: tool_rules.shell.approval_required: "}};
+  for (const auto& [workshop, expected] : wrong) {
+    const std::string problems = Read(workshop, worker).problems;
+    EXPECT_EQ(problems.rfind(std::string(kWorkshop) + ":" + expected, 0), 0u) << problems;
+    EXPECT_EQ(problems.find('\n'), std::string::npos) << problems;
+  }
+  const char* const fine =
+      "shell_rules: [{pattern: cat, sandbox_paths: [a, old]}]\n"
+      "sandboxes: {a: {path: /x}, old: {path: /y}}\n";
+  EXPECT_EQ(Mounts(Read(fine, worker)), "a /home/u/project/a rw\nold /home/u/project/old ro\n");
+}
+
+TEST(WorkshopTest, ALinkInItsPlaceIsRefusedByName) {
+  FakePolicyHost host;
+  host.files = {{kWorkshop, "sandbox: {network: true}\n"}};
+  host.links[kWorkshop] = "/home/u/elsewhere.yaml";
+  EXPECT_EQ(ReadPolicyOn(host, "instructions: i\n", "w.yaml").problems,
+            std::string(kWorkshop) +
+                ": is a symbolic link, and nobody named it: put the file itself there");
+}
+
 TEST(WorkshopTest, AValueThatIsRefusedLaterNamesTheFileThatItIsIn) {
   const PolicyReading reading = Read("sandbox:\n  network: true\n  paths:\n    a: {root: /proc}\n",
                                      "sandbox:\n  paths:\n    b: {root: /sys}\n");

@@ -151,8 +151,20 @@ void ReadOdek(const Node& document, const Source& source, const PolicyContext& c
 }
 
 void ReadLlmDo(const Node& document, Source source, const PolicyContext& context, Policy* out) {
-  const Node whole = llm_do::WithWorkshop(document, context, &source, out);
-  llm_do::AddRequest(llm_do::ReadWorker(whole, source), source, context, out);
+  const llm_do::Merged merged = llm_do::WithWorkshop(document, context, &source, out);
+  llm_do::AddRequest(llm_do::ReadWorker(merged.document, source), source, context, out);
+  // What the worker replaces of the workshop counts for nothing, and is wrong all the same.
+  Problems replaced;
+  llm_do::ReadWorker(merged.replaced, {.file = source.file,
+                                       .syntax = source.syntax,
+                                       .problems = &replaced,
+                                       .meaning = source.meaning,
+                                       .beside = source.beside});
+  Problems* const problems = source.problems;
+  for (Problem& problem : replaced) {
+    const bool told = std::find(problems->begin(), problems->end(), problem) != problems->end();
+    if (problem.file == source.beside && !told) problems->push_back(std::move(problem));
+  }
 }
 
 void ReadDocumentOf(Dialect dialect, const Node& document, const Source& source,

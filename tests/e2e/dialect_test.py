@@ -152,6 +152,20 @@ class DialectFilesTest(unittest.TestCase):
             done = self.world.ctl("policy", "check", path, "--cmd", "git push")
             self.assertEqual(done.code, code, (path, done))
 
+    def test_a_workshop_is_checked_as_a_whole_and_is_no_link(self):
+        path = self.world.make("shop/w.yaml", "sandbox: {network: false}\n")
+        workshop = self.world.make("shop/workshop.yaml", "model: m\nsandbox:\n  network: maybe\n")
+        done = self.world.ctl("policy", "check", path)
+        self.assertEqual((done.code, done.out), (1, ""), done)
+        self.assertIn(f"{workshop}:3: sandbox.network: must be true or false", done.err)
+        os.rename(workshop, self.world.directory + "/elsewhere.yaml")
+        os.symlink(self.world.make("elsewhere.yaml", "sandbox: {network: false}\n"), workshop)
+        for words in (["policy", "check", path], ["policy", "explain", path],
+                      ["exec", "--policy", path, "--", "true"]):
+            done = self.world.ctl(*words)
+            self.assertNotEqual(done.code, 0, done)
+            self.assertIn(f"{workshop}: is a symbolic link", done.err)
+
     def test_paths_of_other_dialects(self):
         path = self.world.make("w.yaml", "sandbox: {paths: {a: {root: data, mode: rw}}}\n")
         data = self.world.make_directory("data")
