@@ -80,6 +80,11 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
     sandbox->network =
         options.Text("network") == "full" ? policy::Network::kFull : policy::Network::kNone;
   }
+  if (options.Has("landlock")) {
+    sandbox->landlock = options.Text("landlock") == "best_effort"
+                            ? policy::Landlock::kBestEffort
+                            : policy::Landlock::kHardRequirement;
+  }
 }
 
 // Another mode than the policy's starts from nothing: what the policy names is of its own mode.
@@ -185,6 +190,13 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .value_name = "WHICH",
        .help = "none (default) or full",
        .choices = {"none", "full"}},
+      {.name = "landlock",
+       .kind = ValueKind::kChoice,
+       .value_name = "HOW",
+       .help =
+           "hard_requirement (default); with best_effort a cell runs without what this kernel's "
+           "Landlock lacks, as --network full before Linux 6.12",
+       .choices = {"hard_requirement", "best_effort"}},
       {.name = "env",
        .kind = ValueKind::kEnv,
        .value_name = "NAME[=VALUE]",
@@ -235,6 +247,7 @@ void ForgetOverridden(const ParsedOptions& options, dialect::Origins* origins) {
   static constexpr std::pair<const char*, const char*> kFields[] = {
       {"mode", "mode"},
       {"network", "network"},
+      {"landlock", "landlock"},
       {"tools", "executables"},
       {"tools", "executables_mode"},
       {"workspace", "workspace"},

@@ -45,10 +45,11 @@ TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
 
 TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   const Result<ExecOptions> options =
-      Read({"--mode",   "read_only", "--workspace", "w",         "--read", "a",         "--write",
-            "b",        "--tools",   "all",         "--network", "full",   "--env",     "K=v=w",
-            "--memory", "512m",      "--cpus",      "1.5",       "--pids", "9",         "--timeout",
-            "60s",      "--cell",    "n-1.x",       "--cwd",     "/tmp",   "--explain", "true"});
+      Read({"--mode",  "read_only", "--workspace", "w",           "--read",    "a",
+            "--write", "b",         "--tools",     "all",         "--network", "full",
+            "--env",   "K=v=w",     "--landlock",  "best_effort", "--memory",  "512m",
+            "--cpus",  "1.5",       "--pids",      "9",           "--timeout", "60s",
+            "--cell",  "n-1.x",     "--cwd",       "/tmp",        "--explain", "true"});
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   const policy::SandboxRequest& sandbox = options->sandbox;
   EXPECT_EQ(sandbox.mode, policy::Mode::kReadOnly);
@@ -58,6 +59,7 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
                                         {"/real/b", "/real/b", policy::Access::kReadWrite}}));
   EXPECT_EQ(sandbox.executables_mode, policy::ExecutablesMode::kAll);
   EXPECT_EQ(sandbox.network, policy::Network::kFull);
+  EXPECT_EQ(sandbox.landlock, policy::Landlock::kBestEffort);
   EXPECT_EQ(sandbox.env, (std::map<std::string, std::string>{{"K", "v=w"}}));
   EXPECT_EQ(sandbox.limits.memory_bytes, 512u << 20);
   EXPECT_EQ(sandbox.limits.cpu_millis, 1500u);

@@ -52,6 +52,8 @@ limits:
         self.assertEnded(done, 125, "writing it is not granted", f"reading it is, by {self.file}:4")
         done = self.world.ctl("exec", "--network", "full", "--", "true")
         self.assertEnded(done, 125, "network: full: not granted", "none is allowed")
+        done = self.world.ctl("exec", "--landlock", "best_effort", "--", "true")
+        self.assertEnded(done, 125, "landlock: best_effort: not granted")
         done = self.world.ctl("exec", "--pids", "201", "--", "true")
         self.assertEnded(done, 125, f"limits.pids: 201: at most 200 is allowed by {self.file}:7")
         done = self.world.ctl("exec", "--env", "A_TOKEN=x", "--", "true")

@@ -186,10 +186,7 @@ class ExplainTest(WorldTest):
     def test_needs_no_daemon_and_parses(self):
         stopped = World()
         self.addCleanup(stopped.close)
-        policy = stopped.directory + "/policy.yaml"
-        with open(policy, "w", encoding="utf-8") as file:  # before Linux 6.12 there is no other way to that network
-            file.write("policy_version: odyssey.policy/v1\nsandbox: {landlock: best_effort}\n")
-        plan = stopped.json("exec", "--explain", "--policy", policy, "--network", "full")
+        plan = stopped.json("exec", "--explain", "--landlock", "best_effort", "--network", "full")
         self.assertRegex(plan["digest"], "^[0-9a-f]{64}$")
         self.assertTrue(any(line.startswith("network full") for line in plan["plan"]), plan)
 
@@ -248,7 +245,8 @@ class WrongValueTest(WorldTest):
     def test_options_of_exec(self):
         wrong = [
             ("--mode", "danger", "read_only"), ("--tools", "some", "standard"),
-            ("--network", "half", "none"), ("--env", "1BAD=x", "letter"), ("--env", "=x", "--env"),
+            ("--network", "half", "none"),
+            ("--landlock", "none", "best_effort"), ("--env", "1BAD=x", "letter"), ("--env", "=x", "--env"),
             ("--env", "NO_SUCH_VARIABLE_HERE", "NO_SUCH_VARIABLE_HERE=VALUE"),
             ("--memory", "0", "512m"), ("--memory", "12q", "512m"), ("--memory", "-1", "512m"),
             ("--cpus", "zero", "1.5"), ("--cpus", "0", "1.5"), ("--pids", "0", "8"),
