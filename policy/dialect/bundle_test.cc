@@ -327,7 +327,7 @@ TEST_F(BundleTest, ChecksTheAgent) {
   EXPECT_EQ(ProblemsOfAgent("id: a\nid: b\nprompt: p\nmodel: {provider: p, name: n}\n"),
             "agent.yaml:2: duplicate key `id`, first on line 1");
   EXPECT_EQ(ProblemsOfAgent("id: a\nprompt: p\nmodel: {provider: p, name: 1}\n"),
-            "agent.yaml:3: model.name: must be a string, not a number: put it in quotes");
+            "agent.yaml:3: model.name: must be a string, not a number (`1`): put it in quotes");
   EXPECT_EQ(ProblemsOfAgent("id: a\nprompt: p\nmodel: {provider: p, name: n}\n"
                             "tools: {deny: ['Bsh(curl:*)']}\n")
                 .find("agent.yaml:4: tools.deny[0]: agent.tools.deny entry `Bsh(curl:*)` names an "

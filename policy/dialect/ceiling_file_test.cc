@@ -126,7 +126,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
        {"10.yaml:4: grants[0].env[0]: `A-B` must be a variable's name, in which `*` stands for any "
         "characters"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - users: [1000]",
-       {"10.yaml:3: grants[0].users[0]: must be a string, not a number",
+       {"10.yaml:3: grants[0].users[0]: must be a string, not a number (`1000`): put it in quotes",
         "10.yaml:3: grants[0].users: missing: whom the grant is for, [\"*\"] for everybody"}},
       {"version: odyssey.ceiling/v1\nlimits:\n  max:\n    pids: 0\n    memory: 1",
        {"10.yaml:4: limits.max.pids: must be a whole number from 1 to 4294967295, not 0",
@@ -135,7 +135,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
       {"version: odyssey.ceiling/v1\nlimits: {least: {}}",
        {"10.yaml:2: limits.least: unknown field `least`, expected one of `max`, `default`"}},
       {"version: odyssey.ceiling/v1\nforbidden: /srv",
-       {"10.yaml:2: forbidden: must be a list, not a string"}},
+       {"10.yaml:2: forbidden: must be a list, not a string (`/srv`)"}},
       {"version: odyssey.ceiling/v1\nversion: odyssey.ceiling/v1",
        {"10.yaml:2: duplicate key `version`, first on line 1"}},
   };

@@ -5,8 +5,9 @@
 namespace odyssey::dialect {
 namespace {
 
+constexpr size_t kShownKeys = 8;
 constexpr char kExpected[] =
-    "no known kind of policy: expected `policy_version` (odyssey.policy/v1), `manifest_version` "
+    "; expected `policy_version` (odyssey.policy/v1), `manifest_version` "
     "(odyssey.bundle/v1), `apiVersion` (odyssey.ai/bundle.v1), `version: 1` with "
     "`filesystem_policy`, `network_policies` and their like (OpenShell), `sandbox_…` (odek), or "
     "`sandbox` with `paths` (llm-do)";
@@ -66,13 +67,27 @@ bool IsOdekName(const std::string& path) {
   return ends("odek.json") || ends(".odek/config.json");
 }
 
+void ReportUnknown(const Node& document, const Source& source) {
+  std::vector<std::string_view> keys;
+  for (const Key& key : document.keys) {
+    if (keys.size() < kShownKeys) keys.push_back(key.name);
+  }
+  const std::string has = document.kind != NodeKind::kMap
+                              ? "is " + std::string(KindName(document.kind))
+                          : keys.empty() ? "is an empty map"
+                                         : "has the keys " + Quoted(keys);
+  source.Syntax(document.line, "",
+                "no known kind of policy: it " + has +
+                    (document.keys.size() > keys.size() ? ", …" : "") + kExpected);
+}
+
 // Where no key decides.
 std::optional<Detected> Otherwise(const Node& document, const std::string& path,
                                   const Source& source) {
   if (Is(document, "prompt", NodeKind::kString)) return Detected{Dialect::kManifest, true};
   if (IsOdekName(path)) return Detected{Dialect::kOdek};
   if (Is(document, "version", NodeKind::kNumber)) return Detected{Dialect::kOpenShell};
-  source.Syntax(document.line, "", kExpected);
+  ReportUnknown(document, source);
   return std::nullopt;
 }
 
@@ -81,7 +96,7 @@ std::optional<Detected> Otherwise(const Node& document, const std::string& path,
 std::optional<Detected> DetectDialect(const Node& document, const std::string& path,
                                       const Source& source) {
   if (document.kind != NodeKind::kMap) {
-    source.Syntax(document.line, "", kExpected);
+    ReportUnknown(document, source);
     return std::nullopt;
   }
   if (Find(document, "policy_version") != nullptr) return Detected{Dialect::kOdyssey};

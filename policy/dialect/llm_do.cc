@@ -48,7 +48,8 @@ Path ReadPath(const Key& name, MapReader map, std::string_view root_name) {
     path.root = root->value;
     path.line = root->line;
     if (root->value.empty() || HasControl(root->value)) {
-      map.source().Invalid(root->line, root->key, "must be the path of a directory");
+      map.source().Invalid(root->line, root->key,
+                           "must be the path of a directory: `" + root->value + "`");
     }
   }
   path.access = map.Enum<policy::Access>(

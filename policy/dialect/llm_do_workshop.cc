@@ -119,8 +119,7 @@ Merged WithWorkshop(const Node& worker, const PolicyContext& context, Source* so
   if (!workshop) return alone;
   MoveBeside(&*workshop);
   if (workshop->kind != NodeKind::kMap) {
-    source->Syntax(workshop->line, "",
-                   "must be a map, not " + std::string(KindName(workshop->kind)));
+    source->Syntax(workshop->line, "", "must be a map, not " + Found(*workshop));
     return alone;
   }
   Erase(&*workshop, kVersion);

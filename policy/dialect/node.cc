@@ -108,6 +108,8 @@ std::optional<size_t> FirstNotUtf8(std::string_view text) {
 
 std::string NotUtf8(std::string_view text, size_t at) {
   const std::string_view begin = text.substr(0, 2);
+  if (text.substr(0, 4) == std::string_view("\xff\xfe\0\0", 4))
+    return "is UTF-32: save it as UTF-8";
   if (begin == "\xff\xfe" || begin == "\xfe\xff") return "is UTF-16: save it as UTF-8";
   char byte[8];
   std::snprintf(byte, sizeof(byte), "0x%02x", static_cast<unsigned char>(text[at]));

@@ -249,7 +249,8 @@ TEST(OdekTest, NamesEveryProblem) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{\"sandbox_netwrk\": \"none\"}", "sandbox_netwrk: unknown field `sandbox_netwrk`"},
       {"{\"sandbox\": \"no\", \"sandbox_cpus\": \"1\"}", "sandbox: must be true or false"},
-      {"{\"sandbox_memory\": 512}", "sandbox_memory: must be a string, not a number"},
+      {"{\"sandbox_memory\": 512}",
+       "sandbox_memory: must be a string, not a number (`512`): put it in quotes"},
       {"{\"sandbox_memory\": \"lots\"}", "sandbox_memory: must be a size such as"},
       {"{\"sandbox_cpus\": \"0\"}", "sandbox_cpus: must be a number of cores"},
       {"{\"sandbox_user\": \"root\"}", "sandbox_user: must be a uid that is not root's"},

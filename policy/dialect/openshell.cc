@@ -75,7 +75,8 @@ void ReadProcess(MapReader map, Document* out) {
   if (group != 0 && group != out->user) {
     map.source().Invalid(map.line(), map.KeyOf("run_as_group"),
                          "must be `sandbox`, or the number in run_as_user: a cell's group has the "
-                         "number of its user");
+                         "number of its user, not `" +
+                             std::to_string(group) + "`");
   }
   map.Finish();
 }
@@ -105,7 +106,9 @@ void ReadVersion(MapReader* map) {
   const Node* version = map->Any("version", Need::kRequired);
   if (version == nullptr) return;
   if (version->kind == NodeKind::kNumber && version->text == "1") return;
-  map->source().Syntax(version->line, "version", "must be the number 1");
+  map->source().Syntax(version->line, "version",
+                       "must be the number 1, not " +
+                           (version->kind == NodeKind::kNumber ? version->text : Found(*version)));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void AddPort(const MapReader& map, const Node& node, const std::string& key, End
     map.source().Syntax(node.line, key,
                         "must be a port from 1 to 65535" +
                             (quoted ? ", a number without quotes, not `" + node.text + "`"
-                             : node.text.empty() ? ", not " + std::string(KindName(node.kind))
+                             : node.text.empty() ? ", not " + Found(node)
                                                  : ", not " + node.text));
     return;
   }
@@ -60,15 +60,19 @@ void ReadPorts(MapReader* map, Endpoint* out) {
   if (one != nullptr) return AddPort(*map, *one, map->KeyOf("port"), out);
   const std::string key = map->KeyOf("ports");
   if (many->kind != NodeKind::kList || many->items.empty() || many->items.size() > kMaxPorts) {
-    source.Syntax(many->line, key, "must be a list of 1 to 64 ports");
+    const bool list = many->kind == NodeKind::kList;
+    source.Syntax(many->line, key,
+                  "must be a list of 1 to 64 ports, not " +
+                      (list ? "of " + std::to_string(many->items.size()) : Found(*many)));
     return;
   }
   for (size_t i = 0; i < many->items.size(); ++i) {
     AddPort(*map, many->items[i], key + "[" + std::to_string(i) + "]", out);
   }
   std::sort(out->ports.begin(), out->ports.end());
-  if (std::adjacent_find(out->ports.begin(), out->ports.end()) != out->ports.end()) {
-    source.Invalid(many->line, key, "a port is there twice");
+  const auto twice = std::adjacent_find(out->ports.begin(), out->ports.end());
+  if (twice != out->ports.end()) {
+    source.Invalid(many->line, key, "the port " + std::to_string(*twice) + " is there twice");
   }
 }
 

@@ -79,7 +79,7 @@ TEST(OpenShellTest, RefusesPathsThatAreNone) {
       {"read_only: [/srv/*]", "read_only[0]: must be a path, not a pattern"},
       {"read_only: [\"/a\\x07\"]", "read_only[0]: must not hold control characters"},
       {"read_only: [/" + std::string(4096, 'a') + "]", "read_only[0]: must have at most 4096"},
-      {"read_only: /usr", "read_only: must be a list, not a string"},
+      {"read_only: /usr", "read_only: must be a list, not a string (`/usr`)"},
       {"read_write: [/usr/lib]", "read_write[0]: `/usr/lib` is never writable"},
       {"read_write: [/etc/x]", "read_write[0]: `/etc/x` is never writable"},
       {"read_write: [/proc]", "read_write[0]: `/proc` is never writable"},
@@ -195,7 +195,8 @@ TEST(OpenShellTest, TheUserIsANumberAndNeverRoot) {
 }
 
 TEST(OpenShellTest, UnknownKeysAndVersionsAreErrors) {
-  EXPECT_EQ(Read("version: 2\nprocess: {}\n").problems, "p.yaml:1: version: must be the number 1");
+  EXPECT_EQ(Read("version: 2\nprocess: {}\n").problems,
+            "p.yaml:1: version: must be the number 1, not 2");
   EXPECT_EQ(Read("process: {}\n").problems, "p.yaml:1: version: missing field `version`");
   EXPECT_NE(
       Read("version: 1\nproces: {}\nlandlock: {}\n")

@@ -120,9 +120,54 @@ TEST(PolicyReaderTest, WhatYamlTakesForAText) {
             "p.yaml:3: sandbox: must be a map, not a string (`mode:read_only`): a key needs `: ` "
             "after it");
   EXPECT_EQ(problems("  system_tools:\n  -sh\n  -ls\n").substr(0, 9), "p.yaml:5:");
-  EXPECT_EQ(problems("  system_tools:\n    -sh\n"),
-            "p.yaml:4: sandbox.system_tools: must be a list, not a string: a `-` needs a space "
-            "after it");
+  EXPECT_EQ(
+      problems("  system_tools:\n    -sh\n"),
+      "p.yaml:4: sandbox.system_tools: must be a list, not a string (`-sh`): a `-` needs a space "
+      "after it");
+}
+
+TEST(PolicyReaderTest, AValueOfAnotherKindIsShownWithWhatIsAllowed) {
+  const auto wrong = [](const std::string& sandbox) {
+    return Read("policy_version: odyssey.policy/v1\nsandbox: {" + sandbox + "}\n", "p").problems;
+  };
+  EXPECT_EQ(wrong("mode: 3"),
+            "p:2: sandbox.mode: must be one of `read_only`, `workspace_write`, "
+            "`danger_full_access`, not a number (`3`)");
+  EXPECT_EQ(wrong("landlock: true"),
+            "p:2: sandbox.landlock: must be one of `hard_requirement`, `best_effort`, not `true`");
+  EXPECT_EQ(wrong("resources: {pids: 512m}"),
+            "p:2: sandbox.resources.pids: must be a whole number from 8 to 32768, not a string "
+            "(`512m`)");
+  EXPECT_EQ(wrong("resources: {pids: '64'}"),
+            "p:2: sandbox.resources.pids: must be a whole number from 8 to 32768, not a string "
+            "(`64`): leave the quotes out");
+  EXPECT_EQ(wrong("resources: {pids: []}"),
+            "p:2: sandbox.resources.pids: must be a whole number from 8 to 32768, not a list");
+  EXPECT_EQ(wrong("system_tools: [git, 7]"),
+            "p:2: sandbox.system_tools[1]: must be a string, not a number (`7`): put it in quotes");
+  EXPECT_EQ(wrong("env: {A: false}"),
+            "p:2: sandbox.env.A: must be a string, not `false`: put it in quotes");
+  EXPECT_EQ(wrong("permissions: {network: full}"),
+            "p:2: sandbox.permissions.network: must be a list, not a string (`full`)");
+  EXPECT_EQ(wrong("permissions: none"),
+            "p:2: sandbox.permissions: must be a map, not a string (`none`)");
+  EXPECT_EQ(Read("sandbox: {network: 'true'}\n", "p").problems,
+            "p:1: sandbox.network: must be true or false, not a string (`true`): leave the quotes "
+            "out");
+  EXPECT_EQ(Read("version: 1\nprocess: {run_as_user: 5, run_as_group: 6}\n", "p").problems,
+            "p:2: process.run_as_group: must be `sandbox`, or the number in run_as_user: a cell's "
+            "group has the number of its user, not `6`");
+}
+
+TEST(PolicyReaderTest, WhatIsOfNoKindSaysWhatItHas) {
+  const auto begins = [](const std::string& text) {
+    const std::string problems = Read(text, "p").problems;
+    return problems.substr(0, problems.find(';'));
+  };
+  EXPECT_EQ(begins("version: '1'\ncolour: red\n"),
+            "p:1: no known kind of policy: it has the keys `version`, `colour`");
+  EXPECT_EQ(begins("- a\n"), "p:1: no known kind of policy: it is a list");
+  EXPECT_EQ(begins("{}\n"), "p:1: no known kind of policy: it is an empty map");
 }
 
 TEST(PolicyReaderTest, WhatCannotBeConvertedIsSaidWithItsLine) {
@@ -143,7 +188,7 @@ TEST(PolicyReaderTest, WhatCannotBeConvertedIsSaidWithItsLine) {
 
 TEST(PolicyReaderTest, WhatIsNoPolicyOrTwoIsRefused) {
   EXPECT_EQ(DialectOf("colour: red\n")
-                .rfind("policy:1: no known kind of policy: expected "
+                .rfind("policy:1: no known kind of policy: it has the keys `colour`; expected "
                        "`policy_version`",
                        0),
             0u);

@@ -13,7 +13,36 @@ std::string WrittenOf(const Node& node) {
   return node.kind == NodeKind::kBool ? node.boolean ? "true" : "false" : node.text;
 }
 
+bool IsWhole(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// What to do about a value of another kind, if it can be told; begins with ": ".
+std::string Remedy(NodeKind wanted, const Node& found) {
+  if (wanted == NodeKind::kString) {
+    const bool plain = found.kind == NodeKind::kNumber || found.kind == NodeKind::kBool;
+    return plain ? ": put it in quotes" : "";
+  }
+  if (found.kind != NodeKind::kString) return "";
+  const std::string& text = found.text;
+  const bool quoted = (wanted == NodeKind::kNumber && IsWhole(text)) ||
+                      (wanted == NodeKind::kBool && (text == "true" || text == "false"));
+  if (quoted) return ": leave the quotes out";
+  if (wanted == NodeKind::kList && text.substr(0, 1) == "-")
+    return ": a `-` needs a space after it";
+  // "mode read_only", "mode:read_only"
+  const bool key = text.find_first_of(": ") != std::string::npos;
+  return wanted == NodeKind::kMap && key ? ": a key needs `: ` after it" : "";
+}
+
 }  // namespace
+
+std::string Found(const Node& node) {
+  const std::string written = "`" + WrittenOf(node).substr(0, kShownBytes) + "`";
+  if (node.kind == NodeKind::kBool) return written;
+  const bool shown = node.kind == NodeKind::kString || node.kind == NodeKind::kNumber;
+  return std::string(KindName(node.kind)) + (shown ? " (" + written + ")" : "");
+}
 
 std::string Quoted(const std::vector<std::string_view>& names) {
   std::string text;
@@ -30,12 +59,8 @@ Place PlaceOf(const Source& source, const Text& text) {
 MapReader::MapReader(const Source* source, const Node* node, std::string key)
     : source_(source), node_(node), key_(std::move(key)) {
   if (node_ == nullptr || node_->kind == NodeKind::kMap) return;
-  std::string message = "must be a map, not " + std::string(KindName(node_->kind));
-  // "mode read_only", "mode:read_only"
-  if (node_->kind == NodeKind::kString) {
-    message += " (`" + node_->text.substr(0, kShownBytes) + "`): a key needs `: ` after it";
-  }
-  source_->Syntax(node_->line, key_, std::move(message));
+  source_->Syntax(node_->line, key_,
+                  "must be a map, not " + Found(*node_) + Remedy(NodeKind::kMap, *node_));
   node_ = nullptr;
 }
 
@@ -57,13 +82,9 @@ const Node* MapReader::Any(std::string_view name, Need need) {
 const Node* MapReader::Typed(std::string_view name, NodeKind kind, Need need) {
   const Node* found = Any(name, need);
   if (found == nullptr || found->kind == kind) return found;
-  std::string message =
-      "must be " + std::string(KindName(kind)) + ", not " + std::string(KindName(found->kind));
-  const bool plain = found->kind == NodeKind::kNumber || found->kind == NodeKind::kBool;
-  if (kind == NodeKind::kString && plain) message += ": put it in quotes";
-  const bool dash = found->kind == NodeKind::kString && found->text.substr(0, 1) == "-";
-  if (kind == NodeKind::kList && dash) message += ": a `-` needs a space after it";
-  source_->Syntax(found->line, KeyOf(name), std::move(message));
+  source_->Syntax(
+      found->line, KeyOf(name),
+      "must be " + std::string(KindName(kind)) + ", not " + Found(*found) + Remedy(kind, *found));
   return nullptr;
 }
 
@@ -86,7 +107,8 @@ std::vector<Text> MapReader::Strings(std::string_view name) {
     const Node& item = list->items[i];
     const std::string key = KeyOf(name) + "[" + std::to_string(i) + "]";
     if (item.kind != NodeKind::kString) {
-      source_->Syntax(item.line, key, "must be a string, not " + std::string(KindName(item.kind)));
+      source_->Syntax(item.line, key,
+                      "must be a string, not " + Found(item) + Remedy(NodeKind::kString, item));
     } else if (std::optional<Text> text = TextOf(item, key)) {
       texts.push_back(*std::move(text));
     }
@@ -102,16 +124,18 @@ std::optional<bool> MapReader::Bool(std::string_view name) {
 
 uint64_t MapReader::Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most,
                           std::string_view why) {
-  const Node* found = Typed(name, NodeKind::kNumber, Need::kOptional);
+  const Node* found = Any(name);
   if (found == nullptr) return fallback;
   uint64_t value = 0;
   const char* const end = found->text.data() + found->text.size();
   const auto [stop, error] = std::from_chars(found->text.data(), end, value);
-  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  const bool number = found->kind == NodeKind::kNumber;
+  const bool whole = number && error == std::errc() && stop == end;
+  if (whole && value >= least && value <= most) return value;
   source_->Syntax(found->line, KeyOf(name),
                   "must be a whole number from " + std::to_string(least) + " to " +
-                      std::to_string(most) + ", not " + found->text +
-                      (why.empty() ? "" : ": " + std::string(why)));
+                      std::to_string(most) + ", not " + (number ? found->text : Found(*found)) +
+                      (why.empty() ? Remedy(NodeKind::kNumber, *found) : ": " + std::string(why)));
   return fallback;
 }
 
@@ -162,12 +186,18 @@ std::vector<std::pair<Key, Text>> MapReader::StringMap(std::string_view name) {
   return members;
 }
 
-void MapReader::ReportVariant(const Text& text, const std::vector<std::string_view>& names,
-                              std::string_view why) {
-  std::string message = "unknown variant `" + text.value + "`, expected " +
-                        (names.size() > 1 ? "one of " : "") + Quoted(names);
-  if (!why.empty()) message += ": " + std::string(why);
-  source_->Syntax(text.line, text.key, std::move(message));
+const Node* MapReader::Variant(std::string_view name, const std::vector<std::string_view>& names,
+                               Need need, std::string_view why) {
+  const Node* found = Any(name, need);
+  if (found == nullptr) return nullptr;
+  const bool text = found->kind == NodeKind::kString;
+  if (text && std::find(names.begin(), names.end(), found->text) != names.end()) return found;
+  const std::string expected = (names.size() > 1 ? "one of " : "") + Quoted(names);
+  source_->Syntax(found->line, KeyOf(name),
+                  (text ? "unknown variant `" + found->text + "`, expected " + expected
+                        : "must be " + expected + ", not " + Found(*found)) +
+                      (why.empty() ? "" : ": " + std::string(why)));
+  return nullptr;
 }
 
 void MapReader::Note(std::string_view name, const std::string& field, Origins* origins) const {

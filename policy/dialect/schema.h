@@ -96,14 +96,12 @@ class MapReader final {
   template <typename E>
   E Enum(std::string_view name, const std::vector<std::pair<std::string_view, E>>& values,
          E fallback, Need need = Need::kOptional, std::string_view why = "") {
-    const std::optional<Text> text = String(name, need);
-    if (!text) return fallback;
     std::vector<std::string_view> names;
+    for (const auto& [spelling, value] : values) names.push_back(spelling);
+    const Node* found = Variant(name, names, need, why);
     for (const auto& [spelling, value] : values) {
-      if (spelling == text->value) return value;
-      names.push_back(spelling);
+      if (found != nullptr && spelling == found->text) return value;
     }
-    ReportVariant(*text, names, why);
     return fallback;
   }
 
@@ -115,14 +113,18 @@ class MapReader final {
  private:
   const Node* Typed(std::string_view name, NodeKind kind, Need need);
   std::optional<Text> TextOf(const Node& node, const std::string& key) const;
-  void ReportVariant(const Text& text, const std::vector<std::string_view>& names,
-                     std::string_view why);
+  // A string that is one of `names`.
+  const Node* Variant(std::string_view name, const std::vector<std::string_view>& names, Need need,
+                      std::string_view why);
 
   const Source* source_;
   const Node* node_;
   std::string key_;
   std::vector<std::string> known_;
 };
+
+// What stands where something else is expected: "a list", "a number (`3`)", "`true`".
+std::string Found(const Node& node);
 
 // "`a`, `b`".
 std::string Quoted(const std::vector<std::string_view>& names);

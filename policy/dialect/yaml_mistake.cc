@@ -50,8 +50,21 @@ int CountKeys(std::string_view line) {
 
 bool IsItem(const Line& line) { return line.text == "-" || line.text.substr(0, 2) == "- "; }
 
+std::string Indented(const Line& at, const Line& before) {
+  return "indented by " + std::to_string(at.indent.size()) + ", where " + LineName(before) +
+         " is by " + std::to_string(before.indent.size()) +
+         ": the keys of one map, and the items of one list, begin in the same column";
+}
+
+// Whether a line goes back to a column in which none before it begins.
+bool GoesBackToNowhere(const std::vector<Line>& lines) {
+  const size_t indent = lines.back().indent.size();
+  const auto same = [&](const Line& line) { return line.indent.size() == indent; };
+  return lines.size() > 1 && indent < lines[lines.size() - 2].indent.size() &&
+         std::none_of(lines.begin(), lines.end() - 1, same);
+}
+
 std::string Misplaced(const Line& at, const Line* before) {
-  const std::string indent = std::to_string(at.indent.size());
   if (at.text[0] == '-' && !IsItem(at)) return "`-` of a list needs a space after it";
   if (CountKeys(at.text) > 1) return "a second `: ` in one line: put the value in quotes";
   if (CountKeys(at.text) == 0 && !IsItem(at)) return "a key needs `: ` after it";
@@ -59,9 +72,7 @@ std::string Misplaced(const Line& at, const Line* before) {
   if (CountKeys(before->text) == 0 && !IsItem(*before)) {
     return LineName(*before) + " has no `: ` after its key";
   }
-  return "indented by " + indent + ", where " + LineName(*before) + " is by " +
-         std::to_string(before->indent.size()) +
-         ": the keys of one map, and the items of one list, begin in the same column";
+  return Indented(at, *before);
 }
 
 struct Known {
@@ -74,6 +85,8 @@ constexpr Known kKnown[] = {
     {"end of sequence flow not found", "a `[` has no `]`, or a `,` is missing before this"},
     {"illegal flow end", "this `]` or `}` does not belong to the bracket that is open"},
     {"unknown token", "a value cannot begin with `@`, `%` or a backquote: put it in quotes"},
+    {"the referenced anchor is not defined",
+     "aliases (`*name`) are not supported; put a `*` that is meant in quotes"},
     {"alias not found after *", "`*` alone has another meaning in YAML: write \"*\" in quotes"},
     {"unexpected character in block scalar", "after `|` or `>` the text begins on the next line"},
 };
@@ -103,7 +116,9 @@ std::string ExplainYamlMistake(std::string_view text, int line, const std::strin
   }
   const bool misplaced =
       std::find(std::begin(kMisplaced), std::end(kMisplaced), said) != std::end(kMisplaced);
-  return misplaced && at != nullptr ? Misplaced(*at, before) : said;
+  if (!misplaced || at == nullptr) return said;
+  const bool placed = CountKeys(at->text) > 0 || IsItem(*at);
+  return placed && GoesBackToNowhere(lines) ? Indented(*at, *before) : Misplaced(*at, before);
 }
 
 bool IsQuoteClosed(std::string_view text, size_t begin) {

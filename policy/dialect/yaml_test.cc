@@ -56,6 +56,7 @@ TEST(YamlTest, RefusesWhatReadersDisagreeOn) {
   EXPECT_EQ(Read("\xff\xfe"
                  "a"),
             "f:1: is UTF-16: save it as UTF-8");
+  EXPECT_EQ(Read(std::string_view("\xff\xfe\0\0a\0\0\0", 8)), "f:1: is UTF-32: save it as UTF-8");
   EXPECT_EQ(Read(std::string_view("a\0\0\0:\0\0\0", 8)),
             "f:1: a control character; write it as an escape in double quotes");
 }
@@ -75,6 +76,10 @@ TEST(YamlTest, SaysWhatAPersonDid) {
       {"a:\n    b: 1\n\n  # c\n  c: 2\n",
        "f:5: indented by 2, where line 2 is by 4: the keys of one map, and the items of one list, "
        "begin in the same column"},
+      {"a:\n  b: 1\n  c:\n  - d\n e: {f: 1, g: 2}\n",
+       "f:5: indented by 1, where line 4 is by 2: the keys of one map, and the items of one list, "
+       "begin in the same column"},
+      {"a: *b\n", "f:1: aliases (`*name`) are not supported; put a `*` that is meant in quotes"},
       {"a:\n  - b\n  -c: 1\n", "f:3: `-` of a list needs a space after it"},
       {"a:\n  b: 1\n c\n", "f:3: a key needs `: ` after it"},
       {"a: {b: 1 c: 2}\n", "f:1: a `{` has no `}`, or a `,` is missing before this"},

@@ -382,7 +382,7 @@ TEST_F(CeilingTest, ASupervisorDoesNotStartUnderAWrongOne) {
   supervisor_.KillKeeper();
   ASSERT_TRUE(Eventually([&] { return CommandName(worker).empty() && CgroupsOf(keeper).empty(); }));
   EXPECT_FALSE(supervisor_.Restart());
-  EXPECT_NE(supervisor_.Log().find(file + ":2: limits.max.pids: must be a number"),
+  EXPECT_NE(supervisor_.Log().find(file + ":2: limits.max.pids: must be a whole number"),
             std::string::npos)
       << supervisor_.Log();
   Write("10.yaml", "limits: {max: {pids: 100}}\n");
