@@ -52,6 +52,10 @@ Source At(const Source& source, const Place& place);
 // weaken is left out, with a warning.
 Config Merge(const Config& lower, const Config& upper, Origin origin, const Source& source);
 
+// Sizes, numbers and names of one layer, also of what a layer above it replaces.
+void CheckValues(const Config& layer, const Source& source);
+
+// Of what passed.
 void AddRequest(const Config& config, const Source& source, const PolicyContext& context,
                 Policy* out);
 

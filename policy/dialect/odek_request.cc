@@ -6,6 +6,7 @@
 #include "policy/dialect/odek_volume.h"
 #include "policy/dialect/path_text.h"
 #include "policy/dialect/sandbox_request.h"
+#include "policy/model/limit_bounds.h"
 #include "policy/model/own_variables.h"
 
 namespace odyssey::dialect::odek {
@@ -52,26 +53,15 @@ policy::Network NetworkOf(const Config& config, const Source& source) {
   return policy::Network::kNone;
 }
 
-void AddLimits(const Config& config, const Source& source, policy::SandboxRequest* request) {
-  if (config.memory && !config.memory->value.empty()) {
-    const std::optional<uint64_t> bytes = ParseMemory(config.memory->value);
-    if (!bytes) Refuse(*config.memory, source, "must be a size such as `512m` or `2g`");
-    request->limits.memory_bytes = bytes.value_or(0);
+bool Says(const std::optional<Word>& word) { return word && !word->value.empty(); }
+
+// What is wrong with them CheckValues says.
+void AddLimits(const Config& config, policy::SandboxRequest* request) {
+  if (Says(config.memory)) {
+    request->limits.memory_bytes = ParseMemory(config.memory->value).value_or(0);
   }
-  if (config.cpus && !config.cpus->value.empty()) {
-    const std::optional<uint32_t> millis = ParseCpus(config.cpus->value);
-    if (!millis) Refuse(*config.cpus, source, "must be a number of cores such as `0.5` or `2`");
-    request->limits.cpu_millis = millis.value_or(0);
-  }
-  if (config.user && !config.user->value.empty()) {
-    const std::optional<uint32_t> user = ParseUser(config.user->value);
-    if (!user) {
-      Refuse(*config.user, source,
-             "must be a uid that is not root's, alone or with the same number as group, such as "
-             "`1000:1000`");
-    }
-    request->user = user.value_or(0);
-  }
+  if (Says(config.cpus)) request->limits.cpu_millis = ParseCpus(config.cpus->value).value_or(0);
+  if (Says(config.user)) request->user = ParseUser(config.user->value).value_or(0);
 }
 
 bool IsVariableName(const std::string& name) {
@@ -116,16 +106,7 @@ std::optional<std::string> Expanded(const Word& word, const Source& source,
 void AddEnv(const Config& config, const Source& source, const PolicyContext& context, Policy* out) {
   if (!config.env) return;
   for (const auto& [name, word] : *config.env) {
-    if (!IsVariableName(name)) {
-      At(source, word.place)
-          .Invalid(word.place.line, word.place.key,
-                   "the name of a variable has letters, digits and underscores");
-      continue;
-    }
-    if (policy::IsOwnVariable(name)) {
-      At(source, word.place).Invalid(word.place.line, word.place.key, policy::kOwnVariableRule);
-      continue;
-    }
+    if (!IsVariableName(name) || policy::IsOwnVariable(name)) continue;  // said by CheckValues
     std::optional<std::string> value = Expanded(word, source, context);
     if (!value) continue;
     out->request.env[name] = *std::move(value);
@@ -158,6 +139,31 @@ void NoteOrigins(const Config& config, Origins* origins) {
 
 }  // namespace
 
+void CheckValues(const Config& layer, const Source& source) {
+  if (Says(layer.memory) && ParseMemory(layer.memory->value) < policy::kMinMemoryBytes) {
+    Refuse(*layer.memory, source, "must be a size such as `512m` or `2g`, and at least `16m`");
+  }
+  if (Says(layer.cpus) && ParseCpus(layer.cpus->value) < policy::kMinCpuMillis) {
+    Refuse(*layer.cpus, source,
+           "must be a number of cores such as `0.5` or `2`, and at least `0.01`");
+  }
+  if (Says(layer.user) && !ParseUser(layer.user->value)) {
+    Refuse(*layer.user, source,
+           "must be a uid that is not root's, alone or with the same number as group, such as "
+           "`1000:1000`");
+  }
+  if (!layer.env) return;
+  for (const auto& [name, word] : *layer.env) {
+    const Source at = At(source, word.place);
+    if (!IsVariableName(name)) {
+      at.Invalid(word.place.line, word.place.key,
+                 "the name of a variable has letters, digits and underscores");
+    } else if (policy::IsOwnVariable(name)) {
+      at.Invalid(word.place.line, word.place.key, policy::kOwnVariableRule);
+    }
+  }
+}
+
 void AddRequest(const Config& config, const Source& source, const PolicyContext& context,
                 Policy* out) {
   policy::SandboxRequest& request = out->request;
@@ -172,7 +178,7 @@ void AddRequest(const Config& config, const Source& source, const PolicyContext&
   request.workspace = context.client_cwd;
   AddImage(config, source, context);
   request.network = NetworkOf(config, source);
-  AddLimits(config, source, &request);
+  AddLimits(config, &request);
   AddEnv(config, source, context, out);
   AddVolumes(config, source, context, out);
   NoteOrigins(config, &out->origins);

@@ -145,7 +145,9 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
   host.environment["ODEK_SANDBOX_MEMORY"] = "much";
   EXPECT_EQ(Read(project, host).problems,
             "environment: ODEK_SANDBOX: must be true or false: `perhaps`\n"
-            "environment: ODEK_SANDBOX_MEMORY: must be a size such as `512m` or `2g`: `much`");
+            "environment: ODEK_SANDBOX_MEMORY: must be a size such as `512m` or `2g`, and at least "
+            "`16m`: "
+            "`much`");
   host.environment.clear();
   host.files["/home/u/.odek/config.json"] = "{\n\"sandbox_cpus\": 2}";
   EXPECT_EQ(
@@ -252,7 +254,9 @@ TEST(OdekTest, NamesEveryProblem) {
       {"{\"sandbox_memory\": 512}",
        "sandbox_memory: must be a string, not a number (`512`): put it in quotes"},
       {"{\"sandbox_memory\": \"lots\"}", "sandbox_memory: must be a size such as"},
+      {"{\"sandbox_memory\": \"15m\"}", "and at least `16m`: `15m`"},
       {"{\"sandbox_cpus\": \"0\"}", "sandbox_cpus: must be a number of cores"},
+      {"{\"sandbox_cpus\": \"0.001\"}", "and at least `0.01`: `0.001`"},
       {"{\"sandbox_user\": \"root\"}", "sandbox_user: must be a uid that is not root's"},
       {"{\"sandbox_user\": \"0:0\"}", "sandbox_user: must be a uid that is not root's"},
       {"{\"sandbox_env\": [\"A\"]}", "sandbox_env: must be a map"},
@@ -271,6 +275,26 @@ TEST(OdekTest, NamesEveryProblem) {
   FakePolicyHost host = Host();
   host.cwd = "";
   EXPECT_NE(Read("{}", host).problems.find("the client named none"), std::string::npos);
+}
+
+TEST(OdekTest, AValueThatAnotherLayerReplacesIsCheckedToo) {
+  FakePolicyHost host = Host();
+  host.files = {{"/home/u/.odek/config.json",
+                 "{\"sandbox_memory\": \"lots\",\n\"sandbox_env\": {\"1A\": \"x\"}}"}};
+  host.environment = {{"ODEK_SANDBOX_CPUS", "1"}, {"ODEK_SANDBOX_USER", "7"}};
+  const PolicyReading reading = Read(
+      "{\"sandbox_memory\": \"1g\", \"sandbox_env\": {},\n\"sandbox_cpus\": \"two\",\n"
+      "\"sandbox_user\": \"root\"}",
+      host);
+  EXPECT_EQ(reading.problems,
+            "/home/u/.odek/config.json:1: sandbox_memory: must be a size such as `512m` or `2g`, "
+            "and at least `16m`: `lots`\n"
+            "/home/u/.odek/config.json:2: sandbox_env.1A: the name of a variable has letters, "
+            "digits and underscores\n"
+            "odek.json:2: sandbox_cpus: must be a number of cores such as `0.5` or `2`, and at "
+            "least `0.01`: `two`\n"
+            "odek.json:3: sandbox_user: must be a uid that is not root's, alone or with the same "
+            "number as group, such as `1000:1000`: `root`");
 }
 
 TEST(OdekLimitsTest, ReadsWhatDockerReads) {

@@ -135,17 +135,20 @@ void ReadOdek(const Node& document, const Source& source, const PolicyContext& c
               Policy* out) {
   const bool is_user = !context.home.empty() && JoinPath(context.client_cwd, source.file) ==
                                                     CleanPath(context.home + kOdekUserConfig);
-  odek::Config config;
-  if (!is_user)
-    config = odek::Merge({}, ReadOdekUser(context, source, out), odek::Origin::kUser, source);
+  const odek::Config user = is_user ? odek::Config() : ReadOdekUser(context, source, out);
+  const odek::Config file = odek::ReadConfig(document, source);
   const odek::Config environment = odek::ReadEnvironment(context, source);
+  for (const odek::Config* layer : {&user, &file, &environment}) {
+    odek::CheckValues(*layer, source);
+  }
+  odek::Config config = odek::Merge({}, user, odek::Origin::kUser, source);
   if (!is_user) {
     out->project = {.directory = context.client_cwd,
                     .without = RequestWithout(config, environment, source, context),
                     .digest = {}};
   }
-  config = odek::Merge(config, odek::ReadConfig(document, source),
-                       is_user ? odek::Origin::kUser : odek::Origin::kProject, source);
+  config =
+      odek::Merge(config, file, is_user ? odek::Origin::kUser : odek::Origin::kProject, source);
   config = odek::Merge(config, environment, odek::Origin::kEnvironment, source);
   odek::AddRequest(config, source, context, out);
 }

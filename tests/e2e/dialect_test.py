@@ -144,6 +144,11 @@ class DialectFilesTest(unittest.TestCase):
         self.assertIn(f"also read {home}/.odek/config.json", done.out)
         for line in ("memory_bytes 2147483648", "cpu_millis 500"):
             self.assertIn(line, done.out)
+        self.world.make("project/odek.json", '{"sandbox_cpus": "two"}')
+        done = self.world.ctl("policy", "check", path, cwd=os.path.dirname(path),
+                              env={**os.environ, "HOME": home, "ODEK_SANDBOX_CPUS": "0.5"})
+        self.assertEqual(done.code, 1, done)
+        self.assertIn(f"{path}:1: sandbox_cpus: must be a number of cores", done.err)
 
     def test_an_agents_file_answers_for_itself(self):
         reviewers = EXAMPLES + "/reviewers"
