@@ -17,12 +17,21 @@ namespace {
 
 constexpr int kSocketFd = 3;
 
-// bubblewrap leaves /dev, and with it /dev/shm, executable: there a loader could map what the agent
-// wrote.
+// bubblewrap leaves /dev executable: there a loader could map what the agent wrote.
 odyssey::Status MakeDevNoExec() {
   const unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC;
   if (mount(nullptr, "/dev", nullptr, flags, nullptr) == 0) return odyssey::OkStatus();
   return odyssey::ErrnoStatus(errno, "remount /dev");
+}
+
+// bubblewrap's is a directory of /dev, which holds as many files as the host's memory allows. Each
+// takes a KiB of the kernel's memory with nothing in it; what is in them the cell's limit bounds.
+odyssey::Status MountSharedMemory() {
+  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  if (mount("shm", "/dev/shm", "tmpfs", flags, "mode=1777,nr_inodes=65536") == 0) {
+    return odyssey::OkStatus();
+  }
+  return odyssey::ErrnoStatus(errno, "mount /dev/shm");
 }
 
 // Message queues of the cell's own. mq_open(3) works without it, but Landlock grants only what a
@@ -54,6 +63,7 @@ int main() {
   syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
   odyssey::Status status = MakeDevNoExec();
+  if (status.ok()) status = MountSharedMemory();
   if (status.ok()) status = MountMessageQueues();
   if (status.ok()) status = LimitTerminals();
   if (status.ok()) status = odyssey::cell_init::EnterInitFilter();

@@ -323,6 +323,10 @@ TEST_F(LimitsTest, TemporaryFilesFillTheirOwnTreeOnly) {
                                       "/e%d' % i, os.O_CREAT | os.O_WRONLY))");
     EXPECT_NE(empty.err.find("No space left"), std::string::npos) << place << empty.ToString();
   }
+  const ExecResult shared = supervisor_.Python(cell_, R"(
+import os
+for i in range(70000): os.close(os.open('/dev/shm/e%d' % i, os.O_CREAT | os.O_WRONLY)))");
+  EXPECT_NE(shared.err.find("No space left"), std::string::npos) << shared.ToString();
   EXPECT_TRUE(Usable(cell_));
 }
 
