@@ -220,5 +220,28 @@ class NamesTest(LintCase):
         self.assert_fails("low/README.md: more than 60 lines", *self.arguments())
 
 
+class RegisteredTest(LintCase):
+    def setUp(self):
+        super().setUp()
+        self.write("low/CMakeLists.txt", "odyssey_test(low SOURCES a_test.cc)\npython_test(a OneTest)\n")
+        self.write("low/a_test.cc", "TEST(A, B) {}\n")
+        self.write("low/a_test.py", "class Base:\n    pass\n\n\nclass OneTest(Base):\n    def test_it(self):\n        pass\n")
+
+    def test_passes_clean_tree(self):
+        self.assert_passes("check_registered.py", self.root)
+
+    def test_fails_on_a_file_that_is_not_built(self):
+        self.write("low/b_test.cc", "TEST(B, C) {}\n")
+        self.assert_fails("low/b_test.cc: low/CMakeLists.txt does not name b_test", "check_registered.py", self.root)
+
+    def test_fails_on_a_class_that_is_not_run(self):
+        self.write("low/a_test.py", "class TwoTest:\n    def test_it(self):\n        pass\n")
+        self.assert_fails("low/a_test.py: low/CMakeLists.txt does not name TwoTest", "check_registered.py", self.root)
+
+    def test_fails_where_nothing_is_registered(self):
+        self.write("high/c_test.cc", "TEST(C, D) {}\n")
+        self.assert_fails("high/c_test.cc: high/CMakeLists.txt does not name c_test", "check_registered.py", self.root)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""lint.registered: ctest runs what is written as a test.
+
+usage: check_registered.py ROOT
+Each *_test.cc, and each class of a *_test.py that has tests, is named in the CMakeLists.txt beside it.
+"""
+
+import ast
+import os
+import re
+import sys
+
+from source_tree import finish, read_lines, tracked_files
+
+
+def classes_with_tests(text):
+    for node in ast.parse(text).body:
+        methods = [item.name for item in getattr(node, "body", ()) if isinstance(item, ast.FunctionDef)]
+        if isinstance(node, ast.ClassDef) and any(name.startswith("test") for name in methods):
+            yield node.name
+
+
+def main():
+    root = sys.argv[1]
+    files = tracked_files(root)
+    violations = []
+    for path in files:
+        directory, name = os.path.split(path)
+        if not name.endswith(("_test.cc", "_test.py")):
+            continue
+        lists = os.path.join(directory, "CMakeLists.txt")
+        registered = "\n".join(read_lines(root, lists)) if lists in files else ""
+        if name.endswith(".cc"):
+            wanted = [name[:-len(".cc")]]
+        else:
+            wanted = classes_with_tests("\n".join(read_lines(root, path)))
+        violations += [f"{path}: {lists} does not name {word}" for word in wanted
+                       if not re.search(rf"\b{word}\b", registered)]
+    finish("lint.registered", violations)
+
+
+if __name__ == "__main__":
+    main()
