@@ -19,6 +19,7 @@ std::string OfScript(const std::string& script) {
 TEST(WhereaboutsTest, ACommandIsWhereItStarts) {
   EXPECT_EQ(OfScript("cat x"), "/w");
   EXPECT_EQ(OfScript("echo a; cat x 2>&1 || true"), "/w");
+  EXPECT_EQ(OfScript("echo abcd; cat x"), "/w") << "a part of a word moves nobody";
   EXPECT_EQ(Of({"cat", "x"}, "cat: x: Permission denied"), "/w");
   EXPECT_EQ(Of({"timeout", "5", "cat", "x"}, "cat: x: Permission denied"), "/w");
   EXPECT_EQ(Of({"/bin/sh", "-c", "./x"}, "/bin/sh: 1: ./x: Permission denied"), "/w");
@@ -47,6 +48,12 @@ TEST(WhereaboutsTest, WhatIsNotFollowedIsNotKnown) {
                              "cd d && cd $E && cat x",
                              "true && cd d && cat x",
                              "pushd d && cat x",
+                             "popd && cat x",
+                             "chroot d cat x",
+                             "env --chdir=d cat x",
+                             "perl -e 'use Fcntl; fchdir(FD)'; cat x",
+                             "find . -execdir cat x +",
+                             "make --directory=d; cat x",
                              "eval $X; cat x",
                              "tar -C d; cat x",
                              "cd 'd",
@@ -55,6 +62,10 @@ TEST(WhereaboutsTest, WhatIsNotFollowedIsNotKnown) {
     EXPECT_EQ(OfScript(script), "?") << script;
   }
   EXPECT_EQ(Of({"sh", "-c", "cd \"$1\" && cat x", "sh", "d"}, "cat: x: Permission denied"), "?");
+  for (const char* script : {"\"$@\"", "cd d && \"$@\""}) {
+    const std::vector<std::string> argv = {"sh", "-c", script, "sh", "env", "-C", "e", "cat", "x"};
+    EXPECT_EQ(Of(argv, "cat: x: Permission denied"), "?") << script;
+  }
   EXPECT_EQ(Of({"env", "-C", "d", "cat", "x"}, "cat: x: Permission denied"), "?");
   EXPECT_EQ(Of({"sh", "-c", "cat x" + std::string(100'000, ' ')}, "cat: x: Permission denied"),
             "?");
@@ -63,6 +74,8 @@ TEST(WhereaboutsTest, WhatIsNotFollowedIsNotKnown) {
 // Whom the arguments do not name may have been started anywhere.
 TEST(WhereaboutsTest, OthersMayBeAnywhere) {
   EXPECT_EQ(OfScript("make"), "?");
+  EXPECT_EQ(OfScript("concat x"), "?") << "another word that holds its name";
+  EXPECT_EQ(Of({"sh", "cat"}, "cat: x: Permission denied"), "?") << "a file that is called so";
   EXPECT_EQ(Of({"sh", "x.sh"}, "cat: x: Permission denied"), "?");
   EXPECT_EQ(Of({"sh", "x.sh"}, "x.sh: 3: ./x: Permission denied"), "?");
   EXPECT_EQ(Of({"sh", "-c", "./x.sh"}, "./x.sh: 3: ./x: Permission denied"), "?");

@@ -82,6 +82,7 @@ TEST_F(DenialTest, ExecutionOnNoexec) {
 TEST_F(DenialTest, WhatMayHaveAnotherCauseThanExecutionIsNotTakenForIt) {
   EXPECT_THAT(Judge("bash: line 1: f: Permission denied\n"
                     "bash: line 1: kill: (1) - Operation not permitted\n"
+                    "sh: 1: /workspace/x: Operation not permitted\n"
                     "sh: 1: cannot open f: Permission denied"),
               IsEmpty());
   EXPECT_THAT(Judge("bash: line 1: x: Permission denied", {{"bash", "-c", ": >x"}, "/data", {}}),
@@ -126,6 +127,7 @@ TEST_F(DenialTest, ReadingADeniedName) {
 // There is no cell then: what the host refuses is the host's.
 TEST_F(DenialTest, NothingIsRefusedOnTheHostItself) {
   request_.mode = policy::Mode::kDangerFullAccess;
+  EXPECT_EQ(Only("touch: cannot touch 'x': Read-only file system", Shell("cd $D; touch x")), "");
   compiled_.plan.entries.clear();
   EXPECT_THAT(Judge("touch: cannot touch '/usr/x': Permission denied\n"
                     "unshare: unshare failed: Operation not permitted\n"
@@ -144,6 +146,10 @@ TEST_F(DenialTest, UnlistedToolOfExplicitMode) {
        {"sh: 1: ls: Permission denied", "script.sh: 12: ls: Permission denied",
         "/bin/sh: 1: ls: Permission denied", "env: 'ls': Permission denied",
         "timeout: failed to run command 'ls': Permission denied", "find: 'ls': Permission denied",
+        "xargs: ls: Permission denied", "nice: 'ls': Permission denied",
+        "nohup: failed to run command 'ls': Permission denied",
+        "time: cannot run ls: Permission denied", "setsid: 'ls': Permission denied",
+        "stdbuf: failed to run command 'ls': Permission denied", "make: ls: Permission denied",
         "Error: spawn ls EACCES", "PermissionError: [Errno 13] Permission denied: 'ls'"}) {
     EXPECT_EQ(Only(words, Shell("x")),
               "execute ls (policy system_tools_mode explicit) "
@@ -160,6 +166,17 @@ TEST_F(DenialTest, ProgramThatNobodyHasIsNotRefused) {
               IsEmpty());
   compiled_.plan.entries[2].access = plan::Access::kReadOnly;
   EXPECT_THAT(Judge("sh: 1: nosuch: Permission denied"), IsEmpty()) << "not a file of the cwd's";
+}
+
+TEST_F(DenialTest, WhatIsNotCalledAsAProgramIsNone) {
+  request_.executables_mode = policy::ExecutablesMode::kExplicit;
+  compiled_.plan.entries[0].executable = false;
+  const Command everything = {
+      {"sh", "-c", "cd $D; x"}, "/workspace", [](auto& name) { return "/usr/bin/" + name; }};
+  EXPECT_EQ(Only("cat: ls: Permission denied", everything), "") << "a file that it reads";
+  EXPECT_EQ(Only("sh: 1: d/ls: not found", everything), "");
+  request_.executables_mode = policy::ExecutablesMode::kStandard;
+  EXPECT_EQ(Only("sh: 1: ls: not found", everything), "") << "no list has left it out";
 }
 
 TEST_F(DenialTest, ProgramThatThePolicyNamesIsNotRefused) {
@@ -194,10 +211,16 @@ TEST_F(DenialTest, NoOtherFileIsNamedWhereTheDirectoryIsNotKnown) {
   EXPECT_EQ(Only("sh: 1: ./t: Permission denied", Shell("cd $D && ./t")),
             "execute ./t (mount noexec) sandbox.system_tools_mode: \"all\"")
       << "the same for each";
+  EXPECT_EQ(Only("mv: cannot move 'x' to '..': Read-only file system", Shell("cd $D && mv x ..")),
+            "")
+      << "not the one that it is hardly about";
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
   EXPECT_EQ(Only("sh: 1: ./t: Permission denied", Shell("cd $D && ./t")),
             "execute ./t (mount noexec) ")
       << "each another";
+  for (plan::Entry& entry : compiled_.plan.entries) entry.executable = true;
+  compiled_.confinement.rules = {{"/", cell::kRead | cell::kWrite | cell::kExecute}};
+  EXPECT_EQ(Only("sh: 1: ./t: Permission denied", Shell("cd $D && ./t")), "") << "by no tree";
 }
 
 TEST_F(DenialTest, NameThatIsDeniedEverywhereIsToldAsItWasSaid) {
@@ -205,7 +228,12 @@ TEST_F(DenialTest, NameThatIsDeniedEverywhereIsToldAsItWasSaid) {
   const Command command = Shell("cd $D && cat .env ../x.pem");
   EXPECT_EQ(Only("cat: .env: Permission denied", command),
             "read .env (policy deny **/.env) sandbox.deny: without \"**/.env\"");
+  EXPECT_EQ(Only("cat: d/../.env: Permission denied", command),
+            "read d/../.env (policy deny **/.env) sandbox.deny: without \"**/.env\"");
+  EXPECT_EQ(Only(std::string("cat: d\0/.env: Permission denied", 33), command), "") << "no name";
   EXPECT_EQ(Only("cat: ../x.pem: Permission denied", command), "") << "at the top only";
+  compiled_.confinement.guards[0].deny = {"*.pem", "*/*/*/x.pem"};
+  EXPECT_EQ(Only("cat: x.pem: Permission denied", command), "") << "at two depths of many";
 }
 
 TEST_F(DenialTest, NameThatIsKeptInOnePlaceIsThatOne) {
@@ -221,6 +249,26 @@ TEST_F(DenialTest, NameThatIsKeptInOnePlaceIsThatOne) {
   compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
   EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", command),
             "write .git/hooks/x (policy protection) sandbox.protection: \"none\"");
+}
+
+TEST_F(DenialTest, NamesThatAreKeptAreThoseOfTheProjectAndThoseFound) {
+  compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
+  compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
+  compiled_.confinement.project_names = {".vscode"};
+  compiled_.kept_names = {"/workspace/e/.envrc"};
+  for (const std::string name : {".vscode/x", ".envrc"}) {
+    const std::string file = (name == ".envrc" ? "/workspace/e/" : "/workspace/d/") + name;
+    EXPECT_EQ(
+        Only("sh: 1: cannot create .//" + name + ": Read-only file system", Shell("cd $D; x")),
+        "write " + file + " (policy protection " + file +
+            " read_only) sandbox.protection: \"none\"");
+  }
+}
+
+TEST_F(DenialTest, NameThatIsKeptWhereNothingIsWrittenIsTheMountsToRefuse) {
+  compiled_.kept_names = {"/data/.git/hooks"};
+  EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", Shell("cd $D; x")),
+            "write .git/hooks/x (mount read_only) ");
 }
 
 TEST_F(DenialTest, FullPlaceIsTheOneThatItsNameIsIn) {
@@ -329,6 +377,8 @@ TEST_F(DenialTest, LongResourceIsCut) {
   const auto denials = Judge("tee: " + path + ": Read-only file system");
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].resource.size(), kMaxResource);
+  compiled_.confinement.guards = {{.path = "/data", .deny = {"**/x*"}}};
+  EXPECT_EQ(Judge("cat: " + path + ": Permission denied").at(0).grant, "") << "of what is not said";
 }
 
 TEST_F(DenialTest, Description) {
