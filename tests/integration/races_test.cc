@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -282,6 +284,62 @@ TEST_F(RacesTest, AClientThatDoesNotReadBlocksItsCommandAndCostsBoundedMemory) {
     return std::none_of(pids.begin(), pids.end(),
                         [](pid_t pid) { return CommandName(pid) == "cat"; });
   }));
+}
+
+// A process of a user's, in no control group of a cell.
+class Straggler final {
+ public:
+  explicit Straggler(uid_t uid) : pid_(fork()) {
+    if (pid_ != 0) return;
+    // In this order: a change of uid clears the signal.
+    if (setresuid(uid, uid, uid) == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pause();
+    _exit(1);
+  }
+  ~Straggler() {
+    EXPECT_TRUE(SignalProcess(pid_, SIGKILL));
+    waitpid(pid_, nullptr, 0);
+  }
+  Straggler(const Straggler&) = delete;
+  Straggler& operator=(const Straggler&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+// A process on its way out may have left its control group already.
+TEST_F(RacesTest, AUidIsNoOtherCellsAsLongAsAProcessHasIt) {
+  const std::string cell = supervisor_.Cell();
+  const uid_t uid = CellUid(cell);
+  std::thread removal;
+  std::atomic<bool> removed = false;
+  {
+    const Straggler straggler(uid);
+    ASSERT_TRUE(Eventually([uid] {
+      const auto pids = SupervisorHarness::ProcessesOf(uid);
+      return std::count_if(pids.begin(), pids.end(), [](pid_t pid) {
+               return CommandName(pid) == CommandName(getpid());
+             }) == 1;
+    }));
+    removal = std::thread([&] {
+      EXPECT_TRUE(supervisor_.Remove(cell).ok());
+      removed = true;
+    });
+    EXPECT_TRUE(Eventually([uid] { return SupervisorHarness::ProcessesOf(uid).size() == 1; }));
+    // More than one launcher can have been ready before.
+    for (const char* component : {"one", "two", "three", "four"}) {
+      const auto next = supervisor_.Prepare(SupervisorHarness::Request(component));
+      EXPECT_TRUE(next.ok()) << next.status().ToString();
+      EXPECT_TRUE(!next.ok() || next->host_uid() != uid) << component;
+    }
+    EXPECT_FALSE(removed);
+  }
+  removal.join();
+  std::vector<uid_t> later;
+  for (const char* component : {"five", "six"}) {
+    later.push_back(CellUid(supervisor_.Cell(SupervisorHarness::Request(component))));
+  }
+  EXPECT_EQ(std::count(later.begin(), later.end(), uid), 1) << "it is free again";
 }
 
 }  // namespace
