@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -83,6 +84,23 @@ class DiskTest : public ::testing::Test {
       return ::testing::AssertionFailure() << mounts;
     }
     return ::testing::AssertionSuccess();
+  }
+
+  // Waits until odyssey-cell-disk is in this tree, asleep in flock(2).
+  static ::testing::AssertionResult Waits(const fs::path& tree) {
+    const auto waits = [&tree] {
+      for (const auto& entry : fs::directory_iterator("/proc")) {
+        std::error_code gone;
+        if (Slurp(entry.path() / "comm") != "odyssey-cell-di\n") continue;
+        if (fs::read_symlink(entry.path() / "cwd", gone) != tree) continue;
+        if (Slurp(entry.path() / "syscall").rfind(std::to_string(SYS_flock) + " ", 0) == 0) {
+          return true;
+        }
+      }
+      return false;
+    };
+    if (Eventually(waits)) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "nobody waits in " << tree;
   }
 
   static uint64_t SpaceOf(const fs::path& file) {
@@ -235,8 +253,9 @@ TEST_F(DiskTest, AnUnfinishedOneIsMadeAnew) {
   EXPECT_TRUE(supervisor_.Remove(supervisor_.Cell(With(kBound)), /*purge=*/false).ok());
   const fs::path image = Images().at(0);
   fs::remove(image);
-  std::ofstream(image.parent_path() / "disk.new") << std::string(kMegabyte, 'x');
+  std::ofstream(image.parent_path() / "disk.new") << std::string(kBound, 'x');
   EXPECT_TRUE(supervisor_.Shell(supervisor_.Cell(With(kBound)), "echo x > f").Exited(0));
+  EXPECT_LT(SpaceOf(image), kBound / 2) << "with nothing of what was there";
   EXPECT_TRUE(Named("disk.new").empty());
 }
 
@@ -247,7 +266,7 @@ TEST_F(DiskTest, WaitsUntilItIsNobodyElses) {
   ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
   std::string cell;
   std::thread start([&] { cell = supervisor_.Cell(With(kBound)); });
-  EXPECT_NE(AwaitProcess(0, "odyssey-cell-di"), -1);
+  EXPECT_TRUE(Waits(Images().at(0).parent_path()));
   EXPECT_TRUE(Devices().empty());
   held.reset();
   start.join();
@@ -255,6 +274,23 @@ TEST_F(DiskTest, WaitsUntilItIsNobodyElses) {
   // And a live cell's is held.
   UniqueFd other(open(Images()[0].c_str(), O_RDWR | O_CLOEXEC));
   EXPECT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), -1);
+}
+
+// Two that make one at the same time would write to the same unfinished file.
+TEST_F(DiskTest, IsMadeByOneAtATime) {
+  EXPECT_TRUE(supervisor_.Remove(supervisor_.Cell(With(kBound)), /*purge=*/false).ok());
+  const fs::path image = Images().at(0);
+  fs::remove(image);
+  UniqueFd held(open(image.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  std::string cell;
+  std::thread start([&] { cell = supervisor_.Cell(With(kBound)); });
+  EXPECT_TRUE(Waits(image.parent_path()));
+  EXPECT_TRUE(Named("disk.new").empty());
+  EXPECT_TRUE(Images().empty());
+  held.reset();
+  start.join();
+  EXPECT_TRUE(supervisor_.Shell(cell, "echo x > f").Exited(0));
 }
 
 TEST_F(DiskTest, FilesAreTheCellUsersAndRunAsElsewhere) {
