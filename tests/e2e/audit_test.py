@@ -97,6 +97,17 @@ class AuditVerbsTest(WorldTest):
     def test_truncated_log(self):
         self.assertIn("at the end, ", self.verify_changed(lambda lines: lines[:-2]))
 
+    def test_nobody_waits_for_what_is_no_regular_file(self):
+        for pick in (lambda path: path, lambda path: os.path.dirname(path) + "/head"):
+            directory = self.copy()
+            place = pick(self.lines(directory)[0])
+            os.unlink(place)
+            os.mkfifo(place)
+            done = self.world.ctl("audit", "verify", directory)
+            self.assertEqual(done.code, 1, done)
+            self.assertIn(os.path.basename(place) + ": it is no regular file", done.out + done.err)
+            shutil.rmtree(directory)
+
     def test_known_record_is_held_against_the_log(self):
         directory = self.copy()
         path, lines = self.lines(directory)

@@ -136,6 +136,9 @@ TEST_F(BadInputTest, AMessageBeyondTheSizeIsRefusedAndTheCellGoesOn) {
 TEST_F(BadInputTest, FileOperations) {
   const std::string cell = supervisor_.Cell();
   ASSERT_TRUE(supervisor_.Shell(cell, "ln -s /etc out; mkfifo fifo; echo text > file").Exited(0));
+  ASSERT_TRUE(
+      supervisor_.Python(cell, "import socket; socket.socket(socket.AF_UNIX).bind('socket')")
+          .Exited(0));
   const auto read = [](const std::string& path) {
     return [=](v1::FileOpRequest* r) { r->mutable_read()->set_path(path); };
   };
@@ -155,6 +158,9 @@ TEST_F(BadInputTest, FileOperations) {
       {"up", read("../etc/passwd"), kDenied, "path traversal"},
       {"a link out", read("out/passwd"), kDenied, "sandbox policy blocks Read access"},
       {"a pipe", read("fifo"), Code::kFailedPrecondition, "fifo"},
+      {"writing to a pipe", write("fifo", 0), Code::kFailedPrecondition, "fifo"},
+      {"a socket", read("socket"), Code::kFailedPrecondition, "socket` is not a regular file"},
+      {"writing to a socket", write("socket", 0), Code::kFailedPrecondition, "socket"},
       {"proc", read("/proc/self/fd/0"), kDenied, "/proc/self/fd/0"},
       {"missing", read("missing"), Code::kNotFound, "missing"},
       {"outside", write("/etc/x", 0), kDenied, "/etc/x"},
