@@ -69,6 +69,13 @@ class LocatedExecTest(WorldTest):
         self.assertEqual(done.code, 125, done)
         self.assertIn(f"{file}:8: {KEY}", done.err)
 
+    def test_a_secret_of_the_clients_under_any_name(self):
+        """The supervisor does not see whose value it is: the client does not send it."""
+        file = self.world.make("s.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  env:\n    A: GH_TOKEN\n")
+        done = self.world.ctl("exec", "--policy", file, "--", "env", env={**os.environ, "GH_TOKEN": "hunter2"})
+        self.assertEqual((done.code, done.out), (125, ""), done)
+        self.assertIn(f"{file}:4: sandbox.env.A: the variable GH_TOKEN looks like a secret", done.err)
+
 
 class LocatedSessionTest(WorldTest):
     """What a bundle asks for: said as in its files, whoever refuses it, and when."""
