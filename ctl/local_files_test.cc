@@ -67,6 +67,10 @@ TEST_F(LocalFilesTest, AFileThatBecameALinkIsNotSent) {
   fs::permissions(In("secret"), fs::perms::owner_all);
   EXPECT_TRUE(OpenFileToPut({In("secret"), "secret"}, &mode).ok());
   EXPECT_EQ(mode, 0700u);
+  ASSERT_EQ(mkfifo(In("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(OpenFileToPut({In("fifo"), "fifo"}, &mode).status().message(),
+            In("fifo") + ": is no regular file")
+      << "nobody waits for it";
 }
 
 TEST_F(LocalFilesTest, WritesBelowTheDestinationWithTheMode) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "policy/executables/closure.h"
 #include "policy/executables/companions.h"
@@ -101,6 +102,13 @@ TEST_F(FinderTest, ProgramOfTheHostByItsName) {
   for (const char* name : {"nosuch", "data", "own", "", ".", ".."}) {
     EXPECT_EQ(FindProgram(tree, name), "") << name;
   }
+}
+
+TEST_F(FinderTest, NobodyWaitsForAFifo) {
+  Program("/usr/bin/tool", {});
+  ASSERT_EQ(mkfifo((host_.path() + "/usr/bin/pipe").c_str(), 0755), 0);
+  EXPECT_EQ(Refused("/usr/bin/pipe").message(),
+            "executables: /usr/bin/pipe: " + host_.path() + "/usr/bin/pipe is no regular file");
 }
 
 TEST_F(FinderTest, AProgramComesWithItsLoaderAndLibraries) {
