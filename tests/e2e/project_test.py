@@ -107,12 +107,12 @@ class OwnPolicyTest(WorldTest):
     def setUp(self):
         self.base = self.world.make_directory(self.id().rpartition(".")[2])
 
-    def assertKept(self, policy, *files, script):
+    def assertKept(self, policy, *files, script, options=(), env=None):
         before = {}
         for file in files:
             with open(file, encoding="utf-8") as content:
                 before[file] = content.read()
-        done = self.world.ctl("exec", "--policy", policy, "--", "sh", "-c", script, cwd=self.base)
+        done = self.world.ctl("exec", "--policy", policy, *options, "--", "sh", "-c", script, cwd=self.base, env=env)
         self.assertEqual((done.code, done.out), (0, "done\n"), done)
         self.assertEqual(done.err.count("Read-only") + done.err.count("busy"), 2 * len(files), done)
         for file, content in before.items():
@@ -124,6 +124,28 @@ class OwnPolicyTest(WorldTest):
                                  "sandbox: {system_tools_mode: standard, permissions: {filesystem: {mounts: {write: ['.']}}}}\n")
         self.assertKept(policy, policy, script="cd mount/write/current; echo x >>in/box.yaml;"
                         " mv in/box.yaml y; echo >in/other; echo done")
+
+    def box(self):
+        return self.world.make(self.base + "/in/box.yaml", "policy_version: odyssey.policy/v1\n"
+                               "sandbox: {system_tools_mode: standard}\n")
+
+    def test_in_the_workspace(self):
+        self.assertKept(self.box(), self.base + "/in/box.yaml", options=("--workspace", self.base),
+                        script="echo x >>in/box.yaml; mv in/box.yaml y; echo >in/other; echo done")
+
+    def test_what_a_link_leads_to(self):
+        link = self.world.make_directory("links") + "/" + os.path.basename(self.base)
+        os.symlink(self.box(), link)
+        self.assertKept(link, self.base + "/in/box.yaml", options=("--write", self.base),
+                        script=f"cd {self.base}; echo x >>in/box.yaml; mv in/box.yaml y; echo done")
+
+    def test_the_users_own_below_another_home(self):
+        """One that no entry of /etc/passwd names, and so no table of names."""
+        own = self.world.make(self.base + "/home/.odek/config.json", '{"sandbox_network": "none"}')
+        project = self.world.make(self.base + "/odek.json", '{"sandbox_network": "none"}')
+        self.assertKept(project, own, project, env={**os.environ, "HOME": self.base + "/home"},
+                        script="echo x >>home/.odek/config.json; rm home/.odek/config.json;"
+                        " echo x >>odek.json; rm odek.json; echo done")
 
     def test_a_worker_and_what_is_read_with_it(self):
         worker = self.world.make(self.base + "/w.worker",

@@ -208,6 +208,21 @@ TEST_F(CellUserTest, RefusesWhereThatWouldShowNothingOrWouldHaveToWrite) {
   EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
 }
 
+// Wherever it is mounted: by its path nothing would refuse it.
+TEST_F(CellUserTest, ShowsNoFileSystemOfTheKernels) {
+  for (const char* type : {"proc", "sysfs"}) {
+    ASSERT_EQ(mount("none", directory_.c_str(), type, 0, nullptr), 0) << type;
+    for (const auto access : {policy::v1::ACCESS_READ_ONLY, policy::v1::ACCESS_READ_WRITE}) {
+      const Status status = supervisor_.Prepare(Request(access)).status();
+      EXPECT_EQ(status.code(), Code::kPermissionDenied) << type << ": " << status.ToString();
+      EXPECT_NE(status.message().find(directory_.string() + ": it is on a kernel file system"),
+                std::string::npos)
+          << status.ToString();
+    }
+    ASSERT_EQ(umount2(directory_.c_str(), MNT_DETACH), 0);
+  }
+}
+
 TEST_F(CellUserTest, ReadsAnOverlayAsItIs) {
   for (const std::string part : {"lower", "upper", "work"}) {
     fs::create_directory(directory_ / part);

@@ -152,6 +152,8 @@ refuse('piecewise', piecewise)
 refuse('truncating', lambda: os.write(os.open(steps, os.O_WRONLY | os.O_TRUNC), text))
 put('.git/rebase-merge/mine')
 refuse('replace', lambda: os.rename('.git/rebase-merge/mine', steps))
+os.mkfifo('.git/rebase-merge/pipe')
+refuse('replace by a pipe', lambda: os.rename('.git/rebase-merge/pipe', steps))
 refuse('exchange', lambda: call(316, -100, b'.git/rebase-merge/mine', -100, steps.encode(), 2))
 refuse('second name', lambda: os.link(steps, '.git/other'))
 os.mkdir('.git/own'); put('.git/own/git-rebase-todo')
@@ -164,7 +166,7 @@ attempt('mkfifo', lambda: os.mkfifo(steps))
 attempt('made', lambda: put(steps))
 os.unlink('.git/own/git-rebase-todo'); open('file', 'w').write('both\n')
 )");
-  ExpectAll(findings, kRefusals, 13);
+  ExpectAll(findings, kRefusals, 14);
   const ExecResult added = supervisor_.Shell(
       cell, std::string(kIdentity) + "git add file; GIT_SEQUENCE_EDITOR='sed -i \"1i x " +
                 payload_.string() + "\"' git rebase --edit-todo");
