@@ -81,6 +81,12 @@ class AgreeTest(WorldTest):
             self.assertEqual((done.code, done.out), (125, ""), done)
             self.assertIn(f"{file}:{place}{written}open {missing}: No such file or directory", done.err)
 
+    def test_places_of_the_wrong_kind(self):
+        os.mkfifo(self.base + "/fifo")
+        self.assertAllRefuse(
+            write_policy(self.world, "kind", reading(self.base + "/extra", self.base + "/fifo")),
+            "8: sandbox.permissions.filesystem.mounts.read[1]: ")
+
     def test_nested_sources(self):
         self.assertAllRefuse(
             write_policy(self.world, "nested", reading(self.base + "/extra", self.base + "/extra/in")),

@@ -147,7 +147,7 @@ limits:
         bundle = self.bundle(read=[self.granted])
         done = self.world.ctl("policy", "explain", bundle)
         self.assertIn(f"granted mounts[0].source {self.granted} by {self.file}:4", done.out)
-        self.assertIn("pids 200", done.out)
+        self.assertRegex(done.out, r"limits of the cell: .*\bpids 200\b")
         plan = self.world.ctl("-o", "json", "policy", "explain", bundle).json()
         self.assertEqual(plan["ceiling"]["granted"],
                          [{"key": "mounts[0].source", "value": self.granted, "rule": f"{self.file}:4"}])
