@@ -1,5 +1,8 @@
 // odyssey-agentd: sessions, turns, tools, approvals, models.
 
+#include <errno.h>
+#include <sys/prctl.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -23,6 +26,13 @@ int main(int argc, char** argv) noexcept {
     const std::string version = "odyssey-agentd " + std::string(odyssey::service::kVersion) + "\n";
     std::fputs(options->help ? daemon::Usage().c_str() : version.c_str(), stdout);
     return 0;
+  }
+  // Nothing that it could be made to execute gains a right by that. A unit of systemd's says the
+  // same.
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    const odyssey::Status failed = odyssey::ErrnoStatus(errno, "set no_new_privs");
+    daemon::Log(daemon::Priority::kError, failed.message());
+    return 1;
   }
   const odyssey::Status served = daemon::Serve(*options);
   if (served.ok()) return 0;

@@ -145,6 +145,20 @@ class UpTest(unittest.TestCase):
             self.assertEqual(self.world.ctl(command).code, 0)
         self.assertTrue(self.world.json("status")["supervisor"]["reachable"])
 
+    def test_agentd_is_a_user_of_its_own_without_rights(self):
+        """Whichever way it was started: no unit of systemd's is around it."""
+        self.world.up()
+        agentd, = (pid for pid in host.descendants(self.world.daemons.pid) if host.name(pid) == "odyssey-agentd")
+        with open(f"/proc/{agentd}/status", encoding="ascii") as file:
+            status = dict(line.rstrip("\n").split(":", 1) for line in file)
+        uids = set(status["Uid"].split() + status["Gid"].split())
+        self.assertEqual(uids, {str(os.stat(self.world.socket("agentd")).st_uid)})
+        self.assertNotEqual(uids, {"0"})
+        self.assertEqual(status["Groups"].split(), [])
+        for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            self.assertEqual(int(status[capabilities], 16), 0, capabilities)
+        self.assertEqual(status["NoNewPrivs"].strip(), "1")
+
     # What an earlier one left, or still holds.
 
     def test_a_second_up_is_refused_and_the_first_unharmed(self):
