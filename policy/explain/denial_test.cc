@@ -263,6 +263,11 @@ TEST_F(DenialTest, NamesThatAreKeptAreThoseOfTheProjectAndThoseFound) {
         "write " + file + " (policy protection " + file +
             " read_only) sandbox.protection: \"none\"");
   }
+  compiled_.plan.entries.push_back({.kind = EntryKind::kPart, .target = "/workspace/.envrc"});
+  request_.protect = {".envrc"};
+  EXPECT_EQ(Only("sh: 1: cannot create .envrc: Read-only file system", Shell("cd $D; x")),
+            "write .envrc (policy protection) ")
+      << "each kept by another word";
 }
 
 TEST_F(DenialTest, NameThatIsKeptWhereNothingIsWrittenIsTheMountsToRefuse) {
