@@ -147,6 +147,7 @@ class UpTest(unittest.TestCase):
 
     def test_agentd_is_a_user_of_its_own_without_rights(self):
         """Whichever way it was started: no unit of systemd's is around it."""
+        self.world.prefix = ["setpriv", "--groups", "4,24"]
         self.world.up()
         agentd, = (pid for pid in host.descendants(self.world.daemons.pid) if host.name(pid) == "odyssey-agentd")
         with open(f"/proc/{agentd}/status", encoding="ascii") as file:
