@@ -57,16 +57,16 @@ class EnvironmentTest(SessionsTest):
             self.assertEqual(done.code, 0, done)
             return done.out
 
-        bundle = self.bundle([bundles.bash("echo $HERE-$OTHER-${PROBE_KEY-no}"),
+        bundle = self.bundle([bundles.bash("echo $HERE-$OTHER-$(printenv PROBE_WORD || echo no)"),
                               bundles.say("@@${r.stdout}@@")],
-                             env={"HERE": "PROBE_KEY", "OTHER": "PROBE_OTHER"})
-        session = said("session", "create", bundle, PROBE_KEY="old", PROBE_OTHER="o").strip()
-        self.assertEqual(self.show(session)["env_sources"], ["PROBE_KEY", "PROBE_OTHER"])
+                             env={"HERE": "PROBE_WORD", "OTHER": "PROBE_OTHER"})
+        session = said("session", "create", bundle, PROBE_WORD="old", PROBE_OTHER="o").strip()
+        self.assertEqual(self.show(session)["env_sources"], ["PROBE_OTHER", "PROBE_WORD"])
         again = ("run", "--session", session, bundle, "--prompt", "x")
-        self.assertIn("@@old-o-no", said(*again, PROBE_KEY="old", PROBE_OTHER="o"))
-        self.assertIn("@@new-o-no", said(*again, PROBE_KEY="new", PROBE_OTHER="o"))
-        self.assertIn("@@new--no", said(*again, PROBE_KEY="new"))
-        turn = said("turn", "submit", session, "--prompt", "x", PROBE_KEY="newest").strip()
+        self.assertIn("@@old-o-no", said(*again, PROBE_WORD="old", PROBE_OTHER="o"))
+        self.assertIn("@@new-o-no", said(*again, PROBE_WORD="new", PROBE_OTHER="o"))
+        self.assertIn("@@new--no", said(*again, PROBE_WORD="new"))
+        turn = said("turn", "submit", session, "--prompt", "x", PROBE_WORD="newest").strip()
         self.await_status(session, turn, "completed")
         self.assertIn("@@newest--no", self.world.json("turn", "status", session, turn)["turn"]["response"])
 
