@@ -134,6 +134,7 @@ git rebase --abort; test ! -e .git/rebase-merge; git status --short; git fsck --
 
 TEST_F(GitMeanwhileTest, WhatTheHostGoesOnWithNamesNoCommandsOfTheCells) {
   BeginOnTheHost();
+  ASSERT_EQ(mkfifo((workspace_ / ".git/rebase-merge/pipe").c_str(), 0600), 0);
   const std::string cell = supervisor_.Cell(Request());
   const Findings findings = Probe(&supervisor_, cell, R"(
 text = b'exec )" + payload_.string() + R"(\n'
@@ -152,7 +153,6 @@ refuse('piecewise', piecewise)
 refuse('truncating', lambda: os.write(os.open(steps, os.O_WRONLY | os.O_TRUNC), text))
 put('.git/rebase-merge/mine')
 refuse('replace', lambda: os.rename('.git/rebase-merge/mine', steps))
-os.mkfifo('.git/rebase-merge/pipe')
 refuse('replace by a pipe', lambda: os.rename('.git/rebase-merge/pipe', steps))
 refuse('exchange', lambda: call(316, -100, b'.git/rebase-merge/mine', -100, steps.encode(), 2))
 refuse('second name', lambda: os.link(steps, '.git/other'))
