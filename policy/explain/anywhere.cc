@@ -56,6 +56,7 @@ std::vector<std::string> KeptPlaces(const Cell& cell) {
       for (const pattern::ObeyedName& obeyed : pattern::ObeyedNames()) {
         out.push_back(directory + "/" + std::string(obeyed.name));
       }
+      for (const char* replaced : {"/HEAD", "/index"}) out.push_back(directory + replaced);
       const std::string project = directory.substr(0, directory.rfind('/') + 1);
       for (const std::string& name : cell.compiled.confinement.project_names) {
         out.push_back(project + name);

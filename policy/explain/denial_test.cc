@@ -249,6 +249,10 @@ TEST_F(DenialTest, NameThatIsKeptInOnePlaceIsThatOne) {
   compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
   EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", command),
             "write .git/hooks/x (policy protection) sandbox.protection: \"none\"");
+  EXPECT_EQ(Only("sh: 1: cannot create .git/index: Read-only file system",
+                 Shell("cd $D && echo x > .git/index")),
+            "write /workspace/d/.git/index (policy protection /workspace/d/.git/index read_only) "
+            "sandbox.protection: \"none\"");
 }
 
 TEST_F(DenialTest, NamesThatAreKeptAreThoseOfTheProjectAndThoseFound) {

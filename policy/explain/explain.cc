@@ -120,8 +120,11 @@ bool IsKept(const Cell& cell, const std::string& path) {
       const std::string directory = guard.path + (git.empty() ? "" : "/" + git);
       if (IsKeptOfProject(cell, path, directory)) return true;
       if (!IsWithin(path, directory) || path == directory) continue;
+      using pattern::GitName;
       const auto name = pattern::NameInGitDirectory(path.substr(directory.size() + 1));
-      if (name == pattern::GitName::kObeyed) return true;
+      // The last two only git replaces, by its lock.
+      if (name == GitName::kObeyed || name == GitName::kHead || name == GitName::kIndex)
+        return true;
     }
   }
   return false;

@@ -105,7 +105,12 @@ TEST_F(ExplainTest, WhatGitObeysIsKeptWithoutAPart) {
             (Answer{false, "policy protection /workspace/.git/worktrees/w/config read_only",
                     "sandbox.protection: \"none\""}));
   EXPECT_TRUE(Path("/workspace/.git/worktrees/w/config", Access::kRead).allowed);
-  EXPECT_TRUE(Path("/workspace/.git/index", Access::kWrite).allowed);
+  for (const std::string name : {"HEAD", "index", "worktrees/w/index"}) {
+    const std::string path = "/workspace/.git/" + name;
+    EXPECT_EQ(Path(path, Access::kWrite), (Answer{false, "policy protection " + path + " read_only",
+                                                  "sandbox.protection: \"none\""}));
+  }
+  EXPECT_TRUE(Path("/workspace/.git/ORIG_HEAD", Access::kWrite).allowed);
   EXPECT_TRUE(Path("/workspace/config", Access::kWrite).allowed);
 }
 
