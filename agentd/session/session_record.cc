@@ -127,8 +127,9 @@ SessionRecord Decode(const Json& json) {
   out.cwd = json.at("cwd").get<std::string>();
   out.owner_uid = json.value("owner_uid", kNobody);
   out.allow_danger = json.value("allow_danger", false);
-  out.env_sources = json.value("env_sources", out.env_sources);
   out.env = json.at("env").get<std::map<std::string, std::string>>();
+  for (const auto& [source, value] : out.env) out.env_sources.insert(source);  // of an older file
+  out.env_sources = json.value("env_sources", out.env_sources);
   out.cell_used = json.at("cell_used").get<bool>();
   out.staged = json.at("staged").get<bool>();
   for (const Json& turn : json.at("turns")) out.turns.push_back(DecodeTurn(turn));

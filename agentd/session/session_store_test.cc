@@ -107,6 +107,16 @@ TEST_F(SessionStoreTest, NobodyIsTakenToHaveAllowedDanger) {
   EXPECT_FALSE(DecodeSession(text)->allow_danger);
 }
 
+// The next turn of its owner brings the variables that it has had so far.
+TEST_F(SessionStoreTest, ASessionOfAnOlderVersionReadsWhatItHas) {
+  std::string text = EncodeSession(Sample("1", "t"));
+  const size_t begin = text.find("  \"env_sources\": [");
+  ASSERT_NE(begin, std::string::npos);
+  text.erase(begin, text.find("],\n", begin) + 3 - begin);
+  ASSERT_TRUE(DecodeSession(text).ok());
+  EXPECT_EQ(DecodeSession(text)->env_sources, std::set<std::string>{"A"});
+}
+
 TEST_F(SessionStoreTest, PromptAndResponseAreNotWrittenTwice) {
   const std::string text = EncodeSession(Sample("1", "t"));
   EXPECT_EQ(text.find("\"response\""), std::string::npos);
