@@ -4,13 +4,17 @@
 
 namespace odyssey::service {
 
+Result<uid_t> CallerOf(const grpc::ServerContextBase& call) {
+  const uid_t caller = PeerUid(call.peer());
+  if (call.IsCancelled()) return Cancelled("the client has gone");
+  return caller;
+}
+
 Status CheckCaller(const session::Sessions& sessions, const std::string& session_id,
                    const grpc::ServerContextBase& call) {
   ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(session_id));
   if (!record->allow_danger) return OkStatus();
-  const uid_t caller = PeerUid(call.peer());
-  // Of a connection that has ended meanwhile the descriptor may be another's by now.
-  if (call.IsCancelled()) return Cancelled("the client has gone");
+  ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(call));
   if (caller == 0 || caller == record->owner_uid) return OkStatus();
   return PermissionDenied("session_id \"" + session_id +
                           "\": it has danger_full_access, so it is for its owner alone, uid " +
@@ -20,8 +24,7 @@ Status CheckCaller(const session::Sessions& sessions, const std::string& session
 Status CheckOwner(const session::Sessions& sessions, const std::string& session_id,
                   const grpc::ServerContextBase& call, const std::string& what) {
   ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(session_id));
-  const uid_t caller = PeerUid(call.peer());
-  if (call.IsCancelled()) return Cancelled("the client has gone");
+  ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(call));
   if (caller == record->owner_uid) return OkStatus();
   return PermissionDenied(what + ": from the session's owner alone, uid " +
                           std::to_string(record->owner_uid) + ", not from uid " +

@@ -9,6 +9,10 @@
 
 namespace odyssey::service {
 
+// Whose call it is. CANCELLED: of a connection that has ended meanwhile the descriptor may be
+// another's by now.
+Result<uid_t> CallerOf(const grpc::ServerContextBase& call);
+
 // Every client of agentd may use every session, but one with danger_full_access: it acts on the
 // host as its owner, so nobody else may make it act or read files through it, save root, who is
 // that user anyway. NOT_FOUND, or PERMISSION_DENIED naming the owner.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agentd/event/command_output.h"
 #include "agentd/event/journal.h"
 #include "agentd/sandbox/denial_proto.h"
 #include "agentd/service/session_access.h"
@@ -52,8 +53,7 @@ class OperatorRecord final {
 
  private:
   struct Captured {
-    const char* name;
-    Utf8Stream decoder;
+    event::CommandOutput output;
     size_t left = kJournaledBytes;
     bool cut = false;
   };
@@ -63,17 +63,17 @@ class OperatorRecord final {
     const std::string_view kept = data.substr(0, stream->left);
     stream->left -= kept.size();
     stream->cut = kept.size() < data.size();
-    std::string text = stream->decoder.Push(kept);
-    if (stream->cut) text += "\n...[" + std::string(stream->name) + " truncated by sandbox]";
+    std::string text = stream->output.Push(kept);
+    if (stream->cut) text += stream->output.End(true);
     Deliver(*stream, std::move(text));
   }
   void Deliver(const Captured& stream, std::string text) {
     if (text.empty()) return;
-    Append(event::ExecCommandOutputDelta{operator_id_, exec_id_, stream.name, std::move(text)});
+    Append(event::ExecCommandOutputDelta{operator_id_, exec_id_, stream.output.name(),
+                                         std::move(text)});
   }
-  // A character that the command did not finish is shown as broken.
   void EndStream(const Captured& stream) {
-    Deliver(stream, stream.decoder.incomplete() && !stream.cut ? "\xEF\xBF\xBD" : "");
+    if (!stream.cut) Deliver(stream, stream.output.End(false));
   }
 
   // OUTCOME_KIND_TIMED_OUT → "timed_out".
@@ -98,8 +98,8 @@ class OperatorRecord final {
   std::vector<std::string> command_;
   std::string cwd_;
   std::string exec_id_;  // of the command that has begun and not ended
-  Captured out_{"stdout", {}};
-  Captured err_{"stderr", {}};
+  Captured out_{event::CommandOutput("stdout")};
+  Captured err_{event::CommandOutput("stderr")};
 };
 
 class SessionExecReactor;

@@ -4,7 +4,6 @@
 
 #include "agentd/service/convert.h"
 #include "agentd/service/follow_reactor.h"
-#include "agentd/service/peer_uid.h"
 #include "agentd/service/session_access.h"
 #include "agentd/service/session_exec.h"
 #include "agentd/service/version.h"
@@ -73,15 +72,14 @@ grpc::Status SessionService::GetInfo(grpc::ServerContext*, const pb::GetInfoRequ
 grpc::Status SessionService::CreateSession(grpc::ServerContext* context,
                                            const pb::CreateSessionRequest* request,
                                            pb::CreateSessionResponse* response) {
-  const uid_t owner = PeerUid(context->peer());
-  // Of a connection that has ended meanwhile the descriptor may be another's by now.
-  if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  const Result<uid_t> owner = CallerOf(*context);
+  if (!owner.ok()) return ToGrpc(owner.status());
   const Result<session::SessionPtr> created =
       sessions_->Create({request->bundle(),
                          request->cwd(),
                          {request->env().begin(), request->env().end()},
                          request->agent_id(),
-                         owner,
+                         *owner,
                          request->allow_danger()});
   if (!created.ok()) return ToGrpc(created.status());
   *response->mutable_session() = ToProto(**created, 0, Turns::kInclude);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agentd/base/denial_json.h"
+#include "agentd/event/command_output.h"
 #include "agentd/tool/arguments.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
@@ -40,8 +41,7 @@ std::string From(const std::string& workspace, const std::string& cwd) {
 
 // One stream of a running command: what the model will read, and what subscribers read meanwhile.
 struct Captured {
-  const char* name;
-  Utf8Stream decoder;
+  event::CommandOutput output;
   std::string text;
 };
 
@@ -61,8 +61,8 @@ class CommandRun final {
     Result<sandbox::ExecResult> ended = context_.sandbox->Exec(spec, sink, context_.stop);
     if (!ended.ok()) return OnError(ended.status());
 
-    ODY_RETURN_IF_ERROR(EndStream(out_, ended->stdout_truncated));
-    ODY_RETURN_IF_ERROR(EndStream(err_, ended->stderr_truncated));
+    ODY_RETURN_IF_ERROR(Deliver(out_, out_.output.End(ended->stdout_truncated)));
+    ODY_RETURN_IF_ERROR(Deliver(err_, err_.output.End(ended->stderr_truncated)));
     ODY_RETURN_IF_ERROR(EmitEnd(*ended));
     return ToResult(*ended);
   }
@@ -78,7 +78,7 @@ class CommandRun final {
 
   Status OnOutput(OutputStream stream, std::string_view data) {
     Captured& captured = stream == OutputStream::kStdout ? out_ : err_;
-    return Deliver(captured, captured.decoder.Push(data));
+    return Deliver(captured, captured.output.Push(data));
   }
 
   Status OnDenied(const agent::Denial& denial) {
@@ -90,16 +90,7 @@ class CommandRun final {
     if (text.empty()) return OkStatus();
     captured.text += text;
     return context_.emit(
-        event::ExecCommandOutputDelta{context_.turn_id, exec_id_, captured.name, text});
-  }
-
-  // A character that the cap cut in two is left out; one that the command itself did not finish is
-  // shown as broken.
-  Status EndStream(Captured& captured, bool truncated) {
-    if (truncated) {
-      return Deliver(captured, "\n...[" + std::string(captured.name) + " truncated by sandbox]");
-    }
-    return Deliver(captured, captured.decoder.incomplete() ? "\xEF\xBF\xBD" : "");
+        event::ExecCommandOutputDelta{context_.turn_id, exec_id_, captured.output.name(), text});
   }
 
   Status EmitEnd(const sandbox::ExecResult& ended) {
@@ -175,8 +166,8 @@ class CommandRun final {
   const std::string cwd_;
   std::string exec_id_;
   Json denials_ = Json::array();
-  Captured out_{"stdout", {}, {}};
-  Captured err_{"stderr", {}, {}};
+  Captured out_{event::CommandOutput("stdout"), {}};
+  Captured err_{event::CommandOutput("stderr"), {}};
 };
 
 class BashTool final : public Tool {
