@@ -88,7 +88,9 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
 }
 
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid) {
-  return MakeNamespace(0, Exchange(uid, cell_uid), Exchange(gid, cell_uid));
+  // A map has to name one.
+  return MakeNamespace(0, Exchange(uid, cell_uid),
+                       gid == kNobodysId ? Extent(gid, cell_uid) : Exchange(gid, cell_uid));
 }
 
 }  // namespace odyssey

@@ -17,9 +17,15 @@ namespace odyssey {
 // namespace owned by root would give the cell a way to root's own capabilities.
 Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside);
 
+inline constexpr uint32_t kNobodysId = 0xfffffffe;  // the largest there is
+
 // The mapping of an idmapped mount: what `uid`/`gid` own on disk appears as the cell's, and what
 // others own as theirs. An owner without a number would make its files unusable even as far as
 // everybody may use them, and those of `uid` that have another group.
+//
+// With kNobodysId for `gid` no group has a number, for a tree that is only read: the kernel lets
+// nobody write what has an owner or a group without one, sockets and named pipes included, of which
+// a read-only mount says nothing. What only its group may read is closed then.
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid);
 
 }  // namespace odyssey

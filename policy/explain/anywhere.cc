@@ -47,6 +47,8 @@ std::optional<Answer> DeniedByName(const Cell& cell, const std::string& below) {
 // Where the cell keeps names from being written, absolute.
 std::vector<std::string> KeptPlaces(const Cell& cell) {
   std::vector<std::string> out = cell.compiled.kept_names;
+  const auto& endpoints = cell.compiled.endpoints;
+  out.insert(out.end(), endpoints.begin(), endpoints.end());
   for (const Entry& entry : cell.compiled.plan.entries) {
     if (entry.kind == EntryKind::kPart) out.push_back(entry.target);
   }
@@ -56,7 +58,9 @@ std::vector<std::string> KeptPlaces(const Cell& cell) {
       for (const pattern::ObeyedName& obeyed : pattern::ObeyedNames()) {
         out.push_back(directory + "/" + std::string(obeyed.name));
       }
-      for (const char* replaced : {"/HEAD", "/index"}) out.push_back(directory + replaced);
+      for (const std::string_view kept : pattern::FilesKeptByContent()) {
+        out.push_back(directory + "/" + std::string(kept));
+      }
       const std::string project = directory.substr(0, directory.rfind('/') + 1);
       for (const std::string& name : cell.compiled.confinement.project_names) {
         out.push_back(project + name);
@@ -77,14 +81,20 @@ std::string FileIn(const std::string& place, const std::string& below) {
   return "";
 }
 
-std::optional<Found> KeptByName(const Cell& cell, const std::string& name,
-                                const std::string& below) {
+// What refuses to write it.
+Answer WriteAnswer(const Cell& cell, const std::string& file, bool by_mount) {
+  const Answer answer = ExplainPath(cell, file, Access::kWrite);
+  return answer.allowed && by_mount ? ExplainContent(cell, file).value_or(answer) : answer;
+}
+
+std::optional<Found> KeptByName(const Cell& cell, const std::string& name, const std::string& below,
+                                bool by_mount) {
   std::set<std::string> files;
   std::optional<Found> found;
   for (const std::string& place : KeptPlaces(cell)) {
     const std::string file = FileIn(place, below);
     if (file.empty()) continue;
-    const Answer answer = ExplainPath(cell, file, Access::kWrite);
+    const Answer answer = WriteAnswer(cell, file, by_mount);
     if (answer.allowed || answer.rule.rfind(kProtection, 0) != 0) continue;
     if (files.insert(file).second && files.size() > 1) {
       const bool same = found->answer.grant == answer.grant;
@@ -132,7 +142,7 @@ std::optional<Found> ExplainAnywhere(const Cell& cell, const std::string& name, 
   if (below.empty() || IsOnHost(cell)) return std::nullopt;
   if (const auto denied = DeniedByName(cell, below)) return Found{name, *denied};
   if (access == Access::kWrite) {
-    if (auto kept = KeptByName(cell, name, below)) return kept;
+    if (auto kept = KeptByName(cell, name, below, by_mount)) return kept;
   }
   return by_mount ? ByTrees(cell, name, below, access) : std::nullopt;
 }

@@ -255,6 +255,21 @@ TEST_F(DenialTest, NameThatIsKeptInOnePlaceIsThatOne) {
             "sandbox.protection: \"none\"");
 }
 
+TEST_F(DenialTest, ContentThatGitWouldRunIsToldByItsFile) {
+  compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
+  compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
+  const std::string told =
+      "write /workspace/d/.git/sequencer/opts (policy protection "
+      "/workspace/d/.git/sequencer/opts by its content) sandbox.protection: \"none\"";
+  const std::string words = ".git/sequencer/opts': Read-only file system";
+  EXPECT_EQ(Only("cp: error writing '/workspace/d/" + words, Shell("x")), told);
+  EXPECT_EQ(Only("cp: error writing '" + words, Shell("cd $D; x")), told);
+  EXPECT_EQ(
+      Only("cp: cannot create '/workspace/d/.git/sequencer/opts': Permission denied", Shell("x")),
+      "")
+      << "its mode";
+}
+
 TEST_F(DenialTest, NamesThatAreKeptAreThoseOfTheProjectAndThoseFound) {
   compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
   compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};

@@ -107,27 +107,38 @@ bool IsKeptOfProject(const Cell& cell, const std::string& path, const std::strin
                      [&](const std::string& name) { return IsWithin(path, project + name); });
 }
 
-// What was found; and in a repository that is guarded, and in its project: what is kept, whether it
-// is there or not.
-bool IsKept(const Cell& cell, const std::string& path) {
-  const auto& names = cell.compiled.kept_names;
-  if (std::any_of(names.begin(), names.end(),
-                  [&](const std::string& name) { return IsWithin(path, name); })) {
-    return true;
-  }
+// In a repository that is guarded, or in its project; whether it is there or not.
+struct Guarded {
+  bool is_kept = false;   // cannot be written
+  bool is_state = false;  // only with content that git runs nothing of
+};
+
+Guarded InGuardedRepository(const Cell& cell, const std::string& path) {
+  using pattern::GitName;
   for (const cell::Guard& guard : cell.compiled.confinement.guards) {
     for (const std::string& git : guard.git) {
       const std::string directory = guard.path + (git.empty() ? "" : "/" + git);
-      if (IsKeptOfProject(cell, path, directory)) return true;
+      if (IsKeptOfProject(cell, path, directory)) return {.is_kept = true};
       if (!IsWithin(path, directory) || path == directory) continue;
-      using pattern::GitName;
       const auto name = pattern::NameInGitDirectory(path.substr(directory.size() + 1));
+      if (name == GitName::kState) return {.is_state = true};
       // The last two only git replaces, by its lock.
       if (name == GitName::kObeyed || name == GitName::kHead || name == GitName::kIndex)
-        return true;
+        return {.is_kept = true};
     }
   }
-  return false;
+  return {};
+}
+
+bool IsKept(const Cell& cell, const std::string& path) {
+  const auto& names = cell.compiled.kept_names;
+  return InGuardedRepository(cell, path).is_kept ||
+         std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return IsWithin(path, name); });
+}
+
+Answer Protected(const std::string& what) {
+  return {false, "policy protection " + what, "sandbox.protection: \"none\""};
 }
 
 Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& path) {
@@ -137,7 +148,7 @@ Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& pat
             WriteGrant(cell, entry)};
   }
   if (IsKept(cell, path)) {
-    return {false, "policy protection " + path + " read_only", "sandbox.protection: \"none\""};
+    return Protected(path + " read_only");
   }
   if (LandlockGrants(cell, path, cell::kWrite)) return {true, "mount " + entry.target, ""};
   return {false, "landlock: not a writable tree of the plan", ""};
@@ -274,6 +285,10 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
     if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
   }
   if (const auto denied = ExplainDeny(cell, path)) return *denied;
+  const auto& endpoints = cell.compiled.endpoints;
+  if (std::find(endpoints.begin(), endpoints.end(), path) != endpoints.end()) {
+    return Protected(path + " of the host");
+  }
   const Entry* entry = EntryOf(cell.compiled.plan, path);
   if (entry == nullptr) return ExplainRoot(cell, path, access);
   switch (access) {
@@ -286,6 +301,11 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
   }
   if (LandlockGrants(cell, path, cell::kRead)) return {true, "mount " + entry->target, ""};
   return {false, "landlock: not a readable tree of the plan", ""};
+}
+
+std::optional<Answer> ExplainContent(const Cell& cell, const std::string& path) {
+  if (!InGuardedRepository(cell, path).is_state) return std::nullopt;
+  return Protected(path + " by its content");
 }
 
 Answer ExplainUnlisted(const std::string& name) {

@@ -5,6 +5,7 @@
 // answers come from the same plan that root executes and the same rules that cell-init applies.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "policy/compile/compile.h"
@@ -41,6 +42,10 @@ bool IsSystemTree(const plan::Entry& entry);
 // `path` is absolute in the cell and normalised. Says what confinement does, not what the mode and
 // owner of a file do. A path that the cell does not have is refused.
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access);
+
+// Of a file that may be written, but with some content only: what refuses other content. nullopt
+// for every other file.
+std::optional<Answer> ExplainContent(const Cell& cell, const std::string& path);
 
 // A program of the host that a policy does not name, where it names what may be executed.
 Answer ExplainUnlisted(const std::string& name);

@@ -122,6 +122,31 @@ TEST_F(ExplainTest, ANameThatWasFoundIsKept) {
   EXPECT_TRUE(Path("/workspace/b/.vscode2", Access::kWrite).allowed);
 }
 
+TEST_F(ExplainTest, AnEndpointOfTheHostIsOutOfReach) {
+  compiled_.endpoints = {"/workspace/daemon.sock"};
+  for (const Access access : {Access::kRead, Access::kWrite, Access::kExecute}) {
+    EXPECT_EQ(Path("/workspace/daemon.sock", access),
+              (Answer{false, "policy protection /workspace/daemon.sock of the host",
+                      "sandbox.protection: \"none\""}));
+  }
+  EXPECT_TRUE(Path("/workspace/daemon.sock.txt", Access::kWrite).allowed);
+}
+
+TEST_F(ExplainTest, SomeFilesOfGitAreKeptByTheirContent) {
+  compiled_.confinement.guards = {{.path = "/workspace/.git", .git = {""}}};
+  const Cell cell{request_, compiled_};
+  for (const std::string name : {"sequencer/opts", "worktrees/w/MERGE_RR"}) {
+    const std::string path = "/workspace/.git/" + name;
+    EXPECT_TRUE(Path(path, Access::kWrite).allowed) << name;
+    EXPECT_EQ(ExplainContent(cell, path),
+              (Answer{false, "policy protection " + path + " by its content",
+                      "sandbox.protection: \"none\""}));
+  }
+  for (const char* path : {"/workspace/.git/HEAD", "/workspace/.git/sequencer", "/workspace/x"}) {
+    EXPECT_EQ(ExplainContent(cell, path), std::nullopt) << path;
+  }
+}
+
 TEST_F(ExplainTest, WhatAProjectInsideKeepsIsKeptWithoutAPart) {
   compiled_.confinement.guards = {{.path = "/workspace/lib/.git", .git = {""}}};
   compiled_.confinement.project_names = {".envrc", ".cargo/config"};

@@ -8,12 +8,6 @@ namespace {
 constexpr std::string_view kWorktrees = "worktrees";
 constexpr std::string_view kModules = "modules";
 constexpr std::string_view kCommonDirectory = "commondir";
-// Each the last two components of its path.
-constexpr std::string_view kSteps = "rebase-merge/git-rebase-todo";
-constexpr std::string_view kOptionsOfSequence = "sequencer/opts";
-constexpr std::string_view kOptionsOfApply = "rebase-apply/apply-opt";
-constexpr std::string_view kStrategies[] = {"rebase-merge/strategy", "rebase-apply/strategy"};
-constexpr std::string_view kRecorded = "MERGE_RR";
 constexpr std::string_view kRecords = "rr-cache";
 constexpr std::string_view kMeaningful[] = {"objects/info", "rebase-merge", "rebase-apply",
                                             "sequencer"};
@@ -58,37 +52,8 @@ bool IsOneOf(std::string_view name, const Names& names) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// What a name is to every git directory, be it of a submodule or of one working tree.
-GitName NameInAny(std::string_view path) {
-  if (path == "index" || path.substr(0, 12) == "sharedindex.") return GitName::kIndex;
-  if (path == "index.lock" || path.substr(0, 12) == "sharedindex_") return GitName::kLock;
-  if (path == "sequencer/opts.lock" || path == "MERGE_RR.lock") return GitName::kLock;
-  if (path == kSteps || path == kOptionsOfSequence || path == kOptionsOfApply ||
-      path == kRecorded || IsOneOf(path, kStrategies)) {
-    return GitName::kState;
-  }
-  if (IsObeyed(path)) return GitName::kObeyed;
-  if (TakeFirst(&path) != kRecords) return GitName::kData;
-  return path.empty() ? GitName::kNeeded : GitName::kHidden;
-}
-
-// The git directories of submodules lie below modules, at any depth: their names have slashes.
-GitName NameInModules(std::string_view rest) {
-  while (!rest.empty()) {
-    const GitName name = NameInAny(rest);
-    if (name != GitName::kData) return name;
-    TakeFirst(&rest);
-  }
-  return GitName::kData;
-}
-
-GitName NameInWorktrees(std::string_view rest) {
-  TakeFirst(&rest);
-  return rest == kCommonDirectory ? GitName::kLeadsBack : NameInAny(rest);
-}
-
 // NULs end a word, as in git.
-bool RunsCommands(std::string_view steps) {
+bool RunsNoCommands(std::string_view steps) {
   constexpr std::string_view kBlank = " \t";
   constexpr std::string_view kEndsWord(" \t\r\0", 4);
   while (!steps.empty()) {
@@ -96,9 +61,9 @@ bool RunsCommands(std::string_view steps) {
     steps.remove_prefix(std::min(line.size() + 1, steps.size()));
     line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
     const std::string_view word = line.substr(0, line.find_first_of(kEndsWord));
-    if (word == "exec" || word == "x") return true;
+    if (word == "exec" || word == "x") return false;
   }
-  return false;
+  return true;
 }
 
 // Empty as well: it is made before it is written.
@@ -155,6 +120,50 @@ bool AreOptionsOfApply(std::string_view text) {
   return true;
 }
 
+// What it names git copies from and to.
+bool IsEmpty(std::string_view text) { return text.empty(); }
+
+struct Judged {
+  std::string_view path;
+  bool (*is_harmless)(std::string_view text);
+};
+constexpr Judged kStates[] = {
+    {"rebase-merge/git-rebase-todo", RunsNoCommands}, {"sequencer/opts", NamesBuiltinStrategies},
+    {"rebase-apply/apply-opt", AreOptionsOfApply},    {"rebase-merge/strategy", IsBuiltinStrategy},
+    {"rebase-apply/strategy", IsBuiltinStrategy},     {"MERGE_RR", IsEmpty},
+};
+
+bool IsState(std::string_view path) {
+  return std::any_of(std::begin(kStates), std::end(kStates),
+                     [path](const Judged& state) { return state.path == path; });
+}
+
+// What a name is to every git directory, be it of a submodule or of one working tree.
+GitName NameInAny(std::string_view path) {
+  if (path == "index" || path.substr(0, 12) == "sharedindex.") return GitName::kIndex;
+  if (path == "index.lock" || path.substr(0, 12) == "sharedindex_") return GitName::kLock;
+  if (path == "sequencer/opts.lock" || path == "MERGE_RR.lock") return GitName::kLock;
+  if (IsState(path)) return GitName::kState;
+  if (IsObeyed(path)) return GitName::kObeyed;
+  if (TakeFirst(&path) != kRecords) return GitName::kData;
+  return path.empty() ? GitName::kNeeded : GitName::kHidden;
+}
+
+// The git directories of submodules lie below modules, at any depth: their names have slashes.
+GitName NameInModules(std::string_view rest) {
+  while (!rest.empty()) {
+    const GitName name = NameInAny(rest);
+    if (name != GitName::kData) return name;
+    TakeFirst(&rest);
+  }
+  return GitName::kData;
+}
+
+GitName NameInWorktrees(std::string_view rest) {
+  TakeFirst(&rest);
+  return rest == kCommonDirectory ? GitName::kLeadsBack : NameInAny(rest);
+}
+
 bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 }  // namespace
@@ -182,6 +191,12 @@ bool GivesNamesTheirMeaning(std::string_view directory) {
 
 std::span<const ObeyedName> ObeyedNames() { return kObeyedNames; }
 
+std::vector<std::string_view> FilesKeptByContent() {
+  std::vector<std::string_view> out = {"HEAD", "index"};
+  for (const Judged& state : kStates) out.push_back(state.path);
+  return out;
+}
+
 bool IsValidHead(std::string_view text) {
   constexpr std::string_view kReference = "ref: refs/";
   if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
@@ -195,16 +210,15 @@ bool IsValidHead(std::string_view text) {
 }
 
 bool IsHarmlessState(std::string_view path, std::string_view text) {
-  const auto is = [path](std::string_view name) {
+  // In whichever git directory it lies.
+  const auto is = [path](const Judged& state) {
+    const std::string_view name = state.path;
     if (path.size() <= name.size()) return path == name;
     const size_t at = path.size() - name.size();
     return path.substr(at) == name && path[at - 1] == '/';
   };
-  if (is(kSteps)) return !RunsCommands(text);
-  if (is(kRecorded)) return text.empty();
-  if (is(kOptionsOfSequence)) return NamesBuiltinStrategies(text);
-  if (is(kOptionsOfApply)) return AreOptionsOfApply(text);
-  return IsBuiltinStrategy(text);
+  const auto state = std::find_if(std::begin(kStates), std::end(kStates), is);
+  return state != std::end(kStates) && state->is_harmless(text);
 }
 
 }  // namespace odyssey::pattern

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace odyssey::pattern {
 
@@ -36,6 +37,9 @@ struct ObeyedName {
   std::string_view why;
 };
 std::span<const ObeyedName> ObeyedNames();
+
+// kHead, kIndex and kState at the top of a git directory.
+std::vector<std::string_view> FilesKeptByContent();
 
 // What git writes there when it makes a linked working tree, and all that may be there.
 inline constexpr std::string_view kLeadsBack = "../..\n";

@@ -72,11 +72,12 @@ struct Unmapped {
 };
 
 enum class RepositoryState : uint8_t {
-  kGuarded,    // found in a tree that was searched
-  kReadOnly,   // the same, of a ".git" that is a file; or a protected name, there or elsewhere
-  kUnguarded,  // only mounts protect it, for want of FUSE
-  kOpen,       // a name that is not protected: a link, or a file with another name
-  kUnfinished  // a tree: the search ended before everything was looked at
+  kGuarded,     // found in a tree that was searched
+  kReadOnly,    // the same, of a ".git" that is a file; or a protected name, there or elsewhere
+  kUnguarded,   // only mounts protect it, for want of FUSE
+  kOpen,        // a name that is not protected: a link, or a file with another name
+  kUnfinished,  // a tree: the search ended before everything was looked at
+  kCovered      // no repository: a socket or named pipe of the host, which no command reaches
 };
 
 // After Configure, one for each path of which there is something to say.

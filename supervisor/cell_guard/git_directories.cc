@@ -17,20 +17,6 @@ namespace {
 
 using pattern::GitName;
 
-// Files that are obeyed, or kept by their content, at the top of a git directory.
-constexpr const char* kKeptFiles[] = {"HEAD",
-                                      "index",
-                                      "config",
-                                      "config.worktree",
-                                      "commondir",
-                                      "MERGE_RR",
-                                      "objects/info/alternates",
-                                      "sequencer/opts",
-                                      "rebase-apply/apply-opt",
-                                      "rebase-apply/strategy",
-                                      "rebase-merge/strategy",
-                                      "rebase-merge/git-rebase-todo"};
-
 constexpr size_t kMostLocks = 32;  // held at once; git holds two in each repository
 constexpr size_t kMaxIndexBytes = 256 * 1024 * 1024;  // of some two million files
 constexpr size_t kMaxConfigBytes = 1024 * 1024;
@@ -203,11 +189,13 @@ int GitDirectories::WriteRefusal(std::string_view path, int fd, std::string_view
 }
 
 bool GitDirectories::HasKeptName(const struct stat& file) const {
+  std::vector<std::string_view> names = pattern::FilesKeptByContent();
+  for (const pattern::ObeyedName& obeyed : pattern::ObeyedNames()) names.push_back(obeyed.name);
   for (const std::string& directory : directories_) {
-    for (const char* name : kKeptFiles) {
+    for (const std::string_view name : names) {
       Place place;
       struct stat named;
-      if (FindPlace(tree_, directory + "/" + name, &place) != 0) continue;
+      if (FindPlace(tree_, Join(directory, std::string(name)), &place) != 0) continue;
       const int found =
           fstatat(place.directory.get(), place.name.c_str(), &named, AT_SYMLINK_NOFOLLOW);
       if (found == 0 && named.st_dev == file.st_dev && named.st_ino == file.st_ino) return true;

@@ -152,7 +152,9 @@ class Search final {
       }
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (on_entry_ && !on_entry_({directory->fd(), place.path, name, place.made_by_tools})) {
+      const SeenEntry seen = {directory->fd(), place.path, name, entry->d_type,
+                              place.made_by_tools};
+      if (on_entry_ && !on_entry_(seen)) {
         stopped_ = true;
         break;
       }

@@ -45,6 +45,7 @@ struct SeenEntry {
   int directory;
   const std::string& path;  // of the directory, relative to the tree
   std::string_view name;
+  unsigned char type;  // DT_UNKNOWN or another of readdir(3)'s
   bool made_by_tools;  // in what tools fill: node_modules and its like
 };
 // False ends the search, as a bound does. An entry may be told twice.

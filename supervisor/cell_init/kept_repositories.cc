@@ -1,5 +1,6 @@
 #include "supervisor/cell_init/kept_repositories.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "supervisor/cell_guard/git_directories.h"
 #include "supervisor/cell_guard/repository_search.h"
 #include "supervisor/cell_guard/tree_walk.h"
+#include "supervisor/cell_init/host_endpoints.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -35,6 +37,9 @@ constexpr std::string_view kInGit = ".git/";
 // Of a cell: directories with protected names in them, beside the tops of trees and repositories.
 // Each is a mount for every directory on the way, and one for the name.
 constexpr size_t kMaxDirectories = 64;
+
+// Of a cell: sockets and pipes of the host. Each is a mount.
+constexpr size_t kMaxEndpoints = 256;
 
 enum class Access { kUnchanged, kReadOnly };
 
@@ -85,6 +90,7 @@ class Keeper final {
     ODY_ASSIGN_OR_RETURN(const auto tree, OpenDirectory(target));
     if (!tree) return OkStatus();
     directories_.clear();
+    endpoints_.clear();
     left_out_ = false;
     const cell_guard::SearchResult result = cell_guard::FindRepositories(
         tree->get(), bounds_, [this](const SeenEntry& entry) { return OnEntry(entry); });
@@ -97,26 +103,57 @@ class Keeper final {
     for (const std::string& directory : directories_) {
       ODY_RETURN_IF_ERROR(KeepDirectory(tree->get(), target, directory));
     }
+    // Last: a directory that is pinned on top of itself would hide what lies on its entries.
+    for (const std::string& endpoint : endpoints_) {
+      ODY_RETURN_IF_ERROR(CoverEndpoint(tree->get(), target, endpoint));
+    }
     if (!result.finished || left_out_) Say(target, RepositoryState::kUnfinished);
     return OkStatus();
   }
 
  private:
-  // A directory in which the host's programs obey something. The plan has seen to the tree's own
-  // top; what lies in what tools fill is nobody's project.
   bool OnEntry(const SeenEntry& entry) {
-    if (entry.path.empty() || entry.made_by_tools) return true;
+    const bool maybe_endpoint =
+        entry.type == DT_SOCK || entry.type == DT_FIFO || entry.type == DT_UNKNOWN;
+    if (maybe_endpoint) NoteEndpoint(entry);
+    // The plan has seen to the tree's own top; what lies in what tools fill is nobody's project.
+    if (!entry.path.empty() && !entry.made_by_tools) NoteDirectory(entry);
+    return true;
+  }
+
+  void NoteEndpoint(const SeenEntry& entry) {
+    const std::string name(entry.name);
+    const UniqueFd place(openat(entry.directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!place || !IsHostEndpoint(place.get())) return;
+    Note(Join(entry.path, name), &endpoints_left_, &endpoints_);
+  }
+
+  // If the host's programs obey something in it.
+  void NoteDirectory(const SeenEntry& entry) {
     const auto [first, last] = by_first_.equal_range(entry.name);
     const auto is_there = [&](const auto& name) {
       struct stat info;
       return fstatat(entry.directory, name.second.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
     };
-    if (std::none_of(first, last, is_there) || directories_.count(entry.path) != 0) return true;
-    left_out_ = left_out_ || kept_directories_ == kMaxDirectories;
-    if (left_out_) return true;
-    ++kept_directories_;
-    directories_.insert(entry.path);
-    return true;
+    if (std::any_of(first, last, is_there)) Note(entry.path, &directories_left_, &directories_);
+  }
+
+  // Within what a cell may have of them.
+  void Note(const std::string& path, size_t* left, std::set<std::string>* noted) {
+    if (noted->count(path) != 0) return;
+    left_out_ = left_out_ || *left == 0;
+    if (*left == 0) return;
+    --*left;
+    noted->insert(path);
+  }
+
+  Status CoverEndpoint(int tree, const std::string& target, const std::string& path) {
+    auto place = OpenInRoot(tree, path);
+    if (IsGone(place.status())) return OkStatus();
+    ODY_RETURN_IF_ERROR(place.status());
+    if (!IsHostEndpoint(place->get())) return OkStatus();
+    Say(Join(target, path), RepositoryState::kCovered);
+    return cover_.Put(place->get(), path);
   }
 
   Status KeepDirectory(int tree, const std::string& target, const std::string& path) {
@@ -207,8 +244,12 @@ class Keeper final {
   cell_guard::SearchBounds bounds_;
   // Names that lie in no git directory, by their first component.
   std::multimap<std::string, std::string, std::less<>> by_first_;
-  std::set<std::string> directories_;  // of the tree that is searched, relative to it
-  size_t kept_directories_ = 0;
+  // Of the tree that is searched, relative to it.
+  std::set<std::string> directories_;
+  std::set<std::string> endpoints_;
+  size_t directories_left_ = kMaxDirectories;
+  size_t endpoints_left_ = kMaxEndpoints;
+  EndpointCover cover_;
   bool left_out_ = false;
 };
 

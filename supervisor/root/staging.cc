@@ -133,8 +133,7 @@ class Stager final {
   Status PlaceFile(const Entry& entry) {
     std::string name;
     ODY_ASSIGN_OR_RETURN(UniqueFd parent, staged_.MakeParent(entry.target, &name));
-    UniqueFd fd(openat(parent.get(), name.c_str(),
-                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
+    UniqueFd fd(openat(parent.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
     if (!fd) return ErrnoStatus(errno, "create " + entry.target);
     return WriteAll(fd.get(), entry.source);
   }
@@ -163,16 +162,18 @@ class Stager final {
     struct stat info;
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
     const bool anothers = entry.owner != plan::kAnyOwner && entry.owner != info.st_uid;
-    if (entry.ownership == Ownership::kMapped && !anothers) {
+    const bool reading = entry.access == Access::kReadOnly;
+    if (entry.ownership == Ownership::kMapped) {
       if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
-        return InvalidArgument("mount " + entry.source +
-                               ": neither a directory nor a regular file");
+        return InvalidArgument("mount " + entry.source + ": neither directory nor regular file");
       }
-      ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, info.st_gid, cell_uid_));
+      const uid_t uid = anothers ? kNobodysId : info.st_uid;
+      const gid_t gid = reading ? kNobodysId : info.st_gid;
+      ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(uid, gid, cell_uid_));
     }
     // As it is, a tree shows the cell less than mapped: what any user of the host may read.
     const mode_t others = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-    const bool open = entry.access == Access::kReadOnly && (info.st_mode & others) == others;
+    const bool open = reading && (info.st_mode & others) == others;
     if (anothers && !open) {
       return PermissionDenied("mount " + entry.source + ": it is uid " +
                               std::to_string(info.st_uid) + "'s, and not the own of uid " +
@@ -228,9 +229,8 @@ class Stager final {
   }
 
   static Status RefusePart(const Entry& entry, const std::string& what) {
-    return FailedPrecondition(entry.target + ": " + what +
-                              " cannot be protected or made executable on its own: replace it, or "
-                              "take it out of the policy");
+    const std::string cure = "replace it, or take it out of the policy";
+    return FailedPrecondition(entry.target + ": " + what + " cannot be protected or run: " + cure);
   }
 
   // The mount that the cell will see, if it is a directory.

@@ -48,7 +48,10 @@ std::string Line(const cell::Repository& repository) {
       return path +
              ": NOT searched as a whole, it is too large: of the repositories in it, and of the " +
              "names that programs of the host obey, those that are not named here are protected " +
-             "only if `protect` names them";
+             "only if `protect` names them; sockets and named pipes that are not named can be " +
+             "reached";
+    case RepositoryState::kCovered:
+      return path + ": out of reach: a socket or named pipe of the host";
   }
   return "";
 }
@@ -63,13 +66,22 @@ void ExplainRepository(const cell::Repository& repository, compile::Compiled* co
   auto& lines = compiled->explanation;
   if (std::count(lines.begin(), lines.end(), line) != 0) return;
   lines.push_back(line);
-  if (repository.state == RepositoryState::kReadOnly && !IsGit(repository.path)) {
-    compiled->kept_names.push_back(repository.path);
-    return;
+  switch (repository.state) {
+    case RepositoryState::kCovered:
+      compiled->endpoints.push_back(repository.path);
+      return;
+    case RepositoryState::kOpen:
+    case RepositoryState::kUnfinished:
+      return;
+    case RepositoryState::kReadOnly:
+      if (IsGit(repository.path)) break;
+      compiled->kept_names.push_back(repository.path);
+      return;
+    case RepositoryState::kGuarded:
+    case RepositoryState::kUnguarded:
+      break;
   }
-  const bool kept = repository.state != RepositoryState::kOpen &&
-                    repository.state != RepositoryState::kUnfinished;
-  if (kept && !known) confinement.guards.push_back({.path = repository.path, .git = {""}});
+  if (!known) confinement.guards.push_back({.path = repository.path, .git = {""}});
 }
 
 }  // namespace odyssey::supervisor

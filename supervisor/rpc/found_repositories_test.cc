@@ -52,6 +52,15 @@ TEST_F(FoundRepositoriesTest, SaysWhatIsReadOnlyAndWhy) {
   EXPECT_THAT(compiled_.kept_names, ElementsAre("/workspace/b/.vscode"));
 }
 
+TEST_F(FoundRepositoriesTest, SaysWhichEndpointsOfTheHostAreOutOfReach) {
+  Explain({"/workspace/daemon.sock", RepositoryState::kCovered});
+  Explain({"/elsewhere/daemon.sock", RepositoryState::kCovered});
+  EXPECT_THAT(compiled_.explanation,
+              ElementsAre(HasSubstr("/workspace/daemon.sock: out of reach")));
+  EXPECT_THAT(compiled_.endpoints, ElementsAre("/workspace/daemon.sock"));
+  EXPECT_EQ(compiled_.confinement.guards.size(), 1u);
+}
+
 TEST_F(FoundRepositoriesTest, SaysNothingOfWhatTheCellWasNotToLookAt) {
   Explain({"/", RepositoryState::kGuarded});
   Explain({"/workspace2/.git", RepositoryState::kGuarded});

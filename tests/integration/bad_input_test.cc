@@ -115,7 +115,7 @@ TEST_F(BadInputTest, SourcesOfMountsOnTheHost) {
       {"below a file", WithMount("/usr/bin/true/x", "/data"), kInvalid,
        "mounts[0].source: open /usr/bin/true/x"},
       {"a pipe", WithMount(Host("fifo"), "/data"), kInvalid,
-       "mounts[0].source: mount " + Host("fifo") + ": neither a directory nor a regular file"},
+       "mounts[0].source: mount " + Host("fifo") + ": neither directory nor regular file"},
       {"a device", WithMount(Host("device"), "/data"), kInvalid,
        "neither a directory nor a regular file"},
       {"a missing workspace", [&](auto* r) { r->set_workspace(Host("missing")); }, Code::kNotFound,
