@@ -125,10 +125,12 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
     OnCellError(cell, error);
   } else if (cell::Decode(message.bytes, &unmapped).ok()) {
     const Lock lock(mutex_);
-    ExplainUnmapped(unmapped, &cell->compiled);
+    if (cell->state == CellState::kLaunching) ExplainUnmapped(unmapped, &cell->compiled);
   } else if (cell::Decode(message.bytes, &repository).ok()) {
     const Lock lock(mutex_);
-    if (cell->repositories++ < kMaxRepositories) ExplainRepository(repository, &cell->compiled);
+    if (cell->state == CellState::kLaunching && cell->repositories++ < kMaxRepositories) {
+      ExplainRepository(repository, &cell->compiled);
+    }
   } else if (cell::Decode(message.bytes, &hello).ok()) {
     const Lock lock(mutex_);
     cell->runs.AddFound(hello.runs);

@@ -59,8 +59,8 @@ struct Cell {
   std::string identity;            // everything whose change makes a new revision
   Admission admission;             // by the operator's ceiling, last time
   policy::SandboxRequest request;  // that it was compiled from, without values of the environment
-  compile::Compiled compiled;
-  uint32_t repositories = 0;               // that cell-init has spoken of
+  compile::Compiled compiled;      // constant, and read without the mutex, once it is ready
+  uint32_t repositories = 0;       // that cell-init has spoken of
   std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;
   bool single_use = false;

@@ -1,0 +1,115 @@
+// The broker between a root and a cell that the test is.
+
+#include "supervisor/rpc/broker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "common/audit/log_directory.h"
+#include "common/audit/log_store.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+compile::HostFacts Facts() {
+  compile::HostFacts facts;
+  facts.system = {{"/usr", ""}, {"/bin", "usr/bin"}, {"/lib64", "usr/lib64"}};
+  facts.landlock = {landlock::Probe::kInForce, 6};
+  return facts;
+}
+
+class BrokerTest : public ::testing::Test {
+ protected:
+  BrokerTest() {
+    auto ends = MessageSocketPair();
+    root_ = std::move(ends->first);
+    client_.emplace(std::move(ends->second));
+    broker_.emplace(&*client_, wire::Hello{}, Facts(), &ceiling_, &audit_, &host_);
+    loop_ = std::thread([this] { (void)broker_->Run(); });
+  }
+  ~BrokerTest() override {
+    shutdown(root_.get(), SHUT_WR);
+    loop_.join();
+  }
+
+  std::future<Result<CellView>> PrepareLater(PrepareSpec spec) {
+    spec.key = {"ses_1", "agent", "tooling", "tools"};
+    return std::async(std::launch::async, [this, spec = std::move(spec)] {
+      bool created = false;
+      return broker_->Prepare(spec, &created);
+    });
+  }
+  // A cell whose workspace is a tree of the host.
+  std::future<Result<CellView>> PrepareLater() {
+    return PrepareLater({.sandbox = {.workspace = "/srv/p"}});
+  }
+
+  // Starts what `provider` is asked to, and takes the cell's end of its socket.
+  void Launch(const UniqueFd& provider) {
+    const auto asked = ReceiveMessage(provider.get());
+    wire::Launch launch;
+    ASSERT_TRUE(asked.ok() && wire::Decode(asked->bytes, &launch).ok());
+    auto ends = MessageSocketPair();
+    cell_ = std::move(ends->second);
+    const std::string answer = wire::Encode(wire::Launched{.request = launch.request});
+    ASSERT_TRUE(SendMessage(provider.get(), answer, {ends->first.get()}).ok());
+  }
+
+  void Say(const std::string& bytes, const std::vector<int>& fds = {}) {
+    ASSERT_TRUE(SendMessage(cell_.get(), bytes, fds).ok());
+  }
+  void GiveSlot(uint64_t number) {
+    auto exec = MessageSocketPair();
+    auto control = MessageSocketPair();
+    Say(cell::Encode(cell::SlotReady{.slot = number}), {exec->first.get(), control->first.get()});
+  }
+  void AwaitRequest(cell::MessageType wanted) {
+    for (;;) {
+      const auto asked = ReceiveMessage(cell_.get());
+      ASSERT_TRUE(asked.ok());
+      const auto type = cell::TypeOf(asked->bytes);
+      if (type.ok() && *type == wanted) return;
+    }
+  }
+
+  const fakes::TemporaryDirectory directory_;
+  CeilingGate ceiling_{directory_.path() + "/policy.d", Facts().check};
+  AuditLog audit_{*audit::LogStore::Open(*audit::OpenLogDirectory(directory_.path()))};
+  const HostLink host_{directory_.path() + "/host.sock"};
+  std::optional<RootClient> client_;
+  std::optional<Broker> broker_;
+  std::thread loop_;
+  UniqueFd root_, cell_;
+};
+
+// What a cell is explained by is read without the broker's lock, as soon as there are commands.
+TEST_F(BrokerTest, CellThatIsReadyHasSaidWhatItFound) {
+  auto preparing = PrepareLater();
+  Launch(root_);
+  Say(cell::Encode(cell::Repository{"/workspace/early/.git", cell::RepositoryState::kGuarded}));
+  GiveSlot(1);
+  const auto prepared = preparing.get();
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_THAT(prepared->explanation, Contains(HasSubstr("/workspace/early/.git")));
+
+  Say(cell::Encode(cell::Repository{"/workspace/late/.git", cell::RepositoryState::kGuarded}));
+  Say(cell::Encode(cell::Unmapped{{"/workspace"}}));
+  Say(cell::Encode(cell::SlotGone{1}));  // is answered when those have been read
+  AwaitRequest(cell::MessageType::kWantSlot);
+  AwaitRequest(cell::MessageType::kWantSlot);
+  const auto again = PrepareLater().get();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->explanation, prepared->explanation);
+}
+
+}  // namespace
+}  // namespace odyssey::supervisor
