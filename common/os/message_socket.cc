@@ -16,13 +16,11 @@ Result<std::pair<UniqueFd, UniqueFd>> MessageSocketPair() {
   return std::make_pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
 }
 
-Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& fds) {
+Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& fds, int flags) {
   ODY_CHECK(fds.size() <= kMaxMessageFds);
   iovec iov{const_cast<char*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
-  msghdr header{};
-  header.msg_iov = &iov;
-  header.msg_iovlen = 1;
+  msghdr header{.msg_iov = &iov, .msg_iovlen = 1};
   if (!fds.empty()) {
     header.msg_control = control;
     header.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
@@ -34,17 +32,17 @@ Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& f
   }
   ssize_t n;
   do {
-    n = sendmsg(socket, &header, MSG_NOSIGNAL);
+    n = sendmsg(socket, &header, MSG_NOSIGNAL | flags);
   } while (n < 0 && errno == EINTR);
   if (n < 0) return ErrnoStatus(errno, "send message");
   return OkStatus();
 }
 
-Result<Message> ReceiveMessage(int socket) {
+Result<Message> ReceiveMessage(int socket, int flags) {
   // Its length first: a process that waits for a message must not hold the largest one's memory.
   ssize_t length;
   do {
-    length = recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC);
+    length = recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC | flags);
   } while (length < 0 && errno == EINTR);
   if (length < 0) return ErrnoStatus(errno, "receive message");
 
@@ -59,7 +57,7 @@ Result<Message> ReceiveMessage(int socket) {
   header.msg_controllen = sizeof(control);
   ssize_t n;
   do {
-    n = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+    n = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | flags);
   } while (n < 0 && errno == EINTR);
   if (n < 0) return ErrnoStatus(errno, "receive message");
 

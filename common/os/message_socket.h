@@ -29,13 +29,16 @@ struct Message {
 // A connected SOCK_SEQPACKET pair, both ends close-on-exec.
 Result<std::pair<UniqueFd, UniqueFd>> MessageSocketPair();
 
+// Both take MSG_DONTWAIT in `flags`, for a socket that is not non-blocking or need not stay so.
+
 // Sends one message. Never raises SIGPIPE. With a non-blocking socket a full queue is
 // RESOURCE_EXHAUSTED; a closed peer is UNAVAILABLE.
-Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& fds = {});
+Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& fds = {},
+                   int flags = 0);
 
 // Receives one message; blocks if the socket does. A closed peer is UNAVAILABLE ("peer closed"),
 // no message on a non-blocking socket RESOURCE_EXHAUSTED, a truncated one INVALID_ARGUMENT.
-Result<Message> ReceiveMessage(int socket);
+Result<Message> ReceiveMessage(int socket, int flags = 0);
 
 }  // namespace odyssey
 

@@ -1,6 +1,7 @@
 #include "supervisor/rpc/broker.h"
 
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <algorithm>
@@ -350,7 +351,7 @@ void Broker::WantSlots(Cell* cell) {
   const size_t needed = cell->waiting.size() + ahead;
   while (cell->ready.size() + cell->slots_wanted < needed) {
     const std::string want = cell::EncodeEmpty(cell::MessageType::kWantSlot);
-    if (!cell->socket || !SendMessage(cell->socket.get(), want).ok()) return;
+    if (!cell->socket || !SendMessage(cell->socket.get(), want, {}, MSG_DONTWAIT).ok()) return;
     ++cell->slots_wanted;
   }
 }
@@ -359,9 +360,9 @@ void Broker::WantSlots(Cell* cell) {
 
 Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& cell) {
   if (!cell->tools && !cell->tools_wanted) {
+    const std::string want = cell::EncodeEmpty(cell::MessageType::kWantTools);
+    ODY_RETURN_IF_ERROR(SendMessage(cell->socket.get(), want, {}, MSG_DONTWAIT));
     cell->tools_wanted = true;
-    ODY_RETURN_IF_ERROR(
-        SendMessage(cell->socket.get(), cell::EncodeEmpty(cell::MessageType::kWantTools)));
   }
   changed_.wait_for(lock, kToolsTimeout,
                     [&] { return cell->tools || cell->state != CellState::kReady; });

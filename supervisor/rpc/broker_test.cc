@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <future>
@@ -26,6 +27,20 @@ compile::HostFacts Facts() {
   facts.landlock = {landlock::Probe::kInForce, 6};
   return facts;
 }
+
+class IdleSink final : public ExecSink {
+ public:
+  std::string* BeginOutput() override { return &buffer_; }
+  void SendOutput(Stream) override { buffer_.clear(); }
+  void SendDenial(const explain::Denial&) override {}
+  void SendOutcome(const Outcome& outcome) override { ended_.set_value(outcome.kind); }
+  void StdinTaken() override {}
+  OutcomeKind AwaitEnd() { return ended_.get_future().get(); }
+
+ private:
+  std::string buffer_;
+  std::promise<OutcomeKind> ended_;
+};
 
 class BrokerTest : public ::testing::Test {
  protected:
@@ -71,6 +86,8 @@ class BrokerTest : public ::testing::Test {
     auto exec = MessageSocketPair();
     auto control = MessageSocketPair();
     Say(cell::Encode(cell::SlotReady{.slot = number}), {exec->first.get(), control->first.get()});
+    exec_ = std::move(exec->second);
+    control_ = std::move(control->second);
   }
   void AwaitRequest(cell::MessageType wanted) {
     for (;;) {
@@ -81,6 +98,17 @@ class BrokerTest : public ::testing::Test {
     }
   }
 
+  // A command in slot 1 of a cell.
+  std::shared_ptr<ExecSession> StartCommand(ExecSink* sink) {
+    auto preparing = PrepareLater();
+    Launch(root_);
+    GiveSlot(1);
+    const auto prepared = preparing.get();
+    if (!prepared.ok()) return nullptr;
+    const auto session = broker_->Exec({.cell_id = prepared->id, .argv = {"false"}}, sink);
+    return session.ok() ? *session : nullptr;
+  }
+
   const fakes::TemporaryDirectory directory_;
   CeilingGate ceiling_{directory_.path() + "/policy.d", Facts().check};
   AuditLog audit_{*audit::LogStore::Open(*audit::OpenLogDirectory(directory_.path()))};
@@ -88,7 +116,7 @@ class BrokerTest : public ::testing::Test {
   std::optional<RootClient> client_;
   std::optional<Broker> broker_;
   std::thread loop_;
-  UniqueFd root_, cell_;
+  UniqueFd root_, cell_, exec_, control_;
 };
 
 // What a cell is explained by is read without the broker's lock, as soon as there are commands.
@@ -109,6 +137,40 @@ TEST_F(BrokerTest, CellThatIsReadyHasSaidWhatItFound) {
   const auto again = PrepareLater().get();
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->explanation, prepared->explanation);
+}
+
+TEST_F(BrokerTest, CellThatReadsNothingHoldsUpNobody) {
+  auto preparing = PrepareLater();
+  Launch(root_);
+  for (uint64_t slot = 1; slot < 2000; ++slot) {
+    GiveSlot(slot);
+    Say(cell::Encode(cell::SlotGone{slot}));  // another is asked for
+  }
+  EXPECT_TRUE(preparing.get().ok());
+  EXPECT_TRUE(PrepareLater().get().ok());
+}
+
+TEST_F(BrokerTest, SlotThatIsSaidToBeGoneAndStaysIsNotWaitedFor) {
+  IdleSink sink;
+  const auto session = StartCommand(&sink);
+  ASSERT_NE(session, nullptr);
+  Say(cell::Encode(cell::SlotGone{1}));  // both of its sockets are open, and say nothing
+  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kSetupFailed);
+  session->Detach();
+}
+
+TEST_F(BrokerTest, SlotThatDoesNotReadIsNotWaitedForAndEndsWithItsSocket) {
+  IdleSink sink;
+  const auto session = StartCommand(&sink);
+  ASSERT_NE(session, nullptr);
+  for (int i = 0; i < 2000; ++i) session->Signal(SIGUSR1);
+  session->Cancel();
+  Result<Message> read = ReceiveMessage(control_.get());
+  while (read.ok()) read = ReceiveMessage(control_.get());
+  EXPECT_EQ(read.status(), Unavailable("receive message: peer closed"));
+  Say(cell::Encode(cell::SlotGone{1}));
+  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kCancelled);
+  session->Detach();
 }
 
 }  // namespace

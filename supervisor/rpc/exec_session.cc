@@ -89,7 +89,7 @@ Status ExecSession::SendSpec(Watch& watch) {
   watch(control_.get(), Source::kControl, false);
   if (options_.spec.terminal) {
     watch(exec_socket_.get(), Source::kExec, false);
-    return SendMessage(exec_socket_.get(), cell::Encode(options_.spec));
+    return SendMessage(exec_socket_.get(), cell::Encode(options_.spec), {}, MSG_DONTWAIT);
   }
   ODY_ASSIGN_OR_RETURN(Pipe out, MakePipe(true));
   ODY_ASSIGN_OR_RETURN(Pipe err, MakePipe(true));
@@ -108,7 +108,7 @@ Status ExecSession::SendSpec(Watch& watch) {
   watch(stdout_.fd(), Source::kStdout, false);
   watch(stderr_.fd(), Source::kStderr, false);
   return SendMessage(exec_socket_.get(), cell::Encode(options_.spec),
-                     {input.get(), out.theirs.get(), err.theirs.get()});
+                     {input.get(), out.theirs.get(), err.theirs.get()}, MSG_DONTWAIT);
 }
 
 void ExecSession::Fail(const std::string& message, int error) {
@@ -143,7 +143,7 @@ void ExecSession::OnReady(Source source) {
 
 void ExecSession::ReadControl() {
   if (exited_ || !control_) return;
-  const auto message = ReceiveMessage(control_.get());
+  const auto message = ReceiveMessage(control_.get(), MSG_DONTWAIT);
   if (!message.ok() || !cell::Decode(message->bytes, &exit_).ok())
     return;  // SlotGone says the rest
   exited_ = true;
@@ -156,8 +156,7 @@ void ExecSession::ReadControl() {
 
 void ExecSession::ReadExecSocket() {
   if (!exec_socket_) return;
-  fcntl(exec_socket_.get(), F_SETFL, O_NONBLOCK);
-  auto message = ReceiveMessage(exec_socket_.get());
+  auto message = ReceiveMessage(exec_socket_.get(), MSG_DONTWAIT);
   if (!message.ok()) return;  // closed by a successful execve
   const auto type = cell::TypeOf(message->bytes);
   if (!type.ok()) return;
@@ -238,8 +237,7 @@ void ExecSession::OnDeadline(Clock::time_point now) {
   if (!timed_out_) {
     timed_out_ = true;
     deadline_ = now + kGrace;
-    (void)SendMessage(control_.get(),
-                      cell::Encode(cell::SignalSlot{.signal = SIGTERM, .everyone = true}));
+    (void)SendControl(cell::Encode(cell::SignalSlot{.signal = SIGTERM, .everyone = true}));
     return;
   }
   deadline_ = Clock::time_point::max();
@@ -251,9 +249,16 @@ Clock::time_point ExecSession::deadline() const {
   return outcome_sent_ ? Clock::time_point::max() : deadline_;
 }
 
+// Nobody waits for a slot that does not read.
+Status ExecSession::SendControl(const std::string& bytes) {
+  return SendMessage(control_.get(), bytes, {}, MSG_DONTWAIT);
+}
+
 void ExecSession::Kill() {
   killed_ = true;
-  if (control_) (void)SendMessage(control_.get(), cell::EncodeEmpty(cell::MessageType::kKillSlot));
+  if (!control_) return;
+  const Status sent = SendControl(cell::EncodeEmpty(cell::MessageType::kKillSlot));
+  if (sent.code() == Code::kResourceExhausted) control_.reset();  // which ends the slot too
 }
 
 void ExecSession::Signal(int signal) {
@@ -266,7 +271,7 @@ void ExecSession::Signal(int signal) {
 }
 
 void ExecSession::SendSignal(int signal) {
-  (void)SendMessage(control_.get(), cell::Encode(cell::SignalSlot{.signal = signal}));
+  (void)SendControl(cell::Encode(cell::SignalSlot{.signal = signal}));
 }
 
 void ExecSession::Cancel() {

@@ -143,6 +143,7 @@ class ExecSession final {
   void ReadLastWords();
   void TakeTerminal(UniqueFd master);
   void Kill();
+  Status SendControl(const std::string& bytes);
   void SendSignal(int signal);
   bool MayHaveReachedALimit() const;
   void AskUsageOnce();
