@@ -334,12 +334,17 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
           if (const auto watched = weak.lock()) watched->OnReady(source);
         });
       },
-      [this, cell, weak = std::weak_ptr<ExecSession>(session)] {
-        (void)cell->provider->AskStats(cell->id, [cell, weak](const wire::StatsReply& reply) {
-          const uint64_t kills = NewSince(&cell->oom_seen, reply.usage.oom_kills);
-          const uint64_t refused = NewSince(&cell->pids_seen, reply.usage.pids_refused);
+      [cell, weak = std::weak_ptr<ExecSession>(session)] {
+        // Weak: whom it asks may be the cell's own, and end without an answer.
+        const auto on_stats = [counted = std::weak_ptr<Cell>(cell),
+                               weak](const wire::StatsReply& reply) {
+          const auto known = counted.lock();
+          if (!known) return;
+          const uint64_t kills = NewSince(&known->oom_seen, reply.usage.oom_kills);
+          const uint64_t refused = NewSince(&known->pids_seen, reply.usage.pids_refused);
           if (const auto asking = weak.lock()) asking->SetUsage(kills, refused);
-        });
+        };
+        (void)cell->provider->AskStats(cell->id, on_stats);
       });
   loop_.WakeAt(std::min(session->deadline(), cell->busy_until));
 }

@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <future>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include "common/audit/log_directory.h"
 #include "common/audit/log_store.h"
+#include "common/os/unix_listener.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::supervisor {
@@ -171,6 +174,43 @@ TEST_F(BrokerTest, SlotThatDoesNotReadIsNotWaitedForAndEndsWithItsSocket) {
   Say(cell::Encode(cell::SlotGone{1}));
   EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kCancelled);
   session->Detach();
+}
+
+TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root is believed to be the host runner";
+  directory_.Write("policy.d/10.yaml",
+                   "version: odyssey.ceiling/v1\n"
+                   "grants: [{users: ['65534'], write: [/srv], network: [full],\n"
+                   "          mode: [danger_full_access]}]\n");
+  const auto listener = ListenUnix(directory_.path() + "/host.sock", 0600, SOCK_SEQPACKET);
+  ASSERT_TRUE(listener.ok());
+  auto preparing = PrepareLater({.sandbox = {.mode = policy::Mode::kDangerFullAccess,
+                                             .network = policy::Network::kFull,
+                                             .workspace = "/srv"},
+                                 .owner_uid = 65534,
+                                 .allow_danger = true});
+  pollfd polled{listener->get(), POLLIN, 0};
+  ASSERT_EQ(poll(&polled, 1, 5000), 1) << preparing.get().status().message();
+  const UniqueFd runner(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
+  ASSERT_TRUE(SendMessage(runner.get(), wire::Encode(wire::HostHello{})).ok());
+  Launch(runner);
+  const auto prepared = preparing.get();
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+
+  IdleSink sink;
+  auto session = broker_->Exec({.cell_id = prepared->id, .argv = {"false"}}, &sink);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  GiveSlot(1);
+  ASSERT_TRUE(ReceiveMessage(exec_.get()).ok());
+  ASSERT_TRUE(
+      SendMessage(control_.get(), cell::Encode(cell::ExecExited{.wait_status = 1 << 8})).ok());
+  ASSERT_TRUE(ReceiveMessage(runner.get()).ok());  // what the kernel has counted: no answer
+  ASSERT_TRUE(SendMessage(runner.get(), wire::Encode(wire::Gone{.cell_id = prepared->id})).ok());
+  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kExited);
+  (*session)->Detach();
+  session->reset();
+  polled = {runner.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&polled, 1, 5000), 1) << "the connection is still open";
 }
 
 }  // namespace
