@@ -117,7 +117,7 @@ TEST_F(BadInputTest, SourcesOfMountsOnTheHost) {
       {"a pipe", WithMount(Host("fifo"), "/data"), kInvalid,
        "mounts[0].source: mount " + Host("fifo") + ": neither directory nor regular file"},
       {"a device", WithMount(Host("device"), "/data"), kInvalid,
-       "neither a directory nor a regular file"},
+       "neither directory nor regular file"},
       {"a missing workspace", [&](auto* r) { r->set_workspace(Host("missing")); }, Code::kNotFound,
        "workspace: open " + Host("missing")},
       {"a linked workspace", [&](auto* r) { r->set_workspace(Host("link")); }, kInvalid,
