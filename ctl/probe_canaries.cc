@@ -94,9 +94,14 @@ ProbeCanaries::ProbeCanaries(std::string directory, ProbeListeners listeners)
 
 Result<std::unique_ptr<ProbeCanaries>> ProbeCanaries::Lay(const Layout& layout) {
   const std::string outside = layout.directory + "/outside";
-  ODY_RETURN_IF_ERROR(MakeDirectories(outside, 0755));
-  ODY_ASSIGN_OR_RETURN(ProbeListeners listeners,
-                       ProbeListeners::Open(outside + "/canary", RandomMark()));
+  const std::string read = layout.directory + "/ro", write = layout.directory + "/rw";
+  for (const std::string& path : {outside, read, write}) {
+    ODY_RETURN_IF_ERROR(MakeDirectories(path, 0755));
+  }
+  ODY_ASSIGN_OR_RETURN(
+      ProbeListeners listeners,
+      ProbeListeners::Open({outside + "/canary", read + "/daemon", write + "/daemon"},
+                           RandomMark()));
   std::unique_ptr<ProbeCanaries> canaries(
       new ProbeCanaries(layout.directory, std::move(listeners)));
   ODY_RETURN_IF_ERROR(canaries->LayFiles(layout));
@@ -290,8 +295,8 @@ std::vector<ProbeResult> ProbeCanaries::Check(const std::string& cell, bool netw
         WrongOf(CheckKey()));
   check("leak.host_process", "the host's process runs on", "pid namespace",
         WrongOf(CheckProcess()));
-  check("network.host_unix_listeners", "they hear nothing", "namespaces; Landlock",
-        Join(listeners_.TakeHeardOnUnix()));
+  check("network.host_unix_listeners", "they and the pipes hear nothing", "namespaces; Landlock",
+        Join(listeners_.TakeHeardByName()));
   const std::string heard = Join(listeners_.TakeHeardOnLoopback());
   if (!network_full) {
     check("network.host_listeners", "they hear nothing", "network namespace", heard);

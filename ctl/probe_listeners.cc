@@ -1,12 +1,14 @@
 #include "ctl/probe_listeners.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -15,29 +17,35 @@ namespace {
 
 constexpr int kBacklog = 64;
 constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+constexpr int kPipe = -1;
 
-// Takes one connection or datagram, if there is one.
+// Takes one connection, datagram or byte of a pipe, if there is one.
 bool TakeOne(int fd, int type) {
-  if (type != SOCK_DGRAM) return static_cast<bool>(UniqueFd(accept4(fd, nullptr, nullptr, kFlags)));
   char byte;
+  if (type == kPipe) return read(fd, &byte, 1) == 1;
+  if (type != SOCK_DGRAM) return static_cast<bool>(UniqueFd(accept4(fd, nullptr, nullptr, kFlags)));
   return recv(fd, &byte, 1, 0) >= 0;
 }
 
 }  // namespace
 
-Result<ProbeListeners> ProbeListeners::Open(const std::string& path, const std::string& abstract) {
+Result<ProbeListeners> ProbeListeners::Open(const std::vector<std::string>& paths,
+                                            const std::string& abstract) {
   ProbeListeners out;
   ODY_RETURN_IF_ERROR(out.AddInternet("tcp4", AF_INET, SOCK_STREAM));
   ODY_RETURN_IF_ERROR(out.AddAlias());
   ODY_RETURN_IF_ERROR(out.AddInternet("udp4", AF_INET, SOCK_DGRAM));
   ODY_RETURN_IF_ERROR(out.AddInternet("tcp6", AF_INET6, SOCK_STREAM));
   ODY_RETURN_IF_ERROR(out.AddInternet("udp6", AF_INET6, SOCK_DGRAM));
-  for (const std::string& name : {path, "@" + abstract}) {
+  std::vector<std::string> names = paths;
+  names.push_back("@" + abstract);
+  for (const std::string& name : names) {
     ODY_RETURN_IF_ERROR(out.AddUnix(name + "-stream", SOCK_STREAM));
     ODY_RETURN_IF_ERROR(out.AddUnix(name + "-dgram", SOCK_DGRAM));
     ODY_RETURN_IF_ERROR(out.AddUnix(name + "-packet", SOCK_SEQPACKET));
   }
-  out.words_.push_back("unix=" + path);
+  for (const std::string& path : paths) ODY_RETURN_IF_ERROR(out.AddPipe(path + "-pipe"));
+  out.words_.push_back("unix=" + paths.front());
   out.words_.push_back("abstract=" + abstract);
   return out;
 }
@@ -100,10 +108,20 @@ Status ProbeListeners::AddUnix(const std::string& name, int type) {
   return OkStatus();
 }
 
-std::vector<std::string> ProbeListeners::TakeHeard(bool of_unix) {
+Status ProbeListeners::AddPipe(const std::string& path) {
+  if (mkfifo(path.c_str(), 0600) != 0 || chmod(path.c_str(), 0666) != 0) {
+    return ErrnoStatus(errno, "make the pipe " + path);
+  }
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + path);
+  listeners_.push_back({path, kPipe, true, std::move(fd)});
+  return OkStatus();
+}
+
+std::vector<std::string> ProbeListeners::TakeHeard(bool by_name) {
   std::vector<std::string> heard;
   for (const Listener& listener : listeners_) {
-    if (listener.is_unix != of_unix) continue;
+    if (listener.has_name != by_name) continue;
     bool any = false;
     while (TakeOne(listener.fd.get(), listener.type)) any = true;
     if (any) heard.push_back(listener.name);

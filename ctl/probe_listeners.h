@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_CTL_PROBE_LISTENERS_H_
 #define ODYSSEY_CTL_PROBE_LISTENERS_H_
 
-// Sockets of the host that nobody in a cell may reach: each is shown to hear, so that its silence
-// means something.
+// Sockets and named pipes of the host that nobody in a cell may reach: each is shown to hear, so
+// that its silence means something.
 
 #include <cstdint>
 #include <string>
@@ -15,23 +15,25 @@ namespace odyssey::ctl {
 
 class ProbeListeners final {
  public:
-  // On loopback; at `path` and at the abstract name `abstract`, each with -stream, -dgram and
-  // -packet. Those with a path are open to everybody.
-  static Result<ProbeListeners> Open(const std::string& path, const std::string& abstract);
+  // On loopback; at each of `paths` and at the abstract name `abstract`, with -stream, -dgram and
+  // -packet, and at the paths a pipe with -pipe. Those with a path are open to everybody. The first
+  // of the paths is the word "unix".
+  static Result<ProbeListeners> Open(const std::vector<std::string>& paths,
+                                     const std::string& abstract);
 
   // "tcp4=PORT" and so on.
   const std::vector<std::string>& words() const { return words_; }
 
-  // Names of the loopback ones, or of the Unix ones, that somebody connected or sent to since the
+  // Names of the loopback ones, or of the others, that somebody connected or sent to since the
   // last call.
   std::vector<std::string> TakeHeardOnLoopback() { return TakeHeard(false); }
-  std::vector<std::string> TakeHeardOnUnix() { return TakeHeard(true); }
+  std::vector<std::string> TakeHeardByName() { return TakeHeard(true); }
 
  private:
   struct Listener {
     std::string name;
-    int type;
-    bool is_unix;
+    int type;  // of the socket; kPipe
+    bool has_name;
     UniqueFd fd;
   };
 
@@ -39,7 +41,8 @@ class ProbeListeners final {
   // 127.0.0.2, on the same port.
   Status AddAlias();
   Status AddUnix(const std::string& name, int type);
-  std::vector<std::string> TakeHeard(bool of_unix);
+  Status AddPipe(const std::string& path);
+  std::vector<std::string> TakeHeard(bool by_name);
 
   std::vector<Listener> listeners_;
   uint16_t tcp4_port_ = 0;

@@ -1,10 +1,13 @@
-// Unix sockets of the host and of another cell: by path, by abstract name, by every call that takes
-// an address, and from an end of a pair too, which no rule about socket(2) sees.
+// Unix sockets and pipes of the host, and sockets of another cell: by path, by abstract name, by
+// every call that takes an address, and from an end of a pair too, which no rule about socket(2)
+// sees.
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "common/os/unique_fd.h"
 #include "supervisor/probe/answers.h"
@@ -14,6 +17,8 @@ namespace odyssey::probe {
 namespace {
 
 constexpr char kByPath[] = "the mount namespace";
+constexpr char kByGroup[] = "the mount's mapping, in which no group has a number";
+constexpr char kByCover[] = "mounts on top of what the host made";
 constexpr char kByName[] = "network namespace; Landlock's scopes where the network is the host's";
 // EPROTOTYPE, that it is another kind of socket, would say that somebody is there.
 const Errnos kNobodyThere = {ECONNREFUSED, EPERM, EACCES, ENOENT, ENOTDIR};
@@ -158,9 +163,25 @@ Finding ConnectAny(const std::string& name) {
   return Contained("nobody there");
 }
 
+// What the host listens at in what is mounted.
+void AddMountProbes(const char* place, const char* layer, Probes* all) {
+  const NameOf name = [place](const Targets& t) { return t.Text(place) + "/daemon"; };
+  const std::string where = std::string("in_") + place;
+  AddWays(where, layer, name, all);
+  all->push_back({"network.pipe_" + where, "nobody there", layer, [name](const Targets& t) {
+                    const std::string path = name(t) + "-pipe";
+                    const UniqueFd fd(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+                    const Answer answer = Answered(fd ? 0 : -1);
+                    if (fd) (void)!write(fd.get(), "x", 1);
+                    return MustBeRefused(answer, kNobodyThere);
+                  }});
+}
+
 }  // namespace
 
 void AddUnixSocketProbes(const Targets& targets, Probes* all) {
+  AddMountProbes("ro", kByGroup, all);
+  AddMountProbes("rw", kByCover, all);
   AddWays(
       "path", kByPath, [](const Targets& t) { return t.Text("unix"); }, all);
   AddWays(

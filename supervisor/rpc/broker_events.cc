@@ -136,8 +136,9 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
     cell->runs.AddFound(hello.runs);
   } else if (message.fds.size() == 1) {
     const Lock lock(mutex_);
-    setsockopt(message.fds[0].get(), SOL_SOCKET, SO_RCVTIMEO, &kFileOpTimeout,
-               sizeof(kFileOpTimeout));
+    for (const int way : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+      setsockopt(message.fds[0].get(), SOL_SOCKET, way, &kFileOpTimeout, sizeof(kFileOpTimeout));
+    }
     cell->tools = std::make_shared<UniqueFd>(std::move(message.fds[0]));
     changed_.notify_all();
   }

@@ -2,6 +2,7 @@
 
 #include "supervisor/rpc/broker.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -102,13 +103,14 @@ class BrokerTest : public ::testing::Test {
   }
 
   // A command in slot 1 of a cell.
-  std::shared_ptr<ExecSession> StartCommand(ExecSink* sink) {
+  std::shared_ptr<ExecSession> StartCommand(ExecSink* sink, bool terminal = false) {
     auto preparing = PrepareLater();
     Launch(root_);
     GiveSlot(1);
     const auto prepared = preparing.get();
     if (!prepared.ok()) return nullptr;
-    const auto session = broker_->Exec({.cell_id = prepared->id, .argv = {"false"}}, sink);
+    const auto session =
+        broker_->Exec({.cell_id = prepared->id, .argv = {"false"}, .terminal = terminal}, sink);
     return session.ok() ? *session : nullptr;
   }
 
@@ -159,6 +161,21 @@ TEST_F(BrokerTest, SlotThatIsSaidToBeGoneAndStaysIsNotWaitedFor) {
   ASSERT_NE(session, nullptr);
   Say(cell::Encode(cell::SlotGone{1}));  // both of its sockets are open, and say nothing
   EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kSetupFailed);
+  session->Detach();
+}
+
+TEST_F(BrokerTest, WhatIsNoTerminalIsNotTakenForOne) {
+  IdleSink sink;
+  const auto session = StartCommand(&sink, true);
+  ASSERT_NE(session, nullptr);
+  for (const char* path : {"/dev/zero", "/etc/passwd"}) {  // neither can be watched
+    const UniqueFd other(open(path, O_RDONLY | O_CLOEXEC));
+    const std::string ready = cell::EncodeEmpty(cell::MessageType::kTerminalReady);
+    ASSERT_TRUE(SendMessage(exec_.get(), ready, {other.get()}).ok());
+  }
+  ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(cell::ExecExited{})).ok());
+  Say(cell::Encode(cell::SlotGone{1}));
+  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kExited);
   session->Detach();
 }
 

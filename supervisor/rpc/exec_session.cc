@@ -177,7 +177,12 @@ void ExecSession::ReadLastWords() {
   ReadExecSocket();
 }
 
+// Once, and nothing but a terminal: what cannot be watched, or waits when it is read, would end or
+// hold up rpc.
 void ExecSession::TakeTerminal(UniqueFd master) {
+  unsigned number = 0;
+  const bool asked = options_.spec.terminal && !stdin_;
+  if (!asked || ioctl(master.get(), TIOCGPTN, &number) != 0) return;
   fcntl(master.get(), F_SETFL, O_NONBLOCK);
   stdin_ = UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
   stdout_.Open(std::move(master));
