@@ -1,6 +1,8 @@
 #include "ctl/compile_here.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,17 @@ bool IsMissing(const Places& places, const std::string& path) {
   return found != places.end() && found->second == compile::PlaceKind::kMissing;
 }
 
+// An error of the entry executables[i] is one of executables[places[i]].
+Status WithPlaces(const Status& status, const std::vector<size_t>& places) {
+  constexpr std::string_view kField = "executables[";
+  const std::string& message = status.message();
+  if (message.rfind(kField, 0) != 0) return status;
+  const size_t end = message.find(']');
+  const size_t entry = std::stoul(message.substr(kField.size(), end - kField.size()));
+  return Status(status.code(),
+                std::string(kField) + std::to_string(places[entry]) + message.substr(end));
+}
+
 }  // namespace
 
 Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const CeilingView& ceiling,
@@ -79,10 +92,14 @@ Status CheckAnywhere(policy::SandboxRequest request) {
   }
   // Which programs there are, and what they load, a host says.
   const std::vector<std::string> programs = compile::SystemExecutables(request);
-  std::erase_if(request.executables, [&](const std::string& name) {
-    return std::find(programs.begin(), programs.end(), name) != programs.end();
-  });
-  return compile::Compile(request, AnyHost()).status();
+  const std::vector<std::string> all = std::exchange(request.executables, {});
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (std::find(programs.begin(), programs.end(), all[i]) != programs.end()) continue;
+    kept.push_back(i);
+    request.executables.push_back(all[i]);
+  }
+  return WithPlaces(compile::Compile(request, AnyHost()).status(), kept);
 }
 
 dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::string& whole) {

@@ -145,6 +145,16 @@ class ValidateTest(unittest.TestCase):
             self.assertEqual(problem["key"], "sandbox." + key)
             self.assertGreater(problem["line"], 0)
 
+    def test_what_a_bundle_executes_of_its_own(self):
+        tools = ["sh", "/workspace/bin/tool"]
+        done = self.validate(mode="read_only", tools=tools)
+        self.assertEqual((done.code, done.json()["problems"]), (0, []), done)
+        done = self.validate(mode="workspace_write", tools=tools)
+        self.assertEqual(done.code, 1, done)
+        problem, = done.json()["problems"]
+        self.assertEqual(problem["key"], "sandbox.system_tools[1]")
+        self.assertIn("/workspace/bin/tool: what the agent could write is not executed", problem["message"])
+
     def test_what_this_host_lacks_is_a_warning(self):
         for key, options in (("permissions.filesystem.mounts.read[0]", {"read": [self.data + "/nope"]}),
                              ("system_tools[0]", {"tools": ["no-such-tool"]})):
