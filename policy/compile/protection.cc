@@ -252,7 +252,9 @@ void AddSearch(const Entry& tree, Compiled* out) {
   confinement.searched.push_back(tree.target);
   confinement.project_names.clear();
   for (const ProtectedName& name : kProjectNames) confinement.project_names.emplace_back(name.path);
-  out->explanation.push_back(tree.target + ": searched for more repositories when the cell starts");
+  out->explanation.push_back(
+      tree.target +
+      ": searched for more repositories, and for sockets and pipes, when the cell starts");
 }
 
 void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {
