@@ -120,14 +120,17 @@ class Search final {
     return true;
   }
 
+  // By who knows a name in it, or after a change of its mode.
+  static bool IsReachable(int directory) {
+    struct stat info;
+    return fstat(directory, &info) == 0 && S_ISDIR(info.st_mode) &&
+           (info.st_uid == geteuid() || faccessat(directory, ".", X_OK, AT_EACCESS) == 0);
+  }
+
   std::unique_ptr<Directory> Open(const std::string& path) {
     const UniqueFd fd = Reach(path);
     std::unique_ptr<Directory> directory(fd ? Directory::Open(fd.get(), ".") : nullptr);
-    struct stat info;
-    // What is gone again is not missed; what the cell's user could open to itself is.
-    if (!directory && fd && fstat(fd.get(), &info) == 0 && info.st_uid == geteuid()) {
-      result_.finished = false;
-    }
+    if (!directory && fd && IsReachable(fd.get())) result_.closed.push_back(path);
     return directory;
   }
 
@@ -202,7 +205,12 @@ class Search final {
     if (S_ISLNK(info.st_mode)) return Add({path, RepositoryKind::kLink});
     if (S_ISREG(info.st_mode)) return Add({path, RepositoryKind::kFile});
     const std::string head = prefix + ".git/HEAD";
-    if (fstatat(at, head.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
+    if (fstatat(at, head.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      // None, and so nobody guards it.
+      if (++looked_at_ > bounds_.directories) return Stop();
+      next_.push_back({.path = path, .depth = depth + 1});
+      return true;
+    }
     const std::string modules = path + "/modules";
     next_.push_front(
         {.path = modules, .depth = depth, .project = directory, .modules = modules.size()});

@@ -37,7 +37,10 @@ struct FoundRepository {
 
 struct SearchResult {
   std::vector<FoundRepository> found;
-  bool finished = true;  // no bound was reached, and nothing of the caller's own was closed to it
+  // Directories, relative to the tree, that the caller could not read, and that he could enter, or
+  // open to himself.
+  std::vector<std::string> closed;
+  bool finished = true;  // no bound was reached
 };
 
 // An entry of a directory that a search reads; valid while it is told.

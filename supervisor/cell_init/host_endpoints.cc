@@ -15,6 +15,7 @@ namespace {
 
 // Of this cell alone, and of pid 1: no command runs yet.
 constexpr char kSocket[] = "/dev/odyssey-endpoint";
+constexpr char kDirectory[] = "/dev/odyssey-closed";
 
 // A datagram socket may be connected without anybody's knowledge. To another kind of socket it is
 // refused, as it is to one that nobody is bound to, by other errors.
@@ -35,21 +36,28 @@ bool IsHostEndpoint(int place) {
   return S_ISFIFO(info.st_mode) || (S_ISSOCK(info.st_mode) && IsBound(place));
 }
 
-Status EndpointCover::Put(int place, const std::string& path) {
+Status Cover::Put(int place, const std::string& path) {
+  struct stat info;
+  if (fstat(place, &info) != 0) return ErrnoStatus(errno, "look at " + path);
   if (!socket_) ODY_RETURN_IF_ERROR(Make());
-  ODY_ASSIGN_OR_RETURN(const UniqueFd tree, CloneTree(socket_.get(), kSocket));
+  const UniqueFd& cover = S_ISDIR(info.st_mode) ? directory_ : socket_;
+  ODY_ASSIGN_OR_RETURN(const UniqueFd tree, CloneTree(cover.get(), path));
   // Read-only: its mode stays what it is.
   ODY_RETURN_IF_ERROR(SetAttributes(tree.get(), {.read_only = true, .no_exec = true}, path));
   return AttachTree(tree.get(), place, path);
 }
 
-// Its name stays until the last mount of it is made, since what has none cannot be mounted.
-EndpointCover::~EndpointCover() {
-  if (socket_) unlink(kSocket);
+// Their names stay until the last mount is made, since what has none cannot be mounted.
+Cover::~Cover() {
+  if (!socket_) return;
+  unlink(kSocket);
+  rmdir(kDirectory);
 }
 
-Status EndpointCover::Make() {
+Status Cover::Make() {
   if (mknod(kSocket, S_IFSOCK, 0) != 0) return ErrnoStatus(errno, std::string("make ") + kSocket);
+  if (mkdir(kDirectory, 0) != 0) return ErrnoStatus(errno, std::string("make ") + kDirectory);
+  ODY_ASSIGN_OR_RETURN(directory_, OpenHostPath(kDirectory));
   ODY_ASSIGN_OR_RETURN(socket_, OpenHostPath(kSocket));
   return OkStatus();
 }

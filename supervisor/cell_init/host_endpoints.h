@@ -17,22 +17,23 @@ namespace odyssey::cell_init {
 bool IsHostEndpoint(int place);
 
 // Makes endpoints unreachable, each by a mount of a socket on top of it, to which nobody is bound
-// and nobody can be: connecting and opening fail with EACCES. Caller has CAP_SYS_ADMIN in
-// the user namespace of its own mount namespace, with a /dev that it may write.
-class EndpointCover final {
+// and nobody can be; and directories, by that of an empty one. Connecting, opening and entering
+// fail with EACCES, and neither's mode changes. Caller has CAP_SYS_ADMIN in the user namespace of
+// its own mount namespace, with a /dev that it may write.
+class Cover final {
  public:
-  EndpointCover() = default;
-  EndpointCover(const EndpointCover&) = delete;
-  EndpointCover& operator=(const EndpointCover&) = delete;
-  ~EndpointCover();
+  Cover() = default;
+  Cover(const Cover&) = delete;
+  Cover& operator=(const Cover&) = delete;
+  ~Cover();
 
-  // `path` is of `place`, for errors.
+  // `place` is O_PATH, an endpoint or a directory; `path` is its name, for errors.
   Status Put(int place, const std::string& path);
 
  private:
   Status Make();
 
-  UniqueFd socket_;  // O_PATH; made when it is first needed
+  UniqueFd socket_, directory_;  // O_PATH; made when they are first needed
 };
 
 }  // namespace odyssey::cell_init

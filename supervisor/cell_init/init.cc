@@ -115,6 +115,10 @@ Status CellInit::Configure(std::string_view bytes) {
     std::erase(kept.said, cell::Repository{path, cell::RepositoryState::kGuarded});
     kept.said.push_back({path, cell::RepositoryState::kUnguarded});
   }
+  // The most numerous last: rpc hears a bounded number.
+  std::stable_partition(kept.said.begin(), kept.said.end(), [](const cell::Repository& said) {
+    return said.state != cell::RepositoryState::kReadOnly;
+  });
   for (const cell::Repository& said : kept.said) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(said)));
   }

@@ -38,8 +38,9 @@ constexpr std::string_view kInGit = ".git/";
 // Each is a mount for every directory on the way, and one for the name.
 constexpr size_t kMaxDirectories = 64;
 
-// Of a cell: sockets and pipes of the host. Each is a mount.
-constexpr size_t kMaxEndpoints = 256;
+// Of a cell, each a mount: sockets of the host, pipes, which a cell can leave as many of as it
+// likes, and directories that are closed to the search.
+constexpr size_t kMaxCovers = 256;
 
 enum class Access { kUnchanged, kReadOnly };
 
@@ -90,7 +91,7 @@ class Keeper final {
     ODY_ASSIGN_OR_RETURN(const auto tree, OpenDirectory(target));
     if (!tree) return OkStatus();
     directories_.clear();
-    endpoints_.clear();
+    covered_.clear();
     left_out_ = false;
     const cell_guard::SearchResult result = cell_guard::FindRepositories(
         tree->get(), bounds_, [this](const SeenEntry& entry) { return OnEntry(entry); });
@@ -103,9 +104,13 @@ class Keeper final {
     for (const std::string& directory : directories_) {
       ODY_RETURN_IF_ERROR(KeepDirectory(tree->get(), target, directory));
     }
-    // Last: a directory that is pinned on top of itself would hide what lies on its entries.
-    for (const std::string& endpoint : endpoints_) {
-      ODY_RETURN_IF_ERROR(CoverEndpoint(tree->get(), target, endpoint));
+    for (const std::string& directory : result.closed) {
+      left_out_ = left_out_ || directory.empty();
+      if (!directory.empty()) Note(directory, &closed_left_, &covered_);
+    }
+    // Last: a directory that is pinned on top of itself hides what lies on its entries.
+    for (const std::string& path : covered_) {
+      ODY_RETURN_IF_ERROR(CoverAt(tree->get(), target, path));
     }
     if (!result.finished || left_out_) Say(target, RepositoryState::kUnfinished);
     return OkStatus();
@@ -121,11 +126,16 @@ class Keeper final {
     return true;
   }
 
+  // Covered at once: by the time that the search ends another cell may have moved it.
   void NoteEndpoint(const SeenEntry& entry) {
     const std::string name(entry.name);
     const UniqueFd place(openat(entry.directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!place || !IsHostEndpoint(place.get())) return;
-    Note(Join(entry.path, name), &endpoints_left_, &endpoints_);
+    if (!place || IsMountPoint(place.get()) || !IsHostEndpoint(place.get())) return;
+    const std::string path = Join(entry.path, name);
+    struct stat info;
+    const bool is_pipe = fstat(place.get(), &info) == 0 && S_ISFIFO(info.st_mode);
+    if (!Note(path, is_pipe ? &pipes_left_ : &sockets_left_, &covered_)) return;
+    if (!cover_.Put(place.get(), path).ok()) left_out_ = true;
   }
 
   // If the host's programs obey something in it.
@@ -139,20 +149,22 @@ class Keeper final {
   }
 
   // Within what a cell may have of them.
-  void Note(const std::string& path, size_t* left, std::set<std::string>* noted) {
-    if (noted->count(path) != 0) return;
+  bool Note(const std::string& path, size_t* left, std::set<std::string>* noted) {
+    if (noted->count(path) != 0) return true;
     left_out_ = left_out_ || *left == 0;
-    if (*left == 0) return;
+    if (*left == 0) return false;
     --*left;
-    noted->insert(path);
+    return noted->insert(path).second;
   }
 
-  Status CoverEndpoint(int tree, const std::string& target, const std::string& path) {
+  Status CoverAt(int tree, const std::string& target, const std::string& path) {
+    Say(Join(target, path), RepositoryState::kCovered);
     auto place = OpenInRoot(tree, path);
     if (IsGone(place.status())) return OkStatus();
     ODY_RETURN_IF_ERROR(place.status());
-    if (!IsHostEndpoint(place->get())) return OkStatus();
-    Say(Join(target, path), RepositoryState::kCovered);
+    struct stat info;
+    if (IsMountPoint(place->get()) || fstat(place->get(), &info) != 0) return OkStatus();
+    if (!S_ISDIR(info.st_mode) && !IsHostEndpoint(place->get())) return OkStatus();
     return cover_.Put(place->get(), path);
   }
 
@@ -246,10 +258,12 @@ class Keeper final {
   std::multimap<std::string, std::string, std::less<>> by_first_;
   // Of the tree that is searched, relative to it.
   std::set<std::string> directories_;
-  std::set<std::string> endpoints_;
+  std::set<std::string> covered_;
   size_t directories_left_ = kMaxDirectories;
-  size_t endpoints_left_ = kMaxEndpoints;
-  EndpointCover cover_;
+  size_t sockets_left_ = kMaxCovers;
+  size_t pipes_left_ = kMaxCovers;
+  size_t closed_left_ = kMaxCovers;
+  Cover cover_;
   bool left_out_ = false;
 };
 

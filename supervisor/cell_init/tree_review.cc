@@ -90,7 +90,7 @@ class TreeReview final {
     for (const FoundRepository& repository : result.found) {
       LookAtRepository(root.get(), tree, repository);
     }
-    if (!result.finished) whole_ = false;
+    if (!result.finished || !result.closed.empty()) whole_ = false;
     End(tree);
   }
 

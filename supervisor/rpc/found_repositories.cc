@@ -41,7 +41,7 @@ std::string Line(const cell::Repository& repository) {
     case RepositoryState::kUnguarded:
       return path +
              ": NOT guarded, for want of FUSE: what git obeys in it is read-only only where " +
-             "it existed when the cell started";
+             "it existed when the cell started, and sockets and named pipes in it can be reached";
     case RepositoryState::kOpen:
       return path + ": NOT protected: a symbolic link, or a file with another name";
     case RepositoryState::kUnfinished:
@@ -51,7 +51,9 @@ std::string Line(const cell::Repository& repository) {
              "only if `protect` names them; sockets and named pipes that are not named can be " +
              "reached";
     case RepositoryState::kCovered:
-      return path + ": out of reach: a socket or named pipe of the host";
+      return path +
+             ": out of reach: a socket or named pipe of the host, or a directory that could not " +
+             "be searched for them";
   }
   return "";
 }

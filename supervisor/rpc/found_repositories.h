@@ -9,7 +9,7 @@
 namespace odyssey::supervisor {
 
 // Of one cell; what it says beyond them is left out.
-inline constexpr uint32_t kMaxRepositories = 512;
+inline constexpr uint32_t kMaxRepositories = 1024;
 
 // What cell-init says of a repository becomes a line of the explanation, and what was found counts
 // as guarded where refusals are explained. It is of a cell: what it says of places that it was not

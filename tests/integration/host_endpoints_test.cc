@@ -116,9 +116,11 @@ class HostEndpointsTest : public ::testing::Test {
     return {response.plan().begin(), response.plan().end()};
   }
 
-  bool Says(const std::string& cell, const std::string& line) {
+  bool SaysOutOfReach(const std::string& cell, const std::string& path) {
     const auto plan = Plan(cell);
-    return std::find(plan.begin(), plan.end(), line) != plan.end();
+    return std::any_of(plan.begin(), plan.end(), [&](const std::string& line) {
+      return line.rfind(path + ": out of reach: ", 0) == 0;
+    });
   }
 
   SupervisorHarness supervisor_;
@@ -173,7 +175,8 @@ for name in os.listdir('/data'):
 
 TEST_F(HostEndpointsTest, WhatIsThereInAWritableTreeHearsNothing) {
   const std::string tree = Make("write");
-  const std::vector<std::string> places = {"", "/inside", "/a/b/c", "/node_modules/m", "/pinned"};
+  const std::vector<std::string> places = {"",        "/inside", "/a/b/c",    "/node_modules/m",
+                                           "/pinned", "/x/.git", "/x/.git/in"};
   std::deque<Endpoints> endpoints;
   std::string script;
   for (const std::string& place : places) {
@@ -184,10 +187,75 @@ TEST_F(HostEndpointsTest, WhatIsThereInAWritableTreeHearsNothing) {
   // A directory with a protected name is mounted on top of itself.
   std::ofstream(tree + "/pinned/.envrc") << "of the host\n";
   const std::string cell = CellWith(tree, "/data", policy::v1::ACCESS_READ_WRITE);
-  EXPECT_TRUE(Says(cell, "/data/a/b/c/stream: out of reach: a socket or named pipe of the host"));
-  EXPECT_TRUE(Says(cell, "/data/pinned/pipe: out of reach: a socket or named pipe of the host"));
+  EXPECT_TRUE(SaysOutOfReach(cell, "/data/a/b/c/stream"));
+  EXPECT_TRUE(SaysOutOfReach(cell, "/data/pinned/pipe"));
   ExpectAll(Probe(&supervisor_, cell, script), {"EACCES"}, places.size() * kAttempts);
   for (const Endpoints& each : endpoints) EXPECT_EQ(each.Heard(), kNone);
+}
+
+// Each can be entered, or opened first, by a command: nothing in it is found.
+TEST_F(HostEndpointsTest, DirectoriesThatCannotBeSearchedAreClosed) {
+  struct Closed {
+    const char* name;
+    mode_t mode;
+    uid_t owner;
+  };
+  std::deque<Endpoints> endpoints;
+  std::string script;
+  const std::string tree = Make("write");
+  const Closed all[] = {
+      {"none", 0, kOwner}, {"list", 0444, kOwner}, {"enter", 0333, kOwner}, {"others", 0711, 7}};
+  for (const Closed& each : all) {
+    const std::string path = Make(std::string("write/") + each.name);
+    endpoints.emplace_back(path);
+  }
+  for (const Closed& each : all) {
+    const std::string path = tree + "/" + each.name;
+    ASSERT_EQ(lchown(path.c_str(), each.owner, each.owner), 0);
+    ASSERT_EQ(chmod(path.c_str(), each.mode), 0);
+    const std::string at = std::string("/data/") + each.name;
+    script += "attempt('chmod " + at + "', lambda: os.chmod('" + at + "', 0o777))\n" + Attempts(at);
+  }
+  const std::string cell = CellWith(tree, "/data", policy::v1::ACCESS_READ_WRITE);
+  for (const Closed& each : all) {
+    EXPECT_TRUE(SaysOutOfReach(cell, std::string("/data/") + each.name)) << each.name;
+  }
+  ExpectAll(Probe(&supervisor_, cell, script), {"EACCES", "EROFS"}, 4 * (kAttempts + 1));
+  for (const Endpoints& each : endpoints) EXPECT_EQ(each.Heard(), kNone);
+}
+
+TEST_F(HostEndpointsTest, PipesThatACellLeftDoNotUncoverSockets) {
+  const std::string tree = Make("write");
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(mkfifo((tree + "/f" + std::to_string(i)).c_str(), 0666), 0);
+  }
+  Make("write/inside");
+  const UnixListener stream(tree + "/inside/stream", SOCK_STREAM);
+  stream.GiveTo(kOwner);
+  const std::string cell = CellWith(tree, "/data", policy::v1::ACCESS_READ_WRITE);
+  const auto plan = Plan(cell);
+  EXPECT_TRUE(std::any_of(plan.begin(), plan.end(), [](const std::string& line) {
+    return line.rfind("/data: NOT searched", 0) == 0;
+  }));
+  ExpectAll(Probe(&supervisor_, cell, UnixAttempts("x", "'/data/inside/stream'")), {"EACCES"}, 9);
+  EXPECT_FALSE(Heard(stream.fd()));
+}
+
+TEST_F(HostEndpointsTest, ACellWithAGuardMakesNoNamesForOneWithout) {
+  const std::string tree = Make("both");
+  auto request = SupervisorHarness::Request("guarded");
+  Mount(&request, tree, "/data", policy::v1::ACCESS_READ_WRITE);
+  request.mutable_sandbox()->add_deny("**/.env");
+  const std::string guarded = supervisor_.Cell(request);
+  const Endpoints endpoints(tree);
+  const std::string plain = CellWith(tree, "/data", policy::v1::ACCESS_READ_WRITE);
+  const Findings findings = Probe(&supervisor_, guarded, R"(
+for name in ['stream', 'datagram', 'packets', 'pipe']:
+    attempt(name, lambda: os.link('/data/' + name, '/data/other-' + name))
+)");
+  ExpectAll(findings, {"EPERM"}, 4);
+  ExpectAll(Probe(&supervisor_, plain, Attempts("/data")), {"EACCES"}, kAttempts);
+  EXPECT_EQ(endpoints.Heard(), kNone);
 }
 
 TEST_F(HostEndpointsTest, ItIsNotMovedOutOfItsCover) {
