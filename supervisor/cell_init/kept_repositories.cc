@@ -159,13 +159,16 @@ class Keeper final {
 
   Status CoverAt(int tree, const std::string& target, const std::string& path) {
     Say(Join(target, path), RepositoryState::kCovered);
-    auto place = OpenInRoot(tree, path);
-    if (IsGone(place.status())) return OkStatus();
-    ODY_RETURN_IF_ERROR(place.status());
+    const auto place = OpenInRoot(tree, path);
+    if (!place.ok()) {  // whoever works in the tree may have moved it, or closed what it lies in
+      left_out_ = left_out_ || !IsGone(place.status());
+      return OkStatus();
+    }
     struct stat info;
     if (IsMountPoint(place->get()) || fstat(place->get(), &info) != 0) return OkStatus();
     if (!S_ISDIR(info.st_mode) && !IsHostEndpoint(place->get())) return OkStatus();
-    return cover_.Put(place->get(), path);
+    const Status put = cover_.Put(place->get(), path);
+    return IsGone(put) ? OkStatus() : put;
   }
 
   Status KeepDirectory(int tree, const std::string& target, const std::string& path) {
