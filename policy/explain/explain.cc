@@ -285,8 +285,9 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
     if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
   }
   if (const auto denied = ExplainDeny(cell, path)) return *denied;
-  const auto& endpoints = cell.compiled.endpoints;
-  if (std::find(endpoints.begin(), endpoints.end(), path) != endpoints.end()) {
+  const auto& covered = cell.compiled.covered;
+  if (std::any_of(covered.begin(), covered.end(),
+                  [&](const std::string& place) { return IsWithin(path, place); })) {
     return Protected(path + " of the host");
   }
   const Entry* entry = EntryOf(cell.compiled.plan, path);

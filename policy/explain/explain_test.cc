@@ -123,13 +123,14 @@ TEST_F(ExplainTest, ANameThatWasFoundIsKept) {
 }
 
 TEST_F(ExplainTest, AnEndpointOfTheHostIsOutOfReach) {
-  compiled_.endpoints = {"/workspace/daemon.sock"};
+  compiled_.covered = {"/workspace/daemon.sock", "/workspace/closed"};
   for (const Access access : {Access::kRead, Access::kWrite, Access::kExecute}) {
     EXPECT_EQ(Path("/workspace/daemon.sock", access),
               (Answer{false, "policy protection /workspace/daemon.sock of the host",
                       "sandbox.protection: \"none\""}));
   }
   EXPECT_TRUE(Path("/workspace/daemon.sock.txt", Access::kWrite).allowed);
+  EXPECT_FALSE(Path("/workspace/closed/daemon.sock", Access::kWrite).allowed);
 }
 
 TEST_F(ExplainTest, SomeFilesOfGitAreKeptByTheirContent) {

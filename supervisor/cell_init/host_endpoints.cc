@@ -30,10 +30,11 @@ bool IsBound(int place) {
 
 }  // namespace
 
-bool IsHostEndpoint(int place) {
+Endpoint HostEndpoint(int place) {
   struct stat info;
-  if (fstat(place, &info) != 0) return false;
-  return S_ISFIFO(info.st_mode) || (S_ISSOCK(info.st_mode) && IsBound(place));
+  if (fstat(place, &info) != 0) return Endpoint::kNone;
+  if (S_ISFIFO(info.st_mode)) return Endpoint::kPipe;
+  return S_ISSOCK(info.st_mode) && IsBound(place) ? Endpoint::kSocket : Endpoint::kNone;
 }
 
 Status Cover::Put(int place, const std::string& path) {

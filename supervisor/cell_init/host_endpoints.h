@@ -12,9 +12,12 @@
 
 namespace odyssey::cell_init {
 
-// `place` is O_PATH. A pipe, or a socket to which somebody is bound: one to which nobody is was
-// left, and is there to be removed or bound anew. Whoever hears there does not notice.
-bool IsHostEndpoint(int place);
+enum class Endpoint { kNone, kSocket, kPipe };
+
+// What lies at `place`, which is O_PATH: a pipe, or a socket to which somebody is bound. One to
+// which nobody is was left, and is there to be removed or bound anew. Whoever hears there does not
+// notice.
+Endpoint HostEndpoint(int place);
 
 // Makes endpoints unreachable, each by a mount of a socket on top of it, to which nobody is bound
 // and nobody can be; and directories, by that of an empty one. Connecting, opening and entering

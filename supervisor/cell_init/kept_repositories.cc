@@ -130,11 +130,12 @@ class Keeper final {
   void NoteEndpoint(const SeenEntry& entry) {
     const std::string name(entry.name);
     const UniqueFd place(openat(entry.directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!place || IsMountPoint(place.get()) || !IsHostEndpoint(place.get())) return;
+    if (!place || IsMountPoint(place.get())) return;
+    const Endpoint endpoint = HostEndpoint(place.get());
+    if (endpoint == Endpoint::kNone) return;
     const std::string path = Join(entry.path, name);
-    struct stat info;
-    const bool is_pipe = fstat(place.get(), &info) == 0 && S_ISFIFO(info.st_mode);
-    if (!Note(path, is_pipe ? &pipes_left_ : &sockets_left_, &covered_)) return;
+    size_t* const left = endpoint == Endpoint::kPipe ? &pipes_left_ : &sockets_left_;
+    if (!Note(path, left, &covered_)) return;
     if (!cover_.Put(place.get(), path).ok()) left_out_ = true;
   }
 
@@ -166,7 +167,8 @@ class Keeper final {
     }
     struct stat info;
     if (IsMountPoint(place->get()) || fstat(place->get(), &info) != 0) return OkStatus();
-    if (!S_ISDIR(info.st_mode) && !IsHostEndpoint(place->get())) return OkStatus();
+    const bool closed = S_ISDIR(info.st_mode);
+    if (!closed && HostEndpoint(place->get()) == Endpoint::kNone) return OkStatus();
     const Status put = cover_.Put(place->get(), path);
     return IsGone(put) ? OkStatus() : put;
   }

@@ -20,6 +20,10 @@ constexpr int kDyingPollMs = 2;  // how often dying cells are looked at
 constexpr int kEndRpcMs = 1000;  // for what rpc still has to record
 constexpr timeval kSendTimeout{1, 0};
 
+void Log(int level, const std::string& text) {
+  fprintf(stderr, "<%d>odyssey-supervisor: %s\n", level, text.c_str());
+}
+
 plan::CheckContext MakeCheckContext(const Options& options) {
   return {.own_directories = {options.state_directory, options.run_directory, "/etc/odyssey",
                               options.policy_directory},
@@ -134,7 +138,7 @@ void Worker::ReapChildren() {
 
 // Its cells end with it: nobody else knows what runs in them.
 void Worker::RpcEnded() {
-  if (!stopping_) fputs("<3>odyssey-supervisor: odyssey-supervisor-rpc ended\n", stderr);
+  if (!stopping_) Log(3, "odyssey-supervisor-rpc ended; its cells end too");
   rpc_.reset();
   cells_.EndAll();
 }
@@ -149,8 +153,7 @@ void Worker::ReadRequest() {
 
 // Closed, broken or hostile: there is nothing to negotiate. Its cells end when it is reaped.
 void Worker::BreakWithRpc(const Status& why) {
-  const bool closed = why.code() == Code::kUnavailable;
-  if (!closed) fprintf(stderr, "<2>rpc broke the protocol: %s\n", why.message().c_str());
+  if (why.code() != Code::kUnavailable) Log(2, "rpc broke the protocol: " + why.message());
   if (rpc_pid_ > 0) kill(rpc_pid_, SIGKILL);
   rpc_.reset();
 }

@@ -70,7 +70,7 @@ void ExplainRepository(const cell::Repository& repository, compile::Compiled* co
   lines.push_back(line);
   switch (repository.state) {
     case RepositoryState::kCovered:
-      compiled->endpoints.push_back(repository.path);
+      compiled->covered.push_back(repository.path);
       return;
     case RepositoryState::kOpen:
     case RepositoryState::kUnfinished:

@@ -8,7 +8,8 @@
 
 namespace odyssey::supervisor {
 
-// Of one cell; what it says beyond them is left out.
+// Of one cell; what it says beyond them is left out. More than a search finds (64 repositories, 256
+// covers of three kinds) but for read-only names, which cell-init says last.
 inline constexpr uint32_t kMaxRepositories = 1024;
 
 // What cell-init says of a repository becomes a line of the explanation, and what was found counts

@@ -57,7 +57,7 @@ TEST_F(FoundRepositoriesTest, SaysWhichEndpointsOfTheHostAreOutOfReach) {
   Explain({"/elsewhere/daemon.sock", RepositoryState::kCovered});
   EXPECT_THAT(compiled_.explanation,
               ElementsAre(HasSubstr("/workspace/daemon.sock: out of reach")));
-  EXPECT_THAT(compiled_.endpoints, ElementsAre("/workspace/daemon.sock"));
+  EXPECT_THAT(compiled_.covered, ElementsAre("/workspace/daemon.sock"));
   EXPECT_EQ(compiled_.confinement.guards.size(), 1u);
 }
 
