@@ -8,7 +8,8 @@ namespace {
 
 // By the number of FindingKind.
 constexpr std::string_view kKinds[] = {"unspecified",     "name",   "repository",
-                                       "bare_repository", "rebase", "unfinished"};
+                                       "bare_repository", "rebase", "unfinished",
+                                       "endpoint"};
 static_assert(std::size(kKinds) == supervisor::v1::FindingKind_ARRAYSIZE);
 
 }  // namespace

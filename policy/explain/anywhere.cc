@@ -47,8 +47,9 @@ std::optional<Answer> DeniedByName(const Cell& cell, const std::string& below) {
 // Where the cell keeps names from being written, absolute.
 std::vector<std::string> KeptPlaces(const Cell& cell) {
   std::vector<std::string> out = cell.compiled.kept_names;
-  const auto& covered = cell.compiled.covered;
-  out.insert(out.end(), covered.begin(), covered.end());
+  for (const auto* covered : {&cell.compiled.covered, &cell.covered_since}) {
+    out.insert(out.end(), covered->begin(), covered->end());
+  }
   for (const Entry& entry : cell.compiled.plan.entries) {
     if (entry.kind == EntryKind::kPart) out.push_back(entry.target);
   }

@@ -285,10 +285,11 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
     if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
   }
   if (const auto denied = ExplainDeny(cell, path)) return *denied;
-  const auto& covered = cell.compiled.covered;
-  if (std::any_of(covered.begin(), covered.end(),
-                  [&](const std::string& place) { return IsWithin(path, place); })) {
-    return Protected(path + " of the host");
+  for (const auto* covered : {&cell.compiled.covered, &cell.covered_since}) {
+    if (std::any_of(covered->begin(), covered->end(),
+                    [&](const std::string& place) { return IsWithin(path, place); })) {
+      return Protected(path + " of the host");
+    }
   }
   const Entry* entry = EntryOf(cell.compiled.plan, path);
   if (entry == nullptr) return ExplainRoot(cell, path, access);

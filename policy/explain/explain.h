@@ -17,6 +17,8 @@ namespace odyssey::explain {
 struct Cell {
   const policy::SandboxRequest& request;
   const compile::Compiled& compiled;
+  // Sockets of the host that cell-init covered since the cell is ready.
+  std::vector<std::string> covered_since = {};
 };
 
 enum class Access { kRead, kWrite, kExecute };

@@ -247,7 +247,7 @@ Status Decode(std::string_view bytes, Unmapped* m) {
 Status Decode(std::string_view bytes, Repository* m) {
   Reader in = Open(bytes, MessageType::kRepository);
   m->path = in.String(kMaxPath);
-  m->state = in.Enum(RepositoryState::kCovered);
+  m->state = in.Enum(RepositoryState::kUnwatched);
   return Finish(in, "Repository");
 }
 

@@ -77,7 +77,8 @@ enum class RepositoryState : uint8_t {
   kUnguarded,   // only mounts protect it, for want of FUSE
   kOpen,        // a name that is not protected: a link, or a file with another name
   kUnfinished,  // a tree: the search ended before everything was looked at
-  kCovered      // a socket or pipe of the host, or a directory closed to the search
+  kCovered,     // a socket or pipe of the host, or a directory closed to the search
+  kUnwatched    // a tree: what the host binds in it while the cell lives is not covered everywhere
 };
 
 // After Configure, one for each path of which there is something to say.

@@ -68,7 +68,7 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
   EXPECT_EQ(unmapped, (Unmapped{{"/d", "/e"}}));
 
   Repository repository;
-  const Repository sample = {"/d/.git", RepositoryState::kCovered};
+  const Repository sample = {"/d/.git", RepositoryState::kUnwatched};
   ASSERT_TRUE(Decode(Encode(sample), &repository).ok());
   EXPECT_EQ(repository, sample);
 

@@ -46,6 +46,7 @@ inline constexpr char kFoundName[] = "name";
 inline constexpr char kFoundRepository[] = "repository";
 inline constexpr char kFoundBareRepository[] = "bare";
 inline constexpr char kFoundRebase[] = "rebase";
+inline constexpr char kFoundEndpoint[] = "endpoint";
 inline constexpr char kUnfinished[] = "unfinished";  // a tree: there may be more in it
 
 // One request; the fields that its op uses.

@@ -21,13 +21,6 @@ constexpr size_t kMostLocks = 32;  // held at once; git holds two in each reposi
 constexpr size_t kMaxIndexBytes = 256 * 1024 * 1024;  // of some two million files
 constexpr size_t kMaxConfigBytes = 1024 * 1024;
 
-// 0 where there is nothing.
-mode_t TypeAt(const Place& place) {
-  struct stat info;
-  const int found = fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
-  return found == 0 ? info.st_mode & S_IFMT : 0;
-}
-
 // git follows links where it writes messages and logs, and waits for whoever is at the other end of
 // a pipe; it makes neither.
 bool LeadsElsewhere(mode_t type) { return type == S_IFLNK || type == S_IFIFO || type == S_IFSOCK; }

@@ -162,12 +162,6 @@ int Rename(const char* from, const char* to, unsigned flags) {
                         target.name.c_str(), flags));
 }
 
-bool IsEndpoint(const Place& place) {
-  struct stat info;
-  return fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-         (S_ISSOCK(info.st_mode) || S_ISFIFO(info.st_mode));
-}
-
 int Link(const char* from, const char* to) {
   Place target;
   Place source;
@@ -176,7 +170,8 @@ int Link(const char* from, const char* to) {
   const int error = Tree().git.LinkRefusal(Relative(from), source, Relative(to));
   if (error != 0) return -error;
   // Beside the guard another cell would reach by the new name what is covered there by the old one.
-  if (IsEndpoint(source)) return -EPERM;
+  const mode_t type = TypeAt(source);
+  if (type == S_IFSOCK || type == S_IFIFO) return -EPERM;
   return Done(linkat(source.directory.get(), source.name.c_str(), target.directory.get(),
                      target.name.c_str(), 0));
 }

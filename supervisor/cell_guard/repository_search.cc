@@ -148,6 +148,11 @@ class Search final {
     size_t& read = place.leaf ? read_in_leaves_ : read_;
     const size_t bound = place.leaf ? bounds_.leaf_entries : bounds_.entries;
     const size_t most = std::min(bound, read + bounds_.entries_of_one);
+    const SeenEntry itself = {directory->fd(), place.path, ".", DT_DIR, place.made_by_tools};
+    if (on_entry_ && !on_entry_(itself)) {
+      stopped_ = true;
+      return listing;
+    }
     while (const dirent* entry = directory->Next()) {
       if (++read > most) {
         listing.whole = result_.finished = false;

@@ -51,7 +51,8 @@ struct SeenEntry {
   unsigned char type;  // DT_UNKNOWN or another of readdir(3)'s
   bool made_by_tools;  // in what tools fill: node_modules and its like
 };
-// False ends the search, as a bound does. An entry may be told twice.
+// False ends the search, as a bound does. An entry may be told twice. The first of a directory is
+// ".", told before anything in it is read.
 using OnEntry = std::function<bool(const SeenEntry&)>;
 
 // With `on_entry` also those directories are read in which there can be no repository: to the bound

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -25,6 +26,12 @@ int FindPlace(int root, std::string_view path, Place* place) {
   if (!place->directory) return errno;
   place->name = path.empty() ? "." : std::string(path);
   return 0;
+}
+
+mode_t TypeAt(const Place& place) {
+  struct stat info;
+  const int found = fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
+  return found == 0 ? info.st_mode & S_IFMT : 0;
 }
 
 UniqueFd OpenBelow(int root, std::string_view path) {

@@ -1,6 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,9 @@ struct Place {
 
 // 0, or the errno. `path` as FUSE gives it: "/a/b", "/" for the root.
 int FindPlace(int root, std::string_view path, Place* place);
+
+// S_IFREG and its like; 0 if nothing is there.
+mode_t TypeAt(const Place& place);
 
 // O_PATH; none with errno. A directory, reached in the same way.
 UniqueFd OpenBelow(int root, std::string_view path);

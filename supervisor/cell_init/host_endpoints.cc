@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +36,12 @@ Endpoint HostEndpoint(int place) {
   if (fstat(place, &info) != 0) return Endpoint::kNone;
   if (S_ISFIFO(info.st_mode)) return Endpoint::kPipe;
   return S_ISSOCK(info.st_mode) && IsBound(place) ? Endpoint::kSocket : Endpoint::kNone;
+}
+
+bool IsMountPoint(int place) {
+  struct statx info;
+  return statx(place, "", AT_EMPTY_PATH, 0, &info) == 0 &&
+         (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 Status Cover::Put(int place, const std::string& path) {

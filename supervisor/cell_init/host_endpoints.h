@@ -19,6 +19,8 @@ enum class Endpoint { kNone, kSocket, kPipe };
 // notice.
 Endpoint HostEndpoint(int place);
 
+bool IsMountPoint(int place);
+
 // Makes endpoints unreachable, each by a mount of a socket on top of it, to which nobody is bound
 // and nobody can be; and directories, by that of an empty one. Connecting, opening and entering
 // fail with EACCES, and neither's mode changes. Caller has CAP_SYS_ADMIN in the user namespace of

@@ -72,9 +72,12 @@ Status CellInit::Run() {
   const cell_tools::RunTree runs(cell::kRunsPath);
   const cell::Hello hello{.landlock_abi = LandlockAbi(), .runs = runs.Count(kMostRunsCounted)};
   ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(hello)));
-  pollfd polled[] = {{signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}};
   for (;;) {
-    if (poll(polled, 2, -1) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
+    pollfd polled[] = {
+        {signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
+    const int ready = poll(polled, std::size(polled), watch_.timeout());
+    if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
+    if (ready == 0 || polled[2].revents != 0) ODY_RETURN_IF_ERROR(CoverNews());
     if (polled[0].revents != 0) {
       signalfd_siginfo info;
       (void)!read(signals.get(), &info, sizeof(info));
@@ -109,8 +112,9 @@ Status CellInit::Configure(std::string_view bytes) {
   if (!unmapped.targets.empty()) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(unmapped)));
   }
-  ODY_ASSIGN_OR_RETURN(KeptRepositories kept, KeepRepositories(configure));
+  ODY_ASSIGN_OR_RETURN(KeptRepositories kept, KeepRepositories(configure, &watch_));
   ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(kept.guards, *confinement_));
+  ODY_RETURN_IF_ERROR(watch_.ShareMounts());
   for (const std::string& path : guards.unguarded) {
     std::erase(kept.said, cell::Repository{path, cell::RepositoryState::kGuarded});
     kept.said.push_back({path, cell::RepositoryState::kUnguarded});
@@ -122,8 +126,17 @@ Status CellInit::Configure(std::string_view bytes) {
   for (const cell::Repository& said : kept.said) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(said)));
   }
+  ODY_RETURN_IF_ERROR(CoverNews());  // since the search began
   trees_ = {configure.searched, configure.project_names, std::move(kept.found), StartTime::Now()};
   return guards.paths.empty() ? OkStatus() : confinement_->AddRules(configure.rules);
+}
+
+Status CellInit::CoverNews() {
+  for (const std::string& path : watch_.Serve()) {
+    const cell::Repository covered = {path, cell::RepositoryState::kCovered};
+    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(covered)));
+  }
+  return OkStatus();
 }
 
 Status CellInit::GiveSlot() {

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
+#include "supervisor/cell_init/endpoint_watch.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/tree_review.h"
 
@@ -30,6 +31,7 @@ class CellInit final {
  private:
   Status Handle(std::string_view bytes);
   Status Configure(std::string_view bytes);
+  Status CoverNews();
   Status GiveSlot();
   uint32_t FreeSpareRun() const;
   Status GiveTools();
@@ -38,6 +40,7 @@ class CellInit final {
   const int socket_;
   std::optional<Confinement> confinement_;
   TreesAtStart trees_;
+  EndpointWatch watch_;
   std::map<pid_t, SlotPlace> slots_;
   uint64_t next_slot_ = 1;
 };

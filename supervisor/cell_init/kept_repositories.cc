@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,12 +43,6 @@ constexpr size_t kMaxCovers = 256;
 
 enum class Access { kUnchanged, kReadOnly };
 
-bool IsMountPoint(int fd) {
-  struct statx info;
-  return statx(fd, "", AT_EMPTY_PATH, 0, &info) == 0 &&
-         (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-}
-
 // What `place` is as a mount on top of itself, unless it is one: it cannot be renamed or removed.
 Result<UniqueFd> Mount(UniqueFd place, Access access, const std::string& path) {
   const MountAttributes attributes = {.read_only = access == Access::kReadOnly};
@@ -79,8 +72,8 @@ Result<std::optional<UniqueFd>> OpenDirectory(const std::string& path) {
 // it, which stays what it is whatever the host renames meanwhile.
 class Keeper final {
  public:
-  Keeper(const cell::Configure& configure, KeptRepositories* out)
-      : names_(configure.project_names), out_(out) {
+  Keeper(const cell::Configure& configure, EndpointWatch* watch, KeptRepositories* out)
+      : names_(configure.project_names), watch_(watch), out_(out) {
     for (const std::string& name : names_) {
       const std::string first = name.substr(0, name.find('/'));
       if (first != kGit) by_first_.emplace(first, name);
@@ -93,8 +86,9 @@ class Keeper final {
     directories_.clear();
     covered_.clear();
     left_out_ = false;
+    watched_ = watch_->AddTree(target);
     const cell_guard::SearchResult result = cell_guard::FindRepositories(
-        tree->get(), bounds_, [this](const SeenEntry& entry) { return OnEntry(entry); });
+        tree->get(), bounds_, [&](const SeenEntry& entry) { return OnEntry(target, entry); });
     for (const FoundRepository& repository : result.found) {
       out_->found.push_back(Join(target, repository.path));
       // The plan has seen to the project of the tree itself.
@@ -113,11 +107,16 @@ class Keeper final {
       ODY_RETURN_IF_ERROR(CoverAt(tree->get(), target, path));
     }
     if (!result.finished || left_out_) Say(target, RepositoryState::kUnfinished);
+    if (!watched_) Say(target, RepositoryState::kUnwatched);
     return OkStatus();
   }
 
  private:
-  bool OnEntry(const SeenEntry& entry) {
+  bool OnEntry(const std::string& target, const SeenEntry& entry) {
+    if (entry.name == ".") {
+      watched_ = watch_->AddDirectory(entry.directory, Join(target, entry.path)) && watched_;
+      return true;
+    }
     const bool maybe_endpoint =
         entry.type == DT_SOCK || entry.type == DT_FIFO || entry.type == DT_UNKNOWN;
     if (maybe_endpoint) NoteEndpoint(entry);
@@ -257,6 +256,7 @@ class Keeper final {
   }
 
   const std::vector<std::string>& names_;
+  EndpointWatch* const watch_;
   KeptRepositories* const out_;
   cell_guard::SearchBounds bounds_;
   // Names that lie in no git directory, by their first component.
@@ -270,6 +270,7 @@ class Keeper final {
   size_t closed_left_ = kMaxCovers;
   Cover cover_;
   bool left_out_ = false;
+  bool watched_ = true;
 };
 
 }  // namespace
@@ -294,7 +295,7 @@ void AddGuard(const std::string& path, UniqueFd directory, std::vector<GuardPlac
   guards->push_back(std::move(added));
 }
 
-Result<KeptRepositories> KeepRepositories(const cell::Configure& configure) {
+Result<KeptRepositories> KeepRepositories(const cell::Configure& configure, EndpointWatch* watch) {
   KeptRepositories out;
   for (const cell::Guard& guard : configure.guards) {
     ODY_ASSIGN_OR_RETURN(auto tree, OpenDirectory(guard.path));
@@ -305,7 +306,7 @@ Result<KeptRepositories> KeepRepositories(const cell::Configure& configure) {
       AddGuard(guard.path, std::move(*tree), &out.guards);
     }
   }
-  Keeper keeper(configure, &out);
+  Keeper keeper(configure, watch, &out);
   for (const std::string& tree : configure.searched) ODY_RETURN_IF_ERROR(keeper.SearchTree(tree));
   return out;
 }

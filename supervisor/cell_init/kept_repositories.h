@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/plan/cell_wire.h"
+#include "supervisor/cell_init/endpoint_watch.h"
 
 namespace odyssey::cell_init {
 
@@ -27,8 +28,9 @@ struct KeptRepositories {
 // trees that it names, and for other directories with protected names in them, and does for each
 // what the plan does for the top of a tree: names that the host's tools obey become read-only
 // mounts where they exist, and each directory on the way to them a mount that cannot be moved
-// aside. The guards are for StartGuards. Caller is as for that.
-Result<KeptRepositories> KeepRepositories(const cell::Configure& configure);
+// aside. The guards are for StartGuards. Caller is as for that. From then on `watch` sees what is made
+// in the directories that were searched.
+Result<KeptRepositories> KeepRepositories(const cell::Configure& configure, EndpointWatch* watch);
 
 // Adds the git directory at `path`, in the guard around it or with those that lie in it: a guard
 // does not look through another. Nothing changes if it is guarded already.

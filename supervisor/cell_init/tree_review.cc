@@ -1,5 +1,6 @@
 #include "supervisor/cell_init/tree_review.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,6 +16,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_guard/directory.h"
 #include "supervisor/cell_guard/tree_walk.h"
+#include "supervisor/cell_init/host_endpoints.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -118,12 +120,21 @@ class TreeReview final {
       LookBelow(entry.directory, kCommonDirectory, Join(tree, entry.path),
                 tool::kFoundBareRepository);
     }
+    LookAtEndpoint(tree, entry);
     if (entry.made_by_tools) return true;  // dependencies have settings, and nobody works in them
     const auto [first, last] = names_.equal_range(entry.name);
     for (auto name = first; name != last; ++name) {
       LookBelow(entry.directory, name->second, Join(tree, entry.path), tool::kFoundName);
     }
     return whole_;
+  }
+
+  void LookAtEndpoint(const std::string& tree, const SeenEntry& entry) {
+    if (entry.type != DT_SOCK && entry.type != DT_FIFO && entry.type != DT_UNKNOWN) return;
+    const std::string name(entry.name);
+    const UniqueFd place(openat(entry.directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!place || HostEndpoint(place.get()) == Endpoint::kNone) return;
+    LookBelow(entry.directory, name, Join(tree, entry.path), tool::kFoundEndpoint);
   }
 
   void LookAtRepository(int root, const std::string& tree, const FoundRepository& repository) {

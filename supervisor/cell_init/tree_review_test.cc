@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <filesystem>
 
+#include "common/os/unique_fd.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::cell_init {
@@ -170,6 +173,23 @@ TEST(StartTimeTest, AClockThatWasSetBackHidesNothing) {
   EXPECT_EQ(start.FirstChange({1004 * kSecond + 1, 15 * kSecond}), 1000 * kSecond);  // disciplined
   EXPECT_EQ(start.FirstChange({405 * kSecond, 15 * kSecond}), 400 * kSecond);
   EXPECT_EQ(start.FirstChange({5005 * kSecond, 15 * kSecond}), 1000 * kSecond);  // and forward
+}
+
+TEST_F(TreeReviewTest, PipesAndSocketsAtWhichSomebodyListens) {
+  fs::create_directories(At("a/node_modules"));
+  ASSERT_EQ(mkfifo(At("a/before").c_str(), 0600), 0);
+  Start();
+  EXPECT_THAT(Review(), IsEmpty());
+  ASSERT_EQ(mkfifo(At("a/node_modules/pipe").c_str(), 0600), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  snprintf(address.sun_path, sizeof(address.sun_path), "%s", At("a/socket").c_str());
+  UniqueFd listener(socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_THAT(Review(),
+              UnorderedElementsAre("endpoint a/node_modules/pipe", "endpoint a/socket"));
+  listener.reset();  // a name that leads nowhere
+  EXPECT_THAT(Review(), ElementsAre("endpoint a/node_modules/pipe"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "policy/plan/plan.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_request.h"
+#include "supervisor/rpc/found_repositories.h"
 #include "supervisor/rpc/launch_failure.h"
 
 namespace odyssey::supervisor {
@@ -275,7 +276,7 @@ CellView Broker::View(const Cell& cell) {
           .mode = cell.admission.request.mode,
           .owner_uid = cell.admission.owner.uid,
           .reviewable = IsReviewable(cell.compiled),
-          .explanation = cell.compiled.explanation};
+          .explanation = ExplanationWith(cell.covered_since, cell.compiled)};
 }
 
 wire::CellUsage Broker::AskUsage(const Cell& cell) {

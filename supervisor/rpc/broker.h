@@ -19,6 +19,7 @@
 #include "policy/compile/compile.h"
 #include "policy/executables/finder.h"
 #include "policy/explain/denial.h"
+#include "policy/explain/explain.h"
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/cell.h"
@@ -129,6 +130,7 @@ class Broker final {
   // What is recorded.
   void RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created);
   ExecSession::Conclude ConclusionOf(const CellPtr& cell);
+  explain::Cell Known(const Cell& cell);
   FileAnswer RecordFileOp(const Cell& cell, const tool::Request& request, tool::Response response);
 
   // Events.

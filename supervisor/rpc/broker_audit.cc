@@ -63,9 +63,14 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
   return session;
 }
 
+explain::Cell Broker::Known(const Cell& cell) {
+  const Lock lock(mutex_);
+  return {cell.request, cell.compiled, cell.covered_since};
+}
+
 ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {
   return [this, cell](const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail) {
-    const explain::Cell known{cell->request, cell->compiled};
+    const explain::Cell known = Known(*cell);
     std::vector<explain::Denial> denials =
         FindDenials(known, options, *outcome, stderr_tail, FindOnHost);
     if (outcome->never_forked) outcome->message = DescribeNeverForked(known);
@@ -98,7 +103,7 @@ FileAnswer Broker::RecordFileOp(const Cell& cell, const tool::Request& request,
   FileAnswer answer{std::move(response), std::nullopt};
   const bool refused = answer.response.code == Code::kPermissionDenied;
   if (!refused || cell.compiled.unconfined) return answer;
-  answer.denial = FindFileDenial({cell.request, cell.compiled}, request, answer.response);
+  answer.denial = FindFileDenial(Known(cell), request, answer.response);
   answer.denial->session_id = cell.key.session_id;
   audit_->AddLimited(DenyRecord(cell.id, "", *answer.denial), cell.id);
   return answer;

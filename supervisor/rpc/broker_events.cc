@@ -128,7 +128,9 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
     if (cell->state == CellState::kLaunching) ExplainUnmapped(unmapped, &cell->compiled);
   } else if (cell::Decode(message.bytes, &repository).ok()) {
     const Lock lock(mutex_);
-    if (cell->state == CellState::kLaunching && cell->repositories++ < kMaxRepositories) {
+    if (cell->state == CellState::kReady) {
+      NoteCovered(repository, cell->compiled, &cell->covered_since);
+    } else if (cell->state == CellState::kLaunching && cell->repositories++ < kMaxRepositories) {
       ExplainRepository(repository, &cell->compiled);
     }
   } else if (cell::Decode(message.bytes, &hello).ok()) {

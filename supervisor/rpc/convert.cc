@@ -87,6 +87,8 @@ pb::FindingKind ToProto(FindingKind kind) {
       return pb::FINDING_KIND_REBASE;
     case FindingKind::kUnfinished:
       return pb::FINDING_KIND_UNFINISHED;
+    case FindingKind::kEndpoint:
+      return pb::FINDING_KIND_ENDPOINT;
   }
   return pb::FINDING_KIND_UNSPECIFIED;
 }

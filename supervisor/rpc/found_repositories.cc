@@ -54,6 +54,9 @@ std::string Line(const cell::Repository& repository) {
       return path +
              ": out of reach: a socket or named pipe of the host, or a directory that could not " +
              "be searched for them";
+    case RepositoryState::kUnwatched:
+      return path +
+             ": NOT watched: sockets that the host makes in it while the cell lives can be reached";
   }
   return "";
 }
@@ -74,6 +77,7 @@ void ExplainRepository(const cell::Repository& repository, compile::Compiled* co
       return;
     case RepositoryState::kOpen:
     case RepositoryState::kUnfinished:
+    case RepositoryState::kUnwatched:
       return;
     case RepositoryState::kReadOnly:
       if (IsGit(repository.path)) break;
@@ -84,6 +88,27 @@ void ExplainRepository(const cell::Repository& repository, compile::Compiled* co
       break;
   }
   if (!known) confinement.guards.push_back({.path = repository.path, .git = {""}});
+}
+
+void NoteCovered(const cell::Repository& repository, const compile::Compiled& compiled,
+                 std::vector<std::string>* since) {
+  const std::string& path = repository.path;
+  const bool covered = repository.state == RepositoryState::kCovered;
+  if (!covered || !IsSearched(path, compiled.confinement)) return;
+  if (since->size() == kMaxCoveredSince || std::count(since->begin(), since->end(), path) != 0) {
+    return;
+  }
+  since->push_back(path);
+}
+
+std::vector<std::string> ExplanationWith(const std::vector<std::string>& since,
+                                         const compile::Compiled& compiled) {
+  std::vector<std::string> lines = compiled.explanation;
+  for (const std::string& path : since) {
+    std::string line = Line({path, RepositoryState::kCovered});
+    if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace odyssey::supervisor

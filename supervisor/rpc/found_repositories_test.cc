@@ -61,6 +61,24 @@ TEST_F(FoundRepositoriesTest, SaysWhichEndpointsOfTheHostAreOutOfReach) {
   EXPECT_EQ(compiled_.confinement.guards.size(), 1u);
 }
 
+TEST_F(FoundRepositoriesTest, SaysWhatWasCoveredSinceTheCellIsReady) {
+  Explain({"/workspace/first.sock", RepositoryState::kCovered});
+  std::vector<std::string> since;
+  for (const char* path : {"/workspace/late.sock", "/workspace/first.sock", "/workspace/late.sock",
+                           "/elsewhere/late.sock"}) {
+    NoteCovered({path, RepositoryState::kCovered}, compiled_, &since);
+  }
+  NoteCovered({"/workspace/late/.git", RepositoryState::kGuarded}, compiled_, &since);
+  EXPECT_THAT(since, ElementsAre("/workspace/late.sock", "/workspace/first.sock"));
+  EXPECT_THAT(ExplanationWith(since, compiled_),
+              ElementsAre(HasSubstr("/workspace/first.sock: out of reach"),
+                          HasSubstr("/workspace/late.sock: out of reach")));
+  for (int i = 0; i < 1000; ++i) {
+    NoteCovered({"/workspace/" + std::to_string(i), RepositoryState::kCovered}, compiled_, &since);
+  }
+  EXPECT_EQ(since.size(), kMaxCoveredSince);
+}
+
 TEST_F(FoundRepositoriesTest, SaysNothingOfWhatTheCellWasNotToLookAt) {
   Explain({"/", RepositoryState::kGuarded});
   Explain({"/workspace2/.git", RepositoryState::kGuarded});

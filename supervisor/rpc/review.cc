@@ -41,6 +41,7 @@ std::optional<FindingKind> KindOf(std::string_view type) {
   if (type == tool::kFoundRepository) return FindingKind::kRepository;
   if (type == tool::kFoundBareRepository) return FindingKind::kBareRepository;
   if (type == tool::kFoundRebase) return FindingKind::kRebase;
+  if (type == tool::kFoundEndpoint) return FindingKind::kEndpoint;
   if (type == tool::kUnfinished) return FindingKind::kUnfinished;
   return std::nullopt;
 }
@@ -80,6 +81,9 @@ std::string ReasonFor(FindingKind kind, std::string_view path) {
       return "a rebase is left half done: git rebase --continue runs the commands that it lists";
     case FindingKind::kUnfinished:
       return "not looked at as a whole, it is too large: there may be more in it";
+    case FindingKind::kEndpoint:
+      return "a named pipe, or a socket at which a command listens: programs of the host that use it "
+             "talk to a command, or wait for one";
   }
   return "";
 }

@@ -14,7 +14,7 @@
 
 namespace odyssey::supervisor {
 
-enum class FindingKind { kName, kRepository, kBareRepository, kRebase, kUnfinished };
+enum class FindingKind { kName, kRepository, kBareRepository, kRebase, kUnfinished, kEndpoint };
 
 struct Finding {
   FindingKind kind = FindingKind::kName;

@@ -1,0 +1,77 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_ENDPOINT_WATCH_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_ENDPOINT_WATCH_H_
+
+// Sockets that the host binds in a writable tree while the cell lives: a server that is started
+// anew unlinks its socket, and with it what covered it. Each is covered when its name appears. The
+// cell's own stay open to it. Of pipes nobody can tell whose they are: only those are covered that
+// were there before the first command (KeepRepositories).
+
+#include <sys/inotify.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::cell_init {
+
+// Of a cell: directories that are watched, of which each takes about a KiB of the kernel's memory,
+// and sockets that are covered.
+struct WatchBounds {
+  size_t directories = 2048;
+  size_t sockets = 256;
+};
+
+class EndpointWatch final {
+ public:
+  explicit EndpointWatch(const WatchBounds& bounds = {}) : bounds_(bounds) {}
+
+  // A tree whose directories follow; `target` is where it is mounted. False if the kernel lacks
+  // something, or the cell's user has no instance of inotify left: nothing is watched then.
+  bool AddTree(const std::string& target);
+  // Called before the directory is read: what is made in it from now on is seen. `directory` may be
+  // O_PATH; `path` is absolute. False if it is not watched.
+  bool AddDirectory(int directory, const std::string& path);
+
+  // What is mounted in the trees from now on is so in slots that are made later, too.
+  Status ShareMounts() const;
+
+  // Readable when something was made in a directory. -1 if there is nothing to watch.
+  int fd() const { return inotify_.get(); }
+  // In milliseconds, as for poll(2): what is not bound yet is looked at again.
+  int timeout() const;
+  // Covers what has appeared, and says where. Does not wait for it.
+  std::vector<std::string> Serve();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Unbound {
+    UniqueFd socket;
+    std::string path;
+    Clock::time_point until;
+  };
+
+  void OnEvent(const inotify_event& event);
+  // Everything below `path`, which has appeared with what is in it.
+  void Search(const std::string& path);
+  void LookAt(int directory, const std::string& name, const std::string& path);
+  // False if nobody is bound to it, yet or any more.
+  bool Settle(int socket, const std::string& path);
+  void Put(int socket, const std::string& path);
+
+  const WatchBounds bounds_;
+  UniqueFd inotify_;
+  std::vector<std::string> trees_;
+  std::map<int, std::string> directories_;
+  std::vector<Unbound> unbound_;
+  std::set<std::string> covered_;
+  std::vector<std::string> news_;  // of those
+};
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_ENDPOINT_WATCH_H_

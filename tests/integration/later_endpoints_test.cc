@@ -1,0 +1,225 @@
+// Unix sockets that the host binds in a writable tree while the cell lives: each is covered soon
+// after it appears, also for commands that run already, and those of the cell are not.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/cell_probe.h"
+#include "tests/integration/unix_listener.h"
+
+namespace odyssey::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t kOwner = 5000;
+constexpr int kTypes[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
+constexpr size_t kAttempts = 9;
+
+// Python: waits until what is at `path` can no longer be reached, for ten seconds. A cover has no
+// permissions at all.
+constexpr char kAwait[] = R"(
+import time
+def await_cover(path):
+    for _ in range(1000):
+        try:
+            if os.stat(path).st_mode & 0o777 == 0: return
+        except FileNotFoundError: pass
+        time.sleep(0.01)
+)";
+
+class LaterEndpointsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    tree_ = supervisor_.directory() + "/host/tree";
+    Make("");
+  }
+
+  void Make(const std::string& name) {
+    fs::create_directories(tree_ + name);
+    for (fs::path at = tree_ + name; at != fs::path(tree_).parent_path(); at = at.parent_path()) {
+      ASSERT_EQ(lchown(at.c_str(), kOwner, kOwner), 0) << at;
+    }
+  }
+
+  std::string Cell(bool without_protection = false) {
+    auto request = SupervisorHarness::Request("later");
+    policy::v1::Mount* mount = request.mutable_sandbox()->add_mounts();
+    mount->set_source(tree_);
+    mount->set_target("/data");
+    mount->set_access(policy::v1::ACCESS_READ_WRITE);
+    if (without_protection) {
+      request.mutable_sandbox()->set_protection(policy::v1::PROTECTION_NONE);
+    }
+    return supervisor_.Cell(request);
+  }
+
+  // Three, of which the path begins with `name`.
+  void Listen(const std::string& name) {
+    for (const int type : kTypes) {
+      listeners_.emplace_back(tree_ + name + std::to_string(type), type);
+      listeners_.back().GiveTo(kOwner);
+    }
+  }
+  static std::string Attempts(const std::string& name) {
+    std::string out = kAwait;
+    for (const int type : kTypes) {
+      const std::string path = "'/data" + name + std::to_string(type) + "'";
+      out += "await_cover(" + path + ")\n" +
+             UnixAttempts("data" + name + std::to_string(type), path);
+    }
+    return out;
+  }
+  void ExpectSilence() {
+    for (const UnixListener& each : listeners_) EXPECT_FALSE(Heard(each.fd()));
+  }
+
+  SupervisorHarness supervisor_;
+  std::string tree_;
+  std::deque<UnixListener> listeners_;
+};
+
+TEST_F(LaterEndpointsTest, WhereverItAppearsItHearsNothing) {
+  Make("/there/in");
+  const std::string cell = Cell();
+  Listen("/top");
+  Listen("/there/in/x");
+  Make("/new/a/b");
+  Listen("/new/a/b/x");
+  // In a directory that comes from elsewhere.
+  fs::create_directories(tree_ + "-elsewhere/d");
+  {
+    const std::string tree = std::exchange(tree_, tree_ + "-elsewhere");
+    Listen("/d/x");
+    tree_ = tree;
+  }
+  fs::rename(tree_ + "-elsewhere/d", tree_ + "/moved");
+  ASSERT_EQ(lchown((tree_ + "/moved").c_str(), kOwner, kOwner), 0);
+  const Findings findings = Probe(&supervisor_, cell,
+                                  Attempts("/top") + Attempts("/there/in/x") +
+                                      Attempts("/new/a/b/x") + Attempts("/moved/x"));
+  ExpectAll(findings, {"EACCES"}, 4 * 3 * kAttempts);
+  ExpectSilence();
+}
+
+TEST_F(LaterEndpointsTest, ByAnotherNameItHearsNothing) {
+  const std::string cell = Cell();
+  Listen("/x");
+  for (const int type : kTypes) {
+    const std::string path = tree_ + "/x" + std::to_string(type);
+    fs::create_hard_link(path, tree_ + "/linked" + std::to_string(type));
+    fs::rename(path, tree_ + "/renamed" + std::to_string(type));
+  }
+  ExpectAll(Probe(&supervisor_, cell, Attempts("/linked") + Attempts("/renamed")), {"EACCES"},
+            2 * 3 * kAttempts);
+  ExpectSilence();
+}
+
+// Which removes the name, and so what covered it.
+TEST_F(LaterEndpointsTest, AServerThatIsStartedAnewHearsNothing) {
+  Listen("/x");
+  const std::string cell = Cell();
+  for (int i = 0; i < 3; ++i) {
+    listeners_.clear();
+    Listen("/x");
+    ExpectAll(Probe(&supervisor_, cell, Attempts("/x")), {"EACCES"}, 3 * kAttempts);
+    ExpectSilence();
+  }
+}
+
+TEST_F(LaterEndpointsTest, ACommandThatRunsAlreadyIsNotHeard) {
+  const std::string cell = Cell();
+  RunningExec running(supervisor_.stub(), cell,
+                      "echo started; while [ \"$(stat -c %a /data/x1 2>&1)\" != 0 ]; do "
+                      "sleep 0.01; done; python3 -c \"import socket\n"
+                      "socket.socket(socket.AF_UNIX).connect('/data/x1')\"");
+  ASSERT_TRUE(running.ReadUntil("started"));
+  Listen("/x");
+  EXPECT_THAT(running.Finish().err, ::testing::HasSubstr("PermissionError"));
+  ExpectSilence();
+}
+
+// Of every command, old and new, whatever the host binds beside them.
+TEST_F(LaterEndpointsTest, TheCellsOwnAreItsOwn) {
+  const std::string cell = Cell();
+  const ExecResult result = supervisor_.Python(cell, R"(
+import os, socket
+os.chdir('/data')
+for i in range(200):
+    os.makedirs(f'd{i}')
+    kind = [socket.SOCK_STREAM, socket.SOCK_SEQPACKET][i % 2]
+    server = socket.socket(socket.AF_UNIX, kind)
+    server.bind(f'd{i}/s'); server.listen()
+    os.rename(f'd{i}/s', f'd{i}/t')
+    for _ in range(3):
+        client = socket.socket(socket.AF_UNIX, kind)
+        client.connect(f'd{i}/t'); client.send(b'x')
+        assert server.accept()[0].recv(9) == b'x'
+    os.unlink(f'd{i}/t')
+print('all')
+)");
+  EXPECT_EQ(result.out, "all\n") << result.ToString();
+
+  RunningExec server(supervisor_.stub(), cell, R"(exec python3 -c "
+import os, socket
+server = socket.socket(socket.AF_UNIX)
+server.bind('/data/own'); server.listen()
+print('listens', flush=True)
+for _ in range(20): server.accept()[0].send(b'hello')
+")");
+  ASSERT_TRUE(server.ReadUntil("listens"));
+  Listen("/x");
+  const Findings findings = Probe(&supervisor_, cell, Attempts("/x") + R"(
+for i in range(20):
+    client = socket.socket(socket.AF_UNIX)
+    attempt(f'own {i}', lambda: client.connect('/data/own'))
+    report(f'text {i}', client.recv(9).decode())
+)");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(findings.at("own " + std::to_string(i)), "ok");
+    EXPECT_EQ(findings.at("text " + std::to_string(i)), "hello");
+  }
+  ExpectSilence();
+}
+
+// A flood of names does not hide one: what the kernel had no room to tell is searched for.
+TEST_F(LaterEndpointsTest, AFloodOfNamesHidesNothing) {
+  const std::string cell = Cell();
+  RunningExec flood(supervisor_.stub(), cell, R"(exec python3 -c "
+import os
+os.chdir('/data')
+print('started', flush=True)
+while True:
+    for name in 'abcdefgh': os.close(os.open(name, os.O_CREAT)), os.unlink(name)
+")");
+  ASSERT_TRUE(flood.ReadUntil("started"));
+  Listen("/x");
+  ExpectAll(Probe(&supervisor_, cell, Attempts("/x")), {"EACCES"}, 3 * kAttempts);
+  ExpectSilence();
+}
+
+// The test of the tests.
+TEST_F(LaterEndpointsTest, WithoutProtectionEachIsHeard) {
+  fs::create_directory(supervisor_.policy_directory());
+  std::ofstream(supervisor_.policy_directory() + "/none.yaml")
+      << "version: odyssey.ceiling/v1\n"
+         "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
+  const std::string cell = Cell(true);
+  Listen("/x");
+  std::string attempts;
+  for (const int type : kTypes) {
+    attempts += UnixAttempts(std::to_string(type), "'/data/x" + std::to_string(type) + "'");
+  }
+  (void)Probe(&supervisor_, cell, attempts);
+  for (const UnixListener& each : listeners_) EXPECT_TRUE(Heard(each.fd()));
+}
+
+}  // namespace
+}  // namespace odyssey::testing
