@@ -29,6 +29,12 @@ constexpr std::chrono::milliseconds kBinding{500};
 constexpr int kLookAgainMs = 2;
 constexpr size_t kMaxUnbound = 64;
 
+// Of a search for what the kernel had no room to tell: more entries than are told, which were made
+// to hide one, are read in a tenth of a second.
+constexpr size_t kManyEntries = 256 * 1024;
+constexpr cell_guard::SearchBounds kSearchBounds = {
+    .entries = kManyEntries, .entries_of_one = kManyEntries, .leaf_entries = kManyEntries};
+
 constexpr size_t kEventBytes = 16 * 1024;
 
 bool IsSocket(int fd) {
@@ -105,7 +111,7 @@ void EndpointWatch::OnEvent(const inotify_event& event) {
 void EndpointWatch::Search(const std::string& path) {
   const auto top = OpenHostPath(path);
   if (!top.ok()) return;
-  cell_guard::FindRepositories(top->get(), {}, [&](const SeenEntry& entry) {
+  cell_guard::FindRepositories(top->get(), kSearchBounds, [&](const SeenEntry& entry) {
     const std::string directory = Join(path, entry.path);
     if (entry.name == ".") {
       AddDirectory(entry.directory, directory);
