@@ -7,9 +7,8 @@ namespace odyssey::sandbox {
 namespace {
 
 // By the number of FindingKind.
-constexpr std::string_view kKinds[] = {"unspecified",     "name",   "repository",
-                                       "bare_repository", "rebase", "unfinished",
-                                       "endpoint"};
+constexpr std::string_view kKinds[] = {"unspecified", "name",       "repository", "bare_repository",
+                                       "rebase",      "unfinished", "endpoint"};
 static_assert(std::size(kKinds) == supervisor::v1::FindingKind_ARRAYSIZE);
 
 }  // namespace

@@ -129,6 +129,7 @@ void ExplainLimits(Compiled* out) {
 void FillPlan(const SandboxRequest& request, Compiled* out) {
   out->plan.network =
       request.network == Network::kFull ? plan::Network::kFull : plan::Network::kNone;
+  out->confinement.own_network = out->plan.network == plan::Network::kNone;
   out->plan.user = UserOf(request);
   out->plan.memory_bytes = out->limits.memory_bytes;
   out->plan.cpu_millis = out->limits.cpu_millis;

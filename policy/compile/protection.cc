@@ -254,7 +254,9 @@ void AddSearch(const Entry& tree, Compiled* out) {
   for (const ProtectedName& name : kProjectNames) confinement.project_names.emplace_back(name.path);
   out->explanation.push_back(
       tree.target +
-      ": searched for more repositories, and for sockets and pipes, when the cell starts");
+      ": searched for more repositories, and for sockets and pipes, when the cell starts" +
+      (confinement.own_network ? "; sockets that the host makes later are covered as they appear"
+                               : ""));
 }
 
 void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {

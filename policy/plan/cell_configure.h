@@ -52,6 +52,8 @@ struct Configure {
   // project of each that it finds, where they exist.
   std::vector<std::string> searched;
   std::vector<std::string> project_names;
+  bool own_network =
+      true;  // false: it is the host's, and so sockets cannot be told from the host's
   uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;
 };

@@ -23,6 +23,7 @@ Configure SampleConfigure() {
           .guards = {{"/workspace", true, {"**/.env", "secrets/**"}, {"", ".git"}}},
           .searched = {"/workspace", "/d"},
           .project_names = {".git/hooks", ".envrc"},
+          .own_network = false,
           .landlock_abi = 6};
 }
 

@@ -26,7 +26,6 @@ using cell_guard::SeenEntry;
 // bind(2) makes the name first and binds the socket after that, microseconds later if nothing keeps
 // it from running. What nobody has bound by the end of this time nobody ever will.
 constexpr std::chrono::milliseconds kBinding{500};
-constexpr int kLookAgainMs = 2;
 constexpr size_t kMaxUnbound = 64;
 
 // Of a search for what the kernel had no room to tell: more entries than are told, which were made
@@ -35,12 +34,10 @@ constexpr size_t kManyEntries = 256 * 1024;
 constexpr cell_guard::SearchBounds kSearchBounds = {
     .entries = kManyEntries, .entries_of_one = kManyEntries, .leaf_entries = kManyEntries};
 
+// Some 500 events with short names, of which the kernel keeps 16,384 unless told otherwise.
 constexpr size_t kEventBytes = 16 * 1024;
-
-bool IsSocket(int fd) {
-  struct stat info;
-  return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
-}
+constexpr int kMostReads = 32;
+constexpr int kPauseMs = 1;
 
 }  // namespace
 
@@ -76,36 +73,59 @@ Status EndpointWatch::ShareMounts() const {
   return OkStatus();
 }
 
-int EndpointWatch::timeout() const { return unbound_.empty() ? -1 : kLookAgainMs; }
+int EndpointWatch::timeout() const { return pausing_ || !unbound_.empty() ? kPauseMs : -1; }
 
 std::vector<std::string> EndpointWatch::Serve() {
-  alignas(inotify_event) char bytes[kEventBytes];
-  const ssize_t n = inotify_ ? read(inotify_.get(), bytes, sizeof(bytes)) : 0;
-  for (ssize_t at = 0; at < n;) {
-    const auto& event = *reinterpret_cast<const inotify_event*>(bytes + at);
-    OnEvent(event);
-    at += static_cast<ssize_t>(sizeof(event) + event.len);
-  }
   const auto now = Clock::now();
+  if (!inotify_ || (pausing_ && now < due_)) return {};
+  ReadEvents();
   std::erase_if(unbound_, [&](const Unbound& each) {
     return Settle(each.socket.get(), each.path) || now > each.until;
   });
+  due_ = now + std::chrono::milliseconds(kPauseMs);
   return std::exchange(news_, {});
 }
 
-void EndpointWatch::OnEvent(const inotify_event& event) {
-  if ((event.mask & IN_Q_OVERFLOW) != 0) {
-    for (const std::string& tree : trees_) Search(tree);
-    return;
+void EndpointWatch::ReadEvents() {
+  alignas(inotify_event) char bytes[kEventBytes];
+  pausing_ = false;
+  for (int i = 0; i < kMostReads; ++i) {
+    const ssize_t n = read(inotify_.get(), bytes, sizeof(bytes));
+    if (n <= 0) break;
+    pausing_ = true;
+    for (ssize_t at = 0; at < n;) {
+      const auto& event = *reinterpret_cast<const inotify_event*>(bytes + at);
+      OnEvent(event);
+      at += static_cast<ssize_t>(sizeof(event) + event.len);
+    }
   }
+  opened_watch_ = -1;
+  opened_.reset();
+  // Each once, however often it was renamed meanwhile.
+  const std::string* around = nullptr;
+  for (const std::string& path : searches_) {
+    if (around == nullptr || !cell_guard::Below(path, *around)) Search(*(around = &path));
+  }
+  searches_.clear();
+}
+
+void EndpointWatch::OnEvent(const inotify_event& event) {
+  if ((event.mask & IN_Q_OVERFLOW) != 0) searches_.insert(trees_.begin(), trees_.end());
   if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
   const auto found = directories_.find(event.wd);
   if (found == directories_.end() || event.len == 0) return;
-  const std::string directory = found->second;
-  const std::string path = Join(directory, event.name);
-  if ((event.mask & IN_ISDIR) != 0) return Search(path);
-  const auto opened = OpenHostPath(directory);
-  if (opened.ok()) LookAt(opened->get(), event.name, path);
+  const std::string path = Join(found->second, event.name);
+  if ((event.mask & IN_ISDIR) != 0) {
+    searches_.insert(path);
+    return;
+  }
+  if (opened_watch_ != event.wd) {
+    auto opened = OpenHostPath(found->second);
+    if (!opened.ok()) return;
+    opened_watch_ = event.wd;
+    opened_ = std::move(*opened);
+  }
+  LookAt(opened_.get(), event.name, path);
 }
 
 void EndpointWatch::Search(const std::string& path) {
@@ -117,16 +137,18 @@ void EndpointWatch::Search(const std::string& path) {
       AddDirectory(entry.directory, directory);
     } else if (entry.type == DT_SOCK || entry.type == DT_UNKNOWN) {
       const std::string name(entry.name);
-      LookAt(entry.directory, name, Join(directory, name));
+      LookAt(entry.directory, name.c_str(), Join(directory, name));
     }
     return true;
   });
 }
 
-void EndpointWatch::LookAt(int directory, const std::string& name, const std::string& path) {
-  UniqueFd socket(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!socket || !IsSocket(socket.get()) || IsMountPoint(socket.get())) return;
-  if (Settle(socket.get(), path)) return;
+void EndpointWatch::LookAt(int directory, const char* name, const std::string& path) {
+  struct stat info;
+  const int found = fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW);
+  if (found != 0 || !S_ISSOCK(info.st_mode)) return;
+  UniqueFd socket(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!socket || IsMountPoint(socket.get()) || Settle(socket.get(), path)) return;
   if (unbound_.size() == kMaxUnbound) unbound_.erase(unbound_.begin());
   unbound_.push_back({std::move(socket), path, Clock::now() + kBinding});
 }

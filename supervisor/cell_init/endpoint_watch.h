@@ -40,11 +40,13 @@ class EndpointWatch final {
   // What is mounted in the trees from now on is so in slots that are made later, too.
   Status ShareMounts() const;
 
-  // Readable when something was made in a directory. -1 if there is nothing to watch.
-  int fd() const { return inotify_.get(); }
-  // In milliseconds, as for poll(2): what is not bound yet is looked at again.
+  // For poll(2): readable when something was made in a directory, and -1 for a moment after that,
+  // in which events gather: a command that makes many files shall not wake this process for each.
+  int fd() const { return pausing_ ? -1 : inotify_.get(); }
+  // For poll(2), milliseconds: the end of that moment, or what is not bound yet is looked at again.
   int timeout() const;
-  // Covers what has appeared, and says where. Does not wait for it.
+  // Covers what has appeared, and says where. For each round of a loop: does nothing when there is
+  // nothing to do.
   std::vector<std::string> Serve();
 
  private:
@@ -55,10 +57,11 @@ class EndpointWatch final {
     Clock::time_point until;
   };
 
+  void ReadEvents();
   void OnEvent(const inotify_event& event);
   // Everything below `path`, which has appeared with what is in it.
   void Search(const std::string& path);
-  void LookAt(int directory, const std::string& name, const std::string& path);
+  void LookAt(int directory, const char* name, const std::string& path);
   // False if nobody is bound to it, yet or any more.
   bool Settle(int socket, const std::string& path);
   void Put(int socket, const std::string& path);
@@ -67,6 +70,12 @@ class EndpointWatch final {
   UniqueFd inotify_;
   std::vector<std::string> trees_;
   std::map<int, std::string> directories_;
+  bool pausing_ = false;
+  Clock::time_point due_;  // the end of the pause
+  // Of the events that are being read:
+  std::set<std::string> searches_;
+  int opened_watch_ = -1;  // whose directory is `opened_`
+  UniqueFd opened_;
   std::vector<Unbound> unbound_;
   std::set<std::string> covered_;
   std::vector<std::string> news_;  // of those

@@ -73,11 +73,10 @@ Status CellInit::Run() {
   const cell::Hello hello{.landlock_abi = LandlockAbi(), .runs = runs.Count(kMostRunsCounted)};
   ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(hello)));
   for (;;) {
-    pollfd polled[] = {
-        {signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
+    pollfd polled[] = {{signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
     const int ready = poll(polled, std::size(polled), watch_.timeout());
     if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
-    if (ready == 0 || polled[2].revents != 0) ODY_RETURN_IF_ERROR(CoverNews());
+    ODY_RETURN_IF_ERROR(CoverNews());
     if (polled[0].revents != 0) {
       signalfd_siginfo info;
       (void)!read(signals.get(), &info, sizeof(info));

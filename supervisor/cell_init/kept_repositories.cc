@@ -73,7 +73,10 @@ Result<std::optional<UniqueFd>> OpenDirectory(const std::string& path) {
 class Keeper final {
  public:
   Keeper(const cell::Configure& configure, EndpointWatch* watch, KeptRepositories* out)
-      : names_(configure.project_names), watch_(watch), out_(out) {
+      : names_(configure.project_names),
+        own_network_(configure.own_network),
+        watch_(watch),
+        out_(out) {
     for (const std::string& name : names_) {
       const std::string first = name.substr(0, name.find('/'));
       if (first != kGit) by_first_.emplace(first, name);
@@ -86,7 +89,7 @@ class Keeper final {
     directories_.clear();
     covered_.clear();
     left_out_ = false;
-    watched_ = watch_->AddTree(target);
+    watched_ = own_network_ && watch_->AddTree(target);
     const cell_guard::SearchResult result = cell_guard::FindRepositories(
         tree->get(), bounds_, [&](const SeenEntry& entry) { return OnEntry(target, entry); });
     for (const FoundRepository& repository : result.found) {
@@ -256,6 +259,7 @@ class Keeper final {
   }
 
   const std::vector<std::string>& names_;
+  const bool own_network_;
   EndpointWatch* const watch_;
   KeptRepositories* const out_;
   cell_guard::SearchBounds bounds_;

@@ -28,8 +28,8 @@ struct KeptRepositories {
 // trees that it names, and for other directories with protected names in them, and does for each
 // what the plan does for the top of a tree: names that the host's tools obey become read-only
 // mounts where they exist, and each directory on the way to them a mount that cannot be moved
-// aside. The guards are for StartGuards. Caller is as for that. From then on `watch` sees what is made
-// in the directories that were searched.
+// aside. The guards are for StartGuards. Caller is as for that. From then on `watch` sees what is
+// made in the directories that were searched.
 Result<KeptRepositories> KeepRepositories(const cell::Configure& configure, EndpointWatch* watch);
 
 // Adds the git directory at `path`, in the guard around it or with those that lie in it: a guard

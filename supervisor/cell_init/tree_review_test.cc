@@ -186,8 +186,7 @@ TEST_F(TreeReviewTest, PipesAndSocketsAtWhichSomebodyListens) {
   snprintf(address.sun_path, sizeof(address.sun_path), "%s", At("a/socket").c_str());
   UniqueFd listener(socket(AF_UNIX, SOCK_STREAM, 0));
   ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  EXPECT_THAT(Review(),
-              UnorderedElementsAre("endpoint a/node_modules/pipe", "endpoint a/socket"));
+  EXPECT_THAT(Review(), UnorderedElementsAre("endpoint a/node_modules/pipe", "endpoint a/socket"));
   listener.reset();  // a name that leads nowhere
   EXPECT_THAT(Review(), ElementsAre("endpoint a/node_modules/pipe"));
 }

@@ -56,7 +56,9 @@ std::string Line(const cell::Repository& repository) {
              "be searched for them";
     case RepositoryState::kUnwatched:
       return path +
-             ": NOT watched: sockets that the host makes in it while the cell lives can be reached";
+             ": NOT watched as a whole: sockets that the host makes in it while the cell lives can "
+             "be " +
+             "reached";
   }
   return "";
 }

@@ -82,7 +82,8 @@ std::string ReasonFor(FindingKind kind, std::string_view path) {
     case FindingKind::kUnfinished:
       return "not looked at as a whole, it is too large: there may be more in it";
     case FindingKind::kEndpoint:
-      return "a named pipe, or a socket at which a command listens: programs of the host that use it "
+      return "a named pipe, or a socket at which a command listens: programs of the host that use "
+             "it "
              "talk to a command, or wait for one";
   }
   return "";

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -50,16 +51,24 @@ class LaterEndpointsTest : public ::testing::Test {
     }
   }
 
-  std::string Cell(bool without_protection = false) {
+  v1::PrepareCellRequest Request() const {
     auto request = SupervisorHarness::Request("later");
     policy::v1::Mount* mount = request.mutable_sandbox()->add_mounts();
     mount->set_source(tree_);
     mount->set_target("/data");
     mount->set_access(policy::v1::ACCESS_READ_WRITE);
-    if (without_protection) {
-      request.mutable_sandbox()->set_protection(policy::v1::PROTECTION_NONE);
-    }
-    return supervisor_.Cell(request);
+    return request;
+  }
+  std::string Cell() { return supervisor_.Cell(Request()); }
+
+  bool Says(const std::string& cell, const std::string& text) {
+    grpc::ClientContext context;
+    v1::DescribeCellRequest request;
+    request.set_cell_id(cell);
+    v1::DescribeCellResponse response;
+    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
+    return std::any_of(response.plan().begin(), response.plan().end(),
+                       [&](const auto& line) { return line.find(text) != std::string::npos; });
   }
 
   // Of the only cell: pid 1 in its namespace, and in no other that lies in it.
@@ -83,8 +92,8 @@ class LaterEndpointsTest : public ::testing::Test {
     std::string out = kAwait;
     for (const int type : kTypes) {
       const std::string path = "'/data" + name + std::to_string(type) + "'";
-      out += "await_cover(" + path + ")\n" +
-             UnixAttempts("data" + name + std::to_string(type), path);
+      out +=
+          "await_cover(" + path + ")\n" + UnixAttempts("data" + name + std::to_string(type), path);
     }
     return out;
   }
@@ -113,9 +122,9 @@ TEST_F(LaterEndpointsTest, WhereverItAppearsItHearsNothing) {
   }
   fs::rename(tree_ + "-elsewhere/d", tree_ + "/moved");
   ASSERT_EQ(lchown((tree_ + "/moved").c_str(), kOwner, kOwner), 0);
-  const Findings findings = Probe(&supervisor_, cell,
-                                  Attempts("/top") + Attempts("/there/in/x") +
-                                      Attempts("/new/a/b/x") + Attempts("/moved/x"));
+  const Findings findings = Probe(
+      &supervisor_, cell,
+      Attempts("/top") + Attempts("/there/in/x") + Attempts("/new/a/b/x") + Attempts("/moved/x"));
   ExpectAll(findings, {"EACCES"}, 4 * 3 * kAttempts);
   ExpectSilence();
 }
@@ -213,13 +222,40 @@ TEST_F(LaterEndpointsTest, AFloodOfNamesHidesNothing) {
   ExpectSilence();
 }
 
+// Where the cell's own cannot be told from the host's, that is said.
+TEST_F(LaterEndpointsTest, WithTheHostsNetworkNothingIsWatched) {
+  for (const auto network : {policy::v1::NETWORK_NONE, policy::v1::NETWORK_FULL}) {
+    auto request = Request();
+    request.mutable_sandbox()->set_network(network);
+    request.mutable_sandbox()->set_landlock(policy::v1::LANDLOCK_BEST_EFFORT);
+    const auto cell = supervisor_.Prepare(request);
+    ASSERT_TRUE(cell.ok()) << cell.status().message();
+    const bool watched = network == policy::v1::NETWORK_NONE;
+    EXPECT_EQ(Says(cell->cell_id(), "/data: NOT watched"), !watched);
+    EXPECT_EQ(Says(cell->cell_id(), "sockets that the host makes later are covered"), watched);
+  }
+}
+
+TEST_F(LaterEndpointsTest, WhatWasCoveredIsTold) {
+  const std::string cell = Cell();
+  EXPECT_FALSE(Says(cell, "out of reach"));
+  Listen("/x");
+  (void)Probe(&supervisor_, cell, Attempts("/x"));
+  EXPECT_TRUE(Says(cell, "/data/x1: out of reach: a socket"));
+  const ExecResult result = supervisor_.Shell(cell, "echo x > /data/x1");
+  ASSERT_EQ(result.denials.size(), 1u) << result.ToString();
+  EXPECT_EQ(result.denials[0].rule(), "policy protection /data/x1 of the host");
+}
+
 // The test of the tests.
 TEST_F(LaterEndpointsTest, WithoutProtectionEachIsHeard) {
   fs::create_directory(supervisor_.policy_directory());
   std::ofstream(supervisor_.policy_directory() + "/none.yaml")
       << "version: odyssey.ceiling/v1\n"
          "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
-  const std::string cell = Cell(true);
+  auto request = Request();
+  request.mutable_sandbox()->set_protection(policy::v1::PROTECTION_NONE);
+  const std::string cell = supervisor_.Cell(request);
   Listen("/x");
   std::string attempts;
   for (const int type : kTypes) {
