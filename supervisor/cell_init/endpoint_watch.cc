@@ -34,9 +34,9 @@ constexpr size_t kManyEntries = 256 * 1024;
 constexpr cell_guard::SearchBounds kSearchBounds = {
     .entries = kManyEntries, .entries_of_one = kManyEntries, .leaf_entries = kManyEntries};
 
-// Some 500 events with short names, of which the kernel keeps 16,384 unless told otherwise.
-constexpr size_t kEventBytes = 16 * 1024;
-constexpr int kMostReads = 32;
+// Some 120 events with short names, of which the kernel keeps 16,384 unless told otherwise.
+constexpr size_t kEventBytes = 4096;
+constexpr int kMostReads = 128;
 constexpr int kPauseMs = 1;
 
 }  // namespace

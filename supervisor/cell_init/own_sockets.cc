@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
@@ -20,19 +20,13 @@
 namespace odyssey::cell_init {
 namespace {
 
-// What a kernel sends at once is at most 32 KiB (netlink(7)).
-constexpr size_t kMostAnswered = 32 * 1024;
+// The kernel sends a page at once to who has not asked for more (netlink(7)).
+constexpr size_t kMostAnswered = 8192;
 constexpr size_t kMaxMountInfo = 4 * 1024 * 1024;
 constexpr int kMinorBits = 20;  // of a device's number within the kernel
 
-// A file as unix_diag names it: the lower half of the inode's number, and the device of the file
-// system, which on btrfs and overlayfs is not what stat(2) says.
-struct FileOfSocket {
-  uint32_t inode = 0;
-  uint32_t device = 0;
-};
-
-// From the mount's line in mountinfo: "ID PARENT MAJOR:MINOR ROOT ...".
+// As unix_diag names it, which is not what stat(2) says on btrfs and overlayfs: from the mount's
+// line in mountinfo, "ID PARENT MAJOR:MINOR ROOT ...".
 Result<uint32_t> DeviceOfMount(uint64_t mount) {
   ODY_ASSIGN_OR_RETURN(const std::string mounts, ReadFile("/proc/self/mountinfo", kMaxMountInfo));
   const std::string id = std::to_string(mount) + " ";
@@ -47,26 +41,18 @@ Result<uint32_t> DeviceOfMount(uint64_t mount) {
   return Unavailable("mount " + std::to_string(mount) + " is not in /proc/self/mountinfo");
 }
 
-Result<FileOfSocket> FileAt(int place) {
-  struct statx info;
-  if (statx(place, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &info) != 0) {
-    return ErrnoStatus(errno, "look at a socket");
-  }
-  ODY_ASSIGN_OR_RETURN(const uint32_t device, DeviceOfMount(info.stx_mnt_id));
-  return FileOfSocket{static_cast<uint32_t>(info.stx_ino), device};
-}
-
-bool IsOf(const nlmsghdr* message, const FileOfSocket& file) {
+// To which file the socket of a message is bound, if it has one.
+std::optional<unix_diag_vfs> FileOf(const nlmsghdr* message) {
   const auto* socket = static_cast<const unix_diag_msg*>(NLMSG_DATA(message));
   size_t left = message->nlmsg_len - NLMSG_LENGTH(sizeof(*socket));
   auto* attribute = reinterpret_cast<const rtattr*>(socket + 1);
   for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
     if (attribute->rta_type != UNIX_DIAG_VFS) continue;
-    unix_diag_vfs bound;
-    memcpy(&bound, RTA_DATA(attribute), sizeof(bound));
-    return bound.udiag_vfs_ino == file.inode && bound.udiag_vfs_dev == file.device;
+    unix_diag_vfs file;
+    memcpy(&file, RTA_DATA(attribute), sizeof(file));
+    return file;
   }
-  return false;
+  return std::nullopt;
 }
 
 Result<UniqueFd> AskForAll() {
@@ -91,7 +77,10 @@ Result<UniqueFd> AskForAll() {
 }  // namespace
 
 Result<bool> IsBoundHere(int place) {
-  ODY_ASSIGN_OR_RETURN(const FileOfSocket file, FileAt(place));
+  struct statx info;
+  if (statx(place, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &info) != 0) {
+    return ErrnoStatus(errno, "look at a socket");
+  }
   ODY_ASSIGN_OR_RETURN(const UniqueFd fd, AskForAll());
   alignas(nlmsghdr) char bytes[kMostAnswered];
   for (;;) {
@@ -103,7 +92,11 @@ Result<bool> IsBoundHere(int place) {
     for (; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
       if (message->nlmsg_type == NLMSG_DONE) return false;
       if (message->nlmsg_type == NLMSG_ERROR) return Unavailable("the kernel has no unix_diag");
-      if (IsOf(message, file)) return true;
+      const auto file = FileOf(message);
+      // It has the lower half of the number.
+      if (!file || file->udiag_vfs_ino != static_cast<uint32_t>(info.stx_ino)) continue;
+      ODY_ASSIGN_OR_RETURN(const uint32_t device, DeviceOfMount(info.stx_mnt_id));
+      if (file->udiag_vfs_dev == device) return true;
     }
   }
 }
