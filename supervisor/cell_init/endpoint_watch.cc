@@ -28,11 +28,16 @@ using cell_guard::SeenEntry;
 constexpr std::chrono::milliseconds kBinding{500};
 constexpr size_t kMaxUnbound = 64;
 
-// Of a search for what the kernel had no room to tell: more entries than are told, which were made
-// to hide one, are read in a tenth of a second.
+// Of a search in what has appeared, or for what the kernel had no room to tell. Commands run by now
+// and may have made much of it to hide one: this is read in a tenth of a second.
 constexpr size_t kManyEntries = 256 * 1024;
-constexpr cell_guard::SearchBounds kSearchBounds = {
-    .entries = kManyEntries, .entries_of_one = kManyEntries, .leaf_entries = kManyEntries};
+constexpr cell_guard::SearchBounds kSearchBounds = {.directories = 16384,
+                                                    .entries = kManyEntries,
+                                                    .entries_of_one = kManyEntries,
+                                                    .leaf_entries = kManyEntries,
+                                                    .depth = 128,
+                                                    .path_bytes = 4096,
+                                                    .repositories = 4096};
 
 // Some 120 events with short names, of which the kernel keeps 16,384 unless told otherwise.
 constexpr size_t kEventBytes = 4096;
@@ -41,26 +46,26 @@ constexpr int kPauseMs = 1;
 
 }  // namespace
 
-bool EndpointWatch::AddTree(const std::string& target) {
+void EndpointWatch::AddTree(const std::string& target, bool own_network) {
   trees_.push_back(target);
-  if (trees_.size() == 1) {
+  if (trees_.size() == 1 && own_network) {
     // Any file answers whether the kernel tells whose a socket is.
     const auto top = OpenHostPath(target);
     if (top.ok() && IsBoundHere(top->get()).ok()) {
       inotify_ = UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     }
   }
-  return static_cast<bool>(inotify_);
+  if (!inotify_) SayUnwatched(target);
 }
 
-bool EndpointWatch::AddDirectory(int directory, const std::string& path) {
-  if (!inotify_ || directories_.size() == bounds_.directories) return false;
+void EndpointWatch::AddDirectory(int directory, const std::string& path) {
+  if (!inotify_) return;
+  if (directories_.size() == bounds_.directories) return SayUnwatched(path);
   const std::string link = "/proc/self/fd/" + std::to_string(directory);
   const int watch =
       inotify_add_watch(inotify_.get(), link.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
-  if (watch < 0) return false;
+  if (watch < 0) return SayUnwatched(path);
   directories_.insert_or_assign(watch, path);
-  return true;
 }
 
 Status EndpointWatch::ShareMounts() const {
@@ -75,10 +80,10 @@ Status EndpointWatch::ShareMounts() const {
 
 int EndpointWatch::timeout() const { return pausing_ || !unbound_.empty() ? kPauseMs : -1; }
 
-std::vector<std::string> EndpointWatch::Serve() {
+std::vector<cell::Repository> EndpointWatch::Serve() {
   const auto now = Clock::now();
-  if (!inotify_ || (pausing_ && now < due_)) return {};
-  ReadEvents();
+  if (pausing_ && now < due_) return {};
+  if (inotify_) ReadEvents();
   std::erase_if(unbound_, [&](const Unbound& each) {
     return Settle(each.socket.get(), each.path) || now > each.until;
   });
@@ -131,7 +136,7 @@ void EndpointWatch::OnEvent(const inotify_event& event) {
 void EndpointWatch::Search(const std::string& path) {
   const auto top = OpenHostPath(path);
   if (!top.ok()) return;
-  cell_guard::FindRepositories(top->get(), kSearchBounds, [&](const SeenEntry& entry) {
+  const auto on_entry = [&](const SeenEntry& entry) {
     const std::string directory = Join(path, entry.path);
     if (entry.name == ".") {
       AddDirectory(entry.directory, directory);
@@ -140,7 +145,9 @@ void EndpointWatch::Search(const std::string& path) {
       LookAt(entry.directory, name.c_str(), Join(directory, name));
     }
     return true;
-  });
+  };
+  const auto result = cell_guard::FindRepositories(top->get(), kSearchBounds, on_entry);
+  if (!result.finished) SayUnwatched(path);
 }
 
 void EndpointWatch::LookAt(int directory, const char* name, const std::string& path) {
@@ -161,12 +168,19 @@ bool EndpointWatch::Settle(int socket, const std::string& path) {
 }
 
 void EndpointWatch::Put(int socket, const std::string& path) {
-  if (covered_.size() == bounds_.sockets && covered_.count(path) == 0) return;
+  if (covered_.size() == bounds_.sockets && covered_.count(path) == 0) return SayUnwatched(path);
   Cover cover;
   const Status status = cover.Put(socket, path);
   if (!status.ok()) dprintf(2, "cell-init: cover a socket: %s\n", status.message().c_str());
   covered_.insert(path);
-  news_.push_back(path);
+  news_.push_back({path, cell::RepositoryState::kCovered});
+}
+
+void EndpointWatch::SayUnwatched(const std::string& path) {
+  for (const std::string& tree : trees_) {
+    if (path != tree && !cell_guard::Below(path, tree)) continue;
+    if (unwatched_.insert(tree).second) news_.push_back({tree, cell::RepositoryState::kUnwatched});
+  }
 }
 
 }  // namespace odyssey::cell_init

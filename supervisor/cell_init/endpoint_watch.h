@@ -16,6 +16,7 @@
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
+#include "policy/plan/cell_wire.h"
 
 namespace odyssey::cell_init {
 
@@ -30,12 +31,13 @@ class EndpointWatch final {
  public:
   explicit EndpointWatch(const WatchBounds& bounds = {}) : bounds_(bounds) {}
 
-  // A tree whose directories follow; `target` is where it is mounted. False if the kernel lacks
-  // something, or the cell's user has no instance of inotify left: nothing is watched then.
-  bool AddTree(const std::string& target);
+  // A tree whose directories follow; `target` is where it is mounted. Nothing is watched where the
+  // network is the host's, and so every socket its own; if the kernel lacks something, or the
+  // cell's user has no instance of inotify left.
+  void AddTree(const std::string& target, bool own_network);
   // Called before the directory is read: what is made in it from now on is seen. `directory` may be
-  // O_PATH; `path` is absolute. False if it is not watched.
-  bool AddDirectory(int directory, const std::string& path);
+  // O_PATH; `path` is absolute.
+  void AddDirectory(int directory, const std::string& path);
 
   // What is mounted in the trees from now on is so in slots that are made later, too.
   Status ShareMounts() const;
@@ -45,9 +47,9 @@ class EndpointWatch final {
   int fd() const { return pausing_ ? -1 : inotify_.get(); }
   // For poll(2), milliseconds: the end of that moment, or what is not bound yet is looked at again.
   int timeout() const;
-  // Covers what has appeared, and says where. For each round of a loop: does nothing when there is
-  // nothing to do.
-  std::vector<std::string> Serve();
+  // Covers what has appeared, and says where; and, once, in which tree something is not watched.
+  // For each round of a loop: does nothing when there is nothing to do.
+  std::vector<cell::Repository> Serve();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -65,6 +67,7 @@ class EndpointWatch final {
   // False if nobody is bound to it, yet or any more.
   bool Settle(int socket, const std::string& path);
   void Put(int socket, const std::string& path);
+  void SayUnwatched(const std::string& path);
 
   const WatchBounds bounds_;
   UniqueFd inotify_;
@@ -78,7 +81,8 @@ class EndpointWatch final {
   UniqueFd opened_;
   std::vector<Unbound> unbound_;
   std::set<std::string> covered_;
-  std::vector<std::string> news_;  // of those
+  std::set<std::string> unwatched_;     // trees
+  std::vector<cell::Repository> news_;  // of both
 };
 
 }  // namespace odyssey::cell_init

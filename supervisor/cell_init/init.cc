@@ -131,9 +131,8 @@ Status CellInit::Configure(std::string_view bytes) {
 }
 
 Status CellInit::CoverNews() {
-  for (const std::string& path : watch_.Serve()) {
-    const cell::Repository covered = {path, cell::RepositoryState::kCovered};
-    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(covered)));
+  for (const cell::Repository& news : watch_.Serve()) {
+    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(news)));
   }
   return OkStatus();
 }

@@ -89,7 +89,8 @@ class Keeper final {
     directories_.clear();
     covered_.clear();
     left_out_ = false;
-    watched_ = own_network_ && watch_->AddTree(target);
+    watches_ = !IsGuarded(target);
+    if (watches_) watch_->AddTree(target, own_network_);
     const cell_guard::SearchResult result = cell_guard::FindRepositories(
         tree->get(), bounds_, [&](const SeenEntry& entry) { return OnEntry(target, entry); });
     for (const FoundRepository& repository : result.found) {
@@ -110,14 +111,21 @@ class Keeper final {
       ODY_RETURN_IF_ERROR(CoverAt(tree->get(), target, path));
     }
     if (!result.finished || left_out_) Say(target, RepositoryState::kUnfinished);
-    if (!watched_) Say(target, RepositoryState::kUnwatched);
     return OkStatus();
   }
 
  private:
+  // As a whole: what the host binds there is not what a command sees.
+  bool IsGuarded(const std::string& target) const {
+    const auto& guards = out_->guards;
+    return std::any_of(guards.begin(), guards.end(), [&](const GuardPlace& place) {
+      return place.guard.path == target || Below(target, place.guard.path);
+    });
+  }
+
   bool OnEntry(const std::string& target, const SeenEntry& entry) {
     if (entry.name == ".") {
-      watched_ = watch_->AddDirectory(entry.directory, Join(target, entry.path)) && watched_;
+      if (watches_) watch_->AddDirectory(entry.directory, Join(target, entry.path));
       return true;
     }
     const bool maybe_endpoint =
@@ -274,7 +282,7 @@ class Keeper final {
   size_t closed_left_ = kMaxCovers;
   Cover cover_;
   bool left_out_ = false;
-  bool watched_ = true;
+  bool watches_ = false;
 };
 
 }  // namespace

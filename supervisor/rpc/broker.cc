@@ -276,7 +276,7 @@ CellView Broker::View(const Cell& cell) {
           .mode = cell.admission.request.mode,
           .owner_uid = cell.admission.owner.uid,
           .reviewable = IsReviewable(cell.compiled),
-          .explanation = ExplanationWith(cell.covered_since, cell.compiled)};
+          .explanation = ExplanationWith(cell.said_since, cell.compiled)};
 }
 
 wire::CellUsage Broker::AskUsage(const Cell& cell) {

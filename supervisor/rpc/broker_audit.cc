@@ -8,6 +8,7 @@
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/exec_denials.h"
+#include "supervisor/rpc/found_repositories.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -65,7 +66,7 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
 
 explain::Cell Broker::Known(const Cell& cell) {
   const Lock lock(mutex_);
-  return {cell.request, cell.compiled, cell.covered_since};
+  return {cell.request, cell.compiled, CoveredIn(cell.said_since)};
 }
 
 ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {

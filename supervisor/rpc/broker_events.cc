@@ -129,7 +129,7 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   } else if (cell::Decode(message.bytes, &repository).ok()) {
     const Lock lock(mutex_);
     if (cell->state == CellState::kReady) {
-      NoteCovered(repository, cell->compiled, &cell->covered_since);
+      NoteSince(repository, cell->compiled, &cell->said_since);
     } else if (cell->state == CellState::kLaunching && cell->repositories++ < kMaxRepositories) {
       ExplainRepository(repository, &cell->compiled);
     }

@@ -61,8 +61,8 @@ struct Cell {
   policy::SandboxRequest request;  // that it was compiled from, without values of the environment
   compile::Compiled compiled;      // constant, and read without the mutex, once it is ready
   uint32_t repositories = 0;       // that cell-init has spoken of
-  std::vector<std::string> covered_since;  // sockets of the host, since it is ready
-  std::map<std::string, std::string> env;  // the request's: name → value
+  std::vector<cell::Repository> said_since;  // by cell-init, since it is ready
+  std::map<std::string, std::string> env;    // the request's: name → value
   bool ephemeral = false;
   bool single_use = false;
   Clock::time_point unused_deadline = Clock::time_point::max();  // of a single-use cell

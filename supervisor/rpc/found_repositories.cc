@@ -92,25 +92,31 @@ void ExplainRepository(const cell::Repository& repository, compile::Compiled* co
   if (!known) confinement.guards.push_back({.path = repository.path, .git = {""}});
 }
 
-void NoteCovered(const cell::Repository& repository, const compile::Compiled& compiled,
-                 std::vector<std::string>* since) {
-  const std::string& path = repository.path;
-  const bool covered = repository.state == RepositoryState::kCovered;
-  if (!covered || !IsSearched(path, compiled.confinement)) return;
-  if (since->size() == kMaxCoveredSince || std::count(since->begin(), since->end(), path) != 0) {
-    return;
-  }
-  since->push_back(path);
+void NoteSince(const cell::Repository& repository, const compile::Compiled& compiled,
+               std::vector<cell::Repository>* since) {
+  const bool is_news = repository.state == RepositoryState::kCovered ||
+                       repository.state == RepositoryState::kUnwatched;
+  if (!is_news || !IsSearched(repository.path, compiled.confinement)) return;
+  if (since->size() == kMaxSaidSince) return;
+  if (std::count(since->begin(), since->end(), repository) == 0) since->push_back(repository);
 }
 
-std::vector<std::string> ExplanationWith(const std::vector<std::string>& since,
+std::vector<std::string> ExplanationWith(const std::vector<cell::Repository>& since,
                                          const compile::Compiled& compiled) {
   std::vector<std::string> lines = compiled.explanation;
-  for (const std::string& path : since) {
-    std::string line = Line({path, RepositoryState::kCovered});
+  for (const cell::Repository& each : since) {
+    std::string line = Line(each);
     if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(std::move(line));
   }
   return lines;
+}
+
+std::vector<std::string> CoveredIn(const std::vector<cell::Repository>& since) {
+  std::vector<std::string> paths;
+  for (const cell::Repository& each : since) {
+    if (each.state == RepositoryState::kCovered) paths.push_back(each.path);
+  }
+  return paths;
 }
 
 }  // namespace odyssey::supervisor

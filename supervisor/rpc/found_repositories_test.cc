@@ -63,20 +63,25 @@ TEST_F(FoundRepositoriesTest, SaysWhichEndpointsOfTheHostAreOutOfReach) {
 
 TEST_F(FoundRepositoriesTest, SaysWhatWasCoveredSinceTheCellIsReady) {
   Explain({"/workspace/first.sock", RepositoryState::kCovered});
-  std::vector<std::string> since;
-  for (const char* path : {"/workspace/late.sock", "/workspace/first.sock", "/workspace/late.sock",
-                           "/elsewhere/late.sock"}) {
-    NoteCovered({path, RepositoryState::kCovered}, compiled_, &since);
-  }
-  NoteCovered({"/workspace/late/.git", RepositoryState::kGuarded}, compiled_, &since);
-  EXPECT_THAT(since, ElementsAre("/workspace/late.sock", "/workspace/first.sock"));
+  std::vector<Repository> since;
+  const auto note = [&](const char* path, RepositoryState state) {
+    NoteSince({path, state}, compiled_, &since);
+  };
+  note("/workspace/late.sock", RepositoryState::kCovered);
+  note("/workspace/first.sock", RepositoryState::kCovered);
+  note("/workspace/late.sock", RepositoryState::kCovered);
+  note("/workspace", RepositoryState::kUnwatched);
+  note("/elsewhere/late.sock", RepositoryState::kCovered);
+  note("/workspace/late/.git", RepositoryState::kGuarded);
+  EXPECT_THAT(CoveredIn(since), ElementsAre("/workspace/late.sock", "/workspace/first.sock"));
   EXPECT_THAT(ExplanationWith(since, compiled_),
               ElementsAre(HasSubstr("/workspace/first.sock: out of reach"),
-                          HasSubstr("/workspace/late.sock: out of reach")));
+                          HasSubstr("/workspace/late.sock: out of reach"),
+                          HasSubstr("/workspace: NOT watched")));
   for (int i = 0; i < 1000; ++i) {
-    NoteCovered({"/workspace/" + std::to_string(i), RepositoryState::kCovered}, compiled_, &since);
+    note(("/workspace/" + std::to_string(i)).c_str(), RepositoryState::kCovered);
   }
-  EXPECT_EQ(since.size(), kMaxCoveredSince);
+  EXPECT_EQ(since.size(), kMaxSaidSince);
 }
 
 TEST_F(FoundRepositoriesTest, SaysNothingOfWhatTheCellWasNotToLookAt) {
