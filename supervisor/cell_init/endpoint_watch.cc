@@ -147,7 +147,7 @@ void EndpointWatch::Search(const std::string& path) {
     return true;
   };
   const auto result = cell_guard::FindRepositories(top->get(), kSearchBounds, on_entry);
-  if (!result.finished) SayUnwatched(path);
+  if (!result.finished || !result.closed.empty()) SayUnwatched(path);
 }
 
 void EndpointWatch::LookAt(int directory, const char* name, const std::string& path) {

@@ -235,6 +235,14 @@ TEST_F(LaterEndpointsTest, LargeTreesThatAppearAreSearchedAndSaidNotToBeWatched)
   EXPECT_TRUE(Eventually([&] { return Says(cell, "/data: NOT watched"); }));
 }
 
+// It may be the cell's own, and so it stays open to who can enter it.
+TEST_F(LaterEndpointsTest, DirectoriesThatAppearClosedAreSaidNotToBeWatched) {
+  const std::string cell = Cell();
+  EXPECT_FALSE(Says(cell, "/data: NOT watched"));
+  ASSERT_TRUE(supervisor_.Shell(cell, "mkdir -m 0311 /data/hidden").Exited(0));
+  EXPECT_TRUE(Eventually([&] { return Says(cell, "/data: NOT watched"); }));
+}
+
 // More names than the kernel has room to tell of (fs.inotify.max_queued_events) do not hide one.
 TEST_F(LaterEndpointsTest, AFloodOfNamesHidesNothing) {
   const std::string cell = Cell();
