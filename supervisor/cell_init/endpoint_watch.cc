@@ -163,17 +163,30 @@ void EndpointWatch::LookAt(int directory, const char* name, const std::string& p
 bool EndpointWatch::Settle(int socket, const std::string& path) {
   if (HostEndpoint(socket) != Endpoint::kSocket) return false;
   const auto own = IsBoundHere(socket);
-  if (!own.ok() || !*own) Put(socket, path);
+  if (own.ok() && *own) return true;
+  // One of the cell's own that was closed meanwhile is not among those of its network any more. Who
+  // is bound still was so all the time: nobody can be bound to this file again.
+  if (HostEndpoint(socket) != Endpoint::kSocket) return false;
+  Put(socket, path);
   return true;
 }
 
 void EndpointWatch::Put(int socket, const std::string& path) {
+  if (covered_.size() == bounds_.sockets && covered_.count(path) == 0) ForgetTheGone();
   if (covered_.size() == bounds_.sockets && covered_.count(path) == 0) return SayUnwatched(path);
   Cover cover;
   const Status status = cover.Put(socket, path);
   if (!status.ok()) dprintf(2, "cell-init: cover a socket: %s\n", status.message().c_str());
   covered_.insert(path);
   news_.push_back({path, cell::RepositoryState::kCovered});
+}
+
+// The cover goes with the name.
+void EndpointWatch::ForgetTheGone() {
+  std::erase_if(covered_, [](const std::string& path) {
+    const auto place = OpenHostPath(path);
+    return !place.ok() || !IsMountPoint(place->get());
+  });
 }
 
 void EndpointWatch::SayUnwatched(const std::string& path) {

@@ -67,6 +67,7 @@ class EndpointWatch final {
   // False if nobody is bound to it, yet or any more.
   bool Settle(int socket, const std::string& path);
   void Put(int socket, const std::string& path);
+  void ForgetTheGone();
   void SayUnwatched(const std::string& path);
 
   const WatchBounds bounds_;

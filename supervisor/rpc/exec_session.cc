@@ -97,6 +97,7 @@ Status ExecSession::SendSpec(Watch& watch) {
   if (options_.open_stdin) {
     ODY_ASSIGN_OR_RETURN(Pipe in, MakePipe(false));
     stdin_ = std::move(in.ours);
+    stdin_made_ = true;
     input = std::move(in.theirs);
     watch(stdin_.get(), Source::kStdin, true);
   } else {
@@ -181,10 +182,11 @@ void ExecSession::ReadLastWords() {
 // hold up rpc.
 void ExecSession::TakeTerminal(UniqueFd master) {
   unsigned number = 0;
-  const bool asked = options_.spec.terminal && !stdin_;
+  const bool asked = options_.spec.terminal && !stdin_made_;
   if (!asked || ioctl(master.get(), TIOCGPTN, &number) != 0) return;
   fcntl(master.get(), F_SETFL, O_NONBLOCK);
   stdin_ = UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
+  stdin_made_ = true;
   stdout_.Open(std::move(master));
   watch_(stdout_.fd(), Source::kStdout, false);
   watch_(stdin_.get(), Source::kStdin, true);
@@ -316,11 +318,11 @@ void ExecSession::CloseStdin() {
   PumpStdin();
 }
 
-// Writes what the pipe takes; what is left waits for the descriptor to become writable.
+// Writes what the pipe takes; what is left waits for the descriptor to become writable, or to be
+// made: a command that waits for a slot has none.
 void ExecSession::PumpStdin() {
-  if (!options_.open_stdin && !options_.spec.terminal) stdin_.reset();
-  const bool not_yet = options_.spec.terminal && !stdin_ && !exited_ && !gone_;
-  if (not_yet) return;
+  const bool wanted = options_.open_stdin || options_.spec.terminal;
+  if (wanted && !stdin_made_ && !exited_ && !gone_) return;
   while (input_pending_) {
     const size_t left = input_.size() - input_offset_;
     const ssize_t n = (stdin_ && left > 0) ? write(stdin_.get(), &input_[input_offset_], left) : 0;

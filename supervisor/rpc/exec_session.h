@@ -165,8 +165,9 @@ class ExecSession final {
   std::string input_;
   size_t input_offset_ = 0;
   bool input_pending_ = false, close_stdin_ = false;
-  bool exited_ = false;  // ExecExited arrived
-  bool gone_ = false;    // nothing of the command is left
+  bool stdin_made_ = false;  // it may have been closed since
+  bool exited_ = false;      // ExecExited arrived
+  bool gone_ = false;        // nothing of the command is left
   bool timed_out_ = false, cancelled_ = false, killed_ = false;
   bool usage_asked_ = false, usage_known_ = false;
   bool ended_ = false;  // outcome_ and denials_ are set

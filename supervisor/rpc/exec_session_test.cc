@@ -395,6 +395,21 @@ TEST_F(ExecSessionTest, WritesStdinAsThePipeTakesItAndClosesIt) {
   EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0);
 }
 
+TEST_F(ExecSessionTest, InputThatComesBeforeTheCommandHasASlotIsKept) {
+  ExecOptions options = Options();
+  options.open_stdin = true;
+  StartWith(std::move(options), [&](ExecSession* session) {
+    session->WriteStdin("text");
+    EXPECT_EQ(sink_.taken, 0);
+    session->CloseStdin();
+  });
+  session_->OnReady(Source::kStdin);
+  EXPECT_EQ(sink_.taken, 1);
+  char buffer[9];
+  EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 4);
+  EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0) << "closed";
+}
+
 TEST_F(ExecSessionTest, InputThatNobodyReadsIsTakenAndDropped) {
   ExecOptions options = Options();
   options.open_stdin = true;

@@ -97,8 +97,16 @@ void NoteSince(const cell::Repository& repository, const compile::Compiled& comp
   const bool is_news = repository.state == RepositoryState::kCovered ||
                        repository.state == RepositoryState::kUnwatched;
   if (!is_news || !IsSearched(repository.path, compiled.confinement)) return;
-  if (since->size() == kMaxSaidSince) return;
-  if (std::count(since->begin(), since->end(), repository) == 0) since->push_back(repository);
+  if (std::count(since->begin(), since->end(), repository) != 0) return;
+  if (since->size() == kMaxSaidSince) {
+    const auto is_covered = [](const auto& each) {
+      return each.state == RepositoryState::kCovered;
+    };
+    const auto oldest = std::find_if(since->begin(), since->end(), is_covered);
+    if (oldest == since->end()) return;
+    since->erase(oldest);
+  }
+  since->push_back(repository);
 }
 
 std::vector<std::string> ExplanationWith(const std::vector<cell::Repository>& since,

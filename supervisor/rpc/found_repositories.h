@@ -14,7 +14,7 @@ namespace odyssey::supervisor {
 // Of one cell; what it says beyond them is left out. More than a search finds (64 repositories, 256
 // covers of three kinds) but for read-only names, which cell-init says last.
 inline constexpr uint32_t kMaxRepositories = 1024;
-// More than cell-init says once the cell is ready (256 sockets, and a line for each tree).
+// Sockets come and go: the last are kept, more than cell-init covers at once (256).
 inline constexpr size_t kMaxSaidSince = 512;
 
 // What cell-init says of a repository becomes a line of the explanation, and what was found counts

@@ -8,6 +8,7 @@ namespace {
 
 using cell::Repository;
 using cell::RepositoryState;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -82,6 +83,8 @@ TEST_F(FoundRepositoriesTest, SaysWhatWasCoveredSinceTheCellIsReady) {
     note(("/workspace/" + std::to_string(i)).c_str(), RepositoryState::kCovered);
   }
   EXPECT_EQ(since.size(), kMaxSaidSince);
+  EXPECT_EQ(since.back().path, "/workspace/999");
+  EXPECT_THAT(ExplanationWith(since, compiled_), Contains(HasSubstr("/workspace: NOT watched")));
 }
 
 TEST_F(FoundRepositoriesTest, SaysNothingOfWhatTheCellWasNotToLookAt) {

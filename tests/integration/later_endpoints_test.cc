@@ -209,6 +209,48 @@ for i in range(20):
   ExpectSilence();
 }
 
+// A socket that was closed while pid 1 looked at it is not taken for the host's.
+TEST_F(LaterEndpointsTest, TheCellsOwnOfAMomentAreItsOwn) {
+  const std::string cell = Cell();
+  const ExecResult result = supervisor_.Python(cell, R"(
+import os, random, socket, time
+os.chdir('/data')
+ends = time.monotonic() + 3
+children = [os.fork() for _ in range(2)]
+name = f's{os.getpid()}'
+while time.monotonic() < ends:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(name); server.listen()
+    time.sleep(random.expovariate(5000))
+    server.close()
+    os.unlink(name)
+if 0 in children: os._exit(0)
+assert all(os.wait()[1] == 0 for _ in children)
+print('all')
+)");
+  EXPECT_EQ(result.out, "all\n") << result.ToString();
+}
+
+// As many as are covered at once, one after the other; those that are gone count no more.
+TEST_F(LaterEndpointsTest, ManyServersAreCoveredAndMoreAreSaidNotToBe) {
+  const std::string cell = Cell();
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 250; ++i) {
+      listeners_.emplace_back(tree_ + "/" + std::to_string(round) + "-" + std::to_string(i),
+                              SOCK_STREAM);
+    }
+    Listen("/x");
+    ExpectAll(Probe(&supervisor_, cell, Attempts("/x")), {"EACCES"}, 3 * kAttempts);
+    ExpectSilence();
+    listeners_.clear();
+  }
+  EXPECT_FALSE(Says(cell, "/data: NOT watched"));
+  for (int i = 0; i < 300; ++i) {
+    listeners_.emplace_back(tree_ + "/last-" + std::to_string(i), SOCK_STREAM);
+  }
+  EXPECT_TRUE(Eventually([&] { return Says(cell, "/data: NOT watched"); }));
+}
+
 // What is deep, or comes with more directories than are watched, is found once; what is made in
 // those later is not, and that is said.
 TEST_F(LaterEndpointsTest, LargeTreesThatAppearAreSearchedAndSaidNotToBeWatched) {
