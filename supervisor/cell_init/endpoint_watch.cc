@@ -28,6 +28,9 @@ using cell_guard::SeenEntry;
 constexpr std::chrono::milliseconds kBinding{500};
 constexpr size_t kMaxUnbound = 64;
 
+// Of a directory: it is mounted at several places, or was renamed.
+constexpr size_t kMaxPaths = 16;
+
 // Of a search in what has appeared, or for what the kernel had no room to tell. Commands run by now
 // and may have made much of it to hide one: this is read in a tenth of a second.
 constexpr size_t kManyEntries = 256 * 1024;
@@ -65,7 +68,11 @@ void EndpointWatch::AddDirectory(int directory, const std::string& path) {
   const int watch =
       inotify_add_watch(inotify_.get(), link.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
   if (watch < 0) return SayUnwatched(path);
-  directories_.insert_or_assign(watch, path);
+  auto& paths = directories_[watch];
+  if (std::count(paths.begin(), paths.end(), path) != 0) return;
+  std::erase_if(paths, [](const std::string& was) { return !OpenHostPath(was).ok(); });
+  if (paths.size() == kMaxPaths) paths.erase(paths.begin());
+  paths.push_back(path);
 }
 
 Status EndpointWatch::ShareMounts() const {
@@ -104,7 +111,7 @@ void EndpointWatch::ReadEvents() {
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }
   }
-  opened_watch_ = -1;
+  opened_path_.clear();
   opened_.reset();
   // Each once, however often it was renamed meanwhile.
   const std::string* around = nullptr;
@@ -119,18 +126,23 @@ void EndpointWatch::OnEvent(const inotify_event& event) {
   if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
   const auto found = directories_.find(event.wd);
   if (found == directories_.end() || event.len == 0) return;
-  const std::string path = Join(found->second, event.name);
-  if ((event.mask & IN_ISDIR) != 0) {
-    searches_.insert(path);
-    return;
+  for (const std::string& directory : found->second) {
+    if ((event.mask & IN_ISDIR) != 0) {
+      searches_.insert(Join(directory, event.name));
+    } else {
+      OnName(directory, event.name);
+    }
   }
-  if (opened_watch_ != event.wd) {
-    auto opened = OpenHostPath(found->second);
+}
+
+void EndpointWatch::OnName(const std::string& directory, const char* name) {
+  if (opened_path_ != directory) {
+    auto opened = OpenHostPath(directory);
     if (!opened.ok()) return;
-    opened_watch_ = event.wd;
+    opened_path_ = directory;
     opened_ = std::move(*opened);
   }
-  LookAt(opened_.get(), event.name, path);
+  LookAt(opened_.get(), name, Join(directory, name));
 }
 
 void EndpointWatch::Search(const std::string& path) {

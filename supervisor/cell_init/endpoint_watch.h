@@ -61,6 +61,7 @@ class EndpointWatch final {
 
   void ReadEvents();
   void OnEvent(const inotify_event& event);
+  void OnName(const std::string& directory, const char* name);
   // Everything below `path`, which has appeared with what is in it.
   void Search(const std::string& path);
   void LookAt(int directory, const char* name, const std::string& path);
@@ -73,12 +74,13 @@ class EndpointWatch final {
   const WatchBounds bounds_;
   UniqueFd inotify_;
   std::vector<std::string> trees_;
-  std::map<int, std::string> directories_;
+  // By their watch, of which the kernel has one for each inode: where it is, and where it was.
+  std::map<int, std::vector<std::string>> directories_;
   bool pausing_ = false;
   Clock::time_point due_;  // the end of the pause
   // Of the events that are being read:
   std::set<std::string> searches_;
-  int opened_watch_ = -1;  // whose directory is `opened_`
+  std::string opened_path_;  // of `opened_`
   UniqueFd opened_;
   std::vector<Unbound> unbound_;
   std::set<std::string> covered_;

@@ -142,6 +142,28 @@ TEST_F(LaterEndpointsTest, ByAnotherNameItHearsNothing) {
   ExpectSilence();
 }
 
+TEST_F(LaterEndpointsTest, AtEachPlaceWhereItIsMountedItHearsNothing) {
+  Make("/in");
+  auto request = Request();
+  for (const char* target : {"/again", "/data2"}) {
+    policy::v1::Mount* mount = request.mutable_sandbox()->add_mounts();
+    mount->set_source(target == std::string("/again") ? tree_ + "/in" : tree_);
+    mount->set_target(target);
+    mount->set_access(policy::v1::ACCESS_READ_WRITE);
+  }
+  const std::string cell = supervisor_.Cell(request);
+  Listen("/in/x");
+  for (const std::string place : {"/data/in", "/again", "/data2/in"}) {
+    std::string script = kAwait;
+    for (const int type : kTypes) {
+      const std::string path = "'" + place + "/x" + std::to_string(type) + "'";
+      script += "await_cover(" + path + ")\n" + UnixAttempts(std::to_string(type), path);
+    }
+    ExpectAll(Probe(&supervisor_, cell, script), {"EACCES"}, 3 * kAttempts);
+  }
+  ExpectSilence();
+}
+
 // Which removes the name, and so what covered it.
 TEST_F(LaterEndpointsTest, AServerThatIsStartedAnewHearsNothing) {
   Listen("/x");
