@@ -1,5 +1,3 @@
-// A session between a sink that the test is and a slot that the test is.
-
 #include "supervisor/rpc/exec_session.h"
 
 #include <fcntl.h>
@@ -13,114 +11,10 @@
 #include <optional>
 
 #include "common/os/file.h"
+#include "supervisor/rpc/exec_session_fixture.h"
 
 namespace odyssey::supervisor {
 namespace {
-
-class TestSink final : public ExecSink {
- public:
-  std::string* BeginOutput() override {
-    buffer.clear();
-    if (before_read) before_read();
-    return busy ? nullptr : &buffer;
-  }
-  void SendOutput(Stream stream) override {
-    (stream == Stream::kStdout ? out : err) += buffer;
-    busy = stalls;
-  }
-  void SendDenial(const explain::Denial& denial) override {
-    EXPECT_FALSE(outcome.has_value()) << "a denial after the outcome";
-    denials.push_back(denial.resource);
-    busy = stalls;
-  }
-  void SendOutcome(const Outcome& end) override {
-    EXPECT_FALSE(outcome.has_value()) << "a second outcome";
-    outcome = end;
-  }
-  void StdinTaken() override { ++taken; }
-
-  std::function<void()> before_read;
-  std::string buffer, out, err;
-  std::vector<std::string> denials;  // what they are about
-  std::optional<Outcome> outcome;
-  bool busy = false;
-  bool stalls = false;  // each piece stays in flight until the test clears `busy`
-  int taken = 0;
-};
-
-class ExecSessionTest : public ::testing::Test {
- protected:
-  using Source = ExecSession::Source;
-
-  ExecOptions Options() {
-    ExecOptions options;
-    options.spec.argv = {"command"};
-    options.spec.cwd = "/workspace";
-    return options;
-  }
-
-  void Start(ExecOptions options) { StartWith(std::move(options), nullptr); }
-  // Starts the session, once `prepare` has seen it, and takes the slot's side of it.
-  void StartWith(ExecOptions options, const std::function<void(ExecSession*)>& prepare) {
-    const bool terminal = options.spec.terminal;
-    session_ = std::make_unique<ExecSession>(std::move(options), &sink_);
-    if (prepare) prepare(session_.get());
-    auto exec = MessageSocketPair();
-    auto control = MessageSocketPair();
-    exec_ = std::move(exec->second);
-    control_ = std::move(control->second);
-    session_->Start(
-        std::move(exec->first), std::move(control->first),
-        [this](int, Source source, bool) { watched_[static_cast<size_t>(source)]++; },
-        [this] { ++usage_asked_; });
-    auto message = ReceiveMessage(exec_.get());
-    ASSERT_TRUE(message.ok());
-    if (terminal) return;
-    ASSERT_EQ(message->fds.size(), 3u);
-    in_ = std::move(message->fds[0]);
-    out_ = std::move(message->fds[1]);
-    err_ = std::move(message->fds[2]);
-  }
-
-  void Write(const UniqueFd& fd, const std::string& text) {
-    ASSERT_TRUE(WriteAll(fd.get(), text).ok());
-  }
-
-  void Exit(int wait_status) {
-    ASSERT_TRUE(
-        SendMessage(control_.get(), cell::Encode(cell::ExecExited{.wait_status = wait_status}))
-            .ok());
-  }
-
-  // The command has exited and everything that held its output is gone.
-  void End(int wait_status) {
-    Exit(wait_status);
-    out_.reset();
-    err_.reset();
-    for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
-      session_->OnReady(source);
-    }
-    AnswerUsage();
-  }
-
-  void AnswerUsage() {
-    if (usage_asked_ > 0 && answers_usage_) session_->SetUsage(0, 0);
-  }
-
-  bool SlotWasKilled() {
-    fcntl(control_.get(), F_SETFL, O_NONBLOCK);
-    const auto message = ReceiveMessage(control_.get());
-    const auto type = message.ok() ? cell::TypeOf(message->bytes) : message.status();
-    return type.ok() && *type == cell::MessageType::kKillSlot;
-  }
-
-  TestSink sink_;
-  std::unique_ptr<ExecSession> session_;
-  UniqueFd exec_, control_, in_, out_, err_;
-  int watched_[5] = {};
-  int usage_asked_ = 0;
-  bool answers_usage_ = true;  // with nothing counted
-};
 
 TEST_F(ExecSessionTest, DeliversOutputAndThenTheOutcome) {
   Start(Options());
@@ -372,52 +266,6 @@ TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
     EXPECT_EQ(sink_.outcome->kind, one.kind);
     EXPECT_EQ(sink_.outcome->message, one.message);
   }
-}
-
-TEST_F(ExecSessionTest, WritesStdinAsThePipeTakesItAndClosesIt) {
-  ExecOptions options = Options();
-  options.open_stdin = true;
-  Start(std::move(options));
-  const std::string input(200'000, 'i');  // more than a pipe holds
-  session_->WriteStdin(input);
-  EXPECT_EQ(sink_.taken, 0);
-  std::string got;
-  char buffer[65536];
-  while (got.size() < input.size()) {
-    const ssize_t n = read(in_.get(), buffer, sizeof(buffer));
-    ASSERT_GT(n, 0);
-    got.append(buffer, static_cast<size_t>(n));
-    session_->OnReady(Source::kStdin);
-  }
-  EXPECT_EQ(got, input);
-  EXPECT_EQ(sink_.taken, 1);
-  session_->CloseStdin();
-  EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0);
-}
-
-TEST_F(ExecSessionTest, InputThatComesBeforeTheCommandHasASlotIsKept) {
-  ExecOptions options = Options();
-  options.open_stdin = true;
-  StartWith(std::move(options), [&](ExecSession* session) {
-    session->WriteStdin("text");
-    EXPECT_EQ(sink_.taken, 0);
-    session->CloseStdin();
-  });
-  session_->OnReady(Source::kStdin);
-  EXPECT_EQ(sink_.taken, 1);
-  char buffer[9];
-  EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 4);
-  EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0) << "closed";
-}
-
-TEST_F(ExecSessionTest, InputThatNobodyReadsIsTakenAndDropped) {
-  ExecOptions options = Options();
-  options.open_stdin = true;
-  Start(std::move(options));
-  signal(SIGPIPE, SIG_IGN);
-  in_.reset();
-  session_->WriteStdin("text");
-  EXPECT_EQ(sink_.taken, 1);
 }
 
 TEST_F(ExecSessionTest, AnythingUnexpectedFromTheSlotIsNoOutcome) {
