@@ -69,6 +69,22 @@ void ExpectAllRefused(const Findings& findings, size_t least) {
   ExpectAll(findings, {"EROFS", "EACCES", "EPERM"}, least);
 }
 
+std::vector<std::string> ExplanationOf(SupervisorHarness* supervisor, const std::string& cell_id) {
+  grpc::ClientContext context;
+  v1::DescribeCellRequest request;
+  request.set_cell_id(cell_id);
+  v1::DescribeCellResponse response;
+  EXPECT_TRUE(supervisor->stub()->DescribeCell(&context, request, &response).ok());
+  return {response.plan().begin(), response.plan().end()};
+}
+
+void GrantNoProtection(const SupervisorHarness& supervisor) {
+  fs::create_directory(supervisor.policy_directory());
+  std::ofstream(supervisor.policy_directory() + "/none.yaml")
+      << "version: odyssey.ceiling/v1\n"
+         "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
+}
+
 pid_t AwaitProcess(uid_t uid, const std::string& name) {
   pid_t found = -1;
   (void)Eventually([&] {

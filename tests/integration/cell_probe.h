@@ -33,6 +33,12 @@ bool IsRefusal(const std::string& finding);
 void ExpectAll(const Findings& findings, const std::vector<std::string>& allowed, size_t least);
 void ExpectAllRefused(const Findings& findings, size_t least);
 
+// The lines that explain the cell (DescribeCell).
+std::vector<std::string> ExplanationOf(SupervisorHarness* supervisor, const std::string& cell_id);
+
+// The operator lets everybody write everywhere, without protection. Before the first cell.
+void GrantNoProtection(const SupervisorHarness& supervisor);
+
 // Waits until a process of `uid` has that name (/proc/PID/comm); -1 if it never does.
 pid_t AwaitProcess(uid_t uid, const std::string& name);
 

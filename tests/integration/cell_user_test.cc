@@ -46,12 +46,8 @@ class CellUserTest : public ::testing::Test {
   }
 
   bool Explains(const std::string& cell, const std::string& text) {
-    grpc::ClientContext context;
-    v1::DescribeCellRequest request;
-    request.set_cell_id(cell);
-    v1::DescribeCellResponse response;
-    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
-    return std::any_of(response.plan().begin(), response.plan().end(),
+    const auto lines = ExplanationOf(&supervisor_, cell);
+    return std::any_of(lines.begin(), lines.end(),
                        [&](const auto& line) { return line.find(text) != std::string::npos; });
   }
 

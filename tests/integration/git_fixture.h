@@ -68,14 +68,9 @@ class GitFixture : public ::testing::Test {
   }
   // How many lines of the cell's explanation begin so.
   size_t Says(const std::string& cell, const std::string& beginning) {
-    grpc::ClientContext context;
-    v1::DescribeCellRequest request;
-    request.set_cell_id(cell);
-    v1::DescribeCellResponse response;
-    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
+    const auto lines = ExplanationOf(&supervisor_, cell);
     const auto begins = [&](const std::string& line) { return line.rfind(beginning, 0) == 0; };
-    return static_cast<size_t>(
-        std::count_if(response.plan().begin(), response.plan().end(), begins));
+    return static_cast<size_t>(std::count_if(lines.begin(), lines.end(), begins));
   }
   size_t Guards() {
     const auto processes = supervisor_.CellProcesses();

@@ -107,17 +107,8 @@ class HostEndpointsTest : public ::testing::Test {
     return supervisor_.Cell(request);
   }
 
-  std::vector<std::string> Plan(const std::string& cell) {
-    grpc::ClientContext context;
-    v1::DescribeCellRequest request;
-    request.set_cell_id(cell);
-    v1::DescribeCellResponse response;
-    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
-    return {response.plan().begin(), response.plan().end()};
-  }
-
   bool SaysOutOfReach(const std::string& cell, const std::string& path) {
-    const auto plan = Plan(cell);
+    const auto plan = ExplanationOf(&supervisor_, cell);
     return std::any_of(plan.begin(), plan.end(), [&](const std::string& line) {
       return line.rfind(path + ": out of reach: ", 0) == 0;
     });
@@ -233,7 +224,7 @@ TEST_F(HostEndpointsTest, PipesThatACellLeftDoNotUncoverSockets) {
   const UnixListener stream(tree + "/inside/stream", SOCK_STREAM);
   stream.GiveTo(kOwner);
   const std::string cell = CellWith(tree, "/data", policy::v1::ACCESS_READ_WRITE);
-  const auto plan = Plan(cell);
+  const auto plan = ExplanationOf(&supervisor_, cell);
   EXPECT_TRUE(std::any_of(plan.begin(), plan.end(), [](const std::string& line) {
     return line.rfind("/data: NOT searched", 0) == 0;
   }));
@@ -356,10 +347,7 @@ TEST_F(HostEndpointsTest, ACommandIsToldWhatRefusedIt) {
 TEST_F(HostEndpointsTest, WithoutProtectionEachIsHeard) {
   const std::string tree = Make("write");
   const Endpoints endpoints(tree);
-  fs::create_directory(supervisor_.policy_directory());
-  std::ofstream(supervisor_.policy_directory() + "/none.yaml")
-      << "version: odyssey.ceiling/v1\n"
-         "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
+  GrantNoProtection(supervisor_);
   auto request = SupervisorHarness::Request("endpoints");
   Mount(&request, tree, "/data", policy::v1::ACCESS_READ_WRITE);
   request.mutable_sandbox()->set_protection(policy::v1::PROTECTION_NONE);

@@ -62,12 +62,8 @@ class LaterEndpointsTest : public ::testing::Test {
   std::string Cell() { return supervisor_.Cell(Request()); }
 
   bool Says(const std::string& cell, const std::string& text) {
-    grpc::ClientContext context;
-    v1::DescribeCellRequest request;
-    request.set_cell_id(cell);
-    v1::DescribeCellResponse response;
-    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
-    return std::any_of(response.plan().begin(), response.plan().end(),
+    const auto lines = ExplanationOf(&supervisor_, cell);
+    return std::any_of(lines.begin(), lines.end(),
                        [&](const auto& line) { return line.find(text) != std::string::npos; });
   }
 
@@ -347,10 +343,7 @@ TEST_F(LaterEndpointsTest, WhatWasCoveredIsTold) {
 
 // The test of the tests.
 TEST_F(LaterEndpointsTest, WithoutProtectionEachIsHeard) {
-  fs::create_directory(supervisor_.policy_directory());
-  std::ofstream(supervisor_.policy_directory() + "/none.yaml")
-      << "version: odyssey.ceiling/v1\n"
-         "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
+  GrantNoProtection(supervisor_);
   auto request = Request();
   request.mutable_sandbox()->set_protection(policy::v1::PROTECTION_NONE);
   const std::string cell = supervisor_.Cell(request);

@@ -314,10 +314,7 @@ TEST_F(NestedRepositoriesTest, CostsTheSameHoweverManyFilesThereAre) {
 
 TEST_F(NestedRepositoriesTest, WithoutProtectionNothingIsLookedFor) {
   Make("lib");
-  fs::create_directory(supervisor_.policy_directory());
-  std::ofstream(supervisor_.policy_directory() + "/none.yaml")
-      << "version: odyssey.ceiling/v1\n"
-         "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
+  GrantNoProtection(supervisor_);
   auto request = Request();
   request.mutable_sandbox()->set_protection(policy::v1::PROTECTION_NONE);
   const std::string cell = supervisor_.Cell(request);

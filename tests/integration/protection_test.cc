@@ -247,10 +247,7 @@ TEST_F(ProtectionTest, APolicyNamesMoreOrLess) {
   File("deep/inside/secret");
   File("vendor/.git/config");
   File(".envrc");
-  fs::create_directory(supervisor_.policy_directory());
-  std::ofstream(supervisor_.policy_directory() + "/none.yaml")
-      << "version: odyssey.ceiling/v1\n"
-         "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
+  GrantNoProtection(supervisor_);
   auto request = Request();
   request.mutable_sandbox()->add_protect("deep/inside/secret");
   request.mutable_sandbox()->add_protect("vendor/.git/config");
@@ -317,14 +314,10 @@ TEST_F(ProtectionTest, WhatTheAgentMadeItselfIsKeptFromTheNextCellOn) {
 TEST_F(ProtectionTest, CostsTheSameHoweverManyFilesThereAre) {
   const auto cost = [&] {
     const std::string cell = supervisor_.Cell(Request());
-    grpc::ClientContext context;
-    v1::DescribeCellRequest request;
-    request.set_cell_id(cell);
-    v1::DescribeCellResponse response;
-    EXPECT_TRUE(supervisor_.stub()->DescribeCell(&context, request, &response).ok());
+    const size_t lines = ExplanationOf(&supervisor_, cell).size();
     const std::string mounts = supervisor_.Shell(cell, "grep -c . /proc/self/mountinfo").out;
     EXPECT_TRUE(supervisor_.Remove(cell).ok());
-    return std::to_string(response.plan_size()) + " lines, mounts " + mounts;
+    return std::to_string(lines) + " lines, mounts " + mounts;
   };
   File(".git/config");
   const std::string few = cost();
