@@ -255,7 +255,7 @@ void AddSearch(const Entry& tree, Compiled* out) {
   out->explanation.push_back(
       tree.target +
       ": searched for more repositories, and for sockets and pipes, when the cell starts" +
-      (confinement.own_network ? "; sockets that the host makes later are covered as they appear"
+      (confinement.own_network ? "; those that the host makes later are covered as they appear"
                                : ""));
 }
 

@@ -48,6 +48,11 @@ void AddSockets(std::vector<ArgumentRule>* rules) {
   rules->push_back({"socketpair", {Low(0, AF_UNIX)}});
 }
 
+void AddNode(uint32_t type, std::vector<ArgumentRule>* rules) {
+  rules->push_back({"mknod", {Masked(1, S_IFMT | kSetIdBits, type)}});
+  rules->push_back({"mknodat", {Masked(2, S_IFMT | kSetIdBits, type)}});
+}
+
 // No new set-uid or set-gid file: one left in a mounted host directory would belong to its owner.
 void AddModes(std::vector<ArgumentRule>* rules) {
   rules->push_back({"chmod", {Masked(1, kSetIdBits, 0)}});
@@ -64,10 +69,7 @@ void AddModes(std::vector<ArgumentRule>* rules) {
   rules->push_back({"openat", {Masked(3, kSetIdBits, 0)}});
   // No device nodes, which is what a whiteout is too. 0 means a regular file.
   rules->push_back({"renameat2", {Masked(4, RENAME_WHITEOUT, 0)}});
-  for (const uint32_t type : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
-    rules->push_back({"mknod", {Masked(1, S_IFMT | kSetIdBits, type)}});
-    rules->push_back({"mknodat", {Masked(2, S_IFMT | kSetIdBits, type)}});
-  }
+  for (const uint32_t type : {0, S_IFREG, S_IFSOCK}) AddNode(type, rules);
 }
 
 // Files in memory are on no mount: neither noexec nor Landlock keeps one from being executed, and
@@ -289,6 +291,15 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
     AddModes(&all);
     AddDescriptors(&all);
     AddProcesses(&all);
+    return all;
+  }();
+  return rules;
+}
+
+const std::vector<ArgumentRule>& MakingOfPipes() {
+  static const std::vector<ArgumentRule> rules = [] {
+    std::vector<ArgumentRule> all;
+    AddNode(S_IFIFO, &all);
     return all;
   }();
   return rules;

@@ -89,6 +89,9 @@ Status AddRules(const Context& context, FilterKind kind) {
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
+      if (kind == FilterKind::kCommand) {
+        ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, MakingOfPipes()));
+      }
       return AddGroups(context, SCMP_ACT_ERRNO(ENOSYS), SaidToBeUnknown());
     case FilterKind::kInit:
       return AddGroups(context, SCMP_ACT_ERRNO(EPERM), DeniedToInit());

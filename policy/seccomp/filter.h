@@ -18,7 +18,8 @@ enum class FilterKind {
   // kernel.
   kCommand,
   // kCommand with EPERM put to whoever listens (SECCOMP_RET_USER_NOTIF), who answers the same;
-  // without a listener it is ENOSYS. For slots: ADR 0023.
+  // without a listener it is ENOSYS. So is the making of a named pipe put to him, who may have it
+  // made or let it be made. For slots: ADR 0023, 0031.
   kTelling,
   // cell-init itself, which must still nest namespaces and mount: a deny list. Filters are
   // inherited, so it denies only what kCommand denies too; and its answer outranks a listener's, so

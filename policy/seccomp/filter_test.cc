@@ -384,7 +384,7 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
     cases.push_back({SYS_mknod, {0, type | 0600}, kDeny});
     cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kDeny});
   }
-  for (const uint64_t type : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
+  for (const uint64_t type : {0, S_IFREG, S_IFSOCK}) {
     cases.push_back({SYS_mknod, {0, type | 0600}, kAllow});
     cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kAllow});
   }
@@ -394,6 +394,18 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
                {SYS_renameat2, {0, 0, 0, 0, RENAME_EXCHANGE}, kAllow},
                {SYS_renameat2, {0, 0, 0, 0, RENAME_WHITEOUT}, kDeny},
                {SYS_renameat2, {0, 0, 0, 0, kHigh | RENAME_WHITEOUT | RENAME_NOREPLACE}, kDeny}});
+}
+
+TEST(SeccompFilterTest, TellsOfPipesThatAreMade) {
+  for (const uint64_t mode : {S_IFIFO, S_IFIFO | 0600, S_IFIFO | 01777}) {
+    for (const auto& [number, args] :
+         {std::pair<int, Args>{SYS_mknod, {0, mode}}, {SYS_mknodat, {0, 0, mode}}}) {
+      EXPECT_EQ(Ask(Command(), number, args).action, kAllow) << mode;
+      EXPECT_EQ(Ask(Telling(), number, args).action, kTell) << mode;
+    }
+  }
+  ExpectCases(
+      {{SYS_mknod, {0, S_IFIFO | 04600}, kDeny}, {SYS_mknodat, {0, 0, S_IFIFO | 02600}, kDeny}});
 }
 
 // 0 would bring back the host's handler of crashes, which runs as its root.

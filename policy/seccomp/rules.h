@@ -47,6 +47,8 @@ struct ArgumentRule {
 const std::vector<Group>& AllowedCalls();
 const std::vector<NumberedCall>& AllowedNewCalls();
 const std::vector<ArgumentRule>& AllowedWithArguments();
+// kCommand: allowed, and kTelling: told.
+const std::vector<ArgumentRule>& MakingOfPipes();
 // The first number that kCommand answers with ENOSYS: one past the newest call it knows (mseal).
 inline constexpr uint32_t kFirstUnknownCall = 463;
 

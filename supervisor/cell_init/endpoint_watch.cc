@@ -152,7 +152,7 @@ void EndpointWatch::Search(const std::string& path) {
     const std::string directory = Join(path, entry.path);
     if (entry.name == ".") {
       AddDirectory(entry.directory, directory);
-    } else if (entry.type == DT_SOCK || entry.type == DT_UNKNOWN) {
+    } else if (MayBeEndpoint(entry.type)) {
       const std::string name(entry.name);
       LookAt(entry.directory, name.c_str(), Join(directory, name));
     }
@@ -165,15 +165,27 @@ void EndpointWatch::Search(const std::string& path) {
 void EndpointWatch::LookAt(int directory, const char* name, const std::string& path) {
   struct stat info;
   const int found = fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW);
-  if (found != 0 || !S_ISSOCK(info.st_mode)) return;
-  UniqueFd socket(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!socket || IsMountPoint(socket.get()) || Settle(socket.get(), path)) return;
+  if (found != 0 || !(S_ISSOCK(info.st_mode) || S_ISFIFO(info.st_mode))) return;
+  UniqueFd place(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!place || IsMountPoint(place.get()) || Settle(place.get(), path)) return;
   if (unbound_.size() == kMaxUnbound) unbound_.erase(unbound_.begin());
-  unbound_.push_back({std::move(socket), path, Clock::now() + kBinding});
+  unbound_.push_back({std::move(place), path, Clock::now() + kBinding});
 }
 
-bool EndpointWatch::Settle(int socket, const std::string& path) {
-  if (HostEndpoint(socket) != Endpoint::kSocket) return false;
+bool EndpointWatch::Settle(int place, const std::string& path) {
+  switch (HostEndpoint(place)) {
+    case Endpoint::kNone:
+      return false;
+    case Endpoint::kPipe:
+      if (!own_pipes_->Has(place)) Put(place, path);
+      return true;
+    case Endpoint::kSocket:
+      return SettleSocket(place, path);
+  }
+  return false;
+}
+
+bool EndpointWatch::SettleSocket(int socket, const std::string& path) {
   const auto own = IsBoundHere(socket);
   if (own.ok() && *own) return true;
   // One of the cell's own that was closed meanwhile is not among those of its network any more. Who
@@ -183,12 +195,12 @@ bool EndpointWatch::Settle(int socket, const std::string& path) {
   return true;
 }
 
-void EndpointWatch::Put(int socket, const std::string& path) {
-  if (covered_.size() == bounds_.sockets && covered_.count(path) == 0) ForgetTheGone();
-  if (covered_.size() == bounds_.sockets && covered_.count(path) == 0) return SayUnwatched(path);
+void EndpointWatch::Put(int place, const std::string& path) {
+  if (covered_.size() == bounds_.covers && covered_.count(path) == 0) ForgetTheGone();
+  if (covered_.size() == bounds_.covers && covered_.count(path) == 0) return SayUnwatched(path);
   Cover cover;
-  const Status status = cover.Put(socket, path);
-  if (!status.ok()) dprintf(2, "cell-init: cover a socket: %s\n", status.message().c_str());
+  const Status status = cover.Put(place, path);
+  if (!status.ok()) dprintf(2, "cell-init: cover an endpoint: %s\n", status.message().c_str());
   covered_.insert(path);
   news_.push_back({path, cell::RepositoryState::kCovered});
 }

@@ -1,10 +1,9 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_INIT_ENDPOINT_WATCH_H_
 #define ODYSSEY_SUPERVISOR_CELL_INIT_ENDPOINT_WATCH_H_
 
-// Sockets that the host binds in a writable tree while the cell lives: a server that is started
-// anew unlinks its socket, and with it what covered it. Each is covered when its name appears. The
-// cell's own stay open to it. Of pipes nobody can tell whose they are: only those are covered that
-// were there before the first command (KeepRepositories).
+// Sockets and named pipes that the host makes in a writable tree while the cell lives: a server
+// that is started anew unlinks its socket, and with it what covered it. Each is covered when its
+// name appears. The cell's own stay open to it.
 
 #include <sys/inotify.h>
 
@@ -17,19 +16,22 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/plan/cell_wire.h"
+#include "supervisor/cell_init/own_pipes.h"
 
 namespace odyssey::cell_init {
 
 // Of a cell: directories that are watched, of which each takes about a KiB of the kernel's memory,
-// and sockets that are covered.
+// and endpoints that are covered.
 struct WatchBounds {
   size_t directories = 2048;
-  size_t sockets = 256;
+  size_t covers = 256;
 };
 
 class EndpointWatch final {
  public:
-  explicit EndpointWatch(const WatchBounds& bounds = {}) : bounds_(bounds) {}
+  // `pipes` are the cell's own.
+  explicit EndpointWatch(const OwnPipes* pipes, const WatchBounds& bounds = {})
+      : own_pipes_(pipes), bounds_(bounds) {}
 
   // A tree whose directories follow; `target` is where it is mounted. Nothing is watched where the
   // network is the host's, and so every socket its own; if the kernel lacks something, or the
@@ -38,6 +40,9 @@ class EndpointWatch final {
   // Called before the directory is read: what is made in it from now on is seen. `directory` may be
   // O_PATH; `path` is absolute.
   void AddDirectory(int directory, const std::string& path);
+
+  // Those that are watched.
+  std::vector<std::string> trees() const { return inotify_ ? trees_ : std::vector<std::string>(); }
 
   // What is mounted in the trees from now on is so in slots that are made later, too.
   Status ShareMounts() const;
@@ -66,11 +71,13 @@ class EndpointWatch final {
   void Search(const std::string& path);
   void LookAt(int directory, const char* name, const std::string& path);
   // False if nobody is bound to it, yet or any more.
-  bool Settle(int socket, const std::string& path);
-  void Put(int socket, const std::string& path);
+  bool Settle(int place, const std::string& path);
+  bool SettleSocket(int socket, const std::string& path);
+  void Put(int place, const std::string& path);
   void ForgetTheGone();
   void SayUnwatched(const std::string& path);
 
+  const OwnPipes* const own_pipes_;
   const WatchBounds bounds_;
   UniqueFd inotify_;
   std::vector<std::string> trees_;

@@ -1,5 +1,6 @@
 #include "supervisor/cell_init/host_endpoints.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -30,6 +31,10 @@ bool IsBound(int place) {
 }
 
 }  // namespace
+
+bool MayBeEndpoint(unsigned char type) {
+  return type == DT_SOCK || type == DT_FIFO || type == DT_UNKNOWN;
+}
 
 Endpoint HostEndpoint(int place) {
   struct stat info;

@@ -12,6 +12,9 @@
 
 namespace odyssey::cell_init {
 
+// A directory entry's type, DT_*: whether it is worth to look at. Some file systems tell none.
+bool MayBeEndpoint(unsigned char type);
+
 enum class Endpoint { kNone, kSocket, kPipe };
 
 // What lies at `place`, which is O_PATH: a pipe, or a socket to which somebody is bound. One to

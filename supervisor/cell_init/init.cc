@@ -73,7 +73,10 @@ Status CellInit::Run() {
   const cell::Hello hello{.landlock_abi = LandlockAbi(), .runs = runs.Count(kMostRunsCounted)};
   ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(hello)));
   for (;;) {
-    pollfd polled[] = {{signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
+    pollfd polled[] = {{signals.get(), POLLIN, 0},
+                       {socket_, POLLIN, 0},
+                       {pipes_.fd(), POLLIN, 0},
+                       {watch_.fd(), POLLIN, 0}};
     const int ready = poll(polled, std::size(polled), watch_.timeout());
     if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
     ODY_RETURN_IF_ERROR(CoverNews());
@@ -82,6 +85,7 @@ Status CellInit::Run() {
       (void)!read(signals.get(), &info, sizeof(info));
       Reap();
     }
+    if (polled[2].revents != 0) pipes_.Serve(*confinement_, watch_.trees());
     if (polled[1].revents == 0) continue;
     const auto message = ReceiveMessage(socket_);
     if (!message.ok()) return message.status();
@@ -114,6 +118,7 @@ Status CellInit::Configure(std::string_view bytes) {
   ODY_ASSIGN_OR_RETURN(KeptRepositories kept, KeepRepositories(configure, &watch_));
   ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(kept.guards, *confinement_));
   ODY_RETURN_IF_ERROR(watch_.ShareMounts());
+  if (!watch_.trees().empty()) ODY_RETURN_IF_ERROR(pipes_.Start());
   for (const std::string& path : guards.unguarded) {
     std::erase(kept.said, cell::Repository{path, cell::RepositoryState::kGuarded});
     kept.said.push_back({path, cell::RepositoryState::kUnguarded});
@@ -138,8 +143,10 @@ Status CellInit::CoverNews() {
 }
 
 Status CellInit::GiveSlot() {
-  const SlotPlace place{
-      .number = next_slot_++, .spare_run = FreeSpareRun(), .cell_socket = socket_};
+  const SlotPlace place{.number = next_slot_++,
+                        .spare_run = FreeSpareRun(),
+                        .cell_socket = socket_,
+                        .pipes = pipes_.slot_end()};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ForgetStartup();
   slots_[slot.pid] = place;

@@ -15,6 +15,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/endpoint_watch.h"
+#include "supervisor/cell_init/own_pipes.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/tree_review.h"
 
@@ -40,7 +41,8 @@ class CellInit final {
   const int socket_;
   std::optional<Confinement> confinement_;
   TreesAtStart trees_;
-  EndpointWatch watch_;
+  OwnPipes pipes_;
+  EndpointWatch watch_{&pipes_};
   std::map<pid_t, SlotPlace> slots_;
   uint64_t next_slot_ = 1;
 };

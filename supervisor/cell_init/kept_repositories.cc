@@ -1,6 +1,5 @@
 #include "supervisor/cell_init/kept_repositories.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -128,9 +127,7 @@ class Keeper final {
       if (watches_) watch_->AddDirectory(entry.directory, Join(target, entry.path));
       return true;
     }
-    const bool maybe_endpoint =
-        entry.type == DT_SOCK || entry.type == DT_FIFO || entry.type == DT_UNKNOWN;
-    if (maybe_endpoint) NoteEndpoint(entry);
+    if (MayBeEndpoint(entry.type)) NoteEndpoint(entry);
     // The plan has seen to the tree's own top; what lies in what tools fill is nobody's project.
     if (!entry.path.empty() && !entry.made_by_tools) NoteDirectory(entry);
     return true;

@@ -12,6 +12,8 @@
 #include <array>
 #include <utility>
 
+#include "supervisor/cell_init/pipe_calls.h"
+
 namespace odyssey::cell_init {
 namespace {
 
@@ -62,14 +64,31 @@ void RefusedCalls::Answer() {
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
   seccomp_notif_resp answer{};
   answer.id = call.id;
-  // A lower limit for cores is not set, but said to be: 1 is the only one that keeps the host's
-  // handler of crashes from being started, and programs with secrets insist on 0.
-  if (!ChangesCoreLimit(call.data) || AsksForMore(call)) {
-    Count(call);
-    answer.error = -EPERM;
+  if (MakesPipe(call.data)) {
+    MakePipe(call, &answer);
+  } else {
+    Refuse(call, &answer);
   }
   // Fails if the caller has been killed meanwhile: then nobody waits.
   (void)ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+// A lower limit for cores is not set, but said to be: 1 is the only one that keeps the host's
+// handler of crashes from being started, and programs with secrets insist on 0.
+void RefusedCalls::Refuse(const seccomp_notif& call, seccomp_notif_resp* answer) {
+  if (ChangesCoreLimit(call.data) && !AsksForMore(call)) return;
+  Count(call);
+  answer->error = -EPERM;
+}
+
+// What decides whether the kernel may make it lies in registers, which nobody can change now.
+void RefusedCalls::MakePipe(const seccomp_notif& call, seccomp_notif_resp* answer) const {
+  const auto made = AskForPipe(call, listener_.get(), pipes_);
+  if (made) {
+    answer->error = -*made;
+  } else {
+    answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  }
 }
 
 void RefusedCalls::Count(const seccomp_notif& call) {

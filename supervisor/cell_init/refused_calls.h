@@ -2,9 +2,10 @@
 #define ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
 
 // The system calls that the commands' filter refuses in a slot, as the kernel tells them to its pid
-// 1 (ADR 0023). Each waits until it is answered here, and no call is ever let through: the answer
-// is EPERM, or for a lower limit of core files, which would change nothing for the better, success.
-// What is kept of them is bounded, whatever a command does.
+// 1 (ADR 0023). Each waits until it is answered here, and no refused call is ever let through: the
+// answer is EPERM, or for a lower limit of core files, which would change nothing for the better,
+// success. What is kept of them is bounded, whatever a command does. The filter tells of one kind
+// of call more, which it would allow: those that make a named pipe (pipe_calls.h).
 
 #include <sys/types.h>
 
@@ -16,13 +17,15 @@
 #include "policy/plan/cell_wire.h"
 
 struct seccomp_notif;
+struct seccomp_notif_resp;
 
 namespace odyssey::cell_init {
 
 class RefusedCalls final {
  public:
-  // `listener`: from EnterTellingFilter; none where the filter answers by itself.
-  explicit RefusedCalls(UniqueFd listener) : listener_(std::move(listener)) {}
+  // `listener`: from EnterTellingFilter; none where the filter answers by itself. `pipes`: for
+  // AskForPipe, borrowed.
+  RefusedCalls(UniqueFd listener, int pipes) : listener_(std::move(listener)), pipes_(pipes) {}
 
   int listener() const { return listener_.get(); }
   // For the child that becomes a command.
@@ -36,10 +39,13 @@ class RefusedCalls final {
   void MoveTo(cell::ExecExited* report);
 
  private:
+  void Refuse(const seccomp_notif& call, seccomp_notif_resp* answer);
+  void MakePipe(const seccomp_notif& call, seccomp_notif_resp* answer) const;
   void Count(const seccomp_notif& call);
   std::string CommOf(const seccomp_notif& call) const;
 
   UniqueFd listener_;
+  const int pipes_;
   std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
   uint64_t more_ = 0;                     // that found no room
 };

@@ -62,7 +62,7 @@ class SlotInit final {
         place_(place),
         exec_(std::move(exec)),
         control_(std::move(control)),
-        refused_(std::move(listener)) {
+        refused_(std::move(listener), place.pipes) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);

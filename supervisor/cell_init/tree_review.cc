@@ -1,6 +1,5 @@
 #include "supervisor/cell_init/tree_review.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -130,7 +129,7 @@ class TreeReview final {
   }
 
   void LookAtEndpoint(const std::string& tree, const SeenEntry& entry) {
-    if (entry.type != DT_SOCK && entry.type != DT_FIFO && entry.type != DT_UNKNOWN) return;
+    if (!MayBeEndpoint(entry.type)) return;
     const std::string name(entry.name);
     const UniqueFd place(openat(entry.directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!place || HostEndpoint(place.get()) == Endpoint::kNone) return;

@@ -56,9 +56,8 @@ std::string Line(const cell::Repository& repository) {
              "be searched for them";
     case RepositoryState::kUnwatched:
       return path +
-             ": NOT watched as a whole: sockets that the host makes in it while the cell lives can "
-             "be " +
-             "reached";
+             ": NOT watched as a whole: sockets and pipes that the host makes in it while the cell "
+             "lives can be reached";
   }
   return "";
 }

@@ -23,20 +23,6 @@ using policy::v1::Access;
 
 constexpr uid_t kOwner = 5000;  // of everything that is mounted; appears as the cell's user
 
-class PipeReader final {
- public:
-  explicit PipeReader(const std::string& path) {
-    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0) << path;
-    EXPECT_EQ(chmod(path.c_str(), 0666), 0);
-    EXPECT_EQ(chown(path.c_str(), kOwner, kOwner), 0);
-    fd_.reset(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  }
-  int fd() const { return fd_.get(); }
-
- private:
-  UniqueFd fd_;
-};
-
 // One of each kind in a directory.
 class Endpoints final {
  public:
@@ -44,7 +30,7 @@ class Endpoints final {
       : stream_(directory + "/stream", SOCK_STREAM),
         datagram_(directory + "/datagram", SOCK_DGRAM),
         packets_(directory + "/packets", SOCK_SEQPACKET),
-        pipe_(directory + "/pipe") {
+        pipe_(directory + "/pipe", kOwner) {
     for (const UnixListener* each : {&stream_, &datagram_, &packets_}) each->GiveTo(kOwner);
   }
   std::vector<std::string> Heard() const {
@@ -71,11 +57,7 @@ std::string Attempts(const std::string& directory) {
   for (const std::string name : {"stream", "datagram", "packets"}) {
     out += UnixAttempts(directory + " " + name, "'" + directory + "/" + name + "'");
   }
-  const std::string pipe = "'" + directory + "/pipe'";
-  for (const std::string flags : {"os.O_WRONLY", "os.O_RDWR", "os.O_WRONLY | os.O_APPEND"}) {
-    out += "attempt('" + directory + " pipe " + flags + "', lambda: os.write(os.open(" + pipe +
-           ", " + flags + " | os.O_NONBLOCK), b'x'))\n";
-  }
+  out += PipeAttempts(directory + " pipe", directory + "/pipe");
   return out;
 }
 constexpr size_t kAtSockets = 27;

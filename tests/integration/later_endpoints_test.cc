@@ -13,7 +13,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/integration/cell_probe.h"
+#include "tests/integration/later_endpoints_fixture.h"
 #include "tests/integration/unix_listener.h"
 
 namespace odyssey::testing {
@@ -21,46 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kOwner = 5000;
 constexpr int kTypes[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
 constexpr size_t kAttempts = 9;
 
-// Python: waits until what is at `path` can no longer be reached, for ten seconds. A cover has no
-// permissions at all.
-constexpr char kAwait[] = R"(
-import time
-def await_cover(path):
-    for _ in range(1000):
-        try:
-            if os.stat(path).st_mode & 0o777 == 0: return
-        except FileNotFoundError: pass
-        time.sleep(0.01)
-)";
-
-class LaterEndpointsTest : public ::testing::Test {
+class LaterEndpointsTest : public LaterEndpoints {
  protected:
-  void SetUp() override {
-    tree_ = supervisor_.directory() + "/host/tree";
-    Make("");
-  }
-
-  void Make(const std::string& name) {
-    fs::create_directories(tree_ + name);
-    for (fs::path at = tree_ + name; at != fs::path(tree_).parent_path(); at = at.parent_path()) {
-      ASSERT_EQ(lchown(at.c_str(), kOwner, kOwner), 0) << at;
-    }
-  }
-
-  v1::PrepareCellRequest Request() const {
-    auto request = SupervisorHarness::Request("later");
-    policy::v1::Mount* mount = request.mutable_sandbox()->add_mounts();
-    mount->set_source(tree_);
-    mount->set_target("/data");
-    mount->set_access(policy::v1::ACCESS_READ_WRITE);
-    return request;
-  }
-  std::string Cell() { return supervisor_.Cell(Request()); }
-
   bool Says(const std::string& cell, const std::string& text) {
     const auto lines = ExplanationOf(&supervisor_, cell);
     return std::any_of(lines.begin(), lines.end(),
@@ -85,7 +50,7 @@ class LaterEndpointsTest : public ::testing::Test {
     }
   }
   static std::string Attempts(const std::string& name) {
-    std::string out = kAwait;
+    std::string out = kAwaitCover;
     for (const int type : kTypes) {
       const std::string path = "'/data" + name + std::to_string(type) + "'";
       out +=
@@ -97,8 +62,6 @@ class LaterEndpointsTest : public ::testing::Test {
     for (const UnixListener& each : listeners_) EXPECT_FALSE(Heard(each.fd()));
   }
 
-  SupervisorHarness supervisor_;
-  std::string tree_;
   std::deque<UnixListener> listeners_;
 };
 
@@ -150,7 +113,7 @@ TEST_F(LaterEndpointsTest, AtEachPlaceWhereItIsMountedItHearsNothing) {
   const std::string cell = supervisor_.Cell(request);
   Listen("/in/x");
   for (const std::string place : {"/data/in", "/again", "/data2/in"}) {
-    std::string script = kAwait;
+    std::string script = kAwaitCover;
     for (const int type : kTypes) {
       const std::string path = "'" + place + "/x" + std::to_string(type) + "'";
       script += "await_cover(" + path + ")\n" + UnixAttempts(std::to_string(type), path);
@@ -326,7 +289,7 @@ TEST_F(LaterEndpointsTest, WithTheHostsNetworkNothingIsWatched) {
     ASSERT_TRUE(cell.ok()) << cell.status().message();
     const bool watched = network == policy::v1::NETWORK_NONE;
     EXPECT_EQ(Says(cell->cell_id(), "/data: NOT watched"), !watched);
-    EXPECT_EQ(Says(cell->cell_id(), "sockets that the host makes later are covered"), watched);
+    EXPECT_EQ(Says(cell->cell_id(), "those that the host makes later are covered"), watched);
   }
 }
 

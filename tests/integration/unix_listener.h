@@ -1,11 +1,14 @@
 #ifndef ODYSSEY_TESTS_INTEGRATION_UNIX_LISTENER_H_
 #define ODYSSEY_TESTS_INTEGRATION_UNIX_LISTENER_H_
 
-// Unix sockets of the host at which nobody of a cell may be heard, and every way to try.
+// Unix sockets and named pipes of the host at which nobody of a cell may be heard, and every way to
+// try.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,6 +55,21 @@ class UnixListener final {
   std::string path_;
 };
 
+// A named pipe with a reader of the host, open to everybody.
+class PipeReader final {
+ public:
+  PipeReader(const std::string& path, uid_t owner) {
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0) << path;
+    EXPECT_EQ(chmod(path.c_str(), 0666), 0);
+    EXPECT_EQ(chown(path.c_str(), owner, owner), 0);
+    fd_.reset(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  int fd() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+};
+
 // True if somebody connected or sent something.
 inline bool Heard(int fd) {
   pollfd polled{fd, POLLIN, 0};
@@ -79,6 +97,16 @@ for origin in ['socket', 'pair']:
     opened = end()
     attempt(f'{name} {origin} sendmmsg', lambda: call(307, opened.fileno(), message, 1, 0))
 )";
+}
+
+// Python: tries to write to a pipe, in three ways.
+inline std::string PipeAttempts(const std::string& name, const std::string& path) {
+  std::string out;
+  for (const std::string flags : {"os.O_WRONLY", "os.O_RDWR", "os.O_WRONLY | os.O_APPEND"}) {
+    out += "attempt('" + name + " " + flags + "', lambda: os.write(os.open('" + path + "', " +
+           flags + " | os.O_NONBLOCK), b'x'))\n";
+  }
+  return out;
 }
 
 }  // namespace odyssey::testing
