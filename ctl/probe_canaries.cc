@@ -98,10 +98,10 @@ Result<std::unique_ptr<ProbeCanaries>> ProbeCanaries::Lay(const Layout& layout) 
   for (const std::string& path : {outside, read, write}) {
     ODY_RETURN_IF_ERROR(MakeDirectories(path, 0755));
   }
-  ODY_ASSIGN_OR_RETURN(
-      ProbeListeners listeners,
-      ProbeListeners::Open({outside + "/canary", read + "/daemon", write + "/daemon"},
-                           RandomMark()));
+  ODY_ASSIGN_OR_RETURN(ProbeListeners listeners,
+                       ProbeListeners::Open({outside + "/canary", read + "/daemon",
+                                             write + "/daemon", layout.directory + kAnew},
+                                            RandomMark()));
   std::unique_ptr<ProbeCanaries> canaries(
       new ProbeCanaries(layout.directory, std::move(listeners)));
   ODY_RETURN_IF_ERROR(canaries->LayFiles(layout));

@@ -39,12 +39,7 @@ Result<ProbeListeners> ProbeListeners::Open(const std::vector<std::string>& path
   ODY_RETURN_IF_ERROR(out.AddInternet("udp6", AF_INET6, SOCK_DGRAM));
   std::vector<std::string> names = paths;
   names.push_back("@" + abstract);
-  for (const std::string& name : names) {
-    ODY_RETURN_IF_ERROR(out.AddUnix(name + "-stream", SOCK_STREAM));
-    ODY_RETURN_IF_ERROR(out.AddUnix(name + "-dgram", SOCK_DGRAM));
-    ODY_RETURN_IF_ERROR(out.AddUnix(name + "-packet", SOCK_SEQPACKET));
-  }
-  for (const std::string& path : paths) ODY_RETURN_IF_ERROR(out.AddPipe(path + "-pipe"));
+  for (const std::string& name : names) ODY_RETURN_IF_ERROR(out.AddNamed(name));
   out.words_.push_back("unix=" + paths.front());
   out.words_.push_back("abstract=" + abstract);
   return out;
@@ -85,6 +80,20 @@ Status ProbeListeners::AddAlias() {
   }
   listeners_.push_back({"tcp4 on 127.0.0.2", SOCK_STREAM, false, std::move(fd)});
   return OkStatus();
+}
+
+Status ProbeListeners::MakeAnew(const std::string& path) {
+  std::erase_if(listeners_, [&](const Listener& listener) {
+    return listener.name.rfind(path + "-", 0) == 0 && unlink(listener.name.c_str()) == 0;
+  });
+  return AddNamed(path);
+}
+
+Status ProbeListeners::AddNamed(const std::string& name) {
+  ODY_RETURN_IF_ERROR(AddUnix(name + "-stream", SOCK_STREAM));
+  ODY_RETURN_IF_ERROR(AddUnix(name + "-dgram", SOCK_DGRAM));
+  ODY_RETURN_IF_ERROR(AddUnix(name + "-packet", SOCK_SEQPACKET));
+  return name[0] == '@' ? OkStatus() : AddPipe(name + "-pipe");
 }
 
 Status ProbeListeners::AddUnix(const std::string& name, int type) {

@@ -21,6 +21,9 @@ class ProbeListeners final {
   static Result<ProbeListeners> Open(const std::vector<std::string>& paths,
                                      const std::string& abstract);
 
+  // Those at one of `paths`, as if their daemon had been started anew.
+  Status MakeAnew(const std::string& path);
+
   // "tcp4=PORT" and so on.
   const std::vector<std::string>& words() const { return words_; }
 
@@ -40,6 +43,8 @@ class ProbeListeners final {
   Status AddInternet(const std::string& name, int family, int type);
   // 127.0.0.2, on the same port.
   Status AddAlias();
+  // At a path or, after an '@', an abstract name: three sockets, and at a path a pipe.
+  Status AddNamed(const std::string& name);
   Status AddUnix(const std::string& name, int type);
   Status AddPipe(const std::string& path);
   std::vector<std::string> TakeHeard(bool by_name);

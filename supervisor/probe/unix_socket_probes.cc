@@ -3,9 +3,11 @@
 // sees.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@ namespace {
 constexpr char kByPath[] = "the mount namespace";
 constexpr char kByGroup[] = "the mount's mapping, in which no group has a number";
 constexpr char kByCover[] = "mounts on top of what the host made";
+constexpr char kByWatch[] = "a watch for what the host makes later";
 constexpr char kByName[] = "network namespace; Landlock's scopes where the network is the host's";
 // EPROTOTYPE, that it is another kind of socket, would say that somebody is there.
 const Errnos kNobodyThere = {ECONNREFUSED, EPERM, EACCES, ENOENT, ENOTDIR};
@@ -163,10 +166,27 @@ Finding ConnectAny(const std::string& name) {
   return Contained("nobody there");
 }
 
+constexpr int kCoverMs = 200;
+
+// A name that the host made a moment ago has no permissions once it is covered. What never is, is
+// tried all the same.
+void AwaitCover(const std::string& path) {
+  struct stat info;
+  for (int waited = 0; waited < kCoverMs; ++waited) {
+    if (stat(path.c_str(), &info) == 0 && (info.st_mode & ALLPERMS) == 0) return;
+    poll(nullptr, 0, 1);
+  }
+}
+
+// At which a daemon of the host was started anew after the cell.
+std::string Anew(const Targets& targets) {
+  const std::string name = targets.Text("rw") + "/anew";
+  AwaitCover(name + "-pipe");  // the last that was made
+  return name;
+}
+
 // What the host listens at in what is mounted.
-void AddMountProbes(const char* place, const char* layer, Probes* all) {
-  const NameOf name = [place](const Targets& t) { return t.Text(place) + "/daemon"; };
-  const std::string where = std::string("in_") + place;
+void AddMountProbes(const std::string& where, const NameOf& name, const char* layer, Probes* all) {
   AddWays(where, layer, name, all);
   all->push_back({"network.pipe_" + where, "nobody there", layer, [name](const Targets& t) {
                     const std::string path = name(t) + "-pipe";
@@ -180,8 +200,13 @@ void AddMountProbes(const char* place, const char* layer, Probes* all) {
 }  // namespace
 
 void AddUnixSocketProbes(const Targets& targets, Probes* all) {
-  AddMountProbes("ro", kByGroup, all);
-  AddMountProbes("rw", kByCover, all);
+  const auto daemon = [](const char* place) {
+    return [place](const Targets& t) { return t.Text(place) + "/daemon"; };
+  };
+  AddMountProbes("in_ro", daemon("ro"), kByGroup, all);
+  AddMountProbes("in_rw", daemon("rw"), kByCover, all);
+  // With the host's network every socket could be the cell's own.
+  if (!targets.Is("network", "full")) AddMountProbes("anew_in_rw", Anew, kByWatch, all);
   AddWays(
       "path", kByPath, [](const Targets& t) { return t.Text("unix"); }, all);
   AddWays(
