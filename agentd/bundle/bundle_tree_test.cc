@@ -1,13 +1,22 @@
 #include "agentd/bundle/bundle_tree.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
 
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::bundle {
 namespace {
+
+constexpr int kTries = 20'000;
+constexpr int kEnough = 3;
 
 class BundleTreeTest : public ::testing::Test {
  protected:
@@ -41,6 +50,28 @@ TEST_F(BundleTreeTest, RefusesWhatIsNoFileOrDirectory) {
 TEST_F(BundleTreeTest, RefusesAFifoWithoutWaitingForIt) {
   ASSERT_EQ(mkfifo((source_.path() + "/pipe").c_str(), 0600), 0);
   EXPECT_NE(Copy().message().find("special file"), std::string::npos);
+}
+
+// Nor for one that takes a file's place between the look at it and the opening.
+TEST_F(BundleTreeTest, WaitsForNoFifoThatAFileBecomes) {
+  const std::string file = source_.Write("file", "a");
+  const std::string pipe = target_.path() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::atomic<bool> stop = false;
+  std::thread renamer([&] {
+    while (!stop) renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, pipe.c_str(), RENAME_EXCHANGE);
+  });
+  constexpr unsigned kHangs = 60;
+  alarm(kHangs);
+  int caught = 0;
+  for (int i = 0; i < kTries && caught < kEnough; ++i) {
+    caught += Copy().message().find("has changed") != std::string::npos ? 1 : 0;
+    std::filesystem::remove_all(to_);
+  }
+  alarm(0);
+  stop = true;
+  renamer.join();
+  EXPECT_GT(caught, 0) << "it never became one at the right moment";
 }
 
 TEST_F(BundleTreeTest, RefusesTheReservedName) {
