@@ -101,13 +101,6 @@ class StartTest : public ::testing::Test {
   fs::path directory_;
 };
 
-// It would outlive whoever started it, or serve another.
-TEST_F(StartTest, AHostRunnerWhoseParentIsNotASupervisor) {
-  std::vector<std::string> words = Command();
-  words[0] = ProgramDirectory() + "/odyssey-host-runner";
-  ExpectFailure(RunToEnd(words), "is started by odyssey-supervisor alone");
-}
-
 TEST_F(StartTest, AStateDirectoryThatIsAFile) {
   std::ofstream(Path("state")) << "x";
   ExpectFailure(RunToEnd(Command()), Path("state") + " is not a directory");
