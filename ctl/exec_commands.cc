@@ -26,6 +26,7 @@
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
 #include "ctl/review_view.h"
+#include "ctl/sources_digest.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -65,6 +66,7 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.mutable_key()->set_component(component);
   *request.mutable_sandbox() = policy::ToProto(options.sandbox);
   request.set_workspace(options.sandbox.workspace);
+  request.set_sources_digest(SourcesDigest(options.sandbox));
   request.set_ephemeral(options.sandbox.ephemeral);
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
   request.set_owner_uid(options.owner_uid.value_or(getuid()));

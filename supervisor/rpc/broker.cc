@@ -48,8 +48,9 @@ std::string Rfc3339Now() {
 }
 
 std::string IdentityOf(const PrepareSpec& spec, const compile::Compiled& compiled) {
-  return compiled.digest + "|" + spec.bundle_digest + "|" + spec.sandbox.workspace + "|" +
-         (spec.sandbox.ephemeral ? "memory" : "disk") + "|" + std::to_string(spec.owner_uid);
+  return compiled.digest + "|" + spec.bundle_digest + "|" + spec.sources_digest + "|" +
+         spec.sandbox.workspace + "|" + (spec.sandbox.ephemeral ? "memory" : "disk") + "|" +
+         std::to_string(spec.owner_uid);
 }
 
 // The field that asks for a run.

@@ -38,6 +38,7 @@ struct PrepareSpec {
   CellKey key;
   policy::SandboxRequest sandbox;
   std::string bundle_digest;
+  std::string sources_digest;
   bool single_use = false;
   uint32_t owner_uid = 0;     // on whose behalf
   bool allow_danger = false;  // the person's own word

@@ -109,6 +109,7 @@ void ToProto(tool::Response response, pb::FileListResult* out) {
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   constexpr size_t kMaxDigest = 256;  // of any hash, in hex
   ODY_RETURN_IF_ERROR(CheckLength("bundle_digest", request.bundle_digest(), kMaxDigest));
+  ODY_RETURN_IF_ERROR(CheckLength("sources_digest", request.sources_digest(), kMaxDigest));
   PrepareSpec spec;
   spec.key = {request.key().session_id(), request.key().agent_id(), request.key().kind(),
               request.key().component()};
@@ -116,6 +117,7 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   spec.sandbox.workspace = request.workspace();
   spec.sandbox.ephemeral = request.ephemeral();
   spec.bundle_digest = request.bundle_digest();
+  spec.sources_digest = request.sources_digest();
   spec.single_use = request.single_use();
   spec.owner_uid = request.owner_uid();
   spec.allow_danger = request.allow_danger();

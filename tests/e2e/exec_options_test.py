@@ -2,6 +2,7 @@
 """odyssey-ctl exec: what its options do, and what wrong values of them say."""
 
 import os
+import subprocess
 
 from terminal import Terminal
 from world import SOURCE, World, WorldTest, main
@@ -76,6 +77,19 @@ sandbox:
         checked = self.world.ctl("policy", "check", policy)
         self.assertEqual(checked.code, 1, checked)
         self.assertRegex(checked.err, r"policy\.yaml:\d+: sandbox\.permissions\.filesystem\.mounts")
+
+    def test_a_kept_cell_is_made_anew_when_another_directory_has_the_name(self):
+        seen = []
+        for change in ("", "", "mv work away; mkdir work", "rmdir work; mkdir work",
+                       "mv data data.old; mkdir data", ""):
+            subprocess.run(["sh", "-ec", f"mkdir -p work data; {change}"], cwd=self.base, check=True)
+            done = self.shell("touch made; ls", "--cell", "kept", "--workspace",
+                              f"{self.base}/work", "--read", f"{self.base}/data")
+            self.assertEqual((done.code, done.out), (0, "made\n"), done)
+            self.assertEqual(os.listdir(f"{self.base}/work"), ["made"])
+            os.unlink(f"{self.base}/work/made")
+            seen += [cell["revision"] for cell in self.world.json("cell", "list")["cells"]]
+        self.assertEqual(seen, [1, 1, 2, 3, 4, 4])
 
     def test_read_is_at_the_same_path(self):
         done = self.shell(f"cat {self.shared}/given; echo x >{self.shared}/new",

@@ -1,0 +1,16 @@
+#ifndef ODYSSEY_CTL_SOURCES_DIGEST_H_
+#define ODYSSEY_CTL_SOURCES_DIGEST_H_
+
+#include <string>
+
+#include "policy/model/request.h"
+
+namespace odyssey::ctl {
+
+// PrepareCellRequest.sources_digest: differs if another directory has the name of the workspace or
+// of a mount's source. What the caller cannot see counts as the same. Hex.
+std::string SourcesDigest(const policy::SandboxRequest& request);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_SOURCES_DIGEST_H_
