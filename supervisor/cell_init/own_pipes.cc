@@ -105,7 +105,8 @@ void OwnPipes::Serve(const Confinement& confinement, const std::vector<std::stri
   const UniqueFd directory = OpenDirectory(message->fds[0].get(), parent);
   if (!directory || !IsBelowOneOf(trees, directory.get())) return;
   const int answer = Make(confinement, *request, directory.get());
-  (void)!write(message->fds[1].get(), &answer, sizeof(answer));
+  // Whoever asked may be gone, or have given what nobody reads.
+  (void)send(message->fds[1].get(), &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 int OwnPipes::Make(const Confinement& confinement, const PipeRequest& request, int directory) {
