@@ -134,12 +134,13 @@ TEST_F(OwnPipesTest, NonsenseIsNotAnsweredAndHoldsNobodyUp) {
 
 TEST_F(OwnPipesTest, AnAnswerThatNobodyReadsHoldsNobodyUp) {
   EXPECT_TRUE(Holds([&] {
-    auto full = MessageSocketPair(), gone = MessageSocketPair();
+    auto full = MessageSocketPair();
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return false;
     while (send(full->second.get(), "x", 1, MSG_DONTWAIT) == 1) {
     }
-    gone->first.reset();
-    for (const auto& [name, end] :
-         {std::pair("a", full->second.get()), {"b", gone->second.get()}}) {
+    close(ends[0]);
+    for (const auto& [name, end] : {std::pair("a", full->second.get()), {"b", ends[1]}}) {
       const std::string request = PipeRequest{kPipe, 0, name}.Encode();
       if (!SendMessage(pipes_.slot_end(), request, {Top().get(), end}).ok()) return false;
       Serve();
