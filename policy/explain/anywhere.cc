@@ -46,10 +46,8 @@ std::optional<Answer> DeniedByName(const Cell& cell, const std::string& below) {
 
 // Where the cell keeps names from being written, absolute.
 std::vector<std::string> KeptPlaces(const Cell& cell) {
-  std::vector<std::string> out = cell.compiled.kept_names;
-  for (const auto* covered : {&cell.compiled.covered, &cell.covered_since}) {
-    out.insert(out.end(), covered->begin(), covered->end());
-  }
+  std::vector<std::string> out = cell.Covered();
+  out.insert(out.end(), cell.compiled.kept_names.begin(), cell.compiled.kept_names.end());
   for (const Entry& entry : cell.compiled.plan.entries) {
     if (entry.kind == EntryKind::kPart) out.push_back(entry.target);
   }

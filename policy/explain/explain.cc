@@ -279,17 +279,20 @@ std::string AccessName(Access access) {
   return "";
 }
 
+std::vector<std::string> Cell::Covered() const {
+  std::vector<std::string> all = compiled.covered;
+  all.insert(all.end(), covered_since.begin(), covered_since.end());
+  return all;
+}
+
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
   if (IsOnHost(cell)) return {true, kOnHost, ""};
   for (const char* place : kKernelPlaces) {
     if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
   }
   if (const auto denied = ExplainDeny(cell, path)) return *denied;
-  for (const auto* covered : {&cell.compiled.covered, &cell.covered_since}) {
-    if (std::any_of(covered->begin(), covered->end(),
-                    [&](const std::string& place) { return IsWithin(path, place); })) {
-      return Protected(path + " of the host");
-    }
+  for (const std::string& place : cell.Covered()) {
+    if (IsWithin(path, place)) return Protected(path + " of the host");
   }
   const Entry* entry = EntryOf(cell.compiled.plan, path);
   if (entry == nullptr) return ExplainRoot(cell, path, access);

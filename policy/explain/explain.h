@@ -17,8 +17,11 @@ namespace odyssey::explain {
 struct Cell {
   const policy::SandboxRequest& request;
   const compile::Compiled& compiled;
-  // Sockets of the host that cell-init covered since the cell is ready.
+  // Sockets and pipes of the host that cell-init covered since the cell is ready.
   std::vector<std::string> covered_since = {};
+
+  // All that it covered.
+  std::vector<std::string> Covered() const;
 };
 
 enum class Access { kRead, kWrite, kExecute };

@@ -62,6 +62,7 @@ cell::Unmapped FindUnmapped(const cell::Configure& configure) {
 
 Status CellInit::Run() {
   ODY_RETURN_IF_ERROR(PrepareForSlots());
+  RunShortly();  // what the host makes is open until this process has looked at it
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);

@@ -17,10 +17,15 @@ struct Entry {
 };
 
 constexpr Entry kFigures[] = {
-    {"warm", MeasureWarmExec},          {"cold", MeasureColdCell},
-    {"parallel", MeasureParallelExecs}, {"stdout", MeasureStdout},
-    {"read", MeasureFileRead},          {"memory", MeasureIdleMemory},
-    {"many-cells", MeasureManyCells},   {"workspace-size", MeasureWorkspaceSize},
+    {"warm", MeasureWarmExec},
+    {"cold", MeasureColdCell},
+    {"parallel", MeasureParallelExecs},
+    {"stdout", MeasureStdout},
+    {"read", MeasureFileRead},
+    {"memory", MeasureIdleMemory},
+    {"many-cells", MeasureManyCells},
+    {"workspace-size", MeasureWorkspaceSize},
+    {"cover", MeasureCover},
 };
 
 }  // namespace

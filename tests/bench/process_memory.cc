@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -36,16 +37,24 @@ bool HasUid(const std::filesystem::path& process, uid_t uid) {
 
 }  // namespace
 
-Result<ProcessMemory> MemoryOfUid(uid_t uid) {
-  ProcessMemory memory;
+Result<std::vector<pid_t>> ProcessesOfUid(uid_t uid) {
+  std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (!HasUid(entry.path(), uid)) continue;
-    ++memory.processes;
-    memory.pss_bytes += PssKibibytes(entry.path()) * 1024;
+    if (HasUid(entry.path(), uid)) found.push_back(std::stoi(name));
   }
-  if (memory.processes == 0) return NotFound("no process of uid " + std::to_string(uid));
+  if (found.empty()) return NotFound("no process of uid " + std::to_string(uid));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<ProcessMemory> MemoryOfUid(uid_t uid) {
+  ODY_ASSIGN_OR_RETURN(const std::vector<pid_t> processes, ProcessesOfUid(uid));
+  ProcessMemory memory{.processes = static_cast<int>(processes.size())};
+  for (const pid_t pid : processes) {
+    memory.pss_bytes += PssKibibytes("/proc/" + std::to_string(pid)) * 1024;
+  }
   return memory;
 }
 

@@ -3,9 +3,14 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 #include "common/base/status.h"
 
 namespace odyssey::bench {
+
+// Of a user, by number. NOT_FOUND if there is none.
+Result<std::vector<pid_t>> ProcessesOfUid(uid_t uid);
 
 struct ProcessMemory {
   int processes = 0;

@@ -107,6 +107,7 @@ Result<v1::CellInfo> Client::PrepareCell(const CellOptions& options) {
   request.mutable_sandbox()->set_network(policy::v1::NETWORK_NONE);
   request.mutable_sandbox()->set_executables_mode(policy::v1::EXECUTABLES_MODE_STANDARD);
   request.set_ephemeral(options.ephemeral);
+  request.set_workspace(options.workspace);
   v1::PrepareCellResponse response;
   grpc::ClientContext context;
   ODY_RETURN_IF_ERROR(FromGrpc(stub_->PrepareCell(&context, request, &response)));

@@ -38,6 +38,7 @@ class Supervisor final {
 struct CellOptions {
   std::string component;  // names the cell
   bool ephemeral = true;
+  std::string workspace = "";  // a directory of the host; "" for a private one
 };
 
 // One connection. Blocking calls; usable from one thread at a time.
