@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,17 @@ TEST_F(RefusedCallsTest, ALowerCoreLimitIsSaidToBeSetAndAHigherOneRefused) {
     return report_.refused.size() == 1 && report_.refused[0].count == 1 ? 0 : 2;
   });
   EXPECT_EQ(result, 0);
+}
+
+TEST_F(RefusedCallsTest, APipeThatNobodyElseMakesIsTheKernelsToMake) {
+  char path[] = "/tmp/odyssey-refused-XXXXXX";
+  ASSERT_NE(mkdtemp(path), nullptr);
+  const std::string pipe = std::string(path) + "/pipe";
+  EXPECT_EQ(Serve([&] { return Try([&] { return mkfifo(pipe.c_str(), 0600); }); }), 0);
+  EXPECT_EQ(Serve([&] { return Try([&] { return mkfifo(pipe.c_str(), 0600); }); }), EEXIST);
+  EXPECT_TRUE(report_.refused.empty());
+  EXPECT_EQ(unlink(pipe.c_str()), 0);
+  rmdir(path);
 }
 
 TEST_F(RefusedCallsTest, AreToldApartByNameArgumentsAndProcess) {
