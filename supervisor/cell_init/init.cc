@@ -28,6 +28,10 @@ namespace {
 
 constexpr uint32_t kMostRunsCounted = 10'000;
 
+// Slots that ended and whose mounts are held, since there always was a command. Only commands that
+// mean it end so many.
+constexpr size_t kMostGone = 256;
+
 // What every slot inherits, set once: neither a supervisor's priority and habits nor its cores are
 // a command's.
 Status PrepareForSlots() {
@@ -84,7 +88,7 @@ Status CellInit::Run() {
     if (polled[0].revents != 0) {
       signalfd_siginfo info;
       (void)!read(signals.get(), &info, sizeof(info));
-      Reap();
+      ODY_RETURN_IF_ERROR(Reap());
     }
     if (polled[2].revents != 0) pipes_.Serve(*confinement_, watch_.trees());
     if (polled[1].revents == 0) continue;
@@ -104,6 +108,7 @@ Status CellInit::Handle(std::string_view bytes) {
   if (!confinement_) return FailedPrecondition("not configured");
   if (type == cell::MessageType::kWantSlot) return GiveSlot();
   if (type == cell::MessageType::kWantTools) return GiveTools();
+  if (type == cell::MessageType::kSlotGone) return LetGo(bytes);
   return InvalidArgument("not a request");
 }
 
@@ -151,6 +156,7 @@ Status CellInit::GiveSlot() {
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ForgetStartup();
   slots_[slot.pid] = place;
+  mounts_[place.number] = std::move(slot.mounts);
   return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = place.number}),
                      {slot.exec.get(), slot.control.get()});
 }
@@ -170,13 +176,25 @@ Status CellInit::GiveTools() {
                      {tools.socket.get()});
 }
 
-void CellInit::Reap() {
+// No command of its time is left, nor anybody to whom one could have handed a directory.
+Status CellInit::LetGo(std::string_view bytes) {
+  cell::SlotGone gone;
+  ODY_RETURN_IF_ERROR(cell::Decode(bytes, &gone));
+  const bool lives = std::any_of(slots_.begin(), slots_.end(),
+                                 [&](const auto& slot) { return slot.second.number == gone.slot; });
+  if (!lives) mounts_.erase(gone.slot);
+  return OkStatus();
+}
+
+Status CellInit::Reap() {
   for (pid_t pid; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
     const auto it = slots_.find(pid);
     if (it == slots_.end()) continue;
     (void)SendMessage(socket_, cell::Encode(cell::SlotGone{.slot = it->second.number}));
     slots_.erase(it);
   }
+  if (mounts_.size() - slots_.size() <= kMostGone) return OkStatus();
+  return Status(Code::kResourceExhausted, "too many slots ended while others ran");
 }
 
 }  // namespace odyssey::cell_init

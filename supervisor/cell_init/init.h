@@ -36,7 +36,8 @@ class CellInit final {
   Status GiveSlot();
   uint32_t FreeSpareRun() const;
   Status GiveTools();
-  void Reap();
+  Status Reap();
+  Status LetGo(std::string_view bytes);
 
   const int socket_;
   std::optional<Confinement> confinement_;
@@ -44,6 +45,7 @@ class CellInit final {
   OwnPipes pipes_;
   EndpointWatch watch_{&pipes_};
   std::map<pid_t, SlotPlace> slots_;
+  std::map<uint64_t, UniqueFd> mounts_;  // Slot::mounts by number, of those that are gone too
   uint64_t next_slot_ = 1;
 };
 

@@ -1,6 +1,7 @@
 #include "supervisor/cell_init/slot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -138,17 +139,12 @@ class SlotInit final {
     (void)SendMessage(control_.get(), cell::Encode(report));
   }
 
-  // The kernel kills everybody when pid 1 ends.
-  [[noreturn]] void EndSlot() {
-    ReportExit(SIGKILL, {});
-    _exit(0);
-  }
-
   void ReadControl() {
     const auto message = ReceiveMessage(control_.get());
     if (!message.ok()) _exit(0);  // closed: nobody wants this slot any more
     const auto type = cell::TypeOf(message->bytes);
-    if (type.ok() && *type == cell::MessageType::kKillSlot) EndSlot();
+    // The command is reaped next, and then whoever is left.
+    if (type.ok() && *type == cell::MessageType::kKillSlot) kill(-1, SIGKILL);
     cell::SignalSlot request;
     if (!cell::Decode(message->bytes, &request).ok()) return;
     // Group 0 is ours alone; the command leads its own session, once it has made it.
@@ -193,6 +189,12 @@ Status EnterFilter(UniqueFd* listener) {
   return OkStatus();
 }
 
+Status GiveMounts(int to) {
+  const UniqueFd mounts(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  if (!mounts) return ErrnoStatus(errno, "open the mount namespace");
+  return SendMessage(to, "m", {mounts.get()});
+}
+
 // Forked child: the nested pid 1.
 [[noreturn]] void BecomeSlot(const Confinement& confinement, const SlotPlace& place, UniqueFd exec,
                              UniqueFd control) {
@@ -213,6 +215,7 @@ Status EnterFilter(UniqueFd* listener) {
 Result<Slot> MakeSlot(const Confinement& confinement, const SlotPlace& place) {
   ODY_ASSIGN_OR_RETURN(auto exec, MessageSocketPair());
   ODY_ASSIGN_OR_RETURN(auto control, MessageSocketPair());
+  ODY_ASSIGN_OR_RETURN(auto mounts, MessageSocketPair());
   // A fork with two new namespaces. The raw call: libc has no fork that takes flags.
   const long pid =
       syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
@@ -220,10 +223,17 @@ Result<Slot> MakeSlot(const Confinement& confinement, const SlotPlace& place) {
   if (pid == 0) {
     exec.first.reset();
     control.first.reset();
+    mounts.first.reset();
+    if (!GiveMounts(mounts.second.get()).ok()) _exit(1);
+    mounts.second.reset();
     BecomeSlot(confinement, place, std::move(exec.second), std::move(control.second));
   }
+  mounts.second.reset();
+  ODY_ASSIGN_OR_RETURN(Message given, ReceiveMessage(mounts.first.get()));
+  if (given.fds.size() != 1) return Internal("a slot has no mount namespace");
   Slot slot;
   slot.pid = static_cast<pid_t>(pid);
+  slot.mounts = std::move(given.fds[0]);
   slot.exec = std::move(exec.first);
   slot.control = std::move(control.first);
   return slot;

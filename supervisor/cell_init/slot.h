@@ -26,6 +26,10 @@ struct Slot {
   pid_t pid = -1;    // of the nested pid 1, as cell-init sees it
   UniqueFd exec;     // for the supervisor: takes the ExecSpec
   UniqueFd control;  // for the supervisor: signals and the end; closing it kills the slot
+  // The mount namespace. With its last process the kernel would take it apart, and with it what
+  // cell-init mounted on the host's trees: a directory of it that a command opened and handed to
+  // another would show them bare. So whoever makes slots holds it until no command lives.
+  UniqueFd mounts;
 };
 
 // Caller must be single-threaded and have CAP_SYS_ADMIN and CAP_SETPCAP in the cell's user

@@ -141,6 +141,7 @@ class Broker final {
   void OnCellMessage(const CellPtr& cell, Message message);
   void OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Message message);
   void OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone);
+  static void ForgetSlots(Cell* cell);
   void OnCellError(const CellPtr& cell, const cell::CellError& error);
   void EndSingleUse(Cell* cell);
   Clock::time_point RunDeadlines(Clock::time_point now);

@@ -156,9 +156,21 @@ void Broker::OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone) {
                                    [&](const ReadySlot& s) { return s.number == gone.slot; });
     if (dead != cell->ready.end()) cell->ready.erase(dead);
     if (session) OnCommandEnd(cell.get(), *session);
+    if (!cell->compiled.unconfined) cell->gone.push_back(gone.slot);
+    ForgetSlots(cell.get());
     if (cell->state == CellState::kReady) WantSlots(cell.get());
   }
   if (session) session->OnSlotGone();
+}
+
+// Called with the lock. While a command lives, cell-init holds the mounts of slots that are gone
+// (Slot::mounts); when none does, it is told so, by the message that it sent.
+void Broker::ForgetSlots(Cell* cell) {
+  if (!cell->running.empty() || !cell->socket) return;
+  std::erase_if(cell->gone, [&](uint64_t slot) {
+    const std::string gone = cell::Encode(cell::SlotGone{.slot = slot});
+    return SendMessage(cell->socket.get(), gone, {}, MSG_DONTWAIT).ok();
+  });
 }
 
 // A slot could not be made: most likely the cell's processes are used up. Commands that wait go on
@@ -194,6 +206,7 @@ void Broker::OnSlotReady(const CellPtr& cell, const cell::SlotReady& slot, Messa
       changed_.notify_all();
     }
     if (ended) OnCommandEnd(cell.get(), *ended);
+    ForgetSlots(cell.get());
     if (cell->state == CellState::kReady) {
       UseSlot(cell, {slot.slot, std::move(message.fds[0]), std::move(message.fds[1])});
     }
@@ -223,9 +236,11 @@ void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
   WantSlots(cell.get());
 }
 
-// Called with the lock. Slots beyond what runs at once: closing one's sockets ends it.
+// Called with the lock. Slots beyond what an idle cell keeps: closing one's sockets ends it. Not
+// while a command runs, for which cell-init would hold the mounts of each.
 void Broker::LetSlotsGo(Cell* cell, Clock::time_point now) {
-  size_t most = std::max(kReadySlots + (now < cell->busy_until ? 1 : 0), cell->running.size());
+  if (!cell->running.empty() && !cell->compiled.unconfined) return;
+  size_t most = kReadySlots + (now < cell->busy_until ? 1 : 0);
   if (cell->compiled.unconfined) most = 0;
   while (cell->ready.size() > most) cell->ready.pop_front();
 }

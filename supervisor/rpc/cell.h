@@ -78,6 +78,7 @@ struct Cell {
   uint32_t slots_wanted = 0;  // asked for, not yet here
   std::deque<std::shared_ptr<ExecSession>> waiting;
   std::map<uint64_t, RunningExec> running;  // by slot
+  std::vector<uint64_t> gone;               // slots that cell-init was not told to forget yet
   Clock::time_point busy_until = Clock::time_point::min();
 
   std::atomic<uint64_t> oom_seen = 0, pids_seen = 0;  // as of the last time somebody asked

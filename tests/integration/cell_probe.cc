@@ -43,10 +43,16 @@ std::set<pid_t> PidsIn(const std::string& group) {
 
 Findings Probe(SupervisorHarness* supervisor, const std::string& cell_id, const std::string& script,
                const ExecOptions& options) {
-  const ExecResult result = supervisor->Python(cell_id, kPrelude + script, options);
+  const ExecResult result = supervisor->Python(cell_id, ProbeScript(script), options);
   EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  return FindingsOf(result.out);
+}
+
+std::string ProbeScript(const std::string& script) { return kPrelude + script; }
+
+Findings FindingsOf(const std::string& out) {
   Findings findings;
-  for (const std::string& line : Lines(result.out)) {
+  for (const std::string& line : Lines(out)) {
     const size_t equals = line.find('=');
     if (equals != std::string::npos) findings[line.substr(0, equals)] = line.substr(equals + 1);
   }

@@ -27,6 +27,11 @@ using Findings = std::map<std::string, std::string>;
 Findings Probe(SupervisorHarness* supervisor, const std::string& cell_id, const std::string& script,
                const ExecOptions& options = {});
 
+// The same in two steps, for a command that runs beside others: the script with what comes before
+// it, and what it printed.
+std::string ProbeScript(const std::string& script);
+Findings FindingsOf(const std::string& out);
+
 // EROFS, EACCES or EPERM: what a refused write says.
 bool IsRefusal(const std::string& finding);
 // Expects every finding to be one of the allowed answers, and at least `least` of them.
