@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -113,22 +114,38 @@ void EndpointWatch::ReadEvents() {
   }
   opened_path_.clear();
   opened_.reset();
-  // Each once, however often it was renamed meanwhile.
-  const std::string* around = nullptr;
-  for (const std::string& path : searches_) {
-    if (around == nullptr || !cell_guard::Below(path, *around)) Search(*(around = &path));
+  SearchWhatAppeared();
+}
+
+// The last name first: one that is renamed all the time is there by that, if by any. Each once, and
+// not what lies in another.
+void EndpointWatch::SearchWhatAppeared() {
+  std::set<std::string> done;
+  const auto is_done = [&done](std::string path) {
+    for (; !path.empty(); path.resize(path.rfind('/'))) {
+      if (done.count(path) != 0) return true;
+    }
+    return false;
+  };
+  for (auto path = searches_.rbegin(); path != searches_.rend(); ++path) {
+    if (!is_done(*path) && Search(*path)) done.insert(*path);
   }
   searches_.clear();
 }
 
+Result<UniqueFd> EndpointWatch::OpenPlace(const std::string& path) {
+  if (path.size() >= PATH_MAX) SayUnwatched(path);
+  return OpenHostPath(path);
+}
+
 void EndpointWatch::OnEvent(const inotify_event& event) {
-  if ((event.mask & IN_Q_OVERFLOW) != 0) searches_.insert(trees_.begin(), trees_.end());
+  if ((event.mask & IN_Q_OVERFLOW) != 0) searches_ = trees_;
   if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
   const auto found = directories_.find(event.wd);
   if (found == directories_.end() || event.len == 0) return;
   for (const std::string& directory : found->second) {
     if ((event.mask & IN_ISDIR) != 0) {
-      searches_.insert(Join(directory, event.name));
+      searches_.push_back(Join(directory, event.name));
     } else {
       OnName(directory, event.name);
     }
@@ -137,7 +154,7 @@ void EndpointWatch::OnEvent(const inotify_event& event) {
 
 void EndpointWatch::OnName(const std::string& directory, const char* name) {
   if (opened_path_ != directory) {
-    auto opened = OpenHostPath(directory);
+    auto opened = OpenPlace(directory);
     if (!opened.ok()) return;
     opened_path_ = directory;
     opened_ = std::move(*opened);
@@ -145,9 +162,9 @@ void EndpointWatch::OnName(const std::string& directory, const char* name) {
   LookAt(opened_.get(), name, Join(directory, name));
 }
 
-void EndpointWatch::Search(const std::string& path) {
-  const auto top = OpenHostPath(path);
-  if (!top.ok()) return;
+bool EndpointWatch::Search(const std::string& path) {
+  const auto top = OpenPlace(path);
+  if (!top.ok()) return false;
   const auto on_entry = [&](const SeenEntry& entry) {
     const std::string directory = Join(path, entry.path);
     if (entry.name == ".") {
@@ -160,6 +177,7 @@ void EndpointWatch::Search(const std::string& path) {
   };
   const auto result = cell_guard::FindRepositories(top->get(), kSearchBounds, on_entry);
   if (!result.finished || !result.closed.empty()) SayUnwatched(path);
+  return true;
 }
 
 void EndpointWatch::LookAt(int directory, const char* name, const std::string& path) {

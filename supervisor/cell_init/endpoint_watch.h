@@ -67,8 +67,11 @@ class EndpointWatch final {
   void ReadEvents();
   void OnEvent(const inotify_event& event);
   void OnName(const std::string& directory, const char* name);
-  // Everything below `path`, which has appeared with what is in it.
-  void Search(const std::string& path);
+  void SearchWhatAppeared();
+  // Everything below `path`, which has appeared with what is in it. False if it is not there any
+  // more, or too deep to be named; the latter is said.
+  bool Search(const std::string& path);
+  Result<UniqueFd> OpenPlace(const std::string& path);
   void LookAt(int directory, const char* name, const std::string& path);
   // False if nobody is bound to it, yet or any more.
   bool Settle(int place, const std::string& path);
@@ -86,7 +89,7 @@ class EndpointWatch final {
   bool pausing_ = false;
   Clock::time_point due_;  // the end of the pause
   // Of the events that are being read:
-  std::set<std::string> searches_;
+  std::vector<std::string> searches_;
   std::string opened_path_;  // of `opened_`
   UniqueFd opened_;
   std::vector<Unbound> unbound_;

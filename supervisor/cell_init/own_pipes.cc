@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +25,8 @@ namespace {
 // otherwise. What has no name any more counts no more.
 constexpr size_t kMaxPipes = 256;
 
-// A pipe with this bit was made a moment ago by the process that looks at it: nobody gives it to a
-// pipe, for which it means nothing.
+// A pipe with this bit that is no older than the call was made by it: nobody gives the bit to a
+// pipe, for which it means nothing, but a command that means to have the host's taken for its own.
 constexpr mode_t kMark = S_ISVTX;
 
 // Without the kernel's own links: in its /proc pid 1 would meet itself.
@@ -47,15 +48,31 @@ bool IsBelowOneOf(const std::vector<std::string>& trees, int directory) {
   });
 }
 
+// What the clock of file systems says: that of the kernel's ticks.
+timespec Now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now;
+}
+
+bool IsMarked(int pipe, const timespec& since) {
+  struct statx info;
+  if (statx(pipe, "", AT_EMPTY_PATH, STATX_MODE | STATX_BTIME, &info) != 0) return false;
+  const bool is_new = (info.stx_mask & STATX_BTIME) != 0 &&
+                      std::pair<int64_t, int64_t>(info.stx_btime.tv_sec, info.stx_btime.tv_nsec) >=
+                          std::pair<int64_t, int64_t>(since.tv_sec, since.tv_nsec);
+  return is_new && S_ISFIFO(info.stx_mode) && (info.stx_mode & kMark) != 0;
+}
+
 // In the process that makes it: what mknodat(2) answers. `*pipe` is what was made, whatever has its
 // name by now; nothing if that cannot be told, and so it will be taken for the host's.
 int MakePipe(int directory, const std::string& name, const PipeRequest& request, UniqueFd* pipe) {
   umask(request.umask);
+  const timespec start = Now();
   if (mknodat(directory, name.c_str(), request.mode | kMark, 0) != 0) return errno;
   UniqueFd made(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
-  if (!made || fstat(made.get(), &info) != 0) return 0;
-  if (!S_ISFIFO(info.st_mode) || (info.st_mode & kMark) == 0) return 0;
+  if (!made || !IsMarked(made.get(), start) || fstat(made.get(), &info) != 0) return 0;
   const std::string link = "/proc/self/fd/" + std::to_string(made.get());
   const mode_t mode = (info.st_mode & ALLPERMS & ~kMark) | (request.mode & kMark);
   if (chmod(link.c_str(), mode) == 0) *pipe = std::move(made);
@@ -101,6 +118,7 @@ void OwnPipes::Serve(const Confinement& confinement, const std::vector<std::stri
   const auto request = PipeRequest::Decode(message->bytes);
   if (!request.ok()) return;
   const size_t slash = request->path.rfind('/');
+  if (slash == request->path.size() - 1) return;  // of which the kernel knows what to say
   const std::string parent = slash == std::string::npos ? "." : request->path.substr(0, slash + 1);
   const UniqueFd directory = OpenDirectory(message->fds[0].get(), parent);
   if (!directory || !IsBelowOneOf(trees, directory.get())) return;

@@ -25,16 +25,16 @@ _, (handed,), _, _ = socket.recv_fds(server.accept()[0], 9, 1)
 while not os.path.exists('/data/go'): time.sleep(0.01)
 time.sleep(0.5)
 def write(name, flags):
-    os.write(os.open(name, os.O_WRONLY | os.O_NONBLOCK | flags, 0o666, dir_fd=handed), b'x')
+    os.write(os.open('data/' + name, os.O_WRONLY | os.O_NONBLOCK | flags, 0o666, dir_fd=handed), b'x')
 for name in ['pipe', 'later', 'repository/.git/config', '.envrc']:
     attempt(name, lambda: write(name, 0))
 for name in ['repository/.git/hooks/new', 'repository/.git/commondir']:
     attempt(name, lambda: write(name, os.O_CREAT))
-attempt('a.secret', lambda: os.open('a.secret', os.O_RDONLY, dir_fd=handed))
+attempt('a.secret', lambda: os.open('data/a.secret', os.O_RDONLY, dir_fd=handed))
 )";
 constexpr char kHand[] = R"(
 client = socket.socket(socket.AF_UNIX); client.connect('/tmp/hand')
-socket.send_fds(client, [b'x'], [os.open('/data', os.O_RDONLY)])
+socket.send_fds(client, [b'x'], [os.open('/', os.O_RDONLY)])
 print('handed', flush=True)
 )";
 
