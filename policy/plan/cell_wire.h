@@ -5,7 +5,8 @@
 // message each (common/os/message_socket.h). rpc trusts nothing that comes out of a cell; the cell
 // trusts rpc, except that the seccomp filters are cell-init's own.
 //
-//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone back when
+//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone back
+//   when
 //                    no command of the cell lives (ADR 0032)
 //                    cell-init → rpc: Hello, Unmapped, Repository, SlotReady + 2 fds,
 //                    ToolsReady + 1 fd, SlotGone, CellError
@@ -16,8 +17,8 @@
 //                    slot → rpc: ExecExited
 //
 // A slot is a process pair prepared ahead of need: a nested pid 1 and, below it, a process already
-// confined that waits for its ExecSpec. KillSlot kills everything in the
-// slot, which is offered again; closing slot.control ends the slot too.
+// confined that waits for its ExecSpec. KillSlot kills everything in the slot, which is offered
+// again; closing slot.control ends the slot too.
 
 #include <cstdint>
 #include <string>
