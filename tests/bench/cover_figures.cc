@@ -86,6 +86,16 @@ class Waiter final {
   std::thread thread_;
 };
 
+// As cell-init sees it: what it covers is covered in its slots at the same time.
+Result<std::string> WorkspaceOf(uid_t uid) {
+  ODY_ASSIGN_OR_RETURN(const auto processes, ProcessesOfUid(uid));
+  for (const pid_t pid : processes) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/root/workspace";
+    if (access(path.c_str(), F_OK) == 0) return path;
+  }
+  return NotFound("no process of the cell has a workspace");
+}
+
 }  // namespace
 
 Result<Figure> MeasureCover(const Supervisor& supervisor, const Scale& scale) {
@@ -95,9 +105,8 @@ Result<Figure> MeasureCover(const Supervisor& supervisor, const Scale& scale) {
   ODY_ASSIGN_OR_RETURN(const auto cell,
                        ScopedCell::Make(&client, {.component = "cover", .workspace = tree}));
   ODY_RETURN_IF_ERROR(client.Exec(cell->id(), TrueCommand()).status());
-  // The last is the one that becomes the next command: what it sees a command does.
-  ODY_ASSIGN_OR_RETURN(const auto processes, ProcessesOfUid(cell->info().host_uid()));
-  const std::string seen = "/proc/" + std::to_string(processes.back()) + "/root/workspace/" + kName;
+  ODY_ASSIGN_OR_RETURN(const std::string workspace, WorkspaceOf(cell->info().host_uid()));
+  const std::string seen = workspace + "/" + kName;
   const auto covered = [&] {
     struct stat info;
     return stat(seen.c_str(), &info) == 0 && (info.st_mode & ALLPERMS) == 0;
