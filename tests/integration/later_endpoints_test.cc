@@ -266,6 +266,19 @@ TEST_F(LaterEndpointsTest, DirectoriesThatAppearClosedAreSaidNotToBeWatched) {
   EXPECT_TRUE(Eventually([&] { return Says(cell, "/data: NOT watched"); }));
 }
 
+// The kernel takes no name of 4,096 bytes, and so nothing can be covered there.
+TEST_F(LaterEndpointsTest, DirectoriesTooDeepToBeNamedAreSaidNotToBeWatched) {
+  const std::string cell = Cell();
+  const ExecResult result = supervisor_.Python(cell, R"(
+import os
+os.chdir('/data')
+for i in range(22):
+    os.mkdir('d' * 200); os.chdir('d' * 200)
+)");
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  EXPECT_TRUE(Eventually([&] { return Says(cell, "/data: NOT watched"); }));
+}
+
 // More names than the kernel has room to tell of (fs.inotify.max_queued_events) do not hide one.
 TEST_F(LaterEndpointsTest, AFloodOfNamesHidesNothing) {
   const std::string cell = Cell();
