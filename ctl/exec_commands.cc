@@ -66,7 +66,8 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.mutable_key()->set_component(component);
   *request.mutable_sandbox() = policy::ToProto(options.sandbox);
   request.set_workspace(options.sandbox.workspace);
-  request.set_sources_digest(SourcesDigest(options.sandbox));
+  // Nobody asks for a cell of one command again.
+  if (!options.sandbox.ephemeral) request.set_sources_digest(SourcesDigest(options.sandbox));
   request.set_ephemeral(options.sandbox.ephemeral);
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
   request.set_owner_uid(options.owner_uid.value_or(getuid()));

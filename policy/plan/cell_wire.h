@@ -5,9 +5,8 @@
 // message each (common/os/message_socket.h). rpc trusts nothing that comes out of a cell; the cell
 // trusts rpc, except that the seccomp filters are cell-init's own.
 //
-//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone back
-//   when
-//                    no command of the cell lives (ADR 0032)
+//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone
+//                    again when no command of the cell lives (ADR 0032)
 //                    cell-init → rpc: Hello, Unmapped, Repository, SlotReady + 2 fds,
 //                    ToolsReady + 1 fd, SlotGone, CellError
 //                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead

@@ -41,8 +41,8 @@ class EndpointWatch final {
   // O_PATH; `path` is absolute.
   void AddDirectory(int directory, const std::string& path);
 
-  // Those that are watched.
-  std::vector<std::string> trees() const { return inotify_ ? trees_ : std::vector<std::string>(); }
+  bool watches() const { return static_cast<bool>(inotify_); }
+  const std::vector<std::string>& trees() const { return trees_; }
 
   // What is mounted in the trees from now on is so in slots that are made later, too.
   Status ShareMounts() const;

@@ -124,7 +124,7 @@ Status CellInit::Configure(std::string_view bytes) {
   ODY_ASSIGN_OR_RETURN(KeptRepositories kept, KeepRepositories(configure, &watch_));
   ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(kept.guards, *confinement_));
   ODY_RETURN_IF_ERROR(watch_.ShareMounts());
-  if (!watch_.trees().empty()) ODY_RETURN_IF_ERROR(pipes_.Start());
+  if (watch_.watches()) ODY_RETURN_IF_ERROR(pipes_.Start());
   for (const std::string& path : guards.unguarded) {
     std::erase(kept.said, cell::Repository{path, cell::RepositoryState::kGuarded});
     kept.said.push_back({path, cell::RepositoryState::kUnguarded});

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "common/os/message_socket.h"
+#include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -27,9 +28,6 @@ constexpr uint32_t kPipe = S_IFIFO | 0666;
 class OwnPipesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string path = (fs::temp_directory_path() / "odyssey-pipes-XXXXXX").string();
-    ASSERT_NE(mkdtemp(path.data()), nullptr);
-    tree_ = path;
     ASSERT_TRUE(pipes_.Start().ok());
     for (const char* name : {"/open", "/shut"}) fs::create_directory(tree_ + name);
     auto confinement = Confinement::Build(
@@ -38,8 +36,6 @@ class OwnPipesTest : public ::testing::Test {
     confinement_ = std::move(*confinement);
     channel_ = std::move(*MessageSocketPair());
   }
-  void TearDown() override { fs::remove_all(tree_); }
-
   // In a process of its own: what makes a pipe needs no_new_privs.
   static bool Holds(const std::function<bool()>& body) {
     const pid_t child = fork();
@@ -68,7 +64,8 @@ class OwnPipesTest : public ::testing::Test {
     return UniqueFd(open(Open(name).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   }
 
-  std::string tree_;
+  const fakes::TemporaryDirectory directory_;
+  const std::string tree_ = directory_.path();
   OwnPipes pipes_;
   std::optional<Confinement> confinement_;
   std::pair<UniqueFd, UniqueFd> channel_;

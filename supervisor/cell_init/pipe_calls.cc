@@ -13,16 +13,13 @@
 
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
+#include "supervisor/cell_init/caller.h"
 #include "supervisor/cell_init/own_pipes.h"
 
 namespace odyssey::cell_init {
 namespace {
 
 constexpr size_t kMostStatus = 16 * 1024;
-
-std::string ProcOf(const seccomp_notif& call, const std::string& file) {
-  return "/proc/" + std::to_string(call.pid) + "/" + file;
-}
 
 // Empty if it cannot be read. Another thread of the caller may change it; then this is the path.
 std::string PathAt(const seccomp_notif& call, uint64_t address) {

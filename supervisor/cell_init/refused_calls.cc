@@ -12,6 +12,7 @@
 #include <array>
 #include <utility>
 
+#include "supervisor/cell_init/caller.h"
 #include "supervisor/cell_init/pipe_calls.h"
 
 namespace odyssey::cell_init {
@@ -44,8 +45,7 @@ bool ChangesCoreLimit(const seccomp_data& call) {
 // it may change what is read here, and gets the other answer: the call is never made.
 bool AsksForMore(const seccomp_notif& call) {
   const uint64_t wanted_at = call.data.args[call.data.nr == SYS_setrlimit ? 1 : 2];
-  const std::string path = "/proc/" + std::to_string(call.pid) + "/mem";
-  const UniqueFd memory(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd memory(open(ProcOf(call, "mem").c_str(), O_RDONLY | O_CLOEXEC));
   rlimit wanted{}, own{};
   // Whose memory cannot be read cannot leave a core either.
   if (!memory || pread(memory.get(), &wanted, sizeof(wanted), static_cast<off_t>(wanted_at)) !=
@@ -120,8 +120,7 @@ void RefusedCalls::Count(const seccomp_notif& call) {
 // The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
 // number could already be another's.
 std::string RefusedCalls::CommOf(const seccomp_notif& call) const {
-  const std::string path = "/proc/" + std::to_string(call.pid) + "/comm";
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(open(ProcOf(call, "comm").c_str(), O_RDONLY | O_CLOEXEC));
   char text[cell::kMaxComm + 1];
   const ssize_t n = file ? read(file.get(), text, sizeof(text)) : -1;
   if (n <= 0 || ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return "";

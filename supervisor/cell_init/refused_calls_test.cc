@@ -25,6 +25,7 @@
 
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/confinement.h"
+#include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -121,14 +122,12 @@ TEST_F(RefusedCallsTest, ALowerCoreLimitIsSaidToBeSetAndAHigherOneRefused) {
 }
 
 TEST_F(RefusedCallsTest, APipeThatNobodyElseMakesIsTheKernelsToMake) {
-  char path[] = "/tmp/odyssey-refused-XXXXXX";
-  ASSERT_NE(mkdtemp(path), nullptr);
-  const std::string pipe = std::string(path) + "/pipe";
+  const fakes::TemporaryDirectory directory;
+  const std::string pipe = directory.path() + "/pipe";
   EXPECT_EQ(Serve([&] { return Try([&] { return mkfifo(pipe.c_str(), 0600); }); }), 0);
   EXPECT_EQ(Serve([&] { return Try([&] { return mkfifo(pipe.c_str(), 0600); }); }), EEXIST);
   EXPECT_TRUE(report_.refused.empty());
-  EXPECT_EQ(unlink(pipe.c_str()), 0);
-  rmdir(path);
+  EXPECT_EQ(access(pipe.c_str(), F_OK), 0);
 }
 
 TEST_F(RefusedCallsTest, AreToldApartByNameArgumentsAndProcess) {

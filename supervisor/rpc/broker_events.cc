@@ -239,9 +239,9 @@ void Broker::UseSlot(const CellPtr& cell, ReadySlot slot) {
 // Called with the lock. Slots beyond what an idle cell keeps: closing one's sockets ends it. Not
 // while a command runs, for which cell-init would hold the mounts of each.
 void Broker::LetSlotsGo(Cell* cell, Clock::time_point now) {
-  if (!cell->running.empty() && !cell->compiled.unconfined) return;
-  size_t most = kReadySlots + (now < cell->busy_until ? 1 : 0);
-  if (cell->compiled.unconfined) most = 0;
+  const bool on_host = cell->compiled.unconfined;
+  if (!cell->running.empty() && !on_host) return;
+  const size_t most = on_host ? 0 : kReadySlots + (now < cell->busy_until ? 1 : 0);
   while (cell->ready.size() > most) cell->ready.pop_front();
 }
 

@@ -198,6 +198,8 @@ TEST_F(BadInputTest, EnvironmentWorkspaceAndDigestOfCells) {
       {"large", env("A", std::string(100'000, 'x')), kInvalid, "env"},
       {"digest", [](auto* r) { r->set_bundle_digest(std::string(1000, 'a')); }, kInvalid,
        "bundle_digest"},
+      {"sources", [](auto* r) { r->set_sources_digest(std::string(1000, 'a')); }, kInvalid,
+       "sources_digest"},
   };
   for (const std::string path : {".", "relative", "/a/../b", "/a/"}) {
     fields.push_back(

@@ -1,0 +1,18 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_CALLER_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_CALLER_H_
+
+#include <linux/seccomp.h>
+
+#include <string>
+
+namespace odyssey::cell_init {
+
+// A file of /proc of who waits for the answer to a call. He may be killed, and his number be
+// another's, before it is opened.
+inline std::string ProcOf(const seccomp_notif& call, const std::string& file) {
+  return "/proc/" + std::to_string(call.pid) + "/" + file;
+}
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_CALLER_H_
