@@ -44,9 +44,10 @@ std::string Extent(uint32_t inside, uint32_t outside, uint32_t count = 1) {
          "\n";
 }
 
-// Everybody is who he is, but that these two change places. As many lines as a map has room for
-// without another allocation. The last id is no id.
+// Everybody is who he is, but that these two change places; or nobody is anybody. As many lines as
+// a map has room for without another allocation, and one at least. The last id is no id.
 std::string Exchange(uint32_t one, uint32_t other) {
+  if (one == kNobodysId) return Extent(one, one);
   const auto [low, high] = std::minmax(one, other);
   return Extent(0, 0, low) + Extent(low, high) + Extent(low + 1, low + 1, high - low - 1) +
          Extent(high, low) + Extent(high + 1, high + 1, UINT32_MAX - high - 1);
@@ -88,9 +89,7 @@ Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside) {
 }
 
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid) {
-  // A map has to name one.
-  return MakeNamespace(0, Exchange(uid, cell_uid),
-                       gid == kNobodysId ? Extent(gid, cell_uid) : Exchange(gid, cell_uid));
+  return MakeNamespace(0, Exchange(uid, cell_uid), Exchange(gid, cell_uid));
 }
 
 }  // namespace odyssey

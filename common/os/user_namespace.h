@@ -1,9 +1,9 @@
 #ifndef ODYSSEY_COMMON_OS_USER_NAMESPACE_H_
 #define ODYSSEY_COMMON_OS_USER_NAMESPACE_H_
 
-// User namespaces that root makes for a cell. Runs as root, in the launch child: a process must be
-// single-threaded to unshare(CLONE_NEWUSER), and each namespace needs a process to be born in,
-// which ends as soon as the namespace is held by its descriptor.
+// User namespaces that root makes for cells, in the launch child or, for all of them, in root.
+// Each needs a process to be born in, which is forked for it and ends as soon as the namespace is
+// held by its descriptor.
 
 #include <sys/types.h>
 
@@ -25,7 +25,8 @@ inline constexpr uint32_t kNobodysId = 0xfffffffe;  // the largest there is
 //
 // With kNobodysId for `gid` no group has a number, for a tree that is only read: the kernel lets
 // nobody write what has an owner or a group without one, sockets and named pipes included, of which
-// a read-only mount says nothing. What only its group may read is closed then.
+// a read-only mount says nothing. What only its group may read is closed then. With kNobodysId for
+// `uid` no owner has one; with both, `cell_uid` does not matter.
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid);
 
 }  // namespace odyssey

@@ -44,12 +44,12 @@ Entry File(const char* target, std::string content) {
   return {.kind = EntryKind::kFile, .target = target, .source = std::move(content)};
 }
 
-Entry Unmapped(const std::string& source, const std::string& target, bool executable) {
+Entry SystemTree(const std::string& source, const std::string& target, bool executable) {
   return {.kind = EntryKind::kHostTree,
           .target = target,
           .source = source,
           .executable = executable,
-          .ownership = Ownership::kAsIs};
+          .ownership = Ownership::kNobodys};
 }
 
 // Where a link in /etc leads, by its text alone.
@@ -66,7 +66,7 @@ void AddResolver(const policy::SandboxRequest& request, const SystemEntry& found
     out->explanation.push_back("/etc/resolv.conf: left out: the host's leads to " + source);
     return;
   }
-  out->plan.entries.push_back(Unmapped(source, kResolver, /*executable=*/false));
+  out->plan.entries.push_back(SystemTree(source, kResolver, /*executable=*/false));
   out->explanation.push_back("/etc/resolv.conf: the host's, read-only: network is full");
 }
 
@@ -92,7 +92,7 @@ void AddSystemTree(const policy::SandboxRequest& request, const SystemEntry& fou
   const bool programs = !plan::IsWithin(found.path, "/etc");
   // In explicit mode the programs that are named come on top; the rest of the tree is data.
   const bool named = request.executables_mode == policy::ExecutablesMode::kExplicit;
-  out->plan.entries.push_back(Unmapped(found.path, found.path, programs && !named));
+  out->plan.entries.push_back(SystemTree(found.path, found.path, programs && !named));
   if (!programs) return;
   if (named) {
     out->explanation.push_back(found.path + ": the host's, read-only, noexec");

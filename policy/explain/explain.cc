@@ -264,7 +264,7 @@ uint64_t ValueOf(const policy::Limits& limits, Limit limit) {
 bool IsOnHost(const Cell& cell) { return cell.request.mode == policy::Mode::kDangerFullAccess; }
 
 bool IsSystemTree(const Entry& entry) {
-  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kAsIs;
+  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kNobodys;
 }
 
 std::string AccessName(Access access) {

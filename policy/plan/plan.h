@@ -45,8 +45,9 @@ enum class EntryKind : uint8_t {
 
 // Whose files a host tree shows.
 enum class Ownership : uint8_t {
-  kAsIs,    // no mapping: only for the system's own read-only trees
-  kMapped,  // the owner of the source appears as the cell's user (idmapped mount)
+  kNobodys,  // nobody has a number there, so that nobody may write, sockets and pipes included:
+             // only for the system's own read-only trees
+  kMapped,   // the owner of the source appears as the cell's user (idmapped mount)
 };
 
 inline constexpr uint32_t kAnyOwner = UINT32_MAX;  // no uid

@@ -56,7 +56,7 @@ Status CheckLimit(const char* field, uint64_t value, uint64_t max) {
                           "; at most " + std::to_string(max) + " is allowed");
 }
 
-Status CheckUnmappedTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
+Status CheckSystemTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
   const auto& trees = SystemTrees();
   const bool system = std::find(trees.begin(), trees.end(), entry.source) != trees.end() ||
                       IsWithin(entry.source, "/usr") || IsWithin(entry.source, "/opt");
@@ -67,14 +67,14 @@ Status CheckUnmappedTree(const Plan& plan, const CheckContext& context, const En
   }
   if (entry.access == Access::kReadOnly && (system || resolver)) return OkStatus();
   return PermissionDenied("source " + entry.source +
-                          ": only the system's trees, and they read-only, keep their owners");
+                          ": only the system's trees, and they read-only, may be nobody's");
 }
 
 Status CheckHostTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
   if (!IsNormalizedAbsolute(entry.source)) {
     return InvalidArgument("source must be a normalised absolute path");
   }
-  if (entry.ownership == Ownership::kAsIs) return CheckUnmappedTree(plan, context, entry);
+  if (entry.ownership == Ownership::kNobodys) return CheckSystemTree(plan, context, entry);
   return CheckHostSource(entry.source, entry.access, context);
 }
 

@@ -16,7 +16,7 @@ Entry AsIs(const std::string& source) {
           .target = source,
           .source = source,
           .executable = true,
-          .ownership = Ownership::kAsIs};
+          .ownership = Ownership::kNobodys};
 }
 
 CheckContext Context() {

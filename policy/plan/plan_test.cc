@@ -20,7 +20,7 @@ Plan SamplePlan() {
        .target = "/usr",
        .source = "/usr",
        .executable = true,
-       .ownership = Ownership::kAsIs},
+       .ownership = Ownership::kNobodys},
       {.kind = EntryKind::kFile, .target = "/etc/hosts", .source = std::string("a\0b", 3)},
       {.kind = EntryKind::kTmpfs,
        .target = "/tmp",

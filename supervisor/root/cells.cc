@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "common/os/message_socket.h"
+#include "common/os/user_namespace.h"
 #include "supervisor/root/cell_tree.h"
 
 namespace odyssey::root {
@@ -52,6 +53,9 @@ Result<uint32_t> CellTable::FreeSlot() const {
 
 Result<CellTable::Spare> CellTable::MakeSpare() {
   Spare spare;
+  if (!paths_.nobodys_map) {
+    ODY_ASSIGN_OR_RETURN(paths_.nobodys_map, MakeMappingNamespace(kNobodysId, kNobodysId, 0));
+  }
   ODY_ASSIGN_OR_RETURN(spare.slot, FreeSlot());
   const std::string group = GroupOf(spare.slot);
   cgroups_->Remove(group);  // of a launcher that failed
@@ -98,18 +102,13 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
     EndSpare();
     return said.message().empty() ? launched : said;
   }
-  Cell cell;
+  Cell& cell = cells_[plan.cell_id];
   cell.pid = spare_->launcher.pid();
   cell.slot = spare_->slot;
   cell.messages = spare_->launcher.TakeMessages();
   cell.tree = plan.cell_tree;
   spare_.reset();
-
-  Started started;
-  started.uid = first_uid_ + cell.slot;
-  started.socket = std::move(ends.first);
-  cells_.emplace(plan.cell_id, std::move(cell));
-  return started;
+  return Started{first_uid_ + cell.slot, std::move(ends.first)};
 }
 
 wire::CellUsage CellTable::Usage(const std::string& cell_id) const {
@@ -163,24 +162,19 @@ bool CellTable::Finished(Cell* cell) {
   if (!cgroups_->Remove(group)) return false;
   if (!cell->purge || cell->tree.empty()) return true;
   const auto removal = StartRemovingCellTree(paths_.cells_directory, cell->tree);
-  if (!removal.ok()) {
-    cell->reason = removal.status();
-    return true;
-  }
-  cell->removal = *removal;
-  return false;
+  if (!removal.ok()) cell->reason = removal.status();
+  cell->removal = removal.ok() ? *removal : -1;
+  return !removal.ok();
 }
 
 std::vector<GoneCell> CellTable::Advance() {
   std::vector<GoneCell> gone;
-  for (auto it = cells_.begin(); it != cells_.end();) {
-    if (!Finished(&it->second)) {
-      ++it;
-      continue;
-    }
+  for (auto it = cells_.begin(), next = it; it != cells_.end(); it = next) {
+    ++next;
+    if (!Finished(&it->second)) continue;
     slots_[it->second.slot] = false;
     gone.push_back({it->first, it->second.reason});
-    it = cells_.erase(it);
+    cells_.erase(it);
   }
   return gone;
 }

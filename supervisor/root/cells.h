@@ -85,7 +85,7 @@ class CellTable final {
   bool Finished(Cell* cell);
 
   CgroupTree* const cgroups_;
-  const StagingPaths paths_;
+  StagingPaths paths_;
   const uid_t first_uid_;
   std::map<std::string, Cell> cells_;
   std::optional<Spare> spare_;

@@ -158,27 +158,28 @@ class Stager final {
   }
 
   Status PlaceHostTree(const Entry& entry, UniqueFd* place) {
-    UniqueFd map;
     struct stat info;
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
+      return InvalidArgument("mount " + entry.source + ": neither directory nor regular file");
+    }
     const bool anothers = entry.owner != plan::kAnyOwner && entry.owner != info.st_uid;
-    if (entry.ownership == Ownership::kMapped) {
-      if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
-        return InvalidArgument("mount " + entry.source + ": neither directory nor regular file");
-      }
-      const uid_t uid = anothers ? kNobodysId : info.st_uid;
-      const gid_t gid = entry.access == Access::kReadOnly ? kNobodysId : info.st_gid;
-      ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(uid, gid, cell_uid_));
+    const bool system = entry.ownership == Ownership::kNobodys;
+    const gid_t gid = entry.access == Access::kReadOnly ? kNobodysId : info.st_gid;
+    UniqueFd map;
+    if (!system && !anothers) {
+      ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, gid, cell_uid_));
     }
     // As it is, a tree shows the cell less than mapped: what any user of the host may read.
     const mode_t others = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-    const bool open = entry.access == Access::kReadOnly && (info.st_mode & others) == others;
+    const bool open =
+        system || (entry.access == Access::kReadOnly && (info.st_mode & others) == others);
     if (anothers && !open) {
       return PermissionDenied("mount " + entry.source + ": it is uid " +
                               std::to_string(info.st_uid) + "'s, and not the own of uid " +
                               std::to_string(entry.owner) + " (policy/ceiling.md)");
     }
-    Result<UniqueFd> mounted = Bind(entry, *place, map);
+    Result<UniqueFd> mounted = Bind(entry, *place, map ? map : paths_.nobodys_map);
     if (mounted.status().code() == Code::kFailedPrecondition && open) {
       mounted = Bind(entry, *place, UniqueFd());
     }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/os/unique_fd.h"
 #include "policy/plan/plan.h"
 
 namespace odyssey::root {
@@ -17,6 +18,7 @@ struct StagingPaths {
   std::string cells_directory;  // where the trees of cells are on disk
   std::string init_binary;      // host paths of the static binaries of every cell
   uid_t store_uid = 0;          // owns every cell tree on disk
+  UniqueFd nobodys_map;         // nobody has a number in it; one for all cells
 };
 
 // The tmpfs that staging happens on. It hides the host's directory of that name in this namespace

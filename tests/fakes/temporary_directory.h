@@ -15,7 +15,9 @@ namespace odyssey::fakes {
 
 class TemporaryDirectory final {
  public:
-  TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "odyssey-test-XXXXXX") {
+  explicit TemporaryDirectory(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : path_(parent / "odyssey-test-XXXXXX") {
     ODY_CHECK(mkdtemp(path_.data()) != nullptr);
   }
   ~TemporaryDirectory() {

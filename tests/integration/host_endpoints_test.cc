@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 
+#include "tests/fakes/temporary_directory.h"
 #include "tests/integration/cell_probe.h"
 #include "tests/integration/unix_listener.h"
 
@@ -118,6 +119,20 @@ TEST_F(HostEndpointsTest, WhatIsOnlyReadHearsNothingWheneverItWasMade) {
     ExpectAll(findings, {"EACCES"}, 3 * kAttempts);
   }
   for (const Endpoints* each : {&top, &inside, &later}) EXPECT_EQ(each->Heard(), kNone);
+}
+
+TEST_F(HostEndpointsTest, TheSystemsTreesHearNothingWheneverItWasMade) {
+  const fakes::TemporaryDirectory opt("/opt"), local("/usr/local");
+  std::string script;
+  for (const std::string& path : {opt.path(), local.path()}) {
+    ASSERT_EQ(chmod(path.c_str(), 0777), 0);
+    script += Attempts(path);
+  }
+  const Endpoints before(opt.path());
+  const std::string cell = supervisor_.Cell(SupervisorHarness::Request("system"));
+  const Endpoints later(local.path());
+  ExpectAll(Probe(&supervisor_, cell, script), {"EACCES"}, 2 * kAttempts);
+  for (const Endpoints* each : {&before, &later}) EXPECT_EQ(each->Heard(), kNone);
 }
 
 TEST_F(HostEndpointsTest, AReadMountShowsItsOwnersFilesAndWhatEverybodyMayRead) {
