@@ -122,15 +122,15 @@ TEST_F(HostEndpointsTest, WhatIsOnlyReadHearsNothingWheneverItWasMade) {
 }
 
 TEST_F(HostEndpointsTest, TheSystemsTreesHearNothingWheneverItWasMade) {
-  const fakes::TemporaryDirectory opt("/opt"), local("/usr/local");
+  const fakes::TemporaryDirectory one("/opt"), other("/opt");
   std::string script;
-  for (const std::string& path : {opt.path(), local.path()}) {
+  for (const std::string& path : {one.path(), other.path()}) {
     ASSERT_EQ(chmod(path.c_str(), 0777), 0);
     script += Attempts(path);
   }
-  const Endpoints before(opt.path());
+  const Endpoints before(one.path());
   const std::string cell = supervisor_.Cell(SupervisorHarness::Request("system"));
-  const Endpoints later(local.path());
+  const Endpoints later(other.path());
   ExpectAll(Probe(&supervisor_, cell, script), {"EACCES"}, 2 * kAttempts);
   for (const Endpoints* each : {&before, &later}) EXPECT_EQ(each->Heard(), kNone);
 }
