@@ -59,9 +59,10 @@ uint64_t HandledFileRights(uint32_t abi) {
   return rights;
 }
 
-uint64_t HandledScopes(uint32_t abi) {
+uint64_t HandledScopes(uint32_t abi, bool own_network) {
   uint64_t scopes = 0;
   for (const RightInfo& info : kRights) {
+    if (own_network && info.right == Right::kScopeAbstractSocket) continue;
     if (info.abi <= abi) scopes |= info.scope_bit;
   }
   return scopes;

@@ -46,9 +46,10 @@ std::span<const RightInfo> Rights();
 std::string NameWithAbi(const RightInfo& info);
 
 // The rights on files and the scopes that this ABI can handle: what is handled and not granted by a
-// rule is refused.
+// rule is refused. In a network namespace of its own a cell has no abstract sockets but its own, by
+// which its commands, each in a domain of its own, may reach each other.
 uint64_t HandledFileRights(uint32_t abi);
-uint64_t HandledScopes(uint32_t abi);
+uint64_t HandledScopes(uint32_t abi, bool own_network);
 
 }  // namespace odyssey::landlock
 

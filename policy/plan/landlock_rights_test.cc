@@ -18,7 +18,8 @@ TEST(LandlockRightsTest, HandlesWhatEachVersionHasAndNoMore) {
                              {4, 0x7fff, 0}, {5, 0xffff, 0}, {6, 0xffff, 3}, {7, 0xffff, 3}};
   for (const Case& c : kCases) {
     EXPECT_EQ(HandledFileRights(c.abi), c.rights) << c.abi;
-    EXPECT_EQ(HandledScopes(c.abi), c.scopes) << c.abi;
+    EXPECT_EQ(HandledScopes(c.abi, /*own_network=*/false), c.scopes) << c.abi;
+    EXPECT_EQ(HandledScopes(c.abi, /*own_network=*/true), c.scopes & 2) << c.abi;
   }
   EXPECT_EQ(LANDLOCK_ACCESS_FS_MAKE_SYM, 1ULL << 12);
   EXPECT_EQ(LANDLOCK_ACCESS_FS_REFER, 1ULL << 13);

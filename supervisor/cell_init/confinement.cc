@@ -33,10 +33,10 @@ constexpr uint64_t kDirectoryRights =
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
 
 // Every right that this ABI knows is handled: what no rule grants is refused.
-Result<UniqueFd> CreateRuleset(uint32_t abi) {
+Result<UniqueFd> CreateRuleset(uint32_t abi, bool own_network) {
   const RulesetAttributes attributes = {.handled_access_fs = landlock::HandledFileRights(abi),
                                         .handled_access_net = 0,
-                                        .scoped = landlock::HandledScopes(abi)};
+                                        .scoped = landlock::HandledScopes(abi, own_network)};
   // Older kernels refuse a longer structure with something set in it, so only what they know.
   const size_t size =
       attributes.scoped != 0 ? sizeof(attributes) : sizeof(attributes.handled_access_fs);
@@ -102,7 +102,7 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   confinement.tool_roots_ = configure.tool_roots;
   if (abi == 0) return confinement;
   confinement.abi_ = abi;
-  ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi));
+  ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi, configure.own_network));
   ODY_RETURN_IF_ERROR(confinement.AddRules(configure.rules));
   return confinement;
 }

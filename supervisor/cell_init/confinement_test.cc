@@ -6,9 +6,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -77,6 +80,23 @@ TEST_F(ConfinementTest, EachVersionRefusesWhatItKnows) {
   }
   EXPECT_EQ(Under(1, configure, move_it), EXDEV);
   EXPECT_EQ(Under(2, configure, move_it), 0);
+}
+
+TEST_F(ConfinementTest, AbstractSocketsAreClosedWhereTheyMayBeTheHosts) {
+  sockaddr_un address{AF_UNIX, {}};
+  const std::string name = "odyssey-confinement-" + std::to_string(getpid());
+  memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  const UniqueFd server(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(server.get(), generic, sizeof(address)), 0);
+  const auto connect_it = [&] {
+    return connect(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), generic, sizeof(address));
+  };
+  cell::Configure configure = ReadOnlyButRw();
+  EXPECT_EQ(Under(6, configure, connect_it), 0);
+  configure.own_network = false;
+  EXPECT_EQ(Under(6, configure, connect_it), EPERM);
+  EXPECT_EQ(Under(5, configure, connect_it), 0);
 }
 
 TEST_F(ConfinementTest, RefusesAKernelThatIsOlderThanThePolicyNeeds) {

@@ -191,14 +191,25 @@ print(os.read(fds[0], 6))
 TEST_F(FunctionalTest, CommandsOfOneCellTalkToEachOther) {
   RunningExec server(supervisor_.stub(), cell_, R"(exec python3 -c "
 import socket
-server = socket.create_server(('127.0.0.1', 4444))
+servers = [socket.create_server(('127.0.0.1', 4444))]
+for name in ['/tmp/server', chr(0) + 'server']:
+    servers.append(socket.socket(socket.AF_UNIX))
+    servers[-1].bind(name)
+    servers[-1].listen()
 print('up', flush=True)
-server.accept()[0].sendall(b'from another command')
+for server in servers: server.accept()[0].sendall(b'from another command')
 ")");
   ASSERT_TRUE(server.ReadUntil("up"));
-  EXPECT_EQ(
-      Python("import socket; print(socket.create_connection(('127.0.0.1', 4444)).recv(64))").out,
-      "b'from another command'\n");
+  const ExecResult result = Python(R"(
+import socket
+clients = [socket.create_connection(('127.0.0.1', 4444))]
+for name in ['/tmp/server', b'\0server']:
+    clients.append(socket.socket(socket.AF_UNIX))
+    clients[-1].connect(name)
+for client in clients: print(client.recv(64).decode())
+)");
+  const std::string one = "from another command\n";
+  EXPECT_EQ(result.out, one + one + one) << result.ToString();
 }
 
 TEST_F(FunctionalTest, StandardStreamsAreOpenedByName) {
