@@ -35,8 +35,8 @@ bool IsWithin(std::string_view path, std::string_view directory);
 // The host trees that may be shown as nobody's: the system's own programs and public configuration.
 const std::vector<std::string>& SystemTrees();
 
-// True for the places where a host keeps its resolv.conf; shown as nobody's, at /etc/resolv.conf, to
-// cells with the host's network.
+// True for the places where a host keeps its resolv.conf; shown as nobody's, at /etc/resolv.conf,
+// to cells with the host's network.
 bool IsResolverFile(std::string_view path);
 
 // Host paths that a mapped mount may not have as source: PERMISSION_DENIED naming the rule, or OK.

@@ -29,7 +29,7 @@ using cell_guard::SeenEntry;
 constexpr std::chrono::milliseconds kBinding{500};
 constexpr size_t kMaxUnbound = 64;
 
-// Of a directory: it is mounted at several places, or was renamed.
+// Of a directory that is mounted at several places.
 constexpr size_t kMaxPaths = 16;
 
 // Of a search in what has appeared, or for what the kernel had no room to tell. Commands run by now
@@ -47,6 +47,14 @@ constexpr cell_guard::SearchBounds kSearchBounds = {.directories = 16384,
 constexpr size_t kEventBytes = 4096;
 constexpr int kMostReads = 128;
 constexpr int kPauseMs = 1;
+
+// What was renamed leads there no more, also if another has its name.
+bool Leads(const std::string& path, int directory) {
+  const auto place = OpenHostPath(path);
+  struct stat at, to;
+  return place.ok() && fstat(place->get(), &at) == 0 && fstat(directory, &to) == 0 &&
+         at.st_dev == to.st_dev && at.st_ino == to.st_ino;
+}
 
 }  // namespace
 
@@ -71,8 +79,8 @@ void EndpointWatch::AddDirectory(int directory, const std::string& path) {
   if (watch < 0) return SayUnwatched(path);
   auto& paths = directories_[watch];
   if (std::count(paths.begin(), paths.end(), path) != 0) return;
-  std::erase_if(paths, [](const std::string& was) { return !OpenHostPath(was).ok(); });
-  if (paths.size() == kMaxPaths) paths.erase(paths.begin());
+  std::erase_if(paths, [&](const std::string& was) { return !Leads(was, directory); });
+  if (paths.size() == kMaxPaths) return SayUnwatched(path);
   paths.push_back(path);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,6 +121,44 @@ TEST_F(LaterEndpointsTest, AtEachPlaceWhereItIsMountedItHearsNothing) {
     }
     ExpectAll(Probe(&supervisor_, cell, script), {"EACCES"}, 3 * kAttempts);
   }
+  ExpectSilence();
+}
+
+TEST_F(LaterEndpointsTest, MountedMoreOftenThanIsWatchedIsSaid) {
+  auto request = Request();
+  for (int i = 0; i < 20; ++i) {
+    *request.mutable_sandbox()->add_mounts() = request.sandbox().mounts(0);
+    request.mutable_sandbox()->mutable_mounts(i + 1)->set_target("/more" + std::to_string(i));
+  }
+  const std::string cell = supervisor_.Cell(request);
+  std::vector<std::string> watched;
+  for (const auto& mount : request.sandbox().mounts()) {
+    if (!Says(cell, mount.target() + ": NOT watched")) watched.push_back(mount.target());
+  }
+  EXPECT_EQ(watched.size(), 16u);
+  UnixListener listener(tree_ + "/one", SOCK_STREAM);
+  listener.GiveTo(kOwner);
+  std::string script = kAwaitCover;
+  for (const std::string& target : watched) {
+    script += "await_cover('" + target + "/one')\nattempt('" + target +
+              "', lambda: socket.socket(socket.AF_UNIX).connect('" + target + "/one'))\n";
+  }
+  ExpectAll(Probe(&supervisor_, cell, script), {"EACCES"}, watched.size());
+  EXPECT_FALSE(Heard(listener.fd()));
+}
+
+// Another has each of its names from then on.
+TEST_F(LaterEndpointsTest, ADirectoryThatHadManyNamesIsWatchedByItsLast) {
+  const auto name = [&](int i) { return tree_ + "/" + std::to_string(i); };
+  for (int i = 0; i <= 20; ++i) Make("/" + std::to_string(i));
+  const std::string cell = Cell();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(renameat2(-1, name(i).c_str(), -1, name(i + 1).c_str(), RENAME_EXCHANGE), 0);
+    usleep(10'000);  // so that each name is seen, mostly
+  }
+  Listen("/20/x");
+  ExpectAll(Probe(&supervisor_, cell, Attempts("/20/x")), {"EACCES"}, 3 * kAttempts);
+  EXPECT_FALSE(Says(cell, "/data: NOT watched"));
   ExpectSilence();
 }
 
