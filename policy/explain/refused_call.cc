@@ -39,6 +39,7 @@ constexpr Name kCalls[] = {
     {SYS_fchmod, "fchmod"},
     {SYS_fchmodat, "fchmodat"},
     {452, "fchmodat2"},
+    {SYS_fcntl, "fcntl"},
     {SYS_finit_module, "finit_module"},
     {SYS_fsconfig, "fsconfig"},
     {SYS_fsmount, "fsmount"},

@@ -437,6 +437,15 @@ TEST(SeccompFilterTest, HasNoFileInMemory) {
                {SYS_execveat, {3, 0, 0, 0, 0}, kAllow}});
 }
 
+TEST(SeccompFilterTest, FilesTakeEveryCommandButALease) {
+  for (uint32_t command = 0; command < 1040; ++command) {
+    for (const uint64_t upper : {uint64_t{0}, uint64_t{1} << 32, ~uint64_t{UINT32_MAX}}) {
+      const uint32_t expected = command == F_SETLEASE ? kDeny : kAllow;
+      ExpectCases({{SYS_fcntl, {3, upper | command}, expected}});
+    }
+  }
+}
+
 TEST(SeccompFilterTest, EmulatesNoOtherKernel) {
   ExpectCases({{SYS_personality, {0}, kAllow},
                {SYS_personality, {0x0040000}, kAllow},

@@ -169,11 +169,16 @@ int Link(const char* from, const char* to) {
   if (const int error = Tree().Enter(from, &source); error != 0) return -error;
   const int error = Tree().git.LinkRefusal(Relative(from), source, Relative(to));
   if (error != 0) return -error;
+  const UniqueFd fd(
+      openat(source.directory.get(), source.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  if (!fd || fstat(fd.get(), &info) != 0) return -errno;
   // Beside the guard another cell would reach by the new name what is covered there by the old one.
-  const mode_t type = TypeAt(source);
-  if (type == S_IFSOCK || type == S_IFIFO) return -EPERM;
-  return Done(linkat(source.directory.get(), source.name.c_str(), target.directory.get(),
-                     target.name.c_str(), 0));
+  // Of what was looked at: by its name another cell may have exchanged it by now.
+  if (S_ISSOCK(info.st_mode) || S_ISFIFO(info.st_mode)) return -EPERM;
+  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
+  return Done(linkat(AT_FDCWD, link.c_str(), target.directory.get(), target.name.c_str(),
+                     AT_SYMLINK_FOLLOW));
 }
 
 int ChangeMode(const char* path, mode_t mode, fuse_file_info*) {
