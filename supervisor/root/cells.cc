@@ -162,8 +162,8 @@ bool CellTable::Finished(Cell* cell) {
   if (!cgroups_->Remove(group)) return false;
   if (!cell->purge || cell->tree.empty()) return true;
   const auto removal = StartRemovingCellTree(paths_.cells_directory, cell->tree);
+  if (removal.ok()) cell->removal = *removal;
   if (!removal.ok()) cell->reason = removal.status();
-  cell->removal = removal.ok() ? *removal : -1;
   return !removal.ok();
 }
 
