@@ -111,4 +111,13 @@ bool PathPattern::IsSameBelow(std::string_view one, std::string_view other) cons
   return walk_one.IsWhere(walk_other);
 }
 
+bool PathPattern::HasPlacesAlike() const {
+  const auto last = components_.end() - 1;
+  if (std::all_of(components_.begin(), last, [](const auto& c) { return c == kAnyDepth; })) {
+    return false;
+  }
+  return std::any_of(components_.begin(), last,
+                     [](const auto& c) { return c.find_first_of("*?") != c.npos; });
+}
+
 }  // namespace odyssey::pattern

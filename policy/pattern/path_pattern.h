@@ -29,6 +29,12 @@ class PathPattern final {
   // Of "secrets/**/key", "secrets/a" is as "secrets/b", and not as "elsewhere".
   bool IsSameBelow(std::string_view one, std::string_view other) const;
 
+  // True if a directory in which something is covered is as another one that is not, and differs
+  // from a third: of "*/key", "a" is as "b", and not as "b/c". Such a directory can be renamed, and
+  // takes the place of a file. Not of "**/.env", where each is as any other, nor of "a/key", where
+  // only "a" has something that is covered.
+  bool HasPlacesAlike() const;
+
  private:
   std::vector<std::string> components_;
 };

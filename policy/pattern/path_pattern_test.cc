@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace odyssey::pattern {
 namespace {
 
@@ -67,6 +71,60 @@ TEST(PathPatternTest, ADirectoryIsTheSameBelowWhereNoNameOfItsPathCounts) {
   for (const auto& c : cases) {
     EXPECT_EQ(Parsed(c.pattern).IsSameBelow(c.one, c.other), c.same) << c.pattern << " " << c.one;
     EXPECT_EQ(Parsed(c.pattern).IsSameBelow(c.other, c.one), c.same) << c.pattern << " " << c.other;
+  }
+}
+
+// Every path of up to `depth` names, "" among them.
+std::vector<std::string> PathsOf(int depth) {
+  std::vector<std::string> out = {""};
+  for (size_t i = 0; depth > 0; --depth) {
+    for (const size_t end = out.size(); i < end; ++i) {
+      for (const char* name : {"a", "b", "x"}) {
+        out.push_back(out[i].empty() ? name : out[i] + "/" + name);
+      }
+    }
+  }
+  return out;
+}
+
+// By looking at every place: uncovered, something covered below, as another one, not as a third.
+bool HasPlacesAlikeBySearch(const PathPattern& pattern) {
+  std::vector<std::string> places = PathsOf(3);
+  std::erase_if(places, [&](const std::string& path) { return pattern.Covers(path); });
+  const std::vector<std::string> inner = PathsOf(3);
+  for (const std::string& one : places) {
+    const bool holds = std::any_of(inner.begin(), inner.end(), [&](const std::string& path) {
+      return pattern.Covers(one.empty() ? path : one + "/" + path);
+    });
+    const auto alike = [&](const std::string& other) { return pattern.IsSameBelow(one, other); };
+    const auto count = std::count_if(places.begin(), places.end(), alike);
+    if (holds && count > 1 && count < static_cast<long>(places.size())) return true;
+  }
+  return false;
+}
+
+TEST(PathPatternTest, PlacesAreAlikeBelowAWildcardOnly) {
+  const std::vector<std::string> components = {"a", "b", "*", "?", "**"};
+  std::vector<std::string> patterns = components;
+  for (size_t i = 0; i < 30; ++i) {  // of up to three components
+    for (const std::string& component : components) {
+      patterns.push_back(patterns[i] + "/" + component);
+    }
+  }
+  int alike = 0;
+  for (const std::string& text : patterns) {
+    const auto pattern = PathPattern::Parse(text);
+    if (!pattern.ok()) continue;
+    const bool found = HasPlacesAlikeBySearch(*pattern);
+    EXPECT_TRUE(pattern->HasPlacesAlike() || !found) << text;
+    alike += pattern->HasPlacesAlike() ? 1 : 0;
+  }
+  EXPECT_GT(alike, 0);
+  for (const char* text : {"**/.env", ".env", "*.pem", "secrets/**", "a/b/*.key", "**/*.pem"}) {
+    EXPECT_FALSE(Parsed(text).HasPlacesAlike()) << text;
+  }
+  for (const char* text : {"*/key", "src/**/*.key", "**/.ssh/**", "**/a/b", "s?crets/**"}) {
+    EXPECT_TRUE(Parsed(text).HasPlacesAlike()) << text;
   }
 }
 

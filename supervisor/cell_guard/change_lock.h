@@ -2,7 +2,8 @@
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_CHANGE_LOCK_H_
 
 // One guard at a time judges and makes a change in a repository: each locks the git directory
-// itself (flock(2)), which all guards of it have in common, whatever tree they show it in.
+// itself (flock(2)), which all guards of it have in common, whatever tree they show it in. So do
+// guards of one tree with it, for the renames that need it.
 
 #include <vector>
 

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "supervisor/cell_guard/guard_fixture.h"
@@ -23,6 +24,22 @@ class ChangeLockTest : public GuardFixture {
     return fd;
   }
   int Make(const std::string& path) const { return Answer(mkdir(Cell(path).c_str(), 0700)); }
+
+  // Has `act` done by one guard while the other one exchanges two places all the time.
+  void WhileOtherExchanges(const std::string& one, const std::string& two,
+                           const std::function<bool()>& act) const {
+    std::atomic<bool> stop = false;
+    std::thread other([&] {
+      const std::string from = Outside("other/" + one);
+      const std::string to = Outside("other/" + two);
+      while (!stop) renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE);
+    });
+    int done = 0;
+    for (int round = 0; round < 10'000 && !HasFailure(); ++round) done += act() ? 1 : 0;
+    stop = true;
+    other.join();
+    EXPECT_GT(done, 0);
+  }
 };
 
 TEST_F(ChangeLockTest, AChangeWaitsForAnotherGuardsChange) {
@@ -71,23 +88,51 @@ TEST_F(ChangeLockTest, TwoGuardsDoTogetherOnlyWhatEachOfThemDoes) {
   Put("r/.git/file", "text");
   Start({}, {"r/.git"});
   StartOther({}, {"r/.git"});
-  std::atomic<bool> stop = false;
-  std::thread other([&] {
-    const std::string one = Outside("other/r/.git/file");
-    const std::string two = Outside("other/r/.git/directory");
-    while (!stop) renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, two.c_str(), RENAME_EXCHANGE);
-  });
   const std::string target = "r/.git/worktrees/new";
-  int moved = 0;
-  for (int round = 0; round < 10'000 && !HasFailure(); ++round) {
-    if (rename(Cell("r/.git/file").c_str(), Cell(target).c_str()) != 0) continue;
-    ++moved;
-    EXPECT_FALSE(fs::is_directory(Host(target))) << "round " << round;
+  WhileOtherExchanges("r/.git/file", "r/.git/directory", [&] {
+    if (rename(Cell("r/.git/file").c_str(), Cell(target).c_str()) != 0) return false;
+    EXPECT_FALSE(fs::is_directory(Host(target)));
     Move(target, "r/.git/file");
-  }
-  stop = true;
-  other.join();
-  EXPECT_GT(moved, 0);
+    return true;
+  });
+}
+
+// One exchanges a directory with a file, at one depth; the other renames the file to another depth,
+// where the name in the directory would not be covered.
+TEST_F(ChangeLockTest, ADirectoryIsNotRenamedAsTheFileThatWasThere) {
+  Put("file", "text");
+  Put("directory/key", "secret");
+  fs::create_directory(Host("deep"));
+  Start({"*/key"}, {});
+  StartOther({"*/key"}, {});
+  WhileOtherExchanges("file", "directory", [&] {
+    if (rename(Cell("file").c_str(), Cell("deep/moved").c_str()) != 0) return false;
+    EXPECT_NE(TextOf(Cell("deep/moved/key")), "secret");
+    Move("deep/moved", "file");
+    return true;
+  });
+}
+
+TEST_F(ChangeLockTest, WhereNoPlaceIsAsAnotherNobodyWaitsForTheTree) {
+  Put("file", "text");
+  Start({"**/.env", "secrets/**"}, {});
+  StartOther({"*/key"}, {});
+  const UniqueFd held = Held("");
+  EXPECT_EQ(Answer(rename(Cell("file").c_str(), Cell("renamed").c_str())), 0);
+  EXPECT_EQ(Answer(rename(Outside("other/renamed").c_str(), Outside("other/file").c_str())), EBUSY);
+}
+
+// The same for what is linked: a socket of the host in the place of a file.
+TEST_F(ChangeLockTest, ASocketIsNotLinkedAsTheFileThatWasThere) {
+  Put("file", "text");
+  ASSERT_EQ(mknod(Host("socket").c_str(), S_IFSOCK | 0600, 0), 0);
+  Start({"**/.env"}, {});
+  StartOther({"**/.env"}, {});
+  WhileOtherExchanges("file", "socket", [&] {
+    const bool linked = link(Cell("file").c_str(), Cell("second").c_str()) == 0;
+    EXPECT_FALSE(fs::is_socket(Host("second"))) << "whatever the cell is told";
+    return linked && unlink(Cell("second").c_str()) == 0;
+  });
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ GitDirectories::GitDirectories(int tree, const std::vector<std::string>& paths) 
   }
 }
 
+bool GitDirectories::LocksTree() const {
+  return std::find(directories_.begin(), directories_.end(), "") != directories_.end();
+}
+
 GitName GitDirectories::NameOf(std::string_view path) const {
   for (const std::string& directory : directories_) {
     const auto below = Below(path, directory);

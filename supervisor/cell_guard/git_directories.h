@@ -42,6 +42,8 @@ class GitDirectories final {
   // together what neither of them would: one renames what the other has changed after it was
   // judged.
   ChangeLock Lock() const { return ChangeLock(opened_); }
+  // True if that is a lock of the tree itself, too.
+  bool LocksTree() const;
 
   // Each 0, or the errno to answer. Paths are relative to the tree.
   int Refusal(std::string_view path, Change change) const;

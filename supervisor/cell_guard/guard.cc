@@ -155,12 +155,14 @@ int MakeSymlink(const char* target, const char* path) {
 
 // A directory takes what is below it along: it goes nowhere where more or less of that is covered.
 // The cell has no other way to this tree, its calls come one at a time, and those of another cell
-// wait: what is a directory here is one below.
+// wait where they could make one of a file: what is a directory here is one below.
 int Rename(const char* from, const char* to, unsigned flags) {
   Place target;
   Place source;
   if (const int error = Tree().Enter(to, &target); error != 0) return -error;
   if (const int error = Tree().Enter(from, &source); error != 0) return -error;
+  const ChangeLock lock = Tree().LockToRename();
+  if (lock.error() != 0) return -lock.error();
   const bool directory = IsDirectory(source) || IsDirectory(target);
   if (directory && Tree().CoversOtherwise(from, to)) return -EACCES;
   const int error = Tree().git.RenameRefusal(Relative(from), source, Relative(to), target, flags);
@@ -404,7 +406,11 @@ fuse_operations Operations() {
 
 Status Serve(std::vector<GuardedTree> trees) {
   umask(0);  // the kernel has applied the command's own
-  for (GuardedTree& tree : trees) tree.root_path = PathOf(tree.root.get());
+  for (GuardedTree& tree : trees) {
+    tree.root_path = PathOf(tree.root.get());
+    if (!tree.RenamesTakeTurns()) continue;
+    tree.to_rename.emplace_back(openat(tree.root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
   return ServeSessions(&trees, Operations());
 }
 

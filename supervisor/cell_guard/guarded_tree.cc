@@ -33,4 +33,10 @@ bool GuardedTree::CoversOtherwise(std::string_view one, std::string_view other) 
   });
 }
 
+bool GuardedTree::RenamesTakeTurns() const {
+  return !git.LocksTree() && std::any_of(deny.begin(), deny.end(), [](const auto& pattern) {
+    return pattern.HasPlacesAlike();
+  });
+}
+
 }  // namespace odyssey::cell_guard

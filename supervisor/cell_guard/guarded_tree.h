@@ -23,7 +23,10 @@ struct GuardedTree {
   UniqueFd fuse;  // the mounted connection, non-blocking
   // libfuse's own, of this connection: it looks at it for each answer. Serve fills it in.
   fuse_config* caching = nullptr;
-  std::string root_path;  // as PathOf has it; Serve fills it in
+  // Serve fills both in: as PathOf has it; and the root once more, to be locked for renaming, if it
+  // takes that (LockToRename).
+  std::string root_path;
+  std::vector<UniqueFd> to_rename;
 
   // Paths are as FUSE gives them: "/a/b", "/" for the root.
 
@@ -35,6 +38,12 @@ struct GuardedTree {
   bool Denied(std::string_view path) const;
   // True if what is below a directory of one path would be covered otherwise under the other.
   bool CoversOtherwise(std::string_view one, std::string_view other) const;
+
+  // To be held while a rename is judged and made, beside git.Lock(). A guard renames to another
+  // depth what is a file; another one could put a directory in its place after that was judged.
+  ChangeLock LockToRename() const { return ChangeLock(to_rename); }
+  // Whether that can be; each tree for itself. A lock of the tree that git.Lock() has is enough.
+  bool RenamesTakeTurns() const;
 };
 
 // Without the slash before it: as rules have it.
