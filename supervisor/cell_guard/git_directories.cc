@@ -203,7 +203,10 @@ bool GitDirectories::HasKeptName(const struct stat& file) const {
 
 bool GitDirectories::MayHold(GitName name, std::string_view path, std::string_view text) const {
   if (name == GitName::kHead) return pattern::IsValidHead(text);
-  if (name == GitName::kIndex) return pattern::IndexStaysInTree(text, ObjectNameBytes(path));
+  if (name == GitName::kIndex) {
+    const auto object_name_bytes = ObjectNameBytes(path);
+    return object_name_bytes && pattern::IndexStaysInTree(text, *object_name_bytes);
+  }
   return pattern::IsHarmlessState(path, text);
 }
 
@@ -219,18 +222,19 @@ bool GitDirectories::MayBecome(GitName name, std::string_view path, const Place&
 }
 
 // By what the repository's configuration says, which no cell writes.
-size_t GitDirectories::ObjectNameBytes(std::string_view path) const {
+std::optional<size_t> GitDirectories::ObjectNameBytes(std::string_view path) const {
   std::string_view directory = ParentOf(path);
   const std::string_view above = ParentOf(directory);
   constexpr std::string_view kWorktrees = "worktrees";
   if (above.substr(above.rfind('/') + 1) == kWorktrees) directory = ParentOf(above);
   Place place;
-  if (FindPlace(tree_, Join(std::string(directory), "config"), &place) != 0)
-    return pattern::kSha1Bytes;
+  if (FindPlace(tree_, Join(std::string(directory), "config"), &place) != 0) return std::nullopt;
   const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  // A link is not followed: it could lead through the guard itself.
+  if (!fd && (errno == ENOENT || errno == ELOOP)) return pattern::kSha1Bytes;
   auto text = ReadAll(fd.get(), kMaxConfigBytes);
-  if (!text) return pattern::kSha1Bytes;
+  if (!text) return std::nullopt;
   std::transform(text->begin(), text->end(), text->begin(), tolower);
   const bool named = text->find("objectformat") != text->npos;
   return named && text->find("sha256") != text->npos ? pattern::kSha256Bytes : pattern::kSha1Bytes;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,8 +90,9 @@ class GitDirectories final {
   bool MayHold(pattern::GitName name, std::string_view path, std::string_view text) const;
   // Whether the file at `place` may become it.
   bool MayBecome(pattern::GitName name, std::string_view path, const Place& place) const;
-  // Of an object's name in the index at `path`, bytes.
-  size_t ObjectNameBytes(std::string_view path) const;
+  // Of an object's name in the index at `path`, bytes. nullopt if the configuration, which says it,
+  // cannot be read.
+  std::optional<size_t> ObjectNameBytes(std::string_view path) const;
 
   int tree_;
   // Of the locks that the cell made, the latest: open, so that no other file gets their numbers.

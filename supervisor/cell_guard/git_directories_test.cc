@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "policy/pattern/git_index.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::cell_guard {
@@ -134,6 +135,28 @@ TEST_F(GitDirectoriesTest, LetTheCellsOwnLockBecomeHead) {
   for (const Change change : {Change::kMakeNode, Change::kMakeDirectory, Change::kMakeLink}) {
     EXPECT_EQ(git.Refusal(kLock, change), EROFS);
   }
+}
+
+// The configuration says how an index is to be read; without an answer there is none.
+TEST_F(GitDirectoriesTest, JudgeAnIndexOnlyIfTheConfigurationCanBeRead) {
+  constexpr char kLock[] = "r/.git/index.lock";
+  constexpr char kConfig[] = "r/.git/config";
+  const auto index = [](size_t object_name_bytes) {
+    return std::string("DIRC\0\0\0\2\0\0\0\0", 12) + std::string(object_name_bytes, '\0');
+  };
+  GitDirectories git = Open();
+  const auto rename = [&](const std::string& text) {
+    directory_.Write(kLock, text);
+    git.HoldLock(UniqueFd(open((directory_.path() + "/" + kLock).c_str(), O_RDONLY)).get());
+    return git.RenameRefusal(kLock, At(kLock), "r/.git/index", At("r/.git/index"), 0);
+  };
+  EXPECT_EQ(rename(index(pattern::kSha1Bytes)), 0) << "git's own default";
+  directory_.Write(kConfig, "[extensions]\n\tobjectFormat = sha256\n");
+  EXPECT_EQ(rename(index(pattern::kSha256Bytes)), 0);
+  EXPECT_EQ(rename(index(pattern::kSha1Bytes)), EROFS);
+  fs::remove(directory_.path() + "/" + kConfig);
+  fs::create_directory(directory_.path() + "/" + kConfig);
+  EXPECT_EQ(rename(index(pattern::kSha1Bytes)), EROFS);
 }
 
 // Also if it comes to lie where the cell's own was: no file gets the number of one that is held.

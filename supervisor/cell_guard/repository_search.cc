@@ -1,5 +1,6 @@
 #include "supervisor/cell_guard/repository_search.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,8 +29,8 @@ constexpr std::string_view kMadeByGit[] = {"objects", "refs", "logs"};
 // With more directories in it one is looked into after those with fewer.
 constexpr size_t kWide = 128;
 
-// Of a directory without directories in it, on file systems that count them; others say 1. Of a
-// repository it can hold nothing but a ".git" that is a file.
+// Of a directory without directories in it, on file systems that count them; others say 1. Without
+// a HEAD it can hold nothing of a repository but a ".git" that is a file.
 constexpr nlink_t kLinksOfALeaf = 2;
 
 // What opening a leaf counts for beside its entries.
@@ -40,13 +41,20 @@ bool Contains(const std::string_view (&names)[n], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// As git judges it. A link is one of an old kind, which git takes too.
+// As git judges it; true if that cannot be told now. A link is one of an old kind, which git takes
+// too.
 bool HasValidHead(int directory) {
   const UniqueFd fd(openat(directory, "HEAD", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return errno == ELOOP;
+  if (!fd) return errno != ENOENT && errno != ENXIO;  // ENXIO: a socket
   char text[pattern::kMaxHeadBytes + 1];
   const ssize_t n = read(fd.get(), text, sizeof(text));
-  return n >= 0 && pattern::IsValidHead(std::string_view(text, static_cast<size_t>(n)));
+  if (n < 0) return errno != EISDIR;
+  return pattern::IsValidHead(std::string_view(text, static_cast<size_t>(n)));
+}
+
+bool Exists(int directory, const std::string& name) {
+  struct stat info;
+  return fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 // What a directory shows by its entries.
@@ -167,11 +175,11 @@ class Search final {
         break;
       }
       listing.head = listing.head || name == "HEAD";
+      listing.objects = listing.objects || name == "objects";  // to git it may be a link
+      listing.refs = listing.refs || name == "refs";
       if (name == ".git") {
         listing.git = true;
       } else if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
-        listing.objects = listing.objects || name == "objects";
-        listing.refs = listing.refs || name == "refs";
         listing.directories.emplace_back(name);
       }
     }
@@ -184,7 +192,7 @@ class Search final {
     if (fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode)) {
       return true;
     }
-    if (info.st_nlink == kLinksOfALeaf) {
+    if (info.st_nlink == kLinksOfALeaf && !Exists(at, name + "/HEAD")) {
       if (!AddGit(at, name + "/", inner.path, inner.depth)) return false;
       if (!on_entry_ || IsSpent()) return true;
       read_in_leaves_ += kEntriesOfOpening;
@@ -209,8 +217,7 @@ class Search final {
     if (fstatat(at, (prefix + ".git").c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return true;
     if (S_ISLNK(info.st_mode)) return Add({path, RepositoryKind::kLink});
     if (S_ISREG(info.st_mode)) return Add({path, RepositoryKind::kFile});
-    const std::string head = prefix + ".git/HEAD";
-    if (fstatat(at, head.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!Exists(at, prefix + ".git/HEAD")) {
       // None, and so nobody guards it.
       if (++looked_at_ > bounds_.directories) return Stop();
       next_.push_back({.path = path, .depth = depth + 1});

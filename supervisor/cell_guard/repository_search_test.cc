@@ -64,6 +64,20 @@ TEST_F(RepositorySearchTest, FindsThoseWithoutAWorkingTreeByWhatIsInThem) {
                                    FoundRepository{"bare", Kind::kDirectory}));
 }
 
+// As Android's repo lays them: several share their objects.
+TEST_F(RepositorySearchTest, FindsThoseWhoseDirectoriesAreLinks) {
+  Git("shared");
+  for (const char* path : {"one/refs", "two"}) Directory(path);
+  fs::create_directory_symlink("../shared/refs", At("two/refs"));
+  for (const char* path : {"one", "two"}) {
+    directory_.Write(fs::path(path) / "HEAD", kHead);
+    fs::create_directory_symlink("../shared/objects", At(path) + "/objects");
+  }
+  EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"shared", Kind::kDirectory},
+                                                 FoundRepository{"one", Kind::kDirectory},
+                                                 FoundRepository{"two", Kind::kDirectory}));
+}
+
 TEST_F(RepositorySearchTest, TheTreeItselfMayBeOneAndHidesNoOther) {
   Git("");
   Git("objects/x/.git");
@@ -178,6 +192,9 @@ TEST_F(RepositorySearchTest, KnowsAHeadOfAnOldKindAndNoOther) {
   Git("pipe");
   fs::remove(At("pipe/HEAD"));
   ASSERT_EQ(mkfifo(At("pipe/HEAD").c_str(), 0644), 0);
+  Git("directory");
+  fs::remove(At("directory/HEAD"));
+  Directory("directory/HEAD");
   EXPECT_THAT(Find().found, UnorderedElementsAre(FoundRepository{"old", Kind::kDirectory}));
 }
 
@@ -209,6 +226,19 @@ TEST_F(RepositorySearchTest, SaysWhatIsClosedToItAndNotToWhoeverTries) {
     EXPECT_THAT(find(), ElementsAre("own"));
   }
   ASSERT_EQ(chmod(At("own").c_str(), 0700), 0);
+}
+
+// Its owner has closed it, and may open it again.
+TEST_F(RepositorySearchTest, AHeadThatCannotBeReadMayBeOne) {
+  constexpr uid_t kUser = 5000;
+  const bool root = geteuid() == 0;
+  Git("closed");
+  ASSERT_EQ(chmod(At("closed/HEAD").c_str(), 0), 0);
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0755), 0);
+  ASSERT_TRUE(!root || seteuid(kUser) == 0);
+  const SearchResult result = Find();
+  ASSERT_TRUE(!root || seteuid(0) == 0);
+  EXPECT_THAT(result.found, ElementsAre(FoundRepository{"closed", Kind::kDirectory}));
 }
 
 TEST_F(RepositorySearchTest, NamesThatAreNotAsExpectedEndNothing) {
