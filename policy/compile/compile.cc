@@ -1,5 +1,7 @@
 #include "policy/compile/compile.h"
 
+#include <algorithm>
+
 #include "common/base/codec.h"
 #include "common/base/sha256.h"
 #include "policy/compile/entries.h"
@@ -158,19 +160,30 @@ std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
   return Sha256Hex(out.bytes());
 }
 
+// More than a plan may hold, and what of it was not asked for by name.
+Status TooMuch(const std::vector<plan::Entry>& entries, size_t bytes, size_t programs) {
+  const auto parts = std::count_if(entries.begin(), entries.end(), [](const plan::Entry& entry) {
+    return entry.kind == plan::EntryKind::kPart;
+  });
+  const size_t names = static_cast<size_t>(parts) - std::min(programs, static_cast<size_t>(parts));
+  const std::string field = 2 * programs > entries.size() ? "executables" : "mounts";
+  return InvalidArgument(
+      field + ": too many, or their paths are too long: " + std::to_string(entries.size()) +
+      " entries of the plan and " + std::to_string(bytes) + " bytes, " + std::to_string(names) +
+      " of the entries for protected names (each writable directory has its own); " +
+      std::to_string(plan::kMaxEntries) + " entries and " + std::to_string(plan::kMaxPlanBytes) +
+      " bytes are allowed");
+}
+
 // Root's own check, so that what root would refuse is refused here, to the client that asked.
 Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
                    const plan::CheckContext& context) {
+  const size_t bytes = plan::EncodePlan(compiled.plan).size();
   if (compiled.confinement.rules.size() > cell::kMaxRules ||
       compiled.confinement.tool_roots.size() > cell::kMaxRules ||
       compiled.confinement.guards.size() > cell::kMaxRules ||
-      compiled.plan.entries.size() > plan::kMaxEntries ||
-      plan::EncodePlan(compiled.plan).size() > plan::kMaxPlanBytes) {
-    const bool programs = 2 * found.files.size() > compiled.plan.entries.size();
-    const std::string field = programs ? "executables" : "mounts";
-    return InvalidArgument(field + ": too many, or their paths are too long: a plan of " +
-                           std::to_string(plan::kMaxEntries) + " entries and " +
-                           std::to_string(plan::kMaxPlanBytes) + " bytes is allowed");
+      compiled.plan.entries.size() > plan::kMaxEntries || bytes > plan::kMaxPlanBytes) {
+    return TooMuch(compiled.plan.entries, bytes, found.files.size());
   }
   plan::Plan named = compiled.plan;
   named.cell_id = "compiled";

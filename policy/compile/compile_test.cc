@@ -389,6 +389,22 @@ TEST(CompileTest, RefusesMoreMountsThanAPlanHolds) {
   EXPECT_EQ(Bad(request).message().rfind("mounts: too many", 0), 0u);
 }
 
+TEST(CompileTest, SaysWhatWritableMountsTakeForProtectedNames) {
+  SandboxRequest request;
+  for (int i = 0; i < 30; ++i) {
+    const std::string name = std::to_string(i);
+    request.mounts.push_back({"/srv/" + name, "/m/" + name, policy::Access::kReadWrite});
+  }
+  const std::string message(Bad(request).message());
+  EXPECT_EQ(message.rfind("mounts: too many", 0), 0u) << message;
+  const size_t names = message.find(" of the entries for protected names");
+  ASSERT_NE(names, message.npos) << message;
+  const size_t before = message.rfind(' ', names - 1);
+  EXPECT_GT(std::stoi(message.substr(before + 1)), 1500) << message;
+  request.protection = policy::Protection::kNone;
+  Good(request);
+}
+
 TEST(CompileTest, NeedsLandlockAndPrograms) {
   HostFacts facts = Facts();
   facts.landlock = {};
