@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 
 #include "supervisor/cell_guard/directory.h"
 #include "supervisor/cell_guard/open_file.h"
@@ -41,6 +42,13 @@ struct Changing<kOperation> {
 
 int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh); }
 
+// The answer to an open.
+int Give(UniqueFd fd, fuse_file_info* info) {
+  MutableTree().open_nodes.Opened(fd.get());
+  info->fh = static_cast<uint64_t>(fd.release());
+  return 0;
+}
+
 // As libfuse wants it: 0 or -errno.
 int Done(int result) { return result < 0 ? -errno : 0; }
 
@@ -57,6 +65,16 @@ int ChangeAt(const char* path, Change change, Act act) {
   Place place;
   if (const int error = Tree().EnterToChange(path, change, &place); error != 0) return -error;
   return Done(act(place.directory.get(), place.name.c_str()));
+}
+
+// What the kernel asks about a file: by what is open if it says so, else by its path, whatever is
+// there now, and if there is nothing, by what is open all the same (open_nodes.h).
+template <typename ByPath, typename ByHandle>
+int ByPathOrHandle(const char* path, const fuse_file_info* info, ByPath by_path,
+                   ByHandle by_handle) {
+  if (info != nullptr && (info->fh & kIfPathFails) == 0) return by_handle();
+  const int result = path == nullptr ? -ENOENT : by_path();
+  return result == -ENOENT && info != nullptr ? by_handle() : result;
 }
 
 // What shows something of an open file. Without denied names there is nothing to ask.
@@ -96,12 +114,14 @@ void DecideCaching(const char* path) {
 }
 
 int LookAt(const char* path, struct stat* out, fuse_file_info* info) {
-  if (info != nullptr) {
+  const auto by_path = [=] {
+    return At(path, [out](int directory, const char* name) {
+      return fstatat(directory, name, out, AT_SYMLINK_NOFOLLOW);
+    });
+  };
+  return ByPathOrHandle(path, info, by_path, [=] {
     const int error = ShowRefusal(Handle(info));
     return error != 0 ? -error : Done(fstat(Handle(info), out));
-  }
-  return At(path, [out](int directory, const char* name) {
-    return fstatat(directory, name, out, AT_SYMLINK_NOFOLLOW);
   });
 }
 
@@ -187,14 +207,24 @@ int Link(const char* from, const char* to) {
                      AT_SYMLINK_FOLLOW));
 }
 
-int ChangeMode(const char* path, mode_t mode, fuse_file_info*) {
-  return ThroughDescriptor(path, Change::kMode,
-                           [mode](const char* link) { return chmod(link, mode); });
+int ChangeMode(const char* path, mode_t mode, fuse_file_info* info) {
+  const auto by_path = [=] {
+    return ThroughDescriptor(path, Change::kMode,
+                             [mode](const char* link) { return chmod(link, mode); });
+  };
+  return ByPathOrHandle(path, info, by_path, [=] {
+    return ChangeOpen(info, Change::kMode, [mode](int fd) { return fchmod(fd, mode); });
+  });
 }
 
-int ChangeOwner(const char* path, uid_t uid, gid_t gid, fuse_file_info*) {
-  return ChangeAt(path, Change::kMode, [=](int directory, const char* name) {
-    return fchownat(directory, name, uid, gid, AT_SYMLINK_NOFOLLOW);
+int ChangeOwner(const char* path, uid_t uid, gid_t gid, fuse_file_info* info) {
+  const auto by_path = [=] {
+    return ChangeAt(path, Change::kMode, [=](int directory, const char* name) {
+      return fchownat(directory, name, uid, gid, AT_SYMLINK_NOFOLLOW);
+    });
+  };
+  return ByPathOrHandle(path, info, by_path, [=] {
+    return ChangeOpen(info, Change::kMode, [=](int fd) { return fchown(fd, uid, gid); });
   });
 }
 
@@ -206,9 +236,14 @@ int Truncate(const char* path, off_t size, fuse_file_info* info) {
                            [size](const char* link) { return truncate(link, size); });
 }
 
-int SetTimes(const char* path, const timespec times[2], fuse_file_info*) {
-  return ChangeAt(path, Change::kTimes, [times](int directory, const char* name) {
-    return utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW);
+int SetTimes(const char* path, const timespec times[2], fuse_file_info* info) {
+  const auto by_path = [=] {
+    return ChangeAt(path, Change::kTimes, [times](int directory, const char* name) {
+      return utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW);
+    });
+  };
+  return ByPathOrHandle(path, info, by_path, [=] {
+    return ChangeOpen(info, Change::kTimes, [times](int fd) { return futimens(fd, times); });
   });
 }
 
@@ -224,8 +259,7 @@ int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
     if (error != 0) return -error;
   }
   if (truncate && ftruncate(fd.get(), 0) != 0) return -errno;
-  info->fh = static_cast<uint64_t>(fd.release());
-  return 0;
+  return Give(std::move(fd), info);
 }
 
 int OpenExisting(const char* path, fuse_file_info* info) {
@@ -255,8 +289,7 @@ int CreateLock(const Place& place, mode_t mode, fuse_file_info* info) {
   UniqueFd fd(openat(place.directory.get(), place.name.c_str(), flags, mode));
   if (!fd) return -errno;
   MutableTree().git.HoldLock(fd.get());
-  info->fh = static_cast<uint64_t>(fd.release());
-  return 0;
+  return Give(std::move(fd), info);
 }
 
 int Create(const char* path, mode_t mode, fuse_file_info* info) {
@@ -295,7 +328,10 @@ int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_
 // Each close(2) of a command: errors that the file system below keeps for it come out here.
 int Flush(const char*, fuse_file_info* info) { return Done(close(dup(Handle(info)))); }
 
-int Release(const char*, fuse_file_info* info) { return Done(close(Handle(info))); }
+int Release(const char*, fuse_file_info* info) {
+  MutableTree().open_nodes.Released(Handle(info));
+  return Done(close(Handle(info)));
+}
 
 int Sync(const char*, int data_only, fuse_file_info* info) {
   return Done(data_only != 0 ? fdatasync(Handle(info)) : fsync(Handle(info)));
@@ -323,6 +359,7 @@ int OpenDirectory(const char* path, fuse_file_info* info) {
   return At(path, [info](int directory, const char* name) {
     Directory* opened = Directory::Open(directory, name);
     info->fh = reinterpret_cast<uint64_t>(opened);
+    if (opened != nullptr) MutableTree().open_nodes.Opened(opened->fd());
     return opened == nullptr ? -1 : 0;
   });
 }
@@ -350,7 +387,9 @@ int ReadDirectory(const char*, void* buffer, fuse_fill_dir_t fill, off_t offset,
 }
 
 int ReleaseDirectory(const char*, fuse_file_info* info) {
-  delete reinterpret_cast<Directory*>(info->fh);
+  auto* directory = reinterpret_cast<Directory*>(info->fh);
+  MutableTree().open_nodes.Released(directory->fd());
+  delete directory;
   return 0;
 }
 

@@ -128,6 +128,63 @@ TEST_F(GuardTest, WhatIsWrittenAndReadIsTheFileBeneath) {
   EXPECT_EQ(pread(fd.get(), text, sizeof(text), 0), 2);
 }
 
+// As a temporary file is, and an index that another git has replaced.
+TEST_F(GuardTest, WhatIsOpenIsAskedAboutAfterItsNameIsGone) {
+  Start({"**/.env"}, {});
+  for (const char* gone : {"removed", "replaced", "made here"}) {
+    fs::remove(Cell("file"));
+    if (gone != std::string("made here")) Put("file", "text");
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC;
+    const UniqueFd fd(open(Cell("file").c_str(), flags, 0640));
+    Put("other", "other text");
+    const int result = gone == std::string("replaced")
+                           ? rename(Cell("other").c_str(), Cell("file").c_str())
+                           : unlink(Cell("file").c_str());
+    ASSERT_EQ(result, 0) << gone;
+    ASSERT_EQ(ftruncate(fd.get(), 7), 0) << gone;
+    EXPECT_EQ(Answer(fchmod(fd.get(), 0600)), 0) << gone;
+    EXPECT_EQ(Answer(fchown(fd.get(), 0, 0)), 0) << gone;
+    const timespec times[2] = {{1000, 0}, {2000, 0}};
+    EXPECT_EQ(Answer(futimens(fd.get(), times)), 0) << gone;
+    struct stat info {};
+    EXPECT_EQ(Answer(fstat(fd.get(), &info)), 0) << gone;
+    EXPECT_EQ(info.st_nlink, 0u) << gone;
+    EXPECT_EQ(info.st_size, 7) << gone;
+    EXPECT_EQ(info.st_mode & 07777, 0600u) << gone;
+    EXPECT_EQ(info.st_mtim.tv_sec, 2000) << gone;
+  }
+  ASSERT_EQ(mkdir(Cell("directory").c_str(), 0700), 0);
+  const UniqueFd directory(open(Cell("directory").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(rmdir(Cell("directory").c_str()), 0);
+  struct stat info {};
+  EXPECT_EQ(Answer(fstat(directory.get(), &info)), 0);
+}
+
+// Of git's own files the kernel remembers nothing, and asks each time.
+TEST_F(GuardTest, WhatTheHostReplacesIsTheNewOneByItsNameThoughTheOldOneIsOpen) {
+  PutRepository("r/.git");
+  Put("r/.git/refs/heads/main", "text");
+  Put("new", "longer text");
+  Start({"**/.env"}, {"r/.git"});
+  const std::string name = Cell("r/.git/refs/heads/main");
+  const UniqueFd fd(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(fs::file_size(name), 4u);
+  Move("new", "r/.git/refs/heads/main");
+  EXPECT_EQ(fs::file_size(name), 11u);
+}
+
+TEST_F(GuardTest, TheNamesOfAFileTellTheSameAtOnce) {
+  Put("file", "text");
+  Start({"**/.env"}, {});
+  EXPECT_EQ(fs::hard_link_count(Cell("file")), 1u);
+  ASSERT_EQ(link(Cell("file").c_str(), Cell("second").c_str()), 0);
+  EXPECT_EQ(fs::hard_link_count(Cell("file")), 2u);
+  EXPECT_EQ(fs::hard_link_count(Cell("second")), 2u);
+  std::ofstream(Cell("second"), std::ios::app) << "more";
+  EXPECT_EQ(fs::file_size(Cell("file")), 8u);
+  EXPECT_EQ(TextOf(Cell("file")), "textmore");
+}
+
 TEST_F(GuardTest, WhatTheHostChangesIsSeen) {
   Put("file", "text");
   Put("gone", "text");

@@ -10,6 +10,7 @@
 #include "common/os/unique_fd.h"
 #include "policy/pattern/path_pattern.h"
 #include "supervisor/cell_guard/git_directories.h"
+#include "supervisor/cell_guard/open_nodes.h"
 #include "supervisor/cell_guard/tree_walk.h"
 
 struct fuse_config;
@@ -20,7 +21,8 @@ struct GuardedTree {
   UniqueFd root;  // O_PATH, of the tree beneath
   std::vector<pattern::PathPattern> deny;
   GitDirectories git;
-  UniqueFd fuse;  // the mounted connection, non-blocking
+  UniqueFd fuse;         // the mounted connection, non-blocking
+  OpenNodes open_nodes;  // what its commands have open
   // libfuse's own, of this connection: it looks at it for each answer. Serve fills it in.
   fuse_config* caching = nullptr;
   // Serve fills both in: as PathOf has it; and the root once more, to be locked for renaming, if it

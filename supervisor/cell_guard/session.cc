@@ -4,6 +4,8 @@
 #include <fuse_lowlevel.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -14,6 +16,11 @@ namespace {
 
 constexpr int kTableBytes = 32 * 1024;
 
+class Session;
+
+// The one whose request is answered: libfuse gives nothing of ours to what writes an answer.
+Session* answering = nullptr;
+
 // One tree's connection with the kernel.
 class Session final {
  public:
@@ -21,11 +28,15 @@ class Session final {
     char name[] = "cell-guard";
     char* argv[] = {name, nullptr};
     fuse_args arguments = FUSE_ARGS_INIT(1, argv);
-    Session session(fuse_new(&arguments, &operations, sizeof(operations), tree));
+    Session session(fuse_new(&arguments, &operations, sizeof(operations), tree), tree);
     if (session.fuse_ == nullptr) return Internal("start the guard's file system");
     const std::string mounted = "/dev/fd/" + std::to_string(tree->fuse.get());
     if (fuse_mount(session.fuse_.get(), mounted.c_str()) != 0) {
       return Internal("take over the guard's mount");
+    }
+    const fuse_custom_io io = {.writev = Write, .read = Read};
+    if (fuse_session_custom_io(session.session(), &io, session.fd()) != 0) {
+      return Internal("set up the guard's connection");
     }
     return session;
   }
@@ -37,7 +48,12 @@ class Session final {
     const int received = fuse_session_receive_buf(session(), buffer);
     if (received == -EINTR || received == -EAGAIN) return true;
     if (received < 0) return ErrnoStatus(-received, "read the guard's requests");
-    if (received > 0) fuse_session_process_buf(session(), buffer);
+    if (received > 0) {
+      tree_->open_nodes.Begin(buffer->mem, buffer->size);
+      answering = this;
+      fuse_session_process_buf(session(), buffer);
+      answering = nullptr;
+    }
     return received > 0 && fuse_session_exited(session()) == 0;
   }
 
@@ -46,10 +62,26 @@ class Session final {
     void operator()(struct fuse* fuse) const { fuse_destroy(fuse); }
   };
 
-  explicit Session(struct fuse* fuse) : fuse_(fuse) {}
+  Session(struct fuse* fuse, GuardedTree* tree) : fuse_(fuse), tree_(tree) {}
+
+  static ssize_t Read(int fd, void* buffer, size_t size, void*) { return read(fd, buffer, size); }
+
+  static ssize_t Write(int fd, iovec* parts, int count, void*) {
+    if (answering != nullptr) std::exchange(answering, nullptr)->OnAnswer(parts, count);
+    return writev(fd, parts, count);
+  }
+
+  // Before the kernel has it. A file that was linked has another count of names.
+  void OnAnswer(const iovec* parts, int count) {
+    tree_->open_nodes.Answer(parts, count);
+    const uint64_t linked = tree_->open_nodes.linked();
+    if (linked != 0) fuse_lowlevel_notify_inval_inode(session(), linked, -1, 0);
+  }
+
   fuse_session* session() const { return fuse_get_session(fuse_.get()); }
 
   std::unique_ptr<struct fuse, Destroy> fuse_;
+  GuardedTree* tree_;
 };
 
 }  // namespace
