@@ -42,8 +42,9 @@ struct Changing<kOperation> {
 
 int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh); }
 
-// The answer to an open.
+// The answer to an open. What was only read has nothing to bring to the disk when it is closed.
 int Give(UniqueFd fd, fuse_file_info* info) {
+  info->noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
   MutableTree().open_nodes.Opened(fd.get());
   info->fh = static_cast<uint64_t>(fd.release());
   return 0;
