@@ -68,7 +68,10 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
     out->push_back(explain::LimitDenial(cell, limit, value, kFromKernel));
   };
   if (outcome.kind == OutcomeKind::kTimedOut) add(Limit::kWallClock, options.wall_clock_ms);
-  if (outcome.kind == OutcomeKind::kOomKilled) add(Limit::kMemory, 0);
+  if (outcome.kind == OutcomeKind::kOomKilled || outcome.oom_kills > 0) {
+    add(Limit::kMemory, 0);
+    out->back().count = std::max(outcome.oom_kills, 1u);
+  }
   if (outcome.pids_refused > 0 || outcome.never_forked) {
     add(Limit::kPids, 0);
     out->back().count = std::max<uint64_t>(outcome.pids_refused, 1);

@@ -77,6 +77,14 @@ TEST_F(ExecDenialsTest, Memory) {
   EXPECT_EQ(denials[0].verdict, "kill");
 }
 
+TEST_F(ExecDenialsTest, MemoryThatOnlyOthersOfTheCommandWereKilledFor) {
+  const auto denials = Find({.kind = OutcomeKind::kExited, .oom_kills = 3});
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(denials[0].resource, "memory_bytes");
+  EXPECT_EQ(denials[0].verdict, "kill");
+  EXPECT_EQ(denials[0].count, 3u);
+}
+
 TEST_F(ExecDenialsTest, ProcessesThatTheKernelDidNotLetStart) {
   const std::string words = "sh: 1: Cannot fork\n";
   Outcome outcome{.kind = OutcomeKind::kExited, .exit_code = 2};

@@ -94,6 +94,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   options.spec.rows = spec.rows;
   options.spec.columns = spec.columns;
   options.open_stdin = spec.open_stdin;
+  options.memory_bytes = compiled.limits.memory_bytes;
   options.wall_clock_ms =
       spec.wall_clock_ms != 0 ? spec.wall_clock_ms : compiled.limits.wall_clock_ms;
   options.stdout_cap = spec.stdout_cap;

@@ -25,6 +25,8 @@ constexpr int kMaxDroppedReads = 16;
 constexpr size_t kMaxEarlySignals = 16;
 // A shell reports a child killed by SIGKILL as this exit code.
 constexpr int kShellKilled = 128 + SIGKILL;
+// Of the cell's memory: four workers that use it up have as much each.
+constexpr uint64_t kPartOfALargeProcess = 4;
 
 struct Pipe {
   UniqueFd ours, theirs;
@@ -193,9 +195,13 @@ void ExecSession::TakeTerminal(UniqueFd master) {
   PumpStdin();
 }
 
-// A command that ends well and without a word is not asked about: nothing kept it from its work.
+// A command that ends well and without a word is not asked about: nothing kept it from its work,
+// unless a process of it that is gone was of a size to be killed.
 bool ExecSession::MayHaveReachedALimit() const {
-  return exited_ && !cancelled_ && !exec_failed_ && (exit_.wait_status != 0 || stderr_.bytes() > 0);
+  const bool large = options_.memory_bytes != 0 &&
+                     exit_.max_rss_bytes >= options_.memory_bytes / kPartOfALargeProcess;
+  return exited_ && !cancelled_ && !exec_failed_ &&
+         (exit_.wait_status != 0 || stderr_.bytes() > 0 || large);
 }
 
 void ExecSession::AskUsageOnce() {
@@ -204,13 +210,15 @@ void ExecSession::AskUsageOnce() {
   ask_usage_();
 }
 
-// Memory counts only for a command that was killed, by the kernel or so that a shell tells it.
+// The command itself was killed for memory if it was killed, by the kernel or so that a shell tells
+// it; else it lost others, and went on.
 void ExecSession::SetUsage(uint64_t oom_kills, uint64_t pids_refused) {
   const std::lock_guard lock(mutex_);
   const int status = exit_.wait_status;
   const bool was_killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
                           (WIFEXITED(status) && WEXITSTATUS(status) == kShellKilled);
-  if (was_killed && !killed_ && !timed_out_) oom_kills_ = oom_kills;
+  oom_kills_ = oom_kills;
+  oom_killed_ = oom_kills > 0 && was_killed && !killed_;
   pids_refused_ = pids_refused;
   usage_known_ = true;
   Pump();
@@ -234,7 +242,10 @@ void ExecSession::OnCellGone(const Status& why) {
   if (!exited_) failure_ = reason.empty() ? "the cell ended" : "the cell ended: " + reason;
   cell_ended_ = !exited_;
   // The kernel chose the cell's pid 1, and with it went the command.
-  if (!exited_ && control_ && why.code() == Code::kAborted) oom_kills_ = 1;
+  if (!exited_ && control_ && why.code() == Code::kAborted) {
+    oom_kills_ = 1;
+    oom_killed_ = true;
+  }
   Pump();
 }
 

@@ -44,7 +44,7 @@ struct Outcome {
   uint64_t stdout_bytes = 0, stderr_bytes = 0;
   bool stdout_truncated = false, stderr_truncated = false;
   uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
-  uint32_t oom_kills = 0;
+  uint32_t oom_kills = 0;     // processes, which need not have been the command's first
   uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
   bool never_forked = false;  // the command's own was one of these
   uint32_t pid = 0;           // of the command, in its slot; 0: not known
@@ -76,6 +76,7 @@ struct ExecOptions {
   cell::ExecSpec spec;
   bool open_stdin = false;
   uint32_t wall_clock_ms = 0;  // 0 = unlimited
+  uint64_t memory_bytes = 0;   // of the cell; 0 = not known
   uint64_t stdout_cap = 0;     // bytes; 0 = unlimited
   uint64_t stderr_cap = 0;
   bool keep_output = false;  // what a cap cuts off goes to the run's outbox
@@ -173,6 +174,7 @@ class ExecSession final {
   bool ended_ = false;  // outcome_ and denials_ are set
   bool outcome_sent_ = false;
   uint64_t oom_kills_ = 0, pids_refused_ = 0;
+  bool oom_killed_ = false;  // the command itself
   cell::ExecExited exit_;
   cell::ExecError exec_error_;
   bool exec_failed_ = false, never_forked_ = false;

@@ -77,7 +77,7 @@ void ExecSession::SetEnd(Outcome* outcome) const {
                                   ? options_.spec.argv[0]
                                   : exec_error_.step + " " + options_.spec.cwd;
     outcome->message = ErrnoStatus(exec_error_.error, what).message();
-  } else if (oom_kills_ > 0) {
+  } else if (oom_killed_) {
     outcome->kind = OutcomeKind::kOomKilled;
     outcome->signal = SIGKILL;
     outcome->message = "killed: the cell's memory limit was reached";

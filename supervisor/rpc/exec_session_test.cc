@@ -175,7 +175,7 @@ TEST_F(ExecSessionTest, AKilledCommandAsksWhetherMemoryRanOut) {
   EXPECT_EQ(sink_.outcome->oom_kills, 2u);
 }
 
-TEST_F(ExecSessionTest, AFailedCommandIsNotKilledForMemoryWhateverElseWas) {
+TEST_F(ExecSessionTest, AFailedCommandIsNotKilledForMemoryThoughOthersWere) {
   answers_usage_ = false;
   Start(Options());
   End(1 << 8);
@@ -183,7 +183,7 @@ TEST_F(ExecSessionTest, AFailedCommandIsNotKilledForMemoryWhateverElseWas) {
   session_->SetUsage(2, 5);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
-  EXPECT_EQ(sink_.outcome->oom_kills, 0u);
+  EXPECT_EQ(sink_.outcome->oom_kills, 2u);
   EXPECT_EQ(sink_.outcome->pids_refused, 5u);
 }
 
@@ -201,6 +201,22 @@ TEST_F(ExecSessionTest, ACommandThatEndsWellAndSilentlyAsksNothing) {
   End(0);
   EXPECT_EQ(usage_asked_, 0);
   EXPECT_TRUE(sink_.outcome.has_value());
+}
+
+TEST_F(ExecSessionTest, ACommandOfALargeProcessAsksThoughItEndsWellAndSilently) {
+  for (const uint64_t size : {99, 100}) {
+    ExecOptions options = Options();
+    options.memory_bytes = 400;
+    Start(std::move(options));
+    ASSERT_TRUE(
+        SendMessage(control_.get(), cell::Encode(cell::ExecExited{.max_rss_bytes = size})).ok());
+    out_.reset();
+    err_.reset();
+    for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
+      session_->OnReady(source);
+    }
+    EXPECT_EQ(usage_asked_, size == 100 ? 1 : 0);
+  }
 }
 
 TEST_F(ExecSessionTest, WhatTheSlotToldOfRefusedCallsIsInTheOutcome) {
@@ -234,7 +250,7 @@ TEST_F(ExecSessionTest, AKilledCommandsRefusedCallsAreKnownToo) {
   session_->SetUsage(1, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
-  EXPECT_EQ(sink_.outcome->oom_kills, 0u);
+  EXPECT_EQ(sink_.outcome->oom_kills, 1u);
   EXPECT_EQ(sink_.outcome->refused_calls.size(), 1u);
 }
 

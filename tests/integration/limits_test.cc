@@ -83,6 +83,21 @@ TEST_F(LimitsTest, MemoryReachesDescendants) {
   EXPECT_TRUE(Usable(cell_));
 }
 
+TEST_F(LimitsTest, MemoryThatOneOfSeveralProcessesWasKilledForIsTold) {
+  policy::v1::Limits limits;
+  limits.set_memory_bytes(64 * kMegabyte);
+  Prepare(limits);
+  const std::string script =
+      std::string("import subprocess\nprint(subprocess.run(['python3', '-c', ") +
+      "'x = bytearray(200 << 20)']).returncode)";
+  const ExecResult result = supervisor_.Python(cell_, script);
+  EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_EXITED) << result.ToString();
+  EXPECT_EQ(result.out, "-9\n") << result.ToString();
+  EXPECT_EQ(result.outcome.oom_kills(), 1u) << "though it ended well and silently";
+  ASSERT_EQ(result.denials.size(), 1u);
+  EXPECT_EQ(result.denials[0].resource(), "memory_bytes");
+}
+
 // The kernel may choose the cell's pid 1, and does where the host says that it should go first.
 TEST_F(LimitsTest, MemoryThatEndsTheCellIsTheCommandsEndToo) {
   policy::v1::Limits limits;
