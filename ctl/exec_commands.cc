@@ -13,6 +13,7 @@
 
 #include "common/os/file.h"
 #include "ctl/ceiling_view.h"
+#include "ctl/cell_name.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
@@ -29,6 +30,7 @@
 #include "ctl/sources_digest.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
+#include "policy/dialect/ceiling_directory.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -61,9 +63,7 @@ Result<std::string> RandomComponent() {
 supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
                                                const std::string& component) {
   supervisor::v1::PrepareCellRequest request;
-  request.mutable_key()->set_agent_id("ctl");
-  request.mutable_key()->set_kind("command");
-  request.mutable_key()->set_component(component);
+  *request.mutable_key() = KeyOfCommand(component);
   *request.mutable_sandbox() = policy::ToProto(options.sandbox);
   request.set_workspace(options.sandbox.workspace);
   // Nobody asks for a cell of one command again.
@@ -193,10 +193,14 @@ Status MakePolicyDirectories(const ExecOptions& options, const Result<CeilingVie
 
 int ExecCommand(const Invocation& call) {
   const Console& console = *call.console;
-  const uid_t owner =
-      call.options.Has("owner") ? static_cast<uid_t>(call.options.Number("owner")) : getuid();
-  const Result<CeilingView> ceiling = LoadCeilingView(owner, call.locations);
   ExecInputs inputs = MakeExecInputs();
+  if (call.options.Has("owner")) {
+    const auto found = dialect::FindOwner("--owner", call.options.Text("owner"));
+    if (!found.ok()) return Cannot(console, {"exec", found.status().message(), kOptions});
+    inputs.owner_uid = found->uid;
+  }
+  const uid_t owner = inputs.owner_uid.value_or(getuid());
+  const Result<CeilingView> ceiling = LoadCeilingView(owner, call.locations);
   if (ceiling.ok()) {
     inputs.granted_secrets = GrantedSecrets(*ceiling);
     if (owner != getuid()) inputs.home = ceiling->asker.owner.home;

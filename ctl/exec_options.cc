@@ -151,9 +151,9 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "dangerous-sandbox-mode",
        .help = "danger_full_access is meant: UNCONFINED on the host, as --owner"},
       {.name = "owner",
-       .kind = ValueKind::kNumber,
-       .value_name = "UID",
-       .help = "on whose behalf (default: whoever runs this)"},
+       .kind = ValueKind::kText,
+       .value_name = "USER",
+       .help = "on whose behalf, a name or a uid (default: whoever runs this)"},
       {.name = "workspace",
        .kind = ValueKind::kDirectory,
        .value_name = "DIR",
@@ -304,7 +304,7 @@ Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, Exe
 
 }  // namespace
 
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}, {}}; }
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}, {}, {}}; }
 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
@@ -336,11 +336,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   if (out.allow_danger && out.sandbox.mode != policy::Mode::kDangerFullAccess) {
     return InvalidArgument("--dangerous-sandbox-mode: only with --mode danger_full_access");
   }
-  if (options.Has("owner")) {
-    const uint64_t owner = options.Number("owner");
-    if (owner >= UINT32_MAX) return InvalidArgument("--owner: expected a uid below 4294967295");
-    out.owner_uid = static_cast<uint32_t>(owner);
-  }
+  out.owner_uid = inputs.owner_uid;
   out.inject = options.All("inject");
   out.collect = options.Text("collect");
   out.denials = ReadDenialsOption(options);

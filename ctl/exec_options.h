@@ -29,6 +29,8 @@ struct ExecInputs {
   std::set<std::string> granted_secrets;
   // What "~" is to a policy, if it is not $HOME.
   std::optional<std::string> home;
+  // On whose behalf, if it is said.
+  std::optional<uint32_t> owner_uid;
 };
 
 ExecInputs MakeExecInputs();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ctl/cell_name.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/exit_code.h"
@@ -31,8 +32,12 @@ int Put(const Invocation& call) {
   grpc::ClientContext context;  // without a deadline: as long as the files take
   Status local;
   supervisor::v1::InjectFilesResponse response;
-  const grpc::Status status = PutFiles(
-      stub.get(), &context, {words[0], call.options.Text("run"), chosen->files}, &local, &response);
+  std::string cell;
+  grpc::Status status = FindCell(stub.get(), words[0], &cell);
+  if (status.ok()) {
+    status = PutFiles(stub.get(), &context, {cell, call.options.Text("run"), chosen->files}, &local,
+                      &response);
+  }
   if (!local.ok()) return console.Fail({"put files", local.message(), ""});
   if (!status.ok()) return console.Fail(client->Explain("put files", status));
   if (console.json) {
@@ -55,11 +60,11 @@ int Get(const Invocation& call) {
   const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
 
   supervisor::v1::CollectFilesRequest request;
-  request.set_cell_id(call.options.Word(0));
   request.set_run_id(call.options.Word(1));
   grpc::ClientContext context;
   std::vector<GotFile> files;
-  const grpc::Status status = GetFiles(stub.get(), &context, request, &*destination, &files);
+  grpc::Status status = FindCell(stub.get(), call.options.Word(0), request.mutable_cell_id());
+  if (status.ok()) status = GetFiles(stub.get(), &context, request, &*destination, &files);
   if (console.json) console.PrintJson(GotFilesJson(request.run_id(), files));
   const bool all = ReportGotFiles(console, files);
   if (!status.ok()) return console.Fail(client->Explain("get files", status));

@@ -23,6 +23,7 @@ namespace odyssey::dialect {
 namespace {
 
 constexpr size_t kMaxFiles = 64;
+constexpr uid_t kNoUser = static_cast<uid_t>(-1);
 constexpr size_t kLookupBytes = 64 * 1024;  // of a user's or a group's line
 constexpr int kMaxGroups = 1024;
 
@@ -181,7 +182,7 @@ Result<ceiling::Owner> FindOwner(const std::string& option, const std::string& u
   uid_t uid = 0;
   const char* const end = user.data() + user.size();
   const auto [stop, error] = std::from_chars(user.data(), end, uid);
-  if (error == std::errc() && stop == end) return OwnerOf(uid);
+  if (error == std::errc() && stop == end && uid != kNoUser) return OwnerOf(uid);
   std::vector<char> buffer(kLookupBytes);
   passwd entry{};
   passwd* found = nullptr;
