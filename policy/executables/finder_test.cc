@@ -259,6 +259,13 @@ TEST(CompanionsTest, TheStarIsTheSameTextInBoth) {
   ASSERT_FALSE(companions.empty());
   EXPECT_EQ(companions[0].path, "/usr/lib/python3.12/lib-dynload");
   EXPECT_FALSE(companions[0].run);
+  const std::string jvm = "/usr/lib/jvm/java-17-openjdk-amd64";
+  for (const char* tool : {"java", "javac", "javadoc", "jar"}) {
+    const std::vector<Companion> of_java = CompanionsOf(jvm + "/bin/" + tool);
+    ASSERT_FALSE(of_java.empty()) << tool;
+    EXPECT_EQ(of_java[0].path, jvm + "/lib");
+    EXPECT_FALSE(of_java[0].run) << "what is in it is loaded, and of it one program runs";
+  }
   EXPECT_TRUE(CompanionsOf("/usr/bin/python3./x").empty());
   EXPECT_TRUE(CompanionsOf("/usr/bin/gitk").empty());
 }
