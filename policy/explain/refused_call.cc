@@ -1,6 +1,7 @@
 #include "policy/explain/refused_call.h"
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -149,6 +150,7 @@ constexpr Name kTypes[] = {
     {SOCK_PACKET, "SOCK_PACKET"}};
 constexpr Name kRequests[] = {
     {TIOCSTI, "TIOCSTI"}, {TIOCLINUX, "TIOCLINUX"}, {TIOCSETD, "TIOCSETD"}};
+constexpr Name kCommands[] = {{F_SETLEASE, "F_SETLEASE"}};
 constexpr Name kOptions[] = {{SO_ATTACH_FILTER, "SO_ATTACH_FILTER"},
                              {SO_ATTACH_BPF, "SO_ATTACH_BPF"},
                              {SO_ATTACH_REUSEPORT_CBPF, "SO_ATTACH_REUSEPORT_CBPF"},
@@ -183,6 +185,8 @@ std::string CallText(const cell::RefusedCall& call) {
       return "socketpair(" + NameOf(kFamilies, call.arguments[0]) + ")";
     case SYS_ioctl:
       return "ioctl(" + NameOf(kRequests, call.arguments[0]) + ")";
+    case SYS_fcntl:
+      return "fcntl(" + NameOf(kCommands, call.arguments[0]) + ")";
     case SYS_setsockopt:
       return "setsockopt(" + NameOf(kOptions, call.arguments[0]) + ")";
     default:

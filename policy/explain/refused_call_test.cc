@@ -1,6 +1,7 @@
 #include "policy/explain/refused_call.h"
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -53,6 +54,7 @@ TEST(RefusedCallTest, ArgumentsThatDecideAreTold) {
   EXPECT_EQ(text(SYS_socket, {99, 15, 0}), "socket(99, 15)");
   EXPECT_EQ(text(SYS_socketpair, {AF_INET}), "socketpair(AF_INET)");
   EXPECT_EQ(text(SYS_ioctl, {TIOCSTI}), "ioctl(TIOCSTI)");
+  EXPECT_EQ(text(SYS_fcntl, {F_SETLEASE}), "fcntl(F_SETLEASE)");
   EXPECT_EQ(text(SYS_setsockopt, {SO_ATTACH_FILTER}), "setsockopt(SO_ATTACH_FILTER)");
   EXPECT_EQ(text(SYS_mount, {1, 2, 3}), "mount");
 }

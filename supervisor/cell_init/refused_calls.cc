@@ -29,6 +29,7 @@ std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
     case SYS_socketpair:
       return {low(0)};
     case SYS_ioctl:
+    case SYS_fcntl:
       return {low(1)};
     case SYS_setsockopt:
       return {low(2)};

@@ -102,6 +102,12 @@ TEST_F(RefusedCallsTest, AreRefusedAndCounted) {
   EXPECT_FALSE(Only().comm.empty());
 }
 
+TEST_F(RefusedCallsTest, TellTheValueThatDecided) {
+  EXPECT_EQ(Serve([] { return Try([] { return fcntl(0, F_SETLEASE, F_RDLCK); }); }), EPERM);
+  EXPECT_EQ(Only().number, static_cast<uint32_t>(SYS_fcntl));
+  EXPECT_EQ(Only().arguments[0], static_cast<uint32_t>(F_SETLEASE));
+}
+
 // Programs with secrets end if they may not forbid cores; the limit stays what it is all the same.
 TEST_F(RefusedCallsTest, ALowerCoreLimitIsSaidToBeSetAndAHigherOneRefused) {
   const auto command = [] {
