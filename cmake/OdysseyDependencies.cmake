@@ -10,7 +10,7 @@ pkg_check_modules(FUSE3 REQUIRED fuse3)
 # By name, so that a static program gets the static library.
 add_library(odyssey_fuse INTERFACE)
 target_include_directories(odyssey_fuse SYSTEM INTERFACE ${FUSE3_INCLUDE_DIRS})
-target_compile_definitions(odyssey_fuse INTERFACE _FILE_OFFSET_BITS=64)
+target_compile_definitions(odyssey_fuse INTERFACE _FILE_OFFSET_BITS=64 FUSE_USE_VERSION=35)
 target_link_libraries(odyssey_fuse INTERFACE fuse3 Threads::Threads)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -12,16 +12,14 @@
 
 #include "supervisor/cell_guard/directory.h"
 #include "supervisor/cell_guard/open_file.h"
+#include "supervisor/cell_guard/open_operations.h"
+#include "supervisor/cell_guard/operation.h"
 #include "supervisor/cell_guard/session.h"
 
 namespace odyssey::cell_guard {
 namespace {
 
 constexpr double kCachedSeconds = 1;
-
-// libfuse's callbacks get nothing of ours but this.
-GuardedTree& MutableTree() { return *static_cast<GuardedTree*>(fuse_get_context()->private_data); }
-const GuardedTree& Tree() { return MutableTree(); }
 
 bool IsDirectory(const Place& place) {
   struct stat info;
@@ -40,8 +38,6 @@ struct Changing<kOperation> {
   }
 };
 
-int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh); }
-
 // The answer to an open. What was only read has nothing to bring to the disk when it is closed.
 int Give(UniqueFd fd, fuse_file_info* info) {
   info->noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
@@ -49,9 +45,6 @@ int Give(UniqueFd fd, fuse_file_info* info) {
   info->fh = static_cast<uint64_t>(fd.release());
   return 0;
 }
-
-// As libfuse wants it: 0 or -errno.
-int Done(int result) { return result < 0 ? -errno : 0; }
 
 // `act(directory, name)` at the place of `path`.
 template <typename Act>
@@ -76,16 +69,6 @@ int ByPathOrHandle(const char* path, const fuse_file_info* info, ByPath by_path,
   if (info != nullptr && (info->fh & kIfPathFails) == 0) return by_handle();
   const int result = path == nullptr ? -ENOENT : by_path();
   return result == -ENOENT && info != nullptr ? by_handle() : result;
-}
-
-// What shows something of an open file. Without denied names there is nothing to ask.
-int ShowRefusal(int fd) { return Tree().deny.empty() ? 0 : OpenFile(Tree(), fd).Refusal(); }
-
-// A change to an open file.
-template <typename Act>
-int ChangeOpen(fuse_file_info* info, Change change, Act act) {
-  const int error = OpenFile(Tree(), Handle(info)).Refusal(change);
-  return error != 0 ? -error : Done(act(Handle(info)));
 }
 
 // What is there itself, whatever has its name a moment later.
@@ -302,52 +285,6 @@ int Create(const char* path, mode_t mode, fuse_file_info* info) {
   return OpenAt(place, info->flags | O_CREAT, mode, info);
 }
 
-int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* info) {
-  if (const int error = ShowRefusal(Handle(info)); error != 0) return -error;
-  const ssize_t n = pread(Handle(info), buffer, size, offset);
-  return n < 0 ? -errno : static_cast<int>(n);
-}
-
-// True if the file has these bytes there already.
-bool IsThere(int fd, std::string_view bytes, off_t offset) {
-  char there[pattern::kLeadsBack.size()];
-  const ssize_t n = pread(fd, there, sizeof(there), offset);
-  return n >= 0 && std::string_view(there, static_cast<size_t>(n)).substr(0, bytes.size()) == bytes;
-}
-
-int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_info* info) {
-  const std::string_view bytes(buffer, size);
-  const OpenFile file(Tree(), Handle(info));
-  if (file.LeadsBack()) {
-    return IsThere(Handle(info), bytes, offset) ? static_cast<int>(size) : -EROFS;
-  }
-  if (const int error = file.WriteRefusal(bytes, offset); error != 0) return -error;
-  const ssize_t n = pwrite(Handle(info), buffer, size, offset);
-  return n < 0 ? -errno : static_cast<int>(n);
-}
-
-// Each close(2) of a command: errors that the file system below keeps for it come out here.
-int Flush(const char*, fuse_file_info* info) { return Done(close(dup(Handle(info)))); }
-
-int Release(const char*, fuse_file_info* info) {
-  MutableTree().open_nodes.Released(Handle(info));
-  return Done(close(Handle(info)));
-}
-
-int Sync(const char*, int data_only, fuse_file_info* info) {
-  return Done(data_only != 0 ? fdatasync(Handle(info)) : fsync(Handle(info)));
-}
-
-int Allocate(const char*, int mode, off_t offset, off_t length, fuse_file_info* info) {
-  return ChangeOpen(info, Change::kLayout,
-                    [=](int fd) { return fallocate(fd, mode, offset, length); });
-}
-
-off_t Seek(const char*, off_t offset, int whence, fuse_file_info* info) {
-  const off_t at = lseek(Handle(info), offset, whence);
-  return at < 0 ? -errno : at;
-}
-
 int Statistics(const char*, struct statvfs* out) { return Done(fstatvfs(Tree().root.get(), out)); }
 
 int Access(const char* path, int mode) {
@@ -363,35 +300,6 @@ int OpenDirectory(const char* path, fuse_file_info* info) {
     if (opened != nullptr) MutableTree().open_nodes.Opened(opened->fd());
     return opened == nullptr ? -1 : 0;
   });
-}
-
-int ReadDirectory(const char*, void* buffer, fuse_fill_dir_t fill, off_t offset,
-                  fuse_file_info* info, fuse_readdir_flags) {
-  auto* directory = reinterpret_cast<Directory*>(info->fh);
-  // Where it is now, not where it was opened.
-  const OpenFile place(Tree(), directory->fd());
-  if (const int error = place.Refusal(); error != 0) return -error;
-  const std::string base = place.path() + "/";
-  directory->Seek(offset);
-  while (const dirent* entry = directory->Next()) {
-    // A covered name is not shown: what cannot be opened is not there.
-    if (Tree().Denied((base + entry->d_name).c_str())) continue;
-    struct stat info_of_entry {};
-    info_of_entry.st_ino = entry->d_ino;
-    info_of_entry.st_mode = DTTOIF(entry->d_type);
-    if (fill(buffer, entry->d_name, &info_of_entry, directory->position(),
-             static_cast<fuse_fill_dir_flags>(0)) != 0) {
-      break;
-    }
-  }
-  return 0;
-}
-
-int ReleaseDirectory(const char*, fuse_file_info* info) {
-  auto* directory = reinterpret_cast<Directory*>(info->fh);
-  MutableTree().open_nodes.Released(directory->fd());
-  delete directory;
-  return 0;
 }
 
 void* Begin(fuse_conn_info* connection, fuse_config* config) {

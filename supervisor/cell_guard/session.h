@@ -1,10 +1,6 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_SESSION_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_SESSION_H_
 
-#ifndef FUSE_USE_VERSION
-#define FUSE_USE_VERSION 35
-#endif
-
 #include <fuse.h>
 
 #include <vector>

@@ -1,0 +1,93 @@
+#include "supervisor/cell_guard/open_operations.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+
+#include "supervisor/cell_guard/directory.h"
+#include "supervisor/cell_guard/operation.h"
+
+namespace odyssey::cell_guard {
+namespace {
+
+// True if the file has these bytes there already.
+bool IsThere(int fd, std::string_view bytes, off_t offset) {
+  char there[pattern::kLeadsBack.size()];
+  const ssize_t n = pread(fd, there, sizeof(there), offset);
+  return n >= 0 && std::string_view(there, static_cast<size_t>(n)).substr(0, bytes.size()) == bytes;
+}
+
+}  // namespace
+
+int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* info) {
+  if (const int error = ShowRefusal(Handle(info)); error != 0) return -error;
+  const ssize_t n = pread(Handle(info), buffer, size, offset);
+  return n < 0 ? -errno : static_cast<int>(n);
+}
+
+int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_info* info) {
+  const std::string_view bytes(buffer, size);
+  const OpenFile file(Tree(), Handle(info));
+  if (file.LeadsBack()) {
+    return IsThere(Handle(info), bytes, offset) ? static_cast<int>(size) : -EROFS;
+  }
+  if (const int error = file.WriteRefusal(bytes, offset); error != 0) return -error;
+  const ssize_t n = pwrite(Handle(info), buffer, size, offset);
+  return n < 0 ? -errno : static_cast<int>(n);
+}
+
+// Each close(2) of a command: errors that the file system below keeps for it come out here.
+int Flush(const char*, fuse_file_info* info) { return Done(close(dup(Handle(info)))); }
+
+int Release(const char*, fuse_file_info* info) {
+  MutableTree().open_nodes.Released(Handle(info));
+  return Done(close(Handle(info)));
+}
+
+int Sync(const char*, int data_only, fuse_file_info* info) {
+  return Done(data_only != 0 ? fdatasync(Handle(info)) : fsync(Handle(info)));
+}
+
+int Allocate(const char*, int mode, off_t offset, off_t length, fuse_file_info* info) {
+  return ChangeOpen(info, Change::kLayout,
+                    [=](int fd) { return fallocate(fd, mode, offset, length); });
+}
+
+off_t Seek(const char*, off_t offset, int whence, fuse_file_info* info) {
+  const off_t at = lseek(Handle(info), offset, whence);
+  return at < 0 ? -errno : at;
+}
+
+int ReadDirectory(const char*, void* buffer, fuse_fill_dir_t fill, off_t offset,
+                  fuse_file_info* info, fuse_readdir_flags) {
+  auto* directory = reinterpret_cast<Directory*>(info->fh);
+  // Where it is now, not where it was opened.
+  const OpenFile place(Tree(), directory->fd());
+  if (const int error = place.Refusal(); error != 0) return -error;
+  const std::string base = place.path() + "/";
+  directory->Seek(offset);
+  while (const dirent* entry = directory->Next()) {
+    // A covered name is not shown: what cannot be opened is not there.
+    if (Tree().Denied((base + entry->d_name).c_str())) continue;
+    struct stat info_of_entry {};
+    info_of_entry.st_ino = entry->d_ino;
+    info_of_entry.st_mode = DTTOIF(entry->d_type);
+    if (fill(buffer, entry->d_name, &info_of_entry, directory->position(),
+             static_cast<fuse_fill_dir_flags>(0)) != 0) {
+      break;
+    }
+  }
+  return 0;
+}
+
+int ReleaseDirectory(const char*, fuse_file_info* info) {
+  auto* directory = reinterpret_cast<Directory*>(info->fh);
+  MutableTree().open_nodes.Released(directory->fd());
+  delete directory;
+  return 0;
+}
+
+}  // namespace odyssey::cell_guard
