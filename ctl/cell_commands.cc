@@ -46,16 +46,22 @@ int WithSupervisor(const Invocation& call, const std::string& what, Body body) {
   return body(*client, stub.get());
 }
 
-// With the id of the cell that the first word means.
+struct FoundCell {
+  const Client& client;
+  Supervisor::Stub* stub;
+  std::string id;
+};
+
+// With the cell that the first word means.
 template <typename Body>
 int WithCell(const Invocation& call, const std::string& what, Body body) {
-  return WithSupervisor(
-      call, what + " a cell", [&](const Client& client, Supervisor::Stub* stub) -> int {
-        std::string id;
-        const grpc::Status status = FindCell(stub, call.options.Word(0), &id);
-        if (status.ok()) return body(client, stub, id);
-        return call.console->Fail(client.Explain(what + " cell " + call.options.Word(0), status));
-      });
+  const auto with_stub = [&](const Client& client, Supervisor::Stub* stub) -> int {
+    FoundCell cell = {client, stub, ""};
+    const grpc::Status status = FindCell(stub, call.options.Word(0), &cell.id);
+    if (status.ok()) return body(cell);
+    return call.console->Fail(client.Explain(what + " cell " + call.options.Word(0), status));
+  };
+  return WithSupervisor(call, what + " a cell", with_stub);
 }
 
 grpc::Status GetCells(Supervisor::Stub* stub, supervisor::v1::ListCellsResponse* response) {
@@ -90,74 +96,70 @@ int List(const Invocation& call) {
 
 int Show(const Invocation& call) {
   const Console& console = *call.console;
-  return WithCell(
-      call, "show", [&](const Client& client, Supervisor::Stub* stub, const std::string& id) {
-        supervisor::v1::DescribeCellRequest request;
-        request.set_cell_id(id);
-        supervisor::v1::DescribeCellResponse response;
-        const auto context = MakeContext(kQuickCallMs);
-        const grpc::Status status = stub->DescribeCell(context.get(), request, &response);
-        if (!status.ok())
-          return console.Fail(client.Explain("show cell " + request.cell_id(), status));
-        if (console.json) {
-          console.PrintJson(ToJson(response));
-          return kExitOk;
-        }
-        const CellInfo& cell = response.cell();
-        std::vector<std::vector<std::string>> rows = {
-            {"key", KeyText(cell.key())},
-            {"revision", std::to_string(cell.revision())},
-            {"uid", std::to_string(cell.host_uid())},
-            {"policy", Safe(cell.policy_digest())},
-            {"running", std::to_string(cell.running_execs()) + " execs, " +
-                            std::to_string(cell.processes()) + " processes, " +
-                            FormatSize(cell.memory_bytes())},
-            {"created", Safe(cell.created_at())}};
-        if (!cell.workspace_path().empty())
-          rows.push_back({"workspace", Safe(cell.workspace_path())});
-        console.Print(FormatTable({"id", Safe(cell.cell_id())}, rows));
-        for (const auto& layer : cell.layers()) {
-          console.PrintLine((layer.in_force() ? "✓ " : "✗ ") + Safe(layer.name()) + "  " +
-                            Safe(layer.detail()));
-        }
-        for (const std::string& line : response.plan()) console.PrintLine(Safe(line));
-        return kExitOk;
-      });
+  return WithCell(call, "show", [&](const FoundCell& cell) {
+    supervisor::v1::DescribeCellRequest request;
+    request.set_cell_id(cell.id);
+    supervisor::v1::DescribeCellResponse response;
+    const auto context = MakeContext(kQuickCallMs);
+    const grpc::Status status = cell.stub->DescribeCell(context.get(), request, &response);
+    if (!status.ok())
+      return console.Fail(cell.client.Explain("show cell " + request.cell_id(), status));
+    if (console.json) {
+      console.PrintJson(ToJson(response));
+      return kExitOk;
+    }
+    const CellInfo& info = response.cell();
+    std::vector<std::vector<std::string>> rows = {
+        {"key", KeyText(info.key())},
+        {"revision", std::to_string(info.revision())},
+        {"uid", std::to_string(info.host_uid())},
+        {"policy", Safe(info.policy_digest())},
+        {"running", std::to_string(info.running_execs()) + " execs, " +
+                        std::to_string(info.processes()) + " processes, " +
+                        FormatSize(info.memory_bytes())},
+        {"created", Safe(info.created_at())}};
+    if (!info.workspace_path().empty()) rows.push_back({"workspace", Safe(info.workspace_path())});
+    console.Print(FormatTable({"id", Safe(info.cell_id())}, rows));
+    for (const auto& layer : info.layers()) {
+      console.PrintLine((layer.in_force() ? "✓ " : "✗ ") + Safe(layer.name()) + "  " +
+                        Safe(layer.detail()));
+    }
+    for (const std::string& line : response.plan()) console.PrintLine(Safe(line));
+    return kExitOk;
+  });
 }
 
 int Review(const Invocation& call) {
   const Console& console = *call.console;
-  return WithCell(
-      call, "review", [&](const Client& client, Supervisor::Stub* stub, const std::string& id) {
-        supervisor::v1::ReviewCellRequest request;
-        request.set_cell_id(id);
-        supervisor::v1::ReviewCellResponse response;
-        const auto context = MakeContext(kCellCallMs);
-        const grpc::Status status = stub->ReviewCell(context.get(), request, &response);
-        if (!status.ok()) {
-          return console.Fail(client.Explain("review cell " + request.cell_id(), status));
-        }
-        console.json ? console.PrintJson(ToJson(response)) : console.Print(FormatReview(response));
-        return response.findings().empty() ? kExitOk : kExitFindings;
-      });
+  return WithCell(call, "review", [&](const FoundCell& cell) {
+    supervisor::v1::ReviewCellRequest request;
+    request.set_cell_id(cell.id);
+    supervisor::v1::ReviewCellResponse response;
+    const auto context = MakeContext(kCellCallMs);
+    const grpc::Status status = cell.stub->ReviewCell(context.get(), request, &response);
+    if (!status.ok()) {
+      return console.Fail(cell.client.Explain("review cell " + request.cell_id(), status));
+    }
+    console.json ? console.PrintJson(ToJson(response)) : console.Print(FormatReview(response));
+    return response.findings().empty() ? kExitOk : kExitFindings;
+  });
 }
 
 int Remove(const Invocation& call) {
   const Console& console = *call.console;
-  return WithCell(
-      call, "remove", [&](const Client& client, Supervisor::Stub* stub, const std::string& id) {
-        supervisor::v1::RemoveCellRequest request;
-        request.set_cell_id(id);
-        request.set_purge(call.options.Has("purge"));
-        supervisor::v1::RemoveCellResponse response;
-        const auto context = MakeContext(kCellCallMs);
-        const grpc::Status status = stub->RemoveCell(context.get(), request, &response);
-        if (!status.ok())
-          return console.Fail(client.Explain("remove cell " + request.cell_id(), status));
-        console.json ? console.PrintJson({{"removed", request.cell_id()}})
-                     : console.PrintLine("removed " + Safe(request.cell_id()));
-        return kExitOk;
-      });
+  return WithCell(call, "remove", [&](const FoundCell& cell) {
+    supervisor::v1::RemoveCellRequest request;
+    request.set_cell_id(cell.id);
+    request.set_purge(call.options.Has("purge"));
+    supervisor::v1::RemoveCellResponse response;
+    const auto context = MakeContext(kCellCallMs);
+    const grpc::Status status = cell.stub->RemoveCell(context.get(), request, &response);
+    if (!status.ok())
+      return console.Fail(cell.client.Explain("remove cell " + request.cell_id(), status));
+    console.json ? console.PrintJson({{"removed", request.cell_id()}})
+                 : console.PrintLine("removed " + Safe(request.cell_id()));
+    return kExitOk;
+  });
 }
 
 // Busiest first; `before` maps a cell to its CPU time one interval ago.
