@@ -248,8 +248,9 @@ int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
 
 int OpenExisting(const char* path, fuse_file_info* info) {
   Place place;
-  const int error = Tree().Enter(path, &place);
-  return error != 0 ? -error : OpenAt(place, info->flags, 0, info);
+  if (const int error = Tree().Enter(path, &place); error != 0) return -error;
+  if (Tree().git.ChangesUnderneath(Relative(path))) MutableTree().open_nodes.ReadAnew();
+  return OpenAt(place, info->flags, 0, info);
 }
 
 int Open(const char* path, fuse_file_info* info) {

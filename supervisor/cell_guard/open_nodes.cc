@@ -20,6 +20,7 @@ void OpenNodes::Begin(void* request, size_t bytes) {
   request_ = {};
   to_link_ = linked_ = 0;
   created_ = -1;
+  read_anew_ = false;
   if (bytes < sizeof(request_)) return;
   memcpy(&request_, request, sizeof(request_));
   if (request_.opcode == FUSE_LINK) {
@@ -47,6 +48,12 @@ void OpenNodes::Answer(const iovec* parts, int count) {
   memcpy(&answer, parts[0].iov_base, sizeof(answer));
   if (answer.unique != request_.unique || answer.error != 0) return;
   linked_ = to_link_;
+  fuse_open_out opened;
+  if (read_anew_ && count == 2 && parts[1].iov_len == sizeof(opened)) {
+    memcpy(&opened, parts[1].iov_base, sizeof(opened));
+    opened.open_flags &= ~static_cast<uint32_t>(FOPEN_KEEP_CACHE);
+    memcpy(parts[1].iov_base, &opened, sizeof(opened));
+  }
   fuse_entry_out made;
   if (created_ < 0 || count < 2 || parts[1].iov_len < sizeof(made)) return;
   memcpy(&made, parts[1].iov_base, sizeof(made));

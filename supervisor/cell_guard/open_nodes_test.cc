@@ -113,6 +113,18 @@ TEST_F(OpenNodesTest, TellWhatHasBeenLinked) {
   EXPECT_EQ(nodes_.linked(), 0u);
 }
 
+TEST_F(OpenNodesTest, HaveAFileReadAnewOnlyIfThatIsSaid) {
+  for (const bool anew : {false, true}) {
+    Open(7, 3);
+    if (anew) nodes_.ReadAnew();
+    fuse_open_out answer{};
+    answer.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+    Answer(kUnique, 0, &answer, sizeof(answer));
+    const uint32_t kept = anew ? 0 : FOPEN_KEEP_CACHE;
+    EXPECT_EQ(answer.open_flags, kept | FOPEN_NOFLUSH);
+  }
+}
+
 TEST_F(OpenNodesTest, TakeShortRequestsForWhatTheyAre) {
   Open(7, 3);
   Request<fuse_getattr_in> request(FUSE_GETATTR, 7);
