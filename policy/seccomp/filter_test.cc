@@ -446,6 +446,20 @@ TEST(SeccompFilterTest, FilesTakeEveryCommandButALease) {
   }
 }
 
+TEST(SeccompFilterTest, LeavesTheSlotsOwnPriorityAlone) {
+  for (const uint64_t who : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32 | 1, uint64_t{2}}) {
+    const uint32_t expected = static_cast<uint32_t>(who) == 1 ? kDeny : kAllow;
+    ExpectCases({{SYS_setpriority, {PRIO_PROCESS, who, 19}, expected},
+                 {SYS_setpriority, {PRIO_PGRP, who, 19}, expected},
+                 {SYS_setpriority, {PRIO_USER, who, 19}, kDeny},
+                 {SYS_sched_setscheduler, {who, 5, 0}, expected},
+                 {SYS_sched_setparam, {who, 0}, expected},
+                 {SYS_sched_setattr, {who, 0}, expected},
+                 {SYS_sched_setaffinity, {who, 8, 0}, expected},
+                 {SYS_ioprio_set, {1, who, 0}, expected}});
+  }
+}
+
 TEST(SeccompFilterTest, EmulatesNoOtherKernel) {
   ExpectCases({{SYS_personality, {0}, kAllow},
                {SYS_personality, {0x0040000}, kAllow},

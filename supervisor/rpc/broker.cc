@@ -277,7 +277,7 @@ CellView Broker::View(const Cell& cell) {
           .mode = cell.admission.request.mode,
           .owner_uid = cell.admission.owner.uid,
           .reviewable = IsReviewable(cell.compiled),
-          .explanation = ExplanationWith(cell.said_since, cell.compiled)};
+          .explanation = ExplanationWith(cell.said_since.all(), cell.compiled)};
 }
 
 wire::CellUsage Broker::AskUsage(const Cell& cell) {
@@ -309,6 +309,8 @@ Result<std::shared_ptr<ExecSession>> Broker::ExecAdmitted(const ExecSpec& spec, 
   audit_->Add(ExecRecord(cell->id, cell->admission.owner.uid, session->options()));
   cell->unused_deadline = Clock::time_point::max();
   if (cell->ready.empty()) {
+    session->AwaitSlot();
+    loop_.WakeAt(session->deadline());
     cell->waiting.push_back(session);
     WantSlots(cell.get());
     return session;
@@ -347,7 +349,8 @@ void Broker::StartInSlot(const CellPtr& cell, ReadySlot slot,
           if (const auto asking = weak.lock()) asking->SetUsage(kills, refused);
         };
         (void)cell->provider->AskStats(cell->id, on_stats);
-      });
+      },
+      [this](Clock::time_point when) { loop_.WakeAt(when); });
   loop_.WakeAt(std::min(session->deadline(), cell->busy_until));
 }
 

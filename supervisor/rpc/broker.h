@@ -131,7 +131,7 @@ class Broker final {
   // What is recorded.
   void RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created);
   ExecSession::Conclude ConclusionOf(const CellPtr& cell);
-  explain::Cell Known(const Cell& cell);
+  static explain::Cell Known(const Cell& cell);
   FileAnswer RecordFileOp(const Cell& cell, const tool::Request& request, tool::Response response);
 
   // Events.
@@ -144,6 +144,9 @@ class Broker final {
   static void ForgetSlots(Cell* cell);
   void OnCellError(const CellPtr& cell, const cell::CellError& error);
   void EndSingleUse(Cell* cell);
+  void EndOverdue(const CellPtr& cell);
+  static std::vector<std::shared_ptr<ExecSession>> TakeExpired(Cell* cell, Clock::time_point now,
+                                                               Clock::time_point* next);
   Clock::time_point RunDeadlines(Clock::time_point now);
 
   // Cells on the host.

@@ -65,10 +65,10 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
 }
 
 explain::Cell Broker::Known(const Cell& cell) {
-  const Lock lock(mutex_);
-  return {cell.request, cell.compiled, CoveredIn(cell.said_since)};
+  return {cell.request, cell.compiled, CoveredIn(cell.said_since.all())};
 }
 
+// Called with the session's lock, and with or without the broker's, which it does not take.
 ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {
   return [this, cell](const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail) {
     const explain::Cell known = Known(*cell);

@@ -69,7 +69,7 @@ void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, Uni
 }
 
 void Broker::OnGone(const wire::Gone& gone) {
-  const Status why = ReasonOf(gone);
+  Status why = ReasonOf(gone);
   CellPtr cell;
   std::vector<std::shared_ptr<ExecSession>> sessions;
   {
@@ -78,6 +78,7 @@ void Broker::OnGone(const wire::Gone& gone) {
     if (it == cells_.end()) return;
     cell = it->second;
     if (cell->failure.ok() && !why.message().empty()) cell->failure = why;
+    if (why.message().empty() && !cell->failure.ok()) why = cell->failure;
     cell->state = CellState::kGone;
     for (auto& [slot, running] : cell->running) {
       sessions.push_back(running.session);
@@ -129,7 +130,7 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   } else if (cell::Decode(message.bytes, &repository).ok()) {
     const Lock lock(mutex_);
     if (cell->state == CellState::kReady) {
-      NoteSince(repository, cell->compiled, &cell->said_since);
+      cell->said_since.Note(repository, cell->compiled);
     } else if (cell->state == CellState::kLaunching && cell->repositories++ < kMaxRepositories) {
       ExplainRepository(repository, &cell->compiled);
     }
@@ -253,21 +254,53 @@ void Broker::EndSingleUse(Cell* cell) {
   (void)cell->provider->Kill(cell->id, /*purge=*/true);
 }
 
+// Called with the lock: commands whose time has passed while they waited for a slot.
+std::vector<std::shared_ptr<ExecSession>> Broker::TakeExpired(Cell* cell, Clock::time_point now,
+                                                              Clock::time_point* next) {
+  std::vector<std::shared_ptr<ExecSession>> expired;
+  std::erase_if(cell->waiting, [&](const std::shared_ptr<ExecSession>& session) {
+    const Clock::time_point deadline = session->deadline();
+    if (deadline > now) {
+      *next = std::min(*next, deadline);
+      return false;
+    }
+    cell->runs.Release(session->options().spec.run);
+    expired.push_back(session);
+    return true;
+  });
+  return expired;
+}
+
+// A command is left that its slot could not end in time: the cell ends, which root can always do.
+void Broker::EndOverdue(const CellPtr& cell) {
+  const Lock lock(mutex_);
+  if (cell->state != CellState::kReady) return;
+  cell->failure = Internal("a command did not end when it was killed");
+  cell->state = CellState::kEnding;
+  (void)cell->provider->Kill(cell->id, /*purge=*/cell->single_use);
+}
+
 Clock::time_point Broker::RunDeadlines(Clock::time_point now) {
-  std::vector<std::shared_ptr<ExecSession>> sessions;
+  std::vector<std::pair<CellPtr, std::shared_ptr<ExecSession>>> sessions;
   Clock::time_point next = Clock::time_point::max();
   {
     const Lock lock(mutex_);
     for (const auto& [id, cell] : cells_) {
-      for (const auto& [slot, running] : cell->running) sessions.push_back(running.session);
+      for (const auto& [slot, running] : cell->running) {
+        sessions.emplace_back(cell, running.session);
+      }
+      for (auto& expired : TakeExpired(cell.get(), now, &next)) {
+        sessions.emplace_back(cell, std::move(expired));
+      }
       if (cell->unused_deadline <= now) EndSingleUse(cell.get());
       next = std::min(next, cell->unused_deadline);
       LetSlotsGo(cell.get(), now);
       if (now < cell->busy_until) next = std::min(next, cell->busy_until);
     }
   }
-  for (const auto& session : sessions) {
+  for (const auto& [cell, session] : sessions) {
     session->OnDeadline(now);
+    if (session->TakeOverdue(now)) EndOverdue(cell);
     next = std::min(next, session->deadline());
   }
   return next;

@@ -17,6 +17,7 @@
 #include "policy/compile/compile.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/found_repositories.h"
 #include "supervisor/rpc/job_queue.h"
 #include "supervisor/rpc/review.h"
 #include "supervisor/rpc/root_client.h"
@@ -61,8 +62,8 @@ struct Cell {
   policy::SandboxRequest request;  // that it was compiled from, without values of the environment
   compile::Compiled compiled;      // constant, and read without the mutex, once it is ready
   uint32_t repositories = 0;       // that cell-init has spoken of
-  std::vector<cell::Repository> said_since;  // by cell-init, since it is ready
-  std::map<std::string, std::string> env;    // the request's: name → value
+  SaidSince said_since;            // by cell-init, since it is ready; guards itself
+  std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;
   bool single_use = false;
   Clock::time_point unused_deadline = Clock::time_point::max();  // of a single-use cell

@@ -18,6 +18,9 @@ namespace {
 
 // Between SIGTERM and SIGKILL at the wall clock limit.
 constexpr auto kGrace = std::chrono::milliseconds(250);
+// For a slot to kill what is left of its command and to see it dead: some milliseconds, and on a
+// busy machine, with gigabytes to give back, a second or two.
+constexpr auto kTimeToEnd = std::chrono::seconds(5);
 // Reads of output that nobody gets, before others have their turn: a command that never stops
 // writing must not keep the loop to itself.
 constexpr int kMaxDroppedReads = 16;
@@ -66,9 +69,19 @@ void ExecSession::AtEnd(Conclude conclude) {
   conclude_ = std::move(conclude);
 }
 
-void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch,
-                        AskUsage ask_usage) {
+void ExecSession::AwaitSlot() {
   const std::lock_guard lock(mutex_);
+  waiting_ = true;
+  if (options_.wall_clock_ms != 0) {
+    deadline_ = Clock::now() + std::chrono::milliseconds(options_.wall_clock_ms);
+  }
+}
+
+void ExecSession::Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch,
+                        AskUsage ask_usage, WakeAt wake_at) {
+  const std::lock_guard lock(mutex_);
+  waiting_ = false;
+  wake_at_ = std::move(wake_at);
   exec_socket_ = std::move(exec_socket);
   control_ = std::move(control_socket);
   watch_ = std::move(watch);
@@ -150,6 +163,7 @@ void ExecSession::ReadControl() {
   if (!message.ok() || !cell::Decode(message->bytes, &exit_).ok())
     return;  // SlotGone says the rest
   exited_ = true;
+  MustEndSoon();
   duration_usec_ = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_).count());
   // Without a terminal this socket is not watched: what it has to say was said before the exit.
@@ -252,6 +266,10 @@ void ExecSession::OnCellGone(const Status& why) {
 void ExecSession::OnDeadline(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (now < deadline_ || outcome_sent_) return;
+  if (waiting_) {
+    timed_out_ = gone_ = true;
+    return Pump();
+  }
   if (!timed_out_) {
     timed_out_ = true;
     deadline_ = now + kGrace;
@@ -264,7 +282,22 @@ void ExecSession::OnDeadline(Clock::time_point now) {
 
 Clock::time_point ExecSession::deadline() const {
   const std::lock_guard lock(mutex_);
-  return outcome_sent_ ? Clock::time_point::max() : deadline_;
+  const auto never = Clock::time_point::max();
+  return std::min(outcome_sent_ ? never : deadline_, gone_ ? never : end_by_);
+}
+
+bool ExecSession::TakeOverdue(Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (gone_ || now < end_by_) return false;
+  end_by_ = Clock::time_point::max();
+  return true;
+}
+
+// The slot's pid 1 does it; but it is of the command's user, who may have kept it from running.
+void ExecSession::MustEndSoon() {
+  if (gone_ || end_by_ != Clock::time_point::max()) return;
+  end_by_ = Clock::now() + kTimeToEnd;
+  if (wake_at_) wake_at_(end_by_);
 }
 
 // Nobody waits for a slot that does not read.
@@ -275,6 +308,7 @@ Status ExecSession::SendControl(const std::string& bytes) {
 void ExecSession::Kill() {
   killed_ = true;
   if (!control_) return;
+  MustEndSoon();
   const Status sent = SendControl(cell::EncodeEmpty(cell::MessageType::kKillSlot));
   if (sent.code() == Code::kResourceExhausted) control_.reset();  // which ends the slot too
 }
@@ -295,6 +329,10 @@ void ExecSession::SendSignal(int signal) {
 void ExecSession::Cancel() {
   const std::lock_guard lock(mutex_);
   cancelled_ = true;
+  if (waiting_) {  // there is nothing to kill
+    gone_ = true;
+    Pump();
+  }
   Kill();
 }
 

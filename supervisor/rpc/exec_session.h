@@ -92,6 +92,8 @@ class ExecSession final {
   using Watch = std::function<void(int fd, Source source, bool writable)>;
   // Asks what the kernel has counted of the cell since it was asked last; answers by SetUsage.
   using AskUsage = std::function<void()>;
+  // Has OnDeadline called then. With the session's lock held.
+  using WakeAt = std::function<void(Clock::time_point)>;
   // Where the whole of a stream goes that its cap cuts. Called with the session's lock held.
   using MakeCopy = std::function<std::shared_ptr<RunOutput>(Stream)>;
 
@@ -106,8 +108,11 @@ class ExecSession final {
   // Before Start.
   void KeepOutput(const MakeCopy& make_copy);
   void AtEnd(Conclude conclude);
-  // Hands the command to a slot. `watch` and `ask_usage` stay valid as long as the session.
-  void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskUsage ask_usage);
+  // There is no slot for it yet: its wall clock runs all the same, until then.
+  void AwaitSlot();
+  // Hands the command to a slot. The functions stay valid as long as the session.
+  void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskUsage ask_usage,
+             WakeAt wake_at);
   // The command cannot start at all; with EAGAIN for want of a process.
   void Fail(const std::string& message, int error);
 
@@ -120,6 +125,9 @@ class ExecSession final {
   void OnDeadline(Clock::time_point now);
   // The next time OnDeadline is needed; time_point::max() for never.
   Clock::time_point deadline() const;
+  // True, once, if the command was killed or has exited, and its slot has still not said that every
+  // process of it is dead: it is up to whoever can end the cell.
+  bool TakeOverdue(Clock::time_point now);
 
   // From the client.
   void WriteStdin(std::string data);  // one at a time: see ExecSink::StdinTaken
@@ -144,6 +152,7 @@ class ExecSession final {
   void ReadLastWords();
   void TakeTerminal(UniqueFd master);
   void Kill();
+  void MustEndSoon();
   Status SendControl(const std::string& bytes);
   void SendSignal(int signal);
   bool MayHaveReachedALimit() const;
@@ -159,6 +168,7 @@ class ExecSession final {
   ExecSink* sink_;
   Watch watch_;
   AskUsage ask_usage_;
+  WakeAt wake_at_;
   Conclude conclude_;
   UniqueFd exec_socket_, control_, stdin_;
   std::vector<int> early_signals_;
@@ -182,6 +192,8 @@ class ExecSession final {
   bool cell_ended_ = false;  // while the command ran
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point end_by_ = Clock::time_point::max();  // of all its processes
+  bool waiting_ = false;                                 // for a slot
   uint64_t duration_usec_ = 0;
   std::string stderr_tail_;
   Outcome outcome_;

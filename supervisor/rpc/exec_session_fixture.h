@@ -75,7 +75,7 @@ class ExecSessionTest : public ::testing::Test {
     session_->Start(
         std::move(exec->first), std::move(control->first),
         [this](int, Source source, bool) { watched_[static_cast<size_t>(source)]++; },
-        [this] { ++usage_asked_; });
+        [this] { ++usage_asked_; }, [this](Clock::time_point when) { woken_at_ = when; });
     auto message = ReceiveMessage(exec_.get());
     ASSERT_TRUE(message.ok());
     if (terminal) return;
@@ -122,6 +122,7 @@ class ExecSessionTest : public ::testing::Test {
   UniqueFd exec_, control_, in_, out_, err_;
   int watched_[5] = {};
   int usage_asked_ = 0;
+  Clock::time_point woken_at_ = Clock::time_point::max();
   bool answers_usage_ = true;  // with nothing counted
 };
 

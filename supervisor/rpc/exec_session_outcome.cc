@@ -67,7 +67,8 @@ void ExecSession::SetEnd(Outcome* outcome) const {
   if (timed_out_) {
     outcome->kind = OutcomeKind::kTimedOut;
     outcome->message =
-        "command exceeded wall clock limit of " + std::to_string(options_.wall_clock_ms) + " ms";
+        "command exceeded wall clock limit of " + std::to_string(options_.wall_clock_ms) + " ms" +
+        (waiting_ ? ", waiting for the cell's other commands to let it start a process" : "");
   } else if (cancelled_) {
     outcome->kind = OutcomeKind::kCancelled;
     outcome->message = "cancelled";

@@ -65,7 +65,8 @@ TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
   auto exec = MessageSocketPair(), control = MessageSocketPair();
   session_ = std::make_unique<ExecSession>(Options(), &sink_);
   session_->Start(
-      std::move(exec->first), std::move(control->first), [](int, Source, bool) {}, [] {});
+      std::move(exec->first), std::move(control->first), [](int, Source, bool) {}, [] {},
+      [](Clock::time_point) {});
   ASSERT_TRUE(SendMessage(exec->second.get(), cell::Encode(cell::ExecError{"fork", EAGAIN})).ok());
   exec->second.reset();  // the ExecSpec is unread
   control->second.reset();
@@ -161,6 +162,38 @@ TEST_F(ExecSessionTest, TheWallClockSaysTermThenKills) {
   EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
   EXPECT_EQ(sink_.outcome->message, "command exceeded wall clock limit of 100 ms");
   EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+}
+
+TEST_F(ExecSessionTest, ACommandThatIsNotDeadAfterItsEndIsOverdueOnce) {
+  const auto ends = {std::function<void()>([this] { session_->Cancel(); }),
+                     std::function<void()>([this] { session_->Detach(); }),
+                     std::function<void()>([this] { End(0); })};
+  for (const auto& end : ends) {
+    Start(Options());
+    EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+    end();
+    EXPECT_EQ(session_->deadline(), woken_at_);
+    EXPECT_FALSE(session_->TakeOverdue(woken_at_ - std::chrono::milliseconds(1)));
+    EXPECT_TRUE(session_->TakeOverdue(woken_at_));
+    EXPECT_FALSE(session_->TakeOverdue(woken_at_)) << "whoever was told does not need it again";
+    EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+    sink_.outcome.reset();
+  }
+  Start(Options());
+  session_->Cancel();
+  session_->OnSlotGone();
+  EXPECT_FALSE(session_->TakeOverdue(woken_at_));
+}
+
+TEST_F(ExecSessionTest, ACommandThatWaitsForASlotHasItsWallClock) {
+  ExecOptions options = Options();
+  options.wall_clock_ms = 100;
+  session_ = std::make_unique<ExecSession>(std::move(options), &sink_);
+  session_->AwaitSlot();
+  session_->OnDeadline(session_->deadline());
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
+  EXPECT_TRUE(session_->finished());
 }
 
 TEST_F(ExecSessionTest, AKilledCommandAsksWhetherMemoryRanOut) {

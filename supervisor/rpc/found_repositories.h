@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,24 @@ void NoteSince(const cell::Repository& repository, const compile::Compiled& comp
 // The explanation with a line for each of those.
 std::vector<std::string> ExplanationWith(const std::vector<cell::Repository>& since,
                                          const compile::Compiled& compiled);
+// What was noted of a cell. Guards itself, by a lock that is held for nothing else: a command's end
+// asks for it with its session's lock held.
+class SaidSince final {
+ public:
+  void Note(const cell::Repository& repository, const compile::Compiled& compiled) {
+    const std::lock_guard lock(mutex_);
+    NoteSince(repository, compiled, &said_);
+  }
+  std::vector<cell::Repository> all() const {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<cell::Repository> said_;
+};
+
 // Where the sockets are.
 std::vector<std::string> CoveredIn(const std::vector<cell::Repository>& since);
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <set>
+#include <thread>
 
 #include "tests/testing/supervisor_harness.h"
 
@@ -101,9 +104,6 @@ import ctypes, os, resource
 for limit, value in ((resource.RLIMIT_NOFILE, 40), (resource.RLIMIT_FSIZE, 0),
                      (resource.RLIMIT_STACK, 1 << 20)):
     resource.prlimit(1, limit, (value, value))
-os.setpriority(os.PRIO_PROCESS, 1, 19)
-os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))
-os.sched_setaffinity(1, {min(os.sched_getaffinity(1))})
 )";
 constexpr char kTellStanding[] = R"(
 import os, resource
@@ -125,6 +125,107 @@ TEST_F(SlotsTest, WhatACommandDoesToTheSlotItselfReachesNoOtherCommand) {
     ASSERT_TRUE(after.Exited(0)) << after.ToString();
     EXPECT_EQ(without_namespace(after.out), without_namespace(before.out));
   }
+}
+
+// It learns that it was given up when it gets its place.
+TEST_F(SlotsTest, ACommandThatWaitsForAPlaceAndIsGivenUpHoldsUpNobody) {
+  auto request = SupervisorHarness::Request("full");
+  request.mutable_sandbox()->mutable_limits()->set_pids(16);
+  const std::string cell = supervisor_.Cell(request);
+  std::thread full([&] {
+    (void)supervisor_.Python(cell, R"(
+import os, time
+try:
+    while True:
+        if os.fork() == 0: time.sleep(100)
+except BlockingIOError:
+    time.sleep(2))");
+  });
+  EXPECT_TRUE(Eventually([&] { return supervisor_.CellProcesses().size() >= 14; }));
+  {
+    grpc::ClientContext context;
+    const auto stream = supervisor_.stub()->Exec(&context);
+    v1::ExecRequest start;
+    start.mutable_start()->set_cell_id(cell);
+    start.mutable_start()->add_argv("true");
+    ASSERT_TRUE(stream->Write(start));
+    v1::ExecResponse started;
+    ASSERT_TRUE(stream->Read(&started));
+    context.TryCancel();
+    EXPECT_FALSE(stream->Finish().ok());
+  }
+  full.join();
+  EXPECT_TRUE(supervisor_.Shell(supervisor_.Cell(), "true").Exited(0));
+  EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+}
+
+TEST_F(SlotsTest, ACommandThatWaitsForAPlaceHasNoMoreTimeThanItsOwn) {
+  auto request = SupervisorHarness::Request("full");
+  request.mutable_sandbox()->mutable_limits()->set_pids(16);
+  const std::string cell = supervisor_.Cell(request);
+  std::thread full([&] {
+    (void)supervisor_.Python(cell, R"(
+import os, time
+try:
+    while True:
+        if os.fork() == 0: time.sleep(100)
+except BlockingIOError:
+    time.sleep(100))",
+                             {.wall_clock_ms = 4'000});
+  });
+  EXPECT_TRUE(Eventually([&] { return supervisor_.CellProcesses().size() >= 14; }));
+  const ExecResult waited = supervisor_.Shell(cell, "true", {.wall_clock_ms = 300});
+  EXPECT_EQ(waited.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << waited.ToString();
+  EXPECT_NE(waited.outcome.message().find("waiting"), std::string::npos) << waited.ToString();
+  full.join();
+  EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+}
+
+// As one that a command keeps from running: root ends the cell.
+TEST_F(SlotsTest, ACommandWhoseSlotDoesNotEndItEndsWithItsCell) {
+  const std::string cell = supervisor_.Cell();
+  ExecResult result;
+  std::thread command(
+      [&] { result = supervisor_.Shell(cell, "sleep 1000; true", {.wall_clock_ms = 1'000}); });
+  pid_t slot = -1;
+  EXPECT_TRUE(Eventually([&] {
+    for (const pid_t pid : supervisor_.CellProcesses()) {
+      if (CommandName(pid) == "sleep") slot = ParentOf(ParentOf(pid));
+    }
+    return slot > 1;
+  }));
+  EXPECT_TRUE(SignalProcess(slot, SIGSTOP));
+  command.join();
+  EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << result.ToString();
+  EXPECT_TRUE(Eventually([this] {
+    for (const pid_t pid : supervisor_.CellProcesses()) {
+      if (CommandName(pid) == "sleep") return false;
+    }
+    return true;
+  }));
+  EXPECT_EQ(supervisor_.Shell(cell, "true").status.code(), Code::kNotFound);
+  EXPECT_TRUE(supervisor_.Shell(supervisor_.Cell(), "true").Exited(0)) << "made anew";
+}
+
+TEST_F(SlotsTest, ACommandCannotKeepItsSlotFromRunning) {
+  const ExecResult result = supervisor_.Python(supervisor_.Cell(), R"(
+import os
+for name, call in {
+    'nice': lambda who: os.setpriority(os.PRIO_PROCESS, who, 19),
+    'idle': lambda who: os.sched_setscheduler(who, os.SCHED_IDLE, os.sched_param(0)),
+    'processor': lambda who: os.sched_setaffinity(who, {0}),
+    'user': lambda who: os.setpriority(os.PRIO_USER, 0, 19) if who == 1 else None,
+}.items():
+    for who in 1, 0:
+        try:
+            call(who)
+            print(name, who, 'done')
+        except PermissionError:
+            print(name, who, 'refused'))");
+  EXPECT_EQ(result.out,
+            "nice 1 refused\nnice 0 done\nidle 1 refused\nidle 0 done\nprocessor 1 refused\n"
+            "processor 0 done\nuser 1 refused\nuser 0 done\n")
+      << result.ToString();
 }
 
 }  // namespace
