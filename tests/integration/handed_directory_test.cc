@@ -83,8 +83,9 @@ class HandedDirectoryTest : public LaterEndpoints {
   std::optional<PipeReader> pipe_, later_;
 };
 
-// Pid 1 with another priority is of no use to the next command, and ends.
-constexpr char kChangePidOne[] = "os.setpriority(os.PRIO_PROCESS, 1, 7)\n";
+// Pid 1 with another limit is of no use to the next command, and ends.
+constexpr char kChangePidOne[] =
+    "import resource; resource.prlimit(1, resource.RLIMIT_MSGQUEUE, (1, 1))\n";
 
 TEST_F(HandedDirectoryTest, ItShowsNoMoreWhenItsSlotHasEnded) {
   Findings findings = HandOver(Cell(), kChangePidOne, false);
@@ -113,8 +114,7 @@ TEST_F(HandedDirectoryTest, ItShowsNoDeniedNameWhenItsSlotHasEnded) {
 TEST_F(HandedDirectoryTest, SlotsThatEndOneAfterAnotherLeaveNothing) {
   const std::string cell = Cell();
   for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(supervisor_.Python(cell, "import os\n" + std::string(kChangePidOne)).Exited(0))
-        << i;
+    ASSERT_TRUE(supervisor_.Python(cell, kChangePidOne).Exited(0)) << i;
   }
 }
 
@@ -124,8 +124,7 @@ TEST_F(HandedDirectoryTest, TooManySlotsThatEndBesideACommandEndTheCell) {
   RunningExec running(supervisor_.stub(), cell, "echo runs; exec sleep 1000");
   ASSERT_TRUE(running.ReadUntil("runs"));
   int ended = 0;
-  while (ended < 400 &&
-         supervisor_.Python(cell, "import os\n" + std::string(kChangePidOne)).Exited(0)) {
+  while (ended < 400 && supervisor_.Python(cell, kChangePidOne).Exited(0)) {
     ++ended;
   }
   EXPECT_GT(ended, 200);
