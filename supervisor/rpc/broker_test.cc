@@ -168,6 +168,41 @@ TEST_F(BrokerTest, SlotThatIsSaidToBeGoneAndStaysIsNotWaitedFor) {
   session->Detach();
 }
 
+// What a command's end asks the broker, it asks while the broker starts it.
+TEST_F(BrokerTest, CommandThatEndsAsItIsStartedHoldsUpNobody) {
+  auto preparing = PrepareLater();
+  Launch(root_);
+  GiveSlot(1);
+  const auto prepared = preparing.get();
+  ASSERT_TRUE(prepared.ok());
+  exec_.reset();  // the slot is dead, which nobody has said yet
+  control_.reset();
+  IdleSink sink;
+  const auto session = broker_->Exec({.cell_id = prepared->id, .argv = {"false"}}, &sink);
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kSetupFailed);
+  (*session)->Detach();
+  EXPECT_EQ(broker_->live_cells(), 1U);
+}
+
+TEST_F(BrokerTest, CommandThatIsGivenUpBeforeItsSlotComesHoldsUpNobody) {
+  auto preparing = PrepareLater();
+  Launch(root_);
+  GiveSlot(1);
+  const auto prepared = preparing.get();
+  ASSERT_TRUE(prepared.ok());
+  IdleSink first, second;
+  const ExecSpec spec{.cell_id = prepared->id, .argv = {"false"}};
+  const auto running = broker_->Exec(spec, &first);
+  const auto waiting = broker_->Exec(spec, &second);
+  ASSERT_TRUE(running.ok() && waiting.ok());
+  (*waiting)->Detach();
+  GiveSlot(2);
+  EXPECT_EQ(ReceiveMessage(control_.get()).status().code(), Code::kUnavailable);  // it is let go
+  EXPECT_EQ(broker_->live_cells(), 1U);
+  (*running)->Detach();
+}
+
 TEST_F(BrokerTest, WhatIsNoTerminalIsNotTakenForOne) {
   IdleSink sink;
   const auto session = StartCommand(&sink, true);

@@ -19,40 +19,12 @@
 #include "policy/explain/denial.h"
 #include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/event_loop.h"
+#include "supervisor/rpc/outcome.h"
 #include "supervisor/rpc/output_stream.h"
 
 namespace odyssey::supervisor {
 
 enum class Stream { kStdout, kStderr };
-
-enum class OutcomeKind {
-  kExited,
-  kSignalled,
-  kTimedOut,
-  kOomKilled,
-  kDenied,
-  kNotFound,
-  kSetupFailed,
-  kCancelled,
-};
-
-struct Outcome {
-  OutcomeKind kind = OutcomeKind::kSetupFailed;
-  int exit_code = 0;
-  int signal = 0;
-  std::string message;
-  uint64_t stdout_bytes = 0, stderr_bytes = 0;
-  bool stdout_truncated = false, stderr_truncated = false;
-  uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
-  uint32_t oom_kills = 0;     // processes, which need not have been the command's first
-  uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
-  bool never_forked = false;  // the command's own was one of these
-  uint32_t pid = 0;           // of the command, in its slot; 0: not known
-  std::vector<cell::RefusedCall> refused_calls;
-  uint64_t refused_more = 0;  // calls beyond these
-  uint32_t denials = 0;       // also those that are not sent
-  bool cell_ended = false;    // with kSetupFailed: under the command, or before it
-};
 
 // Where a session's output goes. Called with the session's lock held: must not call back into it.
 class ExecSink {
@@ -98,8 +70,8 @@ class ExecSession final {
   using MakeCopy = std::function<std::shared_ptr<RunOutput>(Stream)>;
 
   // What the end of the command means, from the outcome, to which it adds, and the last words on
-  // stderr: the denials to send. Called once, with the session's lock held, when nothing of the
-  // command is left.
+  // stderr: the denials to send. Called once, when nothing of the command is left, with the
+  // session's lock held, and the caller's of Start when it ends there.
   using Conclude = std::function<std::vector<explain::Denial>(
       const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail)>;
 
@@ -175,11 +147,11 @@ class ExecSession final {
   OutputStream stdout_, stderr_;
   std::string input_;
   size_t input_offset_ = 0;
-  bool input_pending_ = false, close_stdin_ = false;
-  bool stdin_made_ = false;  // it may have been closed since
-  bool exited_ = false;      // ExecExited arrived
-  bool gone_ = false;        // nothing of the command is left
+  bool input_pending_ = false, close_stdin_ = false, stdin_made_ = false;  // it may be closed since
+  bool exited_ = false;                                                    // ExecExited arrived
+  bool gone_ = false;  // nothing of the command is left
   bool timed_out_ = false, cancelled_ = false, killed_ = false;
+  bool waiting_ = false;  // for a slot
   bool usage_asked_ = false, usage_known_ = false;
   bool ended_ = false;  // outcome_ and denials_ are set
   bool outcome_sent_ = false;
@@ -193,7 +165,6 @@ class ExecSession final {
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point end_by_ = Clock::time_point::max();  // of all its processes
-  bool waiting_ = false;                                 // for a slot
   uint64_t duration_usec_ = 0;
   std::string stderr_tail_;
   Outcome outcome_;

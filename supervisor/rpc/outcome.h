@@ -1,0 +1,45 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_OUTCOME_H_
+#define ODYSSEY_SUPERVISOR_RPC_OUTCOME_H_
+
+// How a command ended, and what it took.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/plan/cell_wire.h"
+
+namespace odyssey::supervisor {
+
+enum class OutcomeKind {
+  kExited,
+  kSignalled,
+  kTimedOut,
+  kOomKilled,
+  kDenied,
+  kNotFound,
+  kSetupFailed,
+  kCancelled,
+};
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::kSetupFailed;
+  int exit_code = 0;
+  int signal = 0;
+  std::string message;
+  uint64_t stdout_bytes = 0, stderr_bytes = 0;
+  bool stdout_truncated = false, stderr_truncated = false;
+  uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
+  uint32_t oom_kills = 0;     // processes, which need not have been the command's first
+  uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
+  bool never_forked = false;  // the command's own was one of these
+  uint32_t pid = 0;           // of the command, in its slot; 0: not known
+  std::vector<cell::RefusedCall> refused_calls;
+  uint64_t refused_more = 0;  // calls beyond these
+  uint32_t denials = 0;       // also those that are not sent
+  bool cell_ended = false;    // with kSetupFailed: under the command, or before it
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_OUTCOME_H_
