@@ -102,12 +102,16 @@ class BrokerTest : public ::testing::Test {
     }
   }
 
-  // A command in slot 1 of a cell.
-  std::shared_ptr<ExecSession> StartCommand(ExecSink* sink, bool terminal = false) {
+  // A cell that has slot 1.
+  Result<CellView> MakeCell() {
     auto preparing = PrepareLater();
     Launch(root_);
     GiveSlot(1);
-    const auto prepared = preparing.get();
+    return preparing.get();
+  }
+  // A command in slot 1 of a cell.
+  std::shared_ptr<ExecSession> StartCommand(ExecSink* sink, bool terminal = false) {
+    const auto prepared = MakeCell();
     if (!prepared.ok()) return nullptr;
     const auto session =
         broker_->Exec({.cell_id = prepared->id, .argv = {"false"}, .terminal = terminal}, sink);
@@ -170,10 +174,7 @@ TEST_F(BrokerTest, SlotThatIsSaidToBeGoneAndStaysIsNotWaitedFor) {
 
 // What a command's end asks the broker, it asks while the broker starts it.
 TEST_F(BrokerTest, CommandThatEndsAsItIsStartedHoldsUpNobody) {
-  auto preparing = PrepareLater();
-  Launch(root_);
-  GiveSlot(1);
-  const auto prepared = preparing.get();
+  const auto prepared = MakeCell();
   ASSERT_TRUE(prepared.ok());
   exec_.reset();  // the slot is dead, which nobody has said yet
   control_.reset();
@@ -186,10 +187,7 @@ TEST_F(BrokerTest, CommandThatEndsAsItIsStartedHoldsUpNobody) {
 }
 
 TEST_F(BrokerTest, CommandThatIsGivenUpBeforeItsSlotComesHoldsUpNobody) {
-  auto preparing = PrepareLater();
-  Launch(root_);
-  GiveSlot(1);
-  const auto prepared = preparing.get();
+  const auto prepared = MakeCell();
   ASSERT_TRUE(prepared.ok());
   IdleSink first, second;
   const ExecSpec spec{.cell_id = prepared->id, .argv = {"false"}};

@@ -147,9 +147,10 @@ class ExecSession final {
   OutputStream stdout_, stderr_;
   std::string input_;
   size_t input_offset_ = 0;
-  bool input_pending_ = false, close_stdin_ = false, stdin_made_ = false;  // it may be closed since
-  bool exited_ = false;                                                    // ExecExited arrived
-  bool gone_ = false;  // nothing of the command is left
+  bool input_pending_ = false, close_stdin_ = false;
+  bool stdin_made_ = false;  // it may have been closed since
+  bool exited_ = false;      // ExecExited arrived
+  bool gone_ = false;        // nothing of the command is left
   bool timed_out_ = false, cancelled_ = false, killed_ = false;
   bool waiting_ = false;  // for a slot
   bool usage_asked_ = false, usage_known_ = false;
