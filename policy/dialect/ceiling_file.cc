@@ -149,7 +149,8 @@ ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Pro
   ceiling::Ceiling out;
   const std::optional<Node> document = ParseDocument(Format::kYaml, file, text, problems);
   if (!document) return out;
-  const Source source = {.file = file, .problems = problems};
+  // A bound that was left empty, or commented out below its key, would bound nothing.
+  const Source source = {.file = file, .problems = problems, .null_is_absent = false};
   MapReader map(&source, &*document, "");
   map.Enum<bool>("version", {{kVersion, true}}, true, Need::kRequired);
   for (const MapReader& grant : map.Maps("grants", kMaxGrants)) {

@@ -15,6 +15,7 @@
 #include "policy/dialect/project_root.h"
 #include "policy/dialect/sandbox_request.h"
 #include "policy/dialect/sandbox_section.h"
+#include "policy/pattern/path_pattern.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -79,9 +80,22 @@ void SortByLine(Problems* problems) {
   });
 }
 
+// A pattern that was written for another tool covers nothing, and would not say so.
+void WarnOfPatterns(const SandboxSpec& spec, const Source& source) {
+  for (size_t i = 0; i < spec.deny.size(); ++i) {
+    const std::string_view literal = pattern::TakenLiterally(spec.deny[i]);
+    if (literal.empty()) continue;
+    const Place* place = spec.origins.Find("deny[" + std::to_string(i) + "]");
+    source.Warn(place->line, place->key,
+                "`" + spec.deny[i] + "`: `" + std::string(literal) +
+                    "` stands for itself: only `*`, `?`, and `**` as a whole component do not");
+  }
+}
+
 // `bundle_directory` is absolute and without links, or empty.
 void AddSpec(const SandboxSpec& spec, const std::string& bundle_directory, const Source& source,
              const PolicyContext& context, Policy* out) {
+  WarnOfPatterns(spec, source);
   RequestContext request_context;
   request_context.client_cwd = context.client_cwd;
   request_context.granted_env = context.granted_env;
@@ -235,7 +249,8 @@ std::optional<Policy> ReadBundlePolicy(const std::string& directory, const Polic
     return std::nullopt;
   }
   Policy out{.dialect = bundle->newer_form ? Dialect::kBundle : Dialect::kManifest};
-  const Source source{.file = bundle->manifest_path, .problems = problems};
+  const Source source{
+      .file = bundle->manifest_path, .problems = problems, .warnings = &out.warnings};
   const std::string real = context.Look(JoinPath(context.client_cwd, directory)).resolved;
   AddSpec(bundle->sandbox, real, source, context, &out);
   if (problems->empty()) FollowLinks(context, source, &out);

@@ -262,6 +262,16 @@ TEST(PolicyReaderTest, APolicyOfItsOwnIsStrict) {
   }
 }
 
+TEST(PolicyReaderTest, WarnsOfAPatternThatWasWrittenForAnotherTool) {
+  const PolicyReading reading =
+      Read("policy_version: odyssey.policy/v1\nsandbox:\n  deny:\n  - '**/.env'\n  - '*.[pk]em'\n",
+           "p.yaml");
+  ASSERT_TRUE(reading.policy) << reading.problems;
+  EXPECT_EQ(reading.warnings,
+            "p.yaml:5: sandbox.deny[1]: `*.[pk]em`: `[` stands for itself: only `*`, `?`, and `**` "
+            "as a whole component do not");
+}
+
 // A bundle of the newer form in a directory, read as it is.
 class BundlePolicyTest : public ::testing::Test {
  protected:

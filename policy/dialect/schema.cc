@@ -76,7 +76,7 @@ const Node* MapReader::Any(std::string_view name, Need need) {
     source_->Syntax(node_->line, KeyOf(name), "missing field `" + std::string(name) + "`");
   }
   const bool null = found != nullptr && found->kind == NodeKind::kNull;
-  return null && need == Need::kOptional ? nullptr : found;
+  return null && need == Need::kOptional && source_->null_is_absent ? nullptr : found;
 }
 
 const Node* MapReader::Typed(std::string_view name, NodeKind kind, Need need) {

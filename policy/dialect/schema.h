@@ -24,6 +24,7 @@ struct Source {
   Problems* problems = nullptr;
   Problems* warnings = nullptr;                  // nullptr: dropped
   ProblemKind meaning = ProblemKind::kManifest;  // of values that are not allowed
+  bool null_is_absent = true;                    // where a key is optional
   // A file that parts of the document come from: its lines count from kBesideLines on.
   std::string beside;
   static constexpr int kBesideLines = 1 << 24;  // more than any file has
@@ -75,7 +76,7 @@ class MapReader final {
   const Source& source() const { return *source_; }
   std::string KeyOf(std::string_view name) const;
 
-  // The node itself, of any kind; nullptr if absent, or null where it is optional.
+  // The node itself, of any kind; nullptr if absent, or null where that means it.
   const Node* Any(std::string_view name, Need need = Need::kOptional);
   // Strings hold no NUL byte.
   std::optional<Text> String(std::string_view name, Need need = Need::kOptional);

@@ -170,6 +170,7 @@ class TreeBuilder final : public YAML::EventHandler {
              "duplicate key `" + other.name + "`, first on line " + std::to_string(other.line)});
         return;
       }
+      if (node.kind == NodeKind::kNull) node.line = level.key.line;  // not where the next key is
       level.node.keys.push_back(std::move(level.key));
     }
     level.node.items.push_back(std::move(node));

@@ -69,6 +69,18 @@ Status Refuse(std::string_view text, const std::string& why) {
 
 }  // namespace
 
+std::string_view TakenLiterally(std::string_view text) {
+  if (text.empty()) return "";
+  const auto has_pair = [&](char open, char close) {
+    return text.find(close, std::min(text.find(open), text.size())) != std::string_view::npos;
+  };
+  if (text.front() == '!') return "!";
+  if (text.front() == ' ' || text.back() == ' ') return " ";
+  if (text.find('\\') != std::string_view::npos) return "\\";
+  if (has_pair('[', ']')) return "[";
+  return has_pair('{', '}') ? "{" : "";
+}
+
 Result<PathPattern> PathPattern::Parse(std::string_view text) {
   if (text.empty()) return Refuse(text, "is empty");
   if (text.size() > kMaxPatternBytes) return Refuse(text, "is longer than 4095 bytes");

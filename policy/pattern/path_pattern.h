@@ -17,6 +17,11 @@ namespace odyssey::pattern {
 
 inline constexpr size_t kMaxPatternBytes = 4095;
 
+// The first thing in a pattern that stands for itself here, and for more in those of other tools:
+// an opening bracket or brace that is closed, a backslash, `!` at the front, a space at an end. ""
+// if there is none.
+std::string_view TakenLiterally(std::string_view text);
+
 class PathPattern final {
  public:
   // INVALID_ARGUMENT with the pattern and what is allowed.

@@ -139,6 +139,24 @@ TEST(PathPatternTest, RefusesWhatItDoesNotMean) {
   EXPECT_FALSE(PathPattern::Parse(std::string(kMaxPatternBytes + 1, 'a')).ok());
 }
 
+TEST(PathPatternTest, TellsWhatOtherToolsWouldReadAsMore) {
+  for (const auto& [text, literal] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"**/*.[pk]em", "["},
+           {"*.{pem,key}", "{"},
+           {"!**/.env", "!"},
+           {" .env", " "},
+           {"**/.env ", " "},
+           {"a\\*b", "\\"},
+           {"", ""},
+           {"**/.env*", ""},
+           {"a b/c!?", ""},
+           {"a]b[c", ""},
+           {"a}b{c", ""},
+       }) {
+    EXPECT_EQ(TakenLiterally(text), literal) << text;
+  }
+}
+
 TEST(PathPatternTest, TakesTimeInProportionForHostilePatterns) {
   std::string stars;
   std::string path;
