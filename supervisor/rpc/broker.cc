@@ -21,7 +21,6 @@ namespace {
 
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
-constexpr auto kToolsTimeout = std::chrono::seconds(10);
 constexpr auto kStatsTimeout = std::chrono::seconds(2);
 
 std::string RandomCellId() {
@@ -364,46 +363,6 @@ void Broker::WantSlots(Cell* cell) {
     if (!cell->socket || !SendMessage(cell->socket.get(), want, {}, MSG_DONTWAIT).ok()) return;
     ++cell->slots_wanted;
   }
-}
-
-// ── Files ───────────────────────────────────────────────────────────────────────────────────────
-
-Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& cell) {
-  if (!cell->tools && !cell->tools_wanted) {
-    const std::string want = cell::EncodeEmpty(cell::MessageType::kWantTools);
-    ODY_RETURN_IF_ERROR(SendMessage(cell->socket.get(), want, {}, MSG_DONTWAIT));
-    cell->tools_wanted = true;
-  }
-  changed_.wait_for(lock, kToolsTimeout,
-                    [&] { return cell->tools || cell->state != CellState::kReady; });
-  if (cell->tools) return cell->tools;
-  return cell->failure.ok() ? Unavailable("the cell's file worker did not start") : cell->failure;
-}
-
-Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& request) {
-  std::shared_ptr<UniqueFd> tools;
-  {
-    Lock lock(mutex_);
-    if (cell->state != CellState::kReady) return Unavailable("the cell ended");
-    ODY_ASSIGN_OR_RETURN(tools, AwaitTools(lock, cell));
-  }
-  const std::lock_guard conversation(cell->tools_mutex);
-  Status status = tool::WriteFrame(tools->get(), tool::Encode(request));
-  tool::Response response;
-  if (status.ok()) {
-    const auto frame = tool::ReadFrame(tools->get());
-    status = frame.ok() ? tool::Decode(*frame, &response) : frame.status();
-  }
-  if (status.ok() && !cell->compiled.unconfined) return response;
-  // A broken conversation cannot be picked up: the next operation gets a new worker. On the host
-  // each operation gets one, and the runner looks each time whether the user is still granted it.
-  const Lock lock(mutex_);
-  if (cell->tools == tools) {
-    cell->tools.reset();
-    cell->tools_wanted = false;
-  }
-  if (status.ok()) return response;
-  return Unavailable("the cell's file worker ended: " + status.message());
 }
 
 }  // namespace odyssey::supervisor

@@ -26,10 +26,6 @@ constexpr auto kTimeToEnd = std::chrono::seconds(5);
 constexpr int kMaxDroppedReads = 16;
 // That wait for the command's slot: more say nothing new.
 constexpr size_t kMaxEarlySignals = 16;
-// A shell reports a child killed by SIGKILL as this exit code.
-constexpr int kShellKilled = 128 + SIGKILL;
-// Of the cell's memory: four workers that use it up have as much each.
-constexpr uint64_t kPartOfALargeProcess = 4;
 
 struct Pipe {
   UniqueFd ours, theirs;
@@ -111,10 +107,9 @@ Status ExecSession::SendSpec(Watch& watch) {
   UniqueFd input;
   if (options_.open_stdin) {
     ODY_ASSIGN_OR_RETURN(Pipe in, MakePipe(false));
-    stdin_ = std::move(in.ours);
-    stdin_made_ = true;
+    stdin_.Open(std::move(in.ours));
     input = std::move(in.theirs);
-    watch(stdin_.get(), Source::kStdin, true);
+    watch(stdin_.fd(), Source::kStdin, true);
   } else {
     input = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!input) return ErrnoStatus(errno, "open /dev/null");
@@ -198,44 +193,14 @@ void ExecSession::ReadLastWords() {
 // hold up rpc.
 void ExecSession::TakeTerminal(UniqueFd master) {
   unsigned number = 0;
-  const bool asked = options_.spec.terminal && !stdin_made_;
+  const bool asked = options_.spec.terminal && !stdin_.was_opened();
   if (!asked || ioctl(master.get(), TIOCGPTN, &number) != 0) return;
   fcntl(master.get(), F_SETFL, O_NONBLOCK);
-  stdin_ = UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0));
-  stdin_made_ = true;
+  stdin_.Open(UniqueFd(fcntl(master.get(), F_DUPFD_CLOEXEC, 0)));
   stdout_.Open(std::move(master));
   watch_(stdout_.fd(), Source::kStdout, false);
-  watch_(stdin_.get(), Source::kStdin, true);
+  watch_(stdin_.fd(), Source::kStdin, true);
   PumpStdin();
-}
-
-// A command that ends well and without a word is not asked about: nothing kept it from its work,
-// unless a process of it that is gone was of a size to be killed.
-bool ExecSession::MayHaveReachedALimit() const {
-  const bool large = options_.memory_bytes != 0 &&
-                     exit_.max_rss_bytes >= options_.memory_bytes / kPartOfALargeProcess;
-  return exited_ && !cancelled_ && !exec_failed_ &&
-         (exit_.wait_status != 0 || stderr_.bytes() > 0 || large);
-}
-
-void ExecSession::AskUsageOnce() {
-  if (usage_asked_ || usage_known_ || !MayHaveReachedALimit()) return;
-  usage_asked_ = true;
-  ask_usage_();
-}
-
-// The command itself was killed for memory if it was killed, by the kernel or so that a shell tells
-// it; else it lost others, and went on.
-void ExecSession::SetUsage(uint64_t oom_kills, uint64_t pids_refused) {
-  const std::lock_guard lock(mutex_);
-  const int status = exit_.wait_status;
-  const bool was_killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
-                          (WIFEXITED(status) && WEXITSTATUS(status) == kShellKilled);
-  oom_kills_ = oom_kills;
-  oom_killed_ = oom_kills > 0 && was_killed && !killed_;
-  pids_refused_ = pids_refused;
-  usage_known_ = true;
-  Pump();
 }
 
 void ExecSession::OnSlotGone() {
@@ -355,37 +320,23 @@ void ExecSession::Resize(uint16_t rows, uint16_t columns) {
 
 void ExecSession::WriteStdin(std::string data) {
   const std::lock_guard lock(mutex_);
-  input_ = std::move(data);
-  input_offset_ = 0;
-  input_pending_ = true;
+  stdin_.Write(std::move(data));
   PumpStdin();
 }
 
+// A terminal has no end of input: the client sends the terminal's own end-of-file character.
 void ExecSession::CloseStdin() {
   const std::lock_guard lock(mutex_);
-  close_stdin_ = true;
+  if (!options_.spec.terminal) stdin_.Finish();
   PumpStdin();
 }
 
-// Writes what the pipe takes; what is left waits for the descriptor to become writable, or to be
-// made: a command that waits for a slot has none.
+// What is left waits for the descriptor to become writable, or to be made: a command that waits for
+// a slot has none.
 void ExecSession::PumpStdin() {
   const bool wanted = options_.open_stdin || options_.spec.terminal;
-  if (wanted && !stdin_made_ && !exited_ && !gone_) return;
-  while (input_pending_) {
-    const size_t left = input_.size() - input_offset_;
-    const ssize_t n = (stdin_ && left > 0) ? write(stdin_.get(), &input_[input_offset_], left) : 0;
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return;
-    if (n < 0) stdin_.reset();  // the command does not read any more: the rest is dropped
-    input_offset_ += n > 0 ? static_cast<size_t>(n) : left;
-    if (input_offset_ < input_.size()) continue;
-    input_pending_ = false;
-    input_.clear();
-    if (sink_ != nullptr) sink_->StdinTaken();
-  }
-  // A terminal has no end of input: the client sends the terminal's own end-of-file character.
-  if (close_stdin_ && !options_.spec.terminal) stdin_.reset();
+  if (wanted && !stdin_.was_opened() && !exited_ && !gone_) return;
+  if (stdin_.Pump() && sink_ != nullptr) sink_->StdinTaken();
 }
 
 void ExecSession::Continue() {
@@ -436,7 +387,7 @@ void ExecSession::Pump() {
   if (denials_sent_ < denials_.size() || sink_->BeginOutput() == nullptr) return;
   outcome_sent_ = true;
   sink_->SendOutcome(outcome_);
-  stdin_.reset();
+  stdin_.Close();
 }
 
 bool ExecSession::finished() const {

@@ -19,6 +19,7 @@
 #include "policy/explain/denial.h"
 #include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/event_loop.h"
+#include "supervisor/rpc/input_stream.h"
 #include "supervisor/rpc/outcome.h"
 #include "supervisor/rpc/output_stream.h"
 
@@ -142,15 +143,12 @@ class ExecSession final {
   AskUsage ask_usage_;
   WakeAt wake_at_;
   Conclude conclude_;
-  UniqueFd exec_socket_, control_, stdin_;
+  UniqueFd exec_socket_, control_;
   std::vector<int> early_signals_;
+  InputStream stdin_;
   OutputStream stdout_, stderr_;
-  std::string input_;
-  size_t input_offset_ = 0;
-  bool input_pending_ = false, close_stdin_ = false;
-  bool stdin_made_ = false;  // it may have been closed since
-  bool exited_ = false;      // ExecExited arrived
-  bool gone_ = false;        // nothing of the command is left
+  bool exited_ = false;  // ExecExited arrived
+  bool gone_ = false;    // nothing of the command is left
   bool timed_out_ = false, cancelled_ = false, killed_ = false;
   bool waiting_ = false;  // for a slot
   bool usage_asked_ = false, usage_known_ = false;

@@ -11,6 +11,11 @@
 namespace odyssey::supervisor {
 namespace {
 
+// A shell reports a child killed by SIGKILL as this exit code.
+constexpr int kShellKilled = 128 + SIGKILL;
+// Of the cell's memory: four workers that use it up have as much each.
+constexpr uint64_t kPartOfALargeProcess = 4;
+
 OutcomeKind KindOfExecError(const cell::ExecError& error) {
   if (error.step != "execve") return OutcomeKind::kSetupFailed;
   if (error.error == ENOENT || error.error == ENOTDIR) return OutcomeKind::kNotFound;
@@ -32,6 +37,35 @@ void ExecSession::KeepTail(std::string_view bytes) {
   constexpr size_t kTail = explain::kMaxComplaintBytes;
   stderr_tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
   if (stderr_tail_.size() > 2 * kTail) stderr_tail_.erase(0, stderr_tail_.size() - kTail);
+}
+
+// A command that ends well and without a word is not asked about: nothing kept it from its work,
+// unless a process of it that is gone was of a size to be killed.
+bool ExecSession::MayHaveReachedALimit() const {
+  const bool large = options_.memory_bytes != 0 &&
+                     exit_.max_rss_bytes >= options_.memory_bytes / kPartOfALargeProcess;
+  return exited_ && !cancelled_ && !exec_failed_ &&
+         (exit_.wait_status != 0 || stderr_.bytes() > 0 || large);
+}
+
+void ExecSession::AskUsageOnce() {
+  if (usage_asked_ || usage_known_ || !MayHaveReachedALimit()) return;
+  usage_asked_ = true;
+  ask_usage_();
+}
+
+// The command itself was killed for memory if it was killed, by the kernel or so that a shell tells
+// it; else it lost others, and went on.
+void ExecSession::SetUsage(uint64_t oom_kills, uint64_t pids_refused) {
+  const std::lock_guard lock(mutex_);
+  const int status = exit_.wait_status;
+  const bool was_killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+                          (WIFEXITED(status) && WEXITSTATUS(status) == kShellKilled);
+  oom_kills_ = oom_kills;
+  oom_killed_ = oom_kills > 0 && was_killed && !killed_;
+  pids_refused_ = pids_refused;
+  usage_known_ = true;
+  Pump();
 }
 
 void ExecSession::End() {
