@@ -41,6 +41,19 @@ size_t MostBytes(GitName name) {
   return name == GitName::kIndex ? kMaxIndexBytes : pattern::kMaxStateBytes;
 }
 
+// Whether the file has this name, in so far as that can be known: if not, it may.
+bool MayBe(int tree, const std::string& path, const struct stat& file) {
+  Place place;
+  struct stat named;
+  int error = FindPlace(tree, path, &place);
+  if (error == 0 &&
+      fstatat(place.directory.get(), place.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    error = errno;
+  }
+  if (error != 0) return !IsAbsent(error);
+  return named.st_dev == file.st_dev && named.st_ino == file.st_ino;
+}
+
 std::string_view ParentOf(std::string_view path) {
   const size_t slash = path.rfind('/');
   return path.substr(0, slash == path.npos ? 0 : slash);
@@ -190,12 +203,7 @@ bool GitDirectories::HasKeptName(const struct stat& file) const {
   for (const pattern::ObeyedName& obeyed : pattern::ObeyedNames()) names.push_back(obeyed.name);
   for (const std::string& directory : directories_) {
     for (const std::string_view name : names) {
-      Place place;
-      struct stat named;
-      if (FindPlace(tree_, Join(directory, std::string(name)), &place) != 0) continue;
-      const int found =
-          fstatat(place.directory.get(), place.name.c_str(), &named, AT_SYMLINK_NOFOLLOW);
-      if (found == 0 && named.st_dev == file.st_dev && named.st_ino == file.st_ino) return true;
+      if (MayBe(tree_, Join(directory, std::string(name)), file)) return true;
     }
   }
   return false;

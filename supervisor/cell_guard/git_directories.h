@@ -54,8 +54,8 @@ class GitDirectories final {
   // Of writing these bytes into an open file that lies at `path` now.
   int WriteRefusal(std::string_view path, int fd, std::string_view bytes, off_t offset) const;
 
-  // True if a file with several names has one that it may not be changed by. Names below modules
-  // and worktrees are not looked at.
+  // True if a file with several names has one that it may not be changed by, or that cannot be
+  // known. Names below modules and worktrees are not looked at.
   bool HasKeptName(const struct stat& file) const;
 
   // True for what git changes while it works, the host's or another cell's: references, the index,

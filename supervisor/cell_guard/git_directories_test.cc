@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -258,6 +259,20 @@ TEST_F(GitDirectoriesTest, KnowAFileBySeveralNames) {
     EXPECT_TRUE(kept("second")) << name;
   }
   EXPECT_FALSE(kept("r/.git/new"));
+}
+
+TEST_F(GitDirectoriesTest, AFileOfWhichTheNamesCannotBeKnownIsKept) {
+  const GitDirectories git = Open();
+  struct stat file;
+  ASSERT_EQ(stat((directory_.path() + "/r/.git/new").c_str(), &file), 0);
+  EXPECT_FALSE(git.HasKeptName(file));
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool kept = git.HasKeptName(file);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(kept);
 }
 
 }  // namespace

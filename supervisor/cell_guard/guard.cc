@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -37,6 +38,18 @@ struct Changing<kOperation> {
     return lock.error() != 0 ? -lock.error() : kOperation(arguments...);
   }
 };
+
+// So many descriptors commands never have: what judges an operation takes some, and must not depend
+// on what they have open.
+constexpr rlim_t kOwnDescriptors = 64;
+
+// By the number that the next one gets: the lowest that is free.
+bool IsRoomToOpen() {
+  rlimit most;
+  const UniqueFd next(fcntl(Tree().root.get(), F_DUPFD_CLOEXEC, 0));
+  return next && getrlimit(RLIMIT_NOFILE, &most) == 0 &&
+         static_cast<rlim_t>(next.get()) + kOwnDescriptors < most.rlim_cur;
+}
 
 // The answer to an open. What was only read has nothing to bring to the disk when it is closed.
 int Give(UniqueFd fd, fuse_file_info* info) {
@@ -231,10 +244,11 @@ int SetTimes(const char* path, const timespec times[2], fuse_file_info* info) {
   });
 }
 
-// Judged by what was opened, before it is truncated.
+// Judged by what was opened, before it is truncated. Each write says whether it appends: a command
+// can change that of what it has open, and what the kernel has cached goes where it belongs.
 int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
   const bool truncate = (flags & O_TRUNC) != 0;
-  flags = (flags & ~O_TRUNC) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  flags = (flags & ~(O_TRUNC | O_APPEND)) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   if (truncate && (flags & O_ACCMODE) == O_RDONLY) flags |= O_RDWR;  // what ftruncate needs
   UniqueFd fd(openat(place.directory.get(), place.name.c_str(), flags, mode));
   if (!fd) return -errno;
@@ -249,6 +263,7 @@ int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
 int OpenExisting(const char* path, fuse_file_info* info) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
+  if (!IsRoomToOpen()) return -EMFILE;
   if (Tree().git.ChangesUnderneath(Relative(path))) MutableTree().open_nodes.ReadAnew();
   return OpenAt(place, info->flags, 0, info);
 }
@@ -281,6 +296,7 @@ int Create(const char* path, mode_t mode, fuse_file_info* info) {
   Place place;
   const int error = Tree().EnterToChange(path, Change::kMake, &place);
   if (error != 0) return -error;
+  if (!IsRoomToOpen()) return -EMFILE;
   if (Tree().git.LeadsBack(Relative(path))) return CreateLeadingBack(place, mode, info);
   if (Tree().git.IsLock(Relative(path))) return CreateLock(place, mode, info);
   return OpenAt(place, info->flags | O_CREAT, mode, info);
@@ -289,18 +305,24 @@ int Create(const char* path, mode_t mode, fuse_file_info* info) {
 int Statistics(const char*, struct statvfs* out) { return Done(fstatvfs(Tree().root.get(), out)); }
 
 int Access(const char* path, int mode) {
+  if (std::string* asked = Tree().asked_path; asked != nullptr) {
+    *asked = path;
+    return 0;
+  }
   return At(path, [mode](int directory, const char* name) {
     return faccessat(directory, name, mode, AT_SYMLINK_NOFOLLOW);
   });
 }
 
 int OpenDirectory(const char* path, fuse_file_info* info) {
-  return At(path, [info](int directory, const char* name) {
-    Directory* opened = Directory::Open(directory, name);
-    info->fh = reinterpret_cast<uint64_t>(opened);
-    if (opened != nullptr) MutableTree().open_nodes.Opened(opened->fd());
-    return opened == nullptr ? -1 : 0;
-  });
+  Place place;
+  if (const int error = Tree().Enter(path, &place); error != 0) return -error;
+  if (!IsRoomToOpen()) return -EMFILE;
+  Directory* opened = Directory::Open(place.directory.get(), place.name.c_str());
+  if (opened == nullptr) return -errno;
+  info->fh = reinterpret_cast<uint64_t>(opened);
+  MutableTree().open_nodes.Opened(opened->fd());
+  return 0;
 }
 
 void* Begin(fuse_conn_info* connection, fuse_config* config) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,6 +66,12 @@ class GuardFixture : public ::testing::Test {
   // Serves it as other/ too, as another cell has it.
   void StartOther(const std::vector<std::string>& deny, const std::vector<std::string>& git) {
     StartAt(Outside("other/"), deny, git);
+  }
+
+  // Of the guard that was started last.
+  void LimitOpenFiles(rlim_t most) const {
+    const rlimit limit{most, most};
+    ASSERT_EQ(prlimit(guards_.back().first, RLIMIT_NOFILE, &limit, nullptr), 0) << errno;
   }
 
   // Paths on either side; "" is the tree.

@@ -25,6 +25,8 @@ struct GuardedTree {
   OpenNodes open_nodes;  // what its commands have open
   // libfuse's own, of this connection: it looks at it for each answer. Serve fills it in.
   fuse_config* caching = nullptr;
+  // Set while a session asks libfuse for the path of a node: where it goes.
+  std::string* asked_path = nullptr;
   // Serve fills both in: as PathOf has it; and the root once more, to be locked for renaming, if it
   // takes that (LockToRename).
   std::string root_path;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <string>
@@ -28,14 +29,19 @@ int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* i
   return n < 0 ? -errno : static_cast<int>(n);
 }
 
+// What is appended goes to the end that the file has then, which the host may have moved meanwhile.
 int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_info* info) {
+  const int fd = Handle(info);
   const std::string_view bytes(buffer, size);
-  const OpenFile file(Tree(), Handle(info));
-  if (file.LeadsBack()) {
-    return IsThere(Handle(info), bytes, offset) ? static_cast<int>(size) : -EROFS;
-  }
+  const bool appends = (info->flags & O_APPEND) != 0 && info->writepage == 0;
+  struct stat now;
+  if (appends && fstat(fd, &now) != 0) return -errno;
+  if (appends) offset = now.st_size;  // the kernel's own idea of it may be old
+  const OpenFile file(Tree(), fd);
+  if (file.LeadsBack()) return IsThere(fd, bytes, offset) ? static_cast<int>(size) : -EROFS;
   if (const int error = file.WriteRefusal(bytes, offset); error != 0) return -error;
-  const ssize_t n = pwrite(Handle(info), buffer, size, offset);
+  const iovec part = {const_cast<char*>(buffer), size};
+  const ssize_t n = pwritev2(fd, &part, 1, offset, appends ? RWF_APPEND : 0);
   return n < 0 ? -errno : static_cast<int>(n);
 }
 

@@ -2,24 +2,60 @@
 
 #include <errno.h>
 #include <fuse_lowlevel.h>
+#include <linux/fuse.h>
 #include <malloc.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace odyssey::cell_guard {
 namespace {
 
 constexpr int kTableBytes = 32 * 1024;
+constexpr uint64_t kOwnRequest = ~uint64_t{0};  // the kernel counts up from 0
+
+// What the kernel asks to rename: names in directories, by their nodes.
+struct RenameRequest {
+  uint64_t unique = 0;
+  uint64_t from_node = 0, to_node = 0;
+  std::string from, to;
+};
+
+// nullopt for any other request.
+std::optional<RenameRequest> RenameIn(const fuse_buf& request) {
+  fuse_in_header header;
+  fuse_rename_in first;  // as fuse_rename2_in begins
+  if (request.size < sizeof(header) + sizeof(first)) return std::nullopt;
+  const auto* bytes = static_cast<const char*>(request.mem);
+  memcpy(&header, bytes, sizeof(header));
+  memcpy(&first, bytes + sizeof(header), sizeof(first));
+  const bool with_flags = header.opcode == FUSE_RENAME2;
+  if (!with_flags && header.opcode != FUSE_RENAME) return std::nullopt;
+  const size_t fixed =
+      sizeof(header) + (with_flags ? sizeof(fuse_rename2_in) : sizeof(fuse_rename_in));
+  const std::string_view names(bytes + std::min(fixed, request.size),
+                               request.size - std::min(fixed, request.size));
+  const size_t end = std::min(names.find('\0'), names.size());
+  const std::string_view rest = names.substr(std::min(end + 1, names.size()));
+  return RenameRequest{header.unique, header.nodeid, first.newdir,
+                       std::string(names.substr(0, end)),
+                       std::string(rest.substr(0, rest.find('\0')))};
+}
 
 class Session;
 
 // The one whose request is answered: libfuse gives nothing of ours to what writes an answer.
 Session* answering = nullptr;
+// A question of our own is.
+bool asking = false;
 
 // One tree's connection with the kernel.
 class Session final {
@@ -50,9 +86,14 @@ class Session final {
     if (received < 0) return ErrnoStatus(-received, "read the guard's requests");
     if (received > 0) {
       tree_->open_nodes.Begin(buffer->mem, buffer->size);
-      answering = this;
-      fuse_session_process_buf(session(), buffer);
-      answering = nullptr;
+      if (const auto rename = RenameIn(*buffer); rename && WouldWaitForItself(*rename)) {
+        Refuse(rename->unique, ESTALE);  // then the kernel looks at all names anew
+
+      } else {
+        answering = this;
+        fuse_session_process_buf(session(), buffer);
+        answering = nullptr;
+      }
     }
     return received > 0 && fuse_session_exited(session()) == 0;
   }
@@ -64,9 +105,54 @@ class Session final {
 
   Session(struct fuse* fuse, GuardedTree* tree) : fuse_(fuse), tree_(tree) {}
 
+  // libfuse locks all names of both paths, and waits for another thread where one path leads to or
+  // through the other's end. There is none. The kernel asks for no such rename by the names that it
+  // knows, which are old where somebody else has put another file or has moved a directory.
+  bool WouldWaitForItself(const RenameRequest& rename) {
+    if (rename.from_node == rename.to_node) return rename.from == rename.to;
+    const std::string from_directory = PathOfNode(rename.from_node);
+    const std::string to_directory = PathOfNode(rename.to_node);
+    if (from_directory.empty() || to_directory.empty()) return false;  // libfuse says ESTALE
+    const auto is_below = [](std::string_view path, std::string_view directory,
+                             const std::string& name) {
+      return Below(Relative(path), Join(std::string(Relative(directory)), name)).has_value();
+    };
+    return is_below(to_directory, from_directory, rename.from) ||
+           is_below(from_directory, to_directory, rename.to);
+  }
+
+  // "" if libfuse has none for it any more.
+  std::string PathOfNode(uint64_t node) {
+    struct {
+      fuse_in_header header;
+      fuse_access_in access;
+    } request{};
+    request.header.len = sizeof(request);
+    request.header.opcode = FUSE_ACCESS;
+    request.header.unique = kOwnRequest;
+    request.header.nodeid = node;
+    fuse_buf buffer{};
+    buffer.mem = &request;
+    buffer.size = sizeof(request);
+    std::string path;
+    tree_->asked_path = &path;
+    asking = true;
+    fuse_session_process_buf(session(), &buffer);
+    asking = false;
+    tree_->asked_path = nullptr;
+    return path;
+  }
+
+  // A request that libfuse has not seen. If the kernel does not take it, the mount is gone.
+  void Refuse(uint64_t unique, int error) const {
+    const fuse_out_header answer = {.len = sizeof(answer), .error = -error, .unique = unique};
+    (void)!write(fd(), &answer, sizeof(answer));
+  }
+
   static ssize_t Read(int fd, void* buffer, size_t size, void*) { return read(fd, buffer, size); }
 
   static ssize_t Write(int fd, iovec* parts, int count, void*) {
+    if (asking) return static_cast<ssize_t>(parts[0].iov_len);  // the kernel has not asked
     if (answering != nullptr) std::exchange(answering, nullptr)->OnAnswer(parts, count);
     return writev(fd, parts, count);
   }

@@ -28,6 +28,8 @@ int FindPlace(int root, std::string_view path, Place* place) {
   return 0;
 }
 
+bool IsAbsent(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
+
 mode_t TypeAt(const Place& place) {
   struct stat info;
   const int found = fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);

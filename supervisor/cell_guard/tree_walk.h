@@ -21,6 +21,9 @@ struct Place {
 // 0, or the errno. `path` as FUSE gives it: "/a/b", "/" for the root.
 int FindPlace(int root, std::string_view path, Place* place);
 
+// True for an errno that says that nothing of the name is there. Any other says that nobody knows.
+bool IsAbsent(int error);
+
 // S_IFREG and its like; 0 if nothing is there.
 mode_t TypeAt(const Place& place);
 
