@@ -88,7 +88,6 @@ class Session final {
       tree_->open_nodes.Begin(buffer->mem, buffer->size);
       if (const auto rename = RenameIn(*buffer); rename && WouldWaitForItself(*rename)) {
         Refuse(rename->unique, ESTALE);  // then the kernel looks at all names anew
-
       } else {
         answering = this;
         fuse_session_process_buf(session(), buffer);
