@@ -13,19 +13,30 @@ namespace {
 
 constexpr size_t kMaxNoteBytes = 4096;
 
+// Whether somebody may see the question. A session that is gone takes its questions along.
+bool IsShownTo(uid_t caller, const approval::Question& question,
+               const session::Sessions& sessions) {
+  const Result<session::SessionPtr> record = sessions.Get(question.session_id);
+  return record.ok() && IsFor(**record, caller);
+}
+
 // The open questions, and then new ones.
 class QuestionSource final : public FollowSource<pb::Approval> {
  public:
-  QuestionSource(approval::Registry* registry, std::string session_id)
-      : registry_(registry), session_id_(std::move(session_id)) {}
+  QuestionSource(approval::Registry* registry, const session::Sessions* sessions, uid_t caller,
+                 std::string session_id)
+      : registry_(registry),
+        sessions_(sessions),
+        caller_(caller),
+        session_id_(std::move(session_id)) {}
 
   Result<std::vector<pb::Approval>> Next() override {
     // First, so that a question added in between is looked for again instead of missed.
     const uint64_t last = registry_->last_ordinal();
     std::vector<pb::Approval> out;
     for (const auto& open : registry_->After(after_, session_id_)) {
-      out.push_back(ToProto(open.question));
       after_ = open.ordinal;
+      if (IsShownTo(caller_, open.question, *sessions_)) out.push_back(ToProto(open.question));
     }
     after_ = std::max(after_, last);
     return out;
@@ -37,16 +48,21 @@ class QuestionSource final : public FollowSource<pb::Approval> {
 
  private:
   approval::Registry* const registry_;
+  const session::Sessions* const sessions_;
+  const uid_t caller_;
   const std::string session_id_;
   uint64_t after_ = 0;
 };
 
 }  // namespace
 
-grpc::Status ApprovalService::ListApprovals(grpc::ServerContext*,
+grpc::Status ApprovalService::ListApprovals(grpc::ServerContext* context,
                                             const pb::ListApprovalsRequest* request,
                                             pb::ListApprovalsResponse* response) {
+  const Result<uid_t> caller = CallerOf(*context);
+  if (!caller.ok()) return rpc::ToGrpc(caller.status());
   for (const auto& open : registry_->After(0, request->session_id())) {
+    if (!IsShownTo(*caller, open.question, *sessions_)) continue;
     *response->add_approvals() = ToProto(open.question);
   }
   return grpc::Status::OK;
@@ -79,9 +95,11 @@ grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
 }
 
 grpc::ServerWriteReactor<pb::Approval>* ApprovalService::WatchApprovals(
-    grpc::CallbackServerContext*, const pb::WatchApprovalsRequest* request) {
+    grpc::CallbackServerContext* context, const pb::WatchApprovalsRequest* request) {
+  const Result<uid_t> caller = CallerOf(*context);
+  if (!caller.ok()) return new FailedReactor<pb::Approval>(caller.status());
   return FollowReactor<pb::Approval>::Start(
-      std::make_unique<QuestionSource>(registry_, request->session_id()));
+      std::make_unique<QuestionSource>(registry_, sessions_, *caller, request->session_id()));
 }
 
 }  // namespace odyssey::service

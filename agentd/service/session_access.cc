@@ -10,14 +10,16 @@ Result<uid_t> CallerOf(const grpc::ServerContextBase& call) {
   return caller;
 }
 
+bool IsFor(const session::SessionRecord& record, uid_t caller) {
+  return caller == 0 || caller == record.owner_uid;
+}
+
 Status CheckCaller(const session::Sessions& sessions, const std::string& session_id,
                    const grpc::ServerContextBase& call) {
   ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(session_id));
-  if (!record->allow_danger) return OkStatus();
   ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(call));
-  if (caller == 0 || caller == record->owner_uid) return OkStatus();
-  return PermissionDenied("session_id \"" + session_id +
-                          "\": it has danger_full_access, so it is for its owner alone, uid " +
+  if (IsFor(*record, caller)) return OkStatus();
+  return PermissionDenied("session_id \"" + session_id + "\": it is for its owner alone, uid " +
                           std::to_string(record->owner_uid) + ", and for root");
 }
 

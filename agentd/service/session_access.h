@@ -13,9 +13,10 @@ namespace odyssey::service {
 // another's by now.
 Result<uid_t> CallerOf(const grpc::ServerContextBase& call);
 
-// Every client of agentd may use every session, but one with danger_full_access: it acts on the
-// host as its owner, so nobody else may make it act or read files through it, save root, who is
-// that user anyway. NOT_FOUND, or PERMISSION_DENIED naming the owner.
+// A session is its owner's, and root's, who is that user anyway: it has what the operator grants
+// the owner, shows his files, and may act on the host as him.
+bool IsFor(const session::SessionRecord& record, uid_t caller);
+// NOT_FOUND, or PERMISSION_DENIED naming the owner.
 Status CheckCaller(const session::Sessions& sessions, const std::string& session_id,
                    const grpc::ServerContextBase& call);
 

@@ -86,17 +86,24 @@ grpc::Status SessionService::CreateSession(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::ListSessions(grpc::ServerContext*, const pb::ListSessionsRequest*,
+grpc::Status SessionService::ListSessions(grpc::ServerContext* context,
+                                          const pb::ListSessionsRequest*,
                                           pb::ListSessionsResponse* response) {
+  const Result<uid_t> caller = CallerOf(*context);
+  if (!caller.ok()) return ToGrpc(caller.status());
   for (const session::SessionPtr& record : sessions_->List()) {
+    if (!IsFor(*record, *caller)) continue;
     const Result<uint64_t> last = LastSequence(*sessions_, record->id);
     *response->add_sessions() = ToProto(*record, last.ok() ? *last : 0, Turns::kLeaveOut);
   }
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::GetSession(grpc::ServerContext*, const pb::GetSessionRequest* request,
+grpc::Status SessionService::GetSession(grpc::ServerContext* context,
+                                        const pb::GetSessionRequest* request,
                                         pb::GetSessionResponse* response) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
   const Result<session::SessionPtr> record = sessions_->Get(request->session_id());
   if (!record.ok()) return ToGrpc(record.status());
   const Result<uint64_t> last = LastSequence(*sessions_, request->session_id());
@@ -132,8 +139,11 @@ grpc::Status SessionService::SubmitTurn(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::GetTurn(grpc::ServerContext*, const pb::GetTurnRequest* request,
+grpc::Status SessionService::GetTurn(grpc::ServerContext* context,
+                                     const pb::GetTurnRequest* request,
                                      pb::GetTurnResponse* response) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
   const Result<session::TurnRecord> turn =
       sessions_->GetTurn(request->session_id(), request->turn_id());
   if (!turn.ok()) return ToGrpc(turn.status());
@@ -169,7 +179,9 @@ grpc::Status SessionService::ReadFile(grpc::ServerContext* context,
 }
 
 grpc::ServerWriteReactor<pb::Event>* SessionService::Subscribe(
-    grpc::CallbackServerContext*, const pb::SubscribeRequest* request) {
+    grpc::CallbackServerContext* context, const pb::SubscribeRequest* request) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return new FailedReactor<pb::Event>(may);
   Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(request->session_id());
   if (!journal.ok()) return new FailedReactor<pb::Event>(journal.status());
   return FollowReactor<pb::Event>::Start(std::make_unique<JournalSource>(

@@ -269,11 +269,29 @@ class OthersTest(DangerTest):
         host.eventually(ended, CALL_S, "the end of the turn")
         self.assertEqual(os.stat(self.made).st_uid, BOTH.pw_uid)
 
-    def test_a_confined_session_is_every_clients(self):
-        done = self.world.ctl_as(BOTH, "session", "create",
-                                 self.bundle(bundles.say("x"), mode="workspace_write", network=[]))
-        done = self.world.ctl_as(FILE, "turn", "submit", done.out.strip(), "--prompt", "x")
-        self.assertEqual(done.code, 0, done)
+    def test_a_confined_session_is_its_owners_too(self):
+        """It has what its owner is granted, and shows his files."""
+        bundle = self.bundle(bundles.bash("echo ran"), bundles.say("done"), mode="workspace_write",
+                             network=[], rules={"ask": ["*"]})
+        session = self.world.ctl_as(BOTH, "session", "create", bundle).out.strip()
+        turn = self.world.ctl_as(BOTH, "turn", "submit", session, "--prompt", "x").out.strip()
+
+        def listed(user, *words):
+            done = self.world.ctl_as(user, "-o", "json", *words)
+            self.assertEqual(done.code, 0, done)
+            return done.out
+
+        host.eventually(lambda: session in listed(BOTH, "approval", "list"), CALL_S, "a question")
+        for words in (["session", "list"], ["approval", "list"]):
+            self.assertIn(session, listed(BOTH, *words))
+            self.assertIn(session, listed(None, *words))
+            self.assertNotIn(session, listed(FILE, *words))
+        for words in (["turn", "submit", session, "--prompt", "x"], ["turn", "cancel", session],
+                      ["turn", "status", session, turn], ["session", "show", session],
+                      ["session", "events", session], ["session", "exec", session, "--", "id"],
+                      ["session", "rm", session]):
+            self.assertRefused(self.world.ctl_as(FILE, *words), "for its owner alone")
+        self.assertEqual(self.world.ctl_as(BOTH, "session", "rm", session).code, 0)
 
 
 class ExplainTest(DangerTest):
