@@ -43,15 +43,9 @@ size_t MostBytes(GitName name) {
 
 // Whether the file has this name, in so far as that can be known: if not, it may.
 bool MayBe(int tree, const std::string& path, const struct stat& file) {
-  Place place;
   struct stat named;
-  int error = FindPlace(tree, path, &place);
-  if (error == 0 &&
-      fstatat(place.directory.get(), place.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
-    error = errno;
-  }
-  if (error != 0) return !IsAbsent(error);
-  return named.st_dev == file.st_dev && named.st_ino == file.st_ino;
+  const int error = StatBelow(tree, path, &named);
+  return error == 0 ? IsSameFile(named, file) : !IsAbsent(error);
 }
 
 std::string_view ParentOf(std::string_view path) {
@@ -258,16 +252,11 @@ void GitDirectories::HoldLock(int fd) {
 }
 
 bool GitDirectories::IsOwnLock(std::string_view path) const {
-  Place place;
   struct stat there;
-  if (FindPlace(tree_, path, &place) != 0 ||
-      fstatat(place.directory.get(), place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
-    return false;
-  }
+  if (StatBelow(tree_, path, &there) != 0) return false;
   return std::any_of(locks_.begin(), locks_.end(), [&there](const UniqueFd& lock) {
     struct stat made;
-    return fstat(lock.get(), &made) == 0 && made.st_dev == there.st_dev &&
-           made.st_ino == there.st_ino;
+    return fstat(lock.get(), &made) == 0 && IsSameFile(made, there);
   });
 }
 

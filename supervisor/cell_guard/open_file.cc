@@ -25,11 +25,8 @@ std::optional<std::string_view> BelowPlace(std::string_view path, std::string_vi
 }
 
 bool IsAt(int root, std::string_view path, const struct stat& file) {
-  Place place;
   struct stat named;
-  return FindPlace(root, path, &place) == 0 &&
-         fstatat(place.directory.get(), place.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         named.st_dev == file.st_dev && named.st_ino == file.st_ino;
+  return StatBelow(root, path, &named) == 0 && IsSameFile(named, file);
 }
 
 }  // namespace

@@ -39,10 +39,9 @@ std::optional<RenameRequest> RenameIn(const fuse_buf& request) {
   memcpy(&first, bytes + sizeof(header), sizeof(first));
   const bool with_flags = header.opcode == FUSE_RENAME2;
   if (!with_flags && header.opcode != FUSE_RENAME) return std::nullopt;
-  const size_t fixed =
-      sizeof(header) + (with_flags ? sizeof(fuse_rename2_in) : sizeof(fuse_rename_in));
-  const std::string_view names(bytes + std::min(fixed, request.size),
-                               request.size - std::min(fixed, request.size));
+  const size_t fixed = with_flags ? sizeof(fuse_rename2_in) : sizeof(fuse_rename_in);
+  const size_t begin = std::min(sizeof(header) + fixed, request.size);
+  const std::string_view names(bytes + begin, request.size - begin);
   const size_t end = std::min(names.find('\0'), names.size());
   const std::string_view rest = names.substr(std::min(end + 1, names.size()));
   return RenameRequest{header.unique, header.nodeid, first.newdir,

@@ -30,6 +30,17 @@ int FindPlace(int root, std::string_view path, Place* place) {
 
 bool IsAbsent(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
 
+int StatBelow(int root, std::string_view path, struct stat* out) {
+  Place place;
+  if (const int error = FindPlace(root, path, &place); error != 0) return error;
+  const int found = fstatat(place.directory.get(), place.name.c_str(), out, AT_SYMLINK_NOFOLLOW);
+  return found == 0 ? 0 : errno;
+}
+
+bool IsSameFile(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 mode_t TypeAt(const Place& place) {
   struct stat info;
   const int found = fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);

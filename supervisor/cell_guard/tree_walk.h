@@ -1,6 +1,7 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_TREE_WALK_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -23,6 +24,10 @@ int FindPlace(int root, std::string_view path, Place* place);
 
 // True for an errno that says that nothing of the name is there. Any other says that nobody knows.
 bool IsAbsent(int error);
+
+// What is at the path itself, reached in the same way: 0, or the errno.
+int StatBelow(int root, std::string_view path, struct stat* out);
+bool IsSameFile(const struct stat& one, const struct stat& other);
 
 // S_IFREG and its like; 0 if nothing is there.
 mode_t TypeAt(const Place& place);
