@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -39,21 +38,8 @@ struct Changing<kOperation> {
   }
 };
 
-// So many descriptors commands never have: what judges an operation takes some, and must not depend
-// on what they have open.
-constexpr rlim_t kOwnDescriptors = 64;
-
-// By the number that the next one gets: the lowest that is free.
-bool IsRoomToOpen() {
-  rlimit most;
-  const UniqueFd next(fcntl(Tree().root.get(), F_DUPFD_CLOEXEC, 0));
-  return next && getrlimit(RLIMIT_NOFILE, &most) == 0 &&
-         static_cast<rlim_t>(next.get()) + kOwnDescriptors < most.rlim_cur;
-}
-
-// The answer to an open. What was only read has nothing to bring to the disk when it is closed.
+// The answer to an open.
 int Give(UniqueFd fd, fuse_file_info* info) {
-  info->noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
   MutableTree().open_nodes.Opened(fd.get());
   info->fh = static_cast<uint64_t>(fd.release());
   return 0;
@@ -104,10 +90,13 @@ int ThroughDescriptor(const char* path, Change change, Act act) {
 }
 
 // How long the kernel may go by an answer. Not by one about git's own files: who writes a reference
-// has read it under its lock, and so the one that is there, not that of a second ago.
+// has read it under its lock, and so the one that is there, not that of a second ago. Nor by a name
+// beside a file that commands lock: a database's journal is there or not.
 void DecideCaching(const char* path) {
   const bool changes = path == nullptr || Tree().git.ChangesUnderneath(Relative(path));
-  Tree().caching->entry_timeout = Tree().caching->attr_timeout = changes ? 0 : kCachedSeconds;
+  const bool may_go = changes || Tree().locked_in.HasParentOf(path);
+  Tree().caching->attr_timeout = changes ? 0 : kCachedSeconds;
+  Tree().caching->entry_timeout = may_go ? 0 : kCachedSeconds;
 }
 
 int LookAt(const char* path, struct stat* out, fuse_file_info* info) {
@@ -263,7 +252,7 @@ int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
 int OpenExisting(const char* path, fuse_file_info* info) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
-  if (!IsRoomToOpen()) return -EMFILE;
+  if (!Tree().IsRoomToOpen()) return -EMFILE;
   if (Tree().git.ChangesUnderneath(Relative(path))) MutableTree().open_nodes.ReadAnew();
   return OpenAt(place, info->flags, 0, info);
 }
@@ -296,7 +285,7 @@ int Create(const char* path, mode_t mode, fuse_file_info* info) {
   Place place;
   const int error = Tree().EnterToChange(path, Change::kMake, &place);
   if (error != 0) return -error;
-  if (!IsRoomToOpen()) return -EMFILE;
+  if (!Tree().IsRoomToOpen()) return -EMFILE;
   if (Tree().git.LeadsBack(Relative(path))) return CreateLeadingBack(place, mode, info);
   if (Tree().git.IsLock(Relative(path))) return CreateLock(place, mode, info);
   return OpenAt(place, info->flags | O_CREAT, mode, info);
@@ -317,7 +306,7 @@ int Access(const char* path, int mode) {
 int OpenDirectory(const char* path, fuse_file_info* info) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
-  if (!IsRoomToOpen()) return -EMFILE;
+  if (!Tree().IsRoomToOpen()) return -EMFILE;
   Directory* opened = Directory::Open(place.directory.get(), place.name.c_str());
   if (opened == nullptr) return -errno;
   info->fh = reinterpret_cast<uint64_t>(opened);
@@ -336,6 +325,8 @@ void* Begin(fuse_conn_info* connection, fuse_config* config) {
   config->auto_cache = 1;
   // What is written is copied in any case: a pipe for each connection would only cost.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
+  // libfuse would take them in its one thread, and wait: see session.cc.
+  connection->want |= connection->capable & (FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS);
   MutableTree().caching = config;
   return fuse_get_context()->private_data;
 }

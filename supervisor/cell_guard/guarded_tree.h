@@ -9,6 +9,8 @@
 
 #include "common/os/unique_fd.h"
 #include "policy/pattern/path_pattern.h"
+#include "supervisor/cell_guard/directories.h"
+#include "supervisor/cell_guard/file_locks.h"
 #include "supervisor/cell_guard/git_directories.h"
 #include "supervisor/cell_guard/open_nodes.h"
 #include "supervisor/cell_guard/tree_walk.h"
@@ -21,8 +23,10 @@ struct GuardedTree {
   UniqueFd root;  // O_PATH, of the tree beneath
   std::vector<pattern::PathPattern> deny;
   GitDirectories git;
-  UniqueFd fuse;         // the mounted connection, non-blocking
-  OpenNodes open_nodes;  // what its commands have open
+  UniqueFd fuse;          // the mounted connection, non-blocking
+  OpenNodes open_nodes;   // what its commands have open
+  FileLocks locks;        // and what they have locked
+  Directories locked_in;  // where that lies, or has lain
   // libfuse's own, of this connection: it looks at it for each answer. Serve fills it in.
   fuse_config* caching = nullptr;
   // Set while a session asks libfuse for the path of a node: where it goes.
@@ -42,6 +46,12 @@ struct GuardedTree {
   bool Denied(std::string_view path) const;
   // True if what is below a directory of one path would be covered otherwise under the other.
   bool CoversOtherwise(std::string_view one, std::string_view other) const;
+
+  // Before a command's lock on an open file: 0, or the errno.
+  int EnterToLock(int fd);
+
+  // False where another descriptor would take one of those that the guard judges with.
+  bool IsRoomToOpen() const;
 
   // To be held while a rename is judged and made, beside git.Lock(). A guard renames to another
   // depth what is a file; another one could put a directory in its place after that was judged.

@@ -45,10 +45,17 @@ int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_
   return n < 0 ? -errno : static_cast<int>(n);
 }
 
-// Each close(2) of a command: errors that the file system below keeps for it come out here.
-int Flush(const char*, fuse_file_info* info) { return Done(close(dup(Handle(info)))); }
+// Each close(2) of a command: errors that the file system below keeps for it come out here. What
+// was only read has none.
+int Flush(const char*, fuse_file_info* info) {
+  const int fd = Handle(info);
+  MutableTree().locks.Closed(fd, info->lock_owner);
+  const bool only_read = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+  return only_read ? 0 : Done(close(dup(fd)));
+}
 
 int Release(const char*, fuse_file_info* info) {
+  MutableTree().locks.Released(Handle(info));
   MutableTree().open_nodes.Released(Handle(info));
   return Done(close(Handle(info)));
 }

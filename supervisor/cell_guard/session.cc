@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "supervisor/cell_guard/file_locks.h"
+
 namespace odyssey::cell_guard {
 namespace {
 
@@ -83,10 +85,10 @@ class Session final {
     const int received = fuse_session_receive_buf(session(), buffer);
     if (received == -EINTR || received == -EAGAIN) return true;
     if (received < 0) return ErrnoStatus(-received, "read the guard's requests");
-    if (received > 0) {
+    if (received > 0 && !tree_->locks.Take(buffer->mem, buffer->size, JudgeLock(), SendLock())) {
       tree_->open_nodes.Begin(buffer->mem, buffer->size);
       if (const auto rename = RenameIn(*buffer); rename && WouldWaitForItself(*rename)) {
-        Refuse(rename->unique, ESTALE);  // then the kernel looks at all names anew
+        Answer(rename->unique, ESTALE);  // then the kernel looks at all names anew
       } else {
         answering = this;
         fuse_session_process_buf(session(), buffer);
@@ -95,6 +97,10 @@ class Session final {
     }
     return received > 0 && fuse_session_exited(session()) == 0;
   }
+
+  // Commands that wait for a lock.
+  FileLocks& locks() { return tree_->locks; }
+  void RetryLocks() { tree_->locks.Retry(SendLock()); }
 
  private:
   struct Destroy {
@@ -142,9 +148,28 @@ class Session final {
   }
 
   // A request that libfuse has not seen. If the kernel does not take it, the mount is gone.
-  void Refuse(uint64_t unique, int error) const {
-    const fuse_out_header answer = {.len = sizeof(answer), .error = -error, .unique = unique};
-    (void)!write(fd(), &answer, sizeof(answer));
+  void Answer(uint64_t unique, int error, std::string_view content = {}) const {
+    const size_t bytes = sizeof(fuse_out_header) + content.size();
+    fuse_out_header header = {
+        .len = static_cast<uint32_t>(bytes), .error = -error, .unique = unique};
+    const iovec parts[] = {{&header, sizeof(header)},
+                           {const_cast<char*>(content.data()), content.size()}};
+    (void)!writev(fd(), parts, content.empty() ? 1 : 2);
+  }
+
+  FileLocks::Judge JudgeLock() const {
+    return [tree = tree_](int fd) { return tree->EnterToLock(fd); };
+  }
+
+  FileLocks::Send SendLock() const {
+    return [this](const FileLocks::Answer& answer) {
+      // Without its pages: the kernel would wait for one that it has asked this thread for.
+      if (answer.locked_node != 0) {
+        fuse_lowlevel_notify_inval_inode(session(), answer.locked_node, -1, 0);
+      }
+      const auto* found = reinterpret_cast<const char*>(answer.found ? &*answer.found : nullptr);
+      Answer(answer.unique, answer.error, {found, answer.found ? sizeof(fuse_lk_out) : 0});
+    };
   }
 
   static ssize_t Read(int fd, void* buffer, size_t size, void*) { return read(fd, buffer, size); }
@@ -168,6 +193,21 @@ class Session final {
   GuardedTree* tree_;
 };
 
+// For poll(2): no end, unless a command waits for a lock.
+int TimeToWaitMs(std::vector<Session>& sessions) {
+  const bool waits = std::any_of(sessions.begin(), sessions.end(),
+                                 [](Session& one) { return one.locks().HasWaiting(); });
+  return waits ? FileLocks::kBetweenTriesMs : -1;
+}
+
+// Now and then, and when one was given back: of several trees of a cell any may have the file.
+void RetryLocks(std::vector<Session>* sessions) {
+  bool now = false;
+  for (Session& session : *sessions) now |= session.locks().IsTimeToRetry();
+  if (!now) return;
+  for (Session& session : *sessions) session.RetryLocks();
+}
+
 }  // namespace
 
 Status ServeSessions(std::vector<GuardedTree>* trees, const fuse_operations& operations) {
@@ -182,7 +222,7 @@ Status ServeSessions(std::vector<GuardedTree>* trees, const fuse_operations& ope
   }
   fuse_buf buffer{};  // of one size for all, which the first request decides
   for (size_t left = sessions.size(); left > 0;) {
-    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
+    if (poll(polled.data(), polled.size(), TimeToWaitMs(sessions)) < 0 && errno != EINTR) {
       return ErrnoStatus(errno, "poll");
     }
     for (size_t i = 0; i < sessions.size(); ++i) {
@@ -192,6 +232,7 @@ Status ServeSessions(std::vector<GuardedTree>* trees, const fuse_operations& ope
       polled[i].fd = -1;  // poll looks at it no more
       --left;
     }
+    RetryLocks(&sessions);
   }
   return OkStatus();
 }

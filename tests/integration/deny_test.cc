@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "tests/testing/supervisor_harness.h"
 
@@ -209,6 +211,43 @@ TEST_F(DenyTest, AKilledGuardClosesTheTree) {
     return !supervisor_.Exec(cell, {"cat", "/workspace/open/file"}, {.cwd = "/tmp"}).Exited(0);
   }));
   EXPECT_FALSE(supervisor_.Exec(cell, {"cat", "/workspace/.env"}, {.cwd = "/tmp"}).Exited(0));
+}
+
+// A database that two guards show, and that a cell without one writes too.
+TEST_F(DenyTest, LocksOfFilesHoldAgainstTheHostAndOtherCells) {
+  const std::string begin =
+      "import sqlite3\n"
+      "base = sqlite3.connect('open/base', timeout=60, isolation_level=None)\n";
+  const std::string writes =
+      "for i in range(50):\n"
+      "    base.execute('begin immediate')\n"
+      "    count, = base.execute('select count(*) from t').fetchone()\n"
+      "    base.execute('insert into t values (?, ?)', (count, 'x' * 500))\n"
+      "    base.execute('commit')\n";
+  v1::PrepareCellRequest other = Request();
+  other.mutable_key()->set_component("other");
+  v1::PrepareCellRequest beside = Request();
+  beside.mutable_key()->set_component("beside");
+  beside.mutable_sandbox()->clear_deny();
+  const std::string cells[] = {supervisor_.Cell(Request()), supervisor_.Cell(other),
+                               supervisor_.Cell(beside)};
+  const auto python = [&](const std::string& cell, const std::string& program) {
+    return supervisor_.Exec(cell, {"python3", "-c", begin + program});
+  };
+  ASSERT_TRUE(python(cells[2], "base.execute('create table t (n unique, text)')").Exited(0));
+  std::vector<std::thread> writers;
+  for (const std::string& cell : cells) {
+    writers.emplace_back([&, cell] {
+      const ExecResult result = python(cell, writes);
+      EXPECT_TRUE(result.Exited(0)) << result.err;
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(python(cells[2],
+                   "print(*base.execute('pragma integrity_check').fetchone(),\n"
+                   "      *base.execute('select count(*) from t').fetchone())")
+                .out,
+            "ok 150\n");
 }
 
 TEST_F(DenyTest, ABadPatternIsRefusedByName) {
