@@ -137,6 +137,8 @@ TEST_F(FileLocksTest, WhoGivesUpWaitingDoesNotGetIt) {
 TEST_F(FileLocksTest, OfAProcessAreOneWhateverDescriptorItUses) {
   Start({"**/.env"}, {});
   const UniqueFd one = Open(Cell("file"));
+  EXPECT_EQ(LockRange(one.get(), F_SETLK, F_WRLCK, 0, 0), 0);
+  EXPECT_EQ(LockRange(one.get(), F_SETLK, F_UNLCK, 0, 0), 0);
   UniqueFd two = Open(Cell("file"), O_RDONLY);
   const auto try_host = [&] {
     return InChild([&] { return LockRange(Open(Host("file")).get(), F_SETLK, F_WRLCK, 0, 0); });
@@ -150,6 +152,17 @@ TEST_F(FileLocksTest, OfAProcessAreOneWhateverDescriptorItUses) {
   EXPECT_EQ(try_host(), EAGAIN);
   two.reset();
   EXPECT_EQ(try_host(), 0) << "a process that closes any of them has none";
+}
+
+// The kernel tells nothing of such a close (FOPEN_NOFLUSH) but the last.
+TEST_F(FileLocksTest, TheFirstInADirectoryOfWhatIsOnlyReadGoesWithItsOpenFile) {
+  Put("d/file", "text");
+  Start({"**/.env"}, {});
+  UniqueFd fd(open(Cell("d/file").c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(LockRange(fd.get(), F_SETLK, F_RDLCK, 0, 0), 0);
+  EXPECT_EQ(LockRange(Open(Host("d/file")).get(), F_OFD_SETLK, F_WRLCK, 0, 0), EAGAIN);
+  fd.reset();
+  EXPECT_EQ(LockRange(Open(Host("d/file")).get(), F_OFD_SETLKW, F_WRLCK, 0, 0), 0);
 }
 
 TEST_F(FileLocksTest, AreOfTheBytesThatTheyName) {

@@ -254,6 +254,10 @@ int OpenExisting(const char* path, fuse_file_info* info) {
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
   if (!Tree().IsRoomToOpen()) return -EMFILE;
   if (Tree().git.ChangesUnderneath(Relative(path))) MutableTree().open_nodes.ReadAnew();
+  // A close then asks nobody: what was only read has nothing to bring to the disk, and no locks to
+  // give back where there are none. (A first one is given back with its open file.)
+  const bool only_read = (info->flags & O_ACCMODE) == O_RDONLY;
+  info->noflush = only_read && !Tree().locked_in.HasParentOf(path) ? 1 : 0;
   return OpenAt(place, info->flags, 0, info);
 }
 
