@@ -72,6 +72,7 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
   request.set_owner_uid(options.owner_uid.value_or(getuid()));
   request.set_allow_danger(options.allow_danger);
+  request.set_spare_running(true);
   return request;
 }
 

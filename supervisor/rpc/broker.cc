@@ -145,6 +145,11 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
       ODY_RETURN_IF_ERROR(AwaitReady(lock, cell.get(), spec.owner_uid));
       return cell;
     }
+    if (spec.spare_running && (!cell->running.empty() || !cell->waiting.empty())) {
+      return FailedPrecondition(
+          "key: commands run in the cell of this name, and a new one with this policy, workspace "
+          "and limits would kill them; wait for their end, or name another cell");
+    }
     revision = cell->revision + 1;
     ODY_RETURN_IF_ERROR(EndAndWait(
         lock, cell, /*purge=*/false,

@@ -42,6 +42,7 @@ struct PrepareSpec {
   bool single_use = false;
   uint32_t owner_uid = 0;     // on whose behalf
   bool allow_danger = false;  // the person's own word
+  bool spare_running = false;
 };
 
 struct CellView {

@@ -121,6 +121,7 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   spec.single_use = request.single_use();
   spec.owner_uid = request.owner_uid();
   spec.allow_danger = request.allow_danger();
+  spec.spare_running = request.spare_running();
   return spec;
 }
 

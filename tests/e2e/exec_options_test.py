@@ -10,6 +10,22 @@ from world import SOURCE, World, WorldTest, main
 OWNER = 54321  # no user's
 
 
+class CellTest(WorldTest):
+
+    def test_other_options_do_not_end_what_runs_in_a_cell(self):
+        running = self.world.start("exec", "--cell", "busy", "--", "sh", "-c", "echo began; read line; exit 7",
+                                   stdin=subprocess.PIPE)
+        running.until("began")
+        self.assertEqual(self.world.ctl("exec", "--cell", "busy", "--", "true").code, 0)
+        for other in (("--memory", "300m"), ("--env", "NAME=value"), ("--mode", "read_only")):
+            refused = self.world.ctl("exec", "--cell", "busy", *other, "--", "true")
+            self.assertEnded(refused, 125, "commands run in the cell of this name", "name another cell")
+        running.process.stdin.write(b"go on\n")
+        running.process.stdin.close()
+        self.assertEqual(running.ended().code, 7)
+        self.assertEqual(self.world.ctl("exec", "--cell", "busy", "--memory", "300m", "--", "true").code, 0)
+
+
 class MountTest(WorldTest):
 
     def setUp(self):

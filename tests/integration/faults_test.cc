@@ -332,5 +332,16 @@ TEST_F(FaultsTest, ANewRevisionOfACellEndsTheCommandsOfTheOldOne) {
   ExpectUnharmed(second_);
 }
 
+TEST_F(FaultsTest, ARequestThatSparesThemDoesNotEndTheCommandsOfTheOldRevision) {
+  v1::PrepareCellRequest request = first_.request;
+  request.set_spare_running(true);
+  EXPECT_TRUE(supervisor_.Prepare(request).ok()) << "the same revision is at hand";
+  request.mutable_sandbox()->mutable_limits()->set_pids(64);
+  const auto refused = supervisor_.Prepare(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::kFailedPrecondition) << refused.status().message();
+  ExpectUnharmed(first_);
+}
+
 }  // namespace
 }  // namespace odyssey::testing
