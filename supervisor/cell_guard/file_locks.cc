@@ -46,7 +46,7 @@ std::optional<Arguments> ArgumentsOf(const void* request, size_t bytes) {
 
 bool IsUnlock(const fuse_lk_in& in) { return in.lk.type == F_UNLCK; }
 
-bool WouldWait(int error) { return error == EAGAIN || error == EACCES; }
+bool WouldWait(int error) { return error == EAGAIN; }
 
 }  // namespace
 

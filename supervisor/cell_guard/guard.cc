@@ -329,7 +329,7 @@ void* Begin(fuse_conn_info* connection, fuse_config* config) {
   config->auto_cache = 1;
   // What is written is copied in any case: a pipe for each connection would only cost.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
-  // libfuse would take them in its one thread, and wait: see session.cc.
+  // They are answered before libfuse sees them: file_locks.h.
   connection->want |= connection->capable & (FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS);
   MutableTree().caching = config;
   return fuse_get_context()->private_data;
