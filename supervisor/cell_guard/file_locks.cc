@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "supervisor/cell_guard/kernel_request.h"
+
 namespace odyssey::cell_guard {
 namespace {
 
@@ -35,34 +37,25 @@ UniqueFd OpenAgain(int fd) {
   return {};
 }
 
-// What comes behind the header; nullopt if that is shorter.
-template <typename Arguments>
-std::optional<Arguments> ArgumentsOf(const void* request, size_t bytes) {
-  if (bytes < sizeof(fuse_in_header) + sizeof(Arguments)) return std::nullopt;
-  Arguments arguments;
-  memcpy(&arguments, static_cast<const char*>(request) + sizeof(fuse_in_header), sizeof(arguments));
-  return arguments;
-}
-
 bool IsUnlock(const fuse_lk_in& in) { return in.lk.type == F_UNLCK; }
 
 bool WouldWait(int error) { return error == EAGAIN; }
 
 }  // namespace
 
-bool FileLocks::Take(const void* request, size_t bytes, const Judge& judge, const Send& send) {
+bool FileLocks::Take(void* request, size_t bytes, const Judge& judge, const Send& send) {
   fuse_in_header header;
   if (bytes < sizeof(header)) return false;
   memcpy(&header, request, sizeof(header));
   if (header.opcode == FUSE_INTERRUPT) {
-    const auto interrupt = ArgumentsOf<fuse_interrupt_in>(request, bytes);
-    return interrupt && GiveUp(interrupt->unique, send);
+    const auto* interrupt = ArgumentsIn<fuse_interrupt_in>(request, bytes);
+    return interrupt != nullptr && GiveUp(interrupt->unique, send);
   }
   const bool waits = header.opcode == FUSE_SETLKW;
   const bool looks = header.opcode == FUSE_GETLK;
   if (!waits && !looks && header.opcode != FUSE_SETLK) return false;
-  const auto in = ArgumentsOf<fuse_lk_in>(request, bytes);
-  if (!in) return false;
+  const auto* in = ArgumentsIn<fuse_lk_in>(request, bytes);
+  if (in == nullptr) return false;
   const Request lock{header.unique, header.nodeid, *in};
   const int error = IsUnlock(*in) ? 0 : judge(static_cast<int>(in->fh));
   Answer answer{.unique = header.unique, .error = error};

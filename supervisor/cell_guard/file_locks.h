@@ -46,7 +46,7 @@ class FileLocks final {
 
   // False: the request, as the kernel sends it, is no business of locks. Else it has been answered,
   // or will be by Retry.
-  bool Take(const void* request, size_t bytes, const Judge& judge, const Send& send);
+  bool Take(void* request, size_t bytes, const Judge& judge, const Send& send);
 
   // A command closes a file that it has as `fd`: its process has no locks of fcntl(2) on it any
   // more.

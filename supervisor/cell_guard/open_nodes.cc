@@ -4,17 +4,9 @@
 
 #include <algorithm>
 
+#include "supervisor/cell_guard/kernel_request.h"
+
 namespace odyssey::cell_guard {
-namespace {
-
-// The arguments behind the header, or nullptr if there are fewer.
-template <typename Arguments>
-Arguments* In(void* request, size_t bytes) {
-  if (bytes < sizeof(fuse_in_header) + sizeof(Arguments)) return nullptr;
-  return reinterpret_cast<Arguments*>(static_cast<char*>(request) + sizeof(fuse_in_header));
-}
-
-}  // namespace
 
 void OpenNodes::Begin(void* request, size_t bytes) {
   request_ = {};
@@ -24,18 +16,20 @@ void OpenNodes::Begin(void* request, size_t bytes) {
   if (bytes < sizeof(request_)) return;
   memcpy(&request_, request, sizeof(request_));
   if (request_.opcode == FUSE_LINK) {
-    if (const auto* link = In<fuse_link_in>(request, bytes)) to_link_ = link->oldnodeid;
+    if (const auto* link = ArgumentsIn<fuse_link_in>(request, bytes)) to_link_ = link->oldnodeid;
   }
   if (request_.opcode != FUSE_GETATTR && request_.opcode != FUSE_SETATTR) return;
   const int fd = DescriptorOf(request_.nodeid);
   if (fd < 0) return;
-  auto* get = request_.opcode == FUSE_GETATTR ? In<fuse_getattr_in>(request, bytes) : nullptr;
+  auto* get =
+      request_.opcode == FUSE_GETATTR ? ArgumentsIn<fuse_getattr_in>(request, bytes) : nullptr;
   if (get != nullptr && (get->getattr_flags & FUSE_GETATTR_FH) == 0) {
     get->getattr_flags |= FUSE_GETATTR_FH;
     get->fh = kIfPathFails | static_cast<uint64_t>(fd);
   }
   // ftruncate(2) comes with its own descriptor, and truncate(2) needs one that is open for writing.
-  auto* set = request_.opcode == FUSE_SETATTR ? In<fuse_setattr_in>(request, bytes) : nullptr;
+  auto* set =
+      request_.opcode == FUSE_SETATTR ? ArgumentsIn<fuse_setattr_in>(request, bytes) : nullptr;
   if (set != nullptr && (set->valid & (FATTR_FH | FATTR_SIZE)) == 0) {
     set->valid |= FATTR_FH;
     set->fh = kIfPathFails | static_cast<uint64_t>(fd);
