@@ -16,11 +16,10 @@ constexpr std::string_view kMeaningful[] = {"objects/info", "rebase-merge", "reb
 constexpr std::string_view kBuiltinStrategies[] = {"ort",     "recursive", "octopus",
                                                    "resolve", "ours",      "subtree"};
 
-// With the lock of each file that git replaces: who has it open while git on the host writes it
-// would have the file itself open afterwards.
+// With the locks of those that a cell has no reason to replace: who has one open while git on the
+// host writes it would have the file itself open afterwards.
 constexpr ObeyedName kObeyedNames[] = {
     {"config", "names programs that git runs"},
-    {"config.lock", "becomes config"},
     {"config.worktree", "the same as config, for one working tree"},
     {"config.worktree.lock", "becomes config.worktree"},
     {kCommonDirectory, "leads git to another configuration and other hooks"},
@@ -142,6 +141,8 @@ bool IsState(std::string_view path) {
 GitName NameInAny(std::string_view path) {
   if (path == "index" || path.substr(0, 12) == "sharedindex.") return GitName::kIndex;
   if (path == "index.lock" || path.substr(0, 12) == "sharedindex_") return GitName::kLock;
+  if (path == "config") return GitName::kSettings;
+  if (path == "config.lock") return GitName::kLock;
   if (path == "sequencer/opts.lock" || path == "MERGE_RR.lock") return GitName::kLock;
   if (IsState(path)) return GitName::kState;
   if (IsObeyed(path)) return GitName::kObeyed;

@@ -14,6 +14,7 @@ namespace odyssey::pattern {
 enum class GitName {
   kData,       // anything else
   kObeyed,     // git runs it or takes settings from it; with everything below
+  kSettings,   // the same; git writes it anew also where that changes nothing
   kNeeded,     // a directory that stays where it is: without most git takes this for no repository
   kHead,       // the same, but replaced with each checkout
   kIndex,      // replaced as a whole; git trusts the paths in it (git_index.h)

@@ -13,7 +13,12 @@ TEST(GitDirectoryTest, KnowsWhatGitObeys) {
     for (const std::string& path :
          {name, name + "/below/it", "worktrees/w/" + name + "/x", "modules/lib/" + name,
           "modules/a/b/" + name, "modules/a/modules/b/" + name + "/x"}) {
-      EXPECT_EQ(NameInGitDirectory(path), GitName::kObeyed) << path;
+      if (name == "config" && path.substr(path.size() - name.size()) == name) {
+        EXPECT_EQ(NameInGitDirectory(path), GitName::kSettings) << path;
+        EXPECT_EQ(NameInGitDirectory(path + ".lock"), GitName::kLock) << path;
+      } else {
+        EXPECT_EQ(NameInGitDirectory(path), GitName::kObeyed) << path;
+      }
     }
   }
 }

@@ -119,6 +119,7 @@ int GitDirectories::Refusal(std::string_view path, Change change) const {
   if (makes && WouldBeFoundInstead(path)) return EROFS;
   switch (NameOf(path)) {
     case GitName::kObeyed:
+    case GitName::kSettings:
       return EROFS;
     case GitName::kNeeded:
       return change == Change::kMakeDirectory || change == Change::kTimes ? 0 : EROFS;
@@ -153,8 +154,8 @@ int GitDirectories::RenameRefusal(std::string_view from, const Place& from_place
   const GitName target = NameOf(to);
   const GitName source = NameOf(from);
   const bool locked = source == GitName::kLock && IsOwnLock(from);
-  const bool judged =
-      target == GitName::kHead || target == GitName::kIndex || target == GitName::kState;
+  const bool judged = target == GitName::kHead || target == GitName::kIndex ||
+                      target == GitName::kState || target == GitName::kSettings;
   // Each comes about by a lock, but for the state of an operation, which git also writes in place.
   const bool enters = judged && !exchange && (locked || target == GitName::kState);
   const bool leaves = !exchange && (source == GitName::kState || locked);
@@ -205,6 +206,7 @@ bool GitDirectories::HasKeptName(const struct stat& file) const {
 
 bool GitDirectories::MayHold(GitName name, std::string_view path, std::string_view text) const {
   if (name == GitName::kHead) return pattern::IsValidHead(text);
+  if (name == GitName::kSettings) return !text.empty() && text == ReadConfig(std::string(path));
   if (name == GitName::kIndex) {
     const auto object_name_bytes = ObjectNameBytes(path);
     return object_name_bytes && pattern::IndexStaysInTree(text, *object_name_bytes);
@@ -223,19 +225,23 @@ bool GitDirectories::MayBecome(GitName name, std::string_view path, const Place&
   return text && MayHold(name, path, *text);
 }
 
-// By what the repository's configuration says, which no cell writes.
+std::optional<std::string> GitDirectories::ReadConfig(const std::string& path) const {
+  Place place;
+  if (FindPlace(tree_, path, &place) != 0) return std::nullopt;
+  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  // A link is not followed: it could lead through the guard itself.
+  if (!fd && (errno == ENOENT || errno == ELOOP)) return "";
+  return ReadAll(fd.get(), kMaxConfigBytes);
+}
+
+// By what the repository's configuration says.
 std::optional<size_t> GitDirectories::ObjectNameBytes(std::string_view path) const {
   std::string_view directory = ParentOf(path);
   const std::string_view above = ParentOf(directory);
   constexpr std::string_view kWorktrees = "worktrees";
   if (above.substr(above.rfind('/') + 1) == kWorktrees) directory = ParentOf(above);
-  Place place;
-  if (FindPlace(tree_, Join(std::string(directory), "config"), &place) != 0) return std::nullopt;
-  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(),
-                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  // A link is not followed: it could lead through the guard itself.
-  if (!fd && (errno == ENOENT || errno == ELOOP)) return pattern::kSha1Bytes;
-  auto text = ReadAll(fd.get(), kMaxConfigBytes);
+  auto text = ReadConfig(Join(std::string(directory), "config"));
   if (!text) return std::nullopt;
   std::transform(text->begin(), text->end(), text->begin(), tolower);
   const bool named = text->find("objectformat") != text->npos;
@@ -258,6 +264,10 @@ bool GitDirectories::IsOwnLock(std::string_view path) const {
     struct stat made;
     return fstat(lock.get(), &made) == 0 && IsSameFile(made, there);
   });
+}
+
+bool GitDirectories::IsSettings(std::string_view path) const {
+  return NameOf(path) == GitName::kSettings;
 }
 
 bool GitDirectories::LeadsBack(std::string_view path) const {

@@ -73,6 +73,9 @@ class GitDirectories final {
   // `fd` has just been made there, by nobody else.
   void HoldLock(int fd);
 
+  // True for what is replaced only by what it holds already (RenameRefusal), and so stays.
+  bool IsSettings(std::string_view path) const;
+
   // A name that may be made with pattern::kLeadsBack in it, and only so.
   bool LeadsBack(std::string_view path) const;
 
@@ -90,6 +93,9 @@ class GitDirectories final {
   bool MayHold(pattern::GitName name, std::string_view path, std::string_view text) const;
   // Whether the file at `place` may become it.
   bool MayBecome(pattern::GitName name, std::string_view path, const Place& place) const;
+  // Of a repository's configuration, which no cell changes; "" if there is none. nullopt if it
+  // cannot be read.
+  std::optional<std::string> ReadConfig(const std::string& path) const;
   // Of an object's name in the index at `path`, bytes. nullopt if the configuration, which says it,
   // cannot be read.
   std::optional<size_t> ObjectNameBytes(std::string_view path) const;

@@ -138,6 +138,36 @@ TEST_F(GitDirectoriesTest, LetTheCellsOwnLockBecomeHead) {
   }
 }
 
+// git writes it also where nothing is to be changed. An empty one is not as good as none.
+TEST_F(GitDirectoriesTest, LetTheConfigurationBeReplacedByWhatItIs) {
+  constexpr char kLock[] = "r/.git/config.lock";
+  constexpr char kName[] = "r/.git/config";
+  GitDirectories git = Open();
+  const auto rename = [&](const std::string& from, const std::string& to, unsigned flags = 0) {
+    return git.RenameRefusal(from, At(from), to, At(to), flags);
+  };
+  const auto become = [&](const char* text) {
+    directory_.Write(kLock, text);
+    git.HoldLock(UniqueFd(open((directory_.path() + "/" + kLock).c_str(), O_RDONLY)).get());
+    return rename(kLock, kName);
+  };
+  EXPECT_EQ(become("[core]\n"), EROFS) << "there is none";
+  EXPECT_EQ(become(""), EROFS) << "there is none";
+  directory_.Write(kName, "[core]\n");
+  EXPECT_EQ(become("[core]\n"), 0);
+  EXPECT_EQ(rename(kLock, kName, RENAME_EXCHANGE), EROFS);
+  EXPECT_EQ(rename(kLock, "r/.git/hooks"), EROFS);
+  for (const char* other : {"[core]\n\tpager = evil\n", "[core]", ""}) {
+    EXPECT_EQ(become(other), EROFS) << other;
+  }
+  directory_.Write("r/.git/same", "[core]\n");
+  EXPECT_EQ(rename("r/.git/same", kName), EROFS) << "no lock of this cell";
+  EXPECT_EQ(rename(kName, "r/.git/aside"), EROFS);
+  for (const Change change : {Change::kMake, Change::kContent, Change::kMode, Change::kRemove}) {
+    EXPECT_EQ(git.Refusal(kName, change), EROFS);
+  }
+}
+
 // The configuration says how an index is to be read; without an answer there is none.
 TEST_F(GitDirectoriesTest, JudgeAnIndexOnlyIfTheConfigurationCanBeRead) {
   constexpr char kLock[] = "r/.git/index.lock";

@@ -173,6 +173,10 @@ int Rename(const char* from, const char* to, unsigned flags) {
   if (directory && Tree().CoversOtherwise(from, to)) return -EACCES;
   const int error = Tree().git.RenameRefusal(Relative(from), source, Relative(to), target, flags);
   if (error != 0) return -error;
+  // They hold already what would replace them: the lock goes, and they stay.
+  if (Tree().git.IsSettings(Relative(to))) {
+    return Done(unlinkat(source.directory.get(), source.name.c_str(), 0));
+  }
   return Done(renameat2(source.directory.get(), source.name.c_str(), target.directory.get(),
                         target.name.c_str(), flags));
 }

@@ -4,6 +4,7 @@
 #include "supervisor/cell_guard/guard.h"
 
 #include <dirent.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 
@@ -315,8 +316,8 @@ TEST_F(GuardTest, EachChangeOfWhatGitObeysIsRefused) {
     EXPECT_EQ(Answer(unlink(Cell("r/.git/" + path).c_str())), EROFS) << path;
     EXPECT_EQ(Text("r/.git/" + path), before);
   }
-  for (const std::string path : {"commondir", "config.lock", "hooks/new", "remotes", "branches",
-                                 "modules/a/config", "worktrees/w/hooks"}) {
+  for (const std::string path : {"commondir", "config.worktree.lock", "hooks/new", "remotes",
+                                 "branches", "modules/a/config", "worktrees/w/hooks"}) {
     fs::create_directories(fs::path(Host("r/.git/" + path)).parent_path());
     for (const Operation& operation : Making()) {
       EXPECT_EQ(Answer(operation.run(Cell("r/.git/" + path))), EROFS) << operation.name << path;
@@ -331,6 +332,34 @@ TEST_F(GuardTest, EachChangeOfWhatGitObeysIsRefused) {
   }
   EXPECT_EQ(Answer(symlink("x", Cell("r/.git/ORIG_HEAD").c_str())), EPERM);
   EXPECT_EQ(Answer(Renamed("plain", Cell("r/.git/ORIG_HEAD"), 0)), 0);
+}
+
+// As git writes it anew for what it says already. The file stays the one that it is.
+TEST_F(GuardTest, TheConfigurationIsReplacedOnlyByWhatItIs) {
+  PutRepository("r/.git");
+  Start({}, {"r/.git"});
+  const std::string lock = Cell("r/.git/config.lock");
+  const std::string name = Cell("r/.git/config");
+  struct stat before, after;
+  ASSERT_EQ(stat(Host("r/.git/config").c_str(), &before), 0);
+  for (const char* text : {"[core]\n", "[core]\n\tpager = evil\n", "[core]\n"}) {
+    const bool same = std::string(text) == "[core]\n";
+    const UniqueFd made(open(lock.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    ASSERT_EQ(write(made.get(), text, strlen(text)), static_cast<ssize_t>(strlen(text)));
+    ASSERT_EQ(chmod(lock.c_str(), 0777), 0);
+    EXPECT_EQ(Answer(rename(lock.c_str(), name.c_str())), same ? 0 : EROFS) << text;
+    EXPECT_EQ(fs::exists(Host("r/.git/config.lock")), !same);
+    EXPECT_EQ(Answer(unlink(lock.c_str())), same ? ENOENT : 0);
+    EXPECT_EQ(Answer(pwrite(made.get(), "evil", 4, 0)), 0) << "a file without a name";
+    EXPECT_EQ(TextOf(name), "[core]\n");
+    ASSERT_EQ(stat(Host("r/.git/config").c_str(), &after), 0);
+    EXPECT_EQ(before.st_ino, after.st_ino);
+    EXPECT_EQ(before.st_mode, after.st_mode);
+    EXPECT_EQ(Text("r/.git/config"), "[core]\n");
+  }
+  Put("r/.git/config.lock", "[core]\n");
+  EXPECT_EQ(Answer(rename(lock.c_str(), name.c_str())), EROFS) << "the host's lock";
+  EXPECT_EQ(Answer(unlink(lock.c_str())), EROFS);
 }
 
 // Its rename would make HEAD of what a command has written into it.

@@ -49,7 +49,7 @@ TEST_F(NestedRepositoriesTest, ARepositoryInsideIsKeptAsTheOuterOneIs) {
   const Findings findings = Probe(&supervisor_, cell, R"(
 git = 'vendor/lib/.git'
 open(git + '/x', 'w').write('garbage\n'); os.mkdir(git + '/d')
-for name in ['config', 'commondir', 'config.lock', 'hooks/pre-commit', 'HEAD', 'modules/m/config']:
+for name in ['config', 'commondir', 'config.worktree.lock', 'hooks/pre-commit', 'HEAD', 'modules/m/config']:
     path = git + '/' + name
     if name.startswith('modules'): os.makedirs(git + '/modules/m')
     attempt(name + ':write', lambda: os.open(path, os.O_CREAT | os.O_WRONLY))
@@ -158,6 +158,9 @@ attempt('config', lambda: os.open('.git/modules/third/party/config', os.O_WRONLY
                 "cd third/party && echo x > x && git add x && git commit -q -m cell && git log -1 "
                 "--format=%s");
   EXPECT_EQ(work.out, "cell\n") << work.ToString();
+  const ExecResult update = supervisor_.Shell(
+      cell, "git submodule --quiet update && git -C third/party log -1 --format=%s");
+  EXPECT_EQ(update.out, "first\n") << update.ToString();
   for (const std::string tree : {"third/party", "trees/w"}) {
     EXPECT_EQ(Host("cd " + tree +
                    " && git status > /dev/null && "
