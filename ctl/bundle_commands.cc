@@ -1,4 +1,5 @@
 // bundle validate.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,25 @@ void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, F
   }
 }
 
+// In the words with which a session is refused.
+dialect::Problems ToolsToCome(const dialect::Bundle& bundle) {
+  const std::vector<std::string>& provided = dialect::ProvidedTools();
+  std::string names;
+  for (const std::string& name : provided) names += (names.empty() ? "" : ", ") + name;
+  dialect::Problems out;
+  for (size_t i = 0; i < bundle.tools.size(); ++i) {
+    const std::string& tool = bundle.tools[i];
+    if (std::count(provided.begin(), provided.end(), tool) != 0) continue;
+    const std::string said = "tools[" + std::to_string(i) + "]: " + tool +
+                             ": is not available in this version: no session is made of this "
+                             "bundle; available: " +
+                             names;
+    const dialect::Problem whole = {.file = bundle.manifest_path, .message = said};
+    out.push_back(bundle.origins.ToProblem(said).value_or(whole));
+  }
+  return out;
+}
+
 Findings Examine(const std::string& directory) {
   dialect::Bundle bundle;
   Findings out = {.problems = dialect::ValidateBundle(directory, &bundle)};
@@ -57,6 +77,7 @@ Findings Examine(const std::string& directory) {
   CheckSandbox(directory, bundle, &of_sandbox);
   for (dialect::Problem& problem : of_sandbox.problems) out.problems.push_back(std::move(problem));
   out.warnings = std::move(of_sandbox.warnings);
+  for (dialect::Problem& tool : ToolsToCome(bundle)) out.warnings.push_back(std::move(tool));
   return out;
 }
 
@@ -102,7 +123,7 @@ std::vector<Command> BundleCommands() {
            .summary = "every problem of a bundle and its scenarios, as file:line: key: problem",
            .positionals = {{.name = "DIR", .kind = ValueKind::kDirectory}},
            .notes = "Exits 1 if there is a problem. What this host alone lacks, a directory or a "
-                    "program, is a warning.",
+                    "program, is a warning,\nand so is a tool that this version does not have.",
            .run = Validate}};
 }
 

@@ -64,6 +64,7 @@ grpc::Status ExecCall::Interruptible(grpc::ClientContext* context,
 
 int ExecCall::Run(
     const Console& console, supervisor::v1::ExecStart start, const Client& client,
+    const dialect::Origins& origins,
     const std::function<std::unique_ptr<ExecStream>(grpc::ClientContext*)>& make_stream) {
   if (interrupted_by_ != 0) return kExitSignalBase + interrupted_by_;
   start.set_open_stdin(true);
@@ -93,7 +94,8 @@ int ExecCall::Run(
     };
     report = pump.Run(start, started, [&](const grpc::Status& status) {
       const Failure failure = client.Explain("exec", status);
-      return ExitReport{kExitCannot, failure.what + ": " + failure.why, failure.next};
+      return ExitReport{kExitCannot, failure.what + ": " + origins.Locate(failure.why),
+                        failure.next};
     });
   }
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -15,6 +15,7 @@
 #include "ctl/denial_line.h"
 #include "ctl/exec_pump.h"
 #include "ctl/signal_watch.h"
+#include "policy/dialect/origin.h"
 
 namespace odyssey::ctl {
 
@@ -34,8 +35,9 @@ class ExecCall final {
 
   // Makes the stream, runs the command of `start` over stdin, stdout and stderr, reports what is to
   // be said on stderr: lines for people, or with `-o json` one object, {"outcome", "denials"}.
-  // Returns the exit code.
+  // `origins` know where what is refused of `start` was given. Returns the exit code.
   int Run(const Console& console, supervisor::v1::ExecStart start, const Client& client,
+          const dialect::Origins& origins,
           const std::function<std::unique_ptr<ExecStream>(grpc::ClientContext*)>& make_stream);
 
  private:

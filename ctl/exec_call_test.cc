@@ -47,7 +47,7 @@ TEST(ExecCallTest, ASignalThatComesWhileTheStreamIsMadeEndsTheCall) {
     while (call.interrupted_by() == 0) poll(nullptr, 0, kStepMs);
     return stub->Exec(context);
   };
-  EXPECT_EQ(call.Run(Console(), {}, *client, make_stream), kExitSignalBase + SIGTERM);
+  EXPECT_EQ(call.Run(Console(), {}, *client, {}, make_stream), kExitSignalBase + SIGTERM);
 }
 
 }  // namespace

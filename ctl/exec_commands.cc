@@ -155,7 +155,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   if (!status.ok()) {
     Failure failure = client->Explain("prepare a cell", status);
     if (failure.next.empty()) failure.next = kOptions;
-    if (options.policy) failure.why = options.policy->origins.Locate(failure.why);
+    failure.why = options.origins.Locate(failure.why);
     return Cannot(console, failure);
   }
 
@@ -170,7 +170,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   supervisor::v1::ExecStart start = MakeStart(options, cell_id, *run);
   start.set_stay(review);
   const int code =
-      call.Run(console, std::move(start), *client,
+      call.Run(console, std::move(start), *client, options.origins,
                [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
   if (review) TellLeft(console, *client, stub.get(), cell_id);
   const bool collected = files->Get(console, &call, *client, stub.get(), cell_id, *run);
@@ -218,7 +218,7 @@ int ExecCommand(const Invocation& call) {
       status = PrintPlan(console, options->sandbox, *ceiling, call.locations, policy);
     }
     if (status.ok()) return kExitOk;
-    return Cannot(console, {"exec --explain", status.message(), kOptions});
+    return Cannot(console, {"exec --explain", options->origins.Locate(status).message(), kOptions});
   }
   if (options->argv.empty()) {
     return Cannot(console,

@@ -40,12 +40,20 @@ Status Named(const std::string& option, const Status& status) {
   return Status(status.code(), option + ": " + status.message());
 }
 
+// What is refused later of an entry of a list, a mount say, is the option's.
+void NoteEntry(const std::string& list, size_t index, const std::string& option,
+               const std::string& written, ExecOptions* out) {
+  out->origins.Add(list + "[" + std::to_string(index) + "]",
+                   {.key = "--" + option, .written = written});
+}
+
 Status AddMounts(const ParsedOptions& options, const ExecInputs& inputs, const std::string& name,
-                 policy::Access access, policy::SandboxRequest* sandbox) {
+                 policy::Access access, ExecOptions* out) {
   for (const std::string& path : options.All(name)) {
     const Result<std::string> real = inputs.resolve_shown(path);
     if (!real.ok()) return Named("--" + name, real.status());
-    sandbox->mounts.push_back({.source = *real, .target = *real, .access = access});
+    NoteEntry("mounts", out->sandbox.mounts.size(), name, path, out);
+    out->sandbox.mounts.push_back({.source = *real, .target = *real, .access = access});
   }
   return OkStatus();
 }
@@ -88,8 +96,8 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
 }
 
 // Another mode than the policy's starts from nothing: what the policy names is of its own mode.
-Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs,
-                      policy::SandboxRequest* sandbox) {
+Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
+  policy::SandboxRequest* const sandbox = &out->sandbox;
   if (options.Has("tools")) {
     const std::string tools = options.Text("tools");
     sandbox->executables_mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
@@ -103,6 +111,7 @@ Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs,
     const bool is_path = tool.find('/') != std::string::npos;
     Result<std::string> found = is_path ? inputs.resolve(tool) : tool;
     if (!found.ok()) return Named("--tool", found.status());
+    NoteEntry("executables", sandbox->executables.size(), "tool", tool, out);
     sandbox->executables.push_back(std::move(*found));
   }
   return OkStatus();
@@ -242,8 +251,8 @@ std::vector<OptionSpec> LimitOptionSpecs() {
   };
 }
 
-// What an option says is not the file's any more.
-void ForgetOverridden(const ParsedOptions& options, dialect::Origins* origins) {
+// What an option says is not the file's any more, and what is refused of it is the option's.
+void NoteOptions(const ParsedOptions& options, dialect::Origins* origins) {
   static constexpr std::pair<const char*, const char*> kFields[] = {
       {"mode", "mode"},
       {"network", "network"},
@@ -253,12 +262,16 @@ void ForgetOverridden(const ParsedOptions& options, dialect::Origins* origins) {
       {"workspace", "workspace"},
       {"memory", "limits.memory_bytes"},
       {"cpus", "limits.cpu_millis"},
-      {"pids", "limits.pids"}};
+      {"pids", "limits.pids"},
+      {"timeout", "start.wall_clock_ms"}};
   for (const auto& [option, field] : kFields) {
-    if (options.Has(option)) origins->Forget(field);
+    if (!options.Has(option)) continue;
+    origins->Forget(field);
+    origins->Add(field, {.key = std::string("--") + option, .written = options.Text(option)});
   }
   for (const std::string& entry : options.All("env")) {
-    origins->Forget("env." + entry.substr(0, entry.find('=')));
+    const std::string name = entry.substr(0, entry.find('='));  // a value may be a secret
+    origins->Add("env." + name, {.key = "--env", .written = name});
   }
 }
 
@@ -276,7 +289,7 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   if (!policy.ok()) return Named("--policy", policy.status());
   out->policy = std::move(*policy);
   out->sandbox = out->policy->request;
-  ForgetOverridden(options, &out->policy->origins);
+  out->origins = out->policy->origins;
   return OkStatus();
 }
 
@@ -315,13 +328,13 @@ std::vector<OptionSpec> ExecOptionSpecs() {
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs) {
   ExecOptions out;
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &out));
+  NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
-  ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out.sandbox));
+  ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimits(options, &out.sandbox.limits);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out.sandbox));
-  ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out.sandbox));
-  ODY_RETURN_IF_ERROR(
-      AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out.sandbox));
+  ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));
+  ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
   ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(ProtectPolicy(options, inputs, &out));
 

@@ -49,6 +49,7 @@ struct ExecOptions {
   std::string collect;                // where the run's outbox goes; "": nowhere
   ShowDenials denials = ShowDenials::kNever;
   std::optional<dialect::Policy> policy;  // of --policy; `sandbox` began as its request
+  dialect::Origins origins;               // of what is in `sandbox`: the policy's and the options
 };
 
 // For `exec`: with these the request is made.

@@ -71,6 +71,26 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   EXPECT_TRUE(options->explain);
 }
 
+// As it was typed, and in the supervisor's words.
+TEST(ExecOptionsTest, WhatIsRefusedLaterIsTheOptions) {
+  const Result<ExecOptions> options =
+      Read({"--memory", "1k", "--pids", "9", "--timeout", "2h", "--read", "a", "--write", "b",
+            "--env", "K=secret", "--tools", "explicit", "--tool", "git", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  const dialect::Origins& origins = options->origins;
+  EXPECT_EQ(origins.Locate("limits.memory_bytes: 1024: at least 16777216 is allowed"),
+            "--memory: 1k: limits.memory_bytes: 1024: at least 16777216 is allowed");
+  EXPECT_EQ(origins.Locate("limits.pids: 9: at most 8"), "--pids: 9: at most 8");
+  EXPECT_EQ(origins.Locate("start.wall_clock_ms: 7200000: at most 5"),
+            "--timeout: 2h: start.wall_clock_ms: 7200000: at most 5");
+  EXPECT_EQ(origins.Locate("mounts[0].source /real/a: no"),
+            "--read: a: mounts[0].source /real/a: no");
+  EXPECT_EQ(origins.Locate("mounts[1].source /b: no"), "--write: b: mounts[1].source /b: no");
+  EXPECT_EQ(origins.Locate("env: K: no"), "--env: K: no");
+  EXPECT_EQ(origins.Locate("executables: git: no"), "--tool: git: no");
+  EXPECT_EQ(origins.Locate("limits.cpu_millis: 1: no"), "limits.cpu_millis: 1: no");
+}
+
 TEST(ExecOptionsTest, ToolsAreNamedInExplicitModeOnly) {
   const Result<ExecOptions> options =
       Read({"--tools", "explicit", "--tool", "git", "--tool", "bin/tool", "true"});

@@ -68,12 +68,15 @@ Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
 }
 
 Result<Destination> Destination::Open(const std::string& path) {
-  if (mkdir(path.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-    return ErrnoStatus(errno, "create " + path);
-  }
+  const bool made = mkdir(path.c_str(), kDirectoryMode) == 0;
+  if (!made && errno != EEXIST) return ErrnoStatus(errno, "create " + path);
   UniqueFd root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) return ErrnoStatus(errno, "open " + path);
-  return Destination(std::move(root));
+  return Destination(std::move(root), made ? path : "");
+}
+
+void Destination::Discard() {
+  if (!made_.empty()) (void)rmdir(made_.c_str());
 }
 
 Status Destination::Begin(const std::string& path, uint32_t mode) {

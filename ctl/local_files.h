@@ -36,6 +36,8 @@ class Destination final {
  public:
   // Makes `path` if it is missing.
   static Result<Destination> Open(const std::string& path);
+  // Nothing came: removes the directory again, if Open made it and it is empty.
+  void Discard();
 
   // A new file and the directories on the way to it. INVALID_ARGUMENT for a path that leads out,
   // ALREADY_EXISTS if anything has its name. The mode is `mode` once it is finished.
@@ -46,9 +48,10 @@ class Destination final {
   void Abandon();
 
  private:
-  explicit Destination(UniqueFd root) : root_(std::move(root)) {}
+  Destination(UniqueFd root, std::string made) : root_(std::move(root)), made_(std::move(made)) {}
 
   UniqueFd root_;
+  std::string made_;        // the path, if it was missing
   UniqueFd parent_, file_;  // of the file under way
   std::string name_;
   uint32_t mode_ = 0;

@@ -86,6 +86,18 @@ TEST_F(LocalFilesTest, WritesBelowTheDestinationWithTheMode) {
   EXPECT_EQ(info.st_mode & 07777, 0754u) << "no special bits, and nobody else may write";
 }
 
+TEST_F(LocalFilesTest, ADestinationThatNothingCameToIsRemovedIfItWasMadeHere) {
+  Destination::Open(In("out"))->Discard();
+  EXPECT_NE(access(In("out").c_str(), F_OK), 0);
+  ASSERT_EQ(mkdir(In("out").c_str(), 0700), 0);
+  Destination::Open(In("out"))->Discard();
+  EXPECT_EQ(access(In("out").c_str(), F_OK), 0) << "it was there";
+  auto destination = Destination::Open(In("other"));
+  Put(In("other/f"), "x");
+  destination->Discard();
+  EXPECT_EQ(Get(In("other/f")), "x");
+}
+
 TEST_F(LocalFilesTest, OverwritesNothing) {
   auto destination = Destination::Open(In("out"));
   Put(In("out/f"), "before");

@@ -159,7 +159,9 @@ int Exec(const Invocation& call) {
   for (size_t i = 1; i < call.options.words().size(); ++i) start.add_argv(call.options.Word(i));
   start.set_cwd(call.options.Text("cwd"));
   start.set_wall_clock_ms(call.options.DurationMs("timeout"));
-  return exec.Run(console, std::move(start), *client,
+  dialect::Origins origins;
+  origins.Add("start.wall_clock_ms", {.key = "--timeout", .written = call.options.Text("timeout")});
+  return exec.Run(console, std::move(start), *client, origins,
                   [&](grpc::ClientContext* context) { return stub->SessionExec(context); });
 }
 

@@ -67,7 +67,10 @@ int Get(const Invocation& call) {
   if (status.ok()) status = GetFiles(stub.get(), &context, request, &*destination, &files);
   if (console.json) console.PrintJson(GotFilesJson(request.run_id(), files));
   const bool all = ReportGotFiles(console, files);
-  if (!status.ok()) return console.Fail(client->Explain("get files", status));
+  if (!status.ok()) {
+    destination->Discard();
+    return console.Fail(client->Explain("get files", status));
+  }
   return all ? kExitOk : kExitFailed;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agentd/tool/tool_registry.h"
+#include "policy/dialect/bundle.h"
 #include "tests/fakes/fake_sandbox.h"
 
 namespace odyssey::tools {
@@ -175,6 +176,7 @@ TEST_F(BashToolTest, BlankCommandIsInvalid) {
 TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
   const ToolRegistry registry;
   EXPECT_EQ(registry.Names(), (std::vector<std::string>{"Bash", "Edit", "LS", "Read", "Write"}));
+  EXPECT_EQ(registry.Names(), dialect::ProvidedTools()) << "of which bundle validate warns";
   EXPECT_TRUE(registry.CheckAvailable({"Read", "Bash"}).ok());
   EXPECT_EQ(registry.CheckAvailable({"Read", "Grep"}),
             InvalidArgument("tools[1]: Grep: is not available in this version; available: Bash, "

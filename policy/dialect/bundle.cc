@@ -106,6 +106,11 @@ const std::vector<std::string>& KnownTools() {
   return tools;
 }
 
+const std::vector<std::string>& ProvidedTools() {
+  static const std::vector<std::string> tools = {"Bash", "Edit", "LS", "Read", "Write"};
+  return tools;
+}
+
 Result<Bundle> LoadBundle(const std::string& directory) {
   Problems problems;
   Bundle bundle = Load(directory, &problems);

@@ -121,6 +121,9 @@ struct Bundle {
 // The names of the builtin tools, sorted: Bash Edit Glob Grep LS Read Skill Write.
 const std::vector<std::string>& KnownTools();
 
+// Those of them that this version has: a session whose bundle names another is refused.
+const std::vector<std::string>& ProvidedTools();
+
 // Reads DIR/odyssey.bundle.json5, or DIR/odyssey.bundle.yaml (or .yml), and what they name. Reads
 // files, follows no symbolic link that leaves the directory. Errors as in ToStatus(Problems).
 Result<Bundle> LoadBundle(const std::string& directory);

@@ -13,7 +13,7 @@
 namespace odyssey::dialect {
 
 struct Place {
-  std::string file;
+  std::string file;     // "": none, the key is an option of a command
   int line = 0;         // 0: the file as a whole
   std::string key;      // "sandbox.permissions.network"
   std::string written;  // the value, "" = that of the request, or more than one

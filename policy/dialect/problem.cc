@@ -24,7 +24,7 @@ std::string_view Prefix(ProblemKind kind) {
 std::string ToString(const Problem& problem) {
   std::string text = problem.file;
   if (problem.line > 0) text += ":" + std::to_string(problem.line);
-  text += ": ";
+  if (!text.empty()) text += ": ";
   if (!problem.key.empty()) text += problem.key + ": ";
   return text + problem.message;
 }

@@ -14,16 +14,16 @@ enum class ProblemKind { kIo, kJson5, kYaml, kManifest, kPolicy };
 
 struct Problem {
   ProblemKind kind = ProblemKind::kManifest;
-  std::string file;
-  int line = 0;     // 1-based; 0 = the file as a whole
-  std::string key;  // "sandbox.permissions.network", "skills[1].path"; "" = none
+  std::string file;  // "": what has no file, such as an option
+  int line = 0;      // 1-based; 0 = the file as a whole
+  std::string key;   // "sandbox.permissions.network", "skills[1].path"; "" = none
   std::string message;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 using Problems = std::vector<Problem>;
 
-// "file:line: key: message".
+// "file:line: key: message", without what is not there.
 std::string ToString(const Problem& problem);
 
 // The first problem as an INVALID_ARGUMENT (NOT_FOUND for a missing file): "json5 parse error at

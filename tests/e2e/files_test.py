@@ -78,6 +78,9 @@ class FilesTest(WorldTest):
             self.assertEqual(self.read("out/back"), "from here\n")
             self.assertEqual(self.ctl("cell", "get", cell, run, "out").code, 1)
             self.assertEqual(self.ctl("cell", "get", cell, "run_1", "out").code, 1)
+            self.assertEqual(self.read("out/back"), "from here\n")
+            self.assertEqual(self.ctl("cell", "get", cell, "run_1", "nothing").code, 1)
+            self.assertFalse(os.path.exists(f"{self.base}/nothing"))
         finally:
             self.ctl("cell", "rm", cell, "--purge")
 

@@ -228,6 +228,19 @@ class PolicyTest(unittest.TestCase):
         self.assertEqual(parsed.code, 1)
         self.assertEqual((parsed.json()["valid"], len(parsed.json()["problems"])), (False, len(lines)))
 
+    def test_validate_warns_of_tools_that_no_session_has(self):
+        bundle = self.bundle()
+        manifest = f"{bundle}/odyssey.bundle.json5"
+        with open(manifest, encoding="utf-8") as file:
+            text = file.read()
+        tools = re.compile(r'"tools": \[[^]]*\]')
+        self.assertRegex(text, tools)
+        self.world.make(manifest, tools.sub("tools: [{name: 'Read'}, {name: 'Grep'}]", text))
+        done = self.world.ctl("bundle", "validate", bundle)
+        self.assertEqual((done.code, done.out), (0, "valid\n"), done)
+        self.assertRegex(done.err, re.escape(manifest) + r":\d+: tools\[1\][^ ]*: Grep: is not available in this "
+                         "version: no session is made of this bundle; available: Bash, Edit, LS, Read, Write")
+
     def test_validate_looks_into_the_agents(self):
         for wrong, words in (({"ask": ["Bash(find:*"]}, "must end with `)`"),
                              ({"allow": [""]}, "cannot be empty"),
