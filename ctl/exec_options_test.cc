@@ -80,14 +80,14 @@ TEST(ExecOptionsTest, WhatIsRefusedLaterIsTheOptions) {
   const dialect::Origins& origins = options->origins;
   EXPECT_EQ(origins.Locate("limits.memory_bytes: 1024: at least 16777216 is allowed"),
             "--memory: 1k: limits.memory_bytes: 1024: at least 16777216 is allowed");
-  EXPECT_EQ(origins.Locate("limits.pids: 9: at most 8"), "--pids: 9: at most 8");
+  EXPECT_EQ(origins.Locate("limits.pids: 9: at most 8"), "--pids: limits.pids: 9: at most 8");
   EXPECT_EQ(origins.Locate("start.wall_clock_ms: 7200000: at most 5"),
             "--timeout: 2h: start.wall_clock_ms: 7200000: at most 5");
   EXPECT_EQ(origins.Locate("mounts[0].source /real/a: no"),
             "--read: a: mounts[0].source /real/a: no");
   EXPECT_EQ(origins.Locate("mounts[1].source /b: no"), "--write: b: mounts[1].source /b: no");
-  EXPECT_EQ(origins.Locate("env: K: no"), "--env: K: no");
-  EXPECT_EQ(origins.Locate("executables: git: no"), "--tool: git: no");
+  EXPECT_EQ(origins.Locate("env: K: no"), "--env: env: K: no");
+  EXPECT_EQ(origins.Locate("executables: git: no"), "--tool: executables: git: no");
   EXPECT_EQ(origins.Locate("limits.cpu_millis: 1: no"), "limits.cpu_millis: 1: no");
 }
 

@@ -92,6 +92,7 @@ std::optional<Problem> Origins::ToProblem(const std::string& message) const {
     if (field.substr(dot) != kSource) said = field.substr(dot + 1) + ": " + rest;
   }
   if (place == nullptr) return std::nullopt;
+  if (place->file.empty()) said = message;  // an option, which is not called as the field is
   if (!Names(rest, place->written)) said = place->written + ": " + message;
   return Problem{
       .file = place->file, .line = place->line, .key = place->key, .message = std::move(said)};

@@ -33,7 +33,8 @@ class Origins final {
 
   // "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why", and where another value is
   // written than the request has, "limits.pids: 9: why" "FILE:LINE: KEY: WRITTEN: limits.pids:
-  // 9: why". What names no field that is known here stays as it is.
+  // 9: why". Of an option: "--pids: limits.pids: 9: why". What names no field that is known here
+  // stays as it is.
   std::string Locate(const std::string& message) const;
   // The same in its parts; nullopt for what names no field that is known here.
   std::optional<Problem> ToProblem(const std::string& message) const;

@@ -123,7 +123,8 @@ Guarded InGuardedRepository(const Cell& cell, const std::string& path) {
       const auto name = pattern::NameInGitDirectory(path.substr(directory.size() + 1));
       if (name == GitName::kState) return {.is_state = true};
       // The last two only git replaces, by its lock.
-      if (name == GitName::kObeyed || name == GitName::kHead || name == GitName::kIndex)
+      if (name == GitName::kObeyed || name == GitName::kSettings || name == GitName::kHead ||
+          name == GitName::kIndex)
         return {.is_kept = true};
     }
   }
