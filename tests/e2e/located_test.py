@@ -54,11 +54,14 @@ class LocatedTest(unittest.TestCase):
         self.assertIn(f"{file}:4: sandbox.env.A: the variable GH_TOKEN looks like a secret", done.err)
 
     def test_what_an_option_says_is_not_the_files(self):
-        file = self.world.make("n.yaml", "policy_version: odyssey.policy/v1\nsandbox: {}\n")
-        done = self.world.ctl("exec", "--policy", file, "--read", "/proc", "--explain")
-        self.assertEqual(done.code, 125, done)
-        self.assertIn("mounts[0].source /proc", done.err)
-        self.assertNotIn("n.yaml", done.err)
+        file = self.world.make("n.yaml", "policy_version: odyssey.policy/v1\n"
+                               "sandbox: {resources: {memory_mb: 64}}\n")
+        for option, value, said in (("--read", "/proc", "--read: mounts[0].source /proc"),
+                                    ("--memory", "1k", "--memory: 1k: limits.memory_bytes: 1024")):
+            done = self.world.ctl("exec", "--policy", file, option, value, "--explain")
+            self.assertEqual(done.code, 125, done)
+            self.assertIn(said, done.err)
+            self.assertNotIn("n.yaml", done.err)
 
 
 class LocatedExecTest(WorldTest):
