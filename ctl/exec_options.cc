@@ -337,7 +337,6 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
   ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(ProtectPolicy(options, inputs, &out));
-  if (out.policy) out.policy->origins = out.origins;
 
   out.cell = options.Text("cell");
   ODY_RETURN_IF_ERROR(CheckCellName(out.cell));

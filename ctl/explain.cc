@@ -106,8 +106,7 @@ Status PrintCompiled(const Console& console, policy::SandboxRequest request,
 Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
                  const Locations& locations, const dialect::Policy* policy) {
   if (policy != nullptr && !console.json) PrintFile(console, *policy);
-  const Status status = PrintCompiled(console, std::move(request), ceiling, locations, policy);
-  return policy == nullptr ? status : policy->origins.Locate(status);
+  return PrintCompiled(console, std::move(request), ceiling, locations, policy);
 }
 
 }  // namespace odyssey::ctl

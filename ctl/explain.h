@@ -16,7 +16,8 @@ namespace odyssey::ctl {
 // each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor
 // does the same with the same request. Before it, what the policy's file is and what of it is no
 // part of a cell; nullptr: there was no file. With danger_full_access also what else that needs,
-// and all of this even if the ceiling refuses it, which is an error then.
+// and all of this even if the ceiling refuses it, which is an error then. Errors name fields of the
+// request: whoever asks knows where they were written (dialect::Origins).
 Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
                  const Locations& locations, const dialect::Policy* policy);
 

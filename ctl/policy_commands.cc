@@ -142,6 +142,7 @@ int Explain(const Invocation& call) {
   Status status = policy.ok() ? NarrowWithin(call, *ceiling, &*policy) : policy.status();
   if (status.ok()) {
     status = PrintPlan(console, RequestOf(*policy), *ceiling, call.locations, &*policy);
+    status = policy->origins.Locate(status);
   }
   if (status.ok()) return kExitOk;
   const bool refused = status.code() == Code::kPermissionDenied;

@@ -48,6 +48,14 @@ for name in names:
     attempt(name + ':mknod', lambda: os.mknod(path))
     attempt(name + ':absolute', lambda: os.open('/workspace/' + path, os.O_CREAT | os.O_RDWR))
     os.rmdir('.git/directory')
+lock = '.git/config.lock'  # which may be made as git makes it, and in no other way
+open('.git/other', 'w').write('[core]\n'); os.mkdir('.git/directory')
+attempt('lock:rename', lambda: os.rename('.git/other', lock))
+attempt('lock:rename_directory', lambda: os.rename('.git/directory', lock))
+attempt('lock:mkdir', lambda: os.mkdir(lock))
+attempt('lock:link', lambda: os.link('.git/other', lock))
+attempt('lock:symlink', lambda: os.symlink('../evil', lock))
+os.rmdir('.git/directory')
 os.makedirs('.git/own/deep'); open('.git/own/config', 'w').write('x')
 open('.git/own/deep/config', 'w').write('x')
 for to in ['worktrees/y', 'modules/own', 'hooks']:
@@ -55,7 +63,7 @@ for to in ['worktrees/y', 'modules/own', 'hooks']:
 attempt('away', lambda: os.rename('.git/worktrees/x', '.git/x'))
 attempt('exchange', lambda: call(316, -100, b'.git/own', -100, b'.git/worktrees/x', 2))
 )");
-  ExpectAll(findings, kRefusals, 11 * 8 + 5);
+  ExpectAll(findings, kRefusals, 11 * 8 + 5 + 5);
   (void)supervisor_.Shell(cell,
                           "echo ../evil > .git/commondir; mkdir .git/hooks; cp /bin/true "
                           ".git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit");
