@@ -2,10 +2,13 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+
+#include "policy/plan/kernel_memory.h"
 
 namespace odyssey::explain {
 namespace {
@@ -61,6 +64,7 @@ constexpr Name kCalls[] = {
     {SYS_kexec_file_load, "kexec_file_load"},
     {SYS_kexec_load, "kexec_load"},
     {SYS_keyctl, "keyctl"},
+    {SYS_listen, "listen"},
     {458, "listmount"},
     {SYS_lookup_dcookie, "lookup_dcookie"},
     {459, "lsm_get_self_attr"},
@@ -69,6 +73,7 @@ constexpr Name kCalls[] = {
     {SYS_memfd_create, "memfd_create"},
     {SYS_memfd_secret, "memfd_secret"},
     {SYS_migrate_pages, "migrate_pages"},
+    {SYS_mbind, "mbind"},
     {SYS_mkdir, "mkdir"},
     {SYS_mkdirat, "mkdirat"},
     {SYS_mknod, "mknod"},
@@ -156,7 +161,11 @@ constexpr Name kTypes[] = {
     {SOCK_PACKET, "SOCK_PACKET"}};
 constexpr Name kRequests[] = {
     {TIOCSTI, "TIOCSTI"}, {TIOCLINUX, "TIOCLINUX"}, {TIOCSETD, "TIOCSETD"}};
-constexpr Name kCommands[] = {{F_SETLEASE, "F_SETLEASE"}};
+constexpr Name kCommands[] = {{F_SETLEASE, "F_SETLEASE"},
+                              {F_SETLK, "F_SETLK"},
+                              {F_SETLKW, "F_SETLKW"},
+                              {F_OFD_SETLK, "F_OFD_SETLK"},
+                              {F_OFD_SETLKW, "F_OFD_SETLKW"}};
 constexpr Name kOptions[] = {{SO_ATTACH_FILTER, "SO_ATTACH_FILTER"},
                              {SO_ATTACH_BPF, "SO_ATTACH_BPF"},
                              {SO_ATTACH_REUSEPORT_CBPF, "SO_ATTACH_REUSEPORT_CBPF"},
@@ -174,6 +183,23 @@ std::string SocketText(const cell::RefusedCall& call) {
   std::string out = "socket(" + NameOf(kFamilies, family) + ", " + NameOf(kTypes, type);
   if (protocol != 0) out += ", " + std::to_string(protocol);
   return out + ")";
+}
+
+// What is allowed up to a number (ADR 0034).
+std::string RuleOf(const cell::RefusedCall& call) {
+  const auto [first, second, third] = call.arguments;
+  if (call.number == SYS_fcntl && first != F_SETLEASE) {
+    return "kernel memory: at most " + std::to_string(cell::kMaxRangeLocks) + " locks";
+  }
+  if (call.number == SYS_listen) {
+    return "kernel memory: at most " + std::to_string(cell::kMaxWaitingConnections) +
+           " connections that wait to be accepted";
+  }
+  const bool is_netlink = call.number == SYS_socket && first == AF_NETLINK;
+  if (is_netlink && (second == SOCK_RAW || second == SOCK_DGRAM) && third == NETLINK_ROUTE) {
+    return "kernel memory: at most " + std::to_string(cell::kMaxNetlinkSockets) + " such sockets";
+  }
+  return "seccomp";
 }
 
 }  // namespace
@@ -204,10 +230,11 @@ Denial CallDenial(const cell::RefusedCall& call) {
   return {.kind = "syscall",
           .resource = CallText(call),
           .access = "call",
-          .rule = "seccomp",
+          .rule = RuleOf(call),
           .process = ProcessText(call.comm, call.pid),
           .source = kFromKernel,
-          .count = call.count};
+          .count = call.count,
+          .verdict = call.number == SYS_listen ? kKill : kDeny};
 }
 
 }  // namespace odyssey::explain

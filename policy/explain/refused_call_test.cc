@@ -64,5 +64,21 @@ TEST(RefusedCallTest, IsADenialThatNoPolicyLifts) {
             (Denial{"syscall", "mount", "call", "seccomp", "", "mount[12]", "kernel", 7}));
 }
 
+TEST(RefusedCallTest, TellsTheNumberThatIsAllowed) {
+  const auto rule = [](uint32_t number, std::array<uint32_t, 3> arguments) {
+    return CallDenial({.number = number, .arguments = arguments}).rule;
+  };
+  for (const uint32_t command : {F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW}) {
+    EXPECT_EQ(rule(SYS_fcntl, {command}), "kernel memory: at most 65536 locks") << command;
+  }
+  EXPECT_EQ(rule(SYS_fcntl, {F_SETLEASE}), "seccomp");
+  EXPECT_EQ(rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
+            "kernel memory: at most 64 such sockets");
+  EXPECT_EQ(rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 9}), "seccomp");
+  EXPECT_EQ(rule(SYS_listen, {}),
+            "kernel memory: at most 1024 connections that wait to be accepted");
+  EXPECT_EQ(CallDenial({.number = SYS_listen}).verdict, kKill);
+}
+
 }  // namespace
 }  // namespace odyssey::explain

@@ -14,8 +14,7 @@ namespace odyssey::seccomp {
 namespace {
 
 // socket(2): the families, types and protocols of ordinary programs. SOCK_RAW of the Internet
-// families and IPPROTO_MPTCP, which goes round rules written for TCP, are not among them; netlink
-// has no other type than raw and datagram.
+// families and IPPROTO_MPTCP, which goes round rules written for TCP, are not among them.
 struct SocketKind {
   uint32_t family;
   uint32_t type;
@@ -28,8 +27,6 @@ const std::vector<SocketKind>& SocketKinds() {
       {AF_INET, SOCK_DGRAM, {0, IPPROTO_UDP, IPPROTO_ICMP}},
       {AF_INET6, SOCK_STREAM, {0, IPPROTO_TCP}},
       {AF_INET6, SOCK_DGRAM, {0, IPPROTO_UDP, IPPROTO_ICMPV6}},
-      {AF_NETLINK, SOCK_RAW, {NETLINK_ROUTE}},
-      {AF_NETLINK, SOCK_DGRAM, {NETLINK_ROUTE}},
   };
   return kinds;
 }
@@ -82,7 +79,8 @@ void AddDescriptors(std::vector<ArgumentRule>* rules) {
 void AddProcesses(std::vector<ArgumentRule>* rules) {
   // Threads and processes, but no namespaces: inside a new user namespace everything else is within
   // reach again.
-  rules->push_back({"clone", {Masked(0, kCloneNamespaces, 0)}});
+  rules->push_back({"clone", {Masked(0, kCloneNamespaces | CLONE_FILES, 0)}});
+  rules->push_back({"clone", {Masked(0, kCloneNamespaces | CLONE_THREAD, CLONE_THREAD)}});
   rules->push_back(
       {"unshare", {Masked(0, ~uint64_t{CLONE_FILES | CLONE_FS | CLONE_SYSVSEM} & UINT32_MAX, 0)}});
   // Asking, and what debuggers turn off; no emulation of other kernels.
@@ -186,30 +184,12 @@ const std::vector<Group>& AllowedCalls() {
         "inotify_init1",
         "inotify_add_watch",
         "inotify_rm_watch"}},
-      {"memory",
-       {"mmap",
-        "munmap",
-        "mprotect",
-        "mremap",
-        "msync",
-        "mincore",
-        "madvise",
-        "brk",
-        "mlock",
-        "mlock2",
-        "munlock",
-        "mlockall",
-        "munlockall",
-        "remap_file_pages",
-        "pkey_alloc",
-        "pkey_free",
-        "pkey_mprotect",
-        "mbind",
-        "get_mempolicy",
-        "set_mempolicy",
-        "set_mempolicy_home_node",
-        "membarrier",
-        "map_shadow_stack"}},
+      {"memory", {"mmap",          "munmap",           "mprotect",      "mremap",
+                  "msync",         "mincore",          "madvise",       "brk",
+                  "mlock",         "mlock2",           "munlock",       "mlockall",
+                  "munlockall",    "remap_file_pages", "pkey_alloc",    "pkey_free",
+                  "pkey_mprotect", "get_mempolicy",    "set_mempolicy", "set_mempolicy_home_node",
+                  "membarrier",    "map_shadow_stack"}},
       {"processes; the pid namespace bounds whom they reach",
        {"fork",
         "vfork",
@@ -264,9 +244,9 @@ const std::vector<Group>& AllowedCalls() {
        {"poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl",
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd", "eventfd2"}},
       {"sockets once made; the network namespace bounds whom they reach",
-       {"bind", "connect", "listen", "accept", "accept4", "getsockname", "getpeername",
-        "setsockopt", "getsockopt", "shutdown", "sendto", "sendmsg", "sendmmsg", "recvfrom",
-        "recvmsg", "recvmmsg"}},
+       {"bind", "connect", "accept", "accept4", "getsockname", "getpeername", "setsockopt",
+        "getsockopt", "shutdown", "sendto", "sendmsg", "sendmmsg", "recvfrom", "recvmsg",
+        "recvmmsg"}},
       {"System V and POSIX IPC, in a namespace of the cell's own",
        {"shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget",
         "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive",
@@ -296,10 +276,20 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
   return rules;
 }
 
-const std::vector<ArgumentRule>& MakingOfPipes() {
+const std::vector<ArgumentRule>& AllowedUnlessHeard() {
   static const std::vector<ArgumentRule> rules = [] {
     std::vector<ArgumentRule> all;
     AddNode(S_IFIFO, &all);
+    // Netlink has no other types.
+    for (const uint32_t type : {SOCK_RAW, SOCK_DGRAM}) {
+      all.push_back(
+          {"socket",
+           {Low(0, AF_NETLINK), Masked(1, kSocketTypeMask, type), Low(2, NETLINK_ROUTE)}});
+    }
+    all.push_back({"listen", {}});
+    // A process that shares its files with another one, and is no thread of it.
+    all.push_back(
+        {"clone", {Masked(0, kCloneNamespaces | CLONE_FILES | CLONE_THREAD, CLONE_FILES)}});
     return all;
   }();
   return rules;

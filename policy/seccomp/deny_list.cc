@@ -1,6 +1,7 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,6 +39,14 @@ const std::vector<RefusedValues>& RefusedByValue() {
        2,
        {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF},
        EPERM},
+      // Each is memory in the kernel that no control group counts, thousands to a socket. As of an
+      // interface that has no multicast. IPv4 grants 20 to a socket.
+      {SYS_setsockopt,
+       {{1, IPPROTO_IPV6}},
+       2,
+       {IPV6_JOIN_GROUP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP,
+        MCAST_MSFILTER},
+       ENODEV},
       // The same. As a kernel without it says it, so that programs go on.
       {SYS_prctl, {}, 0, {PR_SET_SECCOMP}, EINVAL},
       // Whoever opens a file on the host waits for the one that has a lease on it, 45 s each time,
@@ -56,6 +65,14 @@ const std::vector<RefusedValues>& RefusedByValue() {
       {SYS_setrlimit, {}, 0, {RLIMIT_CORE}, EPERM},
   };
   return refused;
+}
+
+const std::vector<RefusedValues>& ToldByValue() {
+  static const std::vector<RefusedValues> told = {
+      // Each lock is a record in the kernel's memory that no control group counts.
+      {SYS_fcntl, {}, 1, {F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW}, EPERM},
+  };
+  return told;
 }
 
 // What the kernel itself refuses before anything else to whoever has no capability over the host

@@ -90,7 +90,7 @@ Status AddRules(const Context& context, FilterKind kind) {
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
       if (kind == FilterKind::kCommand) {
-        ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, MakingOfPipes()));
+        ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedUnlessHeard()));
       }
       return AddGroups(context, SCMP_ACT_ERRNO(ENOSYS), SaidToBeUnknown());
     case FilterKind::kInit:
@@ -192,6 +192,9 @@ std::string Prologue(FilterKind kind) {
       refused.insert(refused.end(), more.begin(), more.end());
     };
     for (const RefusedValues& values : RefusedByValue()) add(Refuse(values));
+    if (kind == FilterKind::kTelling) {
+      for (const RefusedValues& values : ToldByValue()) add(Refuse(values));
+    }
     add(RefuseNewCoreLimit());
   }
 

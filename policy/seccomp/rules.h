@@ -48,7 +48,7 @@ const std::vector<Group>& AllowedCalls();
 const std::vector<NumberedCall>& AllowedNewCalls();
 const std::vector<ArgumentRule>& AllowedWithArguments();
 // kCommand: allowed, and kTelling: told.
-const std::vector<ArgumentRule>& MakingOfPipes();
+const std::vector<ArgumentRule>& AllowedUnlessHeard();
 // The first number that kCommand answers with ENOSYS: one past the newest call it knows (mseal).
 inline constexpr uint32_t kFirstUnknownCall = 463;
 
@@ -58,6 +58,9 @@ const std::vector<Group>& SaidToBeUnknown();
 
 // kCommand: refused for a value, though the call is allowed.
 const std::vector<RefusedValues>& RefusedByValue();
+
+// kTelling: told for a value, though kCommand allows it.
+const std::vector<RefusedValues>& ToldByValue();
 
 // kInit: what is denied.
 const std::vector<Group>& DeniedToInit();

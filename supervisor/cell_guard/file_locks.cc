@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "common/os/file.h"
 #include "supervisor/cell_guard/kernel_request.h"
 
 namespace odyssey::cell_guard {
@@ -35,6 +37,18 @@ UniqueFd OpenAgain(int fd) {
     if (again) return again;
   }
   return {};
+}
+
+// The locks that the kernel keeps for an open file of ours; kMostRanges if it does not tell.
+size_t CountRanges(int fd) {
+  constexpr size_t kMostBytes = size_t{16} << 20;
+  constexpr std::string_view kLine = "lock:\t";
+  const auto text = ReadFile("/proc/self/fdinfo/" + std::to_string(fd), kMostBytes);
+  if (!text.ok()) return FileLocks::kMostRanges;
+  size_t count = 0;
+  for (size_t at = 0; (at = text->find(kLine, at)) != std::string::npos; at += kLine.size())
+    ++count;
+  return count;
 }
 
 bool IsUnlock(const fuse_lk_in& in) { return in.lk.type == F_UNLCK; }
@@ -108,7 +122,20 @@ int FileLocks::TryRange(const Request& request) {
     ranges_.erase(held);
     return 0;
   }
+  if (!IsRoomForRange()) return ENOLCK;
   return fcntl(held->second.file.get(), F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}
+
+// A lock within another's range leaves three, and so does what is unlocked of one leave two.
+bool FileLocks::IsRoomForRange() {
+  constexpr size_t kRecords = 2;
+  if (most_there_can_be_ + kRecords > kMostRanges) {
+    most_there_can_be_ = 0;
+    for (const auto& [key, held] : ranges_) most_there_can_be_ += CountRanges(held.file.get());
+  }
+  if (most_there_can_be_ + kRecords > kMostRanges) return false;
+  most_there_can_be_ += kRecords;
+  return true;
 }
 
 // Whose lock is in the way is not told: no process of the cell's as the host counts them.
@@ -150,9 +177,10 @@ bool FileLocks::IsTimeToRetry() {
   return true;
 }
 
-void FileLocks::Retry(const Send& send) {
+void FileLocks::Retry(const Judge& judge, const Send& send) {
   for (auto one = waiting_.begin(); one != waiting_.end();) {
-    const Answer answer = Try(*one);
+    const int error = judge(static_cast<int>(one->in.fh));
+    const Answer answer = error == 0 ? Try(*one) : Answer{.unique = one->unique, .error = error};
     if (WouldWait(answer.error)) {
       ++one;
     } else {

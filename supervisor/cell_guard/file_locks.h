@@ -8,6 +8,9 @@
 // One of fcntl(2) belongs to a process and a file (the kernel's "owner": for F_OFD_SETLK it is the
 // open file): each such pair gets an open file of its own, on which the lock is one of F_OFD_SETLK.
 //
+// How many there are at once is bounded: no control group counts what the kernel keeps of them.
+// A slot's own count (ADR 0034) does not see them, since they are the guard's.
+//
 // Processes that wait for one another are not told so (EDEADLK). Who waits is tried again when the
 // guard gives a lock back, and every kBetweenTriesMs: nothing tells when the host does.
 
@@ -30,6 +33,7 @@ namespace odyssey::cell_guard {
 class FileLocks final {
  public:
   static constexpr int kBetweenTriesMs = 5;
+  static constexpr size_t kMostRanges = 65'536;  // 12 MiB of the kernel's records
 
   // What a request is answered: 0 or the errno, and for FUSE_GETLK what was found. Of a node that
   // is locked now the kernel is to look at the attributes anew, since others may have written the
@@ -57,8 +61,9 @@ class FileLocks final {
   bool HasWaiting() const { return !waiting_.empty(); }
   // True once after a lock was given back, and where somebody waits kBetweenTriesMs after that.
   bool IsTimeToRetry();
-  // Those that wait, in the order in which they came.
-  void Retry(const Send& send);
+  // Those that wait, in the order in which they came; judged anew, since what there is now is what
+  // counts.
+  void Retry(const Judge& judge, const Send& send);
 
  private:
   using Key = std::tuple<dev_t, ino_t, uint64_t>;  // the file, and whose
@@ -72,6 +77,7 @@ class FileLocks final {
   Answer Try(const Request& request);
   int TryOpenFile(const Request& request);
   int TryRange(const Request& request);
+  bool IsRoomForRange();
   Answer Look(const Request& request);
   std::optional<Key> KeyOf(int fd, uint64_t owner) const;
 
@@ -81,6 +87,7 @@ class FileLocks final {
   };
 
   std::map<Key, Held> ranges_;
+  size_t most_there_can_be_ = 0;  // records of `ranges_`, since they were counted
   std::list<Request> waiting_;
   bool given_back_ = false;
   std::chrono::steady_clock::time_point next_try_;

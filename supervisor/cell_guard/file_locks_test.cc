@@ -247,6 +247,46 @@ TEST_F(FileLocksTest, TakeNoDescriptorThatTheGuardJudgesWith) {
   EXPECT_EQ(LockRange(files.back().get(), F_OFD_SETLK, F_WRLCK, 0, 0), 0);
 }
 
+// In the kernel's memory, which no control group counts. One that is unlocked whole makes room.
+TEST_F(FileLocksTest, OfRangesAreBounded) {
+  Start({"**/.env"}, {});
+  constexpr int kOfAFile = 1024;
+  constexpr size_t kFiles = FileLocks::kMostRanges / kOfAFile;
+  std::vector<UniqueFd> files;
+  size_t locked = 0;
+  int error = 0;
+  while (error == 0 && files.size() <= kFiles) {
+    files.push_back(Open(Cell("f" + std::to_string(files.size()))));
+    for (int i = 0; i < kOfAFile && error == 0; ++i) {
+      error = LockRange(files.back().get(), F_SETLK, F_WRLCK, 2 * i, 1);
+      if (error == 0) ++locked;
+    }
+  }
+  EXPECT_EQ(error, ENOLCK);
+  EXPECT_LE(locked, FileLocks::kMostRanges);
+  EXPECT_GT(locked, FileLocks::kMostRanges / 2);
+  EXPECT_EQ(LockRange(files[0].get(), F_SETLK, F_UNLCK, 0, 0), 0);
+  EXPECT_EQ(LockRange(files[0].get(), F_SETLK, F_WRLCK, 0, 1), 0);
+}
+
+// Its name may be covered when the lock is free.
+TEST_F(FileLocksTest, WhoWaitsIsJudgedByWhatThereIsThen) {
+  Start({"**/.env"}, {});
+  for (const Kind& kind : kKinds) {
+    UniqueFd held = Open(Host("file"));
+    ASSERT_EQ(kind.lock(held.get(), F_WRLCK, false), 0);
+    std::thread command([&] {
+      EXPECT_EQ(InChild([&] { return kind.lock(Open(Cell("file")).get(), F_WRLCK, true); }), EACCES)
+          << kind.name;
+    });
+    usleep(kAWhileUs);
+    ASSERT_EQ(rename(Host("file").c_str(), Host(".env").c_str()), 0);
+    EXPECT_EQ(kind.lock(held.get(), F_UNLCK, false), 0);
+    command.join();
+    unlink(Host(".env").c_str());
+  }
+}
+
 // What only reads has the kernel's copy of the file.
 TEST_F(FileLocksTest, AreOfTheFileAsItIsThen) {
   Put("file", "1");

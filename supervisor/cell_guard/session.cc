@@ -100,7 +100,7 @@ class Session final {
 
   // Commands that wait for a lock.
   FileLocks& locks() { return tree_->locks; }
-  void RetryLocks() { tree_->locks.Retry(SendLock()); }
+  void RetryLocks() { tree_->locks.Retry(JudgeLock(), SendLock()); }
 
  private:
   struct Destroy {

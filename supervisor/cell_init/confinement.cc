@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -85,6 +86,13 @@ bool KnowsNotifications() {
          sizes.seccomp_notif_resp <= sizeof(seccomp_notif_resp);
 }
 
+// Who calls and who answers take turns, so that one processor serves both without waking another
+// (Linux 6.6, which Debian 12's headers do not know). An older kernel answers more slowly.
+void AnswerAtOnce(int listener) {
+  constexpr uint64_t kSyncWakeUp = 1;  // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+  (void)ioctl(listener, SECCOMP_IOW(4, uint64_t), kSyncWakeUp);  // SECCOMP_IOCTL_NOTIF_SET_FLAGS
+}
+
 }  // namespace
 
 uint32_t LandlockAbi() {
@@ -100,6 +108,7 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   }
   Confinement confinement;
   confinement.tool_roots_ = configure.tool_roots;
+  confinement.own_network_ = configure.own_network;
   if (abi == 0) return confinement;
   confinement.abi_ = abi;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi, configure.own_network));
@@ -147,7 +156,10 @@ Result<UniqueFd> EnterTellingFilter() {
     // Once a call is being told, no signal but a deadly one takes its caller away from the answer.
     UniqueFd listener(LoadFilter(
         kTellingFilter, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV));
-    if (listener) return listener;
+    if (listener) {
+      AnswerAtOnce(listener.get());
+      return listener;
+    }
   }
   ODY_RETURN_IF_ERROR(EnterCommandFilter());
   return UniqueFd();

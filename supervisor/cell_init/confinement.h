@@ -35,11 +35,13 @@ class Confinement final {
   Status EnterLandlock() const;
 
   const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }
+  bool own_network() const { return own_network_; }
 
  private:
   UniqueFd ruleset_;
   uint32_t abi_ = 0;  // of the ruleset
   std::vector<cell::ToolRoot> tool_roots_;
+  bool own_network_ = true;
 };
 
 // The seccomp filters, built into this program: that of the file worker and the guards, and that of

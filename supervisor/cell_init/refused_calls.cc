@@ -67,6 +67,8 @@ void RefusedCalls::Answer() {
   answer.id = call.id;
   if (MakesPipe(call.data)) {
     MakePipe(call, &answer);
+  } else if (KernelMemory::Bounds(call.data)) {
+    Bound(call, &answer);
   } else {
     Refuse(call, &answer);
   }
@@ -89,6 +91,15 @@ void RefusedCalls::MakePipe(const seccomp_notif& call, seccomp_notif_resp* answe
     answer->error = -*made;
   } else {
     answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  }
+}
+
+void RefusedCalls::Bound(const seccomp_notif& call, seccomp_notif_resp* answer) {
+  answer->error = -memory_.Judge(call.data);
+  if (answer->error == 0) {
+    answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else {
+    Count(call);
   }
 }
 
@@ -120,6 +131,12 @@ void RefusedCalls::Count(const seccomp_notif& call) {
 
 // The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
 // number could already be another's.
+bool RefusedCalls::MustEnd() {
+  if (!memory_.connections().IsTooMuch()) return false;
+  if (calls_.size() < cell::kMaxRefusedCalls) calls_.push_back({.number = SYS_listen, .count = 1});
+  return true;
+}
+
 std::string RefusedCalls::CommOf(const seccomp_notif& call) const {
   const UniqueFd file(open(ProcOf(call, "comm").c_str(), O_RDONLY | O_CLOEXEC));
   char text[cell::kMaxComm + 1];

@@ -4,17 +4,20 @@
 // The system calls that the commands' filter refuses in a slot, as the kernel tells them to its pid
 // 1 (ADR 0023). Each waits until it is answered here, and no refused call is ever let through: the
 // answer is EPERM, or for a lower limit of core files, which would change nothing for the better,
-// success. What is kept of them is bounded, whatever a command does. The filter tells of one kind
-// of call more, which it would allow: those that make a named pipe (pipe_calls.h).
+// success. What is kept of them is bounded, whatever a command does. The filter tells of two kinds
+// of calls more, which it would allow: those that make a named pipe (pipe_calls.h), and those that
+// take memory which no control group counts (kernel_memory.h).
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/os/unique_fd.h"
 #include "policy/plan/cell_wire.h"
+#include "supervisor/cell_init/kernel_memory.h"
 
 struct seccomp_notif;
 struct seccomp_notif_resp;
@@ -25,7 +28,8 @@ class RefusedCalls final {
  public:
   // `listener`: from EnterTellingFilter; none where the filter answers by itself. `pipes`: for
   // AskForPipe, borrowed.
-  RefusedCalls(UniqueFd listener, int pipes) : listener_(std::move(listener)), pipes_(pipes) {}
+  RefusedCalls(UniqueFd listener, int pipes, KernelMemory memory)
+      : listener_(std::move(listener)), pipes_(pipes), memory_(std::move(memory)) {}
 
   int listener() const { return listener_.get(); }
   // For the child that becomes a command.
@@ -37,15 +41,23 @@ class RefusedCalls final {
 
   // Hands over what was counted since the last time.
   void MoveTo(cell::ExecExited* report);
+  // For poll(2), and when that has run out: true when the command has to end, which is counted as
+  // its refused call of listen(2).
+  int TimeoutMs() { return memory_.connections().TimeoutMs(); }
+  bool MustEnd();
+  // No process of the command is left.
+  void CommandEnded() { memory_.CommandEnded(); }
 
  private:
   void Refuse(const seccomp_notif& call, seccomp_notif_resp* answer);
   void MakePipe(const seccomp_notif& call, seccomp_notif_resp* answer) const;
+  void Bound(const seccomp_notif& call, seccomp_notif_resp* answer);
   void Count(const seccomp_notif& call);
   std::string CommOf(const seccomp_notif& call) const;
 
   UniqueFd listener_;
   const int pipes_;
+  KernelMemory memory_;
   std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
   uint64_t more_ = 0;                     // that found no room
 };

@@ -27,7 +27,8 @@ namespace {
 
 // Public to every process by the kernel's permissions, but of the host, not of the cell.
 constexpr const char* kMaskedFiles[] = {"/proc/kallsyms", "/proc/keys",    "/proc/key-users",
-                                        "/proc/cmdline",  "/proc/modules", "/proc/config.gz"};
+                                        "/proc/cmdline",  "/proc/modules", "/proc/config.gz",
+                                        "/proc/locks"};
 
 // Together two seconds.
 constexpr int kForkTries = 200;
@@ -38,6 +39,10 @@ Status MountProc() {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
     return ErrnoStatus(errno, "mount /proc");
   }
+  return OkStatus();
+}
+
+Status MaskProc() {
   for (const char* file : kMaskedFiles) {
     // ENOENT: this kernel does not have it.
     if (mount("/dev/null", file, nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT) {
@@ -54,16 +59,16 @@ uint64_t Microseconds(const timeval& time) {
 // The nested pid 1, already under the commands' filter: runs one command after another, each in an
 // empty pid namespace, passes signals on, answers what the filter refuses, and reaps whatever
 // becomes its child. A refused call of its own would wait for itself: it makes none
-// (SeccompFilterTest.AllowsWhatASlotDoes).
+// (ToldCallsTest.AllowsWhatASlotDoes).
 class SlotInit final {
  public:
   SlotInit(const Confinement& confinement, const SlotPlace& place, UniqueFd exec, UniqueFd control,
-           UniqueFd listener)
+           UniqueFd listener, KernelMemory memory)
       : confinement_(confinement),
         place_(place),
         exec_(std::move(exec)),
         control_(std::move(control)),
-        refused_(std::move(listener), place.pipes) {
+        refused_(std::move(listener), place.pipes, std::move(memory)) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
@@ -75,6 +80,7 @@ class SlotInit final {
       StartWaiting();
       while (command_ > 0) Serve();
       EndEverybody();
+      refused_.CommandEnded();
       if (!OfferAgain().ok()) _exit(1);
     }
   }
@@ -108,7 +114,9 @@ class SlotInit final {
   void Serve() {
     pollfd polled[] = {
         {signals_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}, {refused_.listener(), POLLIN, 0}};
-    if (poll(polled, 3, -1) < 0 && errno != EINTR) _exit(1);
+    const int ready = poll(polled, 3, refused_.TimeoutMs());
+    if (ready < 0 && errno != EINTR) _exit(1);
+    if (ready == 0 && refused_.MustEnd()) kill(-1, SIGKILL);
     if (polled[0].revents != 0) Reap();
     if (command_ > 0 && polled[1].revents != 0) ReadControl();
     // One at a time, so that a flood of them keeps nothing else waiting.
@@ -199,6 +207,8 @@ Status GiveMounts(int to) {
 [[noreturn]] void BecomeSlot(const Confinement& confinement, const SlotPlace& place, UniqueFd exec,
                              UniqueFd control) {
   Status status = MountProc();
+  KernelMemory memory(confinement.own_network());  // while its tables can be opened
+  if (status.ok()) status = MaskProc();
   if (status.ok()) status = Confinement::DropCapabilities();
   UniqueFd listener;
   if (status.ok()) status = EnterFilter(&listener);
@@ -207,7 +217,9 @@ Status GiveMounts(int to) {
     _exit(1);
   }
   cell_tools::ForgetStartup();
-  SlotInit(confinement, place, std::move(exec), std::move(control), std::move(listener)).Run();
+  SlotInit(confinement, place, std::move(exec), std::move(control), std::move(listener),
+           std::move(memory))
+      .Run();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -68,6 +69,45 @@ Finding TerminalsMany(const Targets&) {
     terminals.push_back(std::move(fd));
   }
   return Escaped(std::to_string(kMany) + " terminals were opened");
+}
+
+// What the kernel has received for them is in no control group.
+Finding NetlinkMany(const Targets& targets) {
+  if (targets.Is("network", "full")) return NotApplicable("those of the host are counted too");
+  constexpr size_t kMany = 512;
+  std::vector<UniqueFd> sockets;
+  while (sockets.size() < kMany) {
+    UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0));
+    if (!fd) {
+      return errno == ENOBUFS ? Contained("stopped after " + std::to_string(sockets.size()))
+                              : BrokenAt("socket");
+    }
+    sockets.push_back(std::move(fd));
+  }
+  return Escaped(std::to_string(kMany) + " sockets were opened");
+}
+
+// Nor are the records of locks.
+Finding LocksMany(const Targets&) {
+  constexpr int kMany = 80'000;
+  constexpr int kOfAFile = 1'000;
+  std::vector<UniqueFd> files;
+  for (int locked = 0; locked < kMany; ++locked) {
+    if (locked % kOfAFile == 0) {
+      const std::string path = "/tmp/locked";
+      files.emplace_back(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      if (!files.back()) return BrokenAt("make " + path);
+      unlink(path.c_str());
+    }
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_start = locked % kOfAFile * 2;
+    range.l_len = 1;
+    if (fcntl(files.back().get(), F_SETLK, &range) == 0) continue;
+    return errno == ENOLCK ? Contained("stopped after " + std::to_string(locked))
+                           : BrokenAt("lock");
+  }
+  return Escaped(std::to_string(kMany) + " locks were taken");
 }
 
 // Twice what the limit allows, in pieces, and taken back.
@@ -140,6 +180,10 @@ void AddLimitProbes(Probes* all) {
   add("processes", "EAGAIN at the limit", "control group: pids", ForkMany);
   add("open_files", "EMFILE at the limit", "RLIMIT_NOFILE", OpenMany);
   add("terminals", "ENOSPC at the limit", "max of the cell's devpts", TerminalsMany);
+  add("netlink_sockets", "ENOBUFS at the limit", "the slot's pid 1", NetlinkMany);
+  add("range_locks", "ENOLCK at the limit", "the slot's pid 1", LocksMany);
+  add("memory_policy", "it is refused", "seccomp",
+      [](const Targets&) { return MustBeRefused(Call(SYS_mbind, 0, 0, 0, 0, 0, 0)); });
   add("fill_tmp", "ENOSPC at the limit", "the size of a tmpfs",
       [](const Targets& t) { return Fill("/tmp", t); });
   add("fill_tmpdir", "ENOSPC at the limit", "the size of a tmpfs", [](const Targets& t) {

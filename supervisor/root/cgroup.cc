@@ -68,6 +68,10 @@ Status CgroupTree::SetLimits(const std::string& group, const CellLimits& limits)
   }
   ODY_RETURN_IF_ERROR(WriteControlFile(layout_.memory + leaf + "/memory.limit_in_bytes", memory));
   (void)WriteControlFile(layout_.memory + leaf + "/memory.memsw.limit_in_bytes", memory);
+  // What sockets of every kind hold: counted apart, and only once there is a limit. A quarter,
+  // since it comes on top. v2 counts it in memory.max.
+  ODY_RETURN_IF_ERROR(WriteControlFile(layout_.memory + leaf + "/memory.kmem.tcp.limit_in_bytes",
+                                       std::to_string(limits.memory_bytes / 4)));
   ODY_RETURN_IF_ERROR(
       WriteControlFile(layout_.pids + leaf + "/pids.max", std::to_string(limits.pids)));
   return WriteControlFile(layout_.cpu + leaf + "/cpu.cfs_quota_us", std::to_string(quota));

@@ -60,11 +60,13 @@ TEST_F(CgroupTest, V1PutsEachLimitInItsHierarchy) {
   CgroupTree tree(V1(), "tree");
   ASSERT_TRUE(tree.Open().ok());
   ASSERT_TRUE(tree.Create("cell").ok());
-  AddFiles("memory/tree/cell", {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"});
+  AddFiles("memory/tree/cell", {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes",
+                                "memory.kmem.tcp.limit_in_bytes"});
   AddFiles("pids/tree/cell", {"pids.max"});
   AddFiles("cpu,cpuacct/tree/cell", {"cpu.cfs_quota_us"});
   ASSERT_TRUE(tree.SetLimits("cell", limits_).ok());
   EXPECT_EQ(Content("memory/tree/cell/memory.limit_in_bytes"), "1073741824");
+  EXPECT_EQ(Content("memory/tree/cell/memory.kmem.tcp.limit_in_bytes"), "268435456");
   EXPECT_EQ(Content("memory/tree/cell/memory.memsw.limit_in_bytes"), "1073741824");
   EXPECT_EQ(Content("pids/tree/cell/pids.max"), "64");
   EXPECT_EQ(Content("cpu,cpuacct/tree/cell/cpu.cfs_quota_us"), "150000");

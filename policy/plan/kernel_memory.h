@@ -1,0 +1,23 @@
+#ifndef ODYSSEY_POLICY_PLAN_KERNEL_MEMORY_H_
+#define ODYSSEY_POLICY_PLAN_KERNEL_MEMORY_H_
+
+#include <cstdint>
+
+namespace odyssey::cell {
+
+// Calls that are refused beyond a number, since what they take of the kernel's memory is counted
+// nowhere (ADR 0034). Locks of ranges: of one command, with fcntl(2); those of F_OFD_SETLK of the
+// whole host. 12 MiB of records.
+inline constexpr uint32_t kMaxRangeLocks = 65'536;
+// Sockets of netlink in a network namespace: of a cell's own, and of the host's for cells that have
+// it. Each holds at most twice net.core.rmem_max, which is 416 KiB unless somebody has set it.
+inline constexpr uint32_t kMaxNetlinkSockets = 64;
+inline constexpr uint32_t kMaxNetlinkSocketsOfHost = 1'024;
+// Connections of TCP in a cell's own network that nobody has accepted, eight times the longest
+// queue that Linux gave one listener before 5.4; and what they have received.
+inline constexpr uint32_t kMaxWaitingConnections = 1'024;
+inline constexpr uint64_t kMaxWaitingBytes = uint64_t{64} << 20;
+
+}  // namespace odyssey::cell
+
+#endif  // ODYSSEY_POLICY_PLAN_KERNEL_MEMORY_H_

@@ -1,0 +1,140 @@
+#include "supervisor/cell_init/kernel_memory.h"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "policy/plan/kernel_memory.h"
+#include "supervisor/cell_init/kernel_table.h"
+
+namespace odyssey::cell_init {
+namespace {
+
+constexpr uint64_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint32_t kSocketTypeMask = 0xf;  // the other bits of a socket's type are flags
+
+// A lock within the range of another one of the same owner leaves three.
+constexpr uint32_t kLocksOfACall = 2;
+constexpr uint32_t kCallsAtFirst = cell::kMaxRangeLocks / kLocksOfACall;
+// Nearly full, every call would count. The kernel holds up all locking of the host meanwhile.
+constexpr uint32_t kFewCalls = kCallsAtFirst / 64;
+constexpr std::chrono::milliseconds kBetweenCounts{100};
+
+// Lines of a table of the kernel's that have `word` in them, or `most` if there are more; none if
+// it cannot be read.
+std::optional<uint32_t> CountLines(int table, std::string_view word, uint32_t most) {
+  uint32_t count = 0;
+  const bool is_read = ForEachLine(table, [&](const std::string& line) {
+    if (line.find(word) != std::string::npos) ++count;
+    return count < most;
+  });
+  if (!is_read) return std::nullopt;
+  return count;
+}
+
+// "NETLINK   1104      5 …": the name, the size of one, how many. Those that are not bound are
+// there too, which /proc/net/netlink is without.
+std::optional<uint32_t> NetlinkSockets(int table) {
+  std::optional<uint32_t> sockets;
+  (void)ForEachLine(table, [&](const std::string& line) {
+    std::istringstream words(line);
+    std::string name;
+    uint32_t size = 0, count = 0;
+    if (words >> name >> size >> count && name == "NETLINK") sockets = count;
+    return !sockets;
+  });
+  return sockets;
+}
+
+uint32_t Low(const seccomp_data& call, int argument) {
+  return static_cast<uint32_t>(call.args[argument]);
+}
+
+bool LocksOfProcess(const seccomp_data& call) {
+  return call.nr == SYS_fcntl && (Low(call, 1) == F_SETLK || Low(call, 1) == F_SETLKW);
+}
+
+bool LocksOfOpenFile(const seccomp_data& call) {
+  return call.nr == SYS_fcntl && (Low(call, 1) == F_OFD_SETLK || Low(call, 1) == F_OFD_SETLKW);
+}
+
+bool OpensNetlink(const seccomp_data& call) {
+  const uint32_t type = Low(call, 1) & kSocketTypeMask;
+  return call.nr == SYS_socket && Low(call, 0) == AF_NETLINK &&
+         (type == SOCK_RAW || type == SOCK_DGRAM) && Low(call, 2) == NETLINK_ROUTE;
+}
+
+bool Listens(const seccomp_data& call) { return call.nr == SYS_listen; }
+
+// A process, not a thread, that has the same table of files: the locks of one are the other's.
+bool SharesFiles(const seccomp_data& call) {
+  const uint64_t flags = call.args[0];
+  return call.nr == SYS_clone && (flags & kNewNamespaces) == 0 && (flags & CLONE_FILES) != 0 &&
+         (flags & CLONE_THREAD) == 0;
+}
+
+}  // namespace
+
+KernelMemory::KernelMemory(bool own_network)
+    : lock_table_(open("/proc/locks", O_RDONLY | O_CLOEXEC)),
+      protocol_table_(open("/proc/self/net/protocols", O_RDONLY | O_CLOEXEC)),
+      most_sockets_(own_network ? cell::kMaxNetlinkSockets : cell::kMaxNetlinkSocketsOfHost),
+      of_process_{" POSIX ", kCallsAtFirst, {}},
+      // They outlive the command that took them if another one has the file, so that a new slot
+      // does not know how many there are.
+      of_open_file_{" OFDLCK ", 0, {}},
+      connections_(own_network) {}
+
+bool KernelMemory::Bounds(const seccomp_data& call) {
+  return LocksOfProcess(call) || LocksOfOpenFile(call) || OpensNetlink(call) || SharesFiles(call) ||
+         Listens(call);
+}
+
+int KernelMemory::Judge(const seccomp_data& call) {
+  if (OpensNetlink(call)) return IsRoomForSocket() ? 0 : ENOBUFS;
+  if (LocksOfOpenFile(call)) return TakeLock(&of_open_file_, true) ? 0 : ENOLCK;
+  // The table does not show a lock whose process has ended, while another one has its files: from
+  // now on it does not tell how many there are.
+  if (LocksOfProcess(call)) return TakeLock(&of_process_, !files_are_shared_) ? 0 : ENOLCK;
+  if (Listens(call)) {
+    connections_.Begin();
+  } else {
+    files_are_shared_ = true;
+  }
+  return 0;
+}
+
+void KernelMemory::CommandEnded() {
+  of_process_.calls = kCallsAtFirst;
+  of_process_.next_count = {};
+  files_are_shared_ = false;
+}
+
+bool KernelMemory::TakeLock(Locks* locks, bool can_count) {
+  const auto now = std::chrono::steady_clock::now();
+  if (locks->calls == 0 && can_count && now >= locks->next_count) {
+    const auto held = CountLines(lock_table_.get(), locks->type, cell::kMaxRangeLocks);
+    locks->calls = held ? (cell::kMaxRangeLocks - *held) / kLocksOfACall : 0;
+    if (locks->calls < kFewCalls) locks->next_count = now + kBetweenCounts;
+  }
+  if (locks->calls == 0) return false;
+  --locks->calls;
+  return true;
+}
+
+// Those that were let be opened and are not yet are not counted: one for each thread at most.
+bool KernelMemory::IsRoomForSocket() const {
+  const auto open = NetlinkSockets(protocol_table_.get());
+  return open && *open < most_sockets_;
+}
+
+}  // namespace odyssey::cell_init

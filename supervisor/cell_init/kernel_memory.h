@@ -1,0 +1,62 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_MEMORY_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_MEMORY_H_
+
+// Memory of the host's kernel that no control group counts, and of which a command could take
+// without end: records of byte-range locks, and what sockets of netlink and connections that nobody
+// accepts have received. The filter of a slot puts the calls that take it to the slot's pid 1
+// (refused_calls.h), which lets them be made up to a number, and counts anew what there is when the
+// number may have been reached (ADR 0034).
+//
+// What a call asks for behind a pointer can change after it was looked at, so nothing is looked at
+// but registers: a call is worth the most that any such call can take.
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "common/os/unique_fd.h"
+#include "supervisor/cell_init/connection_watch.h"
+
+struct seccomp_data;
+
+namespace odyssey::cell_init {
+
+class KernelMemory final {
+ public:
+  // Of the caller's pid and network namespaces; reads /proc/locks and /proc/net/protocols from then
+  // on, which need no name any more. A table that cannot be opened has no room.
+  explicit KernelMemory(bool own_network);
+
+  // Whether it is one of the calls that are bounded here, and one that the filter without a
+  // listener would allow.
+  static bool Bounds(const seccomp_data& call);
+
+  // 0 if the call, which Bounds, may be made; else the errno to answer: ENOLCK or ENOBUFS.
+  int Judge(const seccomp_data& call);
+
+  ConnectionWatch& connections() { return connections_; }
+
+  // No process of the command is left, and so none of its locks.
+  void CommandEnded();
+
+ private:
+  // How many more calls that lock may be made before the locks are counted again.
+  struct Locks {
+    std::string_view type;  // as /proc/locks calls it
+    uint32_t calls;
+    std::chrono::steady_clock::time_point next_count;
+  };
+
+  bool TakeLock(Locks* locks, bool can_count);
+  bool IsRoomForSocket() const;
+
+  UniqueFd lock_table_, protocol_table_;
+  uint32_t most_sockets_;
+  Locks of_process_, of_open_file_;
+  ConnectionWatch connections_;
+  bool files_are_shared_ = false;
+};
+
+}  // namespace odyssey::cell_init
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_MEMORY_H_

@@ -1,0 +1,245 @@
+// Against the kernel's own tables: each test takes what is bounded, in a process and a network of
+// its own, and asks for more.
+
+#include "supervisor/cell_init/kernel_memory.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policy/plan/kernel_memory.h"
+#include "tests/fakes/temporary_directory.h"
+
+namespace odyssey::cell_init {
+namespace {
+
+constexpr uint32_t kCalls = cell::kMaxRangeLocks / 2;
+constexpr int kLocksOfAFile = 1024;  // the kernel goes through all of a file's for each
+
+seccomp_data Call(int number, std::vector<uint64_t> arguments) {
+  seccomp_data call{};
+  call.nr = number;
+  for (size_t i = 0; i < arguments.size(); ++i) call.args[i] = arguments[i];
+  return call;
+}
+
+const seccomp_data kLock = Call(SYS_fcntl, {3, F_SETLK});
+const seccomp_data kFileLock = Call(SYS_fcntl, {3, F_OFD_SETLKW});
+const seccomp_data kNetlink = Call(SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0});
+const seccomp_data kShare = Call(SYS_clone, {CLONE_FILES | SIGCHLD});
+
+// Calls that are let be made, at most `most`.
+uint32_t Allowed(KernelMemory* memory, const seccomp_data& call, uint32_t most) {
+  for (uint32_t i = 0; i < most; ++i) {
+    if (memory->Judge(call) != 0) return i;
+  }
+  return most;
+}
+
+// In a child, since locks and networks are a process's own; what failed in it is in its output.
+void InChild(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+void EnterNetwork() {
+  ASSERT_EQ(unshare(CLONE_NEWNET), 0) << errno;
+  const UniqueFd any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq loopback{};
+  loopback.ifr_name[0] = 'l';
+  loopback.ifr_name[1] = 'o';
+  loopback.ifr_flags = IFF_UP;
+  ASSERT_EQ(ioctl(any.get(), SIOCSIFFLAGS, &loopback), 0) << errno;
+}
+
+// Locks `count` single bytes, of as many files as it takes.
+std::vector<UniqueFd> HoldLocks(const std::string& directory, int command, uint32_t count) {
+  std::vector<UniqueFd> files;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i % kLocksOfAFile == 0) {
+      files.emplace_back(
+          open((directory + "/" + std::to_string(i)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    }
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_start = 2 * (i % kLocksOfAFile);
+    range.l_len = 1;
+    EXPECT_EQ(fcntl(files.back().get(), command, &range), 0) << errno;
+  }
+  return files;
+}
+
+TEST(KernelMemoryTest, BoundsTheseCallsAlone) {
+  for (const seccomp_data& call :
+       {kLock, kFileLock, kNetlink, kShare, Call(SYS_fcntl, {3, F_SETLKW | uint64_t{1} << 32}),
+        Call(SYS_fcntl, {3, F_OFD_SETLK}), Call(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
+        Call(SYS_listen, {3, 5})}) {
+    EXPECT_TRUE(KernelMemory::Bounds(call)) << call.nr;
+  }
+  // Refused by the filter, or never told.
+  for (const seccomp_data& call :
+       {Call(SYS_fcntl, {3, F_GETLK}), Call(SYS_fcntl, {3, F_SETLEASE}), Call(SYS_flock, {3, 6}),
+        Call(SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_AUDIT}),
+        Call(SYS_socket, {AF_NETLINK, SOCK_SEQPACKET, 0}),
+        Call(SYS_socket, {AF_PACKET, SOCK_RAW, 0}), Call(SYS_clone, {CLONE_FILES | CLONE_NEWUSER}),
+        Call(SYS_clone, {CLONE_NEWNS}), Call(SYS_unshare, {CLONE_FILES})}) {
+    EXPECT_FALSE(KernelMemory::Bounds(call)) << call.nr;
+  }
+}
+
+TEST(KernelMemoryTest, AProgramThatGivesItsLocksBackGoesOn) {
+  KernelMemory memory(true);
+  EXPECT_EQ(Allowed(&memory, kLock, 4 * kCalls), 4 * kCalls);
+  EXPECT_EQ(Allowed(&memory, kFileLock, 4 * kCalls), 4 * kCalls);
+}
+
+TEST(KernelMemoryTest, LocksThatAreHeldAreCounted) {
+  const fakes::TemporaryDirectory directory;
+  for (const int command : {F_SETLK, F_OFD_SETLK}) {
+    InChild([&] {
+      const seccomp_data call = Call(SYS_fcntl, {3, static_cast<uint64_t>(command)});
+      KernelMemory memory(true);
+      auto files = HoldLocks(directory.path(), command, cell::kMaxRangeLocks);
+      EXPECT_LE(Allowed(&memory, call, 2 * kCalls), kCalls);
+      EXPECT_EQ(memory.Judge(call), ENOLCK);
+      files.clear();
+      for (int tries = 0; tries < 100 && memory.Judge(call) != 0; ++tries) {
+        (void)poll(nullptr, 0, 50);
+      }
+      EXPECT_EQ(Allowed(&memory, call, 2 * kCalls), 2 * kCalls) << "given back";
+    });
+  }
+}
+
+TEST(KernelMemoryTest, LocksOfProcessesThatShareTheirFilesAreNotGivenBack) {
+  KernelMemory memory(true);
+  EXPECT_EQ(Allowed(&memory, kLock, 1000), 1000u);
+  EXPECT_EQ(memory.Judge(kShare), 0);
+  EXPECT_EQ(Allowed(&memory, kLock, 2 * kCalls), kCalls - 1000);
+  EXPECT_EQ(memory.Judge(kLock), ENOLCK);
+  EXPECT_EQ(memory.Judge(kFileLock), 0);
+  memory.CommandEnded();
+  EXPECT_EQ(Allowed(&memory, kLock, 2 * kCalls), 2 * kCalls) << "the next command";
+}
+
+// Those too that are not bound yet, and so in no other table.
+TEST(KernelMemoryTest, SocketsOfNetlinkAreCounted) {
+  InChild([] {
+    EnterNetwork();
+    KernelMemory memory(true), with_host(false);
+    std::vector<UniqueFd> sockets;
+    while (sockets.size() <= cell::kMaxNetlinkSockets && memory.Judge(kNetlink) == 0) {
+      sockets.emplace_back(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    }
+    EXPECT_EQ(sockets.size(), cell::kMaxNetlinkSockets);
+    EXPECT_EQ(memory.Judge(kNetlink), ENOBUFS);
+    EXPECT_EQ(with_host.Judge(kNetlink), 0);
+    sockets.pop_back();
+    EXPECT_EQ(memory.Judge(kNetlink), 0);
+  });
+}
+
+class Listener final {
+ public:
+  explicit Listener(int family) : socket_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    EXPECT_EQ(listen(socket_.get(), SOMAXCONN), 0);
+    EXPECT_EQ(getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address_), &length_), 0);
+  }
+
+  // Of who closes again at once, or does not.
+  UniqueFd Connect() const {
+    UniqueFd client(socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address_), length_), 0);
+    return client;
+  }
+  UniqueFd Accept() const { return UniqueFd(accept(socket_.get(), nullptr, nullptr)); }
+
+ private:
+  UniqueFd socket_;
+  sockaddr_storage address_{};
+  socklen_t length_ = sizeof(address_);
+};
+
+TEST(ConnectionWatchTest, LooksOnlyWhileThereIsSomething) {
+  InChild([] {
+    EnterNetwork();
+    ConnectionWatch watch(true), of_host(false);
+    EXPECT_EQ(watch.TimeoutMs(), -1);
+    watch.Begin();
+    of_host.Begin();
+    EXPECT_EQ(of_host.TimeoutMs(), -1);
+    {
+      const Listener listener(AF_INET);
+      EXPECT_FALSE(watch.IsTooMuch());
+      EXPECT_GT(watch.TimeoutMs(), 0);
+    }
+    EXPECT_FALSE(watch.IsTooMuch());
+    EXPECT_EQ(watch.TimeoutMs(), -1);
+  });
+}
+
+TEST(ConnectionWatchTest, ConnectionsThatNobodyAcceptsAreTooManySomeTime) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    InChild([family] {
+      EnterNetwork();
+      ConnectionWatch watch(true);
+      watch.Begin();
+      const Listener listener(family);
+      for (uint32_t i = 0; i < cell::kMaxWaitingConnections; ++i) listener.Connect();
+      EXPECT_FALSE(watch.IsTooMuch());
+      listener.Connect();
+      EXPECT_TRUE(watch.IsTooMuch());
+      const UniqueFd accepted = listener.Accept();
+      EXPECT_FALSE(watch.IsTooMuch()) << "one that is accepted does not wait";
+    });
+  }
+}
+
+TEST(ConnectionWatchTest, WhatTheyReceivedIsTooMuchSomeTime) {
+  InChild([] {
+    EnterNetwork();
+    ConnectionWatch watch(true);
+    watch.Begin();
+    const Listener listener(AF_INET);
+    const std::string data(60'000, 'x');
+    std::vector<UniqueFd> clients;
+    const auto connect_and_send = [&](size_t connections) {
+      while (clients.size() < connections) {
+        clients.push_back(listener.Connect());
+        (void)send(clients.back().get(), data.data(), data.size(), MSG_DONTWAIT);
+      }
+    };
+    connect_and_send(200);
+    EXPECT_FALSE(watch.IsTooMuch());
+    connect_and_send(900);
+    EXPECT_FALSE(watch.IsTooMuch()) << "51 MiB";
+    for (const UniqueFd& client : clients) {
+      (void)send(client.get(), data.data(), data.size(), MSG_DONTWAIT);
+    }
+    EXPECT_TRUE(watch.IsTooMuch());
+  });
+}
+
+}  // namespace
+}  // namespace odyssey::cell_init

@@ -1,0 +1,154 @@
+// A cell cannot take memory of the host's kernel that its limit does not count (ADR 0034).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <string>
+
+#include "policy/plan/kernel_memory.h"
+#include "tests/integration/cell_probe.h"
+
+namespace odyssey::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr uint64_t kMegabyte = uint64_t{1} << 20;
+
+class KernelMemoryLimitsTest : public ::testing::Test {
+ protected:
+  static v1::PrepareCellRequest Small() {
+    auto request = SupervisorHarness::Request("small");
+    request.mutable_sandbox()->mutable_limits()->set_memory_bytes(64 * kMegabyte);
+    return request;
+  }
+
+  // The number that a script prints last.
+  uint64_t Number(const std::string& script) {
+    result_ = supervisor_.Python(cell_, script);
+    EXPECT_TRUE(result_.Exited(0)) << result_.ToString();
+    return strtoull(result_.out.c_str(), nullptr, 10);
+  }
+
+  void ExpectDenied(const std::string& resource, const std::string& rule) {
+    ASSERT_EQ(result_.denials.size(), 1u) << result_.ToString();
+    EXPECT_EQ(result_.denials[0].resource(), resource);
+    EXPECT_EQ(result_.denials[0].rule(), rule);
+  }
+
+  SupervisorHarness supervisor_;
+  const std::string cell_ = supervisor_.Cell(Small());
+  ExecResult result_;
+};
+
+// Takes locks of single bytes, 1,000 of each file, until it may take no more or has `wanted`.
+constexpr char kTakeLocks[] = R"(
+import ctypes, fcntl, os, struct
+libc = ctypes.CDLL(None)
+def take(command, wanted):
+    for n in range(wanted):
+        if n % 1000 == 0: f = os.open('/tmp/%d.%d' % (os.getpid(), n), os.O_CREAT | os.O_RDWR)
+        one = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, n % 1000 * 2, 1, 0)
+        try: fcntl.fcntl(f, command, one)
+        except OSError: return n
+    return wanted
+)";
+
+TEST_F(KernelMemoryLimitsTest, LocksOfAllProcessesTogetherAreBounded) {
+  const uint64_t taken = Number(std::string(kTakeLocks) + R"(
+pipe, end = os.pipe()
+for child in range(3):
+    if os.fork() == 0:
+        os.write(end, b'%d ' % take(fcntl.F_SETLK, 40000)); os.read(os.pipe()[0], 1)
+counts = b''
+while counts.count(b' ') < 3: counts += os.read(pipe, 100)
+print(sum(map(int, counts.split())))
+)");
+  EXPECT_LE(taken, cell::kMaxRangeLocks);
+  EXPECT_GT(taken, cell::kMaxRangeLocks / 4);
+  ExpectDenied("fcntl(F_SETLK)", "kernel memory: at most 65536 locks");
+  EXPECT_EQ(Number(std::string(kTakeLocks) + "print(take(fcntl.F_SETLK, 20000))"), 20000u)
+      << "another command has its own";
+  EXPECT_THAT(result_.denials, IsEmpty());
+}
+
+TEST_F(KernelMemoryLimitsTest, LocksOfOpenFilesAreBounded) {
+  const uint64_t taken = Number(std::string(kTakeLocks) + "print(take(fcntl.F_OFD_SETLK, 80000))");
+  EXPECT_LE(taken, cell::kMaxRangeLocks);
+  ExpectDenied("fcntl(F_OFD_SETLK)", "kernel memory: at most 65536 locks");
+}
+
+// Whose locks stay when their process has ended, and then are nobody's in the kernel's table.
+TEST_F(KernelMemoryLimitsTest, LocksLeftToAProcessThatSharesTheFilesAreBounded) {
+  const uint64_t taken = Number(std::string(kTakeLocks) + R"(
+pipe, end = os.pipe()
+total = 0
+for child in range(5):
+    if libc.syscall(56, 0x400 | 17, 0, 0, 0, 0) == 0:  # clone(CLONE_FILES | SIGCHLD)
+        os.write(end, b'%d' % take(fcntl.F_SETLK, 15000)); os._exit(0)
+    total += int(os.read(pipe, 100)); os.wait()
+print(total)
+)");
+  EXPECT_LE(taken, cell::kMaxRangeLocks);
+  EXPECT_GT(taken, 15000u);
+}
+
+TEST_F(KernelMemoryLimitsTest, SocketsOfNetlinkAreBounded) {
+  EXPECT_EQ(Number(R"(
+import socket
+sockets = []
+try:
+    while len(sockets) < 500: sockets.append(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0))
+except OSError: pass
+print(len(sockets))
+)"),
+            cell::kMaxNetlinkSockets);
+  ExpectDenied("socket(AF_NETLINK, SOCK_RAW)", "kernel memory: at most 64 such sockets");
+}
+
+// By the control group, whichever of its versions.
+TEST_F(KernelMemoryLimitsTest, WhatSocketsHoldIsBounded) {
+  const uint64_t held = Number(R"(
+import socket
+sender, held, sockets = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0, []
+for i in range(900):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0))
+    s.setblocking(False); sockets.append(s)
+    for j in range(6):
+        try: sender.sendto(b'x' * 30000, s.getsockname())
+        except OSError: pass
+for s in sockets:
+    try:
+        while True: held += len(s.recv(65536))
+    except OSError: pass
+print(held)
+)");
+  EXPECT_GT(held, kMegabyte);
+  EXPECT_LT(held, 64 * kMegabyte) << "of 154 MiB";
+}
+
+TEST_F(KernelMemoryLimitsTest, ConnectionsThatNobodyAcceptsEndTheCommand) {
+  const ExecResult result = supervisor_.Python(cell_, R"(
+import socket
+listeners = [socket.socket() for _ in range(8)]
+for one in listeners: one.bind(('127.0.0.1', 0)); one.listen(4096)
+while True:
+    for one in listeners: socket.create_connection(one.getsockname()).close()
+)");
+  EXPECT_EQ(result.outcome.signal(), SIGKILL) << result.ToString();
+  ASSERT_EQ(result.denials.size(), 1u);
+  EXPECT_EQ(result.denials[0].resource(), "listen");
+  EXPECT_EQ(result.denials[0].rule(),
+            "kernel memory: at most 1024 connections that wait to be accepted");
+  EXPECT_EQ(result.denials[0].verdict(), "kill");
+  EXPECT_TRUE(supervisor_.Shell(cell_, "true").Exited(0));
+}
+
+// A read of it stops whoever locks a file on the host, and it shows locks of the host's.
+TEST_F(KernelMemoryLimitsTest, NoCommandSeesTheTableOfLocks) {
+  EXPECT_EQ(Number("print(len(open('/proc/locks').read()))"), 0u);
+}
+
+}  // namespace
+}  // namespace odyssey::testing
