@@ -69,7 +69,7 @@ TEST(RefusedCallTest, TellsTheNumberThatIsAllowed) {
     return CallDenial({.number = number, .arguments = arguments}).rule;
   };
   for (const uint32_t command : {F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW}) {
-    EXPECT_EQ(rule(SYS_fcntl, {command}), "kernel memory: at most 65536 locks") << command;
+    EXPECT_EQ(rule(SYS_fcntl, {command}), "kernel memory: at most 32768 locks") << command;
   }
   EXPECT_EQ(rule(SYS_fcntl, {F_SETLEASE}), "seccomp");
   EXPECT_EQ(rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),

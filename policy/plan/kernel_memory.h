@@ -7,8 +7,8 @@ namespace odyssey::cell {
 
 // Calls that are refused beyond a number, since what they take of the kernel's memory is counted
 // nowhere (ADR 0034). Locks of ranges: of one command, with fcntl(2); those of F_OFD_SETLK of the
-// whole host. 12 MiB of records.
-inline constexpr uint32_t kMaxRangeLocks = 65'536;
+// whole host. 6 MiB of records.
+inline constexpr uint32_t kMaxRangeLocks = 32'768;
 // Sockets of netlink in a network namespace: of a cell's own, and of the host's for cells that have
 // it. Each holds at most twice net.core.rmem_max, which is 416 KiB unless somebody has set it.
 inline constexpr uint32_t kMaxNetlinkSockets = 64;

@@ -33,7 +33,7 @@ namespace odyssey::cell_guard {
 class FileLocks final {
  public:
   static constexpr int kBetweenTriesMs = 5;
-  static constexpr size_t kMostRanges = 65'536;  // 12 MiB of the kernel's records
+  static constexpr size_t kMostRanges = 32'768;  // 6 MiB of the kernel's records
 
   // What a request is answered: 0 or the errno, and for FUSE_GETLK what was found. Of a node that
   // is locked now the kernel is to look at the attributes anew, since others may have written the

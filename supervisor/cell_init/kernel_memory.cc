@@ -27,7 +27,7 @@ constexpr uint32_t kLocksOfACall = 2;
 constexpr uint32_t kCallsAtFirst = cell::kMaxRangeLocks / kLocksOfACall;
 // Nearly full, every call would count. The kernel holds up all locking of the host meanwhile.
 constexpr uint32_t kFewCalls = kCallsAtFirst / 64;
-constexpr std::chrono::milliseconds kBetweenCounts{100};
+constexpr std::chrono::milliseconds kBetweenCounts{500};
 
 // Lines of a table of the kernel's that have `word` in them, or `most` if there are more; none if
 // it cannot be read.

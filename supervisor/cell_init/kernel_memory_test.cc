@@ -29,7 +29,7 @@ namespace odyssey::cell_init {
 namespace {
 
 constexpr uint32_t kCalls = cell::kMaxRangeLocks / 2;
-constexpr int kLocksOfAFile = 1024;  // the kernel goes through all of a file's for each
+constexpr int kLocksOfAFile = 256;  // the kernel goes through all of a file's for each
 
 seccomp_data Call(int number, std::vector<uint64_t> arguments) {
   seccomp_data call{};

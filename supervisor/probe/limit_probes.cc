@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <utility>
 #include <vector>
@@ -87,25 +88,45 @@ Finding NetlinkMany(const Targets& targets) {
   return Escaped(std::to_string(kMany) + " sockets were opened");
 }
 
+UniqueFd FileToLock() {
+  const std::string path = "/tmp/locked";
+  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  unlink(path.c_str());
+  return file;
+}
+
+bool LockByte(int fd, long at) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_start = at;
+  range.l_len = 1;
+  return fcntl(fd, F_SETLK, &range) == 0;
+}
+
+// Those that are given back are free for others, half a second later at most.
+Finding LocksAreBack(long taken) {
+  constexpr int kTries = 100;
+  constexpr useconds_t kPauseUs = 20'000;
+  const UniqueFd file = FileToLock();
+  for (int i = 0; i < kTries; ++i) {
+    if (LockByte(file.get(), 0)) return Contained("stopped after " + std::to_string(taken));
+    usleep(kPauseUs);
+  }
+  return BrokenAt("lock after all were given back");
+}
+
 // Nor are the records of locks.
-Finding LocksMany(const Targets&) {
-  constexpr int kMany = 80'000;
-  constexpr int kOfAFile = 1'000;
+Finding LocksMany(const Targets& targets) {
+  constexpr long kMany = 40'000;
+  const long of_a_file = kMany * 2 / targets.Number("open_files");
   std::vector<UniqueFd> files;
-  for (int locked = 0; locked < kMany; ++locked) {
-    if (locked % kOfAFile == 0) {
-      const std::string path = "/tmp/locked";
-      files.emplace_back(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-      if (!files.back()) return BrokenAt("make " + path);
-      unlink(path.c_str());
-    }
-    struct flock range {};
-    range.l_type = F_WRLCK;
-    range.l_start = locked % kOfAFile * 2;
-    range.l_len = 1;
-    if (fcntl(files.back().get(), F_SETLK, &range) == 0) continue;
-    return errno == ENOLCK ? Contained("stopped after " + std::to_string(locked))
-                           : BrokenAt("lock");
+  for (long locked = 0; locked < kMany; ++locked) {
+    if (locked % of_a_file == 0) files.push_back(FileToLock());
+    if (!files.back()) return BrokenAt("make a file");
+    if (LockByte(files.back().get(), locked % of_a_file * 2)) continue;
+    if (errno != ENOLCK) return BrokenAt("lock");
+    files.clear();
+    return LocksAreBack(locked);
   }
   return Escaped(std::to_string(kMany) + " locks were taken");
 }

@@ -42,14 +42,14 @@ class KernelMemoryLimitsTest : public ::testing::Test {
   ExecResult result_;
 };
 
-// Takes locks of single bytes, 1,000 of each file, until it may take no more or has `wanted`.
+// Takes locks of single bytes, 200 of each file, until it may take no more or has `wanted`.
 constexpr char kTakeLocks[] = R"(
 import ctypes, fcntl, os, struct
 libc = ctypes.CDLL(None)
 def take(command, wanted):
     for n in range(wanted):
-        if n % 1000 == 0: f = os.open('/tmp/%d.%d' % (os.getpid(), n), os.O_CREAT | os.O_RDWR)
-        one = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, n % 1000 * 2, 1, 0)
+        if n % 200 == 0: f = os.open('/tmp/%d.%d' % (os.getpid(), n), os.O_CREAT | os.O_RDWR)
+        one = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, n % 200 * 2, 1, 0)
         try: fcntl.fcntl(f, command, one)
         except OSError: return n
     return wanted
@@ -60,23 +60,23 @@ TEST_F(KernelMemoryLimitsTest, LocksOfAllProcessesTogetherAreBounded) {
 pipe, end = os.pipe()
 for child in range(3):
     if os.fork() == 0:
-        os.write(end, b'%d ' % take(fcntl.F_SETLK, 40000)); os.read(os.pipe()[0], 1)
+        os.write(end, b'%d ' % take(fcntl.F_SETLK, 20000)); os.read(os.pipe()[0], 1)
 counts = b''
 while counts.count(b' ') < 3: counts += os.read(pipe, 100)
 print(sum(map(int, counts.split())))
 )");
   EXPECT_LE(taken, cell::kMaxRangeLocks);
   EXPECT_GT(taken, cell::kMaxRangeLocks / 4);
-  ExpectDenied("fcntl(F_SETLK)", "kernel memory: at most 65536 locks");
+  ExpectDenied("fcntl(F_SETLK)", "kernel memory: at most 32768 locks");
   EXPECT_EQ(Number(std::string(kTakeLocks) + "print(take(fcntl.F_SETLK, 20000))"), 20000u)
       << "another command has its own";
   EXPECT_THAT(result_.denials, IsEmpty());
 }
 
 TEST_F(KernelMemoryLimitsTest, LocksOfOpenFilesAreBounded) {
-  const uint64_t taken = Number(std::string(kTakeLocks) + "print(take(fcntl.F_OFD_SETLK, 80000))");
+  const uint64_t taken = Number(std::string(kTakeLocks) + "print(take(fcntl.F_OFD_SETLK, 40000))");
   EXPECT_LE(taken, cell::kMaxRangeLocks);
-  ExpectDenied("fcntl(F_OFD_SETLK)", "kernel memory: at most 65536 locks");
+  ExpectDenied("fcntl(F_OFD_SETLK)", "kernel memory: at most 32768 locks");
 }
 
 // Whose locks stay when their process has ended, and then are nobody's in the kernel's table.
@@ -86,12 +86,12 @@ pipe, end = os.pipe()
 total = 0
 for child in range(5):
     if libc.syscall(56, 0x400 | 17, 0, 0, 0, 0) == 0:  # clone(CLONE_FILES | SIGCHLD)
-        os.write(end, b'%d' % take(fcntl.F_SETLK, 15000)); os._exit(0)
+        os.write(end, b'%d' % take(fcntl.F_SETLK, 8000)); os._exit(0)
     total += int(os.read(pipe, 100)); os.wait()
 print(total)
 )");
   EXPECT_LE(taken, cell::kMaxRangeLocks);
-  EXPECT_GT(taken, 15000u);
+  EXPECT_GT(taken, 8000u);
 }
 
 TEST_F(KernelMemoryLimitsTest, SocketsOfNetlinkAreBounded) {
