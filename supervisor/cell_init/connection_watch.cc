@@ -2,10 +2,11 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <cstdlib>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "policy/plan/kernel_memory.h"
 #include "supervisor/cell_init/kernel_table.h"
@@ -22,9 +23,8 @@ uint32_t InUse(int counts) {
   uint32_t in_use = 0;
   (void)ForEachLine(counts, [&](const std::string& line) {
     if (line.compare(0, 3, "TCP") != 0) return true;
-    const size_t at = line.find("inuse ");
-    if (at != std::string::npos)
-      in_use = static_cast<uint32_t>(strtoul(line.c_str() + at + 6, nullptr, 10));
+    const auto words = WordsOf(line);
+    if (words.size() > 2 && words[1] == "inuse") in_use = NumberIn(words[2]);
     return false;
   });
   return in_use;
@@ -42,17 +42,17 @@ struct Waiting {
 // Counts a connection that can carry data, and that no process has or ever had: those that were
 // had and closed are in other states.
 void Count(const std::string& line, Waiting* waiting) {
-  constexpr const char* kEstablished = "01";
-  constexpr const char* kCloseWait = "08";
-  std::istringstream words(line);
-  std::string number, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
-  words >> number >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >>
-      inode;
-  const size_t received = queues.find(':');
-  if (inode != "0" || received == std::string::npos) return;
-  if (state != kEstablished && state != kCloseWait) return;
+  enum Word { kState = 3, kQueues = 4, kInode = 9 };
+  constexpr std::string_view kEstablished = "01", kCloseWait = "08";
+  const auto words = WordsOf(line);
+  if (words.size() <= kInode || words[kInode] != "0") return;
+  if (words[kState] != kEstablished && words[kState] != kCloseWait) return;
+  const std::string_view queues = words[kQueues];  // "00000000:0000EA60": to send, received
+  uint32_t received = 0;
+  const char* end = queues.data() + queues.size();
+  (void)std::from_chars(end - std::min(queues.size(), size_t{8}), end, received, 16);
   ++waiting->connections;
-  waiting->bytes += strtoull(queues.c_str() + received + 1, nullptr, 16);
+  waiting->bytes += received;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "policy/plan/kernel_memory.h"
@@ -46,10 +45,8 @@ std::optional<uint32_t> CountLines(int table, std::string_view word, uint32_t mo
 std::optional<uint32_t> NetlinkSockets(int table) {
   std::optional<uint32_t> sockets;
   (void)ForEachLine(table, [&](const std::string& line) {
-    std::istringstream words(line);
-    std::string name;
-    uint32_t size = 0, count = 0;
-    if (words >> name >> size >> count && name == "NETLINK") sockets = count;
+    const auto words = WordsOf(line);
+    if (words.size() > 2 && words[0] == "NETLINK") sockets = NumberIn(words[2]);
     return !sockets;
   });
   return sockets;

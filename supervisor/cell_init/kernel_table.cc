@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
+
 namespace odyssey::cell_init {
 
 bool ForEachLine(int table, const std::function<bool(const std::string& line)>& visit) {
@@ -18,6 +21,22 @@ bool ForEachLine(int table, const std::function<bool(const std::string& line)>& 
     text.erase(0, line);
   }
   return true;
+}
+
+std::vector<std::string_view> WordsOf(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (size_t at = line.find_first_not_of(' '); at != std::string_view::npos;) {
+    const size_t end = std::min(line.find(' ', at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(' ', end);
+  }
+  return words;
+}
+
+uint32_t NumberIn(std::string_view word) {
+  uint32_t number = 0;
+  (void)std::from_chars(word.data(), word.data() + word.size(), number);
+  return number;
 }
 
 }  // namespace odyssey::cell_init

@@ -1,8 +1,11 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_TABLE_H_
 #define ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_TABLE_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace odyssey::cell_init {
 
@@ -10,6 +13,11 @@ namespace odyssey::cell_init {
 // false when it has seen enough. False if the table cannot be read. Blocks while the kernel writes
 // it. May be asked again.
 bool ForEachLine(int table, const std::function<bool(const std::string& line)>& visit);
+
+// The words of a line, between spaces.
+std::vector<std::string_view> WordsOf(std::string_view line);
+// A number of decimal digits at the start of a word; 0 without one.
+uint32_t NumberIn(std::string_view word);
 
 }  // namespace odyssey::cell_init
 
