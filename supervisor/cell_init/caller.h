@@ -3,9 +3,17 @@
 
 #include <linux/seccomp.h>
 
+#include <cstdint>
 #include <string>
 
 namespace odyssey::cell_init {
+
+inline constexpr uint32_t kSocketTypeMask = 0xf;  // the other bits of a socket's type are flags
+
+// What the kernel reads of an argument that is an int.
+inline uint32_t Low(const seccomp_data& call, int argument) {
+  return static_cast<uint32_t>(call.args[argument]);
+}
 
 // A file of /proc of who waits for the answer to a call. He may be killed, and his number be
 // another's, before it is opened.

@@ -1,7 +1,5 @@
 #include "supervisor/cell_init/connection_watch.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -14,9 +12,9 @@
 namespace odyssey::cell_init {
 namespace {
 
-constexpr uint32_t kFew = 64;  // too few to look at
+using Clock = std::chrono::steady_clock;
 
-UniqueFd OpenTable(const char* path) { return UniqueFd(open(path, O_RDONLY | O_CLOEXEC)); }
+constexpr uint32_t kFew = 64;  // too few to look at
 
 // "TCP: inuse 5 orphan 0 …", "TCP6: inuse 3".
 uint32_t InUse(int counts) {
@@ -64,7 +62,20 @@ ConnectionWatch::ConnectionWatch(bool own_network)
       table_(OpenTable("/proc/self/net/tcp")),
       table6_(OpenTable("/proc/self/net/tcp6")) {}
 
+void ConnectionWatch::Begin() {
+  if (watching_ || !own_network_) return;
+  watching_ = true;
+  next_look_ = Clock::now() + std::chrono::milliseconds(kBetweenLooksMs);
+}
+
+int ConnectionWatch::TimeoutMs() const {
+  if (!watching_) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_look_ - Clock::now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
+
 bool ConnectionWatch::IsTooMuch() {
+  next_look_ = Clock::now() + std::chrono::milliseconds(kBetweenLooksMs);
   const uint32_t in_use = InUse(counts_.get()) + InUse(counts6_.get());
   watching_ = in_use != 0;
   // The tables go through every connection of the host's.

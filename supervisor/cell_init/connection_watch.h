@@ -6,6 +6,8 @@
 // cannot be kept within a number, since nobody is asked when one comes, so a slot's pid 1 looks
 // from time to time, from when its command listens (ADR 0034).
 
+#include <chrono>
+
 #include "common/os/unique_fd.h"
 
 namespace odyssey::cell_init {
@@ -19,10 +21,11 @@ class ConnectionWatch final {
   explicit ConnectionWatch(bool own_network);
 
   // A process has listened, or is about to.
-  void Begin() { watching_ = own_network_; }
+  void Begin();
 
-  // For poll(2): when to look next; -1 without a watch.
-  int TimeoutMs() const { return watching_ ? kBetweenLooksMs : -1; }
+  // For poll(2): how long until the next look; -1 without a watch. Other work does not put it off.
+  int TimeoutMs() const;
+  bool IsDue() const { return TimeoutMs() == 0; }
 
   // Whether more wait than cell::kMaxWaitingConnections, or with more than cell::kMaxWaitingBytes
   // received; the tables being unreadable is not. Ends
@@ -33,6 +36,7 @@ class ConnectionWatch final {
   bool own_network_;
   UniqueFd counts_, counts6_, table_, table6_;
   bool watching_ = false;
+  std::chrono::steady_clock::time_point next_look_;
 };
 
 }  // namespace odyssey::cell_init

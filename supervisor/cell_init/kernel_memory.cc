@@ -12,6 +12,7 @@
 #include <string>
 
 #include "policy/plan/kernel_memory.h"
+#include "supervisor/cell_init/caller.h"
 #include "supervisor/cell_init/kernel_table.h"
 
 namespace odyssey::cell_init {
@@ -19,7 +20,6 @@ namespace {
 
 constexpr uint64_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-constexpr uint32_t kSocketTypeMask = 0xf;  // the other bits of a socket's type are flags
 
 // A lock within the range of another one of the same owner leaves three.
 constexpr uint32_t kLocksOfACall = 2;
@@ -52,10 +52,6 @@ std::optional<uint32_t> NetlinkSockets(int table) {
   return sockets;
 }
 
-uint32_t Low(const seccomp_data& call, int argument) {
-  return static_cast<uint32_t>(call.args[argument]);
-}
-
 bool LocksOfProcess(const seccomp_data& call) {
   return call.nr == SYS_fcntl && (Low(call, 1) == F_SETLK || Low(call, 1) == F_SETLKW);
 }
@@ -82,8 +78,8 @@ bool SharesFiles(const seccomp_data& call) {
 }  // namespace
 
 KernelMemory::KernelMemory(bool own_network)
-    : lock_table_(open("/proc/locks", O_RDONLY | O_CLOEXEC)),
-      protocol_table_(open("/proc/self/net/protocols", O_RDONLY | O_CLOEXEC)),
+    : lock_table_(OpenTable("/proc/locks")),
+      protocol_table_(OpenTable("/proc/self/net/protocols")),
       most_sockets_(own_network ? cell::kMaxNetlinkSockets : cell::kMaxNetlinkSocketsOfHost),
       of_process_{" POSIX ", kCallsAtFirst, {}},
       // They outlive the command that took them if another one has the file, so that a new slot
@@ -117,11 +113,12 @@ void KernelMemory::CommandEnded() {
 }
 
 bool KernelMemory::TakeLock(Locks* locks, bool can_count) {
-  const auto now = std::chrono::steady_clock::now();
-  if (locks->calls == 0 && can_count && now >= locks->next_count) {
+  if (locks->calls == 0 && can_count && std::chrono::steady_clock::now() >= locks->next_count) {
     const auto held = CountLines(lock_table_.get(), locks->type, cell::kMaxRangeLocks);
     locks->calls = held ? (cell::kMaxRangeLocks - *held) / kLocksOfACall : 0;
-    if (locks->calls < kFewCalls) locks->next_count = now + kBetweenCounts;
+    if (locks->calls < kFewCalls) {
+      locks->next_count = std::chrono::steady_clock::now() + kBetweenCounts;
+    }
   }
   if (locks->calls == 0) return false;
   --locks->calls;

@@ -1,11 +1,14 @@
 #include "supervisor/cell_init/kernel_table.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 
 namespace odyssey::cell_init {
+
+UniqueFd OpenTable(const char* path) { return UniqueFd(open(path, O_RDONLY | O_CLOEXEC)); }
 
 bool ForEachLine(int table, const std::function<bool(const std::string& line)>& visit) {
   if (lseek(table, 0, SEEK_SET) != 0) return false;

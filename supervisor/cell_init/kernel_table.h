@@ -7,7 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "common/os/unique_fd.h"
+
 namespace odyssey::cell_init {
+
+// A table of /proc; none if it is not there.
+UniqueFd OpenTable(const char* path);
 
 // The lines of a table of /proc that is open, from its first one, as it is now; `visit` answers
 // false when it has seen enough. False if the table cannot be read. Blocks while the kernel writes

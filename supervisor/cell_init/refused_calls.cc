@@ -18,21 +18,18 @@
 namespace odyssey::cell_init {
 namespace {
 
-constexpr uint32_t kSocketTypeMask = 0xf;  // the other bits of a socket's type are flags
-
 // What the filter looks at where it allows a call in part, as far as it tells more than the name.
 std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
-  const auto low = [&](int argument) { return static_cast<uint32_t>(call.args[argument]); };
   switch (call.nr) {
     case SYS_socket:
-      return {low(0), low(1) & kSocketTypeMask, low(2)};
+      return {Low(call, 0), Low(call, 1) & kSocketTypeMask, Low(call, 2)};
     case SYS_socketpair:
-      return {low(0)};
+      return {Low(call, 0)};
     case SYS_ioctl:
     case SYS_fcntl:
-      return {low(1)};
+      return {Low(call, 1)};
     case SYS_setsockopt:
-      return {low(2)};
+      return {Low(call, 2)};
     default:
       return {};
   }
@@ -132,8 +129,12 @@ void RefusedCalls::Count(const seccomp_notif& call) {
 // The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
 // number could already be another's.
 bool RefusedCalls::MustEnd() {
-  if (!memory_.connections().IsTooMuch()) return false;
-  if (calls_.size() < cell::kMaxRefusedCalls) calls_.push_back({.number = SYS_listen, .count = 1});
+  if (!memory_.connections().IsDue() || !memory_.connections().IsTooMuch()) return false;
+  if (calls_.size() < cell::kMaxRefusedCalls) {
+    calls_.push_back({.number = SYS_listen, .count = 1});
+  } else {
+    ++more_;
+  }
   return true;
 }
 

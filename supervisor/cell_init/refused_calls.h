@@ -41,8 +41,8 @@ class RefusedCalls final {
 
   // Hands over what was counted since the last time.
   void MoveTo(cell::ExecExited* report);
-  // For poll(2), and when that has run out: true when the command has to end, which is counted as
-  // its refused call of listen(2).
+  // For poll(2), and after it, whatever it answered: true when the command has to end, which is
+  // counted as its refused call of listen(2).
   int TimeoutMs() { return memory_.connections().TimeoutMs(); }
   bool MustEnd();
   // No process of the command is left.

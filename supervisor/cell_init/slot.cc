@@ -114,9 +114,8 @@ class SlotInit final {
   void Serve() {
     pollfd polled[] = {
         {signals_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}, {refused_.listener(), POLLIN, 0}};
-    const int ready = poll(polled, 3, refused_.TimeoutMs());
-    if (ready < 0 && errno != EINTR) _exit(1);
-    if (ready == 0 && refused_.MustEnd()) kill(-1, SIGKILL);
+    if (poll(polled, 3, refused_.TimeoutMs()) < 0 && errno != EINTR) _exit(1);
+    if (refused_.MustEnd()) kill(-1, SIGKILL);
     if (polled[0].revents != 0) Reap();
     if (command_ > 0 && polled[1].revents != 0) ReadControl();
     // One at a time, so that a flood of them keeps nothing else waiting.

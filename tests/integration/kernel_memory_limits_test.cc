@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <string>
 
 #include "policy/plan/kernel_memory.h"
@@ -143,6 +144,24 @@ while True:
             "kernel memory: at most 1024 connections that wait to be accepted");
   EXPECT_EQ(result.denials[0].verdict(), "kill");
   EXPECT_TRUE(supervisor_.Shell(cell_, "true").Exited(0));
+}
+
+// Whose slot is kept busy meanwhile by calls that are told and refused.
+TEST_F(KernelMemoryLimitsTest, AFloodOfRefusedCallsHidesNoConnections) {
+  const ExecResult result = supervisor_.Python(cell_, R"(
+import ctypes, os, socket
+if os.fork() == 0:
+    while True: ctypes.CDLL(None).unshare(0x10000000)
+one = socket.socket(); one.bind(('127.0.0.1', 0)); one.listen(4096)
+two = socket.socket(); two.bind(('127.0.0.1', 0)); two.listen(4096)
+for n in range(3000): socket.create_connection((one, two)[n % 2].getsockname()).close()
+import time; time.sleep(60)
+)",
+                                               {.wall_clock_ms = 5000});
+  EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << result.ToString();
+  EXPECT_TRUE(std::any_of(result.denials.begin(), result.denials.end(), [](const auto& denial) {
+    return denial.resource() == "listen";
+  })) << result.ToString();
 }
 
 // A read of it stops whoever locks a file on the host, and it shows locks of the host's.
