@@ -197,7 +197,9 @@ std::string RuleOf(const cell::RefusedCall& call) {
   }
   const bool is_netlink = call.number == SYS_socket && first == AF_NETLINK;
   if (is_netlink && (second == SOCK_RAW || second == SOCK_DGRAM) && third == NETLINK_ROUTE) {
-    return "kernel memory: at most " + std::to_string(cell::kMaxNetlinkSockets) + " such sockets";
+    return "kernel memory: at most " + std::to_string(cell::kMaxNetlinkSockets) +
+           " such sockets, or " + std::to_string(cell::kMaxNetlinkSocketsOfHost) +
+           " of all where the network is the host's";
   }
   return "seccomp";
 }

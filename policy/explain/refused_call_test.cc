@@ -72,11 +72,12 @@ TEST(RefusedCallTest, TellsTheNumberThatIsAllowed) {
     EXPECT_EQ(rule(SYS_fcntl, {command}), "kernel memory: at most 32768 locks") << command;
   }
   EXPECT_EQ(rule(SYS_fcntl, {F_SETLEASE}), "seccomp");
-  EXPECT_EQ(rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
-            "kernel memory: at most 64 such sockets");
+  EXPECT_EQ(
+      rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
+      "kernel memory: at most 64 such sockets, or 1024 of all where the network is the host's");
   EXPECT_EQ(rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 9}), "seccomp");
   EXPECT_EQ(rule(SYS_listen, {}),
-            "kernel memory: at most 1024 connections that wait to be accepted");
+            "kernel memory: at most 512 connections that wait to be accepted");
   EXPECT_EQ(CallDenial({.number = SYS_listen}).verdict, kKill);
 }
 

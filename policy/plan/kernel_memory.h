@@ -13,10 +13,9 @@ inline constexpr uint32_t kMaxRangeLocks = 32'768;
 // it. Each holds at most twice net.core.rmem_max, which is 416 KiB unless somebody has set it.
 inline constexpr uint32_t kMaxNetlinkSockets = 64;
 inline constexpr uint32_t kMaxNetlinkSocketsOfHost = 1'024;
-// Connections of TCP in a cell's own network that nobody has accepted, eight times the longest
-// queue that Linux gave one listener before 5.4; and what they have received.
-inline constexpr uint32_t kMaxWaitingConnections = 1'024;
-inline constexpr uint64_t kMaxWaitingBytes = uint64_t{64} << 20;
+// Connections of TCP that nobody has accepted: the longest queue that nginx, Node and Redis ask for
+// one listener. Each holds at most twice net.core.rmem_max: together 208 MiB.
+inline constexpr uint32_t kMaxWaitingConnections = 512;
 
 }  // namespace odyssey::cell
 

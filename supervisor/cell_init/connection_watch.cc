@@ -1,10 +1,14 @@
 #include "supervisor/cell_init/connection_watch.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "policy/plan/kernel_memory.h"
 #include "supervisor/cell_init/kernel_table.h"
@@ -16,54 +20,81 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kFew = 64;  // too few to look at
 
-// "TCP: inuse 5 orphan 0 …", "TCP6: inuse 3".
-uint32_t InUse(int counts) {
-  uint32_t in_use = 0;
-  (void)ForEachLine(counts, [&](const std::string& line) {
-    if (line.compare(0, 3, "TCP") != 0) return true;
+// What is added to the eventfd, which loses nothing: one more that listens in the low half, one
+// less in the high one.
+constexpr uint64_t kBegan = 1, kEnded = uint64_t{1} << 32;
+
+// The kernel goes through the connections of all the host, some milliseconds with none, before it
+// says that there is no other line: a look has at most one fiftieth of the time. But who has many
+// listeners makes a look long, and has no longer to fill them.
+constexpr int kRest = 50;
+constexpr std::chrono::seconds kLongestRest{1};
+
+void Tell(int watch, uint64_t what) { (void)!write(watch, &what, sizeof(what)); }
+
+// "sockets: used 7": of this network namespace, in whatever state.
+uint32_t SocketsUsed() {
+  uint32_t used = kFew + 1;
+  (void)ForEachLine(OpenTable("/proc/self/net/sockstat").get(), [&](const std::string& line) {
     const auto words = WordsOf(line);
-    if (words.size() > 2 && words[1] == "inuse") in_use = NumberIn(words[2]);
+    if (words.size() == 3 && words[1] == "used") used = NumberIn(words[2]);
     return false;
   });
-  return in_use;
+  return used;
 }
 
-struct Waiting {
-  uint64_t connections = 0;
-  uint64_t bytes = 0;
+uint32_t HexNumber(std::string_view word) {
+  uint32_t number = 0;
+  (void)std::from_chars(word.data(), word.data() + word.size(), number, 16);
+  return number;
+}
 
-  bool IsTooMuch() const {
-    return connections > cell::kMaxWaitingConnections || bytes > cell::kMaxWaitingBytes;
-  }
+struct Listeners {
+  uint32_t number = 0;
+  uint64_t waiting = 0;
 };
 
-// Counts a connection that can carry data, and that no process has or ever had: those that were
-// had and closed are in other states.
-void Count(const std::string& line, Waiting* waiting) {
-  enum Word { kState = 3, kQueues = 4, kInode = 9 };
-  constexpr std::string_view kEstablished = "01", kCloseWait = "08";
-  const auto words = WordsOf(line);
-  if (words.size() <= kInode || words[kInode] != "0") return;
-  if (words[kState] != kEstablished && words[kState] != kCloseWait) return;
-  const std::string_view queues = words[kQueues];  // "00000000:0000EA60": to send, received
-  uint32_t received = 0;
-  const char* end = queues.data() + queues.size();
-  (void)std::from_chars(end - std::min(queues.size(), size_t{8}), end, received, 16);
-  ++waiting->connections;
-  waiting->bytes += received;
+// Adds those of one table: a listener's line has what waits to be accepted where others have what
+// was received. Connections that were reset are counted there, and in no line of their own. False:
+// not readable.
+bool AddListeners(const char* path, Listeners* listeners) {
+  enum Word { kState = 3, kQueues = 4, kUid = 7 };
+  constexpr std::string_view kListen = "0A";
+  const UniqueFd table = OpenTable(path);
+  if (!table) return access(path, F_OK) != 0;  // a kernel without IPv6
+  bool is_title = true;
+  return ForEachLine(table.get(), [&](const std::string& line) {
+    if (std::exchange(is_title, false)) return true;
+    const auto words = WordsOf(line);
+    if (words.size() <= kUid || words[kState] != kListen) return false;  // listeners are first
+    if (NumberIn(words[kUid]) != getuid()) return true;
+    ++listeners->number;
+    const size_t colon = words[kQueues].find(':');  // "00000000:00000010"
+    if (colon != std::string_view::npos) {
+      listeners->waiting += HexNumber(words[kQueues].substr(colon + 1));
+    }
+    return listeners->waiting <= cell::kMaxWaitingConnections;
+  });
+}
+
+std::optional<Listeners> OwnListeners() {
+  Listeners listeners;
+  const bool is_read = AddListeners("/proc/self/net/tcp", &listeners) &&
+                       AddListeners("/proc/self/net/tcp6", &listeners);
+  if (!is_read) return std::nullopt;
+  return listeners;
 }
 
 }  // namespace
 
-ConnectionWatch::ConnectionWatch(bool own_network)
-    : own_network_(own_network),
-      counts_(OpenTable("/proc/self/net/sockstat")),
-      counts6_(OpenTable("/proc/self/net/sockstat6")),
-      table_(OpenTable("/proc/self/net/tcp")),
-      table6_(OpenTable("/proc/self/net/tcp6")) {}
+ConnectionWatch::ConnectionWatch() : commands_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-void ConnectionWatch::Begin() {
-  if (watching_ || !own_network_) return;
+void ConnectionWatch::Hear() {
+  uint64_t told = 0;
+  if (read(commands_.get(), &told, sizeof(told)) != sizeof(told)) return;
+  listening_ += told % kEnded;
+  listening_ -= std::min(listening_, told / kEnded);
+  if (watching_) return;
   watching_ = true;
   next_look_ = Clock::now() + std::chrono::milliseconds(kBetweenLooksMs);
 }
@@ -75,19 +106,21 @@ int ConnectionWatch::TimeoutMs() const {
 }
 
 bool ConnectionWatch::IsTooMuch() {
-  next_look_ = Clock::now() + std::chrono::milliseconds(kBetweenLooksMs);
-  const uint32_t in_use = InUse(counts_.get()) + InUse(counts6_.get());
-  watching_ = in_use != 0;
-  // The tables go through every connection of the host's.
-  if (in_use <= kFew) return false;
-  Waiting waiting;
-  for (const UniqueFd* table : {&table_, &table6_}) {
-    (void)ForEachLine(table->get(), [&](const std::string& line) {
-      Count(line, &waiting);
-      return !waiting.IsTooMuch();
-    });
-  }
-  return waiting.IsTooMuch();
+  if (TimeoutMs() != 0) return false;
+  const auto began = Clock::now();
+  next_look_ = began + std::chrono::milliseconds(kBetweenLooksMs);
+  // A listener that was told may be about to come as long as its command lives.
+  if (listening_ > 0 && SocketsUsed() <= kFew) return false;
+  const auto listeners = OwnListeners();
+  watching_ = listening_ > 0 || !listeners || listeners->number > 0;
+  const auto now = Clock::now();
+  next_look_ =
+      std::max(next_look_, now + std::min<Clock::duration>(kRest * (now - began), kLongestRest));
+  return !listeners || listeners->waiting > cell::kMaxWaitingConnections;
 }
+
+void BeginListening(int watch) { Tell(watch, kBegan); }
+
+void EndListening(int watch) { Tell(watch, kEnded); }
 
 }  // namespace odyssey::cell_init

@@ -2,11 +2,13 @@
 #define ODYSSEY_SUPERVISOR_CELL_INIT_CONNECTION_WATCH_H_
 
 // Connections of TCP that wait to be accepted. Until then no control group counts what the kernel
-// keeps of them, and they need no process: who connected may have closed. They
-// cannot be kept within a number, since nobody is asked when one comes, so a slot's pid 1 looks
-// from time to time, from when its command listens (ADR 0034).
+// keeps of them, and they need no process: who connected may have closed. They cannot be kept
+// within a number, since nobody is asked when one comes, so cell-init looks from time to time, from
+// when a command listens (ADR 0034). A listener goes from command to command by SCM_RIGHTS, so the
+// watch is of the cell and not of a slot.
 
 #include <chrono>
+#include <cstdint>
 
 #include "common/os/unique_fd.h"
 
@@ -16,28 +18,31 @@ class ConnectionWatch final {
  public:
   static constexpr int kBetweenLooksMs = 250;
 
-  // Of the caller's network namespace, read from then on. `own_network`: false where that is the
-  // host's, of whose connections nothing is known here: then there is no watch.
-  explicit ConnectionWatch(bool own_network);
+  // Of the caller's network namespace, and in it of who has the caller's uid.
+  ConnectionWatch();
 
-  // A process has listened, or is about to.
-  void Begin();
+  // Readable when there is something to Hear; what slots need for BeginListening.
+  int fd() const { return commands_.get(); }
+  void Hear();
 
   // For poll(2): how long until the next look; -1 without a watch. Other work does not put it off.
   int TimeoutMs() const;
-  bool IsDue() const { return TimeoutMs() == 0; }
 
-  // Whether more wait than cell::kMaxWaitingConnections, or with more than cell::kMaxWaitingBytes
-  // received; the tables being unreadable is not. Ends
-  // the watch when the namespace has no connection and no listener left.
+  // When it is time for a look, and more wait than cell::kMaxWaitingConnections; a table that
+  // cannot be read counts as too many. Ends the watch when nobody listens or is about to.
   bool IsTooMuch();
 
  private:
-  bool own_network_;
-  UniqueFd counts_, counts6_, table_, table6_;
+  UniqueFd commands_;  // eventfd
+  uint64_t listening_ = 0;
   bool watching_ = false;
   std::chrono::steady_clock::time_point next_look_;
 };
+
+// A slot tells the watch behind `watch` that its command listens, or is about to; and that no
+// process of that command is left.
+void BeginListening(int watch);
+void EndListening(int watch);
 
 }  // namespace odyssey::cell_init
 

@@ -81,8 +81,9 @@ Status CellInit::Run() {
     pollfd polled[] = {{signals.get(), POLLIN, 0},
                        {socket_, POLLIN, 0},
                        {pipes_.fd(), POLLIN, 0},
-                       {watch_.fd(), POLLIN, 0}};
-    const int ready = poll(polled, std::size(polled), watch_.timeout());
+                       {watch_.fd(), POLLIN, 0},
+                       {connections_.fd(), POLLIN, 0}};
+    const int ready = poll(polled, std::size(polled), TimeoutMs());
     if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
     ODY_RETURN_IF_ERROR(CoverNews());
     if (polled[0].revents != 0) {
@@ -90,6 +91,8 @@ Status CellInit::Run() {
       (void)!read(signals.get(), &info, sizeof(info));
       ODY_RETURN_IF_ERROR(Reap());
     }
+    if (polled[4].revents != 0) connections_.Hear();
+    EndFloods();
     if (polled[2].revents != 0) pipes_.Serve(*confinement_, watch_.trees());
     if (polled[1].revents == 0) continue;
     const auto message = ReceiveMessage(socket_);
@@ -148,11 +151,24 @@ Status CellInit::CoverNews() {
   return OkStatus();
 }
 
+int CellInit::TimeoutMs() const {
+  const int trees = watch_.timeout(), connections = connections_.TimeoutMs();
+  if (trees < 0 || connections < 0) return std::max(trees, connections);
+  return std::min(trees, connections);
+}
+
+// Who has the listener cannot be known: it may be on its way from one command to another.
+void CellInit::EndFloods() {
+  if (!connections_.IsTooMuch()) return;
+  for (const auto& [pid, place] : slots_) kill(pid, kConnectionsSignal);
+}
+
 Status CellInit::GiveSlot() {
   const SlotPlace place{.number = next_slot_++,
                         .spare_run = FreeSpareRun(),
                         .cell_socket = socket_,
-                        .pipes = pipes_.slot_end()};
+                        .pipes = pipes_.slot_end(),
+                        .connections = connections_.fd()};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ForgetStartup();
   slots_[slot.pid] = place;

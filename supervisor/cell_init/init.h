@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
+#include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/endpoint_watch.h"
 #include "supervisor/cell_init/own_pipes.h"
 #include "supervisor/cell_init/slot.h"
@@ -33,6 +34,8 @@ class CellInit final {
   Status Handle(std::string_view bytes);
   Status Configure(std::string_view bytes);
   Status CoverNews();
+  int TimeoutMs() const;
+  void EndFloods();
   Status GiveSlot();
   uint32_t FreeSpareRun() const;
   Status GiveTools();
@@ -44,6 +47,7 @@ class CellInit final {
   TreesAtStart trees_;
   OwnPipes pipes_;
   EndpointWatch watch_{&pipes_};
+  ConnectionWatch connections_;
   std::map<pid_t, SlotPlace> slots_;
   std::map<uint64_t, UniqueFd> mounts_;  // Slot::mounts by number, of those that are gone too
   uint64_t next_slot_ = 1;

@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "policy/plan/kernel_memory.h"
 #include "supervisor/cell_init/caller.h"
+#include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/kernel_table.h"
 
 namespace odyssey::cell_init {
@@ -77,7 +79,7 @@ bool SharesFiles(const seccomp_data& call) {
 
 }  // namespace
 
-KernelMemory::KernelMemory(bool own_network)
+KernelMemory::KernelMemory(bool own_network, int watch)
     : lock_table_(OpenTable("/proc/locks")),
       protocol_table_(OpenTable("/proc/self/net/protocols")),
       most_sockets_(own_network ? cell::kMaxNetlinkSockets : cell::kMaxNetlinkSocketsOfHost),
@@ -85,7 +87,7 @@ KernelMemory::KernelMemory(bool own_network)
       // They outlive the command that took them if another one has the file, so that a new slot
       // does not know how many there are.
       of_open_file_{" OFDLCK ", 0, {}},
-      connections_(own_network) {}
+      watch_(watch) {}
 
 bool KernelMemory::Bounds(const seccomp_data& call) {
   return LocksOfProcess(call) || LocksOfOpenFile(call) || OpensNetlink(call) || SharesFiles(call) ||
@@ -99,7 +101,7 @@ int KernelMemory::Judge(const seccomp_data& call) {
   // now on it does not tell how many there are.
   if (LocksOfProcess(call)) return TakeLock(&of_process_, !files_are_shared_) ? 0 : ENOLCK;
   if (Listens(call)) {
-    connections_.Begin();
+    if (!std::exchange(listens_, true)) BeginListening(watch_);
   } else {
     files_are_shared_ = true;
   }
@@ -110,6 +112,7 @@ void KernelMemory::CommandEnded() {
   of_process_.calls = kCallsAtFirst;
   of_process_.next_count = {};
   files_are_shared_ = false;
+  if (std::exchange(listens_, false)) EndListening(watch_);
 }
 
 bool KernelMemory::TakeLock(Locks* locks, bool can_count) {

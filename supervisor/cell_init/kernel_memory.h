@@ -2,10 +2,10 @@
 #define ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_MEMORY_H_
 
 // Memory of the host's kernel that no control group counts, and of which a command could take
-// without end: records of byte-range locks, and what sockets of netlink and connections that nobody
-// accepts have received. The filter of a slot puts the calls that take it to the slot's pid 1
-// (refused_calls.h), which lets them be made up to a number, and counts anew what there is when the
-// number may have been reached (ADR 0034).
+// without end: records of byte-range locks, and what sockets of netlink have received. The filter
+// of a slot puts the calls that take it to the slot's pid 1 (refused_calls.h), which lets them be
+// made up to a number, and counts anew what there is when the number may have been reached
+// (ADR 0034). Whoever listens is let, and said to the watch of the cell (connection_watch.h).
 //
 // What a call asks for behind a pointer can change after it was looked at, so nothing is looked at
 // but registers: a call is worth the most that any such call can take.
@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "common/os/unique_fd.h"
-#include "supervisor/cell_init/connection_watch.h"
 
 struct seccomp_data;
 
@@ -24,8 +23,9 @@ namespace odyssey::cell_init {
 class KernelMemory final {
  public:
   // Of the caller's pid and network namespaces; reads /proc/locks and /proc/net/protocols from then
-  // on, which need no name any more. A table that cannot be opened has no room.
-  explicit KernelMemory(bool own_network);
+  // on, which need no name any more. A table that cannot be opened has no room. `watch`: the
+  // cell's ConnectionWatch, borrowed.
+  KernelMemory(bool own_network, int watch);
 
   // Whether it is one of the calls that are bounded here, and one that the filter without a
   // listener would allow.
@@ -33,8 +33,6 @@ class KernelMemory final {
 
   // 0 if the call, which Bounds, may be made; else the errno to answer: ENOLCK or ENOBUFS.
   int Judge(const seccomp_data& call);
-
-  ConnectionWatch& connections() { return connections_; }
 
   // No process of the command is left, and so none of its locks.
   void CommandEnded();
@@ -53,8 +51,9 @@ class KernelMemory final {
   UniqueFd lock_table_, protocol_table_;
   uint32_t most_sockets_;
   Locks of_process_, of_open_file_;
-  ConnectionWatch connections_;
+  const int watch_;
   bool files_are_shared_ = false;
+  bool listens_ = false;
 };
 
 }  // namespace odyssey::cell_init

@@ -18,11 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "policy/plan/kernel_memory.h"
+#include "supervisor/cell_init/connection_watch.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::cell_init {
@@ -41,6 +43,7 @@ seccomp_data Call(int number, std::vector<uint64_t> arguments) {
 const seccomp_data kLock = Call(SYS_fcntl, {3, F_SETLK});
 const seccomp_data kFileLock = Call(SYS_fcntl, {3, F_OFD_SETLKW});
 const seccomp_data kNetlink = Call(SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0});
+const seccomp_data kListen = Call(SYS_listen, {3, 5});
 const seccomp_data kShare = Call(SYS_clone, {CLONE_FILES | SIGCHLD});
 
 // Calls that are let be made, at most `most`.
@@ -92,9 +95,9 @@ std::vector<UniqueFd> HoldLocks(const std::string& directory, int command, uint3
 
 TEST(KernelMemoryTest, BoundsTheseCallsAlone) {
   for (const seccomp_data& call :
-       {kLock, kFileLock, kNetlink, kShare, Call(SYS_fcntl, {3, F_SETLKW | uint64_t{1} << 32}),
-        Call(SYS_fcntl, {3, F_OFD_SETLK}), Call(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
-        Call(SYS_listen, {3, 5})}) {
+       {kLock, kFileLock, kNetlink, kShare, kListen,
+        Call(SYS_fcntl, {3, F_SETLKW | uint64_t{1} << 32}), Call(SYS_fcntl, {3, F_OFD_SETLK}),
+        Call(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0})}) {
     EXPECT_TRUE(KernelMemory::Bounds(call)) << call.nr;
   }
   // Refused by the filter, or never told.
@@ -109,7 +112,7 @@ TEST(KernelMemoryTest, BoundsTheseCallsAlone) {
 }
 
 TEST(KernelMemoryTest, AProgramThatGivesItsLocksBackGoesOn) {
-  KernelMemory memory(true);
+  KernelMemory memory(true, -1);
   EXPECT_EQ(Allowed(&memory, kLock, 4 * kCalls), 4 * kCalls);
   EXPECT_EQ(Allowed(&memory, kFileLock, 4 * kCalls), 4 * kCalls);
 }
@@ -119,7 +122,7 @@ TEST(KernelMemoryTest, LocksThatAreHeldAreCounted) {
   for (const int command : {F_SETLK, F_OFD_SETLK}) {
     InChild([&] {
       const seccomp_data call = Call(SYS_fcntl, {3, static_cast<uint64_t>(command)});
-      KernelMemory memory(true);
+      KernelMemory memory(true, -1);
       auto files = HoldLocks(directory.path(), command, cell::kMaxRangeLocks);
       EXPECT_LE(Allowed(&memory, call, 2 * kCalls), kCalls);
       EXPECT_EQ(memory.Judge(call), ENOLCK);
@@ -133,7 +136,7 @@ TEST(KernelMemoryTest, LocksThatAreHeldAreCounted) {
 }
 
 TEST(KernelMemoryTest, LocksOfProcessesThatShareTheirFilesAreNotGivenBack) {
-  KernelMemory memory(true);
+  KernelMemory memory(true, -1);
   EXPECT_EQ(Allowed(&memory, kLock, 1000), 1000u);
   EXPECT_EQ(memory.Judge(kShare), 0);
   EXPECT_EQ(Allowed(&memory, kLock, 2 * kCalls), kCalls - 1000);
@@ -147,7 +150,7 @@ TEST(KernelMemoryTest, LocksOfProcessesThatShareTheirFilesAreNotGivenBack) {
 TEST(KernelMemoryTest, SocketsOfNetlinkAreCounted) {
   InChild([] {
     EnterNetwork();
-    KernelMemory memory(true), with_host(false);
+    KernelMemory memory(true, -1), with_host(false, -1);
     std::vector<UniqueFd> sockets;
     while (sockets.size() <= cell::kMaxNetlinkSockets && memory.Judge(kNetlink) == 0) {
       sockets.emplace_back(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
@@ -181,21 +184,39 @@ class Listener final {
   socklen_t length_ = sizeof(address_);
 };
 
+// Waits for the next look.
+bool Look(ConnectionWatch* watch) {
+  watch->Hear();
+  (void)poll(nullptr, 0, std::max(watch->TimeoutMs(), 0));
+  return watch->IsTooMuch();
+}
+
 TEST(ConnectionWatchTest, LooksOnlyWhileThereIsSomething) {
   InChild([] {
     EnterNetwork();
-    ConnectionWatch watch(true), of_host(false);
+    ConnectionWatch watch;
+    KernelMemory slot(true, watch.fd()), other(true, watch.fd());
+    EXPECT_FALSE(Look(&watch));
     EXPECT_EQ(watch.TimeoutMs(), -1);
-    watch.Begin();
-    of_host.Begin();
-    EXPECT_EQ(of_host.TimeoutMs(), -1);
+    EXPECT_EQ(slot.Judge(kListen), 0);
+    EXPECT_EQ(slot.Judge(kListen), 0);
+    EXPECT_EQ(other.Judge(kListen), 0);
+    EXPECT_FALSE(Look(&watch));
+    EXPECT_GT(watch.TimeoutMs(), 0) << "they may be about to";
+    slot.CommandEnded();
+    EXPECT_FALSE(Look(&watch));
+    EXPECT_GT(watch.TimeoutMs(), 0) << "one of them";
     {
-      const Listener listener(AF_INET);
-      EXPECT_FALSE(watch.IsTooMuch());
-      EXPECT_GT(watch.TimeoutMs(), 0);
+      const Listener listener(AF_INET6);
+      other.CommandEnded();
+      EXPECT_FALSE(Look(&watch));
+      EXPECT_GT(watch.TimeoutMs(), 0) << "somebody else has it";
     }
-    EXPECT_FALSE(watch.IsTooMuch());
+    EXPECT_FALSE(Look(&watch));
     EXPECT_EQ(watch.TimeoutMs(), -1);
+    EXPECT_EQ(slot.Judge(kListen), 0);
+    EXPECT_FALSE(Look(&watch));
+    EXPECT_GT(watch.TimeoutMs(), 0) << "another command";
   });
 }
 
@@ -203,41 +224,48 @@ TEST(ConnectionWatchTest, ConnectionsThatNobodyAcceptsAreTooManySomeTime) {
   for (const int family : {AF_INET, AF_INET6}) {
     InChild([family] {
       EnterNetwork();
-      ConnectionWatch watch(true);
-      watch.Begin();
+      ConnectionWatch watch;
+      BeginListening(watch.fd());
       const Listener listener(family);
       for (uint32_t i = 0; i < cell::kMaxWaitingConnections; ++i) listener.Connect();
-      EXPECT_FALSE(watch.IsTooMuch());
+      EXPECT_FALSE(Look(&watch));
       listener.Connect();
-      EXPECT_TRUE(watch.IsTooMuch());
+      EXPECT_TRUE(Look(&watch));
       const UniqueFd accepted = listener.Accept();
-      EXPECT_FALSE(watch.IsTooMuch()) << "one that is accepted does not wait";
+      EXPECT_FALSE(Look(&watch)) << "one that is accepted does not wait";
     });
   }
 }
 
-TEST(ConnectionWatchTest, WhatTheyReceivedIsTooMuchSomeTime) {
+// Which are in no table of the kernel's any more, with all that they have received.
+TEST(ConnectionWatchTest, ThoseThatWereResetWaitToo) {
   InChild([] {
     EnterNetwork();
-    ConnectionWatch watch(true);
-    watch.Begin();
+    ConnectionWatch watch;
+    BeginListening(watch.fd());
     const Listener listener(AF_INET);
-    const std::string data(60'000, 'x');
-    std::vector<UniqueFd> clients;
-    const auto connect_and_send = [&](size_t connections) {
-      while (clients.size() < connections) {
-        clients.push_back(listener.Connect());
-        (void)send(clients.back().get(), data.data(), data.size(), MSG_DONTWAIT);
-      }
-    };
-    connect_and_send(200);
-    EXPECT_FALSE(watch.IsTooMuch());
-    connect_and_send(900);
-    EXPECT_FALSE(watch.IsTooMuch()) << "51 MiB";
-    for (const UniqueFd& client : clients) {
-      (void)send(client.get(), data.data(), data.size(), MSG_DONTWAIT);
+    for (uint32_t i = 0; i <= cell::kMaxWaitingConnections; ++i) {
+      const linger reset{.l_onoff = 1, .l_linger = 0};
+      const UniqueFd client = listener.Connect();
+      ASSERT_EQ(setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
     }
-    EXPECT_TRUE(watch.IsTooMuch());
+    EXPECT_TRUE(Look(&watch));
+  });
+}
+
+// In a network that is shared with the host's.
+TEST(ConnectionWatchTest, ListenersOfOtherUsersAreTheirs) {
+  InChild([] {
+    EnterNetwork();
+    const Listener listener(AF_INET);
+    for (uint32_t i = 0; i <= cell::kMaxWaitingConnections; ++i) listener.Connect();
+    ASSERT_EQ(setresuid(1, 1, 1), 0);
+    ConnectionWatch watch;
+    BeginListening(watch.fd());
+    EXPECT_FALSE(Look(&watch));
+    const Listener own(AF_INET);
+    for (uint32_t i = 0; i <= cell::kMaxWaitingConnections; ++i) own.Connect();
+    EXPECT_TRUE(Look(&watch));
   });
 }
 

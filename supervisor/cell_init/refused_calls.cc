@@ -126,18 +126,16 @@ void RefusedCalls::Count(const seccomp_notif& call) {
   }
 }
 
-// The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
-// number could already be another's.
-bool RefusedCalls::MustEnd() {
-  if (!memory_.connections().IsDue() || !memory_.connections().IsTooMuch()) return false;
+void RefusedCalls::CountConnections() {
   if (calls_.size() < cell::kMaxRefusedCalls) {
     calls_.push_back({.number = SYS_listen, .count = 1});
   } else {
     ++more_;
   }
-  return true;
 }
 
+// The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
+// number could already be another's.
 std::string RefusedCalls::CommOf(const seccomp_notif& call) const {
   const UniqueFd file(open(ProcOf(call, "comm").c_str(), O_RDONLY | O_CLOEXEC));
   char text[cell::kMaxComm + 1];

@@ -41,10 +41,8 @@ class RefusedCalls final {
 
   // Hands over what was counted since the last time.
   void MoveTo(cell::ExecExited* report);
-  // For poll(2), and after it, whatever it answered: true when the command has to end, which is
-  // counted as its refused call of listen(2).
-  int TimeoutMs() { return memory_.connections().TimeoutMs(); }
-  bool MustEnd();
+  // The command ends for its unaccepted connections: counted as its refused call of listen(2).
+  void CountConnections();
   // No process of the command is left.
   void CommandEnded() { memory_.CommandEnded(); }
 

@@ -18,6 +18,8 @@
 
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/command.h"
+#include "supervisor/cell_init/connection_watch.h"
+#include "supervisor/cell_init/kernel_table.h"
 #include "supervisor/cell_init/refused_calls.h"
 #include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_tools/startup_memory.h"
@@ -52,6 +54,20 @@ Status MaskProc() {
   return OkStatus();
 }
 
+// Whether a child has become a program.
+bool HasBegun(pid_t pid) {
+  constexpr uint32_t kForkedOnly = 0x40;  // of proc_pid_stat(5), as ps(1) shows it: no exec since
+  constexpr size_t kFlags = 6;            // after the name
+  bool has_begun = true;
+  const UniqueFd stat = OpenTable(("/proc/" + std::to_string(pid) + "/stat").c_str());
+  (void)ForEachLine(stat.get(), [&](const std::string& line) {
+    const auto words = WordsOf(std::string_view(line).substr(line.rfind(')') + 1));
+    has_begun = words.size() <= kFlags || (NumberIn(words[kFlags]) & kForkedOnly) == 0;
+    return false;
+  });
+  return has_begun;
+}
+
 uint64_t Microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
@@ -72,6 +88,8 @@ class SlotInit final {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
+    sigaddset(&mask, kConnectionsSignal);
+    sigprocmask(SIG_BLOCK, &mask, nullptr);
     signals_ = UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   }
 
@@ -98,6 +116,9 @@ class SlotInit final {
 
   // The process that becomes the next command.
   void StartWaiting() {
+    // Of the command before, which has ended.
+    for (signalfd_siginfo old; read(signals_.get(), &old, sizeof(old)) > 0;) {
+    }
     command_ = ForkPatiently();
     if (command_ < 0) {
       (void)SendMessage(exec_.get(), cell::Encode(cell::ExecError{"fork", errno}));
@@ -114,17 +135,24 @@ class SlotInit final {
   void Serve() {
     pollfd polled[] = {
         {signals_.get(), POLLIN, 0}, {control_.get(), POLLIN, 0}, {refused_.listener(), POLLIN, 0}};
-    if (poll(polled, 3, refused_.TimeoutMs()) < 0 && errno != EINTR) _exit(1);
-    if (refused_.MustEnd()) kill(-1, SIGKILL);
-    if (polled[0].revents != 0) Reap();
+    if (poll(polled, 3, -1) < 0 && errno != EINTR) _exit(1);
+    if (polled[0].revents != 0) ReadSignal();
     if (command_ > 0 && polled[1].revents != 0) ReadControl();
     // One at a time, so that a flood of them keeps nothing else waiting.
     if (command_ > 0 && polled[2].revents != 0) refused_.Answer();
   }
 
+  void ReadSignal() {
+    signalfd_siginfo info{};
+    if (read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
+    if (info.ssi_signo == SIGCHLD) return Reap();
+    // From outside of this pid namespace: nobody in it can send one that looks so.
+    if (info.ssi_code != SI_USER || info.ssi_pid != 0 || !HasBegun(command_)) return;
+    refused_.CountConnections();
+    kill(-1, SIGKILL);
+  }
+
   void Reap() {
-    signalfd_siginfo info;
-    (void)!read(signals_.get(), &info, sizeof(info));
     int status = 0;
     rusage usage{};
     for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
@@ -206,7 +234,8 @@ Status GiveMounts(int to) {
 [[noreturn]] void BecomeSlot(const Confinement& confinement, const SlotPlace& place, UniqueFd exec,
                              UniqueFd control) {
   Status status = MountProc();
-  KernelMemory memory(confinement.own_network());  // while its tables can be opened
+  // While its tables can be opened.
+  KernelMemory memory(confinement.own_network(), place.connections);
   if (status.ok()) status = MaskProc();
   if (status.ok()) status = Confinement::DropCapabilities();
   UniqueFd listener;
@@ -215,6 +244,8 @@ Status GiveMounts(int to) {
     (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{status.message(), errno}));
     _exit(1);
   }
+  // Nobody says who listens.
+  if (!listener) BeginListening(place.connections);
   cell_tools::ForgetStartup();
   SlotInit(confinement, place, std::move(exec), std::move(control), std::move(listener),
            std::move(memory))

@@ -7,6 +7,7 @@
 // it daemonised. After a command pid 1 kills and reaps all there is, and offers the empty slot
 // again (ADR 0011).
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "common/base/status.h"
@@ -20,6 +21,7 @@ struct SlotPlace {
   uint32_t spare_run = 0;  // no other slot's: names the directories it makes for its next command
   int cell_socket = -1;    // the supervisor's, borrowed: where the slot offers itself again
   int pipes = -1;          // cell-init's, borrowed: where pid 1 asks for pipes (own_pipes.h)
+  int connections = -1;    // of cell-init's ConnectionWatch, borrowed
 };
 
 struct Slot {
@@ -31,6 +33,10 @@ struct Slot {
   // another would show them bare. So whoever makes slots holds it until no command lives.
   UniqueFd mounts;
 };
+
+// From who made the slot to its pid 1: connections that nobody accepts are too many. Ends the
+// command; one that has not begun stays.
+inline constexpr int kConnectionsSignal = SIGUSR1;
 
 // Caller must be single-threaded and have CAP_SYS_ADMIN and CAP_SETPCAP in the cell's user
 // namespace.

@@ -19,7 +19,7 @@ namespace odyssey::testing {
 
 // What a careless start of the supervisor would hand down, from this process for as long as this
 // lives: a variable, a descriptor that survives execve, a session keyring, groups, core dumps, an
-// OOM score, SIGHUP ignored and SIGUSR1 blocked.
+// OOM score, SIGHUP ignored and SIGUSR2 blocked.
 class Inheritance final {
  public:
   static constexpr char kVariable[] = "SECRET_X";
@@ -60,7 +60,7 @@ class Inheritance final {
   static void Mask(int how) {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
     EXPECT_EQ(sigprocmask(how, &set, nullptr), 0);
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include "policy/plan/kernel_memory.h"
 #include "tests/integration/cell_probe.h"
@@ -36,6 +37,15 @@ class KernelMemoryLimitsTest : public ::testing::Test {
     ASSERT_EQ(result_.denials.size(), 1u) << result_.ToString();
     EXPECT_EQ(result_.denials[0].resource(), resource);
     EXPECT_EQ(result_.denials[0].rule(), rule);
+  }
+
+  static void ExpectFlood(const ExecResult& result) {
+    EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << result.ToString();
+    ASSERT_EQ(result.denials.size(), 1u) << result.ToString();
+    EXPECT_EQ(result.denials[0].resource(), "listen");
+    EXPECT_EQ(result.denials[0].rule(),
+              "kernel memory: at most 512 connections that wait to be accepted");
+    EXPECT_EQ(result.denials[0].verdict(), "kill");
   }
 
   SupervisorHarness supervisor_;
@@ -105,7 +115,9 @@ except OSError: pass
 print(len(sockets))
 )"),
             cell::kMaxNetlinkSockets);
-  ExpectDenied("socket(AF_NETLINK, SOCK_RAW)", "kernel memory: at most 64 such sockets");
+  ExpectDenied(
+      "socket(AF_NETLINK, SOCK_RAW)",
+      "kernel memory: at most 64 such sockets, or 1024 of all where the network is the host's");
 }
 
 // By the control group, whichever of its versions.
@@ -129,21 +141,58 @@ print(held)
   EXPECT_LT(held, 64 * kMegabyte) << "of 154 MiB";
 }
 
+// Listeners, and clients that close, or reset the connection with what was sent.
+constexpr char kConnect[] = R"(
+import socket, struct
+def listeners():
+    made = [socket.socket() for _ in range(8)]
+    for one in made: one.bind(('127.0.0.1', 0)); one.listen(4096)
+    return made
+def connect(listeners, reset=False):
+    while True:
+        for one in listeners:
+            client = socket.create_connection(one.getsockname())
+            if reset: client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            client.close()
+)";
+
 TEST_F(KernelMemoryLimitsTest, ConnectionsThatNobodyAcceptsEndTheCommand) {
-  const ExecResult result = supervisor_.Python(cell_, R"(
-import socket
-listeners = [socket.socket() for _ in range(8)]
-for one in listeners: one.bind(('127.0.0.1', 0)); one.listen(4096)
-while True:
-    for one in listeners: socket.create_connection(one.getsockname()).close()
+  for (const char* attack : {"connect(listeners())", "connect(listeners(), reset=True)"}) {
+    ExpectFlood(
+        supervisor_.Python(cell_, std::string(kConnect) + attack, {.wall_clock_ms = 20'000}));
+    EXPECT_TRUE(supervisor_.Shell(cell_, "true").Exited(0));
+  }
+}
+
+TEST_F(KernelMemoryLimitsTest, ConnectionsInTheNetworkOfTheHostEndTheCommandToo) {
+  auto request = Small();
+  request.mutable_sandbox()->set_network(policy::v1::NETWORK_FULL);
+  const std::string cell = supervisor_.Cell(request);
+  ExpectFlood(supervisor_.Python(cell, std::string(kConnect) + "connect(listeners(), reset=True)",
+                                 {.wall_clock_ms = 20'000}));
+}
+
+// Whose own slot has seen nobody listen, while the one that did has a new command.
+TEST_F(KernelMemoryLimitsTest, AListenerThatWasHandedOnEndsWhoHasIt) {
+  ExecResult giver;
+  std::thread giving([&] {
+    giver = supervisor_.Python(cell_, std::string(kConnect) + R"(
+given = listeners()
+door = socket.socket(socket.AF_UNIX); door.bind('\0door'); door.listen()
+socket.send_fds(door.accept()[0], [b'x'], [one.fileno() for one in given])
 )");
-  EXPECT_EQ(result.outcome.signal(), SIGKILL) << result.ToString();
-  ASSERT_EQ(result.denials.size(), 1u);
-  EXPECT_EQ(result.denials[0].resource(), "listen");
-  EXPECT_EQ(result.denials[0].rule(),
-            "kernel memory: at most 1024 connections that wait to be accepted");
-  EXPECT_EQ(result.denials[0].verdict(), "kill");
-  EXPECT_TRUE(supervisor_.Shell(cell_, "true").Exited(0));
+  });
+  ExpectFlood(supervisor_.Python(cell_, std::string(kConnect) + R"(
+import time
+door = socket.socket(socket.AF_UNIX)
+while door.connect_ex('\0door') != 0: time.sleep(0.01)
+given = [socket.socket(fileno=fd) for fd in socket.recv_fds(door, 9, 8)[1]]
+time.sleep(1)  # the giver has ended, and there was a look
+connect(given)
+)",
+                                 {.wall_clock_ms = 20'000}));
+  giving.join();
+  EXPECT_TRUE(giver.Exited(0)) << giver.ToString();
 }
 
 // Whose slot is kept busy meanwhile by calls that are told and refused.

@@ -5,9 +5,14 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <fstream>
+#include <map>
 #include <set>
 #include <thread>
+#include <vector>
 
+#include "supervisor/cell_init/slot.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -226,6 +231,81 @@ for name, call in {
             "nice 1 refused\nnice 0 done\nidle 1 refused\nidle 0 done\nprocessor 1 refused\n"
             "processor 0 done\nuser 1 refused\nuser 0 done\n")
       << result.ToString();
+}
+
+// ── The signal that ends a flood of connections (slot.h) ────────────────────────────────────────
+
+// What the kernel says of a process on a line of its status.
+std::string StatusLine(pid_t pid, const std::string& name) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(name, 0) == 0) return line.substr(name.size());
+  }
+  return "";
+}
+
+// Sends it to pid 1 of every slot: those with the most pid namespaces around them.
+void SignalSlots(const std::vector<pid_t>& processes) {
+  std::map<pid_t, std::string> numbers;
+  size_t most = 0;
+  for (const pid_t pid : processes) {
+    numbers[pid] = StatusLine(pid, "NSpid:");
+    most = std::max<size_t>(most, std::count(numbers[pid].begin(), numbers[pid].end(), '\t'));
+  }
+  int slots = 0;
+  for (const auto& [pid, of_pid] : numbers) {
+    const bool is_deep = std::count(of_pid.begin(), of_pid.end(), '\t') == static_cast<long>(most);
+    if (!is_deep || of_pid.substr(of_pid.rfind('\t')) != "\t1") continue;
+    EXPECT_EQ(kill(pid, cell_init::kConnectionsSignal), 0);
+    ++slots;
+  }
+  EXPECT_GT(slots, 0);
+}
+
+TEST_F(SlotsTest, TheSignalLeavesACommandThatHasNotBegun) {
+  const std::string cell = supervisor_.Cell();
+  ASSERT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
+  for (int i = 0; i < 5; ++i) {
+    SignalSlots(supervisor_.CellProcesses());
+    const ExecResult next = supervisor_.Shell(cell, "sleep 0.2");
+    EXPECT_TRUE(next.Exited(0)) << next.ToString();
+    EXPECT_TRUE(next.denials.empty()) << next.ToString();
+  }
+}
+
+TEST_F(SlotsTest, TheSignalEndsACommandThatRuns) {
+  const std::string cell = supervisor_.Cell();
+  std::thread sender([&] {
+    EXPECT_TRUE(Eventually([&] {
+      const auto all = supervisor_.CellProcesses();
+      return std::any_of(all.begin(), all.end(),
+                         [](pid_t pid) { return CommandName(pid) == "sleep"; });
+    }));
+    SignalSlots(supervisor_.CellProcesses());
+  });
+  const ExecResult ended = supervisor_.Exec(cell, {"sleep", "1000"}, {.wall_clock_ms = 20'000});
+  sender.join();
+  EXPECT_EQ(ended.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << ended.ToString();
+  ASSERT_EQ(ended.denials.size(), 1u);
+  EXPECT_EQ(ended.denials[0].resource(), "listen");
+}
+
+// By whichever call; where Landlock has scopes for signals, none even arrives.
+TEST_F(SlotsTest, ACommandCannotSendTheSignal) {
+  const ExecResult result = supervisor_.Python(supervisor_.Cell(), R"(
+import ctypes, os, signal, struct, time
+call, number = ctypes.CDLL(None).syscall, int(signal.SIGUSR1)
+forged = struct.pack('iiiiii', number, 0, -1, 0, 0, 0).ljust(128, b'\0')  # from nowhere
+pid_one = os.pidfd_open(1)
+for arguments in ((62, 1, number), (200, 1, number), (234, 1, 1, number),  # kill, tkill, tgkill
+                  (129, 1, number, forged), (297, 1, 1, number, forged),   # rt_sigqueueinfo, rt_tg…
+                  (424, pid_one, number, forged, 0), (424, pid_one, number, None, 0)):
+    call(*arguments)
+time.sleep(0.3)
+print('lives')
+)");
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  EXPECT_EQ(result.out, "lives\n");
 }
 
 }  // namespace
