@@ -17,7 +17,6 @@ namespace odyssey::bundle {
 namespace {
 
 constexpr char kStagingPrefix[] = ".staging_";
-constexpr size_t kShownDigits = 12;
 
 void RemoveTree(const std::string& path) {
   std::error_code ignored;
@@ -66,7 +65,7 @@ BundleStore::BundleStore(std::string directory, agent::IdSource* ids)
 }
 
 std::string BundleStore::DirectoryOf(const BundlePin& pin) const {
-  return directory_ + "/" + pin.id + "/" + pin.version + "-" + pin.digest.substr(0, kShownDigits);
+  return directory_ + "/" + pin.id + "/" + pin.version + "-" + pin.digest;
 }
 
 Result<std::shared_ptr<const InstalledBundle>> BundleStore::Install(const std::string& source) {

@@ -1,7 +1,8 @@
 #ifndef ODYSSEY_AGENTD_BUNDLE_BUNDLE_STORE_H_
 #define ODYSSEY_AGENTD_BUNDLE_BUNDLE_STORE_H_
 
-// The installed bundles: DIR/ID/VERSION-<first 12 digits of the digest>/. Thread-safe.
+// The installed bundles: DIR/ID/VERSION-DIGEST/, whole, so that nobody can make or guess
+// another's. Thread-safe.
 
 #include <map>
 #include <memory>

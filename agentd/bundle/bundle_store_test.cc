@@ -25,8 +25,7 @@ TEST_F(BundleStoreTest, InstallsACopyThatTheSourceNoLongerChanges) {
   Installed first = store.Install(source_.path());
   ASSERT_TRUE(first.ok()) << first.status().ToString();
   EXPECT_EQ((*first)->spec.id, "demo");
-  EXPECT_EQ((*first)->directory,
-            directory_.path() + "/demo/0.1.0-" + (*first)->pin.digest.substr(0, 12));
+  EXPECT_EQ((*first)->directory, directory_.path() + "/demo/0.1.0-" + (*first)->pin.digest);
   EXPECT_TRUE(std::filesystem::is_empty((*first)->directory + "/" + kMountDirectory));
 
   source_.Write("README.md", "# changed\n");
@@ -51,8 +50,7 @@ TEST_F(BundleStoreTest, InstallsTheSameContentOnceAndLeavesNothingBehind) {
 TEST_F(BundleStoreTest, OpensAfterARestartAndNoticesTampering) {
   const BundlePin pin = (*BundleStore(directory_.path(), &ids_).Install(source_.path()))->pin;
   EXPECT_TRUE(BundleStore(directory_.path(), &ids_).Open(pin).ok());
-  std::ofstream(directory_.path() + "/demo/0.1.0-" + pin.digest.substr(0, 12) + "/README.md")
-      << "x";
+  std::ofstream(directory_.path() + "/demo/0.1.0-" + pin.digest + "/README.md") << "x";
   EXPECT_EQ(BundleStore(directory_.path(), &ids_).Open(pin).status().code(), Code::kDataLoss);
 }
 

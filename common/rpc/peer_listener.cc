@@ -18,6 +18,7 @@ namespace {
 constexpr int kExhaustedPauseMs = 50;
 
 }  // namespace
+
 PeerListener::PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed)
     : listener_(std::move(listener)),
       stop_(eventfd(0, EFD_CLOEXEC)),
