@@ -1,6 +1,8 @@
 #ifndef ODYSSEY_POLICY_PLAN_KERNEL_MEMORY_H_
 #define ODYSSEY_POLICY_PLAN_KERNEL_MEMORY_H_
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace odyssey::cell {
@@ -16,6 +18,10 @@ inline constexpr uint32_t kMaxNetlinkSocketsOfHost = 1'024;
 // Connections of TCP that nobody has accepted: the longest queue that nginx, Node and Redis ask for
 // one listener. Each holds at most twice net.core.rmem_max: together 208 MiB.
 inline constexpr uint32_t kMaxWaitingConnections = 512;
+
+// From a cell's pid 1 to that of a slot: they are too many. Ends the command; one that has not
+// begun stays.
+inline constexpr int kConnectionsSignal = SIGUSR1;
 
 }  // namespace odyssey::cell
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/os/message_socket.h"
+#include "policy/plan/kernel_memory.h"
 #include "policy/plan/plan.h"
 #include "supervisor/cell_init/guard_process.h"
 #include "supervisor/cell_init/kept_repositories.h"
@@ -160,7 +161,7 @@ int CellInit::TimeoutMs() const {
 // Who has the listener cannot be known: it may be on its way from one command to another.
 void CellInit::EndFloods() {
   if (!connections_.IsTooMuch()) return;
-  for (const auto& [pid, place] : slots_) kill(pid, kConnectionsSignal);
+  for (const auto& [pid, place] : slots_) kill(pid, cell::kConnectionsSignal);
 }
 
 Status CellInit::GiveSlot() {

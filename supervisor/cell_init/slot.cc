@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "common/os/message_socket.h"
+#include "policy/plan/kernel_memory.h"
 #include "supervisor/cell_init/command.h"
 #include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/kernel_table.h"
@@ -88,7 +89,7 @@ class SlotInit final {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
-    sigaddset(&mask, kConnectionsSignal);
+    sigaddset(&mask, cell::kConnectionsSignal);
     sigprocmask(SIG_BLOCK, &mask, nullptr);
     signals_ = UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   }

@@ -7,7 +7,6 @@
 // it daemonised. After a command pid 1 kills and reaps all there is, and offers the empty slot
 // again (ADR 0011).
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include "common/base/status.h"
@@ -33,10 +32,6 @@ struct Slot {
   // another would show them bare. So whoever makes slots holds it until no command lives.
   UniqueFd mounts;
 };
-
-// From who made the slot to its pid 1: connections that nobody accepts are too many. Ends the
-// command; one that has not begun stays.
-inline constexpr int kConnectionsSignal = SIGUSR1;
 
 // Caller must be single-threaded and have CAP_SYS_ADMIN and CAP_SETPCAP in the cell's user
 // namespace.

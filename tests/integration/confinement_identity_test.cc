@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "supervisor/cell_init/slot.h"
+#include "policy/plan/kernel_memory.h"
 #include "tests/integration/cell_probe.h"
 #include "tests/integration/inheritance.h"
 
@@ -245,7 +245,7 @@ TEST_F(ConfinementIdentityTest, NoSignalThatTheSupervisorBlocksOrIgnoresIsSoInTh
   for (const pid_t pid : MembersOf(supervisor_, info_.host_uid())) {
     // A process that serves reads these from a descriptor; a command is born without any.
     const bool is_command = CommandName(pid) == "sleep";
-    const uint64_t own = is_command ? 0 : Bit(SIGCHLD) | Bit(cell_init::kConnectionsSignal);
+    const uint64_t own = is_command ? 0 : Bit(SIGCHLD) | Bit(cell::kConnectionsSignal);
     EXPECT_EQ(Signals(pid, "SigBlk") & ~own, 0u) << CommandName(pid);
     EXPECT_EQ(Signals(pid, "SigIgn"), 0u) << CommandName(pid);
   }

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "supervisor/cell_init/slot.h"
+#include "policy/plan/kernel_memory.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -256,7 +256,7 @@ void SignalSlots(const std::vector<pid_t>& processes) {
   for (const auto& [pid, of_pid] : numbers) {
     const bool is_deep = std::count(of_pid.begin(), of_pid.end(), '\t') == static_cast<long>(most);
     if (!is_deep || of_pid.substr(of_pid.rfind('\t')) != "\t1") continue;
-    EXPECT_EQ(kill(pid, cell_init::kConnectionsSignal), 0);
+    EXPECT_EQ(kill(pid, cell::kConnectionsSignal), 0);
     ++slots;
   }
   EXPECT_GT(slots, 0);
