@@ -29,13 +29,11 @@ void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, F
   // Each variable counts, also one that is not set here.
   dialect::PolicyContext context =
       MakePolicyContext(here.ok() ? *here : "", [](const std::string&) { return ""; });
+  context.bundle_copy = kAnyBundleCopy;
   for (const auto& [target, source] : bundle.sandbox.env) context.granted_env.insert(source);
   const auto policy = dialect::ReadBundlePolicy(directory, context, &out->problems);
   if (!policy) return;
-  policy::SandboxRequest request = policy->request;
-  // A session that may not write its workspace has the bundle itself as that.
-  if (request.mode == policy::Mode::kReadOnly) request.workspace = kAnyBundleCopy;
-  const Status status = CheckAnywhere(request);
+  const Status status = CheckAnywhere(policy->request);
   if (!status.ok()) {
     const dialect::Problem whole = {.file = bundle.manifest_path, .message = status.message()};
     out->problems.push_back(policy->origins.ToProblem(status.message()).value_or(whole));

@@ -109,6 +109,7 @@ dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::strin
   for (const auto& [field, path] : PlacesOf(policy.request)) {
     const auto& made = policy.create;
     if (std::find(made.begin(), made.end(), path) != made.end()) continue;
+    if (!policy.bundle_copy.empty() && plan::IsWithin(path, policy.bundle_copy)) continue;
     const std::string said = field + ": " + path;
     if (places.count(path) == 0) {
       doubts.push_back(ToProblem(policy, whole, said + ": cannot be looked at by whoever asks"));

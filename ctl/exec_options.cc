@@ -10,25 +10,13 @@
 #include "ctl/planted_link.h"
 #include "ctl/policy_file.h"
 #include "policy/compile/limits.h"
+#include "policy/model/own_variables.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
 namespace {
 
 constexpr size_t kMaxCellName = 128;  // as CellKey allows
-
-Result<std::string> ResolvePath(const std::string& path) {
-  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
-  if (!real) return ErrnoStatus(errno, "resolve " + path);
-  return std::string(real.get());
-}
-
-Result<std::string> ResolveShown(const std::string& path) {
-  ODY_ASSIGN_OR_RETURN(std::string real, ResolvePath(path));
-  const std::string link = PlantedLink(path);
-  if (link.empty()) return real;
-  return FailedPrecondition(dialect::RefusalOfLink(link, real));
-}
 
 std::optional<std::string> GetEnvironment(const std::string& name) {
   const char* value = getenv(name.c_str());
@@ -100,12 +88,12 @@ Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, Ex
   policy::SandboxRequest* const sandbox = &out->sandbox;
   if (options.Has("tools")) {
     const std::string tools = options.Text("tools");
-    sandbox->executables_mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
-                                : tools == "all"    ? policy::ExecutablesMode::kAll
-                                                    : policy::ExecutablesMode::kStandard;
+    const auto mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
+                      : tools == "all"    ? policy::ExecutablesMode::kAll
+                                          : policy::ExecutablesMode::kStandard;
+    if (std::exchange(sandbox->executables_mode, mode) != mode) sandbox->executables.clear();
   }
   const bool named = sandbox->executables_mode == policy::ExecutablesMode::kExplicit;
-  if (!named) sandbox->executables.clear();
   for (const std::string& tool : options.All("tool")) {
     if (!named) return InvalidArgument("--tool " + tool + ": allowed only with --tools explicit");
     const bool is_path = tool.find('/') != std::string::npos;
@@ -317,7 +305,7 @@ Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, Exe
 
 }  // namespace
 
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveShown, {}, {}, {}}; }
+ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveUnplanted, {}, {}, {}}; }
 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
@@ -354,9 +342,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.collect = options.Text("collect");
   out.denials = ReadDenialsOption(options);
   out.explain = options.Has("explain");
-  // What a program on a terminal needs to know about it.
-  const std::optional<std::string> term = inputs.environment("TERM");
-  if (out.terminal && term && out.sandbox.env.count("TERM") == 0) out.sandbox.env["TERM"] = *term;
+  policy::InheritVariables(inputs.environment, &out.sandbox.env);
   return out;
 }
 

@@ -19,6 +19,8 @@ ExecInputs Inputs() {
   return {.resolve = Resolve,
           .environment = [](const std::string& name) -> std::optional<std::string> {
             if (name == "TERM") return "vt100";
+            if (name == "TZ") return "Asia/Tokyo";
+            if (name == "PATH") return "/here";
             return std::nullopt;
           },
           .resolve_shown = Resolve};
@@ -40,7 +42,6 @@ TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
   EXPECT_EQ(options->sandbox.workspace, "");
   EXPECT_TRUE(options->sandbox.ephemeral);
   EXPECT_EQ(options->argv, (std::vector<std::string>{"ls", "-l"}));
-  EXPECT_TRUE(options->sandbox.env.empty());
 }
 
 TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
@@ -60,7 +61,7 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   EXPECT_EQ(sandbox.executables_mode, policy::ExecutablesMode::kAll);
   EXPECT_EQ(sandbox.network, policy::Network::kFull);
   EXPECT_EQ(sandbox.landlock, policy::Landlock::kBestEffort);
-  EXPECT_EQ(sandbox.env, (std::map<std::string, std::string>{{"K", "v=w"}}));
+  EXPECT_EQ(sandbox.env.at("K"), "v=w");
   EXPECT_EQ(sandbox.limits.memory_bytes, 512u << 20);
   EXPECT_EQ(sandbox.limits.cpu_millis, 1500u);
   EXPECT_EQ(sandbox.limits.pids, 9u);
@@ -103,9 +104,11 @@ TEST(ExecOptionsTest, ToolsAreNamedInExplicitModeOnly) {
             "--tool: resolve ./missing: No such file or directory");
 }
 
-TEST(ExecOptionsTest, TerminalTellsTheCommandItsKind) {
-  EXPECT_EQ(Read({"--tty", "sh"})->sandbox.env.at("TERM"), "vt100");
-  EXPECT_EQ(Read({"--tty", "--env", "TERM=dumb", "sh"})->sandbox.env.at("TERM"), "dumb");
+TEST(ExecOptionsTest, InheritsLanguageTimeAndTerminal) {
+  using Environment = std::map<std::string, std::string>;
+  EXPECT_EQ(Read({"sh"})->sandbox.env, (Environment{{"TERM", "vt100"}, {"TZ", "Asia/Tokyo"}}));
+  EXPECT_EQ(Read({"--env", "TERM=dumb", "sh"})->sandbox.env,
+            (Environment{{"TERM", "dumb"}, {"TZ", "Asia/Tokyo"}}));
 }
 
 TEST(ExecOptionsTest, ErrorsNameTheOption) {

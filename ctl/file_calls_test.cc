@@ -108,8 +108,10 @@ TEST_F(FileCallsTest, PutsFilesWithNamesModesAndContents) {
   InjectFilesResponse response;
   grpc::ClientContext context;
   ASSERT_TRUE(PutFiles(stub_.get(), &context,
-                       {"cel_1", "run_9", {{In("small"), "small"}, {In("large"), "large"}}}, &local,
-                       &response)
+                       {"cel_1",
+                        "run_9",
+                        {{In("small"), In("small"), "small"}, {In("large"), In("large"), "large"}}},
+                       &local, &response)
                   .ok());
   EXPECT_EQ(supervisor_.start.cell_id() + supervisor_.start.run_id(), "cel_1run_9");
   ASSERT_EQ(supervisor_.put.size(), 2u);
@@ -125,7 +127,7 @@ TEST_F(FileCallsTest, AFileThatCannotBeReadEndsTheCall) {
   InjectFilesResponse response;
   grpc::ClientContext context;
   const grpc::Status status =
-      PutFiles(stub_.get(), &context, {"cel_1", "", {{In("gone"), "gone"}}}, &local, &response);
+      PutFiles(stub_.get(), &context, {"cel_1", "", {{In("gone"), In("gone"), "gone"}}}, &local, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
   EXPECT_EQ(local.code(), Code::kNotFound);
 }

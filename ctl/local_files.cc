@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "common/os/file.h"
+#include "common/os/mount_calls.h"
+#include "ctl/planted_link.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -18,9 +20,26 @@ constexpr mode_t kDirectoryMode = 0755;
 constexpr mode_t kTakenBits = 0755;  // what came out of a cell nobody else may change here
 constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-std::string LastComponent(std::string path) {
+std::string WithoutSlashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path.substr(path.rfind('/') + 1);
+  return path;
+}
+
+std::string LastComponent(const std::string& path) {
+  const std::string trimmed = WithoutSlashes(path);
+  return trimmed.substr(trimmed.rfind('/') + 1);
+}
+
+std::string ParentOf(const std::string& path) {
+  const std::string trimmed = WithoutSlashes(path);
+  const size_t slash = trimmed.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : trimmed.substr(0, slash);
+}
+
+bool IsDirectory(const UniqueFd& fd) {
+  struct stat info;
+  return fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 // Why the file is left out, "" if it is not.
@@ -47,7 +66,12 @@ Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
       out.skipped.push_back("file \"" + path + "\" " + why + ", skipping it");
       continue;
     }
-    FileToPut file{path, LastComponent(path)};
+    const Result<std::string> real = ResolveUnplanted(path);
+    if (!real.ok()) {
+      out.skipped.push_back("file \"" + path + "\": " + real.status().message() + "; skipping it");
+      continue;
+    }
+    FileToPut file{path, *real, LastComponent(path)};
     for (const FileToPut& other : out.files) {
       if (other.name != file.name) continue;
       return InvalidArgument("\"" + path + "\" and \"" + other.path + "\" would both be " +
@@ -59,24 +83,42 @@ Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
 }
 
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
-  UniqueFd fd(open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd place, OpenHostPath(file.real));
   struct stat info;
-  if (!fd || fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "open " + file.path);
+  if (fstat(place.get(), &info) != 0) return ErrnoStatus(errno, "stat " + file.path);
   if (!S_ISREG(info.st_mode)) return FailedPrecondition(file.path + ": is no regular file");
+  const std::string itself = "/proc/self/fd/" + std::to_string(place.get());
+  UniqueFd fd(open(itself.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + file.path);
   *mode = info.st_mode & kPermissionBits;
   return fd;
 }
 
 Result<Destination> Destination::Open(const std::string& path) {
-  const bool made = mkdir(path.c_str(), kDirectoryMode) == 0;
-  if (!made && errno != EEXIST) return ErrnoStatus(errno, "create " + path);
-  UniqueFd root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root) return ErrnoStatus(errno, "open " + path);
-  return Destination(std::move(root), made ? path : "");
+  const Result<std::string> real = ResolveUnplanted(path);
+  if (real.status().code() == Code::kNotFound) return Make(path);
+  ODY_RETURN_IF_ERROR(real.status());
+  ODY_ASSIGN_OR_RETURN(UniqueFd root, OpenHostPath(*real));
+  if (!IsDirectory(root)) return FailedPrecondition(path + ": is no directory");
+  return Destination(std::move(root));
+}
+
+Result<Destination> Destination::Make(const std::string& path) {
+  ODY_ASSIGN_OR_RETURN(const std::string parent, ResolveUnplanted(ParentOf(path)));
+  ODY_ASSIGN_OR_RETURN(UniqueFd made_in, OpenHostPath(parent));
+  std::string name = LastComponent(path);
+  if (mkdirat(made_in.get(), name.c_str(), kDirectoryMode) != 0) {
+    return ErrnoStatus(errno, "create " + path);
+  }
+  Destination made(UniqueFd(openat(made_in.get(), name.c_str(), kDirectoryFlags)));
+  if (!made.root_) return ErrnoStatus(errno, "open " + path);
+  made.made_in_ = std::move(made_in);
+  made.made_ = std::move(name);
+  return made;
 }
 
 void Destination::Discard() {
-  if (!made_.empty()) (void)rmdir(made_.c_str());
+  if (made_in_) (void)unlinkat(made_in_.get(), made_.c_str(), AT_REMOVEDIR);
 }
 
 Status Destination::Begin(const std::string& path, uint32_t mode) {

@@ -15,7 +15,8 @@
 namespace odyssey::ctl {
 
 struct FileToPut {
-  std::string path;  // here
+  std::string path;  // here, as it was given
+  std::string real;  // without links
   std::string name;  // in the inbox: the last component
 };
 
@@ -24,17 +25,18 @@ struct FilesToPut {
   std::vector<std::string> skipped;  // a warning each
 };
 
-// Regular files; what is missing, a symbolic link, a directory or anything else is skipped with a
-// warning. INVALID_ARGUMENT if two have the same name.
+// Regular files; what is missing, a symbolic link or behind one that a cell could have made, a
+// directory or anything else is skipped with a warning. INVALID_ARGUMENT if two have the same name.
 Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths);
 
-// A regular file, opened; a symbolic link that it has become meanwhile is an error.
+// A regular file, opened; a symbolic link that has come on the way meanwhile is an error.
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode);
 
-// A directory here that files are written into: below it only, through no link, over nothing.
+// A directory here that files are written into: below it only, through no link, over nothing. Nor
+// is it reached through a link that a cell could have made.
 class Destination final {
  public:
-  // Makes `path` if it is missing.
+  // Makes `path` if it is missing. FAILED_PRECONDITION: a link on the way, or it is no directory.
   static Result<Destination> Open(const std::string& path);
   // Nothing came: removes the directory again, if Open made it and it is empty.
   void Discard();
@@ -48,10 +50,12 @@ class Destination final {
   void Abandon();
 
  private:
-  Destination(UniqueFd root, std::string made) : root_(std::move(root)), made_(std::move(made)) {}
+  explicit Destination(UniqueFd root) : root_(std::move(root)) {}
+  static Result<Destination> Make(const std::string& path);
 
   UniqueFd root_;
-  std::string made_;        // the path, if it was missing
+  UniqueFd made_in_;        // where it was made, if it was missing,
+  std::string made_;        // and its name there
   UniqueFd parent_, file_;  // of the file under way
   std::string name_;
   uint32_t mode_ = 0;

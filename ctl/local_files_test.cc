@@ -50,6 +50,37 @@ TEST_F(LocalFilesTest, ChoosesRegularFilesAndSaysWhatItSkips) {
                                       "file \"\" not found, skipping it"}));
 }
 
+// A command of an earlier cell may have made one in a directory that it could write.
+TEST_F(LocalFilesTest, NothingIsReadOrWrittenThroughALink) {
+  fs::create_directory(In("secret"));
+  Put(In("secret/key"), "text");
+  fs::create_directory_symlink("secret", In("up"));
+  const auto chosen = ChooseFiles({In("up/key")});
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_TRUE(chosen->files.empty());
+  ASSERT_EQ(chosen->skipped.size(), 1u);
+  EXPECT_NE(chosen->skipped[0].find(In("up") + ": is a symbolic link"), std::string::npos);
+  for (const std::string name : {"up", "up/", "up/new", "up/new/"}) {
+    const Status status = Destination::Open(In(name)).status();
+    EXPECT_EQ(status.code(), Code::kFailedPrecondition) << name;
+    EXPECT_NE(status.message().find(In("up") + ": is a symbolic link"), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(In("secret/new")));
+}
+
+TEST_F(LocalFilesTest, ALinkThatComesMeanwhileIsNotFollowed) {
+  fs::create_directory(In("d"));
+  Put(In("d/key"), "mine");
+  fs::create_directory(In("secret"));
+  Put(In("secret/key"), "text");
+  const auto chosen = ChooseFiles({In("d/key")});
+  ASSERT_EQ(chosen->files.size(), 1u);
+  fs::rename(In("d"), In("old"));
+  fs::create_directory_symlink("secret", In("d"));
+  uint32_t mode = 0;
+  EXPECT_FALSE(OpenFileToPut(chosen->files[0], &mode).ok());
+}
+
 TEST_F(LocalFilesTest, TwoFilesOfOneNameAreAnError) {
   fs::create_directory(In("d"));
   Put(In("f"), "one");
@@ -63,12 +94,12 @@ TEST_F(LocalFilesTest, AFileThatBecameALinkIsNotSent) {
   Put(In("secret"), "secret");
   fs::create_symlink("secret", In("f"));
   uint32_t mode = 0;
-  EXPECT_FALSE(OpenFileToPut({In("f"), "f"}, &mode).ok());
+  EXPECT_FALSE(OpenFileToPut({In("f"), In("f"), "f"}, &mode).ok());
   fs::permissions(In("secret"), fs::perms::owner_all);
-  EXPECT_TRUE(OpenFileToPut({In("secret"), "secret"}, &mode).ok());
+  EXPECT_TRUE(OpenFileToPut({In("secret"), In("secret"), "secret"}, &mode).ok());
   EXPECT_EQ(mode, 0700u);
   ASSERT_EQ(mkfifo(In("fifo").c_str(), 0600), 0);
-  EXPECT_EQ(OpenFileToPut({In("fifo"), "fifo"}, &mode).status().message(),
+  EXPECT_EQ(OpenFileToPut({In("fifo"), In("fifo"), "fifo"}, &mode).status().message(),
             In("fifo") + ": is no regular file")
       << "nobody waits for it";
 }

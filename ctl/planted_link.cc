@@ -1,8 +1,13 @@
 #include "ctl/planted_link.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include <deque>
 #include <filesystem>
+#include <memory>
 
+#include "policy/dialect/policy.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
@@ -46,6 +51,19 @@ std::string PlantedLink(const std::string& path) {
     PutBefore(target, &rest);
   }
   return "";
+}
+
+Result<std::string> ResolvePath(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
+  if (!real) return ErrnoStatus(errno, "resolve " + path);
+  return std::string(real.get());
+}
+
+Result<std::string> ResolveUnplanted(const std::string& path) {
+  ODY_ASSIGN_OR_RETURN(std::string real, ResolvePath(path));
+  const std::string link = PlantedLink(path);
+  if (link.empty()) return real;
+  return FailedPrecondition(dialect::RefusalOfLink(link, real));
 }
 
 }  // namespace odyssey::ctl

@@ -56,6 +56,7 @@ Result<dialect::Policy> ReadFile(const Console& console, const std::string& file
   dialect::Problems problems;
   dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
   context.granted_env = GrantedSecrets(ceiling);
+  context.bundle_copy = ceiling.asker.host.bundle_store + "/copy";
   const ceiling::Owner& owner = ceiling.asker.owner;
   if (owner.uid != getuid()) context.home = owner.home;
   Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);

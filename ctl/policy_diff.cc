@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "ctl/compile_here.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"
@@ -53,6 +54,7 @@ Result<Side> ReadAsWritten(const std::string& file) {
   for (;;) {
     dialect::PolicyContext context = MakePolicyContext(cwd, environment);
     context.granted_env = granted;
+    context.bundle_copy = kAnyBundleCopy;
     dialect::Problems problems;
     Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);
     if (policy.ok()) return SideOf(file, *std::move(policy));

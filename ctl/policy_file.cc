@@ -8,6 +8,7 @@
 #include "common/os/regular_file.h"
 #include "ctl/planted_link.h"
 #include "ctl/sanitize.h"
+#include "policy/model/own_variables.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -98,6 +99,7 @@ std::map<std::string, std::string> ReadHostEnvironment(const dialect::SandboxSpe
   for (const auto& [target, source] : sandbox.env) {
     if (const std::optional<std::string> value = environment(source)) out[source] = *value;
   }
+  policy::InheritVariables(environment, &out);
   return out;
 }
 

@@ -36,7 +36,8 @@ Json WarningsAsJson(const dialect::Problems& warnings);
 // part of. NOT_FOUND or INVALID_ARGUMENT says what was expected.
 Result<std::string> BundleDirectory(const std::string& path);
 
-// The variables that the manifest's sandbox.env names and this environment has.
+// The variables that the manifest's sandbox.env names, or every command inherits, and this
+// environment has.
 std::map<std::string, std::string> ReadHostEnvironment(const dialect::SandboxSpec& sandbox,
                                                        const Environment& environment);
 

@@ -8,6 +8,7 @@
 #include "ctl/exec_options.h"
 #include "ctl/message_text.h"
 #include "ctl/policy_file.h"
+#include "policy/model/own_variables.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -40,10 +41,12 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, s
 void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequest* request) {
   if (session.owner_uid() != geteuid()) return;
   const ExecInputs inputs = MakeExecInputs();
-  auto* values = request->mutable_env()->mutable_values();
+  std::map<std::string, std::string> values;
+  policy::InheritVariables(inputs.environment, &values);
   for (const std::string& source : session.env_sources()) {
-    if (const auto value = inputs.environment(source)) (*values)[source] = *value;
+    if (const auto value = inputs.environment(source)) values[source] = *value;
   }
+  request->mutable_env()->mutable_values()->insert(values.begin(), values.end());
 }
 
 }  // namespace

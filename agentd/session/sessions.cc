@@ -6,6 +6,7 @@
 #include "agentd/session/recovery.h"
 #include "agentd/session/turn_job.h"
 #include "agentd/session/turn_setup.h"
+#include "policy/model/own_variables.h"
 
 namespace odyssey::session {
 namespace {
@@ -30,9 +31,8 @@ Status CheckEnvironment(const Environment& env) {
 // Nothing else of the client's environment is kept.
 Environment OnlySources(const std::set<std::string>& sources, const Environment& env) {
   Environment out;
-  for (const std::string& source : sources) {
-    const auto it = env.find(source);
-    if (it != env.end()) out.insert(*it);
+  for (const auto& [name, value] : env) {
+    if (sources.count(name) != 0 || policy::IsInheritedVariable(name)) out[name] = value;
   }
   return out;
 }
@@ -290,8 +290,6 @@ Result<std::string> Sessions::OperatorCell(const std::string& session_id) {
   policy::SandboxRequest& request = setup.cell.request;
   if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
     request.executables_mode = policy::ExecutablesMode::kStandard;
-    request.executables.clear();
-    setup.origins.Forget("executables");
     setup.origins.Forget("executables_mode");
   }
   ODY_ASSIGN_OR_RETURN(const std::string cell_id, PrepareSessionCell(session_id, setup, runtime_));

@@ -9,6 +9,7 @@
 #include "policy/ceiling/check.h"
 #include "policy/dialect/ceiling_directory.h"
 #include "policy/dialect/sandbox_request.h"
+#include "policy/model/own_variables.h"
 
 namespace odyssey::session {
 namespace {
@@ -69,6 +70,11 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
   context.bundle_as_workspace = true;
   ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
                        dialect::ToRequest(bundle.spec.sandbox, context, origins));
+  const auto has = [&record](const std::string& name) {
+    const auto found = record.env.find(name);
+    return found == record.env.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+  policy::InheritVariables(has, &request.env);
   if (IsOnHost(request)) {
     ODY_RETURN_IF_ERROR(origins->Locate(CheckOwnersWord(record)));
     request.workspace = record.cwd;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "policy/ceiling/path_pattern.h"
+#include "policy/model/own_variables.h"
 #include "policy/pattern/name_pattern.h"
 
 namespace odyssey::ceiling {
@@ -278,6 +279,7 @@ Result<std::vector<Ruling>> Judge(const Ceiling& ceiling, const SandboxRequest& 
   ODY_RETURN_IF_ERROR(JudgeChoices(request, &judgement));
   ODY_RETURN_IF_ERROR(JudgePaths(request, &judgement));
   for (const auto& [name, value] : request.env) {
+    if (policy::IsInheritedVariable(name)) continue;
     ODY_RETURN_IF_ERROR(judgement.Env("env", name));
   }
   ODY_RETURN_IF_ERROR(CheckLimits(ceiling, "limits.", request.limits));

@@ -327,20 +327,21 @@ TEST(JudgeTest, SaysByWhichRuleEachThingIsGranted) {
   Grant grant = {.users = {"*"},
                  .read = {{"/srv", At(4)}},
                  .write = {{"/srv/out", At(5)}},
-                 .env = {{"LC_*", At(6)}}};
+                 .env = {{"MY_*", At(6)}}};
   grant.choices[static_cast<size_t>(Choice::kNetworkFull)] = At(7);
   SandboxRequest request;
   request.network = policy::Network::kFull;
   request.workspace = "/srv/out";
   request.mounts = {{"/srv/in", "/in"}, {"/srv/out/x", "/x", Access::kReadWrite}};
-  request.env["LC_ALL"] = "C";
+  request.env["MY_LANG"] = "C";
+  request.env["LC_ALL"] = "C";  // needs no grant
   const auto rulings = Judge(Of(grant), request, Asks());
   ASSERT_TRUE(rulings.ok()) << rulings.status().ToString();
   EXPECT_EQ(*rulings, (std::vector<Ruling>{{"network", "full", At(7)},
                                            {"workspace", "/srv/out", At(5), true},
                                            {"mounts[0].source", "/srv/in", At(4), true},
                                            {"mounts[1].source", "/srv/out/x", At(5), true},
-                                           {"env", "LC_ALL", At(6)}}));
+                                           {"env", "MY_LANG", At(6)}}));
 }
 
 }  // namespace

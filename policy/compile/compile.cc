@@ -154,8 +154,7 @@ std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
   out.U32(limits.cpu_seconds);
   out.U32(limits.open_files);
   out.Strings(compiled.base_env);
-  out.U32(static_cast<uint32_t>(request.env.size()));
-  for (const auto& [name, value] : request.env) out.String(name);
+  out.Strings(OwnNames(request.env));
   out.String(found.identity);
   return Sha256Hex(out.bytes());
 }
@@ -195,6 +194,9 @@ Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
 
 Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
                          const FoundExecutables& found) {
+  // In the other modes they are in the system's trees.
+  const bool named = request.executables_mode == ExecutablesMode::kExplicit;
+  const FoundExecutables programs = named ? found : FoundExecutables();
   ODY_RETURN_IF_ERROR(CheckHost(facts));
   ODY_RETURN_IF_ERROR(CheckOffered(request));
   ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
@@ -203,7 +205,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   ODY_RETURN_IF_ERROR(CheckEnvironment(request.env));
   ODY_ASSIGN_OR_RETURN(std::vector<policy::Mount> mounts, ResolveMounts(request, facts.check));
   ODY_RETURN_IF_ERROR(CheckSources(request, facts.places));
-  ODY_ASSIGN_OR_RETURN(mounts, AddExecutableMounts(request, found, std::move(mounts), facts));
+  ODY_ASSIGN_OR_RETURN(mounts, AddExecutableMounts(request, programs, std::move(mounts), facts));
 
   Compiled out;
   ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, facts.check));
@@ -213,14 +215,14 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   AddCommonRules(request, &out);
   AddSystem(request, facts, &out);
   AddTrees(request, mounts, &out);
-  ODY_RETURN_IF_ERROR(AddExecutables(request, found, &out));
+  ODY_RETURN_IF_ERROR(AddExecutables(request, programs, &out));
   ODY_RETURN_IF_ERROR(AddProtection(request, facts, &out));
   ODY_RETURN_IF_ERROR(AddLandlock(request.landlock, facts.landlock, &out));
   ODY_RETURN_IF_ERROR(AddGuards(request, &out));
   ExplainLimits(&out);
 
-  ODY_RETURN_IF_ERROR(CheckResult(out, found, facts.check));
-  out.digest = Digest(request, found, out);
+  ODY_RETURN_IF_ERROR(CheckResult(out, programs, facts.check));
+  out.digest = Digest(request, programs, out);
   return out;
 }
 

@@ -107,8 +107,7 @@ std::string Digest(const SandboxRequest& request, const HostUser& user, const Co
   out.U32(limits.cpu_seconds);
   out.U32(limits.open_files);
   out.Strings(compiled.base_env);
-  out.U32(static_cast<uint32_t>(request.env.size()));
-  for (const auto& [name, value] : request.env) out.String(name);
+  out.Strings(OwnNames(request.env));
   return Sha256Hex(out.bytes());
 }
 

@@ -43,6 +43,14 @@ Status CheckEnvironment(const std::map<std::string, std::string>& env) {
                          std::to_string(kMaxEnvBytes) + " are allowed");
 }
 
+std::vector<std::string> OwnNames(const std::map<std::string, std::string>& env) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : env) {
+    if (!policy::IsInheritedVariable(name)) names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<std::string> BaseEnvironment() {
   return {
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

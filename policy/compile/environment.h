@@ -18,6 +18,9 @@ inline constexpr size_t kMaxEnvNames = 1024;
 // INVALID_ARGUMENT naming env and the name, never the value.
 Status CheckEnvironment(const std::map<std::string, std::string>& env);
 
+// The names that a policy gives, without those that are inherited.
+std::vector<std::string> OwnNames(const std::map<std::string, std::string>& env);
+
 // "NAME=value": places, locale, and the search path of the system's programs.
 std::vector<std::string> BaseEnvironment();
 

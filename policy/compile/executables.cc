@@ -15,14 +15,11 @@ using plan::IsWithin;
 using policy::ExecutablesMode;
 using policy::Mount;
 
+constexpr char kNamed[] = "named by executables";
 constexpr std::string_view kSystemTrees[] = {"/usr", "/opt",   "/bin",   "/sbin",
                                              "/lib", "/lib32", "/lib64", "/libx32"};
 
 std::string Nth(size_t index) { return "executables[" + std::to_string(index) + "]"; }
-
-bool IsExplicit(const policy::SandboxRequest& request) {
-  return request.executables_mode == ExecutablesMode::kExplicit;
-}
 
 // A path of the cell, as opposed to a program of the system's.
 bool IsOwnPath(const std::string& entry) {
@@ -87,15 +84,20 @@ Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecut
   return OkStatus();
 }
 
-void AddPart(const std::string& path, bool run, const std::string& why, Compiled* out) {
-  out->plan.entries.push_back({.kind = EntryKind::kPart, .target = path, .executable = true});
-  if (run) out->confinement.rules.push_back({path, cell::kRead | cell::kExecute});
-  out->explanation.push_back(path + (run ? ": executable: " : ": loadable: ") + why);
+void AllowExecution(const std::string& path, const std::string& why, Compiled* out) {
+  out->confinement.rules.push_back({path, cell::kRead | cell::kExecute});
+  out->explanation.push_back(path + ": executable: " + why);
 }
 
-const Entry* TreeAround(const std::string& path, const Compiled& compiled) {
-  const Entry* around = nullptr;
-  for (const Entry& entry : compiled.plan.entries) {
+void AddPart(const std::string& path, bool run, const std::string& why, Compiled* out) {
+  out->plan.entries.push_back({.kind = EntryKind::kPart, .target = path, .executable = true});
+  if (run) return AllowExecution(path, why, out);
+  out->explanation.push_back(path + ": loadable: " + why);
+}
+
+Entry* TreeAround(const std::string& path, Compiled* out) {
+  Entry* around = nullptr;
+  for (Entry& entry : out->plan.entries) {
     if (!IsWithin(path, entry.target)) continue;
     if (around == nullptr || entry.target.size() > around->target.size()) around = &entry;
   }
@@ -103,20 +105,25 @@ const Entry* TreeAround(const std::string& path, const Compiled& compiled) {
 }
 
 Status AddOwnPath(const std::string& path, Compiled* out) {
-  const Entry* around = TreeAround(path, *out);
+  Entry* around = TreeAround(path, out);
   const bool tree = around != nullptr && around->kind == EntryKind::kHostTree;
   if (!tree || around->access != Access::kReadOnly) {
     return InvalidArgument(path +
                            ": what the agent could write is not executed; name what lies in "
                            "a read-only mount or workspace");
   }
-  // The whole mount is executable: a part would add nothing.
-  if (!around->executable) AddPart(path, /*run=*/true, "named by executables", out);
+  if (around->executable) return OkStatus();
+  if (around->target != path) {
+    AddPart(path, /*run=*/true, kNamed, out);
+    return OkStatus();
+  }
+  around->executable = true;
+  AllowExecution(path, kNamed, out);
   return OkStatus();
 }
 
 Status AddFound(const Executable& file, Compiled* out) {
-  const Entry* around = TreeAround(file.path, *out);
+  const Entry* around = TreeAround(file.path, out);
   if (around == nullptr ||
       (around->kind != EntryKind::kHostTree && around->kind != EntryKind::kPart)) {
     return FailedPrecondition("executables: " + file.path + ": its tree is left out of cells");
@@ -134,7 +141,6 @@ bool IsInSystemTree(std::string_view path) {
 
 std::vector<std::string> SystemExecutables(const policy::SandboxRequest& request) {
   std::vector<std::string> names;
-  if (!IsExplicit(request)) return names;
   for (const std::string& entry : request.executables) {
     if (CheckEntry(entry).ok() && !IsOwnPath(entry)) names.push_back(entry);
   }
@@ -148,11 +154,6 @@ Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecut
       return InvalidArgument("mounts[" + std::to_string(i) +
                              "].executable: only with ACCESS_READ_ONLY");
     }
-  }
-  if (!IsExplicit(request)) {
-    if (request.executables.empty()) return OkStatus();
-    return InvalidArgument("executables: " + request.executables.front() +
-                           ": allowed only with executables_mode EXECUTABLES_MODE_EXPLICIT");
   }
   if (request.executables.size() > kMaxExecutables) {
     return InvalidArgument("executables: " + std::to_string(request.executables.size()) +
@@ -204,6 +205,7 @@ Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutab
                       Compiled* out) {
   for (const Executable& file : found.files) ODY_RETURN_IF_ERROR(AddFound(file, out));
   for (const std::string& note : found.notes) out->explanation.push_back(note);
+  if (request.executables_mode == ExecutablesMode::kAll) return OkStatus();
   for (size_t i = 0; i < request.executables.size(); ++i) {
     if (!IsOwnPath(request.executables[i])) continue;
     const Status status = AddOwnPath(request.executables[i], out);

@@ -1,8 +1,9 @@
 #ifndef ODYSSEY_POLICY_COMPILE_EXECUTABLES_H_
 #define ODYSSEY_POLICY_COMPILE_EXECUTABLES_H_
 
-// What may be executed beside whole trees: the programs that explicit mode names, and mounts of
-// programs. Two layers each: a mount that is not noexec, and a Landlock right.
+// What may be executed beside whole trees: programs that are named, and mounts of programs. Two
+// layers each: a mount that is not noexec, and a Landlock right. In every mode what is named has to
+// be there; only explicit mode's trees lack those of the system.
 
 #include <vector>
 

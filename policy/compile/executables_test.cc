@@ -121,9 +121,37 @@ TEST(ExecutablesTest, RefusesEntriesThatAreNeitherNamesNorPaths) {
   }
   EXPECT_EQ(Bad(Explicit(std::vector<std::string>(kMaxExecutables + 1, "git"))).code(),
             Code::kInvalidArgument);
-  const Status stray = Bad({.executables = {"git"}}, {});
-  EXPECT_EQ(stray.message(),
-            "executables: git: allowed only with executables_mode EXECUTABLES_MODE_EXPLICIT");
+}
+
+// What is named has to be there in every mode; the system's trees have the rest.
+TEST(ExecutablesTest, InTheOtherModesOnlyWhatLiesElsewhereIsAdded) {
+  for (const auto mode : {ExecutablesMode::kStandard, ExecutablesMode::kAll}) {
+    SandboxRequest request = Explicit({"git", "/srv/tool"});
+    request.executables_mode = mode;
+    EXPECT_EQ(SystemExecutables(request), std::vector<std::string>{"git"});
+    EXPECT_EQ(Bad(request, {}).code(), Code::kInternal) << "the host was not searched";
+    const Compiled compiled = Good(request);
+    EXPECT_EQ(Find(compiled, "/usr/bin/git"), nullptr);
+    ASSERT_NE(Find(compiled, "/srv/tool"), nullptr);
+    FoundExecutables replaced = Git();
+    replaced.identity = "two";
+    EXPECT_EQ(compiled.digest, Good(request, replaced).digest);
+  }
+}
+
+TEST(ExecutablesTest, AWholeReadOnlyWorkspaceOrMountMayBeNamed) {
+  for (const auto mode : {ExecutablesMode::kExplicit, ExecutablesMode::kStandard}) {
+    SandboxRequest request = Explicit({"/workspace", "/d"});
+    request.executables_mode = mode;
+    request.mode = Mode::kReadOnly;
+    request.workspace = "/srv/w";
+    request.mounts = {{"/srv/d", "/d", policy::Access::kReadOnly}};
+    const Compiled compiled = Good(request);
+    for (const std::string path : {"/workspace", "/d"}) {
+      EXPECT_TRUE(Find(compiled, path)->executable) << path;
+      EXPECT_TRUE(MayExecute(compiled, path)) << path;
+    }
+  }
 }
 
 TEST(ExecutablesTest, TooManyFilesAreAnErrorOfExecutables) {
@@ -140,7 +168,6 @@ TEST(ExecutablesTest, ASearchThatWasNotMadeIsNotTakenForAnEmptyOne) {
   EXPECT_EQ(Bad(Explicit(), {}).code(), Code::kInternal);
   EXPECT_EQ(SystemExecutables(Explicit({"git", "/opt/x", "/srv/x", "bad/name"})),
             (std::vector<std::string>{"git", "/opt/x"}));
-  EXPECT_TRUE(SystemExecutables({.executables = {"git"}}).empty());
 }
 
 TEST(ExecutablesTest, AFileOfAReadOnlyWorkspaceOrMountMayBeNamed) {

@@ -41,6 +41,9 @@ std::string RefusalOfLink(const std::string& link, const std::string& resolved);
 struct PolicyContext {
   std::string client_cwd;  // absolute, without symbolic links; may be empty
   std::string home;        // what "~" means; may be empty
+  // Where a session would have its copy of a bundle, which need not exist: a bundle is then read as
+  // a session has it. Empty: as `exec` has it, from its own directory.
+  std::string bundle_copy;
   // Variables that may enter a cell though their names look like secrets'.
   std::set<std::string> granted_env;
   std::function<std::optional<std::string>(const std::string& name)> environment;
@@ -83,6 +86,7 @@ struct Policy {
   // Host directories of the request that are to be made if they are missing: by the rights of whom
   // the cell is for, and if it is granted.
   std::vector<std::string> create;
+  std::string bundle_copy;               // the context's, of a bundle
   openshell::NetworkPolicy network;      // what kEgress may reach
   std::optional<llm_do::Worker> worker;  // of llm-do
   std::optional<ProjectFile> project;    // of odek, unless the file is the user's own

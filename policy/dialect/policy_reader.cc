@@ -100,6 +100,7 @@ void AddSpec(const SandboxSpec& spec, const std::string& bundle_directory, const
   request_context.client_cwd = context.client_cwd;
   request_context.granted_env = context.granted_env;
   request_context.bundle_directory = bundle_directory;
+  request_context.bundle_as_workspace = !out->bundle_copy.empty();
   for (const auto& [target, variable] : spec.env) {
     std::optional<std::string> value = context.Variable(variable);
     if (value) request_context.host_env[variable] = *std::move(value);
@@ -251,8 +252,9 @@ std::optional<Policy> ReadBundlePolicy(const std::string& directory, const Polic
   Policy out{.dialect = bundle->newer_form ? Dialect::kBundle : Dialect::kManifest};
   const Source source{
       .file = bundle->manifest_path, .problems = problems, .warnings = &out.warnings};
+  out.bundle_copy = context.bundle_copy;
   const std::string real = context.Look(JoinPath(context.client_cwd, directory)).resolved;
-  AddSpec(bundle->sandbox, real, source, context, &out);
+  AddSpec(bundle->sandbox, out.bundle_copy.empty() ? real : out.bundle_copy, source, context, &out);
   if (problems->empty()) FollowLinks(context, source, &out);
   if (!problems->empty()) return std::nullopt;
   for (const AgentSpec& agent : bundle->agents) {

@@ -26,6 +26,10 @@ bool IsBelow(const std::string& path, const std::string& other) {
   return path != other && (other == "." || path.compare(0, other.size() + 1, other + "/") == 0);
 }
 
+std::string Nth(const std::string& name, size_t index) {
+  return name + "[" + std::to_string(index) + "]";
+}
+
 // What cannot be converted, or not be granted.
 struct Refusal {
   Code code = Code::kInvalidArgument;
@@ -47,26 +51,28 @@ struct Conversion {
     refusals.push_back({code, place != nullptr ? *place : Place{.key = key}, std::move(why)});
   }
 
+  // `entry` of the request is what `field` says.
+  void Note(const std::string& entry, const std::string& field) {
+    if (const Place* place = origins.Find(field)) origins.Add(entry, *place);
+  }
+
   void AddMount(policy::Mount mount, const std::string& field) {
-    const Place* place = origins.Find(field);
-    if (place != nullptr) {
-      origins.Add("mounts[" + std::to_string(request.mounts.size()) + "]", *place);
-    }
+    Note(Nth("mounts", request.mounts.size()), field);
     request.mounts.push_back(std::move(mount));
   }
-};
 
-std::string Nth(const std::string& name, size_t index) {
-  return name + "[" + std::to_string(index) + "]";
-}
+  void AddExecutable(std::string path, const std::string& field) {
+    Note(Nth("executables", request.executables.size()), field);
+    request.executables.push_back(std::move(path));
+  }
+};
 
 // The bundle's own programs, from where the agent cannot change them. A private workspace has a
 // copy, which it can.
 void AddOwnPrograms(Conversion* out) {
   policy::SandboxRequest& request = out->request;
   const std::vector<std::string>& exec = out->sandbox.exec;
-  const bool in_place =
-      !request.workspace.empty() && request.executables_mode == policy::ExecutablesMode::kExplicit;
+  const bool in_place = !request.workspace.empty();
   for (size_t i = 0; i < exec.size(); ++i) {
     const std::string& path = exec[i];
     const std::string field = Nth("exec", i);
@@ -84,7 +90,7 @@ void AddOwnPrograms(Conversion* out) {
     const auto& mounts = request.mounts;
     if (covered || std::find(mounts.begin(), mounts.end(), mount) != mounts.end()) continue;
     out->AddMount(mount, field);
-    if (in_place) request.executables.push_back(kWorkspace + tail);
+    if (in_place) out->AddExecutable(kWorkspace + tail, field);
   }
 }
 
@@ -137,10 +143,7 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   policy::SandboxRequest& request = out.request;
   request.mode = ToMode(sandbox.mode);
   request.executables_mode = sandbox.system_tools_mode;
-  // In the other modes the system's directories hold them.
-  if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
-    request.executables = sandbox.system_tools;
-  }
+  request.executables = sandbox.system_tools;
   if (context.bundle_as_workspace && request.mode == policy::Mode::kReadOnly) {
     request.workspace = context.bundle_directory;
   }

@@ -81,13 +81,13 @@ TEST(ToRequestTest, ReadsDangerAsTheRequestThatItIs) {
   EXPECT_EQ(request->mode, policy::Mode::kDangerFullAccess);
 }
 
-TEST(ToRequestTest, NamesSystemToolsInExplicitModeOnly) {
+TEST(ToRequestTest, NamesSystemToolsInEveryMode) {
   SandboxSpec spec;
   spec.system_tools = {"sh", "/usr/bin/git"};
   EXPECT_EQ(ToRequest(spec, {})->executables_mode, policy::ExecutablesMode::kExplicit);
   EXPECT_EQ(ToRequest(spec, {})->executables, spec.system_tools);
   spec.system_tools_mode = policy::ExecutablesMode::kStandard;
-  EXPECT_TRUE(ToRequest(spec, {})->executables.empty());
+  EXPECT_EQ(ToRequest(spec, {})->executables, spec.system_tools);
 }
 
 TEST(ToRequestTest, TheBundlesProgramsAreMountedWhereTheAgentCannotChangeThem) {
@@ -111,11 +111,14 @@ TEST(ToRequestTest, AReadOnlyWorkspaceHasTheBundlesProgramsInTheirPlaces) {
   const RequestContext context = {.bundle_directory = "/store/b", .bundle_as_workspace = true};
   EXPECT_EQ(ToRequest(spec, context)->workspace, "");
   spec.mode = SandboxMode::kReadOnly;
-  const auto request = ToRequest(spec, context);
-  ASSERT_TRUE(request.ok()) << request.status().ToString();
-  EXPECT_EQ(request->workspace, "/store/b");
-  EXPECT_EQ(request->executables, (std::vector<std::string>{"/workspace/bin/run.sh"}));
-  EXPECT_EQ(request->mounts.size(), 1u);
+  for (const auto mode : {policy::ExecutablesMode::kExplicit, policy::ExecutablesMode::kStandard}) {
+    spec.system_tools_mode = mode;
+    const auto request = ToRequest(spec, context);
+    ASSERT_TRUE(request.ok()) << request.status().ToString();
+    EXPECT_EQ(request->workspace, "/store/b");
+    EXPECT_EQ(request->executables, (std::vector<std::string>{"/workspace/bin/run.sh"}));
+    EXPECT_EQ(request->mounts.size(), 1u);
+  }
 }
 
 }  // namespace

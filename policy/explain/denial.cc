@@ -39,6 +39,13 @@ bool IsLoopback(std::string_view host) {
          host.substr(0, 3) == "::1";
 }
 
+// What programs call a descriptor that somebody else opened: nobody knows which file it is.
+bool IsStream(std::string_view name) {
+  constexpr std::string_view kStreams[] = {"standard output", "standard error", "stdout",
+                                           "stderr",          "write error",    "-"};
+  return std::find(std::begin(kStreams), std::end(kStreams), name) != std::end(kStreams);
+}
+
 // What judges one complaint.
 struct Judge {
   const Cell& cell;
@@ -126,7 +133,7 @@ std::optional<Limit> Judge::OnlySpaceLimit() const {
 
 std::optional<Denial> Judge::Space() const {
   for (const std::string& candidate : complaint.candidates) {
-    const bool known = candidate[0] == '/' || directory;
+    const bool known = !IsStream(candidate) && (candidate[0] == '/' || directory);
     const auto limit = known ? SpaceLimitAt(ResolveInCell(cell, directory.value_or("/"), candidate))
                              : OnlySpaceLimit();
     if (limit) return LimitDenial(cell, *limit, 0, kFromCommand);

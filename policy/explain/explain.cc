@@ -163,8 +163,7 @@ bool MayBeNamed(const Cell& cell, const Entry& entry) {
 }
 
 std::string ExecuteGrant(const Cell& cell, const Entry& entry, const std::string& path) {
-  const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
-  if (named_only && MayBeNamed(cell, entry)) return ListGrant(kToolsKey, path);
+  if (MayBeNamed(cell, entry)) return ListGrant(kToolsKey, path);
   return IsSystemTree(entry) ? "" : "sandbox.system_tools_mode: \"all\"";
 }
 

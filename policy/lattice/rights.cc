@@ -107,12 +107,21 @@ Status AddTrees(const SandboxRequest& request, Rights* rights) {
   return OkStatus();
 }
 
+// Whether what the mode gives has it.
+bool GivesAll(ExecutablesMode mode, const std::string& name) {
+  if (mode == ExecutablesMode::kStandard) return OfTheSystem(name);
+  return mode == ExecutablesMode::kAll;
+}
+
+bool Gives(const Rights& rights, const std::string& name) {
+  return GivesAll(rights.executables_mode, name) || rights.executables.count(name) != 0;
+}
+
 Status AddExecutables(const SandboxRequest& request, Rights* rights) {
-  if (request.executables_mode != ExecutablesMode::kExplicit) return OkStatus();
   for (size_t i = 0; i < request.executables.size(); ++i) {
     const std::string& name = request.executables[i];
     if (OfTheSystem(name) || InWorkspace(name)) {
-      rights->executables.insert(name);
+      if (!GivesAll(request.executables_mode, name)) rights->executables.insert(name);
       continue;
     }
     ODY_RETURN_IF_ERROR(AddTree({.source = name,
@@ -138,14 +147,11 @@ void GiveEverything(Rights* rights) {
 
 void MeetExecutables(const Rights& a, const Rights& b, Rights* out) {
   out->executables_mode = std::min(a.executables_mode, b.executables_mode);
-  if (out->executables_mode != ExecutablesMode::kExplicit) return;
-  const bool both = a.executables_mode == b.executables_mode;
-  const Rights& named = a.executables_mode == ExecutablesMode::kExplicit ? a : b;
-  const Rights& other = &named == &a ? b : a;
-  for (const std::string& name : named.executables) {
-    const bool common = both ? other.executables.count(name) != 0
-                             : other.executables_mode == ExecutablesMode::kAll || OfTheSystem(name);
-    if (common) out->executables.insert(name);
+  for (const Rights* one : {&a, &b}) {
+    for (const std::string& name : one->executables) {
+      const bool is_new = !GivesAll(out->executables_mode, name);
+      if (is_new && Gives(a, name) && Gives(b, name)) out->executables.insert(name);
+    }
   }
 }
 
@@ -201,10 +207,7 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Lines* out) {
 
 void ExcessOfNames(const Rights& child, const Rights& parent, Lines* out) {
   for (const std::string& name : child.executables) {
-    const bool given = parent.executables_mode == ExecutablesMode::kExplicit
-                           ? parent.executables.count(name) != 0
-                           : parent.executables_mode == ExecutablesMode::kAll || OfTheSystem(name);
-    if (!given) out->push_back("executables: " + name);
+    if (!Gives(parent, name)) out->push_back("executables: " + name);
   }
   for (const std::string& name : child.env) {
     if (parent.env.count(name) == 0) out->push_back("env: " + name);

@@ -52,7 +52,7 @@ struct Rights {
   policy::Mode mode = policy::Mode::kReadOnly;
   policy::Network network = policy::Network::kNone;
   policy::ExecutablesMode executables_mode = policy::ExecutablesMode::kExplicit;
-  std::set<std::string> executables;  // with kExplicit: of the system and the workspace
+  std::set<std::string> executables;  // of the system and the workspace, beyond the mode's
   std::vector<Tree> trees;            // sorted; none lies in another
   std::set<std::string> env;
   policy::Limits limits;  // 0 = unlimited

@@ -1,8 +1,13 @@
 #ifndef ODYSSEY_POLICY_MODEL_OWN_VARIABLES_H_
 #define ODYSSEY_POLICY_MODEL_OWN_VARIABLES_H_
 
-// Variables that every command of a cell gets from Odyssey itself.
+// Variables that every command of a cell has, whatever its policy says: those of Odyssey's own, and
+// those of whoever asks.
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace odyssey::policy {
@@ -17,6 +22,28 @@ constexpr bool IsOwnVariable(std::string_view name) {
 
 // Why not, and what is allowed.
 inline constexpr char kOwnVariableRule[] = "every command gets its own; any other name is allowed";
+
+// How text, time and the terminal are with whoever asks: as they are with his programs. No grant is
+// needed for them, and they are no part of what a policy gives (ADR 0035).
+inline constexpr std::string_view kInheritedVariables[] = {"LANG", "LC_ALL", "LC_CTYPE", "TERM",
+                                                           "TZ"};
+
+constexpr bool IsInheritedVariable(std::string_view name) {
+  for (const std::string_view inherited : kInheritedVariables) {
+    if (name == inherited) return true;
+  }
+  return false;
+}
+
+// Adds those that he has; what the policy says of one holds.
+inline void InheritVariables(
+    const std::function<std::optional<std::string>(const std::string& name)>& has,
+    std::map<std::string, std::string>* env) {
+  for (const std::string_view name : kInheritedVariables) {
+    const std::optional<std::string> value = has(std::string(name));
+    if (value) env->emplace(name, *value);
+  }
+}
 
 }  // namespace odyssey::policy
 

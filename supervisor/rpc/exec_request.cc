@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/model/own_variables.h"
 #include "policy/plan/plan.h"
 
 namespace odyssey::supervisor {
@@ -9,7 +10,7 @@ namespace {
 
 // Names that a command may override beside those its policy exports.
 bool IsBaseName(const compile::Compiled& compiled, const std::string& name) {
-  return name == "TERM" ||
+  return policy::IsInheritedVariable(name) ||
          std::any_of(compiled.base_env.begin(), compiled.base_env.end(),
                      [&name](const std::string& e) { return e.rfind(name + "=", 0) == 0; });
 }
@@ -36,6 +37,9 @@ Result<std::vector<std::string>> MakeEnvironment(
 Status CheckCwd(const std::string& cwd) {
   if (cwd.find('\0') != std::string::npos) {
     return InvalidArgument("start.cwd: contains a NUL character");
+  }
+  if (("/" + cwd + "/").find("/../") != std::string::npos) {
+    return PermissionDenied("start.cwd: access denied: path traversal is not allowed: " + cwd);
   }
   if (cwd.size() <= plan::kMaxPath) return OkStatus();
   return InvalidArgument("start.cwd: " + std::to_string(cwd.size()) + " bytes; at most " +
@@ -75,7 +79,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
                                     const std::map<std::string, std::string>& cell_env,
                                     const ExecSpec& spec) {
   if (spec.argv.empty() || spec.argv[0].empty()) {
-    return InvalidArgument("start.argv: give a command");
+    return InvalidArgument("start.argv: command cannot be empty");
   }
   ExecOptions options;
   options.exec_id = spec.exec_id;

@@ -54,6 +54,12 @@ TEST_F(ExecRequestTest, RunsInTheWorkspaceUnlessToldOtherwise) {
   EXPECT_EQ(Make()->spec.cwd, "/workspace/src");
   spec_.cwd = "/tmp";
   EXPECT_EQ(Make()->spec.cwd, "/tmp");
+  spec_.cwd = "..a/b..";
+  EXPECT_EQ(Make()->spec.cwd, "/workspace/..a/b..");
+  for (const std::string up : {"..", "a/..", "../a", "/workspace/../etc", "a/../b"}) {
+    spec_.cwd = up;
+    ExpectRefused(Code::kPermissionDenied, "path traversal is not allowed: ");
+  }
 }
 
 TEST_F(ExecRequestTest, TheBaseThenTheCellThenTheCommandDecideTheEnvironment) {
@@ -61,9 +67,10 @@ TEST_F(ExecRequestTest, TheBaseThenTheCellThenTheCommandDecideTheEnvironment) {
   EXPECT_TRUE(HasEnv("PATH=/cell/bin"));
   EXPECT_FALSE(HasEnv("PATH=/usr/bin"));
   EXPECT_TRUE(HasEnv("TOKEN=one"));
-  spec_.env = {{"TOKEN", "two"}, {"TERM", "xterm"}, {"HOME", "/tmp"}};
+  spec_.env = {{"TOKEN", "two"}, {"TERM", "xterm"}, {"TZ", "Asia/Tokyo"}, {"HOME", "/tmp"}};
   EXPECT_TRUE(HasEnv("TOKEN=two"));
   EXPECT_TRUE(HasEnv("TERM=xterm"));
+  EXPECT_TRUE(HasEnv("TZ=Asia/Tokyo"));
   EXPECT_TRUE(HasEnv("HOME=/tmp"));
 }
 
@@ -78,9 +85,9 @@ TEST_F(ExecRequestTest, RefusesWhatThePolicyDoesNotExport) {
 
 TEST_F(ExecRequestTest, RefusesNoCommandAndBytesThatNoProgramCanTake) {
   spec_.argv = {};
-  ExpectRefused(Code::kInvalidArgument, "start.argv: give a command");
+  ExpectRefused(Code::kInvalidArgument, "start.argv: command cannot be empty");
   spec_.argv = {"", "x"};
-  ExpectRefused(Code::kInvalidArgument, "start.argv: give a command");
+  ExpectRefused(Code::kInvalidArgument, "start.argv: command cannot be empty");
   spec_.argv = {std::string("a\0b", 3)};
   ExpectRefused(Code::kInvalidArgument, "NUL");
   spec_.argv = {"true"};

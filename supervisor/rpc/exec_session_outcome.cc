@@ -23,6 +23,19 @@ OutcomeKind KindOfExecError(const cell::ExecError& error) {
   return OutcomeKind::kSetupFailed;
 }
 
+std::string DescribeExecError(const cell::ExecError& error, const cell::ExecSpec& spec) {
+  const bool missing = error.error == ENOENT || error.error == ENOTDIR;
+  if (error.step == "chdir" && missing) {
+    return "access denied: working directory is not a directory: " + spec.cwd;
+  }
+  const std::string what = error.step == "execve" ? spec.argv[0] : error.step + " " + spec.cwd;
+  return ErrnoStatus(error.error, what).message();
+}
+
+std::string TimeText(uint32_t ms) {
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " seconds" : std::to_string(ms) + " ms";
+}
+
 // Says of a copy that ends early why it does.
 void AddCopyNote(const std::shared_ptr<RunOutput>& copy, const char* stream, Outcome* outcome) {
   if (copy == nullptr || copy->error().empty()) return;
@@ -101,17 +114,14 @@ void ExecSession::SetEnd(Outcome* outcome) const {
   if (timed_out_) {
     outcome->kind = OutcomeKind::kTimedOut;
     outcome->message =
-        "command exceeded wall clock limit of " + std::to_string(options_.wall_clock_ms) + " ms" +
+        "command exceeded wall clock limit of " + TimeText(options_.wall_clock_ms) +
         (waiting_ ? ", waiting for the cell's other commands to let it start a process" : "");
   } else if (cancelled_) {
     outcome->kind = OutcomeKind::kCancelled;
     outcome->message = "cancelled";
   } else if (exec_failed_) {
     outcome->kind = KindOfExecError(exec_error_);
-    const std::string& what = exec_error_.step == "execve"
-                                  ? options_.spec.argv[0]
-                                  : exec_error_.step + " " + options_.spec.cwd;
-    outcome->message = ErrnoStatus(exec_error_.error, what).message();
+    outcome->message = DescribeExecError(exec_error_, options_.spec);
   } else if (oom_killed_) {
     outcome->kind = OutcomeKind::kOomKilled;
     outcome->signal = SIGKILL;

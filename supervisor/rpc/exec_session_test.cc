@@ -304,7 +304,9 @@ TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
       {"execve", ENOENT, OutcomeKind::kNotFound, "command: No such file or directory"},
       {"execve", EACCES, OutcomeKind::kDenied, "command: Permission denied"},
       {"execve", ENOEXEC, OutcomeKind::kSetupFailed, "command: Exec format error"},
-      {"chdir", ENOENT, OutcomeKind::kSetupFailed, "chdir /workspace: No such file or directory"},
+      {"chdir", ENOENT, OutcomeKind::kSetupFailed,
+       "access denied: working directory is not a directory: /workspace"},
+      {"chdir", EACCES, OutcomeKind::kSetupFailed, "chdir /workspace: Permission denied"},
   };
   for (const auto& one : cases) {
     sink_.outcome.reset();

@@ -152,6 +152,15 @@ class EnvironmentAndLimitsTest(WorldTest):
                          env={**os.environ, "TAKEN": "here", "OTHER": "secret"})
         self.assertEqual((done.code, done.out), (0, "a=b c|here||/cell/data/home|1\n"), done)
 
+    def test_language_and_time_are_the_callers(self):
+        show = ("--", "sh", "-c", "echo $LANG,$LC_ALL,$TERM,$PATH; date -d @0 +%H%Z")
+        plain = {name: value for name, value in os.environ.items()
+                 if name not in ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ")}
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        self.assertEqual(self.exec(*show, env=plain).out, f"C.UTF-8,,,{path}\n00UTC\n")
+        done = self.exec(*show, env={"LANG": "C", "LC_ALL": "POSIX", "TERM": "vt52", "TZ": "Asia/Tokyo", "PATH": "/x"})
+        self.assertEqual(done.out, f"C,POSIX,vt52,{path}\n09JST\n", done)
+
     def test_memory(self):
         grow = ("--", "python3", "-c", "x = b'a' * (150 << 20); print(len(x))")
         self.assertEqual(self.exec("--memory", "64m", *grow).code, 137)

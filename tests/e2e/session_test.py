@@ -51,6 +51,12 @@ class SessionsTest(WorldTest):
 
 class EnvironmentTest(SessionsTest):
 
+    def test_a_turn_has_the_time_zone_of_its_owner(self):
+        bundle = self.bundle([bundles.bash("date -d @0 +%H"), bundles.say("@@${r.stdout}@@")])
+        for zone, hour in (("Asia/Tokyo", "09"), ("Asia/Kolkata", "05")):
+            done = self.world.ctl("run", bundle, "--prompt", "x", env={**os.environ, "TZ": zone})
+            self.assertIn(f"@@{hour}", done.out)
+
     def test_a_turn_has_what_its_variables_hold_now(self):
         def said(*arguments, **values):
             done = self.world.ctl(*arguments, env={**os.environ, **values})

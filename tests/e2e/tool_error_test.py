@@ -23,8 +23,8 @@ class ToolErrorTest(WorldTest):
                    if event["type"] == "tool_call_finished"]
         self.assertEqual([result["outcome"] for result in results],
                          ["setup_failed", "setup_failed", "exited"])
-        self.assertIn("chdir /workspace/nope: No such file or directory", results[0]["error"])
-        self.assertIn("chdir /workspace/README.md: Not a directory", results[1]["error"])
+        self.assertIn("access denied: working directory is not a directory: /workspace/nope", results[0]["error"])
+        self.assertIn("access denied: working directory is not a directory: /workspace/README.md", results[1]["error"])
         self.assertEqual(results[2]["stdout"], "goes on\n")
 
 

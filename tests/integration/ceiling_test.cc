@@ -249,8 +249,8 @@ TEST_F(CeilingTest, AVariableThatLooksLikeASecretIsGrantedByItsNameOnly) {
   const auto cell = supervisor_.Prepare(request);
   ASSERT_TRUE(cell.ok()) << cell.status().ToString();
   EXPECT_EQ(supervisor_.Shell(cell->cell_id(), "printf %s \"$DEPLOY_TOKEN\"").out, "hunter2");
-  (*request.mutable_sandbox()->mutable_env())["LANG"] = "C";
-  ExpectRefused(request, {"env: LANG: not granted", "DEPLOY_TOKEN ("});
+  (*request.mutable_sandbox()->mutable_env())["EDITOR"] = "vi";
+  ExpectRefused(request, {"env: EDITOR: not granted", "DEPLOY_TOKEN ("});
 }
 
 TEST_F(CeilingTest, WhatWeakensACellNeedsAGrant) {
