@@ -107,9 +107,9 @@ Result<AddressRange> ParseRange(const std::string& text) {
   return InvalidArgument(shown + " holds addresses that no policy opens: " + why);
 }
 
-std::string PrivateUse(const AddressRange& address) {
+std::string PrivateUse(const AddressRange& range) {
   for (const Closed& closed : kPrivate) {
-    if (!Contains(*ParseAnyRange(closed.range), address)) continue;
+    if (!Contains(*ParseAnyRange(closed.range), range)) continue;
     return std::string(closed.why) + " (" + closed.range + ")";
   }
   return "";

@@ -37,9 +37,9 @@ bool Contains(const AddressRange& outer, const AddressRange& inner);
 // single address of these in a larger range does not count: it stays closed by itself.
 std::string Never(const AddressRange& range);
 
-// Why the address belongs to a private network, "" if it does not: only an endpoint that names it,
-// or has it in its allowed_ips, opens it.
-std::string PrivateUse(const AddressRange& address);
+// Why all of the range belongs to one private network, "" if it does not: only an endpoint that
+// names an address of it, or has it in its allowed_ips, opens it.
+std::string PrivateUse(const AddressRange& range);
 
 }  // namespace odyssey::dialect::openshell
 

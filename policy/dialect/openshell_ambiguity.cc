@@ -1,12 +1,38 @@
 #include "policy/dialect/openshell_ambiguity.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "policy/dialect/openshell_endpoint.h"
 #include "policy/dialect/openshell_pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
+
+bool Meet(const AddressRange& a, const AddressRange& b) { return Contains(a, b) || Contains(b, a); }
+
+// Some address of the range is one that the endpoint opens. A name that is no pattern opens
+// whatever it leads to.
+bool OpensSomeOf(AddressRange range, const Endpoint& endpoint) {
+  if (const std::optional<AddressRange> address = ParseAddress(endpoint.host)) {
+    if (!Contains(range, *address)) return false;
+    range = *address;
+  }
+  const auto& allowed = endpoint.allowed_ips;
+  if (allowed.empty()) return !IsHostPattern(endpoint.host) || PrivateUse(range).empty();
+  return std::any_of(allowed.begin(), allowed.end(),
+                     [&](const AddressRange& other) { return Meet(range, other); });
+}
+
+// Some host at some address is a destination of both. An endpoint without a host is for every one
+// that leads into its allowed_ips.
+bool DestinationsOverlap(const Endpoint& a, const Endpoint& b) {
+  if (!a.host.empty() && !b.host.empty()) return HostsOverlap(a.host, b.host);
+  const Endpoint& any_host = a.host.empty() ? a : b;
+  const Endpoint& other = a.host.empty() ? b : a;
+  return std::any_of(any_host.allowed_ips.begin(), any_host.allowed_ips.end(),
+                     [&](const AddressRange& range) { return OpensSomeOf(range, other); });
+}
 
 bool PortsOverlap(const Endpoint& a, const Endpoint& b) {
   return std::any_of(a.ports.begin(), a.ports.end(), [&](uint16_t port) {
@@ -46,7 +72,7 @@ bool PathDecides(const Endpoint& a, const Endpoint& b) {
 }
 
 std::string Difference(const Endpoint& a, const Endpoint& b) {
-  if (!PortsOverlap(a, b) || !HostsOverlap(a.host, b.host)) return "";
+  if (!PortsOverlap(a, b) || !DestinationsOverlap(a, b)) return "";
   std::string difference = ConnectionDifference(a, b);
   if (difference.empty() && !PathDecides(a, b)) difference = RequestDifference(a, b);
   return difference;

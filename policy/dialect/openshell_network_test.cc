@@ -285,6 +285,36 @@ TEST(OpenShellNetworkTest, OverlappingEndpointsAreTreatedAlike) {
   EXPECT_EQ(ambiguity(rest + ", path: /a/*", graphql + ", path: /b/*"), "");
 }
 
+TEST(OpenShellNetworkTest, AnEndpointWithoutAHostOverlapsWhatLeadsIntoItsRanges) {
+  const auto overlaps = [](const std::string& range, const std::string& other) {
+    const std::string any_host = "port: 443, allowed_ips: [" + range + "]";
+    bool found = false;
+    for (const auto& order : {std::vector{any_host, other}, std::vector{other, any_host}}) {
+      const std::string problems = ReadEndpoints(order).problems;
+      found = problems.find("ambiguity validation failed: ") != std::string::npos;
+      EXPECT_EQ(found, !problems.empty()) << problems;
+    }
+    return found;
+  };
+  const std::string rest = ", port: 443, protocol: rest, access: read-only";
+  for (const char* other : {"host: 10.1.2.3", "host: api.example.com, allowed_ips: [10.0.0.0/8]",
+                            "host: '*.example.com', allowed_ips: [10.1.0.0/16]",
+                            "host: '*.example.com', allowed_ips: [192.168.0.0/16, 8.0.0.0/6]",
+                            "host: api.example.com", "allowed_ips: [10.1.2.3]"}) {
+    EXPECT_TRUE(overlaps("10.0.0.0/8", other + rest)) << other;
+  }
+  for (const char* other :
+       {"host: 11.1.2.3", "host: '*.example.com'", "host: '2001:db8::1'",
+        "host: api.example.com, allowed_ips: [192.168.0.0/16]",
+        "host: 10.1.2.3, allowed_ips: [10.2.0.0/16]", "allowed_ips: [192.168.0.0/16]"}) {
+    EXPECT_FALSE(overlaps("10.0.0.0/8", other + rest)) << other;
+  }
+  EXPECT_TRUE(overlaps("93.184.0.0/16", "host: '*.example.com'" + rest));
+  EXPECT_TRUE(overlaps("8.0.0.0/6", "host: '*.example.com'" + rest));
+  EXPECT_TRUE(overlaps("10.0.0.0/8", "host: 10.1.2.3, tls: skip, port: 443"));
+  EXPECT_FALSE(overlaps("10.0.0.0/8", "host: 10.1.2.3, tls: skip, port: 80"));
+}
+
 TEST(OpenShellNetworkTest, BinariesDoNotTellEndpointsApart) {
   const std::string text =
       "network_policies:\n"
