@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/dialect/openshell_empty.h"
 #include "policy/dialect/openshell_pattern.h"
 
 namespace odyssey::dialect::openshell {
@@ -77,6 +78,7 @@ void ReadPorts(MapReader* map, Endpoint* out) {
 }
 
 void ReadAllowedIps(MapReader* map, Endpoint* out) {
+  RefuseEmpty(*map, "allowed_ips");
   const std::vector<Text> texts = map->Strings("allowed_ips");
   for (const Text& text : texts) {
     const Result<AddressRange> range = ParseRange(text.value);

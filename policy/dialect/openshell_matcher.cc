@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/dialect/openshell_empty.h"
 #include "policy/dialect/openshell_names.h"
 #include "policy/dialect/openshell_pattern.h"
 
@@ -68,10 +69,6 @@ std::vector<QueryMatch> ReadQuery(MapReader* map) {
     } else if (std::optional<Text> text = query.String(key.name, Need::kRequired)) {
       match.any.push_back(std::move(text->value));
     }
-    if (match.any.empty()) {
-      query.source().Invalid(key.line, query.KeyOf(key.name),
-                             "matches nothing: a pattern, or `any` with at least one, is expected");
-    }
     matches.push_back(std::move(match));
   }
   return matches;
@@ -109,12 +106,13 @@ void CheckFields(const MapReader& map, Protocol protocol) {
   static const FieldNames all = {"method", "path", "query",  "operation_type", "operation_name",
                                  "fields", "tool", "params", "command"};
   const FieldNames allowed = FieldsOf(protocol);
-  if (map.node()->keys.empty()) {
+  if (IsEmpty(*map.node())) {
     map.source().Invalid(map.line(), map.key(),
                          "matches everything: name what it matches by (" + Quoted(allowed) +
                              "), or use `access: full`");
   }
   for (const Key& key : map.node()->keys) {
+    RefuseEmpty(map, key.name);
     if (IsOneOf(key.name, allowed) || !IsOneOf(key.name, all)) continue;
     map.source().Invalid(key.line, map.KeyOf(key.name),
                          "protocol " + NameOf(protocol, ProtocolNames()) +

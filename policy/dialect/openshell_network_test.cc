@@ -187,7 +187,7 @@ TEST(OpenShellNetworkTest, AProtocolMatchesByItsOwnFields) {
       {with("rest", ""), allow + ": matches everything"},
       {with("rest", "methd: GET"), allow + ".methd: unknown field `methd`"},
       {with("rest", "path: /a/../b"), allow + ".path: path must be canonical"},
-      {with("rest", "query: {a: {any: []}}"), allow + ".query.a: matches nothing"},
+      {with("rest", "query: {a: {any: []}}"), allow + ".query.a.any: is empty"},
       {with("rest", "query: {a: {some: [b]}}"), allow + ".query.a"},
       {with("rest", "method: ''"), allow + ".method: cannot be empty"},
       {with("graphql", "operation_type: read"), allow + ".operation_type: unknown variant `read`"},
@@ -210,6 +210,31 @@ TEST(OpenShellNetworkTest, AProtocolMatchesByItsOwnFields) {
   EXPECT_EQ(ProblemOf(with("sql", "command: SELECT") + ", enforcement: audit"), "");
   const PolicyReading method = ReadEndpoints({with("rest", "method: get")});
   EXPECT_NE(method.warnings.find("`get` is no method of HTTP"), std::string::npos);
+}
+
+TEST(OpenShellNetworkTest, NothingToMatchByIsEmpty) {
+  const auto with = [](const std::string& protocol, const std::string& rules) {
+    return "host: a.b, port: 80, protocol: " + protocol + ", " + rules;
+  };
+  const std::string empty = ": is empty: leave it out, or name at least one";
+  ExpectProblems({
+      {with("mcp", "rules: [{allow: {params: {}}}, {allow: {tool: a}}]"),
+       ".rules[0].allow.params" + empty},
+      {with("mcp", "rules: [{allow: {tool: a, params: {}}}]"), ".rules[0].allow.params" + empty},
+      {with("mcp", "rules: [{allow: {params: {name: }}}]"), ".rules[0].allow.params" + empty},
+      {with("rest", "rules: [{allow: {method: }}]"), ".rules[0].allow: matches everything"},
+      {with("graphql", "rules: [{allow: {fields: []}}]"), ".rules[0].allow.fields" + empty},
+      {with("graphql", "access: full, deny_rules: [{fields: []}]"),
+       ".deny_rules[0].fields" + empty},
+      {with("rest", "rules: [{allow: {query: {}}}]"), ".rules[0].allow.query" + empty},
+      {with("rest", "rules: [{allow: {query: {a: {}}}}]"), ".rules[0].allow.query.a" + empty},
+      {with("rest", "access: full, allowed_ips: []"), ".allowed_ips" + empty},
+      {"port: 80, allowed_ips: []", ".allowed_ips" + empty},
+      {with("graphql",
+            "access: full, persisted_queries: allow_registered, "
+            "graphql_persisted_queries: {h: {operation_type: query, fields: []}}"),
+       ".graphql_persisted_queries.h.fields" + empty},
+  });
 }
 
 TEST(OpenShellNetworkTest, ToolRulesDoNotConflict) {

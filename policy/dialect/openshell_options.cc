@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/dialect/openshell_empty.h"
 #include "policy/dialect/openshell_names.h"
 #include "policy/dialect/openshell_pattern.h"
 
@@ -54,6 +55,7 @@ PersistedQuery ReadPersistedQuery(const Key& key, MapReader map) {
       {{"query", "query"}, {"mutation", "mutation"}, {"subscription", "subscription"}}, "",
       Need::kRequired);
   if (const auto name = map.String("operation_name")) query.operation_name = name->value;
+  RefuseEmpty(map, "fields");
   for (Text& field : map.Strings("fields")) query.fields.push_back(std::move(field.value));
   map.Finish();
   return query;
