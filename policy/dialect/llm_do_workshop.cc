@@ -55,12 +55,14 @@ void MoveBeside(Node* node) {
 
 enum class Depth { kAll, kNamed };
 
-// `upper` wins, but where both are maps that are to be merged.
+// `upper` wins, but where both are maps that are to be merged, and where it says null: that counts
+// as not there.
 void MergeInto(const Node& lower, Depth depth, Node* upper) {
   for (size_t i = 0; i < lower.keys.size(); ++i) {
     const Key& key = lower.keys[i];
     Node* own = FindIn(upper, key.name);
-    if (own == nullptr) {
+    if (own == nullptr || own->kind == NodeKind::kNull) {
+      Erase(upper, key.name);
       upper->keys.push_back(key);
       upper->items.push_back(lower.items[i]);
       continue;

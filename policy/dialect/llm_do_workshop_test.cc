@@ -65,6 +65,27 @@ TEST(WorkshopTest, ScalarsAndListsOfTheWorkerReplaceItsOwn) {
                                       "shell commands without a rule: refused"}));
 }
 
+TEST(WorkshopTest, WhatTheWorkerLeavesNullIsTheWorkshops) {
+  const std::string workshop =
+      "sandbox:\n  paths: {a: {root: ./a, suffixes: [.md]}}\n  network: true\n"
+      "sandboxes: {old: {path: ./old}}\n"
+      "shell_rules: [{pattern: ls}]\nattachment_policy: {max_count: 1}\n"
+      "tool_rules: {shell: {approval_required: true}}\n"
+      "toolsets: {delegation: {allow_workers: [b]}}\n";
+  const PolicyReading alone = Read(workshop, "instructions: i\n");
+  ASSERT_EQ(alone.problems, "");
+  for (const char* worker :
+       {"sandbox:\n", "sandbox: {paths: }\n", "sandbox: {network: }\n", "sandbox: {paths: {a: }}\n",
+        "sandbox: {paths: {a: {root: }}}\n", "sandbox: {paths: {a: {suffixes: }}}\n",
+        "sandboxes: {old: }\n", "shell_rules:\n", "attachment_policy:\n", "tool_rules:\n",
+        "toolsets:\n", "toolsets: {delegation: }\n"}) {
+    const PolicyReading reading = Read(workshop, std::string("instructions: i\n") + worker);
+    ASSERT_EQ(reading.problems, "") << worker;
+    EXPECT_EQ(reading.policy->request, alone.policy->request) << worker;
+    EXPECT_EQ(reading.policy->elsewhere, alone.policy->elsewhere) << worker;
+  }
+}
+
 TEST(WorkshopTest, ToolsetsAreMergedNameByName) {
   const PolicyReading reading = Read(
       "toolsets:\n  shell: {default: {approval_required: false}}\n"
