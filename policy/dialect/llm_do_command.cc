@@ -2,64 +2,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "policy/dialect/llm_do_rules.h"
+#include "policy/dialect/llm_do_words.h"
 #include "policy/dialect/path_text.h"
 
 namespace odyssey::dialect::llm_do {
 namespace {
 
 using Words = std::vector<std::string>;
-
-// As a POSIX shell splits words, without anything that it would replace.
-Result<Words> Split(const std::string& command) {
-  Words words;
-  std::string word;
-  bool open = false;  // a word has begun
-  char quote = '\0';
-  for (size_t i = 0; i < command.size(); ++i) {
-    const char c = command[i];
-    const bool escapes = c == '\\' && quote != '\'';
-    if (escapes && i + 1 == command.size()) {
-      return InvalidArgument("Cannot parse command: nothing after `\\`");
-    }
-    if (escapes) {
-      const char next = command[++i];
-      if (quote == '"' && next != '"' && next != '\\') word += c;
-      word += next;
-      open = true;
-    } else if (quote != '\0') {
-      if (c == quote) {
-        quote = '\0';
-      } else {
-        word += c;
-      }
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      open = true;
-    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-      if (open) words.push_back(std::move(word));
-      word.clear();
-      open = false;
-    } else {
-      word += c;
-      open = true;
-    }
-  }
-  if (quote != '\0') return InvalidArgument("Cannot parse command: a quote is not closed");
-  if (open) words.push_back(std::move(word));
-  if (words.empty()) return InvalidArgument("Empty command");
-  return words;
-}
-
-Words PatternOf(const ShellRule& rule) {
-  std::istringstream stream(rule.pattern);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 bool BeginsWith(const Words& words, const Words& pattern) {
   return words.size() >= pattern.size() &&
@@ -93,10 +45,9 @@ bool IsInside(const std::string& argument, const Words& names, const Worker& wor
 }
 
 bool Matches(const ShellRule& rule, const Words& words, const Worker& worker) {
-  const Words pattern = PatternOf(rule);
-  if (!BeginsWith(words, pattern)) return false;
+  if (!BeginsWith(words, rule.words)) return false;
   if (rule.paths.empty()) return true;
-  return std::all_of(words.begin() + static_cast<ptrdiff_t>(pattern.size()), words.end(),
+  return std::all_of(words.begin() + static_cast<ptrdiff_t>(rule.words.size()), words.end(),
                      [&](const std::string& argument) {
                        const std::optional<std::string> path = PathIn(argument);
                        return !path || IsInside(*path, rule.paths, worker);
@@ -118,7 +69,10 @@ Result<rules::Decision> DecideCommand(const Worker& worker, const std::string& c
                                      "reasons.",
                            .scope = ""};
   }
-  ODY_ASSIGN_OR_RETURN(const Words words, Split(command));
+  const Result<Words> split = SplitWords(command);
+  if (!split.ok()) return InvalidArgument("Cannot parse command: " + split.status().message());
+  const Words& words = *split;
+  if (words.empty()) return InvalidArgument("Empty command");
   for (size_t i = 0; i < worker.shell_rules.size(); ++i) {
     const ShellRule& rule = worker.shell_rules[i];
     if (!Matches(rule, words, worker)) continue;

@@ -42,6 +42,20 @@ TEST(LlmDoCommandTest, TheFirstRuleWhoseWordsItBeginsWith) {
   EXPECT_EQ(Decide("ls", defaults + "false}}}\n"), "allow shell default");
 }
 
+TEST(LlmDoCommandTest, APatternIsSplitAsACommandIs) {
+  const std::string rule = "shell_rules: [{pattern: \"git commit -m 'a b'\"}]\n";
+  EXPECT_EQ(Decide("git commit -m 'a b'", rule), "ask shell_rules[0]");
+  EXPECT_EQ(Decide("git commit -m a\\ b --amend", rule), "ask shell_rules[0]");
+  EXPECT_EQ(Decide("git commit -m a b", rule), "deny ");
+  EXPECT_EQ(Decide("git commit -m \"'a b'\"", rule), "deny ");
+  EXPECT_EQ(
+      fakes::ReadPolicyOn(fakes::FakePolicyHost(),
+                          "shell_rules:\n- {pattern: ls}\n- {pattern: \"git 'a\"}\n", "w.yaml")
+          .problems,
+      "w.yaml:3: shell_rules[1].pattern: cannot be split into words: a quote is not closed: "
+      "`git 'a`");
+}
+
 TEST(LlmDoCommandTest, EveryArgumentIsInsideThePathsOfTheRule) {
   for (const char* inside : {"cat", "cat notes/a", "cat notes:a", "cat /srv/notes/a",
                              "cat -n notes", "cat --from=notes/a", "cat -o/srv/notes/b notes/a"}) {

@@ -1,6 +1,9 @@
 #include "policy/dialect/llm_do_rules.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "policy/dialect/llm_do_words.h"
 
 namespace odyssey::dialect::llm_do {
 namespace {
@@ -11,22 +14,30 @@ constexpr size_t kMaxRules = 256;
 // Commands that hold one of these are refused before any rule is looked at.
 constexpr std::string_view kRefusedInCommands[] = {"|", ">", "<", ";", "&", "`", "$(", "${"};
 
-void CheckPattern(const Source& source, const Text& pattern) {
-  if (pattern.value.find_first_not_of(" \t") == std::string::npos) {
-    source.Invalid(pattern.line, pattern.key, "cannot be empty");
-  }
+// The words of a pattern; none of one that is wrong.
+std::vector<std::string> ReadPattern(const Source& source, const Text& pattern) {
+  const std::string shown = ": `" + pattern.value + "`";
   const std::string_view refused = RefusedIn(pattern.value);
-  if (refused.empty()) return;
-  source.Invalid(pattern.line, pattern.key,
-                 "can never match: commands with `" + std::string(refused) + "` are refused: `" +
-                     pattern.value + "`");
+  if (!refused.empty()) {
+    source.Invalid(
+        pattern.line, pattern.key,
+        "can never match: commands with `" + std::string(refused) + "` are refused" + shown);
+  }
+  Result<std::vector<std::string>> words = SplitWords(pattern.value);
+  if (!words.ok()) {
+    source.Invalid(pattern.line, pattern.key,
+                   "cannot be split into words: " + words.status().message() + shown);
+    return {};
+  }
+  if (words->empty()) source.Invalid(pattern.line, pattern.key, "cannot be empty");
+  return std::move(words).value();
 }
 
 ShellRule ReadShellRule(MapReader map, Worker* worker) {
   ShellRule rule;
   if (const auto pattern = map.String("pattern", Need::kRequired)) {
     rule.pattern = pattern->value;
-    CheckPattern(map.source(), *pattern);
+    rule.words = ReadPattern(map.source(), *pattern);
     worker->origins.Add("shell_rules[" + std::to_string(worker->shell_rules.size()) + "]",
                         PlaceOf(map.source(), *pattern));
   }

@@ -37,7 +37,8 @@ struct Attachments {
 
 // First match wins.
 struct ShellRule {
-  std::string pattern;
+  std::string pattern;             // as written
+  std::vector<std::string> words;  // of the pattern
   std::vector<std::string> paths;  // names of Path; empty: arguments are not looked at
   bool approval_required = true;
   bool grants_network = false;  // for one command, once approved

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,13 +30,6 @@ struct Verdict {
   bool network = false;
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
-
-Words SplitWords(const std::string& text) {
-  std::istringstream stream(text);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 std::string Join(const Words& words) {
   std::string out;
@@ -78,7 +70,7 @@ Kinds KindsOf(const Worker& first, const Worker& second) {
   for (const Worker* worker : {&first, &second}) {
     for (const Path& path : worker->paths) places.insert(path.place);
     for (const ShellRule& rule : worker->shell_rules) {
-      kinds.beginnings.insert(SplitWords(rule.pattern));
+      kinds.beginnings.insert(rule.words);
     }
   }
   kinds.places.assign(places.begin(), places.end());
@@ -91,7 +83,7 @@ class Rules final {
  public:
   Rules(const Worker& worker, const Kinds& kinds) : worker_(worker) {
     for (const ShellRule& rule : worker.shell_rules) {
-      patterns_.push_back(SplitWords(rule.pattern));
+      patterns_.push_back(rule.words);
       allowed_.push_back(AllowedBy(rule, kinds));
     }
   }

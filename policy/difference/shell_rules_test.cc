@@ -52,6 +52,14 @@ TEST(ShellRulesTest, WordsAreComparedAndNotLetters) {
             Order::kDifferent);
 }
 
+TEST(ShellRulesTest, QuotesOfAPatternAreNoPartOfItsWords) {
+  const std::string single = "shell_rules: [{pattern: \"git commit -m 'a b'\"}]\n";
+  const std::string escaped = "shell_rules: [{pattern: 'git commit -m a\\ b'}]\n";
+  EXPECT_EQ(OrderOf(Compare(single, escaped)), Order::kSame);
+  const std::string words = "shell_rules: [{pattern: git commit -m a b}]\n";
+  EXPECT_EQ(OrderOf(Compare(single, words)), Order::kDifferent);
+}
+
 TEST(ShellRulesTest, TheFirstRuleDecides) {
   const std::string order_a =
       "shell_rules: [{pattern: git push}, {pattern: git, approval_required: false}]\n";
