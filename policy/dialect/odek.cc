@@ -9,7 +9,7 @@ constexpr char kEnvironmentFile[] = "environment";
 
 std::optional<Word> ReadWord(MapReader* map, std::string_view name) {
   std::optional<Text> text = map->String(name);
-  if (!text) return std::nullopt;
+  if (!text || text->value.empty()) return std::nullopt;
   return Word{text->value, PlaceOf(map->source(), *text)};
 }
 
@@ -119,7 +119,7 @@ Config ReadConfig(const Node& document, const Source& source) {
 Config ReadEnvironment(const PolicyContext& context, const Source& source) {
   const auto word = [&](const std::string& name) -> std::optional<Word> {
     std::optional<std::string> value = context.Variable(name);
-    if (!value) return std::nullopt;
+    if (!value || value->empty()) return std::nullopt;
     const std::string written = *value;
     return Word{*std::move(value), {kEnvironmentFile, 0, name, written}};
   };

@@ -27,6 +27,7 @@ struct Word {
   Place place;
 };
 
+// Words of its own are not empty: an empty text counts as not there.
 struct Config {
   std::optional<Flag> sandbox;
   std::optional<Flag> readonly;

@@ -23,7 +23,7 @@ void Warn(const Place& place, const Source& source, std::string why) {
 }
 
 void AddImage(const Config& config, const Source& source, const PolicyContext& context) {
-  if (config.image && !config.image->value.empty()) {
+  if (config.image) {
     Refuse(*config.image, source,
            "a cell has no image: its programs are the host's; leave sandbox_image out");
   }
@@ -36,7 +36,7 @@ void AddImage(const Config& config, const Source& source, const PolicyContext& c
 }
 
 policy::Network NetworkOf(const Config& config, const Source& source) {
-  if (!config.network || config.network->value.empty() || config.network->value == "none") {
+  if (!config.network || config.network->value == "none") {
     return policy::Network::kNone;
   }
   const std::string& value = config.network->value;
@@ -53,15 +53,13 @@ policy::Network NetworkOf(const Config& config, const Source& source) {
   return policy::Network::kNone;
 }
 
-bool Says(const std::optional<Word>& word) { return word && !word->value.empty(); }
-
 // What is wrong with them CheckValues says.
 void AddLimits(const Config& config, policy::SandboxRequest* request) {
-  if (Says(config.memory)) {
+  if (config.memory) {
     request->limits.memory_bytes = ParseMemory(config.memory->value).value_or(0);
   }
-  if (Says(config.cpus)) request->limits.cpu_millis = ParseCpus(config.cpus->value).value_or(0);
-  if (Says(config.user)) request->user = ParseUser(config.user->value).value_or(0);
+  if (config.cpus) request->limits.cpu_millis = ParseCpus(config.cpus->value).value_or(0);
+  if (config.user) request->user = ParseUser(config.user->value).value_or(0);
 }
 
 bool IsVariableName(const std::string& name) {
@@ -140,14 +138,14 @@ void NoteOrigins(const Config& config, Origins* origins) {
 }  // namespace
 
 void CheckValues(const Config& layer, const Source& source) {
-  if (Says(layer.memory) && ParseMemory(layer.memory->value) < policy::kMinMemoryBytes) {
+  if (layer.memory && ParseMemory(layer.memory->value) < policy::kMinMemoryBytes) {
     Refuse(*layer.memory, source, "must be a size such as `512m` or `2g`, and at least `16m`");
   }
-  if (Says(layer.cpus) && ParseCpus(layer.cpus->value) < policy::kMinCpuMillis) {
+  if (layer.cpus && ParseCpus(layer.cpus->value) < policy::kMinCpuMillis) {
     Refuse(*layer.cpus, source,
            "must be a number of cores such as `0.5` or `2`, and at least `0.01`");
   }
-  if (Says(layer.user) && !ParseUser(layer.user->value)) {
+  if (layer.user && !ParseUser(layer.user->value)) {
     Refuse(*layer.user, source,
            "must be a uid that is not root's, alone or with the same number as group, such as "
            "`1000:1000`");

@@ -154,6 +154,28 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
       Read(project, host).problems.rfind("/home/u/.odek/config.json:2: sandbox_cpus: must", 0), 0u);
 }
 
+TEST(OdekTest, AnEmptyTextIsNotSaid) {
+  const std::string all =
+      R"({"sandbox_memory": "128m", "sandbox_cpus": "2", "sandbox_network": "bridge",
+          "sandbox_user": "7", "sandbox_readonly": true})";
+  const std::string none =
+      R"({"sandbox_memory": "", "sandbox_cpus": "", "sandbox_network": "", "sandbox_user": "",
+          "sandbox_image": ""})";
+  FakePolicyHost host = Host();
+  const policy::SandboxRequest expected = Read(all, host).policy->request;
+  for (const char* name :
+       {"ODEK_SANDBOX", "ODEK_SANDBOX_READONLY", "ODEK_SANDBOX_IMAGE", "ODEK_SANDBOX_NETWORK",
+        "ODEK_SANDBOX_MEMORY", "ODEK_SANDBOX_CPUS", "ODEK_SANDBOX_USER"}) {
+    host.environment[name] = "";
+  }
+  const PolicyReading environment = Read(all, host);
+  ASSERT_EQ(environment.problems, "");
+  EXPECT_EQ(environment.policy->request, expected);
+
+  host.files["/home/u/.odek/config.json"] = all;
+  EXPECT_EQ(Read(none, host).policy->request, expected);
+}
+
 TEST(OdekTest, ACellHasNoImage) {
   EXPECT_EQ(Read("{\"sandbox_image\": \"node:20\"}").problems,
             "odek.json:1: sandbox_image: a cell has no image: its programs are the host's; leave "
