@@ -116,10 +116,12 @@ Config ReadConfig(const Node& document, const Source& source) {
   return out;
 }
 
-Config ReadEnvironment(const PolicyContext& context, const Source& source) {
+Config ReadEnvironment(const PolicyContext& context, const Source& source,
+                       std::vector<std::string>* read) {
   const auto word = [&](const std::string& name) -> std::optional<Word> {
     std::optional<std::string> value = context.Variable(name);
     if (!value || value->empty()) return std::nullopt;
+    read->push_back(name);
     const std::string written = *value;
     return Word{*std::move(value), {kEnvironmentFile, 0, name, written}};
   };

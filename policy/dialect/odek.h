@@ -43,8 +43,10 @@ struct Config {
 
 Config ReadConfig(const Node& document, const Source& source);
 
-// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only.
-Config ReadEnvironment(const PolicyContext& context, const Source& source);
+// ODEK_SANDBOX and ODEK_SANDBOX_*; env and volumes come from files only. `read` is given the names
+// of those that are there.
+Config ReadEnvironment(const PolicyContext& context, const Source& source,
+                       std::vector<std::string>* read);
 
 // `source`, for problems of a value that was said elsewhere.
 Source At(const Source& source, const Place& place);

@@ -140,6 +140,9 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
   EXPECT_EQ(request.network, policy::Network::kFull);
   EXPECT_EQ(request.user, 7u);
   EXPECT_EQ(request.env, (std::map<std::string, std::string>{{"A", "project"}}));
+  EXPECT_EQ(reading.policy->also_read,
+            (std::vector<std::string>{"/home/u/.odek/config.json", "ODEK_SANDBOX_NETWORK",
+                                      "ODEK_SANDBOX_CPUS"}));
 
   host.environment["ODEK_SANDBOX"] = "perhaps";
   host.environment["ODEK_SANDBOX_MEMORY"] = "much";
@@ -171,6 +174,7 @@ TEST(OdekTest, AnEmptyTextIsNotSaid) {
   const PolicyReading environment = Read(all, host);
   ASSERT_EQ(environment.problems, "");
   EXPECT_EQ(environment.policy->request, expected);
+  EXPECT_EQ(environment.policy->also_read, std::vector<std::string>());
 
   host.files["/home/u/.odek/config.json"] = all;
   EXPECT_EQ(Read(none, host).policy->request, expected);

@@ -152,7 +152,7 @@ void ReadOdek(const Node& document, const Source& source, const PolicyContext& c
                                                     CleanPath(context.home + kOdekUserConfig);
   const odek::Config user = is_user ? odek::Config() : ReadOdekUser(context, source, out);
   const odek::Config file = odek::ReadConfig(document, source);
-  const odek::Config environment = odek::ReadEnvironment(context, source);
+  const odek::Config environment = odek::ReadEnvironment(context, source, &out->also_read);
   for (const odek::Config* layer : {&user, &file, &environment}) {
     odek::CheckValues(*layer, source);
   }
