@@ -139,11 +139,11 @@ void NoteOrigins(const Config& config, Origins* origins) {
 
 void CheckValues(const Config& layer, const Source& source) {
   if (layer.memory && ParseMemory(layer.memory->value) < policy::kMinMemoryBytes) {
-    Refuse(*layer.memory, source, "must be a size such as `512m` or `2g`, and at least `16m`");
+    Refuse(*layer.memory, source, "must be a size such as `512m` or `2g`, from `16m` to `16t`");
   }
   if (layer.cpus && ParseCpus(layer.cpus->value) < policy::kMinCpuMillis) {
     Refuse(*layer.cpus, source,
-           "must be a number of cores such as `0.5` or `2`, and at least `0.01`");
+           "must be a number of cores such as `0.5` or `2`, from `0.01` to `1024`");
   }
   if (layer.user && !ParseUser(layer.user->value)) {
     Refuse(*layer.user, source,

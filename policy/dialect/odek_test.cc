@@ -148,9 +148,8 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
   host.environment["ODEK_SANDBOX_MEMORY"] = "much";
   EXPECT_EQ(Read(project, host).problems,
             "environment: ODEK_SANDBOX: must be true or false: `perhaps`\n"
-            "environment: ODEK_SANDBOX_MEMORY: must be a size such as `512m` or `2g`, and at least "
-            "`16m`: "
-            "`much`");
+            "environment: ODEK_SANDBOX_MEMORY: must be a size such as `512m` or `2g`, from `16m` "
+            "to `16t`: `much`");
   host.environment.clear();
   host.files["/home/u/.odek/config.json"] = "{\n\"sandbox_cpus\": 2}";
   EXPECT_EQ(
@@ -280,9 +279,11 @@ TEST(OdekTest, NamesEveryProblem) {
       {"{\"sandbox_memory\": 512}",
        "sandbox_memory: must be a string, not a number (`512`): put it in quotes"},
       {"{\"sandbox_memory\": \"lots\"}", "sandbox_memory: must be a size such as"},
-      {"{\"sandbox_memory\": \"15m\"}", "and at least `16m`: `15m`"},
+      {"{\"sandbox_memory\": \"15m\"}", "from `16m` to `16t`: `15m`"},
+      {"{\"sandbox_memory\": \"17t\"}", "from `16m` to `16t`: `17t`"},
       {"{\"sandbox_cpus\": \"0\"}", "sandbox_cpus: must be a number of cores"},
-      {"{\"sandbox_cpus\": \"0.001\"}", "and at least `0.01`: `0.001`"},
+      {"{\"sandbox_cpus\": \"0.001\"}", "from `0.01` to `1024`: `0.001`"},
+      {"{\"sandbox_cpus\": \"1025\"}", "from `0.01` to `1024`: `1025`"},
       {"{\"sandbox_user\": \"root\"}", "sandbox_user: must be a uid that is not root's"},
       {"{\"sandbox_user\": \"0:0\"}", "sandbox_user: must be a uid that is not root's"},
       {"{\"sandbox_env\": [\"A\"]}", "sandbox_env: must be a map"},
@@ -314,11 +315,11 @@ TEST(OdekTest, AValueThatAnotherLayerReplacesIsCheckedToo) {
       host);
   EXPECT_EQ(reading.problems,
             "/home/u/.odek/config.json:1: sandbox_memory: must be a size such as `512m` or `2g`, "
-            "and at least `16m`: `lots`\n"
+            "from `16m` to `16t`: `lots`\n"
             "/home/u/.odek/config.json:2: sandbox_env.1A: the name of a variable has letters, "
             "digits and underscores\n"
-            "odek.json:2: sandbox_cpus: must be a number of cores such as `0.5` or `2`, and at "
-            "least `0.01`: `two`\n"
+            "odek.json:2: sandbox_cpus: must be a number of cores such as `0.5` or `2`, from "
+            "`0.01` to `1024`: `two`\n"
             "odek.json:3: sandbox_user: must be a uid that is not root's, alone or with the same "
             "number as group, such as `1000:1000`: `root`");
 }
