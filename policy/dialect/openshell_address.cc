@@ -54,11 +54,10 @@ std::optional<AddressRange> ParseAnyRange(const std::string& text) {
   const size_t slash = text.find('/');
   std::optional<AddressRange> range = ParseAddress(text.substr(0, slash));
   if (!range || slash == std::string::npos) return range;
-  const char* const end = text.data() + text.size();
-  int prefix = 0;
-  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, prefix);
-  const bool good = error == std::errc() && stop == end && prefix >= 0 && prefix <= Bits(*range);
-  if (!good) return std::nullopt;
+  const std::string bits = text.substr(slash + 1);
+  int prefix = -1;
+  std::from_chars(bits.data(), bits.data() + bits.size(), prefix);
+  if (prefix < 0 || prefix > Bits(*range) || std::to_string(prefix) != bits) return std::nullopt;
   range->prefix = prefix;
   return range;
 }
@@ -118,8 +117,8 @@ std::string PrivateUse(const AddressRange& range) {
 std::string Never(const AddressRange& range) {
   for (const Closed& closed : kClosed) {
     const AddressRange other = *ParseAnyRange(closed.range);
-    const bool single = other.prefix == Bits(other);
-    if (Contains(other, range) || (!single && Contains(range, other))) return closed.why;
+    if (Contains(other, range)) return closed.why;
+    if (Contains(range, other)) return std::string(closed.why) + " (" + ToString(other) + ")";
   }
   return "";
 }

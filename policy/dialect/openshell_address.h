@@ -32,9 +32,9 @@ Result<AddressRange> ParseRange(const std::string& text);
 // Every address of `inner` is one of `outer`.
 bool Contains(const AddressRange& outer, const AddressRange& inner);
 
-// Why no policy reaches the range, "" if one may: loopback, link-local, unspecified, multicast,
-// reserved, IPv4 inside IPv6 by mapping or a translator, and the metadata services of clouds. A
-// single address of these in a larger range does not count: it stays closed by itself.
+// Why no policy opens the range, "" if one may: it holds an address of loopback, link-local,
+// unspecified, multicast, reserved, IPv4 inside IPv6 by mapping or a translator, or the metadata
+// services of clouds.
 std::string Never(const AddressRange& range);
 
 // Why all of the range belongs to one private network, "" if it does not: only an endpoint that

@@ -96,7 +96,11 @@ void ReadAllowedIps(MapReader* map, Endpoint* out) {
                        "`" + out->host + "` matches nothing without allowed_ips: " +
                            KnownPrivate(out->host) + ", and a pattern opens none");
   }
-  if (out->host.empty() && texts.empty()) {
+  const auto says = [&](const char* name) {
+    const Node* node = map->Any(name);
+    return node != nullptr && !(node->kind == NodeKind::kString && node->text.empty());
+  };
+  if (!says("host") && !says("allowed_ips")) {
     map->source().Invalid(map->line(), map->KeyOf("host"),
                           "missing: an endpoint has a host, or allowed_ips, or both");
   }

@@ -136,8 +136,9 @@ bool IsToolName(const std::string& name) {
          });
 }
 
-bool IsToolsMethod(const std::string& method) {
-  return method.empty() || method.rfind("tools/", 0) == 0;
+// Of the methods only tools/call names a tool.
+bool MayCallATool(const std::string& method) {
+  return method.empty() || method == kToolsCall || method == "tools/*";
 }
 
 void CheckMcp(const MapReader& map, const Matcher& matcher, bool strict) {
@@ -150,14 +151,14 @@ void CheckMcp(const MapReader& map, const Matcher& matcher, bool strict) {
   if (!matcher.tool.empty() && !matcher.params_name.empty()) {
     refuse("tool", "is the same as `params.name` of tools/call: give one");
   }
-  if (!matcher.tool.empty() && !IsToolsMethod(matcher.method)) {
+  if (!matcher.tool.empty() && !MayCallATool(matcher.method)) {
     refuse("tool", "goes with the method tools/call, not with `" + matcher.method + "`");
   }
-  if (HasStar(matcher.params_name) && !IsToolsMethod(matcher.method)) {
+  if (HasStar(matcher.params_name) && !MayCallATool(matcher.method)) {
     refuse("params.name", "a pattern goes with tools/call only: `" + matcher.params_name + "`");
   }
   const std::string& name = matcher.tool.empty() ? matcher.params_name : matcher.tool;
-  if (strict && IsToolsMethod(matcher.method) && !IsToolName(name)) {
+  if (strict && MayCallATool(matcher.method) && !IsToolName(name)) {
     refuse(matcher.tool.empty() ? "params.name" : "tool",
            "must match [A-Za-z0-9_.-]{1,128}, or have `*` for any part, unless "
            "mcp.strict_tool_names is false: `" +
@@ -212,7 +213,7 @@ bool IsBareToolsCall(const Matcher& matcher) {
 
 bool NamesATool(const Matcher& matcher) {
   if (!matcher.tool.empty()) return true;
-  return IsToolsMethod(matcher.method) && !matcher.params_name.empty();
+  return MayCallATool(matcher.method) && !matcher.params_name.empty();
 }
 
 // A rule for every tools/call beside rules for some tools: one of them has no effect.

@@ -1,6 +1,7 @@
 #include "policy/dialect/openshell_network.h"
 
 #include "policy/dialect/openshell_names.h"
+#include "policy/dialect/openshell_pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -49,7 +50,7 @@ std::vector<std::string> DescribeCredentials(const Credentials& credentials) {
 std::string DescribeDestination(const Endpoint& endpoint) {
   std::vector<std::string> ports;
   for (const uint16_t port : endpoint.ports) ports.push_back(std::to_string(port));
-  std::string out = endpoint.host.empty() ? "any host" : endpoint.host;
+  std::string out = endpoint.host.empty() ? "any host" : BeforePort(endpoint.host);
   out += ":" + Joined(ports, ",") + endpoint.path;
   std::vector<std::string> ranges;
   for (const AddressRange& range : endpoint.allowed_ips) ranges.push_back(ToString(range));

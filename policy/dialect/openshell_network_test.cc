@@ -113,6 +113,7 @@ TEST(OpenShellNetworkTest, ADestinationIsAHostAndPorts) {
       {"host: '*', port: 443", ".host: `*` stands for too much"},
       {"host: a.b, port: 1, ports: [2]", ".port: and `ports` exclude each other"},
       {"host: a.b", ".port: missing: `port` or `ports` is required"},
+      {"host: 123, port: 1", ".host: must be a string, not a number (`123`): put it in quotes"},
       {"host: a.b, port: 0", ".port: must be a port from 1 to 65535, not 0"},
       {"host: a.b, port: 65536", ".port: must be a port from 1 to 65535, not 65536"},
       {"host: a.b, port: 1.5", ".port: must be a port"},
@@ -130,7 +131,9 @@ TEST(OpenShellNetworkTest, ADestinationIsAHostAndPorts) {
       {"host: a.b, port: 3128, allowed_ips: [127.0.0.0/8]",
        ".allowed_ips[0]: `127.0.0.0/8` holds addresses that no policy opens: loopback"},
       {"host: a.b, port: 1, allowed_ips: [0.0.0.0/0]", "is every address"},
+      {"host: a.b, port: 1, allowed_ips: [10.0.0.0/08]", "is no address and no range"},
   });
+  EXPECT_EQ(ProblemOf("host: 123, port: 1").find('\n'), std::string::npos);
   EXPECT_EQ(ProblemOf("port: 443, allowed_ips: [10.0.0.0/8]"), "");
   EXPECT_EQ(ProblemOf("host: 10.0.0.5, port: 443"), "");
   EXPECT_EQ(ProblemOf("host: redis.test, port: 6379, protocol: tcp"), "");
@@ -186,6 +189,7 @@ TEST(OpenShellNetworkTest, AProtocolMatchesByItsOwnFields) {
       {with("json-rpc", "tool: x"), allow + ".tool: protocol json-rpc does not match by it"},
       {with("rest", ""), allow + ": matches everything"},
       {with("rest", "methd: GET"), allow + ".methd: unknown field `methd`"},
+      {with("rest", "path: \"/a\\tb\""), allow + ".path: path must not hold a control character"},
       {with("rest", "path: /a/../b"), allow + ".path: path must be canonical"},
       {with("rest", "query: {a: {any: []}}"), allow + ".query.a.any: is empty"},
       {with("rest", "query: {a: {some: [b]}}"), allow + ".query.a"},
@@ -195,6 +199,8 @@ TEST(OpenShellNetworkTest, AProtocolMatchesByItsOwnFields) {
       {with("mcp", "method: 'prompts/*'"), allow + ".method: a method is exact, `*` or `tools/*`"},
       {with("mcp", "tool: x, params: {name: y}"), allow + ".tool: is the same as `params.name`"},
       {with("mcp", "tool: x, method: prompts/get"), allow + ".tool: goes with the method tools/"},
+      {with("mcp", "tool: x, method: tools/list"), allow + ".tool: goes with the method tools/"},
+      {with("mcp", "method: tools/list, params: {name: 'a*'}"), allow + ".params.name: a pattern"},
       {with("mcp", "method: prompts/get, params: {name: 'a*'}"), allow + ".params.name: a pattern"},
       {with("mcp", "tool: 'a b'"), allow + ".tool: must match [A-Za-z0-9_.-]{1,128}"},
       {"host: a.b, port: 80, protocol: rest, access: full, mcp: {}", ".mcp: goes with protocol"},
@@ -412,13 +418,15 @@ TEST(OpenShellNetworkTest, SaysWhatItRead) {
   const PolicyReading reading = ReadEndpoints(
       {"host: a.b, ports: [443, 80], path: /v1/**, protocol: rest, rules: [{allow: {method: GET, "
        "path: /v1/*, query: {t: {any: [x, y]}}}}], allowed_ips: [10.0.0.0/8]",
-       "host: c.d, port: 22"});
+       "host: c.d, port: 22", "host: 2606:4700::1, port: 443"});
   EXPECT_EQ(reading.policy->elsewhere,
             (std::vector<std::string>{"network_policies.api.endpoints[0] on line 5: "
                                       "a.b:80,443/v1/** in 10.0.0.0/8, rest, enforce, allow GET "
                                       "/v1/* ?t=x|y, for /usr/bin/curl",
                                       "network_policies.api.endpoints[1] on line 6: c.d:22, bytes, "
-                                      "enforce, for /usr/bin/curl"}));
+                                      "enforce, for /usr/bin/curl",
+                                      "network_policies.api.endpoints[2] on line 7: "
+                                      "[2606:4700::1]:443, bytes, enforce, for /usr/bin/curl"}));
 }
 
 }  // namespace

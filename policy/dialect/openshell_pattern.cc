@@ -163,6 +163,10 @@ bool IsAddress(const std::string& host) { return ParseAddress(host).has_value();
 
 bool IsHostPattern(const std::string& host) { return host.find('*') != std::string::npos; }
 
+std::string BeforePort(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
 bool HostsOverlap(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return a == b;
   return ListsOverlap(LabelsOf(a), LabelsOf(b));
@@ -178,7 +182,8 @@ Status CheckPathPattern(const std::string& what, const std::string& pattern) {
   if (pattern.find_first_of("?#[]{}\\") != std::string::npos) {
     return refuse("has no wildcards but `*` and `**`, no query and no fragment");
   }
-  if (pattern.find('%') != std::string::npos || HasControl(pattern)) {
+  if (HasControl(pattern)) return refuse("must not hold a control character");
+  if (pattern.find('%') != std::string::npos) {
     return refuse("must hold the characters themselves, not percent-encoded");
   }
   const std::vector<std::string> segments = Split(pattern.substr(1), '/');

@@ -21,6 +21,9 @@ bool IsAddress(const std::string& host);
 
 bool IsHostPattern(const std::string& host);
 
+// As it stands before a port: an IPv6 address is in brackets.
+std::string BeforePort(const std::string& host);
+
 // Why the host leads to a private network wherever it is looked up, "" if that is not known: its
 // address, or a name that only such networks have ("db.corp.internal"). Asks no name server.
 std::string KnownPrivate(const std::string& host);
