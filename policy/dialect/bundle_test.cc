@@ -141,6 +141,9 @@ TEST_F(BundleTest, ResourcesKeepTheirDefaultsFieldByField) {
   EXPECT_EQ(ProblemsOf("sandbox: {resources: {cpu: 1.5}}"),
             "odyssey.bundle.json5:8: sandbox.resources.cpu: must be a whole number from 1 to 1024, "
             "not 1.5");
+  EXPECT_EQ(LoadBundle(root_).status().message().rfind("invalid manifest at ", 0), 0u);
+  EXPECT_NE(ProblemsOf("sandbox: {resources: {cpu: 'one'}}"), "");
+  EXPECT_EQ(LoadBundle(root_).status().message().rfind("json5 parse error at ", 0), 0u);
 }
 
 TEST_F(BundleTest, RefusesProvidersThatItDoesNotHave) {
@@ -245,7 +248,11 @@ TEST_F(BundleTest, UnknownKeysAreErrorsAtEveryLevel) {
     EXPECT_EQ(LoadBundle(root_).status().message().find("json5 parse error at "), 0u);
   }
   EXPECT_NE(ProblemsOf("", "executor: {type: 'prebuilt', id: 'react', x: 1}"), "");
-  EXPECT_NE(ProblemsOf("", "executor: {type: 'prebuilt', id: 'react', config: {x: 1}}"), "");
+  EXPECT_EQ(ProblemsOf("", "executor: {type: 'prebuilt', id: 'react', config: {x: 1}}"),
+            "odyssey.bundle.json5:7: executor.config.x: unknown field `x`: there are none here");
+  EXPECT_EQ(ProblemsOf("memory: {type: 'prebuilt', id: 'sliding_window', config: {x: 1}}"),
+            "odyssey.bundle.json5:8: memory.config.x: unknown field `x`, expected one of "
+            "`max_window`, `window_size`");
 }
 
 TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
@@ -290,6 +297,10 @@ TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
               "must be an absolute host path or `.`, without `..`: `" +
                   std::string(mount) + "`");
   }
+  EXPECT_EQ(
+      ProblemsOf("sandbox: {permissions: {filesystem: {mounts: {read: ['/a\\tb']}}}}"),
+      "odyssey.bundle.json5:8: sandbox.permissions.filesystem.mounts.read[0]: read mount must "
+      "not hold a control character: `/a\tb`");
   for (const char* mount : {".", "./", "./."}) {
     WriteManifest("sandbox: {permissions: {filesystem: {mounts: {read: ['" + std::string(mount) +
                   "']}}}}");

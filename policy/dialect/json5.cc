@@ -73,7 +73,7 @@ class Json5Parser final {
       Node value;
       if (!SkipSpace() || !Value(depth + 1, &value)) return false;
       AddMember(std::move(key), std::move(value), node);
-      if (node->keys.size() > kMaxMapKeys) return Fail("a map with too many keys");
+      if (node->keys.size() > kMaxMapKeys) return Fail(TooManyKeys(node->keys.back().name));
       if (!SkipSpace()) return false;
       if (Take("}")) return true;
       if (!Take(",")) return Fail("expected `,` or `}`, not " + Seen());

@@ -143,6 +143,11 @@ std::optional<Node> ParseDocument(Format format, const std::string& file, std::s
   return node;
 }
 
+std::string TooManyKeys(const std::string& key) {
+  return "a map has at most " + std::to_string(kMaxMapKeys) + " keys, and `" + key +
+         "` is one more";
+}
+
 const Node* Find(const Node& map, std::string_view name) {
   for (size_t i = 0; i < map.keys.size(); ++i) {
     if (map.keys[i].name == name) return &map.items[i];

@@ -43,6 +43,9 @@ enum class Format { kJson5, kYaml };
 std::optional<Node> ParseDocument(Format format, const std::string& file, std::string_view text,
                                   Problems* problems, size_t most_bytes = kMaxDocumentBytes);
 
+// What is wrong with a map that `key` is added to beyond kMaxMapKeys.
+std::string TooManyKeys(const std::string& key);
+
 // The value of `name` in a map, nullptr if there is none.
 const Node* Find(const Node& map, std::string_view name);
 

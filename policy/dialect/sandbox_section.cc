@@ -46,6 +46,10 @@ std::vector<Text> ReadMounts(MapReader* mounts, const std::string& name) {
       mounts->source().Invalid(
           text.line, text.key,
           name + " mount must be an absolute host path or `.`, without `..`: `" + text.value + "`");
+    } else if (HasControl(path)) {
+      mounts->source().Invalid(
+          text.line, text.key,
+          name + " mount must not hold a control character: `" + text.value + "`");
     } else if (path.find_first_of("*?[") != std::string::npos) {
       mounts->source().Invalid(text.line, text.key,
                                "glob patterns are not supported in sandbox paths: " + text.value);

@@ -69,7 +69,7 @@ std::string MapReader::KeyOf(std::string_view name) const {
 }
 
 const Node* MapReader::Any(std::string_view name, Need need) {
-  known_.emplace_back(name);
+  if (std::find(known_.begin(), known_.end(), name) == known_.end()) known_.emplace_back(name);
   if (node_ == nullptr) return nullptr;
   const Node* found = Find(*node_, name);
   if (found == nullptr && need == Need::kRequired) {
@@ -132,10 +132,15 @@ uint64_t MapReader::Whole(std::string_view name, uint64_t fallback, uint64_t lea
   const bool number = found->kind == NodeKind::kNumber;
   const bool whole = number && error == std::errc() && stop == end;
   if (whole && value >= least && value <= most) return value;
-  source_->Syntax(found->line, KeyOf(name),
-                  "must be a whole number from " + std::to_string(least) + " to " +
-                      std::to_string(most) + ", not " + (number ? found->text : Found(*found)) +
-                      (why.empty() ? Remedy(NodeKind::kNumber, *found) : ": " + std::string(why)));
+  const std::string message =
+      "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
+      ", not " + (number ? found->text : Found(*found)) +
+      (why.empty() ? Remedy(NodeKind::kNumber, *found) : ": " + std::string(why));
+  if (number) {
+    source_->Invalid(found->line, KeyOf(name), message);
+  } else {
+    source_->Syntax(found->line, KeyOf(name), message);
+  }
   return fallback;
 }
 
@@ -208,11 +213,12 @@ void MapReader::Note(std::string_view name, const std::string& field, Origins* o
 
 void MapReader::Finish() {
   if (node_ == nullptr) return;
-  std::vector<std::string_view> names(known_.begin(), known_.end());
+  const std::vector<std::string_view> names(known_.begin(), known_.end());
+  const std::string expected =
+      names.empty() ? ": there are none here" : ", expected one of " + Quoted(names);
   for (const Key& key : node_->keys) {
     if (std::find(names.begin(), names.end(), key.name) != names.end()) continue;
-    source_->Syntax(key.line, KeyOf(key.name),
-                    "unknown field `" + key.name + "`, expected one of " + Quoted(names));
+    source_->Syntax(key.line, KeyOf(key.name), "unknown field `" + key.name + "`" + expected);
   }
 }
 

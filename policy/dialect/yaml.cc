@@ -151,7 +151,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (text == "<<") Refuse(mark, "merge keys (`<<`) are not supported");
     open_.back().key = {text, node.line};
     open_.back().has_key = true;
-    if (open_.back().node.keys.size() >= kMaxMapKeys) Refuse(mark, "a map with too many keys");
+    if (open_.back().node.keys.size() >= kMaxMapKeys) Refuse(mark, TooManyKeys(text));
   }
 
   void AddValue(Node node) {

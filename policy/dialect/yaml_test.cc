@@ -113,6 +113,12 @@ TEST(YamlTest, AQuoteThatIsNotClosedIsRefused) {
             "{\"a\":\"b\\\"'\",\"c\":\"\\\"'d\"}");
 }
 
+TEST(YamlTest, BoundsKeys) {
+  std::string keys;
+  for (size_t i = 0; i <= kMaxMapKeys; ++i) keys += "a" + std::to_string(i) + ": 0\n";
+  EXPECT_EQ(Read(keys), "f:1025: a map has at most 1024 keys, and `a1024` is one more");
+}
+
 TEST(YamlTest, BoundsDepth) {
   std::string nested;
   for (int i = 0; i < 70; ++i) nested += "[";

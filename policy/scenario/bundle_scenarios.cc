@@ -56,7 +56,8 @@ dialect::Problems ValidateScenarios(const dialect::Bundle& bundle) {
   dialect::Problems problems;
   std::set<std::string> read;
   for (const dialect::AgentSpec& agent : bundle.agents) {
-    if (agent.model.provider != kProvider) continue;
+    const bool named = agent.model.name.find_first_not_of(" \t\r\n") != std::string::npos;
+    if (agent.model.provider != kProvider || !named) continue;  // without a name: reported already
     const Result<File> file = ReadNamed(directory, agent.model);
     if (!file.ok()) {
       problems.push_back(ProblemOf(agent, file.status().message()));

@@ -75,6 +75,13 @@ TEST_F(BundleScenariosTest, OneThatCannotBeReadIsAProblemOfWhoNamesIt) {
   }
 }
 
+// The reader of the agent's file has said so.
+TEST_F(BundleScenariosTest, AnAgentWithoutANameHasNone) {
+  AddAgent("");
+  AddAgent(" ");
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
 TEST_F(BundleScenariosTest, TheProviderHasNoOptions) {
   directory_.Write("s.yaml", kGood);
   AddAgent("s.yaml", "script", R"({"a":1})");
