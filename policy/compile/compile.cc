@@ -12,6 +12,7 @@
 #include "policy/compile/limits.h"
 #include "policy/compile/mounts.h"
 #include "policy/compile/protection.h"
+#include "policy/plan/kernel_memory.h"
 
 namespace odyssey::compile {
 namespace {
@@ -128,10 +129,16 @@ void ExplainLimits(Compiled* out) {
                              std::to_string(limits.open_files));
 }
 
+uint32_t MostSockets(const policy::Limits& limits) {
+  const uint64_t sockets = limits.memory_bytes / cell::kBytesOfASocket;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(sockets, cell::kLeastSockets, UINT32_MAX));
+}
+
 void FillPlan(const SandboxRequest& request, Compiled* out) {
   out->plan.network =
       request.network == Network::kFull ? plan::Network::kFull : plan::Network::kNone;
   out->confinement.own_network = out->plan.network == plan::Network::kNone;
+  out->confinement.max_sockets = MostSockets(out->limits);
   out->plan.user = UserOf(request);
   out->plan.memory_bytes = out->limits.memory_bytes;
   out->plan.cpu_millis = out->limits.cpu_millis;

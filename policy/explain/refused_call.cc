@@ -201,6 +201,11 @@ std::string RuleOf(const cell::RefusedCall& call) {
            " such sockets, or " + std::to_string(cell::kMaxNetlinkSocketsOfHost) +
            " of all where the network is the host's";
   }
+  if (call.number == SYS_socket && cell::IsInternetSocket(first, second, third)) {
+    return "kernel memory: at most " + std::to_string(cell::kLeastSockets) +
+           " sockets, or one for each " + std::to_string(cell::kBytesOfASocket / 1024) +
+           " KiB of memory_bytes";
+  }
   return "seccomp";
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -76,6 +77,13 @@ TEST(RefusedCallTest, TellsTheNumberThatIsAllowed) {
       rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
       "kernel memory: at most 64 such sockets, or 1024 of all where the network is the host's");
   EXPECT_EQ(rule(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 9}), "seccomp");
+  for (const auto& socket : {std::array<uint32_t, 3>{AF_INET, SOCK_STREAM, IPPROTO_TCP},
+                             {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6}}) {
+    EXPECT_EQ(rule(SYS_socket, socket),
+              "kernel memory: at most 256 sockets, or one for each 256 KiB of memory_bytes");
+  }
+  EXPECT_EQ(rule(SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}), "seccomp");
+  EXPECT_EQ(rule(SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_UDP}), "seccomp");
   EXPECT_EQ(rule(SYS_listen, {}),
             "kernel memory: at most 512 connections that wait to be accepted");
   EXPECT_EQ(CallDenial({.number = SYS_listen}).verdict, kKill);

@@ -161,6 +161,7 @@ std::string Encode(const Configure& m) {
   }
   out.Strings(m.searched);
   out.Bool(m.own_network);
+  out.U32(m.max_sockets);
   out.Strings(m.project_names);
   out.U32(m.landlock_abi);
   return out.Take();
@@ -274,6 +275,7 @@ Status Decode(std::string_view bytes, Configure* m) {
   for (uint32_t i = 0; i < guards && !in.failed(); ++i) m->guards.push_back(DecodeGuard(&in));
   m->searched = in.Strings(kMaxRules, kMaxPath);
   m->own_network = in.Bool();
+  m->max_sockets = in.U32();
   m->project_names = in.Strings(kMaxProjectNames, kMaxPath);
   m->landlock_abi = in.U32();
   return Finish(in, "Configure");

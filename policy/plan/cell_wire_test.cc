@@ -24,6 +24,7 @@ Configure SampleConfigure() {
           .searched = {"/workspace", "/d"},
           .project_names = {".git/hooks", ".envrc"},
           .own_network = false,
+          .max_sockets = 321,
           .landlock_abi = 6};
 }
 

@@ -17,6 +17,7 @@ void EncodeEntry(const Entry& entry, Writer* out) {
   out->U8(static_cast<uint8_t>(entry.ownership));
   out->U64(entry.size_bytes);
   out->U32(entry.owner);
+  out->U32(entry.group);
 }
 
 Entry DecodeEntry(Reader* in) {
@@ -29,6 +30,7 @@ Entry DecodeEntry(Reader* in) {
   entry.ownership = in->Enum(Ownership::kMapped);
   entry.size_bytes = in->U64();
   entry.owner = in->U32();
+  entry.group = in->U32();
   return entry;
 }
 

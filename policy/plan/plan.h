@@ -63,6 +63,9 @@ struct Entry {
   // Of a mapped host tree: whose it has to be to be mapped. Another's is shown as it is, if that is
   // read-only and everybody may read it, and else refused.
   uint32_t owner = kAnyOwner;
+  // With an owner: his group, of what is written there, as of his own programs. What belongs to the
+  // directory's is not his by that.
+  uint32_t group = 65534;
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };

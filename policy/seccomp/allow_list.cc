@@ -35,6 +35,10 @@ void AddSockets(std::vector<ArgumentRule>* rules) {
   for (const uint32_t type : {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}) {
     rules->push_back({"socket", {Low(0, AF_UNIX), Masked(1, kSocketTypeMask, type)}});
   }
+  rules->push_back({"socketpair", {Low(0, AF_UNIX)}});
+}
+
+void AddInternetSockets(std::vector<ArgumentRule>* rules) {
   for (const SocketKind& kind : SocketKinds()) {
     for (const uint32_t protocol : kind.protocols) {
       rules->push_back(
@@ -42,7 +46,6 @@ void AddSockets(std::vector<ArgumentRule>* rules) {
            {Low(0, kind.family), Masked(1, kSocketTypeMask, kind.type), Low(2, protocol)}});
     }
   }
-  rules->push_back({"socketpair", {Low(0, AF_UNIX)}});
 }
 
 void AddNode(uint32_t type, std::vector<ArgumentRule>* rules) {
@@ -280,6 +283,7 @@ const std::vector<ArgumentRule>& AllowedUnlessHeard() {
   static const std::vector<ArgumentRule> rules = [] {
     std::vector<ArgumentRule> all;
     AddNode(S_IFIFO, &all);
+    AddInternetSockets(&all);
     // Netlink has no other types.
     for (const uint32_t type : {SOCK_RAW, SOCK_DGRAM}) {
       all.push_back(

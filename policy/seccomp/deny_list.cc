@@ -47,6 +47,9 @@ const std::vector<RefusedValues>& RefusedByValue() {
        {IPV6_JOIN_GROUP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP,
         MCAST_MSFILTER},
        ENODEV},
+      // What waits in a socket's queues is no control group's (ADR 0034): they stay as long as the
+      // host has them without being asked. As where net.core.rmem_max is no more than that.
+      {SYS_setsockopt, {{1, SOL_SOCKET}}, 2, {SO_SNDBUF, SO_RCVBUF}, 0},
       // The same. As a kernel without it says it, so that programs go on.
       {SYS_prctl, {}, 0, {PR_SET_SECCOMP}, EINVAL},
       // Whoever opens a file on the host waits for the one that has a lease on it, 45 s each time,

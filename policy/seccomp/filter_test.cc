@@ -179,7 +179,7 @@ TEST(SeccompFilterTest, PutsNoProgramIntoTheKernel) {
     cases.push_back({SYS_setsockopt, {3, IPPROTO_IPV6, option}, kAllow});
     cases.push_back({SYS_getsockopt, {3, SOL_SOCKET, option}, kAllow});
   }
-  for (const uint64_t option : {SO_REUSEADDR, SO_DETACH_FILTER, SO_LOCK_FILTER, SO_RCVBUF}) {
+  for (const uint64_t option : {SO_REUSEADDR, SO_DETACH_FILTER, SO_LOCK_FILTER, SO_RCVTIMEO}) {
     cases.push_back({SYS_setsockopt, {3, SOL_SOCKET, option}, kAllow});
   }
   cases.push_back({SYS_prctl, {PR_SET_SECCOMP, SECCOMP_MODE_FILTER}, kNoSuch});
@@ -187,6 +187,15 @@ TEST(SeccompFilterTest, PutsNoProgramIntoTheKernel) {
   cases.push_back({SYS_prctl, {PR_GET_SECCOMP}, kAllow});
   cases.push_back({SYS_prctl, {PR_SET_NAME}, kAllow});
   ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, QueuesOfSocketsStayAsTheHostMakesThem) {
+  for (const uint64_t option : {SO_RCVBUF, SO_SNDBUF}) {
+    ExpectCases({{SYS_setsockopt, {3, SOL_SOCKET, option}, kNotDone},
+                 {SYS_setsockopt, {3, SOL_SOCKET | kHigh, option | kHigh}, kNotDone},
+                 {SYS_setsockopt, {3, IPPROTO_TCP, option}, kAllow},
+                 {SYS_getsockopt, {3, SOL_SOCKET, option}, kAllow}});
+  }
 }
 
 TEST(SeccompFilterTest, MakesThreadsAndProcessesButNoNamespaces) {
@@ -226,23 +235,19 @@ TEST(SeccompFilterTest, TypesNothingIntoAnothersTerminal) {
 }
 
 TEST(SeccompFilterTest, OpensTheSocketsOfOrdinaryPrograms) {
-  const uint64_t cloexec = SOCK_CLOEXEC | SOCK_NONBLOCK;
-  std::vector<Case> cases;
-  for (const Args& args : std::vector<Args>{
-           {AF_UNIX, SOCK_STREAM, 0},
-           {AF_UNIX, SOCK_DGRAM | cloexec, 0},
-           {AF_UNIX, SOCK_SEQPACKET, 0},
-           {AF_INET, SOCK_STREAM | cloexec, IPPROTO_TCP},
-           {AF_INET, SOCK_STREAM, 0},
-           {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
-           {AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
-           {AF_INET6, SOCK_STREAM, 0},
-           {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6},
-       }) {
-    cases.push_back({SYS_socket, args, kAllow});
+  const uint64_t flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  ExpectCases({{SYS_socket, {AF_UNIX, SOCK_STREAM, 0}, kAllow},
+               {SYS_socket, {AF_UNIX, SOCK_DGRAM | flags, 0}, kAllow},
+               {SYS_socket, {AF_UNIX, SOCK_SEQPACKET, 0}, kAllow},
+               {SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0}, kAllow}});
+  for (const Args& args : std::vector<Args>{{AF_INET, SOCK_STREAM | flags, IPPROTO_TCP},
+                                            {AF_INET, SOCK_STREAM, 0},
+                                            {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+                                            {AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+                                            {AF_INET6, SOCK_STREAM, 0},
+                                            {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6}}) {
+    ExpectTold(SYS_socket, args);  // a cell has a number of them
   }
-  cases.push_back({SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0}, kAllow});
-  ExpectCases(cases);
 }
 
 TEST(SeccompFilterTest, JoinsNoGroupOfIpv6) {

@@ -34,7 +34,7 @@ struct RefusedValues {
   std::vector<Condition> where;  // and only if these all hold
   unsigned argument;
   std::vector<uint32_t> values;
-  int error;  // EPERM, or what programs take for a kernel without it
+  int error;  // EPERM, or what programs take for a kernel without it; 0: it is not done
 };
 
 // One call with conditions that must all hold; a call may have several rules, any of which decides.

@@ -109,6 +109,7 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   Confinement confinement;
   confinement.tool_roots_ = configure.tool_roots;
   confinement.own_network_ = configure.own_network;
+  confinement.max_sockets_ = configure.max_sockets;
   if (abi == 0) return confinement;
   confinement.abi_ = abi;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi, configure.own_network));

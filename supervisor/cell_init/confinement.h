@@ -36,12 +36,14 @@ class Confinement final {
 
   const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }
   bool own_network() const { return own_network_; }
+  uint32_t max_sockets() const { return max_sockets_; }
 
  private:
   UniqueFd ruleset_;
   uint32_t abi_ = 0;  // of the ruleset
   std::vector<cell::ToolRoot> tool_roots_;
   bool own_network_ = true;
+  uint32_t max_sockets_ = 0;
 };
 
 // The seccomp filters, built into this program: that of the file worker and the guards, and that of

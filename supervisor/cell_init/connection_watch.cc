@@ -32,15 +32,9 @@ constexpr std::chrono::seconds kLongestRest{1};
 
 void Tell(int watch, uint64_t what) { (void)!write(watch, &what, sizeof(what)); }
 
-// "sockets: used 7": of this network namespace, in whatever state.
-uint32_t SocketsUsed() {
-  uint32_t used = kFew + 1;
-  (void)ForEachLine(OpenTable("/proc/self/net/sockstat").get(), [&](const std::string& line) {
-    const auto words = WordsOf(line);
-    if (words.size() == 3 && words[1] == "used") used = NumberIn(words[2]);
-    return false;
-  });
-  return used;
+bool AreFew() {
+  const auto used = SocketsUsed(OpenTable("/proc/self/net/sockstat").get());
+  return used && *used <= kFew;
 }
 
 uint32_t HexNumber(std::string_view word) {
@@ -110,7 +104,7 @@ bool ConnectionWatch::IsTooMuch() {
   const auto began = Clock::now();
   next_look_ = began + std::chrono::milliseconds(kBetweenLooksMs);
   // A listener that was told may be about to come as long as its command lives.
-  if (listening_ > 0 && SocketsUsed() <= kFew) return false;
+  if (listening_ > 0 && AreFew()) return false;
   const auto listeners = OwnListeners();
   watching_ = listening_ > 0 || !listeners || listeners->number > 0;
   const auto now = Clock::now();

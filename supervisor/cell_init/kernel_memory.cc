@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ constexpr uint32_t kCallsAtFirst = cell::kMaxRangeLocks / kLocksOfACall;
 // Nearly full, every call would count. The kernel holds up all locking of the host meanwhile.
 constexpr uint32_t kFewCalls = kCallsAtFirst / 64;
 constexpr std::chrono::milliseconds kBetweenCounts{500};
+// Each that is connected in the cell brings one that is accepted, which nobody is asked about.
+constexpr uint32_t kSocketsOfACall = 2;
+constexpr uint32_t kMostCallsAtOnce = 16;  // slots do not know of each other's
 
 // Lines of a table of the kernel's that have `word` in them, or `most` if there are more; none if
 // it cannot be read.
@@ -68,6 +72,11 @@ bool OpensNetlink(const seccomp_data& call) {
          (type == SOCK_RAW || type == SOCK_DGRAM) && Low(call, 2) == NETLINK_ROUTE;
 }
 
+bool OpensInternet(const seccomp_data& call) {
+  return call.nr == SYS_socket &&
+         cell::IsInternetSocket(Low(call, 0), Low(call, 1) & kSocketTypeMask, Low(call, 2));
+}
+
 bool Listens(const seccomp_data& call) { return call.nr == SYS_listen; }
 
 // A process, not a thread, that has the same table of files: the locks of one are the other's.
@@ -79,10 +88,11 @@ bool SharesFiles(const seccomp_data& call) {
 
 }  // namespace
 
-KernelMemory::KernelMemory(bool own_network, int watch)
-    : lock_table_(OpenTable("/proc/locks")),
+KernelMemory::KernelMemory(const SocketBounds& sockets, int watch)
+    : sockets_(sockets),
+      lock_table_(OpenTable("/proc/locks")),
       protocol_table_(OpenTable("/proc/self/net/protocols")),
-      most_sockets_(own_network ? cell::kMaxNetlinkSockets : cell::kMaxNetlinkSocketsOfHost),
+      socket_table_(OpenTable("/proc/self/net/sockstat")),
       of_process_{" POSIX ", kCallsAtFirst, {}},
       // They outlive the command that took them if another one has the file, so that a new slot
       // does not know how many there are.
@@ -90,12 +100,13 @@ KernelMemory::KernelMemory(bool own_network, int watch)
       watch_(watch) {}
 
 bool KernelMemory::Bounds(const seccomp_data& call) {
-  return LocksOfProcess(call) || LocksOfOpenFile(call) || OpensNetlink(call) || SharesFiles(call) ||
-         Listens(call);
+  return LocksOfProcess(call) || LocksOfOpenFile(call) || OpensNetlink(call) ||
+         OpensInternet(call) || SharesFiles(call) || Listens(call);
 }
 
 int KernelMemory::Judge(const seccomp_data& call) {
-  if (OpensNetlink(call)) return IsRoomForSocket() ? 0 : ENOBUFS;
+  if (OpensNetlink(call)) return IsRoomForNetlink() ? 0 : ENOBUFS;
+  if (OpensInternet(call)) return TakeSocket() ? 0 : ENOBUFS;
   if (LocksOfOpenFile(call)) return TakeLock(&of_open_file_, true) ? 0 : ENOLCK;
   // The table does not show a lock whose process has ended, while another one has its files: from
   // now on it does not tell how many there are.
@@ -129,9 +140,22 @@ bool KernelMemory::TakeLock(Locks* locks, bool can_count) {
 }
 
 // Those that were let be opened and are not yet are not counted: one for each thread at most.
-bool KernelMemory::IsRoomForSocket() const {
+bool KernelMemory::IsRoomForNetlink() const {
   const auto open = NetlinkSockets(protocol_table_.get());
-  return open && *open < most_sockets_;
+  return open &&
+         *open < (sockets_.own_network ? cell::kMaxNetlinkSockets : cell::kMaxNetlinkSocketsOfHost);
+}
+
+bool KernelMemory::TakeSocket() {
+  if (!sockets_.own_network) return true;  // the host's would be counted
+  if (socket_calls_ == 0) {
+    const uint32_t used = SocketsUsed(socket_table_.get()).value_or(sockets_.most);
+    const uint32_t left = sockets_.most - std::min(used, sockets_.most);
+    socket_calls_ = std::min((left + 1) / kSocketsOfACall, kMostCallsAtOnce);
+  }
+  if (socket_calls_ == 0) return false;
+  --socket_calls_;
+  return true;
 }
 
 }  // namespace odyssey::cell_init

@@ -2,7 +2,7 @@
 #define ODYSSEY_SUPERVISOR_CELL_INIT_KERNEL_MEMORY_H_
 
 // Memory of the host's kernel that no control group counts, and of which a command could take
-// without end: records of byte-range locks, and what sockets of netlink have received. The filter
+// without end: records of byte-range locks, and what waits in sockets. The filter
 // of a slot puts the calls that take it to the slot's pid 1 (refused_calls.h), which lets them be
 // made up to a number, and counts anew what there is when the number may have been reached
 // (ADR 0034). Whoever listens is let, and said to the watch of the cell (connection_watch.h).
@@ -20,12 +20,17 @@ struct seccomp_data;
 
 namespace odyssey::cell_init {
 
+struct SocketBounds {
+  bool own_network = true;  // false: the host's, whose sockets are not the cell's to count
+  uint32_t most = 0;        // in the own network, of all kinds
+};
+
 class KernelMemory final {
  public:
-  // Of the caller's pid and network namespaces; reads /proc/locks and /proc/net/protocols from then
-  // on, which need no name any more. A table that cannot be opened has no room. `watch`: the
-  // cell's ConnectionWatch, borrowed.
-  KernelMemory(bool own_network, int watch);
+  // Of the caller's pid and network namespaces; reads /proc/locks, /proc/net/protocols and
+  // /proc/net/sockstat from then on, which need no name any more. A table that cannot be opened has
+  // no room. `watch`: the cell's ConnectionWatch, borrowed.
+  KernelMemory(const SocketBounds& sockets, int watch);
 
   // Whether it is one of the calls that are bounded here, and one that the filter without a
   // listener would allow.
@@ -46,10 +51,12 @@ class KernelMemory final {
   };
 
   bool TakeLock(Locks* locks, bool can_count);
-  bool IsRoomForSocket() const;
+  bool IsRoomForNetlink() const;
+  bool TakeSocket();
 
-  UniqueFd lock_table_, protocol_table_;
-  uint32_t most_sockets_;
+  const SocketBounds sockets_;
+  UniqueFd lock_table_, protocol_table_, socket_table_;
+  uint32_t socket_calls_ = 0;  // until the next count
   Locks of_process_, of_open_file_;
   const int watch_;
   bool files_are_shared_ = false;

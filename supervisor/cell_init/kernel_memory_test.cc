@@ -97,7 +97,10 @@ TEST(KernelMemoryTest, BoundsTheseCallsAlone) {
   for (const seccomp_data& call :
        {kLock, kFileLock, kNetlink, kShare, kListen,
         Call(SYS_fcntl, {3, F_SETLKW | uint64_t{1} << 32}), Call(SYS_fcntl, {3, F_OFD_SETLK}),
-        Call(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0})}) {
+        Call(SYS_socket, {AF_NETLINK, SOCK_DGRAM, 0}),
+        Call(SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0}),
+        Call(SYS_socket, {AF_INET6, SOCK_DGRAM, IPPROTO_UDP}),
+        Call(SYS_socket, {AF_INET, SOCK_DGRAM, IPPROTO_ICMP})}) {
     EXPECT_TRUE(KernelMemory::Bounds(call)) << call.nr;
   }
   // Refused by the filter, or never told.
@@ -105,14 +108,18 @@ TEST(KernelMemoryTest, BoundsTheseCallsAlone) {
        {Call(SYS_fcntl, {3, F_GETLK}), Call(SYS_fcntl, {3, F_SETLEASE}), Call(SYS_flock, {3, 6}),
         Call(SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_AUDIT}),
         Call(SYS_socket, {AF_NETLINK, SOCK_SEQPACKET, 0}),
-        Call(SYS_socket, {AF_PACKET, SOCK_RAW, 0}), Call(SYS_clone, {CLONE_FILES | CLONE_NEWUSER}),
-        Call(SYS_clone, {CLONE_NEWNS}), Call(SYS_unshare, {CLONE_FILES})}) {
+        Call(SYS_socket, {AF_PACKET, SOCK_RAW, 0}), Call(SYS_socket, {AF_UNIX, SOCK_STREAM, 0}),
+        Call(SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}),
+        Call(SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}),
+        Call(SYS_socket, {AF_INET, SOCK_DGRAM, IPPROTO_ICMPV6}),
+        Call(SYS_clone, {CLONE_FILES | CLONE_NEWUSER}), Call(SYS_clone, {CLONE_NEWNS}),
+        Call(SYS_unshare, {CLONE_FILES})}) {
     EXPECT_FALSE(KernelMemory::Bounds(call)) << call.nr;
   }
 }
 
 TEST(KernelMemoryTest, AProgramThatGivesItsLocksBackGoesOn) {
-  KernelMemory memory(true, -1);
+  KernelMemory memory({true, 1000}, -1);
   EXPECT_EQ(Allowed(&memory, kLock, 4 * kCalls), 4 * kCalls);
   EXPECT_EQ(Allowed(&memory, kFileLock, 4 * kCalls), 4 * kCalls);
 }
@@ -122,7 +129,7 @@ TEST(KernelMemoryTest, LocksThatAreHeldAreCounted) {
   for (const int command : {F_SETLK, F_OFD_SETLK}) {
     InChild([&] {
       const seccomp_data call = Call(SYS_fcntl, {3, static_cast<uint64_t>(command)});
-      KernelMemory memory(true, -1);
+      KernelMemory memory({true, 1000}, -1);
       auto files = HoldLocks(directory.path(), command, cell::kMaxRangeLocks);
       EXPECT_LE(Allowed(&memory, call, 2 * kCalls), kCalls);
       EXPECT_EQ(memory.Judge(call), ENOLCK);
@@ -136,7 +143,7 @@ TEST(KernelMemoryTest, LocksThatAreHeldAreCounted) {
 }
 
 TEST(KernelMemoryTest, LocksOfProcessesThatShareTheirFilesAreNotGivenBack) {
-  KernelMemory memory(true, -1);
+  KernelMemory memory({true, 1000}, -1);
   EXPECT_EQ(Allowed(&memory, kLock, 1000), 1000u);
   EXPECT_EQ(memory.Judge(kShare), 0);
   EXPECT_EQ(Allowed(&memory, kLock, 2 * kCalls), kCalls - 1000);
@@ -150,7 +157,7 @@ TEST(KernelMemoryTest, LocksOfProcessesThatShareTheirFilesAreNotGivenBack) {
 TEST(KernelMemoryTest, SocketsOfNetlinkAreCounted) {
   InChild([] {
     EnterNetwork();
-    KernelMemory memory(true, -1), with_host(false, -1);
+    KernelMemory memory({true, 1000}, -1), with_host({false, 1000}, -1);
     std::vector<UniqueFd> sockets;
     while (sockets.size() <= cell::kMaxNetlinkSockets && memory.Judge(kNetlink) == 0) {
       sockets.emplace_back(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
@@ -184,6 +191,35 @@ class Listener final {
   socklen_t length_ = sizeof(address_);
 };
 
+// Those that are accepted too, about which nobody is asked.
+TEST(KernelMemoryTest, SocketsOfTheOwnNetworkAreCounted) {
+  const seccomp_data tcp = Call(SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0});
+  const seccomp_data udp = Call(SYS_socket, {AF_INET6, SOCK_DGRAM, IPPROTO_UDP});
+  InChild([&] {
+    EnterNetwork();
+    constexpr uint32_t kMost = 100;
+    KernelMemory memory({true, kMost}, -1), other({true, kMost}, -1), with_host({false, 0}, -1);
+    const Listener listener(AF_INET);
+    std::vector<UniqueFd> sockets;
+    while (sockets.size() <= kMost && memory.Judge(udp) == 0) {
+      sockets.emplace_back(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    }
+    EXPECT_LT(sockets.size(), kMost);
+    EXPECT_GT(sockets.size(), kMost - 20) << "the kernel has some of its own";
+    EXPECT_EQ(memory.Judge(tcp), ENOBUFS);
+    EXPECT_EQ(other.Judge(tcp), ENOBUFS);
+    EXPECT_EQ(with_host.Judge(tcp), 0);
+    const size_t most = sockets.size();
+    sockets.resize(most / 2);
+    while (sockets.size() <= kMost && memory.Judge(tcp) == 0) {
+      sockets.push_back(listener.Connect());
+      sockets.push_back(listener.Accept());
+    }
+    EXPECT_LE(sockets.size(), most + 1);
+    EXPECT_GE(sockets.size(), most - 1);
+  });
+}
+
 // Waits for the next look.
 bool Look(ConnectionWatch* watch) {
   watch->Hear();
@@ -195,7 +231,7 @@ TEST(ConnectionWatchTest, LooksOnlyWhileThereIsSomething) {
   InChild([] {
     EnterNetwork();
     ConnectionWatch watch;
-    KernelMemory slot(true, watch.fd()), other(true, watch.fd());
+    KernelMemory slot({true, 1000}, watch.fd()), other({true, 1000}, watch.fd());
     EXPECT_FALSE(Look(&watch));
     EXPECT_EQ(watch.TimeoutMs(), -1);
     EXPECT_EQ(slot.Judge(kListen), 0);

@@ -42,4 +42,15 @@ uint32_t NumberIn(std::string_view word) {
   return number;
 }
 
+// "sockets: used 7".
+std::optional<uint32_t> SocketsUsed(int table) {
+  std::optional<uint32_t> used;
+  (void)ForEachLine(table, [&](const std::string& line) {
+    const auto words = WordsOf(line);
+    if (words.size() == 3 && words[1] == "used") used = NumberIn(words[2]);
+    return false;
+  });
+  return used;
+}
+
 }  // namespace odyssey::cell_init

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ bool ForEachLine(int table, const std::function<bool(const std::string& line)>& 
 std::vector<std::string_view> WordsOf(std::string_view line);
 // A number of decimal digits at the start of a word; 0 without one.
 uint32_t NumberIn(std::string_view word);
+
+// Of /proc/net/sockstat: the sockets of its network, of all kinds and in whatever state.
+std::optional<uint32_t> SocketsUsed(int table);
 
 }  // namespace odyssey::cell_init
 

@@ -76,7 +76,7 @@ class RefusedCallsTest : public ::testing::Test {
   static int ServeHere(const std::function<int()>& command, int channel) {
     auto listener = EnterTellingFilter();
     if (!listener.ok() || !*listener) return 200;
-    RefusedCalls refused(std::move(*listener), -1, KernelMemory(true, -1));
+    RefusedCalls refused(std::move(*listener), -1, KernelMemory({true, 1000}, -1));
     const pid_t child = fork();
     if (child == 0) {
       refused.CloseListener();
@@ -214,7 +214,7 @@ TEST_F(RefusedCallsTest, KilledCallersAreNoTrouble) {
 TEST_F(RefusedCallsTest, AreHandedOverOnce) {
   EXPECT_EQ(InChild([] {
               auto listener = EnterTellingFilter();
-              RefusedCalls refused(std::move(*listener), -1, KernelMemory(true, -1));
+              RefusedCalls refused(std::move(*listener), -1, KernelMemory({true, 1000}, -1));
               const pid_t child = fork();
               if (child == 0) _exit(Try(Unshare));
               refused.Answer();

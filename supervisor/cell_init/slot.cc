@@ -236,7 +236,7 @@ Status GiveMounts(int to) {
                              UniqueFd control) {
   Status status = MountProc();
   // While its tables can be opened.
-  KernelMemory memory(confinement.own_network(), place.connections);
+  KernelMemory memory({confinement.own_network(), confinement.max_sockets()}, place.connections);
   if (status.ok()) status = MaskProc();
   if (status.ok()) status = Confinement::DropCapabilities();
   UniqueFd listener;

@@ -58,9 +58,8 @@ class Stager final {
       const bool anybody = entry.owner == plan::kAnyOwner;
       ODY_ASSIGN_OR_RETURN(places_.back(), anybody ? OpenHostPath(entry.source)
                                                    : OpenHostPathAs(entry.owner, entry.source));
-      if (IsKernelFilesystem(places_.back().get())) {
+      if (IsKernelFilesystem(places_.back().get()))
         return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
-      }
     }
     ODY_ASSIGN_OR_RETURN(init_source_, OpenHostPath(paths_.init_binary));
     return OkStatus();
@@ -124,9 +123,8 @@ class Stager final {
   Status PlaceSymlink(const Entry& entry) {
     std::string name;
     ODY_ASSIGN_OR_RETURN(UniqueFd parent, staged_.MakeParent(entry.target, &name));
-    if (symlinkat(entry.source.c_str(), parent.get(), name.c_str()) != 0) {
+    if (symlinkat(entry.source.c_str(), parent.get(), name.c_str()) != 0)
       return ErrnoStatus(errno, "create link " + entry.target);
-    }
     return OkStatus();
   }
 
@@ -160,12 +158,12 @@ class Stager final {
   Status PlaceHostTree(const Entry& entry, UniqueFd* place) {
     struct stat info;
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
-    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
       return InvalidArgument("mount " + entry.source + ": neither directory nor regular file");
-    }
     const bool anothers = entry.owner != plan::kAnyOwner && entry.owner != info.st_uid;
     const bool system = entry.ownership == Ownership::kNobodys;
-    const gid_t gid = entry.access == Access::kReadOnly ? kNobodysId : info.st_gid;
+    const gid_t of_writer = entry.owner == plan::kAnyOwner ? info.st_gid : entry.group;
+    const gid_t gid = entry.access == Access::kReadOnly ? kNobodysId : of_writer;
     UniqueFd map;
     if (!system && !anothers) {
       ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, gid, cell_uid_));
@@ -180,9 +178,8 @@ class Stager final {
                               std::to_string(entry.owner) + " (policy/ceiling.md)");
     }
     Result<UniqueFd> mounted = Bind(entry, *place, map ? map : paths_.nobodys_map);
-    if (mounted.status().code() == Code::kFailedPrecondition && open) {
+    if (mounted.status().code() == Code::kFailedPrecondition && open)
       mounted = Bind(entry, *place, UniqueFd());
-    }
     ODY_ASSIGN_OR_RETURN(*place, std::move(mounted));
     return OkStatus();
   }

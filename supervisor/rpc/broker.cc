@@ -106,7 +106,9 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created
   ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(spec.sandbox, admission.owner));
   for (plan::Entry& entry : compiled.plan.entries) {
     if (entry.kind != plan::EntryKind::kHostTree) continue;
-    if (ceiling_->IsOwnOnly(admission, entry.source)) entry.owner = admission.owner.uid;
+    if (!ceiling_->IsOwnOnly(admission, entry.source)) continue;
+    entry.owner = admission.owner.uid;
+    if (!admission.owner.gids.empty()) entry.group = admission.owner.gids.front();
   }
   CellPtr cell;
   {

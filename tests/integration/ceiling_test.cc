@@ -239,6 +239,26 @@ TEST_F(CeilingTest, NoFileGrantsOdysseysOwnPlaces) {
   }
 }
 
+// What he writes has his own group, as on the host, and what belongs to the directory's is not his.
+TEST_F(CeilingTest, ADirectoryOfHisMakesNobodyAMemberOfItsGroup) {
+  const std::string directory = Directory("odd");
+  fs::create_directory(directory);
+  ASSERT_EQ(chown(directory.c_str(), kAlice, 0), 0);
+  std::ofstream(directory + "/roots") << "secret";
+  ASSERT_EQ(chmod((directory + "/roots").c_str(), 0660), 0);
+  const auto cell = supervisor_.Prepare(Mounting(directory, kAlice, pv1::ACCESS_READ_WRITE));
+  ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+  const ExecResult result = supervisor_.Shell(
+      cell->cell_id(), "cat /data/roots; echo x >> /data/roots; echo mine > /data/new");
+  EXPECT_EQ(result.out, "") << result.ToString();
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  struct stat info {};
+  ASSERT_EQ(stat((directory + "/new").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, kAlice);
+  EXPECT_NE(info.st_gid, 0u);
+  EXPECT_EQ(fs::file_size(directory + "/roots"), 6u);
+}
+
 TEST_F(CeilingTest, AVariableThatLooksLikeASecretIsGrantedByItsNameOnly) {
   v1::PrepareCellRequest request = Request();
   (*request.mutable_sandbox()->mutable_env())["DEPLOY_TOKEN"] = "hunter2";

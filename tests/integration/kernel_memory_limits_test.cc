@@ -20,9 +20,9 @@ constexpr uint64_t kMegabyte = uint64_t{1} << 20;
 
 class KernelMemoryLimitsTest : public ::testing::Test {
  protected:
-  static v1::PrepareCellRequest Small() {
-    auto request = SupervisorHarness::Request("small");
-    request.mutable_sandbox()->mutable_limits()->set_memory_bytes(64 * kMegabyte);
+  static v1::PrepareCellRequest OfMemory(uint64_t megabytes) {
+    auto request = SupervisorHarness::Request(std::to_string(megabytes));
+    request.mutable_sandbox()->mutable_limits()->set_memory_bytes(megabytes * kMegabyte);
     return request;
   }
 
@@ -49,7 +49,7 @@ class KernelMemoryLimitsTest : public ::testing::Test {
   }
 
   SupervisorHarness supervisor_;
-  const std::string cell_ = supervisor_.Cell(Small());
+  const std::string cell_ = supervisor_.Cell(OfMemory(64));
   ExecResult result_;
 };
 
@@ -121,6 +121,45 @@ print(len(sockets))
 }
 
 // By the control group, whichever of its versions.
+// One for each 256 KiB, of all commands together, those that were accepted too.
+TEST_F(KernelMemoryLimitsTest, SocketsAreBoundedByTheMemory) {
+  constexpr char kOpen[] = R"(
+import errno, resource, socket
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+one = socket.socket(); one.bind(('127.0.0.1', 0)); one.listen(); kept = [one]
+try:
+    while len(kept) < 900:
+        kept.append(socket.create_connection(one.getsockname())); kept.append(one.accept()[0])
+        kept.append(socket.socket(socket.AF_INET6, socket.SOCK_DGRAM))
+except OSError as e: assert e.errno == errno.ENOBUFS
+print(len(kept))
+)";
+  const uint64_t small = Number(kOpen);
+  EXPECT_GT(small, 200u);
+  EXPECT_LE(small, 256u);
+  ExpectDenied("socket(AF_INET, SOCK_STREAM)",
+               "kernel memory: at most 256 sockets, or one for each 256 KiB of memory_bytes");
+  EXPECT_EQ(Number(kOpen), small) << "a command that ended has none";
+  result_ = supervisor_.Python(supervisor_.Cell(OfMemory(512)), kOpen);
+  EXPECT_EQ(strtoull(result_.out.c_str(), nullptr, 10), 900u) << result_.ToString();
+}
+
+// They would be asked for more than memory_bytes counts.
+TEST_F(KernelMemoryLimitsTest, QueuesOfSocketsStayAsTheyAre) {
+  EXPECT_EQ(Number(R"(
+import socket
+grown = 0
+for family, kind in ((socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_INET6, socket.SOCK_STREAM)):
+    one = socket.socket(family, kind)
+    for queue in socket.SO_RCVBUF, socket.SO_SNDBUF:
+        before = one.getsockopt(socket.SOL_SOCKET, queue)
+        one.setsockopt(socket.SOL_SOCKET, queue, 4 * before)
+        grown += one.getsockopt(socket.SOL_SOCKET, queue) != before
+print(grown)
+)"),
+            0u);
+}
+
 // By a limit of its own, or, with control groups v2, by the one for all memory, which kills.
 TEST_F(KernelMemoryLimitsTest, WhatSocketsHoldIsBounded) {
   result_ = supervisor_.Python(cell_, R"(
@@ -161,15 +200,16 @@ def connect(listeners, reset=False):
 )";
 
 TEST_F(KernelMemoryLimitsTest, ConnectionsThatNobodyAcceptsEndTheCommand) {
+  const std::string cell = supervisor_.Cell(OfMemory(512));
   for (const char* attack : {"connect(listeners())", "connect(listeners(), reset=True)"}) {
     ExpectFlood(
-        supervisor_.Python(cell_, std::string(kConnect) + attack, {.wall_clock_ms = 20'000}));
-    EXPECT_TRUE(supervisor_.Shell(cell_, "true").Exited(0));
+        supervisor_.Python(cell, std::string(kConnect) + attack, {.wall_clock_ms = 20'000}));
+    EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
   }
 }
 
 TEST_F(KernelMemoryLimitsTest, ConnectionsInTheNetworkOfTheHostEndTheCommandToo) {
-  auto request = Small();
+  auto request = OfMemory(64);
   request.mutable_sandbox()->set_network(policy::v1::NETWORK_FULL);
   request.mutable_sandbox()->set_landlock(policy::v1::LANDLOCK_BEST_EFFORT);  // before Linux 6.12
   const std::string cell = supervisor_.Cell(request);
@@ -179,15 +219,16 @@ TEST_F(KernelMemoryLimitsTest, ConnectionsInTheNetworkOfTheHostEndTheCommandToo)
 
 // Whose own slot has seen nobody listen, while the one that did has a new command.
 TEST_F(KernelMemoryLimitsTest, AListenerThatWasHandedOnEndsWhoHasIt) {
+  const std::string cell = supervisor_.Cell(OfMemory(512));
   ExecResult giver;
   std::thread giving([&] {
-    giver = supervisor_.Python(cell_, std::string(kConnect) + R"(
+    giver = supervisor_.Python(cell, std::string(kConnect) + R"(
 given = listeners()
 door = socket.socket(socket.AF_UNIX); door.bind('\0door'); door.listen()
 socket.send_fds(door.accept()[0], [b'x'], [one.fileno() for one in given])
 )");
   });
-  ExpectFlood(supervisor_.Python(cell_, std::string(kConnect) + R"(
+  ExpectFlood(supervisor_.Python(cell, std::string(kConnect) + R"(
 import time
 door = socket.socket(socket.AF_UNIX)
 while door.connect_ex('\0door') != 0: time.sleep(0.01)
@@ -202,7 +243,7 @@ connect(given)
 
 // Whose slot is kept busy meanwhile by calls that are told and refused.
 TEST_F(KernelMemoryLimitsTest, AFloodOfRefusedCallsHidesNoConnections) {
-  const ExecResult result = supervisor_.Python(cell_, R"(
+  const ExecResult result = supervisor_.Python(supervisor_.Cell(OfMemory(2048)), R"(
 import ctypes, os, socket
 if os.fork() == 0:
     while True: ctypes.CDLL(None).unshare(0x10000000)

@@ -24,6 +24,7 @@ inline constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
 inline constexpr uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
 inline constexpr uint32_t kTell = SECCOMP_RET_USER_NOTIF;
 inline constexpr uint32_t kAbsent = SECCOMP_RET_ERRNO | ENOSYS;
+inline constexpr uint32_t kNotDone = SECCOMP_RET_ERRNO;  // and no error
 inline constexpr uint32_t kNoSuch = SECCOMP_RET_ERRNO | EINVAL;
 inline constexpr uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
 inline constexpr uint64_t kHigh = 0x100000000;
