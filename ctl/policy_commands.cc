@@ -209,6 +209,22 @@ Result<compile::Compiled> CompileChecked(const Invocation& call, const dialect::
   return compiled;
 }
 
+// The denial of what the policy of --within does not give; nullopt: it gives all, or is not named.
+Result<std::optional<rules::Decision>> DeniedWithin(const Invocation& call,
+                                                    const dialect::Policy& policy,
+                                                    const CeilingView& ceiling,
+                                                    dialect::Problems* warnings) {
+  ODY_ASSIGN_OR_RETURN(std::optional<dialect::Policy> named, ReadWithin(call, ceiling, warnings));
+  if (!named) return std::optional<rules::Decision>();
+  const std::string file = call.options.Text("within");
+  ODY_ASSIGN_OR_RETURN(const WholePolicy parent, WholePolicyOf(file, *std::move(named)));
+  ODY_ASSIGN_OR_RETURN(const WholePolicy child, WholePolicyOf(call.options.Word(0), policy));
+  ODY_ASSIGN_OR_RETURN(const std::optional<std::string> beyond, BeyondParent(child, parent));
+  if (!beyond) return std::optional<rules::Decision>();
+  return std::optional<rules::Decision>(rules::Decision{
+      .verdict = rules::Verdict::kDeny, .rule = "within " + file, .reason = *beyond});
+}
+
 // Of the questions that the request answers. `destination` is what --host names.
 Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& policy,
                                const CeilingView& ceiling,
@@ -221,17 +237,9 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
     if (destination && egress) denied->reason += "; " + DecideHost(policy, *destination).reason;
     return *denied;
   }
-  ODY_ASSIGN_OR_RETURN(const std::optional<dialect::Policy> parent,
-                       ReadWithin(call, ceiling, warnings));
-  if (parent) {
-    const Status within = lattice::IsWithin(request, parent->request);
-    if (within.code() == Code::kPermissionDenied) {
-      return rules::Decision{.verdict = rules::Verdict::kDeny,
-                             .rule = "within " + options.Text("within"),
-                             .reason = policy.origins.Locate(within).message()};
-    }
-    ODY_RETURN_IF_ERROR(within);
-  }
+  ODY_ASSIGN_OR_RETURN(const std::optional<rules::Decision> beyond,
+                       DeniedWithin(call, policy, ceiling, warnings));
+  if (beyond) return *beyond;
   const Result<compile::Compiled> compiled = CompileChecked(call, policy, ceiling);
   if (compiled.status().code() == Code::kPermissionDenied) {
     return rules::Decision{.verdict = rules::Verdict::kDeny,
@@ -356,7 +364,8 @@ std::vector<Command> PolicyCommands() {
        .kind = ValueKind::kText,
        .value_name = "ID",
        .help = "with --cmd: the agent whose rules count (default: the default one)"}};
-  questions.push_back(WithinOption("denied is what this policy does not give too"));
+  questions.push_back(
+      WithinOption("denied is what this policy does not give too, by the account of policy diff"));
   for (OptionSpec& spec : CeilingOptionSpecs()) questions.push_back(std::move(spec));
   std::vector<OptionSpec> explained = CeilingOptionSpecs();
   explained.push_back(WithinOption("only what this policy gives too: of an agent under another"));

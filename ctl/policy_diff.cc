@@ -25,21 +25,7 @@ constexpr char kNext[] = "odyssey-ctl policy check FILE tells what is wrong with
 constexpr int kExitDiffer = 1, kExitTrouble = 2;  // as diff(1)
 
 // A policy as it is written: whatever this environment has, and whatever the operator grants.
-struct Side {
-  dialect::Policy policy;
-  std::optional<dialect::Bundle> bundle;
-};
-
-Result<Side> SideOf(const std::string& file, dialect::Policy policy) {
-  const dialect::Dialect kind = policy.dialect;
-  Side side{.policy = std::move(policy), .bundle = {}};
-  if (kind != dialect::Dialect::kManifest && kind != dialect::Dialect::kBundle) return side;
-  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
-  ODY_ASSIGN_OR_RETURN(side.bundle, dialect::LoadBundle(directory));
-  return side;
-}
-
-Result<Side> ReadAsWritten(const std::string& file) {
+Result<WholePolicy> ReadAsWritten(const std::string& file) {
   const ExecInputs inputs = MakeExecInputs();
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
   std::set<std::string> asked, granted;
@@ -57,7 +43,7 @@ Result<Side> ReadAsWritten(const std::string& file) {
     context.bundle_copy = kAnyBundleCopy;
     dialect::Problems problems;
     Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);
-    if (policy.ok()) return SideOf(file, *std::move(policy));
+    if (policy.ok()) return WholePolicyOf(file, *std::move(policy));
     if (asked == granted) return policy.status();
     granted = asked;  // a variable that looks like a secret had no grant: read again with one
   }
@@ -68,14 +54,6 @@ void PrintSide(const Console& console, const std::string& title,
   if (items.empty()) return;
   console.PrintLine(Sanitize(title, Lines::kOne));
   for (const std::string& item : items) console.PrintLine("  " + Sanitize(item, Lines::kOne));
-}
-
-Result<Difference> Compare(const Side& first, const Side& second) {
-  ODY_ASSIGN_OR_RETURN(Difference out, ComparePolicies(first.policy, second.policy));
-  if (!first.bundle || !second.bundle) return out;
-  ODY_ASSIGN_OR_RETURN(Difference agents, CompareAgents(*first.bundle, *second.bundle));
-  Append(std::move(agents), &out);
-  return out;
 }
 
 // Endpoints mean something beside another network only if it is none, or has endpoints too.
@@ -161,16 +139,16 @@ void Print(const Console& console, const std::string& a, const std::string& b,
 
 int Diff(const Invocation& call) {
   const Console& console = *call.console;
-  Side sides[2];
+  WholePolicy sides[2];
   for (size_t i = 0; i < 2; ++i) {
-    Result<Side> side = ReadAsWritten(call.options.Word(i));
+    Result<WholePolicy> side = ReadAsWritten(call.options.Word(i));
     if (!side.ok()) {
       console.Fail({"read " + call.options.Word(i), side.status().message(), kNext});
       return kExitTrouble;
     }
     sides[i] = std::move(*side);
   }
-  const Result<Difference> difference = Compare(sides[0], sides[1]);
+  const Result<Difference> difference = CompareWhole(sides[0], sides[1]);
   if (!difference.ok()) {
     console.Fail({"policy diff", difference.status().message(), kNext});
     return kExitTrouble;
@@ -207,6 +185,36 @@ Result<Difference> CompareAgents(const dialect::Bundle& first, const dialect::Bu
   ODY_ASSIGN_OR_RETURN(out.only_first, ExcessOfAgents(first, second));
   ODY_ASSIGN_OR_RETURN(out.only_second, ExcessOfAgents(second, first));
   return out;
+}
+
+Result<WholePolicy> WholePolicyOf(const std::string& file, dialect::Policy policy) {
+  const dialect::Dialect kind = policy.dialect;
+  WholePolicy whole{.policy = std::move(policy), .bundle = {}};
+  if (kind != dialect::Dialect::kManifest && kind != dialect::Dialect::kBundle) return whole;
+  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
+  ODY_ASSIGN_OR_RETURN(whole.bundle, dialect::LoadBundle(directory));
+  return whole;
+}
+
+Result<Difference> CompareWhole(const WholePolicy& first, const WholePolicy& second) {
+  ODY_ASSIGN_OR_RETURN(Difference out, ComparePolicies(first.policy, second.policy));
+  if (!first.bundle || !second.bundle) return out;
+  ODY_ASSIGN_OR_RETURN(Difference agents, CompareAgents(*first.bundle, *second.bundle));
+  Append(std::move(agents), &out);
+  return out;
+}
+
+Result<std::optional<std::string>> BeyondParent(const WholePolicy& child,
+                                                const WholePolicy& parent) {
+  ODY_ASSIGN_OR_RETURN(const Difference difference, CompareWhole(parent, child));
+  std::optional<std::string> beyond;
+  if (!difference.only_second.empty()) {
+    beyond = difference.only_second.front();
+  } else if (!difference.undecided.empty()) {
+    beyond = "not known to be no more (it is the first, this policy the second): " +
+             difference.undecided.front();
+  }
+  return beyond;
 }
 
 Command PolicyDiffCommand() {

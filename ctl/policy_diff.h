@@ -1,6 +1,9 @@
 #ifndef ODYSSEY_CTL_POLICY_DIFF_H_
 #define ODYSSEY_CTL_POLICY_DIFF_H_
 
+#include <optional>
+#include <string>
+
 #include "common/base/status.h"
 #include "ctl/command.h"
 #include "policy/dialect/bundle.h"
@@ -23,6 +26,23 @@ Result<difference::Difference> CompareAgents(const dialect::Bundle& first,
 // what they say of things that no cell enforces, where both are of a kind that does.
 Result<difference::Difference> ComparePolicies(const dialect::Policy& first,
                                                const dialect::Policy& second);
+
+// A policy with its agents, if it is a bundle's.
+struct WholePolicy {
+  dialect::Policy policy;
+  std::optional<dialect::Bundle> bundle;
+};
+
+// The policy that was read from `file`, which is looked at again for agents.
+Result<WholePolicy> WholePolicyOf(const std::string& file, dialect::Policy policy);
+
+// All of two policies.
+Result<difference::Difference> CompareWhole(const WholePolicy& first, const WholePolicy& second);
+
+// What `child` lets happen beyond `parent`: the first item of it, or what differs and is not known
+// to be no more; nullopt: it is within.
+Result<std::optional<std::string>> BeyondParent(const WholePolicy& child,
+                                                const WholePolicy& parent);
 
 // policy diff.
 Command PolicyDiffCommand();

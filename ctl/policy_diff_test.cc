@@ -64,6 +64,34 @@ TEST(PolicyDiffTest, AgentsOfSeveralAreComparedByTheirIds) {
             Code::kInvalidArgument);
 }
 
+WholePolicy Worker(dialect::llm_do::Worker worker) {
+  WholePolicy whole;
+  whole.policy.worker = std::move(worker);
+  return whole;
+}
+
+TEST(PolicyDiffTest, ChildIsBeyondItsParentByTheSameAccount) {
+  const WholePolicy parent = Worker({.allow_workers = {{"a"}}});
+  const WholePolicy child = Worker({.allow_workers = {{"a", "b"}}});
+  EXPECT_EQ(**BeyondParent(child, parent), "toolsets.delegation.allow_workers: b");
+  EXPECT_EQ(*BeyondParent(parent, child), std::nullopt);
+  EXPECT_EQ(*BeyondParent(parent, parent), std::nullopt);
+}
+
+TEST(PolicyDiffTest, WhatHasNoOrderIsNotWithin) {
+  const WholePolicy parent = Worker({.tool_approval = {{"send", true}}});
+  EXPECT_NE((*BeyondParent(Worker({}), parent)).value_or("").find("tool_rules.send"),
+            std::string::npos);
+}
+
+TEST(PolicyDiffTest, AgentsOfBundlesCountWithin) {
+  WholePolicy parent, child;
+  parent.bundle = BundleWith({.deny = {"Write"}});
+  child.bundle = BundleWith({});
+  EXPECT_EQ(**BeyondParent(child, parent), "agent.tools: Write");
+  EXPECT_EQ(*BeyondParent(parent, child), std::nullopt);
+}
+
 TEST(PolicyDiffTest, WhatCannotBeComparedIsAnError) {
   SandboxRequest bad;
   bad.mounts = {{"/srv/../etc", "/a"}};

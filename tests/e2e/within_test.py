@@ -68,6 +68,33 @@ class WithinTest(unittest.TestCase):
                 self.assertIn(words, done.json()[side][0])
             self.assertIn(f"{b} is wider than {a}.", self.world.ctl("policy", "diff", a, b).out)
 
+    def assert_within(self, narrow, wide, words):
+        """The one is within the other, and not the other way round, because of these words."""
+        self.assertEqual(self.world.ctl("policy", "check", narrow, "--within", wide).code, 0)
+        done = self.world.ctl("-o", "json", "policy", "check", wide, "--within", narrow)
+        self.assertEqual((done.code, done.json()["rule"]), (3, "within " + narrow), done)
+        self.assertIn(words, done.json()["reason"])
+
+    def test_what_no_cell_enforces_is_held_against_the_parent_too(self):
+        worker = "sandbox: {paths: {n: {root: %s, mode: rw, write_approval: %s}}}\n%s"
+        plain = self.world.make("w/plain.yaml", worker % (self.data, "true", ""))
+        for i, (write, rest, words) in enumerate((
+                ("false", "", "sandbox.paths.n.write_approval: without asking"),
+                ("true", "shell_rules: [{pattern: rm, approval_required: false}]\n", "shell `rm`: runs without asking"),
+                ("true", "attachment_policy: {max_count: 99}\n", "attachment_policy.max_count: 99, where 4"),
+                ("true", "toolsets: {delegation: {allow_workers: ['*']}}\n", "allow_workers: *"))):
+            wide = self.world.make(f"w/{i}.yaml", worker % (self.data, write, rest))
+            self.assert_within(plain, wide, words)
+
+    def test_endpoints_are_held_against_the_parent_too(self):
+        endpoint = "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /usr/bin/curl}]\n" \
+                   "    endpoints: [{host: '%s.example.com', port: 443}]\n"
+        a, b, both = (self.world.make(f"e/{i}.yaml", endpoint % host) for i, host in enumerate(("a", "b", "*")))
+        self.assert_within(a, both, "*.example.com")
+        done = self.world.ctl("policy", "check", b, "--within", a)
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("b.example.com", done.out)
+
     def test_a_worker_answers_for_a_command(self):
         file = self.world.make("w.yaml", "instructions: i\nshell_rules:\n- {pattern: git status, "
                                          "approval_required: false}\n- {pattern: git}\n")
