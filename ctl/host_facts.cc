@@ -58,4 +58,10 @@ std::map<std::string, compile::PlaceKind> LookAtPlaces(const policy::SandboxRequ
   return places;
 }
 
+std::optional<std::string> LinkOfHost(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  return error ? std::nullopt : std::optional<std::string>(target.string());
+}
+
 }  // namespace odyssey::ctl

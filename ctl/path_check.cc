@@ -53,28 +53,55 @@ rules::Decision Shown(const explain::Cell& cell, const std::string& at) {
   return decision;
 }
 
+// Of a place in the cell that no tree of the host has.
+rules::Decision NotShown(const explain::Cell& cell, const std::string& at) {
+  const Answer read = ExplainPath(cell, at, Access::kRead);
+  return {
+      .verdict = rules::Verdict::kDeny,
+      .reason = std::string("nothing of the policy shows this path of the host; ") +
+                (read.allowed ? "the cell has its own there" : "it does not exist in the cell") +
+                ToAllow(read, "to allow")};
+}
+
+// What its links lead to in the cell decides about a path that is `at` this place of it.
+PathAnswer Followed(const explain::Cell& cell, const std::string& at,
+                    const explain::ReadLink& read_link) {
+  const std::optional<std::string> led = FollowInCell(cell, at, read_link);
+  if (!led) {
+    return {{.verdict = rules::Verdict::kDeny,
+             .reason = "it is " + at + ", whose symbolic links go in a circle"},
+            ""};
+  }
+  const std::string host = HostPathOf(cell, *led);
+  PathAnswer answer = {host.empty() ? NotShown(cell, *led) : Shown(cell, *led), host};
+  if (*led != at) {
+    answer.decision.reason =
+        "through a symbolic link " + at + " is " + *led + " in the cell: " + answer.decision.reason;
+  }
+  return answer;
+}
+
 }  // namespace
 
-Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string& asked) {
+Result<PathAnswer> DecidePath(const explain::Cell& cell, const std::string& asked,
+                              const explain::ReadLink& read_link) {
   const std::string path = dialect::CleanPath(asked);
   if (!plan::IsNormalizedAbsolute(path) || dialect::HasParent(asked)) {
     return InvalidArgument("--path \"" + asked +
                            "\": expected an absolute path of this host, without . or ..");
   }
   if (cell.compiled.unconfined) {
-    return rules::Decision{.rule = "mode danger_full_access",
-                           .reason = "the host's own path: whatever its user may do there"};
+    return PathAnswer{{.rule = "mode danger_full_access",
+                       .reason = "the host's own path: whatever its user may do there"},
+                      path};
   }
   std::optional<std::string> at = PlaceOf(cell, path);
   // /bin and its like are links in the cell where they are on the host.
   if (!at) at = PlaceOf(cell, explain::ResolveInCell(cell, "/", path));
-  if (at) return Shown(cell, *at);
-  const Answer read = ExplainPath(cell, path, Access::kRead);
-  return rules::Decision{
-      .verdict = rules::Verdict::kDeny,
-      .reason = std::string("nothing of the policy shows this path of the host; ") +
-                (read.allowed ? "the cell has its own there" : "it does not exist in the cell") +
-                ToAllow(read, "to allow")};
+  if (!at) return PathAnswer{NotShown(cell, path), ""};
+  // A name that nothing may open is no way to what its link leads to.
+  if (!ExplainPath(cell, *at, Access::kRead).allowed) return PathAnswer{Shown(cell, *at), path};
+  return Followed(cell, *at, read_link);
 }
 
 }  // namespace odyssey::ctl

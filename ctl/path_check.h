@@ -5,14 +5,23 @@
 
 #include "common/base/status.h"
 #include "policy/explain/explain.h"
+#include "policy/explain/links.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
 
-// Would a command in this cell see `path`, a path of the host, and where. The rule is what decides;
-// the reason says under which name it is there, whether it may be written and executed, and what
-// would have to be asked for. INVALID_ARGUMENT if the path is not absolute and normalised. Pure.
-Result<rules::Decision> DecidePath(const explain::Cell& cell, const std::string& path);
+// The answer about one path.
+struct PathAnswer {
+  rules::Decision decision;
+  std::string host;  // what decides is shown there on the host; "": nowhere
+};
+
+// Would a command in this cell see `path`, a path of the host, and where, once links are followed
+// as they lead in the cell. The rule is what decides; the reason says under which name it is there,
+// whether it may be written and executed, and what would have to be asked for. INVALID_ARGUMENT if
+// the path is not absolute and normalised. Pure.
+Result<PathAnswer> DecidePath(const explain::Cell& cell, const std::string& path,
+                              const explain::ReadLink& read_link);
 
 }  // namespace odyssey::ctl
 

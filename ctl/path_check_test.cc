@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/testing/hand_made_plan.h"
 
 namespace odyssey::ctl {
@@ -23,11 +25,19 @@ class PathCheckTest : public ::testing::Test {
     compiled_.confinement.rules = testing::RulesWriting({"/write/out", "/tmp"});
   }
   Result<rules::Decision> Decide(const std::string& path) {
-    return DecidePath({request_, compiled_}, path);
+    ODY_ASSIGN_OR_RETURN(PathAnswer answer, DecidePath({request_, compiled_}, path, ReadLink()));
+    return answer.decision;
+  }
+  explain::ReadLink ReadLink() const {
+    return [this](const std::string& path) {
+      const auto found = links_.find(path);
+      return found == links_.end() ? std::nullopt : std::optional<std::string>(found->second);
+    };
   }
 
   policy::SandboxRequest request_;
   compile::Compiled compiled_;
+  std::map<std::string, std::string> links_;  // of the host
 };
 
 TEST_F(PathCheckTest, SaysWhereAndWhatWouldAllowMore) {
@@ -77,6 +87,41 @@ TEST_F(PathCheckTest, WhatTheCellHasOfItsOwnIsSaid) {
     EXPECT_NE(decision->reason.find("the cell has its own there"), std::string::npos) << path;
   }
   EXPECT_NE(Decide("/srv/ab")->reason.find("does not exist in the cell"), std::string::npos);
+}
+
+TEST_F(PathCheckTest, LinksLeadWhereTheCellHasThem) {
+  links_ = {{"/srv/a/out/passwd", "/etc/passwd"},
+            {"/srv/a/out/hidden", "/srv/b/x"},
+            {"/srv/a/out/read", "/read/a/x"},
+            {"/srv/a/out/way", "."},
+            {"/srv/a/out/turn", "turn"}};
+  auto decision = Decide("/srv/a/out/passwd");
+  EXPECT_EQ(decision->verdict, rules::Verdict::kDeny);
+  EXPECT_EQ(decision->reason,
+            "through a symbolic link /write/out/passwd is /etc/passwd in the cell: nothing of the "
+            "policy shows this path of the host; the cell has its own there");
+  decision = Decide("/srv/a/out/hidden");
+  EXPECT_EQ(decision->verdict, rules::Verdict::kDeny);
+  EXPECT_NE(decision->reason.find("is /srv/b/x in the cell"), std::string::npos);
+  EXPECT_NE(decision->reason.find("mounts.read: [\"/srv/b/x\"]"), std::string::npos);
+  decision = Decide("/srv/a/out/read");
+  EXPECT_EQ(decision->rule, "mount /read/a read_only");
+  EXPECT_NE(decision->reason.find("is /read/a/x in the cell: read-only"), std::string::npos);
+  EXPECT_NE(Decide("/srv/a/out/way/f")->reason.find("read and write, as /write/out/f"),
+            std::string::npos);
+  EXPECT_EQ(Decide("/srv/a/out/turn")->verdict, rules::Verdict::kDeny);
+}
+
+TEST_F(PathCheckTest, AnswerNamesThePlaceOnTheHostThatItIsAbout) {
+  links_ = {{"/srv/a/out/read", "/read/a/x"}};
+  EXPECT_EQ(DecidePath({request_, compiled_}, "/srv/a/out/read", ReadLink())->host, "/srv/a/x");
+  EXPECT_EQ(DecidePath({request_, compiled_}, "/srv/b", ReadLink())->host, "");
+}
+
+TEST_F(PathCheckTest, DeniedNameIsNoWayToWhatItsLinkLeadsTo) {
+  links_ = {{"/srv/a/.env", "x"}};
+  compiled_.confinement.guards = {{.path = "/read/a", .deny = {"**/.env"}}};
+  EXPECT_EQ(Decide("/srv/a/.env")->rule, "policy deny **/.env");
 }
 
 TEST_F(PathCheckTest, PathMustBeAbsoluteAndNormalised) {

@@ -14,6 +14,7 @@
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
+#include "ctl/host_facts.h"
 #include "ctl/path_check.h"
 #include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
@@ -256,12 +257,12 @@ Result<rules::Decision> Decide(const Invocation& call, const dialect::Policy& po
   }
   if (options.Has("path")) {
     const std::string path = options.Text("path");
-    ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecidePath({request, *compiled}, path));
+    ODY_ASSIGN_OR_RETURN(PathAnswer answer, DecidePath({request, *compiled}, path, LinkOfHost));
     const auto holds = [&](const ceiling::Ruling& ruling) {
-      return plan::IsWithin(path, ruling.value);
+      return !answer.host.empty() && plan::IsWithin(answer.host, ruling.value);
     };
-    AddGrant(ceiling, request, holds, &decision);
-    return decision;
+    AddGrant(ceiling, request, holds, &answer.decision);
+    return answer.decision;
   }
   std::string reason = "the file is valid: " + std::string(dialect::DialectName(policy.dialect));
   if (request.network == policy::Network::kEgress) reason += kNoCell;

@@ -103,6 +103,21 @@ class PolicyTest(unittest.TestCase):
             done = self.world.ctl("-o", "json", "policy", "check", bundle, "--path", path, cwd=project)
             self.assertEqual((done.code, done.json()["verdict"]), (code, verdict), (path, done))
 
+    def test_links_inside_a_mount_lead_where_the_cell_has_them(self):
+        rw, ro, other = (self.world.make_directory(name) for name in ("rw", "ro", "other"))
+        policy = self.world.make("o.yaml", "version: 1\nfilesystem_policy:\n"
+                                           f"  read_write: [{rw}]\n  read_only: [{ro}]\n")
+        for name, leads in (("passwd", "/etc/passwd"), ("hidden", other), ("ro", ro), ("own", "file")):
+            os.symlink(leads, f"{rw}/{name}")
+        for name, code, words in (("passwd", 3, "is /etc/passwd in the cell: nothing of the policy shows"),
+                                  ("hidden/x", 3, f"is {other}/x in the cell: nothing of the policy shows"),
+                                  ("ro/x", 0, f"is {ro}/x in the cell: read-only"),
+                                  ("own", 0, f"is {rw}/file in the cell: read and write"),
+                                  ("plain", 0, f"read and write, as {rw}/plain")):
+            done = self.world.ctl("-o", "json", "policy", "check", policy, "--path", f"{rw}/{name}")
+            self.assertEqual(done.code, code, done)
+            self.assertIn(words, done.json()["reason"])
+
     def test_a_whole_file(self):
         self.assertEqual(self.check(self.bundle())[:2], (0, "allow"))
         for path in (REPORT, REPORT + "/odyssey.bundle.json5"):
