@@ -11,6 +11,7 @@
 #include "ctl/policy_file.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
+#include "policy/dialect/bundle_tree.h"
 #include "policy/dialect/policy_reader.h"
 #include "policy/scenario/bundle_scenarios.h"
 
@@ -70,6 +71,10 @@ Findings Examine(const std::string& directory) {
   for (dialect::Problem& problem : scenario::ValidateScenarios(bundle)) {
     out.problems.push_back(std::move(problem));
   }
+  if (bundle.manifest_path.empty()) return out;  // no bundle's directory, as far as can be told
+  for (dialect::Problem& entry : dialect::CheckBundleTree(directory)) {
+    out.problems.push_back(std::move(entry));
+  }
   if (!readable) return out;
   Findings of_sandbox;
   CheckSandbox(directory, bundle, &of_sandbox);
@@ -120,8 +125,10 @@ std::vector<Command> BundleCommands() {
   return {{.name = "bundle validate",
            .summary = "every problem of a bundle and its scenarios, as file:line: key: problem",
            .positionals = {{.name = "DIR", .kind = ValueKind::kDirectory}},
-           .notes = "Exits 1 if there is a problem. What this host alone lacks, a directory or a "
-                    "program, is a warning,\nand so is a tool that this version does not have.",
+           .notes =
+               "Exits 1 if there is a problem, an entry of the directory that no session could "
+               "copy included.\nWhat this host alone lacks, a directory or a "
+               "program, is a warning,\nand so is a tool that this version does not have.",
            .run = Validate}};
 }
 

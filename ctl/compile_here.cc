@@ -90,12 +90,14 @@ Status CheckAnywhere(policy::SandboxRequest request) {
   if (IsDanger(request)) {
     return compile::CompileDanger(request, {1, "user", "/home/user"}, {}).status();
   }
-  // Which programs there are, and what they load, a host says.
+  // Which programs there are, and what they load, a host says; not how many may be named.
+  const bool too_many = request.executables.size() > compile::kMaxExecutables;
   const std::vector<std::string> programs = compile::SystemExecutables(request);
   const std::vector<std::string> all = std::exchange(request.executables, {});
   std::vector<size_t> kept;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (std::find(programs.begin(), programs.end(), all[i]) != programs.end()) continue;
+    const bool program = std::find(programs.begin(), programs.end(), all[i]) != programs.end();
+    if (program && !too_many) continue;
     kept.push_back(i);
     request.executables.push_back(all[i]);
   }

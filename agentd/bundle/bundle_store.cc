@@ -12,6 +12,7 @@
 #include "agentd/bundle/bundle_tree.h"
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
+#include "policy/dialect/bundle_tree.h"
 
 namespace odyssey::bundle {
 namespace {
@@ -88,7 +89,7 @@ Result<BundlePin> BundleStore::Stage(const std::string& source, const std::strin
   ODY_RETURN_IF_ERROR(CopyBundleTree(source, staging));
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle spec, dialect::LoadBundle(staging));
   ODY_ASSIGN_OR_RETURN(const std::string digest, DigestBundleTree(staging));
-  const std::string mount = staging + "/" + kMountDirectory;
+  const std::string mount = staging + "/" + dialect::kMountDirectory;
   if (mkdir(mount.c_str(), 0755) != 0) return ErrnoStatus(errno, "create " + mount);
   ODY_RETURN_IF_ERROR(SyncDirectory(staging));
   return BundlePin{spec.id, spec.version, digest};

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "agentd/bundle/bundle_tree.h"
+#include "policy/dialect/bundle_tree.h"
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/fake_ids.h"
 
@@ -26,7 +27,7 @@ TEST_F(BundleStoreTest, InstallsACopyThatTheSourceNoLongerChanges) {
   ASSERT_TRUE(first.ok()) << first.status().ToString();
   EXPECT_EQ((*first)->spec.id, "demo");
   EXPECT_EQ((*first)->directory, directory_.path() + "/demo/0.1.0-" + (*first)->pin.digest);
-  EXPECT_TRUE(std::filesystem::is_empty((*first)->directory + "/" + kMountDirectory));
+  EXPECT_TRUE(std::filesystem::is_empty((*first)->directory + "/" + dialect::kMountDirectory));
 
   source_.Write("README.md", "# changed\n");
   Installed second = store.Install(source_.path());

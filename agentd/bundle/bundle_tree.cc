@@ -10,23 +10,14 @@
 #include <memory>
 
 #include "common/base/sha256.h"
-#include "common/base/utf8.h"
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
+#include "policy/dialect/bundle_tree.h"
 
 namespace odyssey::bundle {
 namespace {
 
 constexpr unsigned kDirectoryMode = 0755;
-
-struct Counts {
-  size_t entries = 0;
-  uint64_t bytes = 0;
-};
-
-Status TooLarge(const std::string& path, const std::string& limit) {
-  return InvalidArgument("bundle entry " + path + ": a bundle has at most " + limit);
-}
 
 // The names in a directory, sorted, so that errors do not depend on the file system's order.
 Result<std::vector<std::string>> Names(int directory, const std::string& shown) {
@@ -40,8 +31,9 @@ Result<std::vector<std::string>> Names(int directory, const std::string& shown) 
   while (const dirent* entry = readdir(stream.get())) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") out.push_back(name);
-    if (out.size() > kMaxBundleEntries) {
-      return TooLarge(shown, std::to_string(kMaxBundleEntries) + " entries");
+    if (out.size() > dialect::kMaxBundleEntries) {
+      return dialect::TooLargeForBundle(shown,
+                                        std::to_string(dialect::kMaxBundleEntries) + " entries");
     }
   }
   if (errno != 0) return ErrnoStatus(errno, "read directory " + shown);
@@ -58,24 +50,22 @@ Result<std::string> ReadRegular(int fd, const std::string& shown) {
     if (n < 0) return ErrnoStatus(errno, "read " + shown);
     if (n == 0) return out;
     out.append(buffer, static_cast<size_t>(n));
-    if (out.size() > kMaxBundleFileBytes) {
-      return TooLarge(shown, std::to_string(kMaxBundleFileBytes) + " bytes in one file");
+    if (out.size() > dialect::kMaxBundleFileBytes) {
+      return dialect::TooLargeForBundle(
+          shown, std::to_string(dialect::kMaxBundleFileBytes) + " bytes in one file");
     }
   }
 }
 
 Status CopyFile(int from, int to, const std::string& name, const std::string& shown,
-                Counts* counts) {
+                dialect::BundleCount* count) {
   UniqueFd source(openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!source) return ErrnoStatus(errno, "open " + shown);
   struct stat info;
   if (fstat(source.get(), &info) != 0) return ErrnoStatus(errno, "stat " + shown);
   if (!S_ISREG(info.st_mode)) return InvalidArgument("bundle entry " + shown + " has changed");
   ODY_ASSIGN_OR_RETURN(const std::string content, ReadRegular(source.get(), shown));
-  counts->bytes += content.size();
-  if (counts->bytes > kMaxBundleBytes) {
-    return TooLarge(shown, std::to_string(kMaxBundleBytes) + " bytes");
-  }
+  ODY_RETURN_IF_ERROR(count->AddFile(shown, content.size()));
   const mode_t mode = (info.st_mode & 0111) != 0 ? 0755 : 0644;
   UniqueFd copy(openat(to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!copy) return ErrnoStatus(errno, "create copy of " + shown);
@@ -99,40 +89,29 @@ Result<UniqueFd> MakeDirectoryAt(int parent, const std::string& name, const std:
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): bounded by kMaxBundleDepth.
-Status CopyDirectory(int from, int to, const std::string& shown, int depth, Counts* counts) {
-  if (depth > kMaxBundleDepth) {
-    return TooLarge(shown, std::to_string(kMaxBundleDepth) + " levels of directories");
-  }
+Status CopyDirectory(int from, int to, const std::string& shown, int depth,
+                     dialect::BundleCount* count) {
+  ODY_RETURN_IF_ERROR(dialect::CheckBundleDepth(shown, depth));
   ODY_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(from, shown));
   for (const std::string& name : names) {
-    const std::string path = shown + "/" + name;
-    if (depth == 0 && name == ".odyssey") continue;
-    if (!IsValidUtf8(name)) {
-      return InvalidArgument("bundle entry " + SanitizeUtf8(path) + ": the name is not UTF-8");
-    }
-    if (depth == 0 && name == kMountDirectory) {
-      return InvalidArgument("bundle entry " + path +
-                             ": the name is reserved for mounted host directories");
-    }
-    if (++counts->entries > kMaxBundleEntries) {
-      return TooLarge(path, std::to_string(kMaxBundleEntries) + " entries");
-    }
+    const dialect::BundleEntry entry = {shown + "/" + name, name, depth};
+    const std::string& path = entry.path;
+    if (dialect::IsLeftOut(entry)) continue;
+    ODY_RETURN_IF_ERROR(dialect::CheckBundleName(entry));
+    ODY_RETURN_IF_ERROR(count->AddEntry(path));
     struct stat info;
     if (fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return ErrnoStatus(errno, "stat " + path);
     }
+    ODY_RETURN_IF_ERROR(dialect::CheckBundleKind(entry, info.st_mode));
     if (S_ISREG(info.st_mode)) {
-      ODY_RETURN_IF_ERROR(CopyFile(from, to, name, path, counts));
-    } else if (S_ISDIR(info.st_mode)) {
-      UniqueFd child(openat(from, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!child) return ErrnoStatus(errno, "open " + path);
-      ODY_ASSIGN_OR_RETURN(const UniqueFd copy, MakeDirectoryAt(to, name, path));
-      ODY_RETURN_IF_ERROR(CopyDirectory(child.get(), copy.get(), path, depth + 1, counts));
-    } else {
-      return InvalidArgument("bundle entry " + path + " is a " +
-                             (S_ISLNK(info.st_mode) ? "symbolic link" : "special file") +
-                             "; a bundle holds regular files and directories");
+      ODY_RETURN_IF_ERROR(CopyFile(from, to, name, path, count));
+      continue;
     }
+    UniqueFd child(openat(from, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!child) return ErrnoStatus(errno, "open " + path);
+    ODY_ASSIGN_OR_RETURN(const UniqueFd copy, MakeDirectoryAt(to, name, path));
+    ODY_RETURN_IF_ERROR(CopyDirectory(child.get(), copy.get(), path, depth + 1, count));
   }
   if (fsync(to) != 0) return ErrnoStatus(errno, "sync copy of " + shown);
   return OkStatus();
@@ -170,8 +149,8 @@ Result<UniqueFd> OpenDirectory(const std::string& path) {
 Status CopyBundleTree(const std::string& source, const std::string& destination) {
   ODY_ASSIGN_OR_RETURN(const UniqueFd from, OpenDirectory(source));
   ODY_ASSIGN_OR_RETURN(const UniqueFd to, MakeDirectoryAt(AT_FDCWD, destination, destination));
-  Counts counts;
-  return CopyDirectory(from.get(), to.get(), source, 0, &counts);
+  dialect::BundleCount count;
+  return CopyDirectory(from.get(), to.get(), source, 0, &count);
 }
 
 Result<std::vector<BundleFile>> ListBundleFiles(const std::string& directory) {
@@ -188,7 +167,7 @@ Result<std::string> DigestBundleTree(const std::string& directory) {
   Sha256 hash;
   for (const BundleFile& file : files) {
     ODY_ASSIGN_OR_RETURN(const std::string content,
-                         ReadFile(directory + "/" + file.path, kMaxBundleFileBytes));
+                         ReadFile(directory + "/" + file.path, dialect::kMaxBundleFileBytes));
     hash.Update(std::to_string(file.path.size()) + ":" + file.path + (file.executable ? "x" : "-") +
                 std::to_string(content.size()) + ":");
     hash.Update(content);

@@ -3,21 +3,12 @@
 
 // The files of a bundle directory. Does file I/O.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
 
 namespace odyssey::bundle {
-
-inline constexpr size_t kMaxBundleEntries = 4096;
-inline constexpr uint64_t kMaxBundleFileBytes = 8 * 1024 * 1024;  // what one Write carries
-inline constexpr uint64_t kMaxBundleBytes = 64 * 1024 * 1024;
-inline constexpr int kMaxBundleDepth = 32;
-
-// Where the host directories that a manifest mounts appear; a bundle must not have one itself.
-inline constexpr char kMountDirectory[] = "mount";
 
 struct BundleFile {
   std::string path;  // relative, with "/"
@@ -26,9 +17,8 @@ struct BundleFile {
 };
 
 // Copies regular files and directories of `source` into `destination`, which must not exist, and
-// syncs them. Leaves out `.odyssey`. INVALID_ARGUMENT naming the entry: a symbolic link, a device
-// or socket, a top-level `mount`, or a limit that is exceeded. On failure `destination` may be
-// partly there.
+// syncs them. Leaves out `.odyssey`. INVALID_ARGUMENT naming the entry: whatever
+// policy/dialect/bundle_tree.h refuses. On failure `destination` may be partly there.
 Status CopyBundleTree(const std::string& source, const std::string& destination);
 
 // The files of a copy, sorted by path.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "policy/dialect/bundle_tree.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::bundle {
@@ -80,13 +81,13 @@ TEST_F(BundleTreeTest, RefusesTheReservedName) {
 }
 
 TEST_F(BundleTreeTest, RefusesTooMuch) {
-  source_.Write("big", std::string(kMaxBundleFileBytes + 1, 'x'));
+  source_.Write("big", std::string(dialect::kMaxBundleFileBytes + 1, 'x'));
   EXPECT_NE(Copy().message().find("bytes in one file"), std::string::npos);
 }
 
 TEST_F(BundleTreeTest, RefusesTooDeep) {
   std::string path;
-  for (int i = 0; i <= kMaxBundleDepth + 1; ++i) path += "d/";
+  for (int i = 0; i <= dialect::kMaxBundleDepth + 1; ++i) path += "d/";
   source_.Write(path + "x", "");
   EXPECT_NE(Copy().message().find("levels"), std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include "agentd/bundle/bundle_tree.h"
 #include "common/os/file.h"
 #include "policy/ceiling/check.h"
+#include "policy/dialect/bundle_tree.h"
 #include "policy/dialect/ceiling_directory.h"
 #include "policy/dialect/sandbox_request.h"
 #include "policy/model/own_variables.h"
@@ -92,8 +93,8 @@ Status StageBundle(const std::string& cell_id, const bundle::InstalledBundle& bu
   ODY_ASSIGN_OR_RETURN(const std::vector<bundle::BundleFile> files,
                        bundle::ListBundleFiles(bundle.directory));
   for (const bundle::BundleFile& file : files) {
-    ODY_ASSIGN_OR_RETURN(const std::string content,
-                         ReadFile(bundle.directory + "/" + file.path, bundle::kMaxBundleFileBytes));
+    ODY_ASSIGN_OR_RETURN(const std::string content, ReadFile(bundle.directory + "/" + file.path,
+                                                             dialect::kMaxBundleFileBytes));
     ODY_RETURN_IF_ERROR(
         sandbox->WriteFile(cell_id, file.path, content, file.executable ? 0755 : 0644).status());
   }
@@ -109,7 +110,7 @@ Result<bool> NeedsStaging(const SessionRecord& record, const sandbox::Cell& cell
   ODY_ASSIGN_OR_RETURN(const sandbox::FileList list, sandbox->ListFiles(cell.id, ""));
   return std::none_of(
       list.entries.begin(), list.entries.end(),
-      [](const sandbox::FileEntry& entry) { return entry.name != bundle::kMountDirectory; });
+      [](const sandbox::FileEntry& entry) { return entry.name != dialect::kMountDirectory; });
 }
 
 }  // namespace

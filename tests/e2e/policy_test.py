@@ -243,6 +243,25 @@ class PolicyTest(unittest.TestCase):
         self.assertEqual(parsed.code, 1)
         self.assertEqual((parsed.json()["valid"], len(parsed.json()["problems"])), (False, len(lines)))
 
+    def test_validate_says_what_no_session_could_copy(self):
+        bundle = self.bundle()
+        os.rename(bundle + "/agent.yaml", bundle + "/real.yaml")
+        os.symlink("real.yaml", bundle + "/agent.yaml")
+        os.mkdir(bundle + "/data")
+        os.mkfifo(bundle + "/data/pipe")
+        done = self.world.ctl("bundle", "validate", bundle)
+        end = "; a bundle holds regular files and directories"
+        self.assertEqual((done.code, done.out.splitlines()),
+                         (1, [f"{bundle}: bundle entry {bundle}/agent.yaml is a symbolic link{end}",
+                              f"{bundle}: bundle entry {bundle}/data/pipe is a special file{end}"]), done)
+
+    def test_validate_says_that_too_many_programs_are_named(self):
+        for count, code in ((256, 0), (257, 1)):
+            bundle = self.bundle(tools=[f"no-such-{i}" for i in range(count)])
+            done = self.world.ctl("bundle", "validate", bundle)
+            self.assertEqual(done.code, code, done)
+        self.assertRegex(done.out, r"odyssey\.bundle\.json5:\d+: sandbox\.system_tools: 257 entries: at most 256")
+
     def test_validate_warns_of_tools_that_no_session_has(self):
         bundle = self.bundle()
         manifest = f"{bundle}/odyssey.bundle.json5"
