@@ -9,6 +9,7 @@
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"
+#include "ctl/policy_json.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/bundle_tree.h"
@@ -84,17 +85,6 @@ Findings Examine(const std::string& directory) {
   return out;
 }
 
-Json AsJson(const dialect::Problems& problems) {
-  Json list = Json::array();
-  for (const dialect::Problem& problem : problems) {
-    list.push_back({{"file", problem.file},
-                    {"line", problem.line},
-                    {"key", problem.key},
-                    {"message", problem.message}});
-  }
-  return list;
-}
-
 int Validate(const Invocation& call) {
   const Console& console = *call.console;
   const std::string path = call.options.Word(0);
@@ -107,8 +97,8 @@ int Validate(const Invocation& call) {
   PrintWarnings(console, warnings);
   if (console.json) {
     console.PrintJson({{"valid", problems.empty()},
-                       {"problems", AsJson(problems)},
-                       {"warnings", AsJson(warnings)}});
+                       {"problems", ProblemsAsJson(problems)},
+                       {"warnings", ProblemsAsJson(warnings)}});
   } else if (problems.empty()) {
     console.PrintLine("valid");
   } else {

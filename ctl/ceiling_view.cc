@@ -99,15 +99,6 @@ Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& 
           {"granted", std::move(granted)}};
 }
 
-std::optional<rules::Decision> DeniedByCeiling(const CeilingView& view,
-                                               const dialect::Policy& policy) {
-  const Status status = ceiling::Check(view.ceiling, policy.request, view.asker);
-  if (status.ok()) return std::nullopt;
-  return rules::Decision{.verdict = rules::Verdict::kDeny,
-                         .rule = "operator's ceiling",
-                         .reason = policy.origins.Locate(status).message()};
-}
-
 void AddGrant(const CeilingView& view, const policy::SandboxRequest& request,
               const std::function<bool(const ceiling::Ruling&)>& concerns,
               rules::Decision* decision) {

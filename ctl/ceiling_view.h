@@ -45,11 +45,6 @@ void PrintCeiling(const Console& console, const CeilingView& view,
                   const std::vector<ceiling::Ruling>& rulings);
 Json CeilingAsJson(const CeilingView& view, const std::vector<ceiling::Ruling>& rulings);
 
-// The denial of a policy that the ceiling refuses, in its own words, with the place in the policy's
-// file; nullopt: it does not.
-std::optional<rules::Decision> DeniedByCeiling(const CeilingView& view,
-                                               const dialect::Policy& policy);
-
 // Adds to the rule of a decision that allows the one of the ceiling by which it may, of those that
 // grant what `concerns` is true of: the one of the nearest place.
 void AddGrant(const CeilingView& view, const policy::SandboxRequest& request,

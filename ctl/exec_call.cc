@@ -30,6 +30,17 @@ void TellAsJson(const Console& console, const supervisor::v1::ExecOutcome& outco
 
 }  // namespace
 
+int CannotExec(const Console& console, const Failure& failure) {
+  console.Fail(failure);
+  if (console.json) {
+    supervisor::v1::ExecOutcome outcome;
+    outcome.set_kind(supervisor::v1::OUTCOME_KIND_SETUP_FAILED);
+    outcome.set_message(failure.why.empty() ? failure.what : failure.why);
+    TellAsJson(console, outcome, {});
+  }
+  return kExitCannot;
+}
+
 Status CheckTerminal(const Console& console, bool terminal) {
   if (!terminal || console.in_is_terminal) return OkStatus();
   return InvalidArgument("--tty: stdin is not a terminal; leave it out");
@@ -109,7 +120,9 @@ int ExecCall::Run(
       console.Warn("odyssey-ctl: " + line);
     }
   }
-  if (!report.message.empty()) console.Fail({report.message, "", report.next});
+  if (report.message.empty()) return report.code;
+  if (!pump.outcome()) return CannotExec(console, {report.message, "", report.next});
+  console.Fail({report.message, "", report.next});
   return report.code;
 }
 

@@ -22,6 +22,10 @@ namespace odyssey::ctl {
 // `--tty` copies the terminal that stdin is: without one nobody could end the command's input.
 Status CheckTerminal(const Console& console, bool terminal);
 
+// Reports on stderr that no command began, with `-o json` as its outcome too, and returns the exit
+// code.
+int CannotExec(const Console& console, const Failure& failure);
+
 class ExecCall final {
  public:
   // Takes over the signals. Make it before gRPC starts threads.

@@ -41,11 +41,6 @@ using supervisor::v1::Supervisor;
 
 constexpr unsigned kNewDirectoryMode = 0755;
 
-int Cannot(const Console& console, const Failure& failure) {
-  console.Fail(failure);
-  return kExitCannot;
-}
-
 Result<std::string> RandomComponent() {
   unsigned char bytes[12];
   if (getrandom(bytes, sizeof(bytes), 0) != static_cast<ssize_t>(sizeof(bytes))) {
@@ -137,14 +132,14 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
               const std::string& component) {
   const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component);
   for (const Status& status : {CheckText(request), CheckTerminal(console, options.terminal)}) {
-    if (!status.ok()) return Cannot(console, {"exec", status.message(), ""});
+    if (!status.ok()) return CannotExec(console, {"exec", status.message(), ""});
   }
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
-  if (!files.ok()) return Cannot(console, {"exec", files.status().message(), ""});
+  if (!files.ok()) return CannotExec(console, {"exec", files.status().message(), ""});
   // Before gRPC starts its threads: they must not take the signals.
   ExecCall call(options.terminal, options.denials);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
-  if (!client.ok()) return Cannot(console, ExplainConnect("exec", client.status()));
+  if (!client.ok()) return CannotExec(console, ExplainConnect("exec", client.status()));
   const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
 
   supervisor::v1::PrepareCellResponse prepared;
@@ -156,7 +151,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
     Failure failure = client->Explain("prepare a cell", status);
     if (failure.next.empty()) failure.next = kOptions;
     failure.why = options.origins.Locate(failure.why);
-    return Cannot(console, failure);
+    return CannotExec(console, failure);
   }
 
   std::optional<CellRemover> remover;
@@ -165,7 +160,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
 
   const Result<std::string> run = files->Put(&call, *client, stub.get(), cell_id);
   if (call.interrupted_by() != 0 && !run.ok()) return kExitSignalBase + call.interrupted_by();
-  if (!run.ok()) return Cannot(console, {"--inject", run.status().message(), ""});
+  if (!run.ok()) return CannotExec(console, {"--inject", run.status().message(), ""});
   const bool review = prepared.cell().reviewable() && options.denials == ShowDenials::kAlways;
   supervisor::v1::ExecStart start = MakeStart(options, cell_id, *run);
   start.set_stay(review);
@@ -197,7 +192,7 @@ int ExecCommand(const Invocation& call) {
   ExecInputs inputs = MakeExecInputs();
   if (call.options.Has("owner")) {
     const auto found = dialect::FindOwner("--owner", call.options.Text("owner"));
-    if (!found.ok()) return Cannot(console, {"exec", found.status().message(), kOptions});
+    if (!found.ok()) return CannotExec(console, {"exec", found.status().message(), kOptions});
     inputs.owner_uid = found->uid;
   }
   const uid_t owner = inputs.owner_uid.value_or(getuid());
@@ -208,35 +203,38 @@ int ExecCommand(const Invocation& call) {
   }
   const Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
   if (!options.ok()) {
-    return Cannot(console, {"exec", options.status().message(), kOptions});
+    return CannotExec(console, {"exec", options.status().message(), kOptions});
   }
   const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options->explain) {
     Status status = ceiling.status();
     if (ceiling.ok()) {
-      status = PrintPlan(console, options->sandbox, *ceiling, call.locations, policy);
+      status = PrintPlan(console, {options->sandbox, policy, options->origins}, *ceiling,
+                         call.locations);
     }
     if (status.ok()) return kExitOk;
-    return Cannot(console, {"exec --explain", options->origins.Locate(status).message(), kOptions});
+    console.Fail({"exec --explain", status.message(), kOptions});
+    return kExitCannot;
   }
   if (options->argv.empty()) {
-    return Cannot(console,
-                  {"exec", "CMD is missing", "usage: odyssey-ctl exec [options] -- CMD ARG..."});
+    return CannotExec(
+        console, {"exec", "CMD is missing", "usage: odyssey-ctl exec [options] -- CMD ARG..."});
   }
   if (policy != nullptr) {
     const Status approved = ApproveProject(console, *policy, owner, call.locations);
     if (!approved.ok()) {
-      return Cannot(console, {"exec --policy " + call.options.Text("policy"), approved.message(),
-                              "docs/policy/dialects.md tells what a project's file may add."});
+      return CannotExec(console,
+                        {"exec --policy " + call.options.Text("policy"), approved.message(),
+                         "docs/policy/dialects.md tells what a project's file may add."});
     }
   }
   if (const Status status = MakePolicyDirectories(*options, ceiling, call.locations);
       !status.ok()) {
-    return Cannot(console, {"exec", "--policy: " + status.message(), ""});
+    return CannotExec(console, {"exec", "--policy: " + status.message(), ""});
   }
   const Result<std::string> random = RandomComponent();
-  if (!random.ok()) return Cannot(console, {"exec", random.status().message(), ""});
+  if (!random.ok()) return CannotExec(console, {"exec", random.status().message(), ""});
   return RunInCell(console, call.locations, *options,
                    options->cell.empty() ? *random : options->cell);
 }
@@ -244,20 +242,20 @@ int ExecCommand(const Invocation& call) {
 }  // namespace
 
 std::vector<Command> ExecCommands() {
-  return {
-      {.name = "exec",
-       .summary = "run one command in a cell made for it",
-       .positionals = {{.name = "CMD", .required = false, .rest = true}},
-       .options = ExecOptionSpecs(),
-       .notes =
-           "Exit code: the command's own; 124 timed out, 125 Odyssey could not do it, 126 not "
-           "permitted,\n127 not found, 128+N killed by signal N, 137 also out of memory "
-           "(stderr says which).\n"
-           "With -o json the last line of stderr is {\"outcome\", \"denials\"}. SIGINT, SIGTERM, "
-           "SIGQUIT and SIGHUP go to the\ncommand; a second SIGINT ends it, and so do ten "
-           "seconds after SIGTERM or SIGHUP.",
-       .usage_exit = kExitCannot,
-       .run = ExecCommand}};
+  return {{.name = "exec",
+           .summary = "run one command in a cell made for it",
+           .positionals = {{.name = "CMD", .required = false, .rest = true}},
+           .options = ExecOptionSpecs(),
+           .notes =
+               "Exit code: the command's own; 124 timed out, 125 Odyssey could not do it, 126 not "
+               "permitted,\n127 not found, 128+N killed by signal N, 137 also out of memory "
+               "(stderr says which).\n"
+               "With -o json the last line of stderr is {\"outcome\", \"denials\"}, also where no "
+               "command began. SIGINT, SIGTERM, "
+               "SIGQUIT and SIGHUP go to the\ncommand; a second SIGINT ends it, and so do ten "
+               "seconds after SIGTERM or SIGHUP.",
+           .usage_exit = kExitCannot,
+           .run = ExecCommand}};
 }
 
 }  // namespace odyssey::ctl

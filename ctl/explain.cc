@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "ctl/compile_here.h"
 #include "ctl/policy_file.h"
+#include "ctl/policy_json.h"
 #include "ctl/sanitize.h"
 #include "policy/dialect/approvals.h"
 
@@ -73,40 +75,66 @@ std::vector<std::string> DangerNeeds(const ceiling::Owner& owner, const Location
           "--dangerous-sandbox-mode"};
 }
 
-Status PrintCompiled(const Console& console, policy::SandboxRequest request,
-                     const CeilingView& ceiling, const Locations& locations,
-                     const dialect::Policy* policy) {
-  const Result<std::vector<ceiling::Ruling>> judged =
-      ceiling::Judge(ceiling.ceiling, request, ceiling.asker);
-  if (!judged.ok() && !IsDanger(request)) return judged.status();
-  const auto rulings = judged.ok() ? *judged : std::vector<ceiling::Ruling>();
-  const ceiling::Owner& owner = ceiling.asker.owner;
-  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled, CompileHere(request, ceiling, locations));
+// What is made of a request; as far as that goes, where it is refused.
+struct Outcome {
+  Status status;
+  std::vector<ceiling::Ruling> rulings;
+  std::optional<compile::Compiled> compiled;
   std::vector<std::string> needs;
-  if (IsDanger(request)) needs = DangerNeeds(owner, locations);
-  if (console.json) {
-    Json plan = {{"digest", compiled.digest},
-                 {"plan", compiled.explanation},
-                 {"ceiling", CeilingAsJson(ceiling, rulings)}};
-    if (policy != nullptr) plan["policy"] = FileAsJson(*policy);
-    if (!needs.empty()) plan["needs"] = needs;
-    console.PrintJson(plan);
-    return judged.status();
+};
+
+Outcome OutcomeOf(const policy::SandboxRequest& request, const CeilingView& ceiling,
+                  const Locations& locations) {
+  Outcome out;
+  Result<std::vector<ceiling::Ruling>> judged =
+      ceiling::Judge(ceiling.ceiling, request, ceiling.asker);
+  out.status = judged.status();
+  if (judged.ok()) out.rulings = *std::move(judged);
+  if (!out.status.ok() && !IsDanger(request)) return out;
+  Result<compile::Compiled> compiled = CompileHere(request, ceiling, locations);
+  if (!compiled.ok()) {
+    out.status = compiled.status();
+    return out;
   }
-  std::vector<std::string> lines = compiled.explanation;
-  lines.insert(lines.end(), needs.begin(), needs.end());
+  out.compiled = *std::move(compiled);
+  if (IsDanger(request)) out.needs = DangerNeeds(ceiling.asker.owner, locations);
+  return out;
+}
+
+Json OutcomeAsJson(const Outcome& outcome, const Explained& asked, const CeilingView& ceiling) {
+  Json out = {{"verdict", VerdictOf(outcome.status)},
+              {"problems", ProblemsAsJson(ProblemsOf(outcome.status, asked.origins, ""))}};
+  if (outcome.compiled) {
+    out["digest"] = outcome.compiled->digest;
+    out["plan"] = outcome.compiled->explanation;
+  }
+  out["ceiling"] = CeilingAsJson(ceiling, outcome.rulings);
+  if (asked.policy != nullptr) out["policy"] = FileAsJson(*asked.policy);
+  if (!outcome.needs.empty()) out["needs"] = outcome.needs;
+  return out;
+}
+
+void PrintOutcome(const Console& console, const Outcome& outcome, const CeilingView& ceiling) {
+  if (!outcome.compiled) return;
+  std::vector<std::string> lines = outcome.compiled->explanation;
+  lines.insert(lines.end(), outcome.needs.begin(), outcome.needs.end());
   for (const std::string& line : lines) console.PrintLine(Sanitize(line, Lines::kOne));
-  console.PrintLine("policy digest " + compiled.digest);
-  PrintCeiling(console, ceiling, rulings);
-  return judged.status();
+  console.PrintLine("policy digest " + outcome.compiled->digest);
+  PrintCeiling(console, ceiling, outcome.rulings);
 }
 
 }  // namespace
 
-Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
-                 const Locations& locations, const dialect::Policy* policy) {
-  if (policy != nullptr && !console.json) PrintFile(console, *policy);
-  return PrintCompiled(console, std::move(request), ceiling, locations, policy);
+Status PrintPlan(const Console& console, const Explained& asked, const CeilingView& ceiling,
+                 const Locations& locations) {
+  const Outcome outcome = OutcomeOf(asked.request, ceiling, locations);
+  if (console.json) {
+    console.PrintJson(OutcomeAsJson(outcome, asked, ceiling));
+  } else {
+    if (asked.policy != nullptr) PrintFile(console, *asked.policy);
+    PrintOutcome(console, outcome, ceiling);
+  }
+  return asked.origins.Locate(outcome.status);
 }
 
 }  // namespace odyssey::ctl

@@ -12,14 +12,21 @@
 
 namespace odyssey::ctl {
 
+// A request, and what it came of.
+struct Explained {
+  policy::SandboxRequest request;
+  const dialect::Policy* policy = nullptr;  // nullptr: there was no file
+  const dialect::Origins& origins;          // where what is refused of the request is written
+};
+
 // Holds the request against the operator's ceiling, compiles it for this host and prints the plan,
 // each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor
 // does the same with the same request. Before it, what the policy's file is and what of it is no
-// part of a cell; nullptr: there was no file. With danger_full_access also what else that needs,
-// and all of this even if the ceiling refuses it, which is an error then. Errors name fields of the
-// request: whoever asks knows where they were written (dialect::Origins).
-Status PrintPlan(const Console& console, policy::SandboxRequest request, const CeilingView& ceiling,
-                 const Locations& locations, const dialect::Policy* policy);
+// part of a cell. With danger_full_access also what else that needs, and all of this even if the
+// ceiling refuses it, which is an error then. With -o json one object is printed, also of what is
+// refused: its verdict, its problems. Errors name the places where it is written.
+Status PrintPlan(const Console& console, const Explained& asked, const CeilingView& ceiling,
+                 const Locations& locations);
 
 }  // namespace odyssey::ctl
 

@@ -9,6 +9,7 @@
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"
+#include "ctl/policy_json.h"
 #include "ctl/sanitize.h"
 #include "policy/difference/endpoints.h"
 #include "policy/difference/workers.h"
@@ -25,7 +26,7 @@ constexpr char kNext[] = "odyssey-ctl policy check FILE tells what is wrong with
 constexpr int kExitDiffer = 1, kExitTrouble = 2;  // as diff(1)
 
 // A policy as it is written: whatever this environment has, and whatever the operator grants.
-Result<WholePolicy> ReadAsWritten(const std::string& file) {
+Result<WholePolicy> ReadAsWritten(const std::string& file, dialect::Problems* problems) {
   const ExecInputs inputs = MakeExecInputs();
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
   std::set<std::string> asked, granted;
@@ -41,8 +42,8 @@ Result<WholePolicy> ReadAsWritten(const std::string& file) {
     dialect::PolicyContext context = MakePolicyContext(cwd, environment);
     context.granted_env = granted;
     context.bundle_copy = kAnyBundleCopy;
-    dialect::Problems problems;
-    Result<dialect::Policy> policy = ReadPolicy(file, context, &problems);
+    problems->clear();
+    Result<dialect::Policy> policy = ReadPolicy(file, context, problems);
     if (policy.ok()) return WholePolicyOf(file, *std::move(policy));
     if (asked == granted) return policy.status();
     granted = asked;  // a variable that looks like a secret had no grant: read again with one
@@ -137,21 +138,32 @@ void Print(const Console& console, const std::string& a, const std::string& b,
             difference.undecided);
 }
 
+int Trouble(const Console& console, const std::string& what, const Status& status,
+            const dialect::Problems& problems) {
+  if (console.json) {
+    console.PrintJson({{"verdict", kInvalid}, {"problems", ProblemsAsJson(problems)}});
+  }
+  console.Fail({what, status.message(), kNext});
+  return kExitTrouble;
+}
+
 int Diff(const Invocation& call) {
   const Console& console = *call.console;
   WholePolicy sides[2];
   for (size_t i = 0; i < 2; ++i) {
-    Result<WholePolicy> side = ReadAsWritten(call.options.Word(i));
+    const std::string file = call.options.Word(i);
+    dialect::Problems problems;
+    Result<WholePolicy> side = ReadAsWritten(file, &problems);
     if (!side.ok()) {
-      console.Fail({"read " + call.options.Word(i), side.status().message(), kNext});
-      return kExitTrouble;
+      if (problems.empty()) problems = ProblemsOf(side.status(), {}, file);
+      return Trouble(console, "read " + file, side.status(), problems);
     }
     sides[i] = std::move(*side);
   }
   const Result<Difference> difference = CompareWhole(sides[0], sides[1]);
   if (!difference.ok()) {
-    console.Fail({"policy diff", difference.status().message(), kNext});
-    return kExitTrouble;
+    return Trouble(console, "policy diff", difference.status(),
+                   ProblemsOf(difference.status(), {}, ""));
   }
   Print(console, call.options.Word(0), call.options.Word(1), *difference);
   return OrderOf(*difference) == Order::kSame ? kExitOk : kExitDiffer;

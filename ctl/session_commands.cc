@@ -144,14 +144,12 @@ int Events(const Invocation& call) {
 int Exec(const Invocation& call) {
   const Console& console = *call.console;
   if (const Status status = CheckTerminal(console, call.options.Has("tty")); !status.ok()) {
-    console.Fail({"session exec", status.message(), ""});
-    return kExitCannot;
+    return CannotExec(console, {"session exec", status.message(), ""});
   }
   ExecCall exec(call.options.Has("tty"), ReadDenialsOption(call.options));
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) {
-    console.Fail(ExplainConnect("session exec", client.status()));
-    return kExitCannot;
+    return CannotExec(console, ExplainConnect("session exec", client.status()));
   }
   const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
   supervisor::v1::ExecStart start;

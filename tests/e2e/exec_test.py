@@ -81,6 +81,14 @@ class StreamTest(WorldTest):
         self.assertEqual((told["outcome"]["kind"], told["outcome"]["exit_code"]), ("exited", 3))
         self.assertEqual([denial["resource"] for denial in told["denials"]], ["/etc/x"])
 
+    def test_json_is_an_outcome_of_what_never_began_too(self):
+        for words in (["--read", "/no/such", "--", "true"], ["--memory", "1k", "--", "true"], []):
+            done = self.world.ctl("-o", "json", "exec", *words)
+            self.assertEqual((done.code, done.out), (125, ""), done)
+            told = json.loads(done.err.splitlines()[-1])
+            self.assertEqual((told["outcome"]["kind"], told["denials"]), ("setup_failed", []))
+            self.assertIn(told["outcome"]["message"], done.err.splitlines()[0])
+
     def test_what_is_not_text_is_refused_and_not_left_out(self):
         odd = os.fsdecode(b"/tmp/\xff")
         for words in (["--", "echo", odd], ["--inject", odd, "--", "true"],

@@ -62,7 +62,7 @@ class PolicyTest(unittest.TestCase):
         done = self.world.ctl("-o", "json", "policy", "check", *words)
         self.assertEqual(text.code, done.code)
         verdict = done.json()
-        self.assertEqual(sorted(verdict), ["reason", "rule", "verdict", "warnings"])
+        self.assertEqual(sorted(verdict), ["problems", "reason", "rule", "verdict", "warnings"])
         told = [line.partition("warning: ")[2] for line in text.err.splitlines()]
         self.assertEqual(verdict["warnings"], told)
         self.assertTrue(text.out.startswith(verdict["verdict"]), text)
@@ -135,6 +135,35 @@ class PolicyTest(unittest.TestCase):
             done = self.world.ctl(*command, "/no/such/file")
             self.assertEqual(done.code, 1, done)
             self.assertIn("/no/such/file", done.err)
+
+    def test_json_says_what_is_refused(self):
+        """One object on stdout, whatever is wrong, with the places; exit code and stderr are those of the text."""
+        bundle = self.bundle()
+        wrong = self.world.make(bundle + "/odyssey.bundle.json5", WRONG_MANIFEST)
+        worker = self.world.make("w.yaml", "sandbox:\n  network: true\n")
+        ceiling = self.world.make_directory("ceiling")
+        self.world.make("ceiling/a.yaml", "version: odyssey.ceiling/v1\n")
+        endpoints = self.world.make("o.yaml", "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /**}]\n"
+                                              "    endpoints: [{host: a.example.com, port: 443}]\n")
+        refused = ["--ceiling", ceiling]
+        for words, code, verdict, place in (
+                (["check", bundle], 1, "invalid", (wrong, 5, "manifest_version")),
+                (["explain", bundle], 1, "invalid", (wrong, 5, "manifest_version")),
+                (["diff", bundle, worker], 2, "invalid", (wrong, 5, "manifest_version")),
+                (["check", "/no/such"], 1, "invalid", ("/no/such", 0, "")),
+                (["explain", worker, *refused], 1, "deny", (worker, 2, "sandbox.network")),
+                (["check", worker, *refused], 3, "deny", (worker, 2, "sandbox.network")),
+                (["explain", endpoints], 1, "deny", (endpoints, 3, "network_policies"))):
+            text = self.world.ctl("policy", *words)
+            done = self.world.ctl("-o", "json", "policy", *words)
+            self.assertEqual((done.code, done.err), (text.code, text.err), done)
+            self.assertEqual((done.code, done.json()["verdict"]), (code, verdict), done)
+            problem = done.json()["problems"][0]
+            self.assertEqual((problem["file"], problem["line"], problem["key"]), place)
+            self.assertTrue(problem["message"])
+        self.assertIn("a.example.com:443", done.json()["policy"]["not_part_of_the_cell"][0])
+        everything = self.world.ctl("-o", "json", "policy", "check", bundle).json()["problems"]
+        self.assertGreater(len(everything), 5)
 
     def test_limits_that_no_cell_can_have(self):
         for name, value, words in (("memory_mb", 1, "must be a whole number from 16 to 16777216, not 1"),

@@ -1,0 +1,42 @@
+#include "ctl/policy_json.h"
+
+#include <gtest/gtest.h>
+
+namespace odyssey::ctl {
+namespace {
+
+dialect::Origins NetworkAtLineThree() {
+  dialect::Origins origins;
+  origins.Add("network", {.file = "f.yaml", .line = 3, .key = "sandbox.network"});
+  return origins;
+}
+
+TEST(PolicyJsonTest, ProblemIsWhereItIsWritten) {
+  EXPECT_EQ(ProblemsOf(OkStatus(), {}, "f.yaml"), dialect::Problems());
+  const Json json = ProblemsAsJson(
+      ProblemsOf(PermissionDenied("network: full: not granted"), NetworkAtLineThree(), "f.yaml"));
+  EXPECT_EQ(
+      json.dump(),
+      R"([{"file":"f.yaml","line":3,"key":"sandbox.network","message":"full: not granted"}])");
+}
+
+TEST(PolicyJsonTest, WhatHasNoPlaceIsOfTheFile) {
+  const auto problems = ProblemsOf(NotFound("open f.yaml: no"), NetworkAtLineThree(), "f.yaml");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(dialect::ToString(problems[0]), "f.yaml: open f.yaml: no");
+}
+
+TEST(PolicyJsonTest, VerdictsTellWhatIsRefusedFromWhatIsWrong) {
+  EXPECT_EQ(VerdictOf(OkStatus()), "allow");
+  EXPECT_EQ(VerdictOf(PermissionDenied("x")), "deny");
+  EXPECT_EQ(VerdictOf(FailedPrecondition("x")), "deny");
+  EXPECT_EQ(VerdictOf(InvalidArgument("x")), "invalid");
+}
+
+TEST(PolicyJsonTest, EveryAnswerHasTheSameKeys) {
+  EXPECT_EQ(AnswerAsJson({.verdict = "deny", .reason = "r"}).dump(),
+            R"({"verdict":"deny","rule":"","reason":"r","problems":[],"warnings":[]})");
+}
+
+}  // namespace
+}  // namespace odyssey::ctl
