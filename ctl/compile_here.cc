@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "ctl/host_facts.h"
+#include "ctl/own_places.h"
 #include "policy/ceiling/check.h"
+#include "policy/ceiling/ownership.h"
 #include "policy/compile/danger.h"
 #include "policy/compile/executables.h"
+#include "policy/compile/launch_failure.h"
 #include "policy/executables/finder.h"
 
 namespace odyssey::ctl {
@@ -83,7 +86,12 @@ Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const Ceil
   executables::Finder finder;
   ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
                        finder.Find(compile::SystemExecutables(request)));
-  return compile::Compile(request, facts, found);
+  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, compile::Compile(request, facts, found));
+  const auto outright = ceiling::GrantedOutright(ceiling.ceiling, request, ceiling.asker);
+  if (!outright.ok()) return compiled;
+  ceiling::SetOwners(ceiling.asker, *outright, &compiled.plan);
+  ODY_RETURN_IF_ERROR(compile::NameField(request, owner.uid, CheckOwnPlaces(compiled.plan)));
+  return compiled;
 }
 
 Status CheckAnywhere(policy::SandboxRequest request) {

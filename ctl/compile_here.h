@@ -15,7 +15,8 @@
 namespace odyssey::ctl {
 
 // On this host, for the user of the ceiling, as the supervisor of these locations would compile it;
-// what the ceiling refuses is for ceiling::Check. What does not exist yet is no error, as it is
+// what the ceiling refuses is for ceiling::Check. PERMISSION_DENIED also for what root would not
+// show him, since it is another's (own_places.h). What does not exist yet is no error, as it is
 // none of the compiler's: see DoubtfulPlaces.
 Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const CeilingView& ceiling,
                                       const Locations& locations);

@@ -1,7 +1,6 @@
 // policy explain|check|diff.
 #include <unistd.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,22 +9,16 @@
 #include "ctl/ceiling_view.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
-#include "ctl/destination_check.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
-#include "ctl/host_facts.h"
-#include "ctl/path_check.h"
+#include "ctl/own_places.h"
 #include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
 #include "ctl/policy_json.h"
 #include "ctl/policy_question.h"
-#include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
-#include "policy/dialect/bundle.h"
-#include "policy/dialect/llm_do_command.h"
 #include "policy/lattice/lattice.h"
-#include "policy/plan/plan_check.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
@@ -86,6 +79,9 @@ Status ReadAsked(const Invocation& call, Asked* out) {
   const std::string file = call.options.Word(0);
   ODY_ASSIGN_OR_RETURN(out->policy, ReadFile(console, file, out->ceiling, &out->problems));
   dialect::Problems more = DoubtfulPlaces(out->policy, file);
+  for (dialect::Problem& doubt : DoubtfulReach(out->policy, out->ceiling.asker.owner, file)) {
+    more.push_back(std::move(doubt));
+  }
   PrintWarnings(console, more);
   if (call.options.Has("within")) {
     ODY_ASSIGN_OR_RETURN(

@@ -10,11 +10,11 @@
 
 #include "common/os/message_socket.h"
 #include "policy/compile/danger.h"
+#include "policy/compile/launch_failure.h"
 #include "policy/plan/plan.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_request.h"
 #include "supervisor/rpc/found_repositories.h"
-#include "supervisor/rpc/launch_failure.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -104,12 +104,7 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created
   PrepareSpec spec = asked;
   spec.sandbox = admission.request;
   ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(spec.sandbox, admission.owner));
-  for (plan::Entry& entry : compiled.plan.entries) {
-    if (entry.kind != plan::EntryKind::kHostTree) continue;
-    if (!ceiling_->IsOwnOnly(admission, entry.source)) continue;
-    entry.owner = admission.owner.uid;
-    if (!admission.owner.gids.empty()) entry.group = admission.owner.gids.front();
-  }
+  ceiling_->SetOwners(admission, &compiled.plan);
   CellPtr cell;
   {
     Lock lock(mutex_);
@@ -219,7 +214,7 @@ Status Broker::AwaitReady(Lock& lock, Cell* cell, uint32_t owner_uid) {
   if (!settled) return Unavailable("the cell was not ready in time");
   if (cell->state == CellState::kReady) return OkStatus();
   if (cell->failure.ok()) return Unavailable("the cell ended while it was being made");
-  return NameField(cell->request, owner_uid, cell->failure);
+  return compile::NameField(cell->request, owner_uid, cell->failure);
 }
 
 Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge, const std::string& why) {

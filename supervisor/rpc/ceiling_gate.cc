@@ -1,24 +1,10 @@
 #include "supervisor/rpc/ceiling_gate.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "policy/ceiling/ownership.h"
+
 namespace odyssey::supervisor {
-namespace {
-
-Result<std::set<std::string>> GrantedOutright(const ceiling::Ceiling& ceiling,
-                                              const policy::SandboxRequest& request,
-                                              const ceiling::Asker& asker) {
-  ODY_ASSIGN_OR_RETURN(const auto rulings, ceiling::Judge(ceiling, request, asker));
-  std::set<std::string> paths;
-  for (const ceiling::Ruling& ruling : rulings) {
-    if (!ruling.own_only) paths.insert(ruling.value);
-  }
-  return paths;
-}
-
-}  // namespace
-
 CeilingGate::CeilingGate(std::string directory, plan::CheckContext host)
     : directory_(std::move(directory)), host_(std::move(host)) {}
 
@@ -54,19 +40,15 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
         "besides the operator's grant; read_only or workspace_write is allowed");
   }
   Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest, {}};
-  ODY_ASSIGN_OR_RETURN(admission.outright, GrantedOutright(current->ceiling, admission.request,
-                                                           {admission.owner, host_}));
+  ODY_ASSIGN_OR_RETURN(
+      admission.outright,
+      ceiling::GrantedOutright(current->ceiling, admission.request, {admission.owner, host_}));
   ceiling::FillLimits(current->ceiling, admission.request.ephemeral, &admission.request.limits);
   return admission;
 }
 
-bool CeilingGate::IsOwnOnly(const Admission& admission, const std::string& source) const {
-  const auto& system = plan::SystemTrees();
-  const bool shown_to_all =
-      std::find(system.begin(), system.end(), source) != system.end() ||
-      plan::IsResolverFile(source) ||
-      (!host_.bundle_store.empty() && plan::IsWithin(source, host_.bundle_store));
-  return admission.owner.uid != 0 && !shown_to_all && admission.outright.count(source) == 0;
+void CeilingGate::SetOwners(const Admission& admission, plan::Plan* plan) const {
+  ceiling::SetOwners({admission.owner, host_}, admission.outright, plan);
 }
 
 Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
@@ -76,7 +58,7 @@ Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
   if (admission->digest == current->digest) return OkStatus();
   ODY_ASSIGN_OR_RETURN(
       const std::set<std::string> outright,
-      GrantedOutright(current->ceiling, admission->request, {admission->owner, host_}));
+      ceiling::GrantedOutright(current->ceiling, admission->request, {admission->owner, host_}));
   for (const std::string& path : admission->outright) {
     if (outright.count(path) != 0) continue;
     return PermissionDenied("mounts: " + path +

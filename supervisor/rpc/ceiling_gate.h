@@ -40,9 +40,8 @@ class CeilingGate final {
   // that danger_full_access is meant.
   Result<Admission> Admit(policy::SandboxRequest request, uint32_t owner_uid, bool allow_danger);
 
-  // Whether a host path that a plan shows is his only as far as he could reach it himself, and it
-  // is his own or everybody's to read: plan::Entry::owner. Not for root, nor of the system's trees.
-  bool IsOwnOnly(const Admission& admission, const std::string& source) const;
+  // Says in the plan of what was admitted whose each host tree has to be (ceiling/ownership.h).
+  void SetOwners(const Admission& admission, plan::Plan* plan) const;
 
   // Whether what was admitted would still be; also a command's own wall clock, 0 = the cell's.
   Status StillAllows(Admission* admission, uint32_t wall_clock_ms = 0);

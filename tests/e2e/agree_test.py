@@ -81,6 +81,46 @@ class AgreeTest(WorldTest):
             self.assertEqual((done.code, done.out), (125, ""), done)
             self.assertIn(f"{file}:{place}{written}open {missing}: No such file or directory", done.err)
 
+    def test_what_is_another_users(self):
+        """Of root's, for nobody: as exec says it, from the name of the field on."""
+        shut = self.world.make_directory(self.base + "/shut/in")
+        os.chmod(self.base + "/shut", 0o700)
+        extra = self.base + "/extra"
+        for mounts, place, why in (
+                (f"read_write: [{extra}]", "read_write[0]", f"mount {extra}: it is uid 0's, and not the own of uid 65534"),
+                (f"read_only: [{shut}]", "read_only[0]", f"open {shut}: Permission denied to uid 65534; what he reaches")):
+            file = self.world.make(self.base + "/o.yaml", f"version: 1\nfilesystem_policy:\n  {mounts}\n")
+            self.assertEqual(self.ctl("policy", "check", file).code, 0)
+            for words, code in ((("policy", "check", file, "--user", "nobody"), 3),
+                                (("policy", "explain", file, "--user", "nobody"), 1),
+                                (("exec", "--owner", "nobody", "--policy", file, "--", "true"), 125)):
+                done = self.ctl(*words)
+                self.assertEqual(done.code, code, done)
+                self.assertIn(f"{file}:3: filesystem_policy.{place}: {why}", done.out + done.err)
+        file = self.world.make(self.base + "/o.yaml", f"version: 1\nfilesystem_policy: {{read_only: [{extra}]}}\n")
+        self.assertEqual(self.ctl("policy", "check", file, "--user", "nobody").code, 0)
+        self.assertEqual(self.ctl("exec", "--owner", "nobody", "--policy", file, "--", "true").code, 0)
+
+    def test_what_a_grant_names_may_be_another_users(self):
+        extra = self.base + "/extra"
+        directory = self.world.make_directory(self.base + "/granted.d")
+        self.world.make(directory + "/1.yaml",
+                        f"version: odyssey.ceiling/v1\ngrants: [{{users: [nobody], write: [{extra}]}}]\n")
+        file = self.world.make(self.base + "/o.yaml", f"version: 1\nfilesystem_policy: {{read_write: [{extra}]}}\n")
+        done = self.ctl("policy", "check", file, "--user", "nobody", "--ceiling", directory)
+        self.assertEqual(done.code, 0, done)
+
+    def test_who_is_not_root_cannot_look_as_somebody_else(self):
+        file = self.world.make(self.base + "/o.yaml",
+                               f"version: 1\nfilesystem_policy: {{read_only: [{self.base}/extra]}}\n")
+        for user, doubts in (("daemon", 1), ("nobody", 0)):
+            done = self.world.ctl("-o", "json", "policy", "check", file, "--user", user, user=65534, group=65534)
+            self.assertEqual((done.code, len(done.json()["warnings"])), (0, doubts), done)
+        os.chmod(self.base + "/extra", 0o750)
+        done = self.world.ctl("policy", "check", file, user=65534, group=65534)
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("it is uid 0's, and not the own of uid 65534", done.out)
+
     def test_places_of_the_wrong_kind(self):
         os.mkfifo(self.base + "/fifo")
         self.assertAllRefuse(

@@ -1,4 +1,4 @@
-#include "supervisor/rpc/launch_failure.h"
+#include "policy/compile/launch_failure.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "policy/plan/plan.h"
 
-namespace odyssey::supervisor {
+namespace odyssey::compile {
 namespace {
 
 struct Named {
@@ -79,4 +79,4 @@ Status NameField(const policy::SandboxRequest& request, uint32_t owner, const St
                             : ""));
 }
 
-}  // namespace odyssey::supervisor
+}  // namespace odyssey::compile

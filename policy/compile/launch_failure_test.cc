@@ -1,11 +1,11 @@
-#include "supervisor/rpc/launch_failure.h"
+#include "policy/compile/launch_failure.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
-namespace odyssey::supervisor {
+namespace odyssey::compile {
 namespace {
 
 constexpr uint32_t kOwner = 1000;
@@ -62,4 +62,4 @@ TEST(LaunchFailureTest, WhatIsClosedToTheOwnerSaysToWhom) {
 }
 
 }  // namespace
-}  // namespace odyssey::supervisor
+}  // namespace odyssey::compile

@@ -1,0 +1,47 @@
+#include "ctl/own_places.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/os/mount_calls.h"
+#include "policy/ceiling/ownership.h"
+
+namespace odyssey::ctl {
+namespace {
+
+Result<struct stat> LookAtSource(const plan::Entry& entry) {
+  struct stat info;
+  if (geteuid() != 0) {
+    if (stat(entry.source.c_str(), &info) == 0) return info;
+    return NotFound(entry.source + ": cannot be looked at");
+  }
+  ODY_ASSIGN_OR_RETURN(const UniqueFd place, OpenHostPathAs(entry.owner, entry.source));
+  if (fstat(place.get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
+  return info;
+}
+
+}  // namespace
+
+Status CheckOwnPlaces(const plan::Plan& plan) {
+  for (const plan::Entry& entry : plan.entries) {
+    if (entry.kind != plan::EntryKind::kHostTree || entry.owner == plan::kAnyOwner) continue;
+    const Result<struct stat> info = LookAtSource(entry);
+    if (info.status().code() == Code::kPermissionDenied) return info.status();
+    if (info.ok()) ODY_RETURN_IF_ERROR(ceiling::CheckOwner(entry, info->st_uid, info->st_mode));
+  }
+  return OkStatus();
+}
+
+dialect::Problems DoubtfulReach(const dialect::Policy& policy, const ceiling::Owner& owner,
+                                const std::string& whole) {
+  const policy::SandboxRequest& request = policy.request;
+  const bool places = !request.workspace.empty() || !request.mounts.empty();
+  const bool known = geteuid() == 0 || geteuid() == owner.uid || owner.uid == 0;
+  if (known || !places || request.mode == policy::Mode::kDangerFullAccess) return {};
+  return {{.file = whole,
+           .message = "whether uid " + std::to_string(owner.uid) +
+                      " reaches the places of this policy is known to root and to him alone"}};
+}
+
+}  // namespace odyssey::ctl
