@@ -83,13 +83,18 @@ PathAnswer Followed(const explain::Cell& cell, const std::string& at,
 
 }  // namespace
 
+Status CheckAskedPath(const std::string& asked) {
+  const bool good =
+      plan::IsNormalizedAbsolute(dialect::CleanPath(asked)) && !dialect::HasParent(asked);
+  if (good) return OkStatus();
+  return InvalidArgument("--path \"" + asked +
+                         "\": expected an absolute path of this host, without . or ..");
+}
+
 Result<PathAnswer> DecidePath(const explain::Cell& cell, const std::string& asked,
                               const explain::ReadLink& read_link) {
   const std::string path = dialect::CleanPath(asked);
-  if (!plan::IsNormalizedAbsolute(path) || dialect::HasParent(asked)) {
-    return InvalidArgument("--path \"" + asked +
-                           "\": expected an absolute path of this host, without . or ..");
-  }
+  ODY_RETURN_IF_ERROR(CheckAskedPath(asked));
   if (cell.compiled.unconfined) {
     return PathAnswer{{.rule = "mode danger_full_access",
                        .reason = "the host's own path: whatever its user may do there"},

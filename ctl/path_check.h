@@ -16,6 +16,9 @@ struct PathAnswer {
   std::string host;  // what decides is shown there on the host; "": nowhere
 };
 
+// INVALID_ARGUMENT for a path that cannot be asked about: not absolute, or with "..".
+Status CheckAskedPath(const std::string& path);
+
 // Would a command in this cell see `path`, a path of the host, and where, once links are followed
 // as they lead in the cell. The rule is what decides; the reason says under which name it is there,
 // whether it may be written and executed, and what would have to be asked for. INVALID_ARGUMENT if

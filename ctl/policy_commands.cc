@@ -13,6 +13,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
 #include "ctl/own_places.h"
+#include "ctl/path_check.h"
 #include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
 #include "ctl/policy_json.h"
@@ -183,22 +184,29 @@ int PrintAnswer(const Console& console, const PolicyAnswer& answer,
   return kExitFailed;
 }
 
+// What cannot be asked of any file; else the host that is asked about, if one is.
+Result<std::optional<Destination>> ReadQuestion(const ParsedOptions& options) {
+  if (options.Has("cmd") + options.Has("path") + options.Has("host") > 1) {
+    return InvalidArgument("--cmd, --path and --host: expected at most one of them");
+  }
+  if (options.Has("path")) ODY_RETURN_IF_ERROR(CheckAskedPath(options.Text("path")));
+  std::optional<Destination> destination;
+  if (options.Has("host")) {
+    Result<Destination> parsed = dialect::openshell::ParseDestination(options.Text("host"));
+    if (!parsed.ok()) return InvalidArgument("--host " + parsed.status().message());
+    destination = *std::move(parsed);
+  }
+  return destination;
+}
+
 int Check(const Invocation& call) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
-  if (call.options.Has("cmd") + call.options.Has("path") + call.options.Has("host") > 1) {
-    console.Fail({"policy check", "--cmd, --path and --host: expected at most one of them",
-                  "Ask one thing at a time."});
+  const Result<std::optional<Destination>> destination = ReadQuestion(call.options);
+  if (!destination.ok()) {
+    console.Fail({"policy check", destination.status().message(),
+                  "odyssey-ctl policy check --help tells what can be asked."});
     return kExitUsage;
-  }
-  std::optional<Destination> destination;
-  if (call.options.Has("host")) {
-    Result<Destination> parsed = dialect::openshell::ParseDestination(call.options.Text("host"));
-    if (!parsed.ok()) {
-      console.Fail({"policy check", "--host " + parsed.status().message(), ""});
-      return kExitUsage;
-    }
-    destination = std::move(*parsed);
   }
   const Result<CeilingView> ceiling = LoadCeilingView(call.options, call.locations);
   if (!ceiling.ok()) return FailCeiling(console, ceiling.status());
@@ -206,7 +214,7 @@ int Check(const Invocation& call) {
   Status status = ReadAsked(call, &asked);
   if (status.ok()) {
     const Result<PolicyAnswer> answer =
-        AnswerOf({call, asked.policy, *ceiling, asked.within, destination});
+        AnswerOf({call, asked.policy, *ceiling, asked.within, *destination});
     if (answer.ok()) return PrintAnswer(console, *answer, asked.policy.warnings);
     status = answer.status();
   }

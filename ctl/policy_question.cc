@@ -52,18 +52,27 @@ Result<rules::Decision> CheckWorkerCommand(const dialect::Policy& policy,
   return decision;
 }
 
+bool IsBlank(const std::string& command) {
+  return command.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
 Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::string& file,
                                      const std::string& agent, const std::string& command) {
   using dialect::Dialect;
+  const bool bundle = policy.dialect == Dialect::kManifest || policy.dialect == Dialect::kBundle;
+  if ((policy.worker || bundle) && IsBlank(command)) {
+    return rules::Decision{.verdict = rules::Verdict::kDeny,
+                           .reason = "the tool refuses it: command cannot be empty"};
+  }
   if (policy.worker) return CheckWorkerCommand(policy, command);
-  if (policy.dialect != Dialect::kManifest && policy.dialect != Dialect::kBundle) {
+  if (!bundle) {
     return InvalidArgument("--cmd: a file of the kind " +
                            std::string(dialect::DialectName(policy.dialect)) +
                            " has no rules about commands; bundles and llm-do workers have");
   }
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(directory));
-  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(bundle, file, agent));
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle read, dialect::LoadBundle(directory));
+  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(read, file, agent));
   ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
                        rules::Parse(spec.tools.allow, spec.tools.ask, spec.tools.deny));
   return OrRefusal(rules::Decide(tool_rules, {.name = "Bash", .command = command}));

@@ -132,8 +132,8 @@ Status ProjectApprovals::Keep(const ProjectAsk& ask, uid_t user) const {
 }
 
 ProjectAnswer ParseProjectAnswer(std::string_view line) {
-  if (line == "y" || line == "yes") return ProjectAnswer::kOnce;
-  if (line == "t" || line == "trust") return ProjectAnswer::kAlways;
+  if (line == "y" || line == "Y") return ProjectAnswer::kOnce;
+  if (line == "t" || line == "T") return ProjectAnswer::kAlways;
   return ProjectAnswer::kNo;
 }
 

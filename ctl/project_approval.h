@@ -44,7 +44,7 @@ class ProjectApprovals final {
 
 enum class ProjectAnswer { kOnce, kAlways, kNo };
 
-// "y" once, "t" always; anything else is no.
+// "y" or "Y" once, "t" or "T" always; anything else is no.
 ProjectAnswer ParseProjectAnswer(std::string_view line);
 
 // Whether this environment approves by itself: ODEK_APPROVE_PROJECT_SANDBOX=1.

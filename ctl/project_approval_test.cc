@@ -102,11 +102,11 @@ TEST(ProjectApprovalTest, AnythingElseHasAnotherFingerprint) {
 }
 
 TEST(ProjectApprovalTest, OnlyYesIsYes) {
-  for (const char* line : {"", "n", "N", "no", "Y", "y ", "yy", "true", "1", "always"}) {
+  for (const char* line : {"", "n", "N", "no", "yes", "trust", "y ", "yy", "true", "1", "always"}) {
     EXPECT_EQ(ParseProjectAnswer(line), ProjectAnswer::kNo) << line;
   }
-  EXPECT_EQ(ParseProjectAnswer("y"), ProjectAnswer::kOnce);
-  EXPECT_EQ(ParseProjectAnswer("t"), ProjectAnswer::kAlways);
+  for (const char* line : {"y", "Y"}) EXPECT_EQ(ParseProjectAnswer(line), ProjectAnswer::kOnce);
+  for (const char* line : {"t", "T"}) EXPECT_EQ(ParseProjectAnswer(line), ProjectAnswer::kAlways);
   EXPECT_TRUE(IsApprovedByEnvironment("1"));
   for (const char* value : {"", "0", "true", "yes", "11"}) {
     EXPECT_FALSE(IsApprovedByEnvironment(value)) << value;

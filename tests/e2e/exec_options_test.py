@@ -322,7 +322,9 @@ class WrongValueTest(WorldTest):
                 (["run", bundle, "--prompt", "x", "--approve", "maybe"], ["maybe", "deny"]),
                 (["run", bundle, "--prompt", "x", "--save", "nowhere"], ["--save", "nowhere", "="]),
                 (["session", "events", "ses_x", "--after", "-1"], ["--after", "-1"]),
-                (["policy", "check", bundle, "--cmd", "a", "--path", "/b"], ["--cmd", "--path"])):
+                (["policy", "check", bundle, "--cmd", "a", "--path", "/b"], ["--cmd", "--path"]),
+                (["policy", "check", bundle, "--path", "x"], ['--path "x"', "an absolute path"]),
+                (["policy", "check", bundle, "--host", "a b"], ["--host"])):
             with self.subTest(words=words):
                 self.assertRefused(words, 2, *parts)
 

@@ -79,8 +79,10 @@ class PolicyTest(unittest.TestCase):
             self.assertEqual(self.check(bundle, "--cmd", command), (3, "deny", "Bash(curl:*)"))
         self.assertEqual(self.check(bundle, "--cmd", "rm x"), (0, "allow", ""))
         worker = self.world.make("worker.yaml", "shell_rules: [{pattern: git status}]\n")
-        for path in (bundle, worker):  # neither would run it
-            self.assertEqual(self.check(path, "--cmd", "git status 'x"), (3, "deny", ""))
+        free = self.world.make("free.yaml", "toolsets: {shell: {default: {approval_required: false}}}\n")
+        for path in (bundle, worker, free):  # none would run it
+            for command in ("git status 'x", "  \t"):
+                self.assertEqual(self.check(path, "--cmd", command), (3, "deny", ""))
 
     def test_warnings(self):
         plural = [self.world.make(f"plural/{name}.yaml", f"sandboxes: {{{name}: {{path: .}}}}\n")
