@@ -31,8 +31,8 @@ void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, F
   // Each variable counts, also one that is not set here.
   dialect::PolicyContext context =
       MakePolicyContext(here.ok() ? *here : "", [](const std::string&) { return ""; });
+  context.judges_secrets = true;
   context.bundle_copy = kAnyBundleCopy;
-  for (const auto& [target, source] : bundle.sandbox.env) context.granted_env.insert(source);
   const auto policy = dialect::ReadBundlePolicy(directory, context, &out->problems);
   if (!policy) return;
   const Status status = CheckAnywhere(policy->request);

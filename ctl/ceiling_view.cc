@@ -72,6 +72,14 @@ std::set<std::string> GrantedSecrets(const CeilingView& view) {
   return granted;
 }
 
+Status CheckSecrets(const CeilingView& view, const std::vector<dialect::SecretVariable>& secrets) {
+  for (const auto& [target, source] : secrets) {
+    const auto granted = ceiling::JudgeEnv(view.ceiling, "env." + target, source, view.asker.owner);
+    ODY_RETURN_IF_ERROR(granted.status());
+  }
+  return OkStatus();
+}
+
 void PrintCeiling(const Console& console, const CeilingView& view,
                   const std::vector<ceiling::Ruling>& rulings) {
   const auto line = [&](const std::string& text) {

@@ -39,6 +39,10 @@ Result<CeilingView> LoadCeilingView(uid_t owner, const Locations& locations);
 // The names of this process's environment that look like secrets and are granted to the user.
 std::set<std::string> GrantedSecrets(const CeilingView& view);
 
+// PERMISSION_DENIED for the first variable of the client's that the file takes, that looks like a
+// secret and is not granted to the user, whether or not the client has it. Names env.TARGET.
+Status CheckSecrets(const CeilingView& view, const std::vector<dialect::SecretVariable>& secrets);
+
 // For people, a line each: where it comes from, its rules, and by which of them each thing that the
 // rulings are about is granted.
 void PrintCeiling(const Console& console, const CeilingView& view,

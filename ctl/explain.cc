@@ -83,9 +83,10 @@ struct Outcome {
   std::vector<std::string> needs;
 };
 
-Outcome OutcomeOf(const policy::SandboxRequest& request, const CeilingView& ceiling,
-                  const Locations& locations) {
-  Outcome out;
+Outcome OutcomeOf(const Explained& asked, const CeilingView& ceiling, const Locations& locations) {
+  const policy::SandboxRequest& request = asked.request;
+  Outcome out{.status = asked.refused};
+  if (!out.status.ok()) return out;
   Result<std::vector<ceiling::Ruling>> judged =
       ceiling::Judge(ceiling.ceiling, request, ceiling.asker);
   out.status = judged.status();
@@ -127,7 +128,7 @@ void PrintOutcome(const Console& console, const Outcome& outcome, const CeilingV
 
 Status PrintPlan(const Console& console, const Explained& asked, const CeilingView& ceiling,
                  const Locations& locations) {
-  const Outcome outcome = OutcomeOf(asked.request, ceiling, locations);
+  const Outcome outcome = OutcomeOf(asked, ceiling, locations);
   if (console.json) {
     console.PrintJson(OutcomeAsJson(outcome, asked, ceiling));
   } else {

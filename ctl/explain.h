@@ -17,6 +17,7 @@ struct Explained {
   policy::SandboxRequest request;
   const dialect::Policy* policy = nullptr;  // nullptr: there was no file
   const dialect::Origins& origins;          // where what is refused of the request is written
+  Status refused = OkStatus();              // what is refused of it already
 };
 
 // Holds the request against the operator's ceiling, compiles it for this host and prints the plan,

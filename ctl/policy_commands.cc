@@ -1,6 +1,7 @@
 // policy explain|check|diff.
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,7 +52,7 @@ Result<dialect::Policy> ReadFile(const Console& console, const std::string& file
   const ExecInputs inputs = MakeExecInputs();
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
   dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
-  context.granted_env = GrantedSecrets(ceiling);
+  context.judges_secrets = true;
   context.bundle_copy = ceiling.asker.host.bundle_store + "/copy";
   const ceiling::Owner& owner = ceiling.asker.owner;
   if (owner.uid != getuid()) context.home = owner.home;
@@ -135,6 +136,12 @@ Status NarrowWithin(Asked* asked) {
   policy::SandboxRequest& request = asked->policy.request;
   ODY_ASSIGN_OR_RETURN(request, lattice::Narrow(asked->within->request, request));
   asked->policy.origins = {};  // its fields are others now
+  auto& secrets = asked->policy.secrets;
+  secrets.erase(std::remove_if(secrets.begin(), secrets.end(),
+                               [&](const dialect::SecretVariable& secret) {
+                                 return request.env.count(secret.target) == 0;
+                               }),
+                secrets.end());
   return OkStatus();
 }
 
@@ -152,8 +159,9 @@ int Explain(const Invocation& call) {
     const Failure failure = {"explain " + file, status.message(), NextFor(file)};
     return FailAnswer(console, failure, status, asked.problems, policy, file);
   }
-  status =
-      PrintPlan(console, {RequestOf(policy), &policy, policy.origins}, *ceiling, call.locations);
+  const Explained explained = {RequestOf(policy), &policy, policy.origins,
+                               CheckSecrets(*ceiling, policy.secrets)};
+  status = PrintPlan(console, explained, *ceiling, call.locations);
   if (status.ok()) return kExitOk;
   const bool refused = status.code() == Code::kPermissionDenied;
   return console.Fail(

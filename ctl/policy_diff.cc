@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "ctl/compile_here.h"
@@ -29,25 +28,18 @@ constexpr int kExitDiffer = 1, kExitTrouble = 2;  // as diff(1)
 Result<WholePolicy> ReadAsWritten(const std::string& file, dialect::Problems* problems) {
   const ExecInputs inputs = MakeExecInputs();
   ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
-  std::set<std::string> asked, granted;
   const auto environment = [&](const std::string& name) -> std::optional<std::string> {
-    asked.insert(name);
     const std::optional<std::string> value = inputs.environment(name);
     // odek's settings are part of the policy. What others are for is to be exported, whatever is
     // in them.
     const bool is_setting = name.rfind("ODEK_SANDBOX", 0) == 0;
     return value || is_setting ? value : std::optional<std::string>("");
   };
-  for (;;) {
-    dialect::PolicyContext context = MakePolicyContext(cwd, environment);
-    context.granted_env = granted;
-    context.bundle_copy = kAnyBundleCopy;
-    problems->clear();
-    Result<dialect::Policy> policy = ReadPolicy(file, context, problems);
-    if (policy.ok()) return WholePolicyOf(file, *std::move(policy));
-    if (asked == granted) return policy.status();
-    granted = asked;  // a variable that looks like a secret had no grant: read again with one
-  }
+  dialect::PolicyContext context = MakePolicyContext(cwd, environment);
+  context.judges_secrets = true;  // whatever the operator grants
+  context.bundle_copy = kAnyBundleCopy;
+  ODY_ASSIGN_OR_RETURN(dialect::Policy policy, ReadPolicy(file, context, problems));
+  return WholePolicyOf(file, std::move(policy));
 }
 
 void PrintSide(const Console& console, const std::string& title,

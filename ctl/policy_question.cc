@@ -148,7 +148,10 @@ Result<rules::Decision> AskFirst(const PolicyQuestion& asked, rules::Decision de
 // Whether a cell is made at all, nullopt if it is.
 Result<std::optional<PolicyAnswer>> NoCellFor(const PolicyQuestion& asked) {
   const CeilingView& ceiling = asked.ceiling;
-  const Status granted = ceiling::Check(ceiling.ceiling, asked.policy.request, ceiling.asker);
+  Status granted = CheckSecrets(ceiling, asked.policy.secrets);
+  if (granted.ok()) {
+    granted = ceiling::Check(ceiling.ceiling, asked.policy.request, ceiling.asker);
+  }
   if (granted.ok()) return DeniedWithin(asked);
   PolicyAnswer denied = Denied(asked, "operator's ceiling", granted);
   if (asked.destination && asked.policy.request.network == policy::Network::kEgress) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "policy/ceiling/ceiling.h"
 #include "policy/dialect/odek.h"
@@ -71,9 +72,10 @@ bool IsVariableName(const std::string& name) {
          !(name[0] >= '0' && name[0] <= '9');
 }
 
-// `word` with every ${NAME} replaced; nullopt if it is left out, with the reason told.
+// `word` with every ${NAME} replaced; nullopt if it is left out, with the reason told. Adds those
+// that look like secrets to `secrets`.
 std::optional<std::string> Expanded(const Word& word, const Source& source,
-                                    const PolicyContext& context) {
+                                    const PolicyContext& context, std::set<std::string>* secrets) {
   std::string out;
   size_t at = 0;
   for (size_t open = word.value.find("${"); open != std::string::npos;
@@ -85,7 +87,8 @@ std::optional<std::string> Expanded(const Word& word, const Source& source,
       Refuse(word, source, "expected the name of a variable and `}` after `${`");
       return std::nullopt;
     }
-    if (ceiling::LooksSecret(name) && context.granted_env.count(name) == 0) {
+    if (ceiling::LooksSecret(name)) secrets->insert(name);
+    if (!context.MayTake(name)) {
       Refuse(word, source,
              "the variable " + name + " looks like a secret and needs an operator grant");
       return std::nullopt;
@@ -105,10 +108,11 @@ void AddEnv(const Config& config, const Source& source, const PolicyContext& con
   if (!config.env) return;
   for (const auto& [name, word] : *config.env) {
     if (!IsVariableName(name) || policy::IsOwnVariable(name)) continue;  // said by CheckValues
-    std::optional<std::string> value = Expanded(word, source, context);
-    if (!value) continue;
-    out->request.env[name] = *std::move(value);
+    std::set<std::string> secrets;
+    std::optional<std::string> value = Expanded(word, source, context, &secrets);
+    for (const std::string& variable : secrets) out->secrets.push_back({name, variable});
     out->origins.Add("env." + name, word.place);
+    if (value) out->request.env[name] = *std::move(value);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "policy/dialect/policy.h"
 
+#include "policy/ceiling/ceiling.h"
+
 namespace odyssey::dialect {
 
 std::string_view DialectName(Dialect dialect) {
@@ -18,6 +20,10 @@ std::string_view DialectName(Dialect dialect) {
       return "openshell";
   }
   return "";
+}
+
+bool PolicyContext::MayTake(const std::string& name) const {
+  return judges_secrets || !ceiling::LooksSecret(name) || granted_env.count(name) > 0;
 }
 
 std::optional<std::string> PolicyContext::Variable(const std::string& name) const {

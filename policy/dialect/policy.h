@@ -46,10 +46,14 @@ struct PolicyContext {
   std::string bundle_copy;
   // Variables that may enter a cell though their names look like secrets'.
   std::set<std::string> granted_env;
+  // Whoever reads judges Policy::secrets by himself: none of them is refused by the reader.
+  bool judges_secrets = false;
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::function<PathFacts(const std::string& path)> look;            // `path` is absolute
   std::function<Result<std::string>(const std::string& path)> read;  // NOT_FOUND: no such file
 
+  // Whether a variable of the client's may be taken, as far as its name tells.
+  bool MayTake(const std::string& name) const;
   std::optional<std::string> Variable(const std::string& name) const;
   PathFacts Look(const std::string& path) const;
   Result<std::string> Read(const std::string& path) const;
@@ -71,6 +75,12 @@ struct Approval {
   Place place;                     // of the rule; no line: not known
 };
 
+// A variable of the client's that looks like a secret, and its name in the cell.
+struct SecretVariable {
+  std::string target;
+  std::string source;
+};
+
 struct Policy {
   Dialect dialect = Dialect::kOdyssey;
   policy::SandboxRequest request;
@@ -79,6 +89,8 @@ struct Policy {
   Problems warnings;
   // What the file says that no cell enforces, a line each: approvals, attachments, endpoints.
   std::vector<std::string> elsewhere;
+  // Those that the file takes, whether or not the client has them.
+  std::vector<SecretVariable> secrets;
   // Of a bundle's agents, or of the one whose file was read.
   std::vector<Approval> approvals;
   // What was read beside the file: other files, variables of the environment.

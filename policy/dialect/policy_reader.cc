@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "common/base/sha256.h"
+#include "policy/ceiling/ceiling.h"
 #include "policy/dialect/approvals.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/dialect_detector.h"
@@ -98,12 +99,13 @@ void AddSpec(const SandboxSpec& spec, const std::string& bundle_directory, const
   WarnOfPatterns(spec, source);
   RequestContext request_context;
   request_context.client_cwd = context.client_cwd;
-  request_context.granted_env = context.granted_env;
   request_context.bundle_directory = bundle_directory;
   request_context.bundle_as_workspace = !out->bundle_copy.empty();
   for (const auto& [target, variable] : spec.env) {
     std::optional<std::string> value = context.Variable(variable);
     if (value) request_context.host_env[variable] = *std::move(value);
+    if (ceiling::LooksSecret(variable)) out->secrets.push_back({target, variable});
+    if (context.MayTake(variable)) request_context.granted_env.insert(variable);
   }
   auto request = ToRequest(spec, request_context, source, &out->origins);
   if (request) out->request = *std::move(request);

@@ -186,6 +186,28 @@ TEST(PolicyReaderTest, WhatCannotBeConvertedIsSaidWithItsLine) {
             "directory, and the client named none");
 }
 
+// Whoever judges them by himself is told of all, whether or not the client has them.
+TEST(PolicyReaderTest, SecretsAreToldToWhoeverJudgesThem) {
+  FakePolicyHost host;
+  host.judges_secrets = true;
+  host.environment = {{"GH_TOKEN", "x"}};
+  const auto secrets = [&](const std::string& text, const std::string& file) {
+    const auto reading = ReadPolicyOn(host, text, file);
+    EXPECT_EQ(reading.problems, "");
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const auto& [target, source] : reading.policy->secrets) out.emplace_back(target, source);
+    return out;
+  };
+  using Named = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(secrets("policy_version: odyssey.policy/v1\n"
+                    "sandbox: {env: {A: GH_TOKEN, B: MY_TOKEN, C: LANG}}\n",
+                    "p.yaml"),
+            (Named{{"A", "GH_TOKEN"}, {"B", "MY_TOKEN"}}));
+  EXPECT_EQ(secrets("{\"sandbox_env\": {\"A\": \"${GH_TOKEN} ${LANG}\", \"B\": \"${MY_TOKEN}\"}}",
+                    "odek.json"),
+            (Named{{"A", "GH_TOKEN"}, {"B", "MY_TOKEN"}}));
+}
+
 TEST(PolicyReaderTest, WhatIsNoPolicyOrTwoIsRefused) {
   EXPECT_EQ(DialectOf("colour: red\n")
                 .rfind("policy:1: no known kind of policy: it has the keys `colour`; expected "

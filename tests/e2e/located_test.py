@@ -49,9 +49,22 @@ class LocatedTest(unittest.TestCase):
 
     def test_a_variable_without_a_grant(self):
         file = self.world.make("e.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  env:\n    A: GH_TOKEN\n")
-        done = self.world.ctl("policy", "check", file, env={**os.environ, "GH_TOKEN": "x"})
-        self.assertEqual(done.code, 1, done)
-        self.assertIn(f"{file}:4: sandbox.env.A: the variable GH_TOKEN looks like a secret", done.err)
+        odek = self.world.make("odek.json", '{"sandbox_env": {\n"A": "${GH_TOKEN}"}}')
+        granted = self.world.make_directory("granted.d")
+        self.world.make("granted.d/1.yaml", "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], env: [A, GH_TOKEN], "
+                                            "write: [/]}]\n")
+        for path, place in ((file, f"{file}:4: sandbox.env.A: "), (odek, f"{odek}:2: sandbox_env.A: ")):
+            for environment in ({**os.environ, "GH_TOKEN": "hunter2"}, os.environ):  # whether he has it or not
+                environment = {**environment, "ODEK_APPROVE_PROJECT_SANDBOX": "1"}
+                for command, code in (("check", 3), ("explain", 1)):
+                    done = self.world.ctl("policy", command, path, env=environment)
+                    self.assertEqual(done.code, code, done)
+                    said = done.out + done.err
+                    self.assertIn(place, said)
+                    self.assertIn("GH_TOKEN: it looks like a secret, and no grant of the operator's ceiling", said)
+                    self.assertNotIn("hunter2", said)
+                done = self.world.ctl("policy", "check", path, "--ceiling", granted, env=environment)
+                self.assertEqual(done.code, 0, done)
 
     def test_what_an_option_says_is_not_the_files(self):
         file = self.world.make("n.yaml", "policy_version: odyssey.policy/v1\n"

@@ -17,6 +17,7 @@ struct FakePolicyHost {
   std::string cwd = "/home/u/project";
   std::string home = "/home/u";
   std::set<std::string> granted_env;
+  bool judges_secrets = false;
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> files;  // to read
   std::map<std::string, std::string> links;  // path → where it ends; what is below goes along
@@ -39,6 +40,7 @@ struct FakePolicyHost {
     context.client_cwd = cwd;
     context.home = home;
     context.granted_env = granted_env;
+    context.judges_secrets = judges_secrets;
     context.environment = [this](const std::string& name) -> std::optional<std::string> {
       const auto found = environment.find(name);
       if (found == environment.end()) return std::nullopt;
