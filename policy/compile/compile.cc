@@ -31,7 +31,7 @@ Status CheckOffered(const SandboxRequest& request) {
   if (request.network == Network::kEgress) {
     return FailedPrecondition(
         "network: the policy's endpoints need the egress proxy, which this version does not have; "
-        "NETWORK_NONE and NETWORK_FULL are allowed");
+        "no endpoints, which is no network, and the host's whole network are allowed");
   }
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
   return OkStatus();

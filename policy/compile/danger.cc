@@ -32,7 +32,7 @@ Status CheckAsked(const SandboxRequest& request) {
   if (request.network != Network::kFull) {
     return FailedPrecondition(
         "network: bundle disables network but host execution cannot enforce that policy; with "
-        "danger_full_access NETWORK_FULL (network: ['*']) is allowed");
+        "danger_full_access the host's whole network is allowed, in a manifest [\"*\"]");
   }
   const std::string bound = FirstBound(request);
   if (bound.empty()) return OkStatus();

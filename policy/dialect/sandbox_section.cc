@@ -121,9 +121,15 @@ std::string ValuesOf(const std::vector<Text>& texts) {
   return "`" + out + "`";
 }
 
-policy::Network ReadNetwork(MapReader* permissions, Origins* origins) {
+// `around` is the line of what would hold the permissions.
+policy::Network ReadNetwork(MapReader* permissions, int around, Origins* origins) {
   const std::vector<Text> names = permissions->Strings("network");
-  if (names.empty()) return policy::Network::kNone;
+  if (names.empty()) {
+    const int line = permissions->present() ? permissions->line() : around;
+    origins->Add("network", permissions->source().At(line, permissions->KeyOf("network"), ""));
+    permissions->Note("network", "network", origins);
+    return policy::Network::kNone;
+  }
   if (names.size() > 1 || names[0].value != "*") {
     permissions->source().Invalid(
         names[0].line, permissions->KeyOf("network"),
@@ -269,7 +275,7 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
   spec.write_mounts = Noted(mounts, ReadMounts(&mounts, "write"), "write_mounts", &origins);
   spec.exec = Noted(filesystem, ReadExec(&filesystem, root), "exec", &origins);
   spec.env = ReadEnv(&sandbox, &origins);
-  spec.network = ReadNetwork(&permissions, &origins);
+  spec.network = ReadNetwork(&permissions, sandbox.line(), &origins);
   spec.system_tools = Noted(sandbox, ReadSystemTools(&sandbox), "executables", &origins);
   spec.resources = ReadResources(sandbox.Map("resources"), &origins);
   ReadExtensions(&sandbox, &spec);

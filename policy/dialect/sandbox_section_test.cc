@@ -45,6 +45,20 @@ TEST(SandboxSectionTest, EveryExtensionReachesTheRequest) {
   EXPECT_EQ(reading.policy->request, expected);
 }
 
+TEST(SandboxSectionTest, NetworkHasAPlaceAlsoWhereItIsNone) {
+  const std::string key = "sandbox.permissions.network: refused";
+  for (const auto& [sandbox, line] : std::vector<std::pair<std::string, std::string>>{
+           {"mode: 'read_only'", "2"},
+           {"mode: 'read_only',\n permissions: {}", "3"},
+           {"permissions: {\n\n network: []}", "4"},
+           {"permissions: {\n\n network: ['*']}", "4"}}) {
+    const PolicyReading reading = Read(sandbox);
+    ASSERT_EQ(reading.problems, "");
+    EXPECT_EQ(reading.policy->origins.Locate("network: refused [\"*\"]"),
+              "p.json5:" + line + ": " + key + " [\"*\"]");
+  }
+}
+
 TEST(SandboxSectionTest, EveryExtensionIsChecked) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"protect: ['/etc']", "protect[0]: must be a path relative to a writable host tree"},

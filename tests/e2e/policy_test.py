@@ -293,6 +293,22 @@ class PolicyTest(unittest.TestCase):
             self.assertEqual(done.code, code, done)
         self.assertRegex(done.out, r"odyssey\.bundle\.json5:\d+: sandbox\.system_tools: 257 entries: at most 256")
 
+    def test_a_network_that_cannot_be_is_refused_where_the_file_says_it(self):
+        bundle = self.bundle(mode="danger_full_access")
+        manifest = bundle + "/odyssey.bundle.json5"
+        line, = self.lines_of(manifest, '"network"')
+        done = self.world.ctl("bundle", "validate", bundle)
+        self.assertEqual(done.code, 1, done)
+        self.assertTrue(done.out.startswith(f"{manifest}:{line}: sandbox.permissions.network: "), done)
+        self.assertIn('["*"]', done.out)
+        endpoints = self.world.make("o.yaml", "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /**}]\n"
+                                              "    endpoints: [{host: a.example.com, port: 443}]\n")
+        refused = self.world.ctl("policy", "explain", endpoints)
+        self.assertIn(f"{endpoints}:3: network_policies: ", refused.err)
+        self.assertIn("no endpoints, which is no network,", refused.err)
+        for said in (done.out, refused.err):
+            self.assertNotIn("NETWORK_", said)
+
     def test_validate_warns_of_tools_that_no_session_has(self):
         bundle = self.bundle()
         manifest = f"{bundle}/odyssey.bundle.json5"
