@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "ctl/grant_words.h"
 #include "policy/dialect/path_text.h"
 #include "policy/plan/plan_check.h"
 
@@ -32,16 +33,18 @@ std::optional<std::string> PlaceOf(const explain::Cell& cell, const std::string&
   return best;
 }
 
-std::string ToAllow(const Answer& answer, const char* what) {
-  return answer.grant.empty() ? "" : std::string("; ") + what + ": " + answer.grant;
+std::string ToAllow(const PathView& view, const Answer& answer, const char* what) {
+  const std::string grant = GrantIn(view.dialect, answer.grant);
+  return grant.empty() ? "" : std::string("; ") + what + ": " + grant;
 }
 
-rules::Decision Shown(const explain::Cell& cell, const std::string& at) {
+rules::Decision Shown(const PathView& view, const std::string& at) {
+  const explain::Cell& cell = view.cell;
   const Answer read = ExplainPath(cell, at, Access::kRead);
   if (!read.allowed) {
     return {.verdict = rules::Verdict::kDeny,
             .rule = read.rule,
-            .reason = "it is " + at + ", which cannot be opened" + ToAllow(read, "to allow")};
+            .reason = "it is " + at + ", which cannot be opened" + ToAllow(view, read, "to allow")};
   }
   const Answer write = ExplainPath(cell, at, Access::kWrite);
   const Answer execute = ExplainPath(cell, at, Access::kExecute);
@@ -49,31 +52,35 @@ rules::Decision Shown(const explain::Cell& cell, const std::string& at) {
   decision.rule = write.rule;
   decision.reason = std::string(write.allowed ? "read and write" : "read-only") +
                     (execute.allowed ? ", may be executed" : "") + ", as " + at;
-  if (!write.allowed) decision.reason += ToAllow(write, "to write");
+  if (!write.allowed) decision.reason += ToAllow(view, write, "to write");
   return decision;
 }
 
-// Of a place in the cell that no tree of the host has.
-rules::Decision NotShown(const explain::Cell& cell, const std::string& at) {
-  const Answer read = ExplainPath(cell, at, Access::kRead);
-  return {
-      .verdict = rules::Verdict::kDeny,
-      .reason = std::string("nothing of the policy shows this path of the host; ") +
-                (read.allowed ? "the cell has its own there" : "it does not exist in the cell") +
-                ToAllow(read, "to allow")};
+// Of a place in the cell that no tree of the host has, with a hint if there is one.
+rules::Decision NotShown(const PathView& view, const std::string& at, const std::string& hint) {
+  const bool own = ExplainPath(view.cell, at, Access::kRead).allowed;
+  return {.verdict = rules::Verdict::kDeny,
+          .reason = std::string("nothing of the policy shows this path of the host; ") +
+                    (own ? "the cell has its own there" : "it does not exist in the cell") + hint};
+}
+
+std::string ToShow(const PathView& view, const std::string& at) {
+  return ToAllow(view, ExplainPath(view.cell, at, Access::kRead), "to allow");
 }
 
 // What its links lead to in the cell decides about a path that is `at` this place of it.
-PathAnswer Followed(const explain::Cell& cell, const std::string& at,
-                    const explain::ReadLink& read_link) {
-  const std::optional<std::string> led = FollowInCell(cell, at, read_link);
+PathAnswer Followed(const PathView& view, const std::string& at) {
+  const std::optional<std::string> led = FollowInCell(view.cell, at, view.read_link);
   if (!led) {
     return {{.verdict = rules::Verdict::kDeny,
              .reason = "it is " + at + ", whose symbolic links go in a circle"},
             ""};
   }
-  const std::string host = HostPathOf(cell, *led);
-  PathAnswer answer = {host.empty() ? NotShown(cell, *led) : Shown(cell, *led), host};
+  const std::string host = HostPathOf(view.cell, *led);
+  // OpenShell alone shows a path under its own name, where the link would find it.
+  const bool found = view.dialect == dialect::Dialect::kOpenShell;
+  const std::string hint = found ? ToShow(view, *led) : "";
+  PathAnswer answer = {host.empty() ? NotShown(view, *led, hint) : Shown(view, *led), host};
   if (*led != at) {
     answer.decision.reason =
         "through a symbolic link " + at + " is " + *led + " in the cell: " + answer.decision.reason;
@@ -91,8 +98,8 @@ Status CheckAskedPath(const std::string& asked) {
                          "\": expected an absolute path of this host, without . or ..");
 }
 
-Result<PathAnswer> DecidePath(const explain::Cell& cell, const std::string& asked,
-                              const explain::ReadLink& read_link) {
+Result<PathAnswer> DecidePath(const PathView& view, const std::string& asked) {
+  const explain::Cell& cell = view.cell;
   const std::string path = dialect::CleanPath(asked);
   ODY_RETURN_IF_ERROR(CheckAskedPath(asked));
   if (cell.compiled.unconfined) {
@@ -103,10 +110,10 @@ Result<PathAnswer> DecidePath(const explain::Cell& cell, const std::string& aske
   std::optional<std::string> at = PlaceOf(cell, path);
   // /bin and its like are links in the cell where they are on the host.
   if (!at) at = PlaceOf(cell, explain::ResolveInCell(cell, "/", path));
-  if (!at) return PathAnswer{NotShown(cell, path), ""};
+  if (!at) return PathAnswer{NotShown(view, path, ToShow(view, path)), ""};
   // A name that nothing may open is no way to what its link leads to.
-  if (!ExplainPath(cell, *at, Access::kRead).allowed) return PathAnswer{Shown(cell, *at), path};
-  return Followed(cell, *at, read_link);
+  if (!ExplainPath(cell, *at, Access::kRead).allowed) return PathAnswer{Shown(view, *at), path};
+  return Followed(view, *at);
 }
 
 }  // namespace odyssey::ctl

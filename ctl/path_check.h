@@ -4,11 +4,19 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "policy/dialect/policy.h"
 #include "policy/explain/explain.h"
 #include "policy/explain/links.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
+
+// Where it is asked.
+struct PathView {
+  explain::Cell cell;
+  explain::ReadLink read_link;                            // of the host
+  dialect::Dialect dialect = dialect::Dialect::kOdyssey;  // whose keys are named
+};
 
 // The answer about one path.
 struct PathAnswer {
@@ -23,8 +31,7 @@ Status CheckAskedPath(const std::string& path);
 // as they lead in the cell. The rule is what decides; the reason says under which name it is there,
 // whether it may be written and executed, and what would have to be asked for. INVALID_ARGUMENT if
 // the path is not absolute and normalised. Pure.
-Result<PathAnswer> DecidePath(const explain::Cell& cell, const std::string& path,
-                              const explain::ReadLink& read_link);
+Result<PathAnswer> DecidePath(const PathView& view, const std::string& path);
 
 }  // namespace odyssey::ctl
 

@@ -121,7 +121,8 @@ Result<rules::Decision> DecideInCell(const PolicyQuestion& asked,
   }
   if (asked.call.options.Has("path")) {
     const std::string path = asked.call.options.Text("path");
-    ODY_ASSIGN_OR_RETURN(PathAnswer answer, DecidePath({request, compiled}, path, LinkOfHost));
+    ODY_ASSIGN_OR_RETURN(PathAnswer answer,
+                         DecidePath({{request, compiled}, LinkOfHost, asked.policy.dialect}, path));
     const auto holds = [&](const ceiling::Ruling& ruling) {
       return !answer.host.empty() && plan::IsWithin(answer.host, ruling.value);
     };

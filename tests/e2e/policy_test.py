@@ -113,6 +113,7 @@ class PolicyTest(unittest.TestCase):
             os.symlink(leads, f"{rw}/{name}")
         for name, code, words in (("passwd", 3, "is /etc/passwd in the cell: nothing of the policy shows"),
                                   ("hidden/x", 3, f"is {other}/x in the cell: nothing of the policy shows"),
+                                  ("ro/x", 0, f"; to write: filesystem_policy.read_write: [{ro}]"),
                                   ("ro/x", 0, f"is {ro}/x in the cell: read-only"),
                                   ("own", 0, f"is {rw}/file in the cell: read and write"),
                                   ("plain", 0, f"read and write, as {rw}/plain")):
