@@ -6,6 +6,7 @@
 
 #include "common/base/utf8.h"
 #include "ctl/command_table.h"
+#include "ctl/exec_call.h"
 #include "ctl/exit_code.h"
 #include "ctl/help.h"
 #include "ctl/sanitize.h"
@@ -16,6 +17,7 @@ namespace {
 
 int FailUsage(const Console& console, const std::string& what, const std::string& why,
               const std::string& next, int code) {
+  if (code == kExitCannot) return CannotExec(console, {what, why, next});
   console.Fail({what, why, next});
   return code;
 }

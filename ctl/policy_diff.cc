@@ -215,8 +215,8 @@ Result<std::optional<std::string>> BeyondParent(const WholePolicy& child,
   if (!difference.only_second.empty()) {
     beyond = difference.only_second.front();
   } else if (!difference.undecided.empty()) {
-    beyond = "not known to be no more (it is the first, this policy the second): " +
-             difference.undecided.front();
+    beyond = difference.undecided.front() +
+             ", and neither is known to give more (the first is the one of --within)";
   }
   return beyond;
 }

@@ -82,7 +82,8 @@ class StreamTest(WorldTest):
         self.assertEqual([denial["resource"] for denial in told["denials"]], ["/etc/x"])
 
     def test_json_is_an_outcome_of_what_never_began_too(self):
-        for words in (["--read", "/no/such", "--", "true"], ["--memory", "1k", "--", "true"], []):
+        for words in (["--read", "/no/such", "--", "true"], ["--memory", "1k", "--", "true"],
+                      ["--no-such-option", "--", "true"], []):
             done = self.world.ctl("-o", "json", "exec", *words)
             self.assertEqual((done.code, done.out), (125, ""), done)
             told = json.loads(done.err.splitlines()[-1])
