@@ -126,8 +126,8 @@ TEST_F(FileCallsTest, AFileThatCannotBeReadEndsTheCall) {
   Status local;
   InjectFilesResponse response;
   grpc::ClientContext context;
-  const grpc::Status status =
-      PutFiles(stub_.get(), &context, {"cel_1", "", {{In("gone"), In("gone"), "gone"}}}, &local, &response);
+  const grpc::Status status = PutFiles(
+      stub_.get(), &context, {"cel_1", "", {{In("gone"), In("gone"), "gone"}}}, &local, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
   EXPECT_EQ(local.code(), Code::kNotFound);
 }

@@ -19,9 +19,9 @@ Result<std::set<std::string>> GrantedOutright(const Ceiling& ceiling,
                                               const policy::SandboxRequest& request,
                                               const Asker& asker);
 
-// Says in the plan of such a request whose each host tree has to be (plan::Entry::owner): his, as
-// far as he could reach it himself, or everybody's to read. Not for root, nor of the system's
-// trees.
+// Says in the plan of such a request whose each host tree has to be, and which group what is
+// written there has (plan::Entry::owner and group): his, as far as he could reach it himself, or
+// everybody's to read. Not for root, nor of the system's trees.
 void SetOwners(const Asker& asker, const std::set<std::string>& outright, plan::Plan* plan);
 
 // Whether root would show a host tree of such a plan whose source stat(2) tells this of: in its

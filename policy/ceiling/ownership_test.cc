@@ -48,10 +48,12 @@ TEST(OwnershipTest, OwnersAreSaidOfWhatIsNotGrantedOutright) {
   plan.entries.push_back({.kind = EntryKind::kTmpfs, .target = "/tmp"});
   Asker asker;
   asker.owner.uid = kAlice;
+  asker.owner.gids = {100, 27};
   asker.host.bundle_store = "/bundles";
   SetOwners(asker, {"/srv/granted"}, &plan);
   for (const Entry& entry : plan.entries) {
     EXPECT_EQ(entry.owner, entry.source == "/srv/hers" ? kAlice : plan::kAnyOwner) << entry.source;
+    EXPECT_EQ(entry.group, entry.source == "/srv/hers" ? 100u : 65534u) << entry.source;
   }
 }
 
