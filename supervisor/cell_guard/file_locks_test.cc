@@ -97,7 +97,8 @@ TEST_F(FileLocksTest, WhoWaitsGetsItAndKeepsNobodyElseWaiting) {
   for (const Kind& kind : kKinds) {
     for (const std::string& holder : {Cell("file"), Host("file"), Other("file")}) {
       UniqueFd held = Open(holder);
-      ASSERT_EQ(kind.lock(held.get(), F_WRLCK, false), 0);
+      // Waits: the kernel tells a guard of the last close when nobody waits for that any more.
+      ASSERT_EQ(kind.lock(held.get(), F_WRLCK, true), 0);
       std::atomic<bool> has_it = false;
       std::thread command([&] {
         EXPECT_EQ(InChild([&] { return kind.lock(Open(Cell("file")).get(), F_WRLCK, true); }), 0);

@@ -61,8 +61,9 @@ TEST_F(BadInputTest, EnumsOfSandboxes) {
                       }),
                       kInvalid, "sandbox.executables_mode " + std::to_string(value)});
   }
-  fields.push_back({"executables without explicit",
-                    spoil([](auto* s) { s->add_executables("git"); }), kInvalid, "executables"});
+  fields.push_back({"a program that is not there",
+                    spoil([](auto* s) { s->add_executables("no-such"); }), Code::kNotFound,
+                    "missing system tool: no-such"});
   for (const int value : {0, 3}) {
     fields.push_back({"access", WithMount(Host("real"), "/data", static_cast<pv1::Access>(value)),
                       kInvalid, "sandbox.mounts.access " + std::to_string(value)});
