@@ -223,6 +223,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   AddSystem(request, facts, &out);
   AddTrees(request, mounts, &out);
   ODY_RETURN_IF_ERROR(AddExecutables(request, programs, &out));
+  if (named) KeepMemory(mounts, programs, &out);
   ODY_RETURN_IF_ERROR(AddProtection(request, facts, &out));
   ODY_RETURN_IF_ERROR(AddLandlock(request.landlock, facts.landlock, &out));
   ODY_RETURN_IF_ERROR(AddGuards(request, &out));

@@ -214,4 +214,22 @@ Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutab
   return OkStatus();
 }
 
+void KeepMemory(const std::vector<Mount>& mounts, const FoundExecutables& found, Compiled* out) {
+  std::vector<std::string> compilers = found.compilers;
+  for (const Mount& mount : mounts) {
+    if (mount.executable) compilers.push_back(mount.target);
+  }
+  out->confinement.keeps_memory = compilers.empty();
+  if (compilers.empty()) {
+    out->explanation.push_back(
+        "memory that was written is not executed (PR_SET_MDWE, Linux 6.3): none of the programs "
+        "compiles while it runs");
+  }
+  for (const std::string& path : compilers) {
+    out->explanation.push_back(path +
+                               ": compiles while it runs, or may: memory that was written "
+                               "can be executed");
+  }
+}
+
 }  // namespace odyssey::compile

@@ -29,6 +29,11 @@ Result<std::vector<policy::Mount>> AddExecutableMounts(const policy::SandboxRequ
 Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutables& found,
                       Compiled* out);
 
+// With explicit executables: that memory which was written is not executed, unless one of the
+// programs needs that, or may.
+void KeepMemory(const std::vector<policy::Mount>& mounts, const FoundExecutables& found,
+                Compiled* out);
+
 }  // namespace odyssey::compile
 
 #endif  // ODYSSEY_POLICY_COMPILE_EXECUTABLES_H_

@@ -123,6 +123,17 @@ TEST(ExecutablesTest, RefusesEntriesThatAreNeitherNamesNorPaths) {
             Code::kInvalidArgument);
 }
 
+TEST(ExecutablesTest, MemoryIsKeptUnlessAProgramCompiles) {
+  EXPECT_TRUE(Good(Explicit()).confinement.keeps_memory);
+  FoundExecutables node = Git();
+  node.compilers = {"/usr/bin/node"};
+  EXPECT_FALSE(Good(Explicit(), node).confinement.keeps_memory);
+  EXPECT_FALSE(Good(Explicit({"git", "/srv/tool"})).confinement.keeps_memory) << "it may";
+  SandboxRequest standard = Explicit();
+  standard.executables_mode = ExecutablesMode::kStandard;
+  EXPECT_FALSE(Good(standard).confinement.keeps_memory);
+}
+
 // What is named has to be there in every mode; the system's trees have the rest.
 TEST(ExecutablesTest, InTheOtherModesOnlyWhatLiesElsewhereIsAdded) {
   for (const auto mode : {ExecutablesMode::kStandard, ExecutablesMode::kAll}) {

@@ -23,7 +23,9 @@ struct Executable {
 struct FoundExecutables {
   std::vector<Executable> files;   // by path, each once
   std::vector<std::string> notes;  // what was looked for and is missing, a line each
-  std::string identity;            // another one if a file was replaced since
+  // What compiles while it runs, or may: memory that it wrote has to be executable.
+  std::vector<std::string> compilers;
+  std::string identity;  // another one if a file was replaced since
 };
 
 // The host's programs: /usr, /opt and their like. What lies elsewhere comes into a cell by a mount.

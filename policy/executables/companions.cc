@@ -1,5 +1,6 @@
 #include "policy/executables/companions.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace odyssey::executables {
@@ -75,6 +76,18 @@ std::vector<Companion> CompanionsOf(const std::string& path) {
     out.push_back({std::move(companion), row.run, std::string(row.what)});
   }
   return out;
+}
+
+bool CompilesWhileItRuns(const std::string& path) {
+  constexpr std::string_view kJava = "/usr/lib/jvm/";
+  // The beginnings of names: versions follow. Git compiles what it looks for, Python what C calls.
+  constexpr std::string_view kNames[] = {
+      "beam.smp", "bun", "deno", "dotnet", "git",    "guile", "java",   "julia", "luajit", "mono",
+      "node",     "php", "pwsh", "pypy",   "python", "qemu-", "racket", "ruby",  "sbcl",   "wasm"};
+  if (path.rfind(kJava, 0) == 0) return true;
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [name](std::string_view begin) { return name.rfind(begin, 0) == 0; });
 }
 
 }  // namespace odyssey::executables

@@ -18,6 +18,9 @@ struct Companion {
 // Of a canonical path.
 std::vector<Companion> CompanionsOf(const std::string& path);
 
+// Whether the program at a path compiles while it runs, by its name. A table, as above.
+bool CompilesWhileItRuns(const std::string& path);
+
 }  // namespace odyssey::executables
 
 #endif  // ODYSSEY_POLICY_EXECUTABLES_COMPANIONS_H_

@@ -7,6 +7,7 @@
 #include "common/base/codec.h"
 #include "common/base/sha256.h"
 #include "policy/executables/closure.h"
+#include "policy/executables/companions.h"
 #include "policy/executables/library_search.h"
 
 namespace odyssey::executables {
@@ -38,6 +39,19 @@ std::string IdentityOf(const std::vector<compile::Executable>& files, const Host
   return Sha256Hex(out.bytes());
 }
 
+// In a directory that is named may be anything; those of companions are known.
+std::vector<std::string> CompilersOf(const std::vector<compile::Executable>& files,
+                                     const HostTree& tree) {
+  std::vector<std::string> out;
+  for (const compile::Executable& file : files) {
+    if (!file.run) continue;
+    const bool is_named = file.why.rfind("named ", 0) == 0;
+    const bool is_any = is_named && tree.Look(file.path).value_or(FileInfo{}).directory;
+    if (is_any || CompilesWhileItRuns(file.path)) out.push_back(file.path);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Finder::Answer> Finder::Look(const std::vector<std::string>& names) const {
@@ -49,6 +63,7 @@ Result<Finder::Answer> Finder::Look(const std::vector<std::string>& names) const
   Answer answer;
   answer.found.files = closure.Files();
   answer.found.notes = closure.Notes();
+  answer.found.compilers = CompilersOf(answer.found.files, tree_);
   answer.found.identity = IdentityOf(answer.found.files, tree_);
   answer.resolved = closure.resolved();
   for (const compile::Executable& file : answer.found.files) answer.seen[file.path] = {};

@@ -254,6 +254,16 @@ TEST_F(FinderTest, CompanionsComeWithTheirTool) {
                                       "l /usr/lib64/libc.so.6"}));
 }
 
+TEST(CompanionsTest, WhatCompilesWhileItRunsIsKnownByItsName) {
+  for (const char* path : {"/usr/bin/node", "/usr/bin/php8.2", "/usr/lib/jvm/x/bin/java",
+                           "/usr/bin/python3.11", "/usr/bin/git"}) {
+    EXPECT_TRUE(CompilesWhileItRuns(path)) << path;
+  }
+  for (const char* path : {"/usr/bin/perl", "/usr/bin/bash", "/usr/lib/node/grep"}) {
+    EXPECT_FALSE(CompilesWhileItRuns(path)) << path;
+  }
+}
+
 TEST(CompanionsTest, TheStarIsTheSameTextInBoth) {
   const std::vector<Companion> companions = CompanionsOf("/usr/bin/python3.12");
   ASSERT_FALSE(companions.empty());

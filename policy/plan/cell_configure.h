@@ -54,7 +54,9 @@ struct Configure {
   std::vector<std::string> project_names;
   bool own_network =
       true;  // false: it is the host's, and so sockets cannot be told from the host's
-  uint32_t max_sockets = 0;   // of the own network, by all commands together (kernel_memory.h)
+  uint32_t max_sockets = 0;  // of the own network, by all commands together (kernel_memory.h)
+  bool keeps_memory =
+      false;  // what was written is not executed, where the kernel can (PR_SET_MDWE)
   uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;
 };

@@ -162,6 +162,7 @@ std::string Encode(const Configure& m) {
   out.Strings(m.searched);
   out.Bool(m.own_network);
   out.U32(m.max_sockets);
+  out.Bool(m.keeps_memory);
   out.Strings(m.project_names);
   out.U32(m.landlock_abi);
   return out.Take();
@@ -276,6 +277,7 @@ Status Decode(std::string_view bytes, Configure* m) {
   m->searched = in.Strings(kMaxRules, kMaxPath);
   m->own_network = in.Bool();
   m->max_sockets = in.U32();
+  m->keeps_memory = in.Bool();
   m->project_names = in.Strings(kMaxProjectNames, kMaxPath);
   m->landlock_abi = in.U32();
   return Finish(in, "Configure");

@@ -25,6 +25,7 @@ Configure SampleConfigure() {
           .project_names = {".git/hooks", ".envrc"},
           .own_network = false,
           .max_sockets = 321,
+          .keeps_memory = true,
           .landlock_abi = 6};
 }
 

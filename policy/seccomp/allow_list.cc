@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/personality.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -46,6 +47,12 @@ void AddInternetSockets(std::vector<ArgumentRule>* rules) {
            {Low(0, kind.family), Masked(1, kSocketTypeMask, kind.type), Low(2, protocol)}});
     }
   }
+}
+
+// Not to be executed: by two places of one segment, of which only one is writable, what was written
+// would be, in spite of PR_SET_MDWE.
+void AddSharedMemory(std::vector<ArgumentRule>* rules) {
+  rules->push_back({"shmat", {Masked(2, SHM_EXEC, 0)}});
 }
 
 void AddNode(uint32_t type, std::vector<ArgumentRule>* rules) {
@@ -251,9 +258,9 @@ const std::vector<Group>& AllowedCalls() {
         "getsockopt", "shutdown", "sendto", "sendmsg", "sendmmsg", "recvfrom", "recvmsg",
         "recvmmsg"}},
       {"System V and POSIX IPC, in a namespace of the cell's own",
-       {"shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget",
-        "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive",
-        "mq_notify", "mq_getsetattr"}},
+       {"shmget", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd",
+        "msgrcv", "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify",
+        "mq_getsetattr"}},
       {"randomness", {"getrandom"}},
       {"programs that confine themselves further",
        {"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}},
@@ -271,6 +278,7 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
   static const std::vector<ArgumentRule> rules = [] {
     std::vector<ArgumentRule> all;
     AddSockets(&all);
+    AddSharedMemory(&all);
     AddModes(&all);
     AddDescriptors(&all);
     AddProcesses(&all);

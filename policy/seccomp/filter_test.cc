@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -187,6 +188,13 @@ TEST(SeccompFilterTest, PutsNoProgramIntoTheKernel) {
   cases.push_back({SYS_prctl, {PR_GET_SECCOMP}, kAllow});
   cases.push_back({SYS_prctl, {PR_SET_NAME}, kAllow});
   ExpectCases(cases);
+}
+
+TEST(SeccompFilterTest, SharedMemoryIsNotExecuted) {
+  ExpectCases({{SYS_shmat, {1, 0, 0}, kAllow},
+               {SYS_shmat, {1, 0, SHM_RDONLY | SHM_RND}, kAllow},
+               {SYS_shmat, {1, 0, SHM_EXEC}, kDeny},
+               {SYS_shmat, {1, 0, kHigh | SHM_EXEC | SHM_RDONLY}, kDeny}});
 }
 
 TEST(SeccompFilterTest, QueuesOfSocketsStayAsTheHostMakesThem) {

@@ -110,6 +110,7 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   confinement.tool_roots_ = configure.tool_roots;
   confinement.own_network_ = configure.own_network;
   confinement.max_sockets_ = configure.max_sockets;
+  confinement.keeps_memory_ = configure.keeps_memory;
   if (abi == 0) return confinement;
   confinement.abi_ = abi;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi, configure.own_network));
@@ -146,6 +147,12 @@ Status Confinement::EnterLandlock() const {
     return ErrnoStatus(errno, "enter Landlock");
   }
   return OkStatus();
+}
+
+void Confinement::KeepMemory() const {
+  constexpr int kSetMdwe = 65;                // PR_SET_MDWE
+  constexpr unsigned long kRefuseGain = 1UL;  // PR_MDWE_REFUSE_EXEC_GAIN
+  if (keeps_memory_) (void)prctl(kSetMdwe, kRefuseGain, 0UL, 0UL, 0UL);
 }
 
 Status EnterCommandFilter() {

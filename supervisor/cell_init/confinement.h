@@ -34,6 +34,10 @@ class Confinement final {
   // Landlock for good; nothing where `configure` lets the cell run without.
   Status EnterLandlock() const;
 
+  // For good, and for what the caller becomes: memory that was written is not executed, if
+  // `configure` says so and the kernel has it (Linux 6.3).
+  void KeepMemory() const;
+
   const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }
   bool own_network() const { return own_network_; }
   uint32_t max_sockets() const { return max_sockets_; }
@@ -44,6 +48,7 @@ class Confinement final {
   std::vector<cell::ToolRoot> tool_roots_;
   bool own_network_ = true;
   uint32_t max_sockets_ = 0;
+  bool keeps_memory_ = false;
 };
 
 // The seccomp filters, built into this program: that of the file worker and the guards, and that of

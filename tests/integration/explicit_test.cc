@@ -125,6 +125,28 @@ for flags in [0, 1, 8, 16]:
   ExpectAllRefused(findings, 8);
 }
 
+// As a file that is made for the loader would have its code written, and run.
+TEST_F(ExplicitTest, MemoryThatWasWrittenIsNotExecuted) {
+  constexpr char kWrite[] = R"(
+sub try { my ($name, $done) = @_; print "$name ", $done == -1 ? $!{EACCES} || $!{EPERM} : "done", "\n" }
+use Errno; use constant {ANY => 0x22};
+try('both', syscall(9, 0, 4096, 7, ANY, -1, 0));
+try('gained', syscall(10, syscall(9, 0, 4096, 3, ANY, -1, 0), 4096, 5));
+try('shared', syscall(30, syscall(29, 0, 4096, 01600), 0, 0100000));
+)";
+  const auto run = [&](std::vector<std::string> names) {
+    return supervisor_.Exec(Cell(std::move(names)), {"perl", "-e", kWrite}).out;
+  };
+  const auto kept = run({"perl"});
+  for (const char* name : {"both", "gained", "shared"}) {
+    EXPECT_EQ(kept.find(std::string(name) + " done"), std::string::npos) << kept;
+    EXPECT_NE(kept.find(name), std::string::npos) << kept;
+  }
+  const auto with_git = run({"perl", "git"});
+  EXPECT_NE(with_git.find("both done"), std::string::npos) << with_git << "git needs it";
+  EXPECT_EQ(with_git.find("shared done"), std::string::npos) << with_git;
+}
+
 TEST_F(ExplicitTest, NoOtherLibraryIsLoaded) {
   const Findings findings = Probe(&supervisor_, Cell({"python3"}), R"(
 import shutil
