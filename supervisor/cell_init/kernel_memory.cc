@@ -6,10 +6,12 @@
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -33,6 +35,7 @@ constexpr std::chrono::milliseconds kBetweenCounts{500};
 // Each that is connected in the cell brings one that is accepted, which nobody is asked about.
 constexpr uint32_t kSocketsOfACall = 2;
 constexpr uint32_t kMostCallsAtOnce = 16;  // slots do not know of each other's
+constexpr uint32_t kPartAtOnce = 8;        // of what is left, where a count takes milliseconds
 
 // Lines of a table of the kernel's that have `word` in them, or `most` if there are more; none if
 // it cannot be read.
@@ -92,12 +95,20 @@ KernelMemory::KernelMemory(const SocketBounds& sockets, int watch)
     : sockets_(sockets),
       lock_table_(OpenTable("/proc/locks")),
       protocol_table_(OpenTable("/proc/self/net/protocols")),
-      socket_table_(OpenTable("/proc/self/net/sockstat")),
       of_process_{" POSIX ", kCallsAtFirst, {}},
       // They outlive the command that took them if another one has the file, so that a new slot
       // does not know how many there are.
       of_open_file_{" OFDLCK ", 0, {}},
-      watch_(watch) {}
+      watch_(watch) {
+  constexpr const char* kOwn[] = {"/proc/self/net/sockstat"};
+  constexpr const char* kOfAll[] = {"/proc/self/net/tcp", "/proc/self/net/udp",
+                                    "/proc/self/net/tcp6", "/proc/self/net/udp6"};
+  const std::span<const char* const> tables =
+      sockets.own_network ? std::span<const char* const>(kOwn) : kOfAll;
+  for (const char* table : tables) {
+    if (access(table, F_OK) == 0) socket_tables_.push_back(OpenTable(table));
+  }
+}
 
 bool KernelMemory::Bounds(const seccomp_data& call) {
   return LocksOfProcess(call) || LocksOfOpenFile(call) || OpensNetlink(call) ||
@@ -146,12 +157,30 @@ bool KernelMemory::IsRoomForNetlink() const {
          *open < (sockets_.own_network ? cell::kMaxNetlinkSockets : cell::kMaxNetlinkSocketsOfHost);
 }
 
+// In the network of the host those of this uid that have an address: the others hold nothing.
+std::optional<uint32_t> KernelMemory::SocketsInUse() const {
+  if (socket_tables_.empty()) return std::nullopt;
+  if (sockets_.own_network) return SocketsUsed(socket_tables_[0].get());
+  constexpr size_t kUid = 7;
+  uint32_t used = 0;
+  bool is_read = true;
+  for (const UniqueFd& table : socket_tables_) {
+    is_read &= ForEachLine(table.get(), [&](const std::string& line) {
+      const auto words = WordsOf(line);
+      if (words.size() > kUid && words[0] != "sl" && NumberIn(words[kUid]) == getuid()) ++used;
+      return used < sockets_.most;
+    });
+  }
+  if (!is_read) return std::nullopt;
+  return used;
+}
+
 bool KernelMemory::TakeSocket() {
-  if (!sockets_.own_network) return true;  // the host's would be counted
   if (socket_calls_ == 0) {
-    const uint32_t used = SocketsUsed(socket_table_.get()).value_or(sockets_.most);
-    const uint32_t left = sockets_.most - std::min(used, sockets_.most);
-    socket_calls_ = std::min((left + 1) / kSocketsOfACall, kMostCallsAtOnce);
+    const uint32_t used = std::min(SocketsInUse().value_or(sockets_.most), sockets_.most);
+    const uint32_t left = sockets_.most - used;
+    const uint32_t few = sockets_.own_network ? kMostCallsAtOnce : left / kPartAtOnce + 1;
+    socket_calls_ = std::min((left + 1) / kSocketsOfACall, few);
   }
   if (socket_calls_ == 0) return false;
   --socket_calls_;

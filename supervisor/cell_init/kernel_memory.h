@@ -12,7 +12,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "common/os/unique_fd.h"
 
@@ -21,15 +23,15 @@ struct seccomp_data;
 namespace odyssey::cell_init {
 
 struct SocketBounds {
-  bool own_network = true;  // false: the host's, whose sockets are not the cell's to count
-  uint32_t most = 0;        // in the own network, of all kinds
+  bool own_network = true;  // false: the host's, where those of this uid count
+  uint32_t most = 0;        // in the own network of all kinds, else of IPv4 and IPv6
 };
 
 class KernelMemory final {
  public:
-  // Of the caller's pid and network namespaces; reads /proc/locks, /proc/net/protocols and
-  // /proc/net/sockstat from then on, which need no name any more. A table that cannot be opened has
-  // no room. `watch`: the cell's ConnectionWatch, borrowed.
+  // Of the caller's pid and network namespaces; reads /proc/locks and tables of /proc/net from then
+  // on, which need no name any more. A table that cannot be opened has no room. `watch`: the cell's
+  // ConnectionWatch, borrowed.
   KernelMemory(const SocketBounds& sockets, int watch);
 
   // Whether it is one of the calls that are bounded here, and one that the filter without a
@@ -53,9 +55,11 @@ class KernelMemory final {
   bool TakeLock(Locks* locks, bool can_count);
   bool IsRoomForNetlink() const;
   bool TakeSocket();
+  std::optional<uint32_t> SocketsInUse() const;
 
   const SocketBounds sockets_;
-  UniqueFd lock_table_, protocol_table_, socket_table_;
+  UniqueFd lock_table_, protocol_table_;
+  std::vector<UniqueFd> socket_tables_;
   uint32_t socket_calls_ = 0;  // until the next count
   Locks of_process_, of_open_file_;
   const int watch_;

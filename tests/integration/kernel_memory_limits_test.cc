@@ -146,6 +146,22 @@ print(len(kept))
   EXPECT_GE(strtoull(result_.out.c_str(), nullptr, 10), 900u) << result_.ToString();
 }
 
+TEST_F(KernelMemoryLimitsTest, SocketsInTheNetworkOfTheHostAreBoundedToo) {
+  auto request = OfMemory(64);
+  request.mutable_sandbox()->set_network(policy::v1::NETWORK_FULL);
+  request.mutable_sandbox()->set_landlock(policy::v1::LANDLOCK_BEST_EFFORT);  // before Linux 6.12
+  result_ = supervisor_.Python(supervisor_.Cell(request), R"(
+import errno, socket
+kept = []
+try:
+    while len(kept) < 900:
+        kept.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)); kept[-1].bind(('127.0.0.1', 0))
+except OSError as e: assert e.errno == errno.ENOBUFS
+print(len(kept))
+)");
+  EXPECT_EQ(result_.out, "256\n") << result_.ToString();
+}
+
 // They would be asked for more than memory_bytes counts.
 TEST_F(KernelMemoryLimitsTest, QueuesOfSocketsStayAsTheyAre) {
   EXPECT_EQ(Number(R"(
