@@ -119,6 +119,7 @@ constexpr Name kCalls[] = {
     {SYS_setrlimit, "setrlimit"},
     {SYS_setsockopt, "setsockopt"},
     {SYS_settimeofday, "settimeofday"},
+    {SYS_shmat, "shmat"},
     {SYS_socket, "socket"},
     {SYS_socketpair, "socketpair"},
     {457, "statmount"},
