@@ -94,12 +94,13 @@ Status AttachTree(int tree, int target_fd, const std::string& what) {
   return OkStatus();
 }
 
-Status MountTmpfs(int target_fd, const std::string& options, const std::string& what) {
+Status MountNew(const char* type, int target_fd, const std::string& options, unsigned long flags,
+                const std::string& what) {
   const std::string target = "/proc/self/fd/" + std::to_string(target_fd);
-  if (mount("tmpfs", target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
-    return ErrnoStatus(errno, "mount tmpfs for " + what);
+  if (mount(type, target.c_str(), type, flags | MS_NOSUID | MS_NODEV, options.c_str()) == 0) {
+    return OkStatus();
   }
-  return OkStatus();
+  return ErrnoStatus(errno, std::string("mount ") + type + " for " + what);
 }
 
 bool IsKernelFilesystem(int fd) {

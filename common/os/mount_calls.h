@@ -44,8 +44,9 @@ Status SetAttributes(int tree, const MountAttributes& attributes, const std::str
 // Attaches a detached tree on top of `target_fd`.
 Status AttachTree(int tree, int target_fd, const std::string& what);
 
-// Mounts a tmpfs on `target_fd`.
-Status MountTmpfs(int target_fd, const std::string& options, const std::string& what);
+// Mounts a file system of this type on `target_fd`, nosuid and nodev; `flags` (MS_*) beside that.
+Status MountNew(const char* type, int target_fd, const std::string& options, unsigned long flags,
+                const std::string& what);
 
 }  // namespace odyssey
 

@@ -80,7 +80,7 @@ TEST_F(MountCallsTest, AClonedTreeTakesNoSetUidBitAndNoDeviceWhateverElseItIs) {
 TEST_F(MountCallsTest, ATmpfsTakesNoSetUidBitAndNoDevice) {
   const unsigned long flags = FlagsOf([this]() -> Status {
     ODY_ASSIGN_OR_RETURN(const UniqueFd at, OpenHostPath(At()));
-    return MountTmpfs(at.get(), "size=4k", At());
+    return MountNew("tmpfs", at.get(), "size=4k", 0, At());
   });
   EXPECT_NE(flags & ST_NOSUID, 0u);
   EXPECT_NE(flags & ST_NODEV, 0u);

@@ -52,6 +52,7 @@ void DescribeGrant(const Grant& grant, std::vector<std::string>* lines) {
     }
   };
   list("read", grant.read);
+  list("review", grant.review);
   list("write", grant.write);
   list("env", grant.env);
   for (size_t i = 0; i < kChoices; ++i) {

@@ -59,12 +59,14 @@ enum class Choice {
 };
 inline constexpr size_t kChoices = 6;
 
-// Something for somebody. Paths as path_pattern.h has them; `write` includes reading. Names of the
+// Something for somebody. Paths as path_pattern.h has them; `write` includes `review` (writing to a
+// copy, from which a person commits), and that includes reading. Names of the
 // environment with `*`; one that looks like a secret is granted only by its own name, without a
 // `*`.
 struct Grant {
   std::vector<std::string> users;
   std::vector<Entry> read;
+  std::vector<Entry> review;
   std::vector<Entry> write;
   std::vector<Entry> env;
   std::array<std::optional<Origin>, kChoices> choices;

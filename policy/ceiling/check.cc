@@ -78,6 +78,20 @@ std::string List(const std::vector<const Grant*>& grants, const std::vector<Item
   return text.empty() ? "nothing" : text;
 }
 
+// The lists of a grant that give this access, the one that gives most first.
+std::vector<Items> GrantsFor(policy::Access access) {
+  std::vector<Items> lists = {&Grant::write};
+  if (access != policy::Access::kReadWrite) lists.push_back(&Grant::review);
+  if (access == policy::Access::kReadOnly) lists.push_back(&Grant::read);
+  return lists;
+}
+
+const char* NameOf(policy::Access access) {
+  return access == policy::Access::kReadOnly ? "reading"
+         : access == policy::Access::kReview ? "writing for review"
+                                             : "writing";
+}
+
 Status Refuse(const std::string& key, const std::string& value, const std::string& why) {
   return PermissionDenied(key + ": " + value + ": " + why);
 }
@@ -89,7 +103,7 @@ class Judgement final {
       : ceiling_(ceiling), asker_(asker), grants_(GrantsOf(ceiling, asker.owner)) {}
 
   Status Path(const std::string& key, const std::string& path, policy::Access access) {
-    const bool write = access == policy::Access::kReadWrite;
+    const bool write = access != policy::Access::kReadOnly;
     if (!plan::IsNormalizedAbsolute(path)) {
       return InvalidArgument(key + ": " + path + ": a normalised absolute path is allowed");
     }
@@ -106,12 +120,13 @@ class Judgement final {
     const auto fits = [&](const std::string& pattern) {
       return Compare(path, pattern, asker_.owner.home) == Place::kWithin;
     };
-    const Entry* entry = FindEntry(grants_, &Grant::write, fits);
-    const Entry* read = entry == nullptr ? FindEntry(grants_, &Grant::read, fits) : entry;
-    if (!write) entry = read;
-    if (entry == nullptr) return RefusePath(key, path, write, read);
+    const Entry* entry = nullptr;
+    for (const Items items : GrantsFor(access)) {
+      if (entry == nullptr) entry = FindEntry(grants_, items, fits);
+    }
+    if (entry == nullptr) return RefusePath(key, path, access, fits);
     ODY_RETURN_IF_ERROR(GrantedBy(key, path, entry->origin));
-    rulings_.back().own_only = asker_.owner.uid != 0 && !IsGrantedOutright(path, write);
+    rulings_.back().own_only = asker_.owner.uid != 0 && !IsGrantedOutright(path, access);
     return OkStatus();
   }
 
@@ -153,7 +168,7 @@ class Judgement final {
   }
 
   // By a grant that names this person, or a group of his, and the place itself.
-  bool IsGrantedOutright(const std::string& path, bool write) const {
+  bool IsGrantedOutright(const std::string& path, policy::Access access) const {
     const auto outright = [&](const Entry& entry) {
       return entry.text != "/" && entry.text.find_first_of("*?~") == std::string::npos &&
              plan::IsWithin(path, entry.text);
@@ -163,9 +178,10 @@ class Judgement final {
         return rule != "*" && Names(rule, asker_.owner);
       };
       if (std::none_of(grant->users.begin(), grant->users.end(), names)) continue;
-      if (std::any_of(grant->write.begin(), grant->write.end(), outright)) return true;
-      if (write) continue;
-      if (std::any_of(grant->read.begin(), grant->read.end(), outright)) return true;
+      for (const Items items : GrantsFor(access)) {
+        const std::vector<Entry>& entries = grant->*items;
+        if (std::any_of(entries.begin(), entries.end(), outright)) return true;
+      }
     }
     return false;
   }
@@ -190,15 +206,19 @@ class Judgement final {
     return !store.empty() && path != store && plan::IsWithin(path, store);
   }
 
-  Status RefusePath(const std::string& key, const std::string& path, bool write,
-                    const Entry* read) const {
-    const std::string who = " to " + ToString(asker_.owner);
-    const std::vector<Items> lists =
-        write ? std::vector<Items>{&Grant::write} : std::vector<Items>{&Grant::read, &Grant::write};
-    std::string why = std::string(write ? "writing" : "reading") +
-                      " it is not granted by the operator's ceiling" + who +
-                      "; granted: " + List(grants_, lists);
-    if (read != nullptr) why += "; reading it is, by " + ToString(read->origin);
+  Status RefusePath(const std::string& key, const std::string& path, policy::Access access,
+                    const std::function<bool(const std::string&)>& fits) const {
+    std::string why = std::string(NameOf(access)) +
+                      " it is not granted by the operator's ceiling to " + ToString(asker_.owner) +
+                      "; granted: " + List(grants_, GrantsFor(access));
+    // The most that is granted there instead.
+    const Entry* review = FindEntry(grants_, &Grant::review, fits);
+    const Entry* read = FindEntry(grants_, &Grant::read, fits);
+    if (review != nullptr) {
+      why += "; writing it with `writes: review` is, by " + ToString(review->origin);
+    } else if (read != nullptr) {
+      why += "; reading it is, by " + ToString(read->origin);
+    }
     return Refuse(key, path, why);
   }
 
@@ -253,15 +273,14 @@ bool ShowsHostFile(const std::string& executable) {
 
 Status JudgePaths(const SandboxRequest& request, Judgement* judgement) {
   if (!request.workspace.empty()) {
-    const bool read_only = request.mode == policy::Mode::kReadOnly;
     ODY_RETURN_IF_ERROR(
-        judgement->Path("workspace", request.workspace,
-                        read_only ? policy::Access::kReadOnly : policy::Access::kReadWrite));
+        judgement->Path("workspace", request.workspace, policy::WorkspaceAccess(request)));
   }
   for (size_t i = 0; i < request.mounts.size(); ++i) {
     const policy::Mount& mount = request.mounts[i];
     ODY_RETURN_IF_ERROR(
-        judgement->Path("mounts[" + std::to_string(i) + "].source", mount.source, mount.access));
+        judgement->Path("mounts[" + std::to_string(i) + "].source", mount.source,
+                        mount.access));
   }
   for (size_t i = 0; i < request.executables.size(); ++i) {
     if (!ShowsHostFile(request.executables[i])) continue;

@@ -22,6 +22,18 @@ using policy::Mode;
 using policy::Network;
 using policy::SandboxRequest;
 
+// Changes are kept in the cell's directories on disk, which outlive it.
+Status CheckReview(const SandboxRequest& request) {
+  bool reviewed = !request.workspace.empty() && WorkspaceAccess(request) == policy::Access::kReview;
+  for (const policy::Mount& mount : request.mounts) {
+    reviewed = reviewed || mount.access == policy::Access::kReview;
+  }
+  if (!reviewed || !request.ephemeral) return OkStatus();
+  return InvalidArgument(
+      "ephemeral: true: changes of `writes: review` are kept with the cell's directories on disk; "
+      "false is allowed");
+}
+
 // What the model can say and nothing enforces yet: refused, so that no field is without effect.
 Status CheckOffered(const SandboxRequest& request) {
   if (request.mode == Mode::kDangerFullAccess) {
@@ -34,7 +46,7 @@ Status CheckOffered(const SandboxRequest& request) {
         "no endpoints, which is no network, and the host's whole network are allowed");
   }
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
-  return OkStatus();
+  return CheckReview(request);
 }
 
 Status CheckUser(uint32_t user) {

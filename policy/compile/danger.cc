@@ -21,6 +21,7 @@ std::string FirstBound(const SandboxRequest& request) {
   }
   if (!request.protect.empty()) return "protect: " + request.protect.front();
   if (!request.deny.empty()) return "deny: " + request.deny.front();
+  if (request.workspace_writes == policy::Writes::kReview) return "writes: review";
   if (request.user != 0) return "user: " + std::to_string(request.user);
   return "";
 }

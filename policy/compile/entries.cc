@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/sha256.h"
 #include "policy/compile/mount_files.h"
 #include "policy/compile/mounts.h"
 
@@ -50,6 +51,13 @@ Entry SystemTree(const std::string& source, const std::string& target, bool exec
           .source = source,
           .executable = executable,
           .ownership = Ownership::kNobodys};
+}
+
+// Changes to one directory have one place, whatever else the policy mounts and in whatever order.
+void SetChanges(policy::Access access, Entry* entry) {
+  constexpr size_t kDigits = 16;
+  if (access != policy::Access::kReview) return;
+  entry->changes = "changes/" + Sha256Hex(entry->source).substr(0, kDigits);
 }
 
 // Where a link in /etc leads, by its text alone.
@@ -108,9 +116,12 @@ void AddTree(Entry entry, const policy::SandboxRequest& request, const std::stri
   const bool programs = entry.executable;
   entry.executable = programs || request.executables_mode == policy::ExecutablesMode::kAll;
   const bool writable = entry.access == Access::kReadWrite;
+  const bool reviewed = !entry.changes.empty();
   if (programs) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kExecute});
   if (writable) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kWrite});
-  out->explanation.push_back(entry.target + ": " + why + (writable ? ", writable" : ", read-only") +
+  out->explanation.push_back(entry.target + ": " + why + (reviewed   ? ", writable on a copy: changes reach it by commit alone"
+                              : writable ? ", writable"
+                                         : ", read-only") +
                              (programs           ? ", executable"
                               : entry.executable ? ""
                                                  : ", noexec"));
@@ -125,8 +136,8 @@ void AddWorkspace(const policy::SandboxRequest& request, bool mirrored, Compiled
     entry.source = request.workspace;
     why = "the host's " + request.workspace + ", its owner's files appear as the agent's";
   }
-  const bool writable = request.mode == policy::Mode::kWorkspaceWrite;
-  entry.access = writable ? Access::kReadWrite : Access::kReadOnly;
+  entry.access = ToPlanAccess(WorkspaceAccess(request));
+  if (entry.kind == EntryKind::kHostTree) SetChanges(WorkspaceAccess(request), &entry);
   AddTree(std::move(entry), request, why, out);
   if (!mirrored) return;
 
@@ -157,12 +168,13 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
                Compiled* out) {
   for (const policy::Mount& mount : mounts) {
     out->confinement.tool_roots.push_back(ToolRootOf(mount));
-    AddTree({.kind = EntryKind::kHostTree,
-             .target = mount.target,
-             .source = mount.source,
-             .access = ToPlanAccess(mount.access),
-             .executable = mount.executable},
-            request,
+    Entry entry = {.kind = EntryKind::kHostTree,
+                   .target = mount.target,
+                   .source = mount.source,
+                   .access = ToPlanAccess(mount.access),
+                   .executable = mount.executable};
+    SetChanges(mount.access, &entry);
+    AddTree(std::move(entry), request,
             "the host's " + mount.source + ", asked for by " + AskedBy(request, mount) +
                 DescribeMountFiles(mount),
             out);

@@ -68,7 +68,7 @@ Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecut
                         const std::vector<Mount>& mounts) {
   std::vector<std::pair<std::string, std::string>> writable;  // source, target
   for (const Mount& mount : mounts) {
-    if (mount.access == policy::Access::kReadWrite)
+    if (mount.access != policy::Access::kReadOnly)
       writable.emplace_back(mount.source, mount.target);
   }
   if (!request.workspace.empty() && request.mode == policy::Mode::kWorkspaceWrite) {

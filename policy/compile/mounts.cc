@@ -97,7 +97,7 @@ Status Insert(const Mount& mount, size_t index, ByTarget* by_target) {
     return InvalidArgument("suffixes, max_file_bytes: another mount of " + mount.target +
                            " says otherwise");
   }
-  if (mount.access == policy::Access::kReadWrite) first.access = mount.access;
+  first.access = std::max(first.access, mount.access);
   return OkStatus();
 }
 
@@ -150,7 +150,7 @@ Status CheckOutsideGit(const std::string& field, const std::string& path,
 }
 
 plan::Access ToPlanAccess(policy::Access access) {
-  return access == policy::Access::kReadWrite ? plan::Access::kReadWrite : plan::Access::kReadOnly;
+  return access == policy::Access::kReadOnly ? plan::Access::kReadOnly : plan::Access::kReadWrite;
 }
 
 Result<std::vector<Mount>> ResolveMounts(const policy::SandboxRequest& request,

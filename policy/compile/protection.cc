@@ -296,7 +296,8 @@ Status RefuseTree(const Entry& tree, const ProtectedName& name) {
 std::vector<Entry> WritableTrees(const std::vector<Entry>& entries) {
   std::vector<Entry> trees;
   std::copy_if(entries.begin(), entries.end(), std::back_inserter(trees), [](const Entry& entry) {
-    return entry.kind == EntryKind::kHostTree && entry.access == Access::kReadWrite;
+    return entry.kind == EntryKind::kHostTree && entry.access == Access::kReadWrite &&
+           entry.changes.empty();
   });
   return trees;
 }

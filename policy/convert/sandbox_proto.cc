@@ -25,12 +25,16 @@ constexpr EnumRow<v1::ExecutablesMode, ExecutablesMode> kExecutablesModes[] = {
     {v1::EXECUTABLES_MODE_STANDARD, ExecutablesMode::kStandard},
     {v1::EXECUTABLES_MODE_ALL, ExecutablesMode::kAll}};
 constexpr EnumRow<v1::Access, Access> kAccesses[] = {{v1::ACCESS_READ_ONLY, Access::kReadOnly},
+                                                     {v1::ACCESS_REVIEW, Access::kReview},
                                                      {v1::ACCESS_READ_WRITE, Access::kReadWrite}};
 // The last rows give "unspecified" its meaning.
 constexpr EnumRow<v1::Protection, Protection> kProtections[] = {
     {v1::PROTECTION_DEFAULT, Protection::kDefault},
     {v1::PROTECTION_NONE, Protection::kNone},
     {v1::PROTECTION_UNSPECIFIED, Protection::kDefault}};
+constexpr EnumRow<v1::Writes, Writes> kWrites[] = {{v1::WRITES_DIRECT, Writes::kDirect},
+                                                   {v1::WRITES_REVIEW, Writes::kReview},
+                                                   {v1::WRITES_UNSPECIFIED, Writes::kDirect}};
 constexpr EnumRow<v1::Landlock, Landlock> kLandlocks[] = {
     {v1::LANDLOCK_HARD_REQUIREMENT, Landlock::kHardRequirement},
     {v1::LANDLOCK_BEST_EFFORT, Landlock::kBestEffort},
@@ -74,7 +78,7 @@ Status FromProto(const v1::Mount& mount, Mount* out) {
   out->suffixes.assign(mount.suffixes().begin(), mount.suffixes().end());
   out->max_file_bytes = mount.max_file_bytes();
   return FromProto("sandbox.mounts.access", mount.access(), kAccesses,
-                   "ACCESS_READ_ONLY or ACCESS_READ_WRITE", &out->access);
+                   "ACCESS_READ_ONLY, ACCESS_REVIEW or ACCESS_READ_WRITE", &out->access);
 }
 
 Limits FromProto(const v1::Limits& limits) {
@@ -99,6 +103,8 @@ Status EnumsFromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
                                 &out->executables_mode));
   ODY_RETURN_IF_ERROR(FromProto("sandbox.protection", sandbox.protection(), kProtections,
                                 "PROTECTION_DEFAULT or PROTECTION_NONE", &out->protection));
+  ODY_RETURN_IF_ERROR(FromProto("sandbox.workspace_writes", sandbox.workspace_writes(), kWrites,
+                                "WRITES_DIRECT or WRITES_REVIEW", &out->workspace_writes));
   return FromProto("sandbox.landlock", sandbox.landlock(), kLandlocks,
                    "LANDLOCK_HARD_REQUIREMENT or LANDLOCK_BEST_EFFORT", &out->landlock);
 }
@@ -132,6 +138,7 @@ v1::Sandbox ToProto(const SandboxRequest& request) {
   out.mutable_deny()->Assign(request.deny.begin(), request.deny.end());
   out.set_landlock(ToProto(request.landlock, kLandlocks));
   out.set_user(request.user);
+  out.set_workspace_writes(ToProto(request.workspace_writes, kWrites));
   return out;
 }
 

@@ -43,6 +43,7 @@ struct SandboxSpec {
   std::map<std::string, std::string> env;  // name in the cell → name of the host variable
   std::vector<std::string> exec;           // paths in the bundle, normalised
   std::vector<std::string> read_mounts;    // "." (the client's directory) or absolute, normalised
+  std::vector<std::string> review_mounts;
   std::vector<std::string> write_mounts;
   policy::Network network = policy::Network::kNone;
   policy::ExecutablesMode system_tools_mode = policy::ExecutablesMode::kExplicit;
@@ -53,6 +54,7 @@ struct SandboxSpec {
   std::vector<std::string> deny;  // patterns of names in a host tree
   policy::Landlock landlock = policy::Landlock::kHardRequirement;
   uint32_t user = 0;  // inside; 0: the supervisor's default
+  policy::Writes writes = policy::Writes::kDirect;
   // Of what becomes a field of the request by itself; and of "exec[0]", "read_mounts[0]",
   // "write_mounts[0]".
   Origins origins;

@@ -122,6 +122,7 @@ Grant ReadGrant(MapReader map) {
   Grant grant;
   grant.users = ReadUsers(&map);
   grant.read = ReadEntries(&map, "read", CheckPath);
+  grant.review = ReadEntries(&map, "review", CheckPath);
   grant.write = ReadEntries(&map, "write", CheckPath);
   grant.env = ReadEntries(&map, "env", CheckEnvPattern);
   for (const ChoiceKey& key : ChoiceKeys()) ReadChoices(&map, key, &grant);

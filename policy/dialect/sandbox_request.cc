@@ -95,8 +95,9 @@ void AddOwnPrograms(Conversion* out) {
 }
 
 void AddMounts(const std::vector<std::string>& sources, policy::Access access, Conversion* out) {
-  const std::string side = access == policy::Access::kReadOnly ? "read" : "write";
-  const std::string base = std::string(kWorkspace) + "/mount/" + side + "/";
+  const bool read = access == policy::Access::kReadOnly;
+  const std::string side = read ? "read" : access == policy::Access::kReview ? "review" : "write";
+  const std::string base = std::string(kWorkspace) + "/mount/" + (read ? "read/" : "write/");
   for (size_t i = 0; i < sources.size(); ++i) {
     const std::string& source = sources[i];
     const std::string field = Nth(side + "_mounts", i);
@@ -149,6 +150,7 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   }
   AddOwnPrograms(&out);
   AddMounts(sandbox.read_mounts, policy::Access::kReadOnly, &out);
+  AddMounts(sandbox.review_mounts, policy::Access::kReview, &out);
   AddMounts(sandbox.write_mounts, policy::Access::kReadWrite, &out);
   AddEnv(&out);
   request.network = sandbox.network;
@@ -158,6 +160,7 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   request.deny = sandbox.deny;
   request.landlock = sandbox.landlock;
   request.user = sandbox.user;
+  if (sandbox.writes == policy::Writes::kReview) ReviewAllWrites(&request);
   return out;
 }
 

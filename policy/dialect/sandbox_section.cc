@@ -230,7 +230,7 @@ std::vector<Text> ReadProtect(MapReader* sandbox) {
 
 // What the format does not have: keys of ours.
 void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
-  for (const char* name : {"protect", "deny", "protection", "landlock", "user"}) {
+  for (const char* name : {"protect", "deny", "protection", "landlock", "user", "writes"}) {
     sandbox->Note(name, name, &spec->origins);
   }
   spec->protect = Noted(*sandbox, ReadProtect(sandbox), "protect", &spec->origins);
@@ -244,6 +244,9 @@ void ReadExtensions(MapReader* sandbox, SandboxSpec* spec) {
                                       {{"hard_requirement", policy::Landlock::kHardRequirement},
                                        {"best_effort", policy::Landlock::kBestEffort}},
                                       spec->landlock);
+  spec->writes = sandbox->Enum<policy::Writes>(
+      "writes", {{"direct", policy::Writes::kDirect}, {"review", policy::Writes::kReview}},
+      spec->writes);
   spec->user = static_cast<uint32_t>(
       sandbox->Whole("user", 0, 1, kMaxUser, "a cell's user is a number, and never root's"));
 }
@@ -272,6 +275,7 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
   filesystem.Note("mounts", "mounts", &origins);
   sandbox.Note("system_tools", "executables", &origins);
   spec.read_mounts = Noted(mounts, ReadMounts(&mounts, "read"), "read_mounts", &origins);
+  spec.review_mounts = Noted(mounts, ReadMounts(&mounts, "review"), "review_mounts", &origins);
   spec.write_mounts = Noted(mounts, ReadMounts(&mounts, "write"), "write_mounts", &origins);
   spec.exec = Noted(filesystem, ReadExec(&filesystem, root), "exec", &origins);
   spec.env = ReadEnv(&sandbox, &origins);

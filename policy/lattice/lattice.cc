@@ -23,10 +23,9 @@ bool IsGiven(const Tree& tree, const Rights& rights) {
                      [&](const Tree& given) { return LiesIn(tree, given, rights); });
 }
 
-Tree WorkspaceTree(const std::string& workspace, const Rights& rights) {
-  const bool read_only = rights.mode == Mode::kReadOnly;
-  return {.source = workspace,
-          .access = read_only ? Access::kReadOnly : Access::kReadWrite,
+Tree WorkspaceTree(const SandboxRequest& request, const Rights& rights) {
+  return {.source = request.workspace,
+          .access = WorkspaceAccess(request),
           .executable = rights.executables_mode == ExecutablesMode::kAll,
           .max_file_bytes = kAnySize};
 }
@@ -95,6 +94,17 @@ void KeepSecondPlaces(const Rights& rights, const SandboxRequest& child, Sandbox
   }
 }
 
+// As a workspace if it is given as one, with the most that is given of its writes.
+Tree PlaceWorkspace(const std::string& workspace, const Rights& rights, SandboxRequest* out) {
+  out->workspace = workspace;
+  Tree tree = WorkspaceTree(*out, rights);
+  if (workspace.empty() || IsGiven(tree, rights)) return tree;
+  out->workspace_writes = policy::Writes::kReview;
+  tree = WorkspaceTree(*out, rights);
+  if (!IsGiven(tree, rights)) out->workspace.clear();
+  return tree;
+}
+
 // The request whose rights these are, in the child's words.
 SandboxRequest ToRequest(const Rights& rights, const SandboxRequest& child) {
   SandboxRequest out;
@@ -116,8 +126,7 @@ SandboxRequest ToRequest(const Rights& rights, const SandboxRequest& child) {
     out.mounts = child.mounts;
     return out;
   }
-  const Tree workspace = WorkspaceTree(child.workspace, rights);
-  if (!child.workspace.empty() && IsGiven(workspace, rights)) out.workspace = child.workspace;
+  const Tree workspace = PlaceWorkspace(child.workspace, rights, &out);
   PlaceTrees(rights, workspace, &out);
   KeepSecondPlaces(rights, child, &out);
   return out;

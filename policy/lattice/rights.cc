@@ -82,9 +82,8 @@ Status AddTree(Tree tree, Rights* rights) {
 Status AddTrees(const SandboxRequest& request, Rights* rights) {
   const bool all = request.executables_mode == ExecutablesMode::kAll;
   if (!request.workspace.empty()) {
-    const bool read_only = request.mode == Mode::kReadOnly;
     ODY_RETURN_IF_ERROR(AddTree({.source = request.workspace,
-                                 .access = read_only ? Access::kReadOnly : Access::kReadWrite,
+                                 .access = WorkspaceAccess(request),
                                  .executable = all,
                                  .max_file_bytes = kAnySize,
                                  .key = "workspace"},
@@ -177,8 +176,14 @@ const char* NameOf(ExecutablesMode mode) {
                                               : "all";
 }
 
+const char* NameOf(Access access) {
+  return access == Access::kReadOnly ? "read"
+         : access == Access::kReview ? "read, write for review"
+                                     : "read, write";
+}
+
 std::string Describe(const Tree& tree) {
-  std::string text = tree.source + (tree.access == Access::kReadOnly ? " (read" : " (read, write");
+  std::string text = tree.source + " (" + NameOf(tree.access);
   if (tree.executable) text += ", execute";
   for (const std::string& suffix : tree.suffixes) text += ", *" + suffix;
   if (tree.max_file_bytes != kAnySize) {

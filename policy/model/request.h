@@ -16,7 +16,10 @@ enum class Mode { kReadOnly, kWorkspaceWrite, kDangerFullAccess };
 // policy/compile until there is a proxy.
 enum class Network { kNone, kFull, kEgress };
 enum class ExecutablesMode { kExplicit, kStandard, kAll };
-enum class Access { kReadOnly, kReadWrite };
+// From least to most. kReview: the cell writes to a copy, and a person commits what they like.
+enum class Access { kReadOnly, kReview, kReadWrite };
+// From least to most; of a workspace that is a host directory.
+enum class Writes { kReview, kDirect };
 enum class Protection { kDefault, kNone };
 enum class Landlock { kHardRequirement, kBestEffort };
 
@@ -52,6 +55,7 @@ struct SandboxRequest {
   std::map<std::string, std::string> env;  // name → value
   Limits limits;
   std::string workspace;  // host directory; "" = private
+  Writes workspace_writes = Writes::kDirect;
   bool ephemeral = false;
   std::vector<std::string> protect;  // relative to a writable host tree: read-only there
   Protection protection = Protection::kDefault;
@@ -60,6 +64,20 @@ struct SandboxRequest {
   uint32_t user = 0;  // inside; 0: 1000
   friend bool operator==(const SandboxRequest&, const SandboxRequest&) = default;
 };
+
+// What the cell may do in a workspace that is a host directory.
+inline Access WorkspaceAccess(const SandboxRequest& request) {
+  if (request.mode == Mode::kReadOnly) return Access::kReadOnly;
+  return request.workspace_writes == Writes::kReview ? Access::kReview : Access::kReadWrite;
+}
+
+// Every host directory that the request would write to is written on a copy instead.
+inline void ReviewAllWrites(SandboxRequest* request) {
+  request->workspace_writes = Writes::kReview;
+  for (Mount& mount : request->mounts) {
+    if (mount.access == Access::kReadWrite) mount.access = Access::kReview;
+  }
+}
 
 // The most that a policy may have a tool keep of stdout, and of stderr.
 inline constexpr uint64_t kMaxOutputBytes = uint64_t{64} << 20;

@@ -16,6 +16,7 @@ void EncodeEntry(const Entry& entry, Writer* out) {
   out->Bool(entry.executable);
   out->U8(static_cast<uint8_t>(entry.ownership));
   out->U64(entry.size_bytes);
+  out->String(entry.changes);
   out->U32(entry.owner);
   out->U32(entry.group);
 }
@@ -29,6 +30,7 @@ Entry DecodeEntry(Reader* in) {
   entry.executable = in->Bool();
   entry.ownership = in->Enum(Ownership::kMapped);
   entry.size_bytes = in->U64();
+  entry.changes = in->String(kMaxPath);
   entry.owner = in->U32();
   entry.group = in->U32();
   return entry;

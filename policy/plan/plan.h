@@ -60,6 +60,9 @@ struct Entry {
   bool executable = false;  // false: the mount is noexec
   Ownership ownership = Ownership::kMapped;
   uint64_t size_bytes = 0;
+  // Of a writable mapped host tree, not empty: a directory of the cell's own tree that takes the
+  // writes instead ("upper" and "work" in it are those of an overlay; root makes what is missing).
+  std::string changes;
   // Of a mapped host tree: whose it has to be to be mapped. Another's is shown as it is, if that is
   // read-only and everybody may read it, and else refused.
   uint32_t owner = kAnyOwner;

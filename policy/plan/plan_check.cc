@@ -75,6 +75,10 @@ Status CheckHostTree(const Plan& plan, const CheckContext& context, const Entry&
     return InvalidArgument("source must be a normalised absolute path");
   }
   if (entry.ownership == Ownership::kNobodys) return CheckSystemTree(plan, context, entry);
+  if (!entry.changes.empty() && (entry.access != Access::kReadWrite || plan.cell_tree.empty() ||
+                                 !AreComponents(entry.changes))) {
+    return InvalidArgument("changes: only of a writable tree, as a directory of a cell_tree");
+  }
   return CheckHostSource(entry.source, entry.access, context);
 }
 

@@ -45,7 +45,7 @@ class Stager final {
     for (size_t i = 0; i < plan_.entries.size(); ++i) ODY_RETURN_IF_ERROR(Place(i));
     if (plan_.fuse_device) (void)MakeFuseDevice();  // cell-init says so where it needs it
     const Entry init = {.target = plan::kInitPath, .source = plan::kInitPath, .executable = true};
-    return Bind(init, init_source_, UniqueFd()).status();
+    return Bind(staged_, init, init_source_, UniqueFd()).status();
   }
 
  private:
@@ -77,21 +77,24 @@ class Stager final {
 
   Status MountStaging() {
     ODY_ASSIGN_OR_RETURN(UniqueFd place, OpenHostPath(kStagingDirectory));
-    ODY_RETURN_IF_ERROR(MountTmpfs(place.get(), kStagingOptions, kStagingDirectory));
+    ODY_RETURN_IF_ERROR(MountNew("tmpfs", place.get(), kStagingOptions, 0, kStagingDirectory));
     if (mkdir(kStagedRoot, 0755) != 0) return ErrnoStatus(errno, "create the staged root");
     ODY_ASSIGN_OR_RETURN(staged_, MountTree::Open(kStagedRoot));
+    ODY_ASSIGN_OR_RETURN(layers_, MountTree::Open(kStagingDirectory));
     if (!plan_.cell_tree.empty()) return OkStatus();
 
     const std::string memory_tree = std::string(kStagingDirectory) + "/tree";
     if (mkdir(memory_tree.c_str(), 0755) != 0) return ErrnoStatus(errno, "create " + memory_tree);
     ODY_ASSIGN_OR_RETURN(UniqueFd on, OpenHostPath(memory_tree));
-    ODY_RETURN_IF_ERROR(MountTmpfs(on.get(), TmpfsOptions(plan_.tmp_bytes, "0711"), memory_tree));
+    ODY_RETURN_IF_ERROR(MountNew("tmpfs", on.get(), TmpfsOptions(plan_.tmp_bytes, "0711"), 0, memory_tree));
     ODY_ASSIGN_OR_RETURN(tree_, OpenHostPath(memory_tree));
     for (const char* directory : kStandardDirectories) {
       ODY_RETURN_IF_ERROR(OpenTreeDirectory(tree_.get(), directory, cell_uid_).status());
     }
     return OkStatus();
   }
+
+  static unsigned long NoExec(bool executable) { return executable ? 0 : MS_NOEXEC; }
 
   std::string TmpfsOptions(uint64_t bytes, const std::string& mode) const {
     const std::string kib = std::to_string(bytes / 1024), uid = std::to_string(cell_uid_);
@@ -143,16 +146,16 @@ class Stager final {
         entry.access == Access::kReadOnly
             ? kStagingOptions
             : TmpfsOptions(entry.size_bytes, entry.target == "/tmp" ? "1777" : "0700");
-    ODY_RETURN_IF_ERROR(MountTmpfs(target.get(), options, entry.target));
+    ODY_RETURN_IF_ERROR(
+        MountNew("tmpfs", target.get(), options, NoExec(entry.executable), entry.target));
     ODY_ASSIGN_OR_RETURN(UniqueFd mounted, staged_.Make(entry.target, S_IFDIR));
-    ODY_RETURN_IF_ERROR(staged_.Own(mounted.get()));
-    return SetAttributes(mounted.get(), {.no_exec = !entry.executable}, entry.target);
+    return staged_.Own(mounted.get());
   }
 
   Status PlaceCellTree(const Entry& entry) {
     const uid_t owner = tree_map_ ? paths_.store_uid : cell_uid_;
     ODY_ASSIGN_OR_RETURN(UniqueFd source, OpenTreeDirectory(tree_.get(), entry.source, owner));
-    return Bind(entry, source, tree_map_).status();
+    return Bind(staged_, entry, source, tree_map_).status();
   }
 
   Status PlaceHostTree(const Entry& entry, UniqueFd* place) {
@@ -177,11 +180,37 @@ class Stager final {
                               std::to_string(info.st_uid) + "'s, and not the own of uid " +
                               std::to_string(entry.owner) + " (policy/ceiling.md)");
     }
-    Result<UniqueFd> mounted = Bind(entry, *place, map ? map : paths_.nobodys_map);
+    if (!entry.changes.empty()) return PlaceReviewed(entry, *place, map);
+    Result<UniqueFd> mounted = Bind(staged_, entry, *place, map ? map : paths_.nobodys_map);
     if (mounted.status().code() == Code::kFailedPrecondition && open)
-      mounted = Bind(entry, *place, UniqueFd());
+      mounted = Bind(staged_, entry, *place, UniqueFd());
     ODY_ASSIGN_OR_RETURN(*place, std::move(mounted));
     return OkStatus();
+  }
+
+  // An overlay: the directory is its lower layer, and is only read; the upper one is in the cell's
+  // tree. Its marks are user.overlay.*, which a worker without privileges can read, and which no
+  // process can set through the overlay; a renamed directory is copied, so that each layer can be
+  // read without the other.
+  Status PlaceReviewed(const Entry& entry, const UniqueFd& source, const UniqueFd& map) {
+    const std::string layers = "/layers/" + std::to_string(reviewed_++);
+    const Entry lower = {.target = layers + "/host", .source = entry.source, .executable = true};
+    const Entry own = {.target = layers + "/own", .source = entry.changes,
+                       .access = Access::kReadWrite, .executable = true};
+    for (const char* name : {"/upper", "/work", "/store"}) {
+      ODY_RETURN_IF_ERROR(
+          OpenTreeDirectory(tree_.get(), entry.changes + name, paths_.store_uid).status());
+    }
+    ODY_ASSIGN_OR_RETURN(UniqueFd changes,
+                         OpenTreeDirectory(tree_.get(), entry.changes, paths_.store_uid));
+    ODY_RETURN_IF_ERROR(Bind(layers_, lower, source, map).status());
+    ODY_RETURN_IF_ERROR(Bind(layers_, own, changes, tree_map_).status());
+    ODY_ASSIGN_OR_RETURN(UniqueFd target, staged_.Make(entry.target, S_IFDIR));
+    const std::string upper = kStagingDirectory + own.target;
+    const std::string options = "userxattr,redirect_dir=nofollow,metacopy=off,index=off,lowerdir=" +
+                                (kStagingDirectory + lower.target) + ",upperdir=" + upper +
+                                "/upper,workdir=" + upper + "/work";
+    return MountNew("overlay", target.get(), options, NoExec(entry.executable), entry.source);
   }
 
   // On top of itself. Looked up from the mount around it, which stays what it is whatever happens
@@ -231,11 +260,12 @@ class Stager final {
   }
 
   // The mount that the cell will see, if it is a directory.
-  Result<UniqueFd> Bind(const Entry& entry, const UniqueFd& source, const UniqueFd& map) {
+  static Result<UniqueFd> Bind(const MountTree& into, const Entry& entry,
+                               const UniqueFd& source, const UniqueFd& map) {
     struct stat info;
     if (fstat(source.get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
     const mode_t type = S_ISDIR(info.st_mode) ? S_IFDIR : S_IFREG;
-    ODY_ASSIGN_OR_RETURN(UniqueFd target, staged_.Make(entry.target, type));
+    ODY_ASSIGN_OR_RETURN(UniqueFd target, into.Make(entry.target, type));
     ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(source.get(), entry.source));
     ODY_RETURN_IF_ERROR(SetAttributes(tree.get(),
                                       {.read_only = entry.access == Access::kReadOnly,
@@ -253,6 +283,8 @@ class Stager final {
   std::vector<UniqueFd> places_;
   UniqueFd init_source_;
   MountTree staged_;
+  MountTree layers_;  // of reviewed trees, beside the staged root: no cell sees them
+  int reviewed_ = 0;
   UniqueFd tree_;      // the cell's own tree
   UniqueFd tree_map_;  // its idmap; none in memory
 };
