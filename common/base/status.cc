@@ -33,10 +33,8 @@ Code CodeFromErrno(int error_number) {
 }  // namespace
 
 Status ErrnoStatus(int error_number, std::string_view what) {
-  // strerror_r, GNU form: thread-safe, and returns the text.
-  char buffer[128];
-  return {CodeFromErrno(error_number),
-          std::string(what) + ": " + strerror_r(error_number, buffer, sizeof(buffer))};
+  const char* const text = strerrordesc_np(error_number);  // without the locale; thread-safe
+  return {CodeFromErrno(error_number), std::string(what) + ": " + (text ? text : "Unknown error")};
 }
 
 }  // namespace odyssey

@@ -70,7 +70,7 @@ Result<CgroupLayout> FindCgroupLayout() {
     const auto has = [&list](const char* word) { return list.find(word) != std::string::npos; };
     if (has(" memory ") && has(" pids ") && has(" cpu ")) {
       ODY_ASSIGN_OR_RETURN(std::string base, DelegatedGroup(layout.unified));
-      return CgroupLayout{.v2 = true, .unified = base};
+      return CgroupLayout{.v2 = true, .unified = base, .memory = base, .pids = base, .cpu = base};
     }
   }
   std::string missing;

@@ -12,7 +12,7 @@ namespace odyssey {
 struct CgroupLayout {
   bool v2 = false;
   std::string unified;                     // directory in the v2 tree, "" = none
-  std::string memory, pids, cpu, cpuacct;  // directories in v1 trees; "" with v2
+  std::string memory, pids, cpu, cpuacct;  // in v1 trees; with v2 `unified`, and no cpuacct
 };
 
 // The host's layout, from /proc/self/mounts and /proc/self/cgroup. FAILED_PRECONDITION naming

@@ -16,8 +16,7 @@ Result<std::string> ReadToTheEnd(int fd, const std::string& path, size_t max_byt
   std::string out;
   char buffer[16 * 1024];
   for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof(buffer));
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = TEMP_FAILURE_RETRY(read(fd, buffer, sizeof(buffer)));
     if (n < 0) return ErrnoStatus(errno, "read " + path);
     if (n == 0) return out;
     out.append(buffer, static_cast<size_t>(n));
@@ -30,8 +29,7 @@ Result<std::string> ReadToTheEnd(int fd, const std::string& path, size_t max_byt
 
 Status WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = TEMP_FAILURE_RETRY(write(fd, bytes.data(), bytes.size()));
     if (n < 0) return ErrnoStatus(errno, "write");
     bytes.remove_prefix(static_cast<size_t>(n));
   }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -30,35 +31,22 @@ Status SendMessage(int socket, std::string_view bytes, const std::vector<int>& f
     cmsg->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
     memcpy(CMSG_DATA(cmsg), fds.data(), sizeof(int) * fds.size());
   }
-  ssize_t n;
-  do {
-    n = sendmsg(socket, &header, MSG_NOSIGNAL | flags);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0) return ErrnoStatus(errno, "send message");
-  return OkStatus();
+  const ssize_t n = TEMP_FAILURE_RETRY(sendmsg(socket, &header, MSG_NOSIGNAL | flags));
+  return n < 0 ? ErrnoStatus(errno, "send message") : OkStatus();
 }
 
 Result<Message> ReceiveMessage(int socket, int flags) {
   // Its length first: a process that waits for a message must not hold the largest one's memory.
-  ssize_t length;
-  do {
-    length = recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC | flags);
-  } while (length < 0 && errno == EINTR);
+  const ssize_t length = TEMP_FAILURE_RETRY(recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC | flags));
   if (length < 0) return ErrnoStatus(errno, "receive message");
 
   Message message;
   message.bytes.resize(std::min(static_cast<size_t>(length), kMaxMessageBytes));
   iovec iov{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)];
-  msghdr header{};
-  header.msg_iov = &iov;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof(control);
-  ssize_t n;
-  do {
-    n = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | flags);
-  } while (n < 0 && errno == EINTR);
+  msghdr header{
+      .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+  const ssize_t n = TEMP_FAILURE_RETRY(recvmsg(socket, &header, MSG_CMSG_CLOEXEC | flags));
   if (n < 0) return ErrnoStatus(errno, "receive message");
 
   // Take the descriptors first, so that no error path leaks one.

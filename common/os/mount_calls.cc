@@ -75,9 +75,8 @@ Status SetAttributes(int tree, const MountAttributes& attributes, const std::str
     attr.attr_set |= MOUNT_ATTR_IDMAP;
     attr.userns_fd = static_cast<uint64_t>(attributes.idmap_namespace);
   }
-  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0) {
-    return OkStatus();
-  }
+  const long set = syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+  if (set == 0) return OkStatus();
   if (errno == EINVAL && attributes.idmap_namespace >= 0) {
     return FailedPrecondition("mount " + what +
                               ": its file system cannot be idmapped; use one that can "
@@ -87,20 +86,17 @@ Status SetAttributes(int tree, const MountAttributes& attributes, const std::str
 }
 
 Status AttachTree(int tree, int target_fd, const std::string& what) {
-  if (syscall(SYS_move_mount, tree, "", target_fd, "",
-              MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0) {
-    return ErrnoStatus(errno, "mount " + what);
-  }
-  return OkStatus();
+  constexpr unsigned kByDescriptors = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+  const long moved = syscall(SYS_move_mount, tree, "", target_fd, "", kByDescriptors);
+  return moved == 0 ? OkStatus() : ErrnoStatus(errno, "mount " + what);
 }
 
 Status MountNew(const char* type, int target_fd, const std::string& options, unsigned long flags,
                 const std::string& what) {
   const std::string target = "/proc/self/fd/" + std::to_string(target_fd);
-  if (mount(type, target.c_str(), type, flags | MS_NOSUID | MS_NODEV, options.c_str()) == 0) {
-    return OkStatus();
-  }
-  return ErrnoStatus(errno, std::string("mount ") + type + " for " + what);
+  const int mounted =
+      mount(type, target.c_str(), type, flags | MS_NOSUID | MS_NODEV, options.c_str());
+  return mounted == 0 ? OkStatus() : ErrnoStatus(errno, std::string(type) + " for " + what);
 }
 
 bool IsKernelFilesystem(int fd) {

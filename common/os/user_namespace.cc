@@ -77,8 +77,7 @@ Result<UniqueFd> MakeNamespace(uid_t owner, const std::string& uids, const std::
   theirs.reset();
   auto result = FillNamespace(child, ours.get(), uids, gids);
   ours.reset();  // the child's read ends, and with it the child
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  (void)TEMP_FAILURE_RETRY(waitpid(child, nullptr, 0));
   return result;
 }
 

@@ -279,8 +279,7 @@ Status JudgePaths(const SandboxRequest& request, Judgement* judgement) {
   for (size_t i = 0; i < request.mounts.size(); ++i) {
     const policy::Mount& mount = request.mounts[i];
     ODY_RETURN_IF_ERROR(
-        judgement->Path("mounts[" + std::to_string(i) + "].source", mount.source,
-                        mount.access));
+        judgement->Path("mounts[" + std::to_string(i) + "].source", mount.source, mount.access));
   }
   for (size_t i = 0; i < request.executables.size(); ++i) {
     if (!ShowsHostFile(request.executables[i])) continue;

@@ -119,7 +119,8 @@ void AddTree(Entry entry, const policy::SandboxRequest& request, const std::stri
   const bool reviewed = !entry.changes.empty();
   if (programs) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kExecute});
   if (writable) out->confinement.rules.push_back({entry.target, cell::kRead | cell::kWrite});
-  out->explanation.push_back(entry.target + ": " + why + (reviewed   ? ", writable on a copy: changes reach it by commit alone"
+  out->explanation.push_back(entry.target + ": " + why +
+                             (reviewed   ? ", writable on a copy: changes reach it by commit alone"
                               : writable ? ", writable"
                                          : ", read-only") +
                              (programs           ? ", executable"

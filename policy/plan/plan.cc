@@ -47,6 +47,7 @@ std::string EncodePlan(const Plan& plan) {
   out.U8(kVersion);
   out.String(plan.cell_id);
   out.String(plan.cell_tree);
+  out.U8(static_cast<uint8_t>(plan.program));
   out.U8(static_cast<uint8_t>(plan.network));
   out.U32(plan.user);
   out.Bool(plan.fuse_device);
@@ -76,9 +77,8 @@ Result<Plan> DecodePlan(std::string_view bytes) {
   plan.cell_id = in.String(kMaxCellId);
   if (in.failed()) return Malformed("cell_id");
   plan.cell_tree = in.String(kMaxPath);
-  if (in.failed()) return Malformed("cell_tree");
+  plan.program = in.Enum(Program::kReview);
   plan.network = in.Enum(Network::kFull);
-  if (in.failed()) return Malformed("network");
   plan.user = in.U32();
   plan.fuse_device = in.Bool();
   plan.memory_bytes = in.U64();
@@ -86,15 +86,12 @@ Result<Plan> DecodePlan(std::string_view bytes) {
   plan.pids = in.U32();
   plan.tmp_bytes = in.U64();
   plan.disk_bytes = in.U64();
-  if (in.failed()) return Malformed("limits");
-
   const uint32_t count = in.Count(kMaxEntries);
-  if (in.failed()) return Malformed("number of entries");
   for (uint32_t i = 0; i < count; ++i) {
     plan.entries.push_back(DecodeEntry(&in));
     if (in.failed()) return Malformed("entries[" + std::to_string(i) + "]");
   }
-  if (!in.Done()) return InvalidArgument("decode plan: bytes after the last entry");
+  if (!in.Done()) return Malformed("what is not of an entry");
   return plan;
 }
 

@@ -25,6 +25,8 @@ inline constexpr uint32_t kMaxUser = 0xfffffffe;  // -1 is no uid
 
 enum class Network : uint8_t { kNone, kFull };
 enum class Access : uint8_t { kReadOnly, kReadWrite };
+// What pid 1 is: odyssey-cell-init, or odyssey-cell-review, which runs no command.
+enum class Program : uint8_t { kInit, kReview };
 
 // Entries are executed in order; parents of a target are made as needed (0755, root). A target may
 // lie inside another entry's only if that one comes first and is a directory or a tmpfs; a cell
@@ -76,6 +78,7 @@ struct Entry {
 struct Plan {
   std::string cell_id;    // [a-z0-9_]+: also the cgroup's name
   std::string cell_tree;  // directory under the cells root, "" = the cell's trees are in memory
+  Program program = Program::kInit;
   Network network = Network::kNone;
   uint32_t user = kCellUser;  // uid and gid inside
   bool fuse_device = false;   // /dev/fuse is there for cell-init, which hides it from commands
@@ -93,7 +96,8 @@ struct Plan {
 // Fixed places in every cell.
 inline constexpr char kInitPath[] = "/.odyssey/cell-init";
 inline constexpr char kWorkspacePath[] = "/workspace";
-inline constexpr char kCellPath[] = "/cell";  // data/home, cache, tmp, runs
+inline constexpr char kCellPath[] = "/cell";      // data/home, cache, tmp, runs
+inline constexpr char kReviewPath[] = "/review";  // of a review cell
 
 std::string EncodePlan(const Plan& plan);
 // INVALID_ARGUMENT if a byte is out of place; says which field.

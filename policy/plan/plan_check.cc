@@ -83,28 +83,25 @@ Status CheckHostTree(const Plan& plan, const CheckContext& context, const Entry&
 }
 
 Status CheckSource(const Plan& plan, const CheckContext& context, const Entry& entry) {
-  bool good = false;
+  const auto fits = [](bool good) {
+    return good ? OkStatus() : InvalidArgument("source or size_bytes does not fit the kind");
+  };
   switch (entry.kind) {
     case EntryKind::kDirectory:
     case EntryKind::kPart:
-      good = entry.source.empty();
-      break;
+      return fits(entry.source.empty());
     case EntryKind::kTmpfs:
-      good = entry.source.empty() && entry.size_bytes != 0;
-      break;
+      return fits(entry.source.empty() && entry.size_bytes != 0);
     case EntryKind::kSymlink:
-      good = !entry.source.empty() && entry.source.find('\0') == std::string::npos;
-      break;
+      return fits(!entry.source.empty() && entry.source.find('\0') == std::string::npos);
     case EntryKind::kFile:
-      good = entry.source.size() <= kMaxFileBytes;
-      break;
+      return fits(entry.source.size() <= kMaxFileBytes);
     case EntryKind::kCellTree:
-      good = AreComponents(entry.source);
-      break;
+      return fits(AreComponents(entry.source));
     case EntryKind::kHostTree:
       return CheckHostTree(plan, context, entry);
   }
-  return good ? OkStatus() : InvalidArgument("source or size_bytes does not fit the kind");
+  return fits(false);
 }
 
 bool IsHostTree(const Entry& entry) {

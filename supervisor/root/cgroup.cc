@@ -57,12 +57,13 @@ Status CgroupTree::SetLimits(const std::string& group, const CellLimits& limits)
   const std::string leaf = "/" + name_ + "/" + group;
   const std::string memory = std::to_string(limits.memory_bytes);
   const uint64_t quota = uint64_t{limits.cpu_millis} * kCpuPeriodUsec / 1000;
+  ODY_RETURN_IF_ERROR(
+      WriteControlFile(layout_.pids + leaf + "/pids.max", std::to_string(limits.pids)));
   if (layout_.v2) {
     const std::string path = layout_.unified + leaf;
     ODY_RETURN_IF_ERROR(WriteControlFile(path + "/memory.max", memory));
     // Absent when the kernel has no swap accounting: then there is no swap to limit.
     (void)WriteControlFile(path + "/memory.swap.max", "0");
-    ODY_RETURN_IF_ERROR(WriteControlFile(path + "/pids.max", std::to_string(limits.pids)));
     return WriteControlFile(path + "/cpu.max",
                             std::to_string(quota) + " " + std::to_string(kCpuPeriodUsec));
   }
@@ -72,8 +73,6 @@ Status CgroupTree::SetLimits(const std::string& group, const CellLimits& limits)
   // since it comes on top. v2 counts it in memory.max.
   ODY_RETURN_IF_ERROR(WriteControlFile(layout_.memory + leaf + "/memory.kmem.tcp.limit_in_bytes",
                                        std::to_string(limits.memory_bytes / 4)));
-  ODY_RETURN_IF_ERROR(
-      WriteControlFile(layout_.pids + leaf + "/pids.max", std::to_string(limits.pids)));
   return WriteControlFile(layout_.cpu + leaf + "/cpu.cfs_quota_us", std::to_string(quota));
 }
 
@@ -104,19 +103,17 @@ bool CgroupTree::Remove(const std::string& group) {
 wire::CellUsage CgroupTree::Usage(const std::string& group) const {
   const std::string leaf = "/" + name_ + "/" + group;
   wire::CellUsage usage;
+  usage.processes = static_cast<uint32_t>(ReadControlNumber(layout_.pids + leaf + "/pids.current"));
+  usage.pids_refused = ReadControlKey(layout_.pids + leaf + "/pids.events", "max");
   if (layout_.v2) {
     const std::string path = layout_.unified + leaf;
     usage.memory_bytes = ReadControlNumber(path + "/memory.current");
     usage.cpu_usec = ReadControlKey(path + "/cpu.stat", "usage_usec");
-    usage.processes = static_cast<uint32_t>(ReadControlNumber(path + "/pids.current"));
     usage.oom_kills = ReadControlKey(path + "/memory.events", "oom_kill");
-    usage.pids_refused = ReadControlKey(path + "/pids.events", "max");
     return usage;
   }
   usage.memory_bytes = ReadControlNumber(layout_.memory + leaf + "/memory.usage_in_bytes");
   usage.oom_kills = ReadControlKey(layout_.memory + leaf + "/memory.oom_control", "oom_kill");
-  usage.processes = static_cast<uint32_t>(ReadControlNumber(layout_.pids + leaf + "/pids.current"));
-  usage.pids_refused = ReadControlKey(layout_.pids + leaf + "/pids.events", "max");
   if (!layout_.cpuacct.empty()) {
     usage.cpu_usec = ReadControlNumber(layout_.cpuacct + leaf + "/cpuacct.usage") / 1000;
   }
@@ -151,8 +148,7 @@ void CgroupTree::Sweep() {
 }
 
 void SweepDeadTrees(const CgroupLayout& layout, const std::string& prefix) {
-  const std::string& base = layout.v2 ? layout.unified : layout.memory;
-  DIR* directory = opendir(base.c_str());
+  DIR* directory = opendir(layout.memory.c_str());
   if (directory == nullptr) return;
   while (const dirent* entry = readdir(directory)) {
     if (strncmp(entry->d_name, prefix.c_str(), prefix.size()) != 0) continue;

@@ -25,7 +25,10 @@ class CgroupTest : public ::testing::Test {
   std::string Content(const std::string& file) const {
     return ReadFile(directory_.path() + "/" + file, 1000).value();
   }
-  CgroupLayout V2() const { return {.v2 = true, .unified = directory_.path()}; }
+  CgroupLayout V2() const {
+    const std::string& all = directory_.path();
+    return {.v2 = true, .unified = all, .memory = all, .pids = all, .cpu = all};
+  }
   CgroupLayout V1() const {
     for (const char* name : {"unified", "memory", "pids", "cpu,cpuacct"}) {
       fs::create_directories(directory_.path() + "/" + name);

@@ -2,14 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <vector>
@@ -64,22 +61,6 @@ Result<UniqueFd> ArgumentsFile(const std::vector<std::string>& args) {
   return SealedMemoryFile("bwrap-arguments", bytes);
 }
 
-// Nothing of root's survives this but the descriptors placed above.
-Status BecomeCellUser(uid_t uid, pid_t parent) {
-  // A keyring of its own: the session keyring of whoever started us may hold keys.
-  if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS) {
-    return ErrnoStatus(errno, "join a new session keyring");
-  }
-  // Not 0, at which the kernel still starts a handler that core_pattern pipes to, as the host's
-  // root; cell-init takes 0 where there is none.
-  const rlimit no_core{1, 1};
-  // EPERM: it is 0 already, and without CAP_SYS_RESOURCE nobody here may raise it.
-  if (setrlimit(RLIMIT_CORE, &no_core) != 0 && errno != EPERM) {
-    return ErrnoStatus(errno, "limit core dumps");
-  }
-  return BecomeUser(uid, parent);
-}
-
 // Root's signal mask and ignored signals go to nobody: bubblewrap starts with none of either.
 void ResetSignals() {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
@@ -120,7 +101,8 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   // Those numbers now belong to the places; do not close what took them.
   arguments.release();
   user_namespace.release();
-  ODY_RETURN_IF_ERROR(BecomeCellUser(options.cell_uid, parent));
+  // Nothing of root's survives this but the descriptors placed above.
+  ODY_RETURN_IF_ERROR(BecomeUser(options.cell_uid, parent));
 
   const std::string args_fd = std::to_string(kArgumentsFd);
   const char* argv[] = {"bwrap", "--args", args_fd.c_str(), plan::kInitPath, nullptr};

@@ -61,7 +61,8 @@ class Stager final {
       if (IsKernelFilesystem(places_.back().get()))
         return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
     }
-    ODY_ASSIGN_OR_RETURN(init_source_, OpenHostPath(paths_.init_binary));
+    const char* const name = plan_.program == plan::Program::kInit ? "cell-init" : "cell-review";
+    ODY_ASSIGN_OR_RETURN(init_source_, OpenHostPath(paths_.program_directory + "/odyssey-" + name));
     return OkStatus();
   }
 
@@ -78,16 +79,15 @@ class Stager final {
   Status MountStaging() {
     ODY_ASSIGN_OR_RETURN(UniqueFd place, OpenHostPath(kStagingDirectory));
     ODY_RETURN_IF_ERROR(MountNew("tmpfs", place.get(), kStagingOptions, 0, kStagingDirectory));
-    if (mkdir(kStagedRoot, 0755) != 0) return ErrnoStatus(errno, "create the staged root");
-    ODY_ASSIGN_OR_RETURN(staged_, MountTree::Open(kStagedRoot));
     ODY_ASSIGN_OR_RETURN(layers_, MountTree::Open(kStagingDirectory));
+    ODY_RETURN_IF_ERROR(layers_.Make("/root", S_IFDIR).status());
+    ODY_ASSIGN_OR_RETURN(staged_, MountTree::Open(kStagedRoot));
     if (!plan_.cell_tree.empty()) return OkStatus();
 
-    const std::string memory_tree = std::string(kStagingDirectory) + "/tree";
-    if (mkdir(memory_tree.c_str(), 0755) != 0) return ErrnoStatus(errno, "create " + memory_tree);
-    ODY_ASSIGN_OR_RETURN(UniqueFd on, OpenHostPath(memory_tree));
-    ODY_RETURN_IF_ERROR(MountNew("tmpfs", on.get(), TmpfsOptions(plan_.tmp_bytes, "0711"), 0, memory_tree));
-    ODY_ASSIGN_OR_RETURN(tree_, OpenHostPath(memory_tree));
+    ODY_ASSIGN_OR_RETURN(const UniqueFd on, layers_.Make("/tree", S_IFDIR));
+    ODY_RETURN_IF_ERROR(
+        MountNew("tmpfs", on.get(), TmpfsOptions(plan_.tmp_bytes, "0711"), 0, "the cell's tree"));
+    ODY_ASSIGN_OR_RETURN(tree_, layers_.Make("/tree", S_IFDIR));
     for (const char* directory : kStandardDirectories) {
       ODY_RETURN_IF_ERROR(OpenTreeDirectory(tree_.get(), directory, cell_uid_).status());
     }
@@ -126,9 +126,8 @@ class Stager final {
   Status PlaceSymlink(const Entry& entry) {
     std::string name;
     ODY_ASSIGN_OR_RETURN(UniqueFd parent, staged_.MakeParent(entry.target, &name));
-    if (symlinkat(entry.source.c_str(), parent.get(), name.c_str()) != 0)
-      return ErrnoStatus(errno, "create link " + entry.target);
-    return OkStatus();
+    const int made = symlinkat(entry.source.c_str(), parent.get(), name.c_str());
+    return made == 0 ? OkStatus() : ErrnoStatus(errno, "create link " + entry.target);
   }
 
   Status PlaceFile(const Entry& entry) {
@@ -188,27 +187,28 @@ class Stager final {
     return OkStatus();
   }
 
+  Result<UniqueFd> OpenChanges(const std::string& path) const {
+    return OpenTreeDirectory(tree_.get(), path, paths_.store_uid);
+  }
+
   // An overlay: the directory is its lower layer, and is only read; the upper one is in the cell's
   // tree. Its marks are user.overlay.*, which a worker without privileges can read, and which no
   // process can set through the overlay; a renamed directory is copied, so that each layer can be
   // read without the other.
   Status PlaceReviewed(const Entry& entry, const UniqueFd& source, const UniqueFd& map) {
-    const std::string layers = "/layers/" + std::to_string(reviewed_++);
-    const Entry lower = {.target = layers + "/host", .source = entry.source, .executable = true};
-    const Entry own = {.target = layers + "/own", .source = entry.changes,
-                       .access = Access::kReadWrite, .executable = true};
+    const std::string lower = "/layers/" + std::to_string(reviewed_++), own = lower + "-own";
     for (const char* name : {"/upper", "/work", "/store"}) {
-      ODY_RETURN_IF_ERROR(
-          OpenTreeDirectory(tree_.get(), entry.changes + name, paths_.store_uid).status());
+      ODY_RETURN_IF_ERROR(OpenChanges(entry.changes + name).status());
     }
-    ODY_ASSIGN_OR_RETURN(UniqueFd changes,
-                         OpenTreeDirectory(tree_.get(), entry.changes, paths_.store_uid));
-    ODY_RETURN_IF_ERROR(Bind(layers_, lower, source, map).status());
-    ODY_RETURN_IF_ERROR(Bind(layers_, own, changes, tree_map_).status());
-    ODY_ASSIGN_OR_RETURN(UniqueFd target, staged_.Make(entry.target, S_IFDIR));
-    const std::string upper = kStagingDirectory + own.target;
+    ODY_ASSIGN_OR_RETURN(const UniqueFd changes, OpenChanges(entry.changes));
+    const Entry layers[] = {{.target = lower, .source = entry.source},
+                            {.target = own, .source = own, .access = Access::kReadWrite}};
+    ODY_RETURN_IF_ERROR(Bind(layers_, layers[0], source, map).status());
+    ODY_RETURN_IF_ERROR(Bind(layers_, layers[1], changes, tree_map_).status());
+    ODY_ASSIGN_OR_RETURN(const UniqueFd target, staged_.Make(entry.target, S_IFDIR));
+    const std::string upper = kStagingDirectory + own;
     const std::string options = "userxattr,redirect_dir=nofollow,metacopy=off,index=off,lowerdir=" +
-                                (kStagingDirectory + lower.target) + ",upperdir=" + upper +
+                                (kStagingDirectory + lower) + ",upperdir=" + upper +
                                 "/upper,workdir=" + upper + "/work";
     return MountNew("overlay", target.get(), options, NoExec(entry.executable), entry.source);
   }
@@ -260,8 +260,8 @@ class Stager final {
   }
 
   // The mount that the cell will see, if it is a directory.
-  static Result<UniqueFd> Bind(const MountTree& into, const Entry& entry,
-                               const UniqueFd& source, const UniqueFd& map) {
+  static Result<UniqueFd> Bind(const MountTree& into, const Entry& entry, const UniqueFd& source,
+                               const UniqueFd& map) {
     struct stat info;
     if (fstat(source.get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
     const mode_t type = S_ISDIR(info.st_mode) ? S_IFDIR : S_IFREG;
@@ -283,7 +283,7 @@ class Stager final {
   std::vector<UniqueFd> places_;
   UniqueFd init_source_;
   MountTree staged_;
-  MountTree layers_;  // of reviewed trees, beside the staged root: no cell sees them
+  MountTree layers_;  // beside the staged root: no cell sees what is here and not in that
   int reviewed_ = 0;
   UniqueFd tree_;      // the cell's own tree
   UniqueFd tree_map_;  // its idmap; none in memory

@@ -15,10 +15,10 @@
 namespace odyssey::root {
 
 struct StagingPaths {
-  std::string cells_directory;  // where the trees of cells are on disk
-  std::string init_binary;      // host paths of the static binaries of every cell
-  uid_t store_uid = 0;          // owns every cell tree on disk
-  UniqueFd nobodys_map;         // nobody has a number in it; one for all cells
+  std::string cells_directory;    // where the trees of cells are on disk
+  std::string program_directory;  // of the static programs that may be pid 1
+  uid_t store_uid = 0;            // owns every cell tree on disk
+  UniqueFd nobodys_map;           // nobody has a number in it; one for all cells
 };
 
 // The tmpfs that staging happens on. It hides the host's directory of that name in this namespace

@@ -33,7 +33,7 @@ plan::CheckContext MakeCheckContext(const Options& options) {
 
 StagingPaths MakeStagingPaths(const Options& options) {
   return {.cells_directory = options.state_directory + "/cells",
-          .init_binary = options.program_directory + "/odyssey-cell-init",
+          .program_directory = options.program_directory,
           .store_uid = options.uid_base};
 }
 
@@ -106,7 +106,6 @@ void Worker::EndRpc() {
 
 wire::Hello Worker::MakeHello() const {
   return {.cgroup = cgroups_->v2() ? "v2" : "v1",
-          .bwrap = kBwrap,
           .uid_base = options_.first_uid,
           .max_cells = kMaxCells,
           .own_directories = check_.own_directories,

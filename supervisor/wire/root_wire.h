@@ -35,7 +35,6 @@ enum class RootMessage : uint8_t {
 // What this host offers, once, before anything else.
 struct Hello {
   std::string cgroup;  // "v2" or "v1": where memory, pids and cpu limits are enforced
-  std::string bwrap;   // absolute path
   uint32_t uid_base = 0;
   uint32_t max_cells = 0;
   std::vector<std::string> own_directories;  // see plan_check.h

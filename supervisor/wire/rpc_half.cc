@@ -10,7 +10,6 @@ std::string EncodeReady() { return Begin(RootMessage::kReady).Take(); }
 Status Decode(std::string_view bytes, Hello* m) {
   return DecodeAs(RootMessage::kHello, "Hello", bytes, [m](Reader& r) {
     m->cgroup = r.String(kMaxText);
-    m->bwrap = r.String(kMaxText);
     m->uid_base = r.U32();
     m->max_cells = r.U32();
     m->own_directories = r.Strings(kMaxDirectories, kMaxText);

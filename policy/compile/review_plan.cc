@@ -1,0 +1,63 @@
+#include "policy/compile/review_plan.h"
+
+namespace odyssey::compile {
+namespace {
+
+using plan::Access;
+using plan::Entry;
+using plan::EntryKind;
+
+// Names and hashes of the changes, and copies of files one after another.
+constexpr uint64_t kMemoryBytes = uint64_t{512} << 20;
+constexpr uint32_t kPids = 8;
+constexpr uint32_t kCpuMillis = 2000;
+
+Access WritableIf(bool writable) { return writable ? Access::kReadWrite : Access::kReadOnly; }
+
+Entry OwnTree(const std::string& target, const std::string& source, Access access) {
+  return {.kind = EntryKind::kCellTree, .target = target, .source = source, .access = access};
+}
+
+plan::Plan Empty(const plan::Plan& cell) {
+  plan::Plan out;
+  out.program = plan::Program::kReview;
+  out.cell_tree = cell.cell_tree;
+  out.user = cell.user;
+  out.memory_bytes = kMemoryBytes;
+  out.cpu_millis = kCpuMillis;
+  out.pids = kPids;
+  out.tmp_bytes = cell.tmp_bytes;
+  out.disk_bytes = cell.disk_bytes;
+  return out;
+}
+
+}  // namespace
+
+std::vector<ReviewedDirectory> ReviewedDirectories(const plan::Plan& cell) {
+  std::vector<ReviewedDirectory> directories;
+  for (const Entry& entry : cell.entries) {
+    if (!entry.changes.empty()) directories.push_back({entry.source, entry.target});
+  }
+  return directories;
+}
+
+plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes) {
+  plan::Plan out = Empty(cell);
+  size_t number = 0;
+  for (const Entry& entry : cell.entries) {
+    if (entry.changes.empty()) continue;
+    const std::string at = plan::kReviewPath + std::string("/") + std::to_string(number++);
+    Entry host = entry;
+    host.target = at + "/host";
+    host.access = WritableIf(writes == ReviewWrites::kHost);
+    host.executable = false;
+    host.changes.clear();
+    out.entries.push_back(std::move(host));
+    out.entries.push_back(OwnTree(at + "/upper", entry.changes + "/upper",
+                                  WritableIf(writes == ReviewWrites::kUpper)));
+    out.entries.push_back(OwnTree(at + "/store", entry.changes + "/store", Access::kReadWrite));
+  }
+  return out;
+}
+
+}  // namespace odyssey::compile

@@ -1,0 +1,42 @@
+#ifndef ODYSSEY_POLICY_COMPILE_REVIEW_PLAN_H_
+#define ODYSSEY_POLICY_COMPILE_REVIEW_PLAN_H_
+
+// The plan of a review cell: the one place where a reviewed directory, what a cell changed of it,
+// and the journal of commits are seen together. Its only process is odyssey-cell-review. Pure.
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/plan/plan.h"
+
+namespace odyssey::compile {
+
+// A directory whose writes wait for a commit, as the plan of its cell has it.
+struct ReviewedDirectory {
+  std::string source;  // on the host
+  std::string target;  // in the cell
+  friend bool operator==(const ReviewedDirectory&, const ReviewedDirectory&) = default;
+};
+
+// In the order of the plan, which is that of the numbers below kReviewPath.
+std::vector<ReviewedDirectory> ReviewedDirectories(const plan::Plan& cell);
+
+// What the review cell writes to.
+enum class ReviewWrites {
+  kStore,  // base records alone: for lists, diffs, and the log
+  kHost,   // … and the directories: for commit and undo
+  kUpper,  // … and what the cell changed: for discard
+};
+
+// `/review/N/{host,upper,store}` for each reviewed directory. Without cell_id, and with the cell's
+// own cell_tree and disk.
+plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes);
+
+// `/review/{from,to}`: the trees of two cells. `to` is the plan's own, cell_tree of the new cell.
+// See plan::Plan::other_tree.
+plan::Plan ForkPlan(const plan::Plan& cell, const std::string& from_tree);
+
+}  // namespace odyssey::compile
+
+#endif  // ODYSSEY_POLICY_COMPILE_REVIEW_PLAN_H_

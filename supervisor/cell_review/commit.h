@@ -1,0 +1,40 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_REVIEW_COMMIT_H_
+#define ODYSSEY_SUPERVISOR_CELL_REVIEW_COMMIT_H_
+
+// Commit and undo of one reviewed directory, and what a crash left of either.
+
+#include <string>
+#include <vector>
+
+#include "policy/plan/review_wire.h"
+#include "supervisor/cell_review/change_list.h"
+
+namespace odyssey::cell_review {
+
+struct Refused {
+  std::string path;
+  std::string why;
+  std::string mark;  // not empty: left out since it is marked
+};
+
+struct Outcome {
+  uint64_t commit = 0;   // its number; 0: nothing was committed
+  uint32_t done = 0;     // paths
+  uint32_t commits = 0;  // that were undone
+  std::vector<Refused> refused;
+};
+
+// Takes back a commit or undo that was cut off. Before anything else is done with the directory.
+Status Recover(Reviewed* reviewed);
+
+// `list` is of the same selections, which say what may be committed although it is marked, and
+// which hunks of a file.
+Result<Outcome> CommitChanges(Reviewed* reviewed, const ChangeList& list,
+                              const std::vector<review::Selection>& selections);
+
+// The newest `commits`.
+Result<Outcome> UndoCommits(Reviewed* reviewed, uint32_t commits);
+
+}  // namespace odyssey::cell_review
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_REVIEW_COMMIT_H_

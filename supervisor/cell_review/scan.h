@@ -1,0 +1,49 @@
+#ifndef ODYSSEY_SUPERVISOR_CELL_REVIEW_SCAN_H_
+#define ODYSSEY_SUPERVISOR_CELL_REVIEW_SCAN_H_
+
+// What the upper layer says of the host's directory. It walks the upper layer, and of the host's
+// what was deleted or replaced: the cost is that of the changes.
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "supervisor/cell_review/base_store.h"
+#include "supervisor/cell_review/judge.h"
+#include "supervisor/cell_review/layer.h"
+
+namespace odyssey::cell_review {
+
+// The layers of one reviewed directory.
+struct Reviewed {
+  Layer host, upper, store;
+};
+
+Result<Reviewed> OpenReviewed(const std::string& directory);
+
+// A path that the cell changed.
+struct Found {
+  std::string path;
+  Verdict verdict = Verdict::kClean;
+  State host, upper;
+  Node host_node, upper_node;
+  std::string conflict;  // with kConflict
+};
+
+struct Scan {
+  std::vector<Found> found;  // by path; what is kNothing is left out
+  // Of that, no directories: the upper layer holds what the host has too.
+  std::vector<std::string> settled;
+  BaseStore bases;
+  bool truncated = false;
+};
+
+// Saves what it recorded of bases.
+Result<Scan> ScanChanges(Reviewed* reviewed, size_t max_found);
+
+// Whether the cell sees a path: in the upper layer, or through it.
+bool IsInMergedView(Reviewed* reviewed, const std::string& path);
+
+}  // namespace odyssey::cell_review
+
+#endif  // ODYSSEY_SUPERVISOR_CELL_REVIEW_SCAN_H_
