@@ -43,6 +43,7 @@ std::vector<Command> TurnCommands();
 std::vector<Command> ApprovalCommands();
 std::vector<Command> AuditCommands();
 std::vector<Command> CellCommands();
+std::vector<Command> ChangesCommands();
 std::vector<Command> TransferCommands();
 std::vector<Command> PolicyCommands();
 std::vector<Command> BundleCommands();

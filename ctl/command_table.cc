@@ -9,8 +9,8 @@ namespace {
 std::vector<Command> MakeTable() {
   std::vector<Command> table;
   for (auto* group : {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands,
-                      TurnCommands, ApprovalCommands, AuditCommands, CellCommands, TransferCommands,
-                      PolicyCommands, BundleCommands, CompletionCommands}) {
+                      TurnCommands, ApprovalCommands, AuditCommands, CellCommands, ChangesCommands,
+                      TransferCommands, PolicyCommands, BundleCommands, CompletionCommands}) {
     std::vector<Command> commands = group();
     table.insert(table.end(), std::make_move_iterator(commands.begin()),
                  std::make_move_iterator(commands.end()));

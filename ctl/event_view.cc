@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/change_view.h"
 #include "ctl/console.h"
 #include "ctl/denial_line.h"
 #include "ctl/review_view.h"
@@ -223,6 +224,11 @@ std::string EventView::Show(const Event& event) {
       return Denied(event.access_denied().denial());
     case Event::kWorkspaceReview:
       return Left(event.workspace_review());
+    case Event::kWorkspaceChanged:
+      return CloseText() +
+             Dimmed("∆ " + CountsText(event.workspace_changed().counts()) +
+                    ": not in the host's directory yet") +
+             "\n";
     case Event::kPermissionRequested:
       return CloseText() + FormatApproval(event.permission_requested(), options_.color);
     case Event::kApprovalResolved:

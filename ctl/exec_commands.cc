@@ -14,6 +14,7 @@
 #include "common/os/file.h"
 #include "ctl/ceiling_view.h"
 #include "ctl/cell_name.h"
+#include "ctl/change_prompt.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
@@ -41,16 +42,17 @@ using supervisor::v1::Supervisor;
 
 constexpr unsigned kNewDirectoryMode = 0755;
 
-Result<std::string> RandomComponent() {
+Result<std::string> RandomComponent(const char* start, size_t count) {
   unsigned char bytes[12];
+  ODY_CHECK(count <= sizeof(bytes));
   if (getrandom(bytes, sizeof(bytes), 0) != static_cast<ssize_t>(sizeof(bytes))) {
     return ErrnoStatus(errno, "get random bytes");
   }
-  std::string out = "once-";
+  std::string out = start;
   static constexpr char kDigits[] = "0123456789abcdef";
-  for (const unsigned char byte : bytes) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
+  for (size_t i = 0; i < count; ++i) {
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
   }
   return out;
 }
@@ -167,6 +169,9 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   const int code =
       call.Run(console, std::move(start), *client, options.origins,
                [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
+  if (options.reviewed) {
+    (void)DecideChanges(console, ChangesClient(*client, request.key(), component));
+  }
   if (review) TellLeft(console, *client, stub.get(), cell_id);
   const bool collected = files->Get(console, &call, *client, stub.get(), cell_id, *run);
   return code == kExitOk && !collected ? kExitCannot : code;
@@ -233,7 +238,9 @@ int ExecCommand(const Invocation& call) {
       !status.ok()) {
     return CannotExec(console, {"exec", "--policy: " + status.message(), ""});
   }
-  const Result<std::string> random = RandomComponent();
+  // One whose changes wait for a commit is named by a person afterwards.
+  const Result<std::string> random =
+      options->reviewed ? RandomComponent("review-", 4) : RandomComponent("once-", 12);
   if (!random.ok()) return CannotExec(console, {"exec", random.status().message(), ""});
   return RunInCell(console, call.locations, *options,
                    options->cell.empty() ? *random : options->cell);

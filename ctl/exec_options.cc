@@ -170,6 +170,8 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .value_name = "PATH",
        .help = "visible at the same path in the cell, writable",
        .repeatable = true},
+      {.name = "review",
+       .help = "directories are written on a copy; commit puts into them what you like of it"},
       {.name = "tools",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
@@ -281,6 +283,14 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   return OkStatus();
 }
 
+// Whether a host directory is written on a copy.
+bool Reviews(const policy::SandboxRequest& sandbox) {
+  using policy::Access;
+  if (!sandbox.workspace.empty() && WorkspaceAccess(sandbox) == Access::kReview) return true;
+  return std::any_of(sandbox.mounts.begin(), sandbox.mounts.end(),
+                     [](const policy::Mount& mount) { return mount.access == Access::kReview; });
+}
+
 // What the next run would obey is not the cell's to write: the policy, and what was read with it.
 Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
   if (!out->policy) return OkStatus();
@@ -323,12 +333,15 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
+  if (options.Has("review")) policy::ReviewAllWrites(&out.sandbox);
   ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(ProtectPolicy(options, inputs, &out));
 
   out.cell = options.Text("cell");
   ODY_RETURN_IF_ERROR(CheckCellName(out.cell));
-  out.sandbox.ephemeral = out.cell.empty();
+  out.reviewed = Reviews(out.sandbox);
+  // Changes that wait for a commit outlive the command.
+  out.sandbox.ephemeral = out.cell.empty() && !out.reviewed;
   out.argv = options.words();
   out.cwd = options.Text("cwd");
   out.timeout_ms = options.DurationMs("timeout");

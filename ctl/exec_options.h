@@ -37,7 +37,8 @@ ExecInputs MakeExecInputs();
 
 struct ExecOptions {
   policy::SandboxRequest sandbox;
-  std::string cell;  // "": one for this command alone
+  std::string cell;       // "": one for this command alone
+  bool reviewed = false;  // directories are written on a copy
   std::vector<std::string> argv;
   std::string cwd;
   uint32_t timeout_ms = 0;

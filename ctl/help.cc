@@ -59,6 +59,7 @@ std::string PositionalWord(const PositionalSpec& positional) {
   std::string word(positional.name);
   if (positional.rest)
     word = positional.kind == ValueKind::kFile ? word + "..." : "-- " + word + " ARG...";
+  if (positional.many) word += "...";
   return positional.required ? word : "[" + word + "]";
 }
 

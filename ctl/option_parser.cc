@@ -135,7 +135,8 @@ Status CheckWords(const std::vector<PositionalSpec>& positionals,
       return InvalidArgument(std::string(positionals[i].name) + " is missing");
     }
   }
-  const bool open_ended = !positionals.empty() && positionals.back().rest;
+  const bool open_ended =
+      !positionals.empty() && (positionals.back().rest || positionals.back().many);
   if (!open_ended && words.size() > positionals.size()) {
     return InvalidArgument("unexpected argument \"" + Shown(words[positionals.size()]) + "\"");
   }

@@ -46,6 +46,8 @@ struct PositionalSpec {
   // Takes every word that is left, options too, from the first word that is not an option: a
   // command line. Only for the last one.
   bool rest = false;
+  // Takes every further word, options among them. Only for the last one.
+  bool many = false;
 };
 
 // What was given. Asking for an option that the command does not declare is a broken invariant.

@@ -205,7 +205,7 @@ Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
   }
   plan::Plan named = compiled.plan;
   named.cell_id = "compiled";
-  if (named.disk_bytes != 0) named.cell_tree = "compiled";
+  named.cell_tree = "compiled";
   return plan::CheckPlan(named, context);
 }
 

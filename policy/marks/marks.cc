@@ -499,8 +499,12 @@ bool WantsContent(std::string_view path) {
 std::string MarkByContent(std::string_view path, std::string_view old_content,
                           std::string_view new_content) {
   const std::string_view name = NameOf(path);
-  const bool in_git = BelowGit(Split(path)) != std::string_view::npos;
-  if (name == "HEAD") return in_git ? MarkOfHead(new_content) : "";
+  const Parts parts = Split(path);
+  const size_t below = BelowGit(parts);
+  const bool in_git = below != std::string_view::npos;
+  // Of the repository itself, or of a submodule's; those of logs and remotes name commits.
+  const bool own = in_git && (below + 1 == parts.size() || parts[below] == "modules");
+  if (name == "HEAD") return own ? MarkOfHead(new_content) : "";
   if (in_git && (name == "index" || name.substr(0, 12) == "sharedindex.")) {
     const bool stays = pattern::IndexStaysInTree(new_content, pattern::kSha1Bytes) ||
                        pattern::IndexStaysInTree(new_content, pattern::kSha256Bytes);

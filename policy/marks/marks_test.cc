@@ -85,6 +85,7 @@ TEST(MarksTest, ContentsThatGitAndPackageManagersObey) {
   EXPECT_EQ(MarkByContent(".git/HEAD", "", "ref: refs/heads/main\n"), "");
   EXPECT_EQ(MarkByContent(".git/HEAD", "", std::string(40, 'a') + "\n"), "");
   EXPECT_NE(MarkByContent(".git/HEAD", "", "ref: refs/../../x\n"), "");
+  EXPECT_EQ(MarkByContent(".git/logs/HEAD", "", "0 1 a <b> commit\n"), "");
   EXPECT_NE(MarkByContent(".git/index", "", "no index"), "");
   const std::string old_json = R"({"name": "x", "scripts": {"test": "a"}, "version": "1"})";
   EXPECT_EQ(MarkByContent("package.json", old_json,

@@ -113,6 +113,8 @@ void Visit(A& a, End& m) {
     a.U32(*count);
   }
   a.Bool(m.truncated);
+  a.Bool(m.unfinished);
+  a.U32(m.stale);
   a.U64(m.commit);
   a.U32(m.done);
   a.U32(m.commits);

@@ -29,7 +29,8 @@ struct Setup {
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
-// kSettle: forgets what the host has just as the cell has it, after a commit.
+// kSettle: forgets what the cell left as it was, or was committed, where the host has changed it
+// since.
 enum class Op : uint8_t { kList, kDiff, kCommit, kUndo, kDiscard, kSettle, kLog, kFork };
 enum class ChangeKind : uint8_t { kAdded, kModified, kDeleted, kRenamed, kMode, kLink, kType };
 
@@ -91,6 +92,10 @@ struct End {
   std::string digest;  // kList
   Counts counts;       // kList
   bool truncated = false;
+  // A commit or undo was cut off, and this cell may not write to the host to take it back: nothing
+  // else was done.
+  bool unfinished = false;
+  uint32_t stale = 0;    // kList: paths for kSettle
   uint64_t commit = 0;   // kCommit: its number; 0: nothing was committed
   uint32_t done = 0;     // kCommit, kUndo, kDiscard: paths
   uint32_t commits = 0;  // kUndo

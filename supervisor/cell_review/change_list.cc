@@ -111,6 +111,7 @@ class Lister final {
       list_.changes.push_back(std::move(listed));
     }
     list_.truncated = scan.truncated;
+    list_.stale = static_cast<uint32_t>(scan.stale.size());
     list_.digest = Digest();
     return std::move(list_);
   }

@@ -23,6 +23,7 @@ struct ChangeList {
   std::vector<Listed> changes;  // by path
   review::Counts counts;
   bool truncated = false;
+  uint32_t stale = 0;  // paths
   std::string digest;  // sha256 hex
 };
 

@@ -28,8 +28,8 @@ struct Plan {
 
 class Committer final {
  public:
-  Committer(Reviewed* reviewed, const std::vector<review::Selection>& selections)
-      : layers_(*reviewed), selections_(selections) {}
+  Committer(Reviewed* reviewed, uint64_t number, const std::vector<review::Selection>& selections)
+      : layers_(*reviewed), number_(number), selections_(selections) {}
 
   Result<Outcome> Run(const ChangeList& list) {
     for (const Listed& listed : list.changes) {
@@ -39,7 +39,7 @@ class Committer final {
     if (plans_.empty()) return std::move(outcome_);
     ODY_RETURN_IF_ERROR(AddParents());
     ODY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(&layers_.store));
-    Record record = {.number = journal.next_number(), .time = time(nullptr)};
+    Record record = {.number = number_, .time = time(nullptr)};
     for (const auto& [path, plan] : plans_) record.operations.push_back(plan.operation);
     ODY_ASSIGN_OR_RETURN(Entry entry, journal.Prepare(&layers_, record));
     ODY_RETURN_IF_ERROR(journal.Move(&entry, Stage::kApplying));
@@ -190,6 +190,7 @@ class Committer final {
   }
 
   Reviewed& layers_;
+  const uint64_t number_;
   const std::vector<review::Selection>& selections_;
   std::map<std::string, Plan> plans_;
   uint32_t chosen_ = 0;  // changes, a rename counted once
@@ -247,27 +248,37 @@ Status Recover(Reviewed* reviewed) {
   return OkStatus();
 }
 
-Result<Outcome> CommitChanges(Reviewed* reviewed, const ChangeList& list,
-                              const std::vector<review::Selection>& selections) {
-  return Committer(reviewed, selections).Run(list);
+Result<bool> IsCutOff(Reviewed* reviewed) {
+  ODY_ASSIGN_OR_RETURN(const Journal journal, Journal::Open(&reviewed->store));
+  return std::any_of(journal.entries().begin(), journal.entries().end(),
+                     [](const Entry& entry) { return entry.stage != Stage::kDone; });
 }
 
-Result<Outcome> UndoCommits(Reviewed* reviewed, uint32_t commits) {
+Result<uint64_t> NewestCommit(Reviewed* reviewed) {
+  ODY_ASSIGN_OR_RETURN(const Journal journal, Journal::Open(&reviewed->store));
+  return journal.entries().empty() ? 0 : journal.entries().back().number;
+}
+
+Result<Outcome> CommitChanges(Reviewed* reviewed, uint64_t number, const ChangeList& list,
+                              const std::vector<review::Selection>& selections) {
+  return Committer(reviewed, number, selections).Run(list);
+}
+
+Result<Outcome> UndoCommit(Reviewed* reviewed, uint64_t number) {
   ODY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(&reviewed->store));
   Outcome outcome;
-  while (outcome.commits < commits && !journal.entries().empty()) {
-    Entry entry = journal.entries().back();
-    ODY_ASSIGN_OR_RETURN(const Record record, journal.Load(entry));
-    ODY_RETURN_IF_ERROR(journal.Move(&entry, Stage::kUndoing));
-    // A path that a refusal left out of the commit is what it was already.
-    ODY_ASSIGN_OR_RETURN(const Written written,
-                         Restore(reviewed, &journal, entry, record, Mode::kRecover));
-    ODY_RETURN_IF_ERROR(journal.Remove(entry));
-    ++outcome.commits;
-    outcome.done += written.done;
-    for (const Refusal& refusal : written.refused) {
-      outcome.refused.push_back({refusal.path, refusal.why.message(), ""});
-    }
+  if (journal.entries().empty() || journal.entries().back().number != number) return outcome;
+  Entry entry = journal.entries().back();
+  ODY_ASSIGN_OR_RETURN(const Record record, journal.Load(entry));
+  ODY_RETURN_IF_ERROR(journal.Move(&entry, Stage::kUndoing));
+  // A path that a refusal left out of the commit is what it was already.
+  ODY_ASSIGN_OR_RETURN(const Written written,
+                       Restore(reviewed, &journal, entry, record, Mode::kRecover));
+  ODY_RETURN_IF_ERROR(journal.Remove(entry));
+  outcome.commit = number;
+  outcome.done = written.done;
+  for (const Refusal& refusal : written.refused) {
+    outcome.refused.push_back({refusal.path, refusal.why.message(), ""});
   }
   return outcome;
 }

@@ -18,22 +18,25 @@ struct Refused {
 };
 
 struct Outcome {
-  uint64_t commit = 0;   // its number; 0: nothing was committed
-  uint32_t done = 0;     // paths
-  uint32_t commits = 0;  // that were undone
+  uint64_t commit = 0;  // its number; 0: nothing was committed
+  uint32_t done = 0;    // paths
   std::vector<Refused> refused;
 };
 
 // Takes back a commit or undo that was cut off. Before anything else is done with the directory.
 Status Recover(Reviewed* reviewed);
+Result<bool> IsCutOff(Reviewed* reviewed);
 
-// `list` is of the same selections, which say what may be committed although it is marked, and
-// which hunks of a file.
-Result<Outcome> CommitChanges(Reviewed* reviewed, const ChangeList& list,
+// The number of the newest commit that can be undone; 0: there is none.
+Result<uint64_t> NewestCommit(Reviewed* reviewed);
+
+// As commit `number`. `list` is of the same selections, which say what may be committed although it
+// is marked, and which hunks of a file.
+Result<Outcome> CommitChanges(Reviewed* reviewed, uint64_t number, const ChangeList& list,
                               const std::vector<review::Selection>& selections);
 
-// The newest `commits`.
-Result<Outcome> UndoCommits(Reviewed* reviewed, uint32_t commits);
+// Nothing if this directory has no such commit.
+Result<Outcome> UndoCommit(Reviewed* reviewed, uint64_t number);
 
 }  // namespace odyssey::cell_review
 

@@ -97,7 +97,7 @@ Result<Outcome> DiscardChanges(Reviewed* reviewed, const ChangeList& list,
 
 Status Settle(Reviewed* reviewed, size_t max_changes) {
   ODY_ASSIGN_OR_RETURN(const Scan scan, ScanChanges(reviewed, max_changes));
-  for (const std::string& path : scan.settled) {
+  for (const std::string& path : scan.stale) {
     if (IsHidden(reviewed, path)) continue;
     ODY_RETURN_IF_ERROR(RemoveTree(&reviewed->upper, path));
   }

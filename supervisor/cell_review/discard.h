@@ -12,7 +12,7 @@ namespace odyssey::cell_review {
 Result<Outcome> DiscardChanges(Reviewed* reviewed, const ChangeList& list,
                                const std::vector<review::Selection>& selections);
 
-// Removes from the upper layer what the host has too, so that the host's later changes show.
+// Removes from the upper layer what is stale (scan.h), so that the host's shows.
 Status Settle(Reviewed* reviewed, size_t max_changes);
 
 }  // namespace odyssey::cell_review

@@ -130,8 +130,6 @@ Result<Journal> Journal::Open(Layer* store) {
   return journal;
 }
 
-uint64_t Journal::next_number() const { return entries_.empty() ? 1 : entries_.back().number + 1; }
-
 Result<Record> Journal::Load(const Entry& entry) {
   const auto bytes = store_->Read(PathOf(entry) + "/" + kRecord, kMaxRecord);
   return bytes.ok() ? DecodeRecord(*bytes) : bytes.status();

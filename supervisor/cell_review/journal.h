@@ -66,7 +66,6 @@ class Journal final {
 
   // The copy of what the operation's path was.
   Result<UniqueFd> OpenCopy(const Entry& entry, size_t operation);
-  uint64_t next_number() const;
 
  private:
   explicit Journal(Layer* store) : store_(store) {}

@@ -93,15 +93,23 @@ class ReviewTest : public testing::Test {
     Reviewed reviewed = Open();
     auto list = ListChanges(&reviewed, 0, selections, review::kMaxChanges);
     EXPECT_TRUE(list.ok());
-    auto outcome = CommitChanges(&reviewed, *list, selections);
+    const auto newest = NewestCommit(&reviewed);
+    EXPECT_TRUE(newest.ok());
+    auto outcome = CommitChanges(&reviewed, *newest + 1, *list, selections);
     EXPECT_TRUE(outcome.ok()) << outcome.status().ToString();
     return std::move(*outcome);
   }
   Outcome Undo(uint32_t commits = 1) {
     Reviewed reviewed = Open();
-    auto outcome = UndoCommits(&reviewed, commits);
-    EXPECT_TRUE(outcome.ok()) << outcome.status().ToString();
-    return std::move(*outcome);
+    Outcome last;
+    for (; commits > 0; --commits) {
+      const auto newest = NewestCommit(&reviewed);
+      EXPECT_TRUE(newest.ok());
+      auto outcome = UndoCommit(&reviewed, *newest);
+      EXPECT_TRUE(outcome.ok()) << outcome.status().ToString();
+      last = std::move(*outcome);
+    }
+    return last;
   }
 
   // Path → mode and content, of everything below.
@@ -321,18 +329,25 @@ TEST_F(ReviewTest, DiscardShowsTheHostsAgain) {
   EXPECT_TRUE(fs::is_empty(Path("upper")));
 }
 
-TEST_F(ReviewTest, SettlingForgetsWhatTheHostHasToo) {
-  Host("file", "old\n");
-  Host("gone", "old\n");
+TEST_F(ReviewTest, SettlingShowsTheHostsLaterVersionOfWhatTheCellLeftAlone) {
+  for (const char* name : {"committed", "opened", "gone", "same"}) Host(name, "old\n");
   StartCell();
-  Upper("file", "new\n");
+  Upper("committed", "new\n");
+  Upper("opened", "old\n");  // for writing, and nothing was written
+  Upper("same", "new\n");
   Upper("kept", "new\n");
   Delete("gone");
-  Commit({{.path = "file"}, {.path = "gone"}});
+  Commit({{.path = "committed"}, {.path = "gone"}, {.path = "same"}});
+  usleep(8000);
+  Host("committed", "the host's, later\n");
+  Host("opened", "the host's, later\n");
+  Host("gone", "made again\n");
   Reviewed reviewed = Open();
   ASSERT_TRUE(Settle(&reviewed, review::kMaxChanges).ok());
-  EXPECT_FALSE(fs::exists(Path("upper/file")));
-  EXPECT_FALSE(fs::exists(Path("upper/gone")));
+  for (const char* name : {"committed", "opened", "gone"}) {
+    EXPECT_FALSE(fs::exists(fs::symlink_status(Path(std::string("upper/") + name)))) << name;
+  }
+  EXPECT_TRUE(fs::exists(Path("upper/same"))) << "an undo shows it again";
   EXPECT_EQ(Summary(), "added kept\n");
 }
 

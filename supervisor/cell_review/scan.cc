@@ -114,7 +114,7 @@ class Scanner final {
   }
 
   void AddDeleted(const std::string& path, const Node& host) {
-    if (host.kind == Kind::kNone) return scan_.settled.push_back(path);
+    if (host.kind == Kind::kNone) return;
     Add(path, host, Node{});
     if (host.kind == Kind::kDirectory) AddBelow(path);
   }
@@ -187,9 +187,8 @@ class Scanner final {
         upper_state.kind == Kind::kDirectory && host_state.kind == Kind::kDirectory;
     if (directories && found.verdict == Verdict::kConflict && found.conflict.empty()) return;
     if (found.verdict == Verdict::kNothing) {
-      const bool settled =
-          upper.kind != Kind::kDirectory && upper.kind != Kind::kNone && upper_state == host_state;
-      if (settled) scan_.settled.push_back(path);
+      const bool stale = upper.kind != Kind::kDirectory && upper_state != host_state;
+      if (stale) scan_.stale.push_back(path);
       return;
     }
     if (found.verdict == Verdict::kConflict && found.conflict.empty()) found.conflict = kMeanwhile;

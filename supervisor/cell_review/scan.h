@@ -32,8 +32,9 @@ struct Found {
 
 struct Scan {
   std::vector<Found> found;  // by path; what is kNothing is left out
-  // Of that, no directories: the upper layer holds what the host has too.
-  std::vector<std::string> settled;
+  // Of that, no directories: the cell left it as it was, or as it was committed, and the host has
+  // changed it since. While the upper layer has it, the cell does not see the host's.
+  std::vector<std::string> stale;
   BaseStore bases;
   bool truncated = false;
 };

@@ -43,11 +43,17 @@ class Answer final {
     std::vector<Reviewed> all;
     for (uint32_t i = 0; i < setup_.directories; ++i) {
       ODY_ASSIGN_OR_RETURN(Reviewed reviewed, OpenReviewed(place_ + "/" + std::to_string(i)));
-      // Only who may write to the host can take back what was cut off; the others wait for that.
-      if (setup_.write_host) ODY_RETURN_IF_ERROR(Recover(&reviewed));
+      if (setup_.write_host) {
+        ODY_RETURN_IF_ERROR(Recover(&reviewed));
+      } else {
+        ODY_ASSIGN_OR_RETURN(const bool cut_off, IsCutOff(&reviewed));
+        end_.unfinished = end_.unfinished || cut_off;
+      }
       all.push_back(std::move(reviewed));
     }
+    if (end_.unfinished) return OkStatus();
     if (request.op == Op::kCommit) return Commit(request, &all);
+    if (request.op == Op::kUndo) return Undo(request.commits, &all);
     for (uint32_t i = 0; i < all.size(); ++i) {
       ODY_RETURN_IF_ERROR(One(request, i, &all[i]));
     }
@@ -58,10 +64,6 @@ class Answer final {
     switch (request.op) {
       case Op::kLog:
         return Log(reviewed);
-      case Op::kUndo: {
-        ODY_ASSIGN_OR_RETURN(const Outcome outcome, UndoCommits(reviewed, request.commits));
-        return Tell(i, outcome);
-      }
       case Op::kSettle:
         return Settle(reviewed, review::kMaxChanges);
       default:
@@ -92,6 +94,7 @@ class Answer final {
     end_.counts.marked += counts.marked;
     end_.counts.conflicts += counts.conflicts;
     end_.truncated = end_.truncated || list.truncated;
+    end_.stale += list.stale;
     digests_ += list.digest;
     return OkStatus();
   }
@@ -133,11 +136,35 @@ class Answer final {
       return Status(Code::kAborted,
                     "digest: the changes are no longer those that were looked at: list them again");
     }
+    ODY_ASSIGN_OR_RETURN(const uint64_t newest, Newest(all));
     for (uint32_t i = 0; i < all->size(); ++i) {
       ODY_ASSIGN_OR_RETURN(
           const Outcome outcome,
-          CommitChanges(&(*all)[i], lists[i], SelectionsOf(i, request.selections)));
+          CommitChanges(&(*all)[i], newest + 1, lists[i], SelectionsOf(i, request.selections)));
       ODY_RETURN_IF_ERROR(Tell(i, outcome));
+    }
+    return OkStatus();
+  }
+
+  static Result<uint64_t> Newest(std::vector<Reviewed>* all) {
+    uint64_t newest = 0;
+    for (Reviewed& reviewed : *all) {
+      ODY_ASSIGN_OR_RETURN(const uint64_t number, NewestCommit(&reviewed));
+      newest = std::max(newest, number);
+    }
+    return newest;
+  }
+
+  // A commit has the same number in each directory that it wrote to.
+  Status Undo(uint32_t commits, std::vector<Reviewed>* all) {
+    for (; commits > 0; --commits) {
+      ODY_ASSIGN_OR_RETURN(const uint64_t newest, Newest(all));
+      if (newest == 0) break;
+      for (uint32_t i = 0; i < all->size(); ++i) {
+        ODY_ASSIGN_OR_RETURN(const Outcome outcome, UndoCommit(&(*all)[i], newest));
+        ODY_RETURN_IF_ERROR(Tell(i, outcome));
+      }
+      ++end_.commits;
     }
     return OkStatus();
   }
@@ -157,7 +184,6 @@ class Answer final {
   Status Tell(uint32_t directory, const Outcome& outcome) {
     end_.commit = std::max(end_.commit, outcome.commit);
     end_.done += outcome.done;
-    end_.commits = std::max(end_.commits, outcome.commits);
     for (const Refused& refused : outcome.refused) {
       Item item = {.kind = ItemKind::kRefused, .text = refused.why};
       item.change.directory = directory;

@@ -124,6 +124,16 @@ Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint3
       .Number("bytes", Int(bytes));
 }
 
+Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_uid,
+                     const std::vector<std::string>& directories, uint64_t paths,
+                     uint64_t refused) {
+  Record record("changes");
+  record.Text("what", what).Number("owner_uid", owner_uid);
+  AddKey(key, &record);
+  record.Texts("directories", directories);
+  return record.Number("paths", Int(paths)).Number("refused", Int(refused));
+}
+
 Record ReviewRecord(const std::string& cell_id, const std::vector<Finding>& findings) {
   std::vector<std::string> paths;
   for (const Finding& finding : findings) paths.push_back(finding.host_path);

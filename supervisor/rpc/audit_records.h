@@ -46,6 +46,11 @@ audit::Record FileRecord(const std::string& cell_id, const tool::Request& reques
 audit::Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,
                            uint64_t bytes);
 
+// A commit, undo or discard of changes that a cell made in reviewed directories.
+audit::Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_uid,
+                            const std::vector<std::string>& directories, uint64_t paths,
+                            uint64_t refused);
+
 // What a review told.
 audit::Record ReviewRecord(const std::string& cell_id, const std::vector<Finding>& findings);
 

@@ -130,6 +130,7 @@ Result<Broker::CellPtr> Broker::PrepareLocked(Lock& lock, const PrepareSpec& spe
                                               compile::Compiled compiled, bool* created) {
   const std::string identity = IdentityOf(spec, compiled);
   *created = false;
+  changed_.wait(lock, [&] { return held_keys_.count(spec.key) == 0; });
   uint32_t revision = 1;
   for (;;) {
     const auto it = std::find_if(cells_.begin(), cells_.end(), [&spec](const auto& entry) {
@@ -288,6 +289,47 @@ wire::CellUsage Broker::AskUsage(const Cell& cell) {
       cell.id, [answer](const wire::StatsReply& r) { answer->set_value(r.usage); });
   if (!asked.ok() || future.wait_for(kStatsTimeout) != std::future_status::ready) return {};
   return future.get();
+}
+
+Result<plan::Plan> Broker::PlanOf(const PrepareSpec& spec) {
+  ODY_ASSIGN_OR_RETURN(const Admission admission,
+                       ceiling_->Admit(spec.sandbox, spec.owner_uid, /*allow_danger=*/false));
+  ODY_ASSIGN_OR_RETURN(compile::Compiled compiled, CompileFor(admission.request, admission.owner));
+  ceiling_->SetOwners(admission, &compiled.plan);
+  compiled.plan.cell_tree = CellTreeOf(spec.key);
+  return std::move(compiled.plan);
+}
+
+Status Broker::HoldKey(const CellKey& key) {
+  Lock lock(mutex_);
+  for (;;) {
+    if (held_keys_.count(key) != 0) {
+      return FailedPrecondition("key: another call works on the changes of this cell");
+    }
+    const auto it = std::find_if(cells_.begin(), cells_.end(),
+                                 [&key](const auto& entry) { return entry.second->key == key; });
+    if (it == cells_.end()) break;
+    const CellPtr cell = it->second;
+    if (!cell->running.empty() || !cell->waiting.empty()) {
+      return FailedPrecondition("key: commands run in this cell; wait for their end, or end them");
+    }
+    ODY_RETURN_IF_ERROR(EndAndWait(lock, cell, /*purge=*/false,
+                                   "key: the cell was ended for a change of its directories"));
+  }
+  held_keys_.insert(key);
+  return OkStatus();
+}
+
+void Broker::ReleaseKey(const CellKey& key) {
+  const Lock lock(mutex_);
+  held_keys_.erase(key);
+  changed_.notify_all();
+}
+
+bool Broker::IsLive(const CellKey& key) {
+  const Lock lock(mutex_);
+  return std::any_of(cells_.begin(), cells_.end(),
+                     [&key](const auto& entry) { return entry.second->key == key; });
 }
 
 uint32_t Broker::live_cells() {

@@ -23,6 +23,7 @@
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/cell_view.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/exec_request.h"
 #include "supervisor/rpc/exec_session.h"
@@ -43,22 +44,6 @@ struct PrepareSpec {
   uint32_t owner_uid = 0;     // on whose behalf
   bool allow_danger = false;  // the person's own word
   bool spare_running = false;
-};
-
-struct CellView {
-  std::string id;
-  CellKey key;
-  uint32_t revision = 0;
-  std::string policy_digest;
-  uint32_t host_uid = 0;
-  uint32_t running_execs = 0;
-  wire::CellUsage usage;
-  std::string created_at;
-  std::string workspace_path;
-  policy::Mode mode = policy::Mode::kWorkspaceWrite;
-  uint32_t owner_uid = 0;
-  bool reviewable = false;
-  std::vector<std::string> explanation;
 };
 
 // What a file operation came to, and what refused it.
@@ -95,11 +80,20 @@ class Broker final {
   // What the cell made in the host's writable trees. Marks as told what it returns as news.
   Result<std::vector<Finding>> Review(const std::string& cell_id, ReviewScope scope);
 
+  // The plan of the cell of this key, as it would be made now: admitted and compiled, not started.
+  Result<plan::Plan> PlanOf(const PrepareSpec& spec);
+  // Ends the cell of this key and lets none be made for it until ReleaseKey. FAILED_PRECONDITION
+  // while commands run in it, or another call holds the key.
+  Status HoldKey(const CellKey& key);
+  void ReleaseKey(const CellKey& key);
+  bool IsLive(const CellKey& key);
+
   uint32_t live_cells();
   const wire::Hello& hello() const { return hello_; }
   const compile::HostFacts& facts() const { return facts_; }
   CeilingGate* ceiling() const { return ceiling_; }
   const HostLink* host() const { return host_; }
+  RootClient* root() const { return root_; }
   AuditLog* audit() const { return audit_; }
 
   // The loop; returns when root is gone. Call from one long-lived thread.
@@ -190,6 +184,7 @@ class Broker final {
   std::condition_variable changed_;          // a cell's state or tools
   std::map<std::string, CellPtr> cells_;     // by id: launching, ready or ending
   std::set<std::string> recorded_policies_;  // digests
+  std::set<CellKey> held_keys_;
 };
 
 }  // namespace odyssey::supervisor

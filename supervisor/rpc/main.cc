@@ -21,6 +21,7 @@
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/ceiling_gate.h"
+#include "supervisor/rpc/changes_service.h"
 #include "supervisor/rpc/supervisor_service.h"
 
 namespace odyssey::supervisor {
@@ -68,17 +69,21 @@ int Serve(int argc, char** argv) {
   }
   CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
+  auto reviewed = ReviewedCells::Open(kAuditFd);
+  if (!reviewed.ok()) return Fail(reviewed.status());
   auto log = audit::LogStore::Open(UniqueFd(kAuditFd));
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
   AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));
   const HostLink host(wire::HostSocket(OptionOr(argc, argv, "--run", "")));
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host);
-  SupervisorService service(&broker);
+  SupervisorService service(&broker, &*reviewed);
+  ChangesService changes(&broker, &*reviewed);
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
+  builder.RegisterService(&changes);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   const std::unique_ptr<grpc::Server> server =
       rpc::StartWithHealth(&builder, {v1::Supervisor::service_full_name()});

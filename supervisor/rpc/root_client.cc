@@ -8,8 +8,8 @@ namespace odyssey::supervisor {
 namespace {
 
 // Takes the callback of a request out of its table; empty if there is none.
-template <typename Callback>
-Callback TakeCallback(std::mutex* mutex, std::map<uint64_t, Callback>* table, uint64_t request) {
+template <typename Key, typename Callback>
+Callback TakeCallback(std::mutex* mutex, std::map<Key, Callback>* table, const Key& request) {
   const std::lock_guard lock(*mutex);
   auto node = table->extract(request);
   return node.empty() ? Callback() : std::move(node.mapped());
@@ -25,6 +25,11 @@ Result<wire::Hello> RootClient::ReceiveHello() {
 }
 
 Status RootClient::SayReady() { return SendMessage(socket_.get(), wire::EncodeReady()); }
+
+void RootClient::TellGone(const std::string& cell_id, GoneCallback callback) {
+  const std::lock_guard lock(mutex_);
+  gone_[cell_id] = std::move(callback);
+}
 
 Status RootClient::Launch(const std::string& plan, LaunchedCallback callback) {
   wire::Launch launch{.plan = plan};
@@ -66,12 +71,8 @@ Status RootClient::ReadOne() {
       return HandleLaunched(std::move(message));
     case wire::RootMessage::kStatsReply:
       return HandleStats(message);
-    case wire::RootMessage::kGone: {
-      wire::Gone gone;
-      ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &gone));
-      on_gone_(gone);
-      return OkStatus();
-    }
+    case wire::RootMessage::kGone:
+      return HandleGone(message);
     default:
       return InvalidArgument("unexpected message from root");
   }
@@ -83,6 +84,14 @@ Status RootClient::HandleLaunched(Message message) {
   UniqueFd socket = message.fds.empty() ? UniqueFd() : std::move(message.fds[0]);
   const auto callback = TakeCallback(&mutex_, &launches_, launched.request);
   if (callback) callback(launched, std::move(socket));
+  return OkStatus();
+}
+
+Status RootClient::HandleGone(const Message& message) {
+  wire::Gone gone;
+  ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &gone));
+  const auto callback = TakeCallback(&mutex_, &gone_, gone.cell_id);
+  callback ? callback(gone) : on_gone_(gone);
   return OkStatus();
 }
 

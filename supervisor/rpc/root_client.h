@@ -31,6 +31,9 @@ class RootClient final {
   // Called for every cell that ends; set before the loop runs.
   void set_on_gone(GoneCallback callback) { on_gone_ = std::move(callback); }
 
+  // … but not for this one, whose end is told to `callback`, once.
+  void TellGone(const std::string& cell_id, GoneCallback callback);
+
   Status Launch(const std::string& plan, LaunchedCallback callback);
   Status Kill(const std::string& cell_id, bool purge);
   Status AskStats(const std::string& cell_id, StatsCallback callback);
@@ -44,6 +47,7 @@ class RootClient final {
   bool IsStopped() const;
   Status HandleLaunched(Message message);
   Status HandleStats(const Message& message);
+  Status HandleGone(const Message& message);
 
   const UniqueFd socket_;
   GoneCallback on_gone_;
@@ -51,6 +55,7 @@ class RootClient final {
   uint64_t next_request_ = 1;
   std::map<uint64_t, LaunchedCallback> launches_;
   std::map<uint64_t, StatsCallback> stats_;
+  std::map<std::string, GoneCallback> gone_;  // by cell
 };
 
 }  // namespace odyssey::supervisor

@@ -1,5 +1,7 @@
 #include "supervisor/rpc/supervisor_service.h"
 
+#include <algorithm>
+
 #include "common/base/version.h"
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
@@ -21,14 +23,24 @@ grpc::Status FileError(const FileAnswer& answer) {
   return {status.error_code(), status.error_message(), denial.SerializeAsString()};
 }
 
+// Whether a host directory is written on a copy.
+bool Reviews(const policy::SandboxRequest& request) {
+  using policy::Access;
+  if (!request.workspace.empty() && WorkspaceAccess(request) == Access::kReview) return true;
+  return std::any_of(request.mounts.begin(), request.mounts.end(),
+                     [](const policy::Mount& mount) { return mount.access == Access::kReview; });
+}
+
 Feature DescribeAudit(const Status& state) {
   return {"audit", state.ok(), state.ok() ? "what happens is recorded" : state.message()};
 }
 
 }  // namespace
 
-SupervisorService::SupervisorService(Broker* broker)
-    : broker_(broker), features_(DescribeFeatures(broker->hello(), broker->facts())) {}
+SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed)
+    : broker_(broker),
+      reviewed_(reviewed),
+      features_(DescribeFeatures(broker->hello(), broker->facts())) {}
 
 std::vector<Feature> SupervisorService::LayersOf(const CellView& view) const {
   const bool unconfined = view.mode == policy::Mode::kDangerFullAccess;
@@ -53,6 +65,11 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
                                             v1::PrepareCellResponse* response) {
   const auto spec = FromProto(*request);
   if (!spec.ok()) return rpc::ToGrpc(spec.status());
+  // Before it can change anything: its changes must be found again.
+  if (Reviews(spec->sandbox)) {
+    const Status remembered = reviewed_->Remember(*request);
+    if (!remembered.ok()) return rpc::ToGrpc(remembered);
+  }
   bool created = false;
   const auto view = broker_->Prepare(*spec, &created);
   if (!view.ok()) return rpc::ToGrpc(view.status());

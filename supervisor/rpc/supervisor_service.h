@@ -3,6 +3,7 @@
 
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/reviewed_cells.h"
 
 namespace odyssey::supervisor {
 
@@ -11,7 +12,8 @@ namespace odyssey::supervisor {
 class SupervisorService final
     : public v1::Supervisor::WithCallbackMethod_Exec<v1::Supervisor::Service> {
  public:
-  explicit SupervisorService(Broker* broker);
+  // Both are borrowed and outlive the service.
+  SupervisorService(Broker* broker, ReviewedCells* reviewed);
 
   grpc::Status GetInfo(grpc::ServerContext* context, const v1::GetInfoRequest* request,
                        v1::GetInfoResponse* response) override;
@@ -39,6 +41,7 @@ class SupervisorService final
   std::vector<Feature> LayersOf(const CellView& view) const;
 
   Broker* const broker_;
+  ReviewedCells* const reviewed_;
   const std::vector<Feature> features_;
 };
 

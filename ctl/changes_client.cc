@@ -1,0 +1,106 @@
+#include "ctl/changes_client.h"
+
+#include <utility>
+
+#include "ctl/cell_name.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using supervisor::v1::CellKey;
+using supervisor::v1::Changes;
+
+// They copy files, one after another.
+constexpr int kWriteCallMs = 600'000;
+
+bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+template <typename Request>
+void Select(const CellKey& key, const ChangesClient::Selections& selections, Request* request) {
+  *request->mutable_key() = key;
+  for (const auto& selection : selections) *request->add_selections() = selection;
+}
+
+}  // namespace
+
+ChangesClient::ChangesClient(Client client, CellKey key, std::string name)
+    : client_(std::move(client)),
+      stub_(Changes::NewStub(client_.channel())),
+      key_(std::move(key)),
+      name_(std::move(name)) {}
+
+Result<ChangesClient> ChangesClient::Connect(const std::string& word, const Locations& locations,
+                                             Failure* failure) {
+  const bool session = StartsWith(word, "ses_");
+  Result<Client> client =
+      Client::Connect(session ? Daemon::kAgentd : Daemon::kSupervisor, locations);
+  if (!client.ok()) {
+    *failure = ExplainConnect("changes of " + word, client.status());
+    return client.status();
+  }
+  CellKey key = KeyOfCommand(word);
+  if (session) {
+    key.Clear();
+    key.set_session_id(word);
+  } else if (StartsWith(word, "cel_")) {
+    const auto stub = supervisor::v1::Supervisor::NewStub(client->channel());
+    supervisor::v1::DescribeCellRequest request;
+    request.set_cell_id(word);
+    supervisor::v1::DescribeCellResponse response;
+    const auto context = MakeContext(kQuickCallMs);
+    const grpc::Status status = stub->DescribeCell(context.get(), request, &response);
+    if (!status.ok()) {
+      *failure = client->Explain("find cell " + word, status);
+      return NotFound(word);
+    }
+    key = response.cell().key();
+  }
+  return ChangesClient(std::move(*client), std::move(key), word);
+}
+
+grpc::Status ChangesClient::List(const Selections& selections, ChangeSet* out) const {
+  supervisor::v1::ListChangesRequest request;
+  Select(key_, selections, &request);
+  const auto context = MakeContext(kWriteCallMs);
+  const auto reader = stub_->ListChanges(context.get(), request);
+  supervisor::v1::ListChangesResponse response;
+  while (reader->Read(&response)) {
+    if (response.has_change()) out->changes.push_back(std::move(*response.mutable_change()));
+    if (response.has_end()) out->end = std::move(*response.mutable_end());
+  }
+  return reader->Finish();
+}
+
+grpc::Status ChangesClient::Diff(const Selections& selections, uint64_t max_bytes,
+                                 std::string* text, bool* truncated) const {
+  supervisor::v1::DiffChangesRequest request;
+  Select(key_, selections, &request);
+  request.set_max_bytes(max_bytes);
+  const auto context = MakeContext(kWriteCallMs);
+  const auto reader = stub_->DiffChanges(context.get(), request);
+  supervisor::v1::DiffChangesResponse response;
+  while (reader->Read(&response)) {
+    text->append(response.text());
+    *truncated = response.truncated();
+  }
+  return reader->Finish();
+}
+
+grpc::Status ChangesClient::Commit(const Selections& selections, const std::string& digest,
+                                   supervisor::v1::CommitChangesResponse* response) const {
+  supervisor::v1::CommitChangesRequest request;
+  Select(key_, selections, &request);
+  request.set_digest(digest);
+  const auto context = MakeContext(kWriteCallMs);
+  return stub_->CommitChanges(context.get(), request, response);
+}
+
+grpc::Status ChangesClient::Discard(const Selections& selections,
+                                    supervisor::v1::DiscardChangesResponse* response) const {
+  supervisor::v1::DiscardChangesRequest request;
+  Select(key_, selections, &request);
+  const auto context = MakeContext(kWriteCallMs);
+  return stub_->DiscardChanges(context.get(), request, response);
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,34 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_CELL_VIEW_H_
+#define ODYSSEY_SUPERVISOR_RPC_CELL_VIEW_H_
+
+// A cell as clients see it. A value.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/model/request.h"
+#include "supervisor/rpc/cell.h"
+#include "supervisor/wire/root_wire.h"
+
+namespace odyssey::supervisor {
+
+struct CellView {
+  std::string id;
+  CellKey key;
+  uint32_t revision = 0;
+  std::string policy_digest;
+  uint32_t host_uid = 0;
+  uint32_t running_execs = 0;
+  wire::CellUsage usage;
+  std::string created_at;
+  std::string workspace_path;
+  policy::Mode mode = policy::Mode::kWorkspaceWrite;
+  uint32_t owner_uid = 0;
+  bool reviewable = false;
+  std::vector<std::string> explanation;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_CELL_VIEW_H_

@@ -1,0 +1,371 @@
+#include "supervisor/rpc/changes_service.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "common/base/utf8.h"
+#include "common/rpc/status_map.h"
+#include "policy/plan/plan_check.h"
+#include "supervisor/rpc/audit_records.h"
+#include "supervisor/rpc/convert.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+using compile::ReviewedDirectory;
+using compile::ReviewWrites;
+using review::Item;
+using review::ItemKind;
+
+constexpr uint32_t kMaxChanges = 10'000;
+constexpr uint64_t kDefaultDiff = uint64_t{1} << 20;
+constexpr uint64_t kMaxDiff = uint64_t{16} << 20;
+
+// The words of the client's path that are below `directory`; nothing if it lies elsewhere.
+std::optional<std::string> Below(const std::string& path, const std::string& directory) {
+  if (!plan::IsWithin(path, directory)) return std::nullopt;
+  return path.size() == directory.size() ? "" : path.substr(directory.size() + 1);
+}
+
+// As the cell or the host knows the path; relative to the workspace.
+Result<review::Selection> FromProto(const v1::ChangeSelection& selection, size_t index,
+                                    const std::vector<ReviewedDirectory>& directories) {
+  std::string path = selection.path();
+  if (path.empty() || path[0] != '/') path = plan::kWorkspacePath + ("/" + path);
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  review::Selection out = {.marked = selection.marked(),
+                           .hunks = {selection.hunks().begin(), selection.hunks().end()}};
+  for (const bool in_cell : {true, false}) {
+    for (uint32_t i = 0; i < directories.size(); ++i) {
+      const auto below = Below(path, in_cell ? directories[i].target : directories[i].source);
+      if (!below) continue;
+      out.directory = i;
+      out.path = *below;
+      return out;
+    }
+  }
+  std::string all;
+  for (const ReviewedDirectory& directory : directories) {
+    all += (all.empty() ? "" : ", ") + directory.target;
+  }
+  return InvalidArgument("selections[" + std::to_string(index) + "].path: " + selection.path() +
+                         ": not in a reviewed directory; these are: " + all);
+}
+
+template <typename Selections>
+Result<std::vector<review::Selection>> FromProto(
+    const Selections& selections, const std::vector<ReviewedDirectory>& directories) {
+  std::vector<review::Selection> out;
+  for (int i = 0; i < selections.size(); ++i) {
+    ODY_ASSIGN_OR_RETURN(out.emplace_back(),
+                         FromProto(selections[i], static_cast<size_t>(i), directories));
+  }
+  return out;
+}
+
+std::string In(const std::string& directory, const std::string& path) {
+  return SanitizeUtf8(path.empty() ? directory : directory + "/" + path);
+}
+
+v1::ChangeKind ToProto(review::ChangeKind kind) {
+  switch (kind) {
+    case review::ChangeKind::kAdded:
+      return v1::CHANGE_KIND_ADDED;
+    case review::ChangeKind::kModified:
+      return v1::CHANGE_KIND_MODIFIED;
+    case review::ChangeKind::kDeleted:
+      return v1::CHANGE_KIND_DELETED;
+    case review::ChangeKind::kRenamed:
+      return v1::CHANGE_KIND_RENAMED;
+    case review::ChangeKind::kMode:
+      return v1::CHANGE_KIND_MODE;
+    case review::ChangeKind::kLink:
+      return v1::CHANGE_KIND_LINK;
+    case review::ChangeKind::kType:
+      return v1::CHANGE_KIND_TYPE;
+  }
+  return v1::CHANGE_KIND_UNSPECIFIED;
+}
+
+void ToProto(const review::Change& change, const ReviewedDirectory& directory, v1::Change* out) {
+  out->set_kind(ToProto(change.kind));
+  out->set_path(In(directory.target, change.path));
+  out->set_host_path(In(directory.source, change.path));
+  if (!change.from.empty()) out->set_from(In(directory.target, change.from));
+  out->set_old_mode(change.old_mode);
+  out->set_new_mode(change.new_mode);
+  out->set_old_size(change.old_size);
+  out->set_new_size(change.new_size);
+  out->set_binary(change.binary);
+  out->set_mark(SanitizeUtf8(change.mark));
+  out->set_conflict(SanitizeUtf8(change.conflict));
+}
+
+void ToProto(const review::Counts& counts, v1::ChangeCounts* out) {
+  out->set_added(counts.added);
+  out->set_modified(counts.modified);
+  out->set_deleted(counts.deleted);
+  out->set_renamed(counts.renamed);
+  out->set_other(counts.other);
+  out->set_marked(counts.marked);
+  out->set_conflicts(counts.conflicts);
+}
+
+// Puts what is refused into a response.
+template <typename Refused>
+ReviewCell::Take TakeRefused(const std::vector<ReviewedDirectory>& directories, Refused* out) {
+  return [&directories, out](const Item& item) {
+    if (item.kind != ItemKind::kRefused || item.change.directory >= directories.size()) {
+      return InvalidArgument("the review cell said something else");
+    }
+    v1::RefusedChange* refused = out->Add();
+    refused->set_path(In(directories[item.change.directory].target, item.change.path));
+    refused->set_reason(SanitizeUtf8(item.text));
+    refused->set_marked(!item.change.mark.empty());
+    return OkStatus();
+  };
+}
+
+Status StatusOf(const Result<review::End>& end) {
+  return end.ok() ? (end->code == Code::kOk ? OkStatus() : Status(end->code, end->error))
+                  : end.status();
+}
+
+std::string Rfc3339(int64_t seconds) {
+  const time_t at = static_cast<time_t>(seconds);
+  tm parts{};
+  gmtime_r(&at, &parts);
+  char text[32];
+  strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+Result<ChangesService::Subject> ChangesService::Find(const v1::CellKey& key) {
+  ODY_ASSIGN_OR_RETURN(const v1::PrepareCellRequest request, reviewed_->Find(key));
+  Subject subject;
+  ODY_ASSIGN_OR_RETURN(subject.spec, supervisor::FromProto(request));
+  ODY_ASSIGN_OR_RETURN(subject.plan, broker_->PlanOf(subject.spec));
+  subject.directories = compile::ReviewedDirectories(subject.plan);
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<std::mutex>& turn = turns_[subject.plan.cell_tree];
+  if (turn == nullptr) turn = std::make_shared<std::mutex>();
+  subject.turn = turn;
+  return subject;
+}
+
+Result<review::End> ChangesService::AskOnce(const Subject& subject, ReviewWrites writes,
+                                            const review::Request& request,
+                                            const ReviewCell::Take& take) {
+  const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size()),
+                               .write_host = writes == ReviewWrites::kHost,
+                               .write_upper = writes == ReviewWrites::kUpper};
+  ODY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ReviewCell> cell,
+      ReviewCell::Start(broker_->root(), compile::ReviewPlan(subject.plan, writes), setup));
+  return cell->Ask(request, take);
+}
+
+Result<review::End> ChangesService::Ask(const Subject& subject, ReviewWrites writes,
+                                        const review::Request& request,
+                                        const ReviewCell::Take& take) {
+  // A disk of the cell's own is mounted once at a time.
+  if (subject.plan.disk_bytes != 0) ODY_RETURN_IF_ERROR(broker_->HoldKey(subject.spec.key));
+  Result<review::End> end = AskOnce(subject, writes, request, take);
+  if (end.ok() && end->unfinished) {
+    const review::Request recover = {.op = review::Op::kUndo, .commits = 0};
+    end = AskOnce(subject, ReviewWrites::kHost, recover, take);
+    if (StatusOf(end).ok()) end = AskOnce(subject, writes, request, take);
+  }
+  if (subject.plan.disk_bytes != 0) broker_->ReleaseKey(subject.spec.key);
+  const Status status = StatusOf(end);
+  if (!status.ok()) return status;
+  return end;
+}
+
+Result<review::End> ChangesService::AskAlone(const Subject& subject, const review::Request& request,
+                                             const ReviewCell::Take& take) {
+  if (subject.plan.disk_bytes != 0) return Ask(subject, ReviewWrites::kUpper, request, take);
+  ODY_RETURN_IF_ERROR(broker_->HoldKey(subject.spec.key));
+  Result<review::End> end = Ask(subject, ReviewWrites::kUpper, request, take);
+  broker_->ReleaseKey(subject.spec.key);
+  return end;
+}
+
+void ChangesService::Record(const char* what, const Subject& subject, const review::End& end,
+                            uint64_t refused) {
+  std::vector<std::string> directories;
+  for (const ReviewedDirectory& directory : subject.directories) {
+    directories.push_back(directory.source);
+  }
+  broker_->audit()->Add(ChangesRecord(what, subject.spec.key, subject.spec.owner_uid, directories,
+                                      end.done, refused));
+}
+
+grpc::Status ChangesService::ListReviewed(grpc::ServerContext*, const v1::ListReviewedRequest*,
+                                          v1::ListReviewedResponse* response) {
+  for (const v1::PrepareCellRequest& request : reviewed_->All()) {
+    v1::ReviewedCell* cell = response->add_cells();
+    *cell->mutable_key() = request.key();
+    cell->set_owner_uid(request.owner_uid());
+    const auto subject = Find(request.key());
+    if (!subject.ok()) continue;
+    cell->set_live(broker_->IsLive(subject->spec.key));
+    for (const ReviewedDirectory& directory : subject->directories) {
+      cell->add_directories(SanitizeUtf8(directory.source));
+    }
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::ListChanges(grpc::ServerContext*,
+                                         const v1::ListChangesRequest* request,
+                                         grpc::ServerWriter<v1::ListChangesResponse>* writer) {
+  const auto subject = Find(request->key());
+  if (!subject.ok()) return rpc::ToGrpc(subject.status());
+  const auto selections = FromProto(request->selections(), subject->directories);
+  if (!selections.ok()) return rpc::ToGrpc(selections.status());
+  const uint32_t asked = request->max_changes() == 0 ? kMaxChanges : request->max_changes();
+  const std::lock_guard turn(*subject->turn);
+  uint32_t sent = 0;
+  const auto end =
+      Ask(*subject, ReviewWrites::kStore, {.op = review::Op::kList, .selections = *selections},
+          [&](const Item& item) {
+            if (item.change.directory >= subject->directories.size()) {
+              return InvalidArgument("the review cell named a directory that it does not have");
+            }
+            if (sent == std::min(asked, kMaxChanges)) return OkStatus();
+            ++sent;
+            v1::ListChangesResponse response;
+            ToProto(item.change, subject->directories[item.change.directory],
+                    response.mutable_change());
+            return writer->Write(response) ? OkStatus() : Cancelled("the client is gone");
+          });
+  if (!end.ok()) return rpc::ToGrpc(end.status());
+  v1::ListChangesResponse last;
+  ToProto(end->counts, last.mutable_end()->mutable_counts());
+  const review::Counts& counts = end->counts;
+  const uint64_t all =
+      uint64_t{counts.added} + counts.modified + counts.deleted + counts.renamed + counts.other;
+  last.mutable_end()->set_truncated(end->truncated || sent < all);
+  last.mutable_end()->set_digest(end->digest);
+  writer->Write(last);
+  // So that the cell sees what the host has made of it; where commands run, at a later call.
+  if (end->stale != 0) {
+    (void)AskAlone(*subject, {.op = review::Op::kSettle}, [](const Item&) { return OkStatus(); });
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::DiffChanges(grpc::ServerContext*,
+                                         const v1::DiffChangesRequest* request,
+                                         grpc::ServerWriter<v1::DiffChangesResponse>* writer) {
+  const auto subject = Find(request->key());
+  if (!subject.ok()) return rpc::ToGrpc(subject.status());
+  const auto selections = FromProto(request->selections(), subject->directories);
+  if (!selections.ok()) return rpc::ToGrpc(selections.status());
+  const uint64_t asked = request->max_bytes() == 0 ? kDefaultDiff : request->max_bytes();
+  const std::lock_guard turn(*subject->turn);
+  const auto end = Ask(
+      *subject, ReviewWrites::kStore,
+      {.op = review::Op::kDiff, .selections = *selections, .max_bytes = std::min(asked, kMaxDiff)},
+      [&](const Item& item) {
+        v1::DiffChangesResponse response;
+        response.set_text(item.text);
+        return writer->Write(response) ? OkStatus() : Cancelled("the client is gone");
+      });
+  if (!end.ok()) return rpc::ToGrpc(end.status());
+  v1::DiffChangesResponse last;
+  last.set_truncated(end->truncated);
+  writer->Write(last);
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::CommitChanges(grpc::ServerContext*,
+                                           const v1::CommitChangesRequest* request,
+                                           v1::CommitChangesResponse* response) {
+  Status status = broker_->audit()->Admit();
+  if (!status.ok()) return rpc::ToGrpc(status);
+  const auto subject = Find(request->key());
+  if (!subject.ok()) return rpc::ToGrpc(subject.status());
+  const auto selections = FromProto(request->selections(), subject->directories);
+  if (!selections.ok()) return rpc::ToGrpc(selections.status());
+  const std::lock_guard turn(*subject->turn);
+  const auto end =
+      Ask(*subject, ReviewWrites::kHost,
+          {.op = review::Op::kCommit, .selections = *selections, .expected = request->digest()},
+          TakeRefused(subject->directories, response->mutable_refused()));
+  if (!end.ok()) return rpc::ToGrpc(end.status());
+  Record("commit", *subject, *end, static_cast<uint64_t>(response->refused_size()));
+  response->set_commit(end->commit);
+  response->set_committed(end->done);
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::UndoCommits(grpc::ServerContext*,
+                                         const v1::UndoCommitsRequest* request,
+                                         v1::UndoCommitsResponse* response) {
+  const Status status = broker_->audit()->Admit();
+  if (!status.ok()) return rpc::ToGrpc(status);
+  const auto subject = Find(request->key());
+  if (!subject.ok()) return rpc::ToGrpc(subject.status());
+  const std::lock_guard turn(*subject->turn);
+  const auto end = Ask(*subject, ReviewWrites::kHost,
+                       {.op = review::Op::kUndo, .commits = std::max(request->commits(), 1U)},
+                       TakeRefused(subject->directories, response->mutable_refused()));
+  if (!end.ok()) return rpc::ToGrpc(end.status());
+  if (end->commits == 0) {
+    return rpc::ToGrpc(FailedPrecondition("key: there is no commit of this cell to undo"));
+  }
+  Record("undo", *subject, *end, static_cast<uint64_t>(response->refused_size()));
+  response->set_commits(end->commits);
+  response->set_restored(end->done);
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::DiscardChanges(grpc::ServerContext*,
+                                            const v1::DiscardChangesRequest* request,
+                                            v1::DiscardChangesResponse* response) {
+  const Status status = broker_->audit()->Admit();
+  if (!status.ok()) return rpc::ToGrpc(status);
+  const auto subject = Find(request->key());
+  if (!subject.ok()) return rpc::ToGrpc(subject.status());
+  const auto selections = FromProto(request->selections(), subject->directories);
+  if (!selections.ok()) return rpc::ToGrpc(selections.status());
+  const std::lock_guard turn(*subject->turn);
+  const auto end = AskAlone(*subject, {.op = review::Op::kDiscard, .selections = *selections},
+                            TakeRefused(subject->directories, response->mutable_refused()));
+  if (!end.ok()) return rpc::ToGrpc(end.status());
+  Record("discard", *subject, *end, static_cast<uint64_t>(response->refused_size()));
+  response->set_discarded(end->done);
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::ListCommits(grpc::ServerContext*,
+                                         const v1::ListCommitsRequest* request,
+                                         v1::ListCommitsResponse* response) {
+  const auto subject = Find(request->key());
+  if (!subject.ok()) return rpc::ToGrpc(subject.status());
+  const std::lock_guard turn(*subject->turn);
+  std::map<uint64_t, v1::Commit, std::greater<>> commits;  // one may be of several directories
+  const auto end =
+      Ask(*subject, ReviewWrites::kStore, {.op = review::Op::kLog}, [&](const Item& item) {
+        v1::Commit& commit = commits[item.number];
+        commit.set_commit(item.number);
+        commit.set_time(Rfc3339(item.time));
+        commit.set_paths(commit.paths() + item.count);
+        return OkStatus();
+      });
+  if (!end.ok()) return rpc::ToGrpc(end.status());
+  for (auto& [number, commit] : commits) *response->add_commits() = std::move(commit);
+  return grpc::Status::OK;
+}
+
+grpc::Status ChangesService::ForkCell(grpc::ServerContext*, const v1::ForkCellRequest*,
+                                      v1::ForkCellResponse*) {
+  return {grpc::StatusCode::UNIMPLEMENTED, "fork: this version cannot copy a cell's directories"};
+}
+
+}  // namespace odyssey::supervisor

@@ -1,0 +1,48 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_REVIEW_CELL_H_
+#define ODYSSEY_SUPERVISOR_RPC_REVIEW_CELL_H_
+
+// A review cell: started for one call, and ended with it. Its only process is odyssey-cell-review.
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "policy/plan/plan.h"
+#include "policy/plan/review_wire.h"
+#include "supervisor/rpc/root_client.h"
+
+namespace odyssey::supervisor {
+
+class ReviewCell final {
+ public:
+  // Blocking; `root` is borrowed and outlives the cell. `plan` is without a cell_id.
+  static Result<std::unique_ptr<ReviewCell>> Start(RootClient* root, plan::Plan plan,
+                                                   const review::Setup& setup);
+  ReviewCell(const ReviewCell&) = delete;
+  ReviewCell& operator=(const ReviewCell&) = delete;
+  // Waits until nothing of the cell is left.
+  ~ReviewCell();
+
+  // Blocking. `take` gets each item; what it refuses ends the call. The End's own status is not
+  // looked at.
+  using Take = std::function<Status(review::Item)>;
+  Result<review::End> Ask(const review::Request& request, const Take& take);
+
+ private:
+  ReviewCell(RootClient* root, std::string id) : root_(root), id_(std::move(id)) {}
+
+  Status WhyGone();
+
+  RootClient* const root_;
+  const std::string id_;
+  UniqueFd socket_;  // cell-review's fd 3
+  UniqueFd stream_;
+  std::future<wire::Gone> gone_;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_REVIEW_CELL_H_

@@ -1,0 +1,42 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_REVIEWED_CELLS_H_
+#define ODYSSEY_SUPERVISOR_RPC_REVIEWED_CELLS_H_
+
+// Which cells have directories whose writes wait for a commit, and how each was asked for: their
+// changes outlive the cells, and this supervisor. Files of the rpc user's own directory, one for
+// each cell; no value of the environment is in one. Thread-safe.
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/os/unique_fd.h"
+#include "odyssey/supervisor/v1/supervisor.pb.h"
+
+namespace odyssey::supervisor {
+
+class ReviewedCells final {
+ public:
+  // Makes `reviewed` in `directory`, which is borrowed for the call.
+  static Result<ReviewedCells> Open(int directory);
+  ReviewedCells(ReviewedCells&& other) noexcept : directory_(std::move(other.directory_)) {}
+
+  // The newest request of a cell is what is remembered.
+  Status Remember(const v1::PrepareCellRequest& request);
+  // NOT_FOUND names the key.
+  Result<v1::PrepareCellRequest> Find(const v1::CellKey& key);
+  void Forget(const v1::CellKey& key);
+  std::vector<v1::PrepareCellRequest> All();
+
+ private:
+  explicit ReviewedCells(UniqueFd directory) : directory_(std::move(directory)) {}
+
+  Result<v1::PrepareCellRequest> Load(const std::string& name) const;
+
+  UniqueFd directory_;
+  std::mutex mutex_;
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_REVIEWED_CELLS_H_
