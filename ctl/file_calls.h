@@ -6,6 +6,7 @@
 #include <grpcpp/client_context.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace odyssey::ctl {
 struct PutRequest {
   std::string cell_id;
   std::string run_id;  // "": a new one
-  std::vector<FileToPut> files;
+  std::span<const FileToPut> files;  // borrowed
 };
 
 // All of the files or none. `*local` says what went wrong on this side; the status of the call is

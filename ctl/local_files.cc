@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/os/file.h"
-#include "common/os/mount_calls.h"
 #include "ctl/planted_link.h"
 
 namespace odyssey::ctl {
@@ -42,15 +41,19 @@ bool IsDirectory(const UniqueFd& fd) {
   return fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Why the file is left out, "" if it is not.
-std::string WhySkipped(const std::string& path) {
+// Why the file is left out, "" if it is not. `opened` is `path` itself, or where it leads as a
+// link.
+std::string WhySkipped(const OpenedPath& opened) {
   struct stat info;
-  if (lstat(path.c_str(), &info) != 0) {
-    return errno == ENOENT ? "not found" : ErrnoStatus(errno, "stat").message();
-  }
-  if (S_ISLNK(info.st_mode)) return "is a symlink";
+  if (fstat(opened.place.get(), &info) != 0) return ErrnoStatus(errno, "stat").message();
   if (S_ISDIR(info.st_mode)) return "is a directory";
   return S_ISREG(info.st_mode) ? "" : "is no regular file";
+}
+
+// For the words of the warning: what is opened is judged by the walk.
+bool IsSymlink(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
 bool IsName(std::string_view name) {
@@ -62,16 +65,20 @@ bool IsName(std::string_view name) {
 Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
   FilesToPut out;
   for (const std::string& path : paths) {
-    if (const std::string why = WhySkipped(path); !why.empty()) {
+    std::string why = IsSymlink(path) ? "is a symlink" : "";
+    Result<OpenedPath> opened = OpenUnplanted(path);
+    if (opened.status().code() == Code::kNotFound) why = "not found";
+    if (why.empty() && opened.ok()) why = WhySkipped(*opened);
+    if (!why.empty()) {
       out.skipped.push_back("file \"" + path + "\" " + why + ", skipping it");
       continue;
     }
-    const Result<std::string> real = ResolveUnplanted(path);
-    if (!real.ok()) {
-      out.skipped.push_back("file \"" + path + "\": " + real.status().message() + "; skipping it");
+    if (!opened.ok()) {
+      out.skipped.push_back("file \"" + path + "\": " + opened.status().message() +
+                            "; skipping it");
       continue;
     }
-    FileToPut file{path, *real, LastComponent(path)};
+    FileToPut file{path, std::move(opened->place), LastComponent(path)};
     for (const FileToPut& other : out.files) {
       if (other.name != file.name) continue;
       return InvalidArgument("\"" + path + "\" and \"" + other.path + "\" would both be " +
@@ -83,7 +90,7 @@ Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
 }
 
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
-  ODY_ASSIGN_OR_RETURN(const UniqueFd place, OpenHostPath(file.real));
+  const UniqueFd& place = file.place;
   struct stat info;
   if (fstat(place.get(), &info) != 0) return ErrnoStatus(errno, "stat " + file.path);
   if (!S_ISREG(info.st_mode)) return FailedPrecondition(file.path + ": is no regular file");
@@ -94,18 +101,35 @@ Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
   return fd;
 }
 
+Status SaveLocalFile(const std::string& path, std::string_view content, uint32_t mode) {
+  const std::string name = LastComponent(path);
+  if (!IsName(name)) return InvalidArgument(path + ": no name of a file");
+  ODY_ASSIGN_OR_RETURN(const OpenedPath parent, OpenUnplanted(ParentOf(path)));
+  const int directory = parent.place.get();
+  const std::string temporary = "." + name.substr(0, 200) + ".odyssey-" + std::to_string(getpid());
+  const UniqueFd file(openat(directory, temporary.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IWUSR));
+  if (!file) return ErrnoStatus(errno, "create a file beside " + path);
+  Status status = WriteAll(file.get(), content);
+  if (status.ok() && fchmod(file.get(), mode) != 0) status = ErrnoStatus(errno, "chmod " + path);
+  if (status.ok() && renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
+    status = ErrnoStatus(errno, "write " + path);
+  }
+  if (!status.ok()) unlinkat(directory, temporary.c_str(), 0);
+  return status;
+}
+
 Result<Destination> Destination::Open(const std::string& path) {
-  const Result<std::string> real = ResolveUnplanted(path);
-  if (real.status().code() == Code::kNotFound) return Make(path);
-  ODY_RETURN_IF_ERROR(real.status());
-  ODY_ASSIGN_OR_RETURN(UniqueFd root, OpenHostPath(*real));
-  if (!IsDirectory(root)) return FailedPrecondition(path + ": is no directory");
-  return Destination(std::move(root));
+  Result<OpenedPath> opened = OpenUnplanted(path);
+  if (opened.status().code() == Code::kNotFound) return Make(path);
+  ODY_RETURN_IF_ERROR(opened.status());
+  if (!IsDirectory(opened->place)) return FailedPrecondition(path + ": is no directory");
+  return Destination(std::move(opened->place));
 }
 
 Result<Destination> Destination::Make(const std::string& path) {
-  ODY_ASSIGN_OR_RETURN(const std::string parent, ResolveUnplanted(ParentOf(path)));
-  ODY_ASSIGN_OR_RETURN(UniqueFd made_in, OpenHostPath(parent));
+  ODY_ASSIGN_OR_RETURN(OpenedPath parent, OpenUnplanted(ParentOf(path)));
+  UniqueFd made_in = std::move(parent.place);
   std::string name = LastComponent(path);
   if (mkdirat(made_in.get(), name.c_str(), kDirectoryMode) != 0) {
     return ErrnoStatus(errno, "create " + path);

@@ -16,7 +16,7 @@ namespace odyssey::ctl {
 
 struct FileToPut {
   std::string path;  // here, as it was given
-  std::string real;  // without links
+  UniqueFd place;    // O_PATH
   std::string name;  // in the inbox: the last component
 };
 
@@ -29,8 +29,12 @@ struct FilesToPut {
 // directory or anything else is skipped with a warning. INVALID_ARGUMENT if two have the same name.
 Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths);
 
-// A regular file, opened; a symbolic link that has come on the way meanwhile is an error.
+// A regular file, opened: the one that ChooseFiles looked at.
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode);
+
+// Writes a new file over what has its name, if that is no directory; a link there is replaced, not
+// followed. FAILED_PRECONDITION: a link on the way that a cell could have made.
+Status SaveLocalFile(const std::string& path, std::string_view content, uint32_t mode);
 
 // A directory here that files are written into: below it only, through no link, over nothing. Nor
 // is it reached through a link that a cell could have made.

@@ -19,13 +19,12 @@ constexpr const char* kAgentNames[] = {"agent.yaml", "agent.yml"};
 
 dialect::PathFacts LookAt(const std::string& path) {
   struct stat info;
+  WalkedPath walked = WalkAlong(path);
   dialect::PathFacts facts;
-  facts.exists = stat(path.c_str(), &info) == 0;
+  facts.exists = walked.exists;
   facts.is_link = lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
-  std::error_code error;
-  facts.planted_link = PlantedLink(path);
-  facts.resolved = std::filesystem::weakly_canonical(path, error).string();
-  if (error) facts.resolved = path;  // the supervisor says what is wrong with it
+  facts.planted_link = std::move(walked.planted);
+  facts.resolved = std::move(walked.path);  // the supervisor says what is wrong with it
   return facts;
 }
 

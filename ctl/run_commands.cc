@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/os/atomic_file.h"
+#include "ctl/local_files.h"
 #include "common/os/file.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -93,7 +93,7 @@ Status SaveFile(SessionService::StubInterface* stub, const std::string& session_
     const grpc::Status status = stub->ReadFile(context.get(), request, &response);
     if (!status.ok()) return Status(static_cast<Code>(status.error_code()), status.error_message());
     content += response.file().content();
-    if (response.file().next_offset() == 0) return WriteFileAtomically(save.to, content, 0644);
+    if (response.file().next_offset() == 0) return SaveLocalFile(save.to, content, 0644);
     if (response.file().content().empty()) return Internal("the answer neither ends nor goes on");
   } while (content.size() <= kMaxSavedBytes);
   return ResourceExhausted("larger than " + FormatSize(kMaxSavedBytes));
