@@ -283,14 +283,6 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
   return OkStatus();
 }
 
-// Whether a host directory is written on a copy.
-bool Reviews(const policy::SandboxRequest& sandbox) {
-  using policy::Access;
-  if (!sandbox.workspace.empty() && WorkspaceAccess(sandbox) == Access::kReview) return true;
-  return std::any_of(sandbox.mounts.begin(), sandbox.mounts.end(),
-                     [](const policy::Mount& mount) { return mount.access == Access::kReview; });
-}
-
 // What the next run would obey is not the cell's to write: the policy, and what was read with it.
 Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
   if (!out->policy) return OkStatus();
@@ -339,7 +331,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
 
   out.cell = options.Text("cell");
   ODY_RETURN_IF_ERROR(CheckCellName(out.cell));
-  out.reviewed = Reviews(out.sandbox);
+  out.reviewed = policy::HasReviewedWrites(out.sandbox);
   // Changes that wait for a commit outlive the command.
   out.sandbox.ephemeral = out.cell.empty() && !out.reviewed;
   out.argv = options.words();

@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "ctl/local_files.h"
 #include "common/os/file.h"
+#include "ctl/change_prompt.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/confinement_line.h"
 #include "ctl/exit_code.h"
+#include "ctl/local_files.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
 #include "ctl/turn_watch.h"
@@ -45,6 +46,7 @@ struct RunOptions {
   ApproveMode approve = ApproveMode::kAsk;
   std::vector<Save> saves;
   bool allow_danger = false;
+  bool review = false;
 };
 
 Result<std::vector<Save>> ReadSaves(const std::vector<std::string>& entries) {
@@ -72,6 +74,10 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
                                     : ApproveMode::kAsk;
   ODY_ASSIGN_OR_RETURN(out.saves, ReadSaves(options.All("save")));
   out.allow_danger = options.Has("dangerous-sandbox-mode");
+  out.review = options.Has("review");
+  if (out.review && !out.session_id.empty()) {
+    return InvalidArgument("--review: said when a session is made, not later");
+  }
   if (out.allow_danger && !out.session_id.empty()) {
     return InvalidArgument("--dangerous-sandbox-mode: said when a session is made, not later");
   }
@@ -152,15 +158,33 @@ std::optional<std::string> FindOrCreate(const Console& console, const Client& cl
                                         SessionService::StubInterface* stub,
                                         const RunOptions& options) {
   if (!options.session_id.empty()) return options.session_id;
-  const std::optional<agent::v1::Session> session = CreateSession(
-      console, client, stub,
-      {.bundle = options.bundle, .cwd = options.cwd, .allow_danger = options.allow_danger});
+  const std::optional<agent::v1::Session> session =
+      CreateSession(console, client, stub,
+                    {.bundle = options.bundle,
+                     .cwd = options.cwd,
+                     .allow_danger = options.allow_danger,
+                     .review = options.review});
   if (!session) return std::nullopt;
   if (!console.json) {
     console.PrintLine(Paint(Sanitize(session->id() + " · " + session->bundle_ref(), Lines::kOne),
                             Style::kDim, console.color_out));
   }
   return session->id();
+}
+
+// What waits for a commit after the turn, if the session works on a copy.
+void OfferChanges(const Console& console, const Client& client, SessionService::StubInterface* stub,
+                  const std::string& session_id) {
+  agent::v1::GetSessionRequest request;
+  request.set_session_id(session_id);
+  request.set_without_turns(true);
+  agent::v1::GetSessionResponse response;
+  const auto context = MakeContext(kQuickCallMs);
+  const grpc::Status status = stub->GetSession(context.get(), request, &response);
+  if (!status.ok() || !response.session().review()) return;
+  supervisor::v1::CellKey key;
+  key.set_session_id(session_id);
+  (void)DecideChanges(console, ChangesClient(client, std::move(key), session_id));
 }
 
 int RunTurn(const Console& console, const Locations& locations, const RunOptions& options,
@@ -190,6 +214,7 @@ int RunTurn(const Console& console, const Locations& locations, const RunOptions
   }
   const bool saved =
       end != TurnEnd::kCompleted || SaveFiles(console, stub.get(), *session_id, options.saves);
+  if (end != TurnEnd::kLost) OfferChanges(console, *client, stub.get(), *session_id);
   if (!console.json && end != TurnEnd::kLost) PrintConfinement(console, locations, *session_id);
   return end == TurnEnd::kCompleted && saved ? kExitOk : kExitFailed;
 }
@@ -237,7 +262,9 @@ std::vector<Command> RunCommands() {
                         .repeatable = true},
                        {.name = "dangerous-sandbox-mode",
                         .help = "the bundle's danger_full_access is meant: UNCONFINED on the "
-                                "host"}},
+                                "host"},
+                       {.name = "review",
+                        .help = "directories are written on a copy; commit what you like of it"}},
            .notes = "Exits 0 if the turn completed and every file was saved.",
            .run = RunCommand}};
 }

@@ -29,6 +29,7 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, s
   request.set_cwd(std::move(cwd));
   request.set_agent_id(session.agent_id);
   request.set_allow_danger(session.allow_danger);
+  request.set_review(session.review);
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(request.bundle()));
   for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
     (*request.mutable_env())[name] = value;

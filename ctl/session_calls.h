@@ -17,6 +17,7 @@ struct NewSession {
   std::string cwd;     // as typed; "": here
   std::string agent_id;
   bool allow_danger = false;
+  bool review = false;
 };
 
 // Resolves the paths, reads the variables that the manifest exports, and makes the session.

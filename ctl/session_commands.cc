@@ -41,7 +41,8 @@ int Create(const Invocation& call) {
                           {.bundle = call.options.Word(0),
                            .cwd = call.options.Text("cwd"),
                            .agent_id = call.options.Text("agent"),
-                           .allow_danger = call.options.Has("dangerous-sandbox-mode")});
+                           .allow_danger = call.options.Has("dangerous-sandbox-mode"),
+                           .review = call.options.Has("review")});
         if (!session) return kExitFailed;
         console.json ? console.PrintJson(ToJson(*session)) : console.PrintLine(Safe(session->id()));
         return kExitOk;
@@ -101,6 +102,8 @@ int Show(const Invocation& call) {
          {"agent", Safe(session.agent_id())},
          {"model", Safe(session.model_provider() + "/" + session.model_id())},
          {"cwd", Safe(session.cwd())},
+         {"writes",
+          session.review() ? "reviewed: odyssey-ctl changes " + Safe(session.id()) : "direct"},
          {"created", Safe(session.created_at())},
          {"events", std::to_string(session.last_sequence())}}));
     for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
@@ -195,7 +198,9 @@ std::vector<Command> SessionCommands() {
                     .value_name = "ID",
                     .help = "one of the bundle's agents (default: its default)"},
                    {.name = "dangerous-sandbox-mode",
-                    .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"}},
+                    .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"},
+                   {.name = "review",
+                    .help = "directories are written on a copy; commit what you like of it"}},
        .run = Create},
       {.name = "session list", .summary = "sessions, newest first", .run = List},
       {.name = "session show",

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "agentd/base/change_counts.h"
 #include "agentd/base/denial.h"
 #include "agentd/base/finding.h"
 
@@ -79,6 +80,11 @@ struct WorkspaceReview {
   std::vector<agent::Finding> findings;
   friend bool operator==(const WorkspaceReview&, const WorkspaceReview&) = default;
 };
+struct WorkspaceChanged {
+  std::string turn_id;
+  agent::ChangeCounts counts;
+  friend bool operator==(const WorkspaceChanged&, const WorkspaceChanged&) = default;
+};
 struct PermissionRequested {
   std::string turn_id, request_id, tool_name, rule;
   std::string arguments_json;  // exactly what will be executed, a JSON object as text
@@ -100,7 +106,7 @@ using Payload =
     std::variant<TurnStarted, TurnCompleted, TurnFailed, TurnCancelled, AgentMessageDelta,
                  ReasoningDelta, ReasoningSectionBreak, ToolCallStarted, ToolCallFinished,
                  ExecCommandBegin, ExecCommandOutputDelta, ExecCommandEnd, PermissionRequested,
-                 ApprovalResolved, Error, AccessDenied, WorkspaceReview>;
+                 ApprovalResolved, Error, AccessDenied, WorkspaceReview, WorkspaceChanged>;
 
 struct Event {
   std::string id;

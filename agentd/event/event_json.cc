@@ -72,6 +72,13 @@ void Fields(WorkspaceReview& e, V& v) {
   v("turn_id", e.turn_id), v("findings", e.findings);
 }
 template <typename V>
+void Fields(WorkspaceChanged& e, V& v) {
+  agent::ChangeCounts& counts = e.counts;
+  v("turn_id", e.turn_id), v("added", counts.added), v("modified", counts.modified);
+  v("deleted", counts.deleted), v("renamed", counts.renamed), v("other", counts.other);
+  v("marked", counts.marked), v("conflicts", counts.conflicts);
+}
+template <typename V>
 void Fields(PermissionRequested& e, V& v) {
   v("turn_id", e.turn_id), v("request_id", e.request_id), v("tool_name", e.tool_name);
   v("rule", e.rule), v.Value("arguments", e.arguments_json), v("cwd", e.cwd);
@@ -105,7 +112,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Payload>> kTypes = {
     "approval_resolved",
     "error",
     "access_denied",
-    "workspace_review"};
+    "workspace_review",
+    "workspace_changed"};
 
 struct Encoder {
   template <typename T>

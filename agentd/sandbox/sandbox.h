@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentd/base/change_counts.h"
 #include "agentd/base/denial.h"
 #include "agentd/base/finding.h"
 #include "common/base/status.h"
@@ -122,6 +123,8 @@ class Sandbox {
   virtual Result<std::vector<Cell>> ListCells() = 0;
   // What the cell has made in directories of the host, and no call has told yet.
   virtual Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) = 0;
+  // What waits for a commit in the directories that the cell of this key writes on a copy.
+  virtual Result<agent::ChangeCounts> CountChanges(const CellKey& key) = 0;
   virtual Status RemoveCell(const std::string& cell_id, bool purge) = 0;
 
   // Blocks until the command has ended. CANCELLED after `stop`; its process tree is gone then.

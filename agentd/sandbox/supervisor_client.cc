@@ -6,10 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "agentd/sandbox/cell_key_proto.h"
 #include "agentd/sandbox/denial_proto.h"
 #include "agentd/sandbox/finding_proto.h"
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
+#include "odyssey/supervisor/v1/changes.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -32,32 +34,9 @@ constexpr int kReconnectMs = 100;
 constexpr int kMaxReconnectMs = 500;
 // How long a supervisor on a busy machine may take to answer a new connection.
 constexpr int kConnectMs = 10'000;
-constexpr size_t kMaxKeyPart = 128;
 
 std::chrono::system_clock::time_point After(milliseconds time) {
   return std::chrono::system_clock::now() + time;
-}
-
-bool IsKeyCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-';
-}
-
-// An agent's id is any text; a part of a cell's key is not. Two ids never become the same part.
-std::string KeyPart(const std::string& text) {
-  std::string out = text;
-  for (char& c : out) {
-    if (!IsKeyCharacter(c)) c = '_';
-  }
-  if (out == text && text.size() <= kMaxKeyPart) return out;
-  return out.substr(0, 32) + "-" + Sha256Hex(text).substr(0, 12);
-}
-
-void ToProto(const CellKey& key, pb::CellKey* out) {
-  out->set_session_id(key.session_id);
-  out->set_agent_id(KeyPart(key.agent_id));
-  out->set_kind(key.kind);
-  out->set_component(key.component);
 }
 
 Cell FromProto(const pb::CellInfo& info, bool created) {
@@ -103,7 +82,8 @@ class SupervisorClient final : public Sandbox {
   SupervisorClient(std::shared_ptr<grpc::Channel> channel, std::string socket_path)
       : channel_(std::move(channel)),
         socket_path_(std::move(socket_path)),
-        stub_(pb::Supervisor::NewStub(channel_)) {}
+        stub_(pb::Supervisor::NewStub(channel_)),
+        changes_(pb::Changes::NewStub(channel_)) {}
 
   Result<SupervisorInfo> GetInfo() override {
     pb::GetInfoResponse response;
@@ -152,6 +132,24 @@ class SupervisorClient final : public Sandbox {
     for (const pb::Finding& finding : response.findings()) {
       out.push_back(FindingFromProto(finding));
     }
+    return out;
+  }
+
+  Result<agent::ChangeCounts> CountChanges(const CellKey& key) override {
+    pb::ListChangesRequest request;
+    ToProto(key, request.mutable_key());
+    request.set_max_changes(1);  // the counts are of all
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    const auto reader = changes_->ListChanges(&context, request);
+    pb::ListChangesResponse response;
+    agent::ChangeCounts out;
+    while (reader->Read(&response)) {
+      const pb::ChangeCounts& counts = response.end().counts();
+      out = {counts.added(), counts.modified(), counts.deleted(),  counts.renamed(),
+             counts.other(), counts.marked(),   counts.conflicts()};
+    }
+    ODY_RETURN_IF_ERROR(FromCall(reader->Finish()));
     return out;
   }
 
@@ -260,6 +258,7 @@ class SupervisorClient final : public Sandbox {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::string socket_path_;
   const std::unique_ptr<pb::Supervisor::Stub> stub_;
+  const std::unique_ptr<pb::Changes::Stub> changes_;
 };
 
 Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& sink,

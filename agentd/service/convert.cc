@@ -103,6 +103,18 @@ void Set(const event::WorkspaceReview& e, pb::Event* out) {
     sandbox::ToProto(finding, to->add_findings());
   }
 }
+void Set(const event::WorkspaceChanged& e, pb::Event* out) {
+  auto* to = out->mutable_workspace_changed();
+  to->set_turn_id(e.turn_id);
+  auto* counts = to->mutable_counts();
+  counts->set_added(e.counts.added);
+  counts->set_modified(e.counts.modified);
+  counts->set_deleted(e.counts.deleted);
+  counts->set_renamed(e.counts.renamed);
+  counts->set_other(e.counts.other);
+  counts->set_marked(e.counts.marked);
+  counts->set_conflicts(e.counts.conflicts);
+}
 void Set(const event::PermissionRequested& e, pb::PermissionRequested* to) {
   to->set_turn_id(e.turn_id);
   to->set_request_id(e.request_id);
@@ -198,6 +210,7 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_created_at(record.created_at);
   out.set_cwd(record.cwd);
   out.set_owner_uid(record.owner_uid);
+  out.set_review(record.review);
   out.mutable_env_sources()->Assign(record.env_sources.begin(), record.env_sources.end());
   out.set_last_sequence(last_sequence);
   size_t messages = 0;

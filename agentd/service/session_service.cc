@@ -80,7 +80,8 @@ grpc::Status SessionService::CreateSession(grpc::ServerContext* context,
                          {request->env().begin(), request->env().end()},
                          request->agent_id(),
                          *owner,
-                         request->allow_danger()});
+                         request->allow_danger(),
+                         request->review()});
   if (!created.ok()) return ToGrpc(created.status());
   *response->mutable_session() = ToProto(**created, 0, Turns::kInclude);
   return grpc::Status::OK;

@@ -127,6 +127,7 @@ SessionRecord Decode(const Json& json) {
   out.cwd = json.at("cwd").get<std::string>();
   out.owner_uid = json.value("owner_uid", kNobody);
   out.allow_danger = json.value("allow_danger", false);
+  out.review = json.value("review", false);
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [source, value] : out.env) out.env_sources.insert(source);  // of an older file
   out.env_sources = json.value("env_sources", out.env_sources);
@@ -182,6 +183,7 @@ std::string EncodeSession(const SessionRecord& record) {
                     {"cwd", record.cwd},
                     {"owner_uid", record.owner_uid},
                     {"allow_danger", record.allow_danger},
+                    {"review", record.review},
                     {"env_sources", record.env_sources},
                     {"env", record.env},
                     {"cell_used", record.cell_used},

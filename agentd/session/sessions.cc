@@ -76,6 +76,7 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   record.cwd = spec.cwd;
   record.owner_uid = spec.owner_uid;
   record.allow_danger = spec.allow_danger;
+  record.review = spec.review;
   for (const auto& [name, source] : bundle->spec.sandbox.env) record.env_sources.insert(source);
   record.env = OnlySources(record.env_sources, spec.env);
   ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(record, runtime_));
@@ -83,6 +84,7 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
     return InvalidArgument("allow_danger: bundle " + BundleRef(record.bundle) + " asks for " +
                            setup.sandbox_mode + ", not danger_full_access: leave it out");
   }
+  record.review = policy::HasReviewedWrites(setup.cell.request);  // the bundle may ask for it too
   const std::string id = record.id;
   ODY_RETURN_IF_ERROR(runtime_.store->Create(std::move(record)));
   return Get(id);

@@ -32,6 +32,7 @@ struct NewSession {
   std::string agent_id;  // empty: the bundle's default
   uint32_t owner_uid = kNobody;
   bool allow_danger = false;
+  bool review = false;  // host directories are written on a copy
 };
 
 struct Submitted {

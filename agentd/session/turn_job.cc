@@ -256,7 +256,10 @@ void TurnJob::Do(const turn::RunTool& effect) {
 
 void TurnJob::Do(const turn::Finish& effect) {
   // An interrupted turn has no supervisor to ask: what it left is told with the next one.
-  if (ran_tool_ && effect.ending != Ending::kInterrupted) TellLeft();
+  if (ran_tool_ && effect.ending != Ending::kInterrupted) {
+    TellLeft();
+    TellChanges();
+  }
   End(effect.ending, effect.message);
 }
 
@@ -265,6 +268,13 @@ void TurnJob::TellLeft() {
   Result<std::vector<agent::Finding>> left = runtime_->sandbox->ReviewCell(cell_id_);
   if (!left.ok() || left->empty()) return;
   (void)Append(event::WorkspaceReview{spec_.turn_id, *std::move(left)}, Durability::kBatched);
+}
+
+void TurnJob::TellChanges() {
+  if (!setup_ || !policy::HasReviewedWrites(setup_->cell.request)) return;
+  const Result<agent::ChangeCounts> counts = runtime_->sandbox->CountChanges(setup_->cell.key);
+  if (!counts.ok() || IsEmpty(*counts)) return;
+  (void)Append(event::WorkspaceChanged{spec_.turn_id, *counts}, Durability::kBatched);
 }
 
 // The record first: who reads the event of the end and asks for the turn sees it ended.

@@ -71,6 +71,7 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
   context.bundle_as_workspace = true;
   ODY_ASSIGN_OR_RETURN(policy::SandboxRequest request,
                        dialect::ToRequest(bundle.spec.sandbox, context, origins));
+  if (record.review) policy::ReviewAllWrites(&request);
   const auto has = [&record](const std::string& name) {
     const auto found = record.env.find(name);
     return found == record.env.end() ? std::nullopt : std::optional<std::string>(found->second);
@@ -80,11 +81,8 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
     ODY_RETURN_IF_ERROR(origins->Locate(CheckOwnersWord(record)));
     request.workspace = record.cwd;
   }
-  return sandbox::CellSpec{{record.id, record.agent_id, "tooling", "tools"},
-                           std::move(request),
-                           bundle.pin.digest,
-                           record.owner_uid,
-                           record.allow_danger};
+  return sandbox::CellSpec{ToolingCell(record), std::move(request), bundle.pin.digest,
+                           record.owner_uid, record.allow_danger};
 }
 
 // Copies the bundle's files into the cell's workspace, where the agent may change them.
@@ -114,6 +112,10 @@ Result<bool> NeedsStaging(const SessionRecord& record, const sandbox::Cell& cell
 }
 
 }  // namespace
+
+sandbox::CellKey ToolingCell(const SessionRecord& record) {
+  return {record.id, record.agent_id, "tooling", "tools"};
+}
 
 Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime) {
   TurnSetup out;

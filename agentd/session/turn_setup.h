@@ -28,6 +28,9 @@ struct TurnSetup {
   uint64_t output_cap_bytes = 0;
 };
 
+// The cell that the session's tools run in.
+sandbox::CellKey ToolingCell(const SessionRecord& record);
+
 // Checks everything that can be checked without the supervisor: creating a session fails on what
 // would make each of its turns fail.
 Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime);

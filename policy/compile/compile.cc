@@ -24,11 +24,7 @@ using policy::SandboxRequest;
 
 // Changes are kept in the cell's directories on disk, which outlive it.
 Status CheckReview(const SandboxRequest& request) {
-  bool reviewed = !request.workspace.empty() && WorkspaceAccess(request) == policy::Access::kReview;
-  for (const policy::Mount& mount : request.mounts) {
-    reviewed = reviewed || mount.access == policy::Access::kReview;
-  }
-  if (!reviewed || !request.ephemeral) return OkStatus();
+  if (!HasReviewedWrites(request) || !request.ephemeral) return OkStatus();
   return InvalidArgument(
       "ephemeral: true: changes of `writes: review` are kept with the cell's directories on disk; "
       "false is allowed");

@@ -71,6 +71,15 @@ inline Access WorkspaceAccess(const SandboxRequest& request) {
   return request.workspace_writes == Writes::kReview ? Access::kReview : Access::kReadWrite;
 }
 
+// Whether a host directory is written on a copy.
+inline bool HasReviewedWrites(const SandboxRequest& request) {
+  if (!request.workspace.empty() && WorkspaceAccess(request) == Access::kReview) return true;
+  for (const Mount& mount : request.mounts) {
+    if (mount.access == Access::kReview) return true;
+  }
+  return false;
+}
+
 // Every host directory that the request would write to is written on a copy instead.
 inline void ReviewAllWrites(SandboxRequest* request) {
   request->workspace_writes = Writes::kReview;

@@ -1,7 +1,5 @@
 #include "supervisor/rpc/supervisor_service.h"
 
-#include <algorithm>
-
 #include "common/base/version.h"
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
@@ -21,14 +19,6 @@ grpc::Status FileError(const FileAnswer& answer) {
   v1::Denial denial;
   ToProto(*answer.denial, "", &denial);
   return {status.error_code(), status.error_message(), denial.SerializeAsString()};
-}
-
-// Whether a host directory is written on a copy.
-bool Reviews(const policy::SandboxRequest& request) {
-  using policy::Access;
-  if (!request.workspace.empty() && WorkspaceAccess(request) == Access::kReview) return true;
-  return std::any_of(request.mounts.begin(), request.mounts.end(),
-                     [](const policy::Mount& mount) { return mount.access == Access::kReview; });
 }
 
 Feature DescribeAudit(const Status& state) {
@@ -66,7 +56,7 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
   const auto spec = FromProto(*request);
   if (!spec.ok()) return rpc::ToGrpc(spec.status());
   // Before it can change anything: its changes must be found again.
-  if (Reviews(spec->sandbox)) {
+  if (policy::HasReviewedWrites(spec->sandbox)) {
     const Status remembered = reviewed_->Remember(*request);
     if (!remembered.ok()) return rpc::ToGrpc(remembered);
   }

@@ -34,6 +34,7 @@ class FakeSandbox final : public sandbox::Sandbox {
   // What WriteFile tells, and is refused.
   std::optional<agent::Denial> refuse_writes;
 
+  agent::ChangeCounts changes;  // what CountChanges answers
   // What ReviewCell answers: each time the same, unlike the supervisor.
   Result<std::vector<agent::Finding>> left = std::vector<agent::Finding>();
 
@@ -73,6 +74,7 @@ class FakeSandbox final : public sandbox::Sandbox {
     for (const auto& [id, key] : cells_) out.push_back({id, key, false});
     return out;
   }
+  Result<agent::ChangeCounts> CountChanges(const sandbox::CellKey&) override { return changes; }
   Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) override {
     std::lock_guard lock(mutex_);
     if (cells_.count(cell_id) == 0) return NotFound("cell_id " + cell_id + ": no such cell");

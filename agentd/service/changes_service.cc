@@ -1,0 +1,132 @@
+#include "agentd/service/changes_service.h"
+
+#include <chrono>
+
+#include "agentd/sandbox/cell_key_proto.h"
+#include "agentd/service/session_access.h"
+#include "agentd/session/turn_setup.h"
+#include "common/rpc/status_map.h"
+
+namespace odyssey::service {
+namespace {
+
+namespace pb = supervisor::v1;
+using rpc::ToGrpc;
+
+// Files are copied one after another.
+constexpr std::chrono::minutes kDeadline{10};
+
+void SetDeadline(grpc::ClientContext* context) {
+  context->set_deadline(std::chrono::system_clock::now() + kDeadline);
+}
+
+// The request with the key of the session's cell, if the session is for the caller.
+template <typename Request>
+Result<Request> ForSession(const session::Sessions& sessions, const grpc::ServerContext& context,
+                           const Request& request) {
+  const std::string& id = request.key().session_id();
+  ODY_RETURN_IF_ERROR(CheckCaller(sessions, id, context));
+  ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(id));
+  Request out = request;
+  sandbox::ToProto(session::ToolingCell(*record), out.mutable_key());
+  return out;
+}
+
+template <typename Request, typename Response, typename Call>
+grpc::Status PassOn(const session::Sessions& sessions, const grpc::ServerContext& context,
+                    const Request& request, Response* response, Call call) {
+  const Result<Request> passed = ForSession(sessions, context, request);
+  if (!passed.ok()) return ToGrpc(passed.status());
+  grpc::ClientContext client;
+  SetDeadline(&client);
+  return call(&client, *passed, response);
+}
+
+template <typename Response, typename Request, typename Call>
+grpc::Status PassStream(const session::Sessions& sessions, const grpc::ServerContext& context,
+                        const Request& request, grpc::ServerWriter<Response>* writer, Call call) {
+  const Result<Request> passed = ForSession(sessions, context, request);
+  if (!passed.ok()) return ToGrpc(passed.status());
+  grpc::ClientContext client;
+  SetDeadline(&client);
+  const auto reader = call(&client, *passed);
+  Response response;
+  bool written = true;
+  while (written && reader->Read(&response)) written = writer->Write(response);
+  if (!written) client.TryCancel();  // the caller has gone
+  return reader->Finish();
+}
+
+}  // namespace
+
+grpc::Status ChangesService::ListReviewed(grpc::ServerContext* context,
+                                          const pb::ListReviewedRequest*,
+                                          pb::ListReviewedResponse* response) {
+  const Result<uid_t> caller = CallerOf(*context);
+  if (!caller.ok()) return ToGrpc(caller.status());
+  pb::ListReviewedResponse all;
+  grpc::ClientContext client;
+  SetDeadline(&client);
+  const grpc::Status status = stub_->ListReviewed(&client, {}, &all);
+  for (const pb::ReviewedCell& cell : all.cells()) {
+    const Result<session::SessionPtr> record = sessions_->Get(cell.key().session_id());
+    if (record.ok() && IsFor(**record, *caller)) *response->add_cells() = cell;
+  }
+  return status;
+}
+
+grpc::Status ChangesService::ListChanges(grpc::ServerContext* context,
+                                         const pb::ListChangesRequest* request,
+                                         grpc::ServerWriter<pb::ListChangesResponse>* writer) {
+  return PassStream(*sessions_, *context, *request, writer,
+                    [this](grpc::ClientContext* client, const auto& passed) {
+                      return stub_->ListChanges(client, passed);
+                    });
+}
+
+grpc::Status ChangesService::DiffChanges(grpc::ServerContext* context,
+                                         const pb::DiffChangesRequest* request,
+                                         grpc::ServerWriter<pb::DiffChangesResponse>* writer) {
+  return PassStream(*sessions_, *context, *request, writer,
+                    [this](grpc::ClientContext* client, const auto& passed) {
+                      return stub_->DiffChanges(client, passed);
+                    });
+}
+
+grpc::Status ChangesService::CommitChanges(grpc::ServerContext* context,
+                                           const pb::CommitChangesRequest* request,
+                                           pb::CommitChangesResponse* response) {
+  return PassOn(*sessions_, *context, *request, response,
+                [this](auto* client, const auto& passed, auto* out) {
+                  return stub_->CommitChanges(client, passed, out);
+                });
+}
+
+grpc::Status ChangesService::UndoCommits(grpc::ServerContext* context,
+                                         const pb::UndoCommitsRequest* request,
+                                         pb::UndoCommitsResponse* response) {
+  return PassOn(*sessions_, *context, *request, response,
+                [this](auto* client, const auto& passed, auto* out) {
+                  return stub_->UndoCommits(client, passed, out);
+                });
+}
+
+grpc::Status ChangesService::DiscardChanges(grpc::ServerContext* context,
+                                            const pb::DiscardChangesRequest* request,
+                                            pb::DiscardChangesResponse* response) {
+  return PassOn(*sessions_, *context, *request, response,
+                [this](auto* client, const auto& passed, auto* out) {
+                  return stub_->DiscardChanges(client, passed, out);
+                });
+}
+
+grpc::Status ChangesService::ListCommits(grpc::ServerContext* context,
+                                         const pb::ListCommitsRequest* request,
+                                         pb::ListCommitsResponse* response) {
+  return PassOn(*sessions_, *context, *request, response,
+                [this](auto* client, const auto& passed, auto* out) {
+                  return stub_->ListCommits(client, passed, out);
+                });
+}
+
+}  // namespace odyssey::service
