@@ -14,7 +14,8 @@
 namespace odyssey::seccomp {
 namespace {
 
-constexpr uint32_t kSlot = 1;  // the pid 1 that a command sees
+constexpr uint32_t kSlot = 1;           // the pid 1 that a command sees
+constexpr uint32_t kIoprioWhoUser = 3;  // the kernel's own header of it is not C++ everywhere
 
 }  // namespace
 
@@ -55,8 +56,10 @@ const std::vector<RefusedValues>& RefusedByValue() {
       // Whoever opens a file on the host waits for the one that has a lease on it, 45 s each time,
       // though that one may only read it.
       {SYS_fcntl, {}, 1, {F_SETLEASE}, EPERM},
-      // The slot's pid 1 is of the command's user, and ends what the command leaves: among hundreds
-      // of busy processes it would never run again. PRIO_USER is everything of the user.
+      // The slot's pid 1 is of the command's user, answers for what the command does, and ends what
+      // it leaves: among hundreds of busy processes it would never run again, and without open
+      // files it could not answer. The next command would inherit what was changed. PRIO_USER and
+      // IOPRIO_WHO_USER are everything of the user.
       {SYS_setpriority, {}, 1, {kSlot}, EPERM},
       {SYS_setpriority, {}, 0, {PRIO_USER}, EPERM},
       {SYS_sched_setscheduler, {}, 0, {kSlot}, EPERM},
@@ -64,6 +67,8 @@ const std::vector<RefusedValues>& RefusedByValue() {
       {SYS_sched_setattr, {}, 0, {kSlot}, EPERM},
       {SYS_sched_setaffinity, {}, 0, {kSlot}, EPERM},
       {SYS_ioprio_set, {}, 1, {kSlot}, EPERM},
+      {SYS_ioprio_set, {}, 0, {kIoprioWhoUser}, EPERM},
+      {SYS_prlimit64, {}, 0, {kSlot}, EPERM},
       // Raised again, a crash would start the host's handler.
       {SYS_setrlimit, {}, 0, {RLIMIT_CORE}, EPERM},
   };

@@ -382,7 +382,8 @@ TEST(SeccompFilterTest, HasNoFileInMemory) {
                {SYS_execveat, {3, 0, 0, 0, 0}, kAllow}});
 }
 
-TEST(SeccompFilterTest, LeavesTheSlotsOwnPriorityAlone) {
+TEST(SeccompFilterTest, LeavesTheSlotsOwnPriorityAndLimitsAlone) {
+  constexpr uint64_t kPointer = 0x7f0012345678;
   for (const uint64_t who : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32 | 1, uint64_t{2}}) {
     const uint32_t expected = static_cast<uint32_t>(who) == 1 ? kDeny : kAllow;
     ExpectCases({{SYS_setpriority, {PRIO_PROCESS, who, 19}, expected},
@@ -392,7 +393,11 @@ TEST(SeccompFilterTest, LeavesTheSlotsOwnPriorityAlone) {
                  {SYS_sched_setparam, {who, 0}, expected},
                  {SYS_sched_setattr, {who, 0}, expected},
                  {SYS_sched_setaffinity, {who, 8, 0}, expected},
-                 {SYS_ioprio_set, {1, who, 0}, expected}});
+                 {SYS_ioprio_set, {1, who, 0}, expected},
+                 {SYS_ioprio_set, {2, who, 0}, expected},
+                 {SYS_ioprio_set, {3, who, 0}, kDeny},
+                 {SYS_prlimit64, {who, RLIMIT_NOFILE, kPointer, 0}, expected},
+                 {SYS_prlimit64, {who, RLIMIT_CPU, kPointer, kPointer}, expected}});
   }
 }
 

@@ -35,8 +35,10 @@ std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
   }
 }
 
+// The filter refuses setrlimit for no other limit, and prlimit64 for any of pid 1 too.
 bool ChangesCoreLimit(const seccomp_data& call) {
-  return call.nr == SYS_setrlimit || call.nr == SYS_prlimit64;
+  return call.nr == SYS_setrlimit ||
+         (call.nr == SYS_prlimit64 && Low(call, 0) != 1 && Low(call, 1) == RLIMIT_CORE);
 }
 
 // Whether a change of RLIMIT_CORE asks for more than there is. The process waits; another thread of

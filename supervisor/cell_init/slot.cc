@@ -22,7 +22,6 @@
 #include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/kernel_table.h"
 #include "supervisor/cell_init/refused_calls.h"
-#include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_init {
@@ -200,10 +199,9 @@ class SlotInit final {
   }
 
   // The same slot with new sockets: nobody who held the old ones has anything to say here any more.
-  // A command has our uid. If it changed what the next one would inherit from us, there is no next
-  // one here.
+  // A command has our uid, but no call that would change what the next one inherits from us
+  // (policy/seccomp/deny_list.cc).
   Status OfferAgain() {
-    if (Standing() != standing_) return FailedPrecondition("changed by a command");
     ODY_ASSIGN_OR_RETURN(auto exec, MessageSocketPair());
     ODY_ASSIGN_OR_RETURN(auto control, MessageSocketPair());
     exec_ = std::move(exec.second);
@@ -214,7 +212,6 @@ class SlotInit final {
 
   const Confinement& confinement_;
   const SlotPlace place_;
-  const std::string standing_ = Standing();
   UniqueFd exec_, control_, signals_;
   RefusedCalls refused_;
   pid_t command_ = -1;

@@ -35,11 +35,6 @@ struct SchedulingAttributes {
   uint32_t utilisation_min, utilisation_max;
 };
 
-template <typename T>
-void Append(const T& value, std::string* bytes) {
-  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
 Status LowerLimit(int resource) {
   const rlimit none{0, 0};
   if (setrlimit(static_cast<__rlimit_resource>(resource), &none) == 0) return OkStatus();
@@ -47,24 +42,6 @@ Status LowerLimit(int resource) {
 }
 
 }  // namespace
-
-std::string Standing() {
-  std::string bytes;
-  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
-    rlimit limit{};
-    (void)getrlimit(static_cast<__rlimit_resource>(resource), &limit);
-    Append(limit.rlim_cur, &bytes);
-    Append(limit.rlim_max, &bytes);
-  }
-  SchedulingAttributes attributes{};
-  (void)syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0);
-  Append(attributes, &bytes);
-  cpu_set_t processors{};
-  (void)sched_getaffinity(0, sizeof(processors), &processors);
-  Append(processors, &bytes);
-  Append(syscall(SYS_ioprio_get, kIoprioWhoProcess, 0), &bytes);
-  return bytes;
-}
 
 Status GiveUpPrecedence() {
   const int policy = sched_getscheduler(0);

@@ -1,19 +1,13 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_INIT_STANDING_H_
 #define ODYSSEY_SUPERVISOR_CELL_INIT_STANDING_H_
 
-// Priorities and resource limits: what every process hands down to those it starts, and what
-// whoever has its uid may change of it from outside (prlimit(2), setpriority(2), sched_setattr(2),
-// ioprio_set(2)).
+// Priorities and resource limits: what every process hands down to those it starts.
 
-#include <string>
 #include <string_view>
 
 #include "common/base/status.h"
 
 namespace odyssey::cell_init {
-
-// This process's own, as bytes to compare. A kernel that does not tell one of them tells it always.
-std::string Standing();
 
 // Gives up what the supervisor may have and no command shall: real time, a better priority than
 // everybody's, for the processor and for disks, and the limits that would let it have them again.

@@ -70,30 +70,6 @@ TEST(StandingTest, ShortTimesAreThisProcesssAlone) {
   }));
 }
 
-TEST(StandingTest, TellsOfEachThingThatAnotherMayChange) {
-  const auto tells = [](const std::function<bool()>& change) {
-    return InChild([&] {
-      const std::string before = Standing();
-      return before == Standing() && change() && before != Standing();
-    });
-  };
-  EXPECT_TRUE(tells([] { return SetNice(1); }));
-  EXPECT_TRUE(tells([] { return SetPolicy(SCHED_BATCH); }));
-  EXPECT_TRUE(tells([] { return SetIo(kIoprioIdle); }));
-  EXPECT_TRUE(tells([] {
-    rlimit files{};
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return false;
-    --files.rlim_cur;
-    return setrlimit(RLIMIT_NOFILE, &files) == 0;
-  }));
-  EXPECT_TRUE(tells([] {
-    rlimit stack{};
-    if (getrlimit(RLIMIT_STACK, &stack) != 0) return false;
-    stack.rlim_max = stack.rlim_cur;
-    return setrlimit(RLIMIT_STACK, &stack) == 0;
-  }));
-}
-
 TEST(StandingTest, KnowsWhichPatternsHandCrashesToTheHost) {
   for (const char* pattern : {"|/usr/lib/systemd/systemd-coredump %P", "@/run/core.sock", "@@/x"}) {
     EXPECT_TRUE(HandlesCrashes(pattern)) << pattern;
@@ -101,19 +77,6 @@ TEST(StandingTest, KnowsWhichPatternsHandCrashesToTheHost) {
   for (const char* pattern : {"", "core", "/var/crash/%e|x", "\n"}) {
     EXPECT_FALSE(HandlesCrashes(pattern)) << pattern;
   }
-}
-
-TEST(StandingTest, TellsOfTheProcessors) {
-  cpu_set_t all;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
-  if (CPU_COUNT(&all) == 1) GTEST_SKIP() << "one processor";
-  EXPECT_TRUE(InChild([&] {
-    const std::string before = Standing();
-    int last = CPU_SETSIZE - 1;
-    while (!CPU_ISSET(last, &all)) --last;
-    CPU_CLR(last, &all);
-    return sched_setaffinity(0, sizeof(all), &all) == 0 && Standing() != before;
-  }));
 }
 
 }  // namespace
