@@ -332,6 +332,10 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.cell = options.Text("cell");
   ODY_RETURN_IF_ERROR(CheckCellName(out.cell));
   out.reviewed = policy::HasReviewedWrites(out.sandbox);
+  if (options.Has("review") && !out.reviewed) {
+    return InvalidArgument(
+        "--review: no directory of the host is written to; --workspace or --write names one");
+  }
   // Changes that wait for a commit outlive the command.
   out.sandbox.ephemeral = out.cell.empty() && !out.reviewed;
   out.argv = options.words();

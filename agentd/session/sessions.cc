@@ -85,6 +85,10 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
                            setup.sandbox_mode + ", not danger_full_access: leave it out");
   }
   record.review = policy::HasReviewedWrites(setup.cell.request);  // the bundle may ask for it too
+  if (spec.review && !record.review) {
+    return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
+                           " writes to no directory of the host: leave it out");
+  }
   const std::string id = record.id;
   ODY_RETURN_IF_ERROR(runtime_.store->Create(std::move(record)));
   return Get(id);

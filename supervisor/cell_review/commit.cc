@@ -197,9 +197,12 @@ class Committer final {
   Outcome outcome_;
 };
 
-// Back to what was, by the copies of a commit.
+// Whether an attempt may have left files of its own.
+enum class CutOff { kNo, kYes };
+
+// Back to what was, by the copies of a commit. A path that was left out of it is there already.
 Result<Written> Restore(Reviewed* reviewed, Journal* journal, const Entry& entry,
-                        const Record& record, Mode mode) {
+                        const Record& record, CutOff cut_off) {
   std::vector<Step> steps;
   for (size_t i = 0; i < record.operations.size(); ++i) {
     const Operation& operation = record.operations[i];
@@ -208,17 +211,14 @@ Result<Written> Restore(Reviewed* reviewed, Journal* journal, const Entry& entry
                      .to = operation.was,
                      .modified = operation.was_modified,
                      .temporary = TemporaryName(record.number, i),
-                     .open = [journal, entry, i]() -> Result<Source> {
-                       Source source;
-                       ODY_ASSIGN_OR_RETURN(source.file, journal->OpenCopy(entry, i));
-                       return source;
-                     },
+                     .open = [=] { return journal->OpenCopy(entry, operation, i); },
                      .seen = std::nullopt});
+    if (cut_off == CutOff::kNo) continue;
     std::string name;
     const auto parent = reviewed->host.Parent(operation.path, &name);
     if (parent.ok()) unlinkat(*parent, steps.back().temporary.c_str(), 0);
   }
-  Written written = WriteToHost(&reviewed->host, std::move(steps), mode);
+  Written written = WriteToHost(&reviewed->host, std::move(steps), Mode::kRecover);
   // The host has what it had: that is what the cell's changes are judged by.
   ODY_ASSIGN_OR_RETURN(BaseStore bases, LoadBases(&reviewed->store));
   for (const Operation& operation : record.operations) {
@@ -241,7 +241,7 @@ Status Recover(Reviewed* reviewed) {
     if (entry.stage == Stage::kDone) continue;
     if (entry.stage != Stage::kPrepared) {
       ODY_ASSIGN_OR_RETURN(const Record record, journal.Load(entry));
-      ODY_RETURN_IF_ERROR(Restore(reviewed, &journal, entry, record, Mode::kRecover).status());
+      ODY_RETURN_IF_ERROR(Restore(reviewed, &journal, entry, record, CutOff::kYes).status());
     }
     ODY_RETURN_IF_ERROR(journal.Remove(entry));
   }
@@ -271,9 +271,8 @@ Result<Outcome> UndoCommit(Reviewed* reviewed, uint64_t number) {
   Entry entry = journal.entries().back();
   ODY_ASSIGN_OR_RETURN(const Record record, journal.Load(entry));
   ODY_RETURN_IF_ERROR(journal.Move(&entry, Stage::kUndoing));
-  // A path that a refusal left out of the commit is what it was already.
   ODY_ASSIGN_OR_RETURN(const Written written,
-                       Restore(reviewed, &journal, entry, record, Mode::kRecover));
+                       Restore(reviewed, &journal, entry, record, CutOff::kNo));
   ODY_RETURN_IF_ERROR(journal.Remove(entry));
   outcome.commit = number;
   outcome.done = written.done;

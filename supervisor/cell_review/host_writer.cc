@@ -147,6 +147,7 @@ class Writer final {
   static Status Fill(const Step& step, const Source& source, int file, int old) {
     if (source.text) {
       ODY_RETURN_IF_ERROR(WriteAll(file, *source.text));
+      if (old >= 0) CopyUserAttributes(old, file);
     } else {
       std::string print = step.to.print;
       ODY_RETURN_IF_ERROR(CopyContent(source.file.get(), file, step.to.size, &print));

@@ -14,12 +14,6 @@
 
 namespace odyssey::cell_review {
 
-// What a file's new content comes from; both empty: there is no content.
-struct Source {
-  UniqueFd file;
-  std::optional<std::string> text;
-};
-
 struct Step {
   std::string path;
   State from, to;

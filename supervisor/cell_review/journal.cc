@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "common/base/codec.h"
+#include "common/base/sha256.h"
 #include "common/os/file.h"
 #include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/state_codec.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr char kCommits[] = "commits";
 constexpr char kRecord[] = "record";
+constexpr char kPacked[] = "copies";
 constexpr uint64_t kMaxRecord = uint64_t{256} << 20;
 constexpr uint8_t kVersion = 1;
 constexpr const char* kStages[] = {"prepared", "applying", "done", "undoing"};
@@ -65,6 +67,7 @@ std::string EncodeRecord(const Record& record) {
     PutState(operation.is, &out);
     PutTime(operation.was_modified, &out);
     PutTime(operation.is_modified, &out);
+    out.U64(operation.copy);
   }
   return out.Take();
 }
@@ -83,6 +86,7 @@ Result<Record> DecodeRecord(std::string_view bytes) {
     operation.is = GetState(&in);
     operation.was_modified = GetTime(&in);
     operation.is_modified = GetTime(&in);
+    operation.copy = in.U64();
     record.operations.push_back(std::move(operation));
   }
   if (ours && in.Done()) return record;
@@ -135,25 +139,44 @@ Result<Record> Journal::Load(const Entry& entry) {
   return bytes.ok() ? DecodeRecord(*bytes) : bytes.status();
 }
 
+Status Journal::CopyAll(Reviewed* reviewed, const std::string& place, Record* record) {
+  ODY_ASSIGN_OR_RETURN(const UniqueFd packed, CreateIn(store_, place + "/" + kPacked));
+  uint64_t end = 0;
+  std::string buffer;
+  for (size_t i = 0; i < record->operations.size(); ++i) {
+    Operation& operation = record->operations[i];
+    if (operation.was.kind != Kind::kFile) continue;
+    std::string print = operation.was.print;
+    if (operation.was.size > kMaxPacked) {
+      ODY_ASSIGN_OR_RETURN(const UniqueFd from, reviewed->host.OpenFile(operation.path));
+      ODY_ASSIGN_OR_RETURN(const UniqueFd to, CreateIn(store_, place + "/" + std::to_string(i)));
+      ODY_RETURN_IF_ERROR(CopyContent(from.get(), to.get(), operation.was.size, &print));
+    } else {
+      ODY_ASSIGN_OR_RETURN(const std::string text,
+                           reviewed->host.Read(operation.path, operation.was.size));
+      print = Sha256Hex(text);
+      operation.copy = end;
+      end += text.size();
+      buffer += text;
+    }
+    if (print != operation.was.print) {
+      return Status(Code::kAborted, Shown(operation.path) + ": the host changed it just now");
+    }
+    record->bytes += operation.was.size;
+    if (buffer.size() < kMaxPacked) continue;
+    ODY_RETURN_IF_ERROR(WriteAll(packed.get(), buffer));
+    buffer.clear();
+  }
+  return WriteAll(packed.get(), buffer);
+}
+
 Result<Entry> Journal::Prepare(Reviewed* reviewed, Record record) {
   const std::string place = std::string(kCommits) + "/" + kNew;
   ODY_RETURN_IF_ERROR(RemoveDirectory(store_, place));
   if (mkdirat(store_->fd(), place.c_str(), 0700) != 0) return ErrnoStatus(errno, "create " + place);
   store_->Forget();
-  const std::string prefix = place + "/";
-  for (size_t i = 0; i < record.operations.size(); ++i) {
-    Operation& operation = record.operations[i];
-    if (operation.was.kind != Kind::kFile) continue;
-    ODY_ASSIGN_OR_RETURN(const UniqueFd from, reviewed->host.OpenFile(operation.path));
-    ODY_ASSIGN_OR_RETURN(const UniqueFd to, CreateIn(store_, prefix + std::to_string(i)));
-    std::string print = operation.was.print;
-    ODY_RETURN_IF_ERROR(CopyContent(from.get(), to.get(), operation.was.size, &print));
-    if (print != operation.was.print) {
-      return Status(Code::kAborted, Shown(operation.path) + ": the host changed it just now");
-    }
-    record.bytes += operation.was.size;
-  }
-  ODY_ASSIGN_OR_RETURN(const UniqueFd file, CreateIn(store_, prefix + kRecord));
+  ODY_RETURN_IF_ERROR(CopyAll(reviewed, place, &record));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd file, CreateIn(store_, place + "/" + kRecord));
   ODY_RETURN_IF_ERROR(WriteAll(file.get(), EncodeRecord(record)));
   Entry entry = {record.number, Stage::kPrepared};
   if (syncfs(store_->fd()) != 0) return ErrnoStatus(errno, "sync the store");
@@ -200,8 +223,25 @@ Status Journal::Trim() {
   return OkStatus();
 }
 
-Result<UniqueFd> Journal::OpenCopy(const Entry& entry, size_t operation) {
-  return store_->OpenFile(PathOf(entry) + "/" + std::to_string(operation));
+Result<Source> Journal::OpenCopy(const Entry& entry, const Operation& operation, size_t index) {
+  Source source;
+  const std::string place = PathOf(entry) + "/";
+  if (operation.was.size > kMaxPacked) {
+    ODY_ASSIGN_OR_RETURN(source.file, store_->OpenFile(place + std::to_string(index)));
+    return source;
+  }
+  if (!packed_ || packed_of_ != entry.number) {
+    ODY_ASSIGN_OR_RETURN(packed_, store_->OpenFile(place + kPacked));
+    packed_of_ = entry.number;
+  }
+  std::string text(operation.was.size, '\0');
+  const ssize_t n = TEMP_FAILURE_RETRY(
+      pread(packed_.get(), text.data(), text.size(), static_cast<off_t>(operation.copy)));
+  if (n != static_cast<ssize_t>(text.size())) {
+    return Status(Code::kDataLoss, Shown(operation.path) + ": its copy in the store is cut off");
+  }
+  source.text = std::move(text);
+  return source;
 }
 
 }  // namespace odyssey::cell_review

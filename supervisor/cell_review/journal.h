@@ -26,6 +26,7 @@ struct Operation {
   std::string path;
   State was, is;
   timespec was_modified{}, is_modified{};
+  uint64_t copy = 0;  // where its copy begins in the file of small ones
   friend bool operator==(const Operation& a, const Operation& b) {
     return a.path == b.path && a.was == b.was && a.is == b.is;
   }
@@ -49,6 +50,10 @@ struct Entry {
 inline constexpr size_t kMaxKept = 32;
 inline constexpr uint64_t kMaxKeptBytes = uint64_t{1} << 30;
 
+// Copies of smaller files are one after another in one file: a file each would cost as much as the
+// commit.
+inline constexpr uint64_t kMaxPacked = uint64_t{1} << 20;
+
 class Journal final {
  public:
   static Result<Journal> Open(Layer* store);
@@ -64,14 +69,18 @@ class Journal final {
   // Of commits that are done, the oldest beyond what is kept.
   Status Trim();
 
-  // The copy of what the operation's path was.
-  Result<UniqueFd> OpenCopy(const Entry& entry, size_t operation);
+  // What the operation's path was.
+  Result<Source> OpenCopy(const Entry& entry, const Operation& operation, size_t index);
 
  private:
   explicit Journal(Layer* store) : store_(store) {}
 
+  Status CopyAll(Reviewed* reviewed, const std::string& place, Record* record);
+
   Layer* store_;
   std::vector<Entry> entries_;
+  UniqueFd packed_;  // the small copies of commit `packed_of_`
+  uint64_t packed_of_ = 0;
 };
 
 // The name of the file that becomes `operation` of commit `number`, beside its path.

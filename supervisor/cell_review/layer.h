@@ -5,6 +5,7 @@
 // walked a component at a time from its descriptor, and no symbolic link is followed, whoever made
 // it: other processes may rearrange what is there at any moment.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace odyssey::cell_review {
 inline constexpr size_t kMaxDepth = 512;
 // Larger files are compared by size, time and their ends.
 inline constexpr uint64_t kMaxHashed = uint64_t{64} << 20;
+
+// What a file's new content comes from: a file, or the content itself.
+struct Source {
+  UniqueFd file;
+  std::optional<std::string> text;
+};
 
 class Layer final {
  public:

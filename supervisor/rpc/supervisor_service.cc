@@ -127,7 +127,15 @@ grpc::Status SupervisorService::ReviewCell(grpc::ServerContext*,
 grpc::Status SupervisorService::RemoveCell(grpc::ServerContext*,
                                            const v1::RemoveCellRequest* request,
                                            v1::RemoveCellResponse*) {
-  return rpc::ToGrpc(broker_->Remove(request->cell_id(), request->purge()));
+  const Result<CellView> view = broker_->Describe(request->cell_id());
+  const Status removed = broker_->Remove(request->cell_id(), request->purge());
+  if (removed.ok() && request->purge() && view.ok()) {
+    // Its changes went with its directories.
+    v1::CellInfo info;
+    ToProto(*view, {}, &info);
+    reviewed_->Forget(info.key());
+  }
+  return rpc::ToGrpc(removed);
 }
 
 }  // namespace odyssey::supervisor

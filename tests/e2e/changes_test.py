@@ -4,6 +4,7 @@
 import os
 import subprocess
 
+import bundles
 from ceiling_test import write_ceiling
 from world import WorldTest, main
 
@@ -173,6 +174,18 @@ class KeptTest(ReviewedTest):
         self.assertEqual(self.world.ctl("commit", name).code, 0)
         self.assertEqual(self.get("a"), "x\n")
 
+    def test_purging_the_cell_forgets_them(self):
+        self.exec("echo x >a")
+        cells = self.world.ctl("-o", "json", "cell", "list").json()["cells"]
+        mine = [one["cell_id"] for one in cells if one["key"]["component"] == self.name]
+        self.assertEqual(self.world.ctl("cell", "rm", "--purge", mine[0]).code, 0)
+        self.ctl("changes", code=1)
+
+    def test_review_of_nothing_is_refused(self):
+        done = self.world.ctl("exec", "--review", "--", "true")
+        self.assertEqual(done.code, 125, done)
+        self.assertIn("--review: no directory of the host is written to", done.err)
+
     def test_a_cell_that_has_none_is_said_so(self):
         done = self.world.ctl("changes", "no-such-cell")
         self.assertEqual(done.code, 1)
@@ -188,6 +201,39 @@ class KeptTest(ReviewedTest):
                              " 2>&1 | tail -1; ls")
             self.assertIn("refused", done.out)
         self.assertIn("fifo", done.out)
+
+
+class SessionTest(ReviewedTest):
+    """The same for an agent: its turn is followed by changes of its session."""
+
+    def bundle(self, script):
+        return bundles.write(self.world.make_directory(f"{self.name}-bundle"),
+                             [bundles.bash(f"cd /workspace/mount/write/current && {script}")], write_=["."])
+
+    def test_an_agents_turn_waits_for_a_commit(self):
+        bundle = self.bundle("echo 'int added;' >>main.c && echo evil >.envrc")
+        done = self.world.ctl("run", bundle, "--prompt", "go", "--review", "--cwd", self.project)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("1 added, 1 modified (1 marked): not in the host's directory yet", done.out)
+        self.assertEqual(self.git("status", "--short"), "")
+        session = done.err.rpartition("odyssey-ctl commit ")[2].split()[0]
+        self.assertTrue(session.startswith("ses_"), done.err)
+
+        events = self.world.ctl("-o", "json", "session", "events", session).lines()
+        told = [event["payload"] for event in events if event["payload"]["type"] == "workspace_changed"]
+        self.assertEqual([one["payload"]["counts"]["marked"] for one in told], [1])
+        self.assertIn("reviewed", self.world.ctl("session", "show", session).out)
+
+        self.assertEqual(self.world.ctl("commit", session).code, 0)
+        self.assertEqual(self.git("status", "--short"), " M main.c\n")
+        self.assertEqual(self.world.ctl("undo", session).code, 0)
+        self.assertEqual(self.git("status", "--short"), "")
+
+    def test_a_bundle_that_writes_nowhere_has_nothing_to_review(self):
+        bundle = bundles.write(self.world.make_directory(f"{self.name}-bundle"), [bundles.bash("true")])
+        done = self.world.ctl("run", bundle, "--prompt", "go", "--review", "--cwd", self.project)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("review: bundle local/probe@0.1.0 writes to no directory of the host", done.err)
 
 
 class CeilingTest(ReviewedTest):
