@@ -31,7 +31,8 @@ std::vector<Payload> OneOfEach() {
           {"path", "/usr/x", "write", "mount /usr read_only", "", "sh[4]", "command", "exe_1"}},
       WorkspaceReview{"trn_1",
                       {{"name", "/workspace/.envrc", "/p/.envrc", "direnv runs it"},
-                       {"rebase", "/workspace/.git/rebase-merge", "/p/.git/rebase-merge", ""}}}};
+                       {"rebase", "/workspace/.git/rebase-merge", "/p/.git/rebase-merge", ""}}},
+      WorkspaceChanged{"trn_1", {1, 2, 3, 4, 5, 6, 7}}};
 }
 
 TEST(EventJsonTest, EveryPayloadRoundTrips) {
