@@ -18,7 +18,7 @@ namespace odyssey::ctl {
 
 struct PutRequest {
   std::string cell_id;
-  std::string run_id;  // "": a new one
+  std::string run_id;                // "": a new one
   std::span<const FileToPut> files;  // borrowed
 };
 

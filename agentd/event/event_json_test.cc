@@ -32,7 +32,8 @@ std::vector<Payload> OneOfEach() {
       WorkspaceReview{"trn_1",
                       {{"name", "/workspace/.envrc", "/p/.envrc", "direnv runs it"},
                        {"rebase", "/workspace/.git/rebase-merge", "/p/.git/rebase-merge", ""}}},
-      WorkspaceChanged{"trn_1", {1, 2, 3, 4, 5, 6, 7}}};
+      WorkspaceChanged{"trn_1", {1, 2, 3, 4, 5, 6, 7}},
+  };
 }
 
 TEST(EventJsonTest, EveryPayloadRoundTrips) {
