@@ -47,8 +47,9 @@ End SampleEnd() {
 }
 
 TEST(ReviewWireTest, DecodesWhatItEncodes) {
-  const Setup setup = {.directories = 3, .write_host = true, .write_upper = false, .fork = true};
-  Setup setup_again;
+  const review::Setup setup = {
+      .directories = 3, .write_host = true, .write_upper = false, .fork = true};
+  review::Setup setup_again;
   ASSERT_TRUE(Decode(Encode(setup), &setup_again).ok());
   EXPECT_EQ(setup_again, setup);
   Request request;
