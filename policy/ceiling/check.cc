@@ -208,9 +208,11 @@ class Judgement final {
 
   Status RefusePath(const std::string& key, const std::string& path, policy::Access access,
                     const std::function<bool(const std::string&)>& fits) const {
+    std::vector<Items> lists = GrantsFor(access);
+    std::reverse(lists.begin(), lists.end());
     std::string why = std::string(NameOf(access)) +
                       " it is not granted by the operator's ceiling to " + ToString(asker_.owner) +
-                      "; granted: " + List(grants_, GrantsFor(access));
+                      "; granted: " + List(grants_, lists);
     // The most that is granted there instead.
     const Entry* review = FindEntry(grants_, &Grant::review, fits);
     const Entry* read = FindEntry(grants_, &Grant::read, fits);
