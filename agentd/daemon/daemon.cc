@@ -143,7 +143,8 @@ class Server final {
     builder.RegisterService(approval_service_.get());
     builder.RegisterService(changes_service_.get());
     server_ = rpc::StartWithHealth(&builder, {agent::v1::SessionService::service_full_name(),
-                                              agent::v1::ApprovalService::service_full_name()});
+                                              agent::v1::ApprovalService::service_full_name(),
+                                              supervisor::v1::Changes::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     std::set<uid_t> allowed = options_.allowed_uids;
     allowed.insert({0, getuid()});

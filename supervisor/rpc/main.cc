@@ -85,8 +85,8 @@ int Serve(int argc, char** argv) {
   builder.RegisterService(&service);
   builder.RegisterService(&changes);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  const std::unique_ptr<grpc::Server> server =
-      rpc::StartWithHealth(&builder, {v1::Supervisor::service_full_name()});
+  const std::unique_ptr<grpc::Server> server = rpc::StartWithHealth(
+      &builder, {v1::Supervisor::service_full_name(), v1::Changes::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));

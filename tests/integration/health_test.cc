@@ -85,13 +85,15 @@ void ExpectServes(const std::shared_ptr<grpc::Channel>& channel,
 
 TEST(HealthTest, TheSupervisorAnswersForEachService) {
   const SupervisorHarness supervisor;
-  ExpectServes(Channel(supervisor.socket()), {"odyssey.supervisor.v1.Supervisor"});
+  ExpectServes(Channel(supervisor.socket()),
+               {"odyssey.supervisor.v1.Supervisor", "odyssey.supervisor.v1.Changes"});
 }
 
 TEST(HealthTest, AgentdAnswersForEachService) {
   const Agentd agentd;
   ExpectServes(Channel(agentd.socket()),
-               {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService"});
+               {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService",
+                "odyssey.supervisor.v1.Changes"});
 }
 
 }  // namespace
