@@ -2,6 +2,7 @@
 
 #include "ctl/console.h"
 #include "ctl/sanitize.h"
+#include "ctl/tool_text.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -30,18 +31,16 @@ const char* LetterOf(supervisor::v1::ChangeKind kind) {
   }
 }
 
-bool IsDirectory(const Change& change) {
-  constexpr uint32_t kType = 0170000, kDirectory = 0040000;
-  const uint32_t mode = change.new_mode() != 0 ? change.new_mode() : change.old_mode();
-  return (mode & kType) == kDirectory;
-}
-
 // "0644 → 0755"
 std::string ModeText(const Change& change) {
   char text[32];
   snprintf(text, sizeof(text), " (%04o → %04o)", change.old_mode() & 07777U,
            change.new_mode() & 07777U);
   return text;
+}
+
+std::string WithoutWorkspace(const std::string& path) {
+  return path.rfind(kWorkspace, 0) == 0 ? path.substr(sizeof(kWorkspace) - 1) : path;
 }
 
 std::string Part(uint32_t count, const char* what) {
@@ -56,21 +55,16 @@ std::string Joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-Style StyleOf(const std::string& line) {
-  if (line.rfind("+++", 0) == 0 || line.rfind("---", 0) == 0 || line.rfind("diff ", 0) == 0) {
-    return Style::kBold;
-  }
-  if (line[0] == '+') return Style::kGood;
-  if (line[0] == '-') return Style::kBad;
-  if (line[0] == '@') return Style::kDim;
-  return line[0] == '#' ? Style::kWarn : Style::kPlain;
-}
-
 }  // namespace
 
 std::string ShownPath(const std::string& path) {
-  const std::string safe = Sanitize(path, Lines::kOne);
-  return safe.rfind(kWorkspace, 0) == 0 ? safe.substr(sizeof(kWorkspace) - 1) : safe;
+  return Sanitize(WithoutWorkspace(path), Lines::kOne);
+}
+
+bool IsDirectory(const Change& change) {
+  constexpr uint32_t kType = 0170000, kDirectory = 0040000;
+  const uint32_t mode = change.new_mode() != 0 ? change.new_mode() : change.old_mode();
+  return (mode & kType) == kDirectory;
 }
 
 std::string ChangeLine(const Change& change, bool color) {
@@ -104,25 +98,16 @@ std::string CountsText(const ChangeCounts& counts) {
          (aside.empty() ? "" : " (" + aside + ")");
 }
 
-std::string DiffText(const std::string& diff, bool color) {
-  const std::string safe = Sanitize(diff, Lines::kMany);
-  if (!color) return safe;
-  std::string out;
-  for (size_t begin = 0; begin < safe.size();) {
-    const size_t end = std::min(safe.find('\n', begin), safe.size());
-    const std::string line = safe.substr(begin, end - begin);
-    out += (line.empty() ? line : Paint(line, StyleOf(line), true)) + "\n";
-    begin = end + 1;
-  }
-  return out;
+std::string CommandText(const std::vector<std::string>& words) {
+  return Sanitize(JoinCommand(words), Lines::kOne);
 }
 
 std::string RefusalLine(const supervisor::v1::RefusedChange& refused, const std::string& name) {
   const std::string path = ShownPath(refused.path());
   const std::string line = path + ": " + Sanitize(refused.reason(), Lines::kOne);
   if (!refused.marked()) return "odyssey-ctl: not done: " + line;
-  return "odyssey-ctl: left out, marked: " + line +
-         "\n  to take it all the same: odyssey-ctl commit " + name + " --marked '" + path + "'";
+  return "odyssey-ctl: left out, marked: " + line + "\n  to take it all the same: " +
+         CommandText({"odyssey-ctl", "commit", name, "--marked", WithoutWorkspace(refused.path())});
 }
 
 }  // namespace odyssey::ctl

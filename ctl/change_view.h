@@ -17,8 +17,11 @@ std::string ChangeLine(const supervisor::v1::Change& change, bool color);
 std::string CountsText(const supervisor::v1::ChangeCounts& counts);
 bool IsEmpty(const supervisor::v1::ChangeCounts& counts);
 
-// A diff for a terminal: coloured lines.
-std::string DiffText(const std::string& diff, bool color);
+bool IsDirectory(const supervisor::v1::Change& change);
+
+// "odyssey-ctl commit NAME --marked PATH" as it is typed, with what a shell would obey in it
+// quoted, and as it is shown.
+std::string CommandText(const std::vector<std::string>& words);
 
 // "not committed: PATH: REASON", and what to type.
 std::string RefusalLine(const supervisor::v1::RefusedChange& refused, const std::string& name);

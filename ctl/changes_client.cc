@@ -64,11 +64,16 @@ grpc::Status ChangesClient::List(const Selections& selections, ChangeSet* out) c
   const auto context = MakeContext(kWriteCallMs);
   const auto reader = stub_->ListChanges(context.get(), request);
   supervisor::v1::ListChangesResponse response;
+  bool ended = false;
   while (reader->Read(&response)) {
+    ended = response.has_end();
     if (response.has_change()) out->changes.push_back(std::move(*response.mutable_change()));
     if (response.has_end()) out->end = std::move(*response.mutable_end());
   }
-  return reader->Finish();
+  grpc::Status status = reader->Finish();
+  if (!status.ok() || ended) return status;
+  // Without its digest nothing ties a commit to what was shown.
+  return {grpc::StatusCode::INTERNAL, "the list of changes has no end"};
 }
 
 grpc::Status ChangesClient::Diff(const Selections& selections, uint64_t max_bytes,

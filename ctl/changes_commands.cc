@@ -1,15 +1,19 @@
 // changes, diff, commit, undo, discard, commits.
-#include <iostream>
+#include <unistd.h>
+
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ctl/change_prompt.h"
+#include "ctl/change_choice.h"
 #include "ctl/change_view.h"
 #include "ctl/changes_client.h"
 #include "ctl/command.h"
+#include "ctl/diff_view.h"
 #include "ctl/exit_code.h"
 #include "ctl/json_convert.h"
+#include "ctl/line_reader.h"
+#include "ctl/reviewed_cells.h"
 #include "ctl/sanitize.h"
 
 namespace odyssey::ctl {
@@ -51,40 +55,8 @@ int Report(const Invocation& call, const ChangesClient& client, const Response& 
   return failed ? kExitFailed : kExitOk;
 }
 
-int ListAll(const Invocation& call) {
-  const Console& console = *call.console;
-  const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
-  if (!client.ok()) return console.Fail(ExplainConnect("list changes", client.status()));
-  const auto stub = supervisor::v1::Changes::NewStub(client->channel());
-  supervisor::v1::ListReviewedResponse response;
-  const auto context = MakeContext(kCellCallMs);
-  const grpc::Status status = stub->ListReviewed(context.get(), {}, &response);
-  if (!status.ok()) return console.Fail(client->Explain("list changes", status));
-  if (console.json) {
-    console.PrintJson(ToJson(response));
-    return kExitOk;
-  }
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& cell : response.cells()) {
-    const auto& key = cell.key();
-    std::string directories;
-    for (const std::string& directory : cell.directories()) {
-      directories += (directories.empty() ? "" : ", ") + directory;
-    }
-    rows.push_back(
-        {Sanitize(key.session_id().empty() ? key.component() : key.session_id(), Lines::kOne),
-         cell.live() ? "live" : "-", Sanitize(directories, Lines::kOne)});
-  }
-  if (rows.empty()) {
-    console.PrintLine("no cell has directories whose writes are reviewed");
-  } else {
-    console.Print(FormatTable({"CELL", "STATE", "DIRECTORIES"}, rows));
-  }
-  return kExitOk;
-}
-
 int List(const Invocation& call) {
-  if (call.options.words().empty()) return ListAll(call);
+  if (call.options.words().empty()) return ListReviewedCells(*call.console, call.locations);
   return WithChanges(call, [&](const ChangesClient& client) {
     const Console& console = *call.console;
     ChangeSet set;
@@ -118,11 +90,11 @@ int Diff(const Invocation& call) {
         client.Diff(Selected(call), call.options.Size("max-bytes"), &text, &truncated);
     if (!status.ok()) return console.Fail(client.Explain("show the changes of", status));
     if (console.json) {
-      console.PrintJson({{"diff", Sanitize(text)}, {"truncated", truncated}});
+      console.PrintJson({{"diff", text}, {"truncated", truncated}});
       return kExitOk;
     }
     // For a file or a patch it is what it is; a terminal acts on what it is sent.
-    console.Print(console.out_is_terminal ? DiffText(text, console.color_out) : text);
+    console.Print(console.out_is_terminal ? FormatDiff(text, console.color_out) : text);
     if (truncated) console.Warn("odyssey-ctl: the rest was left out; --max-bytes shows more");
     return kExitOk;
   });
@@ -185,10 +157,10 @@ bool MayDiscard(const Invocation& call, const ChangesClient& client) {
   }
   ChangeSet set;
   if (client.List(Selected(call), &set).ok()) console.PrintLine(CountsText(set.end.counts()));
+  LineReader reader(STDIN_FILENO);
   console.Print("  forget them for good? y yes, n no: ");
-  std::cout.flush();
-  std::string line;
-  return std::getline(std::cin, line) && (line == "y" || line == "yes");
+  const std::optional<std::string> line = reader.Read();
+  return line && ParseChoice(*line) == Answer::kYes;
 }
 
 int Discard(const Invocation& call) {

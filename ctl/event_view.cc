@@ -9,6 +9,7 @@
 #include "ctl/change_view.h"
 #include "ctl/console.h"
 #include "ctl/denial_line.h"
+#include "ctl/diff_view.h"
 #include "ctl/review_view.h"
 #include "ctl/sanitize.h"
 #include "ctl/tool_text.h"
@@ -229,6 +230,13 @@ std::string EventView::Show(const Event& event) {
              Dimmed("∆ " + CountsText(event.workspace_changed().counts()) +
                     ": not in the host's directory yet") +
              "\n";
+    case Event::kSessionForked: {
+      const auto& forked = event.session_forked();
+      return CloseText() +
+             Dimmed("forked from " + Safe(forked.from_session_id()) + " with " +
+                    std::to_string(forked.turns()) + (forked.turns() == 1 ? " turn" : " turns")) +
+             "\n";
+    }
     case Event::kPermissionRequested:
       return CloseText() + FormatApproval(event.permission_requested(), options_.color);
     case Event::kApprovalResolved:
@@ -247,7 +255,10 @@ std::string FormatApproval(const agent::v1::PermissionRequested& request, bool c
       Paint("? " + Safe(request.tool_name()) + " asks for approval", Style::kWarn, color);
   if (!request.rule().empty()) out += "  (rule " + Safe(request.rule()) + ")";
   out += "\n";
-  out += ExactArguments(request.arguments_json(), kIndent);
+  const bool has_diff = !request.diff().empty();
+  out += has_diff ? BriefArguments(request.arguments_json(), kIndent)
+                  : ExactArguments(request.arguments_json(), kIndent);
+  out += FoldDiff(request.diff(), kMaxExactLines, kIndent, kShowsAll, color);
   if (!request.cwd().empty()) out += kIndent + ("in " + Safe(request.cwd())) + "\n";
   if (!request.scope().empty()) out += kIndent + ("always means: " + Safe(request.scope())) + "\n";
   return out;

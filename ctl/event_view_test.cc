@@ -130,6 +130,14 @@ TEST_F(EventViewTest, WhatWasLeftIsALineEachAndSafe) {
   EXPECT_EQ(shown_, "! left: /p/.envrc: why\n! left: /p/\\e[2J/.git: why\n");
 }
 
+TEST_F(EventViewTest, AForkedSessionNamesWhereItComesFrom) {
+  Event event = Next();
+  event.mutable_session_forked()->set_from_session_id("ses_1");
+  event.mutable_session_forked()->set_turns(1);
+  Show(event);
+  EXPECT_EQ(shown_, "forked from ses_1 with 1 turn\n");
+}
+
 TEST_F(EventViewTest, CommandOutsideATurnShowsItsArgv) {
   Begin();
   End(-1, "timed_out");
@@ -195,6 +203,38 @@ TEST(ApprovalTextTest, ShowsExactlyWhatWouldRun) {
             "      rm -rf ~\\r# nothing\n"
             "    in /workspace\n"
             "    always means: Bash(curl:*): curl, rm\n");
+}
+
+TEST(ApprovalTextTest, AWriteIsItsDifferenceAndItsPathExactly) {
+  agent::v1::PermissionRequested request;
+  request.set_tool_name("Write");
+  request.set_arguments_json(R"({"content":"one\ntwo\n","path":"a\nb"})");
+  request.set_cwd("/workspace");
+  request.set_diff("--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n one\n+two\x1b[2J\r\n");
+  EXPECT_EQ(FormatApproval(request, false),
+            "? Write asks for approval\n"
+            "    content: 2 lines, see the diff\n"
+            "    path: a\n"
+            "      b\n"
+            "    --- a/a\n"
+            "    +++ b/a\n"
+            "    @@ -1 +1,2 @@\n"
+            "     one\n"
+            "    +two\\e[2J\\r\n"
+            "    in /workspace\n");
+}
+
+TEST(ApprovalTextTest, ALongDifferenceSaysThatItIsCut) {
+  agent::v1::PermissionRequested request;
+  request.set_tool_name("Write");
+  request.set_arguments_json(R"({"path":"a"})");
+  std::string diff = "@@ -0,0 +1,99 @@\n";
+  for (int i = 0; i < 99; ++i) diff += "+x\n";
+  request.set_diff(diff);
+  const std::string text = FormatApproval(request, false);
+  EXPECT_NE(text.find("    … 40 more lines; odyssey-ctl -o json approval list shows them all\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(ApprovalTextTest, ArgumentsThatAreNoObjectAreShownAsTheyAre) {

@@ -14,13 +14,13 @@
 #include "common/os/file.h"
 #include "ctl/ceiling_view.h"
 #include "ctl/cell_name.h"
-#include "ctl/change_prompt.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
 #include "ctl/exec_call.h"
 #include "ctl/exec_files.h"
 #include "ctl/exec_options.h"
+#include "ctl/exec_review.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
 #include "ctl/file_rights.h"
@@ -130,8 +130,9 @@ void TellLeft(const Console& console, const Client& client, Supervisor::StubInte
   }
 }
 
+// `*used` becomes the cell's id, if there was one.
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
-              const std::string& component) {
+              const std::string& component, std::string* used) {
   const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component);
   for (const Status& status : {CheckText(request), CheckTerminal(console, options.terminal)}) {
     if (!status.ok()) return CannotExec(console, {"exec", status.message(), ""});
@@ -158,6 +159,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
 
   std::optional<CellRemover> remover;
   const std::string cell_id = prepared.cell().cell_id();
+  *used = cell_id;
   if (options.sandbox.ephemeral) remover.emplace(console, *client, stub.get(), cell_id);
 
   const Result<std::string> run = files->Put(&call, *client, stub.get(), cell_id);
@@ -169,9 +171,6 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   const int code =
       call.Run(console, std::move(start), *client, options.origins,
                [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
-  if (options.reviewed) {
-    (void)DecideChanges(console, ChangesClient(*client, request.key(), component));
-  }
   if (review) TellLeft(console, *client, stub.get(), cell_id);
   const bool collected = files->Get(console, &call, *client, stub.get(), cell_id, *run);
   return code == kExitOk && !collected ? kExitCannot : code;
@@ -242,8 +241,14 @@ int ExecCommand(const Invocation& call) {
   const Result<std::string> random =
       options->reviewed ? RandomComponent("review-", 4) : RandomComponent("once-", 12);
   if (!random.ok()) return CannotExec(console, {"exec", random.status().message(), ""});
-  return RunInCell(console, call.locations, *options,
-                   options->cell.empty() ? *random : options->cell);
+  const std::string& name = options->cell.empty() ? *random : options->cell;
+  if (options->reviewed && console.json) console.Warn(ReviewNotice(name));
+  std::string cell_id;
+  const int code = RunInCell(console, call.locations, *options, name, &cell_id);
+  if (options->reviewed && !cell_id.empty()) {
+    ReviewAfterExec(console, call.locations, {name, cell_id, options->cell.empty()});
+  }
+  return code;
 }
 
 }  // namespace
@@ -260,7 +265,9 @@ std::vector<Command> ExecCommands() {
                "With -o json the last line of stderr is {\"outcome\", \"denials\"}, also where no "
                "command began. SIGINT, SIGTERM, "
                "SIGQUIT and SIGHUP go to the\ncommand; a second SIGINT ends it, and so do ten "
-               "seconds after SIGTERM or SIGHUP.",
+               "seconds after SIGTERM or SIGHUP.\nWith --review the exit code is the command's all "
+               "the same. Without a terminal, and with -o json, the changes\nare kept, and stderr "
+               "says under which name: see changes, commit and discard.",
            .usage_exit = kExitCannot,
            .run = ExecCommand}};
 }

@@ -325,7 +325,12 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
-  if (options.Has("review")) policy::ReviewAllWrites(&out.sandbox);
+  if (options.Has("review")) {
+    if (out.sandbox.mode == policy::Mode::kDangerFullAccess) {
+      return InvalidArgument("--review: commands of danger_full_access write to the host itself");
+    }
+    policy::ReviewAllWrites(&out.sandbox);
+  }
   ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
   ODY_RETURN_IF_ERROR(ProtectPolicy(options, inputs, &out));
 

@@ -44,6 +44,30 @@ TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
   EXPECT_EQ(options->argv, (std::vector<std::string>{"ls", "-l"}));
 }
 
+TEST(ExecOptionsTest, ReviewPutsEveryHostDirectoryBehindACommit) {
+  const Result<ExecOptions> options =
+      Read({"--review", "--workspace", "w", "--read", "a", "--write", "b", "--", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_TRUE(options->reviewed);
+  EXPECT_FALSE(options->sandbox.ephemeral) << "the changes outlive the command";
+  EXPECT_EQ(options->sandbox.workspace_writes, policy::Writes::kReview);
+  EXPECT_EQ(options->sandbox.mounts,
+            (std::vector<policy::Mount>{{"/real/a", "/real/a", policy::Access::kReadOnly},
+                                        {"/real/b", "/real/b", policy::Access::kReview}}));
+  EXPECT_FALSE(Read({"--workspace", "w", "--", "true"})->reviewed);
+}
+
+TEST(ExecOptionsTest, ReviewIsRefusedWhereNothingWouldBeReviewed) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--review", "--", "true"},
+        {"--review", "--mode", "read_only", "--workspace", "w", "--", "true"},
+        {"--review", "--mode", "danger_full_access", "--workspace", "w", "--", "true"}}) {
+    const Status refused = Read(words).status();
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument) << refused.ToString();
+    EXPECT_NE(refused.message().find("--review: "), std::string::npos) << refused.message();
+  }
+}
+
 TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   const Result<ExecOptions> options =
       Read({"--mode",  "read_only", "--workspace", "w",           "--read",    "a",

@@ -102,6 +102,18 @@ TEST(OptionParserTest, RestBeginsAfterTheNamedWords) {
   EXPECT_EQ(parsed->words(), (std::vector<std::string>{"ses_1", "ls", "-l"}));
 }
 
+TEST(OptionParserTest, OptionsMayStandAmongManyWords) {
+  const std::vector<PositionalSpec> words = {{.name = "CELL"},
+                                             {.name = "PATH", .required = false, .many = true}};
+  const Result<ParsedOptions> parsed =
+      ParseOptions(Specs(), words, {"c", "a", "--pids", "7", "b", "--", "-x"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(parsed->words(), (std::vector<std::string>{"c", "a", "b", "-x"}));
+  EXPECT_EQ(parsed->Number("pids"), 7u);
+  EXPECT_TRUE(ParseOptions(Specs(), words, {"c"}).ok());
+  EXPECT_EQ(ParseOptions(Specs(), words, {}).status().message(), "CELL is missing");
+}
+
 TEST(OptionParserTest, LeadingOptionsEndAtTheFirstWord) {
   size_t used = 0;
   const Result<ParsedOptions> parsed =

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/os/file.h"
-#include "ctl/change_prompt.h"
+#include "ctl/change_question.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/confinement_line.h"
@@ -166,8 +166,10 @@ std::optional<std::string> FindOrCreate(const Console& console, const Client& cl
                      .review = options.review});
   if (!session) return std::nullopt;
   if (!console.json) {
-    console.PrintLine(Paint(Sanitize(session->id() + " · " + session->bundle_ref(), Lines::kOne),
-                            Style::kDim, console.color_out));
+    const std::string writes = session->review() ? "writes are reviewed" : "writes are direct";
+    console.PrintLine(
+        Paint(Sanitize(session->id() + " · " + session->bundle_ref() + " · " + writes, Lines::kOne),
+              Style::kDim, console.color_out));
   }
   return session->id();
 }

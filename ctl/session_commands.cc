@@ -1,9 +1,15 @@
-// session create|list|show|rm|events|exec|cancel.
+// session create|list|show|rm|fork|events|exec|cancel.
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ctl/change_choice.h"
+#include "ctl/change_question.h"
+#include "ctl/change_view.h"
+#include "ctl/changes_client.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/event_feed.h"
@@ -11,6 +17,7 @@
 #include "ctl/exec_call.h"
 #include "ctl/exit_code.h"
 #include "ctl/json_convert.h"
+#include "ctl/line_reader.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
@@ -20,6 +27,9 @@ namespace {
 
 using agent::v1::Session;
 using agent::v1::SessionService;
+
+// A cell's directories are copied.
+constexpr int kForkMs = 600'000;
 
 std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
 
@@ -106,9 +116,55 @@ int Show(const Invocation& call) {
           session.review() ? "reviewed: odyssey-ctl changes " + Safe(session.id()) : "direct"},
          {"created", Safe(session.created_at())},
          {"events", std::to_string(session.last_sequence())}}));
+    if (!session.forked_from().empty()) {
+      console.PrintLine("forked from " + Safe(session.forked_from()));
+    }
     for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
     return kExitOk;
   });
+}
+
+bool IsReviewed(SessionService::Stub* stub, const std::string& id) {
+  agent::v1::GetSessionRequest request;
+  request.set_session_id(id);
+  request.set_without_turns(true);
+  agent::v1::GetSessionResponse response;
+  const auto context = MakeContext(kQuickCallMs);
+  return stub->GetSession(context.get(), request, &response).ok() && response.session().review();
+}
+
+// Whether the session may go with the changes that wait in it: there are none, or a person says so.
+// `*code` is what to exit with otherwise.
+bool MayRemove(const Console& console, const Client& client, const std::string& id, int* code) {
+  supervisor::v1::CellKey key;
+  key.set_session_id(id);
+  ChangeSet set;
+  const grpc::Status status = ChangesClient(client, std::move(key), id).List({}, &set);
+  if (status.error_code() == grpc::StatusCode::NOT_FOUND) return true;
+  if (!status.ok()) {
+    *code = console.Fail({"remove session " + id,
+                          "what waits for a commit is not known: " + status.error_message(),
+                          "With --discard it goes with whatever there is."});
+    return false;
+  }
+  if (IsEmpty(set.end.counts())) return true;
+  if (!console.in_is_terminal || !console.out_is_terminal || console.json) {
+    *code = console.Fail(
+        {"remove session " + id,
+         CountsText(set.end.counts()) + ", not in the host's directory yet, would be lost",
+         CommandText({"odyssey-ctl", "changes", id}) + " shows it, " +
+             CommandText({"odyssey-ctl", "commit", id}) + " takes it, " +
+             CommandText({"odyssey-ctl", "session", "rm", id, "--discard"}) + " forgets it."});
+    return false;
+  }
+  LineReader reader(STDIN_FILENO);
+  console.Print(SummaryText(set, id, console.color_out));
+  console.Print(Paint("  forget them with the session? y, n: ", Style::kBold, console.color_out));
+  const std::optional<std::string> line = reader.Read();
+  if (line && ParseChoice(*line) == Answer::kYes) return true;
+  console.PrintLine("kept");
+  *code = kExitOk;
+  return false;
 }
 
 int Remove(const Invocation& call) {
@@ -117,6 +173,9 @@ int Remove(const Invocation& call) {
       call, "remove a session", [&](const Client& client, SessionService::Stub* stub) {
         agent::v1::DeleteSessionRequest request;
         request.set_session_id(call.options.Word(0));
+        int code = kExitOk;
+        const bool asks = !call.options.Has("discard") && IsReviewed(stub, request.session_id());
+        if (asks && !MayRemove(console, client, request.session_id(), &code)) return code;
         agent::v1::DeleteSessionResponse response;
         const auto context = MakeContext(kCellCallMs);
         const grpc::Status status = stub->DeleteSession(context.get(), request, &response);
@@ -127,6 +186,23 @@ int Remove(const Invocation& call) {
                      : console.PrintLine("removed " + Safe(request.session_id()));
         return kExitOk;
       });
+}
+
+int Fork(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(call, "fork a session", [&](const Client& client, SessionService::Stub* stub) {
+    agent::v1::ForkSessionRequest request;
+    request.set_session_id(call.options.Word(0));
+    agent::v1::ForkSessionResponse response;
+    const auto context = MakeContext(kForkMs);
+    const grpc::Status status = stub->ForkSession(context.get(), request, &response);
+    if (!status.ok()) {
+      return console.Fail(client.Explain("fork session " + request.session_id(), status));
+    }
+    console.json ? console.PrintJson(ToJson(response.session()))
+                 : console.PrintLine(Safe(response.session().id()));
+    return kExitOk;
+  });
 }
 
 int Events(const Invocation& call) {
@@ -210,7 +286,14 @@ std::vector<Command> SessionCommands() {
       {.name = "session rm",
        .summary = "end its turn, remove it with its journal and cells",
        .positionals = {id},
+       .options = {{.name = "discard", .help = "and with the changes that wait in it"}},
+       .notes = "Asks on a terminal if changes wait for a commit; without one it needs --discard.",
        .run = Remove},
+      {.name = "session fork",
+       .summary = "a second session from the same state, changes included; prints its id",
+       .positionals = {id},
+       .notes = "Both can be committed; what one commits, the other sees as changed by the host.",
+       .run = Fork},
       {.name = "session events",
        .summary = "what happened in a session",
        .positionals = {id},

@@ -10,6 +10,7 @@
 #include "ctl/probe_command.h"
 #include "ctl/sanitize.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/supervisor/v1/changes.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 
 namespace odyssey::ctl {
@@ -101,17 +102,33 @@ std::string Describe(const AgentdAnswer& answer) {
   return out;
 }
 
+// Cells whose writes wait for a commit; 0 also if that cannot be told.
+int CountReviewed(const Locations& locations) {
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
+  if (!client.ok()) return 0;
+  supervisor::v1::ListReviewedResponse response;
+  const auto stub = supervisor::v1::Changes::NewStub(client->channel());
+  const bool listed = stub->ListReviewed(MakeContext(kQuickCallMs).get(), {}, &response).ok();
+  return listed ? response.cells_size() : 0;
+}
+
 int StatusCommand(const Invocation& call) {
   const Console& console = *call.console;
   const SupervisorAnswer supervisor = AskSupervisor(call.locations);
   const AgentdAnswer agentd = AskAgentd(call.locations);
+  const int reviewed = supervisor.reachable ? CountReviewed(call.locations) : 0;
   if (console.json) {
     console.PrintJson({{"state", call.locations.state},
+                       {"reviewed_cells", reviewed},
                        {"supervisor", AnswerToJson(supervisor, call.locations.supervisor_socket)},
                        {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)}});
   } else {
     PrintDaemon(console, "odyssey-supervisor", supervisor.reachable, Describe(supervisor));
     PrintDaemon(console, "odyssey-agentd    ", agentd.reachable, Describe(agentd));
+    if (reviewed > 0) {
+      console.PrintLine("  writes are reviewed in " + std::to_string(reviewed) +
+                        (reviewed == 1 ? " cell" : " cells") + "; odyssey-ctl changes lists them");
+    }
   }
   if (supervisor.reachable && agentd.reachable) return kExitOk;
   if (!console.json) {

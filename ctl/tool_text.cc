@@ -58,8 +58,7 @@ std::string CutLines(const std::string& text, const std::string& indent) {
   size_t at = 0;
   for (size_t i = 0; i < kMaxExactLines; ++i) at = text.find('\n', at) + 1;
   return text.substr(0, at) + indent + "… " +
-         Count(lines - kMaxExactLines, "more line", "more lines") +
-         "; odyssey-ctl -o json approval list shows them all\n";
+         Count(lines - kMaxExactLines, "more line", "more lines") + "; " + kShowsAll + "\n";
 }
 
 }  // namespace
@@ -115,6 +114,21 @@ std::string ExactArguments(const std::string& arguments_json, const std::string&
     AppendArgument(name, text, indent, text.find('\n') == std::string::npos ? &brief : &extended);
   }
   return CutLines(brief + extended, indent);
+}
+
+std::string BriefArguments(const std::string& arguments_json, const std::string& indent) {
+  const Json arguments = Json::parse(arguments_json, nullptr, false);
+  if (!arguments.is_object()) return ExactArguments(arguments_json, indent);
+  std::string out;
+  for (const auto& [name, value] : arguments.items()) {
+    std::string text = AsText(value);
+    const bool written = name == "content" || name == "old_text" || name == "new_text";
+    if (written && text.find('\n') != std::string::npos) {
+      text = Count(CountLines(text), "line", "lines") + ", see the diff";
+    }
+    AppendArgument(name, text, indent, &out);
+  }
+  return CutLines(out, indent);
 }
 
 std::string JoinCommand(const std::vector<std::string>& argv) {

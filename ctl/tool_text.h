@@ -20,6 +20,11 @@ std::string SummarizeResult(const std::string& result_json, bool success, size_t
 inline constexpr size_t kMaxExactLines = 60;
 std::string ExactArguments(const std::string& arguments_json, const std::string& indent);
 
+// The same, but of the text that a file tool writes only how many lines it has: a diff shows them.
+std::string BriefArguments(const std::string& arguments_json, const std::string& indent);
+// What shows what is cut.
+inline constexpr char kShowsAll[] = "odyssey-ctl -o json approval list shows them all";
+
 // A command line as one would type it.
 std::string JoinCommand(const std::vector<std::string>& argv);
 

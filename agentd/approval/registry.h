@@ -26,6 +26,7 @@ struct Question {
   std::string arguments_json;  // exactly what will be executed
   std::string cwd;
   std::string created_at;
+  std::string diff;  // what a tool that writes a file would change in it; may be empty
   friend bool operator==(const Question&, const Question&) = default;
 };
 

@@ -85,11 +85,18 @@ struct WorkspaceChanged {
   agent::ChangeCounts counts;
   friend bool operator==(const WorkspaceChanged&, const WorkspaceChanged&) = default;
 };
+struct SessionForked {
+  std::string from_session_id;
+  uint64_t at_sequence = 0;
+  uint32_t turns = 0;
+  friend bool operator==(const SessionForked&, const SessionForked&) = default;
+};
 struct PermissionRequested {
   std::string turn_id, request_id, tool_name, rule;
   std::string arguments_json;  // exactly what will be executed, a JSON object as text
   std::string cwd;
   std::string scope;  // what "always" would allow
+  std::string diff;   // what a tool that writes a file would change in it; may be empty
   friend bool operator==(const PermissionRequested&, const PermissionRequested&) = default;
 };
 struct ApprovalResolved {
@@ -106,7 +113,8 @@ using Payload =
     std::variant<TurnStarted, TurnCompleted, TurnFailed, TurnCancelled, AgentMessageDelta,
                  ReasoningDelta, ReasoningSectionBreak, ToolCallStarted, ToolCallFinished,
                  ExecCommandBegin, ExecCommandOutputDelta, ExecCommandEnd, PermissionRequested,
-                 ApprovalResolved, Error, AccessDenied, WorkspaceReview, WorkspaceChanged>;
+                 ApprovalResolved, Error, AccessDenied, WorkspaceReview, WorkspaceChanged,
+                 SessionForked>;
 
 struct Event {
   std::string id;

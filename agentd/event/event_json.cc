@@ -79,10 +79,14 @@ void Fields(WorkspaceChanged& e, V& v) {
   v("marked", counts.marked), v("conflicts", counts.conflicts);
 }
 template <typename V>
+void Fields(SessionForked& e, V& v) {
+  v("from_session_id", e.from_session_id), v("at_sequence", e.at_sequence), v("turns", e.turns);
+}
+template <typename V>
 void Fields(PermissionRequested& e, V& v) {
   v("turn_id", e.turn_id), v("request_id", e.request_id), v("tool_name", e.tool_name);
   v("rule", e.rule), v.Value("arguments", e.arguments_json), v("cwd", e.cwd);
-  v("scope", e.scope);
+  v("scope", e.scope), v.Optional("diff", e.diff);
 }
 template <typename V>
 void Fields(ApprovalResolved& e, V& v) {
@@ -113,12 +117,16 @@ constexpr std::array<std::string_view, std::variant_size_v<Payload>> kTypes = {
     "error",
     "access_denied",
     "workspace_review",
-    "workspace_changed"};
+    "workspace_changed",
+    "session_forked"};
 
 struct Encoder {
   template <typename T>
   void operator()(const char* name, const T& value) {
     out[name] = value;
+  }
+  void Optional(const char* name, const std::string& value) {
+    if (!value.empty()) out[name] = value;
   }
   void Value(const char* name, const std::string& text) {
     Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -133,6 +141,8 @@ struct Decoder {
   void operator()(const char* name, T& value) {
     value = in.at(name).get<T>();
   }
+  // Lines that were written before the field was there lack it.
+  void Optional(const char* name, std::string& value) { value = in.value(name, std::string()); }
   void Value(const char* name, std::string& text) { text = in.at(name).dump(); }
   const Json& in;
 };

@@ -22,7 +22,7 @@ std::vector<Payload> OneOfEach() {
       ExecCommandOutputDelta{"trn_1", "exe_1", "stdout", "a\nb"},
       ExecCommandEnd{"trn_1", "exe_1", -1, "timed_out"},
       PermissionRequested{"trn_1", "apr_1", "Write", "Write", R"({"path":"a"})", "/workspace",
-                          "Write"},
+                          "Write", "--- a/a\n+++ b/a\n"},
       ApprovalResolved{"trn_1", "apr_1", "allow_once", 1000},
       Error{"trn_1", "e"},
       AccessDenied{
@@ -33,6 +33,7 @@ std::vector<Payload> OneOfEach() {
                       {{"name", "/workspace/.envrc", "/p/.envrc", "direnv runs it"},
                        {"rebase", "/workspace/.git/rebase-merge", "/p/.git/rebase-merge", ""}}},
       WorkspaceChanged{"trn_1", {1, 2, 3, 4, 5, 6, 7}},
+      SessionForked{"ses_2", 12, 3},
   };
 }
 
@@ -46,6 +47,15 @@ TEST(EventJsonTest, EveryPayloadRoundTrips) {
     ASSERT_TRUE(back.ok()) << back.status().ToString() << line;
     EXPECT_EQ(*back, event) << line;
   }
+}
+
+TEST(EventJsonTest, AQuestionOfAnEarlierVersionHasNoDiff) {
+  const Result<Event> event = DecodeEvent(
+      R"({"id":"evt_1","session_id":"ses_1","sequence":1,"created_at":"t","payload":{)"
+      R"("type":"permission_requested","payload":{"turn_id":"trn_1","request_id":"apr_1",)"
+      R"("tool_name":"Write","rule":"Write","arguments":{},"cwd":"/workspace","scope":"Write"}}})");
+  ASSERT_TRUE(event.ok()) << event.status().ToString();
+  EXPECT_EQ(std::get<PermissionRequested>(event->payload).diff, "");
 }
 
 TEST(EventJsonTest, HasTheEnvelopeOfTheProtocol) {

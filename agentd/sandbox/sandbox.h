@@ -125,6 +125,9 @@ class Sandbox {
   virtual Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) = 0;
   // What waits for a commit in the directories that the cell of this key writes on a copy.
   virtual Result<agent::ChangeCounts> CountChanges(const CellKey& key) = 0;
+  // Copies a cell's directories, and the changes in them, for a cell of another key, which has
+  // none.
+  virtual Status ForkCell(const CellKey& from, const CellKey& to) = 0;
   virtual Status RemoveCell(const std::string& cell_id, bool purge) = 0;
 
   // Blocks until the command has ended. CANCELLED after `stop`; its process tree is gone then.

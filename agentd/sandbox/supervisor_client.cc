@@ -25,6 +25,8 @@ constexpr milliseconds kCallDeadline{30'000};
 constexpr milliseconds kInfoDeadline{2'000};
 // A walk takes 5 seconds at most; a turn waits for it.
 constexpr milliseconds kReviewDeadline{10'000};
+// A cell's directories are copied.
+constexpr milliseconds kForkDeadline{600'000};
 // How long a call waits for a supervisor that is just starting.
 constexpr milliseconds kConnectDeadline{3'000};
 // Beyond a command's own wall clock: for the kill, and for output still under way.
@@ -151,6 +153,16 @@ class SupervisorClient final : public Sandbox {
     }
     ODY_RETURN_IF_ERROR(FromCall(reader->Finish()));
     return out;
+  }
+
+  Status ForkCell(const CellKey& from, const CellKey& to) override {
+    pb::ForkCellRequest request;
+    ToProto(from, request.mutable_from());
+    ToProto(to, request.mutable_to());
+    pb::ForkCellResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kForkDeadline));
+    return FromCall(changes_->ForkCell(&context, request, &response));
   }
 
   Status RemoveCell(const std::string& cell_id, bool purge) override {

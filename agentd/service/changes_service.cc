@@ -116,7 +116,13 @@ grpc::Status ChangesService::DiscardChanges(grpc::ServerContext* context,
                                             pb::DiscardChangesResponse* response) {
   return PassOn(*sessions_, *context, *request, response,
                 [this](auto* client, const auto& passed, auto* out) {
-                  return stub_->DiscardChanges(client, passed, out);
+                  grpc::Status status;
+                  // It ends the session's cell, which a turn may have in use between two commands.
+                  const Status idle = sessions_->WhileIdle(passed.key().session_id(), [&] {
+                    status = stub_->DiscardChanges(client, passed, out);
+                    return OkStatus();
+                  });
+                  return idle.ok() ? status : ToGrpc(idle);
                 });
 }
 

@@ -115,6 +115,12 @@ void Set(const event::WorkspaceChanged& e, pb::Event* out) {
   counts->set_marked(e.counts.marked);
   counts->set_conflicts(e.counts.conflicts);
 }
+void Set(const event::SessionForked& e, pb::Event* out) {
+  auto* to = out->mutable_session_forked();
+  to->set_from_session_id(e.from_session_id);
+  to->set_at_sequence(e.at_sequence);
+  to->set_turns(e.turns);
+}
 void Set(const event::PermissionRequested& e, pb::PermissionRequested* to) {
   to->set_turn_id(e.turn_id);
   to->set_request_id(e.request_id);
@@ -123,6 +129,7 @@ void Set(const event::PermissionRequested& e, pb::PermissionRequested* to) {
   to->set_arguments_json(e.arguments_json);
   to->set_cwd(e.cwd);
   to->set_scope(SanitizeUtf8(e.scope));
+  to->set_diff(SanitizeUtf8(e.diff));
 }
 void Set(const event::PermissionRequested& e, pb::Event* out) {
   Set(e, out->mutable_permission_requested());
@@ -210,7 +217,8 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_created_at(record.created_at);
   out.set_cwd(record.cwd);
   out.set_owner_uid(record.owner_uid);
-  out.set_review(record.review);
+  out.set_review(record.reviews);
+  out.set_forked_from(record.forked_from);
   out.mutable_env_sources()->Assign(record.env_sources.begin(), record.env_sources.end());
   out.set_last_sequence(last_sequence);
   size_t messages = 0;
@@ -228,7 +236,7 @@ pb::Approval ToProto(const approval::Question& question) {
   out.set_created_at(question.created_at);
   Set(event::PermissionRequested{question.turn_id, question.request_id, question.tool_name,
                                  question.rule, question.arguments_json, question.cwd,
-                                 question.scope},
+                                 question.scope, question.diff},
       out.mutable_request());
   return out;
 }

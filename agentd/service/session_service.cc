@@ -122,6 +122,19 @@ grpc::Status SessionService::DeleteSession(grpc::ServerContext* context,
   return ToGrpc(sessions_->Delete(request->session_id()));
 }
 
+grpc::Status SessionService::ForkSession(grpc::ServerContext* context,
+                                         const pb::ForkSessionRequest* request,
+                                         pb::ForkSessionResponse* response) {
+  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+  if (!may.ok()) return ToGrpc(may);
+  const Result<session::SessionPtr> forked = sessions_->Fork(request->session_id());
+  if (!forked.ok()) return ToGrpc(forked.status());
+  const Result<uint64_t> last = LastSequence(*sessions_, (*forked)->id);
+  if (!last.ok()) return ToGrpc(last.status());
+  *response->mutable_session() = ToProto(**forked, *last, Turns::kInclude);
+  return grpc::Status::OK;
+}
+
 grpc::Status SessionService::SubmitTurn(grpc::ServerContext* context,
                                         const pb::SubmitTurnRequest* request,
                                         pb::SubmitTurnResponse* response) {

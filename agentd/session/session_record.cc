@@ -128,6 +128,8 @@ SessionRecord Decode(const Json& json) {
   out.owner_uid = json.value("owner_uid", kNobody);
   out.allow_danger = json.value("allow_danger", false);
   out.review = json.value("review", false);
+  out.reviews = json.value("reviews", out.review);
+  out.forked_from = json.value("forked_from", "");
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [source, value] : out.env) out.env_sources.insert(source);  // of an older file
   out.env_sources = json.value("env_sources", out.env_sources);
@@ -184,6 +186,8 @@ std::string EncodeSession(const SessionRecord& record) {
                     {"owner_uid", record.owner_uid},
                     {"allow_danger", record.allow_danger},
                     {"review", record.review},
+                    {"reviews", record.reviews},
+                    {"forked_from", record.forked_from},
                     {"env_sources", record.env_sources},
                     {"env", record.env},
                     {"cell_used", record.cell_used},

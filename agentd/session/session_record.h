@@ -46,7 +46,9 @@ struct SessionRecord {
   std::string cwd;
   uint32_t owner_uid = kNobody;            // who made it
   bool allow_danger = false;               // and said that danger_full_access is meant
-  bool review = false;                     // host directories are written on a copy
+  bool review = false;                     // and said that host directories are written on a copy
+  bool reviews = false;                    // some are: by that word, or by the bundle's
+  std::string forked_from;                 // the session that it is a copy of; empty: none
   std::set<std::string> env_sources;       // of the bundle's sandbox.env
   std::map<std::string, std::string> env;  // their values, where the owner's environment has one
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge

@@ -22,6 +22,9 @@ SessionRecord Sample(const std::string& last_digit, const std::string& created_a
   out.cwd = "/src";
   out.owner_uid = 1000;
   out.allow_danger = true;
+  out.review = true;
+  out.reviews = true;
+  out.forked_from = "ses_00000000000000000000000000000009";
   out.env_sources = {"A", "C"};
   out.env = {{"A", "b"}};
   TurnRecord turn;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/fakes/bundle_source.h"
@@ -70,6 +71,75 @@ TEST(SessionTurnTest, ATurnThatRanNothingIsNotReviewed) {
   world.AwaitEnd(session, world.Submit(session));
   EXPECT_EQ(world.EventNames(session),
             (Names{"turn_started", "agent_message_delta", "turn_completed"}));
+}
+
+// The bundle's mounts, beside its tools.
+void WriteTo(const BundleSource& bundle, const std::string& directory) {
+  bundle.Write("odyssey.bundle.json5",
+               "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1',\n"
+               " readme: 'README.md', agent_spec: 'agent.yaml',\n"
+               " executor: {type: 'prebuilt', id: 'react'},\n"
+               " tools: [{name: 'Bash'}, {name: 'Read'}, {name: 'Write'}],\n"
+               " sandbox: {mode: 'workspace_write', system_tools_mode: 'standard',\n"
+               "  permissions: {filesystem: {mounts: {write: ['" +
+                   directory + "']}}}}}\n");
+}
+
+std::string CreateReviewed(SessionWorld& world, const BundleSource& bundle) {
+  WriteTo(bundle, "/srv/project");
+  NewSession spec;
+  spec.bundle = bundle.path();
+  spec.cwd = "/";
+  spec.review = true;
+  const Result<SessionPtr> session = world.sessions().Create(spec);
+  EXPECT_TRUE(session.ok()) << session.status().ToString();
+  return session.ok() ? (*session)->id : "";
+}
+
+TEST(SessionTurnTest, ChangesThatWaitAreToldAtTheEndOfTheTurn) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const agent::ChangeCounts counts = {.added = 1, .modified = 2, .marked = 1};
+  world.sandbox().changes = counts;
+  const BundleSource bundle;
+  const std::string session = CreateReviewed(world, bundle);
+  const std::string turn = world.Submit(session);
+  EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
+  const Names names = world.EventNames(session);
+  EXPECT_EQ(Names(names.end() - 2, names.end()), (Names{"workspace_changed", "turn_completed"}));
+  EXPECT_EQ(world.Await<event::WorkspaceChanged>(session).payload,
+            event::Payload(event::WorkspaceChanged{turn, counts}));
+}
+
+TEST(SessionTurnTest, ADirectSessionsChangesAreNotAskedFor) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  world.sandbox().changes = agent::ChangeCounts{.added = 1};
+  const BundleSource bundle;
+  WriteTo(bundle, "/srv/project");
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  const Names names = world.EventNames(session);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "workspace_changed"), 0);
+  EXPECT_FALSE((*world.sessions().Get(session))->reviews);
+}
+
+TEST(SessionTurnTest, ChangesThatCannotBeListedDoNotFailTheTurn) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  world.sandbox().changes = Unavailable("no review cell");
+  const BundleSource bundle;
+  const std::string session = CreateReviewed(world, bundle);
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.EventNames(session).back(), "turn_completed");
+}
+
+TEST(SessionTurnTest, WhoIsAskedAboutAWriteSeesTheDifference) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  world.Submit(session);
+  const event::Event asked = world.Await<event::PermissionRequested>(session);
+  const std::string& diff = std::get<event::PermissionRequested>(asked.payload).diff;
+  EXPECT_NE(diff.find("+++ b/a\n@@ -0,0 +1 @@\n+x\n"), std::string::npos) << diff;
+  EXPECT_EQ(world.approvals().After(0, session).at(0).question.diff, diff);
 }
 
 TEST(SessionTurnTest, AllowOnceAsksAgainForTheSameCall) {

@@ -84,8 +84,13 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
     return InvalidArgument("allow_danger: bundle " + BundleRef(record.bundle) + " asks for " +
                            setup.sandbox_mode + ", not danger_full_access: leave it out");
   }
-  record.review = policy::HasReviewedWrites(setup.cell.request);  // the bundle may ask for it too
-  if (spec.review && !record.review) {
+  if (spec.review && setup.cell.request.mode == policy::Mode::kDangerFullAccess) {
+    return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
+                           " asks for danger_full_access, whose commands write to the host itself: "
+                           "leave it out");
+  }
+  record.reviews = policy::HasReviewedWrites(setup.cell.request);  // or the bundle asks for it
+  if (spec.review && !record.reviews) {
     return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
                            " writes to no directory of the host: leave it out");
   }
@@ -104,7 +109,82 @@ std::vector<SessionPtr> Sessions::List() const { return runtime_.store->List(); 
 Status Sessions::CheckOpen(const std::string& session_id) const {
   if (stopping_) return Unavailable("the daemon is stopping");
   if (deleting_.count(session_id) > 0) return NoSuchSession(session_id);
+  if (kept_idle_.count(session_id) > 0) {
+    return FailedPrecondition("session_id \"" + session_id +
+                              "\": it is being forked, or changes of it discarded; try again");
+  }
   return OkStatus();
+}
+
+Status Sessions::WhileIdle(const std::string& session_id, const std::function<Status()>& work) {
+  ODY_RETURN_IF_ERROR(Get(session_id).status());
+  for (std::shared_ptr<SessionJob> ending;; ending->WaitEnded()) {
+    std::lock_guard lock(mutex_);
+    ODY_RETURN_IF_ERROR(CheckOpen(session_id));
+    const auto busy = std::find_if(active_.begin(), active_.end(), [&](const auto& each) {
+      return each.second.session_id == session_id;
+    });
+    if (busy == active_.end()) {
+      kept_idle_.insert(session_id);
+      break;
+    }
+    ending = busy->second.job;
+    if (ending->IsEnding()) continue;  // its client may have seen the end already
+    return FailedPrecondition("session_id \"" + session_id +
+                              "\": a turn or a command is queued or runs; cancel it or wait");
+  }
+  Status done = work();
+  std::lock_guard lock(mutex_);
+  kept_idle_.erase(session_id);
+  return done;
+}
+
+Result<SessionPtr> Sessions::Fork(const std::string& session_id) {
+  const std::string id = runtime_.ids->New("ses");
+  const auto copy_it = [&]() -> Status {
+    ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+    SessionRecord copy = *record;
+    copy.id = id;
+    copy.created_at = agent::FormatTime(runtime_.clock->Now());
+    copy.forked_from = session_id;
+    // Their ends are in the other journal.
+    for (TurnRecord& turn : copy.turns) turn.announced = true;
+    return CopySession(*record, std::move(copy));
+  };
+  {
+    std::lock_guard lock(mutex_);
+    kept_idle_.insert(id);  // seen in lists before it is whole
+  }
+  const Status copied = WhileIdle(session_id, copy_it);
+  {
+    std::lock_guard lock(mutex_);
+    kept_idle_.erase(id);
+  }
+  ODY_RETURN_IF_ERROR(copied);
+  return Get(id);
+}
+
+// The record before the directories, so that none is ever without a session to be deleted with.
+Status Sessions::CopySession(const SessionRecord& record, SessionRecord copy) {
+  ODY_ASSIGN_OR_RETURN(const auto journal, JournalOf(record.id));
+  const event::SessionForked forked{record.id, journal->last_sequence(),
+                                    static_cast<uint32_t>(copy.turns.size())};
+  const std::string id = copy.id;
+  const sandbox::CellKey key = ToolingCell(copy);
+  copy.staged = false;  // until the directories are there
+  ODY_RETURN_IF_ERROR(runtime_.store->Create(std::move(copy)));
+  const Status copied =
+      record.cell_used ? runtime_.sandbox->ForkCell(ToolingCell(record), key) : OkStatus();
+  if (!copied.ok()) {
+    ODY_RETURN_IF_ERROR(runtime_.store->Remove(id));
+    return copied;
+  }
+  ODY_RETURN_IF_ERROR(runtime_.store->Update(id, [&](SessionRecord& changed) {
+    changed.staged = record.staged;
+    return OkStatus();
+  }));
+  ODY_ASSIGN_OR_RETURN(const auto own, JournalOf(id));
+  return own->Append(forked, event::Durability::kSynced).status();
 }
 
 Result<Submitted> Sessions::Submit(const std::string& session_id, const std::string& prompt,

@@ -4,6 +4,7 @@
 // Everything that can be done with sessions: what the services call. Thread-safe. Ids that name
 // nothing are NOT_FOUND.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,13 @@ class Sessions final {
   // record. On failure what is left can be deleted again.
   Status Delete(const std::string& session_id);
 
+  // A second session from the same state: its turns, and its cell's directories with the changes in
+  // them. FAILED_PRECONDITION while something is queued or runs in the session.
+  Result<SessionPtr> Fork(const std::string& session_id);
+  // Calls `work` while nothing is queued or runs in the session, and nothing is accepted for it.
+  // FAILED_PRECONDITION if something is.
+  Status WhileIdle(const std::string& session_id, const std::function<Status()>& work);
+
   // The turn is recorded and queued when this returns. RESOURCE_EXHAUSTED: the queue is full.
   // `env` takes the place of the session's.
   Result<Submitted> Submit(const std::string& session_id, const std::string& prompt,
@@ -98,6 +106,7 @@ class Sessions final {
   };
 
   Status CheckOpen(const std::string& session_id) const;
+  Status CopySession(const SessionRecord& record, SessionRecord copy);
   Status Enqueue(const std::string& job_id, const std::string& session_id,
                  std::shared_ptr<SessionJob> job);
   void Forget(const std::string& job_id);
@@ -121,6 +130,7 @@ class Sessions final {
   // All below: guarded by mutex_.
   bool stopping_ = false;
   std::set<std::string> deleting_;            // sessions
+  std::set<std::string> kept_idle_;           // sessions
   std::map<std::string, Active> active_;      // queued or running, by turn id or hold id
   std::map<std::string, std::string> cells_;  // session → its latest cell
 

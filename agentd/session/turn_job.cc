@@ -209,6 +209,7 @@ void TurnJob::Do(const turn::Authorize& effect) {
 void TurnJob::Do(const turn::Ask& effect) {
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
   const std::string cwd = tool->WorkingDirectory(effect.call.arguments_json, setup_->workspace);
+  const std::string diff = tool->Preview(effect.call.arguments_json, *runtime_->sandbox, cell_id_);
   const auto promise = std::make_shared<std::promise<approval::Answer>>();
   answer_ = promise->get_future();
   asked_request_ = effect.request_id;
@@ -220,16 +221,17 @@ void TurnJob::Do(const turn::Ask& effect) {
                               effect.scope,
                               effect.call.arguments_json,
                               cwd,
-                              agent::FormatTime(runtime_->clock->Now())};
+                              agent::FormatTime(runtime_->clock->Now()),
+                              diff};
   const std::weak_ptr<TurnJob> self = weak_from_this();
   runtime_->approvals->Add(std::move(question), [promise, self](const approval::Answer& answer) {
     promise->set_value(answer);
     if (const auto job = self.lock()) job->spec_.resume(job.get());
   });
-  const Status told =
-      Append(event::PermissionRequested{spec_.turn_id, effect.request_id, effect.call.tool,
-                                        effect.rule, effect.call.arguments_json, cwd, effect.scope},
-             Durability::kSynced);
+  const Status told = Append(
+      event::PermissionRequested{spec_.turn_id, effect.request_id, effect.call.tool, effect.rule,
+                                 effect.call.arguments_json, cwd, effect.scope, diff},
+      Durability::kSynced);
   if (!told.ok()) StopMachine(Ending::kFailed, told.message());
 }
 
@@ -280,6 +282,7 @@ void TurnJob::TellChanges() {
 // The record first: who reads the event of the end and asks for the turn sees it ended.
 void TurnJob::End(Ending ending, const std::string& message) {
   const TurnStatus status = StatusOf(ending);
+  ending_ = true;
   RecordEnd(status, message);
   const Status told = Append(EndEvent(spec_.turn_id, ending, message), Durability::kSynced);
   TurnRecord ended;

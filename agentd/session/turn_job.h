@@ -38,6 +38,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   scheduler::Progress Run() override;
   void RequestStop(turn::Ending ending) override;
   void EndWithoutRunning() override;
+  bool IsEnding() const override { return ending_; }
   void WaitEnded() override { ended_future_.wait(); }
 
   const std::string& session_id() const { return spec_.session_id; }
@@ -81,6 +82,8 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   std::deque<turn::Effect> effects_;
   std::string asked_request_;  // not empty: waits for an answer
   std::future<approval::Answer> answer_;
+
+  std::atomic<bool> ending_ = false;
 
   // Set by any thread.
   std::atomic<int> stop_requested_ = -1;  // a turn::Ending

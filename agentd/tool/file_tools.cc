@@ -1,10 +1,13 @@
 #include "agentd/tool/file_tools.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "agentd/base/denial_json.h"
 #include "agentd/tool/arguments.h"
+#include "agentd/tool/file_preview.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
 
@@ -38,6 +41,14 @@ class FileTool : public Tool {
     return rules::ToolCall{name_, "", {PathOf(given)}};
   }
 
+  std::string Preview(const std::string& arguments_json, sandbox::Sandbox& sandbox,
+                      const std::string& cell_id) const final {
+    const Result<Arguments> given = Parse(arguments_json);
+    if (!given.ok()) return "";
+    const std::optional<FileChange> change = Foresee(*given, cell_id, sandbox);
+    return change ? DiffOf(PathOf(*given), *change) : "";
+  }
+
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const final {
     ODY_ASSIGN_OR_RETURN(const Arguments given, Parse(arguments_json));
     Json denials = Json::array();
@@ -63,6 +74,11 @@ class FileTool : public Tool {
   }
   virtual Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
                            sandbox::Sandbox& sandbox) const = 0;
+  // What Act would do to the file; nothing: it writes none, or would fail.
+  virtual std::optional<FileChange> Foresee(const Arguments&, const std::string&,
+                                            sandbox::Sandbox&) const {
+    return std::nullopt;
+  }
 
  private:
   Result<Arguments> Parse(const std::string& arguments_json) const {
@@ -126,6 +142,12 @@ class WriteTool final : public FileTool {
     if (!bytes.ok()) return bytes.status();
     return Json{{"path", path}, {"bytes", *bytes}};
   }
+  std::optional<FileChange> Foresee(const Arguments& given, const std::string& cell_id,
+                                    sandbox::Sandbox& sandbox) const override {
+    Result<std::optional<std::string>> before = ReadBefore(sandbox, cell_id, PathOf(given));
+    if (!before.ok()) return std::nullopt;
+    return FileChange{*std::move(before), given.String("content")};
+  }
 };
 
 class EditTool final : public FileTool {
@@ -153,6 +175,15 @@ class EditTool final : public FileTool {
     Json result = {{"path", path}, {"edited", true}};
     if (given.Boolean("replace_all")) result["replacements"] = *replaced;
     return result;
+  }
+  std::optional<FileChange> Foresee(const Arguments& given, const std::string& cell_id,
+                                    sandbox::Sandbox& sandbox) const override {
+    Result<std::optional<std::string>> before = ReadBefore(sandbox, cell_id, PathOf(given));
+    if (!before.ok() || !*before) return std::nullopt;
+    std::optional<std::string> after = Replace(
+        **before, given.String("old_text"), given.String("new_text"), given.Boolean("replace_all"));
+    if (!after) return std::nullopt;
+    return FileChange{*std::move(before), *std::move(after)};
   }
 };
 

@@ -53,12 +53,21 @@ class Tool {
   virtual std::string WorkingDirectory(const std::string& arguments_json,
                                        const std::string& workspace) const;
 
+  // What the call would change in a file of the cell, as a unified diff; "" if it writes none, or
+  // if that cannot be told. For a person who is asked. `arguments_json` has passed ForRules.
+  virtual std::string Preview(const std::string& arguments_json, sandbox::Sandbox& sandbox,
+                              const std::string& cell_id) const;
+
   // Runs the call. `arguments_json` has passed ForRules. An error ends the turn (see README).
   virtual Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const = 0;
 };
 
 inline std::string Tool::WorkingDirectory(const std::string&, const std::string& workspace) const {
   return workspace;
+}
+
+inline std::string Tool::Preview(const std::string&, sandbox::Sandbox&, const std::string&) const {
+  return "";
 }
 
 }  // namespace odyssey::tools

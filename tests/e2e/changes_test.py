@@ -6,7 +6,10 @@ import subprocess
 
 import bundles
 from ceiling_test import write_ceiling
+from terminal import Terminal
 from world import WorldTest, main
+
+QUESTION = "commit these? c commit, h choose, v view the diff, k keep, d discard, ? help: "
 
 PLANTS = [".git/hooks/post-checkout", ".envrc", ".vscode/tasks.json"]
 WORK = """set -e
@@ -234,6 +237,190 @@ class SessionTest(ReviewedTest):
         done = self.world.ctl("run", bundle, "--prompt", "go", "--review", "--cwd", self.project)
         self.assertEqual(done.code, 1, done)
         self.assertIn("review: bundle local/probe@0.1.0 writes to no directory of the host", done.err)
+
+
+class QuestionTest(ReviewedTest):
+    """exec --review on a terminal."""
+
+    def ask(self, script, *words):
+        shown = Terminal(self.world.argv("exec", "--review", *(words or ("--cell", self.name)), "--workspace",
+                                         self.project, "--", "sh", "-c", script), env={"NO_COLOR": "1"})
+        shown.until(QUESTION)
+        return shown
+
+    def test_c_commits_and_asks_about_each_marked_change(self):
+        shown = self.ask("echo 'int added;' >>main.c; echo evil >.envrc; mkdir .vscode; "
+                         "echo '{}' >.vscode/tasks.json; exit 5")
+        shown.type("c\n")
+        shown.until("take this marked change? ")
+        self.assertIn("    +evil", shown.text)
+        self.assertEqual(self.git("status", "--short"), "")
+        shown.type("n\n")
+        shown.until("take this marked change? ", count=2)
+        shown.type("y\n")
+        self.assertEqual(shown.ended(), 5, "the exit code is the command's: " + shown.text)
+        self.assertEqual(self.git("status", "--short"), " M main.c\n?? .vscode/\n")
+
+    def test_the_end_of_input_and_an_interrupt_keep(self):
+        for answer in ("k\n", "\x04", "\x03"):
+            shown = self.ask("echo 'int added;' >>main.c")
+            shown.type(answer)
+            self.assertEqual(shown.ended(), 0, shown.text)
+            self.assertIn(f"odyssey-ctl commit {self.name}", shown.text)
+        self.assertEqual(self.git("status", "--short"), "")
+
+    def test_an_interrupt_while_a_marked_change_is_asked_about_commits_nothing(self):
+        shown = self.ask("echo 'int added;' >>main.c; echo evil >.envrc")
+        shown.type("c\n")
+        shown.until("take this marked change? ")
+        shown.type("\x03")
+        self.assertEqual(shown.ended(), 0, shown.text)
+        self.assertEqual(self.git("status", "--short"), "")
+
+    def test_h_chooses_changes_and_hunks(self):
+        self.put("long.txt", "".join(f"line {number}\n" for number in range(40)))
+        shown = self.ask("sed -i 's/line 3$/LINE 3/; s/line 35$/LINE 35/' long.txt; echo 'int added;' >>main.c")
+        shown.type("h\n")
+        shown.until("(1/2) take this hunk? ")
+        shown.type("n\n")
+        shown.until("(2/2) take this hunk? ")
+        shown.type("y\n")
+        shown.until("take it? ")
+        shown.type("n\n")
+        self.assertEqual(shown.ended(), 0, shown.text)
+        self.assertIn("LINE 35\n", self.get("long.txt"))
+        self.assertIn("line 3\n", self.get("long.txt"))
+        self.assertNotIn("added", self.get("main.c"))
+
+    def test_what_another_command_changes_meanwhile_is_shown_again(self):
+        shown = self.ask("echo one >a")
+        self.assertEqual(self.exec("echo two >a").code, 0)
+        shown.type("c\n")
+        shown.until(QUESTION, count=2)
+        self.assertFalse(os.path.exists(self.path("a")))
+        self.assertIn("not what was shown any more", shown.text)
+        shown.type("c\n")
+        self.assertEqual(shown.ended(), 0, shown.text)
+        self.assertEqual(self.get("a"), "two\n")
+
+    def test_d_discards_after_a_second_yes(self):
+        shown = self.ask("echo one >a")
+        shown.type("d\n")
+        shown.until("for good? y, n: ")
+        shown.type("y\n")
+        self.assertEqual(shown.ended(), 0, shown.text)
+        self.assertEqual(self.changed(), {})
+
+    def test_names_of_a_cell_do_not_act_on_the_terminal(self):
+        shown = self.ask("printf '\\033[2Jx\\r\\n' >\"$(printf 'a\\033]0;x\\007')\"")
+        shown.type("v\n")
+        shown.until("+\\e[2Jx\\r")
+        self.assertIn("a\\e]0;x\\x07", shown.text)
+        self.assertNotIn("\x1b", shown.text)
+        shown.type("k\n")
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+
+class GeneratedNameTest(ReviewedTest):
+
+    def exec_unnamed(self, script, *options):
+        return self.world.ctl(*options, "exec", "--review", "--workspace", self.project, "--", "sh", "-c", script)
+
+    def live(self):
+        return [cell["key"]["component"] for cell in self.world.json("cell", "list")["cells"]]
+
+    def test_the_cell_ends_and_its_changes_stay(self):
+        done = self.exec_unnamed("echo x >a")
+        name = done.err.rpartition("odyssey-ctl commit ")[2].split()[0]
+        self.assertNotIn(name, self.live())
+        self.assertEqual(self.world.ctl("commit", name).code, 0)
+        self.assertEqual(self.world.ctl("undo", name).code, 0)
+        self.assertFalse(os.path.exists(self.path("a")))
+
+    def test_nothing_is_left_of_a_command_that_changed_nothing(self):
+        done = self.exec_unnamed("cat main.c")
+        self.assertEqual((done.code, done.err), (0, ""), done)
+        self.assertFalse([name for name in self.live() if name.startswith("review-")])
+
+    def test_json_ends_with_the_outcome_and_begins_with_the_name(self):
+        done = self.exec_unnamed("echo x >a; exit 3", "-o", "json")
+        self.assertEqual(done.code, 3, done)
+        self.assertTrue(done.err.splitlines()[-1].startswith('{"outcome":'), done.err)
+        name = done.err.partition("odyssey-ctl commit ")[2].split()[0]
+        listed = {cell["name"]: cell["counts"]["added"] for cell in self.world.json("changes")["cells"]}
+        self.assertEqual(listed[name], 1)
+
+
+class KeptSessionTest(ReviewedTest):
+    """Sessions with changes: removed, forked, asked about. Each prompt is a command."""
+
+    def setUp(self):
+        super().setUp()
+        self.bundle = bundles.write(self.world.make_directory(f"{self.name}-bundle"),
+                                    [bundles.bash("cd /workspace/mount/write/current && ${prompt}")], write_=["."])
+
+    def session(self, script="echo x >a"):
+        session = self.world.json("session", "create", self.bundle, "--review", "--cwd", self.project)["id"]
+        self.turn(session, script)
+        return session
+
+    def turn(self, session, script):
+        done = self.world.ctl("run", self.bundle, "--session", session, "--prompt", script)
+        self.assertEqual(done.code, 0, done)
+
+    def names(self, session):
+        return sorted(os.path.basename(c["path"]) for c in self.world.json("changes", session)["changes"])
+
+    def test_removing_it_needs_a_word(self):
+        session = self.session()
+        done = self.world.ctl("session", "rm", session)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("1 added, not in the host's directory yet", done.err)
+        self.assertEqual(self.names(session), ["a"])
+        self.assertEqual(self.world.ctl("session", "rm", session, "--discard").code, 0)
+        self.assertEqual(self.world.ctl("changes", session).code, 1)
+        self.assertFalse(os.path.exists(self.path("a")))
+
+    def test_removing_it_asks_on_a_terminal(self):
+        session = self.session()
+        for answer, left in (("n\n", True), ("y\n", False)):
+            shown = Terminal(self.world.argv("session", "rm", session), env={"NO_COLOR": "1"})
+            shown.until("forget them with the session? y, n: ")
+            shown.type(answer)
+            self.assertEqual(shown.ended(), 0, shown.text)
+            self.assertEqual(self.world.ctl("session", "show", session).code == 0, left)
+
+    def test_without_changes_nothing_is_asked(self):
+        session = self.session("true")
+        self.assertEqual(self.world.ctl("session", "rm", session).code, 0)
+
+    def test_a_fork_goes_on_by_itself(self):
+        first = self.session()
+        done = self.world.ctl("session", "fork", first)
+        if "cannot copy a cell's directories" in done.err:
+            self.skipTest(done.err)
+        self.assertEqual(done.code, 0, done)
+        second = done.out.strip()
+        self.turn(second, "echo y >b; rm a")
+        self.assertEqual((self.names(first), self.names(second)), (["a"], ["b"]))
+        shown = self.world.json("session", "show", second)
+        self.assertEqual((shown["forked_from"], len(shown["turns"])), (first, 2))
+        events = self.world.ctl("-o", "json", "session", "events", second).lines()
+        self.assertEqual(events[0]["payload"]["type"], "session_forked")
+        self.assertEqual(self.world.ctl("session", "rm", first, "--discard").code, 0)
+        self.assertEqual(self.world.ctl("commit", second).code, 0)
+        self.assertEqual(self.get("b"), "y\n")
+
+    def test_a_write_that_is_asked_about_shows_its_difference(self):
+        path = "/workspace/mount/write/current/main.c"
+        bundle = bundles.write(self.world.make_directory(f"{self.name}-asks"),
+                               [bundles.call("Write", path=path, content="int main(void) { return 1; }\n")],
+                               write_=["."], rules={"ask": ["Write"]})
+        done = self.world.ctl("run", bundle, "--review", "--approve", "all", "--prompt", "go", "--cwd", self.project)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("    -int main(void) { return 0; }\n    +int main(void) { return 1; }\n", done.out)
+        self.assertIn("writes are reviewed", done.out)
+        self.assertEqual(self.git("status", "--short"), "")
 
 
 class CeilingTest(ReviewedTest):

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "agentd/sandbox/sandbox.h"
 
@@ -34,7 +36,8 @@ class FakeSandbox final : public sandbox::Sandbox {
   // What WriteFile tells, and is refused.
   std::optional<agent::Denial> refuse_writes;
 
-  agent::ChangeCounts changes;  // what CountChanges answers
+  Result<agent::ChangeCounts> changes = agent::ChangeCounts();  // what CountChanges answers
+  Status fork_status;  // what ForkCell answers; OK: the files are copied
   // What ReviewCell answers: each time the same, unlike the supervisor.
   Result<std::vector<agent::Finding>> left = std::vector<agent::Finding>();
 
@@ -53,6 +56,10 @@ class FakeSandbox final : public sandbox::Sandbox {
   std::vector<sandbox::CellSpec> prepared() {
     std::lock_guard lock(mutex_);
     return prepared_;
+  }
+  std::vector<std::pair<sandbox::CellKey, sandbox::CellKey>> forked() {
+    std::lock_guard lock(mutex_);
+    return forked_;
   }
   std::vector<std::string> commands() {
     std::lock_guard lock(mutex_);
@@ -75,6 +82,13 @@ class FakeSandbox final : public sandbox::Sandbox {
     return out;
   }
   Result<agent::ChangeCounts> CountChanges(const sandbox::CellKey&) override { return changes; }
+  Status ForkCell(const sandbox::CellKey& from, const sandbox::CellKey& to) override {
+    std::lock_guard lock(mutex_);
+    forked_.emplace_back(from, to);
+    ODY_RETURN_IF_ERROR(fork_status);
+    files_[to.session_id] = files_[from.session_id];
+    return OkStatus();
+  }
   Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) override {
     std::lock_guard lock(mutex_);
     if (cells_.count(cell_id) == 0) return NotFound("cell_id " + cell_id + ": no such cell");
@@ -150,6 +164,7 @@ class FakeSandbox final : public sandbox::Sandbox {
   std::map<std::string, std::map<std::string, std::string>> files_;
   std::vector<sandbox::CellSpec> prepared_;
   std::vector<std::string> commands_;
+  std::vector<std::pair<sandbox::CellKey, sandbox::CellKey>> forked_;
 };
 
 }  // namespace odyssey::fakes

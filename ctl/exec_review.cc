@@ -1,0 +1,45 @@
+#include "ctl/exec_review.h"
+
+#include "ctl/cell_name.h"
+#include "ctl/change_question.h"
+#include "ctl/client.h"
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+
+namespace odyssey::ctl {
+namespace {
+
+void EndCell(const Console& console, const Client& client, const std::string& cell_id, bool purge) {
+  supervisor::v1::RemoveCellRequest request;
+  request.set_cell_id(cell_id);
+  request.set_purge(purge);
+  supervisor::v1::RemoveCellResponse response;
+  const auto stub = supervisor::v1::Supervisor::NewStub(client.channel());
+  const auto context = MakeContext(kCellCallMs);
+  const grpc::Status status = stub->RemoveCell(context.get(), request, &response);
+  if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) {
+    console.Fail(client.Explain("remove cell " + cell_id, status));
+  }
+}
+
+}  // namespace
+
+std::string ReviewNotice(const std::string& name) {
+  return "odyssey-ctl: changes are kept:\n" + KeptText(name);
+}
+
+void ReviewAfterExec(const Console& console, const Locations& locations, const ReviewedExec& exec) {
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
+  if (!client.ok()) {
+    console.Fail(ExplainConnect("review changes", client.status()));
+    return;
+  }
+  QuestionEnd end = QuestionEnd::kKept;
+  if (!console.json) {
+    end = DecideChanges(console, ChangesClient(*client, KeyOfCommand(exec.name), exec.name));
+  }
+  // A commit can be undone as long as the cell's directories are there.
+  const bool purge = end == QuestionEnd::kNothing || end == QuestionEnd::kDiscarded;
+  if (exec.generated) EndCell(console, *client, exec.cell_id, purge);
+}
+
+}  // namespace odyssey::ctl
