@@ -1,4 +1,4 @@
-// cell list|show|review|rm|top.
+// cell list|show|rm|top.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -16,7 +16,6 @@
 #include "ctl/command.h"
 #include "ctl/exit_code.h"
 #include "ctl/json_convert.h"
-#include "ctl/review_view.h"
 #include "ctl/sanitize.h"
 #include "ctl/units.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -129,22 +128,6 @@ int Show(const Invocation& call) {
   });
 }
 
-int Review(const Invocation& call) {
-  const Console& console = *call.console;
-  return WithCell(call, "review", [&](const FoundCell& cell) {
-    supervisor::v1::ReviewCellRequest request;
-    request.set_cell_id(cell.id);
-    supervisor::v1::ReviewCellResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = cell.stub->ReviewCell(context.get(), request, &response);
-    if (!status.ok()) {
-      return console.Fail(cell.client.Explain("review cell " + request.cell_id(), status));
-    }
-    console.json ? console.PrintJson(ToJson(response)) : console.Print(FormatReview(response));
-    return response.findings().empty() ? kExitOk : kExitFindings;
-  });
-}
-
 int Remove(const Invocation& call) {
   const Console& console = *call.console;
   return WithCell(call, "remove", [&](const FoundCell& cell) {
@@ -231,11 +214,6 @@ std::vector<Command> CellCommands() {
        .summary = "a cell: uid, layers in force, the compiled plan",
        .positionals = {cell},
        .run = Show},
-      {.name = "cell review",
-       .summary = "what a cell has made in host directories that the host would run or obey",
-       .positionals = {cell},
-       .notes = "Exit code: 0 nothing, 3 something was found.",
-       .run = Review},
       {.name = "cell rm",
        .summary = "kill what runs in a cell and remove it",
        .positionals = {cell},

@@ -95,8 +95,9 @@ Console MakeConsole(bool json) {
   console.json = json;
   console.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   console.in_is_terminal = isatty(STDIN_FILENO) == 1;
+  console.err_is_terminal = isatty(STDERR_FILENO) == 1;
   console.color_out = wanted && !json && console.out_is_terminal;
-  console.color_err = wanted && isatty(STDERR_FILENO) == 1;
+  console.color_err = wanted && console.err_is_terminal;
   return console;
 }
 

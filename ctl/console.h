@@ -36,6 +36,7 @@ struct Console {
   bool color_err = false;
   bool out_is_terminal = false;
   bool in_is_terminal = false;
+  bool err_is_terminal = false;
 
   // Both block until written; a closed stdout is not an error of the command.
   void Print(std::string_view text) const;

@@ -53,7 +53,7 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
   const auto& [layout, ids, clients] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
-  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init"}) {
+  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard"}) {
     ODY_RETURN_IF_ERROR(FindProgram(name).status());
   }
   const std::string agentd_uid = std::to_string(ids.agentd.uid);

@@ -10,7 +10,6 @@
 #include "ctl/console.h"
 #include "ctl/denial_line.h"
 #include "ctl/diff_view.h"
-#include "ctl/review_view.h"
 #include "ctl/sanitize.h"
 #include "ctl/tool_text.h"
 #include "ctl/units.h"
@@ -146,14 +145,6 @@ std::string EventView::Denied(const supervisor::v1::Denial& denial) {
   return "";
 }
 
-std::string EventView::Left(const agent::v1::WorkspaceReview& review) {
-  std::string out = CloseText();
-  for (const auto& finding : review.findings()) {
-    out += Paint("! " + FindingLine(finding), Style::kWarn, options_.color) + "\n";
-  }
-  return out;
-}
-
 std::string EventView::CommandEnd(const Event& event) {
   const auto& end = event.exec_command_end();
   CommandOutput output = std::move(commands_[end.exec_id()]);
@@ -223,8 +214,6 @@ std::string EventView::Show(const Event& event) {
       return CommandEnd(event);
     case Event::kAccessDenied:
       return Denied(event.access_denied().denial());
-    case Event::kWorkspaceReview:
-      return Left(event.workspace_review());
     case Event::kWorkspaceChanged:
       return CloseText() +
              Dimmed("∆ " + CountsText(event.workspace_changed().counts()) +

@@ -43,7 +43,6 @@ class EventView final {
   std::string Delta(Stream stream, const std::string& text);
   std::string CloseText();
   std::string Denied(const supervisor::v1::Denial& denial);
-  std::string Left(const agent::v1::WorkspaceReview& review);
   std::string ToolStarted(const agent::v1::ToolCallStarted& call);
   std::string ToolFinished(const agent::v1::ToolCallFinished& call);
   std::string CommandBegin(const agent::v1::Event& event);

@@ -119,17 +119,6 @@ TEST_F(EventViewTest, WhatWasRefusedComesAfterTheOutput) {
   EXPECT_EQ(shown_, "    ✗ denied:  /usr/y ()\n") << "of a file operation: at once";
 }
 
-TEST_F(EventViewTest, WhatWasLeftIsALineEachAndSafe) {
-  Event event = Next();
-  for (const char* path : {"/p/.envrc", "/p/\x1b[2J/.git"}) {
-    auto* finding = event.mutable_workspace_review()->add_findings();
-    finding->set_host_path(path);
-    finding->set_reason("why");
-  }
-  Show(event);
-  EXPECT_EQ(shown_, "! left: /p/.envrc: why\n! left: /p/\\e[2J/.git: why\n");
-}
-
 TEST_F(EventViewTest, AForkedSessionNamesWhereItComesFrom) {
   Event event = Next();
   event.mutable_session_forked()->set_from_session_id("ses_1");

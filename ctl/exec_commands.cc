@@ -17,6 +17,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
+#include "ctl/direct_writes.h"
 #include "ctl/exec_call.h"
 #include "ctl/exec_files.h"
 #include "ctl/exec_options.h"
@@ -27,7 +28,6 @@
 #include "ctl/message_text.h"
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
-#include "ctl/review_view.h"
 #include "ctl/sources_digest.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
@@ -111,25 +111,6 @@ class CellRemover final {
   const std::string cell_id_;
 };
 
-// What the cell has made in the host's directories and nobody was told of yet. Says nothing of the
-// command: not to know it is no failure of the command's.
-void TellLeft(const Console& console, const Client& client, Supervisor::StubInterface* stub,
-              const std::string& cell_id) {
-  supervisor::v1::ReviewCellRequest request;
-  request.set_cell_id(cell_id);
-  request.set_news(true);
-  supervisor::v1::ReviewCellResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->ReviewCell(context.get(), request, &response);
-  if (!status.ok()) {
-    const Failure failure = client.Explain("review cell " + cell_id, status);
-    console.Warn("odyssey-ctl: " + failure.what + ": " + failure.why);
-  }
-  for (const auto& finding : response.findings()) {
-    console.Warn("odyssey-ctl: " + FindingLine(finding));
-  }
-}
-
 // `*used` becomes the cell's id, if there was one.
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
               const std::string& component, std::string* used) {
@@ -157,6 +138,7 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
     return CannotExec(console, failure);
   }
 
+  WarnOfDirectWrites(console, DirectlyWritten(options.sandbox));
   std::optional<CellRemover> remover;
   const std::string cell_id = prepared.cell().cell_id();
   *used = cell_id;
@@ -165,13 +147,9 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   const Result<std::string> run = files->Put(&call, *client, stub.get(), cell_id);
   if (call.interrupted_by() != 0 && !run.ok()) return kExitSignalBase + call.interrupted_by();
   if (!run.ok()) return CannotExec(console, {"--inject", run.status().message(), ""});
-  const bool review = prepared.cell().reviewable() && options.denials == ShowDenials::kAlways;
-  supervisor::v1::ExecStart start = MakeStart(options, cell_id, *run);
-  start.set_stay(review);
   const int code =
-      call.Run(console, std::move(start), *client, options.origins,
+      call.Run(console, MakeStart(options, cell_id, *run), *client, options.origins,
                [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
-  if (review) TellLeft(console, *client, stub.get(), cell_id);
   const bool collected = files->Get(console, &call, *client, stub.get(), cell_id, *run);
   return code == kExitOk && !collected ? kExitCannot : code;
 }

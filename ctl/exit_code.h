@@ -13,9 +13,6 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitPolicyDeny = 3;
 inline constexpr int kExitPolicyAsk = 4;
 
-// cell review.
-inline constexpr int kExitFindings = 3;
-
 // exec and session exec, beside the command's own.
 inline constexpr int kExitTimedOut = 124;
 inline constexpr int kExitCannot = 125;  // Odyssey could not do it

@@ -120,7 +120,7 @@ std::vector<Check> CheckHost(const Locations& locations) {
                                CheckExecutable("rg", "ripgrep"),
                                CheckStateDirectory(locations.state)};
   for (const char* name : {"odyssey-supervisor", "odyssey-supervisor-rpc", "odyssey-agentd",
-                           "odyssey-cell-init", "odyssey-probe"}) {
+                           "odyssey-cell-init", "odyssey-cell-guard", "odyssey-probe"}) {
     checks.push_back(CheckProgram(name));
   }
   return checks;

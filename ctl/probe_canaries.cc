@@ -94,14 +94,12 @@ ProbeCanaries::ProbeCanaries(std::string directory, ProbeListeners listeners)
 
 Result<std::unique_ptr<ProbeCanaries>> ProbeCanaries::Lay(const Layout& layout) {
   const std::string outside = layout.directory + "/outside";
-  const std::string read = layout.directory + "/ro", write = layout.directory + "/rw";
-  for (const std::string& path : {outside, read, write}) {
+  const std::string read = layout.directory + "/ro";
+  for (const std::string& path : {outside, read}) {
     ODY_RETURN_IF_ERROR(MakeDirectories(path, 0755));
   }
   ODY_ASSIGN_OR_RETURN(ProbeListeners listeners,
-                       ProbeListeners::Open({outside + "/canary", read + "/daemon",
-                                             write + "/daemon", layout.directory + kAnew},
-                                            RandomMark()));
+                       ProbeListeners::Open({outside + "/canary", read + "/daemon"}, RandomMark()));
   std::unique_ptr<ProbeCanaries> canaries(
       new ProbeCanaries(layout.directory, std::move(listeners)));
   ODY_RETURN_IF_ERROR(canaries->LayFiles(layout));
@@ -137,11 +135,7 @@ Status ProbeCanaries::LayFiles(const Layout& layout) {
 }
 
 Status ProbeCanaries::LayWorkspace(const std::vector<std::string>& names) {
-  for (const char* name : {"/.git", "/inside/.git"}) {
-    ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/workspace" + name, 0755));
-  }
-  ODY_RETURN_IF_ERROR(
-      WriteFile(directory_ + "/workspace/inside/.git/HEAD", "ref: refs/heads/main\n", 0644));
+  ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/workspace/.git", 0755));
   for (const std::string& name : names) {
     const std::string path = directory_ + "/workspace/" + name;
     if (name.back() == '/') {

@@ -43,9 +43,6 @@ class ProbeCanaries final {
   // A file that a careless launcher would leave open.
   std::string Secret() const { return directory_ + "/outside/secret"; }
 
-  // In rw/, sockets and a pipe as of a daemon that is started anew: once a cell is there.
-  Status LayAnew() { return listeners_.MakeAnew(directory_ + kAnew); }
-
   // What of the host a cell touched. `network_full`: its loopback was the cell's, so that what
   // listens there has to have heard.
   std::vector<ProbeResult> Check(const std::string& cell, bool network_full);
@@ -62,8 +59,6 @@ class ProbeCanaries final {
   Status CheckIpc() const;
   Status CheckKey() const;
   Status CheckProcess() const;
-
-  static constexpr char kAnew[] = "/rw/anew";
 
   const std::string directory_;
   const std::string mark_;  // in every name, so that it is nobody else's

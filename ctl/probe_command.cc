@@ -59,8 +59,6 @@ std::vector<std::string> ProtectedNames() {
                            std::end(kDirectories);
     names.push_back(std::string(name.path) + (directory ? "/" : ""));
   }
-  // Of a repository that no policy names.
-  for (const char* name : {"inside/.git/hooks/", "inside/.git/config"}) names.emplace_back(name);
   return names;
 }
 

@@ -82,13 +82,6 @@ Status ProbeListeners::AddAlias() {
   return OkStatus();
 }
 
-Status ProbeListeners::MakeAnew(const std::string& path) {
-  std::erase_if(listeners_, [&](const Listener& listener) {
-    return listener.name.rfind(path + "-", 0) == 0 && unlink(listener.name.c_str()) == 0;
-  });
-  return AddNamed(path);
-}
-
 Status ProbeListeners::AddNamed(const std::string& name) {
   ODY_RETURN_IF_ERROR(AddUnix(name + "-stream", SOCK_STREAM));
   ODY_RETURN_IF_ERROR(AddUnix(name + "-dgram", SOCK_DGRAM));

@@ -21,9 +21,6 @@ class ProbeListeners final {
   static Result<ProbeListeners> Open(const std::vector<std::string>& paths,
                                      const std::string& abstract);
 
-  // Those at one of `paths`, as if their daemon had been started anew.
-  Status MakeAnew(const std::string& path);
-
   // "tcp4=PORT" and so on.
   const std::vector<std::string>& words() const { return words_; }
 

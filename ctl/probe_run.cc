@@ -131,7 +131,6 @@ class CellProbing final {
                            LingeringExec::Start(site_.calls, cell_->id(), SiblingCommand()));
       ODY_ASSIGN_OR_RETURN(const auto neighbour,
                            LingeringExec::Start(site_.calls, other->id(), NeighbourCommand()));
-      ODY_RETURN_IF_ERROR(site_.canaries->LayAnew());
       Inside();
     }
     ODY_RETURN_IF_ERROR(Limits());

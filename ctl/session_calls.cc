@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "ctl/direct_writes.h"
 #include "ctl/exec_options.h"
 #include "ctl/message_text.h"
 #include "ctl/policy_file.h"
@@ -21,8 +22,18 @@ Result<std::string> ResolveCwd(const std::string& cwd, const ExecInputs& inputs)
   return InvalidArgument("--cwd " + *path + ": not a directory");
 }
 
+// What the bundle's "." means is the client's directory.
+std::vector<std::string> DirectlyWritten(const dialect::SandboxSpec& sandbox,
+                                         const std::string& cwd) {
+  std::vector<std::string> out;
+  if (sandbox.mode == dialect::SandboxMode::kDangerFullAccess) return out;
+  for (const std::string& mount : sandbox.write_mounts) out.push_back(mount == "." ? cwd : mount);
+  return out;
+}
+
 Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, std::string cwd,
-                                                    const ExecInputs& inputs) {
+                                                    const ExecInputs& inputs,
+                                                    std::vector<std::string>* written) {
   agent::v1::CreateSessionRequest request;
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(session.bundle));
   ODY_ASSIGN_OR_RETURN(*request.mutable_bundle(), inputs.resolve(directory));
@@ -34,6 +45,7 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, s
   for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
     (*request.mutable_env())[name] = value;
   }
+  *written = DirectlyWritten(bundle.sandbox, request.cwd());
   ODY_RETURN_IF_ERROR(CheckText(request));
   return request;
 }
@@ -62,8 +74,9 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
                   "Name a directory that the bundle may mean by \".\" with --cwd."});
     return std::nullopt;
   }
+  std::vector<std::string> written;
   const Result<agent::v1::CreateSessionRequest> request =
-      MakeRequest(session, *std::move(cwd), inputs);
+      MakeRequest(session, *std::move(cwd), inputs, &written);
   if (!request.ok()) {
     console.Fail({"create a session", request.status().message(),
                   "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
@@ -76,6 +89,7 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
     console.Fail(client.Explain("create a session", status));
     return std::nullopt;
   }
+  WarnOfDirectWrites(console, written);
   return std::move(*response.mutable_session());
 }
 

@@ -10,7 +10,6 @@
 
 #include "agentd/base/change_counts.h"
 #include "agentd/base/denial.h"
-#include "agentd/base/finding.h"
 
 namespace odyssey::event {
 
@@ -75,11 +74,6 @@ struct AccessDenied {
   agent::Denial denial;
   friend bool operator==(const AccessDenied&, const AccessDenied&) = default;
 };
-struct WorkspaceReview {
-  std::string turn_id;
-  std::vector<agent::Finding> findings;
-  friend bool operator==(const WorkspaceReview&, const WorkspaceReview&) = default;
-};
 struct WorkspaceChanged {
   std::string turn_id;
   agent::ChangeCounts counts;
@@ -113,8 +107,7 @@ using Payload =
     std::variant<TurnStarted, TurnCompleted, TurnFailed, TurnCancelled, AgentMessageDelta,
                  ReasoningDelta, ReasoningSectionBreak, ToolCallStarted, ToolCallFinished,
                  ExecCommandBegin, ExecCommandOutputDelta, ExecCommandEnd, PermissionRequested,
-                 ApprovalResolved, Error, AccessDenied, WorkspaceReview, WorkspaceChanged,
-                 SessionForked>;
+                 ApprovalResolved, Error, AccessDenied, WorkspaceChanged, SessionForked>;
 
 struct Event {
   std::string id;

@@ -68,10 +68,6 @@ void Fields(AccessDenied& e, V& v) {
   v("turn_id", e.turn_id), v("tool_call_id", e.tool_call_id), v("denial", e.denial);
 }
 template <typename V>
-void Fields(WorkspaceReview& e, V& v) {
-  v("turn_id", e.turn_id), v("findings", e.findings);
-}
-template <typename V>
 void Fields(WorkspaceChanged& e, V& v) {
   agent::ChangeCounts& counts = e.counts;
   v("turn_id", e.turn_id), v("added", counts.added), v("modified", counts.modified);
@@ -116,7 +112,6 @@ constexpr std::array<std::string_view, std::variant_size_v<Payload>> kTypes = {
     "approval_resolved",
     "error",
     "access_denied",
-    "workspace_review",
     "workspace_changed",
     "session_forked"};
 
@@ -162,6 +157,11 @@ Result<Payload> DecodePayload(const Json& typed) {
     Decoder decoder{typed.at("payload")};
     std::visit([&](auto& e) { Fields(e, decoder); }, out);
     return out;
+  }
+  // In journals from before ADR 0037, whose sequence has no gaps. To be removed with the last of
+  // them.
+  if (type == "workspace_review") {
+    return Payload(ReasoningSectionBreak{typed.at("payload").at("turn_id").get<std::string>()});
   }
   return Status(Code::kDataLoss, "event: unknown type \"" + type + "\"");
 }

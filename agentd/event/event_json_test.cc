@@ -29,9 +29,6 @@ std::vector<Payload> OneOfEach() {
           "trn_1",
           "tcl_1",
           {"path", "/usr/x", "write", "mount /usr read_only", "", "sh[4]", "command", "exe_1"}},
-      WorkspaceReview{"trn_1",
-                      {{"name", "/workspace/.envrc", "/p/.envrc", "direnv runs it"},
-                       {"rebase", "/workspace/.git/rebase-merge", "/p/.git/rebase-merge", ""}}},
       WorkspaceChanged{"trn_1", {1, 2, 3, 4, 5, 6, 7}},
       SessionForked{"ses_2", 12, 3},
   };
@@ -77,6 +74,15 @@ TEST(EventJsonTest, UnparsableArgumentsBecomeAString) {
 TEST(EventJsonTest, ReplacesInvalidUtf8InsteadOfFailing) {
   const Event event{"evt_1", "ses_1", 1, "t", AgentMessageDelta{"trn_1", "a\xFF"}};
   EXPECT_TRUE(DecodeEvent(EncodeEvent(event)).ok());
+}
+
+TEST(EventJsonTest, AnEventOfAnEarlierVersionKeepsItsPlace) {
+  const auto event = DecodeEvent(
+      R"({"id":"a","session_id":"b","sequence":7,"created_at":"t","payload":)"
+      R"({"type":"workspace_review","payload":{"turn_id":"trn_1","findings":[{"kind":"name"}]}}})");
+  ASSERT_TRUE(event.ok()) << event.status().ToString();
+  EXPECT_EQ(event->sequence, 7u);
+  EXPECT_EQ(event->payload, Payload(ReasoningSectionBreak{"trn_1"}));
 }
 
 TEST(EventJsonTest, RefusesDamagedLines) {

@@ -15,7 +15,6 @@
 
 #include "agentd/base/change_counts.h"
 #include "agentd/base/denial.h"
-#include "agentd/base/finding.h"
 #include "common/base/status.h"
 #include "policy/model/request.h"
 
@@ -121,8 +120,6 @@ class Sandbox {
   virtual Result<SupervisorInfo> GetInfo() = 0;
   virtual Result<Cell> PrepareCell(const CellSpec& spec) = 0;
   virtual Result<std::vector<Cell>> ListCells() = 0;
-  // What the cell has made in directories of the host, and no call has told yet.
-  virtual Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) = 0;
   // What waits for a commit in the directories that the cell of this key writes on a copy.
   virtual Result<agent::ChangeCounts> CountChanges(const CellKey& key) = 0;
   // Copies a cell's directories, and the changes in them, for a cell of another key, which has

@@ -8,7 +8,6 @@
 
 #include "agentd/sandbox/cell_key_proto.h"
 #include "agentd/sandbox/denial_proto.h"
-#include "agentd/sandbox/finding_proto.h"
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/changes.grpc.pb.h"
@@ -23,8 +22,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCallDeadline{30'000};
 constexpr milliseconds kInfoDeadline{2'000};
-// A walk takes 5 seconds at most; a turn waits for it.
-constexpr milliseconds kReviewDeadline{10'000};
 // A cell's directories are copied.
 constexpr milliseconds kForkDeadline{600'000};
 // How long a call waits for a supervisor that is just starting.
@@ -119,21 +116,6 @@ class SupervisorClient final : public Sandbox {
     ODY_RETURN_IF_ERROR(FromCall(stub_->ListCells(&context, {}, &response)));
     std::vector<Cell> out;
     for (const pb::CellInfo& cell : response.cells()) out.push_back(FromProto(cell, false));
-    return out;
-  }
-
-  Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) override {
-    pb::ReviewCellRequest request;
-    request.set_cell_id(cell_id);
-    request.set_news(true);
-    pb::ReviewCellResponse response;
-    grpc::ClientContext context;
-    context.set_deadline(After(kReviewDeadline));
-    ODY_RETURN_IF_ERROR(FromCellCall(cell_id, stub_->ReviewCell(&context, request, &response)));
-    std::vector<agent::Finding> out;
-    for (const pb::Finding& finding : response.findings()) {
-      out.push_back(FindingFromProto(finding));
-    }
     return out;
   }
 

@@ -5,7 +5,6 @@
 
 #include <future>
 
-#include "agentd/sandbox/finding_proto.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/fakes/temporary_directory.h"
 
@@ -22,14 +21,6 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
     prepared = *request;
     response->mutable_cell()->set_cell_id("cel_1");
     response->set_created(true);
-    return grpc::Status::OK;
-  }
-  grpc::Status ReviewCell(grpc::ServerContext*, const pb::ReviewCellRequest* request,
-                          pb::ReviewCellResponse* response) override {
-    if (request->cell_id() != "cel_1") {
-      return {grpc::StatusCode::NOT_FOUND, "cell_id \"" + request->cell_id() + "\": no such cell"};
-    }
-    if (request->news()) *response = review;
     return grpc::Status::OK;
   }
   grpc::Status FileOp(grpc::ServerContext*, const pb::FileOpRequest*,
@@ -51,7 +42,6 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
 
   pb::PrepareCellRequest prepared;
   grpc::Status file_status{grpc::StatusCode::PERMISSION_DENIED, "no"};
-  pb::ReviewCellResponse review;
   pb::ExecStart started;
   std::vector<pb::ExecResponse> answers;
   bool hang = false;
@@ -106,22 +96,6 @@ class SupervisorClientTest : public ::testing::Test {
   std::unique_ptr<Sandbox> client_ = NewSupervisorClient(OpenSupervisorChannel(socket_), socket_);
   std::string exec_id_, out_, err_;
 };
-
-TEST_F(SupervisorClientTest, NewsOfAReviewComesWithItsKindsAndGoesBackAsItCame) {
-  pb::Finding* finding = supervisor_.review.add_findings();
-  finding->set_kind(pb::FINDING_KIND_BARE_REPOSITORY);
-  finding->set_path("/workspace/x");
-  finding->set_host_path("/p/x");
-  finding->set_reason("why");
-  const auto left = client_->ReviewCell("cel_1");
-  ASSERT_TRUE(left.ok()) << left.status().ToString();
-  ASSERT_EQ(left->size(), 1u);
-  EXPECT_EQ((*left)[0], (agent::Finding{"bare_repository", "/workspace/x", "/p/x", "why"}));
-  pb::Finding back;
-  ToProto((*left)[0], &back);
-  EXPECT_EQ(back.SerializeAsString(), finding->SerializeAsString());
-  EXPECT_EQ(client_->ReviewCell("cel_2").status().code(), Code::kUnavailable);
-}
 
 TEST_F(SupervisorClientTest, PreparesWhatTheSpecSays) {
   CellSpec spec;

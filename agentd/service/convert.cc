@@ -1,6 +1,5 @@
 #include "agentd/service/convert.h"
 
-#include "agentd/sandbox/finding_proto.h"
 #include "common/base/utf8.h"
 
 namespace odyssey::service {
@@ -95,13 +94,6 @@ void Set(const event::AccessDenied& e, pb::Event* out) {
   denial->set_count(e.denial.count);
   denial->set_session_id(e.denial.session_id);
   denial->set_verdict(e.denial.verdict);
-}
-void Set(const event::WorkspaceReview& e, pb::Event* out) {
-  auto* to = out->mutable_workspace_review();
-  to->set_turn_id(e.turn_id);
-  for (const agent::Finding& finding : e.findings) {
-    sandbox::ToProto(finding, to->add_findings());
-  }
 }
 void Set(const event::WorkspaceChanged& e, pb::Event* out) {
   auto* to = out->mutable_workspace_changed();

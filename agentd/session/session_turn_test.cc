@@ -36,43 +36,6 @@ TEST(SessionTurnTest, TurnRunsAToolAndCompletes) {
   EXPECT_EQ(world.model().requests()[0].tools.size(), 3u);
 }
 
-TEST(SessionTurnTest, WhatTheCellHasLeftIsToldBeforeTheTurnEnds) {
-  const std::vector<agent::Finding> left = {{"name", "/workspace/.envrc", "/p/.envrc", "why"}};
-  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  world.sandbox().left = left;
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  const std::string turn = world.Submit(session);
-  EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
-  const Names names = world.EventNames(session);
-  ASSERT_GE(names.size(), 2u);
-  ASSERT_EQ(Names(names.end() - 2, names.end()), (Names{"workspace_review", "turn_completed"}));
-  const event::Event told = world.Await<event::WorkspaceReview>(session);
-  EXPECT_EQ(told.payload, event::Payload(event::WorkspaceReview{turn, left}));
-}
-
-TEST(SessionTurnTest, AReviewThatFailsDoesNotFailTheTurn) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  world.sandbox().left = Unavailable("the cell ended");
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
-  EXPECT_EQ(world.EventNames(session).back(), "turn_completed");
-}
-
-TEST(SessionTurnTest, ATurnThatRanNothingIsNotReviewed) {
-  SessionWorld world([](const model::ModelRequest&, const model::ModelSink& sink, std::stop_token) {
-    return Say(sink, "done");
-  });
-  world.sandbox().left = std::vector<agent::Finding>{{"name", "/workspace/x", "/p/x", "why"}};
-  const BundleSource bundle;
-  const std::string session = world.Create(bundle.path());
-  world.AwaitEnd(session, world.Submit(session));
-  EXPECT_EQ(world.EventNames(session),
-            (Names{"turn_started", "agent_message_delta", "turn_completed"}));
-}
-
 // The bundle's mounts, beside its tools.
 void WriteTo(const BundleSource& bundle, const std::string& directory) {
   bundle.Write("odyssey.bundle.json5",

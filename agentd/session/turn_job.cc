@@ -257,21 +257,12 @@ void TurnJob::Do(const turn::RunTool& effect) {
 }
 
 void TurnJob::Do(const turn::Finish& effect) {
-  // An interrupted turn has no supervisor to ask: what it left is told with the next one.
-  if (ran_tool_ && effect.ending != Ending::kInterrupted) {
-    TellLeft();
-    TellChanges();
-  }
+  // An interrupted turn has no supervisor to ask: what waits is told with the next one.
+  if (ran_tool_ && effect.ending != Ending::kInterrupted) TellChanges();
   End(effect.ending, effect.message);
 }
 
 // What is not known, or cannot be written, changes nothing about how the turn ended.
-void TurnJob::TellLeft() {
-  Result<std::vector<agent::Finding>> left = runtime_->sandbox->ReviewCell(cell_id_);
-  if (!left.ok() || left->empty()) return;
-  (void)Append(event::WorkspaceReview{spec_.turn_id, *std::move(left)}, Durability::kBatched);
-}
-
 void TurnJob::TellChanges() {
   if (!setup_ || !policy::HasReviewedWrites(setup_->cell.request)) return;
   const Result<agent::ChangeCounts> counts = runtime_->sandbox->CountChanges(setup_->cell.key);

@@ -58,7 +58,6 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void Do(const turn::RunTool& effect);
   void Do(const turn::Finish& effect);
 
-  void TellLeft();
   void TellChanges();
 
   Result<approval::Verdict> JudgeCall(const turn::Call& call) const;

@@ -47,10 +47,6 @@ struct Compiled {
   std::string digest;                    // sha256 hex over everything but env values
   // Where commands start.
   std::string workspace = plan::kWorkspacePath;
-  // Protected names that cell-init found below the top of a tree; none before it has looked.
-  std::vector<std::string> kept_names;
-  // Sockets and named pipes of the host that it covered, and directories closed to its search.
-  std::vector<std::string> covered;
   // By CompileDanger: for the host runner, which confines nothing.
   bool unconfined = false;
 };

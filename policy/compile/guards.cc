@@ -1,7 +1,6 @@
 #include "policy/compile/guards.h"
 
 #include <string>
-#include <utility>
 
 #include "policy/pattern/path_pattern.h"
 #include "policy/plan/plan_check.h"
@@ -14,28 +13,14 @@ bool IsClients(const plan::Entry& entry) {
   return entry.kind == plan::EntryKind::kHostTree && entry.ownership == plan::Ownership::kMapped;
 }
 
-// One guard for a tree, whatever is guarded in it.
 void AddDenied(const std::vector<std::string>& deny, const std::string& all, Compiled* out) {
-  const std::vector<cell::Guard> repositories = std::move(out->confinement.guards);
-  out->confinement.guards.clear();
   for (const plan::Entry& entry : out->plan.entries) {
     if (!IsClients(entry)) continue;
-    cell::Guard guard = {
-        .path = entry.target, .read_only = entry.access == plan::Access::kReadOnly, .deny = deny};
-    for (const cell::Guard& repository : repositories) {
-      if (!plan::IsWithin(repository.path, entry.target)) continue;
-      const std::string below = repository.path.substr(entry.target.size());
-      guard.git.push_back(below.empty() ? "" : below.substr(1));
-    }
-    out->confinement.guards.push_back(std::move(guard));
+    out->confinement.guards.push_back(
+        {.path = entry.target, .read_only = entry.access == plan::Access::kReadOnly, .deny = deny});
     out->explanation.push_back(entry.target + ": guarded: names that match " + all +
                                " cannot be opened, whenever they were made");
   }
-}
-
-void ExplainGit(const std::string& path, Compiled* out) {
-  out->explanation.push_back(path + ": guarded, if it is a repository: what git obeys in it is " +
-                             "read-only, whenever it is made, and it stays a repository");
 }
 
 }  // namespace
@@ -54,11 +39,6 @@ Status AddGuards(const policy::SandboxRequest& request, Compiled* out) {
     all += (i == 0 ? "" : ", ") + request.deny[i];
   }
   if (!request.deny.empty()) AddDenied(request.deny, all, out);
-  for (const cell::Guard& guard : out->confinement.guards) {
-    for (const std::string& git : guard.git) {
-      ExplainGit(guard.path + (git.empty() ? "" : "/" + git), out);
-    }
-  }
   out->plan.fuse_device = !out->confinement.guards.empty();
   return OkStatus();
 }

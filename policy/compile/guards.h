@@ -1,8 +1,7 @@
 #ifndef ODYSSEY_POLICY_COMPILE_GUARDS_H_
 #define ODYSSEY_POLICY_COMPILE_GUARDS_H_
 
-// Which host trees of a cell get a guard, and what the guard refuses: names that are in `deny`, and
-// changes in repositories (AddProtection says where those may be).
+// The guards of a cell: with `deny` each host tree has one, which refuses the names.
 
 #include <vector>
 
@@ -12,8 +11,8 @@
 
 namespace odyssey::compile {
 
-// Makes the guards of the confinement what `deny` needs too, and adds their lines to the
-// explanation. INVALID_ARGUMENT naming deny[i].
+// Adds the guards to the confinement and their lines to the explanation, and the FUSE device to the
+// plan. INVALID_ARGUMENT naming deny[i].
 Status AddGuards(const policy::SandboxRequest& request, Compiled* out);
 
 }  // namespace odyssey::compile

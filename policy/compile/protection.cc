@@ -216,49 +216,6 @@ std::map<std::string, Access> WithParents(const std::set<std::string>& inside) {
   return parts;
 }
 
-// Where repositories may be in a tree, each to be guarded if it is one: that of the tree itself as
-// a project, and of each other place in it that is known to be one.
-void AddGitGuards(const Entry& tree, const std::vector<Entry>& trees,
-                  const std::vector<std::string>& homes, Compiled* out) {
-  std::set<std::string> projects = {tree.source};
-  for (const Entry& other : trees) projects.insert(other.source);
-  projects.insert(homes.begin(), homes.end());
-  for (const std::string& project : projects) {
-    if (!IsWithin(project, tree.source)) continue;
-    const std::string at = tree.target + project.substr(tree.source.size());
-    if (IsGitDirectory(project)) out->confinement.guards.push_back({.path = at, .git = {""}});
-    out->confinement.guards.push_back({.path = at + "/.git", .git = {""}});
-  }
-}
-
-// A repository that `protect` names, or something in it, is guarded too: "lib/.git/config".
-void AddNamedGitGuards(const Entry& tree, const std::vector<std::string>& protect, Compiled* out) {
-  for (const std::string& path : protect) {
-    size_t end = 0;
-    do {
-      end = std::min(path.find('/', end + 1), path.size());
-    } while (!IsGitDirectory(path.substr(0, end)) && end < path.size());
-    const cell::Guard guard = {.path = tree.target + "/" + path.substr(0, end), .git = {""}};
-    auto& guards = out->confinement.guards;
-    if (!IsGitDirectory(guard.path) || std::count(guards.begin(), guards.end(), guard) != 0)
-      continue;
-    guards.push_back(guard);
-  }
-}
-
-// cell-init looks for repositories in the tree, and keeps the same names in the project of each.
-void AddSearch(const Entry& tree, Compiled* out) {
-  cell::Configure& confinement = out->confinement;
-  confinement.searched.push_back(tree.target);
-  confinement.project_names.clear();
-  for (const ProtectedName& name : kProjectNames) confinement.project_names.emplace_back(name.path);
-  out->explanation.push_back(
-      tree.target +
-      ": searched for more repositories, and for sockets and pipes, when the cell starts" +
-      (confinement.own_network ? "; those that the host makes later are covered as they appear"
-                               : ""));
-}
-
 void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {
   std::string names;
   for (const auto& [path, access] : WithParents(inside)) {
@@ -270,6 +227,16 @@ void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* 
   }
   if (names.empty()) return;
   out->explanation.push_back(tree.target + ": read-only in it, where it exists:" + names);
+}
+
+// A guard's sockets and pipes are not the host's.
+void ExplainDirectWrites(const Entry& tree, const policy::SandboxRequest& request, Compiled* out) {
+  out->explanation.push_back(
+      tree.target +
+      ": written directly: under names that are not there at the start the cell can plant what git "
+      "or an editor obeys" +
+      (request.deny.empty() ? ", and reach what listens at a socket or named pipe in it" : "") +
+      "; `writes: review` keeps its changes apart");
 }
 
 Status CheckProtect(const std::vector<std::string>& protect) {
@@ -344,12 +311,10 @@ Status AddProtection(const policy::SandboxRequest& request, const HostFacts& fac
     if (request.protection == policy::Protection::kDefault) {
       kept = CollectDefaults(tree.source, trees, facts.homes);
       if (kept.itself != nullptr) return RefuseTree(tree, *kept.itself);
-      AddGitGuards(tree, trees, facts.homes, out);
-      AddNamedGitGuards(tree, request.protect, out);
-      AddSearch(tree, out);
     }
     kept.inside.insert(request.protect.begin(), request.protect.end());
     AddParts(tree, kept.inside, out);
+    ExplainDirectWrites(tree, request, out);
   }
   return OkStatus();
 }

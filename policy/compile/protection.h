@@ -3,7 +3,7 @@
 
 // What a writable directory of the host keeps from the cell: the names that the host's own tools
 // would execute or obey later. Each becomes a read-only part of the tree where it exists when the
-// cell starts, and repositories are guarded; nothing is ever made on the host.
+// cell starts; nothing is ever made on the host.
 // docs/policy/mounts.md says what this stops and what it does not.
 
 #include <span>
@@ -31,8 +31,7 @@ std::span<const ProtectedName> HomeNames();
 // Of the users that may log in, from the text of /etc/passwd.
 std::vector<std::string> HomeDirectories(std::string_view passwd);
 
-// Appends the parts of every writable host tree in the plan, each tree's parents first, and a guard
-// for each place in it where a repository may be.
+// Appends the parts of every writable host tree in the plan, each tree's parents first.
 // INVALID_ARGUMENT naming protect[i]; PERMISSION_DENIED for a tree that is itself what is kept.
 Status AddProtection(const policy::SandboxRequest& request, const HostFacts& facts, Compiled* out);
 

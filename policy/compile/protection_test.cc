@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/pattern/git_directory.h"
-
 namespace odyssey::compile {
 namespace {
 
@@ -157,45 +155,14 @@ TEST(ProtectionTest, TakesTheWorkingTreesOfAgentsForWork) {
   }
 }
 
-std::vector<std::string> GuardedPlaces(const Compiled& compiled) {
-  std::vector<std::string> places;
-  for (const cell::Guard& guard : compiled.confinement.guards) {
-    for (const std::string& git : guard.git) {
-      places.push_back(guard.path + (git.empty() ? "" : " " + git));
-    }
-  }
-  std::sort(places.begin(), places.end());
-  return places;
-}
-
-using Places = std::vector<std::string>;
-
-TEST(ProtectionTest, GuardsWhereRepositoriesMayBe) {
-  const Compiled workspace = Good({.workspace = "/srv/w"});
-  EXPECT_EQ(GuardedPlaces(workspace), Places{"/workspace/.git"});
-  EXPECT_TRUE(workspace.plan.fuse_device);
-  EXPECT_EQ(GuardedPlaces(Good(Writes("/srv/repo.git"))), (Places{"/d", "/d/.git"}));
-  EXPECT_EQ(GuardedPlaces(Good(Writes("/home/u"))), Places{"/d/.git"});
-  SandboxRequest nested = Writes("/srv");
-  nested.mounts.push_back({"/srv/team/lib", "/lib-repo", policy::Access::kReadWrite});
-  EXPECT_EQ(GuardedPlaces(Good(nested)), (Places{"/d/.git", "/d/team/lib/.git", "/lib-repo/.git"}));
-}
-
-TEST(ProtectionTest, GuardsNothingThatIsNotWrittenTo) {
-  for (const SandboxRequest& request :
-       {SandboxRequest{}, SandboxRequest{.mode = policy::Mode::kReadOnly, .workspace = "/srv/w"},
-        SandboxRequest{.workspace = "/srv/w", .protection = Protection::kNone}}) {
-    const Compiled compiled = Good(request);
-    EXPECT_EQ(GuardedPlaces(compiled), Places{});
-    EXPECT_FALSE(compiled.plan.fuse_device);
-  }
-}
-
-TEST(ProtectionTest, LeavesATreeWithDeniedNamesOneGuard) {
+TEST(ProtectionTest, GuardsTreesForDeniedNamesAlone) {
+  const Compiled plain = Good({.workspace = "/srv/w"});
+  EXPECT_TRUE(plain.confinement.guards.empty());
+  EXPECT_FALSE(plain.plan.fuse_device);
   const Compiled compiled = Good({.workspace = "/srv/w", .deny = {"**/.env"}});
   ASSERT_EQ(compiled.confinement.guards.size(), 1u);
-  EXPECT_EQ(compiled.confinement.guards[0].path, "/workspace");
-  EXPECT_EQ(compiled.confinement.guards[0].git, Places{".git"});
+  EXPECT_EQ(compiled.confinement.guards[0], (cell::Guard{"/workspace", false, {"**/.env"}}));
+  EXPECT_TRUE(compiled.plan.fuse_device);
 }
 
 TEST(ProtectionTest, RefusesPathsToProtectThatAreNone) {
@@ -242,30 +209,21 @@ TEST(ProtectionTest, ReadsHomesFromTheUserDatabase) {
             (std::vector<std::string>{"/home/u", "/root", "/srv/last"}));
 }
 
-TEST(ProtectionTest, WritableTreesAreSearchedForMoreRepositories) {
-  SandboxRequest request = Writes("/srv/repo");
-  request.workspace = "/srv/w";
-  request.mounts.push_back({"/srv/read", "/read", policy::Access::kReadOnly});
-  const Compiled compiled = Good(request);
-  EXPECT_EQ(compiled.confinement.searched, (std::vector<std::string>{"/workspace", "/d"}));
-  ASSERT_EQ(compiled.confinement.project_names.size(), ProjectNames().size());
-  EXPECT_EQ(compiled.confinement.project_names[0], ".git/hooks");
-  request.protection = Protection::kNone;
-  EXPECT_TRUE(Good(request).confinement.searched.empty());
-}
-
-TEST(ProtectionTest, GuardsTheRepositoriesThatProtectNames) {
-  SandboxRequest request = Writes("/srv/repo");
-  request.protect = {"lib/.git/hooks",        "lib/.git/config", "x.git/config",
-                     ".git/modules/m/config", "notes",           "a.gitignore/b"};
-  const auto guarded = [&] {
-    std::vector<std::string> paths;
-    for (const cell::Guard& guard : Good(request).confinement.guards) paths.push_back(guard.path);
-    return paths;
+TEST(ProtectionTest, SaysWhatADirectWriteCanDo) {
+  const auto line = [](const SandboxRequest& request) {
+    const auto lines = Good(request).explanation;
+    const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& text) {
+      return text.rfind("/d: written directly: ", 0) == 0;
+    });
+    return found == lines.end() ? "" : *found;
   };
-  EXPECT_EQ(guarded(), (std::vector<std::string>{"/d/.git", "/d/lib/.git", "/d/x.git"}));
-  request.protection = Protection::kNone;
-  EXPECT_TRUE(guarded().empty());
+  SandboxRequest request = Writes("/srv/repo");
+  EXPECT_NE(line(request).find("a socket"), std::string::npos) << line(request);
+  request.deny = {"**/.env"};
+  EXPECT_NE(line(request), "");
+  EXPECT_EQ(line(request).find("a socket"), std::string::npos) << "the guard's are its own";
+  request.mounts[0].access = policy::Access::kReadOnly;
+  EXPECT_EQ(line(request), "");
 }
 
 // The page that operators read has the same names and no others, each with the same reason.
@@ -276,9 +234,6 @@ TEST(ProtectionTest, IsAsDocumented) {
   std::vector<std::string> expected;
   for (const auto names : {ProjectNames(), HomeNames()}) {
     for (const ProtectedName& name : names) expected.push_back(row(name.path, name.why));
-  }
-  for (const pattern::ObeyedName& name : pattern::ObeyedNames()) {
-    expected.push_back(row(name.name, name.why));
   }
   // The tables of names are the first ones of two columns.
   std::vector<std::string> documented;

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/pattern/git_directory.h"
 #include "policy/pattern/path_pattern.h"
 #include "policy/plan/plan.h"
 
@@ -46,25 +45,9 @@ std::optional<Answer> DeniedByName(const Cell& cell, const std::string& below) {
 
 // Where the cell keeps names from being written, absolute.
 std::vector<std::string> KeptPlaces(const Cell& cell) {
-  std::vector<std::string> out = cell.Covered();
-  out.insert(out.end(), cell.compiled.kept_names.begin(), cell.compiled.kept_names.end());
+  std::vector<std::string> out;
   for (const Entry& entry : cell.compiled.plan.entries) {
     if (entry.kind == EntryKind::kPart) out.push_back(entry.target);
-  }
-  for (const cell::Guard& guard : cell.compiled.confinement.guards) {
-    for (const std::string& git : guard.git) {
-      const std::string directory = guard.path + (git.empty() ? "" : "/" + git);
-      for (const pattern::ObeyedName& obeyed : pattern::ObeyedNames()) {
-        out.push_back(directory + "/" + std::string(obeyed.name));
-      }
-      for (const std::string_view kept : pattern::FilesKeptByContent()) {
-        out.push_back(directory + "/" + std::string(kept));
-      }
-      const std::string project = directory.substr(0, directory.rfind('/') + 1);
-      for (const std::string& name : cell.compiled.confinement.project_names) {
-        out.push_back(project + name);
-      }
-    }
   }
   return out;
 }
@@ -80,20 +63,14 @@ std::string FileIn(const std::string& place, const std::string& below) {
   return "";
 }
 
-// What refuses to write it.
-Answer WriteAnswer(const Cell& cell, const std::string& file, bool by_mount) {
-  const Answer answer = ExplainPath(cell, file, Access::kWrite);
-  return answer.allowed && by_mount ? ExplainContent(cell, file).value_or(answer) : answer;
-}
-
-std::optional<Found> KeptByName(const Cell& cell, const std::string& name, const std::string& below,
-                                bool by_mount) {
+std::optional<Found> KeptByName(const Cell& cell, const std::string& name,
+                                const std::string& below) {
   std::set<std::string> files;
   std::optional<Found> found;
   for (const std::string& place : KeptPlaces(cell)) {
     const std::string file = FileIn(place, below);
     if (file.empty()) continue;
-    const Answer answer = WriteAnswer(cell, file, by_mount);
+    const Answer answer = ExplainPath(cell, file, Access::kWrite);
     if (answer.allowed || answer.rule.rfind(kProtection, 0) != 0) continue;
     if (files.insert(file).second && files.size() > 1) {
       const bool same = found->answer.grant == answer.grant;
@@ -141,7 +118,7 @@ std::optional<Found> ExplainAnywhere(const Cell& cell, const std::string& name, 
   if (below.empty() || IsOnHost(cell)) return std::nullopt;
   if (const auto denied = DeniedByName(cell, below)) return Found{name, *denied};
   if (access == Access::kWrite) {
-    if (auto kept = KeptByName(cell, name, below, by_mount)) return kept;
+    if (auto kept = KeptByName(cell, name, below)) return kept;
   }
   return by_mount ? ByTrees(cell, name, below, access) : std::nullopt;
 }

@@ -78,9 +78,6 @@ std::optional<Denial> Judge::Path(Access access) const {
     if (path.empty()) continue;
     const Answer answer = ExplainPath(cell, path, access);
     if (!answer.allowed) return PathDenial(path, access, answer, kFromCommand);
-    if (complaint.kind != ComplaintKind::kReadOnly) continue;
-    const auto content = ExplainContent(cell, path);
-    if (content) return PathDenial(path, access, *content, kFromCommand);
   }
   return std::nullopt;
 }

@@ -246,53 +246,22 @@ TEST_F(DenialTest, NameThatIsKeptInOnePlaceIsThatOne) {
   EXPECT_EQ(Only("sh: 1: cannot create hooks/x: Read-only file system", command),
             "write hooks/x (mount read_only) ")
       << "a name that may be anywhere";
-  compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
+  compiled_.plan.entries.push_back({.kind = EntryKind::kPart, .target = "/workspace/d/.git/hooks"});
   EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", command),
             "write .git/hooks/x (policy protection) sandbox.protection: \"none\"");
-  EXPECT_EQ(Only("sh: 1: cannot create .git/index: Read-only file system",
-                 Shell("cd $D && echo x > .git/index")),
-            "write /workspace/d/.git/index (policy protection /workspace/d/.git/index read_only) "
+}
+
+TEST_F(DenialTest, NamesThatAreKeptByDifferentWordsNameNone) {
+  compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
+  compiled_.plan.entries.push_back({.kind = EntryKind::kPart, .target = "/workspace/e/.envrc"});
+  const std::string words = "sh: 1: cannot create .//.envrc: Read-only file system";
+  EXPECT_EQ(Only(words, Shell("cd $D; x")),
+            "write /workspace/e/.envrc (policy protection /workspace/e/.envrc read_only) "
             "sandbox.protection: \"none\"");
-}
-
-TEST_F(DenialTest, ContentThatGitWouldRunIsToldByItsFile) {
-  compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
-  compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
-  const std::string told =
-      "write /workspace/d/.git/sequencer/opts (policy protection "
-      "/workspace/d/.git/sequencer/opts by its content) sandbox.protection: \"none\"";
-  const std::string words = ".git/sequencer/opts': Read-only file system";
-  EXPECT_EQ(Only("cp: error writing '/workspace/d/" + words, Shell("x")), told);
-  EXPECT_EQ(Only("cp: error writing '" + words, Shell("cd $D; x")), told);
-  EXPECT_EQ(
-      Only("cp: cannot create '/workspace/d/.git/sequencer/opts': Permission denied", Shell("x")),
-      "")
-      << "its mode";
-}
-
-TEST_F(DenialTest, NamesThatAreKeptAreThoseOfTheProjectAndThoseFound) {
-  compiled_.plan.entries[2] = testing::HostTree("/workspace", "/srv/p", plan::Access::kReadWrite);
-  compiled_.confinement.guards = {{.path = "/workspace/d/.git", .git = {""}}};
-  compiled_.confinement.project_names = {".vscode"};
-  compiled_.kept_names = {"/workspace/e/.envrc"};
-  for (const std::string name : {".vscode/x", ".envrc"}) {
-    const std::string file = (name == ".envrc" ? "/workspace/e/" : "/workspace/d/") + name;
-    EXPECT_EQ(
-        Only("sh: 1: cannot create .//" + name + ": Read-only file system", Shell("cd $D; x")),
-        "write " + file + " (policy protection " + file +
-            " read_only) sandbox.protection: \"none\"");
-  }
   compiled_.plan.entries.push_back({.kind = EntryKind::kPart, .target = "/workspace/.envrc"});
   request_.protect = {".envrc"};
   EXPECT_EQ(Only("sh: 1: cannot create .envrc: Read-only file system", Shell("cd $D; x")),
-            "write .envrc (policy protection) ")
-      << "each kept by another word";
-}
-
-TEST_F(DenialTest, NameThatIsKeptWhereNothingIsWrittenIsTheMountsToRefuse) {
-  compiled_.kept_names = {"/data/.git/hooks"};
-  EXPECT_EQ(Only("sh: 1: cannot create .git/hooks/x: Read-only file system", Shell("cd $D; x")),
-            "write .git/hooks/x (mount read_only) ");
+            "write .envrc (policy protection) ");
 }
 
 TEST_F(DenialTest, FullPlaceIsTheOneThatItsNameIsIn) {

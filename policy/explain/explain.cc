@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "policy/pattern/git_directory.h"
 #include "policy/pattern/path_pattern.h"
 #include "policy/plan/plan_check.h"
 
@@ -95,61 +94,11 @@ std::string WriteGrant(const Cell& cell, const Entry& entry) {
   return "";
 }
 
-// What is kept in the project that a repository belongs to; it is guarded, or found in a tree.
-bool IsKeptOfProject(const Cell& cell, const std::string& path, const std::string& git) {
-  constexpr std::string_view kGit = "/.git";
-  if (git.size() < kGit.size() || git.compare(git.size() - kGit.size(), kGit.size(), kGit) != 0) {
-    return false;
-  }
-  const std::string project = git.substr(0, git.size() - kGit.size() + 1);
-  const auto& names = cell.compiled.confinement.project_names;
-  return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return IsWithin(path, project + name); });
-}
-
-// In a repository that is guarded, or in its project; whether it is there or not.
-struct Guarded {
-  bool is_kept = false;   // cannot be written
-  bool is_state = false;  // only with content that git runs nothing of
-};
-
-Guarded InGuardedRepository(const Cell& cell, const std::string& path) {
-  using pattern::GitName;
-  for (const cell::Guard& guard : cell.compiled.confinement.guards) {
-    for (const std::string& git : guard.git) {
-      const std::string directory = guard.path + (git.empty() ? "" : "/" + git);
-      if (IsKeptOfProject(cell, path, directory)) return {.is_kept = true};
-      if (!IsWithin(path, directory) || path == directory) continue;
-      const auto name = pattern::NameInGitDirectory(path.substr(directory.size() + 1));
-      if (name == GitName::kState) return {.is_state = true};
-      // The last two only git replaces, by its lock.
-      if (name == GitName::kObeyed || name == GitName::kSettings || name == GitName::kHead ||
-          name == GitName::kIndex)
-        return {.is_kept = true};
-    }
-  }
-  return {};
-}
-
-bool IsKept(const Cell& cell, const std::string& path) {
-  const auto& names = cell.compiled.kept_names;
-  return InGuardedRepository(cell, path).is_kept ||
-         std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return IsWithin(path, name); });
-}
-
-Answer Protected(const std::string& what) {
-  return {false, "policy protection " + what, "sandbox.protection: \"none\""};
-}
-
 Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& path) {
   if (entry.access == plan::Access::kReadOnly) {
     const bool kept = entry.kind == EntryKind::kPart && !WriteGrant(cell, entry).empty();
     return {false, (kept ? "policy protection " : "mount ") + entry.target + " read_only",
             WriteGrant(cell, entry)};
-  }
-  if (IsKept(cell, path)) {
-    return Protected(path + " read_only");
   }
   if (LandlockGrants(cell, path, cell::kWrite)) return {true, "mount " + entry.target, ""};
   return {false, "landlock: not a writable tree of the plan", ""};
@@ -279,21 +228,12 @@ std::string AccessName(Access access) {
   return "";
 }
 
-std::vector<std::string> Cell::Covered() const {
-  std::vector<std::string> all = compiled.covered;
-  all.insert(all.end(), covered_since.begin(), covered_since.end());
-  return all;
-}
-
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
   if (IsOnHost(cell)) return {true, kOnHost, ""};
   for (const char* place : kKernelPlaces) {
     if (IsWithin(path, place)) return ExplainKernelPlace(cell, path, access);
   }
   if (const auto denied = ExplainDeny(cell, path)) return *denied;
-  for (const std::string& place : cell.Covered()) {
-    if (IsWithin(path, place)) return Protected(path + " of the host");
-  }
   const Entry* entry = EntryOf(cell.compiled.plan, path);
   if (entry == nullptr) return ExplainRoot(cell, path, access);
   switch (access) {
@@ -306,11 +246,6 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
   }
   if (LandlockGrants(cell, path, cell::kRead)) return {true, "mount " + entry->target, ""};
   return {false, "landlock: not a readable tree of the plan", ""};
-}
-
-std::optional<Answer> ExplainContent(const Cell& cell, const std::string& path) {
-  if (!InGuardedRepository(cell, path).is_state) return std::nullopt;
-  return Protected(path + " by its content");
 }
 
 Answer ExplainUnlisted(const std::string& name) {

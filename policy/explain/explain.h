@@ -17,11 +17,6 @@ namespace odyssey::explain {
 struct Cell {
   const policy::SandboxRequest& request;
   const compile::Compiled& compiled;
-  // Sockets and pipes of the host that cell-init covered since the cell is ready.
-  std::vector<std::string> covered_since = {};
-
-  // All that it covered.
-  std::vector<std::string> Covered() const;
 };
 
 enum class Access { kRead, kWrite, kExecute };
@@ -47,10 +42,6 @@ bool IsSystemTree(const plan::Entry& entry);
 // `path` is absolute in the cell and normalised. Says what confinement does, not what the mode and
 // owner of a file do. A path that the cell does not have is refused.
 Answer ExplainPath(const Cell& cell, const std::string& path, Access access);
-
-// Of a file that may be written, but with some content only: what refuses other content. nullopt
-// for every other file.
-std::optional<Answer> ExplainContent(const Cell& cell, const std::string& path);
 
 // A program of the host that a policy does not name, where it names what may be executed.
 Answer ExplainUnlisted(const std::string& name);

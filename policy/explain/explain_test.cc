@@ -99,65 +99,6 @@ TEST_F(ExplainTest, DeniedNamesNameTheirPattern) {
   EXPECT_TRUE(Path("/data/.env", Access::kRead).allowed) << "another tree";
 }
 
-TEST_F(ExplainTest, WhatGitObeysIsKeptWithoutAPart) {
-  compiled_.confinement.guards = {{.path = "/workspace/.git", .git = {""}}};
-  EXPECT_EQ(Path("/workspace/.git/worktrees/w/config", Access::kWrite),
-            (Answer{false, "policy protection /workspace/.git/worktrees/w/config read_only",
-                    "sandbox.protection: \"none\""}));
-  EXPECT_TRUE(Path("/workspace/.git/worktrees/w/config", Access::kRead).allowed);
-  for (const std::string name : {"HEAD", "index", "worktrees/w/index"}) {
-    const std::string path = "/workspace/.git/" + name;
-    EXPECT_EQ(Path(path, Access::kWrite), (Answer{false, "policy protection " + path + " read_only",
-                                                  "sandbox.protection: \"none\""}));
-  }
-  EXPECT_TRUE(Path("/workspace/.git/ORIG_HEAD", Access::kWrite).allowed);
-  EXPECT_TRUE(Path("/workspace/config", Access::kWrite).allowed);
-}
-
-TEST_F(ExplainTest, ANameThatWasFoundIsKept) {
-  compiled_.kept_names = {"/workspace/b/.vscode"};
-  const Answer answer = Path("/workspace/b/.vscode/tasks.json", Access::kWrite);
-  EXPECT_FALSE(answer.allowed);
-  EXPECT_EQ(answer.rule, "policy protection /workspace/b/.vscode/tasks.json read_only");
-  EXPECT_TRUE(Path("/workspace/b/.vscode2", Access::kWrite).allowed);
-}
-
-TEST_F(ExplainTest, AnEndpointOfTheHostIsOutOfReach) {
-  compiled_.covered = {"/workspace/daemon.sock", "/workspace/closed"};
-  for (const Access access : {Access::kRead, Access::kWrite, Access::kExecute}) {
-    EXPECT_EQ(Path("/workspace/daemon.sock", access),
-              (Answer{false, "policy protection /workspace/daemon.sock of the host",
-                      "sandbox.protection: \"none\""}));
-  }
-  EXPECT_TRUE(Path("/workspace/daemon.sock.txt", Access::kWrite).allowed);
-  EXPECT_FALSE(Path("/workspace/closed/daemon.sock", Access::kWrite).allowed);
-}
-
-TEST_F(ExplainTest, SomeFilesOfGitAreKeptByTheirContent) {
-  compiled_.confinement.guards = {{.path = "/workspace/.git", .git = {""}}};
-  const Cell cell{request_, compiled_};
-  for (const std::string name : {"sequencer/opts", "worktrees/w/MERGE_RR"}) {
-    const std::string path = "/workspace/.git/" + name;
-    EXPECT_TRUE(Path(path, Access::kWrite).allowed) << name;
-    EXPECT_EQ(ExplainContent(cell, path),
-              (Answer{false, "policy protection " + path + " by its content",
-                      "sandbox.protection: \"none\""}));
-  }
-  for (const char* path : {"/workspace/.git/HEAD", "/workspace/.git/sequencer", "/workspace/x"}) {
-    EXPECT_EQ(ExplainContent(cell, path), std::nullopt) << path;
-  }
-}
-
-TEST_F(ExplainTest, WhatAProjectInsideKeepsIsKeptWithoutAPart) {
-  compiled_.confinement.guards = {{.path = "/workspace/lib/.git", .git = {""}}};
-  compiled_.confinement.project_names = {".envrc", ".cargo/config"};
-  EXPECT_EQ(Path("/workspace/lib/.cargo/config", Access::kWrite).rule,
-            "policy protection /workspace/lib/.cargo/config read_only");
-  EXPECT_FALSE(Path("/workspace/lib/.envrc", Access::kWrite).allowed);
-  EXPECT_TRUE(Path("/workspace/lib/.envrc.d", Access::kWrite).allowed);
-  EXPECT_TRUE(Path("/workspace/other/.envrc", Access::kWrite).allowed);
-}
-
 TEST_F(ExplainTest, WhatNothingShowsNamesTheMountToRead) {
   EXPECT_EQ(Path("/srv/other", Access::kRead),
             (Answer{false, "mount: nothing of the policy shows it",

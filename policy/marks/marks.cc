@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "policy/pattern/git_index.h"
+#include "policy/marks/git_index.h"
 #include "policy/pattern/name_pattern.h"
 
 namespace odyssey::marks {
@@ -417,7 +417,7 @@ std::string MarkOfHead(std::string_view content) {
   while (!content.empty() && content.back() == '\n') content.remove_suffix(1);
   constexpr std::string_view kReference = "ref: refs/";
   const bool reference = content.substr(0, kReference.size()) == kReference &&
-                         pattern::StaysInTree(content.substr(5)) &&
+                         StaysInTree(content.substr(5)) &&
                          content.find('\n') == std::string_view::npos;
   return reference || IsObjectName(content) ? "" : "no HEAD that git writes";
 }
@@ -506,8 +506,8 @@ std::string MarkByContent(std::string_view path, std::string_view old_content,
   const bool own = in_git && (below + 1 == parts.size() || parts[below] == "modules");
   if (name == "HEAD") return own ? MarkOfHead(new_content) : "";
   if (in_git && (name == "index" || name.substr(0, 12) == "sharedindex.")) {
-    const bool stays = pattern::IndexStaysInTree(new_content, pattern::kSha1Bytes) ||
-                       pattern::IndexStaysInTree(new_content, pattern::kSha256Bytes);
+    const bool stays =
+        IndexStaysInTree(new_content, kSha1Bytes) || IndexStaysInTree(new_content, kSha256Bytes);
     return stays ? "" : "an index whose paths lead out of the working tree or into .git";
   }
   if (!in_git && (name == "commondir" || name == "gitdir")) {

@@ -11,7 +11,6 @@ namespace odyssey::cell {
 
 inline constexpr uint32_t kMaxRules = 512;
 inline constexpr uint32_t kMaxDenyPatterns = 64;
-inline constexpr uint32_t kMaxProjectNames = 128;
 inline constexpr uint32_t kMaxSuffixes = 32;  // of one tool root
 inline constexpr uint32_t kMaxSuffixBytes = 32;
 
@@ -34,12 +33,13 @@ struct ToolRoot {
   friend bool operator==(const ToolRoot&, const ToolRoot&) = default;
 };
 
-// Where cell-init puts a guard (supervisor/cell_guard), unless it is a file or needs none.
+// A tree on which cell-init puts a guard, unless it is a file. supervisor/cell_guard serves all
+// guards of a cell: it is executed with the patterns of each, an empty argument behind those of
+// each, and with two descriptors for each from 3 on: the tree (O_PATH) and the FUSE connection.
 struct Guard {
   std::string path;
   bool read_only = false;
   std::vector<std::string> deny;  // policy/pattern
-  std::vector<std::string> git;   // where git directories may be, relative; "" is `path` itself
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
@@ -48,12 +48,7 @@ struct Configure {
   std::vector<LandlockRule> rules;   // a path that does not exist in the cell is an error
   std::vector<ToolRoot> tool_roots;  // beside the workspace and the cell's own directories
   std::vector<Guard> guards;
-  // Host trees in which cell-init looks for repositories, and names that are read-only in the
-  // project of each that it finds, where they exist.
-  std::vector<std::string> searched;
-  std::vector<std::string> project_names;
-  bool own_network =
-      true;  // false: it is the host's, and so sockets cannot be told from the host's
+  bool own_network = true;   // false: it is the host's
   uint32_t max_sockets = 0;  // of the own network, by all commands together (kernel_memory.h)
   bool keeps_memory =
       false;  // what was written is not executed, where the kernel can (PR_SET_MDWE)

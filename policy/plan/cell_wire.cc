@@ -83,7 +83,6 @@ Guard DecodeGuard(Reader* in) {
   guard.path = in->String(kMaxPath);
   guard.read_only = in->Bool();
   guard.deny = in->Strings(kMaxDenyPatterns, kMaxPath);
-  guard.git = in->Strings(kMaxRules, kMaxPath);
   return guard;
 }
 
@@ -110,7 +109,7 @@ Result<MessageType> TypeOf(std::string_view bytes) {
   const uint8_t version = in.U8();
   const uint8_t type = in.U8();
   if (in.failed() || version != kVersion || type < static_cast<uint8_t>(MessageType::kHello) ||
-      type > static_cast<uint8_t>(MessageType::kRepository)) {
+      type > static_cast<uint8_t>(MessageType::kUnmapped)) {
     return InvalidArgument("decode cell message: version " + std::to_string(version) + ", type " +
                            std::to_string(type) + " is none of ours");
   }
@@ -132,13 +131,6 @@ std::string Encode(const Unmapped& m) {
   return out.Take();
 }
 
-std::string Encode(const Repository& m) {
-  Writer out = Begin(MessageType::kRepository);
-  out.String(m.path);
-  out.U8(static_cast<uint8_t>(m.state));
-  return out.Take();
-}
-
 std::string Encode(const Configure& m) {
   Writer out = Begin(MessageType::kConfigure);
   out.U32(static_cast<uint32_t>(m.rules.size()));
@@ -157,13 +149,10 @@ std::string Encode(const Configure& m) {
     out.String(guard.path);
     out.Bool(guard.read_only);
     out.Strings(guard.deny);
-    out.Strings(guard.git);
   }
-  out.Strings(m.searched);
   out.Bool(m.own_network);
   out.U32(m.max_sockets);
   out.Bool(m.keeps_memory);
-  out.Strings(m.project_names);
   out.U32(m.landlock_abi);
   return out.Take();
 }
@@ -247,13 +236,6 @@ Status Decode(std::string_view bytes, Unmapped* m) {
   return Finish(in, "Unmapped");
 }
 
-Status Decode(std::string_view bytes, Repository* m) {
-  Reader in = Open(bytes, MessageType::kRepository);
-  m->path = in.String(kMaxPath);
-  m->state = in.Enum(RepositoryState::kUnwatched);
-  return Finish(in, "Repository");
-}
-
 Status Decode(std::string_view bytes, Configure* m) {
   Reader in = Open(bytes, MessageType::kConfigure);
   m->rules.clear();
@@ -274,11 +256,9 @@ Status Decode(std::string_view bytes, Configure* m) {
   m->guards.clear();
   const uint32_t guards = in.Count(kMaxRules);
   for (uint32_t i = 0; i < guards && !in.failed(); ++i) m->guards.push_back(DecodeGuard(&in));
-  m->searched = in.Strings(kMaxRules, kMaxPath);
   m->own_network = in.Bool();
   m->max_sockets = in.U32();
   m->keeps_memory = in.Bool();
-  m->project_names = in.Strings(kMaxProjectNames, kMaxPath);
   m->landlock_abi = in.U32();
   return Finish(in, "Configure");
 }

@@ -7,7 +7,7 @@
 //
 //   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone
 //                    again when no command of the cell lives (ADR 0032)
-//                    cell-init → rpc: Hello, Unmapped, Repository, SlotReady + 2 fds,
+//                    cell-init → rpc: Hello, Unmapped, SlotReady + 2 fds,
 //                    ToolsReady + 1 fd, SlotGone, CellError
 //                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
@@ -59,7 +59,6 @@ enum class MessageType : uint8_t {
   kKillSlot,
   kExecExited,
   kUnmapped,
-  kRepository,
 };
 
 struct Hello {
@@ -71,23 +70,6 @@ struct Hello {
 struct Unmapped {
   std::vector<std::string> targets;
   friend bool operator==(const Unmapped&, const Unmapped&) = default;
-};
-
-enum class RepositoryState : uint8_t {
-  kGuarded,     // found in a tree that was searched
-  kReadOnly,    // the same, of a ".git" that is a file; or a protected name, there or elsewhere
-  kUnguarded,   // only mounts protect it, for want of FUSE
-  kOpen,        // a name that is not protected: a link, or a file with another name
-  kUnfinished,  // a tree: the search ended before everything was looked at
-  kCovered,     // a socket or pipe of the host, or a directory closed to the search
-  kUnwatched    // a tree: what the host binds in it while the cell lives is not covered everywhere
-};
-
-// After Configure, one for each path of which there is something to say.
-struct Repository {
-  std::string path;
-  RepositoryState state = RepositoryState::kGuarded;
-  friend bool operator==(const Repository&, const Repository&) = default;
 };
 
 struct SlotReady {
@@ -145,7 +127,6 @@ Result<MessageType> TypeOf(std::string_view bytes);
 
 std::string Encode(const Hello& m);
 std::string Encode(const Unmapped& m);
-std::string Encode(const Repository& m);
 std::string Encode(const Configure& m);
 std::string Encode(const SlotReady& m);
 std::string Encode(const SlotGone& m);
@@ -159,7 +140,6 @@ std::string EncodeEmpty(MessageType type);
 
 Status Decode(std::string_view bytes, Hello* m);
 Status Decode(std::string_view bytes, Unmapped* m);
-Status Decode(std::string_view bytes, Repository* m);
 Status Decode(std::string_view bytes, Configure* m);
 Status Decode(std::string_view bytes, SlotReady* m);
 Status Decode(std::string_view bytes, SlotGone* m);

@@ -81,7 +81,7 @@ struct Plan {
   Program program = Program::kInit;
   Network network = Network::kNone;
   uint32_t user = kCellUser;  // uid and gid inside
-  bool fuse_device = false;   // /dev/fuse is there for cell-init, which hides it from commands
+  bool fuse_device = false;   // for a guard: /dev/fuse and kGuardPath, hidden from commands
   uint64_t memory_bytes = 0;
   uint32_t cpu_millis = 0;
   uint32_t pids = 0;
@@ -95,6 +95,7 @@ struct Plan {
 
 // Fixed places in every cell.
 inline constexpr char kInitPath[] = "/.odyssey/cell-init";
+inline constexpr char kGuardPath[] = "/.odyssey/cell-guard";  // with `fuse_device`
 inline constexpr char kWorkspacePath[] = "/workspace";
 inline constexpr char kCellPath[] = "/cell";      // data/home, cache, tmp, runs
 inline constexpr char kReviewPath[] = "/review";  // of a review cell

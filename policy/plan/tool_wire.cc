@@ -75,7 +75,7 @@ std::string Encode(const Response& response) {
 Status Decode(std::string_view payload, Request* request) {
   Reader in(payload);
   if (!OpenVersion(&in)) return InvalidArgument("decode tool request: version is not ours");
-  request->op = in.Enum(Op::kReview);
+  request->op = in.Enum(Op::kTrim);
   request->path = in.String(kMaxPath);
   request->offset = in.U64();
   request->max_bytes = in.U64();

@@ -21,7 +21,6 @@ inline constexpr uint32_t kMaxListEntries = 10'000;
 // Runs of a cell that stay beside those that a trim is told to keep.
 inline constexpr uint32_t kKeptRuns = 64;
 inline constexpr uint32_t kMaxNames = 8192;
-inline constexpr uint32_t kMaxFindings = 128;  // of one review, beside those of kUnfinished
 
 // The first four serve clients: `path` is relative to the workspace, or absolute in the cell. The
 // others serve rpc itself: `path` is relative to the directory of runs, and no symbolic link in it
@@ -38,31 +37,20 @@ enum class Op : uint8_t {
   kTree,     // everything below a directory but directories
   kDiscard,  // a file, and the empty directories above it
   kTrim,     // runs that are too old
-  kReview,   // what the cell made in host trees that the host's programs would run or obey
 };
-
-// What kReview finds: `type` of its entries, whose `path` is absolute in the cell.
-inline constexpr char kFoundName[] = "name";
-inline constexpr char kFoundRepository[] = "repository";
-inline constexpr char kFoundBareRepository[] = "bare";
-inline constexpr char kFoundRebase[] = "rebase";
-inline constexpr char kFoundEndpoint[] = "endpoint";
-inline constexpr char kUnfinished[] = "unfinished";  // a tree: there may be more in it
 
 // One request; the fields that its op uses.
 struct Request {
   Op op = Op::kRead;
   std::string path;
-  uint64_t offset = 0;       // kRead, kAppend, kFetch
-  uint64_t max_bytes = 0;    // kRead, kFetch; 0 = kDefaultReadBytes
-  std::string content;       // kWrite, kCreate, kAppend; kEdit: old text
-  std::string replacement;   // kEdit: new text
-  uint32_t mode = 0;         // kWrite, kCreate: of a new file; 0 = 0644
-  bool replace_all = false;  // kEdit
-  uint32_t directories = 0;  // kDiscard: how many of those above it go too
-  // kTrim: runs that stay, however old. kReview: places to look at, absolute in the cell, beside
-  // what cell-init was told of the trees.
-  std::vector<std::string> names;
+  uint64_t offset = 0;             // kRead, kAppend, kFetch
+  uint64_t max_bytes = 0;          // kRead, kFetch; 0 = kDefaultReadBytes
+  std::string content;             // kWrite, kCreate, kAppend; kEdit: old text
+  std::string replacement;         // kEdit: new text
+  uint32_t mode = 0;               // kWrite, kCreate: of a new file; 0 = 0644
+  bool replace_all = false;        // kEdit
+  uint32_t directories = 0;        // kDiscard: how many of those above it go too
+  std::vector<std::string> names;  // kTrim: runs that stay, however old
   friend bool operator==(const Request&, const Request&) = default;
 };
 
@@ -88,7 +76,7 @@ struct Response {
   uint32_t replacements = 0;       // kEdit
   uint32_t directories = 0;        // kCreate: how many it made
   uint32_t runs = 0;               // kTrim: how many are left
-  std::vector<ListEntry> entries;  // kList, kTree, kReview
+  std::vector<ListEntry> entries;  // kList, kTree
   friend bool operator==(const Response&, const Response&) = default;
 };
 

@@ -76,7 +76,7 @@ void AddModes(std::vector<ArgumentRule>* rules) {
   rules->push_back({"openat", {Masked(3, kSetIdBits, 0)}});
   // No device nodes, which is what a whiteout is too. 0 means a regular file.
   rules->push_back({"renameat2", {Masked(4, RENAME_WHITEOUT, 0)}});
-  for (const uint32_t type : {0, S_IFREG, S_IFSOCK}) AddNode(type, rules);
+  for (const uint32_t type : {0, S_IFREG, S_IFSOCK, S_IFIFO}) AddNode(type, rules);
 }
 
 // Files in memory are on no mount: neither noexec nor Landlock keeps one from being executed, and
@@ -290,7 +290,6 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
 const std::vector<ArgumentRule>& AllowedUnlessHeard() {
   static const std::vector<ArgumentRule> rules = [] {
     std::vector<ArgumentRule> all;
-    AddNode(S_IFIFO, &all);
     AddInternetSockets(&all);
     // Netlink has no other types.
     for (const uint32_t type : {SOCK_RAW, SOCK_DGRAM}) {

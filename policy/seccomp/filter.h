@@ -19,8 +19,8 @@ enum class FilterKind {
   kCommand,
   // kCommand with EPERM put to whoever listens (SECCOMP_RET_USER_NOTIF), who answers the same;
   // without a listener it is ENOSYS. So are some calls that kCommand allows put to him, who may let
-  // them be made: those that make a named pipe (ADR 0031), and those that take memory which no
-  // control group counts (ADR 0034). For slots: ADR 0023.
+  // them be made: those that take memory which no control group counts (ADR 0034). For slots: ADR
+  // 0023.
   kTelling,
   // cell-init itself, which must still nest namespaces and mount: a deny list. Filters are
   // inherited, so it denies only what kCommand denies too; and its answer outranks a listener's, so

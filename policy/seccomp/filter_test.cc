@@ -341,7 +341,7 @@ TEST(SeccompFilterTest, MakesNoDeviceNodes) {
     cases.push_back({SYS_mknod, {0, type | 0600}, kDeny});
     cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kDeny});
   }
-  for (const uint64_t type : {0, S_IFREG, S_IFSOCK}) {
+  for (const uint64_t type : {0, S_IFREG, S_IFSOCK, S_IFIFO}) {
     cases.push_back({SYS_mknod, {0, type | 0600}, kAllow});
     cases.push_back({SYS_mknodat, {0, 0, type | 0600}, kAllow});
   }

@@ -15,17 +15,6 @@
 namespace odyssey::seccomp {
 namespace {
 
-TEST(ToldCallsTest, TellsOfPipesThatAreMade) {
-  for (const uint64_t mode : {S_IFIFO, S_IFIFO | 0600, S_IFIFO | 01777}) {
-    for (const auto& [number, args] :
-         {std::pair<int, Args>{SYS_mknod, {0, mode}}, {SYS_mknodat, {0, 0, mode}}}) {
-      ExpectTold(number, args);
-    }
-  }
-  ExpectCases(
-      {{SYS_mknod, {0, S_IFIFO | 04600}, kDeny}, {SYS_mknodat, {0, 0, S_IFIFO | 02600}, kDeny}});
-}
-
 // The locks of one are the other's, which a count by processes does not see.
 TEST(ToldCallsTest, TellsOfProcessesThatShareFiles) {
   ExpectTold(SYS_clone, {CLONE_FILES | SIGCHLD});

@@ -1,9 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_GUARD_CHANGE_LOCK_H_
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_CHANGE_LOCK_H_
 
-// One guard at a time judges and makes a change in a repository: each locks the git directory
-// itself (flock(2)), which all guards of it have in common, whatever tree they show it in. So do
-// guards of one tree with it, for the renames that need it.
+// One guard of a tree at a time judges and makes a rename: each locks the tree's root (flock(2)),
+// which all guards of it have in common.
 
 #include <vector>
 
@@ -13,8 +12,7 @@ namespace odyssey::cell_guard {
 
 class ChangeLock final {
  public:
-  // Waits for a second or so: who can read a repository can hold its lock. `directories` is
-  // borrowed. Guards that have several in common wait for one another for that time at worst.
+  // Waits for a second or so: who can read the tree can hold its lock. `directories` is borrowed.
   explicit ChangeLock(const std::vector<UniqueFd>& directories);
   ~ChangeLock();
   ChangeLock(const ChangeLock&) = delete;

@@ -63,8 +63,8 @@ class FileLocksTest : public GuardFixture {
 };
 
 TEST_F(FileLocksTest, HoldAgainstTheHostAndOtherCells) {
-  Start({"**/.env"}, {});
-  StartOther({"**/.env"}, {});
+  Start({"**/.env"});
+  StartOther({"**/.env"});
   const std::string sides[] = {Cell("file"), Host("file"), Other("file")};
   for (const Kind& kind : kKinds) {
     for (const std::string& one : sides) {
@@ -92,8 +92,8 @@ TEST_F(FileLocksTest, HoldAgainstTheHostAndOtherCells) {
 }
 
 TEST_F(FileLocksTest, WhoWaitsGetsItAndKeepsNobodyElseWaiting) {
-  Start({"**/.env"}, {});
-  StartOther({"**/.env"}, {});
+  Start({"**/.env"});
+  StartOther({"**/.env"});
   for (const Kind& kind : kKinds) {
     for (const std::string& holder : {Cell("file"), Host("file"), Other("file")}) {
       UniqueFd held = Open(holder);
@@ -115,7 +115,7 @@ TEST_F(FileLocksTest, WhoWaitsGetsItAndKeepsNobodyElseWaiting) {
 }
 
 TEST_F(FileLocksTest, WhoGivesUpWaitingDoesNotGetIt) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   for (const Kind& kind : kKinds) {
     UniqueFd held = Open(Host("file"));
     ASSERT_EQ(kind.lock(held.get(), F_WRLCK, false), 0);
@@ -136,7 +136,7 @@ TEST_F(FileLocksTest, WhoGivesUpWaitingDoesNotGetIt) {
 }
 
 TEST_F(FileLocksTest, OfAProcessAreOneWhateverDescriptorItUses) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   const UniqueFd one = Open(Cell("file"));
   EXPECT_EQ(LockRange(one.get(), F_SETLK, F_WRLCK, 0, 0), 0);
   EXPECT_EQ(LockRange(one.get(), F_SETLK, F_UNLCK, 0, 0), 0);
@@ -158,7 +158,7 @@ TEST_F(FileLocksTest, OfAProcessAreOneWhateverDescriptorItUses) {
 // The kernel tells nothing of such a close (FOPEN_NOFLUSH) but the last.
 TEST_F(FileLocksTest, TheFirstInADirectoryOfWhatIsOnlyReadGoesWithItsOpenFile) {
   Put("d/file", "text");
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   UniqueFd fd(open(Cell("d/file").c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(LockRange(fd.get(), F_SETLK, F_RDLCK, 0, 0), 0);
   EXPECT_EQ(LockRange(Open(Host("d/file")).get(), F_OFD_SETLK, F_WRLCK, 0, 0), EAGAIN);
@@ -167,7 +167,7 @@ TEST_F(FileLocksTest, TheFirstInADirectoryOfWhatIsOnlyReadGoesWithItsOpenFile) {
 }
 
 TEST_F(FileLocksTest, AreOfTheBytesThatTheyName) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   const UniqueFd cell = Open(Cell("file"));
   const UniqueFd host = Open(Host("file"));
   ASSERT_EQ(LockRange(cell.get(), F_SETLK, F_WRLCK, 10, 5), 0);
@@ -191,8 +191,8 @@ TEST_F(FileLocksTest, AreOfTheBytesThatTheyName) {
 
 // Reads a number and writes it with one more, from the cell and beside it.
 TEST_F(FileLocksTest, WhoHasOneSeesWhatOthersWroteUnderTheirs) {
-  Start({"**/.env"}, {});
-  StartOther({"**/.env"}, {});
+  Start({"**/.env"});
+  StartOther({"**/.env"});
   for (const Kind& kind : kKinds) {
     Put("file", std::string(sizeof(int), '\0'));
     const auto count = [&](const std::string& path) {
@@ -219,7 +219,7 @@ TEST_F(FileLocksTest, WhoHasOneSeesWhatOthersWroteUnderTheirs) {
 }
 
 TEST_F(FileLocksTest, OfACoveredNameAreRefused) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   const UniqueFd fd = Open(Cell("file"));
   Move("file", ".env");
   for (const Kind& kind : kKinds) {
@@ -229,7 +229,7 @@ TEST_F(FileLocksTest, OfACoveredNameAreRefused) {
 }
 
 TEST_F(FileLocksTest, TakeNoDescriptorThatTheGuardJudgesWith) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   constexpr rlim_t kFiles = 100;
   LimitOpenFiles(kFiles);
   std::vector<UniqueFd> files;
@@ -250,7 +250,7 @@ TEST_F(FileLocksTest, TakeNoDescriptorThatTheGuardJudgesWith) {
 
 // In the kernel's memory, which no control group counts. One that is unlocked whole makes room.
 TEST_F(FileLocksTest, OfRangesAreBounded) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   constexpr int kOfAFile = 1024;
   constexpr size_t kFiles = FileLocks::kMostRanges / kOfAFile;
   std::vector<UniqueFd> files;
@@ -272,7 +272,7 @@ TEST_F(FileLocksTest, OfRangesAreBounded) {
 
 // Its name may be covered when the lock is free.
 TEST_F(FileLocksTest, WhoWaitsIsJudgedByWhatThereIsThen) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   for (const Kind& kind : kKinds) {
     UniqueFd held = Open(Host("file"));
     ASSERT_EQ(kind.lock(held.get(), F_WRLCK, false), 0);
@@ -291,7 +291,7 @@ TEST_F(FileLocksTest, WhoWaitsIsJudgedByWhatThereIsThen) {
 // What only reads has the kernel's copy of the file.
 TEST_F(FileLocksTest, AreOfTheFileAsItIsThen) {
   Put("file", "1");
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   for (const Kind& kind : kKinds) {
     const UniqueFd fd = Open(Cell("file"));
     const UniqueFd host = Open(Host("file"));

@@ -27,17 +27,6 @@ bool IsDirectory(const Place& place) {
          S_ISDIR(info.st_mode);
 }
 
-// An operation that changes something, under the locks of the tree's repositories.
-template <auto kOperation>
-struct Changing;
-template <typename... Arguments, int (*kOperation)(Arguments...)>
-struct Changing<kOperation> {
-  static int Call(Arguments... arguments) {
-    const ChangeLock lock = Tree().git.Lock();
-    return lock.error() != 0 ? -lock.error() : kOperation(arguments...);
-  }
-};
-
 // The answer to an open.
 int Give(UniqueFd fd, fuse_file_info* info) {
   MutableTree().open_nodes.Opened(fd.get());
@@ -50,13 +39,6 @@ template <typename Act>
 int At(const char* path, Act act) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
-  return Done(act(place.directory.get(), place.name.c_str()));
-}
-
-template <typename Act>
-int ChangeAt(const char* path, Change change, Act act) {
-  Place place;
-  if (const int error = Tree().EnterToChange(path, change, &place); error != 0) return -error;
   return Done(act(place.directory.get(), place.name.c_str()));
 }
 
@@ -80,20 +62,27 @@ std::string LinkTo(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_strin
 
 // Calls that follow links and have no other form: through the descriptor of what is there itself.
 template <typename Act>
-int ThroughDescriptor(const char* path, Change change, Act act) {
+int ThroughDescriptor(const char* path, Act act) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
   const UniqueFd fd = Pin(place);
   if (!fd) return -errno;
-  if (const int error = OpenFile(Tree(), fd.get()).Refusal(change); error != 0) return -error;
+  if (const int error = OpenFile(Tree(), fd.get()).Refusal(); error != 0) return -error;
   return Done(act(LinkTo(fd).c_str()));
+}
+
+// Of a repository, but for its objects, which are what they are from the first moment.
+bool IsGits(std::string_view path) {
+  constexpr std::string_view kGit = "/.git/", kObjects = "objects/";
+  const size_t at = path.find(kGit);
+  return at != path.npos && path.substr(at + kGit.size(), kObjects.size()) != kObjects;
 }
 
 // How long the kernel may go by an answer. Not by one about git's own files: who writes a reference
 // has read it under its lock, and so the one that is there, not that of a second ago. Nor by a name
 // beside a file that commands lock: a database's journal is there or not.
 void DecideCaching(const char* path) {
-  const bool changes = path == nullptr || Tree().git.ChangesUnderneath(Relative(path));
+  const bool changes = path == nullptr || IsGits(path);
   const bool may_go = changes || Tree().locked_in.HasParentOf(path);
   Tree().caching->attr_timeout = changes ? 0 : kCachedSeconds;
   Tree().caching->entry_timeout = may_go ? 0 : kCachedSeconds;
@@ -106,7 +95,7 @@ int LookAt(const char* path, struct stat* out, fuse_file_info* info) {
     });
   };
   return ByPathOrHandle(path, info, by_path, [=] {
-    const int error = ShowRefusal(Handle(info));
+    const int error = OpenFile(Tree(), Handle(info)).Refusal();
     return error != 0 ? -error : Done(fstat(Handle(info), out));
   });
 }
@@ -131,30 +120,27 @@ int ReadLink(const char* path, char* buffer, size_t size) {
 
 int MakeNode(const char* path, mode_t mode, dev_t) {
   if (!S_ISFIFO(mode) && !S_ISSOCK(mode)) return -EPERM;  // libfuse makes files with Create
-  return ChangeAt(path, Change::kMakeNode, [mode](int directory, const char* name) {
-    return mknodat(directory, name, mode, 0);
-  });
+  return At(path,
+            [mode](int directory, const char* name) { return mknodat(directory, name, mode, 0); });
 }
 
 int MakeDirectory(const char* path, mode_t mode) {
-  return ChangeAt(path, Change::kMakeDirectory, [mode](int directory, const char* name) {
-    return mkdirat(directory, name, mode);
-  });
+  return At(path,
+            [mode](int directory, const char* name) { return mkdirat(directory, name, mode); });
 }
 
 int Unlink(const char* path) {
-  return ChangeAt(path, Change::kRemove,
-                  [](int directory, const char* name) { return unlinkat(directory, name, 0); });
+  return At(path, [](int directory, const char* name) { return unlinkat(directory, name, 0); });
 }
 
 int RemoveDirectory(const char* path) {
-  return ChangeAt(path, Change::kRemove, [](int directory, const char* name) {
+  return At(path, [](int directory, const char* name) {
     return unlinkat(directory, name, AT_REMOVEDIR);
   });
 }
 
 int MakeSymlink(const char* target, const char* path) {
-  return ChangeAt(path, Change::kMakeLink, [target](int directory, const char* name) {
+  return At(path, [target](int directory, const char* name) {
     return symlinkat(target, directory, name);
   });
 }
@@ -171,12 +157,6 @@ int Rename(const char* from, const char* to, unsigned flags) {
   if (lock.error() != 0) return -lock.error();
   const bool directory = IsDirectory(source) || IsDirectory(target);
   if (directory && Tree().CoversOtherwise(from, to)) return -EACCES;
-  const int error = Tree().git.RenameRefusal(Relative(from), source, Relative(to), target, flags);
-  if (error != 0) return -error;
-  // They hold already what would replace them: the lock goes, and they stay.
-  if (Tree().git.IsSettings(Relative(to))) {
-    return Done(unlinkat(source.directory.get(), source.name.c_str(), 0));
-  }
   return Done(renameat2(source.directory.get(), source.name.c_str(), target.directory.get(),
                         target.name.c_str(), flags));
 }
@@ -186,54 +166,47 @@ int Link(const char* from, const char* to) {
   Place source;
   if (const int error = Tree().Enter(to, &target); error != 0) return -error;
   if (const int error = Tree().Enter(from, &source); error != 0) return -error;
-  const int error = Tree().git.LinkRefusal(Relative(from), source, Relative(to));
-  if (error != 0) return -error;
   const UniqueFd fd = Pin(source);  // another cell may exchange what is looked at
-  struct stat info;
-  if (!fd || fstat(fd.get(), &info) != 0) return -errno;
-  // Beside the guard another cell would reach by the new name what is covered there by the old one.
-  if (S_ISSOCK(info.st_mode) || S_ISFIFO(info.st_mode)) return -EPERM;
+  if (!fd) return -errno;
   return Done(linkat(AT_FDCWD, LinkTo(fd).c_str(), target.directory.get(), target.name.c_str(),
                      AT_SYMLINK_FOLLOW));
 }
 
 int ChangeMode(const char* path, mode_t mode, fuse_file_info* info) {
   const auto by_path = [=] {
-    return ThroughDescriptor(path, Change::kMode,
-                             [mode](const char* link) { return chmod(link, mode); });
+    return ThroughDescriptor(path, [mode](const char* link) { return chmod(link, mode); });
   };
   return ByPathOrHandle(path, info, by_path, [=] {
-    return ChangeOpen(info, Change::kMode, [mode](int fd) { return fchmod(fd, mode); });
+    return ChangeOpen(info, [mode](int fd) { return fchmod(fd, mode); });
   });
 }
 
 int ChangeOwner(const char* path, uid_t uid, gid_t gid, fuse_file_info* info) {
   const auto by_path = [=] {
-    return ChangeAt(path, Change::kMode, [=](int directory, const char* name) {
+    return At(path, [=](int directory, const char* name) {
       return fchownat(directory, name, uid, gid, AT_SYMLINK_NOFOLLOW);
     });
   };
   return ByPathOrHandle(path, info, by_path, [=] {
-    return ChangeOpen(info, Change::kMode, [=](int fd) { return fchown(fd, uid, gid); });
+    return ChangeOpen(info, [=](int fd) { return fchown(fd, uid, gid); });
   });
 }
 
 int Truncate(const char* path, off_t size, fuse_file_info* info) {
   // Of the calls that set something only ftruncate(2) comes with a descriptor.
   const auto change = [size](int fd) { return ftruncate(fd, size); };
-  if (info != nullptr) return ChangeOpen(info, Change::kContent, change);
-  return ThroughDescriptor(path, Change::kContent,
-                           [size](const char* link) { return truncate(link, size); });
+  if (info != nullptr) return ChangeOpen(info, change);
+  return ThroughDescriptor(path, [size](const char* link) { return truncate(link, size); });
 }
 
 int SetTimes(const char* path, const timespec times[2], fuse_file_info* info) {
   const auto by_path = [=] {
-    return ChangeAt(path, Change::kTimes, [times](int directory, const char* name) {
+    return At(path, [times](int directory, const char* name) {
       return utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW);
     });
   };
   return ByPathOrHandle(path, info, by_path, [=] {
-    return ChangeOpen(info, Change::kTimes, [times](int fd) { return futimens(fd, times); });
+    return ChangeOpen(info, [times](int fd) { return futimens(fd, times); });
   });
 }
 
@@ -246,18 +219,18 @@ int OpenAt(const Place& place, int flags, mode_t mode, fuse_file_info* info) {
   UniqueFd fd(openat(place.directory.get(), place.name.c_str(), flags, mode));
   if (!fd) return -errno;
   if ((flags & O_ACCMODE) != O_RDONLY) {
-    const int error = OpenFile(Tree(), fd.get()).Refusal(Change::kContent);
+    const int error = OpenFile(Tree(), fd.get()).Refusal();
     if (error != 0) return -error;
   }
   if (truncate && ftruncate(fd.get(), 0) != 0) return -errno;
   return Give(std::move(fd), info);
 }
 
-int OpenExisting(const char* path, fuse_file_info* info) {
+int Open(const char* path, fuse_file_info* info) {
   Place place;
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
   if (!Tree().IsRoomToOpen()) return -EMFILE;
-  if (Tree().git.ChangesUnderneath(Relative(path))) MutableTree().open_nodes.ReadAnew();
+  if (IsGits(path)) MutableTree().open_nodes.ReadAnew();
   // A close then asks nobody: what was only read has nothing to bring to the disk, and no locks to
   // give back where there are none. (A first one is given back with its open file.)
   const bool only_read = (info->flags & O_ACCMODE) == O_RDONLY;
@@ -265,37 +238,10 @@ int OpenExisting(const char* path, fuse_file_info* info) {
   return OpenAt(place, info->flags, 0, info);
 }
 
-int Open(const char* path, fuse_file_info* info) {
-  const bool truncate = (info->flags & O_TRUNC) != 0;
-  return truncate ? Changing<OpenExisting>::Call(path, info) : OpenExisting(path, info);
-}
-
-// A file that leads back to the repository is there with what belongs in it from the first moment.
-// Its maker may write the same again: see Write.
-int CreateLeadingBack(const Place& place, mode_t mode, fuse_file_info* info) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const UniqueFd fd(openat(place.directory.get(), place.name.c_str(), kFlags, mode));
-  if (!fd) return -errno;
-  constexpr std::string_view kContent = pattern::kLeadsBack;
-  if (write(fd.get(), kContent.data(), kContent.size()) < 0) return -errno;
-  return OpenAt(place, O_RDONLY, 0, info);
-}
-
-int CreateLock(const Place& place, mode_t mode, fuse_file_info* info) {
-  const int flags = (info->flags & O_ACCMODE) | O_CREAT | O_EXCL | O_CLOEXEC;
-  UniqueFd fd(openat(place.directory.get(), place.name.c_str(), flags, mode));
-  if (!fd) return -errno;
-  MutableTree().git.HoldLock(fd.get());
-  return Give(std::move(fd), info);
-}
-
 int Create(const char* path, mode_t mode, fuse_file_info* info) {
   Place place;
-  const int error = Tree().EnterToChange(path, Change::kMake, &place);
-  if (error != 0) return -error;
+  if (const int error = Tree().Enter(path, &place); error != 0) return -error;
   if (!Tree().IsRoomToOpen()) return -EMFILE;
-  if (Tree().git.LeadsBack(Relative(path))) return CreateLeadingBack(place, mode, info);
-  if (Tree().git.IsLock(Relative(path))) return CreateLock(place, mode, info);
   return OpenAt(place, info->flags | O_CREAT, mode, info);
 }
 
@@ -344,25 +290,25 @@ fuse_operations Operations() {
   ops.init = Begin;
   ops.getattr = GetAttributes;
   ops.readlink = ReadLink;
-  ops.mknod = Changing<MakeNode>::Call;
-  ops.mkdir = Changing<MakeDirectory>::Call;
-  ops.unlink = Changing<Unlink>::Call;
-  ops.rmdir = Changing<RemoveDirectory>::Call;
-  ops.symlink = Changing<MakeSymlink>::Call;
-  ops.rename = Changing<Rename>::Call;
-  ops.link = Changing<Link>::Call;
-  ops.chmod = Changing<ChangeMode>::Call;
-  ops.chown = Changing<ChangeOwner>::Call;
-  ops.truncate = Changing<Truncate>::Call;
-  ops.utimens = Changing<SetTimes>::Call;
+  ops.mknod = MakeNode;
+  ops.mkdir = MakeDirectory;
+  ops.unlink = Unlink;
+  ops.rmdir = RemoveDirectory;
+  ops.symlink = MakeSymlink;
+  ops.rename = Rename;
+  ops.link = Link;
+  ops.chmod = ChangeMode;
+  ops.chown = ChangeOwner;
+  ops.truncate = Truncate;
+  ops.utimens = SetTimes;
   ops.open = Open;
-  ops.create = Changing<Create>::Call;
+  ops.create = Create;
   ops.read = Read;
-  ops.write = Changing<Write>::Call;
+  ops.write = Write;
   ops.flush = Flush;
   ops.release = Release;
   ops.fsync = Sync;
-  ops.fallocate = Changing<Allocate>::Call;
+  ops.fallocate = Allocate;
   ops.lseek = Seek;
   ops.statfs = Statistics;
   ops.access = Access;

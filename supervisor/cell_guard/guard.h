@@ -2,8 +2,7 @@
 #define ODYSSEY_SUPERVISOR_CELL_GUARD_GUARD_H_
 
 // The guards of trees. Each is a FUSE file system that shows the tree beneath it, and refuses every
-// operation on a name that a pattern covers, and every change in a repository that would make the
-// host's git do what the cell wants; whenever the name was made and by whom.
+// operation on a name that a pattern covers, whenever the name was made and by whom.
 
 #include <vector>
 
@@ -12,9 +11,9 @@
 
 namespace odyssey::cell_guard {
 
-// Serves the trees, one request after another, until the last is unmounted (OK). Forked child of
-// cell-init, single-threaded, confined as the cell's commands are: it can reach nothing that they
-// could not reach without it. None of the trees may lie in another: it would wait for itself.
+// Serves the trees, one request after another, until the last is unmounted (OK). Single-threaded,
+// confined as the cell's commands are: it can reach nothing that they could not reach without it.
+// None of the trees may lie in another: it would wait for itself.
 Status Serve(std::vector<GuardedTree> trees);
 
 }  // namespace odyssey::cell_guard

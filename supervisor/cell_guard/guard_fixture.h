@@ -32,8 +32,6 @@ namespace odyssey::cell_guard {
 
 class GuardFixture : public ::testing::Test {
  protected:
-  static constexpr char kHead[] = "ref: refs/heads/main\n";
-
   void SetUp() override {
     const bool possible = geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0;
     if (!possible) {
@@ -59,14 +57,10 @@ class GuardFixture : public ::testing::Test {
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
   }
 
-  // Serves host/ as cell/. `git` are repositories in it.
-  void Start(const std::vector<std::string>& deny, const std::vector<std::string>& git) {
-    StartAt(Cell(""), deny, git);
-  }
+  // Serves host/ as cell/.
+  void Start(const std::vector<std::string>& deny) { StartAt(Cell(""), deny); }
   // Serves it as other/ too, as another cell has it.
-  void StartOther(const std::vector<std::string>& deny, const std::vector<std::string>& git) {
-    StartAt(Outside("other/"), deny, git);
-  }
+  void StartOther(const std::vector<std::string>& deny) { StartAt(Outside("other/"), deny); }
 
   // Of the guard that was started last.
   void LimitOpenFiles(rlim_t most) const {
@@ -84,14 +78,6 @@ class GuardFixture : public ::testing::Test {
     std::filesystem::create_directories(std::filesystem::path(Host(path)).parent_path());
     std::ofstream(Host(path)) << text;
   }
-  void PutRepository(const std::string& path) const {
-    for (const char* name : {"/objects", "/refs", "/hooks", "/worktrees/w", "/modules/m"}) {
-      std::filesystem::create_directories(Host(path + name));
-    }
-    Put(path + "/HEAD", kHead);
-    Put(path + "/config", "[core]\n");
-    Put(path + "/worktrees/w/commondir", "../..\n");
-  }
   void Move(const std::string& from, const std::string& to) const {
     std::filesystem::create_directories(std::filesystem::path(Host(to)).parent_path());
     ASSERT_EQ(rename(Host(from).c_str(), Host(to).c_str()), 0) << from << " " << to << errno;
@@ -107,8 +93,7 @@ class GuardFixture : public ::testing::Test {
   static int Answer(long result) { return result < 0 ? errno : 0; }
 
  private:
-  void StartAt(const std::string& shown, const std::vector<std::string>& deny,
-               const std::vector<std::string>& git) {
+  void StartAt(const std::string& shown, const std::vector<std::string>& deny) {
     UniqueFd device(open("/dev/fuse", O_RDWR | O_NONBLOCK | O_CLOEXEC));
     ASSERT_TRUE(device) << errno;
     const std::string options =
@@ -118,7 +103,7 @@ class GuardFixture : public ::testing::Test {
     const pid_t guard = fork();
     if (guard == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      _exit(BeGuard(std::move(device), deny, git) ? 0 : 1);
+      _exit(BeGuard(std::move(device), deny) ? 0 : 1);
     }
     guards_.emplace_back(guard, shown);
     struct stat info;
@@ -143,8 +128,7 @@ class GuardFixture : public ::testing::Test {
   }
 
   // Without capabilities, as in a cell.
-  bool BeGuard(UniqueFd device, const std::vector<std::string>& deny,
-               const std::vector<std::string>& git) const {
+  bool BeGuard(UniqueFd device, const std::vector<std::string>& deny) const {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct none[2]{};
     if (syscall(SYS_capset, &header, none) != 0) return false;
@@ -155,12 +139,9 @@ class GuardFixture : public ::testing::Test {
       patterns.push_back(std::move(*pattern));
     }
     UniqueFd root(open(Host("").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const int tree = root.get();
     std::vector<GuardedTree> trees;
-    trees.push_back({.root = std::move(root),
-                     .deny = std::move(patterns),
-                     .git = GitDirectories(tree, git),
-                     .fuse = std::move(device)});
+    trees.push_back(
+        {.root = std::move(root), .deny = std::move(patterns), .fuse = std::move(device)});
     return Serve(std::move(trees)).ok();
   }
 

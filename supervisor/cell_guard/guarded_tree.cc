@@ -26,13 +26,7 @@ int GuardedTree::Enter(std::string_view path, Place* place) const {
   return FindPlace(root.get(), path, place);
 }
 
-int GuardedTree::EnterToChange(std::string_view path, Change change, Place* place) const {
-  if (const int error = Enter(path, place); error != 0) return error;
-  return git.Refusal(Relative(path), change);
-}
-
 bool GuardedTree::Denied(std::string_view path) const {
-  if (git.Hides(Relative(path))) return true;
   return std::any_of(deny.begin(), deny.end(), [path](const pattern::PathPattern& pattern) {
     return pattern.Covers(Relative(path));
   });
@@ -47,7 +41,7 @@ bool GuardedTree::CoversOtherwise(std::string_view one, std::string_view other) 
 // Who locks one file of a directory may go by whether another is there.
 int GuardedTree::EnterToLock(int fd) {
   const OpenFile file(*this, fd);
-  if (const int error = deny.empty() ? 0 : file.Refusal(); error != 0) return error;
+  if (const int error = file.Refusal(); error != 0) return error;
   locked_in.AddParentOf(file.path());
   return IsRoomToOpen() ? 0 : ENOLCK;
 }
@@ -61,9 +55,8 @@ bool GuardedTree::IsRoomToOpen() const {
 }
 
 bool GuardedTree::RenamesTakeTurns() const {
-  return !git.LocksTree() && std::any_of(deny.begin(), deny.end(), [](const auto& pattern) {
-    return pattern.HasPlacesAlike();
-  });
+  return std::any_of(deny.begin(), deny.end(),
+                     [](const auto& pattern) { return pattern.HasPlacesAlike(); });
 }
 
 }  // namespace odyssey::cell_guard

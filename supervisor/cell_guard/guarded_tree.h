@@ -9,9 +9,9 @@
 
 #include "common/os/unique_fd.h"
 #include "policy/pattern/path_pattern.h"
+#include "supervisor/cell_guard/change_lock.h"
 #include "supervisor/cell_guard/directories.h"
 #include "supervisor/cell_guard/file_locks.h"
-#include "supervisor/cell_guard/git_directories.h"
 #include "supervisor/cell_guard/open_nodes.h"
 #include "supervisor/cell_guard/tree_walk.h"
 
@@ -22,7 +22,6 @@ namespace odyssey::cell_guard {
 struct GuardedTree {
   UniqueFd root;  // O_PATH, of the tree beneath
   std::vector<pattern::PathPattern> deny;
-  GitDirectories git;
   UniqueFd fuse;          // the mounted connection, non-blocking
   OpenNodes open_nodes;   // what its commands have open
   FileLocks locks;        // and what they have locked
@@ -40,8 +39,6 @@ struct GuardedTree {
 
   // Every operation on a path: 0, or the errno.
   int Enter(std::string_view path, Place* place) const;
-  // The same for what changes something.
-  int EnterToChange(std::string_view path, Change change, Place* place) const;
 
   bool Denied(std::string_view path) const;
   // True if what is below a directory of one path would be covered otherwise under the other.
@@ -53,10 +50,10 @@ struct GuardedTree {
   // False where another descriptor would take one of those that the guard judges with.
   bool IsRoomToOpen() const;
 
-  // To be held while a rename is judged and made, beside git.Lock(). A guard renames to another
+  // To be held while a rename is judged and made. A guard renames to another
   // depth what is a file; another one could put a directory in its place after that was judged.
   ChangeLock LockToRename() const { return ChangeLock(to_rename); }
-  // Whether that can be; each tree for itself. A lock of the tree that git.Lock() has is enough.
+  // Whether that can be.
   bool RenamesTakeTurns() const;
 };
 

@@ -52,7 +52,6 @@ OpenFile::Name OpenFile::Find(const struct stat& file) {
   path_ = *below;
   // A file may be called so as well.
   if (EndsWith(path_, kGone) && !IsAt(tree_.root.get(), path_, file)) return Name::kUnknown;
-  kept_ = file.st_nlink > 1 && tree_.git.HasKeptName(file);
   return Name::kHere;
 }
 
@@ -60,19 +59,5 @@ int OpenFile::Refusal() const {
   if (name_ == Name::kNone) return 0;
   return name_ == Name::kUnknown || tree_.Denied(path_) ? EACCES : 0;
 }
-
-int OpenFile::Refusal(Change change) const {
-  if (name_ == Name::kNone) return 0;
-  if (name_ == Name::kUnknown || kept_) return EROFS;
-  return tree_.Denied(path_) ? EACCES : tree_.git.Refusal(path_, change);
-}
-
-int OpenFile::WriteRefusal(std::string_view bytes, off_t offset) const {
-  const int error = Refusal(Change::kContent);
-  if (error != 0 || name_ != Name::kHere) return error;
-  return tree_.git.WriteRefusal(path_, fd_, bytes, offset);
-}
-
-bool OpenFile::LeadsBack() const { return name_ == Name::kHere && tree_.git.LeadsBack(path_); }
 
 }  // namespace odyssey::cell_guard

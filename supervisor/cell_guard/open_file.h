@@ -23,15 +23,11 @@ class OpenFile final {
   // Both borrowed.
   OpenFile(const GuardedTree& tree, int fd);
 
-  // Each 0, or the errno to answer.
-  int Refusal() const;  // of reading it
-  int Refusal(Change change) const;
-  int WriteRefusal(std::string_view bytes, off_t offset) const;
+  // Of reading or changing it: 0, or the errno to answer.
+  int Refusal() const;
 
   // Relative to the tree; "" if it has no name there.
   const std::string& path() const { return path_; }
-  // In a place where there may be pattern::kLeadsBack and nothing else.
-  bool LeadsBack() const;
 
  private:
   enum class Name {
@@ -46,7 +42,6 @@ class OpenFile final {
   const int fd_;
   Name name_ = Name::kUnknown;
   std::string path_;  // relative to the tree
-  bool kept_ = false;
 };
 
 }  // namespace odyssey::cell_guard

@@ -6,25 +6,13 @@
 #include <unistd.h>
 
 #include <string>
-#include <string_view>
 
 #include "supervisor/cell_guard/directory.h"
 #include "supervisor/cell_guard/operation.h"
 
 namespace odyssey::cell_guard {
-namespace {
-
-// True if the file has these bytes there already.
-bool IsThere(int fd, std::string_view bytes, off_t offset) {
-  char there[pattern::kLeadsBack.size()];
-  const ssize_t n = pread(fd, there, sizeof(there), offset);
-  return n >= 0 && std::string_view(there, static_cast<size_t>(n)).substr(0, bytes.size()) == bytes;
-}
-
-}  // namespace
-
 int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* info) {
-  if (const int error = ShowRefusal(Handle(info)); error != 0) return -error;
+  if (const int error = OpenFile(Tree(), Handle(info)).Refusal(); error != 0) return -error;
   const ssize_t n = pread(Handle(info), buffer, size, offset);
   return n < 0 ? -errno : static_cast<int>(n);
 }
@@ -32,14 +20,11 @@ int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* i
 // What is appended goes to the end that the file has then, which the host may have moved meanwhile.
 int Write(const char*, const char* buffer, size_t size, off_t offset, fuse_file_info* info) {
   const int fd = Handle(info);
-  const std::string_view bytes(buffer, size);
+  if (const int error = OpenFile(Tree(), fd).Refusal(); error != 0) return -error;
   const bool appends = (info->flags & O_APPEND) != 0 && info->writepage == 0;
   struct stat now;
   if (appends && fstat(fd, &now) != 0) return -errno;
   if (appends) offset = now.st_size;  // the kernel's own idea of it may be old
-  const OpenFile file(Tree(), fd);
-  if (file.LeadsBack()) return IsThere(fd, bytes, offset) ? static_cast<int>(size) : -EROFS;
-  if (const int error = file.WriteRefusal(bytes, offset); error != 0) return -error;
   const iovec part = {const_cast<char*>(buffer), size};
   const ssize_t n = pwritev2(fd, &part, 1, offset, appends ? RWF_APPEND : 0);
   return n < 0 ? -errno : static_cast<int>(n);
@@ -65,8 +50,7 @@ int Sync(const char*, int data_only, fuse_file_info* info) {
 }
 
 int Allocate(const char*, int mode, off_t offset, off_t length, fuse_file_info* info) {
-  return ChangeOpen(info, Change::kLayout,
-                    [=](int fd) { return fallocate(fd, mode, offset, length); });
+  return ChangeOpen(info, [=](int fd) { return fallocate(fd, mode, offset, length); });
 }
 
 off_t Seek(const char*, off_t offset, int whence, fuse_file_info* info) {

@@ -22,13 +22,10 @@ inline int Handle(const fuse_file_info* info) { return static_cast<int>(info->fh
 // As libfuse wants it: 0 or -errno.
 inline int Done(int result) { return result < 0 ? -errno : 0; }
 
-// What shows something of an open file. Without denied names there is nothing to ask.
-inline int ShowRefusal(int fd) { return Tree().deny.empty() ? 0 : OpenFile(Tree(), fd).Refusal(); }
-
 // A change to an open file.
 template <typename Act>
-int ChangeOpen(fuse_file_info* info, Change change, Act act) {
-  const int error = OpenFile(Tree(), Handle(info)).Refusal(change);
+int ChangeOpen(fuse_file_info* info, Act act) {
+  const int error = OpenFile(Tree(), Handle(info)).Refusal();
   return error != 0 ? -error : Done(act(Handle(info)));
 }
 

@@ -19,41 +19,10 @@ class OutwittedGuardTest : public GuardFixture {
   UniqueFd Opened(const std::string& path, int flags) const {
     return UniqueFd(open(Cell(path).c_str(), flags | O_CLOEXEC, 0644));
   }
-  void StartRebase() {
-    PutRepository("r/.git");
-    Put(kSteps, "# a comment\ne");
-    Start({}, {"r/.git"});
-  }
-
-  static constexpr char kSteps[] = "r/.git/rebase-merge/git-rebase-todo";
 };
 
-TEST_F(OutwittedGuardTest, WhatIsJudgedAtAPlaceIsNotWrittenAtTheEnd) {
-  StartRebase();
-  const UniqueFd fd = Opened(kSteps, O_WRONLY | O_APPEND);
-  ASSERT_TRUE(fd);
-  EXPECT_EQ(Answer(write(fd.get(), "xec evil #", 10)), EROFS);
-  ASSERT_EQ(fcntl(fd.get(), F_SETFL, 0), 0);
-  EXPECT_EQ(pwrite(fd.get(), "xec evil #", 10, 1), 10);
-  EXPECT_EQ(Text(kSteps), "#xec evil #\ne");
-  ASSERT_EQ(fcntl(fd.get(), F_SETFL, O_APPEND), 0);
-  EXPECT_EQ(Answer(pwrite(fd.get(), "xec evil #", 10, 1)), EROFS);
-  EXPECT_EQ(Text(kSteps), "#xec evil #\ne");
-}
-
-TEST_F(OutwittedGuardTest, WhatIsAppendedIsJudgedAtTheEndThatTheHostHasGivenTheFile) {
-  StartRebase();
-  const UniqueFd fd = Opened(kSteps, O_WRONLY | O_APPEND);
-  ASSERT_TRUE(fd);
-  Put(kSteps, "# 3456789 12\ne\n# as long as that the kernel knows of");
-  EXPECT_EQ(Answer(write(fd.get(), "\nexec evil\n", 11)), EROFS);
-  Put(kSteps, "pick 12\ne");
-  EXPECT_EQ(Answer(write(fd.get(), "xec evil\n", 9)), EROFS);
-  EXPECT_EQ(Text(kSteps), "pick 12\ne");
-}
-
 TEST_F(OutwittedGuardTest, WhatIsMappedIsWrittenWhereItWasMapped) {
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   const UniqueFd fd = Opened("file", O_RDWR | O_CREAT | O_APPEND);
   ASSERT_EQ(write(fd.get(), "one two", 7), 7);
   void* at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
@@ -68,7 +37,7 @@ TEST_F(OutwittedGuardTest, WhatIsMappedIsWrittenWhereItWasMapped) {
 
 TEST_F(OutwittedGuardTest, WhatTwoAppendIsAllThere) {
   Put("log", "");
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   const UniqueFd cell = Opened("log", O_WRONLY | O_APPEND);
   const UniqueFd host(open(Host("log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   std::string expected;
@@ -84,14 +53,13 @@ TEST_F(OutwittedGuardTest, WhatTwoAppendIsAllThere) {
 
 TEST_F(OutwittedGuardTest, WhoeverOpensAllThatItMayLeavesItEnoughToJudge) {
   constexpr rlim_t kMost = 200;
-  PutRepository("r/.git");
-  Put("r/.git/plain", "text");
-  Start({"**/.env"}, {"r/.git"});
-  ASSERT_EQ(link(Host("r/.git/config").c_str(), Host("second").c_str()), 0);
+  Put("plain", "text");
+  Start({"**/.env"});
+  const UniqueFd held = Opened("file", O_RDWR | O_CREAT);
   LimitOpenFiles(kMost);
   std::vector<UniqueFd> opened;
   for (;;) {
-    UniqueFd fd = Opened("r/.git/plain", O_RDONLY);
+    UniqueFd fd = Opened("plain", O_RDONLY);
     if (!fd) break;
     opened.push_back(std::move(fd));
   }
@@ -99,10 +67,9 @@ TEST_F(OutwittedGuardTest, WhoeverOpensAllThatItMayLeavesItEnoughToJudge) {
   EXPECT_GT(opened.size(), kMost / 2);
   EXPECT_LT(opened.size(), kMost - 32);
   EXPECT_EQ(Answer(mkdir(Cell("made").c_str(), 0755)), 0) << "what opens nothing goes on";
+  Move("file", ".env");
   while (!opened.empty()) {
-    const UniqueFd second = Opened("second", O_RDWR);
-    ASSERT_FALSE(second) << opened.size();
-    EXPECT_TRUE(errno == EMFILE || errno == EROFS) << errno;
+    EXPECT_EQ(Answer(pwrite(held.get(), "evil", 4, 0)), EACCES) << opened.size();
     opened.pop_back();
   }
 }
@@ -110,11 +77,10 @@ TEST_F(OutwittedGuardTest, WhoeverOpensAllThatItMayLeavesItEnoughToJudge) {
 // The two looks at the name have found different files, and the kernel asks to exchange it with
 // itself.
 TEST_F(OutwittedGuardTest, ANameThatIsExchangedWithItselfKeepsNobodyWaiting) {
-  PutRepository("r/.git");
   const std::string name = "r/.git/refs/heads/k";
   Put(name, "file");
   fs::create_directories(Host("r/.git/refs/d"));
-  Start({}, {"r/.git"});
+  Start({"**/.env"});
   std::atomic<bool> done = false;
   std::thread host([&] {
     while (!done) {
@@ -128,13 +94,13 @@ TEST_F(OutwittedGuardTest, ANameThatIsExchangedWithItselfKeepsNobodyWaiting) {
   }
   done = true;
   host.join();
-  EXPECT_EQ(Answer(access(Cell("r/.git/HEAD").c_str(), F_OK)), 0);
+  EXPECT_EQ(Answer(access(Cell("r/.git/refs").c_str(), F_OK)), 0);
 }
 
 // The kernel still knows the file in the directory, and no more that the directory had this name.
 TEST_F(OutwittedGuardTest, AFileThatIsRenamedToWhereItsDirectoryWasKeepsNobodyWaiting) {
   Put("d/k", "text");
-  Start({"**/.env"}, {});
+  Start({"**/.env"});
   const UniqueFd directory = Opened("d", O_RDONLY | O_DIRECTORY);
   struct stat info;
   std::this_thread::sleep_for(std::chrono::milliseconds(700));  // of the second that names are kept

@@ -28,8 +28,6 @@ int FindPlace(int root, std::string_view path, Place* place) {
   return 0;
 }
 
-bool IsAbsent(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
-
 int StatBelow(int root, std::string_view path, struct stat* out) {
   Place place;
   if (const int error = FindPlace(root, path, &place); error != 0) return error;
@@ -41,28 +39,9 @@ bool IsSameFile(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-mode_t TypeAt(const Place& place) {
-  struct stat info;
-  const int found = fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
-  return found == 0 ? info.st_mode & S_IFMT : 0;
-}
-
-UniqueFd OpenBelow(int root, std::string_view path) {
-  Place place;
-  errno = FindPlace(root, path, &place);
-  if (errno != 0) return {};
-  return UniqueFd(openat(place.directory.get(), place.name.c_str(), kDirectory));
-}
-
 std::string Join(const std::string& directory, const std::string& name) {
   if (directory.empty() || name.empty()) return directory + name;
   return directory + "/" + name;
-}
-
-std::string TakeFirst(std::string_view* path) {
-  const std::string first(path->substr(0, path->find('/')));
-  path->remove_prefix(std::min(first.size() + 1, path->size()));
-  return first;
 }
 
 std::optional<std::string_view> Below(std::string_view path, std::string_view directory) {

@@ -22,24 +22,12 @@ struct Place {
 // 0, or the errno. `path` as FUSE gives it: "/a/b", "/" for the root.
 int FindPlace(int root, std::string_view path, Place* place);
 
-// True for an errno that says that nothing of the name is there. Any other says that nobody knows.
-bool IsAbsent(int error);
-
 // What is at the path itself, reached in the same way: 0, or the errno.
 int StatBelow(int root, std::string_view path, struct stat* out);
 bool IsSameFile(const struct stat& one, const struct stat& other);
 
-// S_IFREG and its like; 0 if nothing is there.
-mode_t TypeAt(const Place& place);
-
-// O_PATH; none with errno. A directory, reached in the same way.
-UniqueFd OpenBelow(int root, std::string_view path);
-
 // `name` in `directory`; either may be empty.
 std::string Join(const std::string& directory, const std::string& name);
-
-// Takes the first component off.
-std::string TakeFirst(std::string_view* path);
 
 // `path` below `directory`, by their names; nullopt if it lies elsewhere. "" contains everything.
 std::optional<std::string_view> Below(std::string_view path, std::string_view directory);

@@ -11,7 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "supervisor/cell_guard/guard.h"
+#include "common/os/mount_calls.h"
+#include "policy/plan/plan.h"
 #include "supervisor/cell_init/worker_process.h"
 
 namespace odyssey::cell_init {
@@ -30,15 +31,16 @@ Result<UniqueFd> OpenDevice() {
 
 // A guard that is mounted and not served yet.
 struct Mounted {
-  const GuardPlace* place;
+  const cell::Guard* guard;
+  UniqueFd tree;  // O_PATH, what is beneath
   UniqueFd device;
 };
 
 // The guard's tree may do no more than what is beneath it. On what was opened, whatever has its
 // name now.
 Status MountGuard(const Mounted& mounted) {
-  const cell::Guard& guard = mounted.place->guard;
-  const int tree = mounted.place->tree.get();
+  const cell::Guard& guard = *mounted.guard;
+  const int tree = mounted.tree.get();
   struct statvfs beneath;
   if (fstatvfs(tree, &beneath) != 0) {
     return ErrnoStatus(errno, "look at " + guard.path);
@@ -58,50 +60,34 @@ Status MountGuard(const Mounted& mounted) {
   return OkStatus();
 }
 
-Result<std::vector<pattern::PathPattern>> Parse(const std::vector<std::string>& deny) {
-  std::vector<pattern::PathPattern> out;
-  for (const std::string& text : deny) {
-    ODY_ASSIGN_OR_RETURN(out.emplace_back(), pattern::PathPattern::Parse(text));
-  }
-  return out;
-}
-
+// Returns only on failure.
 Status BecomeGuard(const std::vector<Mounted>& mounted, const Confinement& confinement) {
   std::vector<int> wanted;
+  std::vector<std::string> arguments = {"cell-guard"};
   for (const Mounted& one : mounted) {
-    wanted.push_back(one.place->tree.get());
-    wanted.push_back(one.device.get());
+    wanted.insert(wanted.end(), {one.tree.get(), one.device.get()});
+    arguments.insert(arguments.end(), one.guard->deny.begin(), one.guard->deny.end());
+    arguments.emplace_back();
   }
   ODY_RETURN_IF_ERROR(BecomeWorker("cell-guard", confinement, wanted));
-  std::vector<cell_guard::GuardedTree> trees;
-  int fd = kFirstWorkerFd;
-  for (const Mounted& one : mounted) {
-    ODY_ASSIGN_OR_RETURN(auto deny, Parse(one.place->guard.deny));
-    trees.push_back({.root = UniqueFd(fd),
-                     .deny = std::move(deny),
-                     .git = cell_guard::GitDirectories(fd, one.place->guard.git),
-                     .fuse = UniqueFd(fd + 1)});
-    fd += 2;
-  }
-  return cell_guard::Serve(std::move(trees));
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  char* const no_environment[] = {nullptr};
+  execve(plan::kGuardPath, argv.data(), no_environment);
+  return ErrnoStatus(errno, std::string("execute ") + plan::kGuardPath);
 }
 
-Result<std::vector<Mounted>> MountGuards(const std::vector<GuardPlace>& places, Guards* started) {
+// All trees are opened before there is a guard anywhere: one that is not served yet answers nobody.
+Result<std::vector<Mounted>> OpenTrees(const std::vector<cell::Guard>& guards) {
   std::vector<Mounted> mounted;
-  for (const GuardPlace& place : places) {
-    const cell::Guard& guard = place.guard;
-    auto device = OpenDevice();
-    // What can be named now is protected by mounts; that is as much as there is without FUSE.
-    if (guard.deny.empty() && !device.ok()) {
-      for (const std::string& git : guard.git) {
-        started->unguarded.push_back(git.empty() ? guard.path : guard.path + "/" + git);
-      }
-      continue;
-    }
-    ODY_RETURN_IF_ERROR(device.status());
-    mounted.push_back({&place, std::move(*device)});
-    ODY_RETURN_IF_ERROR(MountGuard(mounted.back()));
-    started->paths.push_back(guard.path);
+  for (const cell::Guard& guard : guards) {
+    ODY_ASSIGN_OR_RETURN(UniqueFd tree, OpenHostPath(guard.path));
+    struct stat info;
+    if (fstat(tree.get(), &info) != 0) return ErrnoStatus(errno, "look at " + guard.path);
+    if (!S_ISDIR(info.st_mode)) continue;
+    ODY_ASSIGN_OR_RETURN(UniqueFd device, OpenDevice());
+    mounted.push_back({&guard, std::move(tree), std::move(device)});
   }
   return mounted;
 }
@@ -113,30 +99,41 @@ Status Await(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? OkStatus() : ErrnoStatus(errno, "await guard of " + path);
 }
 
-// With the file that it was mounted on. ENOENT: root could not make it.
-Status RemoveDevice() {
-  if (umount2(kDevice, MNT_DETACH) == 0 && unlink(kDevice) == 0) return OkStatus();
-  if (errno == ENOENT) return OkStatus();
-  return ErrnoStatus(errno, std::string("remove ") + kDevice);
+// Of what root has made for the guard, nothing is a command's. ENOENT: the plan asked for nothing.
+Status HideFromCommands() {
+  // With the file that it was mounted on.
+  const bool removed = umount2(kDevice, MNT_DETACH) == 0 && unlink(kDevice) == 0;
+  if (!removed && errno != ENOENT) return ErrnoStatus(errno, std::string("remove ") + kDevice);
+  const int hidden = mount("/dev/null", plan::kGuardPath, nullptr, MS_BIND, nullptr);
+  if (hidden == 0 || errno == ENOENT) return OkStatus();
+  return ErrnoStatus(errno, std::string("hide ") + plan::kGuardPath);
 }
 
 }  // namespace
 
-Result<Guards> StartGuards(const std::vector<GuardPlace>& places, const Confinement& confinement) {
-  Guards started;
-  ODY_ASSIGN_OR_RETURN(const auto mounted, MountGuards(places, &started));
-  ODY_RETURN_IF_ERROR(RemoveDevice());
-  if (mounted.empty()) return started;
+Result<bool> StartGuards(const cell::Configure& configure) {
+  ODY_ASSIGN_OR_RETURN(auto mounted, OpenTrees(configure.guards));
+  if (mounted.empty()) {
+    ODY_RETURN_IF_ERROR(HideFromCommands());
+    return false;
+  }
+  // In a Landlock domain that may execute the guard too: no command is in it.
+  cell::Configure own = configure;
+  own.rules.push_back({plan::kGuardPath, cell::kRead | cell::kExecute});
+  ODY_ASSIGN_OR_RETURN(const Confinement confinement, Confinement::Build(own));
+  for (const Mounted& one : mounted) ODY_RETURN_IF_ERROR(MountGuard(one));
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "fork");
   if (pid == 0) {
     const Status status = BecomeGuard(mounted, confinement);
-    if (status.ok()) _exit(0);
     dprintf(2, "cell-init: guard: %s\n", status.message().c_str());
     _exit(125);
   }
-  for (const std::string& path : started.paths) ODY_RETURN_IF_ERROR(Await(path));
-  return started;
+  // The guard's alone: if it ends now, there is nobody to wait for.
+  for (Mounted& one : mounted) one.device.reset();
+  for (const Mounted& one : mounted) ODY_RETURN_IF_ERROR(Await(one.guard->path));
+  ODY_RETURN_IF_ERROR(HideFromCommands());
+  return true;
 }
 
 }  // namespace odyssey::cell_init

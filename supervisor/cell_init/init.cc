@@ -16,7 +16,6 @@
 #include "policy/plan/kernel_memory.h"
 #include "policy/plan/plan.h"
 #include "supervisor/cell_init/guard_process.h"
-#include "supervisor/cell_init/kept_repositories.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_init/tools_process.h"
@@ -67,7 +66,6 @@ cell::Unmapped FindUnmapped(const cell::Configure& configure) {
 
 Status CellInit::Run() {
   ODY_RETURN_IF_ERROR(PrepareForSlots());
-  RunShortly();  // what the host makes is open until this process has looked at it
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
@@ -79,22 +77,17 @@ Status CellInit::Run() {
   const cell::Hello hello{.landlock_abi = LandlockAbi(), .runs = runs.Count(kMostRunsCounted)};
   ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(hello)));
   for (;;) {
-    pollfd polled[] = {{signals.get(), POLLIN, 0},
-                       {socket_, POLLIN, 0},
-                       {pipes_.fd(), POLLIN, 0},
-                       {watch_.fd(), POLLIN, 0},
-                       {connections_.fd(), POLLIN, 0}};
-    const int ready = poll(polled, std::size(polled), TimeoutMs());
+    pollfd polled[] = {
+        {signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}, {connections_.fd(), POLLIN, 0}};
+    const int ready = poll(polled, std::size(polled), connections_.TimeoutMs());
     if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
-    ODY_RETURN_IF_ERROR(CoverNews());
     if (polled[0].revents != 0) {
       signalfd_siginfo info;
       (void)!read(signals.get(), &info, sizeof(info));
       ODY_RETURN_IF_ERROR(Reap());
     }
-    if (polled[4].revents != 0) connections_.Hear();
+    if (polled[2].revents != 0) connections_.Hear();
     EndFloods();
-    if (polled[2].revents != 0) pipes_.Serve(*confinement_, watch_.trees());
     if (polled[1].revents == 0) continue;
     const auto message = ReceiveMessage(socket_);
     if (!message.ok()) return message.status();
@@ -125,37 +118,8 @@ Status CellInit::Configure(std::string_view bytes) {
   if (!unmapped.targets.empty()) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(unmapped)));
   }
-  ODY_ASSIGN_OR_RETURN(KeptRepositories kept, KeepRepositories(configure, &watch_));
-  ODY_ASSIGN_OR_RETURN(const Guards guards, StartGuards(kept.guards, *confinement_));
-  ODY_RETURN_IF_ERROR(watch_.ShareMounts());
-  if (watch_.watches()) ODY_RETURN_IF_ERROR(pipes_.Start());
-  for (const std::string& path : guards.unguarded) {
-    std::erase(kept.said, cell::Repository{path, cell::RepositoryState::kGuarded});
-    kept.said.push_back({path, cell::RepositoryState::kUnguarded});
-  }
-  // The most numerous last: rpc hears a bounded number.
-  std::stable_partition(kept.said.begin(), kept.said.end(), [](const cell::Repository& said) {
-    return said.state != cell::RepositoryState::kReadOnly;
-  });
-  for (const cell::Repository& said : kept.said) {
-    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(said)));
-  }
-  ODY_RETURN_IF_ERROR(CoverNews());  // since the search began
-  trees_ = {configure.searched, configure.project_names, std::move(kept.found), StartTime::Now()};
-  return guards.paths.empty() ? OkStatus() : confinement_->AddRules(configure.rules);
-}
-
-Status CellInit::CoverNews() {
-  for (const cell::Repository& news : watch_.Serve()) {
-    ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(news)));
-  }
-  return OkStatus();
-}
-
-int CellInit::TimeoutMs() const {
-  const int trees = watch_.timeout(), connections = connections_.TimeoutMs();
-  if (trees < 0 || connections < 0) return std::max(trees, connections);
-  return std::min(trees, connections);
+  ODY_ASSIGN_OR_RETURN(const bool guarded, StartGuards(configure));
+  return guarded ? confinement_->AddRules(configure.rules) : OkStatus();
 }
 
 // Who has the listener cannot be known: it may be on its way from one command to another.
@@ -168,7 +132,6 @@ Status CellInit::GiveSlot() {
   const SlotPlace place{.number = next_slot_++,
                         .spare_run = FreeSpareRun(),
                         .cell_socket = socket_,
-                        .pipes = pipes_.slot_end(),
                         .connections = connections_.fd()};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ForgetStartup();
@@ -188,7 +151,7 @@ uint32_t CellInit::FreeSpareRun() const {
 }
 
 Status CellInit::GiveTools() {
-  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_, trees_));
+  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_));
   return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady),
                      {tools.socket.get()});
 }

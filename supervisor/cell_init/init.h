@@ -15,10 +15,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/connection_watch.h"
-#include "supervisor/cell_init/endpoint_watch.h"
-#include "supervisor/cell_init/own_pipes.h"
 #include "supervisor/cell_init/slot.h"
-#include "supervisor/cell_init/tree_review.h"
 
 namespace odyssey::cell_init {
 
@@ -33,8 +30,6 @@ class CellInit final {
  private:
   Status Handle(std::string_view bytes);
   Status Configure(std::string_view bytes);
-  Status CoverNews();
-  int TimeoutMs() const;
   void EndFloods();
   Status GiveSlot();
   uint32_t FreeSpareRun() const;
@@ -44,9 +39,6 @@ class CellInit final {
 
   const int socket_;
   std::optional<Confinement> confinement_;
-  TreesAtStart trees_;
-  OwnPipes pipes_;
-  EndpointWatch watch_{&pipes_};
   ConnectionWatch connections_;
   std::map<pid_t, SlotPlace> slots_;
   std::map<uint64_t, UniqueFd> mounts_;  // Slot::mounts by number, of those that are gone too

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "supervisor/cell_init/caller.h"
-#include "supervisor/cell_init/pipe_calls.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -64,9 +63,7 @@ void RefusedCalls::Answer() {
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
   seccomp_notif_resp answer{};
   answer.id = call.id;
-  if (MakesPipe(call.data)) {
-    MakePipe(call, &answer);
-  } else if (KernelMemory::Bounds(call.data)) {
+  if (KernelMemory::Bounds(call.data)) {
     Bound(call, &answer);
   } else {
     Refuse(call, &answer);
@@ -81,16 +78,6 @@ void RefusedCalls::Refuse(const seccomp_notif& call, seccomp_notif_resp* answer)
   if (ChangesCoreLimit(call.data) && !AsksForMore(call)) return;
   Count(call);
   answer->error = -EPERM;
-}
-
-// What decides whether the kernel may make it lies in registers, which nobody can change now.
-void RefusedCalls::MakePipe(const seccomp_notif& call, seccomp_notif_resp* answer) const {
-  const auto made = AskForPipe(call, listener_.get(), pipes_);
-  if (made) {
-    answer->error = -*made;
-  } else {
-    answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  }
 }
 
 void RefusedCalls::Bound(const seccomp_notif& call, seccomp_notif_resp* answer) {

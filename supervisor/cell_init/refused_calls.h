@@ -4,9 +4,9 @@
 // The system calls that the commands' filter refuses in a slot, as the kernel tells them to its pid
 // 1 (ADR 0023). Each waits until it is answered here, and no refused call is ever let through: the
 // answer is EPERM, or for a lower limit of core files, which would change nothing for the better,
-// success. What is kept of them is bounded, whatever a command does. The filter tells of two kinds
-// of calls more, which it would allow: those that make a named pipe (pipe_calls.h), and those that
-// take memory which no control group counts (kernel_memory.h).
+// success. What is kept of them is bounded, whatever a command does. The filter tells of calls
+// more, which it would allow: those that take memory which no control group counts
+// (kernel_memory.h).
 
 #include <sys/types.h>
 
@@ -26,10 +26,9 @@ namespace odyssey::cell_init {
 
 class RefusedCalls final {
  public:
-  // `listener`: from EnterTellingFilter; none where the filter answers by itself. `pipes`: for
-  // AskForPipe, borrowed.
-  RefusedCalls(UniqueFd listener, int pipes, KernelMemory memory)
-      : listener_(std::move(listener)), pipes_(pipes), memory_(std::move(memory)) {}
+  // `listener`: from EnterTellingFilter; none where the filter answers by itself.
+  RefusedCalls(UniqueFd listener, KernelMemory memory)
+      : listener_(std::move(listener)), memory_(std::move(memory)) {}
 
   int listener() const { return listener_.get(); }
   // For the child that becomes a command.
@@ -48,13 +47,11 @@ class RefusedCalls final {
 
  private:
   void Refuse(const seccomp_notif& call, seccomp_notif_resp* answer);
-  void MakePipe(const seccomp_notif& call, seccomp_notif_resp* answer) const;
   void Bound(const seccomp_notif& call, seccomp_notif_resp* answer);
   void Count(const seccomp_notif& call);
   std::string CommOf(const seccomp_notif& call) const;
 
   UniqueFd listener_;
-  const int pipes_;
   KernelMemory memory_;
   std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
   uint64_t more_ = 0;                     // that found no room

@@ -25,7 +25,6 @@
 
 #include "common/os/message_socket.h"
 #include "supervisor/cell_init/confinement.h"
-#include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -76,7 +75,7 @@ class RefusedCallsTest : public ::testing::Test {
   static int ServeHere(const std::function<int()>& command, int channel) {
     auto listener = EnterTellingFilter();
     if (!listener.ok() || !*listener) return 200;
-    RefusedCalls refused(std::move(*listener), -1, KernelMemory({true, 1000}, -1));
+    RefusedCalls refused(std::move(*listener), KernelMemory({true, 1000}, -1));
     const pid_t child = fork();
     if (child == 0) {
       refused.CloseListener();
@@ -125,15 +124,6 @@ TEST_F(RefusedCallsTest, ALowerCoreLimitIsSaidToBeSetAndAHigherOneRefused) {
     return report_.refused.size() == 1 && report_.refused[0].count == 1 ? 0 : 2;
   });
   EXPECT_EQ(result, 0);
-}
-
-TEST_F(RefusedCallsTest, APipeThatNobodyElseMakesIsTheKernelsToMake) {
-  const fakes::TemporaryDirectory directory;
-  const std::string pipe = directory.path() + "/pipe";
-  EXPECT_EQ(Serve([&] { return Try([&] { return mkfifo(pipe.c_str(), 0600); }); }), 0);
-  EXPECT_EQ(Serve([&] { return Try([&] { return mkfifo(pipe.c_str(), 0600); }); }), EEXIST);
-  EXPECT_TRUE(report_.refused.empty());
-  EXPECT_EQ(access(pipe.c_str(), F_OK), 0);
 }
 
 TEST_F(RefusedCallsTest, AreToldApartByNameArgumentsAndProcess) {
@@ -214,7 +204,7 @@ TEST_F(RefusedCallsTest, KilledCallersAreNoTrouble) {
 TEST_F(RefusedCallsTest, AreHandedOverOnce) {
   EXPECT_EQ(InChild([] {
               auto listener = EnterTellingFilter();
-              RefusedCalls refused(std::move(*listener), -1, KernelMemory({true, 1000}, -1));
+              RefusedCalls refused(std::move(*listener), KernelMemory({true, 1000}, -1));
               const pid_t child = fork();
               if (child == 0) _exit(Try(Unshare));
               refused.Answer();

@@ -84,7 +84,7 @@ class SlotInit final {
         place_(place),
         exec_(std::move(exec)),
         control_(std::move(control)),
-        refused_(std::move(listener), place.pipes, std::move(memory)) {
+        refused_(std::move(listener), std::move(memory)) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);

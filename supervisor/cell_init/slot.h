@@ -19,7 +19,6 @@ struct SlotPlace {
   uint64_t number = 0;
   uint32_t spare_run = 0;  // no other slot's: names the directories it makes for its next command
   int cell_socket = -1;    // the supervisor's, borrowed: where the slot offers itself again
-  int pipes = -1;          // cell-init's, borrowed: where pid 1 asks for pipes (own_pipes.h)
   int connections = -1;    // of cell-init's ConnectionWatch, borrowed
 };
 

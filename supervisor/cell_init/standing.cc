@@ -21,9 +21,6 @@ constexpr int kIoprioClassShift = 13;
 constexpr int kIoprioIdle = 3;
 constexpr size_t kMaxPattern = 4096;
 constexpr unsigned long kTimerSlackNanoseconds = 50'000;  // the kernel's own
-constexpr uint64_t kSliceNanoseconds = 100'000;           // the shortest that the kernel takes
-// Of sched_setattr(2).
-constexpr uint64_t kResetOnFork = 1;
 
 // sched_setattr(2), as the kernel knew it last. An older one fills less of it.
 struct SchedulingAttributes {
@@ -60,15 +57,6 @@ Status GiveUpPrecedence() {
   }
   ODY_RETURN_IF_ERROR(LowerLimit(RLIMIT_RTPRIO));
   return LowerLimit(RLIMIT_NICE);
-}
-
-void RunShortly() {
-  SchedulingAttributes attributes{};
-  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  attributes.size = sizeof(attributes);
-  attributes.flags = kResetOnFork;
-  attributes.runtime = kSliceNanoseconds;
-  (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 Status GiveUpHabits() {

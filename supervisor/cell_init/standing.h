@@ -13,11 +13,6 @@ namespace odyssey::cell_init {
 // everybody's, for the processor and for disks, and the limits that would let it have them again.
 Status GiveUpPrecedence();
 
-// This process alone, and none that it starts, is asked to run for short times only, for which the
-// kernel lets it run as soon as it wakes, whoever else is busy (from Linux 6.12). It gets no more
-// of the processor by that.
-void RunShortly();
-
 // Addresses at random and timers as precise as everybody's, whatever the supervisor was started
 // with: both are inherited through execve.
 Status GiveUpHabits();

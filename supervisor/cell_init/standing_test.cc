@@ -52,24 +52,6 @@ TEST(StandingTest, AHumblerPlaceIsKept) {
   }));
 }
 
-// Of sched_getattr(2): how long it may run at once, in nanoseconds; 0 if the kernel does not tell.
-uint64_t Slice() {
-  uint64_t attributes[7] = {};
-  (void)syscall(SYS_sched_getattr, 0, attributes, sizeof(attributes), 0);
-  return attributes[3];
-}
-
-TEST(StandingTest, ShortTimesAreThisProcesssAlone) {
-  EXPECT_TRUE(InChild([] {
-    const uint64_t before = Slice();
-    const auto is_ordinary = [] { return getpriority(PRIO_PROCESS, 0) == 7; };
-    if (!SetNice(7)) return false;
-    RunShortly();
-    return is_ordinary() && Slice() == (before == 0 ? 0 : 100'000) &&
-           InChild([&] { return is_ordinary() && Slice() == before; });
-  }));
-}
-
 TEST(StandingTest, KnowsWhichPatternsHandCrashesToTheHost) {
   for (const char* pattern : {"|/usr/lib/systemd/systemd-coredump %P", "@/run/core.sock", "@@/x"}) {
     EXPECT_TRUE(HandlesCrashes(pattern)) << pattern;

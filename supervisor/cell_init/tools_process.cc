@@ -14,18 +14,16 @@
 namespace odyssey::cell_init {
 namespace {
 
-Status BecomeTools(const Confinement& confinement, const TreesAtStart& trees, int socket) {
+Status BecomeTools(const Confinement& confinement, int socket) {
   std::vector<cell::ToolRoot> roots = {{.path = plan::kWorkspacePath}, {.path = plan::kCellPath}};
   roots.insert(roots.end(), confinement.tool_roots().begin(), confinement.tool_roots().end());
   ODY_RETURN_IF_ERROR(BecomeWorker("cell-tools", confinement, {socket}));
-  return cell_tools::Work(kFirstWorkerFd, roots, [&trees](const tool::Request& request) {
-    return ReviewTrees(trees, request.names);
-  });
+  return cell_tools::Work(kFirstWorkerFd, roots);
 }
 
 }  // namespace
 
-Result<ToolsProcess> StartTools(const Confinement& confinement, const TreesAtStart& trees) {
+Result<ToolsProcess> StartTools(const Confinement& confinement) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoStatus(errno, "create socket pair");
@@ -35,7 +33,7 @@ Result<ToolsProcess> StartTools(const Confinement& confinement, const TreesAtSta
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "fork");
   if (pid == 0) {
-    const Status status = BecomeTools(confinement, trees, theirs.get());
+    const Status status = BecomeTools(confinement, theirs.get());
     if (status.ok()) _exit(0);
     dprintf(2, "cell-init: file worker: %s\n", status.message().c_str());
     _exit(125);

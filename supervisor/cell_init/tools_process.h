@@ -6,7 +6,6 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
-#include "supervisor/cell_init/tree_review.h"
 
 namespace odyssey::cell_init {
 
@@ -17,7 +16,7 @@ struct ToolsProcess {
 
 // Forks the file worker (supervisor/cell_tools) under the cell's Landlock rules and the commands'
 // filter, without capabilities. Caller must be single-threaded.
-Result<ToolsProcess> StartTools(const Confinement& confinement, const TreesAtStart& trees);
+Result<ToolsProcess> StartTools(const Confinement& confinement);
 
 }  // namespace odyssey::cell_init
 

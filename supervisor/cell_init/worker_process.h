@@ -10,10 +10,10 @@ namespace odyssey::cell_init {
 
 inline constexpr int kFirstWorkerFd = 3;
 
-// Makes a forked child of cell-init a worker of the cell: the file worker or a guard. No execve, so
-// it shares cell-init's pages, which hold nothing of the cell's secrets, and like it cannot be
-// traced. `name` shows in the process list; `wanted` become the descriptors kFirstWorkerFd and on,
-// and every other above 2 is closed. Without capabilities, under the cell's Landlock rules and the
+// Makes a forked child of cell-init a worker of the cell: the file worker, which without an execve
+// shares cell-init's pages and like it cannot be traced, or what becomes the guards' program.
+// `name` shows in the process list; `wanted` become the descriptors kFirstWorkerFd and on, and
+// every other above 2 is closed. Without capabilities, under the cell's Landlock rules and the
 // commands' filter, before the first request.
 Status BecomeWorker(const char* name, const Confinement& confinement,
                     const std::vector<int>& wanted);

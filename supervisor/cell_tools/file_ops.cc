@@ -149,9 +149,6 @@ Result<tool::Response> Dispatch(const Reach& reach, const tool::Request& request
       return Discard(reach.runs, request);
     case tool::Op::kTrim:
       return TrimRuns(reach.runs, request);
-    case tool::Op::kReview:
-      if (!reach.review) return FailedPrecondition("op: there is nothing to review here");
-      return reach.review(request);
   }
   return InvalidArgument("op: unknown");
 }

@@ -4,8 +4,6 @@
 // The operations themselves: a request in, a response out. What each does with its fields, and its
 // errors, is said at the FileOp messages of proto/odyssey/supervisor/v1/supervisor.proto.
 
-#include <functional>
-
 #include "policy/plan/tool_wire.h"
 #include "supervisor/cell_tools/path_resolver.h"
 #include "supervisor/cell_tools/run_tree.h"
@@ -16,14 +14,10 @@ namespace odyssey::cell_tools {
 // frame and below a gRPC message (16 MiB).
 inline constexpr size_t kMaxListBytes = 8 * 1024 * 1024;
 
-// Answers Op::kReview: who makes the worker knows what was there when the cell started.
-using Review = std::function<tool::Response(const tool::Request&)>;
-
 // What requests may be about: those of clients, and rpc's own.
 struct Reach {
   PathResolver paths;
   RunTree runs;
-  Review review = nullptr;  // none: there is nothing to review
 };
 
 // Never blocks on a FIFO or device; memory is bounded by the limits of tool_wire.h.

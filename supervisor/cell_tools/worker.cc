@@ -15,12 +15,12 @@ constexpr int kMmapThreshold = 64 * 1024;
 
 }  // namespace
 
-Status Work(int socket, const std::vector<cell::ToolRoot>& roots, Review review) {
+Status Work(int socket, const std::vector<cell::ToolRoot>& roots) {
   // Fixed, so that a large file's memory goes back to the kernel when its request is done.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   ODY_ASSIGN_OR_RETURN(PathResolver paths, PathResolver::Create(roots));
   ForgetStartup();
-  return Serve(socket, {std::move(paths), RunTree(cell::kRunsPath), std::move(review)});
+  return Serve(socket, {std::move(paths), RunTree(cell::kRunsPath)});
 }
 
 }  // namespace odyssey::cell_tools

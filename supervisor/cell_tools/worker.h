@@ -12,7 +12,7 @@ namespace odyssey::cell_tools {
 // The file worker's life: answers requests on `socket` (policy/plan/tool_wire.h) about what is
 // below `roots` until the peer closes it. Forked child of cell-init, single-threaded, already
 // confined.
-Status Work(int socket, const std::vector<cell::ToolRoot>& roots, Review review = nullptr);
+Status Work(int socket, const std::vector<cell::ToolRoot>& roots);
 
 }  // namespace odyssey::cell_tools
 

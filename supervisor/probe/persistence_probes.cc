@@ -53,12 +53,10 @@ void AddPersistenceProbes(const Targets& targets, Probes* all) {
                     }});
   }
   // What is on the way to them.
-  for (const std::string name : {".git", "inside", "inside/.git"}) {
-    all->push_back({"persist.move:" + name, "it cannot be moved aside", kLayer,
-                    [path = workspace + name](const Targets& t) {
-                      return Applies(t) ? MoveAside(path) : DoesNotApply();
-                    }});
-  }
+  all->push_back({"persist.move:.git", "it cannot be moved aside", kLayer,
+                  [path = workspace + ".git"](const Targets& t) {
+                    return Applies(t) ? MoveAside(path) : DoesNotApply();
+                  }});
 }
 
 }  // namespace odyssey::probe

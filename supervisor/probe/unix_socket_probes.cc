@@ -20,8 +20,6 @@ namespace {
 
 constexpr char kByPath[] = "the mount namespace";
 constexpr char kByGroup[] = "the mount's mapping, in which no group has a number";
-constexpr char kByCover[] = "mounts on top of what the host made";
-constexpr char kByWatch[] = "a watch for what the host makes later";
 constexpr char kByName[] = "network namespace; Landlock's scopes where the network is the host's";
 // EPROTOTYPE, that it is another kind of socket, would say that somebody is there.
 const Errnos kNobodyThere = {ECONNREFUSED, EPERM, EACCES, ENOENT, ENOTDIR};
@@ -166,29 +164,10 @@ Finding ConnectAny(const std::string& name) {
   return Contained("nobody there");
 }
 
-constexpr int kCoverMs = 200;
-
-// A name that the host made a moment ago has no permissions once it is covered. What never is, is
-// tried all the same.
-void AwaitCover(const std::string& path) {
-  struct stat info;
-  for (int waited = 0; waited < kCoverMs; ++waited) {
-    if (stat(path.c_str(), &info) == 0 && (info.st_mode & ALLPERMS) == 0) return;
-    poll(nullptr, 0, 1);
-  }
-}
-
-// At which a daemon of the host was started anew after the cell.
-std::string Anew(const Targets& targets) {
-  const std::string name = targets.Text("rw") + "/anew";
-  AwaitCover(name + "-pipe");  // the last that was made
-  return name;
-}
-
-// What the host listens at in what is mounted.
-void AddMountProbes(const std::string& where, const NameOf& name, const char* layer, Probes* all) {
-  AddWays(where, layer, name, all);
-  all->push_back({"network.pipe_" + where, "nobody there", layer, [name](const Targets& t) {
+// What the host listens at in a read mount.
+void AddReadMountProbes(const NameOf& name, Probes* all) {
+  AddWays("in_ro", kByGroup, name, all);
+  all->push_back({"network.pipe_in_ro", "nobody there", kByGroup, [name](const Targets& t) {
                     const std::string path = name(t) + "-pipe";
                     const UniqueFd fd(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
                     const Answer answer = Answered(fd ? 0 : -1);
@@ -200,13 +179,7 @@ void AddMountProbes(const std::string& where, const NameOf& name, const char* la
 }  // namespace
 
 void AddUnixSocketProbes(const Targets& targets, Probes* all) {
-  const auto daemon = [](const char* place) {
-    return [place](const Targets& t) { return t.Text(place) + "/daemon"; };
-  };
-  AddMountProbes("in_ro", daemon("ro"), kByGroup, all);
-  AddMountProbes("in_rw", daemon("rw"), kByCover, all);
-  // With the host's network every socket could be the cell's own.
-  if (!targets.Is("network", "full")) AddMountProbes("anew_in_rw", Anew, kByWatch, all);
+  AddReadMountProbes([](const Targets& t) { return t.Text("ro") + "/daemon"; }, all);
   AddWays(
       "path", kByPath, [](const Targets& t) { return t.Text("unix"); }, all);
   AddWays(

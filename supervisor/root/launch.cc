@@ -50,7 +50,7 @@ std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
       "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", "--bind", kStagedRoot, "/",
       "--proc", "/proc", "--dev", "/dev", "--chdir", "/"};
   if (plan.network == plan::Network::kNone) args.emplace_back("--unshare-net");
-  if (plan.fuse_device) args.insert(args.end(), {"--dev-bind-try", kStagedFuseDevice, "/dev/fuse"});
+  if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", kStagedFuseDevice, "/dev/fuse"});
   return args;
 }
 

@@ -43,9 +43,9 @@ class Stager final {
       ODY_RETURN_IF_ERROR(staged_.Make(place, S_IFDIR).status());
     }
     for (size_t i = 0; i < plan_.entries.size(); ++i) ODY_RETURN_IF_ERROR(Place(i));
-    if (plan_.fuse_device) (void)MakeFuseDevice();  // cell-init says so where it needs it
-    const Entry init = {.target = plan::kInitPath, .source = plan::kInitPath, .executable = true};
-    return Bind(staged_, init, init_source_, UniqueFd()).status();
+    if (plan_.fuse_device) ODY_RETURN_IF_ERROR(PlaceGuard());
+    const bool review = plan_.program == plan::Program::kReview;
+    return PlaceProgram(review ? "odyssey-cell-review" : "odyssey-cell-init", plan::kInitPath);
   }
 
  private:
@@ -61,8 +61,7 @@ class Stager final {
       if (IsKernelFilesystem(places_.back().get()))
         return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
     }
-    const char* const name = plan_.program == plan::Program::kInit ? "cell-init" : "cell-review";
-    ODY_ASSIGN_OR_RETURN(init_source_, OpenHostPath(paths_.program_directory + "/odyssey-" + name));
+    ODY_ASSIGN_OR_RETURN(programs_, OpenHostPath(paths_.program_directory));
     return OkStatus();
   }
 
@@ -121,6 +120,13 @@ class Stager final {
         return PlacePart(entry, index);
     }
     return Internal("unknown plan entry");
+  }
+
+  // A static one of ours, which cells execute.
+  Status PlaceProgram(const char* name, const char* target) {
+    const Entry entry = {.target = target, .source = name, .executable = true};
+    ODY_ASSIGN_OR_RETURN(const UniqueFd program, OpenInRoot(programs_.get(), name));
+    return Bind(staged_, entry, program, UniqueFd()).status();
   }
 
   Status PlaceSymlink(const Entry& entry) {
@@ -243,15 +249,17 @@ class Stager final {
     return OkStatus();
   }
 
-  // On a tmpfs without nodev that holds nothing else; bubblewrap binds the node alone.
-  Status MakeFuseDevice() const {
+  // Its program; and its device on a tmpfs without nodev that holds nothing else, of which
+  // bubblewrap binds the node alone.
+  Status PlaceGuard() {
     if (mkdir(kDevices, 0755) != 0 ||
         mount("devices", kDevices, "tmpfs", MS_NOSUID | MS_NOEXEC, kStagingOptions) != 0 ||
         mknod(kStagedFuseDevice, S_IFCHR | 0600, makedev(kFuse[0], kFuse[1])) != 0 ||
         chown(kStagedFuseDevice, cell_uid_, cell_uid_) != 0) {
-      return ErrnoStatus(errno, "deny: make the cell's node of /dev/fuse");
+      return ErrnoStatus(
+          errno, "deny: make a node of /dev/fuse (does the service's device policy allow it?)");
     }
-    return OkStatus();
+    return PlaceProgram("odyssey-cell-guard", plan::kGuardPath);
   }
 
   static Status RefusePart(const Entry& entry, const std::string& what) {
@@ -281,7 +289,7 @@ class Stager final {
   const StagingPaths& paths_;
   // Beside plan_.entries: what a host tree's source is; then the mount of a directory of the host.
   std::vector<UniqueFd> places_;
-  UniqueFd init_source_;
+  UniqueFd programs_;
   MountTree staged_;
   MountTree layers_;  // beside the staged root: no cell sees what is here and not in that
   int reviewed_ = 0;

@@ -165,16 +165,10 @@ Status Worker::Handle(std::string_view bytes) {
     return OkStatus();
   }
   // The table of legal requests.
-  switch (type) {
-    case wire::RootMessage::kLaunch:
-      return HandleLaunch(bytes);
-    case wire::RootMessage::kKill:
-      return HandleKill(bytes);
-    case wire::RootMessage::kStats:
-      return HandleStats(bytes);
-    default:
-      return InvalidArgument("not a request");
-  }
+  if (type == wire::RootMessage::kLaunch) return HandleLaunch(bytes);
+  if (type == wire::RootMessage::kKill) return HandleKill(bytes);
+  if (type == wire::RootMessage::kStats) return HandleStats(bytes);
+  return InvalidArgument("not a request");
 }
 
 Status Worker::HandleLaunch(std::string_view bytes) {

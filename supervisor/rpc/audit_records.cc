@@ -134,15 +134,6 @@ Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_u
   return record.Number("paths", Int(paths)).Number("refused", Int(refused));
 }
 
-Record ReviewRecord(const std::string& cell_id, const std::vector<Finding>& findings) {
-  std::vector<std::string> paths;
-  for (const Finding& finding : findings) paths.push_back(finding.host_path);
-  return Record("review")
-      .Text("cell_id", cell_id)
-      .Number("count", Int(findings.size()))
-      .Texts("paths", paths);
-}
-
 Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                   const explain::Denial& denial) {
   Record record("deny");

@@ -15,7 +15,6 @@
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/cell.h"
 #include "supervisor/rpc/exec_session.h"
-#include "supervisor/rpc/review.h"
 
 namespace odyssey::supervisor {
 
@@ -50,9 +49,6 @@ audit::Record InjectRecord(const std::string& cell_id, const std::string& run_id
 audit::Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_uid,
                             const std::vector<std::string>& directories, uint64_t paths,
                             uint64_t refused);
-
-// What a review told.
-audit::Record ReviewRecord(const std::string& cell_id, const std::vector<Finding>& findings);
 
 audit::Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                          const explain::Denial& denial);

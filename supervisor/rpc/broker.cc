@@ -14,7 +14,6 @@
 #include "policy/plan/plan.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_request.h"
-#include "supervisor/rpc/found_repositories.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -278,8 +277,7 @@ CellView Broker::View(const Cell& cell) {
           .workspace_path = cell.workspace_path,
           .mode = cell.admission.request.mode,
           .owner_uid = cell.admission.owner.uid,
-          .reviewable = IsReviewable(cell.compiled),
-          .explanation = ExplanationWith(cell.said_since.all(), cell.compiled)};
+          .explanation = cell.compiled.explanation};
 }
 
 wire::CellUsage Broker::AskUsage(const Cell& cell) {

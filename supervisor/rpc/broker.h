@@ -29,7 +29,6 @@
 #include "supervisor/rpc/exec_session.h"
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/host_link.h"
-#include "supervisor/rpc/review.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_use.h"
 
@@ -77,8 +76,6 @@ class Broker final {
   Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
                                             const std::string& run_id);
   Result<FileAnswer> FileOp(const std::string& cell_id, const tool::Request& request);
-  // What the cell made in the host's writable trees. Marks as told what it returns as news.
-  Result<std::vector<Finding>> Review(const std::string& cell_id, ReviewScope scope);
 
   // The plan of the cell of this key, as it would be made now: admitted and compiled, not started.
   Result<plan::Plan> PlanOf(const PrepareSpec& spec);

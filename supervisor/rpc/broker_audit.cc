@@ -8,7 +8,6 @@
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/exec_denials.h"
-#include "supervisor/rpc/found_repositories.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -64,9 +63,7 @@ Result<std::shared_ptr<ExecSession>> Broker::Exec(const ExecSpec& spec, ExecSink
   return session;
 }
 
-explain::Cell Broker::Known(const Cell& cell) {
-  return {cell.request, cell.compiled, CoveredIn(cell.said_since.all())};
-}
+explain::Cell Broker::Known(const Cell& cell) { return {cell.request, cell.compiled}; }
 
 // Called with the session's lock, and with or without the broker's, which it does not take.
 ExecSession::Conclude Broker::ConclusionOf(const CellPtr& cell) {

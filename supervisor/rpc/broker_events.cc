@@ -8,7 +8,6 @@
 #include "common/os/message_socket.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/broker.h"
-#include "supervisor/rpc/found_repositories.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -117,7 +116,6 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   cell::CellError error;
   cell::Hello hello;
   cell::Unmapped unmapped;
-  cell::Repository repository;
   if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
     OnSlotReady(cell, ready, std::move(message));
   } else if (cell::Decode(message.bytes, &gone).ok()) {
@@ -127,13 +125,6 @@ void Broker::OnCellMessage(const CellPtr& cell, Message message) {
   } else if (cell::Decode(message.bytes, &unmapped).ok()) {
     const Lock lock(mutex_);
     if (cell->state == CellState::kLaunching) ExplainUnmapped(unmapped, &cell->compiled);
-  } else if (cell::Decode(message.bytes, &repository).ok()) {
-    const Lock lock(mutex_);
-    if (cell->state == CellState::kReady) {
-      cell->said_since.Note(repository, cell->compiled);
-    } else if (cell->state == CellState::kLaunching && cell->repositories++ < kMaxRepositories) {
-      ExplainRepository(repository, &cell->compiled);
-    }
   } else if (cell::Decode(message.bytes, &hello).ok()) {
     const Lock lock(mutex_);
     cell->runs.AddFound(hello.runs);

@@ -17,9 +17,7 @@
 #include "policy/compile/compile.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/exec_session.h"
-#include "supervisor/rpc/found_repositories.h"
 #include "supervisor/rpc/job_queue.h"
-#include "supervisor/rpc/review.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_list.h"
 
@@ -61,8 +59,6 @@ struct Cell {
   Admission admission;             // by the operator's ceiling, last time
   policy::SandboxRequest request;  // that it was compiled from, without values of the environment
   compile::Compiled compiled;      // constant, and read without the mutex, once it is ready
-  uint32_t repositories = 0;       // that cell-init has spoken of
-  SaidSince said_since;            // by cell-init, since it is ready; guards itself
   std::map<std::string, std::string> env;  // the request's: name → value
   bool ephemeral = false;
   bool single_use = false;
@@ -83,7 +79,6 @@ struct Cell {
   Clock::time_point busy_until = Clock::time_point::min();
 
   std::atomic<uint64_t> oom_seen = 0, pids_seen = 0;  // as of the last time somebody asked
-  ToldFindings told;
   RunList runs;
   JobQueue jobs;  // what blocks on the file worker; guards itself
 

@@ -75,24 +75,6 @@ pb::OutcomeKind ToProto(OutcomeKind kind) {
   return pb::OUTCOME_KIND_UNSPECIFIED;
 }
 
-pb::FindingKind ToProto(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::kName:
-      return pb::FINDING_KIND_NAME;
-    case FindingKind::kRepository:
-      return pb::FINDING_KIND_REPOSITORY;
-    case FindingKind::kBareRepository:
-      return pb::FINDING_KIND_BARE_REPOSITORY;
-    case FindingKind::kRebase:
-      return pb::FINDING_KIND_REBASE;
-    case FindingKind::kUnfinished:
-      return pb::FINDING_KIND_UNFINISHED;
-    case FindingKind::kEndpoint:
-      return pb::FINDING_KIND_ENDPOINT;
-  }
-  return pb::FINDING_KIND_UNSPECIFIED;
-}
-
 void ToProto(tool::Response response, pb::FileListResult* out) {
   for (tool::ListEntry& entry : response.entries) {
     pb::FileEntry* added = out->add_entries();
@@ -141,7 +123,6 @@ Result<ExecSpec> FromProto(const pb::ExecStart& start) {
   spec.stderr_cap = start.stderr_cap_bytes();
   spec.run_id = start.run_id();
   spec.keep_output = start.keep_output();
-  spec.stay = start.stay();
   return spec;
 }
 
@@ -197,7 +178,6 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
   out->set_workspace_path(view.workspace_path);
   out->set_mode(policy::ToProto(policy::SandboxRequest{.mode = view.mode}).mode());
   out->set_owner_uid(view.owner_uid);
-  out->set_reviewable(view.reviewable);
 }
 
 void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
@@ -230,13 +210,6 @@ void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Deni
   out->set_count(denial.count);
   out->set_session_id(denial.session_id);
   out->set_verdict(denial.verdict);
-}
-
-void ToProto(const Finding& finding, pb::Finding* out) {
-  out->set_kind(ToProto(finding.kind));
-  out->set_path(finding.path);
-  out->set_host_path(finding.host_path);
-  out->set_reason(finding.reason);
 }
 
 void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {

@@ -23,7 +23,6 @@ Status CheckFollowing(const pb::ExecRequest& request);
 void ToProto(const Feature& feature, pb::Feature* out);
 void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out);
 void ToProto(const Outcome& outcome, pb::ExecOutcome* out);
-void ToProto(const Finding& finding, pb::Finding* out);
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out);
 // `op` decides which result is set.
 void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out);

@@ -104,7 +104,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   options.stdout_cap = spec.stdout_cap;
   options.stderr_cap = spec.stderr_cap;
   options.keep_output = spec.keep_output;
-  options.stays = spec.stay || !spec.run_id.empty();
+  options.stays = !spec.run_id.empty();
   return options;
 }
 

@@ -26,7 +26,6 @@ struct ExecSpec {
   uint64_t stdout_cap = 0, stderr_cap = 0;
   std::string run_id;  // "": a new one
   bool keep_output = false;
-  bool stay = false;
 };
 
 // The beginning of a stream is held until it is known whether it will be cut.

@@ -53,7 +53,7 @@ struct ExecOptions {
   uint64_t stdout_cap = 0;     // bytes; 0 = unlimited
   uint64_t stderr_cap = 0;
   bool keep_output = false;  // what a cap cuts off goes to the run's outbox
-  bool stays = false;  // the client wants more of a single-use cell: it said so, or named a run
+  bool stays = false;        // the client wants more of a single-use cell: it named a run
 };
 
 class ExecSession final {

@@ -114,16 +114,6 @@ grpc::Status SupervisorService::CollectFiles(grpc::ServerContext*,
   return rpc::ToGrpc(SendFiles(broker_, *request, writer));
 }
 
-grpc::Status SupervisorService::ReviewCell(grpc::ServerContext*,
-                                           const v1::ReviewCellRequest* request,
-                                           v1::ReviewCellResponse* response) {
-  const auto scope = request->news() ? ReviewScope::kNews : ReviewScope::kAll;
-  const auto findings = broker_->Review(request->cell_id(), scope);
-  if (!findings.ok()) return rpc::ToGrpc(findings.status());
-  for (const Finding& finding : *findings) ToProto(finding, response->add_findings());
-  return grpc::Status::OK;
-}
-
 grpc::Status SupervisorService::RemoveCell(grpc::ServerContext*,
                                            const v1::RemoveCellRequest* request,
                                            v1::RemoveCellResponse*) {

@@ -32,8 +32,6 @@ class SupervisorService final
                            v1::InjectFilesResponse* response) override;
   grpc::Status CollectFiles(grpc::ServerContext* context, const v1::CollectFilesRequest* request,
                             grpc::ServerWriter<v1::CollectFilesResponse>* writer) override;
-  grpc::Status ReviewCell(grpc::ServerContext* context, const v1::ReviewCellRequest* request,
-                          v1::ReviewCellResponse* response) override;
   grpc::Status RemoveCell(grpc::ServerContext* context, const v1::RemoveCellRequest* request,
                           v1::RemoveCellResponse* response) override;
 

@@ -17,15 +17,10 @@ struct Entry {
 };
 
 constexpr Entry kFigures[] = {
-    {"warm", MeasureWarmExec},
-    {"cold", MeasureColdCell},
-    {"parallel", MeasureParallelExecs},
-    {"stdout", MeasureStdout},
-    {"read", MeasureFileRead},
-    {"memory", MeasureIdleMemory},
-    {"many-cells", MeasureManyCells},
-    {"workspace-size", MeasureWorkspaceSize},
-    {"cover", MeasureCover},
+    {"warm", MeasureWarmExec},          {"cold", MeasureColdCell},
+    {"parallel", MeasureParallelExecs}, {"stdout", MeasureStdout},
+    {"read", MeasureFileRead},          {"memory", MeasureIdleMemory},
+    {"many-cells", MeasureManyCells},   {"workspace-size", MeasureWorkspaceSize},
 };
 
 }  // namespace

@@ -48,10 +48,6 @@ Result<Figure> MeasureIdleMemory(const Supervisor& supervisor, const Scale& scal
 Result<Figure> MeasureManyCells(const Supervisor& supervisor, const Scale& scale);
 // Warm exec in a workspace with many files, against the same in an empty one.
 Result<Figure> MeasureWorkspaceSize(const Supervisor& supervisor, const Scale& scale);
-// From when a socket or named pipe of the host has a name in a writable mount until it is covered,
-// as a command sees it (ADR 0030).
-Result<Figure> MeasureCover(const Supervisor& supervisor, const Scale& scale);
-
 }  // namespace odyssey::bench
 
 #endif  // ODYSSEY_TESTS_BENCH_FIGURES_H_

@@ -285,7 +285,7 @@ class UpTest(unittest.TestCase):
         programs = self.world.make_directory("programs")
         ctl = shutil.copy(CTL, programs)
         for missing in ("odyssey-supervisor", "odyssey-agentd", "odyssey-supervisor-rpc",
-                        "odyssey-cell-init"):
+                        "odyssey-cell-init", "odyssey-cell-guard"):
             done = subprocess.run([ctl, "--state", self.world.state, "up"], capture_output=True,
                                   text=True, timeout=READY_S, check=False)
             self.assertEqual(done.returncode, 1)

@@ -38,8 +38,6 @@ class FakeSandbox final : public sandbox::Sandbox {
 
   Result<agent::ChangeCounts> changes = agent::ChangeCounts();  // what CountChanges answers
   Status fork_status;  // what ForkCell answers; OK: the files are copied
-  // What ReviewCell answers: each time the same, unlike the supervisor.
-  Result<std::vector<agent::Finding>> left = std::vector<agent::Finding>();
 
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
@@ -88,11 +86,6 @@ class FakeSandbox final : public sandbox::Sandbox {
     ODY_RETURN_IF_ERROR(fork_status);
     files_[to.session_id] = files_[from.session_id];
     return OkStatus();
-  }
-  Result<std::vector<agent::Finding>> ReviewCell(const std::string& cell_id) override {
-    std::lock_guard lock(mutex_);
-    if (cells_.count(cell_id) == 0) return NotFound("cell_id " + cell_id + ": no such cell");
-    return left;
   }
   Status RemoveCell(const std::string& cell_id, bool purge) override {
     on_remove();

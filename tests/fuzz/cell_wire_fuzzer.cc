@@ -27,7 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RoundTrip<odyssey::cell::Hello>(bytes);
   RoundTrip<odyssey::cell::Configure>(bytes);
   RoundTrip<odyssey::cell::Unmapped>(bytes);
-  RoundTrip<odyssey::cell::Repository>(bytes);
   RoundTrip<odyssey::cell::SlotReady>(bytes);
   RoundTrip<odyssey::cell::SlotGone>(bytes);
   RoundTrip<odyssey::cell::CellError>(bytes);

@@ -1,21 +1,21 @@
-// A guard reads indexes that a cell has written: whatever they are, no crash and no excess memory.
-// What is taken has no path out of the tree, as git reads it from the beginning.
+// Marks are given by indexes that a cell has written: whatever they are, no crash and no excess
+// memory. What is taken has no path out of the tree, as git reads it from the beginning.
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/pattern/git_index.h"
+#include "policy/marks/git_index.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using odyssey::pattern::IndexStaysInTree;
+  using odyssey::marks::IndexStaysInTree;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  (void)IndexStaysInTree(bytes, odyssey::pattern::kSha256Bytes);
-  if (!IndexStaysInTree(bytes, odyssey::pattern::kSha1Bytes)) return 0;
+  (void)IndexStaysInTree(bytes, odyssey::marks::kSha256Bytes);
+  if (!IndexStaysInTree(bytes, odyssey::marks::kSha1Bytes)) return 0;
 
   // An entry of version 2 that begins where the first one does.
-  constexpr size_t kName = 12 + 40 + odyssey::pattern::kSha1Bytes + 2;
+  constexpr size_t kName = 12 + 40 + odyssey::marks::kSha1Bytes + 2;
   ODY_CHECK(bytes.substr(0, 4) == "DIRC");
   if (bytes[7] == 2 && bytes.size() > kName &&
       bytes.substr(8, 4) != std::string_view("\0\0\0\0", 4)) {

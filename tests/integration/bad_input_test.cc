@@ -64,7 +64,7 @@ TEST_F(BadInputTest, EnumsOfSandboxes) {
   fields.push_back({"a program that is not there",
                     spoil([](auto* s) { s->add_executables("no-such"); }), Code::kNotFound,
                     "missing system tool: no-such"});
-  for (const int value : {0, 3}) {
+  for (const int value : {0, 4}) {
     fields.push_back({"access", WithMount(Host("real"), "/data", static_cast<pv1::Access>(value)),
                       kInvalid, "sandbox.mounts.access " + std::to_string(value)});
   }

@@ -199,6 +199,22 @@ TEST_F(DenyTest, TheDeviceAndTheTreeBeneathAreOutOfReach) {
   EXPECT_FALSE(supervisor_.Shell(cell, "unshare -Ur true").Exited(0));
 }
 
+// Nor is the guard's program any command's to execute, in the mode that allows most either.
+TEST_F(DenyTest, TheProgramOfTheGuardIsNoCommands) {
+  v1::PrepareCellRequest all = Request();
+  all.mutable_key()->set_component("all");
+  all.mutable_sandbox()->set_executables_mode(policy::v1::EXECUTABLES_MODE_ALL);
+  for (const v1::PrepareCellRequest& request : {Request(), all}) {
+    const std::string cell = supervisor_.Cell(request);
+    const ExecResult result = supervisor_.Shell(
+        cell,
+        "test -e /.odyssey/cell-guard && test ! -f /.odyssey/cell-guard || echo there; "
+        "/.odyssey/cell-guard");
+    EXPECT_TRUE(result.Exited(126)) << result.ToString();
+    EXPECT_EQ(result.out, "");
+  }
+}
+
 TEST_F(DenyTest, AKilledGuardClosesTheTree) {
   const std::string cell = supervisor_.Cell(Request());
   ASSERT_TRUE(supervisor_.Shell(cell, "cat open/file").Exited(0));

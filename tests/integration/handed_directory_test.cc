@@ -2,14 +2,14 @@
 // also when the slot of the first has ended, and with it the mount namespace that it was opened in.
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
+
+#include <signal.h>
 
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <set>
 
-#include "tests/integration/later_endpoints_fixture.h"
-#include "tests/integration/unix_listener.h"
+#include "tests/integration/cell_probe.h"
 
 namespace odyssey::testing {
 namespace {
@@ -22,114 +22,95 @@ import time
 server = socket.socket(socket.AF_UNIX); server.bind('/tmp/hand'); server.listen()
 print('waits', flush=True)
 _, (handed,), _, _ = socket.recv_fds(server.accept()[0], 9, 1)
-while not os.path.exists('/data/go'): time.sleep(0.01)
+while not os.path.exists('/workspace/go'): time.sleep(0.01)
 time.sleep(0.5)
 def write(name, flags):
-    os.write(os.open('data/' + name, os.O_WRONLY | os.O_NONBLOCK | flags, 0o666, dir_fd=handed), b'x')
-for name in ['pipe', 'later', 'repository/.git/config', '.envrc']:
+    os.write(os.open('workspace/' + name, os.O_WRONLY | os.O_NONBLOCK | flags, 0o666, dir_fd=handed), b'x')
+for name in ['.git/config', '.envrc']:
     attempt(name, lambda: write(name, 0))
-for name in ['repository/.git/hooks/new', 'repository/.git/commondir']:
-    attempt(name, lambda: write(name, os.O_CREAT))
-attempt('a.secret', lambda: os.open('data/a.secret', os.O_RDONLY, dir_fd=handed))
+attempt('hook', lambda: write('.git/hooks/new', os.O_CREAT))
+attempt('a.secret', lambda: os.open('workspace/a.secret', os.O_RDONLY, dir_fd=handed))
 )";
 constexpr char kHand[] = R"(
 client = socket.socket(socket.AF_UNIX); client.connect('/tmp/hand')
 socket.send_fds(client, [b'x'], [os.open('/', os.O_RDONLY)])
 print('handed', flush=True)
+import time; time.sleep(1000)
 )";
 
 std::string Python(const std::string& script) {
   return "exec python3 - <<'END'\n" + ProbeScript(script) + "END\n";
 }
 
-class HandedDirectoryTest : public LaterEndpoints {
+class HandedDirectoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    LaterEndpoints::SetUp();
-    for (const char* name : {"", "/hooks", "/objects", "/refs"}) {
-      Make(std::string("/repository/.git") + name);
+    fs::create_directories(workspace_ / ".git/hooks");
+    for (const char* name : {".git/config", ".envrc", "a.secret"}) {
+      std::ofstream(workspace_ / name) << "of the host\n";
     }
-    Write("/repository/.git/HEAD", "ref: refs/heads/main\n");
-    Write("/repository/.git/config", "[core]\n");
-    Write("/.envrc", "of the host\n");
-    Write("/a.secret", "secret\n");
-    pipe_.emplace(tree_ + "/pipe", kOwner);
   }
-  void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(tree_ + name) << text;
-    ASSERT_EQ(chown((tree_ + name).c_str(), kOwner, kOwner), 0);
+  v1::PrepareCellRequest Request() const {
+    v1::PrepareCellRequest request = SupervisorHarness::Request("handed");
+    request.set_workspace(workspace_);
+    return request;
+  }
+  std::string Cell() { return supervisor_.Cell(Request()); }
+
+  std::set<pid_t> Processes() {
+    const auto processes = supervisor_.CellProcesses();
+    return {processes.begin(), processes.end()};
+  }
+  // Ends pid 1 of the slot of the command that is not among `before`. No command can.
+  void KillNewSlot(const std::set<pid_t>& before) {
+    const std::set<pid_t> now = Processes();
+    for (const pid_t pid : now) {
+      const pid_t init = ParentOf(pid);
+      const bool is_new = before.count(pid) == 0 && CommandName(pid) == "python3";
+      if (is_new && now.count(init) != 0) kill(init, SIGKILL);
+    }
   }
 
-  // What the taker found once the other command, which ended by `end`, is gone.
-  Findings HandOver(const std::string& cell, const std::string& end, bool cancel) {
+  // What the taker found once the other command is gone, with its slot or by itself.
+  Findings HandOver(const std::string& cell, bool with_slot) {
     RunningExec taker(supervisor_.stub(), cell, Python(kTake));
     EXPECT_TRUE(taker.ReadUntil("waits"));
-    RunningExec giver(supervisor_.stub(), cell, Python(kHand + end));
+    const std::set<pid_t> before = Processes();
+    RunningExec giver(supervisor_.stub(), cell, Python(kHand));
     EXPECT_TRUE(giver.ReadUntil("handed"));
-    if (cancel) giver.Cancel();
+    if (with_slot) {
+      KillNewSlot(before);
+    } else {
+      giver.Cancel();
+    }
     (void)giver.Finish();
-    later_.emplace(tree_ + "/later", kOwner);
-    std::ofstream(tree_ + "/go").flush();
+    std::ofstream(workspace_ / "go").flush();
     const ExecResult result = taker.Finish();
     EXPECT_TRUE(result.Exited(0)) << result.ToString();
-    fs::remove(tree_ + "/go");
+    fs::remove(workspace_ / "go");
     return FindingsOf(result.out);
   }
-  void ExpectSilence() const {
-    EXPECT_FALSE(Heard(pipe_->fd()));
-    EXPECT_FALSE(Heard(later_->fd()));
-  }
 
-  std::optional<PipeReader> pipe_, later_;
+  SupervisorHarness supervisor_;
+  const fs::path workspace_ = supervisor_.directory() + "/w";
 };
 
-// Pid 1 with another limit is of no use to the next command, and ends.
-constexpr char kChangePidOne[] =
-    "import resource; resource.prlimit(1, resource.RLIMIT_MSGQUEUE, (1, 1))\n";
-
 TEST_F(HandedDirectoryTest, ItShowsNoMoreWhenItsSlotHasEnded) {
-  Findings findings = HandOver(Cell(), kChangePidOne, false);
+  Findings findings = HandOver(Cell(), true);
   findings.erase("a.secret");  // nobody denies it here
-  ExpectAllRefused(findings, 6);
-  ExpectSilence();
+  ExpectAllRefused(findings, 3);
 }
 
 TEST_F(HandedDirectoryTest, ItShowsNoMoreWhenItsCommandWasKilled) {
-  Findings findings = HandOver(Cell(), "import time; time.sleep(60)\n", true);
+  Findings findings = HandOver(Cell(), false);
   findings.erase("a.secret");
-  ExpectAllRefused(findings, 6);
-  ExpectSilence();
+  ExpectAllRefused(findings, 3);
 }
 
 TEST_F(HandedDirectoryTest, ItShowsNoDeniedNameWhenItsSlotHasEnded) {
   auto request = Request();
   request.mutable_sandbox()->add_deny("**/*.secret");
-  Findings findings = HandOver(supervisor_.Cell(request), kChangePidOne, false);
-  for (const char* name : {"pipe", "later"}) findings.erase(name);  // of the guard: the cell's own
-  ExpectAllRefused(findings, 5);
-  ExpectSilence();
-}
-
-// What is held for that is let go when no command runs.
-TEST_F(HandedDirectoryTest, SlotsThatEndOneAfterAnotherLeaveNothing) {
-  const std::string cell = Cell();
-  for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(supervisor_.Python(cell, kChangePidOne).Exited(0)) << i;
-  }
-}
-
-// A command that runs all the time cannot have others pile up what is held: the cell ends.
-TEST_F(HandedDirectoryTest, TooManySlotsThatEndBesideACommandEndTheCell) {
-  const std::string cell = Cell();
-  RunningExec running(supervisor_.stub(), cell, "echo runs; exec sleep 1000");
-  ASSERT_TRUE(running.ReadUntil("runs"));
-  int ended = 0;
-  while (ended < 400 && supervisor_.Python(cell, kChangePidOne).Exited(0)) {
-    ++ended;
-  }
-  EXPECT_GT(ended, 200);
-  EXPECT_LT(ended, 300);
-  EXPECT_TRUE(EndedUnderIt(running.Finish()));
+  ExpectAllRefused(HandOver(supervisor_.Cell(request), true), 4);
 }
 
 }  // namespace

@@ -192,6 +192,14 @@ true)");
   EXPECT_EQ(Host("git -C " + workspace_.string() + " fsck --strict > /dev/null 2>&1"), 0);
 }
 
+TEST_F(ProtectionTest, NothingStandsBetweenADirectWriteAndTheRepository) {
+  ASSERT_EQ(Host("git init -q -b main " + workspace_.string()), 0);
+  const std::string cell = supervisor_.Cell(Request());
+  EXPECT_EQ(supervisor_.Shell(cell, "grep -c fuse /proc/self/mountinfo").out, "0\n");
+  for (const pid_t pid : supervisor_.CellProcesses()) EXPECT_NE(CommandName(pid), "cell-guard");
+  EXPECT_TRUE(supervisor_.Shell(cell, "test ! -e /.odyssey/cell-guard").Exited(0));
+}
+
 TEST_F(ProtectionTest, TheFileThatLeadsAWorktreeToItsRepositoryIsKept) {
   File(".git", "gitdir: /srv/repository/.git/worktrees/w\n");
   const std::string before = Snapshot(workspace_);

@@ -1,4 +1,4 @@
-#include "policy/pattern/git_index.h"
+#include "policy/marks/git_index.h"
 
 #include <stdint.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace odyssey::pattern {
+namespace odyssey::marks {
 namespace {
 
 constexpr size_t kHeaderBytes = 12;
@@ -90,7 +90,7 @@ class Index final {
     const uint32_t entries = reader.Number(4);
     if (reader.failed() || version_ < 2 || version_ > kCompressed) return false;
     for (uint32_t i = 0; i < entries; ++i) {
-      if (!ReadEntry(&reader) || !pattern::StaysInTree(name_)) return false;
+      if (!ReadEntry(&reader) || !marks::StaysInTree(name_)) return false;
     }
     end_ = reader.at();
     return IsEndWhereItSays() && ReadExtensions(reader);
@@ -196,4 +196,4 @@ bool IndexStaysInTree(std::string_view bytes, size_t object_name_bytes) {
   return Index(bytes, object_name_bytes).StaysInTree();
 }
 
-}  // namespace odyssey::pattern
+}  // namespace odyssey::marks

@@ -1,11 +1,11 @@
-#include "policy/pattern/git_index.h"
+#include "policy/marks/git_index.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace odyssey::pattern {
+namespace odyssey::marks {
 namespace {
 
 std::string Number(size_t value, int bytes) {
@@ -181,4 +181,4 @@ TEST(GitIndexTest, EntriesEndWhereItSays) {
 }
 
 }  // namespace
-}  // namespace odyssey::pattern
+}  // namespace odyssey::marks

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_POLICY_PATTERN_GIT_INDEX_H_
-#define ODYSSEY_POLICY_PATTERN_GIT_INDEX_H_
+#ifndef ODYSSEY_POLICY_MARKS_GIT_INDEX_H_
+#define ODYSSEY_POLICY_MARKS_GIT_INDEX_H_
 
 // git trusts the paths of an index that it reads: `git restore .` writes each, and `git reset
 // --hard` removes each that is not in the commit, wherever it leads. Pure.
@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace odyssey::pattern {
+namespace odyssey::marks {
 
 // Of an object's name in an index, bytes.
 inline constexpr size_t kSha1Bytes = 20;
@@ -23,6 +23,6 @@ bool IndexStaysInTree(std::string_view bytes, size_t object_name_bytes);
 // take for one of them. One slash may be at its end, and it may be empty, as in a split index.
 bool StaysInTree(std::string_view path);
 
-}  // namespace odyssey::pattern
+}  // namespace odyssey::marks
 
-#endif  // ODYSSEY_POLICY_PATTERN_GIT_INDEX_H_
+#endif  // ODYSSEY_POLICY_MARKS_GIT_INDEX_H_
