@@ -23,8 +23,6 @@ constexpr char kDaemon[] = "odyprobe-daemon";
 constexpr char kNeighbourPort[] = "4919";
 constexpr char kNeighbourKey[] = "325521";
 constexpr uint32_t kShortWallClockMs = 300;
-// What the kernel may take to let the last process go after its cell is gone.
-constexpr int kGoneMs = 2000;
 constexpr int kPollStepMs = 10;
 
 std::string NeighbourName(const std::string& component) { return component + "-other"; }
@@ -102,17 +100,16 @@ std::vector<std::string> ProcessesOf(uint32_t uid) {
 }
 
 // Polls until there is none of that name, or "" for any, left.
-std::string LeftOver(uint32_t uid, const std::string& name) {
-  std::string left;
-  for (int waited = 0; waited < kGoneMs; waited += kPollStepMs) {
-    left.clear();
+std::string LeftOver(uint32_t uid, const std::string& name, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    std::string left;
     for (const std::string& process : ProcessesOf(uid)) {
       if (name.empty() || process.substr(process.find(' ') + 1) == name) left = process;
     }
-    if (left.empty()) return "";
+    if (left.empty() || std::chrono::steady_clock::now() > end) return left;
     poll(nullptr, 0, kPollStepMs);
   }
-  return left;
 }
 
 // One kind of cell, from its making to what is left of it.
@@ -207,7 +204,7 @@ class CellProbing final {
 
     const ProbeExecResult leaver =
         RunProbeExec(site_.calls, cell->id(), {kProbeProgram, "daemon", kDaemon});
-    std::string wrong = LeftOver(cell->info().host_uid(), kDaemon);
+    std::string wrong = LeftOver(cell->info().host_uid(), kDaemon, site_.gone);
     if (leaver.outcome.kind() != v1::OUTCOME_KIND_EXITED) wrong += Outcome(leaver);
     AddContained("limits.daemon", wrong, "nothing outlives its command",
                  "a pid namespace for each command");
@@ -222,7 +219,7 @@ class CellProbing final {
   void Left() {
     const grpc::Status status = cell_->Remove();
     if (!status.ok()) Add("works.remove", ProbeVerdict::kBroken, status.error_message(), "", "");
-    const std::string process = LeftOver(cell_->info().host_uid(), "");
+    const std::string process = LeftOver(cell_->info().host_uid(), "", site_.gone);
     AddContained("escape.host_processes", process.empty() ? "" : process + " is left",
                  "no process of the cell is left", "pid namespace; control group");
     const std::string& tree = cell_->info().workspace_path();

@@ -1,6 +1,7 @@
 #ifndef ODYSSEY_CTL_PROBE_RUN_H_
 #define ODYSSEY_CTL_PROBE_RUN_H_
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct ProbeSite {
   ProbeCanaries* canaries;
   std::string directory;                // of the canaries
   std::vector<std::string> host_words;  // probe_host_words.h, and the daemons' socket= and own=
+  // After which a process that is still there, though its cell is gone, stays. The kernel takes a
+  // small part of it on a slow machine that has other work.
+  std::chrono::milliseconds gone{30'000};
 };
 
 // Runs odyssey-probe in each kind of cell, and looks from the host at what it left. UNAVAILABLE if

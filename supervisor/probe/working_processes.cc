@@ -21,6 +21,7 @@
 #include <termios.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "common/os/unique_fd.h"
@@ -171,7 +172,7 @@ Finding Events(const Targets&) {
   const uint64_t one = 1;
   if (write(event.get(), &one, sizeof(one)) != sizeof(one)) return BrokenAt("eventfd");
   epoll_event seen{};
-  return WorksIf(epoll_wait(poller.get(), &seen, 1, 1000) == 1, "epoll_wait");
+  return WorksIf(epoll_wait(poller.get(), &seen, 1, -1) == 1, "epoll_wait");
 }
 
 Finding ProcessDescriptor(const Targets&) {
@@ -185,7 +186,7 @@ Finding ProcessDescriptor(const Targets&) {
     return BrokenAt("pidfd");
   }
   pollfd polled{process.get(), POLLIN, 0};
-  return WorksIf(poll(&polled, 1, 1000) == 1, "poll");
+  return WorksIf(poll(&polled, 1, -1) == 1, "poll");
 }
 
 // A debugger's work on its own child.
@@ -238,11 +239,14 @@ Finding JustInTime(const Targets&) {
   return WorksIf(reinterpret_cast<int (*)()>(memory)() == kCode, "the code");
 }
 
+// A cell keeps a low priority that its supervisor was started with, so lower than now.
 Finding Scheduling(const Targets&) {
+  constexpr int kLowest = 19;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) != 0) return BrokenAt("sched_getaffinity");
   if (sched_setaffinity(0, sizeof(set), &set) != 0) return BrokenAt("sched_setaffinity");
-  return WorksIf(setpriority(PRIO_PROCESS, 0, 10) == 0 && sched_yield() == 0, "setpriority");
+  const int lower = std::min(getpriority(PRIO_PROCESS, 0) + 1, kLowest);
+  return WorksIf(setpriority(PRIO_PROCESS, 0, lower) == 0 && sched_yield() == 0, "setpriority");
 }
 
 Finding Limits(const Targets&) {

@@ -4,7 +4,7 @@
 
 import bundles
 import host
-from world import CALL_S, World, WorldTest, main
+from world import HANG_S, World, WorldTest, main
 
 ASK_WRITE = {"allow": ["Bash", "Read", "LS"], "ask": ["Write"]}
 WRITE_TWICE = [bundles.call("Write", "a", path="same", content="x"),
@@ -34,13 +34,13 @@ class ApprovalTest(WorldTest):
         def asked():
             return [request for request in self.pending(session)
                     if request["request_id"] != other_than]
-        return host.eventually(asked, CALL_S, f"a question of {session}")[0]
+        return host.eventually(asked, HANG_S, f"a question of {session}")[0]
 
     def await_end(self, session, turn):
         def ended():
             now = self.world.json("turn", "status", session, turn)["turn"]
             return now["status"] not in ("queued", "running") and now
-        return host.eventually(ended, CALL_S, f"the end of {turn}")
+        return host.eventually(ended, HANG_S, f"the end of {turn}")
 
     def answer(self, verb, request, *more):
         return self.world.ctl("approval", verb, request["request_id"], *more)

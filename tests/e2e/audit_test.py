@@ -9,7 +9,7 @@ import unittest
 import bundles
 import host
 from terminal import Terminal
-from world import CALL_S, World, WorldTest, main
+from world import HANG_S, World, WorldTest, main
 
 
 class AuditVerbsTest(WorldTest):
@@ -18,13 +18,13 @@ class AuditVerbsTest(WorldTest):
         super().setUpClass()
         cls.log = cls.world.state + "/supervisor/audit"
         cls.world.ctl("exec", "--", "sh", "-c", "echo recorded; exit 3")
-        host.eventually(lambda: " cell_end " in cls.world.ctl("audit", "tail").out, CALL_S,
+        host.eventually(lambda: " cell_end " in cls.world.ctl("audit", "tail").out, HANG_S,
                         "the end of the cell in the log")
 
     def copy(self):
         """A whole log of the test's own to change."""
         directory = self.world.make_directory("copy-" + self.id().rsplit(".", 1)[1])
-        host.eventually(lambda: self.head() == self.last(), CALL_S, "head at the last record")
+        host.eventually(lambda: self.head() == self.last(), HANG_S, "head at the last record")
         shutil.copytree(self.log, directory, dirs_exist_ok=True)
         return directory
 

@@ -9,7 +9,7 @@ import unittest
 
 import bundles
 import host
-from world import CALL_S, World, main
+from world import HANG_S, World, main
 
 # Users that every Debian has and nobody logs in as. BOTH is in the grant file and in the ceiling,
 # FILE in the file alone, CEILING in the ceiling alone; STRANGER may not even connect.
@@ -145,7 +145,7 @@ class GrantedTest(DangerTest):
             log = self.world.ctl("audit", "tail", "-n", "200").out.splitlines()
             found = [line for line in log if session in line or "echo ran >made" in line]
             return found if any(" exec_end " in line for line in log) else []
-        found = "\n".join(host.eventually(records, CALL_S, "the end of the command in the log"))
+        found = "\n".join(host.eventually(records, HANG_S, "the end of the command in the log"))
         self.assertRegex(found, rf" grant .*danger_full_access.*owner_uid={BOTH.pw_uid}\b|"
                                 rf" grant .*owner_uid={BOTH.pw_uid}\b.*danger_full_access")
         self.assertRegex(found, rf" exec .*owner_uid={BOTH.pw_uid}\b|"
@@ -259,14 +259,14 @@ class OthersTest(DangerTest):
 
         def open_():
             return self.world.json("approval", "list", "--session", session)["approvals"]
-        request = host.eventually(open_, CALL_S, "a question")[0]["request"]["request_id"]
+        request = host.eventually(open_, HANG_S, "a question")[0]["request"]["request_id"]
         self.assertRefused(self.world.ctl_as(FILE, "approval", "allow", request),
                            "for its owner alone")
         self.assertEqual(self.world.ctl_as(BOTH, "approval", "allow", request).code, 0)
 
         def ended():
             return self.world.json("turn", "status", session, turn)["turn"]["status"] == "completed"
-        host.eventually(ended, CALL_S, "the end of the turn")
+        host.eventually(ended, HANG_S, "the end of the turn")
         self.assertEqual(os.stat(self.made).st_uid, BOTH.pw_uid)
 
     def test_a_confined_session_is_its_owners_too(self):
@@ -281,7 +281,7 @@ class OthersTest(DangerTest):
             self.assertEqual(done.code, 0, done)
             return done.out
 
-        host.eventually(lambda: session in listed(BOTH, "approval", "list"), CALL_S, "a question")
+        host.eventually(lambda: session in listed(BOTH, "approval", "list"), HANG_S, "a question")
         for words in (["session", "list"], ["approval", "list"]):
             self.assertIn(session, listed(BOTH, *words))
             self.assertIn(session, listed(None, *words))

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import bundles
-from world import READY_S, World, main
+from world import HANG_S, World, main
 
 
 class DiskTest(unittest.TestCase):
@@ -44,7 +44,7 @@ class DiskTest(unittest.TestCase):
 
     def test_a_read_only_state(self):
         world = self.start("size=1m,ro")
-        done = world.start_up().ended(READY_S)
+        done = world.start_up().ended(HANG_S)
         self.assertEqual((done.code, done.out), (1, ""), done)
         self.assertIn("Read-only file system", done.err)
         self.assertIn(world.state, done.err)
@@ -52,7 +52,7 @@ class DiskTest(unittest.TestCase):
     def test_a_disk_that_is_full_from_the_start(self):
         world = self.start("size=64k")
         self.fill()
-        done = world.start_up().ended(READY_S)
+        done = world.start_up().ended(HANG_S)
         self.assertEqual((done.code, done.out), (1, ""), done)
         self.assertIn("No space left on device", done.err)
         self.assertIn(world.state, done.err)

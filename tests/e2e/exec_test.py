@@ -9,7 +9,7 @@ import subprocess
 
 import host
 from terminal import Terminal
-from world import CALL_S, GONE_S, WorldTest, main
+from world import HANG_S, WorldTest, main
 
 MEGABYTE = 1 << 20
 
@@ -29,7 +29,7 @@ class ExitCodeTest(WorldTest):
         done = self.exec("--timeout", "500ms", "--cell", "slow", "--", "sh", "-c",
                          "setsid sleep 1234 </dev/null >/dev/null 2>&1 & sleep 1234")
         self.assertEnded(done, 124, "timed out")
-        host.eventually(lambda: not self.world.cell_commands("1234"), GONE_S, "sleep is killed")
+        host.eventually(lambda: not self.world.cell_commands("1234"), HANG_S, "sleep is killed")
 
     def test_125_odyssey_could_not(self):
         done = self.exec("--cwd", "/nowhere", "--", "true")
@@ -113,8 +113,8 @@ class StreamTest(WorldTest):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as client:
             self.assertEqual(client.stdout.readline(), b"e2e\n")
             client.stdout.close()
-            client.wait(CALL_S)
-        host.eventually(lambda: not self.world.cell_commands("yes e2e"), GONE_S, "yes ends")
+            client.wait(HANG_S)
+        host.eventually(lambda: not self.world.cell_commands("yes e2e"), HANG_S, "yes ends")
 
     def test_many_at_once_keep_their_own(self):
         clients = [self.world.start("exec", "--", "sh", "-c", f"echo {n}; exit {n}")
@@ -146,10 +146,10 @@ class StreamTest(WorldTest):
         client.until("here\n")
         # A shell that is about to fork keeps the interrupt to itself until its child has ended.
         host.eventually(lambda: any(host.name(pid) == "sleep" for pid in self.world.cell_commands("1234")),
-                        GONE_S, "sleep runs")
+                        HANG_S, "sleep runs")
         client.process.send_signal(signal.SIGINT)
         self.assertEqual(client.ended().code, 128 + signal.SIGINT)
-        host.eventually(lambda: not self.world.cell_commands("1234"), GONE_S, "sleep ends")
+        host.eventually(lambda: not self.world.cell_commands("1234"), HANG_S, "sleep ends")
 
 
 class TerminalTest(WorldTest):

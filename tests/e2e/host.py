@@ -4,6 +4,9 @@ import os
 import time
 
 POLL_S = 0.02
+# How long a test waits for what must happen before it calls it a hang. No measure of speed: what works takes a small
+# part of it on a slow machine that has other work.
+HANG_S = 120
 
 
 def eventually(condition, seconds, what):

@@ -12,7 +12,7 @@ import unittest
 
 import bundles
 import host
-from world import CALL_S, GONE_S, READY_S, World, main
+from world import HANG_S, World, main
 
 LONG = "86399"  # seconds that the agent's command sleeps, and what it is found by
 
@@ -55,7 +55,7 @@ class KillTest(unittest.TestCase):
             return [item for item in self.world.cells().items()
                     if any(LONG in " ".join(host.command_line(pid)) for pid in item[1])]
         # A process between two programs has no command line.
-        name, members = host.eventually(found, GONE_S, lambda: f"it runs: {self.world.cells()}")[0]
+        name, members = host.eventually(found, HANG_S, lambda: f"it runs: {self.world.cells()}")[0]
         groups = [path for path in host.cgroups(self.world.keeper) if path.endswith(name)]
         return ({host.identity(pid) for pid in members},
                 {path: os.stat(path).st_ino for path in groups})
@@ -76,18 +76,18 @@ class KillTest(unittest.TestCase):
 
     def assertCellGone(self, cell):
         processes, groups = cell
-        host.eventually(lambda: not [p for p in processes if host.identity(p[0]) == p], GONE_S,
+        host.eventually(lambda: not [p for p in processes if host.identity(p[0]) == p], HANG_S,
                         "every process of the cell is gone")
         host.eventually(lambda: not [path for path, inode in groups.items()
                                      if host.inode(path) == inode],
-                        GONE_S, "the cell's control groups are gone")
+                        HANG_S, "the cell's control groups are gone")
 
     def assertInterrupted(self):
         def turns():
             done = self.world.ctl("-o", "json", "session", "show", self.session)
             return done.code == 0 and done.json()["turns"]
         recorded = host.eventually(
-            lambda: [turn for turn in turns() or [] if turn["status"] == "interrupted"], READY_S,
+            lambda: [turn for turn in turns() or [] if turn["status"] == "interrupted"], HANG_S,
             lambda: f"interrupted: {turns()}")
         self.assertEqual(len(recorded), 1)
         self.assertTrue(recorded[0]["error"])
@@ -98,7 +98,7 @@ class KillTest(unittest.TestCase):
         self.assertTrue(ends[0]["payload"]["interrupted"])
 
     def assertNextTurnWorks(self):
-        host.eventually(lambda: self.world.ctl("status").code == 0, READY_S,
+        host.eventually(lambda: self.world.ctl("status").code == 0, HANG_S,
                         lambda: f"status: {self.world.ctl('status')}")
         for session in (self.session, self.create_session()):
             done = self.world.ctl("run", self.bundle, "--session", session, "--prompt", "short")
@@ -123,7 +123,7 @@ class KillTest(unittest.TestCase):
         processes, _ = self.agents_cell()
         commands = {p for p in processes if LONG in " ".join(host.command_line(p[0]))}
         self.kill(self.world.agentd)
-        host.eventually(lambda: not [p for p in commands if host.identity(p[0]) == p], GONE_S,
+        host.eventually(lambda: not [p for p in commands if host.identity(p[0]) == p], HANG_S,
                         "the agent's command is gone")
         self.assertWatcherSawIt()
         self.assertInterrupted()
@@ -179,10 +179,10 @@ class KillTest(unittest.TestCase):
     def test_the_command_itself(self):
         # Its end is the command's, which is the turn's business.
         found = host.eventually(
-            lambda: [p for p in self.world.cell_commands(LONG) if host.name(p) == "sleep"], GONE_S,
+            lambda: [p for p in self.world.cell_commands(LONG) if host.name(p) == "sleep"], HANG_S,
             "the command runs")
         self.kill(found[0])
-        host.eventually(lambda: not self.world.cell_commands(LONG), GONE_S, "no process is left")
+        host.eventually(lambda: not self.world.cell_commands(LONG), HANG_S, "no process is left")
         self.assertEqual(self.turn.ended().code, 0)
         self.assertIn("signalled", self.turn.out)
         self.assertNextTurnWorks()
@@ -207,8 +207,8 @@ class KillTest(unittest.TestCase):
         client.until("here")
         before = len(self.world.json("cell", "list")["cells"])
         self.kill(client.pid)
-        host.eventually(lambda: not self.world.cell_commands("86398"), GONE_S, "the command is gone")
-        host.eventually(lambda: len(self.world.json("cell", "list")["cells"]) == before - 1, CALL_S,
+        host.eventually(lambda: not self.world.cell_commands("86398"), HANG_S, "the command is gone")
+        host.eventually(lambda: len(self.world.json("cell", "list")["cells"]) == before - 1, HANG_S,
                         lambda: f"its cell is gone: {self.world.json('cell', 'list')}")
         self.assertTrue(self.world.cell_commands(LONG), "the agent's command goes on")
 
@@ -218,7 +218,7 @@ class KillTest(unittest.TestCase):
         self.kill(self.world.daemons.pid)
         self.world.daemons.kill()
         self.assertCellGone(cell)
-        host.eventually(lambda: not self.world.left(), GONE_S, self.world.left)
+        host.eventually(lambda: not self.world.left(), HANG_S, self.world.left)
         self.assertEqual(self.turn.ended().code, 1)
         self.world.up()
         self.assertInterrupted()

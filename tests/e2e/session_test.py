@@ -8,7 +8,7 @@ import signal
 import bundles
 import host
 from terminal import Terminal
-from world import CALL_S, WorldTest, main
+from world import HANG_S, WorldTest, main
 
 
 class SessionsTest(WorldTest):
@@ -40,7 +40,7 @@ class SessionsTest(WorldTest):
         return self.world.json("turn", "status", session, turn)["turn"]["status"]
 
     def await_status(self, session, turn, status):
-        host.eventually(lambda: self.status(session, turn) == status, CALL_S,
+        host.eventually(lambda: self.status(session, turn) == status, HANG_S,
                         lambda: self.world.json("turn", "status", session, turn))
 
     def events(self, session, *more):
@@ -172,7 +172,7 @@ class EventsTest(SessionsTest):
         first = self.world.start(*follow)
         turn = self.submit(session)
         for count in (5, 30):
-            host.eventually(lambda: len(complete(first)) >= count, CALL_S,
+            host.eventually(lambda: len(complete(first)) >= count, HANG_S,
                             lambda: f"{count} events: {len(complete(first))}")
             first.kill()
             seen += [self.sequence(line) for line in complete(first)]
@@ -195,7 +195,7 @@ class EventsTest(SessionsTest):
         follower.process.send_signal(signal.SIGSTOP)
         self.await_status(session, self.submit(session), "completed")
         follower.process.send_signal(signal.SIGCONT)
-        host.eventually(lambda: follower.out.count("exit 3 ·") == 5, CALL_S,
+        host.eventually(lambda: follower.out.count("exit 3 ·") == 5, HANG_S,
                         lambda: f"all of it: {follower.out[-500:]}")
 
     def test_without_follow_it_ends(self):
@@ -218,7 +218,7 @@ class TurnsTest(SessionsTest):
             {"if": {"value": "${prompt}", "equals": "long"}, "then": [bundles.bash(command)]}]))
         for cancel in (["session", "cancel", session], ["turn", "cancel", session]):
             turn = self.submit(session, "long")
-            host.eventually(lambda: len(self.world.cell_commands("86395")) >= 3, CALL_S, "it runs")
+            host.eventually(lambda: len(self.world.cell_commands("86395")) >= 3, HANG_S, "it runs")
             done = self.world.ctl(*cancel)
             self.assertEqual((done.code, done.out), (0, "cancelled\n"), done)
             self.assertEqual(self.world.cell_commands("86395"), [])

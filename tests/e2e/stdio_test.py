@@ -12,7 +12,7 @@ import subprocess
 import unittest
 
 import host
-from world import BIN, READY_S, World, main
+from world import BIN, HANG_S, World, main
 
 CLOSED = ["/bin/bash", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "bash"]
 
@@ -27,12 +27,12 @@ class ClosedStdioTest(unittest.TestCase):
     def start(self, program, *arguments, socket):
         process = subprocess.Popen([*CLOSED, os.path.join(BIN, program), *arguments])
         self.addCleanup(self.stop, process)
-        host.eventually(lambda: os.path.exists(socket), READY_S, f"{program} serves")
+        host.eventually(lambda: os.path.exists(socket), HANG_S, f"{program} serves")
         return process.pid
 
     def stop(self, process):
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(READY_S), 0)
+        self.assertEqual(process.wait(HANG_S), 0)
 
     def start_supervisor(self):
         # A grant, so that there is a host runner too.
@@ -48,7 +48,7 @@ class ClosedStdioTest(unittest.TestCase):
 
     def program(self, name, root):
         find = lambda: [pid for pid in host.descendants(root) if host.name(pid) == name]
-        return host.eventually(find, READY_S, name)[0]
+        return host.eventually(find, HANG_S, name)[0]
 
     def test_of_the_supervisor(self):
         keeper = self.start_supervisor()
@@ -75,7 +75,7 @@ class ClosedStdioTest(unittest.TestCase):
                                  ("2>&-", "out\n", ""), ("0<&- 1>&- 2>&-", "", "")):
             done = subprocess.run(["/bin/bash", "-c", f'exec "$@" {closed}', "bash", *command],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  check=False, timeout=READY_S)
+                                  check=False, timeout=HANG_S)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (3, out, err), closed)
 
 

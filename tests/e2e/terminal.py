@@ -9,8 +9,7 @@ import termios
 import time
 
 import host
-
-ANSWER_S = 30
+from host import HANG_S
 
 
 class Terminal:
@@ -54,7 +53,7 @@ class Terminal:
         self.shown += chunk
         return bool(chunk)
 
-    def until(self, text, count=1, seconds=ANSWER_S):
+    def until(self, text, count=1, seconds=HANG_S):
         """Reads until `text` was shown `count` times."""
         deadline = time.monotonic() + seconds
         while self.text.count(text) < count:
@@ -64,7 +63,7 @@ class Terminal:
             assert more, f"ended without {text!r}: {self.text!r}"
             assert time.monotonic() < deadline, f"{text!r} not within {seconds} s: {self.text!r}"
 
-    def ended(self, seconds=ANSWER_S):
+    def ended(self, seconds=HANG_S):
         """Reads to the end; the exit code, 128+N for a signal."""
         deadline = time.monotonic() + seconds
         while self._read(host.POLL_S):

@@ -11,7 +11,7 @@ import unittest
 
 import bundles
 import host
-from world import BIN, CTL, GONE_S, READY_S, SOURCE, World, main
+from world import BIN, CTL, HANG_S, SOURCE, World, main
 
 HELLO = SOURCE + "/examples/bundles/hello"
 
@@ -29,7 +29,7 @@ class UpTest(unittest.TestCase):
 
     def assertDoesNotStart(self, *words):
         """`up` ends with 1, says each word and what to do next, and leaves nothing."""
-        done = self.world.start_up().ended(READY_S)
+        done = self.world.start_up().ended(HANG_S)
         self.assertEqual((done.code, done.out), (1, ""), done)
         for word in words:
             self.assertIn(word, done.err)
@@ -66,8 +66,8 @@ class UpTest(unittest.TestCase):
             self.world.up()
             self.assertEqual(self.world.ctl("exec", "--cell", "a", "--", "true").code, 0)
             self.world.daemons.process.send_signal(number)
-            self.assertEqual(self.world.daemons.ended(READY_S).code, 0)
-            host.eventually(lambda: not self.world.left(), GONE_S, self.world.left)
+            self.assertEqual(self.world.daemons.ended(HANG_S).code, 0)
+            host.eventually(lambda: not self.world.left(), HANG_S, self.world.left)
 
     def test_detached(self):
         done = self.world.ctl("up", "--detach")
@@ -77,7 +77,7 @@ class UpTest(unittest.TestCase):
             leader = int(file.read())
         below = [host.identity(pid) for pid in [leader, *host.descendants(leader)]]
         self.assertEqual(self.world.ctl("down").out, "stopped\n")
-        host.eventually(lambda: not [p for p in below if p and host.identity(p[0]) == p], GONE_S,
+        host.eventually(lambda: not [p for p in below if p and host.identity(p[0]) == p], HANG_S,
                         "every process of it is gone")
 
     def test_detached_by_a_parent_that_closed_everything_and_ignores_its_children(self):
@@ -85,13 +85,13 @@ class UpTest(unittest.TestCase):
         command = " ".join(map(shlex.quote, self.world.argv("up", "--detach")))
         done = subprocess.run(
             ["/bin/bash", "-c", f"trap '' CHLD PIPE; exec {command} 0<&- 1>&- 2>&-"],
-            check=False, timeout=READY_S)
+            check=False, timeout=HANG_S)
         self.assertEqual(done.returncode, 0)
         self.addCleanup(self.world.ctl, "down")
         self.assertWorks()
         self.assertEqual(self.world.ctl("exec", "--cell", "a", "--", "true").code, 0)
         self.assertEqual(self.world.ctl("down").out, "stopped\n")
-        host.eventually(lambda: not self.world.left(), GONE_S, self.world.left)
+        host.eventually(lambda: not self.world.left(), HANG_S, self.world.left)
 
     def test_the_daemons_have_as_many_files_as_they_may(self):
         self.world.prefix = ["prlimit", "--nofile=512:4000"]
@@ -180,10 +180,10 @@ class UpTest(unittest.TestCase):
 
         def ended():
             return [each for each in starting if each.process.poll() is not None]
-        host.eventually(lambda: len(ended()) == len(starting) - 1, READY_S, "the others give up")
+        host.eventually(lambda: len(ended()) == len(starting) - 1, HANG_S, "the others give up")
         self.assertEqual([each.ended().code for each in ended()], [1, 1, 1])
         self.world.daemons = next(each for each in starting if each not in ended())
-        self.world.daemons.until("ready", READY_S)
+        self.world.daemons.until("ready", HANG_S)
         self.assertWorks()
 
     def test_stale_sockets_and_lock(self):
@@ -287,7 +287,7 @@ class UpTest(unittest.TestCase):
         for missing in ("odyssey-supervisor", "odyssey-agentd", "odyssey-supervisor-rpc",
                         "odyssey-cell-init", "odyssey-cell-guard"):
             done = subprocess.run([ctl, "--state", self.world.state, "up"], capture_output=True,
-                                  text=True, timeout=READY_S, check=False)
+                                  text=True, timeout=HANG_S, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"find program {missing}: not in {programs}", done.stderr)
             self.assertIn("build or install", done.stderr)

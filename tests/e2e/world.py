@@ -17,15 +17,12 @@ import threading
 import unittest
 
 import host
+from host import HANG_S
 
 BIN = os.environ.get("ODYSSEY_BIN") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "../../build/dev/bin")
 CTL = os.path.join(os.path.abspath(BIN), "odyssey-ctl")
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-
-READY_S = 30       # generous: a sanitizer's build on a busy machine
-CALL_S = 60
-GONE_S = 2         # what a kill -9 may take to be cleaned up after
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
@@ -77,13 +74,13 @@ class Running:
     def err(self):
         return b"".join(self._parts["err"]).decode("utf-8", "replace")
 
-    def until(self, text, seconds=CALL_S):
+    def until(self, text, seconds=HANG_S):
         """Waits until stdout holds `text`."""
         host.eventually(lambda: text in self.out or self.process.poll() is not None, seconds,
                         lambda: f"{text!r} in {self.out!r}; stderr {self.err!r}")
         assert text in self.out, f"{text!r} not in {self.out!r}; stderr {self.err!r}"
 
-    def ended(self, seconds=CALL_S):
+    def ended(self, seconds=HANG_S):
         code = self.process.wait(seconds)
         for thread in self._threads:
             thread.join(seconds)
@@ -120,7 +117,7 @@ class World:
         return self.daemons
 
     def up(self, *arguments, **options):
-        self.start_up(*arguments, **options).until("ready\n", READY_S)
+        self.start_up(*arguments, **options).until("ready\n", HANG_S)
         self._remember()
         return self
 
@@ -170,7 +167,7 @@ class World:
     def argv(self, *arguments):
         return [*self.prefix, CTL, "--state", self.state, *arguments]
 
-    def ctl(self, *arguments, input="", text=True, timeout=CALL_S, **options):
+    def ctl(self, *arguments, input="", text=True, timeout=HANG_S, **options):
         """Runs odyssey-ctl to its end; never on a terminal."""
         if isinstance(input, str):
             options["input"] = input if text else input.encode()
@@ -233,7 +230,7 @@ class World:
                 assert done.code == 0, f"{done}; {self.daemons.err}"
                 for which in ("agentd", "supervisor"):
                     assert not os.path.exists(self.socket(which)), f"{which}.sock is left"
-            host.eventually(lambda: not self.left(), GONE_S, self.left)
+            host.eventually(lambda: not self.left(), HANG_S, self.left)
         finally:
             if self.daemons:
                 self.daemons.kill()

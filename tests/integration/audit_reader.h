@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "common/audit/log_directory.h"
+#include "common/audit/rate_limit.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -49,6 +51,13 @@ inline std::vector<AuditRecord> AwaitRecords(const SupervisorHarness& supervisor
   std::vector<AuditRecord> records = RecordsOfType(supervisor, type);
   if (records.empty()) records.emplace_back(AuditRecord::object());  // to be looked at all the same
   return records;
+}
+
+// How many records of one kind may be written of one thing since then: what is beyond is counted.
+inline size_t MostRecordsSince(std::chrono::steady_clock::time_point begin) {
+  const auto intervals =
+      (std::chrono::steady_clock::now() - begin) / audit::RateLimit::kInterval + 2;
+  return static_cast<size_t>(intervals) * audit::RateLimit::kPerInterval;
 }
 
 // Expects a log without a fault; what a crash left and the log tells of is none.

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "tests/integration/cell_probe.h"
+#include "tests/testing/machine.h"
 
 namespace odyssey::testing {
 namespace {

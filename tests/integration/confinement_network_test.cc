@@ -12,6 +12,7 @@
 #include "common/os/unique_fd.h"
 #include "tests/integration/cell_probe.h"
 #include "tests/integration/unix_listener.h"
+#include "tests/testing/machine.h"
 
 namespace odyssey::testing {
 namespace {

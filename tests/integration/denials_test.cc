@@ -106,6 +106,7 @@ TEST_F(DenialsTest, ProtectedPartNamesItsProtection) {
 }
 
 TEST_F(DenialsTest, DeniedNameNamesItsPattern) {
+  if (const std::string why = supervisor_.WhyNoDeniedNames(); !why.empty()) GTEST_SKIP() << why;
   const std::string source = HostDirectory("project");
   std::ofstream(source + "/.env") << "TOKEN=1";
   Mount(source, pv1::ACCESS_READ_ONLY, &request_);
@@ -117,6 +118,7 @@ TEST_F(DenialsTest, DeniedNameNamesItsPattern) {
 
 // A relative name is of the directory that the command went to, or of none that is named.
 TEST_F(DenialsTest, RelativeNameAfterTheCommandWentElsewhere) {
+  if (const std::string why = supervisor_.WhyNoDeniedNames(); !why.empty()) GTEST_SKIP() << why;
   const std::string source = HostDirectory("project");
   HostDirectory("project/d");
   std::ofstream(source + "/d/.env") << "TOKEN=1";
@@ -226,7 +228,7 @@ TEST_F(DenialsTest, TooManyProcesses) {
   request_.mutable_sandbox()->mutable_limits()->set_pids(16);
   const ExecResult result = supervisor_.Shell(
       supervisor_.Cell(request_),
-      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done");
+      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1000 & done");
   EXPECT_EQ(OnlyDenial(result),
             "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [kernel]")
       << result.err;
@@ -304,6 +306,7 @@ TEST_F(DenialsTest, StormOfDenialsIsCountedAndTheCellGoesOn) {
   const std::string cell = supervisor_.Cell(request_);
   constexpr size_t kCommands = 100;
   size_t denied = 0;
+  const auto begin = std::chrono::steady_clock::now();
   for (size_t i = 0; i < kCommands; ++i) {
     denied += supervisor_
                   .Shell(cell,
@@ -324,7 +327,7 @@ TEST_F(DenialsTest, StormOfDenialsIsCountedAndTheCellGoesOn) {
     return count;
   };
   EXPECT_TRUE(Eventually([&] { return told() == denied; })) << told();
-  EXPECT_LT(RecordsOfType(supervisor_, "deny").size(), denied / 2);
+  EXPECT_LE(RecordsOfType(supervisor_, "deny").size(), MostRecordsSince(begin));
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
 }
 

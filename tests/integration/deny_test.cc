@@ -21,6 +21,7 @@ constexpr char kSecret[] = "the-secret-text";
 class DenyTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (const std::string why = supervisor_.WhyNoDeniedNames(); !why.empty()) GTEST_SKIP() << why;
     std::string path = (fs::temp_directory_path() / "odyssey-deny-XXXXXX").string();
     ASSERT_NE(mkdtemp(path.data()), nullptr);
     tree_ = path;

@@ -15,6 +15,7 @@
 
 #include "common/os/unique_fd.h"
 #include "tests/integration/cell_probe.h"
+#include "tests/testing/machine.h"
 
 namespace odyssey::testing {
 namespace {
@@ -27,9 +28,16 @@ constexpr uint64_t kBound = 16 * kMegabyte;
 class DiskTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (fs::exists("/dev/loop-control") && fs::exists("/sbin/mkfs.ext4")) return;
-    ASSERT_EQ(getenv("ODYSSEY_MUST_RUN"), nullptr);  // NOLINT(concurrency-mt-unsafe)
-    GTEST_SKIP() << "needs loop devices and mkfs.ext4";
+    if (!fs::exists("/sbin/mkfs.ext4")) {
+      ASSERT_EQ(getenv("ODYSSEY_MUST_RUN"), nullptr);  // NOLINT(concurrency-mt-unsafe)
+      GTEST_SKIP() << "needs mkfs.ext4";
+    }
+    if (WhyNoLoopDevices().empty()) return;
+    const Status status = Refusal(With(kBound));
+    EXPECT_NE(status.message().find("limits.disk_bytes"), std::string::npos) << status.ToString();
+    EXPECT_NE(status.message().find("/dev/loop"), std::string::npos) << status.ToString();
+    EXPECT_EQ(Images().size(), 0u);
+    GTEST_SKIP() << "this machine has no loop devices: " << WhyNoLoopDevices();
   }
 
   static v1::PrepareCellRequest With(uint64_t bytes, const std::string& component = "disk") {

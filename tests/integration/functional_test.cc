@@ -82,7 +82,7 @@ block.unlink()
 semaphore = multiprocessing.Semaphore(0)
 process = multiprocessing.Process(target=semaphore.release)
 process.start()
-print(semaphore.acquire(timeout=20))
+print(semaphore.acquire(timeout=100))
 process.join()
 print(subprocess.run(['tr', 'a-z', 'A-Z'], input='pipe', text=True, capture_output=True).stdout)
 with tempfile.NamedTemporaryFile() as file:
@@ -294,7 +294,7 @@ print(libc.getifaddrs(ctypes.byref(pointer)), pointer.value is not None)
 
 TEST_F(FunctionalTest, JobControlOnATerminal) {
   const ExecResult result = Shell(R"(set -m
-sleep 30 &
+sleep 1000 &
 jobs > list
 grep -c Running list
 kill %1

@@ -17,7 +17,8 @@ struct InjectedCall {
   std::string text;
 };
 
-// Traces a process that waits in a system call, lets it make this one, and lets it wait again.
+// Traces a process, lets it make this system call in place of its next one, then that one, and lets
+// it go on. A process that waits in one begins it anew.
 // 0 or more, or -errno; fails the test if the process cannot be traced. x86-64 only.
 long Inject(pid_t pid, const InjectedCall& call);
 

@@ -305,7 +305,8 @@ void ProbeCarelessly() {
   const Status status = RunProbes({.calls = {.stub = stub.get(), .interrupt = &interrupt},
                                    .canaries = canaries.get(),
                                    .directory = kDirectory,
-                                   .host_words = {}},
+                                   .host_words = {},
+                                   .gone = std::chrono::milliseconds(100)},
                                   &report);
   Must(status.ok(), status.ToString());
   PrintFailures(report.results);

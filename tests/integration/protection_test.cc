@@ -272,6 +272,7 @@ TEST_F(ProtectionTest, APolicyNamesMoreOrLess) {
 
 // What is denied is refused by a file system on top of the tree: the tree below is as it was.
 TEST_F(ProtectionTest, StaysAsItIsBelowDeniedNames) {
+  if (const std::string why = supervisor_.WhyNoDeniedNames(); !why.empty()) GTEST_SKIP() << why;
   ASSERT_EQ(Host("git init -q -b main " + workspace_.string()), 0);
   File(".envrc");
   File(".vscode/inside");

@@ -214,10 +214,14 @@ TEST_F(RacesTest, ACommandThatStopsEverythingItCanReachIsStillEndedAndHarmsNobod
   const std::string other = supervisor_.Cell(SupervisorHarness::Request("other"));
   RunningExec neighbour(supervisor_.stub(), cell, "echo up; cat /dev/zero | head -c 100; sleep 99");
   ASSERT_TRUE(neighbour.ReadUntil("up\n"));
-  const ExecResult stopped = supervisor_.Shell(
-      cell, "sleep 1000 & kill -STOP -1; kill -STOP $$; echo never", {.wall_clock_ms = 500});
-  EXPECT_EQ(stopped.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << stopped.ToString();
-  EXPECT_EQ(stopped.out, "");
+  WithTimeEnough([&](uint32_t wall_clock_ms) {
+    const ExecResult stopped =
+        supervisor_.Shell(cell, "sleep 1000 & echo begun; kill -STOP -1; kill -STOP $$; echo never",
+                          {.wall_clock_ms = wall_clock_ms});
+    EXPECT_EQ(stopped.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << stopped.ToString();
+    EXPECT_EQ(stopped.out.find("never"), std::string::npos);
+    return stopped.out == "begun\n";
+  });
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
   EXPECT_TRUE(supervisor_.Shell(other, "true").Exited(0));
 }
@@ -229,15 +233,23 @@ TEST_F(RacesTest, ACommandThatNeverStopsWritingIsCountedCutAndTimedOut) {
   start.set_cell_id(cell);
   for (const char* word : {"/bin/cat", "/dev/zero"}) start.add_argv(word);
   start.set_stdout_cap_bytes(5000);
-  start.set_wall_clock_ms(2000);
-  RunningExec flood(supervisor_.stub(), start);
-  ASSERT_TRUE(flood.ReadUntil(std::string(5000, '\0')));
-  EXPECT_TRUE(supervisor_.Shell(other, "true").Exited(0)) << "others have their turn";
-  const ExecResult result = flood.Finish();
-  EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << result.ToString();
-  EXPECT_EQ(result.out.size(), 5000u);
-  EXPECT_TRUE(result.outcome.stdout_truncated());
-  EXPECT_GT(result.outcome.stdout_bytes(), 5000u);
+  WithTimeEnough([&](uint32_t wall_clock_ms) {
+    start.set_wall_clock_ms(wall_clock_ms);
+    RunningExec flood(supervisor_.stub(), start);
+    const bool begun = flood.ReadUntil(std::string(5000, '\0'));
+    EXPECT_TRUE(supervisor_.Shell(other, "true").Exited(0)) << "others have their turn";
+    const ExecResult result = flood.Finish();
+    EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << result.ToString();
+    if (!begun || result.outcome.stdout_bytes() <= 5000) return false;
+    EXPECT_EQ(result.out.size(), 5000u);
+    EXPECT_TRUE(result.outcome.stdout_truncated());
+    return true;
+  });
+}
+
+bool Sleeps(pid_t pid) {
+  const auto status = ReadFile("/proc/" + std::to_string(pid) + "/status", 1 << 16);
+  return status.ok() && status->find("\nState:\tS") != std::string::npos;
 }
 
 // The number after "VmRSS:", in kB.
@@ -264,18 +276,18 @@ TEST_F(RacesTest, AClientThatDoesNotReadBlocksItsCommandAndCostsBoundedMemory) {
         std::make_unique<RunningExec>(supervisor_.stub(), cell, "echo up; exec cat /dev/zero"));
     ASSERT_TRUE(floods.back()->ReadUntil("up\n"));
   }
-  // Every writer has come to rest: none of them got the processor between two looks.
+  // Every writer has come to rest: each sleeps, and none got the processor between two looks.
   std::vector<uint64_t> last;
   const auto at_rest = [&] {
     std::vector<uint64_t> now;
     for (const pid_t pid : SupervisorHarness::ProcessesOf(CellUid(cell))) {
-      if (CommandName(pid) == "cat") now.push_back(CpuOf(pid));
+      if (CommandName(pid) == "cat" && Sleeps(pid)) now.push_back(CpuOf(pid));
     }
     const bool same = now == last && now.size() == kFloods;
     last = now;
     return same;
   };
-  EXPECT_TRUE(Eventually(at_rest, 20));
+  EXPECT_TRUE(Eventually(at_rest));
   EXPECT_LT(MemoryOf(supervisor_.rpc()), before + kMostGrowthKb);
   for (auto& flood : floods) flood->Cancel();
   for (auto& flood : floods) EXPECT_EQ(flood->Finish().status.code(), Code::kCancelled);

@@ -84,8 +84,7 @@ TEST_F(ServiceTest, EndsASingleUseCellWhoseClientIsGone) {
     context.TryCancel();
     EXPECT_FALSE(stream->Finish().ok());
   }
-  EXPECT_TRUE(
-      Eventually([&] { return SupervisorHarness::ProcessesOf(cell->host_uid()).empty(); }, 2));
+  EXPECT_TRUE(Eventually([&] { return SupervisorHarness::ProcessesOf(cell->host_uid()).empty(); }));
 }
 
 TEST_F(ServiceTest, KnowsNoCellThatWasRemoved) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <set>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "policy/plan/kernel_memory.h"
+#include "tests/testing/running_exec.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -139,21 +141,23 @@ TEST_F(SlotsTest, WhatACommandDoesToTheSlotItselfReachesNoOtherCommand) {
   }
 }
 
+// Takes every place of its cell, says so, and stays.
+constexpr char kFillTheCell[] = R"sh(exec python3 -c "
+import os, signal
+try:
+    while True:
+        if os.fork() == 0: signal.pause()
+except BlockingIOError:
+    print('full', flush=True)
+    signal.pause()")sh";
+
 // It learns that it was given up when it gets its place.
 TEST_F(SlotsTest, ACommandThatWaitsForAPlaceAndIsGivenUpHoldsUpNobody) {
   auto request = SupervisorHarness::Request("full");
   request.mutable_sandbox()->mutable_limits()->set_pids(16);
   const std::string cell = supervisor_.Cell(request);
-  std::thread full([&] {
-    (void)supervisor_.Python(cell, R"(
-import os, time
-try:
-    while True:
-        if os.fork() == 0: time.sleep(100)
-except BlockingIOError:
-    time.sleep(2))");
-  });
-  EXPECT_TRUE(Eventually([&] { return supervisor_.CellProcesses().size() >= 14; }));
+  RunningExec full(supervisor_.stub(), cell, kFillTheCell);
+  ASSERT_TRUE(full.ReadUntil("full"));
   {
     grpc::ClientContext context;
     const auto stream = supervisor_.stub()->Exec(&context);
@@ -166,7 +170,8 @@ except BlockingIOError:
     context.TryCancel();
     EXPECT_FALSE(stream->Finish().ok());
   }
-  full.join();
+  full.Cancel();
+  full.Finish();
   EXPECT_TRUE(supervisor_.Shell(supervisor_.Cell(), "true").Exited(0));
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
 }
@@ -175,40 +180,38 @@ TEST_F(SlotsTest, ACommandThatWaitsForAPlaceHasNoMoreTimeThanItsOwn) {
   auto request = SupervisorHarness::Request("full");
   request.mutable_sandbox()->mutable_limits()->set_pids(16);
   const std::string cell = supervisor_.Cell(request);
-  std::thread full([&] {
-    (void)supervisor_.Python(cell, R"(
-import os, time
-try:
-    while True:
-        if os.fork() == 0: time.sleep(100)
-except BlockingIOError:
-    time.sleep(100))",
-                             {.wall_clock_ms = 4'000});
-  });
-  EXPECT_TRUE(Eventually([&] { return supervisor_.CellProcesses().size() >= 14; }));
+  RunningExec full(supervisor_.stub(), cell, kFillTheCell);
+  ASSERT_TRUE(full.ReadUntil("full"));
   const ExecResult waited = supervisor_.Shell(cell, "true", {.wall_clock_ms = 300});
   EXPECT_EQ(waited.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << waited.ToString();
   EXPECT_NE(waited.outcome.message().find("waiting"), std::string::npos) << waited.ToString();
-  full.join();
+  full.Cancel();
+  full.Finish();
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
 }
 
 // As one that a command keeps from running: root ends the cell.
 TEST_F(SlotsTest, ACommandWhoseSlotDoesNotEndItEndsWithItsCell) {
   const std::string cell = supervisor_.Cell();
-  ExecResult result;
-  std::thread command(
-      [&] { result = supervisor_.Shell(cell, "sleep 1000; true", {.wall_clock_ms = 1'000}); });
-  pid_t slot = -1;
-  EXPECT_TRUE(Eventually([&] {
-    for (const pid_t pid : supervisor_.CellProcesses()) {
-      if (CommandName(pid) == "sleep") slot = ParentOf(ParentOf(pid));
-    }
-    return slot > 1;
-  }));
-  EXPECT_TRUE(SignalProcess(slot, SIGSTOP));
-  command.join();
-  EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << result.ToString();
+  WithTimeEnough([&](uint32_t wall_clock_ms) {
+    std::atomic<bool> ended = false;
+    ExecResult result;
+    std::thread command([&] {
+      result = supervisor_.Shell(cell, "sleep 1000; true", {.wall_clock_ms = wall_clock_ms});
+      ended = true;
+    });
+    pid_t slot = -1;
+    EXPECT_TRUE(Eventually([&] {
+      for (const pid_t pid : supervisor_.CellProcesses()) {
+        if (CommandName(pid) == "sleep") slot = ParentOf(ParentOf(pid));
+      }
+      return slot > 1 || ended;
+    }));
+    const bool stopped = slot > 1 && !ended && SignalProcess(slot, SIGSTOP);
+    command.join();
+    EXPECT_EQ(result.outcome.kind(), v1::OUTCOME_KIND_TIMED_OUT) << result.ToString();
+    return stopped;
+  });
   EXPECT_TRUE(Eventually([this] {
     for (const pid_t pid : supervisor_.CellProcesses()) {
       if (CommandName(pid) == "sleep") return false;
@@ -290,7 +293,7 @@ TEST_F(SlotsTest, TheSignalEndsACommandThatRuns) {
     }));
     SignalSlots(supervisor_.CellProcesses());
   });
-  const ExecResult ended = supervisor_.Exec(cell, {"sleep", "1000"}, {.wall_clock_ms = 20'000});
+  const ExecResult ended = supervisor_.Exec(cell, {"sleep", "1000"});
   sender.join();
   EXPECT_EQ(ended.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << ended.ToString();
   ASSERT_EQ(ended.denials.size(), 1u);

@@ -233,7 +233,7 @@ grpc::StatusCode AskAs(uid_t uid, const std::string& path) {
   if (fd < 0) return grpc::StatusCode::UNKNOWN;
   const auto stub = v1::Supervisor::NewStub(grpc::CreateInsecureChannelFromFd("peer", fd));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  context.set_deadline(std::chrono::system_clock::now() + kHang);
   v1::GetInfoResponse info;
   return stub->GetInfo(&context, {}, &info).error_code();
 }

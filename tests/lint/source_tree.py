@@ -29,7 +29,7 @@ def is_cpp(path):
 
 
 def is_test(path):
-    return path.startswith("tests/") or path.endswith("_test.cc")
+    return path.startswith("tests/") or path.endswith(("_test.cc", "_fixture.h"))
 
 
 def finish(check, violations):

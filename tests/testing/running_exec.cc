@@ -15,7 +15,7 @@ v1::ExecStart ShellStart(const std::string& cell_id, const std::string& script) 
 }  // namespace
 
 RunningExec::RunningExec(v1::Supervisor::Stub* stub, const v1::ExecStart& start) {
-  context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(50));
+  context_.set_deadline(std::chrono::system_clock::now() + 2 * kHang);
   stream_ = stub->Exec(&context_);
   v1::ExecRequest request;
   *request.mutable_start() = start;

@@ -4,12 +4,10 @@
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <linux/landlock.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 #include <sstream>
 
 #include "common/os/file.h"
+#include "tests/testing/machine.h"
 
 namespace odyssey::testing {
 namespace {
@@ -106,12 +105,6 @@ bool HoldsOnlyRoot(const fs::path& group) {
 
 }  // namespace
 
-int LandlockAbi() {
-  const long abi =
-      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  return abi < 0 ? 0 : static_cast<int>(abi);
-}
-
 std::string ProgramDirectory() {
   return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin").string();
 }
@@ -163,7 +156,7 @@ void SupervisorHarness::KillKeeper() {
 
 bool SupervisorHarness::Restart() {
   // A call that still took the connection to the dead one would break with it.
-  const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::system_clock::now() + kHang;
   if (channel_->GetState(false) == GRPC_CHANNEL_READY) {
     channel_->WaitForStateChange(GRPC_CHANNEL_READY, deadline);
   }
@@ -179,7 +172,7 @@ SupervisorHarness::~SupervisorHarness() {
   waitpid(pid_, &status, 0);
   EXPECT_EQ(status, 0) << Log();
   // The last ones to die are init's children by then, for it to reap.
-  EXPECT_TRUE(Eventually([this] { return CellProcesses().empty(); }, 2));
+  EXPECT_TRUE(Eventually([this] { return CellProcesses().empty(); }));
   EXPECT_TRUE(CgroupsOf(pid_).empty());
   EXPECT_FALSE(fs::exists(socket()));
   std::error_code ignored;
@@ -201,7 +194,7 @@ v1::PrepareCellRequest SupervisorHarness::Request(const std::string& component) 
 Result<v1::CellInfo> SupervisorHarness::Prepare(const v1::PrepareCellRequest& request) {
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  context.set_deadline(std::chrono::system_clock::now() + kHang);
   v1::PrepareCellResponse response;
   const grpc::Status status = stub_->PrepareCell(&context, request, &response);
   if (!status.ok()) {
@@ -219,7 +212,7 @@ std::string SupervisorHarness::Cell(const v1::PrepareCellRequest& request) {
 ExecResult SupervisorHarness::Exec(const std::string& cell_id, const std::vector<std::string>& argv,
                                    const ExecOptions& options) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  context.set_deadline(std::chrono::system_clock::now() + 2 * kHang);
   const auto stream = stub_->Exec(&context);
   v1::ExecRequest request;
   v1::ExecStart* start = request.mutable_start();
@@ -272,13 +265,28 @@ ExecResult SupervisorHarness::Python(const std::string& cell_id, const std::stri
 
 Status SupervisorHarness::Remove(const std::string& cell_id, bool purge) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  context.set_deadline(std::chrono::system_clock::now() + kHang);
   v1::RemoveCellRequest request;
   request.set_cell_id(cell_id);
   request.set_purge(purge);
   v1::RemoveCellResponse response;
   const grpc::Status status = stub_->RemoveCell(&context, request, &response);
   return Status(static_cast<Code>(status.error_code()), status.error_message());
+}
+
+std::string SupervisorHarness::WhyNoDeniedNames() {
+  if (WhyNoFuse().empty()) return "";
+  const std::string tree = directory_ + "/denied";
+  fs::create_directory(tree);
+  v1::PrepareCellRequest request = Request("denied");
+  request.set_workspace(tree);
+  request.mutable_sandbox()->add_deny("**/.env");
+  const auto cell = Prepare(request);
+  EXPECT_FALSE(cell.ok()) << "a cell without FUSE guards nothing";
+  const std::string message = cell.status().message();
+  EXPECT_NE(message.find("deny: "), std::string::npos) << message;
+  EXPECT_NE(message.find("/dev/fuse"), std::string::npos) << message;
+  return "this machine has no FUSE: " + WhyNoFuse();
 }
 
 pid_t SupervisorHarness::worker() const {
@@ -314,13 +322,21 @@ std::vector<std::string> SupervisorHarness::CellGroups() const {
 
 std::string SupervisorHarness::Log() const { return Slurp(directory_ + "/log"); }
 
-bool Eventually(const std::function<bool()>& done, int seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+bool Eventually(const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + kHang;
   while (!done()) {
     if (std::chrono::steady_clock::now() > end) return false;
     poll(nullptr, 0, kPollStepMs);
   }
   return true;
+}
+
+void WithTimeEnough(const std::function<bool(uint32_t wall_clock_ms)>& attempt) {
+  constexpr std::chrono::milliseconds kFirst{500}, kLast = kHang;
+  for (auto wall_clock = kFirst; wall_clock < kLast; wall_clock *= 2) {
+    if (attempt(static_cast<uint32_t>(wall_clock.count()))) return;
+  }
+  ADD_FAILURE() << "no wall clock was long enough";
 }
 
 pid_t ParentOf(pid_t pid) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,11 +24,6 @@ namespace v1 = ::odyssey::supervisor::v1;
 
 // The directory of the programs under test, beside the directory of the tests.
 std::string ProgramDirectory();
-
-// What this kernel's Landlock has; Debian 12's 6.1 has 2. 0: no Landlock.
-int LandlockAbi();
-inline constexpr int kLandlockTruncate = 3;  // Linux 6.2
-inline constexpr int kLandlockScopes = 6;    // Linux 6.12
 
 struct ExecResult {
   Status status;  // of the call
@@ -48,7 +44,7 @@ struct ExecOptions {
   std::map<std::string, std::string> env;
   std::string input;  // sent as stdin, then closed; "" = /dev/null
   bool terminal = false;
-  uint32_t wall_clock_ms = 30'000;
+  uint32_t wall_clock_ms = 120'000;  // kHang
   uint64_t stdout_cap = 0;
   std::string run_id;
   bool keep_output = false;
@@ -87,6 +83,10 @@ class SupervisorHarness final {
                     const ExecOptions& options = {});
 
   Status Remove(const std::string& cell_id, bool purge = true);
+
+  // For tests of cells with denied names: "" where this machine has FUSE. Where it has not, what it
+  // answered instead; the test fails unless such a cell is refused and says so.
+  std::string WhyNoDeniedNames();
   v1::Supervisor::Stub* stub() { return stub_.get(); }
 
   const std::string& directory() const { return directory_; }
@@ -119,8 +119,16 @@ class SupervisorHarness final {
   std::unique_ptr<v1::Supervisor::Stub> stub_;
 };
 
-// Calls `done` until it is true, at most `seconds`; for what other processes do in their own time.
-bool Eventually(const std::function<bool()>& done, int seconds = 5);
+// How long a test waits for what must happen before it calls it a hang. No measure of speed: what
+// works takes a small part of it on a slow machine that has other work.
+inline constexpr std::chrono::seconds kHang{120};
+
+// Calls `done` until it is true, at most kHang; for what other processes do in their own time.
+bool Eventually(const std::function<bool()>& done);
+
+// A command that has to be cut off at its wall clock, but not before it has got somewhere: calls
+// `attempt` with longer and longer ones, until it returns true. Fails the test if it never does.
+void WithTimeEnough(const std::function<bool(uint32_t wall_clock_ms)>& attempt);
 
 // Sends a signal to one process; refuses anything but the number of one, since a test runs as root
 // and kill(2) takes -1, what a failed search returns, for every process there is.
