@@ -27,10 +27,10 @@ struct Findings {
 
 // What its files say of a cell is refused by whoever makes one.
 void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, Findings* out) {
-  const Result<std::string> here = MakeExecInputs().resolve(".");
+  const Result<FoundPlace> here = MakeExecInputs().resolve(".");
   // Each variable counts, also one that is not set here.
   dialect::PolicyContext context =
-      MakePolicyContext(here.ok() ? *here : "", [](const std::string&) { return ""; });
+      MakePolicyContext(here.ok() ? here->name : "", [](const std::string&) { return ""; });
   context.judges_secrets = true;
   context.bundle_copy = kAnyBundleCopy;
   const auto policy = dialect::ReadBundlePolicy(directory, context, &out->problems);
@@ -67,13 +67,13 @@ dialect::Problems ToolsToCome(const dialect::Bundle& bundle) {
 
 Findings Examine(const std::string& directory) {
   dialect::Bundle bundle;
-  Findings out = {.problems = dialect::ValidateBundle(directory, &bundle)};
+  Findings out = {.problems = dialect::ValidateBundle(directory, &bundle, OpenBundleDirectory)};
   const bool readable = out.problems.empty();
-  for (dialect::Problem& problem : scenario::ValidateScenarios(bundle)) {
+  for (dialect::Problem& problem : scenario::ValidateScenarios(bundle, OpenBundleDirectory)) {
     out.problems.push_back(std::move(problem));
   }
   if (bundle.manifest_path.empty()) return out;  // no bundle's directory, as far as can be told
-  for (dialect::Problem& entry : dialect::CheckBundleTree(directory)) {
+  for (dialect::Problem& entry : dialect::CheckBundleTree(directory, OpenBundleDirectory)) {
     out.problems.push_back(std::move(entry));
   }
   if (!readable) return out;

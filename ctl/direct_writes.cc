@@ -1,7 +1,6 @@
 #include "ctl/direct_writes.h"
 
-#include <sys/stat.h>
-
+#include "ctl/named_place.h"
 #include "ctl/sanitize.h"
 
 namespace odyssey::ctl {
@@ -21,8 +20,8 @@ std::vector<std::string> DirectlyWritten(const policy::SandboxRequest& sandbox) 
 std::vector<std::string> DirectWriteLines(const std::vector<std::string>& directories) {
   std::vector<std::string> lines;
   for (const std::string& directory : directories) {
-    struct stat info;
-    if (lstat((directory + "/.git").c_str(), &info) != 0) continue;
+    const Walk repository = WalkPath(directory + "/.git");
+    if (!repository.place && !repository.last_is_link) continue;
     lines.push_back("writes to " + Sanitize(directory, Lines::kOne) +
                     " are direct: a command can leave what git or an editor obeys later; "
                     "--review keeps its changes apart until they are committed");

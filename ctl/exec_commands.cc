@@ -28,6 +28,7 @@
 #include "ctl/message_text.h"
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
+#include "ctl/sanitize.h"
 #include "ctl/sources_digest.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "policy/convert/sandbox_proto.h"
@@ -58,13 +59,17 @@ Result<std::string> RandomComponent(const char* start, size_t count) {
 }
 
 supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
-                                               const std::string& component) {
+                                               const std::string& component, NamedPlaces* places) {
   supervisor::v1::PrepareCellRequest request;
   *request.mutable_key() = KeyOfCommand(component);
   *request.mutable_sandbox() = policy::ToProto(options.sandbox);
   request.set_workspace(options.sandbox.workspace);
+  const policy::FileIdentity& workspace = options.sandbox.workspace_identity;
+  if (workspace.inode != 0) *request.mutable_workspace_identity() = policy::ToProto(workspace);
   // Nobody asks for a cell of one command again.
-  if (!options.sandbox.ephemeral) request.set_sources_digest(SourcesDigest(options.sandbox));
+  if (!options.sandbox.ephemeral) {
+    request.set_sources_digest(SourcesDigest(options.sandbox, places));
+  }
   request.set_ephemeral(options.sandbox.ephemeral);
   request.set_single_use(options.sandbox.ephemeral);  // ends even if we are killed
   request.set_owner_uid(options.owner_uid.value_or(getuid()));
@@ -111,10 +116,11 @@ class CellRemover final {
   const std::string cell_id_;
 };
 
-// `*used` becomes the cell's id, if there was one.
+// `places` keeps what the options name open until the cell is made. `*used` becomes the cell's id,
+// if there was one.
 int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
-              const std::string& component, std::string* used) {
-  const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component);
+              const std::string& component, NamedPlaces* places, std::string* used) {
+  const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component, places);
   for (const Status& status : {CheckText(request), CheckTerminal(console, options.terminal)}) {
     if (!status.ok()) return CannotExec(console, {"exec", status.message(), ""});
   }
@@ -155,16 +161,20 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
 }
 
 // The directories that a policy has made if they are missing, as llm-do does. Whoever wrote it has
-// nothing made that the cell would not be shown: the supervisor refuses it.
-Status MakePolicyDirectories(const ExecOptions& options, const Result<CeilingView>& ceiling,
-                             const Locations& locations) {
-  if (!options.policy || options.policy->create.empty() || !ceiling.ok()) return OkStatus();
-  const bool granted = ceiling::Check(ceiling->ceiling, options.sandbox, ceiling->asker).ok() &&
-                       CompileHere(options.sandbox, *ceiling, locations).ok();
+// nothing made that the cell would not be shown: the supervisor refuses it. What was made is what
+// is mounted.
+Status MakePolicyDirectories(const Result<CeilingView>& ceiling, const Locations& locations,
+                             NamedPlaces* places, ExecOptions* options) {
+  if (!options->policy || options->policy->create.empty() || !ceiling.ok()) return OkStatus();
+  const bool granted = ceiling::Check(ceiling->ceiling, options->sandbox, ceiling->asker).ok() &&
+                       CompileHere(options->sandbox, *ceiling, locations).ok();
   if (!granted) return OkStatus();
   const FileRights rights(ceiling->asker.owner);
-  for (const std::string& path : options.policy->create) {
-    ODY_RETURN_IF_ERROR(MakeDirectories(path, kNewDirectoryMode));
+  for (const std::string& path : options->policy->create) {
+    ODY_ASSIGN_OR_RETURN(const NamedPlace* made, places->Make(path, kNewDirectoryMode));
+    for (policy::Mount& mount : options->sandbox.mounts) {
+      if (mount.source == made->name()) mount.identity = made->identity();
+    }
   }
   return OkStatus();
 }
@@ -183,9 +193,12 @@ int ExecCommand(const Invocation& call) {
     inputs.granted_secrets = GrantedSecrets(*ceiling);
     if (owner != getuid()) inputs.home = ceiling->asker.owner.home;
   }
-  const Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
+  Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
   if (!options.ok()) {
     return CannotExec(console, {"exec", options.status().message(), kOptions});
+  }
+  for (const std::string& note : options->notes) {
+    console.Warn("odyssey-ctl: " + Sanitize(note, Lines::kOne));
   }
   const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
@@ -211,7 +224,8 @@ int ExecCommand(const Invocation& call) {
                          "docs/policy/dialects.md tells what a project's file may add."});
     }
   }
-  if (const Status status = MakePolicyDirectories(*options, ceiling, call.locations);
+  if (const Status status =
+          MakePolicyDirectories(ceiling, call.locations, inputs.places.get(), &*options);
       !status.ok()) {
     return CannotExec(console, {"exec", "--policy: " + status.message(), ""});
   }
@@ -222,7 +236,8 @@ int ExecCommand(const Invocation& call) {
   const std::string& name = options->cell.empty() ? *random : options->cell;
   if (options->reviewed && console.json) console.Warn(ReviewNotice(name));
   std::string cell_id;
-  const int code = RunInCell(console, call.locations, *options, name, &cell_id);
+  const int code =
+      RunInCell(console, call.locations, *options, name, inputs.places.get(), &cell_id);
   if (options->reviewed && !cell_id.empty()) {
     ReviewAfterExec(console, call.locations, {name, cell_id, options->cell.empty()});
   }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "ctl/planted_link.h"
 #include "ctl/policy_file.h"
 #include "policy/compile/limits.h"
 #include "policy/model/own_variables.h"
@@ -35,13 +34,23 @@ void NoteEntry(const std::string& list, size_t index, const std::string& option,
                    {.key = "--" + option, .written = written});
 }
 
+// What the option names, and a note if that is behind a link.
+Result<FoundPlace> Resolve(const ExecInputs& inputs, const std::string& option,
+                           const std::string& path, ExecOptions* out) {
+  Result<FoundPlace> place = inputs.resolve(path);
+  if (!place.ok()) return Named("--" + option, place.status());
+  std::optional<std::string> note = NoteOfLink("--" + option + " " + path, *place);
+  if (note) out->notes.push_back(*std::move(note));
+  return place;
+}
+
 Status AddMounts(const ParsedOptions& options, const ExecInputs& inputs, const std::string& name,
                  policy::Access access, ExecOptions* out) {
   for (const std::string& path : options.All(name)) {
-    const Result<std::string> real = inputs.resolve_shown(path);
-    if (!real.ok()) return Named("--" + name, real.status());
+    ODY_ASSIGN_OR_RETURN(const FoundPlace place, Resolve(inputs, name, path, out));
     NoteEntry("mounts", out->sandbox.mounts.size(), name, path, out);
-    out->sandbox.mounts.push_back({.source = *real, .target = *real, .access = access});
+    out->sandbox.mounts.push_back(
+        {.source = place.name, .target = place.name, .access = access, .identity = place.identity});
   }
   return OkStatus();
 }
@@ -97,10 +106,13 @@ Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, Ex
   for (const std::string& tool : options.All("tool")) {
     if (!named) return InvalidArgument("--tool " + tool + ": allowed only with --tools explicit");
     const bool is_path = tool.find('/') != std::string::npos;
-    Result<std::string> found = is_path ? inputs.resolve(tool) : tool;
-    if (!found.ok()) return Named("--tool", found.status());
+    std::string found = tool;
+    if (is_path) {
+      ODY_ASSIGN_OR_RETURN(FoundPlace place, Resolve(inputs, "tool", tool, out));
+      found = std::move(place.name);
+    }
     NoteEntry("executables", sandbox->executables.size(), "tool", tool, out);
-    sandbox->executables.push_back(std::move(*found));
+    sandbox->executables.push_back(std::move(found));
   }
   return OkStatus();
 }
@@ -122,12 +134,12 @@ Status CheckCellName(const std::string& name) {
                          "\": expected 1 to 128 letters, digits, dots, dashes and underscores");
 }
 
-Status SetWorkspace(const ParsedOptions& options, const ExecInputs& inputs,
-                    policy::SandboxRequest* sandbox) {
+Status SetWorkspace(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
   if (!options.Has("workspace")) return OkStatus();
-  Result<std::string> real = inputs.resolve_shown(options.Text("workspace"));
-  if (!real.ok()) return Named("--workspace", real.status());
-  sandbox->workspace = std::move(*real);
+  ODY_ASSIGN_OR_RETURN(FoundPlace place,
+                       Resolve(inputs, "workspace", options.Text("workspace"), out));
+  out->sandbox.workspace = std::move(place.name);
+  out->sandbox.workspace_identity = place.identity;
   return OkStatus();
 }
 
@@ -229,7 +241,8 @@ std::vector<OptionSpec> LimitOptionSpecs() {
       {.name = "inject",
        .kind = ValueKind::kFile,
        .value_name = "FILE",
-       .help = "a copy of it is in $ODYSSEY_RUN/inbox",
+       .help = "a copy of it is in $ODYSSEY_RUN/inbox: sub/f as sub/f; of a path that is absolute "
+               "or has .. the last component",
        .repeatable = true},
       {.name = "collect",
        .kind = ValueKind::kDirectory,
@@ -265,17 +278,20 @@ void NoteOptions(const ParsedOptions& options, dialect::Origins* origins) {
   }
 }
 
-Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
+// `policy_name` is where the file was found.
+Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
+                        std::string* policy_name, ExecOptions* out) {
   if (!options.Has("policy")) return OkStatus();
-  ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
-  dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
+  ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, inputs.resolve("."));
+  dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment, inputs.places);
   context.granted_env = inputs.granted_secrets;
   if (inputs.home) context.home = *inputs.home;
   for (const std::string& entry : options.All("env")) {
     context.granted_env.insert(entry.substr(0, entry.find('=')));
   }
   dialect::Problems problems;
-  Result<dialect::Policy> policy = ReadPolicy(options.Text("policy"), context, &problems);
+  Result<dialect::Policy> policy =
+      ReadPolicy(options.Text("policy"), context, &problems, policy_name);
   if (!policy.ok()) return Named("--policy", policy.status());
   out->policy = std::move(*policy);
   out->sandbox = out->policy->request;
@@ -284,10 +300,10 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs, 
 }
 
 // What the next run would obey is not the cell's to write: the policy, and what was read with it.
-Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
-  if (!out->policy) return OkStatus();
+void ProtectPolicy(const std::string& policy_name, ExecOptions* out) {
+  if (!out->policy) return;
   std::vector<std::string> files = out->policy->also_read;  // variables among them
-  ODY_ASSIGN_OR_RETURN(files.emplace_back(), inputs.resolve(options.Text("policy")));
+  if (!policy_name.empty()) files.push_back(policy_name);
   policy::SandboxRequest& sandbox = out->sandbox;
   std::vector<std::string> trees;
   if (sandbox.mode == policy::Mode::kWorkspaceWrite) trees.push_back(sandbox.workspace);
@@ -302,12 +318,29 @@ Status ProtectPolicy(const ParsedOptions& options, const ExecInputs& inputs, Exe
       if (std::count(protect.begin(), protect.end(), name) == 0) protect.push_back(name);
     }
   }
-  return OkStatus();
 }
 
 }  // namespace
 
-ExecInputs MakeExecInputs() { return {ResolvePath, GetEnvironment, ResolveUnplanted, {}, {}, {}}; }
+ExecInputs MakeExecInputs() {
+  ExecInputs inputs{.resolve = {},
+                    .environment = GetEnvironment,
+                    .places = std::make_shared<NamedPlaces>(),
+                    .granted_secrets = {},
+                    .home = {},
+                    .owner_uid = {}};
+  inputs.resolve = [places = inputs.places](const std::string& path) -> Result<FoundPlace> {
+    const Walk& walk = places->Look(path, Links::kBelow);
+    ODY_RETURN_IF_ERROR(walk.status);
+    return FoundPlace{walk.name, walk.place->identity(), walk.followed, walk.place->is_directory()};
+  };
+  return inputs;
+}
+
+std::optional<std::string> NoteOfLink(const std::string& option, const FoundPlace& place) {
+  if (place.followed.empty()) return std::nullopt;
+  return option + ": " + place.followed + " is a symbolic link: " + place.name + " is used";
+}
 
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
@@ -317,12 +350,13 @@ std::vector<OptionSpec> ExecOptionSpecs() {
 
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs) {
   ExecOptions out;
-  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &out));
+  std::string policy_name;
+  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimits(options, &out.sandbox.limits);
-  ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out.sandbox));
+  ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
   if (options.Has("review")) {
@@ -332,7 +366,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
     policy::ReviewAllWrites(&out.sandbox);
   }
   ODY_RETURN_IF_ERROR(AddEnvironment(options, inputs, &out.sandbox));
-  ODY_RETURN_IF_ERROR(ProtectPolicy(options, inputs, &out));
+  ProtectPolicy(policy_name, &out);
 
   out.cell = options.Text("cell");
   ODY_RETURN_IF_ERROR(CheckCellName(out.cell));

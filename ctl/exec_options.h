@@ -5,6 +5,7 @@
 // inputs.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,19 +13,28 @@
 
 #include "common/base/status.h"
 #include "ctl/denial_line.h"
+#include "ctl/named_place.h"
 #include "ctl/option_parser.h"
 #include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ctl {
 
+// What a walk found, as a value.
+struct FoundPlace {
+  std::string name;  // absolute, without symbolic links
+  policy::FileIdentity identity;
+  std::string followed;  // a link on the way that is not the system's; "" if there was none
+  bool is_directory = false;
+};
+
 struct ExecInputs {
-  // Absolute and without symbolic links; NOT_FOUND and the like name the path.
-  std::function<Result<std::string>(const std::string&)> resolve;
+  // By Links::kBelow (named_place.h). NOT_FOUND and the like name the path, FAILED_PRECONDITION a
+  // link that is not followed.
+  std::function<Result<FoundPlace>(const std::string&)> resolve;
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  // The same of what a cell is to be shown: FAILED_PRECONDITION names a link that could have been
-  // planted (planted_link.h).
-  std::function<Result<std::string>(const std::string&)> resolve_shown;
+  // What keeps open what `resolve` found, and what a policy names.
+  std::shared_ptr<NamedPlaces> places;
   // Variables that a policy may have though they look like secrets.
   std::set<std::string> granted_secrets;
   // What "~" is to a policy, if it is not $HOME.
@@ -51,7 +61,12 @@ struct ExecOptions {
   ShowDenials denials = ShowDenials::kNever;
   std::optional<dialect::Policy> policy;  // of --policy; `sandbox` began as its request
   dialect::Origins origins;               // of what is in `sandbox`: the policy's and the options
+  std::vector<std::string> notes;         // of links that were followed
 };
+
+// "LINK is a symbolic link: NAME is used", if a link was followed on the way to what `option`
+// named.
+std::optional<std::string> NoteOfLink(const std::string& option, const FoundPlace& place);
 
 // For `exec`: with these the request is made.
 std::vector<OptionSpec> ExecOptionSpecs();

@@ -8,11 +8,13 @@
 namespace odyssey::ctl {
 namespace {
 
-Result<std::string> Resolve(const std::string& path) {
+Result<FoundPlace> Resolve(const std::string& path) {
   if (path == "missing" || path == "./missing") {
     return NotFound("resolve " + path + ": No such file or directory");
   }
-  return "/real/" + path;
+  FoundPlace place{.name = "/real/" + path, .identity = {7, path.size()}};
+  if (path == "link") place.followed = "/link";
+  return place;
 }
 
 ExecInputs Inputs() {
@@ -22,8 +24,7 @@ ExecInputs Inputs() {
             if (name == "TZ") return "Asia/Tokyo";
             if (name == "PATH") return "/here";
             return std::nullopt;
-          },
-          .resolve_shown = Resolve};
+          }};
 }
 
 Result<ExecOptions> Read(std::vector<std::string> arguments) {
@@ -51,9 +52,12 @@ TEST(ExecOptionsTest, ReviewPutsEveryHostDirectoryBehindACommit) {
   EXPECT_TRUE(options->reviewed);
   EXPECT_FALSE(options->sandbox.ephemeral) << "the changes outlive the command";
   EXPECT_EQ(options->sandbox.workspace_writes, policy::Writes::kReview);
-  EXPECT_EQ(options->sandbox.mounts,
-            (std::vector<policy::Mount>{{"/real/a", "/real/a", policy::Access::kReadOnly},
-                                        {"/real/b", "/real/b", policy::Access::kReview}}));
+  const policy::Mount a = {.source = "/real/a", .target = "/real/a", .identity = {7, 1}};
+  const policy::Mount b = {.source = "/real/b",
+                           .target = "/real/b",
+                           .access = policy::Access::kReview,
+                           .identity = {7, 1}};
+  EXPECT_EQ(options->sandbox.mounts, (std::vector<policy::Mount>{a, b}));
   EXPECT_FALSE(Read({"--workspace", "w", "--", "true"})->reviewed);
 }
 
@@ -79,9 +83,13 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   const policy::SandboxRequest& sandbox = options->sandbox;
   EXPECT_EQ(sandbox.mode, policy::Mode::kReadOnly);
   EXPECT_EQ(sandbox.workspace, "/real/w");
-  EXPECT_EQ(sandbox.mounts,
-            (std::vector<policy::Mount>{{"/real/a", "/real/a", policy::Access::kReadOnly},
-                                        {"/real/b", "/real/b", policy::Access::kReadWrite}}));
+  EXPECT_EQ(sandbox.workspace_identity, (policy::FileIdentity{7, 1}));
+  const policy::Mount a = {.source = "/real/a", .target = "/real/a", .identity = {7, 1}};
+  policy::Mount b = a;
+  b.source = b.target = "/real/b";
+  b.access = policy::Access::kReadWrite;
+  EXPECT_EQ(sandbox.mounts, (std::vector<policy::Mount>{a, b}));
+  EXPECT_TRUE(options->notes.empty());
   EXPECT_EQ(sandbox.executables_mode, policy::ExecutablesMode::kAll);
   EXPECT_EQ(sandbox.network, policy::Network::kFull);
   EXPECT_EQ(sandbox.landlock, policy::Landlock::kBestEffort);
@@ -94,6 +102,11 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   EXPECT_EQ(options->timeout_ms, 60'000u);
   EXPECT_EQ(options->cwd, "/tmp");
   EXPECT_TRUE(options->explain);
+}
+
+TEST(ExecOptionsTest, ALinkThatIsFollowedIsTold) {
+  EXPECT_EQ(Read({"--read", "link", "--workspace", "w", "true"})->notes,
+            std::vector<std::string>{"--read link: /link is a symbolic link: /real/link is used"});
 }
 
 // As it was typed, and in the supervisor's words.

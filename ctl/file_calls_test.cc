@@ -124,14 +124,14 @@ TEST_F(FileCallsTest, AFileThatCannotBeReadEndsTheCall) {
   Status local;
   InjectFilesResponse response;
   grpc::ClientContext context;
-  std::ofstream(In("closed")) << "text";
-  Result<FilesToPut> chosen = ChooseFiles({In("closed")});
+  std::ofstream(In("file")) << "text";
+  Result<FilesToPut> chosen = ChooseFiles({In("file")});
   ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
-  chosen->files[0].place = UniqueFd();  // nothing to open
+  chosen->files[0].place = std::make_shared<const NamedPlace>(*OpenNamedPlace(base_));
   const grpc::Status status =
       PutFiles(stub_.get(), &context, {"cel_1", "", chosen->files}, &local, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_FALSE(local.ok());
+  EXPECT_EQ(local.code(), Code::kInvalidArgument);
 }
 
 TEST_F(FileCallsTest, GetsFilesAndSaysWhatIsSkipped) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "common/os/file.h"
+#include "ctl/named_place.h"
 #include "policy/compile/protection.h"
 #include "policy/plan/plan_check.h"
 
@@ -41,12 +42,12 @@ std::map<std::string, compile::PlaceKind> LookAtPlaces(const policy::SandboxRequ
   using compile::PlaceKind;
   std::map<std::string, PlaceKind> places;
   const auto look = [&](const std::string& path) {
-    struct stat info;
-    if (stat(path.c_str(), &info) == 0) {
-      places[path] = S_ISDIR(info.st_mode)   ? PlaceKind::kDirectory
-                     : S_ISREG(info.st_mode) ? PlaceKind::kFile
-                                             : PlaceKind::kOther;
-    } else if (errno == ENOENT || errno == ENOTDIR) {
+    const Walk walk = WalkPath(path);
+    if (walk.place) {
+      places[path] = walk.place->is_directory()    ? PlaceKind::kDirectory
+                     : S_ISREG(walk.place->mode()) ? PlaceKind::kFile
+                                                   : PlaceKind::kOther;
+    } else if (!walk.missing.empty() && walk.status.code() != Code::kPermissionDenied) {
       places[path] = PlaceKind::kMissing;
     }
   };

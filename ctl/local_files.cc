@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "common/os/file.h"
-#include "ctl/planted_link.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -29,31 +29,13 @@ std::string LastComponent(const std::string& path) {
   return trimmed.substr(trimmed.rfind('/') + 1);
 }
 
-std::string ParentOf(const std::string& path) {
-  const std::string trimmed = WithoutSlashes(path);
-  const size_t slash = trimmed.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : trimmed.substr(0, slash);
-}
-
-bool IsDirectory(const UniqueFd& fd) {
-  struct stat info;
-  return fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-// Why the file is left out, "" if it is not. `opened` is `path` itself, or where it leads as a
-// link.
-std::string WhySkipped(const OpenedPath& opened) {
-  struct stat info;
-  if (fstat(opened.place.get(), &info) != 0) return ErrnoStatus(errno, "stat").message();
-  if (S_ISDIR(info.st_mode)) return "is a directory";
-  return S_ISREG(info.st_mode) ? "" : "is no regular file";
-}
-
-// For the words of the warning: what is opened is judged by the walk.
-bool IsSymlink(const std::string& path) {
-  struct stat info;
-  return lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+// Why the file is left out, "" if it is not.
+std::string WhySkipped(const Walk& walk) {
+  if (walk.status.code() == Code::kNotFound) return " not found, skipping it";
+  if (walk.last_is_link) return " is a symlink, skipping it";
+  if (!walk.place) return ": " + walk.status.message() + "; skipping it";
+  if (walk.place->is_directory()) return " is a directory, skipping it";
+  return S_ISREG(walk.place->mode()) ? "" : " is no regular file, skipping it";
 }
 
 bool IsName(std::string_view name) {
@@ -62,23 +44,26 @@ bool IsName(std::string_view name) {
 
 }  // namespace
 
+std::string InboxName(const std::string& path) {
+  std::string name;
+  for (const std::filesystem::path& part : std::filesystem::path(path)) {
+    if (part == "..") return LastComponent(path);
+    if (part == "." || part.empty()) continue;
+    name += (name.empty() ? "" : "/") + part.string();
+  }
+  return path.front() == '/' ? LastComponent(path) : name;
+}
+
 Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
   FilesToPut out;
   for (const std::string& path : paths) {
-    std::string why = IsSymlink(path) ? "is a symlink" : "";
-    Result<OpenedPath> opened = OpenUnplanted(path);
-    if (opened.status().code() == Code::kNotFound) why = "not found";
-    if (why.empty() && opened.ok()) why = WhySkipped(*opened);
-    if (!why.empty()) {
-      out.skipped.push_back("file \"" + path + "\" " + why + ", skipping it");
+    Walk walk = WalkPath(path);
+    if (const std::string why = WhySkipped(walk); !why.empty()) {
+      out.skipped.push_back("file \"" + path + "\"" + why);
       continue;
     }
-    if (!opened.ok()) {
-      out.skipped.push_back("file \"" + path + "\": " + opened.status().message() +
-                            "; skipping it");
-      continue;
-    }
-    FileToPut file{path, std::move(opened->place), LastComponent(path)};
+    FileToPut file{path, std::make_shared<const NamedPlace>(*std::move(walk.place)),
+                   InboxName(path)};
     for (const FileToPut& other : out.files) {
       if (other.name != file.name) continue;
       return InvalidArgument("\"" + path + "\" and \"" + other.path + "\" would both be " +
@@ -90,53 +75,30 @@ Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
 }
 
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
-  const UniqueFd& place = file.place;
-  struct stat info;
-  if (fstat(place.get(), &info) != 0) return ErrnoStatus(errno, "stat " + file.path);
-  if (!S_ISREG(info.st_mode)) return FailedPrecondition(file.path + ": is no regular file");
-  const std::string itself = "/proc/self/fd/" + std::to_string(place.get());
-  UniqueFd fd(open(itself.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return ErrnoStatus(errno, "open " + file.path);
-  *mode = info.st_mode & kPermissionBits;
+  ODY_ASSIGN_OR_RETURN(UniqueFd fd, file.place->OpenFile());
+  *mode = file.place->mode() & kPermissionBits;
   return fd;
 }
 
-Status SaveLocalFile(const std::string& path, std::string_view content, uint32_t mode) {
-  const std::string name = LastComponent(path);
-  if (!IsName(name)) return InvalidArgument(path + ": no name of a file");
-  ODY_ASSIGN_OR_RETURN(const OpenedPath parent, OpenUnplanted(ParentOf(path)));
-  const int directory = parent.place.get();
-  const std::string temporary = "." + name.substr(0, 200) + ".odyssey-" + std::to_string(getpid());
-  const UniqueFd file(openat(directory, temporary.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IWUSR));
-  if (!file) return ErrnoStatus(errno, "create a file beside " + path);
-  Status status = WriteAll(file.get(), content);
-  if (status.ok() && fchmod(file.get(), mode) != 0) status = ErrnoStatus(errno, "chmod " + path);
-  if (status.ok() && renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
-    status = ErrnoStatus(errno, "write " + path);
-  }
-  if (!status.ok()) unlinkat(directory, temporary.c_str(), 0);
-  return status;
-}
-
 Result<Destination> Destination::Open(const std::string& path) {
-  Result<OpenedPath> opened = OpenUnplanted(path);
-  if (opened.status().code() == Code::kNotFound) return Make(path);
-  ODY_RETURN_IF_ERROR(opened.status());
-  if (!IsDirectory(opened->place)) return FailedPrecondition(path + ": is no directory");
-  return Destination(std::move(opened->place));
+  Walk walk = WalkPath(path);
+  if (walk.above) return Make(path, std::move(walk));
+  ODY_RETURN_IF_ERROR(walk.status);
+  if (!walk.place->is_directory()) return FailedPrecondition(path + ": is no directory");
+  UniqueFd root(fcntl(walk.place->fd(), F_DUPFD_CLOEXEC, 0));
+  if (!root) return ErrnoStatus(errno, "open " + path);
+  return Destination(std::move(root));
 }
 
-Result<Destination> Destination::Make(const std::string& path) {
-  ODY_ASSIGN_OR_RETURN(OpenedPath parent, OpenUnplanted(ParentOf(path)));
-  UniqueFd made_in = std::move(parent.place);
-  std::string name = LastComponent(path);
-  if (mkdirat(made_in.get(), name.c_str(), kDirectoryMode) != 0) {
+Result<Destination> Destination::Make(const std::string& path, Walk walk) {
+  std::string name = std::move(walk.missing);
+  if (name.find('/') != std::string::npos) return walk.status;
+  if (mkdirat(walk.above->fd(), name.c_str(), kDirectoryMode) != 0) {
     return ErrnoStatus(errno, "create " + path);
   }
-  Destination made(UniqueFd(openat(made_in.get(), name.c_str(), kDirectoryFlags)));
+  Destination made(UniqueFd(openat(walk.above->fd(), name.c_str(), kDirectoryFlags)));
   if (!made.root_) return ErrnoStatus(errno, "open " + path);
-  made.made_in_ = std::move(made_in);
+  made.made_in_.reset(fcntl(walk.above->fd(), F_DUPFD_CLOEXEC, 0));
   made.made_ = std::move(name);
   return made;
 }

@@ -5,19 +5,21 @@
 // comes out of a cell is not trusted: neither its names nor its sizes.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
+#include "ctl/named_place.h"
 
 namespace odyssey::ctl {
 
 struct FileToPut {
   std::string path;  // here, as it was given
-  UniqueFd place;    // O_PATH
-  std::string name;  // in the inbox: the last component
+  std::shared_ptr<const NamedPlace> place;
+  std::string name;  // in the inbox
 };
 
 struct FilesToPut {
@@ -25,16 +27,16 @@ struct FilesToPut {
   std::vector<std::string> skipped;  // a warning each
 };
 
+// What a file is named in an inbox: as it was given, if that is a relative path without ".."; else
+// the last component.
+std::string InboxName(const std::string& path);
+
 // Regular files; what is missing, a symbolic link or behind one that a cell could have made, a
 // directory or anything else is skipped with a warning. INVALID_ARGUMENT if two have the same name.
 Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths);
 
-// A regular file, opened: the one that ChooseFiles looked at.
+// The file that was chosen, whatever its path leads to now.
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode);
-
-// Writes a new file over what has its name, if that is no directory; a link there is replaced, not
-// followed. FAILED_PRECONDITION: a link on the way that a cell could have made.
-Status SaveLocalFile(const std::string& path, std::string_view content, uint32_t mode);
 
 // A directory here that files are written into: below it only, through no link, over nothing. Nor
 // is it reached through a link that a cell could have made.
@@ -55,7 +57,7 @@ class Destination final {
 
  private:
   explicit Destination(UniqueFd root) : root_(std::move(root)) {}
-  static Result<Destination> Make(const std::string& path);
+  static Result<Destination> Make(const std::string& path, Walk walk);
 
   UniqueFd root_;
   UniqueFd made_in_;        // where it was made, if it was missing,

@@ -12,12 +12,12 @@ namespace {
 
 Result<struct stat> LookAtSource(const plan::Entry& entry) {
   struct stat info;
-  if (geteuid() != 0) {
-    if (stat(entry.source.c_str(), &info) == 0) return info;
-    return NotFound(entry.source + ": cannot be looked at");
-  }
-  ODY_ASSIGN_OR_RETURN(const UniqueFd place, OpenHostPathAs(entry.owner, entry.source));
-  if (fstat(place.get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
+  const bool root = geteuid() == 0;
+  Result<UniqueFd> place =
+      root ? OpenHostPathAs(entry.owner, entry.source) : OpenHostPath(entry.source);
+  if (!root && !place.ok()) return NotFound(entry.source + ": cannot be looked at");
+  ODY_RETURN_IF_ERROR(place.status());
+  if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
   return info;
 }
 

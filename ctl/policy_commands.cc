@@ -47,11 +47,11 @@ std::string NextFor(const std::string& file) {
 }
 
 // A policy, or what is wrong with its file: its problems are told on stderr, one a line.
-Result<dialect::Policy> ReadFile(const Console& console, const std::string& file,
-                                 const CeilingView& ceiling, dialect::Problems* problems) {
+Result<dialect::Policy> ReadPolicyFile(const Console& console, const std::string& file,
+                                       const CeilingView& ceiling, dialect::Problems* problems) {
   const ExecInputs inputs = MakeExecInputs();
-  ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
-  dialect::PolicyContext context = MakePolicyContext(cwd, inputs.environment);
+  ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, inputs.resolve("."));
+  dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment);
   context.judges_secrets = true;
   context.bundle_copy = ceiling.asker.host.bundle_store + "/copy";
   const ceiling::Owner& owner = ceiling.asker.owner;
@@ -79,15 +79,15 @@ struct Asked {
 Status ReadAsked(const Invocation& call, Asked* out) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
-  ODY_ASSIGN_OR_RETURN(out->policy, ReadFile(console, file, out->ceiling, &out->problems));
+  ODY_ASSIGN_OR_RETURN(out->policy, ReadPolicyFile(console, file, out->ceiling, &out->problems));
   dialect::Problems more = DoubtfulPlaces(out->policy, file);
   for (dialect::Problem& doubt : DoubtfulReach(out->policy, out->ceiling.asker.owner, file)) {
     more.push_back(std::move(doubt));
   }
   PrintWarnings(console, more);
   if (call.options.Has("within")) {
-    ODY_ASSIGN_OR_RETURN(
-        out->within, ReadFile(console, call.options.Text("within"), out->ceiling, &out->problems));
+    ODY_ASSIGN_OR_RETURN(out->within, ReadPolicyFile(console, call.options.Text("within"),
+                                                     out->ceiling, &out->problems));
     more.insert(more.end(), out->within->warnings.begin(), out->within->warnings.end());
   }
   auto& warnings = out->policy.warnings;

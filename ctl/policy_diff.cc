@@ -27,7 +27,7 @@ constexpr int kExitDiffer = 1, kExitTrouble = 2;  // as diff(1)
 // A policy as it is written: whatever this environment has, and whatever the operator grants.
 Result<WholePolicy> ReadAsWritten(const std::string& file, dialect::Problems* problems) {
   const ExecInputs inputs = MakeExecInputs();
-  ODY_ASSIGN_OR_RETURN(const std::string cwd, inputs.resolve("."));
+  ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, inputs.resolve("."));
   const auto environment = [&](const std::string& name) -> std::optional<std::string> {
     const std::optional<std::string> value = inputs.environment(name);
     // odek's settings are part of the policy. What others are for is to be exported, whatever is
@@ -35,7 +35,7 @@ Result<WholePolicy> ReadAsWritten(const std::string& file, dialect::Problems* pr
     const bool is_setting = name.rfind("ODEK_SANDBOX", 0) == 0;
     return value || is_setting ? value : std::optional<std::string>("");
   };
-  dialect::PolicyContext context = MakePolicyContext(cwd, environment);
+  dialect::PolicyContext context = MakePolicyContext(cwd.name, environment);
   context.judges_secrets = true;  // whatever the operator grants
   context.bundle_copy = kAnyBundleCopy;
   ODY_ASSIGN_OR_RETURN(dialect::Policy policy, ReadPolicy(file, context, problems));
@@ -196,7 +196,7 @@ Result<WholePolicy> WholePolicyOf(const std::string& file, dialect::Policy polic
   WholePolicy whole{.policy = std::move(policy), .bundle = {}};
   if (kind != dialect::Dialect::kManifest && kind != dialect::Dialect::kBundle) return whole;
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
-  ODY_ASSIGN_OR_RETURN(whole.bundle, dialect::LoadBundle(directory));
+  ODY_ASSIGN_OR_RETURN(whole.bundle, dialect::LoadBundle(directory, OpenBundleDirectory));
   return whole;
 }
 

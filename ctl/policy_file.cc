@@ -1,12 +1,11 @@
 #include "ctl/policy_file.h"
 
 #include <errno.h>
-#include <sys/stat.h>
+#include <fcntl.h>
 
 #include <filesystem>
+#include <utility>
 
-#include "common/os/regular_file.h"
-#include "ctl/planted_link.h"
 #include "ctl/sanitize.h"
 #include "policy/model/own_variables.h"
 
@@ -17,50 +16,57 @@ constexpr const char* kManifestNames[] = {"odyssey.bundle.json5", "odyssey.bundl
                                           "odyssey.bundle.yml"};
 constexpr const char* kAgentNames[] = {"agent.yaml", "agent.yml"};
 
-dialect::PathFacts LookAt(const std::string& path) {
-  struct stat info;
-  WalkedPath walked = WalkAlong(path);
+dialect::PathFacts FactsOf(const Walk& walk, const std::string& path) {
   dialect::PathFacts facts;
-  facts.exists = walked.exists;
-  facts.is_link = lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
-  facts.planted_link = std::move(walked.planted);
-  facts.resolved = std::move(walked.path);  // the supervisor says what is wrong with it
+  facts.exists = walk.place || !walk.planted_link.empty();
+  facts.is_link = walk.last_is_link;
+  facts.resolved = walk.name.empty() ? path : walk.name;  // the supervisor says what is wrong
+  facts.planted_link = walk.planted_link;
+  if (walk.place) facts.identity = walk.place->identity();
   return facts;
-}
-
-Result<bool> IsDirectory(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "open " + path);
-  return S_ISDIR(info.st_mode);
 }
 
 }  // namespace
 
 dialect::PolicyContext MakePolicyContext(const std::string& client_cwd,
-                                         const Environment& environment) {
+                                         const Environment& environment,
+                                         std::shared_ptr<NamedPlaces> places) {
+  if (!places) places = std::make_shared<NamedPlaces>();
   dialect::PolicyContext context;
   context.client_cwd = client_cwd;
   context.home = environment("HOME").value_or("");
   context.environment = environment;
-  context.look = LookAt;
-  context.read = [](const std::string& path) {
-    return ReadRegularFile(path, dialect::kMaxPolicyBytes);
+  context.look = [places](const std::string& path) { return FactsOf(places->Look(path), path); };
+  context.read = [places](const std::string& path) {
+    return places->Read(path, Links::kFileItself, dialect::kMaxPolicyBytes);
   };
+  context.open = OpenBundleDirectory;
   return context;
 }
 
+Result<UniqueFd> OpenBundleDirectory(const std::string& directory) {
+  ODY_ASSIGN_OR_RETURN(const NamedPlace place, OpenNamedPlace(directory, Links::kBelow));
+  UniqueFd fd(fcntl(place.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!fd) return ErrnoStatus(errno, "open " + directory);
+  return fd;
+}
+
 Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::PolicyContext& context,
-                                   dialect::Problems* problems) {
-  ODY_ASSIGN_OR_RETURN(const bool directory, IsDirectory(path));
+                                   dialect::Problems* problems, std::string* name) {
+  NamedPlaces places;
+  const Walk& file = places.Look(path, Links::kFileItself);
   std::optional<dialect::Policy> policy;
-  if (directory) {
+  if (file.place && file.place->is_directory()) {
+    ODY_RETURN_IF_ERROR(places.Look(path, Links::kBelow).status);
     policy = dialect::ReadBundlePolicy(path, context, problems);
   } else {
-    ODY_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, dialect::kMaxPolicyBytes));
+    ODY_ASSIGN_OR_RETURN(const std::string text,
+                         places.Read(path, Links::kFileItself, dialect::kMaxPolicyBytes));
     policy = dialect::ReadPolicy(text, path, context, problems);
   }
-  if (policy) return *std::move(policy);
-  return dialect::ToStatus(*problems);
+  if (!policy) return dialect::ToStatus(*problems);
+  if (name != nullptr && file.place) *name = file.place->name();
+  return *std::move(policy);
 }
 
 void PrintWarnings(const Console& console, const dialect::Problems& warnings) {
@@ -76,8 +82,8 @@ Json WarningsAsJson(const dialect::Problems& warnings) {
 }
 
 Result<std::string> BundleDirectory(const std::string& path) {
-  ODY_ASSIGN_OR_RETURN(const bool is_directory, IsDirectory(path));
-  if (is_directory) return path;
+  ODY_ASSIGN_OR_RETURN(const NamedPlace place, OpenNamedPlace(path, Links::kFileItself));
+  if (place.is_directory()) return path;
   const std::filesystem::path file(path);
   for (const char* name : kManifestNames) {
     if (file.filename() != name) continue;
@@ -86,7 +92,8 @@ Result<std::string> BundleDirectory(const std::string& path) {
   }
   for (const char* name : kAgentNames) {
     if (file.filename() != name) continue;
-    if (std::optional<std::string> bundle = dialect::BundleOf(path)) return *std::move(bundle);
+    if (std::optional<std::string> bundle = dialect::BundleOf(path, OpenBundleDirectory))
+      return *std::move(bundle);
   }
   return InvalidArgument(path + ": expected a bundle directory, or its odyssey.bundle.json5, " +
                          "odyssey.bundle.yaml or agent.yaml");

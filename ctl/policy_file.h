@@ -5,11 +5,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "common/base/status.h"
 #include "ctl/console.h"
+#include "ctl/named_place.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/policy_reader.h"
 
@@ -17,15 +19,23 @@ namespace odyssey::ctl {
 
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-// This host as the reader of a policy sees it. `client_cwd` is what "." means.
+// This host as the reader of a policy sees it. `client_cwd` is what "." means. What the policy
+// names is kept open in `places`, if it is to be used after the policy was read.
 dialect::PolicyContext MakePolicyContext(const std::string& client_cwd,
-                                         const Environment& environment);
+                                         const Environment& environment,
+                                         std::shared_ptr<NamedPlaces> places = nullptr);
+
+// The directory of a bundle that a person named: through no link that a cell could have made, but
+// for one that leads below its own directory.
+Result<UniqueFd> OpenBundleDirectory(const std::string& directory);
 
 // Reads the file or the bundle at `path`. What is neither is refused, and not waited for; but
 // /dev/stdin and /dev/fd/N may be pipes. If that fails with problems of the file, all of them are
-// in `problems` and the status is the first.
+// in `problems` and the status is the first. The file may be a link itself, which leads anywhere; a
+// link on the way to it is one of the system's. `name`, if not nullptr, is where it ends, "" of
+// what has no name.
 Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::PolicyContext& context,
-                                   dialect::Problems* problems);
+                                   dialect::Problems* problems, std::string* name = nullptr);
 
 // Tells the warnings of a policy on stderr, one a line.
 void PrintWarnings(const Console& console, const dialect::Problems& warnings);

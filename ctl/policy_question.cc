@@ -71,7 +71,8 @@ Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::s
                            " has no rules about commands; bundles and llm-do workers have");
   }
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle read, dialect::LoadBundle(directory));
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle read,
+                       dialect::LoadBundle(directory, OpenBundleDirectory));
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(read, file, agent));
   ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
                        rules::Parse(spec.tools.allow, spec.tools.ask, spec.tools.deny));
@@ -168,8 +169,8 @@ policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
   const bool agents =
       policy.dialect == dialect::Dialect::kManifest || policy.dialect == dialect::Dialect::kBundle;
   if (!agents || request.mode != policy::Mode::kDangerFullAccess) return request;
-  const Result<std::string> here = MakeExecInputs().resolve(".");
-  if (here.ok()) request.workspace = *here;
+  const Result<FoundPlace> here = MakeExecInputs().resolve(".");
+  if (here.ok()) request.workspace = here->name;
   return request;
 }
 

@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/os/file.h"
 #include "ctl/change_question.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/confinement_line.h"
 #include "ctl/exit_code.h"
-#include "ctl/local_files.h"
+#include "ctl/named_place.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
 #include "ctl/turn_watch.h"
@@ -31,6 +30,7 @@ namespace {
 using agent::v1::SessionService;
 
 constexpr uint64_t kReadChunk = 4 * 1024 * 1024;
+constexpr mode_t kSavedMode = 0644;
 constexpr uint64_t kMaxSavedBytes = 256 * 1024 * 1024;
 
 struct Save {
@@ -84,7 +84,8 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
   return out;
 }
 
-// Copies a file of the session's workspace to the host, whole or not at all.
+// Copies a file of the session's workspace to the host, whole or not at all. Its directory is named
+// by a person, and may be one that the turn wrote: no link on the way is followed but the system's.
 Status SaveFile(SessionService::StubInterface* stub, const std::string& session_id,
                 const Save& save) {
   std::string content;
@@ -99,7 +100,7 @@ Status SaveFile(SessionService::StubInterface* stub, const std::string& session_
     const grpc::Status status = stub->ReadFile(context.get(), request, &response);
     if (!status.ok()) return Status(static_cast<Code>(status.error_code()), status.error_message());
     content += response.file().content();
-    if (response.file().next_offset() == 0) return SaveLocalFile(save.to, content, 0644);
+    if (response.file().next_offset() == 0) return ReplaceNamedFile(save.to, content, kSavedMode);
     if (response.file().content().empty()) return Internal("the answer neither ends nor goes on");
   } while (content.size() <= kMaxSavedBytes);
   return ResourceExhausted("larger than " + FormatSize(kMaxSavedBytes));
@@ -260,7 +261,8 @@ std::vector<Command> RunCommands() {
                        {.name = "save",
                         .kind = ValueKind::kText,
                         .value_name = "PATH=FILE",
-                        .help = "copy PATH of the workspace to FILE at the end",
+                        .help = "copy PATH of the workspace to FILE at the end; FILE is in no "
+                                "directory behind a symbolic link",
                         .repeatable = true},
                        {.name = "dangerous-sandbox-mode",
                         .help = "the bundle's danger_full_access is meant: UNCONFINED on the "

@@ -2,24 +2,23 @@
 
 #include <unistd.h>
 
-#include <filesystem>
 #include <utility>
 
 #include "ctl/direct_writes.h"
 #include "ctl/exec_options.h"
 #include "ctl/message_text.h"
 #include "ctl/policy_file.h"
+#include "ctl/sanitize.h"
 #include "policy/model/own_variables.h"
 
 namespace odyssey::ctl {
 namespace {
 
-Result<std::string> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
-  const Result<std::string> path = inputs.resolve_shown(cwd.empty() ? "." : cwd);
-  if (!path.ok()) return Status(path.status().code(), "--cwd: " + path.status().message());
-  std::error_code error;
-  if (std::filesystem::is_directory(*path, error)) return path;
-  return InvalidArgument("--cwd " + *path + ": not a directory");
+Result<FoundPlace> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
+  Result<FoundPlace> place = inputs.resolve(cwd.empty() ? "." : cwd);
+  if (!place.ok()) return Status(place.status().code(), "--cwd: " + place.status().message());
+  if (place->is_directory) return place;
+  return InvalidArgument("--cwd " + place->name + ": not a directory");
 }
 
 // What the bundle's "." means is the client's directory.
@@ -31,17 +30,26 @@ std::vector<std::string> DirectlyWritten(const dialect::SandboxSpec& sandbox,
   return out;
 }
 
-Result<agent::v1::CreateSessionRequest> MakeRequest(const NewSession& session, std::string cwd,
+void TellLink(const Console& console, const std::string& option, const FoundPlace& place) {
+  const std::optional<std::string> note = NoteOfLink(option, place);
+  if (note) console.Warn("odyssey-ctl: " + Sanitize(*note, Lines::kOne));
+}
+
+Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console,
+                                                    const NewSession& session, std::string cwd,
                                                     const ExecInputs& inputs,
                                                     std::vector<std::string>* written) {
   agent::v1::CreateSessionRequest request;
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(session.bundle));
-  ODY_ASSIGN_OR_RETURN(*request.mutable_bundle(), inputs.resolve(directory));
+  ODY_ASSIGN_OR_RETURN(FoundPlace place, inputs.resolve(directory));
+  TellLink(console, "bundle " + directory, place);
+  request.set_bundle(std::move(place.name));
   request.set_cwd(std::move(cwd));
   request.set_agent_id(session.agent_id);
   request.set_allow_danger(session.allow_danger);
   request.set_review(session.review);
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle, dialect::LoadBundle(request.bundle()));
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle,
+                       dialect::LoadBundle(request.bundle(), OpenBundleDirectory));
   for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
     (*request.mutable_env())[name] = value;
   }
@@ -68,15 +76,16 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
                                                 agent::v1::SessionService::StubInterface* stub,
                                                 const NewSession& session) {
   const ExecInputs inputs = MakeExecInputs();
-  Result<std::string> cwd = ResolveCwd(session.cwd, inputs);
+  Result<FoundPlace> cwd = ResolveCwd(session.cwd, inputs);
   if (!cwd.ok()) {
     console.Fail({"create a session", cwd.status().message(),
                   "Name a directory that the bundle may mean by \".\" with --cwd."});
     return std::nullopt;
   }
+  TellLink(console, "--cwd " + session.cwd, *cwd);
   std::vector<std::string> written;
   const Result<agent::v1::CreateSessionRequest> request =
-      MakeRequest(session, *std::move(cwd), inputs, &written);
+      MakeRequest(console, session, std::move(cwd->name), inputs, &written);
   if (!request.ok()) {
     console.Fail({"create a session", request.status().message(),
                   "odyssey-ctl bundle validate DIR lists every problem of a bundle."});

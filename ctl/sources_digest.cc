@@ -9,9 +9,10 @@ namespace odyssey::ctl {
 namespace {
 
 // The number of an inode is soon another's; when it was born is its own.
-std::string IdentityOf(const std::string& path) {
+std::string IdentityOf(const Walk& walk) {
   struct statx info {};
-  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &info) != 0) return "unseen";
+  const int fd = walk.place ? walk.place->fd() : -1;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &info) != 0) return "unseen";
   const bool born = (info.stx_mask & STATX_BTIME) != 0;
   return std::to_string(info.stx_dev_major) + ":" + std::to_string(info.stx_dev_minor) + " " +
          std::to_string(info.stx_ino) + " " + std::to_string(born ? info.stx_btime.tv_sec : 0) +
@@ -20,9 +21,11 @@ std::string IdentityOf(const std::string& path) {
 
 }  // namespace
 
-std::string SourcesDigest(const policy::SandboxRequest& request) {
-  std::string all = IdentityOf(request.workspace);
-  for (const policy::Mount& mount : request.mounts) all += "\n" + IdentityOf(mount.source);
+std::string SourcesDigest(const policy::SandboxRequest& request, NamedPlaces* places) {
+  std::string all = IdentityOf(places->Look(request.workspace));
+  for (const policy::Mount& mount : request.mounts) {
+    all += "\n" + IdentityOf(places->Look(mount.source));
+  }
   return Sha256Hex(all);
 }
 

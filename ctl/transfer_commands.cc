@@ -85,10 +85,11 @@ std::vector<Command> TransferCommands() {
                     .kind = ValueKind::kText,
                     .value_name = "RUN",
                     .help = "into this one (default: a new one)"}},
-       .notes =
-           "A file is named by its last component. What is missing, a symlink or a directory is "
-           "skipped with a warning.\nThe command that names the run finds the files in "
-           "$ODYSSEY_RUN/inbox.",
+       .notes = "A relative path is kept: sub/f is inbox/sub/f; a file whose path is absolute or "
+                "has .. in "
+                "it is named by\nits last component. What is missing, a symlink or a directory is "
+                "skipped with a warning.\nThe command that names the run finds the files in "
+                "$ODYSSEY_RUN/inbox.",
        .run = Put},
       {.name = "cell get",
        .summary = "copy the files of a run's outbox into a directory here",

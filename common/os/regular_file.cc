@@ -51,6 +51,8 @@ const char* FileKind(mode_t mode) {
   }
 }
 
+bool IsGivenDescriptor(const std::string& path) { return GivenDescriptor(path).has_value(); }
+
 Result<std::string> ReadRegularFile(const std::string& path, size_t max_bytes) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const int error = errno;

@@ -14,6 +14,9 @@ namespace odyssey {
 // Of an st_mode: "a FIFO", "a directory", ….
 const char* FileKind(mode_t mode);
 
+// True if the path names what this process was given open: /dev/stdin, /dev/fd/N, /proc/self/fd/N.
+bool IsGivenDescriptor(const std::string& path);
+
 // Reads the whole file, at most `max_bytes`; a larger one is RESOURCE_EXHAUSTED. Follows symlinks.
 // What is no regular file is INVALID_ARGUMENT, which says what it is: no writer of a FIFO is waited
 // for, no device is read. But what this process was given open, as /dev/stdin and /dev/fd/N name

@@ -135,6 +135,8 @@ void AddWorkspace(const policy::SandboxRequest& request, bool mirrored, Compiled
   if (!request.workspace.empty()) {
     entry.kind = EntryKind::kHostTree;
     entry.source = request.workspace;
+    entry.device = request.workspace_identity.device;
+    entry.inode = request.workspace_identity.inode;
     why = "the host's " + request.workspace + ", its owner's files appear as the agent's";
   }
   entry.access = ToPlanAccess(WorkspaceAccess(request));
@@ -173,7 +175,9 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
                    .target = mount.target,
                    .source = mount.source,
                    .access = ToPlanAccess(mount.access),
-                   .executable = mount.executable};
+                   .executable = mount.executable,
+                   .device = mount.identity.device,
+                   .inode = mount.identity.inode};
     SetChanges(mount.access, &entry);
     AddTree(std::move(entry), request,
             "the host's " + mount.source + ", asked for by " + AskedBy(request, mount) +

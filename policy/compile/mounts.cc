@@ -93,6 +93,11 @@ Status Insert(const Mount& mount, size_t index, ByTarget* by_target) {
   if (mount.executable != first.executable) {
     return InvalidArgument("executable: " + mount.target + ": another mount of it says otherwise");
   }
+  if (first.identity.inode == 0) first.identity = mount.identity;
+  if (mount.identity.inode != 0 && mount.identity != first.identity) {
+    return FailedPrecondition("source: " + mount.source +
+                              ": another mount of it names another file or directory by that path");
+  }
   if (!SameMountFiles(mount, first)) {
     return InvalidArgument("suffixes, max_file_bytes: another mount of " + mount.target +
                            " says otherwise");

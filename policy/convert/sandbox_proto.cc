@@ -68,6 +68,7 @@ v1::Mount ToProto(const Mount& mount) {
   out.set_executable(mount.executable);
   out.mutable_suffixes()->Assign(mount.suffixes.begin(), mount.suffixes.end());
   out.set_max_file_bytes(mount.max_file_bytes);
+  if (mount.identity.inode != 0) *out.mutable_source_identity() = ToProto(mount.identity);
   return out;
 }
 
@@ -77,6 +78,7 @@ Status FromProto(const v1::Mount& mount, Mount* out) {
   out->executable = mount.executable();
   out->suffixes.assign(mount.suffixes().begin(), mount.suffixes().end());
   out->max_file_bytes = mount.max_file_bytes();
+  out->identity = policy::FromProto(mount.source_identity());
   return FromProto("sandbox.mounts.access", mount.access(), kAccesses,
                    "ACCESS_READ_ONLY, ACCESS_REVIEW or ACCESS_READ_WRITE", &out->access);
 }
@@ -110,6 +112,17 @@ Status EnumsFromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
 }
 
 }  // namespace
+
+v1::FileIdentity ToProto(const FileIdentity& identity) {
+  v1::FileIdentity out;
+  out.set_device(identity.device);
+  out.set_inode(identity.inode);
+  return out;
+}
+
+FileIdentity FromProto(const v1::FileIdentity& identity) {
+  return {.device = identity.device(), .inode = identity.inode()};
+}
 
 v1::Limits ToProto(const Limits& limits) {
   v1::Limits out;

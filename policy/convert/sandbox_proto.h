@@ -11,9 +11,11 @@
 
 namespace odyssey::policy {
 
-// Without `workspace` and `ephemeral`, which PrepareCellRequest carries.
+// Without `workspace`, its identity and `ephemeral`, which PrepareCellRequest carries.
 v1::Sandbox ToProto(const SandboxRequest& request);
 v1::Limits ToProto(const Limits& limits);
+v1::FileIdentity ToProto(const FileIdentity& identity);
+FileIdentity FromProto(const v1::FileIdentity& identity);
 
 // INVALID_ARGUMENT naming the field, the value and what is allowed. `out` keeps what the message
 // does not carry.

@@ -15,7 +15,8 @@ SandboxRequest EverythingSet() {
                       .access = Access::kReadWrite,
                       .executable = true,
                       .suffixes = {".md"},
-                      .max_file_bytes = 7}},
+                      .max_file_bytes = 7,
+                      .identity = {8, 9}}},
           .env = {{"NAME", "value"}},
           .limits = {1, 2, 3, 4, 5, 6, 7, 8},
           .protect = {".git/hooks"},
@@ -29,6 +30,13 @@ TEST(SandboxProtoTest, EveryFieldSurvives) {
   SandboxRequest back;
   ASSERT_TRUE(FromProto(ToProto(EverythingSet()), &back).ok());
   EXPECT_EQ(back, EverythingSet());
+}
+
+TEST(SandboxProtoTest, AnIdentityThatIsNotSaidIsAbsent) {
+  v1::Sandbox sandbox = ToProto(SandboxRequest{.mounts = {{.source = "/a", .target = "/b"}}});
+  EXPECT_FALSE(sandbox.mounts(0).has_source_identity());
+  const FileIdentity identity = {.device = uint64_t{1} << 40, .inode = ~uint64_t{0}};
+  EXPECT_EQ(FromProto(ToProto(identity)), identity);
 }
 
 TEST(SandboxProtoTest, UnspecifiedIsTheStricterForLaterFieldsAndAnErrorForTheFirst) {

@@ -64,8 +64,8 @@ void LoadAgents(const ProjectRoot& root, const Manifest& manifest, const std::st
   }
 }
 
-Bundle Load(const std::string& directory, Problems* problems) {
-  const ProjectRoot root(directory);
+Bundle Load(const std::string& directory, const DirectoryOpener& open, Problems* problems) {
+  const ProjectRoot root(directory, open);
   const std::string name = FindManifest(root, problems);
   if (name.empty()) return {};
 
@@ -111,9 +111,9 @@ const std::vector<std::string>& ProvidedTools() {
   return tools;
 }
 
-Result<Bundle> LoadBundle(const std::string& directory) {
+Result<Bundle> LoadBundle(const std::string& directory, const DirectoryOpener& open) {
   Problems problems;
-  Bundle bundle = Load(directory, &problems);
+  Bundle bundle = Load(directory, open, &problems);
   if (problems.empty()) return bundle;
   SortBySeverity(&problems);
   return ToStatus(problems);
@@ -125,9 +125,9 @@ void NamePlacesInBundle(Bundle* bundle) {
   for (AgentSpec& agent : bundle->agents) agent.origins.NameFrom(bundle->directory);
 }
 
-Problems ValidateBundle(const std::string& directory, Bundle* bundle) {
+Problems ValidateBundle(const std::string& directory, Bundle* bundle, const DirectoryOpener& open) {
   Problems problems;
-  Bundle read = Load(directory, &problems);
+  Bundle read = Load(directory, open, &problems);
   if (bundle != nullptr) *bundle = std::move(read);
   SortBySeverity(&problems);
   return problems;

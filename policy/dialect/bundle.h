@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
+#include "policy/dialect/project_root.h"
 #include "policy/model/request.h"
 
 namespace odyssey::dialect {
@@ -128,14 +129,15 @@ const std::vector<std::string>& ProvidedTools();
 
 // Reads DIR/odyssey.bundle.json5, or DIR/odyssey.bundle.yaml (or .yml), and what they name. Reads
 // files, follows no symbolic link that leaves the directory. Errors as in ToStatus(Problems).
-Result<Bundle> LoadBundle(const std::string& directory);
+Result<Bundle> LoadBundle(const std::string& directory, const DirectoryOpener& open = nullptr);
 
 // Everything of the bundle that says where it is written says it from its directory.
 void NamePlacesInBundle(Bundle* bundle);
 
 // Every problem of the bundle, in the order of validation; empty = LoadBundle succeeds. `bundle`,
 // if not nullptr, is what of it could be read all the same.
-Problems ValidateBundle(const std::string& directory, Bundle* bundle = nullptr);
+Problems ValidateBundle(const std::string& directory, Bundle* bundle = nullptr,
+                        const DirectoryOpener& open = nullptr);
 
 // The agent named `agent_id`, or the default one for "". NOT_FOUND names the agents there are.
 Result<AgentSpec> FindAgent(const Bundle& bundle, const std::string& agent_id);

@@ -13,10 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status CheckEntry(const BundleEntry& entry, BundleCount* count) {
+// `opened` is the entry, by a path that leads to it.
+Status CheckEntry(const BundleEntry& entry, const fs::path& opened, BundleCount* count) {
   ODY_RETURN_IF_ERROR(CheckBundleName(entry));
   struct stat info;
-  if (lstat(entry.path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.path);
+  if (lstat(opened.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.path);
   ODY_RETURN_IF_ERROR(CheckBundleKind(entry, info.st_mode));
   if (S_ISDIR(info.st_mode)) return CheckBundleDepth(entry.path, entry.depth + 1);
   return count->AddFile(entry.path, static_cast<uint64_t>(info.st_size));
@@ -67,22 +68,26 @@ Status TooLargeForBundle(const std::string& path, const std::string& limit) {
   return InvalidArgument("bundle entry " + path + ": a bundle has at most " + limit);
 }
 
-Problems CheckBundleTree(const std::string& directory) {
+Problems CheckBundleTree(const std::string& directory, const DirectoryOpener& open) {
   Problems problems;
   BundleCount count;
   const auto add = [&](const Status& status) {
     if (!status.ok()) problems.push_back({.file = directory, .message = status.message()});
     return status.ok();
   };
+  const ProjectRoot root(directory, open);
+  const std::string opened = root.OpenedPath();
+  const std::string shown = directory.substr(0, directory.find_last_not_of('/') + 1);
   std::error_code error;
-  fs::recursive_directory_iterator it(directory, error);
+  fs::recursive_directory_iterator it(opened, error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    const BundleEntry entry = {it->path().string(), it->path().filename().string(), it.depth()};
+    const std::string below = it->path().string().substr(opened.size());
+    const BundleEntry entry = {shown + below, it->path().filename().string(), it.depth()};
     if (IsLeftOut(entry)) {
       it.disable_recursion_pending();
     } else if (!add(count.AddEntry(entry.path))) {
       break;
-    } else if (!add(CheckEntry(entry, &count))) {
+    } else if (!add(CheckEntry(entry, it->path(), &count))) {
       it.disable_recursion_pending();
     }
   }

@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "policy/dialect/problem.h"
+#include "policy/dialect/project_root.h"
 
 namespace odyssey::dialect {
 
@@ -54,7 +55,7 @@ Status TooLargeForBundle(const std::string& path, const std::string& limit);
 
 // Every entry because of which no copy is made of the directory, by path; too many entries end the
 // search. Follows no link but to the directory itself, and opens directories alone.
-Problems CheckBundleTree(const std::string& directory);
+Problems CheckBundleTree(const std::string& directory, const DirectoryOpener& open = nullptr);
 
 }  // namespace odyssey::dialect
 

@@ -15,6 +15,7 @@
 #include "policy/dialect/openshell_network.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
+#include "policy/dialect/project_root.h"
 #include "policy/model/request.h"
 
 namespace odyssey::dialect {
@@ -29,6 +30,7 @@ struct PathFacts {
   bool is_link = false;  // the path itself, whatever it leads to
   // Without symbolic links; what does not exist is appended as it is.
   std::string resolved;
+  policy::FileIdentity identity;  // of what exists, if it is known
   // The first link on the way that a command in a cell could have made; "" if there is none.
   std::string planted_link;
 };
@@ -51,6 +53,7 @@ struct PolicyContext {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::function<PathFacts(const std::string& path)> look;            // `path` is absolute
   std::function<Result<std::string>(const std::string& path)> read;  // NOT_FOUND: no such file
+  DirectoryOpener open;  // the directory of a bundle; not set: by its name
 
   // Whether a variable of the client's may be taken, as far as its name tells.
   bool MayTake(const std::string& name) const;

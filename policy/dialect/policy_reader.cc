@@ -59,19 +59,22 @@ Format FormatOf(const std::string& path, std::string_view text) {
 // What the request's own reader does not see: links. They are followed once, here, if nobody could
 // have planted them: else an earlier command could choose what a later one is shown.
 void FollowLinks(const PolicyContext& context, const Source& source, Policy* policy) {
-  const auto follow = [&](const std::string& field, std::string* path) {
+  const auto follow = [&](const std::string& field, std::string* path,
+                          policy::FileIdentity* identity) {
     const PathFacts facts = context.Look(*path);
     *path = facts.resolved;
+    *identity = facts.identity;
     if (facts.planted_link.empty()) return;
     const Place* place = policy->origins.Find(field);
     source.Invalid(place == nullptr ? 0 : place->line, place == nullptr ? field : place->key,
                    RefusalOfLink(facts.planted_link, facts.resolved));
   };
   for (size_t i = 0; i < policy->request.mounts.size(); ++i) {
-    follow("mounts[" + std::to_string(i) + "]", &policy->request.mounts[i].source);
+    policy::Mount& mount = policy->request.mounts[i];
+    follow("mounts[" + std::to_string(i) + "]", &mount.source, &mount.identity);
   }
   std::string& workspace = policy->request.workspace;
-  if (!workspace.empty()) follow("workspace", &workspace);
+  if (!workspace.empty()) follow("workspace", &workspace, &policy->request.workspace_identity);
   for (std::string& path : policy->create) path = context.Look(path).resolved;
 }
 
@@ -211,7 +214,7 @@ std::optional<Policy> ReadBundleOf(const std::string& path, bool is_agent,
     problems->push_back({ProblemKind::kManifest, path, 0, "", message});
     return std::nullopt;
   };
-  const std::optional<std::string> directory = BundleOf(path);
+  const std::optional<std::string> directory = BundleOf(path, context.open);
   if (!directory || (!is_agent && !IsManifestName(path))) {
     return refuse(
         "is read with its bundle, and is no part of one: a manifest is named odyssey.bundle.json5 "
@@ -219,7 +222,7 @@ std::optional<Policy> ReadBundleOf(const std::string& path, bool is_agent,
   }
   std::optional<Policy> policy = ReadBundlePolicy(*directory, context, problems);
   if (!policy || !is_agent) return policy;
-  const Result<Bundle> bundle = LoadBundle(*directory);
+  const Result<Bundle> bundle = LoadBundle(*directory, context.open);
   if (!bundle.ok()) return refuse(bundle.status().message());
   const Result<AgentSpec> agent = FindAgentOfFile(*bundle, path);
   if (!agent.ok()) return refuse(agent.status().message());
@@ -229,11 +232,11 @@ std::optional<Policy> ReadBundleOf(const std::string& path, bool is_agent,
 
 }  // namespace
 
-std::optional<std::string> BundleOf(const std::string& path) {
+std::optional<std::string> BundleOf(const std::string& path, const DirectoryOpener& open) {
   if (IsManifestName(path)) return DirectoryOf(path);
   std::string directory = DirectoryOf(path);
   for (int above = 0; above <= kDirectoriesAbove; ++above) {
-    const ProjectRoot root(directory);
+    const ProjectRoot root(directory, open);
     for (const std::string_view name : kManifestNames) {
       if (root.Has(std::string(name))) return directory;
     }
@@ -244,9 +247,9 @@ std::optional<std::string> BundleOf(const std::string& path) {
 
 std::optional<Policy> ReadBundlePolicy(const std::string& directory, const PolicyContext& context,
                                        Problems* problems) {
-  *problems = ValidateBundle(directory);
+  *problems = ValidateBundle(directory, nullptr, context.open);
   if (!problems->empty()) return std::nullopt;
-  const Result<Bundle> bundle = LoadBundle(directory);
+  const Result<Bundle> bundle = LoadBundle(directory, context.open);
   if (!bundle.ok()) {  // changed since
     problems->push_back({ProblemKind::kIo, directory, 0, "", bundle.status().message()});
     return std::nullopt;

@@ -28,7 +28,7 @@ std::optional<Policy> ReadBundlePolicy(const std::string& directory, const Polic
 
 // The directory of the bundle that a manifest or an agent's file is part of; nullopt if `path`
 // names neither. Looks at names only, and for an agent's file at the two directories above it.
-std::optional<std::string> BundleOf(const std::string& path);
+std::optional<std::string> BundleOf(const std::string& path, const DirectoryOpener& open = nullptr);
 
 }  // namespace odyssey::dialect
 

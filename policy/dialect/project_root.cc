@@ -6,39 +6,49 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <memory>
-#include <vector>
+#include <utility>
 
 #include "common/os/regular_file.h"
-#include "common/os/unique_fd.h"
 #include "policy/dialect/bundle.h"
-#include "policy/dialect/path_text.h"
 
 namespace odyssey::dialect {
 namespace {
 
-// "" if the path does not exist.
-std::string Canonical(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr),
-                                                             &std::free);
-  return resolved == nullptr ? "" : resolved.get();
+constexpr int kMostTries = 64;
+
+// Links are followed as long as they stay below `root`: EXDEV of one that does not.
+UniqueFd OpenBelow(const UniqueFd& root, const std::string& path, uint64_t flags) {
+  open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  long fd = -1;
+  // EAGAIN: something was renamed meanwhile, and the kernel cannot tell whether it stayed below.
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    fd = ::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how));
+    if (fd >= 0 || errno != EAGAIN) break;
+  }
+  return UniqueFd(static_cast<int>(fd));
 }
 
-// The path was resolved before: a symbolic link in it now means that somebody changed it.
-UniqueFd OpenResolved(const std::string& path) {
-  open_how how = {};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  how.resolve = RESOLVE_NO_SYMLINKS;
-  return UniqueFd(
-      static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how))));
+Result<UniqueFd> OpenByName(const std::string& directory) {
+  UniqueFd fd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open " + directory);
+  return fd;
 }
 
 }  // namespace
 
-ProjectRoot::ProjectRoot(const std::string& directory)
-    : directory_(directory), canonical_(Canonical(directory)) {}
+ProjectRoot::ProjectRoot(const std::string& directory, const DirectoryOpener& open)
+    : directory_(directory) {
+  Result<UniqueFd> opened = open ? open(directory) : OpenByName(directory);
+  if (opened.ok()) root_ = *std::move(opened);
+}
+
+std::string ProjectRoot::OpenedPath() const {
+  return root_ ? "/proc/self/fd/" + std::to_string(root_.get()) : directory_;
+}
 
 Result<std::string> ProjectRoot::Check(const std::string& label, const std::string& value,
                                        Wanted wanted) const {
@@ -60,32 +70,30 @@ Result<std::string> ProjectRoot::Check(const std::string& label, const std::stri
   }
   if (normal.empty()) normal = ".";
 
-  const std::string resolved = canonical_.empty() ? "" : Canonical(canonical_ + "/" + normal);
-  if (resolved.empty()) return InvalidArgument(label + " does not exist" + shown);
-  if (!IsAtOrBelow(resolved, canonical_)) {
+  const UniqueFd found = OpenBelow(root_, normal, O_PATH);
+  if (!found && errno == EXDEV) {
     return InvalidArgument(label + " must stay inside the project root" + shown);
   }
   struct stat status = {};
-  const bool known = ::lstat(resolved.c_str(), &status) == 0;
-  if (wanted == Wanted::kFile && !(known && S_ISREG(status.st_mode))) {
-    const std::string kind = known ? std::string(", not ") + FileKind(status.st_mode) : "";
-    return InvalidArgument(label + " must be a file" + kind + shown);
+  const bool known = found && ::fstat(found.get(), &status) == 0;
+  if (!known) return InvalidArgument(label + " does not exist" + shown);
+  if (wanted == Wanted::kFile && !S_ISREG(status.st_mode)) {
+    return InvalidArgument(label + " must be a file, not " + FileKind(status.st_mode) + shown);
   }
   return normal;
 }
 
 bool ProjectRoot::Has(const std::string& name) const {
   struct stat status = {};
-  return !canonical_.empty() && ::lstat((canonical_ + "/" + name).c_str(), &status) == 0;
+  return root_ && ::fstatat(root_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 Result<std::string> ProjectRoot::Read(const std::string& value) const {
-  const std::string path = Canonical(canonical_ + "/" + value);
-  if (canonical_.empty() || path.empty() || !IsAtOrBelow(path, canonical_)) {
+  const UniqueFd fd = OpenBelow(root_, value, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  struct stat status = {};
+  if (!fd && (errno == ENOENT || errno == EXDEV || errno == EBADF)) {
     return NotFound("open " + value + ": no longer in the project root");
   }
-  const UniqueFd fd = OpenResolved(path);
-  struct stat status = {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return ErrnoStatus(errno, "open " + value);
   if (!S_ISREG(status.st_mode)) {
     return InvalidArgument("open " + value + ": it is " + FileKind(status.st_mode) +

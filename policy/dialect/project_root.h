@@ -3,25 +3,32 @@
 
 // The directory of a bundle: nothing that its files name is looked at outside of it.
 
+#include <functional>
 #include <string>
 
 #include "common/base/status.h"
+#include "common/os/unique_fd.h"
 
 namespace odyssey::dialect {
 
 enum class Wanted { kAnything, kFile };
 
+// Opens a directory, O_PATH or for reading, as whoever named it means it.
+using DirectoryOpener = std::function<Result<UniqueFd>(const std::string& directory)>;
+
 class ProjectRoot final {
  public:
-  // A directory that does not exist holds nothing.
-  explicit ProjectRoot(const std::string& directory);
+  // Opened once, by its name if `open` is not set. A directory that cannot be opened holds nothing.
+  explicit ProjectRoot(const std::string& directory, const DirectoryOpener& open = nullptr);
 
   const std::string& directory() const { return directory_; }
+  // A path of the opened directory, whatever its name leads to, as long as this object lives.
+  std::string OpenedPath() const;
 
-  // Checks `value` without opening it, in this order: not empty, relative, no "..", exists, stays
-  // below the root once its symbolic links are followed, is a regular file if wanted. The error is
-  // what follows the place: "readme path does not exist: `x`". The result is `value` without "."
-  // and empty components.
+  // Checks `value` without opening it, in this order: not empty, relative, no "..", exists, has no
+  // symbolic link on its way that leads out of the root or is absolute, is a regular file if
+  // wanted. The error is what follows the place: "readme path does not exist: `x`". The result is
+  // `value` without "." and empty components.
   Result<std::string> Check(const std::string& label, const std::string& value,
                             Wanted wanted) const;
 
@@ -32,7 +39,7 @@ class ProjectRoot final {
 
  private:
   std::string directory_;
-  std::string canonical_;  // "" = does not exist
+  UniqueFd root_;  // none: does not exist
 };
 
 }  // namespace odyssey::dialect

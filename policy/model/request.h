@@ -23,6 +23,13 @@ enum class Writes { kReview, kDirect };
 enum class Protection { kDefault, kNone };
 enum class Landlock { kHardRequirement, kBestEffort };
 
+// Which file or directory a path meant when the client opened it: st_dev and st_ino.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;  // 0: not said, and not compared
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
 struct Mount {
   std::string source;  // absolute host path, resolved
   std::string target;  // absolute path in the cell
@@ -30,6 +37,7 @@ struct Mount {
   bool executable = false;            // only with kReadOnly
   std::vector<std::string> suffixes;  // of names that file operations see; empty: any
   uint64_t max_file_bytes = 0;        // for file operations; 0: no bound
+  FileIdentity identity;              // of the source
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
@@ -56,6 +64,7 @@ struct SandboxRequest {
   Limits limits;
   std::string workspace;  // host directory; "" = private
   Writes workspace_writes = Writes::kDirect;
+  FileIdentity workspace_identity;
   bool ephemeral = false;
   std::vector<std::string> protect;  // relative to a writable host tree: read-only there
   Protection protection = Protection::kDefault;

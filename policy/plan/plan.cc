@@ -6,7 +6,7 @@ namespace odyssey::plan {
 namespace {
 
 // Root and rpc come from one build; the byte turns a mixed installation into a clear refusal.
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 
 void EncodeEntry(const Entry& entry, Writer* out) {
   out->U8(static_cast<uint8_t>(entry.kind));
@@ -19,6 +19,7 @@ void EncodeEntry(const Entry& entry, Writer* out) {
   out->String(entry.changes);
   out->U32(entry.owner);
   out->U32(entry.group);
+  for (const uint64_t number : {entry.device, entry.inode}) out->U64(number);
 }
 
 Entry DecodeEntry(Reader* in) {
@@ -33,6 +34,7 @@ Entry DecodeEntry(Reader* in) {
   entry.changes = in->String(kMaxPath);
   entry.owner = in->U32();
   entry.group = in->U32();
+  for (uint64_t* number : {&entry.device, &entry.inode}) *number = in->U64();
   return entry;
 }
 

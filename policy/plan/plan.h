@@ -71,6 +71,8 @@ struct Entry {
   // With an owner: his group, of what is written there, as of his own programs. What belongs to the
   // directory's is not his by that.
   uint32_t group = 65534;
+  // Of a host tree: st_dev and st_ino of what root has to find there. inode 0: anything.
+  uint64_t device = 0, inode = 0;
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };

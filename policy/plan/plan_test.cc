@@ -20,7 +20,9 @@ Plan SamplePlan() {
        .target = "/usr",
        .source = "/usr",
        .executable = true,
-       .ownership = Ownership::kNobodys},
+       .ownership = Ownership::kNobodys,
+       .device = 0xfe01,
+       .inode = uint64_t{1} << 40},
       {.kind = EntryKind::kFile, .target = "/etc/hosts", .source = std::string("a\0b", 3)},
       {.kind = EntryKind::kTmpfs,
        .target = "/tmp",
@@ -52,7 +54,7 @@ TEST(PlanTest, RefusesTrailingBytes) {
 TEST(PlanTest, RefusesAnotherVersion) {
   std::string bytes = EncodePlan(SamplePlan());
   bytes[0] = 9;
-  EXPECT_EQ(DecodePlan(bytes).status().message(), "decode plan: version 9; this is 1");
+  EXPECT_EQ(DecodePlan(bytes).status().message(), "decode plan: version 9; this is 2");
 }
 
 TEST(PlanTest, NamesTheFieldThatIsTooLong) {

@@ -15,11 +15,12 @@ struct File {
 };
 
 // What is wrong begins with the field of the agent that it is about.
-Result<File> ReadNamed(const std::string& directory, const dialect::ModelSpec& model) {
+Result<File> ReadNamed(const std::string& directory, const dialect::ModelSpec& model,
+                       const dialect::DirectoryOpener& open) {
   if (model.config != "null" && model.config != "{}") {
     return InvalidArgument("model.config: provider script has no options");
   }
-  const dialect::ProjectRoot root(directory);
+  const dialect::ProjectRoot root(directory, open);
   ODY_ASSIGN_OR_RETURN(std::string path,
                        root.Check("model.name", model.name, dialect::Wanted::kFile));
   Result<std::string> text = root.Read(path);
@@ -40,7 +41,7 @@ dialect::Problem ProblemOf(const dialect::AgentSpec& agent, const std::string& m
 }  // namespace
 
 Result<Scenario> LoadScenario(const std::string& directory, const dialect::ModelSpec& model) {
-  ODY_ASSIGN_OR_RETURN(const File file, ReadNamed(directory, model));
+  ODY_ASSIGN_OR_RETURN(const File file, ReadNamed(directory, model, nullptr));
   dialect::Problems problems;
   std::optional<Scenario> scenario = ParseScenario(file.path, file.text, &problems);
   if (scenario) return *std::move(scenario);
@@ -49,7 +50,8 @@ Result<Scenario> LoadScenario(const std::string& directory, const dialect::Model
   return InvalidArgument(std::move(message));
 }
 
-dialect::Problems ValidateScenarios(const dialect::Bundle& bundle) {
+dialect::Problems ValidateScenarios(const dialect::Bundle& bundle,
+                                    const dialect::DirectoryOpener& open) {
   const std::string& directory = bundle.directory;
   const std::string prefix =
       directory.empty() || directory.back() == '/' ? directory : directory + "/";
@@ -58,7 +60,7 @@ dialect::Problems ValidateScenarios(const dialect::Bundle& bundle) {
   for (const dialect::AgentSpec& agent : bundle.agents) {
     const bool named = agent.model.name.find_first_not_of(" \t\r\n") != std::string::npos;
     if (agent.model.provider != kProvider || !named) continue;  // without a name: reported already
-    const Result<File> file = ReadNamed(directory, agent.model);
+    const Result<File> file = ReadNamed(directory, agent.model, open);
     if (!file.ok()) {
       problems.push_back(ProblemOf(agent, file.status().message()));
     } else if (read.insert(file->path).second) {

@@ -21,7 +21,9 @@ Result<Scenario> LoadScenario(const std::string& directory, const dialect::Model
 
 // Every problem of the bundle's scenarios, one file after the other; and of each agent that names
 // none that can be read, where it does. Agents with other providers have none.
-dialect::Problems ValidateScenarios(const dialect::Bundle& bundle);
+// `open` opens the bundle's directory, as for LoadBundle.
+dialect::Problems ValidateScenarios(const dialect::Bundle& bundle,
+                                    const dialect::DirectoryOpener& open = nullptr);
 
 }  // namespace odyssey::scenario
 

@@ -45,9 +45,8 @@ CellTable::CellTable(CgroupTree* cgroups, StagingPaths paths, uid_t first_uid)
 
 Result<uint32_t> CellTable::FreeSlot() const {
   const auto it = std::find(slots_.begin(), slots_.end(), false);
-  if (it == slots_.end()) {
+  if (it == slots_.end())
     return ResourceExhausted(std::to_string(kMaxCells) + " cells are live, the most there can be");
-  }
   return static_cast<uint32_t>(it - slots_.begin());
 }
 

@@ -38,9 +38,8 @@ Status CgroupTree::Open() {
   for (const std::string& tree : Trees()) {
     if (mkdir(tree.c_str(), 0755) != 0 && errno != EEXIST)
       return ErrnoStatus(errno, "create " + tree);
-    if (layout_.v2) {
-      ODY_RETURN_IF_ERROR(WriteControlFile(tree + "/cgroup.subtree_control", "+memory +pids +cpu"));
-    }
+    if (!layout_.v2) continue;
+    ODY_RETURN_IF_ERROR(WriteControlFile(tree + "/cgroup.subtree_control", "+memory +pids +cpu"));
   }
   return OkStatus();
 }

@@ -30,9 +30,8 @@ constexpr char kHostRunner[] = "/odyssey-host-runner";
 
 Status PrepareDirectories(const Options& options) {
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory, 0700));
-  if (chmod(options.state_directory.c_str(), 0700) != 0) {
+  if (chmod(options.state_directory.c_str(), 0700) != 0)
     return ErrnoStatus(errno, "chmod " + options.state_directory);
-  }
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/cells", 0700));
   ODY_RETURN_IF_ERROR(MakeDirectories(options.state_directory + "/audit", 0700));
   return MakeDirectories(options.run_directory, 0755);

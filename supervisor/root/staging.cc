@@ -168,6 +168,8 @@ class Stager final {
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.source);
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
       return InvalidArgument("mount " + entry.source + ": neither directory nor regular file");
+    if (entry.inode != 0 && (info.st_ino != entry.inode || info.st_dev != entry.device))
+      return FailedPrecondition("mount " + entry.source + ": no longer what the client opened");
     const bool anothers = entry.owner != plan::kAnyOwner && entry.owner != info.st_uid;
     const bool system = entry.ownership == Ownership::kNobodys;
     const gid_t of_writer = entry.owner == plan::kAnyOwner ? info.st_gid : entry.group;
@@ -234,9 +236,8 @@ class Stager final {
     ODY_RETURN_IF_ERROR(place.status());
     struct stat info;
     if (fstat(place->get(), &info) != 0) return ErrnoStatus(errno, "stat " + entry.target);
-    if (around.access == Access::kReadWrite && S_ISREG(info.st_mode) && info.st_nlink > 1) {
+    if (around.access == Access::kReadWrite && S_ISREG(info.st_mode) && info.st_nlink > 1)
       return RefusePart(entry, "a file with another name (a hard link)");
-    }
     ODY_ASSIGN_OR_RETURN(UniqueFd tree, CloneTree(place->get(), entry.target));
     ODY_RETURN_IF_ERROR(
         SetAttributes(tree.get(),

@@ -67,9 +67,8 @@ Status Worker::Run() {
 Status Worker::Loop() {
   while (!stopping_ || !cells_.empty()) {
     pollfd polled[] = {{signals_.get(), POLLIN, 0}, {rpc_.get(), POLLIN, 0}};
-    if (poll(polled, 2, cells_.dying() ? kDyingPollMs : -1) < 0 && errno != EINTR) {
+    if (poll(polled, 2, cells_.dying() ? kDyingPollMs : -1) < 0 && errno != EINTR)
       return ErrnoStatus(errno, "poll");
-    }
     if (polled[0].revents != 0) ReadSignals();
     if (polled[1].revents != 0 && rpc_) ReadRequest();
     ReportGone();

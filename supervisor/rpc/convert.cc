@@ -97,6 +97,7 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
               request.key().component()};
   ODY_RETURN_IF_ERROR(policy::FromProto(request.sandbox(), &spec.sandbox));
   spec.sandbox.workspace = request.workspace();
+  spec.sandbox.workspace_identity = policy::FromProto(request.workspace_identity());
   spec.sandbox.ephemeral = request.ephemeral();
   spec.bundle_digest = request.bundle_digest();
   spec.sources_digest = request.sources_digest();

@@ -36,6 +36,10 @@ Result<ReviewedCells> ReviewedCells::Open(int directory) {
 Status ReviewedCells::Remember(const v1::PrepareCellRequest& request) {
   v1::PrepareCellRequest kept = request;
   kept.mutable_sandbox()->clear_env();
+  // They hold while the client keeps open what they are of: after the next start of the host a
+  // device has another number.
+  kept.clear_workspace_identity();
+  for (auto& mount : *kept.mutable_sandbox()->mutable_mounts()) mount.clear_source_identity();
   const std::string bytes = kept.SerializeAsString();
   const std::string name = NameOf(request.key());
   const std::lock_guard lock(mutex_);

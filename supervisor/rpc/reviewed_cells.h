@@ -3,7 +3,7 @@
 
 // Which cells have directories whose writes wait for a commit, and how each was asked for: their
 // changes outlive the cells, and this supervisor. Files of the rpc user's own directory, one for
-// each cell; no value of the environment is in one. Thread-safe.
+// each cell; no value of the environment is in one, nor a device's number. Thread-safe.
 
 #include <mutex>
 #include <string>

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """odyssey-ctl exec: what its options do, and what wrong values of them say."""
 
+import ctypes
 import os
 import subprocess
+import threading
 
 from terminal import Terminal
 from world import SOURCE, World, WorldTest, main
 
 OWNER = 54321  # no user's
+LIBC = ctypes.CDLL(None)
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 class CellTest(WorldTest):
@@ -94,6 +98,19 @@ sandbox:
         self.assertEqual(checked.code, 1, checked)
         self.assertRegex(checked.err, r"policy\.yaml:\d+: sandbox\.permissions\.filesystem\.mounts")
 
+    def test_a_link_to_what_is_below_it_is_resolved_and_told(self):
+        project = self.world.make_directory(f"{self.base}/project")
+        self.world.make(f"{self.base}/real/file", "real\n")
+        os.symlink("real", f"{self.base}/lnk")
+        for option, path, command in (("--workspace", "../lnk", "cat file; touch made"),
+                                      ("--read", "../lnk", f"cat {self.base}/real/file"),
+                                      ("--write", f"{self.base}/lnk", f"cat {self.base}/real/file")):
+            done = self.exec(option, path, "--", "sh", "-c", command, cwd=project)
+            self.assertEqual((done.code, done.out), (0, "real\n"), done)
+            self.assertIn(f"{option} {path}: {self.base}/lnk is a symbolic link: {self.base}/real is used",
+                          done.err)
+        self.assertTrue(os.path.exists(f"{self.base}/real/made"))
+
     def test_a_kept_cell_is_made_anew_when_another_directory_has_the_name(self):
         seen = []
         for change in ("", "", "mv work away; mkdir work", "rmdir work; mkdir work",
@@ -139,6 +156,73 @@ sandbox:
         done = self.exec("--cwd", "/cell/data", "--", "pwd")
         self.assertEqual((done.code, done.out), (0, "/cell/data\n"), done)
         self.assertEqual(self.exec("--", "pwd").out, "/workspace\n")
+
+
+class Exchange:
+    """Exchanges two names as fast as it can, within a with statement."""
+
+    def __init__(self, one, other):
+        self.names = [os.fsencode(one), os.fsencode(other)]
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        one, other = self.names
+        while not self.ended.is_set():
+            for _ in range(1000):
+                LIBC.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+
+
+class ExchangeTest(WorldTest):
+    """As a command exchanges a directory of its workspace with a link to one that it is not shown."""
+
+    ROUNDS = 40
+
+    def setUp(self):
+        self.base = self.world.make_directory(self.id().rpartition(".")[2])
+        self.hidden = self.world.make_directory(f"{self.base}/hidden")
+        self.directory = self.world.make_directory(f"{self.base}/ws/d")
+        for directory, text in ((self.hidden, "hidden\n"), (self.directory, "shown\n")):
+            os.chmod(self.world.make(f"{directory}/f", text), 0o600)
+        os.symlink(self.hidden, f"{self.base}/ws/other")
+
+    def assertNothingReached(self, *words):
+        outputs = set()
+        with Exchange(self.directory, f"{self.base}/ws/other"):
+            for _ in range(self.ROUNDS):
+                done = self.world.ctl("exec", *words)
+                self.assertNotIn("hidden", done.out, done)
+                outputs.add(done.out)
+        self.assertEqual(os.listdir(self.hidden), ["f"])
+        with open(f"{self.hidden}/f", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "hidden\n")
+        self.assertIn("shown\n", outputs, "the directory itself was never met")
+
+    def test_read(self):
+        self.assertNothingReached("--read", self.directory, "--", "sh", "-c",
+                                  f"cat {self.directory}/f || cat {self.hidden}/f")
+
+    def test_write(self):
+        self.assertNothingReached("--write", self.directory, "--", "sh", "-c",
+                                  f"cd {self.directory} || cd {self.hidden}; cat f; echo x >new")
+
+    def test_workspace(self):
+        self.assertNothingReached("--workspace", self.directory, "--", "sh", "-c", "cat f; echo x >new")
+
+    def test_inject(self):
+        self.assertNothingReached("--inject", f"{self.directory}/f", "--", "sh", "-c",
+                                  "cat $ODYSSEY_RUN/inbox/f")
+
+    def test_collect(self):
+        self.assertNothingReached("--collect", self.directory, "--", "sh", "-c",
+                                  "echo x >$ODYSSEY_RUN/outbox/$$.$(date +%N); echo shown")
 
 
 class EnvironmentAndLimitsTest(WorldTest):

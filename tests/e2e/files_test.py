@@ -51,9 +51,16 @@ class FilesTest(WorldTest):
         for text in ('"none" not found', '"link" is a symlink', '"sub" is a directory'):
             self.assertIn(f"warning: file {text}, skipping it", done.err)
 
+    def test_a_relative_path_is_kept_in_the_inbox(self):
+        self.world.make(f"{self.base}/sub/dir/f", "f\n")
+        other = self.world.make(f"{self.base}/sub/other", "other\n")
+        done = self.ctl("exec", "--inject", "sub/dir/f", "--inject", "./data.txt", "--inject", other, "--",
+                        "sh", "-c", "cd $ODYSSEY_RUN/inbox && find . -type f | sort && cat sub/dir/f other")
+        self.assertEqual((done.code, done.out), (0, "./data.txt\n./other\n./sub/dir/f\nf\nother\n"), done)
+
     def test_two_files_of_one_name_are_an_error(self):
-        self.world.make(f"{self.base}/sub/data.txt", "other\n")
-        done = self.ctl("exec", "--inject", "data.txt", "--inject", "sub/data.txt", "--", "true")
+        other = self.world.make(f"{self.base}/sub/data.txt", "other\n")
+        done = self.ctl("exec", "--inject", "data.txt", "--inject", other, "--", "true")
         self.assertEqual(done.code, 125, done)
         self.assertIn("would both be data.txt", done.err)
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +151,37 @@ TEST_F(RacesTest, AWorkspaceSwappedForALinkBetweenTwoSessionsIsRefused) {
   fs::create_directory_symlink(host_ / "private/source", host_ / "real/source");
   const auto again = supervisor_.Prepare(request);
   EXPECT_EQ(again.status().code(), Code::kInvalidArgument) << again.status().ToString();
+}
+
+pv1::FileIdentity IdentityOf(const fs::path& path) {
+  struct stat info;
+  EXPECT_EQ(stat(path.c_str(), &info), 0);
+  pv1::FileIdentity identity;
+  identity.set_device(info.st_dev);
+  identity.set_inode(info.st_ino);
+  return identity;
+}
+
+// No link: another directory of the cell's own, moved to where the client saw one.
+TEST_F(RacesTest, AnotherDirectoryInItsPlaceIsRefusedWhereTheClientSaidWhichItMeant) {
+  v1::PrepareCellRequest mount = MountRequest(host_ / "real/source");
+  *mount.mutable_sandbox()->mutable_mounts(0)->mutable_source_identity() =
+      IdentityOf(host_ / "real/source");
+  v1::PrepareCellRequest workspace = SupervisorHarness::Request("workspace");
+  workspace.set_workspace(host_ / "real/source");
+  *workspace.mutable_workspace_identity() = IdentityOf(host_ / "real/source");
+  for (const v1::PrepareCellRequest& request : {mount, workspace}) {
+    const std::string cell = supervisor_.Cell(request);
+    EXPECT_TRUE(supervisor_.Remove(cell).ok());
+  }
+  fs::rename(host_ / "real/source", host_ / "moved");
+  fs::rename(host_ / "private/source", host_ / "real/source");
+  const std::string why =
+      "mount " + (host_ / "real/source").string() + ": no longer what the client opened";
+  EXPECT_EQ(supervisor_.Prepare(mount).status(), FailedPrecondition("mounts[0].source: " + why));
+  EXPECT_EQ(supervisor_.Prepare(workspace).status(), FailedPrecondition("workspace: " + why));
+  workspace.clear_workspace_identity();
+  EXPECT_TRUE(supervisor_.Prepare(workspace).ok()) << "not compared";
 }
 
 // The cell owns what is below its tree's parts, so it may leave links there for the next start.

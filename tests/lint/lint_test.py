@@ -184,6 +184,33 @@ class FormatTest(LintCase):
         self.assert_fails("low/c.cc: run clang-format -i on it", "check_format.py", self.root)
 
 
+class ByNameTest(LintCase):
+    def setUp(self):
+        super().setUp()
+        self.write("ctl/walk.cc", "int A() { return open(path, 0); }\n")
+        self.write("by_name.txt", "ctl/walk.cc: the walk\n")
+
+    def arguments(self):
+        return "check_by_name.py", self.root, os.path.join(self.root, "by_name.txt")
+
+    def test_passes_clean_tree(self):
+        self.write("ctl/a_test.cc", "int A() { return open(path, 0); }\n")
+        self.write("ctl/a.cc", 'int A() { return fd.open() + call->open(x) + Reopen(x) + B("open("); }  // stat(x)\n')
+        self.assert_passes(*self.arguments())
+
+    def test_fails_on_a_path_that_is_opened(self):
+        for call in ("open(path)", "::realpath(path, 0)", "fs::weakly_canonical(path)", "std::ofstream(path)",
+                     "fstatat(AT_FDCWD, path)", "std::filesystem::is_directory(path, error)", "ReadFile(path, 1)"):
+            self.write("ctl/a.cc", f"int A() {{ return {call}; }}\n")
+            self.assert_fails("ctl/a.cc:1: by a path, which only ctl/named_place.cc walks", *self.arguments())
+
+    def test_fails_on_an_exception_that_is_not_needed(self):
+        self.write("ctl/a.cc", "int A();\n")
+        self.write("by_name.txt", "ctl/walk.cc: the walk\nctl/a.cc: no more\nctl/gone.cc: no more\n")
+        self.assert_fails("ctl/a.cc: is in by_name.txt, and opens nothing", *self.arguments())
+        self.assert_fails("ctl/gone.cc: is in by_name.txt, and is no file", *self.arguments())
+
+
 class NamesTest(LintCase):
     def arguments(self):
         return "check_names.py", self.root, os.path.join(HERE, "forbidden.txt")
