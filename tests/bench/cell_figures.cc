@@ -1,6 +1,5 @@
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "tests/bench/figures.h"
+#include "tests/bench/file_tree.h"
 #include "tests/bench/floor.h"
 #include "tests/bench/process_memory.h"
 
@@ -34,18 +34,6 @@ Result<std::unique_ptr<ScopedCell>> UsedCell(Client* client, const std::string& 
   ODY_RETURN_IF_ERROR(client->Exec(cell->id(), TrueCommand()).status());
   ODY_RETURN_IF_ERROR(client->Write(cell->id(), kFile, std::string(kReadBytes, 'x')));
   return cell;
-}
-
-Status MakeFiles(const std::filesystem::path& directory, int count) {
-  constexpr int kPerDirectory = 1000;
-  for (int i = 0; i < count; ++i) {
-    const std::filesystem::path parent = directory / ("d" + std::to_string(i / kPerDirectory));
-    if (i % kPerDirectory == 0) std::filesystem::create_directory(parent);
-    if (!std::ofstream(parent / ("f" + std::to_string(i)))) {
-      return Internal("create a file in " + parent.string());
-    }
-  }
-  return OkStatus();
 }
 
 }  // namespace
@@ -119,7 +107,7 @@ Result<Figure> MeasureWorkspaceSize(const Supervisor& supervisor, const Scale& s
                        ScopedCell::Make(&client, {.component = "empty", .ephemeral = false}));
   ODY_ASSIGN_OR_RETURN(const auto full,
                        ScopedCell::Make(&client, {.component = "full", .ephemeral = false}));
-  ODY_RETURN_IF_ERROR(MakeFiles(full->info().workspace_path(), scale.many_files));
+  ODY_RETURN_IF_ERROR(MakeFiles(full->info().workspace_path(), scale.many_files, 0));
   ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
                        Interleave({WarmExec(&client, full->id()), WarmExec(&client, empty->id())},
                                   scale.rounds / 20, scale.rounds));

@@ -17,10 +17,13 @@ struct Entry {
 };
 
 constexpr Entry kFigures[] = {
-    {"warm", MeasureWarmExec},          {"cold", MeasureColdCell},
-    {"parallel", MeasureParallelExecs}, {"stdout", MeasureStdout},
-    {"read", MeasureFileRead},          {"memory", MeasureIdleMemory},
-    {"many-cells", MeasureManyCells},   {"workspace-size", MeasureWorkspaceSize},
+    {"warm", MeasureWarmExec},           {"cold", MeasureColdCell},
+    {"parallel", MeasureParallelExecs},  {"stdout", MeasureStdout},
+    {"read", MeasureFileRead},           {"memory", MeasureIdleMemory},
+    {"many-cells", MeasureManyCells},    {"workspace-size", MeasureWorkspaceSize},
+    {"review-commit", MeasureCommit},    {"review-undo", MeasureUndo},
+    {"review-list", MeasureListChanges}, {"review-cold", MeasureColdReviewed},
+    {"repository", MeasureRepository},
 };
 
 }  // namespace

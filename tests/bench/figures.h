@@ -21,6 +21,9 @@ struct Scale {
   int stream_mib = 1024;
   int live_cells = 500;
   int many_files = 100'000;
+  int few_files = 1000;
+  int changed_files = 10'000;  // of one commit
+  int repository_files = 10'000;
 };
 
 // Enough to see that every figure can be measured.
@@ -30,7 +33,10 @@ inline constexpr Scale kQuickScale = {.rounds = 20,
                                       .execs_per_client = 5,
                                       .stream_mib = 64,
                                       .live_cells = 5,
-                                      .many_files = 1000};
+                                      .many_files = 1000,
+                                      .few_files = 100,
+                                      .changed_files = 200,
+                                      .repository_files = 200};
 
 // Exec of /bin/true in a warm cell: client → gRPC → exit status.
 Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale);
@@ -48,6 +54,17 @@ Result<Figure> MeasureIdleMemory(const Supervisor& supervisor, const Scale& scal
 Result<Figure> MeasureManyCells(const Supervisor& supervisor, const Scale& scale);
 // Warm exec in a workspace with many files, against the same in an empty one.
 Result<Figure> MeasureWorkspaceSize(const Supervisor& supervisor, const Scale& scale);
+// CommitChanges of files that a command in the cell changed, against `cp -a` of them.
+Result<Figure> MeasureCommit(const Supervisor& supervisor, const Scale& scale);
+// UndoCommits of that commit, against the same.
+Result<Figure> MeasureUndo(const Supervisor& supervisor, const Scale& scale);
+// ListChanges of a hundred changed files in a large tree, against the same in a small one.
+Result<Figure> MeasureListChanges(const Supervisor& supervisor, const Scale& scale);
+// A cold cell that writes to a host directory on a copy, against one that writes to it directly.
+Result<Figure> MeasureColdReviewed(const Supervisor& supervisor, const Scale& scale);
+// `git status` and `grep -r` in a host directory that a cell writes directly, against the host.
+Result<Figure> MeasureRepository(const Supervisor& supervisor, const Scale& scale);
+
 }  // namespace odyssey::bench
 
 #endif  // ODYSSEY_TESTS_BENCH_FIGURES_H_

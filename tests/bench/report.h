@@ -25,6 +25,10 @@ Target AtLeastTimesFaster(double factor, double ours, double other, const std::s
 // "p50 ≤ 1.0 ms" for a time in microseconds.
 Target AtMostMilliseconds(double bound_ms, double ours_us);
 
+// "at most 1.0 ms more than direct" for times in microseconds.
+Target AtMostMillisecondsMore(double bound_ms, double ours_us, double other_us,
+                              const std::string& name);
+
 struct Figure {
   std::string what;
   std::string odyssey;  // medians and p99, with units

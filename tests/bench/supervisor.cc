@@ -37,6 +37,15 @@ Result<std::string> MakeDirectory() {
   return directory;
 }
 
+v1::CellKey KeyOf(const std::string& component) {
+  v1::CellKey key;
+  key.set_session_id("bench");
+  key.set_agent_id("bench");
+  key.set_kind("tooling");
+  key.set_component(component);
+  return key;
+}
+
 // OK if the process says "ready" on `fd` before it closes it.
 Status AwaitReady(int fd) {
   std::string said;
@@ -93,19 +102,19 @@ Client::Client(const Supervisor& supervisor) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessage);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of our own
-  stub_ = v1::Supervisor::NewStub(grpc::CreateCustomChannel(
-      "unix:" + supervisor.socket(), grpc::InsecureChannelCredentials(), arguments));
+  const auto channel = grpc::CreateCustomChannel("unix:" + supervisor.socket(),
+                                                 grpc::InsecureChannelCredentials(), arguments);
+  stub_ = v1::Supervisor::NewStub(channel);
+  changes_ = v1::Changes::NewStub(channel);
 }
 
 Result<v1::CellInfo> Client::PrepareCell(const CellOptions& options) {
   v1::PrepareCellRequest request;
-  request.mutable_key()->set_session_id("bench");
-  request.mutable_key()->set_agent_id("bench");
-  request.mutable_key()->set_kind("tooling");
-  request.mutable_key()->set_component(options.component);
+  *request.mutable_key() = KeyOf(options.component);
   request.mutable_sandbox()->set_mode(policy::v1::MODE_WORKSPACE_WRITE);
   request.mutable_sandbox()->set_network(policy::v1::NETWORK_NONE);
   request.mutable_sandbox()->set_executables_mode(policy::v1::EXECUTABLES_MODE_STANDARD);
+  if (options.reviewed) request.mutable_sandbox()->set_workspace_writes(policy::v1::WRITES_REVIEW);
   request.set_ephemeral(options.ephemeral);
   request.set_workspace(options.workspace);
   v1::PrepareCellResponse response;
@@ -164,6 +173,37 @@ Status Client::Write(const std::string& cell_id, const std::string& path,
   v1::FileOpResponse response;
   grpc::ClientContext context;
   return FromGrpc(stub_->FileOp(&context, request, &response));
+}
+
+Result<uint32_t> Client::ListChanges(const std::string& component) {
+  v1::ListChangesRequest request;
+  *request.mutable_key() = KeyOf(component);
+  grpc::ClientContext context;
+  const auto stream = changes_->ListChanges(&context, request);
+  uint32_t changes = 0;
+  for (v1::ListChangesResponse response; stream->Read(&response);) {
+    if (response.has_change()) ++changes;
+  }
+  ODY_RETURN_IF_ERROR(FromGrpc(stream->Finish()));
+  return changes;
+}
+
+Result<uint32_t> Client::CommitChanges(const std::string& component) {
+  v1::CommitChangesRequest request;
+  *request.mutable_key() = KeyOf(component);
+  v1::CommitChangesResponse response;
+  grpc::ClientContext context;
+  ODY_RETURN_IF_ERROR(FromGrpc(changes_->CommitChanges(&context, request, &response)));
+  return response.committed();
+}
+
+Result<uint32_t> Client::UndoCommit(const std::string& component) {
+  v1::UndoCommitsRequest request;
+  *request.mutable_key() = KeyOf(component);
+  v1::UndoCommitsResponse response;
+  grpc::ClientContext context;
+  ODY_RETURN_IF_ERROR(FromGrpc(changes_->UndoCommits(&context, request, &response)));
+  return response.restored();
 }
 
 Result<std::unique_ptr<ScopedCell>> ScopedCell::Make(Client* client, const CellOptions& options) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "odyssey/supervisor/v1/changes.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/bench/child.h"
 
@@ -39,6 +40,7 @@ struct CellOptions {
   std::string component;  // names the cell
   bool ephemeral = true;
   std::string workspace = "";  // a directory of the host; "" for a private one
+  bool reviewed = false;       // writes to `workspace` go to a copy
 };
 
 // One connection. Blocking calls; usable from one thread at a time.
@@ -54,8 +56,15 @@ class Client final {
   Result<uint64_t> Read(const std::string& cell_id, const std::string& path);
   Status Write(const std::string& cell_id, const std::string& path, const std::string& content);
 
+  // Of the cell that was prepared as `component`, with reviewed writes. Each answers how many
+  // changes.
+  Result<uint32_t> ListChanges(const std::string& component);
+  Result<uint32_t> CommitChanges(const std::string& component);
+  Result<uint32_t> UndoCommit(const std::string& component);
+
  private:
   std::unique_ptr<supervisor::v1::Supervisor::Stub> stub_;
+  std::unique_ptr<supervisor::v1::Changes::Stub> changes_;
 };
 
 // The cell that `client` prepared, removed when it goes out of scope.
