@@ -212,9 +212,10 @@ std::vector<Command> ChangesCommands() {
       {.name = "changes",
        .summary = "what a session or cell changed in directories whose writes wait for a commit",
        .positionals = {maybe, paths},
-       .notes = "Without SESSION|CELL: which have such directories. CELL is also the NAME of exec "
-                "--cell NAME.\nPATH is relative to the workspace, or absolute in the cell or on "
-                "the host; a directory means all in it.",
+       .notes =
+           "Without SESSION|CELL: which have such directories. CELL is also the NAME of exec "
+           "--cell NAME.\nPATH is relative to the workspace or the only reviewed directory, or "
+           "absolute in the cell or on the host; a directory means all in it.",
        .run = List},
       {.name = "diff",
        .summary = "the same as a diff, as git shows it",

@@ -60,4 +60,15 @@ plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes) {
   return out;
 }
 
+plan::Plan ForkPlan(const plan::Plan& to, const std::string& from_tree) {
+  plan::Plan out = Empty(to);
+  out.from_tree = from_tree;
+  const std::string at = plan::kReviewPath;
+  for (const std::string directory : {"app", "data", "changes"}) {
+    out.entries.push_back(OwnTree(at + "/from/" + directory, directory, Access::kReadOnly));
+    out.entries.push_back(OwnTree(at + "/to/" + directory, directory, Access::kReadWrite));
+  }
+  return out;
+}
+
 }  // namespace odyssey::compile

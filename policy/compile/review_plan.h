@@ -33,9 +33,9 @@ enum class ReviewWrites {
 // own cell_tree and disk.
 plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes);
 
-// `/review/{from,to}`: the trees of two cells. `to` is the plan's own, cell_tree of the new cell.
-// See plan::Plan::other_tree.
-plan::Plan ForkPlan(const plan::Plan& cell, const std::string& from_tree);
+// `/review/{from,to}/…`: the directories of two cells' trees, `from` read-only. `to` has the new
+// cell's cell_tree, and the disk, if it has one, that both have. Without cell_id.
+plan::Plan ForkPlan(const plan::Plan& to, const std::string& from_tree);
 
 }  // namespace odyssey::compile
 

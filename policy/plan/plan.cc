@@ -5,23 +5,6 @@
 namespace odyssey::plan {
 namespace {
 
-// Root and rpc come from one build; the byte turns a mixed installation into a clear refusal.
-constexpr uint8_t kVersion = 2;
-
-void EncodeEntry(const Entry& entry, Writer* out) {
-  out->U8(static_cast<uint8_t>(entry.kind));
-  out->String(entry.target);
-  out->String(entry.source);
-  out->U8(static_cast<uint8_t>(entry.access));
-  out->Bool(entry.executable);
-  out->U8(static_cast<uint8_t>(entry.ownership));
-  out->U64(entry.size_bytes);
-  out->String(entry.changes);
-  out->U32(entry.owner);
-  out->U32(entry.group);
-  for (const uint64_t number : {entry.device, entry.inode}) out->U64(number);
-}
-
 Entry DecodeEntry(Reader* in) {
   Entry entry;
   entry.kind = in->Enum(EntryKind::kPart);
@@ -44,41 +27,22 @@ Status Malformed(const std::string& field) {
 
 }  // namespace
 
-std::string EncodePlan(const Plan& plan) {
-  Writer out;
-  out.U8(kVersion);
-  out.String(plan.cell_id);
-  out.String(plan.cell_tree);
-  out.U8(static_cast<uint8_t>(plan.program));
-  out.U8(static_cast<uint8_t>(plan.network));
-  out.U32(plan.user);
-  out.Bool(plan.fuse_device);
-  out.U64(plan.memory_bytes);
-  out.U32(plan.cpu_millis);
-  out.U32(plan.pids);
-  out.U64(plan.tmp_bytes);
-  out.U64(plan.disk_bytes);
-
-  out.U32(static_cast<uint32_t>(plan.entries.size()));
-  for (const Entry& entry : plan.entries) EncodeEntry(entry, &out);
-  return out.Take();
-}
-
 Result<Plan> DecodePlan(std::string_view bytes) {
   if (bytes.size() > kMaxPlanBytes) {
     return InvalidArgument("decode plan: " + std::to_string(bytes.size()) + " bytes; at most " +
                            std::to_string(kMaxPlanBytes) + " are allowed");
   }
   Reader in(bytes);
-  if (const uint8_t version = in.U8(); in.failed() || version != kVersion) {
+  if (const uint8_t version = in.U8(); in.failed() || version != kPlanVersion) {
     return InvalidArgument("decode plan: version " + std::to_string(version) + "; this is " +
-                           std::to_string(kVersion));
+                           std::to_string(kPlanVersion));
   }
 
   Plan plan;
   plan.cell_id = in.String(kMaxCellId);
   if (in.failed()) return Malformed("cell_id");
   plan.cell_tree = in.String(kMaxPath);
+  plan.from_tree = in.String(kMaxPath);
   plan.program = in.Enum(Program::kReview);
   plan.network = in.Enum(Network::kFull);
   plan.user = in.U32();

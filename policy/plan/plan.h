@@ -80,6 +80,9 @@ struct Entry {
 struct Plan {
   std::string cell_id;    // [a-z0-9_]+: also the cgroup's name
   std::string cell_tree;  // directory under the cells root, "" = the cell's trees are in memory
+  // Of a review cell that copies a cell's tree: the one that read-only kCellTree entries are of; it
+  // has a disk if `cell_tree` has one. "" = there is none.
+  std::string from_tree;
   Program program = Program::kInit;
   Network network = Network::kNone;
   uint32_t user = kCellUser;  // uid and gid inside
@@ -101,6 +104,9 @@ inline constexpr char kGuardPath[] = "/.odyssey/cell-guard";  // with `fuse_devi
 inline constexpr char kWorkspacePath[] = "/workspace";
 inline constexpr char kCellPath[] = "/cell";      // data/home, cache, tmp, runs
 inline constexpr char kReviewPath[] = "/review";  // of a review cell
+
+// Root and rpc come from one build; the byte turns a mixed installation into a clear refusal.
+inline constexpr uint8_t kPlanVersion = 2;
 
 std::string EncodePlan(const Plan& plan);
 // INVALID_ARGUMENT if a byte is out of place; says which field.

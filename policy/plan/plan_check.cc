@@ -215,6 +215,11 @@ Status CheckPlan(const Plan& plan, const CheckContext& context) {
   if (plan.cell_tree.empty() ? plan.disk_bytes != 0 : !AreComponents(plan.cell_tree)) {
     return InvalidArgument("check plan: cell_tree, for disk_bytes too, must be a relative path");
   }
+  if (!plan.from_tree.empty() &&
+      (plan.program != Program::kReview || plan.cell_tree.empty() ||
+       plan.from_tree == plan.cell_tree || !AreComponents(plan.from_tree))) {
+    return InvalidArgument("check plan: from_tree: only of a review cell with another cell_tree");
+  }
   if (plan.user == 0 || plan.user > kMaxUser) {
     return PermissionDenied("check plan: user " + std::to_string(plan.user) + "; 1 to " +
                             std::to_string(kMaxUser) + " are allowed");

@@ -82,6 +82,21 @@ TEST(PlanCheckTest, RefusesCellTreesThatLeaveTheCellsRoot) {
   EXPECT_TRUE(CheckPlan(plan, Context()).ok());
 }
 
+TEST(PlanCheckTest, OnlyAReviewCellSeesAnotherCellsTree) {
+  Plan plan = GoodPlan();
+  plan.from_tree = "ses_2/main";
+  EXPECT_EQ(CheckPlan(plan, Context()).code(), Code::kInvalidArgument);
+  plan.program = Program::kReview;
+  EXPECT_TRUE(CheckPlan(plan, Context()).ok()) << CheckPlan(plan, Context()).ToString();
+  for (const std::string& tree : {std::string("../x"), std::string("/abs"), plan.cell_tree}) {
+    plan.from_tree = tree;
+    EXPECT_NE(CheckPlan(plan, Context()).message().find("from_tree"), std::string::npos) << tree;
+  }
+  plan.from_tree = "ses_2/main";
+  plan.cell_tree = "";
+  EXPECT_FALSE(CheckPlan(plan, Context()).ok());
+}
+
 TEST(PlanCheckTest, RefusesADiskForATreeInMemory) {
   Plan plan = GoodPlan();
   plan.disk_bytes = 1;

@@ -9,6 +9,7 @@ Plan SamplePlan() {
   Plan plan;
   plan.cell_id = "c1";
   plan.cell_tree = "ses_1/main";
+  plan.from_tree = "ses_2/main";
   plan.network = Network::kFull;
   plan.memory_bytes = uint64_t{1} << 33;
   plan.cpu_millis = 1500;

@@ -97,7 +97,7 @@ struct End {
   bool unfinished = false;
   uint32_t stale = 0;    // kList: paths for kSettle
   uint64_t commit = 0;   // kCommit: its number; 0: nothing was committed
-  uint32_t done = 0;     // kCommit, kUndo, kDiscard: paths
+  uint32_t done = 0;     // kCommit, kUndo, kDiscard: paths; kFork: 1 if it began to copy
   uint32_t commits = 0;  // kUndo
   friend bool operator==(const End&, const End&) = default;
 };

@@ -105,7 +105,25 @@ class Copier final {
   Layer from_, to_;
 };
 
+Status CheckEmptyBelow(Layer* layer, const std::string& path, size_t depth) {
+  ODY_ASSIGN_OR_RETURN(const std::vector<std::string> names, layer->Names(path));
+  for (const std::string& name : names) {
+    const std::string below = Join(path, name);
+    ODY_ASSIGN_OR_RETURN(const Node node, layer->Look(below));
+    if (node.kind != Kind::kDirectory || depth > kMaxDepth) {
+      return FailedPrecondition(Shown(below) + ": the new cell has directories already");
+    }
+    ODY_RETURN_IF_ERROR(CheckEmptyBelow(layer, below, depth + 1));
+  }
+  return OkStatus();
+}
+
 }  // namespace
+
+Status CheckEmpty(const std::string& directory) {
+  ODY_ASSIGN_OR_RETURN(Layer layer, Layer::Open(directory));
+  return CheckEmptyBelow(&layer, "", 0);
+}
 
 Status CopyTree(const std::string& from, const std::string& to) {
   ODY_ASSIGN_OR_RETURN(Layer source, Layer::Open(from));

@@ -386,8 +386,12 @@ TEST_F(ReviewTest, ForksCopyWhiteoutsMarksAndModes) {
   fs::create_directory(Path("from/changes/1/upper/opaque"));
   ASSERT_EQ(setxattr(Path("from/changes/1/upper/opaque").c_str(), "user.overlay.opaque", "y", 1, 0),
             0);
-  fs::create_directory(Path("to"));
+  fs::create_directories(Path("to/changes"));
+  EXPECT_TRUE(CheckEmpty(Path("to")).ok());
   ASSERT_TRUE(CopyTree(Path("from"), Path("to")).ok());
+  const Status full = CheckEmpty(Path("to"));
+  EXPECT_EQ(full.code(), Code::kFailedPrecondition);
+  EXPECT_NE(full.message().find("changes/1/upper/file"), std::string::npos) << full.message();
   char value = 0;
   EXPECT_EQ(getxattr(Path("to/changes/1/upper/opaque").c_str(), "user.overlay.opaque", &value, 1),
             1);

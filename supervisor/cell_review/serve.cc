@@ -29,8 +29,7 @@ class Answer final {
       : socket_(socket), setup_(setup), place_(std::move(place)) {}
 
   Status To(const Request& request) {
-    const Status status =
-        request.op == Op::kFork ? CopyTree(place_ + "/from", place_ + "/to") : Directories(request);
+    const Status status = request.op == Op::kFork ? Fork() : Directories(request);
     if (status.code() == Code::kUnavailable) return status;  // the peer is gone
     end_.code = status.code();
     end_.error = status.message();
@@ -39,6 +38,12 @@ class Answer final {
   }
 
  private:
+  Status Fork() {
+    ODY_RETURN_IF_ERROR(CheckEmpty(place_ + "/to"));
+    end_.done = 1;
+    return CopyTree(place_ + "/from", place_ + "/to");
+  }
+
   Status Directories(const Request& request) {
     std::vector<Reviewed> all;
     for (uint32_t i = 0; i < setup_.directories; ++i) {

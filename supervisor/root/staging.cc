@@ -70,6 +70,10 @@ class Stager final {
     if (plan_.cell_tree.empty()) return OkStatus();
     ODY_ASSIGN_OR_RETURN(tree_, OpenCellTree(paths_.cells_directory, plan_.cell_tree,
                                              paths_.store_uid, plan_.disk_bytes));
+    if (!plan_.from_tree.empty()) {
+      ODY_ASSIGN_OR_RETURN(from_tree_, OpenCellTree(paths_.cells_directory, plan_.from_tree,
+                                                    paths_.store_uid, plan_.disk_bytes));
+    }
     ODY_ASSIGN_OR_RETURN(tree_map_,
                          MakeMappingNamespace(paths_.store_uid, paths_.store_uid, cell_uid_));
     return OkStatus();
@@ -159,7 +163,8 @@ class Stager final {
 
   Status PlaceCellTree(const Entry& entry) {
     const uid_t owner = tree_map_ ? paths_.store_uid : cell_uid_;
-    ODY_ASSIGN_OR_RETURN(UniqueFd source, OpenTreeDirectory(tree_.get(), entry.source, owner));
+    const UniqueFd& tree = from_tree_ && entry.access == Access::kReadOnly ? from_tree_ : tree_;
+    ODY_ASSIGN_OR_RETURN(UniqueFd source, OpenTreeDirectory(tree.get(), entry.source, owner));
     return Bind(staged_, entry, source, tree_map_).status();
   }
 
@@ -294,8 +299,9 @@ class Stager final {
   MountTree staged_;
   MountTree layers_;  // beside the staged root: no cell sees what is here and not in that
   int reviewed_ = 0;
-  UniqueFd tree_;      // the cell's own tree
-  UniqueFd tree_map_;  // its idmap; none in memory
+  UniqueFd tree_;       // the cell's own tree
+  UniqueFd from_tree_;  // plan_.from_tree
+  UniqueFd tree_map_;   // the idmap of both; none in memory
 };
 
 }  // namespace

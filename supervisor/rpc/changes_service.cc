@@ -21,6 +21,8 @@ using review::ItemKind;
 constexpr uint32_t kMaxChanges = 10'000;
 constexpr uint64_t kDefaultDiff = uint64_t{1} << 20;
 constexpr uint64_t kMaxDiff = uint64_t{16} << 20;
+// A review cell that copies has no tmpfs; a plan has to say a size all the same.
+constexpr uint64_t kForkTmpBytes = uint64_t{1} << 20;
 
 // The words of the client's path that are below `directory`; nothing if it lies elsewhere.
 std::optional<std::string> Below(const std::string& path, const std::string& directory) {
@@ -28,21 +30,27 @@ std::optional<std::string> Below(const std::string& path, const std::string& dir
   return path.size() == directory.size() ? "" : path.substr(directory.size() + 1);
 }
 
-// As the cell or the host knows the path; relative to the workspace.
+// As the cell or the host knows the path; relative to the workspace, or to the only directory.
 Result<review::Selection> FromProto(const v1::ChangeSelection& selection, size_t index,
                                     const std::vector<ReviewedDirectory>& directories) {
   std::string path = selection.path();
-  if (path.empty() || path[0] != '/') path = plan::kWorkspacePath + ("/" + path);
   while (path.size() > 1 && path.back() == '/') path.pop_back();
+  std::vector<std::string> meant = {path};
+  if (path.empty() || path[0] != '/') {
+    meant = {plan::kWorkspacePath + ("/" + path)};
+    if (directories.size() == 1) meant.push_back(directories[0].target + "/" + path);
+  }
   review::Selection out = {.marked = selection.marked(),
                            .hunks = {selection.hunks().begin(), selection.hunks().end()}};
-  for (const bool in_cell : {true, false}) {
-    for (uint32_t i = 0; i < directories.size(); ++i) {
-      const auto below = Below(path, in_cell ? directories[i].target : directories[i].source);
-      if (!below) continue;
-      out.directory = i;
-      out.path = *below;
-      return out;
+  for (const std::string& one : meant) {
+    for (const bool in_cell : {true, false}) {
+      for (uint32_t i = 0; i < directories.size(); ++i) {
+        const auto below = Below(one, in_cell ? directories[i].target : directories[i].source);
+        if (!below) continue;
+        out.directory = i;
+        out.path = *below;
+        return out;
+      }
     }
   }
   std::string all;
@@ -125,6 +133,15 @@ ReviewCell::Take TakeRefused(const std::vector<ReviewedDirectory>& directories, 
     refused->set_marked(!item.change.mark.empty());
     return OkStatus();
   };
+}
+
+CellKey FromProto(const v1::CellKey& key) {
+  return {key.session_id(), key.agent_id(), key.kind(), key.component()};
+}
+
+Status CheckForkKey(const std::string& field, const CellKey& key) {
+  const Status status = CheckCellKey(key);
+  return status.ok() ? status : Status(status.code(), field + ": " + status.message());
 }
 
 Status StatusOf(const Result<review::End>& end) {
@@ -363,9 +380,63 @@ grpc::Status ChangesService::ListCommits(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status ChangesService::ForkCell(grpc::ServerContext*, const v1::ForkCellRequest*,
+grpc::Status ChangesService::ForkCell(grpc::ServerContext*, const v1::ForkCellRequest* request,
                                       v1::ForkCellResponse*) {
-  return {grpc::StatusCode::UNIMPLEMENTED, "fork: this version cannot copy a cell's directories"};
+  Status status = broker_->audit()->Admit();
+  const CellKey from = FromProto(request->from()), to = FromProto(request->to());
+  if (status.ok()) status = CheckForkKey("from", from);
+  if (status.ok()) status = CheckForkKey("to", to);
+  if (status.ok() && from == to) status = InvalidArgument("to: is the key of the cell itself");
+  if (status.ok()) status = broker_->HoldKey(from);
+  if (!status.ok()) return rpc::ToGrpc(status);
+  status = broker_->HoldKey(to);
+  if (status.ok()) {
+    status = CopyCell(from, to, reviewed_->Find(request->from()));
+    broker_->ReleaseKey(to);
+  }
+  broker_->ReleaseKey(from);
+  return rpc::ToGrpc(status);
+}
+
+Status ChangesService::CopyCell(const CellKey& from, const CellKey& to,
+                                const Result<v1::PrepareCellRequest>& known) {
+  plan::Plan plan;  // a cell that is not remembered has no disk, or root refuses to open its tree
+  Subject subject;
+  std::unique_lock<std::mutex> turn;
+  if (known.ok()) {
+    ODY_ASSIGN_OR_RETURN(subject, Find(known->key()));
+    turn = std::unique_lock(*subject.turn);
+    plan = subject.plan;
+    // Of a commit that was cut off there would be two copies to take it back.
+    const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size()),
+                                 .write_host = true};
+    ODY_ASSIGN_OR_RETURN(
+        const std::unique_ptr<ReviewCell> cell,
+        ReviewCell::Start(broker_->root(), compile::ReviewPlan(plan, ReviewWrites::kHost), setup));
+    ODY_RETURN_IF_ERROR(StatusOf(cell->Ask({.op = review::Op::kUndo, .commits = 0},
+                                           [](const Item&) { return OkStatus(); })));
+  } else if (known.status().code() != Code::kNotFound) {
+    return known.status();
+  }
+  plan.tmp_bytes = std::max(plan.tmp_bytes, kForkTmpBytes);
+  plan.cell_tree = CellTreeOf(to);
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
+                       ReviewCell::Start(broker_->root(), compile::ForkPlan(plan, CellTreeOf(from)),
+                                         {.fork = true}));
+  const auto end = cell->Ask({.op = review::Op::kFork}, [](const Item&) { return OkStatus(); });
+  const Status copied = StatusOf(end);
+  if (!copied.ok()) {
+    if (end.ok() && end->done != 0) cell->PurgeAtEnd();
+    return copied;
+  }
+  if (!known.ok()) return OkStatus();
+  Record("fork", subject, *end, 0);
+  v1::PrepareCellRequest prepare = *known;
+  prepare.mutable_key()->set_session_id(to.session_id);
+  prepare.mutable_key()->set_agent_id(to.agent_id);
+  prepare.mutable_key()->set_kind(to.kind);
+  prepare.mutable_key()->set_component(to.component);
+  return reviewed_->Remember(prepare);
 }
 
 }  // namespace odyssey::supervisor

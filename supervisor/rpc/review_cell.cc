@@ -66,7 +66,7 @@ ReviewCell::~ReviewCell() {
   // It ends by itself when its stream does.
   stream_.reset();
   if (!socket_) return;
-  (void)root_->Kill(id_, /*purge=*/false);
+  (void)root_->Kill(id_, purge_);
   (void)gone_.wait_for(kEndTimeout);
 }
 

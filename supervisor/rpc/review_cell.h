@@ -31,6 +31,9 @@ class ReviewCell final {
   using Take = std::function<Status(review::Item)>;
   Result<review::End> Ask(const review::Request& request, const Take& take);
 
+  // Its cell_tree goes with it.
+  void PurgeAtEnd() { purge_ = true; }
+
  private:
   ReviewCell(RootClient* root, std::string id) : root_(root), id_(std::move(id)) {}
 
@@ -38,6 +41,7 @@ class ReviewCell final {
 
   RootClient* const root_;
   const std::string id_;
+  bool purge_ = false;
   UniqueFd socket_;  // cell-review's fd 3
   UniqueFd stream_;
   std::future<wire::Gone> gone_;

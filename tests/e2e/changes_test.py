@@ -397,8 +397,6 @@ class KeptSessionTest(ReviewedTest):
     def test_a_fork_goes_on_by_itself(self):
         first = self.session()
         done = self.world.ctl("session", "fork", first)
-        if "cannot copy a cell's directories" in done.err:
-            self.skipTest(done.err)
         self.assertEqual(done.code, 0, done)
         second = done.out.strip()
         self.turn(second, "echo y >b; rm a")
@@ -410,6 +408,26 @@ class KeptSessionTest(ReviewedTest):
         self.assertEqual(self.world.ctl("session", "rm", first, "--discard").code, 0)
         self.assertEqual(self.world.ctl("commit", second).code, 0)
         self.assertEqual(self.get("b"), "y\n")
+
+    def test_a_fork_has_what_was_deleted_and_what_was_kept_outside_of_the_project(self):
+        first = self.session("rm main.c; mkdir d; echo z >d/z; chmod 700 d; echo n >/workspace/note; ln -s d l")
+        done = self.world.ctl("session", "fork", first)
+        self.assertEqual(done.code, 0, done)
+        second = done.out.strip()
+        self.assertEqual(self.names(first), self.names(second))
+        self.turn(second, "test ! -e main.c && test $(stat -c %a d) = 700 && cat d/z l/z /workspace/note >all")
+        self.assertEqual(self.world.ctl("commit", second).code, 0)
+        self.assertEqual(self.get("all"), "z\nz\nn\n")
+        self.assertFalse(os.path.exists(self.path("main.c")))
+        self.assertEqual(self.names(first), [], "the host has now what it has")
+
+    def test_a_direct_session_is_forked_with_its_workspace(self):
+        first = self.world.json("session", "create", self.bundle, "--cwd", self.project)["id"]
+        self.turn(first, "echo n >/workspace/note")
+        done = self.world.ctl("session", "fork", first)
+        self.assertEqual(done.code, 0, done)
+        self.turn(done.out.strip(), "cp /workspace/note ./copied")
+        self.assertEqual(self.get("copied"), "n\n")
 
     def test_a_write_that_is_asked_about_shows_its_difference(self):
         path = "/workspace/mount/write/current/main.c"
