@@ -9,7 +9,7 @@ using supervisor::v1::ExecRequest;
 using supervisor::v1::ExecResponse;
 
 // After which a command hangs: many times what all probes of a cell take on a slow machine.
-constexpr std::chrono::minutes kLongest{20};
+constexpr std::chrono::minutes kLongest{5};
 constexpr size_t kMostOutput = 8 << 20;
 
 ExecRequest StartOf(const std::string& cell_id, const std::vector<std::string>& argv,

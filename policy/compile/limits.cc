@@ -2,19 +2,29 @@
 
 #include <string>
 
+#include "policy/model/limit_fields.h"
+
 namespace odyssey::compile {
 namespace {
 
 static_assert(kMaxPids == plan::kMaxPids);
 
-// 0 = no upper bound.
-Status CheckRange(const char* field, uint64_t value, uint64_t min, uint64_t max, Code over) {
-  if (value >= min && (max == 0 || value <= max)) return OkStatus();
-  const std::string allowed =
-      max == 0 ? "at least " + std::to_string(min) + " is allowed"
-               : std::to_string(min) + " to " + std::to_string(max) + " is allowed";
-  return {value < min ? Code::kInvalidArgument : over,
-          std::string("limits.") + field + ": " + std::to_string(value) + ": " + allowed};
+Status OutOfBounds(std::string_view field, uint64_t value, uint64_t least, uint64_t most,
+                   Code code) {
+  return {code, "limits." + std::string(field) + ": " + std::to_string(value) + ": " +
+                    std::to_string(least) + " to " + std::to_string(most) + " is allowed"};
+}
+
+Status CheckBounds(const policy::LimitField& field, const policy::Limits& limits) {
+  const uint64_t value = field.get(limits);
+  if (value == 0 || (value >= field.least && value <= field.most)) return OkStatus();
+  return OutOfBounds(field.name, value, field.least, field.most, Code::kInvalidArgument);
+}
+
+// `most` of the host; 0 = it has no bound.
+Status CheckHost(std::string_view field, uint64_t value, uint64_t least, uint64_t most) {
+  if (most == 0 || value <= most) return OkStatus();
+  return OutOfBounds(field, value, least, most, Code::kPermissionDenied);
 }
 
 }  // namespace
@@ -31,17 +41,12 @@ Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
   if (limits.open_files == 0) limits.open_files = defaults.open_files;
   if (limits.tmp_bytes == 0) limits.tmp_bytes = defaults.tmp_bytes;
 
-  const Code invalid = Code::kInvalidArgument;
-  const Code denied = Code::kPermissionDenied;
-  ODY_RETURN_IF_ERROR(CheckRange("memory_bytes", limits.memory_bytes, kMinMemoryBytes,
-                                 context.max_memory_bytes, denied));
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    ODY_RETURN_IF_ERROR(CheckBounds(field, limits));
+  }
   ODY_RETURN_IF_ERROR(
-      CheckRange("cpu_millis", limits.cpu_millis, kMinCpuMillis, kMaxCpuMillis, invalid));
-  ODY_RETURN_IF_ERROR(CheckRange("pids", limits.pids, kMinPids, kMaxPids, invalid));
-  ODY_RETURN_IF_ERROR(CheckRange("pids", limits.pids, kMinPids, context.max_pids, denied));
-  ODY_RETURN_IF_ERROR(
-      CheckRange("open_files", limits.open_files, kMinOpenFiles, kMaxOpenFiles, invalid));
-  ODY_RETURN_IF_ERROR(CheckRange("tmp_bytes", limits.tmp_bytes, kMinTmpBytes, 0, invalid));
+      CheckHost("memory_bytes", limits.memory_bytes, kMinMemoryBytes, context.max_memory_bytes));
+  ODY_RETURN_IF_ERROR(CheckHost("pids", limits.pids, kMinPids, context.max_pids));
   return limits;
 }
 
@@ -53,8 +58,7 @@ Status CheckDiskLimit(const policy::SandboxRequest& request) {
                            "does, with odyssey-ctl exec --cell NAME; limits.tmp_bytes bounds those "
                            "in memory");
   }
-  return CheckRange("disk_bytes", request.limits.disk_bytes, kMinDiskBytes, 0,
-                    Code::kInvalidArgument);
+  return OkStatus();
 }
 
 }  // namespace odyssey::compile

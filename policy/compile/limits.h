@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_POLICY_COMPILE_LIMITS_H_
 #define ODYSSEY_POLICY_COMPILE_LIMITS_H_
 
-// The limits in force: defaults in place of zeros, and nothing too small to run a shell or larger
-// than the host allows.
+// The limits in force: defaults in place of zeros, and nothing out of the bounds of
+// policy/model/limit_fields.h or larger than the host allows.
 
 #include "common/base/status.h"
 #include "policy/model/limit_bounds.h"
@@ -25,7 +25,7 @@ using policy::kMinTmpBytes;
 Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
                                        const plan::CheckContext& context);
 
-// INVALID_ARGUMENT for an ephemeral cell, and for what is too little for a file system.
+// INVALID_ARGUMENT for an ephemeral cell.
 Status CheckDiskLimit(const policy::SandboxRequest& request);
 
 }  // namespace odyssey::compile

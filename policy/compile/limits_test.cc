@@ -4,19 +4,47 @@
 
 #include "policy/compile/compile.h"
 #include "policy/compile/environment.h"
+#include "policy/model/limit_fields.h"
 
 namespace odyssey::compile {
 namespace {
 
-TEST(DiskLimitTest, NeedsADiskAndRoomForAFileSystem) {
+// By the field, what was given, and what is allowed.
+TEST(LimitsTest, EachHasALeastAndAMost) {
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    const auto set = [&](uint64_t value) {
+      policy::Limits limits;
+      field.set(&limits, value);
+      return EffectiveLimits(limits, {}).status();
+    };
+    EXPECT_TRUE(set(field.least).ok()) << field.name;
+    EXPECT_TRUE(set(field.most).ok()) << field.name;
+    const std::string allowed =
+        std::to_string(field.least) + " to " + std::to_string(field.most) + " is allowed";
+    const std::string name = "limits." + std::string(field.name) + ": ";
+    if (field.least > 1) {
+      const std::string less = std::to_string(field.least - 1);
+      EXPECT_EQ(set(field.least - 1), InvalidArgument(name + less + ": " + allowed));
+    }
+    if (field.most == UINT32_MAX) continue;  // the most of its type
+    const std::string more = std::to_string(field.most + 1);
+    EXPECT_EQ(set(field.most + 1), InvalidArgument(name + more + ": " + allowed));
+  }
+}
+
+TEST(LimitsTest, TheMostOfATypeIsRefused) {
+  for (const uint64_t value : {uint64_t{1} << 50, UINT64_MAX}) {
+    EXPECT_EQ(EffectiveLimits({.disk_bytes = value}, {}).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(EffectiveLimits({.memory_bytes = value}, {}).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(EffectiveLimits({.tmp_bytes = value}, {}).status().code(), Code::kInvalidArgument);
+  }
+}
+
+TEST(DiskLimitTest, NeedsADisk) {
   policy::SandboxRequest request;
   EXPECT_TRUE(CheckDiskLimit(request).ok());
   request.limits.disk_bytes = kMinDiskBytes;
   EXPECT_TRUE(CheckDiskLimit(request).ok());
-  request.limits.disk_bytes = kMinDiskBytes - 1;
-  EXPECT_EQ(CheckDiskLimit(request),
-            InvalidArgument("limits.disk_bytes: 16777215: at least 16777216 is allowed"));
-  request.limits.disk_bytes = kMinDiskBytes;
   request.ephemeral = true;
   const Status in_memory = CheckDiskLimit(request);
   EXPECT_EQ(in_memory.code(), Code::kInvalidArgument);
@@ -38,7 +66,7 @@ TEST(DiskLimitTest, IsTheSizeOfTheCellsDiskAndPartOfItsIdentity) {
   EXPECT_NE(bounded->digest, unbounded->digest);
   EXPECT_EQ(bounded->explanation.size(), unbounded->explanation.size() + 1);
   request.limits.disk_bytes = 1000;
-  EXPECT_EQ(Compile(request, facts).status(), CheckDiskLimit(request));
+  EXPECT_EQ(Compile(request, facts).status(), EffectiveLimits(request.limits, {}).status());
 }
 
 TEST(EnvironmentTest, NobodyNamesTheRunButTheCell) {

@@ -8,7 +8,6 @@
 namespace odyssey::dialect::odek {
 namespace {
 
-constexpr uint64_t kMaxMemory = uint64_t{16} << 40;
 constexpr uint64_t kMaxUser = 4294967294;
 constexpr size_t kMaxDigits = 15;
 
@@ -60,7 +59,8 @@ std::optional<uint64_t> ParseMemory(const std::string& text) {
   const size_t end = text.find_last_of("0123456789") + 1;
   const std::optional<int> shift = ShiftOf(text.substr(end));
   if (!shift) return std::nullopt;
-  return ParseScaled(std::string_view(text).substr(0, end), uint64_t{1} << *shift, kMaxMemory);
+  return ParseScaled(std::string_view(text).substr(0, end), uint64_t{1} << *shift,
+                     policy::kMaxMemoryBytes);
 }
 
 std::optional<uint32_t> ParseCpus(const std::string& text) {

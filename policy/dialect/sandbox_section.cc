@@ -14,10 +14,11 @@ namespace {
 // Beyond these a number is a mistake, not a wish.
 constexpr uint64_t kMaxCpu = policy::kMaxCpuMillis / 1000;
 constexpr uint64_t kMinMemoryMb = policy::kMinMemoryBytes >> 20;
-constexpr uint64_t kMaxMemoryMb = uint64_t{16} << 20;
+constexpr uint64_t kMaxMemoryMb = policy::kMaxMemoryBytes >> 20;
+constexpr uint64_t kMaxTmpMb = policy::kMaxTmpBytes >> 20;
 constexpr uint64_t kMaxSeconds = uint64_t{7} * 24 * 3600;
 constexpr uint64_t kMinDiskMb = policy::kMinDiskBytes >> 20;
-constexpr uint64_t kMaxDiskMb = uint64_t{1} << 30;
+constexpr uint64_t kMaxDiskMb = policy::kMaxDiskBytes >> 20;
 constexpr uint64_t kMaxUser = 4294967294;
 
 // "." for a path of "." components only, an absolute path without "." and empty components, or "".
@@ -187,7 +188,7 @@ Resources ReadResources(MapReader resources, Origins* origins) {
   out.cpu_seconds = resources.Whole("cpu_seconds", 0, 1, kMaxSeconds);
   out.output_bytes = resources.Whole("output_bytes", 0, 1, policy::kMaxOutputBytes);
   out.open_files = resources.Whole("open_files", 0, policy::kMinOpenFiles, policy::kMaxOpenFiles);
-  out.tmp_mb = resources.Whole("tmp_mb", 0, 1, kMaxMemoryMb);
+  out.tmp_mb = resources.Whole("tmp_mb", 0, 1, kMaxTmpMb);
   out.disk_mb = resources.Whole("disk_mb", 0, kMinDiskMb, kMaxDiskMb);
   resources.Finish();
   return out;

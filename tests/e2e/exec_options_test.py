@@ -372,7 +372,7 @@ class WrongValueTest(WorldTest):
             ("--landlock", "none", "best_effort"), ("--env", "1BAD=x", "letter"), ("--env", "=x", "--env"),
             ("--env", "NO_SUCH_VARIABLE_HERE", "NO_SUCH_VARIABLE_HERE=VALUE"),
             ("--memory", "0", "512m"), ("--memory", "12q", "512m"), ("--memory", "-1", "512m"),
-            ("--memory", "1k", "--memory: 1k: limits.memory_bytes: 1024: at least 16777216"),
+            ("--memory", "1k", "--memory: 1k: limits.memory_bytes: 1024: 16777216 to "),
             ("--cpus", "zero", "1.5"), ("--cpus", "0", "1.5"), ("--pids", "0", "8"),
             ("--pids", "40000", "32768"), ("--timeout", "5x", "60s"),
             ("--timeout", "-3s", "60s"), ("--cell", "a/b", "letters"), ("--cell", "x" * 129, "128"),
