@@ -173,6 +173,7 @@ std::string Encode(const CellError& m) {
   Writer out = Begin(MessageType::kCellError);
   out.String(std::string_view(m.step).substr(0, kMaxStep));
   Signed(&out, m.error);
+  out.Bool(m.of_tools);
   return out.Take();
 }
 
@@ -279,6 +280,7 @@ Status Decode(std::string_view bytes, CellError* m) {
   Reader in = Open(bytes, MessageType::kCellError);
   m->step = in.String(kMaxStep);
   m->error = Signed(&in);
+  m->of_tools = in.Bool();
   return Finish(in, "CellError");
 }
 

@@ -84,7 +84,8 @@ struct SlotGone {
 // cell-init could not do what it was asked; the cell goes on.
 struct CellError {
   std::string step;
-  int32_t error = 0;  // errno
+  int32_t error = 0;      // errno
+  bool of_tools = false;  // asked by WantTools
 };
 
 struct ExecSpec {

@@ -91,7 +91,7 @@ TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
   ExpectStrict<Unmapped>(Encode(Unmapped{{"/d", "/e"}}), MessageType::kUnmapped);
   ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
   ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
-  ExpectStrict<CellError>(Encode(CellError{"clone", 1}), MessageType::kCellError);
+  ExpectStrict<CellError>(Encode(CellError{"clone", 1, true}), MessageType::kCellError);
   ExpectStrict<ExecSpec>(Encode(SampleExec()), MessageType::kExecSpec);
   ExpectStrict<ExecError>(Encode(ExecError{"chdir", 2}), MessageType::kExecError);
   ExpectStrict<SignalSlot>(Encode(SignalSlot{9, false}), MessageType::kSignalSlot);

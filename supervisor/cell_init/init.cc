@@ -49,6 +49,11 @@ Status CheckWorkspace() {
                          " is no directory, and only one is allowed");
 }
 
+bool IsForTools(std::string_view bytes) {
+  const auto type = cell::TypeOf(bytes);
+  return type.ok() && *type == cell::MessageType::kWantTools;
+}
+
 // The owner of a mapped directory is this cell's own user.
 cell::Unmapped FindUnmapped(const cell::Configure& configure) {
   std::vector<std::string> targets = {plan::kWorkspacePath};
@@ -94,7 +99,9 @@ Status CellInit::Run() {
     const Status status = Handle(message->bytes);
     if (!status.ok()) {
       ODY_RETURN_IF_ERROR(SendMessage(
-          socket_, cell::Encode(cell::CellError{.step = status.message(), .error = errno})));
+          socket_,
+          cell::Encode(cell::CellError{
+              .step = status.message(), .error = errno, .of_tools = IsForTools(message->bytes)})));
     }
   }
 }

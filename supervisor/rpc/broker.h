@@ -135,6 +135,7 @@ class Broker final {
   void OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone);
   static void ForgetSlots(Cell* cell);
   void OnCellError(const CellPtr& cell, const cell::CellError& error);
+  void OnToolsFailed(Cell* cell, const cell::CellError& error);
   void EndSingleUse(Cell* cell);
   void EndOverdue(const CellPtr& cell);
   static std::vector<std::shared_ptr<ExecSession>> TakeExpired(Cell* cell, Clock::time_point now,

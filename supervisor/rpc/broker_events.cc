@@ -171,6 +171,10 @@ void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
   std::shared_ptr<ExecSession> failed;
   {
     const Lock lock(mutex_);
+    if (error.of_tools) {
+      OnToolsFailed(cell.get(), error);
+      return;
+    }
     if (cell->slots_wanted > 0) --cell->slots_wanted;
     if (cell->state == CellState::kLaunching) {
       cell->failure = FailedPrecondition(error.step);

@@ -1,11 +1,13 @@
 // The broker's conversation with a cell's file worker.
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #include <utility>
 
 #include "common/os/message_socket.h"
 #include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/exec_denials.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -20,10 +22,21 @@ Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& 
     ODY_RETURN_IF_ERROR(SendMessage(cell->socket.get(), want, {}, MSG_DONTWAIT));
     cell->tools_wanted = true;
   }
-  changed_.wait_for(lock, kToolsTimeout,
-                    [&] { return cell->tools || cell->state != CellState::kReady; });
+  changed_.wait_for(lock, kToolsTimeout, [&] {
+    return cell->tools || !cell->tools_wanted || cell->state != CellState::kReady;
+  });
   if (cell->tools) return cell->tools;
+  if (!cell->tools_wanted && cell->state == CellState::kReady) return cell->tools_failure;
   return cell->failure.ok() ? Unavailable("the cell's file worker did not start") : cell->failure;
+}
+
+// Called with the lock. The next operation asks for another one.
+void Broker::OnToolsFailed(Cell* cell, const cell::CellError& error) {
+  cell->tools_wanted = false;
+  cell->tools_failure = error.error == EAGAIN
+                            ? ResourceExhausted(DescribeNeverForked(Known(*cell)))
+                            : Unavailable("the cell's file worker did not start: " + error.step);
+  changed_.notify_all();
 }
 
 Result<tool::Response> Broker::Ask(const CellPtr& cell, const tool::Request& request) {

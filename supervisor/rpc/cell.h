@@ -85,6 +85,7 @@ struct Cell {
   // The file worker: asked for at the first file operation; one operation at a time.
   std::mutex tools_mutex;  // guards the conversation, not the fields
   bool tools_wanted = false;
+  Status tools_failure;  // why the last one that was wanted did not start
   std::shared_ptr<UniqueFd> tools;
 };
 

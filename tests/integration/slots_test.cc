@@ -176,6 +176,32 @@ TEST_F(SlotsTest, ACommandThatWaitsForAPlaceAndIsGivenUpHoldsUpNobody) {
   EXPECT_TRUE(supervisor_.Shell(cell, "true").Exited(0));
 }
 
+// The file worker starts with the first one.
+TEST_F(SlotsTest, AFileOperationInAFullCellIsToldSo) {
+  auto request = SupervisorHarness::Request("full");
+  request.mutable_sandbox()->mutable_limits()->set_pids(16);
+  const std::string cell = supervisor_.Cell(request);
+  const auto list = [&] {
+    grpc::ClientContext context;
+    v1::FileOpRequest asked;
+    asked.set_cell_id(cell);
+    asked.mutable_list()->set_path("/workspace");
+    v1::FileOpResponse response;
+    return supervisor_.stub()->FileOp(&context, asked, &response);
+  };
+  {
+    RunningExec full(supervisor_.stub(), cell, kFillTheCell);
+    ASSERT_TRUE(full.ReadUntil("full"));
+    for (int i = 0; i < 2; ++i) {
+      const grpc::Status refused = list();
+      EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+      EXPECT_NE(refused.error_message().find("exceed pids"), std::string::npos)
+          << refused.error_message();
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return list().ok(); }));
+}
+
 TEST_F(SlotsTest, ACommandThatWaitsForAPlaceHasNoMoreTimeThanItsOwn) {
   auto request = SupervisorHarness::Request("full");
   request.mutable_sandbox()->mutable_limits()->set_pids(16);
