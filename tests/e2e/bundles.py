@@ -7,7 +7,8 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit")
 
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
-          resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=()):
+          resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
+          tools_mode="standard"):
     """A bundle directory; its path.
 
     `steps` are the scenario's (policy/scenario/SCENARIO.md), `rules` the agent's allow, ask and deny,
@@ -24,7 +25,7 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
         permissions["filesystem"] = filesystem
     sandbox = {"mode": mode, "permissions": permissions}
     if tools is None:
-        sandbox["system_tools_mode"] = "standard"
+        sandbox["system_tools_mode"] = tools_mode
     else:
         sandbox["system_tools"] = list(tools)
     if env:
