@@ -501,7 +501,7 @@ std::string MarkByContent(std::string_view path, std::string_view old_content,
   const std::string_view name = NameOf(path);
   const Parts parts = Split(path);
   const size_t below = BelowGit(parts);
-  const bool in_git = below != std::string_view::npos;
+  const bool in_git = below < parts.size();  // not the directory itself
   // Of the repository itself, or of a submodule's; those of logs and remotes name commits.
   const bool own = in_git && (below + 1 == parts.size() || parts[below] == "modules");
   if (name == "HEAD") return own ? MarkOfHead(new_content) : "";

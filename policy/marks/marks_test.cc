@@ -82,6 +82,7 @@ TEST(MarksTest, KindsAndLinks) {
 }
 
 TEST(MarksTest, ContentsThatGitAndPackageManagersObey) {
+  EXPECT_EQ(MarkByContent(".git", "", "x"), "");  // a file: its name marks it
   EXPECT_EQ(MarkByContent(".git/HEAD", "", "ref: refs/heads/main\n"), "");
   EXPECT_EQ(MarkByContent(".git/HEAD", "", std::string(40, 'a') + "\n"), "");
   EXPECT_NE(MarkByContent(".git/HEAD", "", "ref: refs/../../x\n"), "");
