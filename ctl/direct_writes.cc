@@ -8,9 +8,8 @@ namespace odyssey::ctl {
 std::vector<std::string> DirectlyWritten(const policy::SandboxRequest& sandbox) {
   std::vector<std::string> out;
   if (sandbox.mode == policy::Mode::kDangerFullAccess) return out;
-  if (sandbox.mode == policy::Mode::kWorkspaceWrite && !sandbox.workspace.empty()) {
-    out.push_back(sandbox.workspace);
-  }
+  const bool direct = policy::WorkspaceAccess(sandbox) == policy::Access::kReadWrite;
+  if (direct && !sandbox.workspace.empty()) out.push_back(sandbox.workspace);
   for (const policy::Mount& mount : sandbox.mounts) {
     if (mount.access == policy::Access::kReadWrite) out.push_back(mount.source);
   }

@@ -17,6 +17,11 @@ TEST(DirectWritesTest, AreThoseOfWritableMountsAndOfAWritableWorkspace) {
       .mounts = {{"/r", "/r", Access::kReadOnly}, {"/w", "/w", Access::kReadWrite}},
       .workspace = "/p"};
   EXPECT_EQ(DirectlyWritten(sandbox), (std::vector<std::string>{"/p", "/w"}));
+  sandbox.workspace_writes = policy::Writes::kReview;
+  EXPECT_EQ(DirectlyWritten(sandbox), std::vector<std::string>{"/w"}) << "the workspace is a copy";
+  policy::ReviewAllWrites(&sandbox);
+  EXPECT_TRUE(DirectlyWritten(sandbox).empty());
+  sandbox.mounts[1].access = Access::kReadWrite;
   sandbox.mode = Mode::kReadOnly;
   EXPECT_EQ(DirectlyWritten(sandbox), std::vector<std::string>{"/w"});
   sandbox.mode = Mode::kDangerFullAccess;

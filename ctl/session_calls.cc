@@ -26,6 +26,7 @@ std::vector<std::string> DirectlyWritten(const dialect::SandboxSpec& sandbox,
                                          const std::string& cwd) {
   std::vector<std::string> out;
   if (sandbox.mode == dialect::SandboxMode::kDangerFullAccess) return out;
+  if (sandbox.writes == policy::Writes::kReview) return out;
   for (const std::string& mount : sandbox.write_mounts) out.push_back(mount == "." ? cwd : mount);
   return out;
 }
@@ -53,7 +54,7 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console,
   for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
     (*request.mutable_env())[name] = value;
   }
-  *written = DirectlyWritten(bundle.sandbox, request.cwd());
+  if (!session.review) *written = DirectlyWritten(bundle.sandbox, request.cwd());
   ODY_RETURN_IF_ERROR(CheckText(request));
   return request;
 }
