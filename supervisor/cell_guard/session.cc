@@ -172,7 +172,13 @@ class Session final {
     };
   }
 
-  static ssize_t Read(int fd, void* buffer, size_t size, void*) { return read(fd, buffer, size); }
+  // A mount that ends while a request is being read says ECONNABORTED, and ENODEV from then on:
+  // libfuse takes only the second for the end.
+  static ssize_t Read(int fd, void* buffer, size_t size, void*) {
+    const ssize_t bytes = read(fd, buffer, size);
+    if (bytes < 0 && errno == ECONNABORTED) errno = ENODEV;
+    return bytes;
+  }
 
   static ssize_t Write(int fd, iovec* parts, int count, void*) {
     if (asking) return static_cast<ssize_t>(parts[0].iov_len);  // the kernel has not asked
