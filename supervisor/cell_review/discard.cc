@@ -18,7 +18,9 @@ Status RemoveTree(Layer* upper, const std::string& path, size_t depth = 0) {
   if (node.kind == Kind::kDirectory) {
     ODY_ASSIGN_OR_RETURN(const int above, upper->Parent(path, &name));
     // The cell may have closed it to its owner.
-    (void)fchmodat(above, name.c_str(), 0700, 0);
+    if (fchmodat(above, name.c_str(), 0700, 0) != 0) {
+      return ErrnoStatus(errno, "open " + Shown(path) + " to discard it");
+    }
     if (depth > kMaxDepth) return InvalidArgument(Shown(path) + ": too many directories deep");
     ODY_ASSIGN_OR_RETURN(const std::vector<std::string> names, upper->Names(path));
     for (const std::string& below : names) {

@@ -174,8 +174,11 @@ class Writer final {
       }
       return Put(step, true);
     }
-    if (step.to.kind == Kind::kPipe) {
-      (void)fchmodat(parent, Temporary(step), step.to.mode & kCommitted, 0);
+    if (step.to.kind == Kind::kPipe &&
+        fchmodat(parent, Temporary(step), step.to.mode & kCommitted, 0) != 0) {
+      const Status failed = ErrnoStatus(errno, "set the mode of " + Shown(step.path));
+      unlinkat(parent, Temporary(step), 0);
+      return failed;
     }
     const timespec times[2] = {{0, UTIME_NOW}, step.modified};
     (void)utimensat(parent, Temporary(step), times, AT_SYMLINK_NOFOLLOW);
