@@ -218,14 +218,16 @@ Result<Scan> ScanChanges(Reviewed* reviewed, size_t max_found) {
 bool IsInMergedView(Reviewed* reviewed, const std::string& path) {
   const auto upper = reviewed->upper.Look(path);
   if (upper.ok() && upper->kind != Kind::kNone) return upper->kind != Kind::kWhiteout;
-  // Nothing of it in the upper layer: it shows through unless what is above it hides it.
+  const auto host = reviewed->host.Look(path);
+  if (!host.ok() || host->kind == Kind::kNone) return false;
+  // It shows through unless what is above it hides it. The host is asked first: it has few of what
+  // is asked for, and a cell may have nested directories without end.
   for (std::string at = ParentOf(path); !at.empty(); at = ParentOf(at)) {
     const auto above = reviewed->upper.Look(at);
     if (!above.ok() || above->kind == Kind::kNone) continue;
     if (above->kind != Kind::kDirectory || reviewed->upper.IsOpaque(at)) return false;
   }
-  const auto host = reviewed->host.Look(path);
-  return host.ok() && host->kind != Kind::kNone;
+  return true;
 }
 
 }  // namespace odyssey::cell_review
