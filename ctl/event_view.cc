@@ -244,9 +244,10 @@ std::string FormatApproval(const agent::v1::PermissionRequested& request, bool c
       Paint("? " + Safe(request.tool_name()) + " asks for approval", Style::kWarn, color);
   if (!request.rule().empty()) out += "  (rule " + Safe(request.rule()) + ")";
   out += "\n";
-  const bool has_diff = !request.diff().empty();
-  out += has_diff ? BriefArguments(request.arguments_json(), kIndent)
-                  : ExactArguments(request.arguments_json(), kIndent);
+  // A header alone says only that there is content, as of a binary file.
+  const bool shows_content = !SplitDiff(request.diff()).hunks.empty();
+  out += shows_content ? BriefArguments(request.arguments_json(), kIndent)
+                       : ExactArguments(request.arguments_json(), kIndent);
   out += FoldDiff(request.diff(), kMaxExactLines, kIndent, kShowsAll, color);
   if (!request.cwd().empty()) out += kIndent + ("in " + Safe(request.cwd())) + "\n";
   if (!request.scope().empty()) out += kIndent + ("always means: " + Safe(request.scope())) + "\n";

