@@ -13,7 +13,28 @@ using supervisor::v1::Changes;
 // They copy files, one after another.
 constexpr int kWriteCallMs = 600'000;
 
-bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+bool IsSession(const std::string& word) { return word.rfind("ses_", 0) == 0; }
+
+// `client` is of the daemon that knows the word.
+Result<CellKey> KeyOf(const Client& client, const std::string& word, Failure* failure) {
+  if (IsSession(word)) {
+    CellKey key;
+    key.set_session_id(word);
+    return key;
+  }
+  if (word.rfind("cel_", 0) != 0) return KeyOfCommand(word);
+  const auto stub = supervisor::v1::Supervisor::NewStub(client.channel());
+  supervisor::v1::DescribeCellRequest request;
+  request.set_cell_id(word);
+  supervisor::v1::DescribeCellResponse response;
+  const auto context = MakeContext(kQuickCallMs);
+  const grpc::Status status = stub->DescribeCell(context.get(), request, &response);
+  if (!status.ok()) {
+    *failure = client.Explain("find cell " + word, status);
+    return NotFound(word);
+  }
+  return response.cell().key();
+}
 
 template <typename Request>
 void Select(const CellKey& key, const ChangesClient::Selections& selections, Request* request) {
@@ -31,31 +52,30 @@ ChangesClient::ChangesClient(Client client, CellKey key, std::string name)
 
 Result<ChangesClient> ChangesClient::Connect(const std::string& word, const Locations& locations,
                                              Failure* failure) {
-  const bool session = StartsWith(word, "ses_");
   Result<Client> client =
-      Client::Connect(session ? Daemon::kAgentd : Daemon::kSupervisor, locations);
+      Client::Connect(IsSession(word) ? Daemon::kAgentd : Daemon::kSupervisor, locations);
   if (!client.ok()) {
     *failure = ExplainConnect("changes of " + word, client.status());
     return client.status();
   }
-  CellKey key = KeyOfCommand(word);
-  if (session) {
-    key.Clear();
-    key.set_session_id(word);
-  } else if (StartsWith(word, "cel_")) {
-    const auto stub = supervisor::v1::Supervisor::NewStub(client->channel());
-    supervisor::v1::DescribeCellRequest request;
-    request.set_cell_id(word);
-    supervisor::v1::DescribeCellResponse response;
-    const auto context = MakeContext(kQuickCallMs);
-    const grpc::Status status = stub->DescribeCell(context.get(), request, &response);
-    if (!status.ok()) {
-      *failure = client->Explain("find cell " + word, status);
-      return NotFound(word);
-    }
-    key = response.cell().key();
+  Result<CellKey> key = KeyOf(*client, word, failure);
+  if (!key.ok()) return key.status();
+  return ChangesClient(std::move(*client), std::move(*key), word);
+}
+
+Status ChangesClient::SetAgainst(const std::string& word, Failure* failure) {
+  if (IsSession(word) != IsSession(name_)) {
+    *failure = {"diff " + name_,
+                "--against " + word +
+                    ": a session is compared with a session, "
+                    "and a cell with a cell",
+                ""};
+    return InvalidArgument(word);
   }
-  return ChangesClient(std::move(*client), std::move(key), word);
+  Result<CellKey> key = KeyOf(client_, word, failure);
+  if (!key.ok()) return key.status();
+  against_ = std::move(*key);
+  return OkStatus();
 }
 
 grpc::Status ChangesClient::List(const Selections& selections, ChangeSet* out) const {
@@ -81,6 +101,7 @@ grpc::Status ChangesClient::Diff(const Selections& selections, uint64_t max_byte
   supervisor::v1::DiffChangesRequest request;
   Select(key_, selections, &request);
   request.set_max_bytes(max_bytes);
+  if (against_) *request.mutable_against() = *against_;
   const auto context = MakeContext(kWriteCallMs);
   const auto reader = stub_->DiffChanges(context.get(), request);
   supervisor::v1::DiffChangesResponse response;

@@ -4,6 +4,7 @@
 // The changes of one cell or session: who serves them, under which key, and the calls.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ class ChangesClient final {
   // Of a cell whose supervisor is connected already.
   ChangesClient(Client client, supervisor::v1::CellKey key, std::string name);
 
+  // Diff shows what differs from this session or cell, named as for Connect.
+  Status SetAgainst(const std::string& word, Failure* failure);
+
   const std::string& name() const { return name_; }
   const supervisor::v1::CellKey& key() const { return key_; }
   supervisor::v1::Changes::StubInterface* stub() const { return stub_.get(); }
@@ -47,6 +51,7 @@ class ChangesClient final {
   Client client_;
   std::unique_ptr<supervisor::v1::Changes::StubInterface> stub_;
   supervisor::v1::CellKey key_;
+  std::optional<supervisor::v1::CellKey> against_;
   std::string name_;
 };
 

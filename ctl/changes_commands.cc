@@ -34,7 +34,7 @@ Selections Selected(const Invocation& call) {
 template <typename Body>
 int WithChanges(const Invocation& call, Body body) {
   Failure failure;
-  const auto client = ChangesClient::Connect(call.options.Word(0), call.locations, &failure);
+  auto client = ChangesClient::Connect(call.options.Word(0), call.locations, &failure);
   return client.ok() ? body(*client) : call.console->Fail(failure);
 }
 
@@ -82,8 +82,13 @@ int List(const Invocation& call) {
 }
 
 int Diff(const Invocation& call) {
-  return WithChanges(call, [&](const ChangesClient& client) {
+  return WithChanges(call, [&](ChangesClient& client) {
     const Console& console = *call.console;
+    Failure failure;
+    const std::string against = call.options.Text("against");
+    if (!against.empty() && !client.SetAgainst(against, &failure).ok()) {
+      return console.Fail(failure);
+    }
     std::string text;
     bool truncated = false;
     const grpc::Status status =
@@ -220,7 +225,11 @@ std::vector<Command> ChangesCommands() {
       {.name = "diff",
        .summary = "the same as a diff, as git shows it",
        .positionals = {cell, paths},
-       .options = {{.name = "max-bytes",
+       .options = {{.name = "against",
+                    .kind = ValueKind::kText,
+                    .value_name = "SESSION|CELL",
+                    .help = "what differs from this one, a fork for example, instead of the host"},
+                   {.name = "max-bytes",
                     .kind = ValueKind::kSize,
                     .value_name = "SIZE",
                     .help = "of text in all (default 1m, at most 16m)"}},

@@ -32,6 +32,17 @@ Result<Request> ForSession(const session::Sessions& sessions, const grpc::Server
   return out;
 }
 
+// The other session that a diff is against has to be for the caller too.
+Status PutAgainst(const session::Sessions& sessions, const grpc::ServerContext& context,
+                  pb::DiffChangesRequest* request) {
+  if (!request->has_against()) return OkStatus();
+  const std::string& id = request->against().session_id();
+  ODY_RETURN_IF_ERROR(CheckCaller(sessions, id, context));
+  ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(id));
+  sandbox::ToProto(session::ToolingCell(*record), request->mutable_against());
+  return OkStatus();
+}
+
 template <typename Request, typename Response, typename Call>
 grpc::Status PassOn(const session::Sessions& sessions, const grpc::ServerContext& context,
                     const Request& request, Response* response, Call call) {
@@ -87,7 +98,10 @@ grpc::Status ChangesService::ListChanges(grpc::ServerContext* context,
 grpc::Status ChangesService::DiffChanges(grpc::ServerContext* context,
                                          const pb::DiffChangesRequest* request,
                                          grpc::ServerWriter<pb::DiffChangesResponse>* writer) {
-  return PassStream(*sessions_, *context, *request, writer,
+  pb::DiffChangesRequest asked = *request;
+  const Status status = PutAgainst(*sessions_, *context, &asked);
+  if (!status.ok()) return ToGrpc(status);
+  return PassStream(*sessions_, *context, asked, writer,
                     [this](grpc::ClientContext* client, const auto& passed) {
                       return stub_->DiffChanges(client, passed);
                     });

@@ -45,6 +45,7 @@ class FakeChanges final : public sup::Changes::Service {
     sup::DiffChangesResponse response;
     response.set_text("+x\n");
     writer->Write(response);
+    against = Name(request->against());
     return Saw(request->key());
   }
   grpc::Status CommitChanges(grpc::ServerContext*, const sup::CommitChangesRequest* request,
@@ -67,12 +68,15 @@ class FakeChanges final : public sup::Changes::Service {
 
   std::vector<std::string> reviewed;
   std::vector<std::string> keys;  // of the calls that came
+  std::string against;            // of the last diff
   grpc::Status answer;
 
  private:
+  static std::string Name(const sup::CellKey& key) {
+    return key.session_id() + "/" + key.agent_id() + "/" + key.kind() + "/" + key.component();
+  }
   grpc::Status Saw(const sup::CellKey& key) {
-    keys.push_back(key.session_id() + "/" + key.agent_id() + "/" + key.kind() + "/" +
-                   key.component());
+    keys.push_back(Name(key));
     return answer;
   }
 };
@@ -183,6 +187,26 @@ TEST_F(ChangesServiceTest, EveryCallGoesOnWithTheKeyOfTheSessionsCell) {
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
   EXPECT_EQ(supervisor_.keys, std::vector<std::string>(6, session_ + "/demo/tooling/tools"));
+}
+
+TEST_F(ChangesServiceTest, ADiffIsAgainstASessionOfTheCallerAlone) {
+  const std::string other = Create();
+  const auto diff = [&] {
+    sup::DiffChangesRequest request;
+    request.mutable_key()->set_session_id(session_);
+    request.mutable_against()->set_session_id(other);
+    grpc::ClientContext context;
+    const auto stream = changes_->DiffChanges(&context, request);
+    sup::DiffChangesResponse response;
+    while (stream->Read(&response)) {
+    }
+    return stream->Finish().error_code();
+  };
+  EXPECT_EQ(diff(), grpc::StatusCode::OK);
+  EXPECT_EQ(supervisor_.against, other + "/demo/tooling/tools");
+  GiveToAnother(other);
+  EXPECT_NE(diff(), grpc::StatusCode::OK);
+  EXPECT_EQ(supervisor_.keys.size(), 1u);
 }
 
 TEST_F(ChangesServiceTest, RequestAndAnswerAreTheSupervisors) {

@@ -1,5 +1,7 @@
 #include "policy/compile/review_plan.h"
 
+#include <algorithm>
+
 namespace odyssey::compile {
 namespace {
 
@@ -16,6 +18,18 @@ Access WritableIf(bool writable) { return writable ? Access::kReadWrite : Access
 
 Entry OwnTree(const std::string& target, const std::string& source, Access access) {
   return {.kind = EntryKind::kCellTree, .target = target, .source = source, .access = access};
+}
+
+Entry HostDirectory(const std::string& target, Entry entry, Access access) {
+  entry.target = target;
+  entry.access = access;
+  entry.executable = false;
+  entry.changes.clear();
+  return entry;
+}
+
+std::string PlaceOf(size_t number) {
+  return plan::kReviewPath + std::string("/") + std::to_string(number);
 }
 
 plan::Plan Empty(const plan::Plan& cell) {
@@ -46,16 +60,36 @@ plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes) {
   size_t number = 0;
   for (const Entry& entry : cell.entries) {
     if (entry.changes.empty()) continue;
-    const std::string at = plan::kReviewPath + std::string("/") + std::to_string(number++);
-    Entry host = entry;
-    host.target = at + "/host";
-    host.access = WritableIf(writes == ReviewWrites::kHost);
-    host.executable = false;
-    host.changes.clear();
-    out.entries.push_back(std::move(host));
+    const std::string at = PlaceOf(number++);
+    out.entries.push_back(
+        HostDirectory(at + "/host", entry, WritableIf(writes == ReviewWrites::kHost)));
     out.entries.push_back(OwnTree(at + "/upper", entry.changes + "/upper",
                                   WritableIf(writes == ReviewWrites::kUpper)));
     out.entries.push_back(OwnTree(at + "/store", entry.changes + "/store", Access::kReadWrite));
+  }
+  return out;
+}
+
+Result<plan::Plan> ComparePlan(const plan::Plan& cell, const plan::Plan& other) {
+  if (cell.disk_bytes != 0 || other.disk_bytes != 0) {
+    return FailedPrecondition("against: a cell with limits.disk_bytes cannot be compared");
+  }
+  plan::Plan out = Empty(cell);
+  out.from_tree = other.cell_tree;
+  size_t number = 0;
+  for (const Entry& entry : cell.entries) {
+    if (entry.changes.empty()) continue;
+    const auto same = std::find_if(
+        other.entries.begin(), other.entries.end(),
+        [&](const Entry& one) { return !one.changes.empty() && one.source == entry.source; });
+    if (same == other.entries.end()) {
+      return FailedPrecondition("against: has no changes of " + entry.source);
+    }
+    const std::string at = PlaceOf(number++);
+    out.entries.push_back(HostDirectory(at + "/host", entry, Access::kReadOnly));
+    // What is read-only is from_tree's.
+    out.entries.push_back(OwnTree(at + "/against", same->changes + "/upper", Access::kReadOnly));
+    out.entries.push_back(OwnTree(at + "/upper", entry.changes + "/upper", Access::kReadWrite));
   }
   return out;
 }

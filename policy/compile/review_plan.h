@@ -33,6 +33,11 @@ enum class ReviewWrites {
 // own cell_tree and disk.
 plan::Plan ReviewPlan(const plan::Plan& cell, ReviewWrites writes);
 
+// `/review/N/{host,against,upper}` for each reviewed directory of `cell`; `against` is what the
+// cell `other` changed of the same one. FAILED_PRECONDITION: `other` does not have it, or one of
+// the two has a disk of its own.
+Result<plan::Plan> ComparePlan(const plan::Plan& cell, const plan::Plan& other);
+
 // `/review/{from,to}/…`: the directories of two cells' trees, `from` read-only. `to` has the new
 // cell's cell_tree, and the disk, if it has one, that both have. Without cell_id.
 plan::Plan ForkPlan(const plan::Plan& to, const std::string& from_tree);

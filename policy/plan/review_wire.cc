@@ -68,7 +68,7 @@ void Visit(A& a, Selection& m) {
 
 template <typename A>
 void Visit(A& a, Request& m) {
-  a.Enum(m.op, Op::kFork);
+  a.Enum(m.op, Op::kCompare);
   a.List(m.selections, kMaxSelections, [&a](Selection& selection) { Visit(a, selection); });
   a.Text(m.expected, kMaxText);
   a.U64(m.max_bytes);

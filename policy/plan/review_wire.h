@@ -30,8 +30,8 @@ struct Setup {
 };
 
 // kSettle: forgets what the cell left as it was, or was committed, where the host has changed it
-// since.
-enum class Op : uint8_t { kList, kDiff, kCommit, kUndo, kDiscard, kSettle, kLog, kFork };
+// since. kCompare: in a cell of /review/N/{host,against,upper}, a diff of two cells' changes.
+enum class Op : uint8_t { kList, kDiff, kCommit, kUndo, kDiscard, kSettle, kLog, kFork, kCompare };
 enum class ChangeKind : uint8_t { kAdded, kModified, kDeleted, kRenamed, kMode, kLink, kType };
 
 // A path relative to the directory: itself and all that is below it; "" means the whole directory.
@@ -47,7 +47,7 @@ struct Request {
   Op op = Op::kList;
   std::vector<Selection> selections;  // empty: everything
   std::string expected;               // kCommit: End.digest of a list of the same; "": any
-  uint64_t max_bytes = 0;             // kDiff: of text in all
+  uint64_t max_bytes = 0;             // kDiff, kCompare: of text in all
   uint32_t max_changes = kMaxChanges;
   uint32_t commits = 1;  // kUndo: how many of the newest
   friend bool operator==(const Request&, const Request&) = default;

@@ -21,30 +21,6 @@ constexpr uint64_t kMaxJudged = uint64_t{16} << 20;  // of a file whose content 
 constexpr char kSocket[] = "a socket cannot be committed";
 constexpr char kDevice[] = "a device cannot be committed";
 
-uint32_t TypeOf(Kind kind) {
-  switch (kind) {
-    case Kind::kFile:
-      return S_IFREG;
-    case Kind::kDirectory:
-      return S_IFDIR;
-    case Kind::kSymlink:
-      return S_IFLNK;
-    case Kind::kPipe:
-      return S_IFIFO;
-    case Kind::kSocket:
-      return S_IFSOCK;
-    case Kind::kDevice:
-      return S_IFCHR;
-    default:
-      return 0;
-  }
-}
-
-uint32_t ModeOf(const State& state) {
-  const uint32_t type = TypeOf(state.kind);
-  return type == 0 ? 0 : type | (state.kind == Kind::kSymlink ? 0777 : state.mode);
-}
-
 // A repository without a `.git` of its own: the directories above `path` that git would take for
 // one.
 class RepositoryFinder final {
@@ -101,15 +77,19 @@ class Lister final {
   Lister(Reviewed* reviewed, uint32_t directory) : layers_(*reviewed), directory_(directory) {}
 
   ChangeList Run(Scan scan, const std::vector<review::Selection>& selections) {
+    std::set<std::string> unmatched;
+    for (const review::Selection& one : selections) unmatched.insert(one.path);
+    unmatched.erase("");
     FindRenames(scan.found);
     for (const Found& found : scan.found) {
       if (renamed_from_.count(found.path) != 0) continue;
       Listed listed = {.change = Describe(found), .found = found};
       if (!listed.change.from.empty()) listed.from = from_.at(listed.change.from);
-      if (!IsSelected(listed.change, selections)) continue;
+      if (!IsSelected(listed.change, selections, &unmatched)) continue;
       Count(listed.change);
       list_.changes.push_back(std::move(listed));
     }
+    list_.unmatched.assign(unmatched.begin(), unmatched.end());
     list_.truncated = scan.truncated;
     list_.stale = static_cast<uint32_t>(scan.stale.size());
     list_.digest = Digest();
@@ -193,12 +173,17 @@ class Lister final {
     return marks::MarkByContent(found.path, old_text, new_text);
   }
 
-  static bool IsSelected(const Change& change, const std::vector<review::Selection>& selections) {
-    if (selections.empty()) return true;
-    return std::any_of(selections.begin(), selections.end(), [&](const review::Selection& one) {
-      return IsBelow(change.path, one.path) ||
-             (!change.from.empty() && IsBelow(change.from, one.path));
-    });
+  // Takes the path of each selection that holds the change out of `unmatched`.
+  static bool IsSelected(const Change& change, const std::vector<review::Selection>& selections,
+                         std::set<std::string>* unmatched) {
+    bool selected = selections.empty();
+    for (const review::Selection& one : selections) {
+      const bool holds = IsBelow(change.path, one.path) ||
+                         (!change.from.empty() && IsBelow(change.from, one.path));
+      if (holds) unmatched->erase(one.path);
+      selected = selected || holds;
+    }
+    return selected;
   }
 
   void Count(const Change& change) {

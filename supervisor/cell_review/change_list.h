@@ -23,8 +23,9 @@ struct ChangeList {
   std::vector<Listed> changes;  // by path
   review::Counts counts;
   bool truncated = false;
-  uint32_t stale = 0;  // paths
-  std::string digest;  // sha256 hex
+  uint32_t stale = 0;                  // paths
+  std::vector<std::string> unmatched;  // selected paths without a change; never the whole directory
+  std::string digest;                  // sha256 hex
 };
 
 // `selections` of this directory; none: everything.

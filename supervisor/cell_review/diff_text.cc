@@ -8,10 +8,10 @@ namespace {
 constexpr uint64_t kMaxText = uint64_t{8} << 20;  // a larger file is shown as binary
 
 // What git takes for the content: a link's is where it leads.
-std::string ContentOf(Layer* layer, const std::string& path, const State& state) {
-  if (state.kind == Kind::kSymlink) return state.print;
-  if (state.kind != Kind::kFile || state.size > kMaxText) return "";
-  auto text = layer->Read(path, kMaxText);
+std::string ContentOf(const Version& version, const std::string& path) {
+  if (version.state.kind == Kind::kSymlink) return version.state.print;
+  if (version.state.kind != Kind::kFile || version.state.size > kMaxText) return "";
+  auto text = version.layer->Read(path, kMaxText);
   return text.ok() ? std::move(*text) : "";
 }
 
@@ -22,17 +22,12 @@ std::string Note(const char* what, const std::string& text) {
 
 }  // namespace
 
-std::string DiffText(Reviewed* reviewed, const Listed& listed) {
-  const review::Change& change = listed.change;
-  const Found& found = listed.found;
+std::string DiffText(const Version& before, const Version& after, const review::Change& change) {
   std::string out = Note("marked", change.mark) + Note("conflict", change.conflict);
-  const bool directory = found.upper.kind == Kind::kDirectory ||
-                         (found.upper.kind == Kind::kNone && found.host.kind == Kind::kDirectory);
-  if (directory) {
+  const bool deleted = after.state.kind == Kind::kNone;
+  if ((deleted ? before : after).state.kind == Kind::kDirectory) {
     // git knows none.
-    return out + "# directory " +
-           (found.upper.kind == Kind::kNone ? "deleted" : "made or changed") + ": " +
-           Shown(found.path) + "\n";
+    return out + Note(deleted ? "directory deleted" : "directory made or changed", change.path);
   }
   const bool renamed = !change.from.empty();
   diff::File file = {.old_path = renamed ? change.from : change.path,
@@ -43,12 +38,16 @@ std::string DiffText(Reviewed* reviewed, const Listed& listed) {
                      .binary = change.binary};
   if (change.old_mode == 0) file.old_path.clear();
   if (change.new_mode == 0) file.new_path.clear();
-  file.binary = file.binary || std::max(found.host.size, found.upper.size) > kMaxText;
+  file.binary = file.binary || std::max(before.state.size, after.state.size) > kMaxText;
+  std::string old_text, new_text;
+  if (!file.same_content && !file.binary) {
+    old_text = ContentOf(before, change.path);
+    new_text = ContentOf(after, change.path);
+    file.binary = diff::IsBinary(old_text) || diff::IsBinary(new_text);
+  }
   out += diff::FormatHeader(file);
   if (file.same_content || file.binary) return out;
-  const std::string before = ContentOf(&reviewed->host, found.path, found.host);
-  const std::string after = ContentOf(&reviewed->upper, found.path, found.upper);
-  for (const diff::Hunk& hunk : diff::Compare(before, after)) out += diff::Format(hunk);
+  for (const diff::Hunk& hunk : diff::Compare(old_text, new_text)) out += diff::Format(hunk);
   return out;
 }
 

@@ -1,16 +1,23 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_REVIEW_DIFF_TEXT_H_
 #define ODYSSEY_SUPERVISOR_CELL_REVIEW_DIFF_TEXT_H_
 
-// A change as `git diff` shows it, from the host's file to the cell's.
+// A change as `git diff` shows it.
 
 #include <string>
 
-#include "supervisor/cell_review/change_list.h"
+#include "policy/plan/review_wire.h"
+#include "supervisor/cell_review/layer.h"
 
 namespace odyssey::cell_review {
 
+// What a layer has at the change's path.
+struct Version {
+  Layer* layer;
+  const State& state;
+};
+
 // Never fails: what cannot be read is said in its place.
-std::string DiffText(Reviewed* reviewed, const Listed& listed);
+std::string DiffText(const Version& before, const Version& after, const review::Change& change);
 
 }  // namespace odyssey::cell_review
 

@@ -19,6 +19,9 @@ Verdict Judge(const Base& base, const State& upper, const State& host);
 
 review::ChangeKind KindOfChange(const State& host, const State& upper);
 
+// st_mode; 0: there is none.
+uint32_t ModeOf(const State& state);
+
 }  // namespace odyssey::cell_review
 
 #endif  // ODYSSEY_SUPERVISOR_CELL_REVIEW_JUDGE_H_

@@ -16,6 +16,7 @@
 #include <random>
 
 #include "supervisor/cell_review/commit.h"
+#include "supervisor/cell_review/compare.h"
 #include "supervisor/cell_review/diff_text.h"
 #include "supervisor/cell_review/discard.h"
 #include "supervisor/cell_review/fork.h"
@@ -373,10 +374,72 @@ TEST_F(ReviewTest, NamesThatLinesCannotHoldAndClosedFiles) {
   const ChangeList list = List();
   ASSERT_EQ(list.changes.size(), 3u);
   for (const Listed& listed : list.changes) {
-    EXPECT_EQ(DiffText(&reviewed, listed).find('\x1b'), std::string::npos);
+    EXPECT_EQ(DiffText({&reviewed.host, listed.found.host}, {&reviewed.upper, listed.found.upper},
+                       listed.change)
+                  .find('\x1b'),
+              std::string::npos);
   }
   Commit();
   EXPECT_EQ(Content("host/a\nb\x1b[31m"), "x\n");
+}
+
+// The other cell's layer is `against`: both begin with what the host has.
+TEST_F(ReviewTest, ComparesWhatTwoCellsMadeOfADirectory) {
+  for (const char* name : {"same", "both", "mine", "gone", "dir/a", "dir/b", "old/a"}) {
+    Host(name, std::string(name) + "\n");
+  }
+  fs::create_directory(Path("against"));
+  Upper("both", "both 2\n");
+  Write("against/both", "both 1\n");
+  Upper("mine", "mine\n");  // as the host's: written, and the same
+  Upper("equal", "equal\n");
+  Write("against/equal", "equal\n");
+  Write("against/theirs", "theirs\n");
+  Delete("gone");
+  Delete("dir");
+  Write("against/dir/a", "a of theirs\n");
+  MakeOpaque("old");
+  Upper("blob", std::string("x\0y", 3));
+  auto layers = OpenCompared(directory_.path());
+  ASSERT_TRUE(layers.ok());
+  std::string text;
+  const auto tell = [&](const std::string& one) {
+    text += one;
+    return OkStatus();
+  };
+  ASSERT_TRUE(Compare(&*layers, {}, tell).ok());
+  std::string lines;
+  for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    const std::string line = text.substr(at, end - at);
+    const bool head = line.rfind("diff", 0) == 0 || line[0] == '#';
+    const bool shown = line.rfind("+++", 0) != 0 && line.rfind("---", 0) != 0 &&
+                       (line[0] == '+' || line[0] == '-');
+    if (head || shown) lines += line + "\n";
+  }
+  EXPECT_EQ(lines,
+            "diff --git a/blob b/blob\n"
+            "diff --git a/both b/both\n-both 1\n+both 2\n"
+            "# directory deleted: dir\n"
+            "diff --git a/dir/a b/dir/a\n-a of theirs\n"
+            "diff --git a/dir/b b/dir/b\n-dir/b\n"
+            "diff --git a/gone b/gone\n-gone\n"
+            "diff --git a/old/a b/old/a\n-old/a\n"
+            "diff --git a/theirs b/theirs\n-theirs\n");
+  EXPECT_NE(text.find("Binary files"), std::string::npos);
+  text.clear();
+  ASSERT_TRUE(Compare(&*layers, {{.path = "dir"}}, tell).ok());
+  EXPECT_EQ(text.find("theirs b/theirs"), std::string::npos);
+  EXPECT_NE(text.find("a/dir/b"), std::string::npos);
+}
+
+TEST_F(ReviewTest, ASelectionWithoutAChangeIsTold) {
+  Host("a", "a\n");
+  StartCell();
+  Upper("a", "b\n");
+  Upper("dir/new", "x\n");
+  const std::vector<Selection> selections = {
+      {.path = "a"}, {.path = "dir"}, {.path = "no/such"}, {.path = ""}, {.path = "dir/ne"}};
+  EXPECT_EQ(List(selections).unmatched, (std::vector<std::string>{"dir/ne", "no/such"}));
 }
 
 TEST_F(ReviewTest, ForksCopyWhiteoutsMarksAndModes) {

@@ -6,6 +6,7 @@
 #include "common/base/sha256.h"
 #include "policy/plan/tool_wire.h"
 #include "supervisor/cell_review/commit.h"
+#include "supervisor/cell_review/compare.h"
 #include "supervisor/cell_review/diff_text.h"
 #include "supervisor/cell_review/discard.h"
 #include "supervisor/cell_review/fork.h"
@@ -29,7 +30,7 @@ class Answer final {
       : socket_(socket), setup_(setup), place_(std::move(place)) {}
 
   Status To(const Request& request) {
-    const Status status = request.op == Op::kFork ? Fork() : Directories(request);
+    const Status status = Do(request);
     if (status.code() == Code::kUnavailable) return status;  // the peer is gone
     end_.code = status.code();
     end_.error = status.message();
@@ -38,10 +39,34 @@ class Answer final {
   }
 
  private:
+  Status Do(const Request& request) {
+    switch (request.op) {
+      case Op::kFork:
+        return Fork();
+      case Op::kCompare:
+        return Compare(request);
+      default:
+        return Directories(request);
+    }
+  }
+
   Status Fork() {
     ODY_RETURN_IF_ERROR(CheckEmpty(place_ + "/to"));
     end_.done = 1;
     return CopyTree(place_ + "/from", place_ + "/to");
+  }
+
+  // Of a commit that was cut off each file is old or new, which is what both cells see.
+  Status Compare(const Request& request) {
+    for (uint32_t i = 0; i < setup_.directories; ++i) {
+      const auto selections = SelectionsOf(i, request.selections);
+      if (!request.selections.empty() && selections.empty()) continue;
+      ODY_ASSIGN_OR_RETURN(Compared layers, OpenCompared(place_ + "/" + std::to_string(i)));
+      ODY_RETURN_IF_ERROR(cell_review::Compare(&layers, selections, [&](const std::string& text) {
+        return SendText(text, request.max_bytes);
+      }));
+    }
+    return OkStatus();
   }
 
   Status Directories(const Request& request) {
@@ -81,7 +106,8 @@ class Answer final {
     if (request.op == Op::kList) return List(list);
     if (request.op == Op::kDiff) return Diff(reviewed, list, request.max_bytes);
     ODY_ASSIGN_OR_RETURN(const Outcome outcome, DiscardChanges(reviewed, list, selections));
-    return Tell(i, outcome);
+    ODY_RETURN_IF_ERROR(Tell(i, outcome));
+    return RefuseUnmatched(i, list);
   }
 
   Status Send(const Item& item) { return tool::WriteFrame(socket_, review::Encode(item)); }
@@ -107,17 +133,25 @@ class Answer final {
   Status Diff(Reviewed* reviewed, const ChangeList& list, uint64_t max_bytes) {
     end_.truncated = end_.truncated || list.truncated;
     for (const Listed& listed : list.changes) {
-      std::string text = DiffText(reviewed, listed);
-      if (sent_ + text.size() > max_bytes) {
-        text.resize(max_bytes - sent_);
-        end_.truncated = true;
-      }
-      sent_ += text.size();
-      for (size_t at = 0; at < text.size(); at += review::kMaxText) {
-        ODY_RETURN_IF_ERROR(
-            Send({.kind = ItemKind::kText, .text = text.substr(at, review::kMaxText)}));
-      }
+      const Found& found = listed.found;
+      ODY_RETURN_IF_ERROR(SendText(
+          DiffText({&reviewed->host, found.host}, {&reviewed->upper, found.upper}, listed.change),
+          max_bytes));
       if (sent_ >= max_bytes) return OkStatus();
+    }
+    return OkStatus();
+  }
+
+  // What is more than `max_bytes` in all is left out.
+  Status SendText(std::string text, uint64_t max_bytes) {
+    if (sent_ + text.size() > max_bytes) {
+      text.resize(max_bytes - sent_);
+      end_.truncated = true;
+    }
+    sent_ += text.size();
+    for (size_t at = 0; at < text.size(); at += review::kMaxText) {
+      ODY_RETURN_IF_ERROR(
+          Send({.kind = ItemKind::kText, .text = text.substr(at, review::kMaxText)}));
     }
     return OkStatus();
   }
@@ -147,6 +181,7 @@ class Answer final {
           const Outcome outcome,
           CommitChanges(&(*all)[i], newest + 1, lists[i], SelectionsOf(i, request.selections)));
       ODY_RETURN_IF_ERROR(Tell(i, outcome));
+      ODY_RETURN_IF_ERROR(RefuseUnmatched(i, lists[i]));
     }
     return OkStatus();
   }
@@ -189,14 +224,23 @@ class Answer final {
   Status Tell(uint32_t directory, const Outcome& outcome) {
     end_.commit = std::max(end_.commit, outcome.commit);
     end_.done += outcome.done;
-    for (const Refused& refused : outcome.refused) {
-      Item item = {.kind = ItemKind::kRefused, .text = refused.why};
-      item.change.directory = directory;
-      item.change.path = refused.path;
-      item.change.mark = refused.mark;
-      ODY_RETURN_IF_ERROR(Send(item));
+    for (const Refused& refused : outcome.refused) ODY_RETURN_IF_ERROR(Refuse(directory, refused));
+    return OkStatus();
+  }
+
+  Status RefuseUnmatched(uint32_t directory, const ChangeList& list) {
+    for (const std::string& path : list.unmatched) {
+      ODY_RETURN_IF_ERROR(Refuse(directory, {path, "the cell changed nothing there", ""}));
     }
     return OkStatus();
+  }
+
+  Status Refuse(uint32_t directory, const Refused& refused) {
+    Item item = {.kind = ItemKind::kRefused, .text = refused.why};
+    item.change.directory = directory;
+    item.change.path = refused.path;
+    item.change.mark = refused.mark;
+    return Send(item);
   }
 
   const int socket_;

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "common/base/utf8.h"
 #include "common/rpc/status_map.h"
@@ -30,15 +31,21 @@ std::optional<std::string> Below(const std::string& path, const std::string& dir
   return path.size() == directory.size() ? "" : path.substr(directory.size() + 1);
 }
 
+// Without ".", ".." and a slash at the end. No link is looked at: a change is of the path itself.
+std::string Normal(const std::string& path) {
+  std::string out = std::filesystem::path(path).lexically_normal();
+  while (out.size() > 1 && out.back() == '/') out.pop_back();
+  return out;
+}
+
 // As the cell or the host knows the path; relative to the workspace, or to the only directory.
 Result<review::Selection> FromProto(const v1::ChangeSelection& selection, size_t index,
                                     const std::vector<ReviewedDirectory>& directories) {
-  std::string path = selection.path();
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  std::vector<std::string> meant = {path};
+  const std::string& path = selection.path();
+  std::vector<std::string> meant = {Normal(path)};
   if (path.empty() || path[0] != '/') {
-    meant = {plan::kWorkspacePath + ("/" + path)};
-    if (directories.size() == 1) meant.push_back(directories[0].target + "/" + path);
+    meant = {Normal(plan::kWorkspacePath + ("/" + path))};
+    if (directories.size() == 1) meant.push_back(Normal(directories[0].target + "/" + path));
   }
   review::Selection out = {.marked = selection.marked(),
                            .hunks = {selection.hunks().begin(), selection.hunks().end()}};
@@ -211,6 +218,23 @@ Result<review::End> ChangesService::AskAlone(const Subject& subject, const revie
   return end;
 }
 
+Result<review::End> ChangesService::Compare(const Subject& subject, const v1::CellKey& against,
+                                            const review::Request& request,
+                                            const ReviewCell::Take& take) {
+  if (FromProto(against) == subject.spec.key) {
+    return InvalidArgument("against: is the key of the cell itself");
+  }
+  ODY_ASSIGN_OR_RETURN(const Subject other, Find(against));
+  ODY_ASSIGN_OR_RETURN(const plan::Plan plan, compile::ComparePlan(subject.plan, other.plan));
+  const std::scoped_lock turns(*subject.turn, *other.turn);
+  const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size())};
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
+                       ReviewCell::Start(broker_->root(), plan, setup));
+  Result<review::End> end = cell->Ask(request, take);
+  ODY_RETURN_IF_ERROR(StatusOf(end));
+  return end;
+}
+
 void ChangesService::Record(const char* what, const Subject& subject, const review::End& end,
                             uint64_t refused) {
   std::vector<std::string> directories;
@@ -284,15 +308,21 @@ grpc::Status ChangesService::DiffChanges(grpc::ServerContext*,
   const auto selections = FromProto(request->selections(), subject->directories);
   if (!selections.ok()) return rpc::ToGrpc(selections.status());
   const uint64_t asked = request->max_bytes() == 0 ? kDefaultDiff : request->max_bytes();
-  const std::lock_guard turn(*subject->turn);
-  const auto end = Ask(
-      *subject, ReviewWrites::kStore,
-      {.op = review::Op::kDiff, .selections = *selections, .max_bytes = std::min(asked, kMaxDiff)},
-      [&](const Item& item) {
-        v1::DiffChangesResponse response;
-        response.set_text(item.text);
-        return writer->Write(response) ? OkStatus() : Cancelled("the client is gone");
-      });
+  review::Request ask = {
+      .op = review::Op::kDiff, .selections = *selections, .max_bytes = std::min(asked, kMaxDiff)};
+  const auto take = [&](const Item& item) {
+    v1::DiffChangesResponse response;
+    response.set_text(item.text);
+    return writer->Write(response) ? OkStatus() : Cancelled("the client is gone");
+  };
+  Result<review::End> end = review::End{};
+  if (request->has_against()) {
+    ask.op = review::Op::kCompare;
+    end = Compare(*subject, request->against(), ask, take);
+  } else {
+    const std::lock_guard turn(*subject->turn);
+    end = Ask(*subject, ReviewWrites::kStore, ask, take);
+  }
   if (!end.ok()) return rpc::ToGrpc(end.status());
   v1::DiffChangesResponse last;
   last.set_truncated(end->truncated);

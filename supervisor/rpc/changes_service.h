@@ -56,6 +56,9 @@ class ChangesService final : public v1::Changes::Service {
   // With the cell ended meanwhile, since the upper layer is written to.
   Result<review::End> AskAlone(const Subject& subject, const review::Request& request,
                                const ReviewCell::Take& take);
+  // Asks a review cell of two cells' changes.
+  Result<review::End> Compare(const Subject& subject, const v1::CellKey& against,
+                              const review::Request& request, const ReviewCell::Take& take);
   // `known` is how the cell was asked for, if it has reviewed directories.
   Status CopyCell(const CellKey& from, const CellKey& to,
                   const Result<v1::PrepareCellRequest>& known);

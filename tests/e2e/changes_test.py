@@ -409,6 +409,35 @@ class KeptSessionTest(ReviewedTest):
         self.assertEqual(self.world.ctl("commit", second).code, 0)
         self.assertEqual(self.get("b"), "y\n")
 
+    def test_two_forks_are_compared(self):
+        first = self.session("echo one >both; echo same >same; rm main.c")
+        second = self.world.ctl("session", "fork", first).out.strip()
+        self.turn(second, "echo two >both; echo y >d.txt")
+        done = self.world.ctl("diff", second, "--against", first)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("-one\n+two\n", done.out)
+        self.assertIn("+++ b/d.txt", done.out)
+        self.assertNotIn("same", done.out)
+        self.assertNotIn("main.c", done.out)
+        self.assertNotIn("both", self.world.ctl("diff", second, "--against", first, "d.txt").out)
+        for other, word in ((second, "itself"), ("ses_none", "ses_none"), ("demo", "a session is compared")):
+            refused = self.world.ctl("diff", second, "--against", other)
+            self.assertEqual(refused.code, 1, refused)
+            self.assertIn(word, refused.err)
+
+    def test_a_path_without_a_change_is_refused(self):
+        session = self.session()
+        for verb in (("commit",), ("discard", "--yes")):
+            done = self.world.ctl(*verb[:1], session, "no/such", *verb[1:])
+            self.assertEqual(done.code, 1, done)
+            self.assertIn("no/such: the cell changed nothing there", done.err)
+        for verb in ("changes", "diff", "commit"):
+            done = self.world.ctl(verb, session, "../../etc/passwd")
+            self.assertEqual(done.code, 1, done)
+            self.assertIn("not in a reviewed directory", done.err)
+        self.assertEqual(self.world.ctl("commit", session, "./a").code, 0)
+        self.assertEqual(self.get("a"), "x\n")
+
     def test_a_fork_has_what_was_deleted_and_what_was_kept_outside_of_the_project(self):
         first = self.session("rm main.c; mkdir d; echo z >d/z; chmod 700 d; echo n >/workspace/note; ln -s d l")
         done = self.world.ctl("session", "fork", first)
