@@ -33,15 +33,18 @@ class Comparer final {
  private:
   // `above`: the directory that holds it, as the same cell sees that.
   Result<Seen> Look(Layer* upper, const std::string& path, const Seen& above) {
-    if (!above.is_directory()) return Seen{.layer = upper};
+    const Seen nothing = {.layer = upper};
+    if (!above.is_directory()) return nothing;
     Node host;
     if (above.host_below) {
       ODY_ASSIGN_OR_RETURN(host, LookIn(&layers_.host, path));
     }
     ODY_ASSIGN_OR_RETURN(Node own, LookIn(upper, path));
     const bool directory = host.kind == Kind::kDirectory;
-    if (own.kind == Kind::kNone) return Seen{&layers_.host, std::move(host), directory};
-    if (own.kind == Kind::kWhiteout) return Seen{.layer = upper};
+    if (own.kind == Kind::kNone && above.host_below) {
+      return Seen{&layers_.host, std::move(host), directory};
+    }
+    if (own.kind == Kind::kNone || own.kind == Kind::kWhiteout) return nothing;
     const bool through = directory && own.kind == Kind::kDirectory && !upper->IsOpaque(path);
     return Seen{upper, std::move(own), through};
   }
