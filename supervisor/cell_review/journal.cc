@@ -24,7 +24,7 @@ constexpr char kPacked[] = "copies";
 constexpr uint64_t kMaxRecord = uint64_t{256} << 20;
 constexpr uint8_t kVersion = 1;
 constexpr const char* kStages[] = {"prepared", "applying", "done", "undoing"};
-constexpr char kNew[] = "new";  // a commit that is being prepared, and of no use
+constexpr char kUnused[] = "commits/new";  // a commit that is being prepared, or removed
 
 std::string PathOf(const Entry& entry) {
   return std::string(kCommits) + "/" + std::to_string(entry.number) + "." +
@@ -171,7 +171,7 @@ Status Journal::CopyAll(Reviewed* reviewed, const std::string& place, Record* re
 }
 
 Result<Entry> Journal::Prepare(Reviewed* reviewed, Record record) {
-  const std::string place = std::string(kCommits) + "/" + kNew;
+  const std::string place = kUnused;
   ODY_RETURN_IF_ERROR(RemoveDirectory(store_, place));
   if (mkdirat(store_->fd(), place.c_str(), 0700) != 0) return ErrnoStatus(errno, "create " + place);
   store_->Forget();
@@ -202,7 +202,13 @@ Status Journal::Move(Entry* entry, Stage stage) {
 }
 
 Status Journal::Remove(const Entry& entry) {
-  ODY_RETURN_IF_ERROR(RemoveDirectory(store_, PathOf(entry)));
+  // In one step: with half of its files it could neither be finished nor taken back.
+  ODY_RETURN_IF_ERROR(RemoveDirectory(store_, kUnused));
+  if (renameat(store_->fd(), PathOf(entry).c_str(), store_->fd(), kUnused) != 0) {
+    return ErrnoStatus(errno, "remove commit " + std::to_string(entry.number));
+  }
+  store_->Forget();
+  ODY_RETURN_IF_ERROR(RemoveDirectory(store_, kUnused));
   std::erase_if(entries_, [&](const Entry& known) { return known.number == entry.number; });
   return OkStatus();
 }

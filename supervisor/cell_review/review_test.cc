@@ -515,7 +515,8 @@ TEST_F(ReviewTest, KilledAnywhereEveryFileIsOldOrNewAndNothingIsLost) {
       ASSERT_TRUE(old_one || new_one || directory) << path << ": " << what;
     }
     Reviewed reviewed = Open();
-    ASSERT_TRUE(Recover(&reviewed).ok());
+    const Status status_of_recovery = Recover(&reviewed);
+    ASSERT_TRUE(status_of_recovery.ok()) << round << ": " << status_of_recovery.ToString();
     const auto recovered = Tree("host");
     ASSERT_TRUE(recovered == before || recovered == after) << "round " << round;
     if (recovered == after) Undo();
