@@ -119,6 +119,8 @@ class Sandbox {
 
   virtual Result<SupervisorInfo> GetInfo() = 0;
   virtual Result<Cell> PrepareCell(const CellSpec& spec) = 0;
+  // Fails as PrepareCell would if the operator does not allow the cell; makes nothing.
+  virtual Status CheckCell(const CellSpec& spec) = 0;
   virtual Result<std::vector<Cell>> ListCells() = 0;
   // What waits for a commit in the directories that the cell of this key writes on a copy.
   virtual Result<agent::ChangeCounts> CountChanges(const CellKey& key) = 0;

@@ -45,6 +45,18 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
       created};
 }
 
+pb::PrepareCellRequest ToProto(const CellSpec& spec) {
+  pb::PrepareCellRequest request;
+  ToProto(spec.key, request.mutable_key());
+  *request.mutable_sandbox() = policy::ToProto(spec.request);
+  request.set_workspace(spec.request.workspace);
+  request.set_ephemeral(spec.request.ephemeral);
+  request.set_bundle_digest(spec.bundle_digest);
+  request.set_owner_uid(spec.owner_uid);
+  request.set_allow_danger(spec.allow_danger);
+  return request;
+}
+
 // The supervisor sends it as the details of the error.
 void TellDenial(const FilePlace& place, const grpc::Status& status) {
   pb::Denial denial;
@@ -94,19 +106,21 @@ class SupervisorClient final : public Sandbox {
 
   Result<Cell> PrepareCell(const CellSpec& spec) override {
     if (!channel_->WaitForConnected(After(kConnectDeadline))) return NoAnswer("");
-    pb::PrepareCellRequest request;
-    ToProto(spec.key, request.mutable_key());
-    *request.mutable_sandbox() = policy::ToProto(spec.request);
-    request.set_workspace(spec.request.workspace);
-    request.set_ephemeral(spec.request.ephemeral);
-    request.set_bundle_digest(spec.bundle_digest);
-    request.set_owner_uid(spec.owner_uid);
-    request.set_allow_danger(spec.allow_danger);
     pb::PrepareCellResponse response;
     grpc::ClientContext context;
     context.set_deadline(After(kCallDeadline));
-    ODY_RETURN_IF_ERROR(FromCall(stub_->PrepareCell(&context, request, &response)));
+    ODY_RETURN_IF_ERROR(FromCall(stub_->PrepareCell(&context, ToProto(spec), &response)));
     return FromProto(response.cell(), response.created());
+  }
+
+  Status CheckCell(const CellSpec& spec) override {
+    if (!channel_->WaitForConnected(After(kConnectDeadline))) return NoAnswer("");
+    pb::CheckCellRequest request;
+    *request.mutable_cell() = ToProto(spec);
+    pb::CheckCellResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    return FromCall(stub_->CheckCell(&context, request, &response));
   }
 
   Result<std::vector<Cell>> ListCells() override {

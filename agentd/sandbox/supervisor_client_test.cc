@@ -23,6 +23,11 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
     response->set_created(true);
     return grpc::Status::OK;
   }
+  grpc::Status CheckCell(grpc::ServerContext*, const pb::CheckCellRequest* request,
+                         pb::CheckCellResponse*) override {
+    checked = request->cell();
+    return check_status;
+  }
   grpc::Status FileOp(grpc::ServerContext*, const pb::FileOpRequest*,
                       pb::FileOpResponse*) override {
     return file_status;
@@ -40,7 +45,8 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
     return grpc::Status::CANCELLED;
   }
 
-  pb::PrepareCellRequest prepared;
+  pb::PrepareCellRequest prepared, checked;
+  grpc::Status check_status;
   grpc::Status file_status{grpc::StatusCode::PERMISSION_DENIED, "no"};
   pb::ExecStart started;
   std::vector<pb::ExecResponse> answers;
@@ -118,6 +124,25 @@ TEST_F(SupervisorClientTest, PreparesWhatTheSpecSays) {
   EXPECT_EQ(asked.sandbox().env().at("A"), "b");
   EXPECT_EQ(asked.sandbox().limits().pids(), 7u);
   EXPECT_EQ(asked.workspace(), "/store/b");
+}
+
+TEST_F(SupervisorClientTest, ChecksWhatItWouldPrepare) {
+  CellSpec spec;
+  spec.key = {"ses_1", "a", "tooling", "tools"};
+  spec.request.mode = policy::Mode::kDangerFullAccess;
+  spec.request.workspace = "/srv";
+  spec.bundle_digest = "d";
+  spec.owner_uid = 1000;
+  spec.allow_danger = true;
+  EXPECT_TRUE(client_->CheckCell(spec).ok());
+  ASSERT_TRUE(client_->PrepareCell(spec).ok());
+  EXPECT_EQ(supervisor_.checked.SerializeAsString(), supervisor_.prepared.SerializeAsString());
+  EXPECT_EQ(supervisor_.checked.owner_uid(), 1000u);
+  EXPECT_TRUE(supervisor_.checked.allow_danger());
+  supervisor_.check_status = grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "not granted");
+  EXPECT_EQ(client_->CheckCell(spec), PermissionDenied("not granted"));
+  supervisor_.check_status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping");
+  EXPECT_EQ(client_->CheckCell(spec).code(), Code::kUnavailable);
 }
 
 TEST_F(SupervisorClientTest, StreamsOutputAndReturnsTheOutcome) {

@@ -163,6 +163,19 @@ TEST_F(ServiceTest, TurnWithAnApprovalFromSubmitToTheEnd) {
   watch_context.TryCancel();
 }
 
+TEST_F(ServiceTest, WhatTheOperatorDoesNotAllowMakesNoSession) {
+  world_.sandbox().FailPrepare(PermissionDenied("the operator does not allow it"));
+  pb::CreateSessionRequest request;
+  request.set_bundle(bundle_.path());
+  request.set_cwd("/");
+  pb::CreateSessionResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status = sessions_->CreateSession(&context, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(status.error_message(), "the operator does not allow it");
+  EXPECT_TRUE(world_.sessions().List().empty());
+}
+
 TEST_F(ServiceTest, SubscriberThatComesBackMissesNothingAndGetsNothingTwice) {
   const std::string session = Create();
   const std::shared_ptr<event::Journal> journal = *world_.sessions().JournalOf(session);

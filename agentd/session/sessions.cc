@@ -94,6 +94,7 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
     return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
                            " writes to no directory of the host: leave it out");
   }
+  ODY_RETURN_IF_ERROR(CheckSessionCell(setup, runtime_));
   const std::string id = record.id;
   ODY_RETURN_IF_ERROR(runtime_.store->Create(std::move(record)));
   return Get(id);

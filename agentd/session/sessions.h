@@ -58,6 +58,7 @@ class Sessions final {
   // made whole, for the log; the other sessions are.
   std::vector<std::string> Recover();
 
+  // Nothing is stored of a session whose every turn would fail, as far as that is known now.
   Result<SessionPtr> Create(const NewSession& spec);
   Result<SessionPtr> Get(const std::string& session_id) const;
   std::vector<SessionPtr> List() const;

@@ -247,6 +247,16 @@ TEST(SessionsTest, LostSupervisorInterruptsTheTurnAndTheNextOneWorks) {
   EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
 }
 
+TEST(SessionsTest, SupervisorThatCannotBeAskedIsToldByTheTurn) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const BundleSource bundle;
+  world.sandbox().FailPrepare(Unavailable("gone"));
+  const std::string session = world.Create(bundle.path());
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kInterrupted);
+  world.sandbox().FailPrepare(OkStatus());
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+}
+
 TEST(SessionsTest, CellThatEndsUnderACommandInterruptsTheTurn) {
   SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
   world.sandbox().on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
@@ -464,6 +474,26 @@ TEST(DangerSessionTest, ThePersonsWordIsKeptAndToldWithTheDirectoryAndNothingIsP
   EXPECT_EQ(std::get<event::TurnStarted>(started.payload).sandbox_mode, "danger_full_access");
   const auto begin = world.Await<event::ExecCommandBegin>(session);
   EXPECT_EQ(std::get<event::ExecCommandBegin>(begin.payload).cwd, "/srv/sub");
+}
+
+TEST(DangerSessionTest, WhatTheOperatorDoesNotGrantIsRefusedAtOnceInTheWordsOfATurn) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"true"})"));
+  const BundleSource bundle("{}", "danger_full_access");
+  const NewSession spec{bundle.path(), "/srv", {}, "", 1000, /*allow_danger=*/true};
+  const auto before = world.sessions().Create(spec);
+  ASSERT_TRUE(before.ok()) << before.status().message();
+  const std::string session = (*before)->id;
+  world.sandbox().FailPrepare(PermissionDenied("mode: danger_full_access: not granted"));
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kFailed);
+
+  const Status refused = world.sessions().Create(spec).status();
+  EXPECT_EQ(refused, PermissionDenied(turn.error));
+  EXPECT_EQ(refused.message().rfind("odyssey.bundle.json5:5: ", 0), 0u) << refused.message();
+  EXPECT_EQ(world.sessions().List().size(), 1u);
+  world.Restart();
+  EXPECT_EQ(world.sessions().List().size(), 1u) << "nothing of it is stored";
+  EXPECT_TRUE(world.sandbox().prepared().empty()) << "to ask makes no cell";
 }
 
 TEST(DangerSessionTest, TheWordForABundleThatAsksForLessIsAMistake) {

@@ -144,6 +144,12 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   return out;
 }
 
+Status CheckSessionCell(const TurnSetup& setup, const Runtime& runtime) {
+  const Status allowed = runtime.sandbox->CheckCell(setup.cell);
+  if (allowed.code() == Code::kUnavailable) return OkStatus();
+  return setup.origins.Locate(allowed);
+}
+
 Result<std::string> PrepareSessionCell(const std::string& session_id, const TurnSetup& setup,
                                        const Runtime& runtime) {
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime.store->Get(session_id));

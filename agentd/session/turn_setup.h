@@ -35,6 +35,10 @@ sandbox::CellKey ToolingCell(const SessionRecord& record);
 // would make each of its turns fail.
 Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime);
 
+// Asks the supervisor whether the operator allows the session's cell, and says what is refused as
+// PrepareSessionCell does. OK if the supervisor cannot be asked: the turn is told.
+Status CheckSessionCell(const TurnSetup& setup, const Runtime& runtime);
+
 // Makes the session's cell, or finds it; puts the bundle's files into a private workspace that is
 // new; and records both. Returns the cell's id. What the supervisor refuses of the request is said
 // with the file and line of the bundle that asks for it.

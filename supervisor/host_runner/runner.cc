@@ -162,8 +162,9 @@ Status Runner::HandleLaunch(Conversation* with, std::string_view bytes) {
                               .code = socket.status().code(),
                               .error = socket.status().message().substr(0, 1024),
                               .uid = plan.uid};
+  const bool started = socket.ok() && *socket;
   return SendMessage(with->rpc.get(), wire::Encode(answer),
-                     socket.ok() ? std::vector<int>{socket->get()} : std::vector<int>{});
+                     started ? std::vector<int>{socket->get()} : std::vector<int>{});
 }
 
 Result<HostUser> Runner::Authorize(uid_t uid) const {
@@ -178,6 +179,7 @@ Result<HostUser> Runner::Authorize(uid_t uid) const {
 Result<UniqueFd> Runner::Start(const wire::HostPlan& plan, Conversation* with) {
   ODY_RETURN_IF_ERROR(layout_.status());
   ODY_ASSIGN_OR_RETURN(HostUser user, Authorize(plan.uid));
+  if (plan.check_only) return UniqueFd();
   // The pid in the name tells the next supervisor whether we live (SweepDeadTrees).
   const std::string group =
       "odyssey-" + std::to_string(getpid()) + "-" + std::to_string(next_cell_++);

@@ -51,6 +51,7 @@ class Runner final {
   Status HandleLaunch(Conversation* with, std::string_view bytes);
   Status HandleKill(Conversation* with, std::string_view bytes);
   Status HandleStats(Conversation* with, std::string_view bytes);
+  // The cell's socket; none if the plan is only to be checked.
   Result<UniqueFd> Start(const wire::HostPlan& plan, Conversation* with);
   Result<HostUser> Authorize(uid_t uid) const;
   void EndAll();

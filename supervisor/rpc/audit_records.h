@@ -52,7 +52,7 @@ audit::Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t 
 
 audit::Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                          const explain::Denial& denial);
-// A request that was refused as a whole: "prepare", "exec", "file".
+// A request that was refused as a whole: "prepare", "check", "exec".
 audit::Record RefuseRecord(std::string_view what, const std::string& about,
                            std::optional<uint32_t> owner_uid, const Status& why);
 

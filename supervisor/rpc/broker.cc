@@ -115,6 +115,16 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& asked, bool* created
   return view;
 }
 
+// A cell is not compiled here: what the host lacks, a program for example, may be there by the time
+// that it is prepared.
+Status Broker::CheckAllowed(const PrepareSpec& spec) {
+  ODY_RETURN_IF_ERROR(CheckCellKey(spec.key));
+  ODY_ASSIGN_OR_RETURN(const Admission admission,
+                       ceiling_->Admit(spec.sandbox, spec.owner_uid, spec.allow_danger));
+  const bool on_host = admission.request.mode == policy::Mode::kDangerFullAccess;
+  return on_host ? CheckOnHost(admission) : OkStatus();
+}
+
 Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
                                              const ceiling::Owner& owner) {
   if (request.mode == policy::Mode::kDangerFullAccess) {

@@ -59,6 +59,8 @@ class Broker final {
 
   // Blocking; the cell is ready for commands when it returns. `created` says whether it was made.
   Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
+  // Blocking. Fails as Prepare would if the operator does not allow the cell; makes nothing.
+  Status Check(const PrepareSpec& spec);
   std::vector<CellView> List();
   Result<CellView> Describe(const std::string& cell_id);
   // Blocking until nothing of the cell is left.
@@ -107,6 +109,7 @@ class Broker final {
   Result<compile::Compiled> CompileFor(const policy::SandboxRequest& request,
                                        const ceiling::Owner& owner);
   Result<CellView> PrepareAdmitted(const PrepareSpec& asked, bool* created);
+  Status CheckAllowed(const PrepareSpec& spec);
   Result<CellPtr> PrepareLocked(Lock& lock, const PrepareSpec& spec, compile::Compiled compiled,
                                 bool* created);
   Result<std::shared_ptr<ExecSession>> ExecAdmitted(const ExecSpec& spec, ExecSink* sink);
@@ -144,6 +147,7 @@ class Broker final {
 
   // Cells on the host.
   Status StartOnHost(const CellPtr& cell, uint32_t owner_uid);
+  Status CheckOnHost(const Admission& admission);
   void OnHostReadable(const CellPtr& cell);
   void LetGoOfHost(Cell* cell);
 

@@ -37,6 +37,16 @@ Result<CellView> Broker::Prepare(const PrepareSpec& spec, bool* created) {
   return view;
 }
 
+// Limited by owner, not by key: each session that is tried has a key of its own.
+Status Broker::Check(const PrepareSpec& spec) {
+  Status allowed = CheckAllowed(spec);
+  if (!allowed.ok()) {
+    audit_->AddLimited(RefuseRecord("check", KeyText(spec.key), spec.owner_uid, allowed),
+                       "uid " + std::to_string(spec.owner_uid));
+  }
+  return allowed;
+}
+
 // Called with the lock.
 void Broker::RecordPrepared(const Cell& cell, const PrepareSpec& spec, bool created) {
   if (recorded_policies_.size() > kMaxRecordedPolicies) recorded_policies_.clear();

@@ -1,6 +1,7 @@
 // The broker's part in cells on the host: each has a connection to the host runner of its own,
 // which is read on the loop's thread as root is, and ends with it.
 
+#include "policy/compile/launch_failure.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/wire/host_wire.h"
 
@@ -9,19 +10,23 @@ namespace {
 
 constexpr unsigned kOnlyPlace = 0;  // the connection has one descriptor in its group
 
+wire::HostPlan HostPlanOf(const compile::Compiled& compiled, const std::string& cell_id,
+                          uint32_t owner_uid) {
+  return {.cell_id = cell_id,
+          .uid = owner_uid,
+          .workspace = compiled.workspace,
+          .memory_bytes = compiled.limits.memory_bytes,
+          .cpu_millis = compiled.limits.cpu_millis,
+          .pids = compiled.limits.pids};
+}
+
 }  // namespace
 
 // Called with the lock.
 Status Broker::StartOnHost(const CellPtr& cell, uint32_t owner_uid) {
   ODY_ASSIGN_OR_RETURN(cell->provider, host_->Connect());
   cell->provider->set_on_gone([this](const wire::Gone& gone) { OnGone(gone); });
-  const compile::Compiled& compiled = cell->compiled;
-  const wire::HostPlan plan{.cell_id = cell->id,
-                            .uid = owner_uid,
-                            .workspace = compiled.workspace,
-                            .memory_bytes = compiled.limits.memory_bytes,
-                            .cpu_millis = compiled.limits.cpu_millis,
-                            .pids = compiled.limits.pids};
+  const wire::HostPlan plan = HostPlanOf(cell->compiled, cell->id, owner_uid);
   // Weak: the connection, which holds this until it is answered, is the cell's.
   const auto on_launched = [this, weak = std::weak_ptr<Cell>(cell)](const wire::Launched& launched,
                                                                     UniqueFd socket) {
@@ -32,6 +37,17 @@ Status Broker::StartOnHost(const CellPtr& cell, uint32_t owner_uid) {
   loop_.Watch(cell->provider_group, kOnlyPlace, cell->provider->fd(), EventLoop::When::kReadable,
               [this, cell] { OnHostReadable(cell); });
   return OkStatus();
+}
+
+// The runner is asked, who alone can read the grant file.
+Status Broker::CheckOnHost(const Admission& admission) {
+  const uint32_t owner_uid = admission.owner.uid;
+  ODY_ASSIGN_OR_RETURN(const compile::Compiled compiled,
+                       CompileFor(admission.request, admission.owner));
+  wire::HostPlan plan = HostPlanOf(compiled, "cel_none", owner_uid);
+  plan.check_only = true;
+  ODY_ASSIGN_OR_RETURN(const wire::Launched answer, host_->Check(plan));
+  return compile::NameField(admission.request, owner_uid, Status(answer.code, answer.error));
 }
 
 void Broker::OnHostReadable(const CellPtr& cell) {

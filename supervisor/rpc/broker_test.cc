@@ -72,6 +72,35 @@ class BrokerTest : public ::testing::Test {
     return PrepareLater({.sandbox = {.workspace = "/srv/p"}});
   }
 
+  // The operator's word that uid 65534 may have the host, and a cell that asks for it.
+  void GrantHost() const {
+    directory_.Write("policy.d/10.yaml",
+                     "version: odyssey.ceiling/v1\n"
+                     "grants: [{users: ['65534'], write: [/srv], network: [full],\n"
+                     "          mode: [danger_full_access]}]\n");
+  }
+  static PrepareSpec OnHost() {
+    return {.sandbox = {.mode = policy::Mode::kDangerFullAccess,
+                        .network = policy::Network::kFull,
+                        .workspace = "/srv"},
+            .owner_uid = 65534,
+            .allow_danger = true};
+  }
+  std::future<Status> CheckLater(PrepareSpec spec) {
+    spec.key = {"ses_1", "agent", "tooling", "tools"};
+    return std::async(std::launch::async,
+                      [this, spec = std::move(spec)] { return broker_->Check(spec); });
+  }
+  // The host runner's end of the next connection to it.
+  static UniqueFd AcceptOnHost(const UniqueFd& listener) {
+    pollfd polled{listener.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&polled, 1, 5000), 1);
+    if (polled.revents == 0) return {};
+    UniqueFd runner(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_TRUE(SendMessage(runner.get(), wire::Encode(wire::HostHello{})).ok());
+    return runner;
+  }
+
   // Starts what `provider` is asked to, and takes the cell's end of its socket.
   void Launch(const UniqueFd& provider) {
     const auto asked = ReceiveMessage(provider.get());
@@ -233,23 +262,64 @@ TEST_F(BrokerTest, SlotThatDoesNotReadIsNotWaitedForAndEndsWithItsSocket) {
   session->Detach();
 }
 
-TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root is believed to be the host runner";
+TEST_F(BrokerTest, CheckSaysWhatPrepareWouldAndMakesNothing) {
   directory_.Write("policy.d/10.yaml",
-                   "version: odyssey.ceiling/v1\n"
-                   "grants: [{users: ['65534'], write: [/srv], network: [full],\n"
-                   "          mode: [danger_full_access]}]\n");
+                   "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], write: [/srv/p]}]\n");
+  PrepareSpec spec{.sandbox = {.workspace = "/srv/p"}};
+  EXPECT_TRUE(CheckLater(spec).get().ok());
+  spec.sandbox.network = policy::Network::kFull;
+  const Status refused = CheckLater(spec).get();
+  EXPECT_EQ(refused.code(), Code::kPermissionDenied) << refused.ToString();
+  EXPECT_EQ(refused, PrepareLater(spec).get().status());
+  directory_.Write("policy.d/10.yaml", "wrong");
+  EXPECT_EQ(CheckLater(spec).get().code(), Code::kFailedPrecondition);
+  pollfd polled{root_.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&polled, 1, 0), 0) << "root is asked for nothing";
+  EXPECT_EQ(broker_->live_cells(), 0u);
+}
+
+// Whether a program that it names is here is not the operator's to allow.
+TEST_F(BrokerTest, CheckDoesNotAskWhatTheHostLacks) {
+  const PrepareSpec spec{.sandbox = {.executables_mode = policy::ExecutablesMode::kExplicit,
+                                     .executables = {"no-such-tool"}}};
+  EXPECT_TRUE(CheckLater(spec).get().ok());
+  EXPECT_FALSE(PrepareLater(spec).get().ok());
+}
+
+TEST_F(BrokerTest, CheckOfACellOnTheHostIsTheRunnersAnswer) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root is believed to be the host runner";
+  EXPECT_EQ(CheckLater(OnHost()).get().code(), Code::kPermissionDenied)
+      << "no grant of the ceiling";
+  GrantHost();
+  EXPECT_EQ(CheckLater(OnHost()).get().code(), Code::kFailedPrecondition) << "no runner";
   const auto listener = ListenUnix(directory_.path() + "/host.sock", 0600, SOCK_SEQPACKET);
   ASSERT_TRUE(listener.ok());
-  auto preparing = PrepareLater({.sandbox = {.mode = policy::Mode::kDangerFullAccess,
-                                             .network = policy::Network::kFull,
-                                             .workspace = "/srv"},
-                                 .owner_uid = 65534,
-                                 .allow_danger = true});
-  pollfd polled{listener->get(), POLLIN, 0};
-  ASSERT_EQ(poll(&polled, 1, 5000), 1) << preparing.get().status().message();
-  const UniqueFd runner(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
-  ASSERT_TRUE(SendMessage(runner.get(), wire::Encode(wire::HostHello{})).ok());
+  for (const Status& wanted : {OkStatus(), PermissionDenied("the grant file does not name it")}) {
+    auto checking = CheckLater(OnHost());
+    const UniqueFd runner = AcceptOnHost(*listener);
+    const auto asked = ReceiveMessage(runner.get());
+    wire::Launch launch;
+    wire::HostPlan plan;
+    ASSERT_TRUE(asked.ok() && wire::Decode(asked->bytes, &launch).ok());
+    ASSERT_TRUE(wire::Decode(launch.plan, &plan).ok());
+    EXPECT_TRUE(plan.check_only);
+    EXPECT_EQ(plan.uid, 65534u);
+    const wire::Launched answer{
+        .request = launch.request, .code = wanted.code(), .error = wanted.message()};
+    ASSERT_TRUE(SendMessage(runner.get(), wire::Encode(answer)).ok());
+    EXPECT_EQ(checking.get(), wanted);
+    EXPECT_EQ(ReceiveMessage(runner.get()).status().code(), Code::kUnavailable) << "it hung up";
+  }
+  EXPECT_EQ(broker_->live_cells(), 0u);
+}
+
+TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root is believed to be the host runner";
+  GrantHost();
+  const auto listener = ListenUnix(directory_.path() + "/host.sock", 0600, SOCK_SEQPACKET);
+  ASSERT_TRUE(listener.ok());
+  auto preparing = PrepareLater(OnHost());
+  const UniqueFd runner = AcceptOnHost(*listener);
   Launch(runner);
   const auto prepared = preparing.get();
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
@@ -266,7 +336,7 @@ TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {
   EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kExited);
   (*session)->Detach();
   session->reset();
-  polled = {runner.get(), POLLIN, 0};
+  pollfd polled{runner.get(), POLLIN, 0};
   EXPECT_EQ(poll(&polled, 1, 5000), 1) << "the connection is still open";
 }
 

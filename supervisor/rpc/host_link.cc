@@ -70,6 +70,18 @@ Result<std::shared_ptr<RootClient>> HostLink::Connect() const {
   return std::make_shared<RootClient>(std::move(connection.socket));
 }
 
+Result<wire::Launched> HostLink::Check(const wire::HostPlan& plan) const {
+  ODY_ASSIGN_OR_RETURN(const Connection connection, Open());
+  const int runner = connection.socket.get();
+  SetTimeouts(runner, kTimeout);
+  const wire::Launch launch{.request = 1, .plan = wire::Encode(plan)};
+  ODY_RETURN_IF_ERROR(SendMessage(runner, wire::Encode(launch)));
+  ODY_ASSIGN_OR_RETURN(const Message message, ReceiveMessage(runner));
+  wire::Launched answer;
+  ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &answer));
+  return answer;
+}
+
 Feature HostLink::Describe() const {
   const auto connection = Open();
   Feature feature{"danger_full_access", false, connection.status().message()};

@@ -9,6 +9,7 @@
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/wire/host_wire.h"
+#include "supervisor/wire/root_wire.h"
 
 namespace odyssey::supervisor {
 
@@ -21,6 +22,10 @@ class HostLink final {
   // A connection for one cell, which speaks as root does and ends with it. FAILED_PRECONDITION:
   // nobody is granted the host, and why.
   Result<std::shared_ptr<RootClient>> Connect() const;
+
+  // The runner's answer to `plan`, which is check_only: its code says whether the user may have the
+  // cell. Blocking.
+  Result<wire::Launched> Check(const wire::HostPlan& plan) const;
 
   // "danger_full_access", for GetInfo: whom the grant file names now.
   Feature Describe() const;

@@ -68,6 +68,12 @@ grpc::Status SupervisorService::PrepareCell(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
+grpc::Status SupervisorService::CheckCell(grpc::ServerContext*, const v1::CheckCellRequest* request,
+                                          v1::CheckCellResponse*) {
+  const auto spec = FromProto(request->cell());
+  return rpc::ToGrpc(spec.ok() ? broker_->Check(*spec) : spec.status());
+}
+
 grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,
                                           v1::ListCellsResponse* response) {
   for (const CellView& view : broker_->List()) {

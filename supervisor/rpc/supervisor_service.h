@@ -19,6 +19,8 @@ class SupervisorService final
                        v1::GetInfoResponse* response) override;
   grpc::Status PrepareCell(grpc::ServerContext* context, const v1::PrepareCellRequest* request,
                            v1::PrepareCellResponse* response) override;
+  grpc::Status CheckCell(grpc::ServerContext* context, const v1::CheckCellRequest* request,
+                         v1::CheckCellResponse* response) override;
   grpc::Status ListCells(grpc::ServerContext* context, const v1::ListCellsRequest* request,
                          v1::ListCellsResponse* response) override;
   grpc::Status DescribeCell(grpc::ServerContext* context, const v1::DescribeCellRequest* request,

@@ -35,6 +35,7 @@ std::string Encode(const HostPlan& m) {
   w.U64(m.memory_bytes);
   w.U32(m.cpu_millis);
   w.U32(m.pids);
+  w.Bool(m.check_only);
   return w.Take();
 }
 
@@ -46,6 +47,7 @@ Status Decode(std::string_view bytes, HostPlan* m) {
   m->memory_bytes = r.U64();
   m->cpu_millis = r.U32();
   m->pids = r.U32();
+  m->check_only = r.Bool();
   const bool limited = m->memory_bytes != 0 && m->cpu_millis != 0 && m->pids != 0;
   const bool placed = plan::IsNormalizedAbsolute(m->workspace) && m->workspace != "/";
   if (r.Done() && limited && placed && !m->cell_id.empty()) return OkStatus();

@@ -8,6 +8,8 @@
 //   runner → rpc   HostHello · Launched + cell socket · Gone · StatsReply
 //   rpc → runner   Launch, whose plan is an encoded HostPlan · Kill · Stats
 //
+// To a plan that is check_only the runner answers Launched without a cell socket.
+//
 // On a cell's socket the runner speaks as cell-init does (policy/plan/cell_wire.h), with WantSlot
 // and WantTools as the only requests. Anything else ends the runner, and with it rpc.
 
@@ -36,6 +38,7 @@ struct HostPlan {
   uint64_t memory_bytes = 0;
   uint32_t cpu_millis = 0;
   uint32_t pids = 0;
+  bool check_only = false;  // say whether its user may have it, and make nothing
   friend bool operator==(const HostPlan&, const HostPlan&) = default;
 };
 

@@ -65,9 +65,10 @@ limits:
                 ({"network": ["*"]}, "network: full: not granted"),
                 ({"mode": "danger_full_access"}, "danger_full_access"),
                 ({"resources": {"pids": 500}}, "resources.pids: 500: at most 200")):
-            done = self.run_bundle(self.bundle(**options))
-            self.assertEqual(done.code, 1, done)
-            self.assertIn(words, done.out + done.err)
+            bundle = self.bundle(**options)
+            for done in (self.run_bundle(bundle), self.world.ctl("session", "create", bundle)):
+                self.assertEqual((done.code, done.out), (1, ""), done)
+                self.assertIn(words, done.err)
         done = self.run_bundle(self.bundle(read=[self.granted]))
         self.assertEqual(done.code, 0, done)
 

@@ -196,6 +196,8 @@ class RefusedTest(DangerTest):
     def assertRefused(self, done, *words):
         super().assertRefused(done, *words)
         self.assertEqual(host.pids_of(BOTH.pw_uid, FILE.pw_uid, CEILING.pw_uid), [])
+        self.assertEqual(done.out, "", "no session, and no turn that is said to be unconfined")
+        self.assertEqual(self.world.json("session", "list")["sessions"], [])
 
     def test_the_flag(self):
         self.assertRefused(self.run_as(BOTH, self.marks()), FLAG)
@@ -205,8 +207,9 @@ class RefusedTest(DangerTest):
                            "allow_danger", "workspace_write")
 
     def test_the_file(self):
-        self.assertRefused(self.run_as(CEILING, self.marks(), FLAG),
-                           self.world.grant_file + " does not name bin (uid 2)")
+        why = self.world.grant_file + " does not name bin (uid 2)"
+        self.assertRefused(self.run_as(CEILING, self.marks(), FLAG), "create a session", why)
+        self.assertRefused(self.world.ctl_as(CEILING, "session", "create", self.marks(), FLAG), why)
 
     def test_the_ceiling(self):
         self.assertRefused(self.run_as(FILE, self.marks(), FLAG), "mode: danger_full_access",
@@ -358,6 +361,12 @@ class NobodyGrantedTest(DangerTest):
         self.assertFalse(os.path.exists(self.world.state + "/run/host.sock"))
         below = {host.name(pid) for pid in host.descendants(self.world.daemons.pid)}
         self.assertNotIn("odyssey-host-runner", below)
+
+    def test_no_session_is_made(self):
+        done = self.run_as(BOTH, self.marks(), FLAG)
+        self.assertRefused(done, "the operator grants it to nobody")
+        self.assertEqual(done.out, "", done)
+        self.assertEqual(self.world.json("session", "list")["sessions"], [])
         self.assertRefused(self.run_as(BOTH, self.marks(), FLAG), "no grant file")
         done = self.world.ctl_as(BOTH, "policy", "explain", self.marks())
         self.assertIn("there is none, so nobody has it", done.out)

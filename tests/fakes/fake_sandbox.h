@@ -42,7 +42,7 @@ class FakeSandbox final : public sandbox::Sandbox {
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
 
-  // What the next calls of PrepareCell answer; OK: a cell.
+  // What the next calls of PrepareCell and CheckCell answer; OK: a cell.
   void FailPrepare(Status status) {
     std::lock_guard lock(mutex_);
     prepare_status_ = std::move(status);
@@ -72,6 +72,10 @@ class FakeSandbox final : public sandbox::Sandbox {
     prepared_.push_back(spec);
     const std::string id = "cel_" + spec.key.session_id;
     return sandbox::Cell{id, spec.key, cells_.insert({id, spec.key}).second};
+  }
+  Status CheckCell(const sandbox::CellSpec&) override {
+    std::lock_guard lock(mutex_);
+    return prepare_status_;
   }
   Result<std::vector<sandbox::Cell>> ListCells() override {
     std::lock_guard lock(mutex_);

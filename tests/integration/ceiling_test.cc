@@ -214,6 +214,23 @@ TEST_F(CeilingTest, AMountThatIsNotGrantedIsRefusedByTheRule) {
   ExpectAllowed(workspace);
 }
 
+TEST_F(CeilingTest, ACheckSaysWhatPrepareSaysAndMakesNothing) {
+  Write("10.yaml", "grants: [{users: ['4242'], read: [" + Directory("data") + "]}]\n");
+  EXPECT_EQ(supervisor_.Check(Mounting(Directory("data"))), OkStatus());
+  v1::ListCellsResponse cells;
+  grpc::ClientContext context;
+  ASSERT_TRUE(supervisor_.stub()->ListCells(&context, {}, &cells).ok());
+  EXPECT_EQ(cells.cells_size(), 0);
+  const auto expect_same = [&](const v1::PrepareCellRequest& request, Code code) {
+    const Status checked = supervisor_.Check(request);
+    EXPECT_EQ(checked.code(), code) << checked.ToString();
+    EXPECT_EQ(checked, supervisor_.Prepare(request).status());
+  };
+  expect_same(Mounting(Directory("data"), kBob), Code::kPermissionDenied);
+  Write("10.yaml", "grants: [{users: ['4242'], reed: [/srv]}]\n");
+  expect_same(Request(), Code::kFailedPrecondition);
+}
+
 TEST_F(CeilingTest, AGrantIsForItsUserOnly) {
   Write("10.yaml", "grants: [{users: ['4242'], write: [" + Directory("data") + "]}]\n");
   ExpectAllowed(Mounting(Directory("data"), kAlice, pv1::ACCESS_READ_WRITE));

@@ -84,8 +84,12 @@ class DangerTest : public ::testing::Test {
   std::string Cell() { return supervisor_.Cell(Request()); }
 
   void ExpectRefused(const v1::PrepareCellRequest& request, const std::string& phrase) {
+    const Status checked = supervisor_.Check(request);
     const auto cell = supervisor_.Prepare(request);
     EXPECT_FALSE(cell.ok()) << phrase;
+    if (request.sandbox().mode() == pv1::MODE_DANGER_FULL_ACCESS) {
+      EXPECT_EQ(checked, cell.status()) << "it is known before a cell is asked for";
+    }
     EXPECT_THAT(cell.status().message(), ::testing::HasSubstr(phrase));
     EXPECT_TRUE(NobodyLeft()) << "nothing ran";
     v1::ListCellsResponse cells;

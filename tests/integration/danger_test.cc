@@ -264,6 +264,23 @@ TEST_F(DangerTest, IsForThoseAloneWhomTheFileNames) {
   ExpectRefused(request, "does not name daemon (uid 1)");
 }
 
+TEST_F(DangerTest, ToCheckMakesNothing) {
+  EXPECT_EQ(supervisor_.Check(Request()), OkStatus());
+  EXPECT_TRUE(NobodyLeft());
+  EXPECT_TRUE(GroupsOf(Runner()).empty());
+  v1::ListCellsResponse cells;
+  grpc::ClientContext context;
+  ASSERT_TRUE(supervisor_.stub()->ListCells(&context, {}, &cells).ok());
+  EXPECT_EQ(cells.cells_size(), 0);
+  v1::PrepareCellRequest another = Request();
+  another.set_owner_uid(kDaemon);
+  EXPECT_FALSE(supervisor_.Check(another).ok());
+  const AuditRecord refuse = AwaitRecords(supervisor_, "refuse")[0];
+  EXPECT_EQ(refuse["what"], "check");
+  EXPECT_THAT(refuse.dump(), HasSubstr("does not name daemon"));
+  EXPECT_TRUE(supervisor_.Shell(Cell(), "true").Exited(0)) << "the runner goes on";
+}
+
 TEST_F(DangerTest, IsForThoseAloneWhomTheCeilingGrantsIt) {
   WriteCeiling("[daemon]");
   ExpectRefused(Request(), "mode: danger_full_access");

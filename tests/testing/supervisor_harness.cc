@@ -203,6 +203,17 @@ Result<v1::CellInfo> SupervisorHarness::Prepare(const v1::PrepareCellRequest& re
   return response.cell();
 }
 
+Status SupervisorHarness::Check(const v1::PrepareCellRequest& request) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + kHang);
+  v1::CheckCellRequest check;
+  *check.mutable_cell() = request;
+  v1::CheckCellResponse response;
+  const grpc::Status status = stub_->CheckCell(&context, check, &response);
+  return Status(static_cast<Code>(status.error_code()), status.error_message());
+}
+
 std::string SupervisorHarness::Cell(const v1::PrepareCellRequest& request) {
   const auto info = Prepare(request);
   EXPECT_TRUE(info.ok()) << info.status().ToString() << "\n" << Log();

@@ -70,6 +70,7 @@ class SupervisorHarness final {
   static v1::PrepareCellRequest Request(const std::string& component);
 
   Result<v1::CellInfo> Prepare(const v1::PrepareCellRequest& request);
+  Status Check(const v1::PrepareCellRequest& request);
   // Prepares or fails the test; the cell id.
   std::string Cell(const v1::PrepareCellRequest& request);
   std::string Cell() { return Cell(Request("test")); }
