@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/refusal.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
 #include "ctl/exec_options.h"
@@ -38,7 +39,7 @@ void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, F
   const Status status = CheckAnywhere(policy->request);
   if (!status.ok()) {
     const dialect::Problem whole = {.file = bundle.manifest_path, .message = status.message()};
-    out->problems.push_back(policy->origins.ToProblem(status.message()).value_or(whole));
+    out->problems.push_back(policy->origins.ToProblem(status).value_or(whole));
   }
   out->warnings = DoubtfulPlaces(*policy, bundle.manifest_path);
   for (dialect::Problem& missing : MissingPrograms(*policy, bundle.manifest_path)) {
@@ -55,11 +56,11 @@ dialect::Problems ToolsToCome(const dialect::Bundle& bundle) {
   for (size_t i = 0; i < bundle.tools.size(); ++i) {
     const std::string& tool = bundle.tools[i];
     if (std::count(provided.begin(), provided.end(), tool) != 0) continue;
-    const std::string said = "tools[" + std::to_string(i) + "]: " + tool +
-                             ": is not available in this version: no session is made of this "
-                             "bundle; available: " +
-                             names;
-    const dialect::Problem whole = {.file = bundle.manifest_path, .message = said};
+    const Status said = Refused(Code::kUnimplemented, "tools[" + std::to_string(i) + "]", tool,
+                                "is not available in this version: no session is made of this "
+                                "bundle; available: " +
+                                    names);
+    const dialect::Problem whole = {.file = bundle.manifest_path, .message = said.message()};
     out.push_back(bundle.origins.ToProblem(said).value_or(whole));
   }
   return out;

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/unique_fd.h"
+#include "common/rpc/status_map.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -46,29 +48,22 @@ Status Probe(Daemon daemon, const std::string& path) {
   return ErrnoStatus(errno, "connect to " + who);
 }
 
-// UNAVAILABLE is also an answer of a daemon that is well; these are gRPC's own words for a
-// connection that is not.
+// UNAVAILABLE is also an answer of a daemon that is well, which comes with details (status_map.h).
 bool IsConnectionLost(const grpc::Status& status) {
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return false;
-  for (const char* words : {"failed to connect", "Socket closed", "Connection reset", "Broken pipe",
-                            "GOAWAY", "empty address list", "transport is closing"}) {
-    if (status.error_message().find(words) != std::string::npos) return true;
-  }
-  return false;
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_details().empty();
 }
 
-// What to do about a refusal, by the field or the subject that it names; "" if it says all there
-// is.
-std::string NextStep(const grpc::Status& status) {
+// What to do about a refusal, by its hint or its field; "" if it says all there is.
+std::string NextStep(const Detail& detail) {
   constexpr std::pair<std::string_view, const char*> kSteps[] = {
-      {"allow_danger", "--dangerous-sandbox-mode is that word."},
-      {"operator's ceiling", "odyssey-ctl policy explain prints what the operator grants."},
-      {"session_id ", "odyssey-ctl session list lists the sessions."},
-      {"cell_id ", "odyssey-ctl cell list lists the cells."},
-      {"run_id ", "odyssey-ctl cell put prints the run that it makes."},
-      {"turn_id ", "odyssey-ctl session show lists the turns of a session."}};
-  for (const auto& [words, step] : kSteps) {
-    if (status.error_message().find(words) != std::string::npos) return step;
+      {kHintDanger, "--dangerous-sandbox-mode is that word."},
+      {kHintCeiling, "odyssey-ctl policy explain prints what the operator grants."},
+      {"session_id", "odyssey-ctl session list lists the sessions."},
+      {"cell_id", "odyssey-ctl cell list lists the cells."},
+      {"run_id", "odyssey-ctl cell put prints the run that it makes."},
+      {"turn_id", "odyssey-ctl session show lists the turns of a session."}};
+  for (const auto& [what, step] : kSteps) {
+    if (detail.hint == what || detail.field == what) return step;
   }
   return "";
 }
@@ -102,8 +97,10 @@ Result<Client> Client::Connect(Daemon daemon, const Locations& locations) {
   return Client(daemon, socket, OpenChannel(socket));
 }
 
-Failure Client::Explain(const std::string& what, const grpc::Status& status) const {
-  Failure failure = {what, status.error_message(), NextStep(status)};
+Failure Client::Explain(const std::string& what, const grpc::Status& status,
+                        const dialect::Origins& origins) const {
+  const Status failed = rpc::FromGrpc(status);
+  Failure failure = {what, origins.Locate(failed).message(), NextStep(failed.detail())};
   if (IsConnectionLost(status)) {
     failure.why = DaemonName(daemon_) + " at " + socket_ + " closed the connection";
     failure.next = "It refuses uids it was not told to serve (this one is " +

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "ctl/console.h"
 #include "ctl/locations.h"
+#include "policy/dialect/origin.h"
 
 namespace odyssey::ctl {
 
@@ -28,8 +29,9 @@ class Client final {
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
-  // What to report for a call that failed.
-  Failure Explain(const std::string& what, const grpc::Status& status) const;
+  // What to report for a call that failed. `origins`: where what it may refuse was written.
+  Failure Explain(const std::string& what, const grpc::Status& status,
+                  const dialect::Origins& origins = {}) const;
 
  private:
   Client(Daemon daemon, std::string socket, std::shared_ptr<grpc::Channel> channel);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/refusal.h"
 #include "ctl/host_facts.h"
 #include "ctl/own_places.h"
 #include "policy/ceiling/check.h"
@@ -44,8 +45,9 @@ std::vector<std::pair<std::string, std::string>> PlacesOf(const policy::SandboxR
 }
 
 dialect::Problem ToProblem(const dialect::Policy& policy, const std::string& whole,
-                           const std::string& said) {
-  return policy.origins.ToProblem(said).value_or(dialect::Problem{.file = whole, .message = said});
+                           const Status& status) {
+  return policy.origins.ToProblem(status).value_or(
+      dialect::Problem{.file = whole, .message = status.message()});
 }
 
 bool IsMissing(const Places& places, const std::string& path) {
@@ -55,13 +57,12 @@ bool IsMissing(const Places& places, const std::string& path) {
 
 // An error of the entry executables[i] is one of executables[places[i]].
 Status WithPlaces(const Status& status, const std::vector<size_t>& places) {
-  constexpr std::string_view kField = "executables[";
-  const std::string& message = status.message();
-  if (message.rfind(kField, 0) != 0) return status;
-  const size_t end = message.find(']');
-  const size_t entry = std::stoul(message.substr(kField.size(), end - kField.size()));
-  return Status(status.code(),
-                std::string(kField) + std::to_string(places[entry]) + message.substr(end));
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (status.detail().field != "executables[" + std::to_string(i) + "]") continue;
+    const std::string field = "executables[" + std::to_string(places[i]) + "]";
+    return AboutField(field, WithMessage(field + ": " + std::string(WhyRefused(status)), status));
+  }
+  return status;
 }
 
 }  // namespace
@@ -73,9 +74,9 @@ Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const Ceil
   compile::HostFacts facts = GatherHostFacts(locations.state);
   if (IsDanger(request)) {
     if (owner.uid == 0) {
-      return PermissionDenied(
-          "mode: danger_full_access: Host uid 0 never runs a command, whatever the flags: name the "
-          "user, with --owner of exec or --user of policy explain");
+      return Refused(Code::kPermissionDenied, "mode", "danger_full_access",
+                     "Host uid 0 never runs a command, whatever the flags: name the user, with "
+                     "--owner of exec or --user of policy explain");
     }
     return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts.check);
   }
@@ -90,7 +91,8 @@ Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const Ceil
   const auto outright = ceiling::GrantedOutright(ceiling.ceiling, request, ceiling.asker);
   if (!outright.ok()) return compiled;
   ceiling::SetOwners(ceiling.asker, *outright, &compiled.plan);
-  ODY_RETURN_IF_ERROR(compile::NameField(request, owner.uid, CheckOwnPlaces(compiled.plan)));
+  ODY_RETURN_IF_ERROR(
+      compile::NameField(request, compiled.plan, owner.uid, CheckOwnPlaces(compiled.plan)));
   return compiled;
 }
 
@@ -120,13 +122,13 @@ dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::strin
     const auto& made = policy.create;
     if (std::find(made.begin(), made.end(), path) != made.end()) continue;
     if (!policy.bundle_copy.empty() && plan::IsWithin(path, policy.bundle_copy)) continue;
-    const std::string said = field + ": " + path;
+    const auto doubt = [&, where = field, what = path](const char* why) {
+      doubts.push_back(ToProblem(policy, whole, Refused(Code::kNotFound, where, what, why)));
+    };
     if (places.count(path) == 0) {
-      doubts.push_back(ToProblem(policy, whole, said + ": cannot be looked at by whoever asks"));
+      doubt("cannot be looked at by whoever asks");
     } else if (IsMissing(places, path)) {
-      doubts.push_back(
-          ToProblem(policy, whole,
-                    said + ": does not exist on this host: no cell is made here until it does"));
+      doubt("does not exist on this host: no cell is made here until it does");
     }
   }
   return doubts;
@@ -137,7 +139,7 @@ dialect::Problems MissingPrograms(const dialect::Policy& policy, const std::stri
   executables::Finder finder;
   for (const std::string& name : compile::SystemExecutables(policy.request)) {
     const Status found = finder.Find({name}).status();
-    if (!found.ok()) missing.push_back(ToProblem(policy, whole, found.message()));
+    if (!found.ok()) missing.push_back(ToProblem(policy, whole, found));
   }
   return missing;
 }

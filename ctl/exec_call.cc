@@ -104,9 +104,8 @@ int ExecCall::Run(
       if (terminal_) raw.emplace(STDIN_FILENO);
     };
     report = pump.Run(start, started, [&](const grpc::Status& status) {
-      const Failure failure = client.Explain("exec", status);
-      return ExitReport{kExitCannot, failure.what + ": " + origins.Locate(failure.why),
-                        failure.next};
+      const Failure failure = client.Explain("exec", status, origins);
+      return ExitReport{kExitCannot, failure.what + ": " + failure.why, failure.next};
     });
   }
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -138,9 +138,8 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
       context.get(), [&] { return stub->PrepareCell(context.get(), request, &prepared); });
   if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
   if (!status.ok()) {
-    Failure failure = client->Explain("prepare a cell", status);
+    Failure failure = client->Explain("prepare a cell", status, options.origins);
     if (failure.next.empty()) failure.next = kOptions;
-    failure.why = options.origins.Locate(failure.why);
     return CannotExec(console, failure);
   }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/testing/refusal.h"
+
 namespace odyssey::ctl {
 namespace {
 
@@ -116,17 +118,23 @@ TEST(ExecOptionsTest, WhatIsRefusedLaterIsTheOptions) {
             "--env", "K=secret", "--tools", "explicit", "--tool", "git", "true"});
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   const dialect::Origins& origins = options->origins;
-  EXPECT_EQ(origins.Locate("limits.memory_bytes: 1024: at least 16777216 is allowed"),
-            "--memory: 1k: limits.memory_bytes: 1024: at least 16777216 is allowed");
-  EXPECT_EQ(origins.Locate("limits.pids: 9: at most 8"), "--pids: limits.pids: 9: at most 8");
-  EXPECT_EQ(origins.Locate("start.wall_clock_ms: 7200000: at most 5"),
+  EXPECT_EQ(
+      origins.Locate(testing::RefusalOf("limits.memory_bytes: 1024: at least 16777216 is allowed"))
+          .message(),
+      "--memory: 1k: limits.memory_bytes: 1024: at least 16777216 is allowed");
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("limits.pids: 9: at most 8")).message(),
+            "--pids: limits.pids: 9: at most 8");
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("start.wall_clock_ms: 7200000: at most 5")).message(),
             "--timeout: 2h: start.wall_clock_ms: 7200000: at most 5");
-  EXPECT_EQ(origins.Locate("mounts[0].source /real/a: no"),
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("mounts[0].source /real/a: no")).message(),
             "--read: a: mounts[0].source /real/a: no");
-  EXPECT_EQ(origins.Locate("mounts[1].source /b: no"), "--write: b: mounts[1].source /b: no");
-  EXPECT_EQ(origins.Locate("env: K: no"), "--env: env: K: no");
-  EXPECT_EQ(origins.Locate("executables: git: no"), "--tool: executables: git: no");
-  EXPECT_EQ(origins.Locate("limits.cpu_millis: 1: no"), "limits.cpu_millis: 1: no");
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("mounts[1].source /b: no")).message(),
+            "--write: b: mounts[1].source /b: no");
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("env: K: no")).message(), "--env: env: K: no");
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("executables: git: no")).message(),
+            "--tool: executables: git: no");
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("limits.cpu_millis: 1: no")).message(),
+            "limits.cpu_millis: 1: no");
 }
 
 TEST(ExecOptionsTest, ToolsAreNamedInExplicitModeOnly) {

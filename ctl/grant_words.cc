@@ -5,21 +5,23 @@ namespace {
 
 using dialect::Dialect;
 
-// `{}` stands for the path of the manifest's value; "": there is no key. What is not listed has
-// none in any of them: protection, deny, the programs.
+using Key = explain::Grant::Key;
+
+// `{}` stands for the path; "": the dialect has no key for it. What is not listed has none in any
+// of them: protection, deny, the programs.
 struct Words {
-  const char* manifest;
+  Key key;
   const char* openshell;
   const char* llm_do;
   const char* odek;
 };
 
 constexpr Words kWords[] = {
-    {"sandbox.permissions.filesystem.mounts.read", "filesystem_policy.read_only: [{}]",
+    {Key::kMountRead, "filesystem_policy.read_only: [{}]",
      "sandbox.paths.NAME: {root: {}, mode: ro}", "sandbox_volumes: [{}:TARGET:ro]"},
-    {"sandbox.permissions.filesystem.mounts.write", "filesystem_policy.read_write: [{}]",
+    {Key::kMountWrite, "filesystem_policy.read_write: [{}]",
      "sandbox.paths.NAME: {root: {}, mode: rw}", "sandbox_volumes: [{}:TARGET:rw]"},
-    {"sandbox.mode", "", "", "sandbox_readonly: false"},
+    {Key::kWorkspaceWrite, "", "", "sandbox_readonly: false"},
 };
 
 std::string In(Dialect dialect, const Words& words) {
@@ -40,18 +42,15 @@ std::string In(Dialect dialect, const Words& words) {
 
 }  // namespace
 
-std::string GrantIn(Dialect dialect, const std::string& grant) {
+std::string GrantIn(Dialect dialect, const explain::Grant& grant) {
   const bool manifest =
       dialect == Dialect::kOdyssey || dialect == Dialect::kManifest || dialect == Dialect::kBundle;
-  if (manifest) return grant;
+  if (manifest) return grant.text;
   for (const Words& words : kWords) {
-    const std::string begins = std::string(words.manifest) + ": ";
-    if (grant.rfind(begins, 0) != 0) continue;
-    std::string value = grant.substr(begins.size());
-    if (value.size() > 4 && value.rfind("[\"", 0) == 0) value = value.substr(2, value.size() - 4);
+    if (words.key != grant.key) continue;
     std::string out = In(dialect, words);
     const size_t at = out.find("{}");
-    return at == std::string::npos ? out : out.replace(at, 2, value);
+    return at == std::string::npos ? out : out.replace(at, 2, grant.path);
   }
   return "";
 }

@@ -6,16 +6,17 @@ namespace odyssey::ctl {
 namespace {
 
 using dialect::Dialect;
+using explain::Grant;
 
 TEST(GrantWordsTest, EachDialectHasItsOwnKeys) {
-  const std::string read = "sandbox.permissions.filesystem.mounts.read: [\"/srv/a\"]";
-  const std::string write = "sandbox.permissions.filesystem.mounts.write: [\"/srv/a\"]";
-  EXPECT_EQ(GrantIn(Dialect::kManifest, write), write);
+  const Grant read{Grant::Key::kMountRead, "/srv/a", "read: [\"/srv/a\"]"};
+  const Grant write{Grant::Key::kMountWrite, "/srv/a", "write: [\"/srv/a\"]"};
+  EXPECT_EQ(GrantIn(Dialect::kManifest, write), write.text);
   EXPECT_EQ(GrantIn(Dialect::kOpenShell, read), "filesystem_policy.read_only: [/srv/a]");
   EXPECT_EQ(GrantIn(Dialect::kOpenShell, write), "filesystem_policy.read_write: [/srv/a]");
   EXPECT_EQ(GrantIn(Dialect::kLlmDo, write), "sandbox.paths.NAME: {root: /srv/a, mode: rw}");
   EXPECT_EQ(GrantIn(Dialect::kOdek, read), "sandbox_volumes: [/srv/a:TARGET:ro]");
-  EXPECT_EQ(GrantIn(Dialect::kOdek, "sandbox.mode: \"workspace_write\""),
+  EXPECT_EQ(GrantIn(Dialect::kOdek, {Grant::Key::kWorkspaceWrite, "", "mode"}),
             "sandbox_readonly: false");
 }
 

@@ -24,11 +24,14 @@ Result<struct stat> LookAtSource(const plan::Entry& entry) {
 }  // namespace
 
 Status CheckOwnPlaces(const plan::Plan& plan) {
-  for (const plan::Entry& entry : plan.entries) {
+  for (size_t i = 0; i < plan.entries.size(); ++i) {
+    const plan::Entry& entry = plan.entries[i];
     if (entry.kind != plan::EntryKind::kHostTree || entry.owner == plan::kAnyOwner) continue;
     const Result<struct stat> info = LookAtSource(entry);
-    if (info.status().code() == Code::kPermissionDenied) return info.status();
-    if (info.ok()) ODY_RETURN_IF_ERROR(ceiling::CheckOwner(entry, info->st_uid, info->st_mode));
+    if (info.status().code() == Code::kPermissionDenied) return info.status().OfItem(i);
+    if (!info.ok()) continue;
+    const Status owned = ceiling::CheckOwner(entry, info->st_uid, info->st_mode);
+    if (!owned.ok()) return owned.OfItem(i);
   }
   return OkStatus();
 }

@@ -161,20 +161,33 @@ int Diff(const Invocation& call) {
   return OrderOf(*difference) == Order::kSame ? kExitOk : kExitDiffer;
 }
 
+std::vector<std::string> Lines(const std::vector<Status>& excess, const dialect::Origins& origins) {
+  std::vector<std::string> lines;
+  for (const Status& one : excess) lines.push_back(origins.Locate(one).message());
+  return lines;
+}
+
+Result<Difference> CompareLocated(const policy::SandboxRequest& first,
+                                  const dialect::Origins& first_origins,
+                                  const policy::SandboxRequest& second,
+                                  const dialect::Origins& second_origins) {
+  ODY_ASSIGN_OR_RETURN(const lattice::Rights a, lattice::RightsOf(first));
+  ODY_ASSIGN_OR_RETURN(const lattice::Rights b, lattice::RightsOf(second));
+  return Difference{.only_first = Lines(lattice::Excess(a, b), first_origins),
+                    .only_second = Lines(lattice::Excess(b, a), second_origins),
+                    .undecided = {}};
+}
+
 }  // namespace
 
 Result<Difference> CompareRequests(const policy::SandboxRequest& first,
                                    const policy::SandboxRequest& second) {
-  ODY_ASSIGN_OR_RETURN(const lattice::Rights a, lattice::RightsOf(first));
-  ODY_ASSIGN_OR_RETURN(const lattice::Rights b, lattice::RightsOf(second));
-  return Difference{
-      .only_first = lattice::Excess(a, b), .only_second = lattice::Excess(b, a), .undecided = {}};
+  return CompareLocated(first, {}, second, {});
 }
 
 Result<Difference> ComparePolicies(const dialect::Policy& first, const dialect::Policy& second) {
-  ODY_ASSIGN_OR_RETURN(Difference out, CompareRequests(first.request, second.request));
-  for (std::string& line : out.only_first) line = first.origins.Locate(line);
-  for (std::string& line : out.only_second) line = second.origins.Locate(line);
+  ODY_ASSIGN_OR_RETURN(
+      Difference out, CompareLocated(first.request, first.origins, second.request, second.origins));
   if (HasComparableNetwork(first) && HasComparableNetwork(second)) {
     Append(difference::CompareEndpoints(first.network, second.network), &out);
   }

@@ -21,7 +21,7 @@ dialect::Problems ProblemsOf(const Status& status, const dialect::Origins& origi
                              const std::string& file) {
   if (status.ok()) return {};
   const dialect::Problem whole = {.file = file, .message = status.message()};
-  return {origins.ToProblem(status.message()).value_or(whole)};
+  return {origins.ToProblem(status).value_or(whole)};
 }
 
 std::string VerdictOf(const Status& status) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing/refusal.h"
+
 namespace odyssey::ctl {
 namespace {
 
@@ -14,7 +16,7 @@ dialect::Origins NetworkAtLineThree() {
 TEST(PolicyJsonTest, ProblemIsWhereItIsWritten) {
   EXPECT_EQ(ProblemsOf(OkStatus(), {}, "f.yaml"), dialect::Problems());
   const Json json = ProblemsAsJson(
-      ProblemsOf(PermissionDenied("network: full: not granted"), NetworkAtLineThree(), "f.yaml"));
+      ProblemsOf(testing::RefusalOf("network: full: not granted"), NetworkAtLineThree(), "f.yaml"));
   EXPECT_EQ(
       json.dump(),
       R"([{"file":"f.yaml","line":3,"key":"sandbox.network","message":"full: not granted"}])");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/os/file.h"
+#include "common/rpc/status_map.h"
 #include "ctl/client.h"
 
 namespace odyssey::ctl {
@@ -73,7 +74,7 @@ Result<std::unique_ptr<ProbeCell>> Prepare(const ProbeSite& site, const ProbeCel
   const ProbeInterrupt::Call call(site.calls.interrupt, context.get());
   const grpc::Status status = site.calls.stub->PrepareCell(context.get(), request, &response);
   if (!status.ok()) {
-    return Status(static_cast<Code>(status.error_code()), status.error_message());
+    return rpc::FromGrpc(status);
   }
   return std::make_unique<ProbeCell>(site.calls.stub, response.cell());
 }

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/refusal.h"
 #include "common/base/sha256.h"
 #include "common/os/atomic_file.h"
 #include "common/os/file.h"
@@ -56,7 +57,9 @@ void AddChangedValues(const dialect::Policy& policy, std::vector<std::string>* a
   for (const auto& [name, value] : policy.request.env) {
     const auto found = before.find(name);
     if (found == before.end() || found->second == value) continue;
-    added->push_back(policy.origins.Locate("env: " + name + ": another value than your own"));
+    const Status changed =
+        Refused(Code::kPermissionDenied, "env", name, "another value than your own");
+    added->push_back(policy.origins.Locate(changed).message());
   }
 }
 
@@ -80,7 +83,7 @@ ProjectAnswer AskOnTerminal(const Console& console, const ProjectAsk& ask) {
   return ParseProjectAnswer(ReadAnswer());
 }
 
-Status Refused(const ProjectAsk& ask) {
+Status NotApproved(const ProjectAsk& ask) {
   std::string why = "the project's file asks for more than you have said yourself";
   for (const std::string& line : ask.added) why += "; " + line;
   return PermissionDenied(why + "; to approve it, run this on a terminal, or with " + kVariable +
@@ -104,8 +107,8 @@ Result<std::optional<ProjectAsk>> AskOf(const dialect::Policy& policy, uid_t use
   ODY_ASSIGN_OR_RETURN(const lattice::Rights with, lattice::RightsOf(policy.request));
   ODY_ASSIGN_OR_RETURN(const lattice::Rights without, lattice::RightsOf(policy.project->without));
   ProjectAsk ask{.directory = policy.project->directory, .added = {}, .fingerprint = {}};
-  for (const std::string& line : lattice::Excess(with, without)) {
-    ask.added.push_back(policy.origins.Locate(line));
+  for (const Status& more : lattice::Excess(with, without)) {
+    ask.added.push_back(policy.origins.Locate(more).message());
   }
   AddChangedValues(policy, &ask.added);
   if (ask.added.empty()) return std::optional<ProjectAsk>();
@@ -143,7 +146,7 @@ Status ApproveProject(const Console& console, const dialect::Policy& policy, uid
                       const Locations& locations) {
   ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask, OpenAskOf(policy, user, locations));
   if (!ask) return OkStatus();
-  if (!console.in_is_terminal) return Refused(*ask);
+  if (!console.in_is_terminal) return NotApproved(*ask);
   switch (AskOnTerminal(console, *ask)) {
     case ProjectAnswer::kOnce:
       return OkStatus();
@@ -158,7 +161,7 @@ Status ApproveProject(const Console& console, const dialect::Policy& policy, uid
 Result<std::string> PendingApproval(const dialect::Policy& policy, uid_t user,
                                     const Locations& locations) {
   ODY_ASSIGN_OR_RETURN(const std::optional<ProjectAsk> ask, OpenAskOf(policy, user, locations));
-  return ask ? Refused(*ask).message() : std::string();
+  return ask ? NotApproved(*ask).message() : std::string();
 }
 
 }  // namespace odyssey::ctl

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/rpc/status_map.h"
 #include "ctl/change_question.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -98,7 +99,7 @@ Status SaveFile(SessionService::StubInterface* stub, const std::string& session_
     agent::v1::ReadFileResponse response;
     const auto context = MakeContext(kCellCallMs);
     const grpc::Status status = stub->ReadFile(context.get(), request, &response);
-    if (!status.ok()) return Status(static_cast<Code>(status.error_code()), status.error_message());
+    if (!status.ok()) return rpc::FromGrpc(status);
     content += response.file().content();
     if (response.file().next_offset() == 0) return ReplaceNamedFile(save.to, content, kSavedMode);
     if (response.file().content().empty()) return Internal("the answer neither ends nor goes on");

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/base/refusal.h"
+
 namespace odyssey::model {
 namespace {
 
@@ -12,7 +14,8 @@ constexpr size_t kMaxCalls = 128;                       // tool calls of one ans
 constexpr size_t kMaxArgumentBytes = 16 * 1024 * 1024;  // of one call
 
 Status BadOption(const std::string& key, const Json& value, const std::string& allowed) {
-  return InvalidArgument("model.config." + key + ": " + value.dump() + "; allowed: " + allowed);
+  return Refused(Code::kInvalidArgument, "model.config." + key, "",
+                 value.dump() + "; allowed: " + allowed, allowed);
 }
 
 Status SetNumber(const std::string& key, const Json& value, double low, double high,
@@ -53,13 +56,14 @@ Status SetOption(const std::string& key, const Json& value, ChatOptions* out) {
     return OkStatus();
   }
   if (key == "api_key" || key == "base_url") {
-    return InvalidArgument("model.config." + key +
-                           ": not a bundle's to set; the operator gives odyssey-agentd "
-                           "--model-key-file and --model-base-url");
+    return Refused(Code::kInvalidArgument, "model.config." + key, "",
+                   "not a bundle's to set; the operator gives odyssey-agentd --model-key-file and "
+                   "--model-base-url");
   }
-  return InvalidArgument("model.config: unknown key \"" + key +
-                         "\"; allowed: max_tokens, reasoning_effort, temperature, "
-                         "timeout_seconds, top_p");
+  return Refused(Code::kInvalidArgument, "model.config", "",
+                 "unknown key \"" + key +
+                     "\"; allowed: max_tokens, reasoning_effort, temperature, timeout_seconds, "
+                     "top_p");
 }
 
 Json ToolCalls(const std::vector<ToolUse>& tools) {
@@ -129,7 +133,8 @@ Result<ChatOptions> ParseChatOptions(const std::string& config_json) {
   const Json config = Json::parse(config_json, nullptr, false);
   if (config.is_null()) return out;
   if (!config.is_object()) {
-    return InvalidArgument("model.config: " + config_json + "; allowed: a mapping");
+    return Refused(Code::kInvalidArgument, "model.config", "",
+                   config_json + "; allowed: a mapping");
   }
   for (const auto& [key, value] : config.items()) ODY_RETURN_IF_ERROR(SetOption(key, value, &out));
   return out;

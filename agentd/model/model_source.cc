@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agentd/model/script_client.h"
+#include "common/base/refusal.h"
 #include "policy/scenario/bundle_scenarios.h"
 
 namespace odyssey::model {
@@ -23,7 +24,8 @@ Result<std::shared_ptr<ModelClient>> Providers::Open(const ModelChoice& choice) 
     ODY_ASSIGN_OR_RETURN(ChatOptions options, ParseChatOptions(choice.config_json));
     return std::shared_ptr<ModelClient>(NewOpenAiClient(&access_, choice.name, std::move(options)));
   }
-  return InvalidArgument("model.provider: " + choice.provider + ": allowed are script, openai");
+  return Refused(Code::kInvalidArgument, "model.provider", choice.provider,
+                 "allowed are script, openai", "script, openai");
 }
 
 }  // namespace odyssey::model

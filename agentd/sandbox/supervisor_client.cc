@@ -60,10 +60,7 @@ pb::PrepareCellRequest ToProto(const CellSpec& spec) {
 // The supervisor sends it as the details of the error.
 void TellDenial(const FilePlace& place, const grpc::Status& status) {
   pb::Denial denial;
-  if (status.error_code() != grpc::StatusCode::PERMISSION_DENIED || !place.denied ||
-      status.error_details().empty() || !denial.ParseFromString(status.error_details())) {
-    return;
-  }
+  if (!place.denied || !rpc::FindInDetails(status, &denial)) return;
   place.denied(DenialFromProto(denial));
 }
 
@@ -240,10 +237,10 @@ class SupervisorClient final : public Sandbox {
   }
 
   // A call in a cell: one that is gone ended under us, which is another thing than a missing file.
-  Status FromCellCall(const std::string& cell_id, const grpc::Status& status) const {
-    const bool gone = status.error_code() == grpc::StatusCode::NOT_FOUND &&
-                      status.error_message().rfind("cell_id \"" + cell_id, 0) == 0;
-    return gone ? Unavailable("the cell ended: " + status.error_message()) : FromCall(status);
+  Status FromCellCall(const grpc::Status& status) const {
+    const Status failed = rpc::FromGrpc(status);
+    const bool gone = failed.code() == Code::kNotFound && failed.detail().field == "cell_id";
+    return gone ? Unavailable("the cell ended: " + failed.message()) : FromCall(status);
   }
 
   Result<pb::FileOpResponse> FileOp(const FilePlace& place, pb::FileOpRequest request) {
@@ -253,7 +250,7 @@ class SupervisorClient final : public Sandbox {
     context.set_deadline(After(kCallDeadline));
     const grpc::Status status = stub_->FileOp(&context, request, &response);
     TellDenial(place, status);
-    ODY_RETURN_IF_ERROR(FromCellCall(place.cell_id, status));
+    ODY_RETURN_IF_ERROR(FromCellCall(status));
     return response;
   }
 
@@ -297,7 +294,7 @@ Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& 
   const grpc::Status status = stream->Finish();
   ODY_RETURN_IF_ERROR(sunk);
   if (stop.stop_requested()) return Cancelled("the command was cancelled");
-  ODY_RETURN_IF_ERROR(FromCellCall(spec.cell_id, status));
+  ODY_RETURN_IF_ERROR(FromCellCall(status));
   if (!outcome) return Unavailable("the supervisor ended the command without an outcome");
   return FromOutcome(*outcome, started);
 }

@@ -5,6 +5,7 @@
 
 #include <future>
 
+#include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/fakes/temporary_directory.h"
 
@@ -209,8 +210,7 @@ TEST_F(SupervisorClientTest, TellsWhatAFileOperationWasRefusedBy) {
   pb::Denial denial;
   denial.set_kind("path");
   denial.set_rule("mount /srv read_only");
-  supervisor_.file_status =
-      grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "no", denial.SerializeAsString());
+  supervisor_.file_status = rpc::ToGrpc(PermissionDenied("no"), &denial);
   std::vector<agent::Denial> told;
   const FilePlace place{"cel_1", [&](const agent::Denial& d) { told.push_back(d); }};
   EXPECT_EQ(client_->ReadFile(place, "a", 0, 0).status(), PermissionDenied("no"));

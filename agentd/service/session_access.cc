@@ -1,6 +1,7 @@
 #include "agentd/service/session_access.h"
 
 #include "agentd/service/peer_uid.h"
+#include "common/base/refusal.h"
 
 namespace odyssey::service {
 
@@ -19,8 +20,10 @@ Status CheckCaller(const session::Sessions& sessions, const std::string& session
   ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(session_id));
   ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(call));
   if (IsFor(*record, caller)) return OkStatus();
-  return PermissionDenied("session_id \"" + session_id + "\": it is for its owner alone, uid " +
-                          std::to_string(record->owner_uid) + ", and for root");
+  return AboutField(
+      "session_id",
+      PermissionDenied("session_id \"" + session_id + "\": it is for its owner alone, uid " +
+                       std::to_string(record->owner_uid) + ", and for root"));
 }
 
 Status CheckOwner(const session::Sessions& sessions, const std::string& session_id,

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/atomic_file.h"
 #include "common/os/file.h"
 
@@ -76,7 +77,8 @@ Status SessionStore::Create(SessionRecord record) {
 Result<std::shared_ptr<SessionStore::Entry>> SessionStore::Find(const std::string& id) const {
   std::lock_guard lock(mutex_);
   const auto it = entries_.find(id);
-  if (it == entries_.end()) return NotFound("session_id \"" + id + "\": no such session");
+  if (it == entries_.end())
+    return AboutField("session_id", NotFound("session_id \"" + id + "\": no such session"));
   return it->second;
 }
 
@@ -84,7 +86,8 @@ Status SessionStore::Update(const std::string& id,
                             const std::function<Status(SessionRecord&)>& change) {
   ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
   std::lock_guard writing(entry->write);
-  if (entry->removed) return NotFound("session_id \"" + id + "\": no such session");
+  if (entry->removed)
+    return AboutField("session_id", NotFound("session_id \"" + id + "\": no such session"));
   SessionRecord copy = *entry->record;  // only a holder of `write` replaces it
   ODY_RETURN_IF_ERROR(change(copy));
   ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(id), EncodeSession(copy), 0600));

@@ -6,13 +6,14 @@
 #include "agentd/session/recovery.h"
 #include "agentd/session/turn_job.h"
 #include "agentd/session/turn_setup.h"
+#include "common/base/refusal.h"
 #include "policy/model/own_variables.h"
 
 namespace odyssey::session {
 namespace {
 
 Status NoSuchSession(const std::string& session_id) {
-  return NotFound("session_id \"" + session_id + "\": no such session");
+  return AboutField("session_id", NotFound("session_id \"" + session_id + "\": no such session"));
 }
 
 Status CheckEnvironment(const Environment& env) {
@@ -81,8 +82,9 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   record.env = OnlySources(record.env_sources, spec.env);
   ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(record, runtime_));
   if (spec.allow_danger && setup.cell.request.mode != policy::Mode::kDangerFullAccess) {
-    return InvalidArgument("allow_danger: bundle " + BundleRef(record.bundle) + " asks for " +
-                           setup.sandbox_mode + ", not danger_full_access: leave it out");
+    return Refused(Code::kInvalidArgument, "allow_danger", "",
+                   "bundle " + BundleRef(record.bundle) + " asks for " + setup.sandbox_mode +
+                       ", not danger_full_access: leave it out");
   }
   if (spec.review && setup.cell.request.mode == policy::Mode::kDangerFullAccess) {
     return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
@@ -275,7 +277,8 @@ Result<TurnRecord> Sessions::GetTurn(const std::string& session_id,
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
   const TurnRecord* turn = FindTurn(*record, turn_id);
   if (turn == nullptr) {
-    return NotFound("turn_id \"" + turn_id + "\": no such turn in session " + session_id);
+    return AboutField(
+        "turn_id", NotFound("turn_id \"" + turn_id + "\": no such turn in session " + session_id));
   }
   return *turn;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agentd/bundle/bundle_tree.h"
+#include "common/base/refusal.h"
 #include "common/os/file.h"
 #include "policy/ceiling/check.h"
 #include "policy/dialect/bundle_tree.h"
@@ -41,10 +42,11 @@ bool IsOnHost(const policy::SandboxRequest& request) {
 // look at.
 Status CheckOwnersWord(const SessionRecord& record) {
   if (record.allow_danger) return OkStatus();
-  return PermissionDenied(
-      "mode: danger_full_access: the bundle asks for commands UNCONFINED on the host, and "
-      "whoever makes the session must say that this is meant: allow_danger, "
-      "--dangerous-sandbox-mode of odyssey-ctl; the operator's grant is needed too");
+  return Refused(Code::kPermissionDenied, "mode", "danger_full_access",
+                 "the bundle asks for commands UNCONFINED on the host, and whoever makes the "
+                 "session must say that this is meant: allow_danger, --dangerous-sandbox-mode of "
+                 "odyssey-ctl; the operator's grant is needed too")
+      .With({.field = "mode", .value = "danger_full_access", .hint = kHintDanger});
 }
 
 const char* ModeName(policy::Mode mode) {

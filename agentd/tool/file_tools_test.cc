@@ -73,7 +73,7 @@ TEST_F(FileToolsTest, ErrorsOfTheCellKeepTheirKind) {
             "execution failed: old_text not found");
   EXPECT_EQ(ErrorText(PermissionDenied("write b: Read-only file system")),
             "permission denied: write b: Read-only file system");
-  EXPECT_EQ(ErrorText(InvalidArgument("invalid arguments: x")), "invalid arguments: x");
+  EXPECT_EQ(ErrorText(InvalidArgument("x")), "invalid arguments: x");
 }
 
 TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {

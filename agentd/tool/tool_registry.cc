@@ -4,6 +4,7 @@
 
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/file_tools.h"
+#include "common/base/refusal.h"
 
 namespace odyssey::tools {
 
@@ -31,8 +32,8 @@ Status ToolRegistry::CheckAvailable(const std::vector<std::string>& names) const
     if (Find(names[i]) != nullptr) continue;
     std::string available;
     for (const std::string& other : Names()) available += (available.empty() ? "" : ", ") + other;
-    return InvalidArgument("tools[" + std::to_string(i) + "]: " + names[i] +
-                           ": is not available in this version; available: " + available);
+    return Refused(Code::kInvalidArgument, "tools[" + std::to_string(i) + "]", names[i],
+                   "is not available in this version; available: " + available, available);
   }
   return OkStatus();
 }

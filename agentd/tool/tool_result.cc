@@ -8,7 +8,7 @@ std::string ErrorText(const Status& status) {
   const char* prefix = "execution failed: ";
   if (status.code() == Code::kInvalidArgument) prefix = "invalid arguments: ";
   if (status.code() == Code::kPermissionDenied) prefix = "permission denied: ";
-  return status.message().rfind(prefix, 0) == 0 ? status.message() : prefix + status.message();
+  return prefix + status.message();
 }
 
 ToolResult Failure(const Status& status) { return {agent::ErrorObject(ErrorText(status)), false}; }

@@ -34,7 +34,21 @@ Code CodeFromErrno(int error_number) {
 
 Status ErrnoStatus(int error_number, std::string_view what) {
   const char* const text = strerrordesc_np(error_number);  // without the locale; thread-safe
-  return {CodeFromErrno(error_number), std::string(what) + ": " + (text ? text : "Unknown error")};
+  return Status(CodeFromErrno(error_number),
+                std::string(what) + ": " + (text ? text : "Unknown error"))
+      .With({.error = error_number});
+}
+
+Status Status::With(Detail detail) const {
+  Status out = *this;
+  out.detail_ = std::make_shared<const Detail>(std::move(detail));
+  return out;
+}
+
+Status Status::OfItem(size_t index) const {
+  Detail detail = this->detail();
+  detail.item = static_cast<int>(index);
+  return With(std::move(detail));
 }
 
 }  // namespace odyssey

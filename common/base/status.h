@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,19 @@ enum class Code {
 // The name as google.rpc.Code spells it, e.g. "INVALID_ARGUMENT".
 std::string_view CodeName(Code code);
 
+// What a failure is about, for programs. The message is for people and says it too; no program
+// reads it to find one of these.
+struct Detail {
+  std::string field;    // of the request, as its API or file spells it: "mounts[2].source"
+  std::string value;    // of the field, as it was given
+  std::string allowed;  // what the field accepts
+  std::string path;     // what a system call was given
+  std::string hint;     // an id of what a person may do next, below
+  int error = 0;        // errno
+  int item = -1;        // the index in the list of which one item failed
+};
+inline const Detail kNoDetail;
+
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -45,15 +59,21 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
+  const Detail& detail() const { return detail_ ? *detail_ : kNoDetail; }
+  // The same failure with another detail; as one of the item `index` of a list.
+  Status With(Detail detail) const;
+  Status OfItem(size_t index) const;
 
   // "INVALID_ARGUMENT: message", or "OK".
   std::string ToString() const;
 
-  friend bool operator==(const Status&, const Status&) = default;
+  // By what they say: details are left out.
+  friend bool operator==(const Status& a, const Status& b);
 
  private:
   Code code_ = Code::kOk;
   std::string message_;
+  std::shared_ptr<const Detail> detail_;
 };
 
 inline Status OkStatus() { return {}; }
@@ -93,18 +113,9 @@ class [[nodiscard]] Result {
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
 
-  T& value() & {
-    ODY_CHECK(ok());
-    return *value_;
-  }
-  const T& value() const& {
-    ODY_CHECK(ok());
-    return *value_;
-  }
-  T&& value() && {
-    ODY_CHECK(ok());
-    return std::move(*value_);
-  }
+  T& value() & { return Checked(value_); }
+  const T& value() const& { return Checked(value_); }
+  T&& value() && { return std::move(Checked(value_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -112,6 +123,11 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
  private:
+  auto& Checked(auto& value) const {
+    ODY_CHECK(ok());
+    return *value;
+  }
+
   Status status_;
   std::optional<T> value_;
 };

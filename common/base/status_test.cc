@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "common/base/refusal.h"
+
 namespace odyssey {
 namespace {
 
@@ -24,6 +26,21 @@ TEST(StatusTest, ErrnoBecomesTheCodeThatAClientCanActOn) {
   EXPECT_EQ(ErrnoStatus(EAGAIN, "a").code(), Code::kResourceExhausted);
   EXPECT_EQ(ErrnoStatus(EPIPE, "a").code(), Code::kUnavailable);
   EXPECT_EQ(ErrnoStatus(EIO, "a").code(), Code::kInternal);
+}
+
+TEST(StatusTest, ADetailSaysWhatAFailureIsAbout) {
+  EXPECT_EQ(NotFound("x").detail(), Detail{});
+  const Status denied = ErrnoStatus(EACCES, "open /x").OfItem(3);
+  EXPECT_EQ(denied.detail(), (Detail{.error = EACCES, .item = 3}));
+  const Status refused = Refused(Code::kInvalidArgument, "source", "/x", "no");
+  EXPECT_EQ(refused, InvalidArgument("source: /x: no")) << "a detail is no part of what it says";
+  EXPECT_EQ(refused.detail(), (Detail{.field = "source", .value = "/x"}));
+  const Status above = OfField("mounts[2]", refused);
+  EXPECT_EQ(above.message(), "mounts[2].source: /x: no");
+  EXPECT_EQ(above.detail(), (Detail{.field = "mounts[2].source", .value = "/x"}));
+  EXPECT_EQ(OfField("workspace", NotFound("no")).message(), "workspace: no");
+  EXPECT_EQ(WhyRefused(above), "/x: no");
+  EXPECT_EQ(WithMessage("m", above).detail().field, "mounts[2].source");
 }
 
 Result<std::unique_ptr<int>> Make(bool good) {

@@ -27,6 +27,10 @@ std::string_view CodeName(Code code) {
   return index < std::size(kNames) ? kNames[index] : "UNKNOWN";
 }
 
+bool operator==(const Status& a, const Status& b) {
+  return a.code() == b.code() && a.message() == b.message();
+}
+
 std::string Status::ToString() const {
   if (ok()) return "OK";
   return std::string(CodeName(code_)) + ": " + message_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "common/base/refusal.h"
 #include "policy/ceiling/path_pattern.h"
 #include "policy/model/own_variables.h"
 #include "policy/pattern/name_pattern.h"
@@ -93,7 +94,8 @@ const char* NameOf(policy::Access access) {
 }
 
 Status Refuse(const std::string& key, const std::string& value, const std::string& why) {
-  return PermissionDenied(key + ": " + value + ": " + why);
+  Detail detail = {.field = key, .value = value, .hint = kHintCeiling};
+  return Refused(Code::kPermissionDenied, key, value, why).With(std::move(detail));
 }
 
 // One judgement: the grants of the asker, and the rulings so far.
@@ -105,7 +107,7 @@ class Judgement final {
   Status Path(const std::string& key, const std::string& path, policy::Access access) {
     const bool write = access != policy::Access::kReadOnly;
     if (!plan::IsNormalizedAbsolute(path)) {
-      return InvalidArgument(key + ": " + path + ": a normalised absolute path is allowed");
+      return Refused(Code::kInvalidArgument, key, path, "a normalised absolute path is allowed");
     }
     ODY_RETURN_IF_ERROR(CheckNever(key, path, write));
     if (!write && IsBundle(path)) return OkStatus();
@@ -193,11 +195,7 @@ class Judgement final {
     }
     const Status status = plan::CheckHostSource(
         path, write ? plan::Access::kReadWrite : plan::Access::kReadOnly, asker_.host);
-    if (status.ok()) return status;
-    // Its message begins with "source".
-    const size_t field = key.rfind("source");
-    const std::string where = field == std::string::npos ? key + ": " : key.substr(0, field);
-    return {status.code(), where + status.message()};
+    return status.ok() ? status : OfField(key, status, path);
   }
 
   // agentd's own copy of a bundle, which a read-only session works in.

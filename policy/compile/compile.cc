@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/codec.h"
+#include "common/base/refusal.h"
 #include "common/base/sha256.h"
 #include "policy/compile/entries.h"
 #include "policy/compile/environment.h"
@@ -25,21 +26,22 @@ using policy::SandboxRequest;
 // Changes are kept in the cell's directories on disk, which outlive it.
 Status CheckReview(const SandboxRequest& request) {
   if (!HasReviewedWrites(request) || !request.ephemeral) return OkStatus();
-  return InvalidArgument(
-      "ephemeral: true: changes of `writes: review` are kept with the cell's directories on disk; "
-      "false is allowed");
+  return Refused(Code::kInvalidArgument, "ephemeral", "true",
+                 "changes of `writes: review` are kept with the cell's directories on disk; false "
+                 "is allowed");
 }
 
 // What the model can say and nothing enforces yet: refused, so that no field is without effect.
 Status CheckOffered(const SandboxRequest& request) {
   if (request.mode == Mode::kDangerFullAccess) {
-    return FailedPrecondition(
-        "mode: danger_full_access: it runs on the host, and no cell is made for it");
+    return Refused(Code::kFailedPrecondition, "mode", "danger_full_access",
+                   "it runs on the host, and no cell is made for it");
   }
   if (request.network == Network::kEgress) {
-    return FailedPrecondition(
-        "network: the policy's endpoints need the egress proxy, which this version does not have; "
-        "no endpoints, which is no network, and the host's whole network are allowed");
+    return Refused(Code::kFailedPrecondition, "network", "",
+                   "the policy's endpoints need the egress proxy, which this version does not "
+                   "have; no endpoints, which is no network, and the host's whole network are "
+                   "allowed");
   }
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
   return CheckReview(request);
@@ -47,16 +49,16 @@ Status CheckOffered(const SandboxRequest& request) {
 
 Status CheckUser(uint32_t user) {
   if (user <= plan::kMaxUser) return OkStatus();
-  return InvalidArgument("user: " + std::to_string(user) + ": 1 to " +
-                         std::to_string(plan::kMaxUser) + " are allowed, or 0 for " +
-                         std::to_string(plan::kCellUser));
+  return Refused(Code::kInvalidArgument, "user", std::to_string(user),
+                 "1 to " + std::to_string(plan::kMaxUser) + " are allowed, or 0 for " +
+                     std::to_string(plan::kCellUser));
 }
 
 Status CheckWorkspace(const SandboxRequest& request, const HostFacts& facts) {
   if (request.workspace.empty()) return OkStatus();
   if (!plan::IsNormalizedAbsolute(request.workspace)) {
-    return InvalidArgument("workspace: " + request.workspace +
-                           ": a normalised absolute path is allowed");
+    return Refused(Code::kInvalidArgument, "workspace", request.workspace,
+                   "a normalised absolute path is allowed");
   }
   const bool writable = request.mode == Mode::kWorkspaceWrite;
   if (writable) {
@@ -65,7 +67,7 @@ Status CheckWorkspace(const SandboxRequest& request, const HostFacts& facts) {
   const Status status = plan::CheckHostSource(
       request.workspace, writable ? plan::Access::kReadWrite : plan::Access::kReadOnly,
       facts.check);
-  if (!status.ok()) return Status(status.code(), "workspace: " + status.message());
+  if (!status.ok()) return OfField("workspace", status, request.workspace);
   return CheckPlace("workspace", request.workspace, Wanted::kDirectory, facts.places);
 }
 
@@ -181,12 +183,13 @@ Status TooMuch(const std::vector<plan::Entry>& entries, size_t bytes, size_t pro
   });
   const size_t names = static_cast<size_t>(parts) - std::min(programs, static_cast<size_t>(parts));
   const std::string field = 2 * programs > entries.size() ? "executables" : "mounts";
-  return InvalidArgument(
-      field + ": too many, or their paths are too long: " + std::to_string(entries.size()) +
-      " entries of the plan and " + std::to_string(bytes) + " bytes, " + std::to_string(names) +
-      " of the entries for protected names (each writable directory has its own); " +
-      std::to_string(plan::kMaxEntries) + " entries and " + std::to_string(plan::kMaxPlanBytes) +
-      " bytes are allowed");
+  return Refused(Code::kInvalidArgument, field, "",
+                 "too many, or their paths are too long: " + std::to_string(entries.size()) +
+                     " entries of the plan and " + std::to_string(bytes) + " bytes, " +
+                     std::to_string(names) +
+                     " of the entries for protected names (each writable directory has its own); " +
+                     std::to_string(plan::kMaxEntries) + " entries and " +
+                     std::to_string(plan::kMaxPlanBytes) + " bytes are allowed");
 }
 
 // Root's own check, so that what root would refuse is refused here, to the client that asked.

@@ -1,6 +1,7 @@
 #include "policy/compile/danger.h"
 
 #include "common/base/codec.h"
+#include "common/base/refusal.h"
 #include "common/base/sha256.h"
 #include "policy/compile/environment.h"
 #include "policy/compile/limits.h"
@@ -14,51 +15,55 @@ using policy::Network;
 using policy::SandboxRequest;
 
 // What a request says that promises something, or makes something visible under another name.
-std::string FirstBound(const SandboxRequest& request) {
-  if (!request.mounts.empty()) return "mounts: " + request.mounts.front().source;
+struct Bound {
+  const char* field;
+  std::string value;
+};
+
+std::optional<Bound> FirstBound(const SandboxRequest& request) {
+  if (!request.mounts.empty()) return Bound{"mounts", request.mounts.front().source};
   if (request.executables_mode == ExecutablesMode::kExplicit && !request.executables.empty()) {
-    return "executables: " + request.executables.front();
+    return Bound{"executables", request.executables.front()};
   }
-  if (!request.protect.empty()) return "protect: " + request.protect.front();
-  if (!request.deny.empty()) return "deny: " + request.deny.front();
-  if (request.workspace_writes == policy::Writes::kReview) return "writes: review";
-  if (request.user != 0) return "user: " + std::to_string(request.user);
-  return "";
+  if (!request.protect.empty()) return Bound{"protect", request.protect.front()};
+  if (!request.deny.empty()) return Bound{"deny", request.deny.front()};
+  if (request.workspace_writes == policy::Writes::kReview) return Bound{"writes", "review"};
+  if (request.user != 0) return Bound{"user", std::to_string(request.user)};
+  return std::nullopt;
 }
 
 Status CheckAsked(const SandboxRequest& request) {
   if (request.mode != Mode::kDangerFullAccess) {
-    return InvalidArgument("mode: not danger_full_access");
+    return Refused(Code::kInvalidArgument, "mode", "", "not danger_full_access");
   }
   if (request.network != Network::kFull) {
-    return FailedPrecondition(
-        "network: bundle disables network but host execution cannot enforce that policy; with "
-        "danger_full_access the host's whole network is allowed, in a manifest [\"*\"]");
+    return Refused(Code::kFailedPrecondition, "network", "",
+                   "bundle disables network but host execution cannot enforce that policy; with "
+                   "danger_full_access the host's whole network is allowed, in a manifest [\"*\"]");
   }
-  const std::string bound = FirstBound(request);
-  if (bound.empty()) return OkStatus();
-  return FailedPrecondition(bound +
-                            ": host execution cannot enforce that; with danger_full_access it must "
-                            "be left out");
+  const std::optional<Bound> bound = FirstBound(request);
+  if (!bound) return OkStatus();
+  return Refused(Code::kFailedPrecondition, bound->field, bound->value,
+                 "host execution cannot enforce that; with danger_full_access it must be left out");
 }
 
 Status CheckUser(const HostUser& user) {
   if (user.uid == 0) {
-    return PermissionDenied(
-        "owner_uid: 0: Host uid 0 never runs a command, whatever the flags; danger_full_access "
-        "runs as the user for whom the cell is");
+    return Refused(Code::kPermissionDenied, "owner_uid", "0",
+                   "Host uid 0 never runs a command, whatever the flags; danger_full_access runs "
+                   "as the user for whom the cell is");
   }
   if (!user.name.empty()) return OkStatus();
-  return PermissionDenied("owner_uid: " + std::to_string(user.uid) +
-                          ": this host has no such user");
+  return Refused(Code::kPermissionDenied, "owner_uid", std::to_string(user.uid),
+                 "this host has no such user");
 }
 
 Result<std::string> StartDirectory(const SandboxRequest& request, const HostUser& user) {
   const std::string& path = request.workspace.empty() ? user.home : request.workspace;
   if (plan::IsNormalizedAbsolute(path) && path != "/") return path;
-  return InvalidArgument("workspace: \"" + path +
-                         "\": a normalised absolute path other than / is allowed" +
-                         (request.workspace.empty() ? "; this one is the user's home" : ""));
+  return Refused(Code::kInvalidArgument, "workspace", "\"" + path + "\"",
+                 std::string("a normalised absolute path other than / is allowed") +
+                     (request.workspace.empty() ? "; this one is the user's home" : ""));
 }
 
 // As of a login of that user, but for what a shell's own files would add. Not ODYSSEY_SANDBOX:

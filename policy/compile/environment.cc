@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/refusal.h"
 #include "policy/model/own_variables.h"
 #include "policy/plan/cell_wire.h"
 
@@ -22,25 +23,28 @@ bool IsName(const std::string& name) {
 
 Status CheckEnvironment(const std::map<std::string, std::string>& env) {
   if (env.size() > kMaxEnvNames) {
-    return InvalidArgument("env: " + std::to_string(env.size()) + " names: at most " +
-                           std::to_string(kMaxEnvNames) + " are allowed");
+    return Refused(Code::kInvalidArgument, "env", "",
+                   std::to_string(env.size()) + " names: at most " + std::to_string(kMaxEnvNames) +
+                       " are allowed");
   }
   size_t total = 0;
   for (const auto& [name, value] : env) {
     if (!IsName(name)) {
-      return InvalidArgument("env: name '" + name + "': [A-Za-z_][A-Za-z0-9_]* is allowed");
+      return Refused(Code::kInvalidArgument, "env", "",
+                     "name '" + name + "': [A-Za-z_][A-Za-z0-9_]* is allowed");
     }
     if (policy::IsOwnVariable(name)) {
-      return InvalidArgument("env: " + name + ": " + policy::kOwnVariableRule);
+      return Refused(Code::kInvalidArgument, "env", name, policy::kOwnVariableRule);
     }
     if (value.find('\0') != std::string::npos) {
-      return InvalidArgument("env: " + name + ": a NUL byte in its value is not allowed");
+      return Refused(Code::kInvalidArgument, "env", name, "a NUL byte in its value is not allowed");
     }
     total += name.size() + value.size() + 2;
   }
   if (total <= kMaxEnvBytes) return OkStatus();
-  return InvalidArgument("env: " + std::to_string(total) + " bytes: at most " +
-                         std::to_string(kMaxEnvBytes) + " are allowed");
+  return Refused(
+      Code::kInvalidArgument, "env", "",
+      std::to_string(total) + " bytes: at most " + std::to_string(kMaxEnvBytes) + " are allowed");
 }
 
 std::vector<std::string> OwnNames(const std::map<std::string, std::string>& env) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/base/refusal.h"
 #include "policy/compile/mounts.h"
 
 namespace odyssey::compile {
@@ -77,8 +78,9 @@ Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecut
   for (const std::string& source : ExecutableSources(request, found, mounts)) {
     for (const auto& [tree, target] : writable) {
       if (!IsWithin(source, tree) && !IsWithin(tree, source)) continue;
-      return InvalidArgument("executables: " + source + " may be executed, and " + target +
-                             " makes it writable: only what no writable mount shows is allowed");
+      return Refused(Code::kInvalidArgument, "executables", "",
+                     source + " may be executed, and " + target +
+                         " makes it writable: only what no writable mount shows is allowed");
     }
   }
   return OkStatus();
@@ -126,7 +128,8 @@ Status AddFound(const Executable& file, Compiled* out) {
   const Entry* around = TreeAround(file.path, out);
   if (around == nullptr ||
       (around->kind != EntryKind::kHostTree && around->kind != EntryKind::kPart)) {
-    return FailedPrecondition("executables: " + file.path + ": its tree is left out of cells");
+    return Refused(Code::kFailedPrecondition, "executables", file.path,
+                   "its tree is left out of cells");
   }
   AddPart(file.path, file.run, file.why, out);
   return OkStatus();
@@ -151,18 +154,21 @@ Status CheckExecutables(const policy::SandboxRequest& request, const FoundExecut
   for (size_t i = 0; i < request.mounts.size(); ++i) {
     const Mount& mount = request.mounts[i];
     if (mount.executable && mount.access != policy::Access::kReadOnly) {
-      return InvalidArgument("mounts[" + std::to_string(i) +
-                             "].executable: only with ACCESS_READ_ONLY");
+      return Refused(Code::kInvalidArgument, "mounts[" + std::to_string(i) + "].executable", "",
+                     "only with ACCESS_READ_ONLY");
     }
   }
   if (request.executables.size() > kMaxExecutables) {
-    return InvalidArgument("executables: " + std::to_string(request.executables.size()) +
-                           " entries: at most " + std::to_string(kMaxExecutables) + " are allowed");
+    return Refused(Code::kInvalidArgument, "executables", "",
+                   std::to_string(request.executables.size()) + " entries: at most " +
+                       std::to_string(kMaxExecutables) + " are allowed");
   }
   for (size_t i = 0; i < request.executables.size(); ++i) {
     const Status status = CheckEntry(request.executables[i]);
     if (status.ok()) continue;
-    return InvalidArgument(Nth(i) + ": '" + request.executables[i] + "': " + status.message());
+    return OfField(Nth(i),
+                   WithMessage("'" + request.executables[i] + "': " + status.message(), status),
+                   request.executables[i]);
   }
   if (!SystemExecutables(request).empty() && found.files.empty()) {
     return Internal("executables: the host was not searched for them");
@@ -182,15 +188,13 @@ Result<std::vector<Mount>> AddExecutableMounts(const policy::SandboxRequest& req
                                     .workspace = request.workspace};
     const auto checked = ResolveMounts(alone, facts.check);
     if (!checked.ok()) {
-      constexpr size_t kPrefix = sizeof("mounts[0].") - 1;
-      return Status(checked.status().code(),
-                    Nth(i) + ": " + checked.status().message().substr(kPrefix));
+      return Refused(checked.status().code(), Nth(i), "", WhyRefused(checked.status()));
     }
     ODY_RETURN_IF_ERROR(CheckPlace(Nth(i), path, Wanted::kDirectoryOrFile, facts.places));
     for (const Mount& mount : mounts) {
       if (!IsWithin(mount.target, path)) continue;
-      return InvalidArgument(Nth(i) + ": " + path + ": the mount target " + mount.target +
-                             " lies inside it");
+      return Refused(Code::kInvalidArgument, Nth(i), path,
+                     "the mount target " + mount.target + " lies inside it");
     }
     mounts.push_back(alone.mounts[0]);
   }
@@ -209,7 +213,7 @@ Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutab
   for (size_t i = 0; i < request.executables.size(); ++i) {
     if (!IsOwnPath(request.executables[i])) continue;
     const Status status = AddOwnPath(request.executables[i], out);
-    if (!status.ok()) return InvalidArgument(Nth(i) + ": " + status.message());
+    if (!status.ok()) return OfField(Nth(i), status, request.executables[i]);
   }
   return OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/base/refusal.h"
 #include "policy/pattern/path_pattern.h"
 #include "policy/plan/plan_check.h"
 
@@ -27,14 +28,16 @@ void AddDenied(const std::vector<std::string>& deny, const std::string& all, Com
 
 Status AddGuards(const policy::SandboxRequest& request, Compiled* out) {
   if (request.deny.size() > cell::kMaxDenyPatterns) {
-    return InvalidArgument("deny: " + std::to_string(request.deny.size()) + " patterns; at most " +
-                           std::to_string(cell::kMaxDenyPatterns) + " are allowed");
+    return Refused(Code::kInvalidArgument, "deny", "",
+                   std::to_string(request.deny.size()) + " patterns; at most " +
+                       std::to_string(cell::kMaxDenyPatterns) + " are allowed");
   }
   std::string all;
   for (size_t i = 0; i < request.deny.size(); ++i) {
     const auto pattern = pattern::PathPattern::Parse(request.deny[i]);
     if (!pattern.ok()) {
-      return InvalidArgument("deny[" + std::to_string(i) + "]: " + pattern.status().message());
+      return Refused(Code::kInvalidArgument, "deny[" + std::to_string(i) + "]", "",
+                     pattern.status().message());
     }
     all += (i == 0 ? "" : ", ") + request.deny[i];
   }

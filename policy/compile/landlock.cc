@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/base/refusal.h"
 #include "policy/plan/landlock_rights.h"
 
 namespace odyssey::compile {
@@ -65,8 +66,8 @@ Status AddLandlock(policy::Landlock wanted, const landlock::Support& kernel, Com
     return OkStatus();
   }
   if (wanted == policy::Landlock::kHardRequirement) {
-    return FailedPrecondition("landlock: " + missing +
-                              ". LANDLOCK_BEST_EFFORT (\"best_effort\") runs the cell without");
+    return Refused(Code::kFailedPrecondition, "landlock", "",
+                   missing + ". LANDLOCK_BEST_EFFORT (\"best_effort\") runs the cell without");
   }
   out->confinement.landlock_abi = 0;
   out->explanation.push_back("landlock best_effort: runs without " + missing);

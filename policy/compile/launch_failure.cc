@@ -1,82 +1,62 @@
 #include "policy/compile/launch_failure.h"
 
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <errno.h>
 
-#include "policy/plan/plan.h"
+#include <string>
+
+#include "common/base/refusal.h"
+#include "policy/plan/plan_check.h"
 
 namespace odyssey::compile {
 namespace {
 
-struct Named {
-  std::string field;
-  std::string path;
-  std::string told;  // put before the message: the value, where the message has another one
-};
+using plan::Entry;
+using plan::EntryKind;
 
-// As root shows text.
-std::string Shown(std::string path) {
-  std::replace_if(
-      path.begin(), path.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  return path;
+// The entry of the host whose tree a part is in; the entry itself if there is none.
+const Entry& TreeAround(const plan::Plan& plan, const Entry& part) {
+  const Entry* around = &part;
+  for (const Entry& entry : plan.entries) {
+    const bool holds =
+        entry.kind == EntryKind::kHostTree && plan::IsWithin(part.target, entry.target);
+    if (holds && (around == &part || entry.target.size() > around->target.size())) around = &entry;
+  }
+  return *around;
 }
 
-// Whether the message is about the path, or about something below it.
-bool IsAbout(std::string_view message, const std::string& path) {
-  const std::string shown = Shown(path);
-  for (size_t at = message.find(shown); at != message.npos; at = message.find(shown, at + 1)) {
-    const size_t end = at + shown.size();
-    const bool begins = at == 0 || message[at - 1] == ' ';
-    if (begins && (end == message.size() || message.substr(end, 1).find_first_of(":/ ") == 0)) {
-      return true;
+// What of the request asked for the entry; "": nothing of it did.
+std::string FieldOf(const policy::SandboxRequest& request, const plan::Plan& plan,
+                    const Entry& entry) {
+  for (size_t i = 0; i < request.executables.size(); ++i) {
+    if (request.executables[i] == entry.target) return "executables[" + std::to_string(i) + "]";
+  }
+  const Entry& tree = entry.kind == EntryKind::kPart ? TreeAround(plan, entry) : entry;
+  if (tree.kind != EntryKind::kHostTree) return "";
+  if (tree.source == request.workspace) return "workspace";
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    const policy::Mount& mount = request.mounts[i];
+    if (mount.source == tree.source && mount.target == tree.target) {
+      return "mounts[" + std::to_string(i) + "].source";
     }
   }
-  return false;
-}
-
-// Sources first: where one is shown under its own name, root's message is about what it opened.
-std::vector<Named> NamesOf(const policy::SandboxRequest& request) {
-  std::vector<Named> names;
-  if (!request.workspace.empty()) names.push_back({"workspace", request.workspace, ""});
-  for (size_t i = 0; i < request.mounts.size(); ++i) {
-    names.push_back({"mounts[" + std::to_string(i) + "].source", request.mounts[i].source, ""});
-  }
-  for (size_t i = 0; i < request.executables.size(); ++i) {
-    if (request.executables[i].rfind('/', 0) != 0) continue;
-    names.push_back({"executables[" + std::to_string(i) + "]", request.executables[i], ""});
-  }
-  if (!request.workspace.empty()) {
-    names.push_back({"workspace", plan::kWorkspacePath, request.workspace + ": "});
-  }
-  for (size_t i = 0; i < request.mounts.size(); ++i) {
-    names.push_back({"mounts[" + std::to_string(i) + "].target", request.mounts[i].target, ""});
-  }
-  return names;
+  return "";
 }
 
 }  // namespace
 
-Status NameField(const policy::SandboxRequest& request, uint32_t owner, const Status& failure) {
-  if (failure.ok()) return failure;
-  const std::string& message = failure.message();
-  const std::vector<Named> names = NamesOf(request);
-  const Named* best = nullptr;
-  for (const Named& name : names) {
-    if (!IsAbout(message, name.path)) continue;
-    if (best == nullptr || name.path.size() > best->path.size()) best = &name;
-  }
-  if (best == nullptr) return failure;
-  constexpr std::string_view kClosed = ": Permission denied";
-  const bool closed = owner != 0 && message.size() > kClosed.size() &&
-                      message.compare(message.size() - kClosed.size(), kClosed.npos, kClosed) == 0;
-  return Status(failure.code(),
-                best->field + ": " + best->told + message +
-                    (closed ? " to uid " + std::to_string(owner) +
-                                  "; what he reaches himself is allowed, and what a grant of the "
-                                  "operator's names to him (policy/ceiling.md)"
-                            : ""));
+Status NameField(const policy::SandboxRequest& request, const plan::Plan& plan, uint32_t owner,
+                 const Status& failure) {
+  const size_t item = static_cast<size_t>(failure.detail().item);
+  if (failure.ok() || item >= plan.entries.size()) return failure;
+  const std::string field = FieldOf(request, plan, plan.entries[item]);
+  if (field.empty()) return failure;
+  const bool closed = owner != 0 && failure.detail().error == EACCES;
+  const std::string whom =
+      closed ? " to uid " + std::to_string(owner) +
+                   "; what he reaches himself is allowed, and what a grant of the operator's names "
+                   "to him (policy/ceiling.md)"
+             : "";
+  return OfField(field, WithMessage(failure.message() + whom, failure));
 }
 
 }  // namespace odyssey::compile

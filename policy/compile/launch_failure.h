@@ -5,14 +5,17 @@
 
 #include "common/base/status.h"
 #include "policy/model/request.h"
+#include "policy/plan/plan.h"
 
 namespace odyssey::compile {
 
-// Why root or cell-init could not make the cell, led back to the field of the request: they know
-// paths of a plan, and no request. "open /srv/x: No such file or directory" becomes
-// "mounts[2].source: open /srv/x: …"; what names no path of the request stays as it is. Root opens
-// as `owner` would, so what is denied is denied to him. Pure.
-Status NameField(const policy::SandboxRequest& request, uint32_t owner, const Status& failure);
+// Why root could not make the cell, led back to the field of the request. Root knows the entries of
+// a plan (detail().item is the one that failed) and no request: "open /srv/x: No such file or
+// directory" becomes "mounts[2].source: open /srv/x: …". A failure of no entry, or of one that the
+// request did not ask for, stays as it is. Root opens as `owner` would, so what is denied is denied
+// to that uid. Pure.
+Status NameField(const policy::SandboxRequest& request, const plan::Plan& plan, uint32_t owner,
+                 const Status& failure);
 
 }  // namespace odyssey::compile
 

@@ -1,64 +1,83 @@
 #include "policy/compile/launch_failure.h"
 
+#include <errno.h>
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 
 namespace odyssey::compile {
 namespace {
 
+using plan::Entry;
+using plan::EntryKind;
+
 constexpr uint32_t kOwner = 1000;
+enum Item : size_t { kSystem, kWorkspace, kPart, kProgram, kData, kDataPart, kOwn, kTwice };
 
 policy::SandboxRequest Request() {
   policy::SandboxRequest request;
   request.workspace = "/srv/project";
   request.executables = {"curl", "/srv/tools/run"};
-  request.mounts = {{"/srv/d", "/data"}, {"/srv/d/e", "/in"}, {"/srv/\xc3\xa4", "/umlaut"}};
+  request.mounts = {{"/srv/d", "/data"}, {"/srv/d", "/srv/d"}};
   return request;
 }
 
-TEST(LaunchFailureTest, NamesTheFieldWhosePathRootComplainsAbout) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"open /srv/d: No such file or directory", "mounts[0].source: "},
-      {"open /srv/d/e: No such file or directory", "mounts[1].source: "},
-      {"/srv/d/e is or passes through a symbolic link; give the resolved path",
-       "mounts[1].source: "},
-      {"open /srv/??: No such file or directory", "mounts[2].source: "},
-      {"mount /srv/project: its file system cannot be idmapped", "workspace: "},
-      {"open /srv/tools/run: No such file or directory", "executables[1]: "},
-      {"create mount point /in: File name too long", "mounts[1].target: "},
-      {"/workspace/.git/hooks: a symbolic link cannot be protected", "workspace: /srv/project: "},
-      {"/data/.envrc: a file with another name (a hard link)", "mounts[0].target: "},
-      // Nothing of the request's.
-      {"open /srv/dd: No such file or directory", ""},
-      {"open /usr/lib: No such file or directory", ""},
-      {"fork: Resource temporarily unavailable", ""},
+// As compile makes it of that, in the order of Item.
+plan::Plan Plan() {
+  plan::Plan plan;
+  plan.entries = {
+      {.kind = EntryKind::kHostTree, .target = "/usr", .source = "/usr"},
+      {.kind = EntryKind::kHostTree, .target = "/workspace", .source = "/srv/project"},
+      {.kind = EntryKind::kPart, .target = "/workspace/.git/hooks"},
+      {.kind = EntryKind::kHostTree, .target = "/srv/tools/run", .source = "/srv/tools/run"},
+      {.kind = EntryKind::kHostTree, .target = "/data", .source = "/srv/d"},
+      {.kind = EntryKind::kPart, .target = "/data/.envrc"},
+      {.kind = EntryKind::kTmpfs, .target = "/tmp"},
+      {.kind = EntryKind::kHostTree, .target = "/srv/d", .source = "/srv/d"},
   };
-  for (const auto& [message, field] : cases) {
-    EXPECT_EQ(NameField(Request(), kOwner, NotFound(message)),
-              NotFound(std::string(field) + message));
+  return plan;
+}
+
+Status Named(const Status& failure, uint32_t owner = kOwner) {
+  return NameField(Request(), Plan(), owner, failure);
+}
+
+TEST(LaunchFailureTest, NamesTheFieldThatTheEntryIsOf) {
+  const struct {
+    Item item;
+    const char* field;
+  } cases[] = {
+      {kSystem, ""},
+      {kWorkspace, "workspace"},
+      {kPart, "workspace"},
+      {kProgram, "executables[1]"},
+      {kData, "mounts[0].source"},
+      {kDataPart, "mounts[0].source"},
+      {kOwn, ""},
+      {kTwice, "mounts[1].source"},
+  };
+  for (const auto& [item, field] : cases) {
+    const Status named = Named(NotFound("open /x: no").OfItem(item));
+    EXPECT_EQ(named.detail().field, field) << item;
+    EXPECT_EQ(named.message(), std::string(field) + (*field == 0 ? "" : ": ") + "open /x: no");
+    EXPECT_EQ(named.code(), Code::kNotFound);
   }
 }
 
-TEST(LaunchFailureTest, WhatIsShownUnderItsOwnNameIsTheSource) {
-  policy::SandboxRequest request;
-  request.mounts = {{"/srv/d", "/srv/d"}};
-  EXPECT_EQ(
-      NameField(request, kOwner, NotFound("open /srv/d: No such file or directory")).message(),
-      "mounts[0].source: open /srv/d: No such file or directory");
-  EXPECT_TRUE(NameField(request, kOwner, OkStatus()).ok());
+TEST(LaunchFailureTest, WhatIsOfNoEntryStaysAsItIs) {
+  for (const Status& failure : {NotFound("fork: no"), NotFound("x").OfItem(99), OkStatus()}) {
+    EXPECT_EQ(Named(failure), failure);
+    EXPECT_EQ(Named(failure).detail().field, "");
+  }
 }
 
 TEST(LaunchFailureTest, WhatIsClosedToTheOwnerSaysToWhom) {
-  const Status closed = {Code::kPermissionDenied, "open /srv/d: Permission denied"};
-  EXPECT_EQ(
-      NameField(Request(), kOwner, closed)
-          .message()
-          .rfind("mounts[0].source: open /srv/d: Permission denied to uid 1000; what he reaches",
-                 0),
-      0u);
-  EXPECT_EQ(NameField(Request(), 0, closed).message(), "mounts[0].source: " + closed.message());
+  const Status closed = ErrnoStatus(EACCES, "open /srv/d").OfItem(kData);
+  const std::string said = "mounts[0].source: open /srv/d: Permission denied";
+  EXPECT_EQ(Named(closed).message().rfind(said + " to uid 1000; what he reaches", 0), 0u);
+  EXPECT_EQ(Named(closed, 0).message(), said);
+  EXPECT_EQ(Named(PermissionDenied("mount /srv/d: no").OfItem(kData)).message(),
+            "mounts[0].source: mount /srv/d: no");
 }
 
 }  // namespace

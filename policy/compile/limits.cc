@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/base/refusal.h"
 #include "policy/model/limit_fields.h"
 
 namespace odyssey::compile {
@@ -11,8 +12,9 @@ static_assert(kMaxPids == plan::kMaxPids);
 
 Status OutOfBounds(std::string_view field, uint64_t value, uint64_t least, uint64_t most,
                    Code code) {
-  return {code, "limits." + std::string(field) + ": " + std::to_string(value) + ": " +
-                    std::to_string(least) + " to " + std::to_string(most) + " is allowed"};
+  const std::string allowed = std::to_string(least) + " to " + std::to_string(most);
+  return Refused(code, "limits." + std::string(field), std::to_string(value),
+                 allowed + " is allowed", allowed);
 }
 
 Status CheckBounds(const policy::LimitField& field, const policy::Limits& limits) {
@@ -53,10 +55,10 @@ Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
 Status CheckDiskLimit(const policy::SandboxRequest& request) {
   if (request.limits.disk_bytes == 0) return OkStatus();
   if (request.ephemeral) {
-    return InvalidArgument("limits.disk_bytes: " + std::to_string(request.limits.disk_bytes) +
-                           ": an ephemeral cell has no directories on disk: only one that is kept "
-                           "does, with odyssey-ctl exec --cell NAME; limits.tmp_bytes bounds those "
-                           "in memory");
+    return Refused(Code::kInvalidArgument, "limits.disk_bytes",
+                   std::to_string(request.limits.disk_bytes),
+                   "an ephemeral cell has no directories on disk: only one that is kept does, with "
+                   "odyssey-ctl exec --cell NAME; limits.tmp_bytes bounds those in memory");
   }
   return OkStatus();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/refusal.h"
+
 namespace odyssey::compile {
 namespace {
 
@@ -20,14 +22,14 @@ bool IsSuffix(const std::string& suffix) {
 
 Status CheckMountFiles(const policy::Mount& mount) {
   if (mount.suffixes.size() > cell::kMaxSuffixes) {
-    return InvalidArgument("suffixes: " + std::to_string(mount.suffixes.size()) + ": at most " +
-                           std::to_string(cell::kMaxSuffixes) + " are allowed");
+    return Refused(Code::kInvalidArgument, "suffixes", std::to_string(mount.suffixes.size()),
+                   "at most " + std::to_string(cell::kMaxSuffixes) + " are allowed");
   }
   for (const std::string& suffix : mount.suffixes) {
     if (IsSuffix(suffix)) continue;
-    return InvalidArgument("suffixes: \"" + suffix + "\": ends of names, 1 to " +
-                           std::to_string(cell::kMaxSuffixBytes) +
-                           " printable bytes without \"/\", are allowed");
+    return Refused(Code::kInvalidArgument, "suffixes", "\"" + suffix + "\"",
+                   "ends of names, 1 to " + std::to_string(cell::kMaxSuffixBytes) +
+                       " printable bytes without \"/\", are allowed");
   }
   return OkStatus();
 }

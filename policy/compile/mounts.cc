@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "common/base/refusal.h"
 #include "policy/compile/mount_files.h"
 #include "policy/plan/plan.h"
 
@@ -38,7 +39,7 @@ size_t LongestComponent(std::string_view path) {
 
 Status CheckTarget(const std::string& target, bool host_workspace) {
   const auto refuse = [&](const std::string& why) {
-    return InvalidArgument("target: " + target + ": " + why);
+    return Refused(Code::kInvalidArgument, "target", target, why);
   };
   if (!plan::IsNormalizedAbsolute(target) || target == "/") {
     return refuse("a normalised absolute path below / is allowed");
@@ -64,14 +65,16 @@ Status CheckMount(const Mount& mount, const policy::SandboxRequest& request,
                   const plan::CheckContext& context) {
   const bool host_workspace = !request.workspace.empty() && !IsBundleCopy(request, context);
   if (!plan::IsNormalizedAbsolute(mount.source)) {
-    return InvalidArgument("source: " + mount.source + ": a normalised absolute path is allowed");
+    return Refused(Code::kInvalidArgument, "source", mount.source,
+                   "a normalised absolute path is allowed");
   }
   if (mount.access == policy::Access::kReadWrite) {
     ODY_RETURN_IF_ERROR(CheckOutsideGit("source", mount.source, request.protection));
   }
   ODY_RETURN_IF_ERROR(CheckTarget(mount.target, host_workspace));
   ODY_RETURN_IF_ERROR(CheckMountFiles(mount));
-  return plan::CheckHostSource(mount.source, ToPlanAccess(mount.access), context);
+  const Status source = plan::CheckHostSource(mount.source, ToPlanAccess(mount.access), context);
+  return source.ok() ? source : OfField("source", source, mount.source);
 }
 
 // A mount, and which of the request's it was first.
@@ -88,19 +91,21 @@ Status Insert(const Mount& mount, size_t index, ByTarget* by_target) {
   if (added) return OkStatus();
   Mount& first = it->second.mount;
   if (first.source != mount.source) {
-    return InvalidArgument("target: " + mount.target + ": already the target of " + first.source);
+    return Refused(Code::kInvalidArgument, "target", mount.target,
+                   "already the target of " + first.source);
   }
   if (mount.executable != first.executable) {
-    return InvalidArgument("executable: " + mount.target + ": another mount of it says otherwise");
+    return Refused(Code::kInvalidArgument, "executable", mount.target,
+                   "another mount of it says otherwise");
   }
   if (first.identity.inode == 0) first.identity = mount.identity;
   if (mount.identity.inode != 0 && mount.identity != first.identity) {
-    return FailedPrecondition("source: " + mount.source +
-                              ": another mount of it names another file or directory by that path");
+    return Refused(Code::kFailedPrecondition, "source", mount.source,
+                   "another mount of it names another file or directory by that path");
   }
   if (!SameMountFiles(mount, first)) {
-    return InvalidArgument("suffixes, max_file_bytes: another mount of " + mount.target +
-                           " says otherwise");
+    return Refused(Code::kInvalidArgument, "suffixes, max_file_bytes", "",
+                   "another mount of " + mount.target + " says otherwise");
   }
   first.access = std::max(first.access, mount.access);
   return OkStatus();
@@ -109,11 +114,11 @@ Status Insert(const Mount& mount, size_t index, ByTarget* by_target) {
 Status CheckNotInside(const Placed& inner, const Placed& around) {
   const std::string& target = inner.mount.target;
   if (!IsWithin(target, around.mount.target)) return OkStatus();
-  return InvalidArgument(Nth(inner.index) + ".target: " + target + ": lies inside " +
-                         around.mount.target + ", the target of " + Nth(around.index) + " (" +
-                         around.mount.source +
-                         "): nothing is placed inside a directory of the host; one that lies "
-                         "beside it is allowed");
+  return Refused(Code::kInvalidArgument, Nth(inner.index) + ".target", target,
+                 "lies inside " + around.mount.target + ", the target of " + Nth(around.index) +
+                     " (" + around.mount.source +
+                     "): nothing is placed inside a directory of the host; one that lies beside "
+                     "it is allowed");
 }
 
 }  // namespace
@@ -123,15 +128,15 @@ Status CheckPlace(const std::string& field, const std::string& path, Wanted want
   const auto found = places.find(path);
   if (found == places.end() || found->second == PlaceKind::kDirectory) return OkStatus();
   if (found->second == PlaceKind::kMissing) {
-    return NotFound(field + ": " + path +
-                    ": does not exist on this host: no cell is made here until it does");
+    return Refused(Code::kNotFound, field, path,
+                   "does not exist on this host: no cell is made here until it does");
   }
   if (wanted == Wanted::kDirectory) {
-    return InvalidArgument(field + ": " + path + ": is no directory, and only one is allowed");
+    return Refused(Code::kInvalidArgument, field, path, "is no directory, and only one is allowed");
   }
   if (found->second == PlaceKind::kFile) return OkStatus();
-  return InvalidArgument(field + ": " + path +
-                         ": is neither a directory nor a regular file, and only these are allowed");
+  return Refused(Code::kInvalidArgument, field, path,
+                 "is neither a directory nor a regular file, and only these are allowed");
 }
 
 Status CheckSources(const policy::SandboxRequest& request,
@@ -148,10 +153,9 @@ Status CheckOutsideGit(const std::string& field, const std::string& path,
   if (protection == policy::Protection::kNone || path.find("/.git/") == std::string::npos) {
     return OkStatus();
   }
-  return PermissionDenied(
-      field + ": " + path +
-      ": a part of a repository's own files cannot be protected apart from the "
-      "rest, and is not shown writable; the repository itself, or its .git, is");
+  return Refused(Code::kPermissionDenied, field, path,
+                 "a part of a repository's own files cannot be protected apart from the rest, and "
+                 "is not shown writable; the repository itself, or its .git, is");
 }
 
 plan::Access ToPlanAccess(policy::Access access) {
@@ -165,7 +169,7 @@ Result<std::vector<Mount>> ResolveMounts(const policy::SandboxRequest& request,
     const Mount& mount = request.mounts[i];
     Status status = CheckMount(mount, request, context);
     if (status.ok()) status = Insert(mount, i, &by_target);
-    if (!status.ok()) return Status(status.code(), Nth(i) + "." + status.message());
+    if (!status.ok()) return OfField(Nth(i), status);
   }
 
   std::vector<Mount> mounts;

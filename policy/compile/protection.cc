@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "common/base/refusal.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::compile {
@@ -241,23 +242,24 @@ void ExplainDirectWrites(const Entry& tree, const policy::SandboxRequest& reques
 
 Status CheckProtect(const std::vector<std::string>& protect) {
   if (protect.size() > kMaxProtect) {
-    return InvalidArgument("protect: " + std::to_string(protect.size()) + " paths; at most " +
-                           std::to_string(kMaxProtect) + " are allowed");
+    return Refused(Code::kInvalidArgument, "protect", "",
+                   std::to_string(protect.size()) + " paths; at most " +
+                       std::to_string(kMaxProtect) + " are allowed");
   }
   for (size_t i = 0; i < protect.size(); ++i) {
     if (!protect[i].empty() && plan::IsNormalizedAbsolute("/" + protect[i])) continue;
-    return InvalidArgument("protect[" + std::to_string(i) + "]: " + protect[i] +
-                           ": a normalised path relative to a writable directory is allowed");
+    return Refused(Code::kInvalidArgument, "protect[" + std::to_string(i) + "]", protect[i],
+                   "a normalised path relative to a writable directory is allowed");
   }
   return OkStatus();
 }
 
 Status RefuseTree(const Entry& tree, const ProtectedName& name) {
-  return PermissionDenied(
-      (tree.target == plan::kWorkspacePath ? "workspace: " : "mounts: source ") + tree.source +
-      ": may not be written: " + std::string(name.path) + " is protected (" +
-      std::string(name.why) +
-      "); read-only is allowed, or PROTECTION_NONE (\"none\") and what to `protect` instead");
+  return Refused(
+      Code::kPermissionDenied, tree.target == plan::kWorkspacePath ? "workspace" : "mounts",
+      tree.source,
+      "may not be written: " + std::string(name.path) + " is protected (" + std::string(name.why) +
+          "); read-only is allowed, or PROTECTION_NONE (\"none\") and what to `protect` instead");
 }
 
 std::vector<Entry> WritableTrees(const std::vector<Entry>& entries) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_policy_host.h"
+#include "tests/testing/refusal.h"
 
 namespace odyssey::dialect::llm_do {
 namespace {
@@ -172,11 +173,11 @@ TEST(WorkshopTest, AValueThatIsRefusedLaterNamesTheFileThatItIsIn) {
   const PolicyReading reading = Read("sandbox:\n  network: true\n  paths:\n    a: {root: /proc}\n",
                                      "sandbox:\n  paths:\n    b: {root: /sys}\n");
   const Origins& origins = reading.policy->origins;
-  EXPECT_EQ(origins.Locate("mounts[0].source: /sys: no"),
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("mounts[0].source: /sys: no")).message(),
             "workers/w.yaml:3: sandbox.paths.b.root: /sys: no");
-  EXPECT_EQ(origins.Locate("mounts[1].source: /proc: no"),
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("mounts[1].source: /proc: no")).message(),
             std::string(kWorkshop) + ":4: sandbox.paths.a.root: /proc: no");
-  EXPECT_EQ(origins.Locate("network: full: no"),
+  EXPECT_EQ(origins.Locate(testing::RefusalOf("network: full: no")).message(),
             std::string(kWorkshop) + ":2: sandbox.network: true: network: full: no");
 }
 

@@ -4,22 +4,19 @@
 #include <cctype>
 #include <cstring>
 
+#include "common/base/refusal.h"
+
 namespace odyssey::dialect {
 namespace {
 
-constexpr char kEnv[] = "env";
-constexpr char kExecutables[] = "executables";
 constexpr char kSource[] = ".source";
-
-// "NAME: why" is about one variable.
-std::string VariableOf(const std::string& rest) { return rest.substr(0, rest.find(": ")); }
 
 bool IsPartOfWord(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c != '\0' && std::strchr("_./-", c));
 }
 
-// Whether a message about a value names it as it is written: "/srv", and not "/srv/a".
-bool Names(const std::string& message, const std::string& written) {
+// Whether a person reads the value in the text: "/srv", and not "/srv/a".
+bool Says(const std::string& message, const std::string& written) {
   if (written.empty()) return true;
   for (size_t at = message.find(written); at != std::string::npos;
        at = message.find(written, at + 1)) {
@@ -51,49 +48,34 @@ void Origins::NameFrom(const std::string& directory) {
   }
 }
 
-const Place* Origins::FindNamed(const std::string& list, const std::string& message) const {
-  for (auto it = places_.lower_bound(list + "["); it != places_.end(); ++it) {
-    if (it->first.compare(0, list.size() + 1, list + "[") != 0) break;
-    const std::string& written = it->second.written;
-    if (!written.empty() && Names(message, written)) return &it->second;
+const Place* Origins::FindValue(const std::string& field, const std::string& value) const {
+  if (const Place* variable = Find(field + "." + value)) return variable;
+  for (auto it = places_.lower_bound(field + "["); it != places_.end(); ++it) {
+    if (it->first.compare(0, field.size() + 1, field + "[") != 0) break;
+    if (!value.empty() && it->second.written == value) return &it->second;
   }
-  return nullptr;
+  return Find(field);
 }
 
 Status Origins::Locate(const Status& status) const {
-  return status.ok() ? status : Status(status.code(), Locate(status.message()));
+  const std::optional<Problem> problem = ToProblem(status);
+  return problem ? WithMessage(ToString(*problem), status) : status;
 }
 
-std::string Origins::Locate(const std::string& message) const {
-  const std::optional<Problem> problem = ToProblem(message);
-  return problem ? ToString(*problem) : message;
-}
-
-std::optional<Problem> Origins::ToProblem(const std::string& message) const {
-  const size_t end = std::min(message.find_first_of(": "), message.size());
-  const std::string field = message.substr(0, end);
-  const size_t begin = message.find_first_not_of(": ", end);
-  if (begin == std::string::npos) return std::nullopt;
-  const std::string rest = message.substr(begin);
-
-  const Place* place = Find(field);
-  if (field == kEnv) {
-    const Place* variable = Find(field + "." + VariableOf(rest));
-    if (variable != nullptr) place = variable;
-  }
-  if (field == kExecutables) {
-    const Place* entry = FindNamed(field, rest);
-    if (entry != nullptr) place = entry;
-  }
-  std::string said = rest;
+std::optional<Problem> Origins::ToProblem(const Status& status) const {
+  const std::string& field = status.detail().field;
+  if (status.ok() || field.empty()) return std::nullopt;
+  const std::string why(WhyRefused(status));
+  const Place* place = FindValue(field, status.detail().value);
+  std::string said = why;
   const size_t dot = field.rfind('.');
   if (place == nullptr && dot != std::string::npos) {
     place = Find(field.substr(0, dot));
-    if (field.substr(dot) != kSource) said = field.substr(dot + 1) + ": " + rest;
+    if (field.substr(dot) != kSource) said = field.substr(dot + 1) + ": " + why;
   }
   if (place == nullptr) return std::nullopt;
-  if (place->file.empty()) said = message;  // an option, which is not called as the field is
-  if (!Names(rest, place->written)) said = place->written + ": " + message;
+  if (place->file.empty()) said = status.message();  // an option, not called as the field is
+  if (!Says(why, place->written)) said = place->written + ": " + status.message();
   return Problem{
       .file = place->file, .line = place->line, .key = place->key, .message = std::move(said)};
 }

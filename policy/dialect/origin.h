@@ -31,21 +31,20 @@ class Origins final {
   // Files below the directory are named as it names them: of a copy that nobody edits.
   void NameFrom(const std::string& directory);
 
-  // "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why", and where another value is
-  // written than the request has, "limits.pids: 9: why" "FILE:LINE: KEY: WRITTEN: limits.pids:
-  // 9: why". Of an option: "--pids: limits.pids: 9: why". What names no field that is known here
-  // stays as it is.
-  std::string Locate(const std::string& message) const;
-  // The same in its parts; nullopt for what names no field that is known here.
-  std::optional<Problem> ToProblem(const std::string& message) const;
+  // By its detail. "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why", and where
+  // another value is written than the request has, "limits.pids: 9: why" "FILE:LINE: KEY: WRITTEN:
+  // limits.pids: 9: why". Of an option: "--pids: limits.pids: 9: why". What is of no field that is
+  // known here stays as it is.
   Status Locate(const Status& status) const;
+  // The same in its parts; nullopt for what is of no field that is known here.
+  std::optional<Problem> ToProblem(const Status& status) const;
 
   // Where something is written is no part of what it says.
   friend bool operator==(const Origins&, const Origins&) { return true; }
 
  private:
-  // The entry of a list that a message names by its value; nullptr: none.
-  const Place* FindNamed(const std::string& list, const std::string& message) const;
+  // Where a field is written, or, of an entry of a list that is not numbered, its value.
+  const Place* FindValue(const std::string& field, const std::string& value) const;
 
   std::map<std::string, Place> places_;
 };

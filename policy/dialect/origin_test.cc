@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing/refusal.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -17,7 +19,9 @@ class OriginsTest : public ::testing::Test {
     origins_.Add("executables_mode", {"p.yaml", 5, "system_tools_mode"});
   }
 
-  std::string Locate(const std::string& message) const { return origins_.Locate(message); }
+  std::string Locate(const std::string& message) const {
+    return origins_.Locate(testing::RefusalOf(message)).message();
+  }
 
   Origins origins_;
 };
@@ -29,7 +33,8 @@ TEST_F(OriginsTest, PutsFileLineAndKeyInPlaceOfTheField) {
   EXPECT_EQ(Locate("limits.pids: 9: at most 8"), "q.yaml:9: resources.pids: 9: at most 8");
   EXPECT_EQ(Locate("executables: /a may be executed"),
             "p.yaml:4: system_tools: /a may be executed");
-  EXPECT_EQ(origins_.Locate(PermissionDenied("limits.pids: 9: x")).code(), Code::kPermissionDenied);
+  EXPECT_EQ(origins_.Locate(testing::RefusalOf("limits.pids: 9: x")).code(),
+            Code::kPermissionDenied);
 }
 
 TEST_F(OriginsTest, FindsTheVariableThatIsMeant) {
@@ -49,10 +54,12 @@ TEST_F(OriginsTest, SaysWhatIsWrittenWhereTheRequestHasAnotherValue) {
   EXPECT_EQ(Locate("mode: danger_full_access: no"), "p.yaml:1: mode: danger_full_access: no");
   origins_.Add("executables[1]", {"p.yaml", 9, "system_tools[1]", "gcc"});
   EXPECT_EQ(Locate("executables[1]: 'gcc': no"), "p.yaml:9: system_tools[1]: 'gcc': no");
-  EXPECT_EQ(Locate("executables: missing system tool: gcc"),
-            "p.yaml:9: system_tools[1]: missing system tool: gcc");
-  EXPECT_EQ(Locate("executables: missing system tool: gcc-12"),
-            "p.yaml:4: system_tools: missing system tool: gcc-12");
+  const auto missing = [&](const std::string& tool) {
+    const Status status = OfField("executables", NotFound("missing system tool: " + tool), tool);
+    return origins_.Locate(status).message();
+  };
+  EXPECT_EQ(missing("gcc"), "p.yaml:9: system_tools[1]: missing system tool: gcc");
+  EXPECT_EQ(missing("gcc-12"), "p.yaml:4: system_tools: missing system tool: gcc-12");
   EXPECT_EQ(Locate("executables[1]: /usr/bin/gcc-12: no"),
             "p.yaml:9: system_tools[1]: gcc: executables[1]: /usr/bin/gcc-12: no");
   EXPECT_EQ(Locate("mode: danger_full_access"), "p.yaml:1: mode: danger_full_access");
@@ -68,9 +75,9 @@ TEST_F(OriginsTest, NamesTheFilesOfACopyFromItsDirectory) {
 
 TEST_F(OriginsTest, GivesTheSameInParts) {
   origins_.Add("user", {"p.yaml", 2, "sandbox.user", "7"});
-  EXPECT_EQ(origins_.ToProblem("user: 7: no"),
+  EXPECT_EQ(origins_.ToProblem(testing::RefusalOf("user: 7: no")),
             (Problem{.file = "p.yaml", .line = 2, .key = "sandbox.user", .message = "7: no"}));
-  EXPECT_EQ(origins_.ToProblem("connect: refused"), std::nullopt);
+  EXPECT_EQ(origins_.ToProblem(testing::RefusalOf("connect: refused")), std::nullopt);
 }
 
 TEST_F(OriginsTest, LeavesWhatItDoesNotKnowAsItIs) {

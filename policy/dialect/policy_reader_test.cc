@@ -9,6 +9,7 @@
 #include "policy/dialect/node.h"
 #include "tests/fakes/fake_policy_host.h"
 #include "tests/fakes/temporary_directory.h"
+#include "tests/testing/refusal.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -108,7 +109,7 @@ TEST(PolicyReaderTest, EveryDialectTellsWhereItsFieldsWereWritten) {
            {"sandbox_env: {\n A: b}\n", "env: A: no", "p:2: sandbox_env.A: A: no"}}) {
     const PolicyReading reading = Read(c.text, "p");
     ASSERT_EQ(reading.problems, "");
-    EXPECT_EQ(reading.policy->origins.Locate(std::string(c.message)), c.located);
+    EXPECT_EQ(reading.policy->origins.Locate(testing::RefusalOf(c.message)).message(), c.located);
   }
 }
 

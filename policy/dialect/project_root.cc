@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/regular_file.h"
 #include "policy/dialect/bundle.h"
 
@@ -52,10 +53,13 @@ std::string ProjectRoot::OpenedPath() const {
 
 Result<std::string> ProjectRoot::Check(const std::string& label, const std::string& value,
                                        Wanted wanted) const {
-  const std::string shown = ": `" + value + "`";
-  if (value.empty()) return InvalidArgument(label + " cannot be empty");
+  const auto refuse = [&](const std::string& why) {
+    const std::string shown = value.empty() ? "" : ": `" + value + "`";
+    return AboutField(label, InvalidArgument(label + " " + why + shown));
+  };
+  if (value.empty()) return refuse("cannot be empty");
   if (value[0] == '/') {
-    return InvalidArgument(label + " must be relative to the project root" + shown);
+    return refuse("must be relative to the project root");
   }
   std::string normal;
   for (size_t at = 0; at <= value.size();) {
@@ -63,7 +67,7 @@ Result<std::string> ProjectRoot::Check(const std::string& label, const std::stri
     const std::string part = value.substr(at, end - at);
     at = end + 1;
     if (part == "..") {
-      return InvalidArgument(label + " must stay inside the project root" + shown);
+      return refuse("must stay inside the project root");
     }
     if (part.empty() || part == ".") continue;
     normal += (normal.empty() ? "" : "/") + part;
@@ -72,13 +76,13 @@ Result<std::string> ProjectRoot::Check(const std::string& label, const std::stri
 
   const UniqueFd found = OpenBelow(root_, normal, O_PATH);
   if (!found && errno == EXDEV) {
-    return InvalidArgument(label + " must stay inside the project root" + shown);
+    return refuse("must stay inside the project root");
   }
   struct stat status = {};
   const bool known = found && ::fstat(found.get(), &status) == 0;
-  if (!known) return InvalidArgument(label + " does not exist" + shown);
+  if (!known) return refuse("does not exist");
   if (wanted == Wanted::kFile && !S_ISREG(status.st_mode)) {
-    return InvalidArgument(label + " must be a file, not " + FileKind(status.st_mode) + shown);
+    return refuse(std::string("must be a file, not ") + FileKind(status.st_mode));
   }
   return normal;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/fakes/fake_policy_host.h"
+#include "tests/testing/refusal.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -54,8 +55,9 @@ TEST(SandboxSectionTest, NetworkHasAPlaceAlsoWhereItIsNone) {
            {"permissions: {\n\n network: ['*']}", "4"}}) {
     const PolicyReading reading = Read(sandbox);
     ASSERT_EQ(reading.problems, "");
-    EXPECT_EQ(reading.policy->origins.Locate("network: refused [\"*\"]"),
-              "p.json5:" + line + ": " + key + " [\"*\"]");
+    EXPECT_EQ(
+        reading.policy->origins.Locate(testing::RefusalOf("network: refused [\"*\"]")).message(),
+        "p.json5:" + line + ": " + key + " [\"*\"]");
   }
 }
 

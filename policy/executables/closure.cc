@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "common/base/refusal.h"
+
 namespace odyssey::executables {
 namespace {
 
@@ -22,7 +24,7 @@ std::string CommandOfEnv(const std::string& argument) {
 }
 
 Status Unusable(const std::string& what, const std::string& why) {
-  return FailedPrecondition("executables: " + what + ": " + why);
+  return Refused(Code::kFailedPrecondition, "executables", what, why);
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ Status Closure::Add(const std::string& entry) {
   const bool is_path = entry.rfind('/', 0) == 0;
   const Result<std::string> canonical = is_path ? Resolve(entry) : Search(entry);
   if (canonical.status().code() == Code::kNotFound) {
-    return NotFound("executables: missing system tool: " + entry);
+    return OfField("executables", NotFound("missing system tool: " + entry), entry);
   }
   ODY_RETURN_IF_ERROR(canonical.status());
   ODY_RETURN_IF_ERROR(AddNamed(entry, *canonical));
@@ -55,7 +57,7 @@ Status Closure::AddNamed(const std::string& entry, const std::string& canonical)
                                ", outside the system's trees; mount that and name it there");
   }
   const auto info = tree_->Look(canonical);
-  if (!info) return NotFound("executables: missing system tool: " + entry);
+  if (!info) return OfField("executables", NotFound("missing system tool: " + entry), entry);
   if (info->directory) {
     Want(canonical, /*run=*/true, "named " + entry);
     return Walk(canonical, /*run=*/true);

@@ -74,7 +74,7 @@ std::optional<Found> KeptByName(const Cell& cell, const std::string& name,
     if (answer.allowed || answer.rule.rfind(kProtection, 0) != 0) continue;
     if (files.insert(file).second && files.size() > 1) {
       const bool same = found->answer.grant == answer.grant;
-      return Found{name, {false, kProtection, same ? answer.grant : ""}};
+      return Found{name, {false, kProtection, same ? answer.grant : Grant()}};
     }
     found = Found{file, answer};
   }
@@ -90,7 +90,8 @@ bool IsTree(const Entry& entry) {
 std::optional<Found> ByTrees(const Cell& cell, const std::string& name, const std::string& below,
                              Access access) {
   bool refused = false, allowed = false, read_only = false;
-  std::set<std::string> rules, grants;
+  std::set<std::string> rules;
+  std::set<Grant> grants;
   for (const Entry& entry : cell.compiled.plan.entries) {
     if (!IsTree(entry)) continue;
     read_only |= entry.access == plan::Access::kReadOnly;

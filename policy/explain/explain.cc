@@ -36,10 +36,12 @@ std::string ListGrant(const std::string& key, const std::string& value) {
   return key + ": [" + Quoted(value) + "]";
 }
 
-std::string MountGrant(Access access, const std::string& source) {
-  return ListGrant(std::string("sandbox.permissions.filesystem.mounts.") +
-                       (access == Access::kWrite ? "write" : "read"),
-                   source);
+Grant MountGrant(Access access, const std::string& source) {
+  const bool write = access == Access::kWrite;
+  return {
+      write ? Grant::Key::kMountWrite : Grant::Key::kMountRead, source,
+      ListGrant(std::string("sandbox.permissions.filesystem.mounts.") + (write ? "write" : "read"),
+                source)};
 }
 
 // The innermost entry that decides about `path`; nullptr if it is the cell's root itself.
@@ -81,15 +83,17 @@ std::string ProtectionGrant(const Cell& cell, const Entry& part) {
   return "sandbox.protection: \"none\"";
 }
 
-std::string WriteGrant(const Cell& cell, const Entry& entry) {
+Grant WriteGrant(const Cell& cell, const Entry& entry) {
   if (IsSystemTree(entry)) return "";
   if (entry.kind == EntryKind::kPart) {
     const Entry* tree = TreeOf(cell.compiled.plan, entry);
     if (tree == nullptr) return "";
-    return tree->access == plan::Access::kReadWrite ? ProtectionGrant(cell, entry)
-                                                    : WriteGrant(cell, *tree);
+    if (tree->access == plan::Access::kReadWrite) return ProtectionGrant(cell, entry);
+    return WriteGrant(cell, *tree);
   }
-  if (entry.target == plan::kWorkspacePath) return "sandbox.mode: \"workspace_write\"";
+  if (entry.target == plan::kWorkspacePath) {
+    return {Grant::Key::kWorkspaceWrite, "", "sandbox.mode: \"workspace_write\""};
+  }
   if (entry.kind == EntryKind::kHostTree) return MountGrant(Access::kWrite, entry.source);
   return "";
 }
@@ -141,7 +145,7 @@ Answer ExplainRoot(const Cell& cell, const std::string& path, Access access) {
   // What no policy may mount is nobody's to grant.
   const auto wanted = access == Access::kWrite ? plan::Access::kReadWrite : plan::Access::kReadOnly;
   const bool mountable = !visible && plan::CheckHostSource(path, wanted, {}).ok();
-  const std::string grant = mountable ? MountGrant(access, path) : "";
+  const Grant grant = mountable ? MountGrant(access, path) : Grant();
   return {false, visible ? "mount / read_only" : "mount: nothing of the policy shows it", grant};
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "policy/compile/compile.h"
 #include "policy/model/request.h"
@@ -23,13 +24,30 @@ enum class Access { kRead, kWrite, kExecute };
 // "read", "write", "execute".
 std::string AccessName(Access access);
 
+// The smallest change of a manifest that would allow what is refused.
+struct Grant {
+  enum class Key : uint8_t { kOther, kMountRead, kMountWrite, kWorkspaceWrite };
+
+  // NOLINTNEXTLINE(google-explicit-constructor): most are a text alone.
+  Grant(std::string written = "") : text(std::move(written)) {}
+  Grant(const char* written) : text(written) {}  // NOLINT(google-explicit-constructor)
+  Grant(Key of, std::string mounted, std::string written)
+      : text(std::move(written)), key(of), path(std::move(mounted)) {}
+
+  bool empty() const { return text.empty(); }
+  friend bool operator==(const Grant& a, const Grant& b) { return a.text == b.text; }
+  friend bool operator<(const Grant& a, const Grant& b) { return a.text < b.text; }
+
+  std::string text;  // key and value; "" if nothing would
+  Key key = Key::kOther;
+  std::string path;  // of a mount: on the host
+};
+
 struct Answer {
   bool allowed = true;
   // What decides: the mechanism, then its line: "mount /srv/x read_only", "network none".
   std::string rule;
-  // If it is refused: the smallest change of a manifest that would allow it, as key and value; ""
-  // if none would.
-  std::string grant;
+  Grant grant;  // if it is refused
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 

@@ -143,8 +143,8 @@ Result<SandboxRequest> Narrow(const SandboxRequest& parent, const SandboxRequest
 Status IsWithin(const SandboxRequest& child, const SandboxRequest& parent) {
   ODY_ASSIGN_OR_RETURN(const Rights asked, RightsOf(child));
   ODY_ASSIGN_OR_RETURN(const Rights given, RightsOf(parent));
-  const std::vector<std::string> excess = Excess(asked, given);
-  return excess.empty() ? OkStatus() : PermissionDenied(excess.front());
+  const std::vector<Status> excess = Excess(asked, given);
+  return excess.empty() ? OkStatus() : excess.front();
 }
 
 }  // namespace odyssey::lattice

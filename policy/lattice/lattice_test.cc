@@ -167,9 +167,10 @@ TEST(LatticeWorkspaceTest, AReadOnlyModeMakesItReadOnly) {
   EXPECT_EQ(both->mode, policy::Mode::kReadOnly);
   EXPECT_EQ(both->workspace, "/home/u/p");
   const Result<Rights> asked = RightsOf(child), given = RightsOf(parent);
-  EXPECT_EQ(Excess(*asked, *given),
-            (std::vector<std::string>{"mode: workspace_write, where read_only is the most",
-                                      "workspace: /home/u/p (read, write)"}));
+  EXPECT_EQ(
+      Excess(*asked, *given),
+      (std::vector<Status>{PermissionDenied("mode: workspace_write, where read_only is the most"),
+                           PermissionDenied("workspace: /home/u/p (read, write)")}));
 }
 
 // ── protect and deny, and roots ─────────────────────────────────────────────────────────────────
@@ -224,9 +225,9 @@ TEST(LatticeRootTest, ListsAddUp) {
   const Result<SandboxRequest> both = Narrow(parent, child);
   EXPECT_EQ(both->protect, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(both->deny, (std::vector<std::string>{"**/.env", "**/id_rsa"}));
-  EXPECT_EQ(
-      Excess(*RightsOf(child), *RightsOf(parent)),
-      (std::vector<std::string>{"protect: a is not protected", "deny: **/.env is not denied"}));
+  EXPECT_EQ(Excess(*RightsOf(child), *RightsOf(parent)),
+            (std::vector<Status>{PermissionDenied("protect: a is not protected"),
+                                 PermissionDenied("deny: **/.env is not denied")}));
 }
 
 // ── Everything else ─────────────────────────────────────────────────────────────────────────────

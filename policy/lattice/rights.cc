@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "common/base/refusal.h"
 #include "policy/lattice/trees.h"
 #include "policy/model/limit_fields.h"
 #include "policy/plan/plan_check.h"
@@ -72,8 +73,8 @@ Names ReduceProtect(const std::vector<std::string>& protect) {
 
 Status AddTree(Tree tree, Rights* rights) {
   if (!plan::IsNormalizedAbsolute(tree.source)) {
-    return InvalidArgument(tree.key + ": " + tree.source +
-                           ": a normalised absolute path is allowed");
+    return Refused(Code::kInvalidArgument, tree.key, tree.source,
+                   "a normalised absolute path is allowed");
   }
   rights->trees.push_back(std::move(tree));
   return OkStatus();
@@ -192,11 +193,16 @@ std::string Describe(const Tree& tree) {
   return text + ")";
 }
 
-using Lines = std::vector<std::string>;
+using Refusals = std::vector<Status>;
 
-void ExcessOfChoices(const Rights& child, const Rights& parent, Lines* out) {
+void Add(const std::string& field, const std::string& what, Refusals* out) {
+  out->push_back(OfField(field, PermissionDenied(what), what));
+}
+
+void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   const auto add = [&](const char* key, const char* value, const char* most) {
-    out->push_back(std::string(key) + ": " + value + ", where " + most + " is the most");
+    out->push_back(OfField(
+        key, PermissionDenied(std::string(value) + ", where " + most + " is the most"), value));
   };
   if (child.mode > parent.mode) add("mode", NameOf(child.mode), NameOf(parent.mode));
   if (Rank(child.network) > Rank(parent.network)) {
@@ -210,38 +216,38 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Lines* out) {
   if (!child.ephemeral && parent.ephemeral) add("ephemeral", "false", "true");
 }
 
-void ExcessOfNames(const Rights& child, const Rights& parent, Lines* out) {
+void ExcessOfNames(const Rights& child, const Rights& parent, Refusals* out) {
   for (const std::string& name : child.executables) {
-    if (!Gives(parent, name)) out->push_back("executables: " + name);
+    if (!Gives(parent, name)) Add("executables", name, out);
   }
   for (const std::string& name : child.env) {
-    if (parent.env.count(name) == 0) out->push_back("env: " + name);
+    if (parent.env.count(name) == 0) Add("env", name, out);
   }
   for (const std::string& path : parent.protect) {
     const bool kept = std::any_of(child.protect.begin(), child.protect.end(),
                                   [&](const auto& own) { return plan::IsWithin(path, own); });
-    if (!kept) out->push_back("protect: " + path + " is not protected");
+    if (!kept) Add("protect", path + " is not protected", out);
   }
   for (const std::string& pattern : parent.deny) {
-    if (child.deny.count(pattern) == 0) out->push_back("deny: " + pattern + " is not denied");
+    if (child.deny.count(pattern) == 0) Add("deny", pattern + " is not denied", out);
   }
 }
 
-void ExcessOfTrees(const Rights& child, const Rights& parent, Lines* out) {
+void ExcessOfTrees(const Rights& child, const Rights& parent, Refusals* out) {
   for (const Tree& tree : child.trees) {
     const bool given = std::any_of(parent.trees.begin(), parent.trees.end(),
                                    [&](const Tree& own) { return LiesIn(tree, own, parent); });
-    if (!given) out->push_back(tree.key + ": " + Describe(tree));
+    if (!given) out->push_back(OfField(tree.key, PermissionDenied(Describe(tree)), tree.source));
   }
 }
 
-void ExcessOfLimits(const Rights& child, const Rights& parent, Lines* out) {
+void ExcessOfLimits(const Rights& child, const Rights& parent, Refusals* out) {
   for (const policy::LimitField& field : policy::kLimitFields) {
     const uint64_t value = field.get(child.limits), most = field.get(parent.limits);
     if (MinLimit(value, most) == value) continue;
-    out->push_back("limits." + std::string(field.name) + ": " +
-                   (value == 0 ? "unlimited" : std::to_string(value)) + ", where " +
-                   std::to_string(most) + " is the most");
+    const std::string asked = value == 0 ? "unlimited" : std::to_string(value);
+    Add("limits." + std::string(field.name),
+        asked + ", where " + std::to_string(most) + " is the most", out);
   }
 }
 
@@ -301,8 +307,8 @@ Rights Meet(const Rights& first, const Rights& second) {
   return out;
 }
 
-std::vector<std::string> Excess(const Rights& child, const Rights& parent) {
-  Lines out;
+std::vector<Status> Excess(const Rights& child, const Rights& parent) {
+  Refusals out;
   ExcessOfChoices(child, parent, &out);
   ExcessOfTrees(child, parent, &out);
   ExcessOfNames(child, parent, &out);

@@ -71,9 +71,9 @@ Result<Rights> RightsOf(const policy::SandboxRequest& request);
 // The most that both give. Trees keep the second one's key and target.
 Rights Meet(const Rights& first, const Rights& second);
 
-// What `child` gives beyond `parent`, a line for each item: its key, its value, and what the parent
-// has. Empty: the child lies within the parent.
-std::vector<std::string> Excess(const Rights& child, const Rights& parent);
+// What `child` gives beyond `parent`, a refusal of each item: its key, its value, and what the
+// parent has. Empty: the child lies within the parent.
+std::vector<Status> Excess(const Rights& child, const Rights& parent);
 
 }  // namespace odyssey::lattice
 

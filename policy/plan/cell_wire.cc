@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "common/base/codec.h"
+#include "common/base/status_codec.h"
 
 namespace odyssey::cell {
 namespace {
@@ -13,7 +13,6 @@ namespace {
 // Every message: this byte, the type, the fields. Both ends come from one build.
 constexpr uint8_t kVersion = 1;
 constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
-constexpr uint32_t kMaxStep = 64;
 constexpr uint8_t kAllRights = kRead | kWrite | kExecute;
 
 Writer Begin(MessageType type) {
@@ -171,8 +170,7 @@ std::string Encode(const SlotGone& m) {
 
 std::string Encode(const CellError& m) {
   Writer out = Begin(MessageType::kCellError);
-  out.String(std::string_view(m.step).substr(0, kMaxStep));
-  Signed(&out, m.error);
+  PutStatus(m.status, &out);
   out.Bool(m.of_tools);
   return out.Take();
 }
@@ -193,8 +191,8 @@ std::string Encode(const ExecSpec& m) {
 
 std::string Encode(const ExecError& m) {
   Writer out = Begin(MessageType::kExecError);
-  out.String(std::string_view(m.step).substr(0, kMaxStep));
-  Signed(&out, m.error);
+  out.U8(static_cast<uint8_t>(m.step));
+  PutStatus(m.status, &out);
   return out.Take();
 }
 
@@ -278,8 +276,7 @@ Status Decode(std::string_view bytes, SlotGone* m) {
 
 Status Decode(std::string_view bytes, CellError* m) {
   Reader in = Open(bytes, MessageType::kCellError);
-  m->step = in.String(kMaxStep);
-  m->error = Signed(&in);
+  m->status = GetStatus(&in);
   m->of_tools = in.Bool();
   return Finish(in, "CellError");
 }
@@ -309,8 +306,8 @@ Status Decode(std::string_view bytes, ExecSpec* m) {
 
 Status Decode(std::string_view bytes, ExecError* m) {
   Reader in = Open(bytes, MessageType::kExecError);
-  m->step = in.String(kMaxStep);
-  m->error = Signed(&in);
+  m->step = in.Enum(ExecStep::kExec);
+  m->status = GetStatus(&in);
   return Finish(in, "ExecError");
 }
 

@@ -83,8 +83,7 @@ struct SlotGone {
 
 // cell-init could not do what it was asked; the cell goes on.
 struct CellError {
-  std::string step;
-  int32_t error = 0;      // errno
+  Status status;
   bool of_tools = false;  // asked by WantTools
 };
 
@@ -101,10 +100,12 @@ struct ExecSpec {
   friend bool operator==(const ExecSpec&, const ExecSpec&) = default;
 };
 
+enum class ExecStep : uint8_t { kSetUp, kFork, kChdir, kExec };
+
 // The command never started.
 struct ExecError {
-  std::string step;   // "chdir", "execve", …
-  int32_t error = 0;  // errno
+  ExecStep step = ExecStep::kSetUp;
+  Status status;
 };
 
 struct SignalSlot {

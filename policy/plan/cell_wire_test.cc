@@ -75,9 +75,16 @@ TEST(CellWireTest, DecodesWhatItEncodes) {
   EXPECT_EQ(exited, ExecExited{}) << "nothing of the last one is left";
 
   ExecError error;
-  ASSERT_TRUE(Decode(Encode(ExecError{"execve", 13}), &error).ok());
-  EXPECT_EQ(error.step, "execve");
-  EXPECT_EQ(error.error, 13);
+  const ExecError sample = {ExecStep::kExec, ErrnoStatus(13, "curl")};
+  ASSERT_TRUE(Decode(Encode(sample), &error).ok());
+  EXPECT_EQ(error.step, ExecStep::kExec);
+  EXPECT_EQ(error.status, sample.status);
+  EXPECT_EQ(error.status.detail().error, 13);
+
+  CellError failed;
+  const std::string long_cause = std::string(150, 'x') + ": Permission denied";
+  ASSERT_TRUE(Decode(Encode(CellError{PermissionDenied(long_cause)}), &failed).ok());
+  EXPECT_EQ(failed.status.message(), long_cause) << "the cause is at the end";
 
   SignalSlot signal;
   ASSERT_TRUE(Decode(Encode(SignalSlot{15, true}), &signal).ok());
@@ -91,9 +98,11 @@ TEST(CellWireTest, RefusesAnythingButExactlyTheMessage) {
   ExpectStrict<Unmapped>(Encode(Unmapped{{"/d", "/e"}}), MessageType::kUnmapped);
   ExpectStrict<SlotReady>(Encode(SlotReady{7}), MessageType::kSlotReady);
   ExpectStrict<SlotGone>(Encode(SlotGone{7}), MessageType::kSlotGone);
-  ExpectStrict<CellError>(Encode(CellError{"clone", 1, true}), MessageType::kCellError);
+  ExpectStrict<CellError>(Encode(CellError{ErrnoStatus(1, "clone"), true}),
+                          MessageType::kCellError);
   ExpectStrict<ExecSpec>(Encode(SampleExec()), MessageType::kExecSpec);
-  ExpectStrict<ExecError>(Encode(ExecError{"chdir", 2}), MessageType::kExecError);
+  ExpectStrict<ExecError>(Encode(ExecError{ExecStep::kChdir, ErrnoStatus(2, "chdir")}),
+                          MessageType::kExecError);
   ExpectStrict<SignalSlot>(Encode(SignalSlot{9, false}), MessageType::kSignalSlot);
   ExpectStrict<ExecExited>(Encode(SampleExited()), MessageType::kExecExited);
 }
@@ -196,8 +205,9 @@ TEST(CellWireTest, NamesOfRunsSortByAgeAndReadBack) {
 
 TEST(CellWireTest, CutsALongStepInsteadOfLosingTheError) {
   ExecError error;
-  ASSERT_TRUE(Decode(Encode(ExecError{std::string(1000, 's'), 5}), &error).ok());
-  EXPECT_EQ(error.error, 5);
+  ASSERT_TRUE(
+      Decode(Encode(ExecError{.status = ErrnoStatus(5, std::string(9000, 's'))}), &error).ok());
+  EXPECT_EQ(error.status.detail().error, 5);
 }
 
 }  // namespace

@@ -28,15 +28,9 @@ Status Malformed(const std::string& field) {
 }  // namespace
 
 Result<Plan> DecodePlan(std::string_view bytes) {
-  if (bytes.size() > kMaxPlanBytes) {
-    return InvalidArgument("decode plan: " + std::to_string(bytes.size()) + " bytes; at most " +
-                           std::to_string(kMaxPlanBytes) + " are allowed");
-  }
+  if (bytes.size() > kMaxPlanBytes) return Malformed("size");
   Reader in(bytes);
-  if (const uint8_t version = in.U8(); in.failed() || version != kPlanVersion) {
-    return InvalidArgument("decode plan: version " + std::to_string(version) + "; this is " +
-                           std::to_string(kPlanVersion));
-  }
+  if (in.U8() != kPlanVersion) return Malformed("version");
 
   Plan plan;
   plan.cell_id = in.String(kMaxCellId);

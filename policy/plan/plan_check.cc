@@ -66,7 +66,7 @@ Status CheckSystemTree(const Plan& plan, const CheckContext& context, const Entr
     if (IsWithin(own, entry.source)) return PermissionDenied(entry.source + " contains " + own);
   }
   if (entry.access == Access::kReadOnly && (system || resolver)) return OkStatus();
-  return PermissionDenied("source " + entry.source +
+  return PermissionDenied(entry.source +
                           ": only the system's trees, and they read-only, may be nobody's");
 }
 
@@ -188,7 +188,7 @@ const std::vector<std::string>& SystemTrees() {
 
 Status CheckHostSource(std::string_view source, Access access, const CheckContext& context) {
   const auto refuse = [&](std::string_view why) {
-    return PermissionDenied("source " + std::string(source) + ": " + std::string(why));
+    return PermissionDenied(std::string(source) + ": " + std::string(why));
   };
   if (IsOneOf(source, kBroadSources)) return refuse("too broad; name a directory below it");
   if (IsWithinAny(source, kForbiddenSources)) {
@@ -233,8 +233,9 @@ Status CheckPlan(const Plan& plan, const CheckContext& context) {
   for (size_t i = 0; i < plan.entries.size(); ++i) {
     const Status status = CheckEntry(plan, context, i);
     if (status.ok()) continue;
-    return {status.code(), "check plan: entries[" + std::to_string(i) + "] " +
-                               plan.entries[i].target + ": " + status.message()};
+    return Status(status.code(), "check plan: entries[" + std::to_string(i) + "] " +
+                                     plan.entries[i].target + ": " + status.message())
+        .OfItem(i);
   }
   return OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "policy/dialect/project_root.h"
 
 namespace odyssey::scenario {
@@ -18,23 +19,23 @@ struct File {
 Result<File> ReadNamed(const std::string& directory, const dialect::ModelSpec& model,
                        const dialect::DirectoryOpener& open) {
   if (model.config != "null" && model.config != "{}") {
-    return InvalidArgument("model.config: provider script has no options");
+    return Refused(Code::kInvalidArgument, "model.config", "", "provider script has no options");
   }
   const dialect::ProjectRoot root(directory, open);
   ODY_ASSIGN_OR_RETURN(std::string path,
                        root.Check("model.name", model.name, dialect::Wanted::kFile));
   Result<std::string> text = root.Read(path);
-  if (!text.ok()) return InvalidArgument("model.name: " + text.status().message());
+  if (!text.ok()) return Refused(Code::kInvalidArgument, "model.name", "", text.status().message());
   return File{std::move(path), *std::move(text)};
 }
 
 // What ReadNamed says, where the agent's file says it.
-dialect::Problem ProblemOf(const dialect::AgentSpec& agent, const std::string& message) {
-  const std::string field = message.substr(0, message.find_first_of(": "));
+dialect::Problem ProblemOf(const dialect::AgentSpec& agent, const Status& status) {
+  const std::string& field = status.detail().field;
   const dialect::Place* place = agent.origins.Find(field);
   dialect::Problem problem{.file = agent.path, .key = field};
   if (place != nullptr) problem = {.file = place->file, .line = place->line, .key = place->key};
-  problem.message = message.substr(message.find_first_not_of(": ", field.size()));
+  problem.message = WhyRefused(status);
   return problem;
 }
 
@@ -62,7 +63,7 @@ dialect::Problems ValidateScenarios(const dialect::Bundle& bundle,
     if (agent.model.provider != kProvider || !named) continue;  // without a name: reported already
     const Result<File> file = ReadNamed(directory, agent.model, open);
     if (!file.ok()) {
-      problems.push_back(ProblemOf(agent, file.status().message()));
+      problems.push_back(ProblemOf(agent, file.status()));
     } else if (read.insert(file->path).second) {
       (void)ParseScenario(prefix + file->path, file->text, &problems);
     }

@@ -48,7 +48,7 @@ class RunMaker final {
 void WaitAndExecute(const Confinement& confinement, uint32_t spare_run, int exec_socket) {
   UnblockSignals();
   const Status status = confinement.EnterLandlock();
-  if (!status.ok()) Fail(exec_socket, status.message(), errno);
+  if (!status.ok()) Fail(exec_socket, status);
   confinement.KeepMemory();
 
   const RunMaker run(spare_run);

@@ -93,8 +93,8 @@ int ExecuteOnPath(cell::ExecSpec* spec) {
 
 }  // namespace
 
-void Fail(int exec_socket, const std::string& step, int error) {
-  (void)SendMessage(exec_socket, cell::Encode(cell::ExecError{step, error}));
+void Fail(int exec_socket, const Status& status, cell::ExecStep step) {
+  (void)SendMessage(exec_socket, cell::Encode(cell::ExecError{step, status}));
   _exit(kNotStarted);
 }
 
@@ -103,7 +103,7 @@ NextCommand AwaitCommand(int exec_socket) {
   if (!message.ok()) _exit(kNotStarted);  // the slot was not needed
   NextCommand command;
   if (!cell::Decode(message->bytes, &command.spec).ok() || command.spec.argv.empty()) {
-    Fail(exec_socket, "decode", EBADMSG);
+    Fail(exec_socket, ErrnoStatus(EBADMSG, "decode"));
   }
   command.stdio = std::move(message->fds);
   return command;
@@ -114,18 +114,21 @@ void Execute(NextCommand* command, int exec_socket) {
   const cell::ExecSpec& spec = command->spec;
   setsid();
   if (spec.terminal) {
-    if (!OpenTerminal(spec, exec_socket)) Fail(exec_socket, "open a terminal", errno);
+    if (!OpenTerminal(spec, exec_socket)) Fail(exec_socket, ErrnoStatus(errno, "open a terminal"));
   } else if (!TakeStdio(command->stdio)) {
-    Fail(exec_socket, "stdio", errno);
+    Fail(exec_socket, ErrnoStatus(errno, "stdio"));
   }
   if (spec.open_files != 0 && !Limit(RLIMIT_NOFILE, spec.open_files)) {
-    Fail(exec_socket, "limit open files", errno);
+    Fail(exec_socket, ErrnoStatus(errno, "limit open files"));
   }
   if (spec.cpu_seconds != 0 && !Limit(RLIMIT_CPU, spec.cpu_seconds)) {
-    Fail(exec_socket, "limit cpu seconds", errno);
+    Fail(exec_socket, ErrnoStatus(errno, "limit cpu seconds"));
   }
-  if (chdir(spec.cwd.c_str()) != 0) Fail(exec_socket, "chdir", errno);
-  Fail(exec_socket, "execve", ExecuteOnPath(&command->spec));
+  if (chdir(spec.cwd.c_str()) != 0) {
+    Fail(exec_socket, ErrnoStatus(errno, "chdir " + spec.cwd), cell::ExecStep::kChdir);
+  }
+  const int error = ExecuteOnPath(&command->spec);
+  Fail(exec_socket, ErrnoStatus(error, spec.argv[0]), cell::ExecStep::kExec);
 }
 
 }  // namespace odyssey::cell_init

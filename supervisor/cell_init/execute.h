@@ -23,8 +23,9 @@ NextCommand AwaitCommand(int exec_socket);
 // Every descriptor but 0 to 2 is close-on-exec.
 [[noreturn]] void Execute(NextCommand* command, int exec_socket);
 
-// Says that `step` failed, and ends the process.
-[[noreturn]] void Fail(int exec_socket, const std::string& step, int error);
+// Says what failed, and ends the process.
+[[noreturn]] void Fail(int exec_socket, const Status& status,
+                       cell::ExecStep step = cell::ExecStep::kSetUp);
 
 }  // namespace odyssey::cell_init
 

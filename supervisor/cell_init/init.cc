@@ -100,8 +100,7 @@ Status CellInit::Run() {
     if (!status.ok()) {
       ODY_RETURN_IF_ERROR(SendMessage(
           socket_,
-          cell::Encode(cell::CellError{
-              .step = status.message(), .error = errno, .of_tools = IsForTools(message->bytes)})));
+          cell::Encode(cell::CellError{.status = status, .of_tools = IsForTools(message->bytes)})));
     }
   }
 }

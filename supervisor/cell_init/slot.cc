@@ -121,7 +121,8 @@ class SlotInit final {
     }
     command_ = ForkPatiently();
     if (command_ < 0) {
-      (void)SendMessage(exec_.get(), cell::Encode(cell::ExecError{"fork", errno}));
+      (void)SendMessage(exec_.get(), cell::Encode(cell::ExecError{cell::ExecStep::kFork,
+                                                                  ErrnoStatus(errno, "fork")}));
       _exit(1);
     }
     if (command_ == 0) {
@@ -239,7 +240,7 @@ Status GiveMounts(int to) {
   UniqueFd listener;
   if (status.ok()) status = EnterFilter(&listener);
   if (!status.ok()) {
-    (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{status.message(), errno}));
+    (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{.status = status}));
     _exit(1);
   }
   // Nobody says who listens.

@@ -136,9 +136,8 @@ Status HostCell::ReadSocket(const Status& allowed) {
   }
   const Status given = slot ? GiveSlot() : GiveTools();
   if (given.ok()) return OkStatus();
-  return SendMessage(
-      socket_.get(),
-      cell::Encode(cell::CellError{.step = given.message(), .error = errno, .of_tools = !slot}));
+  return SendMessage(socket_.get(),
+                     cell::Encode(cell::CellError{.status = given, .of_tools = !slot}));
 }
 
 Result<uint64_t> HostCell::StartProcess(int socket, OwnerBody body) {

@@ -83,7 +83,7 @@ Result<pid_t> StartAsOwner(const HostUser& user, const Groups& groups, int socke
   fcntl(kOwnerSocketFd, F_SETFD, FD_CLOEXEC);
   status = BecomeOwner(user, groups, parent);
   if (status.ok()) body(argument);
-  (void)SendMessage(kOwnerSocketFd, cell::Encode(cell::ExecError{status.message(), errno}));
+  (void)SendMessage(kOwnerSocketFd, cell::Encode(cell::ExecError{.status = status}));
   _exit(kNotStarted);
 }
 

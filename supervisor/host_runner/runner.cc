@@ -158,10 +158,8 @@ Status Runner::HandleLaunch(Conversation* with, std::string_view bytes) {
   ODY_RETURN_IF_ERROR(CheckUid(plan.uid, {.rpc = own_.rpc}));
 
   const auto socket = Start(plan, with);
-  const wire::Launched answer{.request = launch.request,
-                              .code = socket.status().code(),
-                              .error = socket.status().message().substr(0, 1024),
-                              .uid = plan.uid};
+  const wire::Launched answer{
+      .request = launch.request, .status = socket.status(), .uid = plan.uid};
   const bool started = socket.ok() && *socket;
   return SendMessage(with->rpc.get(), wire::Encode(answer),
                      started ? std::vector<int>{socket->get()} : std::vector<int>{});
@@ -225,8 +223,7 @@ Status Runner::Advance() {
     with.cell.reset();
     if (!with.rpc) continue;
     const wire::Gone gone{.cell_id = with.cell_id,
-                          .code = reason.ok() ? Code::kUnavailable : reason.code(),
-                          .reason = reason.message()};
+                          .reason = reason.ok() ? Unavailable("") : reason};
     ODY_RETURN_IF_ERROR(SendMessage(with.rpc.get(), wire::Encode(gone)));
   }
   conversations_.remove_if([](const Conversation& with) { return !with.rpc && !with.cell; });

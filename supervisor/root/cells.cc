@@ -28,9 +28,13 @@ Status FirstLine(int messages) {
   line = line.substr(0, line.find('\n'));
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  const int code = atoi(line.c_str());
-  if (code < 1 || code > static_cast<int>(Code::kUnauthenticated)) return Unavailable(line);
-  return {static_cast<Code>(code), line.substr(line.find(' ') + 1)};
+  int code = 0, error = 0, item = -1, text = 0;
+  if (sscanf(line.c_str(), "%d %d %d %n", &code, &error, &item, &text) < 3 || code < 1 ||
+      code > static_cast<int>(Code::kUnauthenticated)) {
+    return Unavailable(line);
+  }
+  return Status(static_cast<Code>(code), line.substr(static_cast<size_t>(text)))
+      .With({.error = error, .item = item});
 }
 
 }  // namespace

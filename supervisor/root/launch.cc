@@ -126,7 +126,8 @@ Result<Launcher> Launcher::Prepare(const LauncherOptions& options) {
   if (child == 0) {
     channel.first.reset();
     const Status status = BecomeCell(options, channel.second.get(), writer.get(), parent);
-    dprintf(2, "%d %s\n", static_cast<int>(status.code()), status.message().c_str());
+    dprintf(2, "%d %d %d %s\n", static_cast<int>(status.code()), status.detail().error,
+            status.detail().item, status.message().c_str());
     _exit(125);
   }
   Launcher launcher;

@@ -7,15 +7,13 @@
 #include <stdlib.h>
 
 #include <memory>
+#include <utility>
 
 #include "common/os/file.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::root {
 namespace {
-
-constexpr uid_t kDefaultUidBase = 0x70000000;  // far above what adduser and containers hand out
-constexpr uid_t kDefaultRpcUid = 0x6fff0001;   // where no system user "odyssey-rpc" exists
 
 Result<uid_t> ParseUid(const std::string& option, const std::string& text) {
   char* end = nullptr;
@@ -40,25 +38,22 @@ Result<uid_t> ParseUser(const std::string& option, const std::string& text) {
   return InvalidArgument(option + " " + text + ": no such user in /etc/passwd; give one or a uid");
 }
 
-Result<std::string> ParseDirectory(const std::string& option, const std::string& text) {
-  if (!plan::IsNormalizedAbsolute(text)) {
-    return InvalidArgument(option + " " + text + ": give an absolute path without . and ..");
-  }
-  return text;
-}
+constexpr std::pair<const char*, std::string Options::*> kDirectories[] = {
+    {"--state", &Options::state_directory},
+    {"--run", &Options::run_directory},
+    {"--policy", &Options::policy_directory},
+    {"--bundle-store", &Options::bundle_store},
+    {"--danger-grants", &Options::danger_grants}};
 
 Status SetOption(const std::string& name, const std::string& value, Options* options) {
-  if (name == "--state") {
-    ODY_ASSIGN_OR_RETURN(options->state_directory, ParseDirectory(name, value));
-  } else if (name == "--run") {
-    ODY_ASSIGN_OR_RETURN(options->run_directory, ParseDirectory(name, value));
-  } else if (name == "--policy") {
-    ODY_ASSIGN_OR_RETURN(options->policy_directory, ParseDirectory(name, value));
-  } else if (name == "--bundle-store") {
-    ODY_ASSIGN_OR_RETURN(options->bundle_store, ParseDirectory(name, value));
-  } else if (name == "--danger-grants") {
-    ODY_ASSIGN_OR_RETURN(options->danger_grants, ParseDirectory(name, value));
-  } else if (name == "--rpc-user") {
+  for (const auto& [option, directory] : kDirectories) {
+    if (name != option) continue;
+    options->*directory = value;
+    return plan::IsNormalizedAbsolute(value)
+               ? OkStatus()
+               : InvalidArgument(name + " " + value + ": give an absolute path without . and ..");
+  }
+  if (name == "--rpc-user") {
     ODY_ASSIGN_OR_RETURN(options->rpc_uid, ParseUser(name, value));
     if (options->rpc_uid == 0)
       return InvalidArgument("--rpc-user " + value + ": root is not allowed");
@@ -82,8 +77,6 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
 
 Result<Options> ParseOptions(int argc, char** argv) {
   Options options;
-  options.rpc_uid = kDefaultRpcUid;
-  options.uid_base = kDefaultUidBase;
   options.argv = argv;
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc) return InvalidArgument(std::string(argv[i]) + ": needs a value");

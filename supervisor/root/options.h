@@ -15,11 +15,12 @@ namespace odyssey::root {
 struct Options {
   std::string state_directory;
   std::string run_directory;
-  uid_t rpc_uid = 0;               // never 0 after parsing
+  uid_t rpc_uid = 0x6fff0001;      // where no system user "odyssey-rpc" exists
   std::vector<uid_t> client_uids;  // may connect, beside root
-  uid_t uid_base = 0;              // owns the cells' directories
-  uid_t first_uid = 0;             // live cells have first + 1 and up; set by the keeper
-  std::string bundle_store;        // "" = none
+  uid_t uid_base =
+      0x70000000;  // owns the cells' directories; far above what adduser and containers hand out
+  uid_t first_uid = 0;       // live cells have first + 1 and up; set by the keeper
+  std::string bundle_store;  // "" = none
   // The operator's ceiling, for rpc: root looks at none of it.
   std::string policy_directory = "/etc/odyssey/policy.d";
   std::string program_directory;  // where our sibling programs are

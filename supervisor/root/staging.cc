@@ -36,13 +36,18 @@ class Stager final {
       : plan_(plan), cell_uid_(cell_uid), paths_(paths) {}
 
   Status Run() {
-    ODY_RETURN_IF_ERROR(OpenSources());
+    for (size_t i = 0; i < plan_.entries.size(); ++i) {
+      if (const Status status = OpenSource(plan_.entries[i]); !status.ok()) return status.OfItem(i);
+    }
+    ODY_ASSIGN_OR_RETURN(programs_, OpenHostPath(paths_.program_directory));
     ODY_RETURN_IF_ERROR(OpenTree());
     ODY_RETURN_IF_ERROR(MountStaging());
     for (const char* place : {"/proc", "/dev"}) {
       ODY_RETURN_IF_ERROR(staged_.Make(place, S_IFDIR).status());
     }
-    for (size_t i = 0; i < plan_.entries.size(); ++i) ODY_RETURN_IF_ERROR(Place(i));
+    for (size_t i = 0; i < plan_.entries.size(); ++i) {
+      if (const Status status = Place(i); !status.ok()) return status.OfItem(i);
+    }
     if (plan_.fuse_device) ODY_RETURN_IF_ERROR(PlaceGuard());
     const bool review = plan_.program == plan::Program::kReview;
     return PlaceProgram(review ? "odyssey-cell-review" : "odyssey-cell-init", plan::kInitPath);
@@ -51,18 +56,14 @@ class Stager final {
  private:
   // Before the staging tmpfs hides anything. A source is what was opened here, whatever its path
   // means later.
-  Status OpenSources() {
-    for (const Entry& entry : plan_.entries) {
-      places_.emplace_back();
-      if (entry.kind != EntryKind::kHostTree) continue;
-      const bool anybody = entry.owner == plan::kAnyOwner;
-      ODY_ASSIGN_OR_RETURN(places_.back(), anybody ? OpenHostPath(entry.source)
-                                                   : OpenHostPathAs(entry.owner, entry.source));
-      if (IsKernelFilesystem(places_.back().get()))
-        return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
-    }
-    ODY_ASSIGN_OR_RETURN(programs_, OpenHostPath(paths_.program_directory));
-    return OkStatus();
+  Status OpenSource(const Entry& entry) {
+    places_.emplace_back();
+    if (entry.kind != EntryKind::kHostTree) return OkStatus();
+    const bool anybody = entry.owner == plan::kAnyOwner;
+    ODY_ASSIGN_OR_RETURN(places_.back(), anybody ? OpenHostPath(entry.source)
+                                                 : OpenHostPathAs(entry.owner, entry.source));
+    if (!IsKernelFilesystem(places_.back().get())) return OkStatus();
+    return PermissionDenied("mount " + entry.source + ": it is on a kernel file system");
   }
 
   // The cell's own tree: on disk under the store's uid, or in memory under the cell's.

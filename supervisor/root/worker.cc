@@ -177,9 +177,7 @@ Status Worker::HandleLaunch(std::string_view bytes) {
 
   const Status allowed = plan::CheckPlan(plan, check_);
   const auto started = allowed.ok() ? cells_.Start(plan) : Result<CellTable::Started>(allowed);
-  wire::Launched answer{.request = launch.request,
-                        .code = started.status().code(),
-                        .error = started.status().message().substr(0, 1024)};
+  wire::Launched answer{.request = launch.request, .status = started.status()};
   if (started.ok()) answer.uid = started->uid;
   Send(wire::Encode(answer),
        started.ok() ? std::vector<int>{started->socket.get()} : std::vector<int>{});
@@ -206,8 +204,7 @@ Status Worker::HandleStats(std::string_view bytes) {
 
 void Worker::ReportGone() {
   for (const GoneCell& cell : cells_.Advance()) {
-    Send(wire::Encode(wire::Gone{
-        .cell_id = cell.cell_id, .code = cell.reason.code(), .reason = cell.reason.message()}));
+    Send(wire::Encode(wire::Gone{.cell_id = cell.cell_id, .reason = cell.reason}));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <future>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/message_socket.h"
 #include "policy/compile/danger.h"
 #include "policy/compile/launch_failure.h"
@@ -85,7 +86,8 @@ Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, Ce
 Result<Broker::CellPtr> Broker::FindCell(const std::string& cell_id) {
   const auto it = cells_.find(cell_id);
   if (it == cells_.end() || it->second->state == CellState::kEnding) {
-    return NotFound("cell_id \"" + cell_id.substr(0, plan::kMaxCellId) + "\": no such cell");
+    return AboutField("cell_id", NotFound("cell_id \"" + cell_id.substr(0, plan::kMaxCellId) +
+                                          "\": no such cell"));
   }
   return it->second;
 }
@@ -224,7 +226,7 @@ Status Broker::AwaitReady(Lock& lock, Cell* cell, uint32_t owner_uid) {
   if (!settled) return Unavailable("the cell was not ready in time");
   if (cell->state == CellState::kReady) return OkStatus();
   if (cell->failure.ok()) return Unavailable("the cell ended while it was being made");
-  return compile::NameField(cell->request, owner_uid, cell->failure);
+  return compile::NameField(cell->request, cell->compiled.plan, owner_uid, cell->failure);
 }
 
 Status Broker::EndAndWait(Lock& lock, const CellPtr& cell, bool purge, const std::string& why) {

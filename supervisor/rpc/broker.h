@@ -138,6 +138,7 @@ class Broker final {
   void OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone);
   static void ForgetSlots(Cell* cell);
   void OnCellError(const CellPtr& cell, const cell::CellError& error);
+  void OnToolsReady(Cell* cell, UniqueFd tools);
   void OnToolsFailed(Cell* cell, const cell::CellError& error);
   void EndSingleUse(Cell* cell);
   void EndOverdue(const CellPtr& cell);

@@ -30,19 +30,25 @@ void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled
   }
 }
 
+// Decodes the message and gives it to `handle`; what does not decode is dropped.
+template <typename M, typename F>
+void Handle(const Message& message, F handle) {
+  M decoded;
+  if (cell::Decode(message.bytes, &decoded).ok()) handle(decoded);
+}
+
 // Never ok.
 Status ReasonOf(const wire::Gone& gone) {
-  if (gone.code == Code::kAborted) return {gone.code, "its memory limit was reached"};
-  return {gone.code == Code::kOk ? Code::kInternal : gone.code, gone.reason};
+  if (gone.reason.code() == Code::kAborted) return {Code::kAborted, "its memory limit was reached"};
+  return gone.reason.ok() ? Internal("") : gone.reason;
 }
 
 }  // namespace
 
 void Broker::OnLaunched(const CellPtr& cell, const wire::Launched& launched, UniqueFd socket) {
   const Lock lock(mutex_);
-  if (launched.code != Code::kOk || !socket) {
-    cell->failure =
-        Status(launched.code == Code::kOk ? Code::kInternal : launched.code, launched.error);
+  if (!launched.status.ok() || !socket) {
+    cell->failure = launched.status.ok() ? Internal("") : launched.status;
     cell->state = CellState::kGone;
     LetGoOfHost(cell.get());
     cells_.erase(cell->id);
@@ -110,32 +116,44 @@ void Broker::OnCellReadable(const CellPtr& cell) {
   loop_.Forget(cell->group);
 }
 
+// By its type. A cell is not trusted: what is of no use here is dropped.
 void Broker::OnCellMessage(const CellPtr& cell, Message message) {
-  cell::SlotReady ready;
-  cell::SlotGone gone;
-  cell::CellError error;
-  cell::Hello hello;
-  cell::Unmapped unmapped;
-  if (cell::Decode(message.bytes, &ready).ok() && message.fds.size() == 2) {
-    OnSlotReady(cell, ready, std::move(message));
-  } else if (cell::Decode(message.bytes, &gone).ok()) {
-    OnSlotGone(cell, gone);
-  } else if (cell::Decode(message.bytes, &error).ok()) {
-    OnCellError(cell, error);
-  } else if (cell::Decode(message.bytes, &unmapped).ok()) {
-    const Lock lock(mutex_);
-    if (cell->state == CellState::kLaunching) ExplainUnmapped(unmapped, &cell->compiled);
-  } else if (cell::Decode(message.bytes, &hello).ok()) {
-    const Lock lock(mutex_);
-    cell->runs.AddFound(hello.runs);
-  } else if (message.fds.size() == 1) {
-    const Lock lock(mutex_);
-    for (const int way : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-      setsockopt(message.fds[0].get(), SOL_SOCKET, way, &kFileOpTimeout, sizeof(kFileOpTimeout));
-    }
-    cell->tools = std::make_shared<UniqueFd>(std::move(message.fds[0]));
-    changed_.notify_all();
+  const Result<cell::MessageType> type = cell::TypeOf(message.bytes);
+  if (!type.ok()) return;
+  switch (*type) {
+    case cell::MessageType::kHello:
+      return Handle<cell::Hello>(message, [&](const auto& hello) {
+        const Lock lock(mutex_);
+        cell->runs.AddFound(hello.runs);
+      });
+    case cell::MessageType::kUnmapped:
+      return Handle<cell::Unmapped>(message, [&](const auto& unmapped) {
+        const Lock lock(mutex_);
+        if (cell->state == CellState::kLaunching) ExplainUnmapped(unmapped, &cell->compiled);
+      });
+    case cell::MessageType::kSlotReady:
+      return Handle<cell::SlotReady>(message, [&](const auto& ready) {
+        if (message.fds.size() == 2) OnSlotReady(cell, ready, std::move(message));
+      });
+    case cell::MessageType::kSlotGone:
+      return Handle<cell::SlotGone>(message, [&](const auto& gone) { OnSlotGone(cell, gone); });
+    case cell::MessageType::kCellError:
+      return Handle<cell::CellError>(message, [&](const auto& error) { OnCellError(cell, error); });
+    case cell::MessageType::kToolsReady:
+      if (message.fds.size() == 1) OnToolsReady(cell.get(), std::move(message.fds[0]));
+      return;
+    default:
+      return;
   }
+}
+
+void Broker::OnToolsReady(Cell* cell, UniqueFd tools) {
+  for (const int way : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    setsockopt(tools.get(), SOL_SOCKET, way, &kFileOpTimeout, sizeof(kFileOpTimeout));
+  }
+  const Lock lock(mutex_);
+  cell->tools = std::make_shared<UniqueFd>(std::move(tools));
+  changed_.notify_all();
 }
 
 void Broker::OnSlotGone(const CellPtr& cell, const cell::SlotGone& gone) {
@@ -177,7 +195,7 @@ void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
     }
     if (cell->slots_wanted > 0) --cell->slots_wanted;
     if (cell->state == CellState::kLaunching) {
-      cell->failure = FailedPrecondition(error.step);
+      cell->failure = FailedPrecondition(error.status.message()).With(error.status.detail());
       cell->state = CellState::kEnding;
       changed_.notify_all();
     }
@@ -187,7 +205,10 @@ void Broker::OnCellError(const CellPtr& cell, const cell::CellError& error) {
       cell->runs.Release(failed->options().spec.run);
     }
   }
-  if (failed) failed->Fail("the cell could not start another process: " + error.step, error.error);
+  if (failed) {
+    failed->Fail("the cell could not start another process: " + error.status.message(),
+                 error.status.detail().error);
+  }
 }
 
 // A new slot, or one whose command has ended: then every process of that command is dead.

@@ -33,9 +33,10 @@ Result<std::shared_ptr<UniqueFd>> Broker::AwaitTools(Lock& lock, const CellPtr& 
 // Called with the lock. The next operation asks for another one.
 void Broker::OnToolsFailed(Cell* cell, const cell::CellError& error) {
   cell->tools_wanted = false;
-  cell->tools_failure = error.error == EAGAIN
-                            ? ResourceExhausted(DescribeNeverForked(Known(*cell)))
-                            : Unavailable("the cell's file worker did not start: " + error.step);
+  cell->tools_failure =
+      error.status.detail().error == EAGAIN
+          ? ResourceExhausted(DescribeNeverForked(Known(*cell)))
+          : Unavailable("the cell's file worker did not start: " + error.status.message());
   changed_.notify_all();
 }
 

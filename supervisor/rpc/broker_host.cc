@@ -1,7 +1,6 @@
 // The broker's part in cells on the host: each has a connection to the host runner of its own,
 // which is read on the loop's thread as root is, and ends with it.
 
-#include "policy/compile/launch_failure.h"
 #include "supervisor/rpc/broker.h"
 #include "supervisor/wire/host_wire.h"
 
@@ -47,12 +46,12 @@ Status Broker::CheckOnHost(const Admission& admission) {
   wire::HostPlan plan = HostPlanOf(compiled, "cel_none", owner_uid);
   plan.check_only = true;
   ODY_ASSIGN_OR_RETURN(const wire::Launched answer, host_->Check(plan));
-  return compile::NameField(admission.request, owner_uid, Status(answer.code, answer.error));
+  return answer.status;
 }
 
 void Broker::OnHostReadable(const CellPtr& cell) {
   if (cell->provider->ReadOne().ok()) return;
-  OnGone({.cell_id = cell->id, .reason = "the host runner ended"});
+  OnGone({.cell_id = cell->id, .reason = Unavailable("the host runner ended")});
 }
 
 // Called with the lock. The connection is closed when nobody uses the cell any more.

@@ -304,8 +304,7 @@ TEST_F(BrokerTest, CheckOfACellOnTheHostIsTheRunnersAnswer) {
     ASSERT_TRUE(wire::Decode(launch.plan, &plan).ok());
     EXPECT_TRUE(plan.check_only);
     EXPECT_EQ(plan.uid, 65534u);
-    const wire::Launched answer{
-        .request = launch.request, .code = wanted.code(), .error = wanted.message()};
+    const wire::Launched answer{.request = launch.request, .status = wanted};
     ASSERT_TRUE(SendMessage(runner.get(), wire::Encode(answer)).ok());
     EXPECT_EQ(checking.get(), wanted);
     EXPECT_EQ(ReceiveMessage(runner.get()).status().code(), Code::kUnavailable) << "it hung up";

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "policy/ceiling/ownership.h"
 
 namespace odyssey::supervisor {
@@ -34,10 +35,10 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
                                      bool allow_danger) {
   ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
   if (request.mode == policy::Mode::kDangerFullAccess && !allow_danger) {
-    return PermissionDenied(
-        "mode: danger_full_access: the person for whom it is must say that it is meant "
-        "(allow_danger), "
-        "besides the operator's grant; read_only or workspace_write is allowed");
+    return Refused(Code::kPermissionDenied, "mode", "danger_full_access",
+                   "the person for whom it is must say that it is meant (allow_danger), besides "
+                   "the operator's grant; read_only or workspace_write is allowed")
+        .With({.field = "mode", .value = "danger_full_access", .hint = kHintDanger});
   }
   Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest, {}};
   ODY_ASSIGN_OR_RETURN(
@@ -61,9 +62,11 @@ Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
       ceiling::GrantedOutright(current->ceiling, admission->request, {admission->owner, host_}));
   for (const std::string& path : admission->outright) {
     if (outright.count(path) != 0) continue;
-    return PermissionDenied("mounts: " + path +
-                            ": the operator's ceiling grants it no longer whoever's it is; a cell "
-                            "that is made anew shows what is the asker's own");
+    return Refused(
+               Code::kPermissionDenied, "mounts", path,
+               "the operator's ceiling grants it no longer whoever's it is; a cell that is made "
+               "anew shows what is the asker's own")
+        .With({.field = "mounts", .value = path, .hint = kHintCeiling});
   }
   admission->digest = current->digest;
   return OkStatus();

@@ -15,8 +15,6 @@ using explain::Denial;
 using explain::kFromKernel;
 using explain::Limit;
 
-// Before the file worker's own words.
-constexpr char kFilePolicy[] = "policy: ";
 constexpr char kFileWorker[] = "file worker";
 constexpr uint64_t kMicroseconds = 1'000'000;
 
@@ -149,14 +147,16 @@ Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
   const std::string path = explain::ResolveInCell(cell, plan::kWorkspacePath, request.path);
   explain::Answer answer = explain::ExplainPath(cell, path, access);
   // "..": refused whatever it leads to.
-  if (answer.allowed || HasParent(request.path)) answer = {false, kFilePolicy + response.error, ""};
+  const bool by_worker = answer.allowed || HasParent(request.path);
+  if (by_worker) answer = {false, "policy: " + response.error, ""};
   Denial denial = explain::PathDenial(path, access, answer, kFromKernel);
+  denial.repeats_error = by_worker;
   denial.process = kFileWorker;
   return denial;
 }
 
 std::string DescribeFileError(const tool::Response& response, const std::optional<Denial>& denial) {
-  if (!denial || denial->rule.rfind(kFilePolicy, 0) == 0) return response.error;
+  if (!denial || denial->repeats_error) return response.error;
   const std::string error = response.error + " (" + denial->rule + ")";
   return denial->grant.empty() ? error : error + "; to allow: " + denial->grant;
 }

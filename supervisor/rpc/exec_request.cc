@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/refusal.h"
 #include "policy/model/own_variables.h"
 #include "policy/plan/plan.h"
 
@@ -36,14 +37,16 @@ Result<std::vector<std::string>> MakeEnvironment(
 
 Status CheckCwd(const std::string& cwd) {
   if (cwd.find('\0') != std::string::npos) {
-    return InvalidArgument("start.cwd: contains a NUL character");
+    return Refused(Code::kInvalidArgument, "start.cwd", "", "contains a NUL character");
   }
   if (("/" + cwd + "/").find("/../") != std::string::npos) {
-    return PermissionDenied("start.cwd: access denied: path traversal is not allowed: " + cwd);
+    return OfField("start.cwd",
+                   PermissionDenied("access denied: path traversal is not allowed: " + cwd), cwd);
   }
   if (cwd.size() <= plan::kMaxPath) return OkStatus();
-  return InvalidArgument("start.cwd: " + std::to_string(cwd.size()) + " bytes; at most " +
-                         std::to_string(plan::kMaxPath) + " are allowed");
+  return Refused(Code::kInvalidArgument, "start.cwd", "",
+                 std::to_string(cwd.size()) + " bytes; at most " + std::to_string(plan::kMaxPath) +
+                     " are allowed");
 }
 
 Status CheckSize(const cell::ExecSpec& spec) {
@@ -79,7 +82,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
                                     const std::map<std::string, std::string>& cell_env,
                                     const ExecSpec& spec) {
   if (spec.argv.empty() || spec.argv[0].empty()) {
-    return InvalidArgument("start.argv: command cannot be empty");
+    return Refused(Code::kInvalidArgument, "start.argv", "", "command cannot be empty");
   }
   ExecOptions options;
   options.exec_id = spec.exec_id;

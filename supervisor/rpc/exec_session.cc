@@ -176,7 +176,8 @@ void ExecSession::ReadExecSocket() {
     TakeTerminal(std::move(message->fds[0]));
   } else if (cell::Decode(message->bytes, &exec_error_).ok()) {
     exec_failed_ = true;
-    never_forked_ = exec_error_.step == "fork" && exec_error_.error == EAGAIN;
+    never_forked_ =
+        exec_error_.step == cell::ExecStep::kFork && exec_error_.status.detail().error == EAGAIN;
   }
 }
 
@@ -217,8 +218,8 @@ void ExecSession::OnCellGone(const Status& why) {
   if (!gone_) ReadControl();
   gone_ = true;
   usage_known_ = true;
-  const std::string& reason = why.message();
-  if (!exited_) failure_ = reason.empty() ? "the cell ended" : "the cell ended: " + reason;
+  const std::string reason = why.message().empty() ? "" : ": " + why.message();
+  if (!exited_) failure_ = "the cell ended" + reason;
   cell_ended_ = !exited_;
   // The kernel chose the cell's pid 1, and with it went the command.
   if (!exited_ && control_ && why.code() == Code::kAborted) {

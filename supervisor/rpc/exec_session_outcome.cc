@@ -16,20 +16,23 @@ constexpr int kShellKilled = 128 + SIGKILL;
 // Of the cell's memory: four workers that use it up have as much each.
 constexpr uint64_t kPartOfALargeProcess = 4;
 
+bool IsMissing(const Status& status) {
+  return status.detail().error == ENOENT || status.detail().error == ENOTDIR;
+}
+
 OutcomeKind KindOfExecError(const cell::ExecError& error) {
-  if (error.step != "execve") return OutcomeKind::kSetupFailed;
-  if (error.error == ENOENT || error.error == ENOTDIR) return OutcomeKind::kNotFound;
-  if (error.error == EACCES || error.error == EPERM) return OutcomeKind::kDenied;
+  const int number = error.status.detail().error;
+  if (error.step != cell::ExecStep::kExec) return OutcomeKind::kSetupFailed;
+  if (IsMissing(error.status)) return OutcomeKind::kNotFound;
+  if (number == EACCES || number == EPERM) return OutcomeKind::kDenied;
   return OutcomeKind::kSetupFailed;
 }
 
 std::string DescribeExecError(const cell::ExecError& error, const cell::ExecSpec& spec) {
-  const bool missing = error.error == ENOENT || error.error == ENOTDIR;
-  if (error.step == "chdir" && missing) {
+  if (error.step == cell::ExecStep::kChdir && IsMissing(error.status)) {
     return "access denied: working directory is not a directory: " + spec.cwd;
   }
-  const std::string what = error.step == "execve" ? spec.argv[0] : error.step + " " + spec.cwd;
-  return ErrnoStatus(error.error, what).message();
+  return error.status.message();
 }
 
 std::string TimeText(uint32_t ms) {

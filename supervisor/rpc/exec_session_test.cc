@@ -67,7 +67,10 @@ TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
   session_->Start(
       std::move(exec->first), std::move(control->first), [](int, Source, bool) {}, [] {},
       [](Clock::time_point) {});
-  ASSERT_TRUE(SendMessage(exec->second.get(), cell::Encode(cell::ExecError{"fork", EAGAIN})).ok());
+  ASSERT_TRUE(
+      SendMessage(exec->second.get(),
+                  cell::Encode(cell::ExecError{cell::ExecStep::kFork, ErrnoStatus(EAGAIN, "fork")}))
+          .ok());
   exec->second.reset();  // the ExecSpec is unread
   control->second.reset();
   session_->OnSlotGone();
@@ -296,22 +299,29 @@ TEST_F(ExecSessionTest, AKilledCommandWithMemoryToSpareWasSignalled) {
 
 TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
   const struct {
-    const char* step;
+    cell::ExecStep step;
+    const char* what;
     int error;
     OutcomeKind kind;
     const char* message;
   } cases[] = {
-      {"execve", ENOENT, OutcomeKind::kNotFound, "command: No such file or directory"},
-      {"execve", EACCES, OutcomeKind::kDenied, "command: Permission denied"},
-      {"execve", ENOEXEC, OutcomeKind::kSetupFailed, "command: Exec format error"},
-      {"chdir", ENOENT, OutcomeKind::kSetupFailed,
+      {cell::ExecStep::kExec, "command", ENOENT, OutcomeKind::kNotFound,
+       "command: No such file or directory"},
+      {cell::ExecStep::kExec, "command", EACCES, OutcomeKind::kDenied,
+       "command: Permission denied"},
+      {cell::ExecStep::kExec, "command", ENOEXEC, OutcomeKind::kSetupFailed,
+       "command: Exec format error"},
+      {cell::ExecStep::kChdir, "chdir /workspace", ENOENT, OutcomeKind::kSetupFailed,
        "access denied: working directory is not a directory: /workspace"},
-      {"chdir", EACCES, OutcomeKind::kSetupFailed, "chdir /workspace: Permission denied"},
+      {cell::ExecStep::kChdir, "chdir /workspace", EACCES, OutcomeKind::kSetupFailed,
+       "chdir /workspace: Permission denied"},
   };
   for (const auto& one : cases) {
     sink_.outcome.reset();
     Start(Options());
-    ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(cell::ExecError{one.step, one.error})).ok());
+    ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(cell::ExecError{
+                                             one.step, ErrnoStatus(one.error, one.what)}))
+                    .ok());
     End(125 << 8);
     ASSERT_TRUE(sink_.outcome.has_value());
     EXPECT_EQ(sink_.outcome->kind, one.kind);

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/message_socket.h"
 
 namespace odyssey::supervisor {
@@ -17,8 +18,8 @@ constexpr timeval kTimeout{10, 0};
 constexpr timeval kForever{0, 0};
 
 Status NotOffered(const std::string& why) {
-  return FailedPrecondition("mode: danger_full_access: " + why +
-                            "; read_only and workspace_write are allowed");
+  return Refused(Code::kFailedPrecondition, "mode", "danger_full_access",
+                 why + "; read_only and workspace_write are allowed");
 }
 
 void SetTimeouts(int socket, const timeval& timeout) {

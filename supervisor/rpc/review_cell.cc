@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/os/message_socket.h"
 #include "policy/plan/tool_wire.h"
 
@@ -41,10 +42,10 @@ Result<std::unique_ptr<ReviewCell>> ReviewCell::Start(RootClient* root, plan::Pl
 
   const auto launched = std::make_shared<std::promise<Launched>>();
   auto answer = launched->get_future();
-  ODY_RETURN_IF_ERROR(root->Launch(
-      plan::EncodePlan(plan), [launched](const wire::Launched& message, UniqueFd socket) {
-        launched->set_value({{message.code, message.error}, std::move(socket)});
-      }));
+  ODY_RETURN_IF_ERROR(root->Launch(plan::EncodePlan(plan),
+                                   [launched](const wire::Launched& message, UniqueFd socket) {
+                                     launched->set_value({message.status, std::move(socket)});
+                                   }));
   if (answer.wait_for(kLaunchTimeout) != std::future_status::ready) {
     return Unavailable("the review cell was not ready in time");
   }
@@ -76,8 +77,8 @@ Status ReviewCell::WhyGone() {
     return Unavailable("the review cell closed its stream");
   }
   const wire::Gone gone = gone_.get();
-  const Code code = gone.code == Code::kOk ? Code::kUnavailable : gone.code;
-  return {code, gone.reason.empty() ? "the review cell ended" : gone.reason};
+  const Status reason = gone.reason.ok() ? Unavailable("") : gone.reason;
+  return reason.message().empty() ? WithMessage("the review cell ended", reason) : reason;
 }
 
 Result<review::End> ReviewCell::Ask(const review::Request& request, const Take& take) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/base/refusal.h"
 #include "policy/plan/cell_wire.h"
 #include "policy/plan/tool_wire.h"
 
@@ -18,8 +19,10 @@ constexpr size_t kMaxQuoted = 64;
 Result<uint64_t> ParseRunId(std::string_view field, const std::string& run_id) {
   const uint64_t run = cell::RunNumber(run_id);
   if (run != 0) return run;
-  return InvalidArgument(std::string(field) + " \"" + run_id.substr(0, kMaxQuoted) +
-                         "\": give \"run_\" and 16 hex digits, as a command or InjectFiles said");
+  return AboutField(
+      std::string(field),
+      InvalidArgument(std::string(field) + " \"" + run_id.substr(0, kMaxQuoted) +
+                      "\": give \"run_\" and 16 hex digits, as a command or InjectFiles said"));
 }
 
 uint64_t RunList::Begin(uint64_t now) {
@@ -33,7 +36,8 @@ Result<uint64_t> RunList::Use(std::string_view field, const std::string& run_id)
   ODY_ASSIGN_OR_RETURN(const uint64_t run, ParseRunId(field, run_id));
   const auto found = uses_.find(run);
   if (found == uses_.end()) {
-    return NotFound(std::string(field) + " \"" + run_id + "\": no such run of this cell");
+    return AboutField(std::string(field), NotFound(std::string(field) + " \"" + run_id +
+                                                   "\": no such run of this cell"));
   }
   ++found->second;
   return run;

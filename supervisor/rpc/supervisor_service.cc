@@ -13,12 +13,10 @@ namespace {
 
 // The denial goes with the error, as its details: odyssey.supervisor.v1.Denial.
 grpc::Status FileError(const FileAnswer& answer) {
-  const grpc::Status status =
-      rpc::ToGrpc(Status(answer.response.code, DescribeFileError(answer.response, answer.denial)));
-  if (!answer.denial) return status;
+  const Status status(answer.response.code, DescribeFileError(answer.response, answer.denial));
   v1::Denial denial;
-  ToProto(*answer.denial, "", &denial);
-  return {status.error_code(), status.error_message(), denial.SerializeAsString()};
+  if (answer.denial) ToProto(*answer.denial, "", &denial);
+  return rpc::ToGrpc(status, answer.denial ? &denial : nullptr);
 }
 
 Feature DescribeAudit(const Status& state) {

@@ -5,6 +5,15 @@
 #include "supervisor/wire/message_fields.h"
 
 namespace odyssey::wire {
+
+// The part of a failure that root knows.
+static void PutFailure(const Status& status, Writer* w) {
+  w->U8(static_cast<uint8_t>(status.code()));
+  w->String(std::string_view(status.message()).substr(0, kMaxText));
+  w->U32(static_cast<uint32_t>(status.detail().error));
+  w->U32(static_cast<uint32_t>(status.detail().item));
+}
+
 Result<RootMessage> TypeOf(std::string_view bytes) {
   const uint8_t type = bytes.empty() ? 0 : static_cast<uint8_t>(bytes[0]);
   if (type < static_cast<uint8_t>(RootMessage::kHello) ||
@@ -35,8 +44,7 @@ Status Decode(std::string_view bytes, Launch* m) {
 std::string Encode(const Launched& m) {
   Writer w = Begin(RootMessage::kLaunched);
   w.U64(m.request);
-  w.U8(static_cast<uint8_t>(m.code));
-  w.String(m.error);
+  PutFailure(m.status, &w);
   w.U32(m.uid);
   return w.Take();
 }
@@ -51,8 +59,7 @@ Status Decode(std::string_view bytes, Kill* m) {
 std::string Encode(const Gone& m) {
   Writer w = Begin(RootMessage::kGone);
   w.String(m.cell_id);
-  w.U8(static_cast<uint8_t>(m.code));
-  w.String(m.reason);
+  PutFailure(m.reason, &w);
   return w.Take();
 }
 

@@ -47,12 +47,11 @@ struct Launch {
   std::string plan;  // encoded, policy/plan/plan.h
 };
 
-// Answers Launch. With code kOk the message carries the cell's socket; how the launch itself ends
+// Answers Launch. If it is OK the message carries the cell's socket; how the launch itself ends
 // comes as cell-init's Hello on it, or as Gone.
 struct Launched {
   uint64_t request = 0;
-  Code code = Code::kOk;
-  std::string error;
+  Status status;  // detail().item: which of the plan's entries failed
   uint32_t uid = 0;
 };
 
@@ -64,9 +63,9 @@ struct Kill {
 // No process, mount or cgroup of the cell is left.
 struct Gone {
   std::string cell_id;
-  // What `reason` is; never kOk. kAborted, without one: its memory limit took pid 1.
-  Code code = Code::kUnavailable;
-  std::string reason;  // what the launcher or bubblewrap said last, if anything
+  // What the launcher or bubblewrap said last, if anything; detail().item as in Launched. Never
+  // kOk. kAborted, without a message: its memory limit took pid 1.
+  Status reason = Unavailable("");
 };
 
 struct Stats {

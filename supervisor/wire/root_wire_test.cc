@@ -28,9 +28,9 @@ std::vector<Sample> Samples() {
   return {
       MakeSample("Hello", Hello{"v1", 7, 8, {"/a", "/b"}, "/store", "/cells"}),
       MakeSample("Launch", Launch{1, "plan"}),
-      MakeSample("Launched", Launched{1, Code::kPermissionDenied, "no", 7}),
+      MakeSample("Launched", Launched{1, PermissionDenied("no").OfItem(3), 7}),
       MakeSample("Kill", Kill{"cel_1", true}),
-      MakeSample("Gone", Gone{"cel_1", Code::kNotFound, "open /x"}),
+      MakeSample("Gone", Gone{"cel_1", NotFound("open /x").OfItem(3)}),
       MakeSample("Stats", Stats{1, "cel_1"}),
       MakeSample("StatsReply", StatsReply{1, true, {2, 3, 4, 5, 6}}),
   };
@@ -38,16 +38,15 @@ std::vector<Sample> Samples() {
 
 TEST(RootWireTest, ReadsBackWhatWasWritten) {
   Gone gone;
-  ASSERT_TRUE(Decode(Encode(Gone{"cel_1", Code::kNotFound, "open /x"}), &gone).ok());
+  ASSERT_TRUE(Decode(Encode(Gone{"cel_1", NotFound("open /x").OfItem(3)}), &gone).ok());
   EXPECT_EQ(gone.cell_id, "cel_1");
-  EXPECT_EQ(gone.code, Code::kNotFound);
-  EXPECT_EQ(gone.reason, "open /x");
+  EXPECT_EQ(gone.reason, NotFound("open /x"));
+  EXPECT_EQ(gone.reason.detail().item, 3);
 
   Launched launched;
-  ASSERT_TRUE(Decode(Encode(Launched{9, Code::kAborted, "why", 70}), &launched).ok());
+  ASSERT_TRUE(Decode(Encode(Launched{9, Status(Code::kAborted, "why"), 70}), &launched).ok());
   EXPECT_EQ(launched.request, 9u);
-  EXPECT_EQ(launched.code, Code::kAborted);
-  EXPECT_EQ(launched.error, "why");
+  EXPECT_EQ(launched.status, Status(Code::kAborted, "why"));
   EXPECT_EQ(launched.uid, 70u);
 
   Kill kill;
@@ -110,7 +109,7 @@ TEST(RootWireTest, LongerFieldsThanAnyPlanHasAreMalformed) {
 }
 
 TEST(RootWireTest, ACodeOutOfRangeIsMalformed) {
-  std::string bytes = Encode(Gone{"c", Code::kUnauthenticated, ""});
+  std::string bytes = Encode(Gone{"c", Status(Code::kUnauthenticated, "")});
   const size_t at = bytes.find('\x10');
   ASSERT_NE(at, std::string::npos);
   bytes[at] = '\x11';

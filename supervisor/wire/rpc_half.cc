@@ -4,6 +4,17 @@
 #include "supervisor/wire/root_wire.h"
 
 namespace odyssey::wire {
+namespace {
+
+Status GetFailure(Reader* r) {
+  const Code code = r->Enum(Code::kUnauthenticated);
+  std::string message = r->String(kMaxText);
+  const int error = static_cast<int>(r->U32());
+  return Status(code, std::move(message))
+      .With({.error = error, .item = static_cast<int>(r->U32())});
+}
+
+}  // namespace
 
 std::string EncodeReady() { return Begin(RootMessage::kReady).Take(); }
 
@@ -28,8 +39,7 @@ std::string Encode(const Launch& m) {
 Status Decode(std::string_view bytes, Launched* m) {
   return DecodeAs(RootMessage::kLaunched, "Launched", bytes, [m](Reader& r) {
     m->request = r.U64();
-    m->code = r.Enum(Code::kUnauthenticated);
-    m->error = r.String(kMaxText);
+    m->status = GetFailure(&r);
     m->uid = r.U32();
   });
 }
@@ -44,8 +54,7 @@ std::string Encode(const Kill& m) {
 Status Decode(std::string_view bytes, Gone* m) {
   return DecodeAs(RootMessage::kGone, "Gone", bytes, [m](Reader& r) {
     m->cell_id = r.String(plan::kMaxCellId);
-    m->code = r.Enum(Code::kUnauthenticated);
-    m->reason = r.String(kMaxText);
+    m->reason = GetFailure(&r);
   });
 }
 

@@ -78,7 +78,7 @@ TEST_F(HostileRpcTest, NobodyElseIsHeard) {
 TEST_F(HostileRpcTest, GetsNoUserWhomTheFileDoesNotName) {
   const UniqueFd fd = ConnectAsRpc();
   for (const uint32_t uid : {kDaemon, 2u, 4242u}) {
-    EXPECT_NE(Ask(fd, uid).code, Code::kOk) << uid;
+    EXPECT_FALSE(Ask(fd, uid).status.ok()) << uid;
   }
   EXPECT_TRUE(ChildrenOf(Runner()).empty());
 }
@@ -106,8 +106,8 @@ TEST_F(HostileRpcTest, GetsNoUidOfACellEvenIfTheFileNamesIt) {
   ASSERT_TRUE(cell.ok()) << cell.status().ToString();
   std::ofstream(supervisor_.danger_grant_file()) << cell->host_uid() << "\n";
   const wire::Launched answer = Ask(ConnectAsRpc(), cell->host_uid());
-  EXPECT_EQ(answer.code, Code::kPermissionDenied);
-  EXPECT_THAT(answer.error, HasSubstr("Odyssey's own"));
+  EXPECT_EQ(answer.status.code(), Code::kPermissionDenied);
+  EXPECT_THAT(answer.status.message(), HasSubstr("Odyssey's own"));
 }
 
 // An rpc that wants slots and sends nothing to them.
@@ -154,7 +154,7 @@ TEST_F(WaitingTest, MoreProcessesThanTheCellMayHaveAreRefused) {
   const Message refused = AskForSlot();
   cell::CellError why;
   ASSERT_TRUE(cell::Decode(refused.bytes, &why).ok());
-  EXPECT_EQ(why.step, "as many processes as the cell may have");
+  EXPECT_EQ(why.status.message(), "as many processes as the cell may have");
   EXPECT_TRUE(Eventually([] { return Owned().size() == 3; }));
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/rpc/status_map.h"
 #include "tests/integration/audit_reader.h"
 
 namespace odyssey::testing {
@@ -348,7 +349,7 @@ TEST_F(DenialsTest, FileOperationNamesRuleAndGrant) {
             std::string::npos)
       << status.error_message();
   v1::Denial denial;
-  ASSERT_TRUE(denial.ParseFromString(status.error_details()));
+  ASSERT_TRUE(rpc::FindInDetails(status, &denial));
   EXPECT_EQ(Text(denial),
             "path write /workspace/x (mount /workspace read_only) sandbox.mode: "
             "\"workspace_write\" [kernel]");

@@ -44,7 +44,7 @@ void AskFor(const odyssey::plan::Plan& plan) {
   const auto answer = odyssey::ReceiveMessage(kRootSocketFd);
   wire::Launched launched;
   if (!answer.ok() || !wire::Decode(answer->bytes, &launched).ok()) return;
-  const Status said(launched.code, launched.error);
+  const Status said = launched.status;
   fprintf(stderr, "root answered %s with %zu descriptors\n", said.ToString().c_str(),
           answer->fds.size());
 }

@@ -211,6 +211,23 @@ class ByNameTest(LintCase):
         self.assert_fails("ctl/gone.cc: is in by_name.txt, and is no file", *self.arguments())
 
 
+class MessagesTest(LintCase):
+    def arguments(self):
+        return "check_messages.py", self.root
+
+    def test_passes_clean_tree(self):
+        self.write("policy/a.cc", 'auto A() { return "x: " + status.message() + Text(error.message()); }\n')
+        self.write("policy/a_test.cc", 'auto A() { return status.message().find("x"); }\n')
+        self.assert_passes(*self.arguments())
+
+    def test_fails_on_a_message_that_is_read(self):
+        for code in ('return status.message().find("x")', "return e.error_message().substr(3)",
+                     'return s->message() == "x"', "const std::string& text = failure.message();",
+                     "return status.message()[0]"):
+            self.write("policy/a.cc", f"auto A() {{\n  {code}\n}}\n")
+            self.assert_fails("policy/a.cc:2: reads a message", *self.arguments())
+
+
 class NamesTest(LintCase):
     def arguments(self):
         return "check_names.py", self.root, os.path.join(HERE, "forbidden.txt")
