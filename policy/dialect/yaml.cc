@@ -6,10 +6,25 @@
 
 #include <sstream>
 
-#include "policy/dialect/yaml_mistake.h"
-
 namespace odyssey::dialect {
 namespace {
+
+// Whether the quoted scalar that begins at `begin` has an end. yaml-cpp takes the end of the file
+// for one.
+bool IsQuoteClosed(std::string_view text, size_t begin) {
+  const char quote = text[begin];
+  for (size_t i = begin + 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      // '' is a quote inside a text in single quotes.
+      const bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
+      if (!doubled) return true;
+      ++i;
+    }
+  }
+  return false;
+}
 
 // Gives up on the document: thrown through yaml-cpp and caught in ParseYaml.
 [[noreturn]] void Refuse(const YAML::Mark& mark, const std::string& what) {
@@ -252,7 +267,7 @@ std::optional<Node> ParseYaml(const std::string& file, std::string_view text, Pr
     return tree.TakeRoot();
   } catch (const YAML::Exception& error) {
     const int line = error.mark.line + 1;
-    return report(line, ExplainYamlMistake(text, line, error.msg));
+    return report(line, error.msg);
   } catch (const std::exception& error) {
     return report(0, error.what());
   }
