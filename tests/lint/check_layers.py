@@ -17,7 +17,6 @@ class Rules:
     def __init__(self, path):
         self.edges, self.test_edges, self.only, self.generated = {}, {}, {}, {}
         self.budgets, self.closures = {}, {}
-        self.max_file = self.max_header = None
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 words = line.split("#")[0].split()
@@ -32,12 +31,8 @@ class Rules:
             table[rest[0].rstrip(":")] = rest[1:]
         elif kind in ("lines", "closure"):
             {"lines": self.budgets, "closure": self.closures}[kind][rest[0]] = int(rest[1])
-        elif kind == "file":
-            self.max_file = int(rest[0])
-        elif kind == "header":
-            self.max_header = int(rest[0])
         else:
-            sys.exit(f"{where}: unknown rule {kind!r}; allowed: dir tests only generated lines closure file header")
+            sys.exit(f"{where}: unknown rule {kind!r}; allowed: dir tests only generated lines closure")
 
 
 def includes_of(root, path):
@@ -112,11 +107,6 @@ def closure(root, start, known):
 
 
 def check_budgets(rules, root, files):
-    for path in files:
-        limit = rules.max_header if path.endswith(".h") else rules.max_file
-        length = len(read_lines(root, path))
-        if limit and length > limit:
-            yield f"{path}: {length} lines, at most {limit}"
     product = [path for path in files if not is_test(path)]
     for directory, limit in rules.budgets.items():
         own = sum(code_lines(root, p) for p in product if p.startswith(directory + "/"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lint.names: forbidden words (forbidden.txt), include guards, and a short README in each directory."""
+"""lint.names: forbidden words (forbidden.txt), include guards, file names."""
 
 import fnmatch
 import os
@@ -8,7 +8,6 @@ import sys
 
 from source_tree import finish, read_lines, tracked_files
 
-MAX_README_LINES = 60
 NAMELESS = re.compile(r"(^|_)(utils?|helpers?|manager|misc)(_|\.|$)")
 
 
@@ -43,23 +42,12 @@ def check_file_names(files):
             yield f"{path}: names no concept"
 
 
-def check_readmes(root, files):
-    directories = {os.path.dirname(path) for path in files if path.endswith(("CMakeLists.txt", ".cc", ".h"))}
-    directories |= {path.split("/")[0] for path in files if "/" in path and not path.startswith(".")}
-    for directory in sorted(directories - {"", "cmake"}):
-        if os.path.join(directory, "README.md") not in files:
-            yield f"{directory}: has no README.md"
-    for path in files:
-        if path.endswith("README.md") and len(read_lines(root, path)) > MAX_README_LINES:
-            yield f"{path}: more than {MAX_README_LINES} lines"
-
-
 def main(root, forbidden_path):
     files = tracked_files(root)
     own = os.path.relpath(forbidden_path, root)
     texts = [path for path in files if path != own and not path.startswith("tests/fuzz/corpus/")]
     finish("lint.names", [*check_words(root, texts, list(read_forbidden(forbidden_path))),
-                          *check_guards(root, files), *check_file_names(files), *check_readmes(root, files)])
+                          *check_guards(root, files), *check_file_names(files)])
 
 
 if __name__ == "__main__":
