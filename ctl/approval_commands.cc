@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/event_view.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/sanitize.h"
 #include "odyssey/agent/v1/approval.grpc.pb.h"
 
@@ -18,7 +18,7 @@ using agent::v1::Approval;
 using agent::v1::ApprovalService;
 
 Json ApprovalToJson(const Approval& approval) {
-  Json out = ToJson(approval);
+  Json out = message::ToJson(approval);
   Json& request = out["request"];
   Json arguments = Json::parse(approval.request().arguments_json(), nullptr, false);
   request["arguments"] =
@@ -86,7 +86,7 @@ int Resolve(const Invocation& call, agent::v1::Decision decision, const std::str
   const auto context = MakeContext(kQuickCallMs);
   const grpc::Status status = stub->ResolveApproval(context.get(), request, &response);
   if (!status.ok()) return console.Fail(client->Explain("answer an approval", status));
-  if (console.json) console.PrintJson(ToJson(response));
+  if (console.json) console.PrintJson(message::ToJson(response));
   if (response.resolved()) return kExitOk;
   return console.Fail({"answer approval " + request.request_id(), "unknown, or answered already",
                        "odyssey-ctl approval list shows the pending ones."});

@@ -14,7 +14,6 @@
 
 #include "common/base/status.h"
 #include "ctl/console.h"
-#include "ctl/json_convert.h"
 #include "ctl/locations.h"
 #include "ctl/option_parser.h"
 #include "policy/ceiling/check.h"

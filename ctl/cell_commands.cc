@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "common/os/unique_fd.h"
 #include "ctl/cell_name.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/sanitize.h"
 #include "ctl/units.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -75,7 +75,7 @@ int List(const Invocation& call) {
     const grpc::Status status = GetCells(stub, &response);
     if (!status.ok()) return console.Fail(client.Explain("list cells", status));
     if (console.json) {
-      console.PrintJson(ToJson(response));
+      console.PrintJson(message::ToJson(response));
       return kExitOk;
     }
     std::vector<std::vector<std::string>> rows;
@@ -104,7 +104,7 @@ int Show(const Invocation& call) {
     if (!status.ok())
       return console.Fail(cell.client.Explain("show cell " + request.cell_id(), status));
     if (console.json) {
-      console.PrintJson(ToJson(response));
+      console.PrintJson(message::ToJson(response));
       return kExitOk;
     }
     const CellInfo& info = response.cell();
@@ -190,7 +190,7 @@ int Top(const Invocation& call) {
       const grpc::Status status = GetCells(stub, &response);
       if (!status.ok()) return console.Fail(client.Explain("watch cells", status));
       if (console.json) {
-        console.PrintJson(ToJson(response));
+        console.PrintJson(message::ToJson(response));
       } else {
         if (watch && console.out_is_terminal) console.Print(kClearScreen);
         console.Print(TopTable(response, before));

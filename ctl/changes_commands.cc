@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "ctl/change_choice.h"
 #include "ctl/change_view.h"
 #include "ctl/changes_client.h"
 #include "ctl/command.h"
 #include "ctl/diff_view.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/line_reader.h"
 #include "ctl/reviewed_cells.h"
 #include "ctl/sanitize.h"
@@ -42,7 +42,7 @@ template <typename Response>
 int Report(const Invocation& call, const ChangesClient& client, const Response& response,
            const std::string& done) {
   if (call.console->json) {
-    call.console->PrintJson(ToJson(response));
+    call.console->PrintJson(message::ToJson(response));
   } else {
     call.console->PrintLine(done);
   }
@@ -64,8 +64,8 @@ int List(const Invocation& call) {
     if (!status.ok()) return console.Fail(client.Explain("list the changes of", status));
     if (console.json) {
       Json changes = Json::array();
-      for (const auto& change : set.changes) changes.push_back(ToJson(change));
-      Json out = ToJson(set.end);
+      for (const auto& change : set.changes) changes.push_back(message::ToJson(change));
+      Json out = message::ToJson(set.end);
       out["changes"] = std::move(changes);
       console.PrintJson(out);
       return kExitOk;
@@ -190,7 +190,7 @@ int Commits(const Invocation& call) {
     const grpc::Status status = client.stub()->ListCommits(context.get(), request, &response);
     if (!status.ok()) return console.Fail(client.Explain("list the commits of", status));
     if (console.json) {
-      console.PrintJson(ToJson(response));
+      console.PrintJson(message::ToJson(response));
       return kExitOk;
     }
     std::vector<std::vector<std::string>> rows;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/terminal.h"
 
 namespace odyssey::ctl {
@@ -23,8 +23,9 @@ std::vector<int> Signals(bool terminal) {
 // stdout is the command's.
 void TellAsJson(const Console& console, const supervisor::v1::ExecOutcome& outcome,
                 const std::vector<supervisor::v1::Denial>& denials) {
-  Json json = {{"outcome", ToJson(outcome)}, {"denials", Json::array()}};
-  for (const supervisor::v1::Denial& denial : denials) json["denials"].push_back(ToJson(denial));
+  Json json = {{"outcome", message::ToJson(outcome)}, {"denials", Json::array()}};
+  for (const supervisor::v1::Denial& denial : denials)
+    json["denials"].push_back(message::ToJson(denial));
   console.WarnJson(json);
 }
 

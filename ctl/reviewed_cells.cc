@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "ctl/cell_name.h"
 #include "ctl/change_view.h"
 #include "ctl/changes_client.h"
 #include "ctl/client.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/sanitize.h"
 #include "odyssey/supervisor/v1/changes.grpc.pb.h"
 
@@ -66,9 +66,9 @@ int ListReviewedCells(const Console& console, const Locations& locations) {
   std::vector<std::vector<std::string>> rows;
   for (const ReviewedCell& cell : response.cells()) {
     const Counted counted = Count(*client, cell);
-    Json one = ToJson(cell);
+    Json one = message::ToJson(cell);
     one["name"] = NameOf(cell.key());
-    if (counted.why.empty()) one["counts"] = ToJson(counted.counts);
+    if (counted.why.empty()) one["counts"] = message::ToJson(counted.counts);
     if (!counted.why.empty()) one["error"] = counted.why;
     cells.push_back(std::move(one));
     rows.push_back(

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/message/event_json.h"
+#include "common/message/message_json.h"
 #include "ctl/change_choice.h"
 #include "ctl/change_question.h"
 #include "ctl/change_view.h"
@@ -16,7 +18,6 @@
 #include "ctl/event_view.h"
 #include "ctl/exec_call.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/line_reader.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
@@ -44,19 +45,20 @@ int WithAgentd(const Invocation& call, const std::string& what, Body body) {
 
 int Create(const Invocation& call) {
   const Console& console = *call.console;
-  return WithAgentd(
-      call, "create a session", [&](const Client& client, SessionService::Stub* stub) {
-        const std::optional<Session> session =
-            CreateSession(console, client, stub,
-                          {.bundle = call.options.Word(0),
-                           .cwd = call.options.Text("cwd"),
-                           .agent_id = call.options.Text("agent"),
-                           .allow_danger = call.options.Has("dangerous-sandbox-mode"),
-                           .review = call.options.Has("review")});
-        if (!session) return kExitFailed;
-        console.json ? console.PrintJson(ToJson(*session)) : console.PrintLine(Safe(session->id()));
-        return kExitOk;
-      });
+  return WithAgentd(call, "create a session",
+                    [&](const Client& client, SessionService::Stub* stub) {
+                      const std::optional<Session> session =
+                          CreateSession(console, client, stub,
+                                        {.bundle = call.options.Word(0),
+                                         .cwd = call.options.Text("cwd"),
+                                         .agent_id = call.options.Text("agent"),
+                                         .allow_danger = call.options.Has("dangerous-sandbox-mode"),
+                                         .review = call.options.Has("review")});
+                      if (!session) return kExitFailed;
+                      console.json ? console.PrintJson(message::ToJson(*session))
+                                   : console.PrintLine(Safe(session->id()));
+                      return kExitOk;
+                    });
 }
 
 int List(const Invocation& call) {
@@ -67,7 +69,7 @@ int List(const Invocation& call) {
     const grpc::Status status = stub->ListSessions(context.get(), {}, &response);
     if (!status.ok()) return console.Fail(client.Explain("list sessions", status));
     if (console.json) {
-      console.PrintJson(ToJson(response));
+      console.PrintJson(message::ToJson(response));
     } else if (response.sessions().empty()) {
       console.PrintLine("no sessions");
     } else {
@@ -83,7 +85,7 @@ int List(const Invocation& call) {
 }
 
 void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
-  const Json json = ToJson(turn);
+  const Json json = message::ToJson(turn);
   console.PrintLine("\n" + Paint(Safe(turn.id()) + " · " + json["status"].get<std::string>(),
                                  Style::kBold, console.color_out));
   console.PrintLine("prompt: " + Sanitize(turn.prompt()));
@@ -103,7 +105,7 @@ int Show(const Invocation& call) {
       return console.Fail(client.Explain("show session " + request.session_id(), status));
     const Session& session = response.session();
     if (console.json) {
-      console.PrintJson(ToJson(session));
+      console.PrintJson(message::ToJson(session));
       return kExitOk;
     }
     console.Print(FormatTable(
@@ -199,7 +201,7 @@ int Fork(const Invocation& call) {
     if (!status.ok()) {
       return console.Fail(client.Explain("fork session " + request.session_id(), status));
     }
-    console.json ? console.PrintJson(ToJson(response.session()))
+    console.json ? console.PrintJson(message::ToJson(response.session()))
                  : console.PrintLine(Safe(response.session().id()));
     return kExitOk;
   });
@@ -212,7 +214,7 @@ int Events(const Invocation& call) {
   EventView view({.color = console.color_out});
   for (;;) {
     const EventFeed::Item item = feed.Take();
-    if (item.event && console.json) console.PrintJson(EventToJson(*item.event));
+    if (item.event && console.json) console.PrintJson(message::EventToJson(*item.event));
     if (item.event && !console.json) console.Print(view.Show(*item.event));
     if (!item.notice.empty()) console.Warn(item.notice);
     if (item.failure) return console.Fail(*item.failure);
@@ -251,7 +253,7 @@ int Cancel(const Invocation& call) {
     const auto context = MakeContext(kCellCallMs);
     const grpc::Status status = stub->CancelTurn(context.get(), request, &response);
     if (!status.ok()) return console.Fail(client.Explain("cancel the running turn", status));
-    console.json ? console.PrintJson(ToJson(response))
+    console.json ? console.PrintJson(message::ToJson(response))
                  : console.PrintLine(response.cancelled() ? "cancelled" : "no turn was running");
     return kExitOk;
   });

@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/exit_code.h"
 #include "ctl/host_checks.h"
-#include "ctl/json_convert.h"
 #include "ctl/probe_command.h"
 #include "ctl/sanitize.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
@@ -65,7 +65,7 @@ template <typename Response>
 Json AnswerToJson(const Answer<Response>& answer, const std::string& socket) {
   Json out = {{"reachable", answer.reachable}, {"socket", socket}};
   if (answer.reachable) {
-    out["info"] = ToJson(answer.info);
+    out["info"] = message::ToJson(answer.info);
   } else {
     out["why"] = answer.why;
   }

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/exit_code.h"
-#include "ctl/json_convert.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
@@ -28,7 +28,7 @@ int Call(const Invocation& call, const std::string& what, const Request& request
   const auto context = MakeContext(deadline_ms);
   const grpc::Status status = (stub.get()->*method)(context.get(), request, &response);
   if (!status.ok()) return console.Fail(client->Explain(what, status));
-  console.json ? console.PrintJson(ToJson(response)) : print(response);
+  console.json ? console.PrintJson(message::ToJson(response)) : print(response);
   return kExitOk;
 }
 
@@ -46,7 +46,7 @@ int Submit(const Invocation& call) {
   const auto submitted = SubmitTurn(console, *client, stub.get(), call.options.Word(0), prompt);
   if (!submitted) return kExitFailed;
   if (console.json) {
-    console.PrintJson(ToJson(*submitted));
+    console.PrintJson(message::ToJson(*submitted));
   } else {
     console.PrintLine(Sanitize(submitted->turn_id(), Lines::kOne));
   }
@@ -61,7 +61,7 @@ int Status(const Invocation& call) {
       call, "show a turn", request, kQuickCallMs, &SessionService::Stub::GetTurn,
       [&](const agent::v1::GetTurnResponse& response) {
         const agent::v1::Turn& turn = response.turn();
-        call.console->PrintLine(ToJson(turn)["status"].get<std::string>());
+        call.console->PrintLine(message::ToJson(turn)["status"].get<std::string>());
         if (!turn.response().empty()) call.console->PrintLine(Sanitize(turn.response()));
         if (!turn.error().empty()) call.console->PrintLine(Sanitize(turn.error(), Lines::kOne));
       });

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ctl/json_convert.h"
+#include "common/message/event_json.h"
 #include "odyssey/agent/v1/approval.grpc.pb.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
 
@@ -58,7 +58,7 @@ void TurnWatch::OnItem(const EventFeed::Item& item) {
 }
 
 void TurnWatch::ShowEvent(const Event& event) {
-  if (console_.json) return console_.PrintJson(EventToJson(event));
+  if (console_.json) return console_.PrintJson(message::EventToJson(event));
   const std::string text = view_.Show(event);
   if (text.empty()) return;
   LeaveQuestion();

@@ -1,29 +1,18 @@
-#include "ctl/json_convert.h"
+#include "common/message/message_json.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
-namespace odyssey::ctl {
+#include "common/message/enum_name.h"
+
+namespace odyssey::message {
 namespace {
 
 using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-// TURN_STATUS_RUNNING of enum TurnStatus → "running".
-std::string EnumName(const EnumValueDescriptor& value) {
-  std::string prefix;
-  for (const char c : value.type()->name()) {
-    if (c >= 'A' && c <= 'Z' && !prefix.empty()) prefix += '_';
-    prefix += c;
-  }
-  std::string name = value.name();
-  if (name.size() > prefix.size() + 1) name.erase(0, prefix.size() + 1);
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return name;
-}
 
 Json Single(const Message& message, const FieldDescriptor* field) {
   const Reflection* reflection = message.GetReflection();
@@ -94,14 +83,60 @@ Json Repeated(const Message& message, const FieldDescriptor* field) {
   return out;
 }
 
-// Replaces NAME_json, a JSON text, by NAME, its value.
-void Unwrap(const std::string& name, Json* object) {
-  const auto found = object->find(name + "_json");
-  if (found == object->end()) return;
-  const std::string text = found->get<std::string>();
-  Json value = Json::parse(text, nullptr, false);
-  (*object)[name] = value.is_discarded() ? Json(text) : std::move(value);
-  object->erase(name + "_json");
+// Sets the field, which is not repeated, from a value of its type. Throws on another type.
+Status Set(const Json& value, Message* message, const FieldDescriptor* field) {
+  const Reflection* reflection = message->GetReflection();
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      reflection->SetBool(message, field, value.get<bool>());
+      return OkStatus();
+    case FieldDescriptor::CPPTYPE_INT32:
+      reflection->SetInt32(message, field, value.get<int32_t>());
+      return OkStatus();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      reflection->SetUInt32(message, field, value.get<uint32_t>());
+      return OkStatus();
+    case FieldDescriptor::CPPTYPE_UINT64:
+      reflection->SetUInt64(message, field, value.get<uint64_t>());
+      return OkStatus();
+    case FieldDescriptor::CPPTYPE_STRING:
+      reflection->SetString(message, field, value.get<std::string>());
+      return OkStatus();
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return FromJson(value, reflection->MutableMessage(message, field));
+    default:
+      return Internal("field " + field->full_name() + ": its type is not read from JSON");
+  }
+}
+
+Status Add(const Json& values, Message* message, const FieldDescriptor* field) {
+  if (field->is_map() || field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
+    return Internal("field " + field->full_name() + ": its type is not read from JSON");
+  }
+  for (const auto& value : values.get<std::vector<std::string>>()) {
+    message->GetReflection()->AddString(message, field, value);
+  }
+  return OkStatus();
+}
+
+Status DataLoss(const std::string& what) { return {Code::kDataLoss, what}; }
+
+Status ReadFields(const Json& json, Message* message) {
+  const auto* descriptor = message->GetDescriptor();
+  size_t read = 0;
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    const auto value = json.find(field->name());
+    if (value == json.end()) {
+      if (!field->is_repeated() && field->has_presence()) continue;
+      return DataLoss("field " + field->full_name() + ": missing");
+    }
+    ++read;
+    ODY_RETURN_IF_ERROR(field->is_repeated() ? Add(*value, message, field)
+                                             : Set(*value, message, field));
+  }
+  if (read == json.size()) return OkStatus();
+  return DataLoss(descriptor->full_name() + ": an unknown field");
 }
 
 }  // namespace
@@ -121,19 +156,13 @@ Json ToJson(const Message& message) {
   return out;
 }
 
-Json EventToJson(const agent::v1::Event& event) {
-  Json out = {{"id", event.id()},
-              {"session_id", event.session_id()},
-              {"sequence", event.sequence()},
-              {"created_at", event.created_at()}};
-  const auto* payload = event.GetDescriptor()->FindOneofByName("payload");
-  const FieldDescriptor* field = event.GetReflection()->GetOneofFieldDescriptor(event, payload);
-  if (field == nullptr) return out;
-  Json body = ToJson(event.GetReflection()->GetMessage(event, field));
-  Unwrap("arguments", &body);
-  Unwrap("result", &body);
-  out["payload"] = {{"type", field->name()}, {"payload", std::move(body)}};
-  return out;
+Status FromJson(const Json& json, Message* message) {
+  if (!json.is_object()) return DataLoss(message->GetTypeName() + ": not an object");
+  try {
+    return ReadFields(json, message);
+  } catch (const Json::exception& error) {
+    return DataLoss(message->GetTypeName() + ": " + error.what());
+  }
 }
 
-}  // namespace odyssey::ctl
+}  // namespace odyssey::message
