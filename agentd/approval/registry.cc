@@ -20,7 +20,7 @@ void Registry::Add(Question question, std::function<void(const Answer&)> on_answ
   std::vector<std::function<void()>> waiters;
   {
     std::lock_guard lock(mutex_);
-    std::string id = question.request_id;
+    std::string id = question.request().request_id();
     open_[std::move(id)] = {++last_ordinal_, std::move(question), std::move(on_answer)};
     waiters.swap(waiters_);
   }
@@ -36,7 +36,7 @@ bool Registry::Resolve(const std::string& request_id, const Answer& answer) {
     entry = std::move(it->second);
     open_.erase(it);
     if (answer.decision == Decision::kAllowAlways) {
-      granted_.insert({entry.question.session_id, entry.question.scope});
+      granted_.insert({entry.question.session_id(), entry.question.request().scope()});
     }
   }
   entry.on_answer(answer);
@@ -51,7 +51,7 @@ void Registry::Drop(const std::string& request_id) {
 void Registry::ClearSession(const std::string& session_id) {
   std::lock_guard lock(mutex_);
   std::erase_if(open_,
-                [&](const auto& item) { return item.second.question.session_id == session_id; });
+                [&](const auto& item) { return item.second.question.session_id() == session_id; });
   std::erase_if(granted_, [&](const auto& grant) { return grant.first == session_id; });
 }
 
@@ -70,7 +70,7 @@ std::vector<Registry::Open> Registry::After(uint64_t ordinal, const std::string&
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, entry] : open_) {
-      const bool wanted = session_id.empty() || entry.question.session_id == session_id;
+      const bool wanted = session_id.empty() || entry.question.session_id() == session_id;
       if (wanted && entry.ordinal > ordinal) out.push_back({entry.ordinal, entry.question});
     }
   }

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "odyssey/agent/v1/approval.pb.h"
+
 namespace odyssey::approval {
 
 enum class Decision { kAllowOnce, kAllowAlways, kDeny };
@@ -20,15 +22,8 @@ enum class Decision { kAllowOnce, kAllowAlways, kDeny };
 // "allow_once", "allow_always", "deny".
 std::string_view DecisionName(Decision decision);
 
-struct Question {
-  std::string request_id, session_id, turn_id;
-  std::string tool_name, rule, scope;
-  std::string arguments_json;  // exactly what will be executed
-  std::string cwd;
-  std::string created_at;
-  std::string diff;  // what a tool that writes a file would change in it; may be empty
-  friend bool operator==(const Question&, const Question&) = default;
-};
+// Open until it is answered or taken back.
+using Question = agent::v1::Approval;
 
 struct Answer {
   Decision decision = Decision::kDeny;

@@ -8,9 +8,9 @@ namespace {
 Question Ask(const std::string& id, const std::string& session,
              const std::string& scope = "Write") {
   Question out;
-  out.request_id = id;
-  out.session_id = session;
-  out.scope = scope;
+  out.set_session_id(session);
+  out.mutable_request()->set_request_id(id);
+  out.mutable_request()->set_scope(scope);
   return out;
 }
 
@@ -64,8 +64,8 @@ TEST(RegistryTest, ListsOldestFirstAndBySession) {
   registry.Add(Ask("m", "s1"), [](const Answer&) {});
   const auto all = registry.After(0, "");
   ASSERT_EQ(all.size(), 3u);
-  EXPECT_EQ(all[0].question.request_id, "z");
-  EXPECT_EQ(all[2].question.request_id, "m");
+  EXPECT_EQ(all[0].question.request().request_id(), "z");
+  EXPECT_EQ(all[2].question.request().request_id(), "m");
   EXPECT_EQ(registry.After(0, "s1").size(), 2u);
   EXPECT_EQ(registry.After(all[1].ordinal, "").size(), 1u);
 }

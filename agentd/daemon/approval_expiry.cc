@@ -9,9 +9,9 @@ size_t DenyExpired(approval::Registry& registry, const agent::Clock& clock,
   const std::string oldest = agent::FormatTime(clock.Now() - timeout);  // such times sort as text
   size_t denied = 0;
   for (const approval::Registry::Open& open : registry.After(0, "")) {
-    if (open.question.created_at > oldest) continue;
+    if (open.question.created_at() > oldest) continue;
     denied += registry.Resolve(
-        open.question.request_id,
+        open.question.request().request_id(),
         {approval::Decision::kDeny,
          "nobody answered within " + std::to_string(timeout.count()) + " seconds", getuid()});
   }

@@ -13,8 +13,8 @@ TEST(ApprovalExpiryTest, DeniesOnlyWhatIsTooOld) {
   std::vector<std::string> denied;
   const auto ask = [&](const std::string& id) {
     approval::Question question;
-    question.request_id = id;
-    question.created_at = agent::FormatTime(clock.Now());
+    question.mutable_request()->set_request_id(id);
+    question.set_created_at(agent::FormatTime(clock.Now()));
     registry.Add(question, [&denied, id](const approval::Answer& answer) {
       denied.push_back(id + ": " + std::string(approval::DecisionName(answer.decision)) + ", " +
                        answer.note);

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "agentd/event/event_json.h"
+#include "common/message/event_json.h"
+#include "common/message/message_utf8.h"
 #include "common/os/file.h"
 
 namespace odyssey::event {
@@ -90,11 +91,12 @@ Status Journal::RecoverLastLine() {
   }
   const size_t previous = tail.rfind('\n', tail.size() - 2);
   const size_t begin = previous == std::string::npos ? 0 : previous + 1;
-  Result<Event> last = DecodeEvent(std::string_view(tail).substr(begin, tail.size() - begin - 1));
-  if (last.ok() && last->sequence == last_sequence_) return OkStatus();
+  Result<Event> last =
+      message::DecodeEvent(std::string_view(tail).substr(begin, tail.size() - begin - 1));
+  if (last.ok() && last->sequence() == last_sequence_) return OkStatus();
   if (last.ok()) {
     return {Code::kDataLoss, "open " + path_ + ": line " + std::to_string(last_sequence_) +
-                                 " holds sequence " + std::to_string(last->sequence)};
+                                 " holds sequence " + std::to_string(last->sequence())};
   }
   size_ = stride_start + begin;
   --last_sequence_;
@@ -132,22 +134,58 @@ Status Journal::AppendLine(const std::string& line, Durability durability) {
   return status;
 }
 
-Result<uint64_t> Journal::Append(Payload payload, Durability durability) {
-  Event event{stamp_.ids->New("evt"), session_id_, 0, agent::FormatTime(stamp_.clock->Now()),
-              std::move(payload)};
+Result<uint64_t> Journal::Append(Event event, Durability durability) {
+  event.set_id(stamp_.ids->New("evt"));
+  event.set_session_id(session_id_);
+  event.set_created_at(agent::FormatTime(stamp_.clock->Now()));
+  message::SanitizeStrings(&event);  // texts of other programs are among them
   std::vector<std::function<void()>> waiters;
   Status status;
   {
     std::lock_guard lock(mutex_);
     if (closed_) return FailedPrecondition("append to " + path_ + ": the session was removed");
-    event.sequence = last_sequence_ + 1;
-    status = AppendLine(EncodeEvent(event) + "\n", durability);
+    event.set_sequence(last_sequence_ + 1);
+    status = AppendLine(message::EncodeEvent(event) + "\n", durability);
+    if (status.ok() && followers_ > 0) {
+      AddToTail(std::make_shared<const std::string>(event.SerializeAsString()));
+    }
     failure_ = status;
     waiters = TakeWaiters();
   }
   for (const auto& ready : waiters) ready();
   ODY_RETURN_IF_ERROR(status);
-  return event.sequence;
+  return event.sequence();
+}
+
+void Journal::AddToTail(Encoded encoded) {
+  tail_bytes_ += encoded->size();
+  tail_.push_back(std::move(encoded));
+  while (tail_bytes_ > kTailBytes && tail_.size() > 1) {
+    tail_bytes_ -= tail_.front()->size();
+    tail_.pop_front();
+  }
+}
+
+std::optional<std::vector<Encoded>> Journal::TailAfter(uint64_t sequence, size_t max_events) const {
+  std::lock_guard lock(mutex_);
+  if (sequence >= last_sequence_) return std::vector<Encoded>();
+  const uint64_t before_tail = last_sequence_ - tail_.size();
+  if (sequence < before_tail) return std::nullopt;
+  const auto begin = tail_.begin() + static_cast<ptrdiff_t>(sequence - before_tail);
+  const auto left = static_cast<size_t>(tail_.end() - begin);
+  return std::vector<Encoded>(begin, begin + static_cast<ptrdiff_t>(std::min(left, max_events)));
+}
+
+void Journal::AddFollower() {
+  std::lock_guard lock(mutex_);
+  ++followers_;
+}
+
+void Journal::RemoveFollower() {
+  std::lock_guard lock(mutex_);
+  if (--followers_ > 0) return;
+  tail_.clear();
+  tail_bytes_ = 0;
 }
 
 uint64_t Journal::last_sequence() const {
@@ -188,8 +226,8 @@ Result<std::vector<Event>> Journal::ReadAfter(uint64_t sequence, size_t max_even
       continue;
     }
     if (line++ >= sequence) {
-      ODY_ASSIGN_OR_RETURN(Event event,
-                           DecodeEvent(std::string_view(buffer).substr(begin, newline - begin)));
+      ODY_ASSIGN_OR_RETURN(Event event, message::DecodeEvent(std::string_view(buffer).substr(
+                                            begin, newline - begin)));
       out.push_back(std::move(event));
     }
     begin = newline + 1;
@@ -219,6 +257,27 @@ void Journal::Close() {
 bool Journal::closed() const {
   std::lock_guard lock(mutex_);
   return closed_;
+}
+
+Follower::Follower(std::shared_ptr<Journal> journal, uint64_t after)
+    : journal_(std::move(journal)), position_(after) {
+  journal_->AddFollower();
+}
+
+Follower::~Follower() { journal_->RemoveFollower(); }
+
+Result<std::vector<Encoded>> Follower::Next(size_t max_events) {
+  std::optional<std::vector<Encoded>> next = journal_->TailAfter(position_, max_events);
+  if (!next) {
+    ODY_ASSIGN_OR_RETURN(const std::vector<Event> events,
+                         journal_->ReadAfter(position_, max_events));
+    next.emplace();
+    for (const Event& event : events) {
+      next->push_back(std::make_shared<const std::string>(event.SerializeAsString()));
+    }
+  }
+  position_ += next->size();
+  return *std::move(next);
 }
 
 }  // namespace odyssey::event

@@ -9,14 +9,26 @@
 #include <fstream>
 #include <thread>
 
-#include "agentd/event/event_json.h"
 #include "agentd/event/journal_store.h"
+#include "common/message/event_json.h"
+#include "tests/fakes/events.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_ids.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::event {
 namespace {
+
+using fakes::EventOf;
+using message::EncodeEvent;
+
+Event Delta(const std::string& text) {
+  Event out;
+  out.mutable_agent_message_delta()->set_turn_id("trn_1");
+  out.mutable_agent_message_delta()->set_delta(text);
+  return out;
+}
+const Event kCancelled = EventOf(R"(turn_cancelled { turn_id: "trn_1" })");
 
 constexpr char kSession[] = "ses_00000000000000000000000000000001";
 
@@ -28,8 +40,7 @@ class JournalTest : public ::testing::Test {
     return journal.ok() ? *journal : nullptr;
   }
   static uint64_t AppendDelta(Journal& journal, const std::string& text) {
-    Result<uint64_t> sequence =
-        journal.Append(AgentMessageDelta{"trn_1", text}, Durability::kBatched);
+    Result<uint64_t> sequence = journal.Append(Delta(text), Durability::kBatched);
     EXPECT_TRUE(sequence.ok()) << sequence.status().ToString();
     return sequence.ok() ? *sequence : 0;
   }
@@ -49,9 +60,9 @@ TEST_F(JournalTest, SequencesCountFromOneWithoutGapsAcrossRestarts) {
   Result<std::vector<Event>> events = journal->ReadAfter(0, 10);
   ASSERT_TRUE(events.ok());
   ASSERT_EQ(events->size(), 2u);
-  EXPECT_EQ((*events)[0].sequence, 1u);
-  EXPECT_EQ((*events)[1].payload, Payload(AgentMessageDelta{"trn_1", "b"}));
-  EXPECT_EQ((*events)[1].session_id, kSession);
+  EXPECT_EQ((*events)[0].sequence(), 1u);
+  EXPECT_EQ(fakes::Unstamped((*events)[1]), Delta("b"));
+  EXPECT_EQ((*events)[1].session_id(), kSession);
 }
 
 TEST_F(JournalTest, FileIsPrivate) {
@@ -85,7 +96,9 @@ TEST_F(JournalTest, OnlyATornLineLeavesAnEmptyJournal) {
 }
 
 TEST_F(JournalTest, LineOutOfSequenceIsDataLoss) {
-  AppendRaw(EncodeEvent({"evt_1", kSession, 5, "t", TurnCancelled{"trn_1"}}) + "\n");
+  Event out_of_sequence = kCancelled;
+  out_of_sequence.set_sequence(5);
+  AppendRaw(EncodeEvent(out_of_sequence) + "\n");
   EXPECT_EQ(Journal::Open(path_, kSession, {&clock_, &ids_}).status().code(), Code::kDataLoss);
 }
 
@@ -96,7 +109,7 @@ TEST_F(JournalTest, ReadsAnyRangeOfALongJournal) {
     Result<std::vector<Event>> events = journal->ReadAfter(after, 7);
     ASSERT_TRUE(events.ok());
     ASSERT_EQ(events->size(), std::min<size_t>(7, 1000 - after));
-    EXPECT_EQ(events->front().sequence, after + 1);
+    EXPECT_EQ(events->front().sequence(), after + 1);
   }
   EXPECT_TRUE(journal->ReadAfter(1000, 7)->empty());
   EXPECT_TRUE(journal->ReadAfter(5000, 7)->empty());
@@ -108,7 +121,7 @@ TEST_F(JournalTest, ReadsALineLongerThanItsBuffer) {
   Result<std::vector<Event>> events = journal->ReadAfter(0, 1);
   ASSERT_TRUE(events.ok());
   ASSERT_EQ(events->size(), 1u);
-  EXPECT_EQ(std::get<AgentMessageDelta>((*events)[0].payload).delta.size(), 500'000u);
+  EXPECT_EQ((*events)[0].agent_message_delta().delta().size(), 500'000u);
 }
 
 TEST_F(JournalTest, NotifiesOnceAndNotAtAllIfThereIsMore) {
@@ -129,7 +142,7 @@ TEST_F(JournalTest, CloseWakesReadersAndRefusesAppends) {
   journal->Close();
   EXPECT_TRUE(woken);
   EXPECT_TRUE(journal->closed());
-  EXPECT_EQ(journal->Append(TurnCancelled{"t"}, Durability::kSynced).status().code(),
+  EXPECT_EQ(journal->Append(kCancelled, Durability::kSynced).status().code(),
             Code::kFailedPrecondition);
 }
 
@@ -143,7 +156,7 @@ TEST_F(JournalTest, ReaderBesideWriterSeesEveryEventExactlyOnceInOrder) {
   while (seen < kEvents) {
     Result<std::vector<Event>> events = journal->ReadAfter(seen, 100);
     ASSERT_TRUE(events.ok()) << events.status().ToString();
-    for (const Event& event : *events) ASSERT_EQ(event.sequence, ++seen);
+    for (const Event& event : *events) ASSERT_EQ(event.sequence(), ++seen);
   }
   writer.join();
   EXPECT_EQ(journal->last_sequence(), kEvents);
@@ -160,7 +173,7 @@ TEST_F(JournalTest, FailedWriteLeavesTheFileAsItWas) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto old = signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  Result<uint64_t> refused = journal->Append(AgentMessageDelta{"t", "b"}, Durability::kSynced);
+  Result<uint64_t> refused = journal->Append(Delta("b"), Durability::kSynced);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, old);
   EXPECT_FALSE(refused.ok());
@@ -170,6 +183,76 @@ TEST_F(JournalTest, FailedWriteLeavesTheFileAsItWas) {
   EXPECT_EQ(Open()->last_sequence(), 1u);
   EXPECT_EQ(AppendDelta(*journal, "c"), 2u);
   EXPECT_TRUE(journal->failure().ok());
+}
+
+Event Parsed(const Encoded& encoded) {
+  Event out;
+  EXPECT_TRUE(out.ParseFromString(*encoded));
+  return out;
+}
+
+// Shown with a file that nothing can be read from any more.
+TEST_F(JournalTest, AFollowerIsServedWithoutReadingTheFile) {
+  const auto journal = Open();
+  AppendDelta(*journal, "before");
+  Follower follower(journal, 1);
+  for (const char* text : {"a", "b", "c"}) AppendDelta(*journal, text);
+  std::filesystem::resize_file(path_, 0);
+
+  Result<std::vector<Encoded>> first = follower.Next(2);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  ASSERT_EQ(first->size(), 2u);
+  EXPECT_EQ(fakes::Unstamped(Parsed((*first)[0])), Delta("a"));
+  EXPECT_EQ(Parsed((*first)[0]).sequence(), 2u);
+  EXPECT_EQ(follower.position(), 3u);
+  Result<std::vector<Encoded>> rest = follower.Next(10);
+  ASSERT_TRUE(rest.ok());
+  ASSERT_EQ(rest->size(), 1u);
+  EXPECT_EQ(Parsed((*rest)[0]).sequence(), 4u);
+  EXPECT_TRUE(follower.Next(10)->empty()) << "and there is nothing to look for in the file";
+
+  EXPECT_FALSE(Follower(journal, 0).Next(1).ok()) << "what was before it is in the file alone";
+}
+
+TEST_F(JournalTest, EveryFollowerGetsTheSameEncoding) {
+  const auto journal = Open();
+  Follower one(journal, 0), other(journal, 0);
+  AppendDelta(*journal, "a");
+  EXPECT_EQ(one.Next(1)->at(0).get(), other.Next(1)->at(0).get());
+}
+
+TEST_F(JournalTest, AFollowerThatFallsBehindReadsTheFileAndCatchesUp) {
+  const auto journal = Open();
+  Follower follower(journal, 0);
+  const std::string text(kTailBytes / 4, 'x');
+  for (int i = 0; i < 20; ++i) AppendDelta(*journal, text);
+  uint64_t seen = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Result<std::vector<Encoded>> next = follower.Next(1);
+    ASSERT_TRUE(next.ok()) << next.status().ToString();
+    ASSERT_EQ(next->size(), 1u);
+    const Event event = Parsed(next->at(0));
+    EXPECT_EQ(event.sequence(), ++seen);
+    EXPECT_EQ(event.agent_message_delta().delta(), text);
+  }
+}
+
+TEST_F(JournalTest, NothingIsKeptForAFollowerThatHasGone) {
+  const auto journal = Open();
+  {
+    Follower follower(journal, 0);
+    AppendDelta(*journal, "a");
+  }
+  std::filesystem::resize_file(path_, 0);
+  EXPECT_FALSE(Follower(journal, 0).Next(1).ok());
+}
+
+TEST_F(JournalTest, TextsOfOtherProgramsBecomeValidUtf8) {
+  const auto journal = Open();
+  Follower follower(journal, 0);
+  AppendDelta(*journal, "a\xFF");
+  EXPECT_EQ(Parsed(follower.Next(1)->at(0)).agent_message_delta().delta(), "a\xEF\xBF\xBD");
+  EXPECT_EQ(journal->ReadAfter(0, 1)->at(0).agent_message_delta().delta(), "a\xEF\xBF\xBD");
 }
 
 TEST(JournalStoreTest, GivesOneJournalPerSessionAndRemovesIt) {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "agentd/base/change_counts.h"
-#include "agentd/base/denial.h"
 #include "common/base/status.h"
+#include "odyssey/supervisor/v1/changes.pb.h"
+#include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "policy/model/request.h"
 
 namespace odyssey::sandbox {
@@ -39,58 +39,22 @@ struct Cell {
   bool created = false;  // false: a warm one answered
 };
 
-enum class Outcome {
-  kExited,
-  kSignalled,
-  kTimedOut,
-  kOomKilled,
-  kDenied,
-  kNotFound,
-  kSetupFailed,
-  kCancelled,
-};
-
-// "exited", "signalled", "timed_out", "oom_killed", "denied", "not_found", "setup_failed",
-// "cancelled".
-std::string_view OutcomeName(Outcome outcome);
-
-struct ExecSpec {
-  std::string cell_id;
-  std::vector<std::string> argv;
-  std::string cwd;  // empty: the workspace
-  uint32_t wall_clock_ms = 0;
-  uint64_t output_cap_bytes = 0;  // of each stream
-  bool keep_output = false;       // a stream that the cap cuts is in full in the run's outbox
-};
-
-enum class OutputStream { kStdout, kStderr };
-
 // Called from the thread that called Exec, in order. An error ends the command and is returned.
 struct ExecSink {
-  std::function<Status(const std::string& exec_id)> started;
-  std::function<Status(OutputStream, std::string_view)> output;
-  std::function<Status(const agent::Denial&)> denied;  // after all output; may be empty
+  std::function<Status(const supervisor::v1::ExecStarted&)> started;
+  std::function<Status(const supervisor::v1::ExecOutput&)> output;
+  std::function<Status(const supervisor::v1::Denial&)> denied;  // after all output; may be empty
 };
 
 // Where a file operation is made, and who is told if confinement refuses it: before the operation
 // returns, from the same thread.
 struct FilePlace {
   FilePlace(std::string cell) : cell_id(std::move(cell)) {}  // NOLINT(google-explicit-constructor)
-  FilePlace(std::string cell, std::function<void(const agent::Denial&)> told)
+  FilePlace(std::string cell, std::function<void(const supervisor::v1::Denial&)> told)
       : cell_id(std::move(cell)), denied(std::move(told)) {}
 
   std::string cell_id;
-  std::function<void(const agent::Denial&)> denied;  // may be empty
-};
-
-struct ExecResult {
-  Outcome outcome = Outcome::kExited;
-  int32_t exit_code = 0;  // with kExited
-  int32_t signal = 0;     // with kSignalled
-  std::string message;
-  bool stdout_truncated = false;
-  bool stderr_truncated = false;
-  std::string run_id;  // its directories are /cell/runs/RUN_ID/{inbox,outbox,work,tmp}
+  std::function<void(const supervisor::v1::Denial&)> denied;  // may be empty
 };
 
 struct FileContent {
@@ -123,15 +87,16 @@ class Sandbox {
   virtual Status CheckCell(const CellSpec& spec) = 0;
   virtual Result<std::vector<Cell>> ListCells() = 0;
   // What waits for a commit in the directories that the cell of this key writes on a copy.
-  virtual Result<agent::ChangeCounts> CountChanges(const CellKey& key) = 0;
+  virtual Result<supervisor::v1::ChangeCounts> CountChanges(const CellKey& key) = 0;
   // Copies a cell's directories, and the changes in them, for a cell of another key, which has
   // none.
   virtual Status ForkCell(const CellKey& from, const CellKey& to) = 0;
   virtual Status RemoveCell(const std::string& cell_id, bool purge) = 0;
 
-  // Blocks until the command has ended. CANCELLED after `stop`; its process tree is gone then.
-  virtual Result<ExecResult> Exec(const ExecSpec& spec, const ExecSink& sink,
-                                  std::stop_token stop) = 0;
+  // Blocks until the command has ended; `start` names its cell. CANCELLED after `stop`; its process
+  // tree is gone then.
+  virtual Result<supervisor::v1::ExecOutcome> Exec(const supervisor::v1::ExecStart& start,
+                                                   const ExecSink& sink, std::stop_token stop) = 0;
 
   virtual Result<FileContent> ReadFile(const FilePlace& place, const std::string& path,
                                        uint64_t offset, uint64_t max_bytes) = 0;

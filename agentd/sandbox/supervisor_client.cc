@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "agentd/sandbox/cell_key_proto.h"
-#include "agentd/sandbox/denial_proto.h"
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/changes.grpc.pb.h"
@@ -61,28 +60,7 @@ pb::PrepareCellRequest ToProto(const CellSpec& spec) {
 void TellDenial(const FilePlace& place, const grpc::Status& status) {
   pb::Denial denial;
   if (!place.denied || !rpc::FindInDetails(status, &denial)) return;
-  place.denied(DenialFromProto(denial));
-}
-
-Outcome FromProto(pb::OutcomeKind kind) {
-  switch (kind) {
-    case pb::OUTCOME_KIND_EXITED:
-      return Outcome::kExited;
-    case pb::OUTCOME_KIND_SIGNALLED:
-      return Outcome::kSignalled;
-    case pb::OUTCOME_KIND_TIMED_OUT:
-      return Outcome::kTimedOut;
-    case pb::OUTCOME_KIND_OOM_KILLED:
-      return Outcome::kOomKilled;
-    case pb::OUTCOME_KIND_DENIED:
-      return Outcome::kDenied;
-    case pb::OUTCOME_KIND_NOT_FOUND:
-      return Outcome::kNotFound;
-    case pb::OUTCOME_KIND_CANCELLED:
-      return Outcome::kCancelled;
-    default:
-      return Outcome::kSetupFailed;
-  }
+  place.denied(denial);
 }
 
 class SupervisorClient final : public Sandbox {
@@ -130,7 +108,7 @@ class SupervisorClient final : public Sandbox {
     return out;
   }
 
-  Result<agent::ChangeCounts> CountChanges(const CellKey& key) override {
+  Result<pb::ChangeCounts> CountChanges(const CellKey& key) override {
     pb::ListChangesRequest request;
     ToProto(key, request.mutable_key());
     request.set_max_changes(1);  // the counts are of all
@@ -138,12 +116,8 @@ class SupervisorClient final : public Sandbox {
     context.set_deadline(After(kCallDeadline));
     const auto reader = changes_->ListChanges(&context, request);
     pb::ListChangesResponse response;
-    agent::ChangeCounts out;
-    while (reader->Read(&response)) {
-      const pb::ChangeCounts& counts = response.end().counts();
-      out = {counts.added(), counts.modified(), counts.deleted(),  counts.renamed(),
-             counts.other(), counts.marked(),   counts.conflicts()};
-    }
+    pb::ChangeCounts out;
+    while (reader->Read(&response)) out = response.end().counts();
     ODY_RETURN_IF_ERROR(FromCall(reader->Finish()));
     return out;
   }
@@ -168,8 +142,8 @@ class SupervisorClient final : public Sandbox {
     return FromCall(stub_->RemoveCell(&context, request, &response));
   }
 
-  Result<ExecResult> Exec(const ExecSpec& spec, const ExecSink& sink,
-                          std::stop_token stop) override;
+  Result<pb::ExecOutcome> Exec(const pb::ExecStart& start, const ExecSink& sink,
+                               std::stop_token stop) override;
 
   Result<FileContent> ReadFile(const FilePlace& place, const std::string& path, uint64_t offset,
                                uint64_t max_bytes) override {
@@ -255,10 +229,10 @@ class SupervisorClient final : public Sandbox {
   }
 
   // Hands every message to the sink until the outcome; an error is the sink's.
-  using Started = std::optional<pb::ExecStarted>;
-  static Status ReadExec(ExecStream& stream, const ExecSink& sink, Started* started,
+  static Status ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
                          std::optional<pb::ExecOutcome>* outcome);
-  static Result<ExecResult> FromOutcome(const pb::ExecOutcome& outcome, const Started& started);
+  // The outcome, unless it means that the cell ended; a kind that we do not know is a failure.
+  static Result<pb::ExecOutcome> Judged(pb::ExecOutcome outcome, bool started);
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::string socket_path_;
@@ -266,28 +240,21 @@ class SupervisorClient final : public Sandbox {
   const std::unique_ptr<pb::Changes::Stub> changes_;
 };
 
-Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& sink,
-                                          std::stop_token stop) {
+Result<pb::ExecOutcome> SupervisorClient::Exec(const pb::ExecStart& start, const ExecSink& sink,
+                                               std::stop_token stop) {
   grpc::ClientContext context;
-  if (spec.wall_clock_ms > 0) {
-    context.set_deadline(After(milliseconds(spec.wall_clock_ms) + kExecGrace));
+  if (start.wall_clock_ms() > 0) {
+    context.set_deadline(After(milliseconds(start.wall_clock_ms()) + kExecGrace));
   }
   const std::unique_ptr<ExecStream> stream = stub_->Exec(&context);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
 
   pb::ExecRequest request;
-  pb::ExecStart* start = request.mutable_start();
-  start->set_cell_id(spec.cell_id);
-  start->mutable_argv()->Assign(spec.argv.begin(), spec.argv.end());
-  start->set_cwd(spec.cwd);
-  start->set_wall_clock_ms(spec.wall_clock_ms);
-  start->set_stdout_cap_bytes(spec.output_cap_bytes);
-  start->set_stderr_cap_bytes(spec.output_cap_bytes);
-  start->set_keep_output(spec.keep_output);
+  *request.mutable_start() = start;
   stream->Write(request);  // a failed write shows as the status below
   stream->WritesDone();
 
-  Started started;
+  bool started = false;
   std::optional<pb::ExecOutcome> outcome;
   const Status sunk = ReadExec(*stream, sink, &started, &outcome);
   if (!sunk.ok()) context.TryCancel();
@@ -296,22 +263,20 @@ Result<ExecResult> SupervisorClient::Exec(const ExecSpec& spec, const ExecSink& 
   if (stop.stop_requested()) return Cancelled("the command was cancelled");
   ODY_RETURN_IF_ERROR(FromCellCall(status));
   if (!outcome) return Unavailable("the supervisor ended the command without an outcome");
-  return FromOutcome(*outcome, started);
+  return Judged(*std::move(outcome), started);
 }
 
-Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, Started* started,
+Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
                                   std::optional<pb::ExecOutcome>* outcome) {
   pb::ExecResponse response;
   while (stream.Read(&response)) {
     if (response.has_started()) {
-      *started = response.started();
-      ODY_RETURN_IF_ERROR(sink.started(response.started().exec_id()));
+      *started = true;
+      ODY_RETURN_IF_ERROR(sink.started(response.started()));
     } else if (response.has_output()) {
-      const bool is_stderr = response.output().stream() == pb::OUTPUT_STREAM_STDERR;
-      ODY_RETURN_IF_ERROR(sink.output(is_stderr ? OutputStream::kStderr : OutputStream::kStdout,
-                                      response.output().data()));
+      ODY_RETURN_IF_ERROR(sink.output(response.output()));
     } else if (response.has_denial()) {
-      if (sink.denied) ODY_RETURN_IF_ERROR(sink.denied(DenialFromProto(response.denial())));
+      if (sink.denied) ODY_RETURN_IF_ERROR(sink.denied(response.denial()));
     } else if (response.has_outcome()) {
       *outcome = response.outcome();
     }
@@ -319,23 +284,18 @@ Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, Star
   return OkStatus();
 }
 
-Result<ExecResult> SupervisorClient::FromOutcome(const pb::ExecOutcome& outcome,
-                                                 const Started& started) {
-  ExecResult out{FromProto(outcome.kind()),
-                 outcome.exit_code(),
-                 outcome.signal(),
-                 outcome.message(),
-                 outcome.stdout_truncated(),
-                 outcome.stderr_truncated(),
-                 started ? started->run_id() : ""};
+Result<pb::ExecOutcome> SupervisorClient::Judged(pb::ExecOutcome outcome, bool started) {
   // The cell was killed or removed under a running command, and not by us.
   const bool lost =
-      (outcome.cell_ended() && started.has_value()) || out.outcome == Outcome::kCancelled;
+      (outcome.cell_ended() && started) || outcome.kind() == pb::OUTCOME_KIND_CANCELLED;
   if (lost) {
     return Unavailable("the cell ended under the command" +
-                       (out.message.empty() ? "" : ": " + out.message));
+                       (outcome.message().empty() ? "" : ": " + outcome.message()));
   }
-  return out;
+  const bool known =
+      pb::OutcomeKind_IsValid(outcome.kind()) && outcome.kind() != pb::OUTCOME_KIND_UNSPECIFIED;
+  if (!known) outcome.set_kind(pb::OUTCOME_KIND_SETUP_FAILED);
+  return outcome;
 }
 
 }  // namespace

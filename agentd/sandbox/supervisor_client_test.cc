@@ -86,14 +86,20 @@ class SupervisorClientTest : public ::testing::Test {
     server_ = builder.BuildAndStart();
   }
   ExecSink Collect() {
-    return {[this](const std::string& id) {
-              exec_id_ = id;
+    return {[this](const pb::ExecStarted& started) {
+              started_ = started;
               return OkStatus();
             },
-            [this](OutputStream stream, std::string_view data) {
-              (stream == OutputStream::kStdout ? out_ : err_) += data;
+            [this](const pb::ExecOutput& output) {
+              (output.stream() == pb::OUTPUT_STREAM_STDOUT ? out_ : err_) += output.data();
               return OkStatus();
             }};
+  }
+  static pb::ExecStart Command() {
+    pb::ExecStart start;
+    start.set_cell_id("cel_1");
+    start.add_argv("x");
+    return start;
   }
 
   fakes::TemporaryDirectory directory_;
@@ -101,7 +107,8 @@ class SupervisorClientTest : public ::testing::Test {
   ScriptedSupervisor supervisor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Sandbox> client_ = NewSupervisorClient(OpenSupervisorChannel(socket_), socket_);
-  std::string exec_id_, out_, err_;
+  pb::ExecStarted started_;
+  std::string out_, err_;
 };
 
 TEST_F(SupervisorClientTest, PreparesWhatTheSpecSays) {
@@ -150,13 +157,17 @@ TEST_F(SupervisorClientTest, StreamsOutputAndReturnsTheOutcome) {
   supervisor_.answers = {Started(), Output(pb::OUTPUT_STREAM_STDOUT, "a"),
                          Output(pb::OUTPUT_STREAM_STDERR, "b"),
                          OutcomeOf(pb::OUTCOME_KIND_EXITED, 3)};
-  Result<ExecResult> result =
-      client_->Exec({"cel_1", {"sh", "-c", "x"}, "sub", 1000, 64, true}, Collect(), {});
+  pb::ExecStart start = Command();
+  start.set_cwd("sub");
+  start.set_wall_clock_ms(1000);
+  start.set_stdout_cap_bytes(64);
+  start.set_keep_output(true);
+  const Result<pb::ExecOutcome> result = client_->Exec(start, Collect(), {});
   ASSERT_TRUE(result.ok()) << result.status().ToString();
-  EXPECT_EQ(result->outcome, Outcome::kExited);
-  EXPECT_EQ(result->run_id, "run_1");
-  EXPECT_EQ(result->exit_code, 3);
-  EXPECT_EQ(exec_id_ + out_ + err_, "exe_1ab");
+  EXPECT_EQ(result->kind(), pb::OUTCOME_KIND_EXITED);
+  EXPECT_EQ(result->exit_code(), 3);
+  EXPECT_EQ(started_.run_id(), "run_1");
+  EXPECT_EQ(started_.exec_id() + out_ + err_, "exe_1ab");
   EXPECT_EQ(supervisor_.started.cwd(), "sub");
   EXPECT_EQ(supervisor_.started.stdout_cap_bytes(), 64u);
   EXPECT_TRUE(supervisor_.started.keep_output());
@@ -166,19 +177,26 @@ TEST_F(SupervisorClientTest, CellThatEndsUnderACommandIsUnavailable) {
   auto ended = OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED);
   ended.mutable_outcome()->set_cell_ended(true);
   supervisor_.answers = {Started(), ended};
-  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), {}).status().code(), Code::kUnavailable);
+  EXPECT_EQ(client_->Exec(Command(), Collect(), {}).status().code(), Code::kUnavailable);
   supervisor_.answers = {Started()};
-  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), {}).status().code(), Code::kUnavailable);
+  EXPECT_EQ(client_->Exec(Command(), Collect(), {}).status().code(), Code::kUnavailable);
 }
 
 // A working directory that is none, for example: the cell goes on, and so does the turn.
 TEST_F(SupervisorClientTest, CommandThatCannotBeSetUpIsAnOutcome) {
   supervisor_.answers = {Started(), OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
-  EXPECT_TRUE(client_->Exec({"cel_1", {"x"}}, Collect(), {}).ok());
+  EXPECT_TRUE(client_->Exec(Command(), Collect(), {}).ok());
   supervisor_.answers = {OutcomeOf(pb::OUTCOME_KIND_SETUP_FAILED)};
-  Result<ExecResult> result = client_->Exec({"cel_1", {"x"}}, Collect(), {});
+  const Result<pb::ExecOutcome> result = client_->Exec(Command(), Collect(), {});
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->outcome, Outcome::kSetupFailed);
+  EXPECT_EQ(result->kind(), pb::OUTCOME_KIND_SETUP_FAILED);
+}
+
+TEST_F(SupervisorClientTest, AnOutcomeOfALaterSupervisorIsAFailure) {
+  supervisor_.answers = {Started(), OutcomeOf(static_cast<pb::OutcomeKind>(77))};
+  const Result<pb::ExecOutcome> result = client_->Exec(Command(), Collect(), {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->kind(), pb::OUTCOME_KIND_SETUP_FAILED);
 }
 
 TEST_F(SupervisorClientTest, StopCancelsARunningCommand) {
@@ -189,7 +207,7 @@ TEST_F(SupervisorClientTest, StopCancelsARunningCommand) {
     supervisor_.hanging.get_future().wait();
     stop.request_stop();
   });
-  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, Collect(), stop.get_token()).status().code(),
+  EXPECT_EQ(client_->Exec(Command(), Collect(), stop.get_token()).status().code(),
             Code::kCancelled);
   canceller.join();
 }
@@ -197,9 +215,9 @@ TEST_F(SupervisorClientTest, StopCancelsARunningCommand) {
 TEST_F(SupervisorClientTest, ErrorOfTheSinkEndsTheCommand) {
   supervisor_.answers = {Started()};
   supervisor_.hang = true;
-  const ExecSink refuses{[](const std::string&) { return Internal("disk full"); },
-                         [](OutputStream, std::string_view) { return OkStatus(); }};
-  EXPECT_EQ(client_->Exec({"cel_1", {"x"}}, refuses, {}).status(), Internal("disk full"));
+  const ExecSink refuses{[](const pb::ExecStarted&) { return Internal("disk full"); },
+                         [](const pb::ExecOutput&) { return OkStatus(); }};
+  EXPECT_EQ(client_->Exec(Command(), refuses, {}).status(), Internal("disk full"));
 }
 
 TEST_F(SupervisorClientTest, KeepsTheSupervisorsCodes) {
@@ -211,11 +229,11 @@ TEST_F(SupervisorClientTest, TellsWhatAFileOperationWasRefusedBy) {
   denial.set_kind("path");
   denial.set_rule("mount /srv read_only");
   supervisor_.file_status = rpc::ToGrpc(PermissionDenied("no"), &denial);
-  std::vector<agent::Denial> told;
-  const FilePlace place{"cel_1", [&](const agent::Denial& d) { told.push_back(d); }};
+  std::vector<pb::Denial> told;
+  const FilePlace place{"cel_1", [&](const pb::Denial& d) { told.push_back(d); }};
   EXPECT_EQ(client_->ReadFile(place, "a", 0, 0).status(), PermissionDenied("no"));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].rule, "mount /srv read_only");
+  EXPECT_EQ(told[0].rule(), "mount /srv read_only");
 }
 
 TEST_F(SupervisorClientTest, TellsWhatACommandWasRefused) {
@@ -223,16 +241,16 @@ TEST_F(SupervisorClientTest, TellsWhatACommandWasRefused) {
   denied.mutable_denial()->set_resource("/srv/x");
   denied.mutable_denial()->set_source("command");
   supervisor_.answers = {Started(), denied, OutcomeOf(pb::OUTCOME_KIND_EXITED, 1)};
-  std::vector<agent::Denial> told;
+  std::vector<pb::Denial> told;
   ExecSink sink = Collect();
-  sink.denied = [&](const agent::Denial& d) {
+  sink.denied = [&](const pb::Denial& d) {
     told.push_back(d);
     return OkStatus();
   };
-  EXPECT_TRUE(client_->Exec({"cel_1", {"x"}}, sink, {}).ok());
+  EXPECT_TRUE(client_->Exec(Command(), sink, {}).ok());
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].resource, "/srv/x");
-  EXPECT_TRUE(client_->Exec({"cel_1", {"x"}}, Collect(), {}).ok()) << "nobody asked";
+  EXPECT_EQ(told[0].resource(), "/srv/x");
+  EXPECT_TRUE(client_->Exec(Command(), Collect(), {}).ok()) << "nobody asked";
 }
 
 TEST_F(SupervisorClientTest, MissingCellIsAnotherThingThanAMissingFile) {

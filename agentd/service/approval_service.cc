@@ -16,7 +16,7 @@ constexpr size_t kMaxNoteBytes = 4096;
 // Whether somebody may see the question. A session that is gone takes its questions along.
 bool IsShownTo(uid_t caller, const approval::Question& question,
                const session::Sessions& sessions) {
-  const Result<session::SessionPtr> record = sessions.Get(question.session_id);
+  const Result<session::SessionPtr> record = sessions.Get(question.session_id());
   return record.ok() && IsFor(**record, caller);
 }
 
@@ -36,7 +36,7 @@ class QuestionSource final : public FollowSource<pb::Approval> {
     std::vector<pb::Approval> out;
     for (const auto& open : registry_->After(after_, session_id_)) {
       after_ = open.ordinal;
-      if (IsShownTo(caller_, open.question, *sessions_)) out.push_back(ToProto(open.question));
+      if (IsShownTo(caller_, open.question, *sessions_)) out.push_back(open.question);
     }
     after_ = std::max(after_, last);
     return out;
@@ -63,7 +63,7 @@ grpc::Status ApprovalService::ListApprovals(grpc::ServerContext* context,
   if (!caller.ok()) return rpc::ToGrpc(caller.status());
   for (const auto& open : registry_->After(0, request->session_id())) {
     if (!IsShownTo(*caller, open.question, *sessions_)) continue;
-    *response->add_approvals() = ToProto(open.question);
+    *response->add_approvals() = open.question;
   }
   return grpc::Status::OK;
 }
@@ -72,8 +72,8 @@ grpc::Status ApprovalService::ListApprovals(grpc::ServerContext* context,
 Status ApprovalService::CheckMayAnswer(const std::string& request_id,
                                        const grpc::ServerContextBase& call) const {
   for (const auto& open : registry_->After(0, "")) {
-    if (open.question.request_id != request_id) continue;
-    return CheckCaller(*sessions_, open.question.session_id, call);
+    if (open.question.request().request_id() != request_id) continue;
+    return CheckCaller(*sessions_, open.question.session_id(), call);
   }
   return OkStatus();
 }

@@ -262,11 +262,11 @@ TEST_F(ChangesServiceTest, ListsTheCallersSessionsAlone) {
 
 TEST_F(ChangesServiceTest, NothingIsDiscardedWhileATurnRuns) {
   const std::string turn = world_.Submit(session_);
-  const event::Event asked = world_.Await<event::PermissionRequested>(session_);
+  const event::Event asked = world_.Await(session_, event::Event::kPermissionRequested);
   const grpc::Status status = Discard(session_);
   EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION) << status.error_message();
   EXPECT_TRUE(supervisor_.keys.empty());
-  const std::string id = std::get<event::PermissionRequested>(asked.payload).request_id;
+  const std::string id = asked.permission_requested().request_id();
   EXPECT_TRUE(world_.approvals().Resolve(id, {approval::Decision::kDeny, "", 5}));
   world_.AwaitEnd(session_, turn);
   EXPECT_TRUE(Discard(session_).ok());

@@ -4,19 +4,15 @@
 // Domain values → protocol messages. Pure.
 
 #include "agentd/approval/registry.h"
-#include "agentd/event/event.h"
 #include "agentd/session/session_record.h"
 #include "odyssey/agent/v1/approval.pb.h"
-#include "odyssey/agent/v1/event.pb.h"
 #include "odyssey/agent/v1/session.pb.h"
 
 namespace odyssey::service {
 
 namespace pb = ::odyssey::agent::v1;
 
-pb::Event ToProto(const event::Event& event);
 pb::Turn ToProto(const session::TurnRecord& turn);
-pb::Approval ToProto(const approval::Question& question);
 
 enum class Turns { kInclude, kLeaveOut };
 pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence, Turns turns);

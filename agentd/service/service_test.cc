@@ -183,7 +183,9 @@ TEST_F(ServiceTest, SubscriberThatComesBackMissesNothingAndGetsNothingTwice) {
   std::thread writer([&] {
     for (uint64_t i = 0; i < kEvents; ++i) {
       EXPECT_TRUE(
-          journal->Append(event::AgentMessageDelta{"trn_1", "x"}, event::Durability::kBatched)
+          journal
+              ->Append(fakes::EventOf(R"(agent_message_delta { turn_id: "trn_1" delta: "x" })"),
+                       event::Durability::kBatched)
               .ok());
     }
   });
@@ -203,7 +205,10 @@ TEST_F(ServiceTest, SubscriberThatComesBackMissesNothingAndGetsNothingTwice) {
 TEST_F(ServiceTest, WithoutFollowTheStreamEnds) {
   const std::string session = Create();
   const std::shared_ptr<event::Journal> journal = *world_.sessions().JournalOf(session);
-  ASSERT_TRUE(journal->Append(event::TurnCancelled{"trn_1"}, event::Durability::kBatched).ok());
+  ASSERT_TRUE(journal
+                  ->Append(fakes::EventOf(R"(turn_cancelled { turn_id: "trn_1" })"),
+                           event::Durability::kBatched)
+                  .ok());
   grpc::ClientContext context;
   const auto events = sessions_->Subscribe(&context, SubscribeTo(session, 0, false));
   pb::Event event;
@@ -295,8 +300,9 @@ TEST_F(ServiceTest, OperatorsOutputIsJournaledUpToItsCap) {
   EXPECT_TRUE(stream->Finish().ok());
   std::vector<std::string> deltas;
   for (const event::Event& event : world_.Events(session)) {
-    const auto* delta = std::get_if<event::ExecCommandOutputDelta>(&event.payload);
-    if (delta != nullptr) deltas.push_back(delta->stream + ": " + delta->delta);
+    if (!event.has_exec_command_output_delta()) continue;
+    const auto& output = event.exec_command_output_delta();
+    deltas.push_back(output.stream() + ": " + output.delta());
   }
   EXPECT_EQ(deltas, (std::vector<std::string>{"stdout: " + almost,
                                               "stdout: \n...[stdout truncated by sandbox]"}));
@@ -332,14 +338,14 @@ TEST_F(ServiceTest, OperatorWhoGivesUpFreesTheSession) {
     EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
   }
   const pb::SubmitTurnResponse submitted = Submit(session);
-  EXPECT_EQ(world_.Await<event::PermissionRequested>(session).session_id, session);
+  EXPECT_EQ(world_.Await(session, pb::Event::kPermissionRequested).session_id(), session);
 }
 
 // Whoever is at the other end of a channel within the process is nobody known.
 TEST_F(ServiceTest, WhatActsAsItsOwnerOnTheHostIsNobodyElses) {
   const std::string id = Create();
   Submit(id);
-  world_.Await<event::PermissionRequested>(id);
+  world_.Await(id, pb::Event::kPermissionRequested);
   const auto make = [](session::SessionRecord& record) {
     record.owner_uid = 1000;
     record.allow_danger = true;
@@ -388,7 +394,7 @@ TEST_F(ServiceTest, WhatActsAsItsOwnerOnTheHostIsNobodyElses) {
   });
   refused([&](grpc::ClientContext* context) {
     pb::ResolveApprovalRequest request;
-    request.set_request_id(world_.approvals().After(0, id).at(0).question.request_id);
+    request.set_request_id(world_.approvals().After(0, id).at(0).question.request().request_id());
     request.set_decision(pb::DECISION_ALLOW_ONCE);
     pb::ResolveApprovalResponse response;
     return approvals_->ResolveApproval(context, request, &response);
@@ -400,7 +406,7 @@ TEST_F(ServiceTest, WhatActsAsItsOwnerOnTheHostIsNobodyElses) {
 TEST_F(ServiceTest, InfoCountsWhatThereIs) {
   const std::string session = Create();
   Submit(session);
-  world_.Await<event::PermissionRequested>(session);
+  world_.Await(session, pb::Event::kPermissionRequested);
   pb::GetInfoResponse info;
   grpc::ClientContext context;
   ASSERT_TRUE(sessions_->GetInfo(&context, {}, &info).ok());

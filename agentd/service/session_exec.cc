@@ -6,12 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "agentd/event/command_events.h"
 #include "agentd/event/command_output.h"
 #include "agentd/event/journal.h"
-#include "agentd/sandbox/denial_proto.h"
 #include "agentd/service/session_access.h"
 #include "agentd/tool/tool.h"
 #include "common/base/utf8.h"
+#include "common/message/enum_name.h"
 #include "common/rpc/status_map.h"
 
 namespace odyssey::service {
@@ -28,7 +29,7 @@ class OperatorRecord final {
  public:
   OperatorRecord(std::shared_ptr<event::Journal> journal, std::string operator_id,
                  const sup::ExecStart& start)
-      : journal_(std::move(journal)), operator_id_(std::move(operator_id)) {
+      : journal_(std::move(journal)), id_{std::move(operator_id), ""} {
     command_.assign(start.argv().begin(), start.argv().end());
     for (std::string& word : command_) word = SanitizeUtf8(word);
     cwd_ = start.cwd().empty() ? tools::kWorkspace : SanitizeUtf8(start.cwd());
@@ -36,16 +37,17 @@ class OperatorRecord final {
 
   void Note(const sup::ExecResponse& response) {
     if (response.has_started()) {
-      exec_id_ = response.started().exec_id();
-      Append(event::ExecCommandBegin{operator_id_, exec_id_, command_, cwd_});
+      id_.exec_id = response.started().exec_id();
+      Append(event::CommandBegins(id_, command_, cwd_));
     } else if (response.has_output()) {
       const bool is_stderr = response.output().stream() == sup::OUTPUT_STREAM_STDERR;
       NoteOutput(response.output().data(), is_stderr ? &err_ : &out_);
     } else if (response.has_denial()) {
-      Append(event::AccessDenied{operator_id_, "", sandbox::DenialFromProto(response.denial())});
+      Append(event::AccessIsDenied(id_.turn_id, "", response.denial()));
     } else if (response.has_outcome()) {
       const bool exited = response.outcome().kind() == sup::OUTCOME_KIND_EXITED;
-      End(exited ? response.outcome().exit_code() : -1, NameOf(response.outcome().kind()));
+      End(exited ? response.outcome().exit_code() : -1,
+          message::EnumName(response.outcome().kind()));
     }
   }
   // The call has ended, perhaps without an outcome.
@@ -69,35 +71,28 @@ class OperatorRecord final {
   }
   void Deliver(const Captured& stream, std::string text) {
     if (text.empty()) return;
-    Append(event::ExecCommandOutputDelta{operator_id_, exec_id_, stream.output.name(),
-                                         std::move(text)});
+    Append(event::CommandPrints(id_, stream.output.name(), std::move(text)));
   }
   void EndStream(const Captured& stream) {
     if (!stream.cut) Deliver(stream, stream.output.End(false));
   }
 
-  // OUTCOME_KIND_TIMED_OUT → "timed_out".
-  static std::string NameOf(sup::OutcomeKind kind) {
-    std::string name = sup::OutcomeKind_Name(kind).substr(sizeof("OUTCOME_KIND_") - 1);
-    for (char& c : name) c = c == '_' ? c : static_cast<char>(c - 'A' + 'a');
-    return name;
-  }
   void End(int32_t exit_code, const std::string& outcome) {
-    if (exec_id_.empty()) return;
+    if (id_.exec_id.empty()) return;
     EndStream(out_);
     EndStream(err_);
-    Append(event::ExecCommandEnd{operator_id_, std::exchange(exec_id_, {}), exit_code, outcome});
+    Append(event::CommandEnds(id_, exit_code, outcome));
+    id_.exec_id.clear();
   }
   // A journal that cannot be written does not stop an operator, who may be there to make room.
-  void Append(event::Payload payload) {
-    (void)journal_->Append(std::move(payload), event::Durability::kBatched);
+  void Append(event::Event event) {
+    (void)journal_->Append(std::move(event), event::Durability::kBatched);
   }
 
   const std::shared_ptr<event::Journal> journal_;
-  const std::string operator_id_;
   std::vector<std::string> command_;
   std::string cwd_;
-  std::string exec_id_;  // of the command that has begun and not ended
+  event::CommandId id_;  // exec_id: of the command that has begun and not ended
   Captured out_{event::CommandOutput("stdout")};
   Captured err_{event::CommandOutput("stderr")};
 };

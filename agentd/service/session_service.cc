@@ -16,32 +16,39 @@ using rpc::ToGrpc;
 
 constexpr size_t kEventBatch = 64;
 
+// The bytes of an event as gRPC sends them: the journal's own, which the buffer keeps alive.
+grpc::ByteBuffer ToBuffer(const event::Encoded& encoded) {
+  auto* const kept = new event::Encoded(encoded);
+  const grpc::Slice slice(
+      const_cast<char*>(encoded->data()), encoded->size(),
+      [](void* owner) { delete static_cast<event::Encoded*>(owner); }, kept);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
 // A session's journal, from a sequence number on.
-class JournalSource final : public FollowSource<pb::Event> {
+class JournalSource final : public FollowSource<grpc::ByteBuffer> {
  public:
   JournalSource(std::shared_ptr<event::Journal> journal, uint64_t after, bool follow)
-      : journal_(std::move(journal)), after_(after), follow_(follow) {}
+      : follower_(std::move(journal), after), follow_(follow) {}
 
-  Result<std::vector<pb::Event>> Next() override {
-    ODY_ASSIGN_OR_RETURN(const std::vector<event::Event> events,
-                         journal_->ReadAfter(after_, kEventBatch));
-    std::vector<pb::Event> out;
-    for (const event::Event& event : events) out.push_back(ToProto(event));
-    if (!events.empty()) after_ = events.back().sequence;
-    // Who follows would wait for what cannot be told, such as the end of a turn on a full disk.
-    if (events.empty() && follow_) ODY_RETURN_IF_ERROR(journal_->failure());
+  Result<std::vector<grpc::ByteBuffer>> Next() override {
+    ODY_ASSIGN_OR_RETURN(const std::vector<event::Encoded> events, follower_.Next(kEventBatch));
+    std::vector<grpc::ByteBuffer> out;
+    for (const event::Encoded& event : events) out.push_back(ToBuffer(event));
+    // A follower would wait for what is not written, such as the end of a turn on a full disk.
+    if (events.empty() && follow_) ODY_RETURN_IF_ERROR(follower_.journal().failure());
     return out;
   }
   bool NotifyWhenMore(std::function<void()> ready) override {
-    return journal_->NotifyAfter(after_, std::move(ready));
+    return follower_.journal().NotifyAfter(follower_.position(), std::move(ready));
   }
   bool ended() const override {
-    return (!follow_ || journal_->closed()) && journal_->last_sequence() <= after_;
+    const event::Journal& journal = follower_.journal();
+    return (!follow_ || journal.closed()) && journal.last_sequence() <= follower_.position();
   }
 
  private:
-  const std::shared_ptr<event::Journal> journal_;
-  uint64_t after_;
+  event::Follower follower_;
   const bool follow_;
 };
 
@@ -192,14 +199,19 @@ grpc::Status SessionService::ReadFile(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::ServerWriteReactor<pb::Event>* SessionService::Subscribe(
-    grpc::CallbackServerContext* context, const pb::SubscribeRequest* request) {
-  const Status may = CheckCaller(*sessions_, request->session_id(), *context);
-  if (!may.ok()) return new FailedReactor<pb::Event>(may);
-  Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(request->session_id());
-  if (!journal.ok()) return new FailedReactor<pb::Event>(journal.status());
-  return FollowReactor<pb::Event>::Start(std::make_unique<JournalSource>(
-      *std::move(journal), request->after_sequence(), request->follow()));
+grpc::ServerWriteReactor<grpc::ByteBuffer>* SessionService::Subscribe(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+  grpc::ByteBuffer copy = *bytes;  // shares the bytes
+  pb::SubscribeRequest request;
+  if (!grpc::SerializationTraits<pb::SubscribeRequest>::Deserialize(&copy, &request).ok()) {
+    return new FailedReactor<grpc::ByteBuffer>(InvalidArgument("not a SubscribeRequest"));
+  }
+  const Status may = CheckCaller(*sessions_, request.session_id(), *context);
+  if (!may.ok()) return new FailedReactor<grpc::ByteBuffer>(may);
+  Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(request.session_id());
+  if (!journal.ok()) return new FailedReactor<grpc::ByteBuffer>(journal.status());
+  return FollowReactor<grpc::ByteBuffer>::Start(std::make_unique<JournalSource>(
+      *std::move(journal), request.after_sequence(), request.follow()));
 }
 
 grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>*

@@ -9,7 +9,7 @@
 
 namespace odyssey::service {
 
-using SessionServiceBase = ::odyssey::agent::v1::SessionService::WithCallbackMethod_Subscribe<
+using SessionServiceBase = ::odyssey::agent::v1::SessionService::WithRawCallbackMethod_Subscribe<
     ::odyssey::agent::v1::SessionService::WithCallbackMethod_SessionExec<
         ::odyssey::agent::v1::SessionService::Service>>;
 
@@ -38,8 +38,9 @@ class SessionService final : public SessionServiceBase {
                           agent::v1::CancelTurnResponse*) override;
   grpc::Status ReadFile(grpc::ServerContext*, const agent::v1::ReadFileRequest*,
                         agent::v1::ReadFileResponse*) override;
-  grpc::ServerWriteReactor<agent::v1::Event>* Subscribe(
-      grpc::CallbackServerContext*, const agent::v1::SubscribeRequest*) override;
+  // Raw: an event goes out as the bytes that the journal made.
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Subscribe(grpc::CallbackServerContext*,
+                                                        const grpc::ByteBuffer*) override;
   grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>* SessionExec(
       grpc::CallbackServerContext*) override;
 

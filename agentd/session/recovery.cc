@@ -5,29 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include "agentd/session/turn_events.h"
+
 namespace odyssey::session {
 namespace {
 
 constexpr size_t kBatch = 256;
 constexpr char kInterruptedMessage[] = "agentd ended while the turn was under way";
 
-// The turn whose end the event is; "" if it is none.
-std::string EndedTurn(const event::Payload& payload) {
-  if (const auto* e = std::get_if<event::TurnCompleted>(&payload)) return e->turn_id;
-  if (const auto* e = std::get_if<event::TurnFailed>(&payload)) return e->turn_id;
-  if (const auto* e = std::get_if<event::TurnCancelled>(&payload)) return e->turn_id;
-  return "";
-}
-
-event::Payload EndOf(const TurnRecord& turn) {
-  switch (turn.status) {
-    case TurnStatus::kCompleted:
-      return event::TurnCompleted{turn.id, turn.response};
-    case TurnStatus::kCancelled:
-      return event::TurnCancelled{turn.id};
-    default:
-      return event::TurnFailed{turn.id, turn.error, turn.status == TurnStatus::kInterrupted};
-  }
+event::Event EndOf(const TurnRecord& turn) {
+  const bool completed = turn.status == TurnStatus::kCompleted;
+  return TurnEnds(turn.id, turn.status, completed ? turn.response : turn.error);
 }
 
 void InterruptOpenTurns(SessionRecord& record) {
@@ -46,7 +34,7 @@ Status RemoveAnnounced(const event::Journal& journal, std::set<std::string>* mis
     while (after < until && !missing->empty()) {
       ODY_ASSIGN_OR_RETURN(const std::vector<event::Event> events,
                            journal.ReadAfter(after, kBatch));
-      for (const event::Event& event : events) missing->erase(EndedTurn(event.payload));
+      for (const event::Event& event : events) missing->erase(EndedTurn(event));
       after += events.size();
     }
     return OkStatus();

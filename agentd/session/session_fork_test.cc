@@ -41,8 +41,10 @@ TEST(ForkTest, TheCopyHasTurnsAndFilesAndAJournalOfItsOwn) {
             (std::vector<std::pair<sandbox::CellKey, sandbox::CellKey>>{
                 {{first, "demo", "tooling", "tools"}, {copy->id, "demo", "tooling", "tools"}}}));
   ASSERT_EQ(world.EventNames(copy->id), Names{"session_forked"});
-  EXPECT_EQ(world.Events(copy->id)[0].payload,
-            event::Payload(event::SessionForked{first, last, 1}));
+  const auto told = world.Events(copy->id)[0].session_forked();
+  EXPECT_EQ(told.from_session_id(), first);
+  EXPECT_EQ(told.at_sequence(), last);
+  EXPECT_EQ(told.turns(), 1u);
 
   // Both go on, each by itself, the copy with what was said before.
   EXPECT_EQ(world.AwaitEnd(copy->id, world.Submit(copy->id, "more")).status,
@@ -86,11 +88,11 @@ TEST(ForkTest, NotWhileATurnWaits) {
   const BundleSource bundle("{ask: [Write]}");
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  const event::Event asked = world.Await<event::PermissionRequested>(session);
+  const event::Event asked = world.Await(session, event::Event::kPermissionRequested);
   const Status refused = world.sessions().Fork(session).status();
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition) << refused.ToString();
-  EXPECT_TRUE(world.approvals().Resolve(
-      std::get<event::PermissionRequested>(asked.payload).request_id, {Decision::kDeny, "", 5}));
+  EXPECT_TRUE(world.approvals().Resolve(asked.permission_requested().request_id(),
+                                        {Decision::kDeny, "", 5}));
   world.AwaitEnd(session, turn);
   EXPECT_TRUE(world.sessions().Fork(session).ok()) << "who has seen the end may fork";
 }

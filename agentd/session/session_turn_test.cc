@@ -61,7 +61,10 @@ std::string CreateReviewed(SessionWorld& world, const BundleSource& bundle) {
 
 TEST(SessionTurnTest, ChangesThatWaitAreToldAtTheEndOfTheTurn) {
   SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  const agent::ChangeCounts counts = {.added = 1, .modified = 2, .marked = 1};
+  supervisor::v1::ChangeCounts counts;
+  counts.set_added(1);
+  counts.set_modified(2);
+  counts.set_marked(1);
   world.sandbox().changes = counts;
   const BundleSource bundle;
   const std::string session = CreateReviewed(world, bundle);
@@ -69,13 +72,18 @@ TEST(SessionTurnTest, ChangesThatWaitAreToldAtTheEndOfTheTurn) {
   EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
   const Names names = world.EventNames(session);
   EXPECT_EQ(Names(names.end() - 2, names.end()), (Names{"workspace_changed", "turn_completed"}));
-  EXPECT_EQ(world.Await<event::WorkspaceChanged>(session).payload,
-            event::Payload(event::WorkspaceChanged{turn, counts}));
+  EXPECT_EQ(world.Await(session, event::Event::kWorkspaceChanged)
+                .workspace_changed()
+                .counts()
+                .SerializeAsString(),
+            counts.SerializeAsString());
 }
 
 TEST(SessionTurnTest, ADirectSessionsChangesAreNotAskedFor) {
   SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  world.sandbox().changes = agent::ChangeCounts{.added = 1};
+  supervisor::v1::ChangeCounts counts;
+  counts.set_added(1);
+  world.sandbox().changes = counts;
   const BundleSource bundle;
   WriteTo(bundle, "/srv/project");
   const std::string session = world.Create(bundle.path());
@@ -99,10 +107,10 @@ TEST(SessionTurnTest, WhoIsAskedAboutAWriteSeesTheDifference) {
   const BundleSource bundle("{ask: [Write]}");
   const std::string session = world.Create(bundle.path());
   world.Submit(session);
-  const event::Event asked = world.Await<event::PermissionRequested>(session);
-  const std::string& diff = std::get<event::PermissionRequested>(asked.payload).diff;
+  const event::Event asked = world.Await(session, event::Event::kPermissionRequested);
+  const std::string& diff = asked.permission_requested().diff();
   EXPECT_NE(diff.find("+++ b/a\n@@ -0,0 +1 @@\n+x\n"), std::string::npos) << diff;
-  EXPECT_EQ(world.approvals().After(0, session).at(0).question.diff, diff);
+  EXPECT_EQ(world.approvals().After(0, session).at(0).question.request().diff(), diff);
 }
 
 TEST(SessionTurnTest, AllowOnceAsksAgainForTheSameCall) {
@@ -112,16 +120,16 @@ TEST(SessionTurnTest, AllowOnceAsksAgainForTheSameCall) {
   uint64_t after = 0;
   for (int i = 0; i < 2; ++i) {
     const std::string turn = world.Submit(session);
-    const event::Event asked = world.Await<event::PermissionRequested>(session, after);
-    const auto& request = std::get<event::PermissionRequested>(asked.payload);
-    EXPECT_EQ(request.rule, "Write");
-    EXPECT_EQ(request.arguments_json, kWriteA);
-    EXPECT_EQ(request.cwd, "/workspace");
+    const event::Event asked = world.Await(session, event::Event::kPermissionRequested, after);
+    const auto& request = asked.permission_requested();
+    EXPECT_EQ(request.rule(), "Write");
+    EXPECT_EQ(request.arguments_json(), kWriteA);
+    EXPECT_EQ(request.cwd(), "/workspace");
     EXPECT_EQ(world.sandbox().files(session).count("a"), static_cast<size_t>(i))
         << "nothing is done before the answer";
-    EXPECT_TRUE(world.approvals().Resolve(request.request_id, {Decision::kAllowOnce, "", 5}));
+    EXPECT_TRUE(world.approvals().Resolve(request.request_id(), {Decision::kAllowOnce, "", 5}));
     EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
-    after = asked.sequence;
+    after = asked.sequence();
   }
   EXPECT_EQ(world.sandbox().files(session)["a"], "x");
 }
@@ -131,8 +139,8 @@ TEST(SessionTurnTest, AllowAlwaysHoldsForThisSessionUntilARestart) {
   const BundleSource bundle("{ask: [Write]}");
   const std::string first = world.Create(bundle.path());
   const std::string turn = world.Submit(first);
-  const event::Event asked = world.Await<event::PermissionRequested>(first);
-  const std::string request = std::get<event::PermissionRequested>(asked.payload).request_id;
+  const event::Event asked = world.Await(first, event::Event::kPermissionRequested);
+  const std::string request = asked.permission_requested().request_id();
   EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kAllowAlways, "", 5}));
   world.AwaitEnd(first, turn);
 
@@ -142,12 +150,12 @@ TEST(SessionTurnTest, AllowAlwaysHoldsForThisSessionUntilARestart) {
 
   const std::string second = world.Create(bundle.path());
   world.Submit(second);
-  world.Await<event::PermissionRequested>(second);
+  world.Await(second, event::Event::kPermissionRequested);
 
   world.Restart();
   const uint64_t before = (*world.sessions().JournalOf(first))->last_sequence();
   world.Submit(first);
-  world.Await<event::PermissionRequested>(first, before);
+  world.Await(first, event::Event::kPermissionRequested, before);
 }
 
 TEST(SessionTurnTest, DenialIsAToolResultAndTheTurnGoesOn) {
@@ -155,8 +163,8 @@ TEST(SessionTurnTest, DenialIsAToolResultAndTheTurnGoesOn) {
   const BundleSource bundle("{ask: [Write]}");
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  const event::Event asked = world.Await<event::PermissionRequested>(session);
-  const std::string request = std::get<event::PermissionRequested>(asked.payload).request_id;
+  const event::Event asked = world.Await(session, event::Event::kPermissionRequested);
+  const std::string request = asked.permission_requested().request_id();
   EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kDeny, "not now", 5}));
   EXPECT_FALSE(world.approvals().Resolve(request, {Decision::kAllowOnce, "", 5}))
       << "answered already";
@@ -164,10 +172,9 @@ TEST(SessionTurnTest, DenialIsAToolResultAndTheTurnGoesOn) {
   EXPECT_EQ(ended.status, TurnStatus::kCompleted);
   EXPECT_EQ(ended.response, R"({"error":"permission denied: tool Write was denied: not now"})");
   EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
-  const auto resolved =
-      std::get<event::ApprovalResolved>(world.Await<event::ApprovalResolved>(session).payload);
-  EXPECT_EQ(resolved.decision, "deny");
-  EXPECT_EQ(resolved.by_uid, 5u);
+  const auto resolved = world.Await(session, event::Event::kApprovalResolved).approval_resolved();
+  EXPECT_EQ(resolved.decision(), "deny");
+  EXPECT_EQ(resolved.by_uid(), 5u);
 }
 
 TEST(SessionTurnTest, DeniedCommandNeverReachesTheSandbox) {

@@ -170,8 +170,11 @@ Result<SessionPtr> Sessions::Fork(const std::string& session_id) {
 // The record before the directories, so that none is ever without a session to be deleted with.
 Status Sessions::CopySession(const SessionRecord& record, SessionRecord copy) {
   ODY_ASSIGN_OR_RETURN(const auto journal, JournalOf(record.id));
-  const event::SessionForked forked{record.id, journal->last_sequence(),
-                                    static_cast<uint32_t>(copy.turns.size())};
+  event::Event event;
+  agent::v1::SessionForked& forked = *event.mutable_session_forked();
+  forked.set_from_session_id(record.id);
+  forked.set_at_sequence(journal->last_sequence());
+  forked.set_turns(static_cast<uint32_t>(copy.turns.size()));
   const std::string id = copy.id;
   const sandbox::CellKey key = ToolingCell(copy);
   copy.staged = false;  // until the directories are there
@@ -187,7 +190,7 @@ Status Sessions::CopySession(const SessionRecord& record, SessionRecord copy) {
     return OkStatus();
   }));
   ODY_ASSIGN_OR_RETURN(const auto own, JournalOf(id));
-  return own->Append(forked, event::Durability::kSynced).status();
+  return own->Append(std::move(event), event::Durability::kSynced).status();
 }
 
 Result<Submitted> Sessions::Submit(const std::string& session_id, const std::string& prompt,

@@ -82,8 +82,8 @@ TEST(SessionsTest, SessionsOverlap) {
   const BundleSource bundle;
   const std::string a = world.Create(bundle.path()), b = world.Create(bundle.path());
   const std::string turn_a = world.Submit(a), turn_b = world.Submit(b);
-  world.Await<event::AgentMessageDelta>(a);
-  world.Await<event::AgentMessageDelta>(b);  // both are inside the model now
+  world.Await(a, event::Event::kAgentMessageDelta);
+  world.Await(b, event::Event::kAgentMessageDelta);  // both are inside the model now
   EXPECT_EQ(world.sessions().running_turns(), 2u);
   gate.Release();
   EXPECT_EQ(world.AwaitEnd(a, turn_a).status, TurnStatus::kCompleted);
@@ -101,7 +101,7 @@ TEST(SessionsTest, TurnsThatWaitForPeopleDoNotStarveOthers) {
   for (int i = 0; i < 4; ++i) {
     const std::string session = world.Create(bundle.path());
     world.Submit(session, "ask");
-    world.Await<event::PermissionRequested>(session);
+    world.Await(session, event::Event::kPermissionRequested);
   }
   const std::string fifth = world.Create(bundle.path());
   EXPECT_EQ(world.AwaitEnd(fifth, world.Submit(fifth, "talk")).status, TurnStatus::kCompleted);
@@ -113,7 +113,7 @@ TEST(SessionsTest, OperatorWaitsForTheTurnAndHoldsTheSession) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string first = world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   std::promise<Result<std::string>> held;
   std::future<Result<std::string>> cell = held.get_future();
   Result<std::shared_ptr<OperatorHold>> hold = world.sessions().Hold(
@@ -135,7 +135,7 @@ TEST(SessionsTest, OperatorWhoGoesBeforeHisTurnIsTakenOutOfTheQueue) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   std::promise<Result<std::string>> held;
   Result<std::shared_ptr<OperatorHold>> hold = world.sessions().Hold(
       session, [&](Result<std::string> cell_id) { held.set_value(std::move(cell_id)); });
@@ -155,7 +155,7 @@ TEST(SessionsTest, CancelEndsARunningTurn) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   EXPECT_TRUE(*world.sessions().Cancel(session, ""));
   const TurnRecord ended = world.AwaitEnd(session, turn);
   EXPECT_EQ(ended.status, TurnStatus::kCancelled);
@@ -166,15 +166,15 @@ TEST(SessionsTest, CancelEndsARunningTurn) {
 
 TEST(SessionsTest, CancelEndsACommandInTheCell) {
   SessionWorld world(CallOnce("Bash", R"({"command":"sleep 100"})"));
-  world.sandbox().on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
-                               std::stop_token stop) -> Result<sandbox::ExecResult> {
-    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+  world.sandbox().on_exec = [](const supervisor::v1::ExecStart&, const sandbox::ExecSink& sink,
+                               std::stop_token stop) -> Result<supervisor::v1::ExecOutcome> {
+    ODY_RETURN_IF_ERROR(fakes::Begin(sink));
     return Hang(stop);
   };
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  world.Await<event::ExecCommandBegin>(session);
+  world.Await(session, event::Event::kExecCommandBegin);
   EXPECT_TRUE(*world.sessions().Cancel(session, turn));
   EXPECT_EQ(world.EventNames(session),
             (Names{"turn_started", "tool_call_started", "exec_command_begin", "exec_command_end",
@@ -186,7 +186,7 @@ TEST(SessionsTest, CancelEndsATurnThatWaitsForAPerson) {
   const BundleSource bundle("{ask: [Write]}");
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  world.Await<event::PermissionRequested>(session);
+  world.Await(session, event::Event::kPermissionRequested);
   EXPECT_TRUE(*world.sessions().Cancel(session, turn));
   EXPECT_EQ(world.approvals().size(), 0u);
   EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCancelled);
@@ -199,7 +199,7 @@ TEST(SessionsTest, CancelEndsAQueuedTurnAndLeavesTheRunningOne) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string running = world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   const std::string queued = world.Submit(session);
   EXPECT_TRUE(*world.sessions().Cancel(session, queued));
   EXPECT_EQ(world.AwaitEnd(session, queued).status, TurnStatus::kCancelled);
@@ -213,7 +213,7 @@ TEST(SessionsTest, FullQueueRefusesTheTurnAndKeepsNoTrace) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string running = world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   const std::string queued = world.Submit(session);
   EXPECT_EQ(world.sessions().Submit(session, "p").status().code(), Code::kResourceExhausted);
   EXPECT_EQ((*world.sessions().Get(session))->turns.size(), 2u);
@@ -241,8 +241,7 @@ TEST(SessionsTest, LostSupervisorInterruptsTheTurnAndTheNextOneWorks) {
   world.sandbox().FailPrepare(Unavailable("gone"));
   const TurnRecord lost = world.AwaitEnd(session, world.Submit(session));
   EXPECT_EQ(lost.status, TurnStatus::kInterrupted);
-  EXPECT_TRUE(
-      std::get<event::TurnFailed>(world.Await<event::TurnFailed>(session).payload).interrupted);
+  EXPECT_TRUE(world.Await(session, event::Event::kTurnFailed).turn_failed().interrupted());
   world.sandbox().FailPrepare(OkStatus());
   EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
 }
@@ -259,9 +258,9 @@ TEST(SessionsTest, SupervisorThatCannotBeAskedIsToldByTheTurn) {
 
 TEST(SessionsTest, CellThatEndsUnderACommandInterruptsTheTurn) {
   SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
-  world.sandbox().on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
-                               std::stop_token) -> Result<sandbox::ExecResult> {
-    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+  world.sandbox().on_exec = [](const supervisor::v1::ExecStart&, const sandbox::ExecSink& sink,
+                               std::stop_token) -> Result<supervisor::v1::ExecOutcome> {
+    ODY_RETURN_IF_ERROR(fakes::Begin(sink));
     return Unavailable("the cell ended under the command");
   };
   const BundleSource bundle;
@@ -284,8 +283,8 @@ TEST(SessionsTest, StoppingInterruptsWhatRunsWaitsAndIsAsked) {
   std::vector<std::pair<std::string, std::string>> turns = {{a, world.Submit(a)},
                                                             {b, world.Submit(b, "ask")}};
   turns.emplace_back(a, world.Submit(a, "queued"));
-  world.Await<event::AgentMessageDelta>(a);
-  world.Await<event::PermissionRequested>(b);
+  world.Await(a, event::Event::kAgentMessageDelta);
+  world.Await(b, event::Event::kPermissionRequested);
   world.sessions().Stop();
   for (const auto& [session, turn] : turns) {
     EXPECT_EQ(world.sessions().GetTurn(session, turn)->status, TurnStatus::kInterrupted);
@@ -343,8 +342,8 @@ TEST(SessionsTest, CrashBetweenRecordAndEventLosesNoEnd) {
                           })
                   .ok());
   world.Restart();
-  EXPECT_EQ(std::get<event::TurnCompleted>(world.Await<event::TurnCompleted>(session).payload),
-            (event::TurnCompleted{"trn_x", "the answer"}));
+  EXPECT_EQ(fakes::Unstamped(world.Await(session, event::Event::kTurnCompleted)),
+            fakes::EventOf(R"(turn_completed { turn_id: "trn_x" message: "the answer" })"));
 }
 
 TEST(SessionsTest, UnwritableDirectoryFailsAndChangesNothing) {
@@ -366,7 +365,7 @@ TEST(SessionsTest, EndThatCannotBeRecordedIsShownAsFailed) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const std::string turn = world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   std::filesystem::rename(world.state() + "/sessions", world.state() + "/aside");
   gate.Release();
   const TurnRecord ended = world.AwaitEnd(session, turn);
@@ -383,7 +382,7 @@ TEST(SessionsTest, DeleteEndsTheTurnAndRemovesEverything) {
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   world.Submit(session);
-  world.Await<event::AgentMessageDelta>(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
   const std::shared_ptr<event::Journal> journal = *world.sessions().JournalOf(session);
   EXPECT_TRUE(world.sessions().Delete(session).ok());
   EXPECT_TRUE(journal->closed());
@@ -470,10 +469,10 @@ TEST(DangerSessionTest, ThePersonsWordIsKeptAndToldWithTheDirectoryAndNothingIsP
   EXPECT_EQ(cell.request.mode, policy::Mode::kDangerFullAccess);
   EXPECT_EQ(cell.request.workspace, "/srv");
   EXPECT_TRUE(world.sandbox().files(session).empty());
-  const auto started = world.Await<event::TurnStarted>(session);
-  EXPECT_EQ(std::get<event::TurnStarted>(started.payload).sandbox_mode, "danger_full_access");
-  const auto begin = world.Await<event::ExecCommandBegin>(session);
-  EXPECT_EQ(std::get<event::ExecCommandBegin>(begin.payload).cwd, "/srv/sub");
+  const auto started = world.Await(session, event::Event::kTurnStarted);
+  EXPECT_EQ(started.turn_started().sandbox_mode(), "danger_full_access");
+  const auto begin = world.Await(session, event::Event::kExecCommandBegin);
+  EXPECT_EQ(begin.exec_command_begin().cwd(), "/srv/sub");
 }
 
 TEST(DangerSessionTest, WhatTheOperatorDoesNotGrantIsRefusedAtOnceInTheWordsOfATurn) {

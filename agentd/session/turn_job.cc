@@ -7,7 +7,9 @@
 #include "agentd/approval/gate.h"
 #include "agentd/base/json_text.h"
 #include "agentd/memory/window.h"
+#include "agentd/session/turn_events.h"
 #include "agentd/tool/tool_result.h"
+#include "common/message/message_utf8.h"
 
 namespace odyssey::session {
 namespace {
@@ -30,17 +32,10 @@ TurnStatus StatusOf(Ending ending) {
   return TurnStatus::kFailed;
 }
 
-event::Payload EndEvent(const std::string& turn_id, Ending ending, const std::string& message) {
-  switch (ending) {
-    case Ending::kCompleted:
-      return event::TurnCompleted{turn_id, message};
-    case Ending::kCancelled:
-      return event::TurnCancelled{turn_id};
-    case Ending::kFailed:
-    case Ending::kInterrupted:
-      break;
-  }
-  return event::TurnFailed{turn_id, message, ending == Ending::kInterrupted};
+bool IsEmpty(const supervisor::v1::ChangeCounts& counts) {
+  return counts.added() + counts.modified() + counts.deleted() + counts.renamed() +
+             counts.other() ==
+         0;
 }
 
 std::string Join(const std::vector<std::string>& words) {
@@ -90,7 +85,7 @@ Status TurnJob::Begin() {
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime_->store->Get(spec_.session_id));
   Result<TurnSetup> setup = SetUpTurn(*record, *runtime_);
   ODY_RETURN_IF_ERROR(
-      Append(event::TurnStarted{spec_.turn_id, spec_.prompt, setup.ok() ? setup->sandbox_mode : ""},
+      Append(TurnStarts(spec_.turn_id, spec_.prompt, setup.ok() ? setup->sandbox_mode : ""),
              Durability::kSynced));
   ODY_RETURN_IF_ERROR(setup.status());
   setup_ = *std::move(setup);
@@ -149,13 +144,13 @@ bool TurnJob::TakeAnswer() {
   return true;
 }
 
-Status TurnJob::Append(event::Payload payload, Durability durability) {
-  return spec_.journal->Append(std::move(payload), durability).status();
+Status TurnJob::Append(event::Event event, Durability durability) {
+  return spec_.journal->Append(std::move(event), durability).status();
 }
 
 void TurnJob::Do(const turn::Emit& effect) {
   const Status appended =
-      Append(effect.payload, effect.durable ? Durability::kSynced : Durability::kBatched);
+      Append(effect.event, effect.durable ? Durability::kSynced : Durability::kBatched);
   // When the turn ends anyway its end says why.
   if (!appended.ok() && !stopping_) StopMachine(Ending::kFailed, appended.message());
 }
@@ -175,7 +170,7 @@ model::ModelRequest TurnJob::NextModelRequest() const {
 void TurnJob::Do(const turn::CallModel&) {
   const model::ModelSink sink = [this](model::ModelEvent event) {
     for (const turn::Effect& effect : machine_.OnModelEvent(event)) {
-      ODY_RETURN_IF_ERROR(Append(std::get<turn::Emit>(effect).payload, Durability::kBatched));
+      ODY_RETURN_IF_ERROR(Append(std::get<turn::Emit>(effect).event, Durability::kBatched));
     }
     return OkStatus();
   };
@@ -208,30 +203,31 @@ void TurnJob::Do(const turn::Authorize& effect) {
 // The question is open before it is told, so that an answer to what was told always finds it.
 void TurnJob::Do(const turn::Ask& effect) {
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
-  const std::string cwd = tool->WorkingDirectory(effect.call.arguments_json, setup_->workspace);
-  const std::string diff = tool->Preview(effect.call.arguments_json, *runtime_->sandbox, cell_id_);
+  agent::v1::PermissionRequested request;
+  request.set_turn_id(spec_.turn_id);
+  request.set_request_id(effect.request_id);
+  request.set_tool_name(effect.call.tool);
+  request.set_rule(effect.rule);
+  request.set_arguments_json(effect.call.arguments_json);
+  request.set_cwd(tool->WorkingDirectory(effect.call.arguments_json, setup_->workspace));
+  request.set_scope(effect.scope);
+  request.set_diff(tool->Preview(effect.call.arguments_json, *runtime_->sandbox, cell_id_));
+  message::SanitizeStrings(&request);
   const auto promise = std::make_shared<std::promise<approval::Answer>>();
   answer_ = promise->get_future();
   asked_request_ = effect.request_id;
-  approval::Question question{effect.request_id,
-                              spec_.session_id,
-                              spec_.turn_id,
-                              effect.call.tool,
-                              effect.rule,
-                              effect.scope,
-                              effect.call.arguments_json,
-                              cwd,
-                              agent::FormatTime(runtime_->clock->Now()),
-                              diff};
+  approval::Question question;
+  question.set_session_id(spec_.session_id);
+  question.set_created_at(agent::FormatTime(runtime_->clock->Now()));
+  *question.mutable_request() = request;
   const std::weak_ptr<TurnJob> self = weak_from_this();
   runtime_->approvals->Add(std::move(question), [promise, self](const approval::Answer& answer) {
     promise->set_value(answer);
     if (const auto job = self.lock()) job->spec_.resume(job.get());
   });
-  const Status told = Append(
-      event::PermissionRequested{spec_.turn_id, effect.request_id, effect.call.tool, effect.rule,
-                                 effect.call.arguments_json, cwd, effect.scope, diff},
-      Durability::kSynced);
+  event::Event event;
+  *event.mutable_permission_requested() = std::move(request);
+  const Status told = Append(std::move(event), Durability::kSynced);
   if (!told.ok()) StopMachine(Ending::kFailed, told.message());
 }
 
@@ -246,7 +242,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
       setup_->cell.request.mode != policy::Mode::kDangerFullAccess,
       setup_->workspace,
       stop_.get_token(),
-      [this](event::Payload payload) { return Append(std::move(payload), Durability::kBatched); }};
+      [this](event::Event event) { return Append(std::move(event), Durability::kBatched); }};
   const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
   ran_tool_ = true;
   const Result<tools::ToolResult> result = tool->Run(effect.call.arguments_json, context);
@@ -265,9 +261,12 @@ void TurnJob::Do(const turn::Finish& effect) {
 // What is not known, or cannot be written, changes nothing about how the turn ended.
 void TurnJob::TellChanges() {
   if (!setup_ || !policy::HasReviewedWrites(setup_->cell.request)) return;
-  const Result<agent::ChangeCounts> counts = runtime_->sandbox->CountChanges(setup_->cell.key);
+  Result<supervisor::v1::ChangeCounts> counts = runtime_->sandbox->CountChanges(setup_->cell.key);
   if (!counts.ok() || IsEmpty(*counts)) return;
-  (void)Append(event::WorkspaceChanged{spec_.turn_id, *counts}, Durability::kBatched);
+  event::Event event;
+  event.mutable_workspace_changed()->set_turn_id(spec_.turn_id);
+  *event.mutable_workspace_changed()->mutable_counts() = *std::move(counts);
+  (void)Append(std::move(event), Durability::kBatched);
 }
 
 // The record first: who reads the event of the end and asks for the turn sees it ended.
@@ -275,7 +274,7 @@ void TurnJob::End(Ending ending, const std::string& message) {
   const TurnStatus status = StatusOf(ending);
   ending_ = true;
   RecordEnd(status, message);
-  const Status told = Append(EndEvent(spec_.turn_id, ending, message), Durability::kSynced);
+  const Status told = Append(TurnEnds(spec_.turn_id, status, message), Durability::kSynced);
   TurnRecord ended;
   runtime_->store->UpdateInMemory(spec_.session_id, [&](SessionRecord& record) {
     TurnRecord* turn = FindTurn(record, spec_.turn_id);

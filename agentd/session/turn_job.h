@@ -63,7 +63,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   Result<approval::Verdict> JudgeCall(const turn::Call& call) const;
   model::ModelRequest NextModelRequest() const;
   // Appends to the journal; the first failure is kept and fails the turn.
-  Status Append(event::Payload payload, event::Durability durability);
+  Status Append(event::Event event, event::Durability durability);
   void End(turn::Ending ending, const std::string& message);
   void RecordEnd(TurnStatus status, const std::string& message);
 

@@ -3,18 +3,19 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "agentd/base/denial_json.h"
+#include "agentd/event/command_events.h"
 #include "agentd/event/command_output.h"
 #include "agentd/tool/arguments.h"
+#include "agentd/tool/tool_denial.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
+#include "common/message/enum_name.h"
 
 namespace odyssey::tools {
 namespace {
 
+namespace pb = ::odyssey::supervisor::v1;
 using Json = nlohmann::json;
-using sandbox::Outcome;
-using sandbox::OutputStream;
 
 const Parameters& BashParameters() {
   static const Parameters kParameters = {
@@ -48,102 +49,112 @@ struct Captured {
 class CommandRun final {
  public:
   CommandRun(ToolContext& context, std::string command, std::string cwd)
-      : context_(context), command_(std::move(command)), cwd_(std::move(cwd)) {}
+      : context_(context),
+        command_(std::move(command)),
+        cwd_(std::move(cwd)),
+        id_{context.turn_id, ""} {}
 
   Result<ToolResult> Execute() {
-    const sandbox::ExecSpec spec{
-        context_.cell_id,    Argv(), cwd_, context_.wall_clock_ms, context_.output_cap_bytes,
-        context_.keep_output};
     const sandbox::ExecSink sink{
-        [this](const std::string& exec_id) { return OnStarted(exec_id); },
-        [this](OutputStream stream, std::string_view data) { return OnOutput(stream, data); },
-        [this](const agent::Denial& denial) { return OnDenied(denial); }};
-    Result<sandbox::ExecResult> ended = context_.sandbox->Exec(spec, sink, context_.stop);
+        [this](const pb::ExecStarted& started) { return OnStarted(started); },
+        [this](const pb::ExecOutput& output) { return OnOutput(output); },
+        [this](const pb::Denial& denial) { return OnDenied(denial); }};
+    const Result<pb::ExecOutcome> ended = context_.sandbox->Exec(ToStart(), sink, context_.stop);
     if (!ended.ok()) return OnError(ended.status());
 
-    ODY_RETURN_IF_ERROR(Deliver(out_, out_.output.End(ended->stdout_truncated)));
-    ODY_RETURN_IF_ERROR(Deliver(err_, err_.output.End(ended->stderr_truncated)));
-    ODY_RETURN_IF_ERROR(EmitEnd(*ended));
+    ODY_RETURN_IF_ERROR(Deliver(out_, out_.output.End(ended->stdout_truncated())));
+    ODY_RETURN_IF_ERROR(Deliver(err_, err_.output.End(ended->stderr_truncated())));
+    const int32_t exit_code = Exited(*ended) ? ended->exit_code() : -1;
+    ODY_RETURN_IF_ERROR(EmitEnd(exit_code, message::EnumName(ended->kind())));
     return ToResult(*ended);
   }
 
  private:
   std::vector<std::string> Argv() const { return {"sh", "-lc", command_}; }
 
-  Status OnStarted(const std::string& exec_id) {
-    exec_id_ = exec_id;
-    return context_.emit(event::ExecCommandBegin{context_.turn_id, exec_id_, Argv(),
-                                                 From(context_.workspace, cwd_)});
+  static bool Exited(const pb::ExecOutcome& ended) {
+    return ended.kind() == pb::OUTCOME_KIND_EXITED;
   }
 
-  Status OnOutput(OutputStream stream, std::string_view data) {
-    Captured& captured = stream == OutputStream::kStdout ? out_ : err_;
-    return Deliver(captured, captured.output.Push(data));
+  pb::ExecStart ToStart() const {
+    pb::ExecStart out;
+    out.set_cell_id(context_.cell_id);
+    for (const std::string& word : Argv()) out.add_argv(word);
+    out.set_cwd(cwd_);
+    out.set_wall_clock_ms(context_.wall_clock_ms);
+    out.set_stdout_cap_bytes(context_.output_cap_bytes);
+    out.set_stderr_cap_bytes(context_.output_cap_bytes);
+    out.set_keep_output(context_.keep_output);
+    return out;
   }
 
-  Status OnDenied(const agent::Denial& denial) {
-    denials_.push_back(agent::DenialForModel(denial));
-    return context_.emit(event::AccessDenied{context_.turn_id, context_.tool_call_id, denial});
+  Status OnStarted(const pb::ExecStarted& started) {
+    id_.exec_id = started.exec_id();
+    run_id_ = started.run_id();
+    return context_.emit(event::CommandBegins(id_, Argv(), From(context_.workspace, cwd_)));
+  }
+
+  Status OnOutput(const pb::ExecOutput& output) {
+    Captured& captured = output.stream() == pb::OUTPUT_STREAM_STDERR ? err_ : out_;
+    return Deliver(captured, captured.output.Push(output.data()));
+  }
+
+  Status OnDenied(const pb::Denial& denial) {
+    denials_.push_back(DenialForModel(denial));
+    return context_.emit(event::AccessIsDenied(id_.turn_id, context_.tool_call_id, denial));
   }
 
   Status Deliver(Captured& captured, const std::string& text) {
     if (text.empty()) return OkStatus();
     captured.text += text;
-    return context_.emit(
-        event::ExecCommandOutputDelta{context_.turn_id, exec_id_, captured.output.name(), text});
+    return context_.emit(event::CommandPrints(id_, captured.output.name(), text));
   }
 
-  Status EmitEnd(const sandbox::ExecResult& ended) {
-    if (exec_id_.empty()) return OkStatus();  // it never began
-    const int32_t exit_code = ended.outcome == Outcome::kExited ? ended.exit_code : -1;
-    return context_.emit(event::ExecCommandEnd{context_.turn_id, exec_id_, exit_code,
-                                               std::string(sandbox::OutcomeName(ended.outcome))});
+  // Nothing of a command that never began.
+  Status EmitEnd(int32_t exit_code, std::string_view outcome) {
+    if (id_.exec_id.empty()) return OkStatus();
+    return context_.emit(event::CommandEnds(id_, exit_code, outcome));
   }
 
   Result<ToolResult> OnError(const Status& status) {
-    if (!EndsTurn(status) && !exec_id_.empty()) return status;  // of the journal
-    if (!exec_id_.empty()) {
-      const char* outcome = status.code() == Code::kCancelled ? "cancelled" : "setup_failed";
-      ODY_RETURN_IF_ERROR(
-          context_.emit(event::ExecCommandEnd{context_.turn_id, exec_id_, -1, outcome}));
-    }
+    if (!EndsTurn(status) && !id_.exec_id.empty()) return status;  // of the journal
+    const bool cancelled = status.code() == Code::kCancelled;
+    ODY_RETURN_IF_ERROR(EmitEnd(-1, cancelled ? "cancelled" : "setup_failed"));
     if (EndsTurn(status)) return status;
     return Failure(status);
   }
 
   // Why a command that did not exit by itself ended; "" if it did.
-  std::string ErrorOf(const sandbox::ExecResult& ended) const {
-    const std::string detail = ended.message.empty() ? "" : ": " + ended.message;
-    switch (ended.outcome) {
-      case Outcome::kExited:
+  std::string ErrorOf(const pb::ExecOutcome& ended) const {
+    const std::string detail = ended.message().empty() ? "" : ": " + ended.message();
+    switch (ended.kind()) {
+      case pb::OUTCOME_KIND_EXITED:
         return "";
-      case Outcome::kSignalled:
-        return "execution failed: command was killed by signal " + std::to_string(ended.signal);
-      case Outcome::kTimedOut:
+      case pb::OUTCOME_KIND_SIGNALLED:
+        return "execution failed: command was killed by signal " + std::to_string(ended.signal());
+      case pb::OUTCOME_KIND_TIMED_OUT:
         return "execution failed: command exceeded wall clock limit of " +
                std::to_string((context_.wall_clock_ms + 999) / 1000) + " seconds";
-      case Outcome::kOomKilled:
+      case pb::OUTCOME_KIND_OOM_KILLED:
         return "execution failed: command was killed because the cell's memory limit was reached";
-      case Outcome::kDenied:
+      case pb::OUTCOME_KIND_DENIED:
         return "permission denied: the policy does not let sh execute" + detail;
-      case Outcome::kNotFound:
+      case pb::OUTCOME_KIND_NOT_FOUND:
         return "execution failed: there is no sh in the cell" + detail;
-      case Outcome::kSetupFailed:
-      case Outcome::kCancelled:
+      default:
         return "execution failed: command could not be started" + detail;
     }
-    return "execution failed";
   }
 
-  ToolResult ToResult(const sandbox::ExecResult& ended) const {
-    const bool exited = ended.outcome == Outcome::kExited;
-    Json result = {{"status_code", exited ? Json(ended.exit_code) : Json(nullptr)},
-                   {"outcome", sandbox::OutcomeName(ended.outcome)},
+  ToolResult ToResult(const pb::ExecOutcome& ended) const {
+    const bool exited = Exited(ended);
+    Json result = {{"status_code", exited ? Json(ended.exit_code()) : Json(nullptr)},
+                   {"outcome", message::EnumName(ended.kind())},
                    {"stdout", out_.text},
                    {"stderr", err_.text},
-                   {"stdout_truncated", ended.stdout_truncated},
-                   {"stderr_truncated", ended.stderr_truncated}};
-    if (ended.outcome == Outcome::kSignalled) result["signal"] = ended.signal;
+                   {"stdout_truncated", ended.stdout_truncated()},
+                   {"stderr_truncated", ended.stderr_truncated()}};
+    if (ended.kind() == pb::OUTCOME_KIND_SIGNALLED) result["signal"] = ended.signal();
     if (!exited) result["error"] = ErrorOf(ended);
     AddFullOutput(ended, &result);
     if (!denials_.empty()) result["denials"] = denials_;
@@ -152,19 +163,20 @@ class CommandRun final {
 
   // Where the model reads on. What is to be said of these files, that a full disk cut them short
   // for example, is the outcome's message.
-  void AddFullOutput(const sandbox::ExecResult& ended, Json* result) const {
-    const bool cut = ended.stdout_truncated || ended.stderr_truncated;
-    if (!cut || !context_.keep_output || ended.run_id.empty()) return;
-    const std::string outbox = "/cell/runs/" + ended.run_id + "/outbox/";
-    if (ended.stdout_truncated) (*result)["full_stdout"] = outbox + "stdout";
-    if (ended.stderr_truncated) (*result)["full_stderr"] = outbox + "stderr";
-    if (!ended.message.empty()) (*result)["message"] = ended.message;
+  void AddFullOutput(const pb::ExecOutcome& ended, Json* result) const {
+    const bool cut = ended.stdout_truncated() || ended.stderr_truncated();
+    if (!cut || !context_.keep_output || run_id_.empty()) return;
+    const std::string outbox = "/cell/runs/" + run_id_ + "/outbox/";
+    if (ended.stdout_truncated()) (*result)["full_stdout"] = outbox + "stdout";
+    if (ended.stderr_truncated()) (*result)["full_stderr"] = outbox + "stderr";
+    if (!ended.message().empty()) (*result)["message"] = ended.message();
   }
 
   ToolContext& context_;
   const std::string command_;
   const std::string cwd_;
-  std::string exec_id_;
+  event::CommandId id_;  // without exec_id: it has not begun
+  std::string run_id_;
   Json denials_ = Json::array();
   Captured out_{event::CommandOutput("stdout"), {}};
   Captured err_{event::CommandOutput("stderr"), {}};

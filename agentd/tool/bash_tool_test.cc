@@ -6,24 +6,33 @@
 
 #include "agentd/tool/tool_registry.h"
 #include "policy/dialect/bundle.h"
+#include "tests/fakes/events.h"
 #include "tests/fakes/fake_sandbox.h"
 
 namespace odyssey::tools {
 namespace {
 
 using Json = nlohmann::json;
-using sandbox::ExecResult;
-using sandbox::Outcome;
-using sandbox::OutputStream;
+using agent::v1::Event;
+using fakes::EventOf;
+using fakes::Exited;
+using supervisor::v1::ExecOutcome;
+using supervisor::v1::ExecStart;
+using supervisor::v1::OutputStream;
+
+constexpr OutputStream kStdout = supervisor::v1::OUTPUT_STREAM_STDOUT;
+constexpr OutputStream kStderr = supervisor::v1::OUTPUT_STREAM_STDERR;
 
 class BashToolTest : public ::testing::Test {
  protected:
   // Prints the pieces, then ends as `ended` says.
-  void Behave(std::vector<std::pair<OutputStream, std::string>> pieces, ExecResult ended) {
-    sandbox_.on_exec = [pieces, ended](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
-                                       std::stop_token) -> Result<ExecResult> {
-      ODY_RETURN_IF_ERROR(sink.started("exe_1"));
-      for (const auto& [stream, text] : pieces) ODY_RETURN_IF_ERROR(sink.output(stream, text));
+  void Behave(std::vector<std::pair<OutputStream, std::string>> pieces, ExecOutcome ended) {
+    sandbox_.on_exec = [this, pieces, ended](const ExecStart&, const sandbox::ExecSink& sink,
+                                             std::stop_token) -> Result<ExecOutcome> {
+      ODY_RETURN_IF_ERROR(fakes::Begin(sink, run_id_));
+      for (const auto& [stream, text] : pieces) {
+        ODY_RETURN_IF_ERROR(fakes::Print(sink, text, stream));
+      }
       return ended;
     };
   }
@@ -35,8 +44,8 @@ class BashToolTest : public ::testing::Test {
     context.tool_call_id = "tcl_1";
     context.wall_clock_ms = 1000;
     context.keep_output = keep_output_;
-    context.emit = [this](event::Payload payload) {
-      events_.push_back(std::move(payload));
+    context.emit = [this](Event event) {
+      events_.push_back(std::move(event));
       return emit_status_;
     };
     return tool_->Run(arguments, context);
@@ -50,36 +59,39 @@ class BashToolTest : public ::testing::Test {
   }
 
   fakes::FakeSandbox sandbox_;
-  std::vector<event::Payload> events_;
+  std::vector<Event> events_;
+  std::string run_id_;
   Status emit_status_;
   bool keep_output_ = true;
   const std::unique_ptr<Tool> tool_ = NewBashTool();
 };
 
 TEST_F(BashToolTest, GivesBothStreamsAndTheEventsInOrder) {
-  Behave({{OutputStream::kStdout, "out"}, {OutputStream::kStderr, "err"}}, ExecResult{});
+  Behave({{kStdout, "out"}, {kStderr, "err"}}, Exited());
   EXPECT_EQ(RunJson(),
             Json::parse(R"({"status_code":0,"outcome":"exited","stdout":"out","stderr":"err",
                                       "stdout_truncated":false,"stderr_truncated":false})"));
   EXPECT_EQ(events_,
-            (std::vector<event::Payload>{
-                event::ExecCommandBegin{"trn_1", "exe_1", {"sh", "-lc", "x"}, "/workspace"},
-                event::ExecCommandOutputDelta{"trn_1", "exe_1", "stdout", "out"},
-                event::ExecCommandOutputDelta{"trn_1", "exe_1", "stderr", "err"},
-                event::ExecCommandEnd{"trn_1", "exe_1", 0, "exited"}}));
+            (std::vector<Event>{
+                EventOf(R"(exec_command_begin { turn_id: "trn_1" exec_id: "exe_1" command: "sh"
+                                                command: "-lc" command: "x" cwd: "/workspace" })"),
+                EventOf(R"(exec_command_output_delta { turn_id: "trn_1" exec_id: "exe_1"
+                                                       stream: "stdout" delta: "out" })"),
+                EventOf(R"(exec_command_output_delta { turn_id: "trn_1" exec_id: "exe_1"
+                                                       stream: "stderr" delta: "err" })"),
+                EventOf(R"(exec_command_end { turn_id: "trn_1" exec_id: "exe_1" exit_code: 0
+                                              outcome: "exited" })")}));
 }
 
 TEST_F(BashToolTest, NonZeroExitIsANormalResult) {
-  ExecResult ended;
-  ended.exit_code = 3;
-  Behave({}, ended);
+  Behave({}, Exited(3));
   EXPECT_EQ(RunJson()["status_code"], 3);
 }
 
 TEST_F(BashToolTest, TruncationKeepsCharactersWholeAndSaysSo) {
-  ExecResult ended;
-  ended.stdout_truncated = true;
-  Behave({{OutputStream::kStdout, "ab\xE2\x82"}}, ended);
+  ExecOutcome ended = Exited();
+  ended.set_stdout_truncated(true);
+  Behave({{kStdout, "ab\xE2\x82"}}, ended);
   const Json result = RunJson();
   EXPECT_EQ(result["stdout"], "ab\n...[stdout truncated by sandbox]");
   EXPECT_EQ(result["stdout_truncated"], true);
@@ -87,22 +99,22 @@ TEST_F(BashToolTest, TruncationKeepsCharactersWholeAndSaysSo) {
 }
 
 TEST_F(BashToolTest, SaysWhereCutOutputIsInFull) {
-  ExecResult ended;
-  ended.stdout_truncated = true;
-  ended.run_id = "run_0000000000000001";
-  Behave({{OutputStream::kStdout, "ab"}}, ended);
+  ExecOutcome ended = Exited();
+  ended.set_stdout_truncated(true);
+  run_id_ = "run_0000000000000001";
+  Behave({{kStdout, "ab"}}, ended);
   Json result = RunJson();
   EXPECT_EQ(result["stdout"], "ab\n...[stdout truncated by sandbox]");
   EXPECT_EQ(result["full_stdout"], "/cell/runs/run_0000000000000001/outbox/stdout");
   EXPECT_FALSE(result.contains("full_stderr"));
   EXPECT_FALSE(result.contains("message"));
 
-  ended.stderr_truncated = true;
-  ended.message = "the copy of stdout in the outbox is cut: No space left on device";
+  ended.set_stderr_truncated(true);
+  ended.set_message("the copy of stdout in the outbox is cut: No space left on device");
   Behave({}, ended);
   result = RunJson();
   EXPECT_EQ(result["full_stderr"], "/cell/runs/run_0000000000000001/outbox/stderr");
-  EXPECT_EQ(result["message"], ended.message);
+  EXPECT_EQ(result["message"], ended.message());
 
   keep_output_ = false;
   EXPECT_FALSE(RunJson().contains("full_stdout"));
@@ -110,10 +122,10 @@ TEST_F(BashToolTest, SaysWhereCutOutputIsInFull) {
 
 TEST_F(BashToolTest, AsksForWhatIsCut) {
   bool kept = false;
-  sandbox_.on_exec = [&](const sandbox::ExecSpec& spec, const sandbox::ExecSink&,
-                         std::stop_token) -> Result<ExecResult> {
-    kept = spec.keep_output;
-    return ExecResult{};
+  sandbox_.on_exec = [&](const ExecStart& start, const sandbox::ExecSink&,
+                         std::stop_token) -> Result<ExecOutcome> {
+    kept = start.keep_output();
+    return Exited();
   };
   RunJson();
   EXPECT_TRUE(kept);
@@ -123,26 +135,27 @@ TEST_F(BashToolTest, AsksForWhatIsCut) {
 }
 
 TEST_F(BashToolTest, OutputThatIsNotUtf8IsShownAsBroken) {
-  Behave({{OutputStream::kStdout, "a\xFF"}, {OutputStream::kStdout, "\xE2"}}, ExecResult{});
+  Behave({{kStdout, "a\xFF"}, {kStdout, "\xE2"}}, Exited());
   EXPECT_EQ(RunJson()["stdout"], "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST_F(BashToolTest, TimeoutSaysTheLimit) {
-  ExecResult ended;
-  ended.outcome = Outcome::kTimedOut;
-  Behave({{OutputStream::kStdout, "partial"}}, ended);
+  ExecOutcome ended;
+  ended.set_kind(supervisor::v1::OUTCOME_KIND_TIMED_OUT);
+  Behave({{kStdout, "partial"}}, ended);
   const Json result = RunJson(false);
   EXPECT_EQ(result["error"], "execution failed: command exceeded wall clock limit of 1 seconds");
   EXPECT_EQ(result["stdout"], "partial");
   EXPECT_TRUE(result["status_code"].is_null());
   EXPECT_EQ(events_.back(),
-            event::Payload(event::ExecCommandEnd{"trn_1", "exe_1", -1, "timed_out"}));
+            EventOf(R"(exec_command_end { turn_id: "trn_1" exec_id: "exe_1" exit_code: -1
+                                         outcome: "timed_out" })"));
 }
 
 TEST_F(BashToolTest, SignalIsNotASuccess) {
-  ExecResult ended;
-  ended.outcome = Outcome::kSignalled;
-  ended.signal = 9;
+  ExecOutcome ended;
+  ended.set_kind(supervisor::v1::OUTCOME_KIND_SIGNALLED);
+  ended.set_signal(9);
   Behave({}, ended);
   const Json result = RunJson(false);
   EXPECT_EQ(result["signal"], 9);
@@ -150,14 +163,15 @@ TEST_F(BashToolTest, SignalIsNotASuccess) {
 }
 
 TEST_F(BashToolTest, CellThatEndedEndsTheTurnAndClosesTheCommand) {
-  sandbox_.on_exec = [](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
-                        std::stop_token) -> Result<ExecResult> {
-    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+  sandbox_.on_exec = [](const ExecStart&, const sandbox::ExecSink& sink,
+                        std::stop_token) -> Result<ExecOutcome> {
+    ODY_RETURN_IF_ERROR(fakes::Begin(sink));
     return Unavailable("gone");
   };
   EXPECT_EQ(Call(R"({"command":"x"})").status().code(), Code::kUnavailable);
   EXPECT_EQ(events_.back(),
-            event::Payload(event::ExecCommandEnd{"trn_1", "exe_1", -1, "setup_failed"}));
+            EventOf(R"(exec_command_end { turn_id: "trn_1" exec_id: "exe_1" exit_code: -1
+                                         outcome: "setup_failed" })"));
 }
 
 TEST_F(BashToolTest, UnwritableJournalEndsTheTurn) {
@@ -184,21 +198,25 @@ TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
 }
 
 TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {
-  const agent::Denial denial{"path",          "/srv/x",   "write",   "mount /srv read_only",
-                             "a: [\"/srv\"]", "touch[3]", "command", "exe_1",
-                             "ses_1",         "deny"};
-  sandbox_.on_exec = [denial](const sandbox::ExecSpec&, const sandbox::ExecSink& sink,
-                              std::stop_token) -> Result<ExecResult> {
-    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
+  const Event told = EventOf(
+      R"(access_denied { turn_id: "trn_1" tool_call_id: "tcl_1"
+                         denial { kind: "path" resource: "/srv/x" access: "write"
+                                  rule: "mount /srv read_only" grant: "a: [\"/srv\"]"
+                                  process: "touch[3]" source: "command" exec_id: "exe_1"
+                                  session_id: "ses_1" verdict: "deny" count: 1 } })");
+  const supervisor::v1::Denial denial = told.access_denied().denial();
+  sandbox_.on_exec = [denial](const ExecStart&, const sandbox::ExecSink& sink,
+                              std::stop_token) -> Result<ExecOutcome> {
+    ODY_RETURN_IF_ERROR(fakes::Begin(sink));
     ODY_RETURN_IF_ERROR(sink.denied(denial));
-    return ExecResult{.exit_code = 1};
+    return Exited(1);
   };
   EXPECT_EQ(RunJson()["denials"],
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
                 "rule":"mount /srv read_only","grant":"a: [\"/srv\"]","source":"command",
                 "process":"touch[3]","exec_id":"exe_1","session_id":"ses_1","verdict":"deny"}])"));
   ASSERT_EQ(events_.size(), 3u);
-  EXPECT_EQ(events_[1], event::Payload(event::AccessDenied{"trn_1", "tcl_1", denial}));
+  EXPECT_EQ(events_[1], told);
 }
 
 }  // namespace

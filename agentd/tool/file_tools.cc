@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "agentd/base/denial_json.h"
+#include "agentd/event/command_events.h"
 #include "agentd/tool/arguments.h"
 #include "agentd/tool/file_preview.h"
+#include "agentd/tool/tool_denial.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
 
@@ -53,10 +54,10 @@ class FileTool : public Tool {
     ODY_ASSIGN_OR_RETURN(const Arguments given, Parse(arguments_json));
     Json denials = Json::array();
     const sandbox::FilePlace place{
-        context.cell_id, [&](const agent::Denial& denial) {
-          denials.push_back(agent::DenialForModel(denial));
+        context.cell_id, [&](const supervisor::v1::Denial& denial) {
+          denials.push_back(DenialForModel(denial));
           // A record that cannot be made is not the operation's to report.
-          (void)context.emit(event::AccessDenied{context.turn_id, context.tool_call_id, denial});
+          (void)context.emit(event::AccessIsDenied(context.turn_id, context.tool_call_id, denial));
         }};
     const Result<Json> result = Act(given, place, *context.sandbox);
     if (!result.ok()) return FromError(result.status(), denials);

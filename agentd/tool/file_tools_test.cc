@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agentd/tool/tool_result.h"
+#include "tests/fakes/events.h"
 #include "tests/fakes/fake_sandbox.h"
 
 namespace odyssey::tools {
@@ -23,8 +24,8 @@ class FileToolsTest : public ::testing::Test {
     context.cell_id = "cel_s";
     context.turn_id = "trn_1";
     context.tool_call_id = "tcl_1";
-    context.emit = [this](event::Payload payload) {
-      events_.push_back(std::move(payload));
+    context.emit = [this](agent::v1::Event event) {
+      events_.push_back(std::move(event));
       return OkStatus();
     };
     Result<ToolResult> result = tool.Run(arguments, context);
@@ -37,7 +38,7 @@ class FileToolsTest : public ::testing::Test {
   }
 
   fakes::FakeSandbox sandbox_;
-  std::vector<event::Payload> events_;
+  std::vector<agent::v1::Event> events_;
 };
 
 TEST_F(FileToolsTest, WriteEditReadAndListOneFile) {
@@ -77,15 +78,17 @@ TEST_F(FileToolsTest, ErrorsOfTheCellKeepTheirKind) {
 }
 
 TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
-  const agent::Denial denial{"path", "/srv/x", "write",  "mount /srv read_only",
-                             "",     "",       "kernel", ""};
-  sandbox_.refuse_writes = denial;
+  const agent::v1::Event told = fakes::EventOf(
+      R"(access_denied { turn_id: "trn_1" tool_call_id: "tcl_1"
+                         denial { kind: "path" resource: "/srv/x" access: "write"
+                                  rule: "mount /srv read_only" source: "kernel" count: 1 } })");
+  sandbox_.refuse_writes = told.access_denied().denial();
   const ToolResult result = Call(*NewWriteTool(), R"({"path":"/srv/x","content":"x"})");
   EXPECT_EQ(Error(result), "permission denied: write /srv/x: Read-only file system");
   EXPECT_EQ(Json::parse(result.json)["denials"],
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
                 "rule":"mount /srv read_only","source":"kernel"}])"));
-  EXPECT_EQ(events_, (std::vector<event::Payload>{event::AccessDenied{"trn_1", "tcl_1", denial}}));
+  EXPECT_EQ(events_, std::vector<agent::v1::Event>{told});
 }
 
 TEST_F(FileToolsTest, RulesSeeThePath) {

@@ -7,10 +7,10 @@
 #include <stop_token>
 #include <string>
 
-#include "agentd/event/event.h"
 #include "agentd/model/model_client.h"
 #include "agentd/sandbox/sandbox.h"
 #include "common/base/status.h"
+#include "odyssey/agent/v1/event.pb.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::tools {
@@ -29,7 +29,7 @@ struct ToolContext {
   bool keep_output = true;  // what is cut of it stays in the cell; there is none on the host itself
   std::string workspace = kWorkspace;
   std::stop_token stop;
-  std::function<Status(event::Payload)> emit;  // records an event that is not waited for
+  std::function<Status(agent::v1::Event)> emit;  // records an event that is not waited for
 };
 
 struct ToolResult {

@@ -1,5 +1,7 @@
 #include "agentd/turn/turn_machine.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <utility>
 
 #include "agentd/base/json_text.h"
@@ -7,6 +9,8 @@
 
 namespace odyssey::turn {
 namespace {
+
+using agent::v1::Event;
 
 constexpr size_t kMaxToolNameBytes = 128;
 
@@ -20,9 +24,12 @@ Call ToCall(const model::ToolUse& use, std::string id) {
 
 bool IsObject(const std::string& json) { return !json.empty() && json.front() == '{'; }
 
-Emit Durable(event::Payload payload) { return {std::move(payload), true}; }
-
 }  // namespace
+
+bool operator==(const Emit& a, const Emit& b) {
+  return a.durable == b.durable &&
+         google::protobuf::util::MessageDifferencer::Equals(a.event, b.event);
+}
 
 TurnMachine::TurnMachine(std::string turn_id, std::string prompt,
                          std::function<std::string(std::string_view)> new_id,
@@ -47,7 +54,9 @@ Effects TurnMachine::CallModelAgain() {
 
 void TurnMachine::EndReasoning(Effects* out) {
   if (std::exchange(reasoning_, false)) {
-    out->push_back(Emit{event::ReasoningSectionBreak{turn_id_}});
+    Event closed;
+    closed.mutable_reasoning_section_break()->set_turn_id(turn_id_);
+    out->push_back(Emit{std::move(closed)});
   }
 }
 
@@ -56,11 +65,17 @@ Effects TurnMachine::OnModelEvent(const model::ModelEvent& event) {
   if (finished_) return out;
   if (const auto* reasoning = std::get_if<model::ReasoningDelta>(&event)) {
     reasoning_ = true;
-    out.push_back(Emit{event::ReasoningDelta{turn_id_, reasoning->text}});
+    Event told;
+    told.mutable_reasoning_delta()->set_turn_id(turn_id_);
+    told.mutable_reasoning_delta()->set_delta(reasoning->text);
+    out.push_back(Emit{std::move(told)});
   } else if (const auto* text = std::get_if<model::TextDelta>(&event)) {
     EndReasoning(&out);
     text_ += text->text;
-    out.push_back(Emit{event::AgentMessageDelta{turn_id_, text->text}});
+    Event told;
+    told.mutable_agent_message_delta()->set_turn_id(turn_id_);
+    told.mutable_agent_message_delta()->set_delta(text->text);
+    out.push_back(Emit{std::move(told)});
   } else {
     EndReasoning(&out);
     calls_.push_back(ToCall(std::get<model::ToolUse>(event), new_id_("tcl")));
@@ -102,12 +117,42 @@ Effects TurnMachine::OnModelEnd(const Status& status) {
   return out;
 }
 
+Event TurnMachine::Started(const Call& call) const {
+  Event out;
+  agent::v1::ToolCallStarted& started = *out.mutable_tool_call_started();
+  started.set_turn_id(turn_id_);
+  started.set_tool_call_id(call.id);
+  started.set_tool_name(call.tool);
+  started.set_arguments_json(call.arguments_json);
+  return out;
+}
+
+Event TurnMachine::Finished(const Call& call, const std::string& result_json, bool success) const {
+  Event out;
+  agent::v1::ToolCallFinished& finished = *out.mutable_tool_call_finished();
+  finished.set_turn_id(turn_id_);
+  finished.set_tool_call_id(call.id);
+  finished.set_tool_name(call.tool);
+  finished.set_result_json(result_json);
+  finished.set_success(success);
+  return out;
+}
+
+Event TurnMachine::Resolved(const Answered& answer) const {
+  Event out;
+  agent::v1::ApprovalResolved& resolved = *out.mutable_approval_resolved();
+  resolved.set_turn_id(turn_id_);
+  resolved.set_request_id(request_id_);
+  resolved.set_decision(answer.decision);
+  resolved.set_by_uid(answer.by_uid);
+  return out;
+}
+
 Effects TurnMachine::NextCall() {
   if (next_call_ == calls_.size()) return CallModelAgain();
   const Call& call = calls_[next_call_];
   started_ = true;
-  Effects out = {
-      Durable(event::ToolCallStarted{turn_id_, call.id, call.tool, call.arguments_json})};
+  Effects out = {Emit{Started(call), true}};
   if (IsObject(call.arguments_json)) {
     out.push_back(Authorize{call});
     return out;
@@ -135,8 +180,7 @@ Effects TurnMachine::OnVerdict(const approval::Verdict& verdict) {
 
 Effects TurnMachine::OnAnswer(const Answered& answer) {
   if (finished_) return {};
-  Effects out = {
-      Durable(event::ApprovalResolved{turn_id_, request_id_, answer.decision, answer.by_uid})};
+  Effects out = {Emit{Resolved(answer), true}};
   if (answer.allowed) {
     out.push_back(RunTool{calls_[next_call_]});
     return out;
@@ -151,8 +195,7 @@ Effects TurnMachine::OnAnswer(const Answered& answer) {
 void TurnMachine::RecordResult(const Call& call, const std::string& result_json, bool success,
                                Effects* out) {
   if (std::exchange(started_, false)) {
-    out->push_back(
-        Durable(event::ToolCallFinished{turn_id_, call.id, call.tool, result_json, success}));
+    out->push_back(Emit{Finished(call, result_json, success), true});
   }
   messages_.push_back({model::MessageKind::kToolResult, "", {{call.id, call.tool, result_json}}});
 }

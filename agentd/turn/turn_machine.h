@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "agentd/approval/gate.h"
-#include "agentd/event/event.h"
 #include "agentd/model/chat.h"
 #include "agentd/model/model_client.h"
 #include "common/base/status.h"
+#include "odyssey/agent/v1/event.pb.h"
 
 namespace odyssey::turn {
 
@@ -33,9 +33,9 @@ enum class Ending { kCompleted, kFailed, kCancelled, kInterrupted };
 // What to do, in order. After CallModel, Authorize, Ask and RunTool the machine waits for the
 // matching On… method.
 struct Emit {
-  event::Payload payload;
+  agent::v1::Event event;  // its payload; the journal sets the rest
   bool durable = false;
-  friend bool operator==(const Emit&, const Emit&) = default;
+  friend bool operator==(const Emit& a, const Emit& b);
 };
 struct CallModel {
   friend bool operator==(const CallModel&, const CallModel&) = default;
@@ -92,6 +92,11 @@ class TurnMachine final {
   const std::vector<model::Message>& messages() const { return messages_; }
 
  private:
+  // Events about the turn's calls.
+  agent::v1::Event Started(const Call& call) const;
+  agent::v1::Event Finished(const Call& call, const std::string& result_json, bool success) const;
+  agent::v1::Event Resolved(const Answered& answer) const;
+
   Effects NextCall();
   Effects CallModelAgain();
   void EndReasoning(Effects* out);

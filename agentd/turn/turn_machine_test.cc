@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/events.h"
+
 namespace odyssey::turn {
 namespace {
 
+using fakes::EventOf;
 using model::Message;
 using model::MessageKind;
 using model::ToolUse;
@@ -30,15 +33,33 @@ Effects OneCall(TurnMachine& machine, const std::string& arguments = R"({"path":
 }
 
 const Call kCall{"tcl1", "Write", R"({"path":"a"})"};
-const Emit kStarted{event::ToolCallStarted{kTurn, "tcl1", "Write", R"({"path":"a"})"}, true};
+
+Emit StartedWith(const std::string& json) {
+  Emit out{EventOf(R"(tool_call_started { turn_id: "trn_1" tool_call_id: "tcl1"
+                                          tool_name: "Write" })"),
+           true};
+  out.event.mutable_tool_call_started()->set_arguments_json(json);
+  return out;
+}
+const Emit kStarted = StartedWith(R"({"path":"a"})");
 Emit FinishedWith(const std::string& json, bool success) {
-  return {event::ToolCallFinished{kTurn, "tcl1", "Write", json, success}, true};
+  Emit out{EventOf(R"(tool_call_finished { turn_id: "trn_1" tool_call_id: "tcl1"
+                                           tool_name: "Write" })"),
+           true};
+  out.event.mutable_tool_call_finished()->set_result_json(json);
+  out.event.mutable_tool_call_finished()->set_success(success);
+  return out;
+}
+const Emit kReasoningEnds{EventOf(R"(reasoning_section_break { turn_id: "trn_1" })")};
+Emit Says(const std::string& text) {
+  Emit out{EventOf(R"(agent_message_delta { turn_id: "trn_1" })")};
+  out.event.mutable_agent_message_delta()->set_delta(text);
+  return out;
 }
 
 TEST_F(TurnMachineTest, AnswerWithoutCallsCompletesTheTurn) {
   EXPECT_EQ(machine_.Start(), (Effects{CallModel{}}));
-  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"Hel"}),
-            (Effects{Emit{event::AgentMessageDelta{kTurn, "Hel"}}}));
+  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"Hel"}), (Effects{Says("Hel")}));
   machine_.OnModelEvent(model::TextDelta{"lo"});
   EXPECT_EQ(machine_.OnModelEnd(OkStatus()), (Effects{Finish{Ending::kCompleted, "Hello"}}));
   EXPECT_EQ(machine_.messages(), (std::vector<Message>{{MessageKind::kUser, "do it", {}},
@@ -48,19 +69,15 @@ TEST_F(TurnMachineTest, AnswerWithoutCallsCompletesTheTurn) {
 TEST_F(TurnMachineTest, ReasoningIsClosedOnceBeforeWhatFollows) {
   machine_.Start();
   machine_.OnModelEvent(model::ReasoningDelta{"hm"});
-  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"a"}),
-            (Effects{Emit{event::ReasoningSectionBreak{kTurn}},
-                     Emit{event::AgentMessageDelta{kTurn, "a"}}}));
-  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"b"}),
-            (Effects{Emit{event::AgentMessageDelta{kTurn, "b"}}}));
+  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"a"}), (Effects{kReasoningEnds, Says("a")}));
+  EXPECT_EQ(machine_.OnModelEvent(model::TextDelta{"b"}), (Effects{Says("b")}));
 }
 
 TEST_F(TurnMachineTest, ReasoningIsClosedWhenTheTurnFails) {
   machine_.Start();
   machine_.OnModelEvent(model::ReasoningDelta{"hm"});
   EXPECT_EQ(machine_.OnModelEnd(Unavailable("provider down")),
-            (Effects{Emit{event::ReasoningSectionBreak{kTurn}},
-                     Finish{Ending::kFailed, "provider down"}}));
+            (Effects{kReasoningEnds, Finish{Ending::kFailed, "provider down"}}));
 }
 
 TEST_F(TurnMachineTest, AllowedCallRunsAndTheModelIsCalledAgain) {
@@ -86,7 +103,9 @@ TEST_F(TurnMachineTest, AskedCallRunsExactlyWhatWasShown) {
   const Effects asked = machine_.OnVerdict(kAsk);
   EXPECT_EQ(asked, (Effects{Ask{"apr2", kCall, "Write", "Write"}}));
   EXPECT_EQ(machine_.OnAnswer({true, "allow_once", "", 7}),
-            (Effects{Emit{event::ApprovalResolved{kTurn, "apr2", "allow_once", 7}, true},
+            (Effects{Emit{EventOf(R"(approval_resolved { turn_id: "trn_1" request_id: "apr2"
+                                                          decision: "allow_once" by_uid: 7 })"),
+                          true},
                      RunTool{kCall}}));
 }
 
@@ -126,7 +145,7 @@ TEST_F(TurnMachineTest, CallsOfOneAnswerRunOneAfterTheOther) {
 
 TEST_F(TurnMachineTest, ArgumentsThatAreNoObjectAreRefusedWithoutAsking) {
   EXPECT_EQ(OneCall(machine_, "{\"path\":"),
-            (Effects{Emit{event::ToolCallStarted{kTurn, "tcl1", "Write", R"("{\"path\":")"}, true},
+            (Effects{StartedWith(R"("{\"path\":")"),
                      FinishedWith(R"({"error":"invalid arguments: not a JSON object"})", false),
                      CallModel{}}));
   EXPECT_EQ(machine_.messages()[1].tools[0].json, "{}");

@@ -25,7 +25,9 @@ void JournalAppend(benchmark::State& state) {
   ODY_CHECK(journal.ok());
   const auto durability =
       state.range(0) != 0 ? event::Durability::kSynced : event::Durability::kBatched;
-  const event::AgentMessageDelta delta{.turn_id = "trn_bench", .delta = std::string(64, 'x')};
+  event::Event delta;
+  delta.mutable_agent_message_delta()->set_turn_id("trn_bench");
+  delta.mutable_agent_message_delta()->set_delta(std::string(64, 'x'));
   for (auto _ : state) ODY_CHECK((*journal)->Append(delta, durability).ok());
   state.SetLabel(state.range(0) != 0 ? "synced" : "batched");
   std::filesystem::remove_all(directory);

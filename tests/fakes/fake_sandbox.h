@@ -17,26 +17,49 @@
 
 namespace odyssey::fakes {
 
+namespace pb = ::odyssey::supervisor::v1;
+
+// What a command does, for `on_exec`.
+inline Status Begin(const sandbox::ExecSink& sink, const std::string& run_id = "") {
+  pb::ExecStarted started;
+  started.set_exec_id("exe_1");
+  started.set_run_id(run_id);
+  return sink.started(started);
+}
+inline Status Print(const sandbox::ExecSink& sink, const std::string& text,
+                    pb::OutputStream stream = pb::OUTPUT_STREAM_STDOUT) {
+  pb::ExecOutput output;
+  output.set_stream(stream);
+  output.set_data(text);
+  return sink.output(output);
+}
+inline pb::ExecOutcome Exited(int32_t exit_code = 0) {
+  pb::ExecOutcome outcome;
+  outcome.set_kind(pb::OUTCOME_KIND_EXITED);
+  outcome.set_exit_code(exit_code);
+  return outcome;
+}
+
 class FakeSandbox final : public sandbox::Sandbox {
  public:
-  using ExecFunction = std::function<Result<sandbox::ExecResult>(
-      const sandbox::ExecSpec&, const sandbox::ExecSink&, std::stop_token)>;
+  using ExecFunction = std::function<Result<pb::ExecOutcome>(
+      const pb::ExecStart&, const sandbox::ExecSink&, std::stop_token)>;
 
   // Set before use. The default prints the command back and exits 0.
-  ExecFunction on_exec = [](const sandbox::ExecSpec& spec, const sandbox::ExecSink& sink,
-                            std::stop_token) -> Result<sandbox::ExecResult> {
-    ODY_RETURN_IF_ERROR(sink.started("exe_1"));
-    ODY_RETURN_IF_ERROR(sink.output(sandbox::OutputStream::kStdout, spec.argv.back()));
-    return sandbox::ExecResult{};
+  ExecFunction on_exec = [](const pb::ExecStart& start, const sandbox::ExecSink& sink,
+                            std::stop_token) -> Result<pb::ExecOutcome> {
+    ODY_RETURN_IF_ERROR(Begin(sink));
+    ODY_RETURN_IF_ERROR(Print(sink, *start.argv().rbegin()));
+    return Exited();
   };
 
   // Whether ReadFile needs a cell that PrepareCell made.
   void MustExist() { must_exist_ = true; }
 
   // What WriteFile tells, and is refused.
-  std::optional<agent::Denial> refuse_writes;
+  std::optional<pb::Denial> refuse_writes;
 
-  Result<agent::ChangeCounts> changes = agent::ChangeCounts();  // what CountChanges answers
+  Result<pb::ChangeCounts> changes = pb::ChangeCounts();  // what CountChanges answers
   Status fork_status;  // what ForkCell answers; OK: the files are copied
 
   // Called at the beginning of RemoveCell, without the lock.
@@ -83,7 +106,7 @@ class FakeSandbox final : public sandbox::Sandbox {
     for (const auto& [id, key] : cells_) out.push_back({id, key, false});
     return out;
   }
-  Result<agent::ChangeCounts> CountChanges(const sandbox::CellKey&) override { return changes; }
+  Result<pb::ChangeCounts> CountChanges(const sandbox::CellKey&) override { return changes; }
   Status ForkCell(const sandbox::CellKey& from, const sandbox::CellKey& to) override {
     std::lock_guard lock(mutex_);
     forked_.emplace_back(from, to);
@@ -99,13 +122,13 @@ class FakeSandbox final : public sandbox::Sandbox {
     return OkStatus();
   }
 
-  Result<sandbox::ExecResult> Exec(const sandbox::ExecSpec& spec, const sandbox::ExecSink& sink,
-                                   std::stop_token stop) override {
+  Result<pb::ExecOutcome> Exec(const pb::ExecStart& start, const sandbox::ExecSink& sink,
+                               std::stop_token stop) override {
     {
       std::lock_guard lock(mutex_);
-      commands_.push_back(spec.argv.back());
+      commands_.push_back(*start.argv().rbegin());
     }
-    return on_exec(spec, sink, stop);
+    return on_exec(start, sink, stop);
   }
 
   Result<sandbox::FileContent> ReadFile(const sandbox::FilePlace& place, const std::string& path,

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "agentd/event/event_json.h"
 #include "agentd/session/sessions.h"
+#include "common/message/event_json.h"
+#include "tests/fakes/events.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_ids.h"
 #include "tests/fakes/fake_model.h"
@@ -90,14 +91,14 @@ class SessionWorld final {
   }
 
   // Blocks until the journal holds an event of this kind after `after`; returns it.
-  template <typename Payload>
-  event::Event Await(const std::string& session_id, uint64_t after = 0) {
+  event::Event Await(const std::string& session_id, event::Event::PayloadCase kind,
+                     uint64_t after = 0) {
     const std::shared_ptr<event::Journal> journal = *sessions_->JournalOf(session_id);
     for (uint64_t sequence = after;;) {
       const std::vector<event::Event> events = *journal->ReadAfter(sequence, 100);
       for (const event::Event& event : events) {
-        if (std::holds_alternative<Payload>(event.payload)) return event;
-        sequence = event.sequence;
+        if (event.payload_case() == kind) return event;
+        sequence = event.sequence();
       }
       std::promise<void> more;
       if (journal->NotifyAfter(sequence, [&more] { more.set_value(); })) more.get_future().wait();
@@ -131,7 +132,7 @@ class SessionWorld final {
   std::vector<std::string> EventNames(const std::string& session_id) {
     std::vector<std::string> out;
     for (const event::Event& event : Events(session_id)) {
-      out.emplace_back(event::TypeName(event.payload));
+      out.push_back(message::TypeName(event));
     }
     return out;
   }
