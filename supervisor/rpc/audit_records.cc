@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "common/message/enum_name.h"
 #include "policy/plan/cell_wire.h"
 
 namespace odyssey::supervisor {
@@ -14,28 +15,6 @@ int64_t Int(uint64_t value) { return static_cast<int64_t>(value); }
 void AddKey(const CellKey& key, Record* out) {
   out->Text("session_id", key.session_id).Text("agent_id", key.agent_id);
   out->Text("kind", key.kind).Text("component", key.component);
-}
-
-const char* NameOf(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::kExited:
-      return "exited";
-    case OutcomeKind::kSignalled:
-      return "signalled";
-    case OutcomeKind::kTimedOut:
-      return "timed_out";
-    case OutcomeKind::kOomKilled:
-      return "oom_killed";
-    case OutcomeKind::kDenied:
-      return "denied";
-    case OutcomeKind::kNotFound:
-      return "not_found";
-    case OutcomeKind::kSetupFailed:
-      return "setup_failed";
-    case OutcomeKind::kCancelled:
-      return "cancelled";
-  }
-  return "unknown";
 }
 
 }  // namespace
@@ -92,9 +71,9 @@ Record ExecEndRecord(const std::string& cell_id, const ExecOptions& options,
                      const Outcome& outcome) {
   Record record("exec_end");
   record.Text("exec_id", options.exec_id).Text("cell_id", cell_id);
-  record.Text("outcome", NameOf(outcome.kind));
-  if (outcome.kind == OutcomeKind::kExited) record.Number("exit_code", outcome.exit_code);
-  if (outcome.kind == OutcomeKind::kSignalled) record.Number("signal", outcome.signal);
+  record.Text("outcome", message::EnumName(outcome.kind));
+  if (outcome.kind == v1::OUTCOME_KIND_EXITED) record.Number("exit_code", outcome.exit_code);
+  if (outcome.kind == v1::OUTCOME_KIND_SIGNALLED) record.Number("signal", outcome.signal);
   if (!outcome.message.empty()) record.Text("message", outcome.message);
   record.Number("duration_usec", Int(outcome.duration_usec));
   record.Number("cpu_usec", Int(outcome.user_usec + outcome.system_usec));

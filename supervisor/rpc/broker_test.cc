@@ -39,11 +39,11 @@ class IdleSink final : public ExecSink {
   void SendDenial(const explain::Denial&) override {}
   void SendOutcome(const Outcome& outcome) override { ended_.set_value(outcome.kind); }
   void StdinTaken() override {}
-  OutcomeKind AwaitEnd() { return ended_.get_future().get(); }
+  v1::OutcomeKind AwaitEnd() { return ended_.get_future().get(); }
 
  private:
   std::string buffer_;
-  std::promise<OutcomeKind> ended_;
+  std::promise<v1::OutcomeKind> ended_;
 };
 
 class BrokerTest : public ::testing::Test {
@@ -200,7 +200,7 @@ TEST_F(BrokerTest, SlotThatIsSaidToBeGoneAndStaysIsNotWaitedFor) {
   const auto session = StartCommand(&sink);
   ASSERT_NE(session, nullptr);
   Say(cell::Encode(cell::SlotGone{1}));  // both of its sockets are open, and say nothing
-  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kSetupFailed);
+  EXPECT_EQ(sink.AwaitEnd(), v1::OUTCOME_KIND_SETUP_FAILED);
   session->Detach();
 }
 
@@ -213,7 +213,7 @@ TEST_F(BrokerTest, CommandThatEndsAsItIsStartedHoldsUpNobody) {
   IdleSink sink;
   const auto session = broker_->Exec({.cell_id = prepared->id, .argv = {"false"}}, &sink);
   ASSERT_TRUE(session.ok());
-  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kSetupFailed);
+  EXPECT_EQ(sink.AwaitEnd(), v1::OUTCOME_KIND_SETUP_FAILED);
   (*session)->Detach();
   EXPECT_EQ(broker_->live_cells(), 1U);
 }
@@ -244,7 +244,7 @@ TEST_F(BrokerTest, WhatIsNoTerminalIsNotTakenForOne) {
   }
   ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(cell::ExecExited{})).ok());
   Say(cell::Encode(cell::SlotGone{1}));
-  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kExited);
+  EXPECT_EQ(sink.AwaitEnd(), v1::OUTCOME_KIND_EXITED);
   session->Detach();
 }
 
@@ -258,7 +258,7 @@ TEST_F(BrokerTest, SlotThatDoesNotReadIsNotWaitedForAndEndsWithItsSocket) {
   while (read.ok()) read = ReceiveMessage(control_.get());
   EXPECT_EQ(read.status(), Unavailable("receive message: peer closed"));
   Say(cell::Encode(cell::SlotGone{1}));
-  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kCancelled);
+  EXPECT_EQ(sink.AwaitEnd(), v1::OUTCOME_KIND_CANCELLED);
   session->Detach();
 }
 
@@ -332,7 +332,7 @@ TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {
       SendMessage(control_.get(), cell::Encode(cell::ExecExited{.wait_status = 1 << 8})).ok());
   ASSERT_TRUE(ReceiveMessage(runner.get()).ok());  // what the kernel has counted: no answer
   ASSERT_TRUE(SendMessage(runner.get(), wire::Encode(wire::Gone{.cell_id = prepared->id})).ok());
-  EXPECT_EQ(sink.AwaitEnd(), OutcomeKind::kExited);
+  EXPECT_EQ(sink.AwaitEnd(), v1::OUTCOME_KIND_EXITED);
   (*session)->Detach();
   session->reset();
   pollfd polled{runner.get(), POLLIN, 0};

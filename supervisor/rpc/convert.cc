@@ -53,28 +53,6 @@ Result<tool::Request> ConvertOp(const pb::FileOpRequest& request) {
   return InvalidArgument("op: give read, write, edit or list");
 }
 
-pb::OutcomeKind ToProto(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::kExited:
-      return pb::OUTCOME_KIND_EXITED;
-    case OutcomeKind::kSignalled:
-      return pb::OUTCOME_KIND_SIGNALLED;
-    case OutcomeKind::kTimedOut:
-      return pb::OUTCOME_KIND_TIMED_OUT;
-    case OutcomeKind::kOomKilled:
-      return pb::OUTCOME_KIND_OOM_KILLED;
-    case OutcomeKind::kDenied:
-      return pb::OUTCOME_KIND_DENIED;
-    case OutcomeKind::kNotFound:
-      return pb::OUTCOME_KIND_NOT_FOUND;
-    case OutcomeKind::kSetupFailed:
-      return pb::OUTCOME_KIND_SETUP_FAILED;
-    case OutcomeKind::kCancelled:
-      return pb::OUTCOME_KIND_CANCELLED;
-  }
-  return pb::OUTCOME_KIND_UNSPECIFIED;
-}
-
 void ToProto(tool::Response response, pb::FileListResult* out) {
   for (tool::ListEntry& entry : response.entries) {
     pb::FileEntry* added = out->add_entries();
@@ -182,7 +160,7 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
 }
 
 void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
-  out->set_kind(ToProto(outcome.kind));
+  out->set_kind(outcome.kind);
   out->set_exit_code(outcome.exit_code);
   out->set_signal(outcome.signal);
   out->set_message(outcome.message);

@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_CONVERT_H_
 #define ODYSSEY_SUPERVISOR_RPC_CONVERT_H_
 
-// Proto messages ↔ the broker's values: the only place of rpc, beside the service, that knows
-// proto.
+// Proto messages ↔ the broker's values. Below it and the service, rpc knows of the protocol only
+// the names and numbers of outcomes.
 
 #include "common/base/status.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"

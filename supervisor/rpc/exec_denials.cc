@@ -25,8 +25,8 @@ constexpr uint64_t kMicroseconds = 1'000'000;
 bool UsedUpItsTime(const ExecOptions& options, const Outcome& outcome) {
   constexpr int kShellBase = 128;
   const auto ended_by = [&](int signal) {
-    return (outcome.kind == OutcomeKind::kSignalled && outcome.signal == signal) ||
-           (outcome.kind == OutcomeKind::kExited && outcome.exit_code == kShellBase + signal);
+    return (outcome.kind == v1::OUTCOME_KIND_SIGNALLED && outcome.signal == signal) ||
+           (outcome.kind == v1::OUTCOME_KIND_EXITED && outcome.exit_code == kShellBase + signal);
   };
   return options.spec.cpu_seconds != 0 && (ended_by(SIGXCPU) || ended_by(SIGKILL)) &&
          outcome.user_usec + outcome.system_usec >=
@@ -65,8 +65,8 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
   const auto add = [&](Limit limit, uint64_t value) {
     out->push_back(explain::LimitDenial(cell, limit, value, kFromKernel));
   };
-  if (outcome.kind == OutcomeKind::kTimedOut) add(Limit::kWallClock, options.wall_clock_ms);
-  if (outcome.kind == OutcomeKind::kOomKilled || outcome.oom_kills > 0) {
+  if (outcome.kind == v1::OUTCOME_KIND_TIMED_OUT) add(Limit::kWallClock, options.wall_clock_ms);
+  if (outcome.kind == v1::OUTCOME_KIND_OOM_KILLED || outcome.oom_kills > 0) {
     add(Limit::kMemory, 0);
     out->back().count = std::max(outcome.oom_kills, 1u);
   }
@@ -86,18 +86,18 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
 // What the kernel answered to execve.
 void AddExecution(const explain::Cell& cell, const explain::Command& command,
                   const Outcome& outcome, std::vector<Denial>* out) {
-  if (outcome.kind == OutcomeKind::kDenied) {
+  if (outcome.kind == v1::OUTCOME_KIND_DENIED) {
     out->push_back(explain::ExecuteDenial(cell, command, kFromKernel));
   }
-  if (outcome.kind != OutcomeKind::kNotFound) return;
+  if (outcome.kind != v1::OUTCOME_KIND_NOT_FOUND) return;
   auto unlisted = explain::UnlistedDenial(cell, command, command.argv[0], kFromKernel);
   if (unlisted) out->push_back(*std::move(unlisted));
 }
 
 bool Failed(const Outcome& outcome) {
-  return outcome.kind == OutcomeKind::kSignalled || outcome.kind == OutcomeKind::kTimedOut ||
-         outcome.kind == OutcomeKind::kOomKilled ||
-         (outcome.kind == OutcomeKind::kExited && outcome.exit_code != 0);
+  return outcome.kind == v1::OUTCOME_KIND_SIGNALLED || outcome.kind == v1::OUTCOME_KIND_TIMED_OUT ||
+         outcome.kind == v1::OUTCOME_KIND_OOM_KILLED ||
+         (outcome.kind == v1::OUTCOME_KIND_EXITED && outcome.exit_code != 0);
 }
 
 bool HasParent(const std::string& path) {

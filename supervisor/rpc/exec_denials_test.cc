@@ -45,11 +45,11 @@ class ExecDenialsTest : public ::testing::Test {
 constexpr char kComplaint[] = "touch: cannot touch '/data/x': Read-only file system\n";
 
 TEST_F(ExecDenialsTest, SuccessIsNoDenialWhateverItSays) {
-  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .exit_code = 0}, kComplaint), IsEmpty());
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 0}, kComplaint), IsEmpty());
 }
 
 TEST_F(ExecDenialsTest, WordsOfAFailedCommandAreMarkedAsItsOwn) {
-  const auto denials = Find({.kind = OutcomeKind::kExited, .exit_code = 1}, kComplaint);
+  const auto denials = Find({.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 1}, kComplaint);
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].resource, "/data/x");
   EXPECT_EQ(denials[0].source, "command");
@@ -57,20 +57,20 @@ TEST_F(ExecDenialsTest, WordsOfAFailedCommandAreMarkedAsItsOwn) {
 
 TEST_F(ExecDenialsTest, OnTheHostTheWordsOfACommandAreNoDenial) {
   compiled_.unconfined = true;
-  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .exit_code = 1}, kComplaint), IsEmpty());
-  EXPECT_THAT(Find({.kind = OutcomeKind::kDenied}), IsEmpty());
-  EXPECT_THAT(Find({.kind = OutcomeKind::kTimedOut}), SizeIs(1)) << "but limits are ours";
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 1}, kComplaint), IsEmpty());
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_DENIED}), IsEmpty());
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_TIMED_OUT}), SizeIs(1)) << "but limits are ours";
 }
 
 TEST_F(ExecDenialsTest, WallClock) {
   EXPECT_THAT(
-      Find({.kind = OutcomeKind::kTimedOut}),
+      Find({.kind = v1::OUTCOME_KIND_TIMED_OUT}),
       ElementsAre(Denial{"limit", "wall_clock_ms", "exceed", "policy wall_clock_ms 500",
                          "sandbox.resources.wall_clock_s: 1", "tool", "kernel", 1, "kill"}));
 }
 
 TEST_F(ExecDenialsTest, Memory) {
-  const auto denials = Find({.kind = OutcomeKind::kOomKilled, .oom_kills = 1});
+  const auto denials = Find({.kind = v1::OUTCOME_KIND_OOM_KILLED, .oom_kills = 1});
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].rule, "cgroup memory_bytes 2147483648");
   EXPECT_EQ(denials[0].source, "kernel");
@@ -78,7 +78,7 @@ TEST_F(ExecDenialsTest, Memory) {
 }
 
 TEST_F(ExecDenialsTest, MemoryThatOnlyOthersOfTheCommandWereKilledFor) {
-  const auto denials = Find({.kind = OutcomeKind::kExited, .oom_kills = 3});
+  const auto denials = Find({.kind = v1::OUTCOME_KIND_EXITED, .oom_kills = 3});
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].resource, "memory_bytes");
   EXPECT_EQ(denials[0].verdict, "kill");
@@ -87,7 +87,7 @@ TEST_F(ExecDenialsTest, MemoryThatOnlyOthersOfTheCommandWereKilledFor) {
 
 TEST_F(ExecDenialsTest, ProcessesThatTheKernelDidNotLetStart) {
   const std::string words = "sh: 1: Cannot fork\n";
-  Outcome outcome{.kind = OutcomeKind::kExited, .exit_code = 2};
+  Outcome outcome{.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 2};
   ASSERT_THAT(Find(outcome, words), SizeIs(1));
   EXPECT_EQ(Find(outcome, words)[0].source, "command");
   outcome.pids_refused = 3;
@@ -95,11 +95,11 @@ TEST_F(ExecDenialsTest, ProcessesThatTheKernelDidNotLetStart) {
   EXPECT_EQ(Find(outcome, words)[0].source, "kernel");
   EXPECT_EQ(Find(outcome, words)[0].rule, "cgroup pids 512");
   EXPECT_EQ(Find(outcome, words)[0].count, 3u);
-  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .pids_refused = 1}), SizeIs(1));
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_EXITED, .pids_refused = 1}), SizeIs(1));
 }
 
 TEST_F(ExecDenialsTest, CommandForWhichThereWasNoProcess) {
-  const auto denials = Find({.kind = OutcomeKind::kSetupFailed, .never_forked = true});
+  const auto denials = Find({.kind = v1::OUTCOME_KIND_SETUP_FAILED, .never_forked = true});
   EXPECT_THAT(denials, ElementsAre(Denial{"limit", "pids", "exceed", "cgroup pids 512",
                                           "sandbox.resources.pids: 1024", "tool", "kernel"}));
   EXPECT_EQ(DescribeNeverForked({request_, compiled_}),
@@ -108,7 +108,7 @@ TEST_F(ExecDenialsTest, CommandForWhichThereWasNoProcess) {
 }
 
 TEST_F(ExecDenialsTest, CallsThatTheKernelToldOf) {
-  Outcome outcome{.kind = OutcomeKind::kExited};
+  Outcome outcome{.kind = v1::OUTCOME_KIND_EXITED};
   outcome.refused_calls = {{SYS_mount, {}, 2, 7, "mount"},
                            {SYS_socket, {AF_PACKET, SOCK_RAW, 0}, 1, 8, "ping"}};
   EXPECT_THAT(Find(outcome), ElementsAre(Denial{"syscall", "mount", "call", "seccomp", "",
@@ -123,15 +123,15 @@ TEST_F(ExecDenialsTest, CallsThatTheKernelToldOf) {
 
 TEST_F(ExecDenialsTest, TheCommandItselfIsNamed) {
   options_.spec.argv = {"/usr/bin/a-rather-long-name"};
-  const auto denials = Find({.kind = OutcomeKind::kTimedOut, .pid = 2});
+  const auto denials = Find({.kind = v1::OUTCOME_KIND_TIMED_OUT, .pid = 2});
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].process, "a-rather-long-n[2]");
-  EXPECT_EQ(Find({.kind = OutcomeKind::kDenied, .pid = 3})[0].process, "a-rather-long-n[3]");
-  EXPECT_EQ(Find({.kind = OutcomeKind::kOomKilled, .pid = 3})[0].process, "a-rather-long-n[3]");
+  EXPECT_EQ(Find({.kind = v1::OUTCOME_KIND_DENIED, .pid = 3})[0].process, "a-rather-long-n[3]");
+  EXPECT_EQ(Find({.kind = v1::OUTCOME_KIND_OOM_KILLED, .pid = 3})[0].process, "a-rather-long-n[3]");
 }
 
 TEST_F(ExecDenialsTest, WordsAreOfTheProgramThatTheyNameOrElseOfTheCommand) {
-  const Outcome failed{.kind = OutcomeKind::kExited, .exit_code = 1, .pid = 2};
+  const Outcome failed{.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 1, .pid = 2};
   EXPECT_EQ(Find(failed, kComplaint)[0].process, "touch");
   EXPECT_EQ(Find(failed, "tool: cannot create '/data/x': Read-only file system")[0].process,
             "tool[2]");
@@ -140,19 +140,19 @@ TEST_F(ExecDenialsTest, WordsAreOfTheProgramThatTheyNameOrElseOfTheCommand) {
 }
 
 TEST_F(ExecDenialsTest, CpuTimeCountsOnlyIfItWasUsed) {
-  Outcome outcome{.kind = OutcomeKind::kSignalled, .signal = SIGXCPU};
+  Outcome outcome{.kind = v1::OUTCOME_KIND_SIGNALLED, .signal = SIGXCPU};
   outcome.user_usec = 1'000'000;
   EXPECT_THAT(Find(outcome), IsEmpty()) << "a signal that anybody may send";
   outcome.system_usec = 1'100'000;
   ASSERT_THAT(Find(outcome), SizeIs(1));
   EXPECT_EQ(Find(outcome)[0].rule, "rlimit cpu_seconds 2");
-  outcome.kind = OutcomeKind::kExited;
+  outcome.kind = v1::OUTCOME_KIND_EXITED;
   outcome.exit_code = 128 + SIGXCPU;
   EXPECT_THAT(Find(outcome), SizeIs(1)) << "as a shell tells it";
 }
 
 TEST_F(ExecDenialsTest, CutOutput) {
-  Outcome outcome{.kind = OutcomeKind::kExited, .stdout_bytes = 33, .stdout_truncated = true};
+  Outcome outcome{.kind = v1::OUTCOME_KIND_EXITED, .stdout_bytes = 33, .stdout_truncated = true};
   EXPECT_THAT(
       Find(outcome),
       ElementsAre(Denial{"limit", "stdout", "exceed", "policy output_bytes 10",
@@ -163,7 +163,8 @@ TEST_F(ExecDenialsTest, CutOutput) {
 
 TEST_F(ExecDenialsTest, CommandThatMayNotBeExecuted) {
   options_.spec.argv = {"./tool"};
-  const auto denials = Find({.kind = OutcomeKind::kDenied, .message = "./tool: Permission denied"});
+  const auto denials =
+      Find({.kind = v1::OUTCOME_KIND_DENIED, .message = "./tool: Permission denied"});
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].resource, "/workspace/tool");
   EXPECT_EQ(denials[0].rule, "mount /workspace noexec");
@@ -172,26 +173,26 @@ TEST_F(ExecDenialsTest, CommandThatMayNotBeExecuted) {
 
 TEST_F(ExecDenialsTest, MissingCommandIsRefusedOnlyWhereCommandsAreNamed) {
   on_host_ = "/usr/bin/tool";
-  EXPECT_THAT(Find({.kind = OutcomeKind::kNotFound}), IsEmpty());
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_NOT_FOUND}), IsEmpty());
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
-  const auto denials = Find({.kind = OutcomeKind::kNotFound});
+  const auto denials = Find({.kind = v1::OUTCOME_KIND_NOT_FOUND});
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(denials[0].grant, "sandbox.system_tools: [\"tool\"]");
-  ASSERT_THAT(Find({.kind = OutcomeKind::kDenied}), SizeIs(1));
-  EXPECT_EQ(Find({.kind = OutcomeKind::kDenied})[0], denials[0]);
+  ASSERT_THAT(Find({.kind = v1::OUTCOME_KIND_DENIED}), SizeIs(1));
+  EXPECT_EQ(Find({.kind = v1::OUTCOME_KIND_DENIED})[0], denials[0]);
 }
 
 TEST_F(ExecDenialsTest, NothingMakesACommandRunThatNobodyHas) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
-  EXPECT_THAT(Find({.kind = OutcomeKind::kNotFound}), IsEmpty());
-  ASSERT_THAT(Find({.kind = OutcomeKind::kDenied}), SizeIs(1)) << "the kernel refused it";
-  EXPECT_EQ(Find({.kind = OutcomeKind::kDenied})[0].grant, "");
-  EXPECT_THAT(Find({.kind = OutcomeKind::kExited, .exit_code = 127}, "tool: 1: x: not found"),
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_NOT_FOUND}), IsEmpty());
+  ASSERT_THAT(Find({.kind = v1::OUTCOME_KIND_DENIED}), SizeIs(1)) << "the kernel refused it";
+  EXPECT_EQ(Find({.kind = v1::OUTCOME_KIND_DENIED})[0].grant, "");
+  EXPECT_THAT(Find({.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 127}, "tool: 1: x: not found"),
               IsEmpty());
 }
 
 TEST_F(ExecDenialsTest, WordsAreReadInTheLightOfTheArguments) {
-  const Outcome failed{.kind = OutcomeKind::kExited, .exit_code = 1};
+  const Outcome failed{.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 1};
   options_.spec.argv = {"sh", "-c", "cd /data && touch x"};
   const std::string words = "touch: cannot touch 'x': Read-only file system";
   ASSERT_THAT(Find(failed, words), SizeIs(1));
@@ -206,7 +207,7 @@ TEST_F(ExecDenialsTest, WordsAreReadInTheLightOfTheArguments) {
 TEST_F(ExecDenialsTest, WhatIsKnownForCertainComesFirstAndOnce) {
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
   const auto denials =
-      Find({.kind = OutcomeKind::kExited, .exit_code = 1, .stderr_truncated = true}, kComplaint);
+      Find({.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 1, .stderr_truncated = true}, kComplaint);
   ASSERT_THAT(denials, SizeIs(2));
   EXPECT_EQ(denials[0].source, "kernel");
   EXPECT_EQ(denials[1].source, "command");

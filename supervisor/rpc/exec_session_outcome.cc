@@ -20,12 +20,12 @@ bool IsMissing(const Status& status) {
   return status.detail().error == ENOENT || status.detail().error == ENOTDIR;
 }
 
-OutcomeKind KindOfExecError(const cell::ExecError& error) {
+v1::OutcomeKind KindOfExecError(const cell::ExecError& error) {
   const int number = error.status.detail().error;
-  if (error.step != cell::ExecStep::kExec) return OutcomeKind::kSetupFailed;
-  if (IsMissing(error.status)) return OutcomeKind::kNotFound;
-  if (number == EACCES || number == EPERM) return OutcomeKind::kDenied;
-  return OutcomeKind::kSetupFailed;
+  if (error.step != cell::ExecStep::kExec) return v1::OUTCOME_KIND_SETUP_FAILED;
+  if (IsMissing(error.status)) return v1::OUTCOME_KIND_NOT_FOUND;
+  if (number == EACCES || number == EPERM) return v1::OUTCOME_KIND_DENIED;
+  return v1::OUTCOME_KIND_SETUP_FAILED;
 }
 
 std::string DescribeExecError(const cell::ExecError& error, const cell::ExecSpec& spec) {
@@ -115,29 +115,29 @@ Outcome ExecSession::MakeOutcome() const {
 
 void ExecSession::SetEnd(Outcome* outcome) const {
   if (timed_out_) {
-    outcome->kind = OutcomeKind::kTimedOut;
+    outcome->kind = v1::OUTCOME_KIND_TIMED_OUT;
     outcome->message =
         "command exceeded wall clock limit of " + TimeText(options_.wall_clock_ms) +
         (waiting_ ? ", waiting for the cell's other commands to let it start a process" : "");
   } else if (cancelled_) {
-    outcome->kind = OutcomeKind::kCancelled;
+    outcome->kind = v1::OUTCOME_KIND_CANCELLED;
     outcome->message = "cancelled";
   } else if (exec_failed_) {
     outcome->kind = KindOfExecError(exec_error_);
     outcome->message = DescribeExecError(exec_error_, options_.spec);
   } else if (oom_killed_) {
-    outcome->kind = OutcomeKind::kOomKilled;
+    outcome->kind = v1::OUTCOME_KIND_OOM_KILLED;
     outcome->signal = SIGKILL;
     outcome->message = "killed: the cell's memory limit was reached";
   } else if (!exited_) {
-    outcome->kind = OutcomeKind::kSetupFailed;
+    outcome->kind = v1::OUTCOME_KIND_SETUP_FAILED;
     outcome->message = failure_.empty() ? "the command's process ended unseen" : failure_;
     outcome->cell_ended = cell_ended_;
   } else if (WIFSIGNALED(exit_.wait_status)) {
-    outcome->kind = OutcomeKind::kSignalled;
+    outcome->kind = v1::OUTCOME_KIND_SIGNALLED;
     outcome->signal = WTERMSIG(exit_.wait_status);
   } else {
-    outcome->kind = OutcomeKind::kExited;
+    outcome->kind = v1::OUTCOME_KIND_EXITED;
     outcome->exit_code = WEXITSTATUS(exit_.wait_status);
   }
 }

@@ -24,7 +24,7 @@ TEST_F(ExecSessionTest, DeliversOutputAndThenTheOutcome) {
   EXPECT_EQ(sink_.out, "hello");
   EXPECT_EQ(sink_.err, "oops");
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
   EXPECT_EQ(sink_.outcome->exit_code, 7);
   EXPECT_EQ(sink_.outcome->stdout_bytes, 5u);
   EXPECT_TRUE(session_->finished());
@@ -48,7 +48,7 @@ TEST_F(ExecSessionTest, ASlotThatIsGoneEndsItWhoeverHoldsTheOutputOpen) {
   session_->OnSlotGone();  // out_ and err_ are still open here
   EXPECT_EQ(sink_.out, "last words");
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
 }
 
 TEST_F(ExecSessionTest, ASlotThatDiesUnseenIsASetupFailure) {
@@ -56,7 +56,7 @@ TEST_F(ExecSessionTest, ASlotThatDiesUnseenIsASetupFailure) {
   control_.reset();
   session_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SETUP_FAILED);
   EXPECT_FALSE(sink_.outcome->message.empty());
 }
 
@@ -75,7 +75,7 @@ TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
   control->second.reset();
   session_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome && sink_.outcome->never_forked);
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSetupFailed);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
 TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
@@ -84,7 +84,7 @@ TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
   session_->OnCellGone(Unavailable("bwrap: no"));
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->message, "the cell ended: bwrap: no");
-  EXPECT_TRUE(sink_.outcome->cell_ended && sink_.outcome->kind == OutcomeKind::kSetupFailed);
+  EXPECT_TRUE(sink_.outcome->cell_ended && sink_.outcome->kind == v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
 TEST_F(ExecSessionTest, DeliversUpToTheCapAndCountsTheRest) {
@@ -142,7 +142,7 @@ TEST_F(ExecSessionTest, CancellingKillsTheSlotAndDropsTheRest) {
   session_->OnSlotGone();
   EXPECT_EQ(sink_.out, "");
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kCancelled);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_CANCELLED);
 }
 
 TEST_F(ExecSessionTest, TheWallClockSaysTermThenKills) {
@@ -162,7 +162,7 @@ TEST_F(ExecSessionTest, TheWallClockSaysTermThenKills) {
   EXPECT_TRUE(SlotWasKilled());
   control_.reset();
   session_->OnSlotGone();
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
   EXPECT_EQ(sink_.outcome->message, "command exceeded wall clock limit of 100 ms");
   EXPECT_EQ(session_->deadline(), Clock::time_point::max());
 }
@@ -195,7 +195,7 @@ TEST_F(ExecSessionTest, ACommandThatWaitsForASlotHasItsWallClock) {
   session_->AwaitSlot();
   session_->OnDeadline(session_->deadline());
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
   EXPECT_TRUE(session_->finished());
 }
 
@@ -207,7 +207,7 @@ TEST_F(ExecSessionTest, AKilledCommandAsksWhetherMemoryRanOut) {
   EXPECT_FALSE(sink_.outcome.has_value());
   session_->SetUsage(2, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kOomKilled);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_OOM_KILLED);
   EXPECT_EQ(sink_.outcome->oom_kills, 2u);
 }
 
@@ -218,7 +218,7 @@ TEST_F(ExecSessionTest, AFailedCommandIsNotKilledForMemoryThoughOthersWere) {
   EXPECT_EQ(usage_asked_, 1);
   session_->SetUsage(2, 5);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
   EXPECT_EQ(sink_.outcome->oom_kills, 2u);
   EXPECT_EQ(sink_.outcome->pids_refused, 5u);
 }
@@ -285,7 +285,7 @@ TEST_F(ExecSessionTest, AKilledCommandsRefusedCallsAreKnownToo) {
   session_->OnSlotGone();
   session_->SetUsage(1, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kTimedOut);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
   EXPECT_EQ(sink_.outcome->oom_kills, 1u);
   EXPECT_EQ(sink_.outcome->refused_calls.size(), 1u);
 }
@@ -293,7 +293,7 @@ TEST_F(ExecSessionTest, AKilledCommandsRefusedCallsAreKnownToo) {
 TEST_F(ExecSessionTest, AKilledCommandWithMemoryToSpareWasSignalled) {
   Start(Options());
   End(SIGKILL);
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kSignalled);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SIGNALLED);
   EXPECT_EQ(sink_.outcome->signal, SIGKILL);
 }
 
@@ -302,18 +302,18 @@ TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
     cell::ExecStep step;
     const char* what;
     int error;
-    OutcomeKind kind;
+    v1::OutcomeKind kind;
     const char* message;
   } cases[] = {
-      {cell::ExecStep::kExec, "command", ENOENT, OutcomeKind::kNotFound,
+      {cell::ExecStep::kExec, "command", ENOENT, v1::OUTCOME_KIND_NOT_FOUND,
        "command: No such file or directory"},
-      {cell::ExecStep::kExec, "command", EACCES, OutcomeKind::kDenied,
+      {cell::ExecStep::kExec, "command", EACCES, v1::OUTCOME_KIND_DENIED,
        "command: Permission denied"},
-      {cell::ExecStep::kExec, "command", ENOEXEC, OutcomeKind::kSetupFailed,
+      {cell::ExecStep::kExec, "command", ENOEXEC, v1::OUTCOME_KIND_SETUP_FAILED,
        "command: Exec format error"},
-      {cell::ExecStep::kChdir, "chdir /workspace", ENOENT, OutcomeKind::kSetupFailed,
+      {cell::ExecStep::kChdir, "chdir /workspace", ENOENT, v1::OUTCOME_KIND_SETUP_FAILED,
        "access denied: working directory is not a directory: /workspace"},
-      {cell::ExecStep::kChdir, "chdir /workspace", EACCES, OutcomeKind::kSetupFailed,
+      {cell::ExecStep::kChdir, "chdir /workspace", EACCES, v1::OUTCOME_KIND_SETUP_FAILED,
        "chdir /workspace: Permission denied"},
   };
   for (const auto& one : cases) {
@@ -336,7 +336,7 @@ TEST_F(ExecSessionTest, AnythingUnexpectedFromTheSlotIsNoOutcome) {
   EXPECT_FALSE(sink_.outcome.has_value());
   ASSERT_TRUE(SendMessage(exec_.get(), "rubbish").ok());
   End(0);
-  EXPECT_EQ(sink_.outcome->kind, OutcomeKind::kExited);
+  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
 }
 
 TEST_F(ExecSessionTest, ADetachedSessionSaysNothingAndKills) {
@@ -471,7 +471,7 @@ class EndedSessionTest : public ExecSessionTest {
     });
   }
 
-  std::vector<OutcomeKind> ends_;
+  std::vector<v1::OutcomeKind> ends_;
   std::string tail_;
 };
 
@@ -492,7 +492,7 @@ TEST_F(EndedSessionTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime)
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->denials, 2u);
   EXPECT_EQ(tail_, "no");
-  EXPECT_EQ(ends_, (std::vector<OutcomeKind>{OutcomeKind::kExited}));
+  EXPECT_EQ(ends_, (std::vector<v1::OutcomeKind>{v1::OUTCOME_KIND_EXITED}));
 }
 
 TEST_F(EndedSessionTest, TheEndIsToldOnceAlsoIfNobodyListensAnyMore) {
@@ -502,7 +502,7 @@ TEST_F(EndedSessionTest, TheEndIsToldOnceAlsoIfNobodyListensAnyMore) {
   control_.reset();
   session_->OnSlotGone();
   session_->OnCellGone(Unavailable(""));
-  EXPECT_EQ(ends_, (std::vector<OutcomeKind>{OutcomeKind::kCancelled}));
+  EXPECT_EQ(ends_, (std::vector<v1::OutcomeKind>{v1::OUTCOME_KIND_CANCELLED}));
   EXPECT_TRUE(sink_.denials.empty());
 }
 

@@ -7,23 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "policy/plan/cell_wire.h"
 
 namespace odyssey::supervisor {
 
-enum class OutcomeKind {
-  kExited,
-  kSignalled,
-  kTimedOut,
-  kOomKilled,
-  kDenied,
-  kNotFound,
-  kSetupFailed,
-  kCancelled,
-};
-
 struct Outcome {
-  OutcomeKind kind = OutcomeKind::kSetupFailed;
+  v1::OutcomeKind kind = v1::OUTCOME_KIND_SETUP_FAILED;
   int exit_code = 0;
   int signal = 0;
   std::string message;
