@@ -5,6 +5,7 @@
 
 #include <future>
 
+#include "common/base/refusal.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/fakes/temporary_directory.h"
@@ -256,8 +257,8 @@ TEST_F(SupervisorClientTest, TellsWhatACommandWasRefused) {
 TEST_F(SupervisorClientTest, MissingCellIsAnotherThingThanAMissingFile) {
   supervisor_.file_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "open a: No such file");
   EXPECT_EQ(client_->ReadFile({"cel_1"}, "a", 0, 0).status().code(), Code::kNotFound);
-  supervisor_.file_status =
-      grpc::Status(grpc::StatusCode::NOT_FOUND, "cell_id \"cel_1\": no such cell");
+  const Status gone = AboutField("cell_id", NotFound("cell_id \"cel_1\": no such cell"));
+  supervisor_.file_status = rpc::ToGrpc(gone);
   EXPECT_EQ(client_->ReadFile({"cel_1"}, "a", 0, 0).status().code(), Code::kUnavailable);
 }
 

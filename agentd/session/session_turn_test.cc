@@ -7,6 +7,7 @@
 
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
+#include "tests/testing/refusal.h"
 
 namespace odyssey::session {
 namespace {
@@ -275,7 +276,7 @@ std::string ErrorOfRefusal(const std::string& manifest_name, const std::string& 
   std::filesystem::remove(bundle.path() + "/odyssey.bundle.json5");
   bundle.Write(manifest_name, manifest);
   const std::string session = world.Create(bundle.path());
-  world.sandbox().FailPrepare(PermissionDenied(message));
+  world.sandbox().FailPrepare(testing::RefusalOf(message));
   return world.AwaitEnd(session, world.Submit(session)).error;
 }
 

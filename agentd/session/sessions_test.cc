@@ -8,6 +8,7 @@
 
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
+#include "tests/testing/refusal.h"
 
 namespace odyssey::session {
 namespace {
@@ -482,7 +483,7 @@ TEST(DangerSessionTest, WhatTheOperatorDoesNotGrantIsRefusedAtOnceInTheWordsOfAT
   const auto before = world.sessions().Create(spec);
   ASSERT_TRUE(before.ok()) << before.status().message();
   const std::string session = (*before)->id;
-  world.sandbox().FailPrepare(PermissionDenied("mode: danger_full_access: not granted"));
+  world.sandbox().FailPrepare(testing::RefusalOf("mode: danger_full_access: not granted"));
   const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
   EXPECT_EQ(turn.status, TurnStatus::kFailed);
 

@@ -167,7 +167,7 @@ TEST(CheckPathTest, NoGrantLiftsWhatNoPlanMayShow) {
   }
   SandboxRequest request;
   request.workspace = "/etc/odyssey/policy.d";
-  ExpectDenied(Of(ceiling, request), {"workspace: source /etc/odyssey/policy.d"});
+  ExpectDenied(Of(ceiling, request), {"workspace: /etc/odyssey/policy.d"});
 }
 
 TEST(CheckPathTest, AnInstalledBundleNeedsNoGrantToBeRead) {

@@ -279,7 +279,7 @@ TEST(CompileTest, RefusesSourcesThatExposeTheHost) {
                                    "/var/lib", "/home", "/root", "/sys"}) {
     const Status status = Bad(WithMount(source, "/d"));
     EXPECT_EQ(status.code(), Code::kPermissionDenied) << source;
-    EXPECT_EQ(status.message().rfind("mounts[0].source " + source, 0), 0u) << status.message();
+    EXPECT_EQ(status.message().rfind("mounts[0].source: " + source, 0), 0u) << status.message();
   }
   EXPECT_EQ(Bad(WithMount("/usr/local/bin", "/d", policy::Access::kReadWrite)).code(),
             Code::kPermissionDenied);

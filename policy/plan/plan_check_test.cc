@@ -274,7 +274,7 @@ TEST(PlanCheckTest, RefusesSourcesThatDoNotFitTheKind) {
 
 TEST(PlanCheckTest, NamesTheEntry) {
   EXPECT_EQ(CheckWith(Mapped("/etc", "/x", Access::kReadOnly)).message(),
-            "check plan: entries[11] /x: source /etc: nothing of /proc, /sys, /dev, /run, /boot "
+            "check plan: entries[11] /x: /etc: nothing of /proc, /sys, /dev, /run, /boot "
             "and /etc may be shown");
 }
 
