@@ -46,6 +46,11 @@ std::string FieldOf(const policy::SandboxRequest& request, const plan::Plan& pla
 
 Status NameField(const policy::SandboxRequest& request, const plan::Plan& plan, uint32_t owner,
                  const Status& failure) {
+  if (failure.detail().item == plan::kDiskItem) {
+    const std::string value = std::to_string(plan.disk_bytes);
+    return OfField("limits.disk_bytes", WithMessage(value + ": " + failure.message(), failure),
+                   value);
+  }
   const size_t item = static_cast<size_t>(failure.detail().item);
   if (failure.ok() || item >= plan.entries.size()) return failure;
   const std::string field = FieldOf(request, plan, plan.entries[item]);

@@ -64,6 +64,15 @@ TEST(LaunchFailureTest, NamesTheFieldThatTheEntryIsOf) {
   }
 }
 
+TEST(LaunchFailureTest, WhatIsOfTheDiskNamesItsLimit) {
+  plan::Plan plan = Plan();
+  plan.disk_bytes = 4096;
+  const Status failure = ResourceExhausted("no room").With({.item = plan::kDiskItem});
+  const Status named = NameField(Request(), plan, kOwner, failure);
+  EXPECT_EQ(named, ResourceExhausted("limits.disk_bytes: 4096: no room"));
+  EXPECT_EQ(named.detail().field, "limits.disk_bytes");
+}
+
 TEST(LaunchFailureTest, WhatIsOfNoEntryStaysAsItIs) {
   for (const Status& failure : {NotFound("fork: no"), NotFound("x").OfItem(99), OkStatus()}) {
     EXPECT_EQ(Named(failure), failure);

@@ -104,6 +104,7 @@ inline constexpr char kGuardPath[] = "/.odyssey/cell-guard";  // with `fuse_devi
 inline constexpr char kWorkspacePath[] = "/workspace";
 inline constexpr char kCellPath[] = "/cell";      // data/home, cache, tmp, runs
 inline constexpr char kReviewPath[] = "/review";  // of a review cell
+inline constexpr int kDiskItem = -2;              // Detail::item of a failure of disk_bytes
 
 // Root and rpc come from one build; the byte turns a mixed installation into a clear refusal.
 inline constexpr uint8_t kPlanVersion = 2;

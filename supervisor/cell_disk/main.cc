@@ -1,6 +1,6 @@
 // odyssey-cell-disk BYTES: mounts the disk of the cell whose tree is the working directory. Started
-// by root's launcher, in the launcher's mount namespace. What fails it says as "CODE message" on
-// stderr, the launcher's pipe.
+// by root's launcher, in the launcher's mount namespace. It reports a failure on stderr, which is
+// the launcher's pipe, as "CODE ERRNO ITEM message".
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/os/unique_fd.h"
+#include "policy/plan/plan.h"
 #include "supervisor/cell_disk/disk.h"
 
 int main(int argc, char** argv) {
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
       tree ? odyssey::cell_disk::MountDisk(tree.get(), strtoull(argv[1], nullptr, 10))
            : odyssey::ErrnoStatus(errno, "open the cell's tree");
   if (status.ok()) return 0;
-  fprintf(stderr, "%d limits.disk_bytes: %s: %s\n", static_cast<int>(status.code()), argv[1],
-          status.message().c_str());
+  fprintf(stderr, "%d %d %d %s\n", static_cast<int>(status.code()), status.detail().error,
+          odyssey::plan::kDiskItem, status.message().c_str());
   return 125;
 }

@@ -79,8 +79,8 @@ TEST_F(BadInputTest, SourcesOfMounts) {
   }
   for (const std::string source : {"/", "/proc", "/proc/self", "/sys", "/dev", "/dev/null", "/run",
                                    "/etc", "/etc/passwd", "/root", "/home", "/var", "/usr"}) {
-    fields.push_back(
-        {"forbidden " + source, WithMount(source, "/data"), kDenied, "mounts[0].source " + source});
+    fields.push_back({"forbidden " + source, WithMount(source, "/data"), kDenied,
+                      "mounts[0].source: " + source});
   }
   for (const std::string source : {"/usr/local", "/usr/bin", "/var/spool/cron"}) {
     fields.push_back({"to write " + source, WithMount(source, "/data", pv1::ACCESS_READ_WRITE),
@@ -208,7 +208,7 @@ TEST_F(BadInputTest, EnvironmentWorkspaceAndDigestOfCells) {
   }
   for (const std::string path : {"/", "/proc", "/etc", "/root", "/usr/local"}) {
     fields.push_back({"workspace " + path, [=](auto* r) { r->set_workspace(path); }, kDenied,
-                      "workspace: source " + path});
+                      "workspace: " + path});
   }
   ExpectAllRefused(fields);
 }
