@@ -51,6 +51,11 @@ Status NameField(const policy::SandboxRequest& request, const plan::Plan& plan, 
     return OfField("limits.disk_bytes", WithMessage(value + ": " + failure.message(), failure),
                    value);
   }
+  const std::string& named = failure.detail().field;  // by cell-init, which does not know its value
+  if (named == "workspace") {
+    return AboutField(
+        named, WithMessage(named + ": " + request.workspace + ": " + failure.message(), failure));
+  }
   const size_t item = static_cast<size_t>(failure.detail().item);
   if (failure.ok() || item >= plan.entries.size()) return failure;
   const std::string field = FieldOf(request, plan, plan.entries[item]);

@@ -73,6 +73,13 @@ TEST(LaunchFailureTest, WhatIsOfTheDiskNamesItsLimit) {
   EXPECT_EQ(named.detail().field, "limits.disk_bytes");
 }
 
+TEST(LaunchFailureTest, CellInitNamesTheWorkspace) {
+  const Status named =
+      Named(InvalidArgument("/workspace is no directory").With({.field = "workspace"}));
+  EXPECT_EQ(named, InvalidArgument("workspace: /srv/project: /workspace is no directory"));
+  EXPECT_EQ(named.detail().field, "workspace");
+}
+
 TEST(LaunchFailureTest, WhatIsOfNoEntryStaysAsItIs) {
   for (const Status& failure : {NotFound("fork: no"), NotFound("x").OfItem(99), OkStatus()}) {
     EXPECT_EQ(Named(failure), failure);

@@ -46,7 +46,8 @@ Status CheckWorkspace() {
   if (stat(plan::kWorkspacePath, &info) != 0) return ErrnoStatus(errno, "stat the workspace");
   if (S_ISDIR(info.st_mode)) return OkStatus();
   return InvalidArgument(std::string(plan::kWorkspacePath) +
-                         " is no directory, and only one is allowed");
+                         " is no directory, and only one is allowed")
+      .With({.field = "workspace"});
 }
 
 bool IsForTools(std::string_view bytes) {
