@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/model/default_limits.h"
+
 namespace odyssey::ctl {
 namespace {
 

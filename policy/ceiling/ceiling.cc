@@ -34,7 +34,8 @@ Ceiling MakeBuiltIn() {
 void Lower(const Bounds& next, Bounds* into) {
   for (size_t i = 0; i < next.size(); ++i) {
     Bound& bound = (*into)[i];
-    if (next[i].value != 0 && (bound.value == 0 || next[i].value < bound.value)) bound = next[i];
+    const uint64_t value = Narrower(policy::kLimitKeys[i], next[i].value, bound.value);
+    if (value != bound.value) bound = next[i];
   }
 }
 
@@ -64,7 +65,7 @@ void DescribeGrant(const Grant& grant, std::vector<std::string>* lines) {
 void DescribeBounds(const char* what, const Bounds& bounds, std::vector<std::string>* lines) {
   for (size_t i = 0; i < bounds.size(); ++i) {
     if (bounds[i].value == 0) continue;
-    lines->push_back(std::string(what) + " " + std::string(policy::kLimitFields[i].name) + " " +
+    lines->push_back(std::string(what) + " " + std::string(policy::kLimitKeys[i].name) + " " +
                      std::to_string(bounds[i].value) + At(bounds[i].origin));
   }
 }

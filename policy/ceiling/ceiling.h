@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "policy/model/limit_fields.h"
+#include "policy/model/policy_keys.h"
 #include "policy/model/request.h"
 
 namespace odyssey::ceiling {
@@ -78,7 +78,7 @@ struct Bound {
   Origin origin;
   friend bool operator==(const Bound&, const Bound&) = default;
 };
-using Bounds = std::array<Bound, policy::kLimitFields.size()>;
+using Bounds = std::array<Bound, policy::kLimitCount>;  // by row of policy::kLimitKeys
 
 struct Ceiling {
   std::vector<Grant> grants;

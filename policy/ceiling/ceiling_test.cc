@@ -8,8 +8,8 @@ namespace odyssey::ceiling {
 namespace {
 
 size_t FieldNamed(std::string_view name) {
-  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
-    if (policy::kLimitFields[i].name == name) return i;
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    if (policy::kLimitKeys[i].name == name) return i;
   }
   ADD_FAILURE() << name;
   return 0;
@@ -95,7 +95,7 @@ TEST(FillLimitsTest, WhatNoDefaultBoundsTheCeilingDoes) {
   for (const char* field : {"wall_clock_ms", "cpu_seconds", "disk_bytes"}) {
     policy::Limits limits;
     FillLimits(Bounded(field, 5000, 0, "f"), false, &limits);
-    EXPECT_EQ(policy::kLimitFields[FieldNamed(field)].get(limits), 5000u) << field;
+    EXPECT_EQ(policy::kLimitKeys[FieldNamed(field)].get(limits), 5000u) << field;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/refusal.h"
 #include "policy/ceiling/path_pattern.h"
 #include "policy/model/own_variables.h"
+#include "policy/model/policy_keys.h"
 #include "policy/pattern/name_pattern.h"
 
 namespace odyssey::ceiling {
@@ -328,29 +329,28 @@ Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner
   return granted;
 }
 
-Status CheckLimits(const Ceiling& ceiling, const std::string& key, const policy::Limits& limits) {
-  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
-    const policy::LimitField& field = policy::kLimitFields[i];
-    const Bound& most = ceiling.most[i];
-    const uint64_t value = field.get(limits);
-    if (most.value == 0 || value <= most.value) continue;
+Status CheckLimits(const Ceiling& ceiling, const std::string& prefix,
+                   const policy::Limits& limits) {
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const policy::LimitKey& key = policy::kLimitKeys[i];
+    const Bound& bound = ceiling.most[i];
+    const uint64_t value = key.get(limits);
+    if (value == 0 || Narrower(key, value, bound.value) == value) continue;
     return Refuse(
-        key + std::string(field.name), std::to_string(value),
-        "at most " + std::to_string(most.value) + " is allowed by " + ToString(most.origin));
+        prefix + std::string(key.name), std::to_string(value),
+        "at most " + std::to_string(bound.value) + " is allowed by " + ToString(bound.origin));
   }
   return OkStatus();
 }
 
 void FillLimits(const Ceiling& ceiling, bool ephemeral, policy::Limits* limits) {
-  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
-    const policy::LimitField& field = policy::kLimitFields[i];
-    if (field.get(*limits) != 0 || (ephemeral && field.name == "disk_bytes")) continue;
-    const uint64_t most = ceiling.most[i].value;
-    uint64_t value = ceiling.unset[i].value;
-    if (value == 0) value = field.get(policy::kDefaultLimits);
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const policy::LimitKey& key = policy::kLimitKeys[i];
+    if (key.get(*limits) != 0 || (ephemeral && key.scope == policy::Scope::kDisk)) continue;
+    const uint64_t unset = ceiling.unset[i].value != 0 ? ceiling.unset[i].value : key.fallback;
     // What no default bounds, the ceiling does.
-    if (most != 0 && (value == 0 || value > most)) value = most;
-    if (value != field.get(policy::kDefaultLimits)) field.set(limits, value);
+    const uint64_t value = Narrower(key, unset, ceiling.most[i].value);
+    if (value != key.fallback) key.set(limits, value);
   }
 }
 

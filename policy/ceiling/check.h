@@ -50,8 +50,8 @@ Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner
                                              const std::map<std::string, std::string>& env,
                                              const std::map<std::string, std::string>& host);
 
-// `key` is put before each field's name: "limits.".
-Status CheckLimits(const Ceiling& ceiling, const std::string& key, const policy::Limits& limits);
+// `prefix` is put before each field's name: "limits.".
+Status CheckLimits(const Ceiling& ceiling, const std::string& prefix, const policy::Limits& limits);
 
 // Fills what is unset where the ceiling says what that means, or bounds it. An ephemeral cell has
 // no directories on disk for disk_bytes to bound.

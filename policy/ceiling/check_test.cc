@@ -306,8 +306,8 @@ TEST(GrantedSourcesTest, TheNamesOfTheHostCountAndNotThoseOfTheCell) {
 // ── Limits ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(CheckLimitsTest, EveryFieldHasABound) {
-  for (size_t i = 0; i < policy::kLimitFields.size(); ++i) {
-    const policy::LimitField& field = policy::kLimitFields[i];
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const policy::LimitKey& field = policy::kLimitKeys[i];
     Ceiling ceiling;
     ceiling.most[i] = {1000, At(7)};
     SandboxRequest request;

@@ -22,6 +22,7 @@ using policy::ExecutablesMode;
 using policy::Mode;
 using policy::Network;
 using policy::SandboxRequest;
+using policy::Scope;
 
 // Changes are kept in the cell's directories on disk, which outlive it.
 Status CheckReview(const SandboxRequest& request) {
@@ -126,17 +127,9 @@ void ExplainChoices(const SandboxRequest& request, Compiled* out) {
 
 void ExplainLimits(Compiled* out) {
   const policy::Limits& limits = out->limits;
-  const auto or_unlimited = [](uint64_t value) {
-    return value == 0 ? std::string("unlimited") : std::to_string(value);
-  };
-  out->explanation.push_back(
-      "limits of the cell: memory_bytes " + std::to_string(limits.memory_bytes) + ", cpu_millis " +
-      std::to_string(limits.cpu_millis) + ", pids " + std::to_string(limits.pids) + ", tmp_bytes " +
-      std::to_string(limits.tmp_bytes));
-  out->explanation.push_back("limits of a command: wall_clock_ms " +
-                             or_unlimited(limits.wall_clock_ms) + ", cpu_seconds " +
-                             or_unlimited(limits.cpu_seconds) + ", open_files " +
-                             std::to_string(limits.open_files));
+  out->explanation.push_back("limits of the cell: " + DescribeLimits(limits, Scope::kGroup) + ", " +
+                             DescribeLimits(limits, Scope::kTmpfs));
+  out->explanation.push_back("limits of a command: " + DescribeLimits(limits, Scope::kCommand));
 }
 
 uint32_t MostSockets(const policy::Limits& limits) {
@@ -161,15 +154,12 @@ void FillPlan(const SandboxRequest& request, Compiled* out) {
 // reaches the next command of the same cell.
 std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
                    const Compiled& compiled) {
-  const policy::Limits& limits = compiled.limits;
   Writer out;
   out.String("odyssey policy digest 1");
   out.String(plan::EncodePlan(compiled.plan));
   out.String(cell::Encode(compiled.confinement));
   out.Bool(request.ephemeral);
-  out.U32(limits.wall_clock_ms);
-  out.U32(limits.cpu_seconds);
-  out.U32(limits.open_files);
+  AddCommandLimits(compiled.limits, &out);
   out.Strings(compiled.base_env);
   out.Strings(OwnNames(request.env));
   out.String(found.identity);

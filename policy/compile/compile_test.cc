@@ -8,6 +8,7 @@
 #include "policy/compile/compile_fixture.h"
 #include "policy/compile/environment.h"
 #include "policy/compile/limits.h"
+#include "policy/model/default_limits.h"
 
 namespace odyssey::compile {
 namespace {

@@ -5,6 +5,7 @@
 #include "common/base/sha256.h"
 #include "policy/compile/environment.h"
 #include "policy/compile/limits.h"
+#include "policy/model/policy_keys.h"
 
 namespace odyssey::compile {
 namespace {
@@ -13,6 +14,7 @@ using policy::ExecutablesMode;
 using policy::Mode;
 using policy::Network;
 using policy::SandboxRequest;
+using policy::Scope;
 
 // What a request says that promises something, or makes something visible under another name.
 struct Bound {
@@ -77,8 +79,14 @@ std::vector<std::string> HostEnvironment(const HostUser& user) {
           "LOGNAME=" + user.name};
 }
 
-std::string OrUnlimited(uint64_t value) {
-  return value == 0 ? std::string("unlimited") : std::to_string(value);
+// The names of limits of file systems that only a cell has.
+std::string CellOnlyLimits() {
+  std::string names;
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    if (key.scope != Scope::kTmpfs && key.scope != Scope::kDisk) continue;
+    names += (names.empty() ? "" : " and ") + std::string(key.name);
+  }
+  return names;
 }
 
 std::vector<std::string> Explain(const HostUser& user, const Compiled& compiled) {
@@ -93,25 +101,20 @@ std::vector<std::string> Explain(const HostUser& user, const Compiled& compiled)
       "network full: the host's network",
       "in " + compiled.workspace + ": commands start there, and it is the host's own directory",
       "a control group of its own: the end of a command ends whatever it started, and the limits "
-      "hold: memory_bytes " +
-          std::to_string(limits.memory_bytes) + ", cpu_millis " +
-          std::to_string(limits.cpu_millis) + ", pids " + std::to_string(limits.pids),
-      "limits of a command: wall_clock_ms " + OrUnlimited(limits.wall_clock_ms) + ", cpu_seconds " +
-          OrUnlimited(limits.cpu_seconds) + ", open_files " + std::to_string(limits.open_files) +
-          "; tmp_bytes and disk_bytes bound nothing here",
+      "hold: " +
+          DescribeLimits(limits, Scope::kGroup),
+      "limits of a command: " + DescribeLimits(limits, Scope::kCommand) + "; " + CellOnlyLimits() +
+          " bound nothing here",
   };
 }
 
 std::string Digest(const SandboxRequest& request, const HostUser& user, const Compiled& compiled) {
-  const policy::Limits& limits = compiled.limits;
   Writer out;
   out.String("odyssey danger digest 1");
   out.U32(user.uid);
   out.String(compiled.workspace);
   out.String(plan::EncodePlan(compiled.plan));
-  out.U32(limits.wall_clock_ms);
-  out.U32(limits.cpu_seconds);
-  out.U32(limits.open_files);
+  AddCommandLimits(compiled.limits, &out);
   out.Strings(compiled.base_env);
   out.Strings(OwnNames(request.env));
   return Sha256Hex(out.bytes());

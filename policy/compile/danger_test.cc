@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/model/default_limits.h"
+
 namespace odyssey::compile {
 namespace {
 

@@ -3,53 +3,60 @@
 #include <string>
 
 #include "common/base/refusal.h"
-#include "policy/model/limit_fields.h"
+#include "policy/model/default_limits.h"
 
 namespace odyssey::compile {
 namespace {
 
-static_assert(kMaxPids == plan::kMaxPids);
+static_assert(policy::LimitNamed("pids").most == plan::kMaxPids);
 
-Status OutOfBounds(std::string_view field, uint64_t value, uint64_t least, uint64_t most,
-                   Code code) {
-  const std::string allowed = std::to_string(least) + " to " + std::to_string(most);
-  return Refused(code, "limits." + std::string(field), std::to_string(value),
+Status OutOfBounds(const policy::LimitKey& key, uint64_t value, uint64_t most, Code code) {
+  const std::string allowed = std::to_string(key.least) + " to " + std::to_string(most);
+  return Refused(code, "limits." + std::string(key.name), std::to_string(value),
                  allowed + " is allowed", allowed);
 }
 
-Status CheckBounds(const policy::LimitField& field, const policy::Limits& limits) {
-  const uint64_t value = field.get(limits);
-  if (value == 0 || (value >= field.least && value <= field.most)) return OkStatus();
-  return OutOfBounds(field.name, value, field.least, field.most, Code::kInvalidArgument);
+Status CheckBounds(const policy::LimitKey& key, const policy::Limits& limits) {
+  const uint64_t value = key.get(limits);
+  if (value == 0 || (value >= key.least && value <= key.most)) return OkStatus();
+  return OutOfBounds(key, value, key.most, Code::kInvalidArgument);
 }
 
 // `most` of the host; 0 = it has no bound.
-Status CheckHost(std::string_view field, uint64_t value, uint64_t least, uint64_t most) {
+Status CheckHost(const policy::LimitKey& key, const policy::Limits& limits, uint64_t most) {
+  const uint64_t value = key.get(limits);
   if (most == 0 || value <= most) return OkStatus();
-  return OutOfBounds(field, value, least, most, Code::kPermissionDenied);
+  return OutOfBounds(key, value, most, Code::kPermissionDenied);
 }
 
 }  // namespace
 
 Result<policy::Limits> EffectiveLimits(const policy::Limits& asked,
                                        const plan::CheckContext& context) {
-  policy::Limits limits = asked;
-  const policy::Limits& defaults = policy::kDefaultLimits;
-  if (limits.memory_bytes == 0) limits.memory_bytes = defaults.memory_bytes;
-  if (limits.cpu_millis == 0) limits.cpu_millis = defaults.cpu_millis;
-  if (limits.pids == 0) limits.pids = defaults.pids;
-  if (limits.wall_clock_ms == 0) limits.wall_clock_ms = defaults.wall_clock_ms;
-  if (limits.cpu_seconds == 0) limits.cpu_seconds = defaults.cpu_seconds;
-  if (limits.open_files == 0) limits.open_files = defaults.open_files;
-  if (limits.tmp_bytes == 0) limits.tmp_bytes = defaults.tmp_bytes;
-
-  for (const policy::LimitField& field : policy::kLimitFields) {
-    ODY_RETURN_IF_ERROR(CheckBounds(field, limits));
+  const policy::Limits limits = policy::WithDefaults(asked);
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    ODY_RETURN_IF_ERROR(CheckBounds(key, limits));
   }
   ODY_RETURN_IF_ERROR(
-      CheckHost("memory_bytes", limits.memory_bytes, kMinMemoryBytes, context.max_memory_bytes));
-  ODY_RETURN_IF_ERROR(CheckHost("pids", limits.pids, kMinPids, context.max_pids));
+      CheckHost(policy::LimitNamed("memory_bytes"), limits, context.max_memory_bytes));
+  ODY_RETURN_IF_ERROR(CheckHost(policy::LimitNamed("pids"), limits, context.max_pids));
   return limits;
+}
+
+std::string DescribeLimits(const policy::Limits& limits, policy::Scope scope) {
+  std::string text;
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    if (key.scope != scope) continue;
+    text += (text.empty() ? "" : ", ") + std::string(key.name) + " " +
+            policy::ValueText(key, key.get(limits));
+  }
+  return text;
+}
+
+void AddCommandLimits(const policy::Limits& limits, Writer* digest) {
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    if (key.scope == policy::Scope::kCommand) digest->U32(static_cast<uint32_t>(key.get(limits)));
+  }
 }
 
 Status CheckDiskLimit(const policy::SandboxRequest& request) {

@@ -4,14 +4,14 @@
 
 #include "policy/compile/compile.h"
 #include "policy/compile/environment.h"
-#include "policy/model/limit_fields.h"
+#include "policy/model/policy_keys.h"
 
 namespace odyssey::compile {
 namespace {
 
 // By the field, what was given, and what is allowed.
 TEST(LimitsTest, EachHasALeastAndAMost) {
-  for (const policy::LimitField& field : policy::kLimitFields) {
+  for (const policy::LimitKey& field : policy::kLimitKeys) {
     const auto set = [&](uint64_t value) {
       policy::Limits limits;
       field.set(&limits, value);

@@ -1,6 +1,5 @@
 #include "policy/dialect/ceiling_file.h"
 
-#include <array>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "policy/ceiling/path_pattern.h"
 #include "policy/dialect/node.h"
 #include "policy/dialect/schema.h"
+#include "policy/model/policy_keys.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -19,26 +19,6 @@ using ceiling::Origin;
 
 constexpr char kVersion[] = "odyssey.ceiling/v1";
 constexpr size_t kMaxGrants = 256;
-
-// A key of `limits`: in units that people write, of a field in policy.proto's.
-struct LimitKey {
-  std::string_view name;
-  std::string_view field;
-  uint64_t unit;
-  uint64_t most;  // what a request could ask for at all
-};
-constexpr uint64_t kMaxMegabytes = uint64_t{1} << 40;
-constexpr uint64_t kMaxWord = 0xffffffff;
-constexpr std::array<LimitKey, policy::kLimitFields.size()> kLimitKeys = {{
-    {"memory_mb", "memory_bytes", uint64_t{1} << 20, kMaxMegabytes},
-    {"cpu_millis", "cpu_millis", 1, kMaxWord},
-    {"pids", "pids", 1, kMaxWord},
-    {"wall_clock_s", "wall_clock_ms", 1000, kMaxWord / 1000},
-    {"cpu_seconds", "cpu_seconds", 1, kMaxWord},
-    {"open_files", "open_files", 1, kMaxWord},
-    {"tmp_mb", "tmp_bytes", uint64_t{1} << 20, kMaxMegabytes},
-    {"disk_mb", "disk_bytes", uint64_t{1} << 20, kMaxMegabytes},
-}};
 
 // A key of a grant that lists values of a request's field. Those without a choice need no grant,
 // and may be written down all the same.
@@ -133,12 +113,11 @@ Grant ReadGrant(MapReader map) {
 ceiling::Bounds ReadBounds(const Source& source, const Node* node, const std::string& name) {
   ceiling::Bounds bounds;
   MapReader map(&source, node, name);
-  for (const LimitKey& key : kLimitKeys) {
-    const uint64_t value = map.Whole(key.name, 0, 1, key.most);
-    for (size_t i = 0; value != 0 && i < bounds.size(); ++i) {
-      if (policy::kLimitFields[i].name != key.field) continue;
-      bounds[i] = {value * key.unit, {source.file, Find(*node, key.name)->line}};
-    }
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const policy::Spelling& spelling = policy::kLimitKeys[i].ceiling;
+    const uint64_t value = map.Whole(spelling.name, 0, spelling.least, spelling.most);
+    if (value == 0) continue;
+    bounds[i] = {value * spelling.unit, {source.file, Find(*node, spelling.name)->line}};
   }
   map.Finish();
   return bounds;

@@ -29,7 +29,7 @@ std::string Versioned(const std::string& text) { return "version: odyssey.ceilin
 
 uint64_t ValueOf(const ceiling::Bounds& bounds, std::string_view name) {
   for (size_t i = 0; i < bounds.size(); ++i) {
-    if (policy::kLimitFields[i].name == name) return bounds[i].value;
+    if (policy::kLimitKeys[i].name == name) return bounds[i].value;
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <map>
 
+#include "policy/model/default_limits.h"
 #include "policy/seccomp/filter.h"
 #include "tests/testing/bpf_evaluator.h"
 #include "tests/testing/hand_made_plan.h"

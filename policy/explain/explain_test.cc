@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/model/default_limits.h"
 #include "tests/testing/hand_made_plan.h"
 
 namespace odyssey::explain {

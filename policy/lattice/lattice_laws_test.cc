@@ -6,6 +6,7 @@
 #include <random>
 
 #include "policy/lattice/lattice.h"
+#include "policy/model/policy_keys.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::lattice {
@@ -77,10 +78,10 @@ class Source final {
         Some({"git", "/usr/bin/git", "/workspace/run", "/p/a/tool", "/p/.bin/tool", "/q"});
     for (int i = Number(4); i > 0; --i) request.mounts.push_back(Mount(i));
     for (const std::string& name : Some({"LANG", "TERM", "X"})) request.env[name] = "v";
-    request.limits = {.memory_bytes = Pick<uint64_t>({0, 1, 4ULL << 30}),
-                      .pids = Pick<uint32_t>({0, 7, 10'000}),
-                      .wall_clock_ms = Pick<uint32_t>({0, 5}),
-                      .disk_bytes = Pick<uint64_t>({0, 9})};
+    // Nothing, less than any default, and more.
+    for (const policy::LimitKey& key : policy::kLimitKeys) {
+      if (Number(2) == 0) key.set(&request.limits, Pick<uint64_t>({0, 5, key.fallback + 9}));
+    }
     if (Number(2) == 0) request.workspace = Path();
     request.ephemeral = Number(3) == 0;
     if (Number(4) == 0) request.protect = Some({"a", "a/b", "c"});

@@ -7,7 +7,7 @@
 
 #include "common/base/refusal.h"
 #include "policy/lattice/trees.h"
-#include "policy/model/limit_fields.h"
+#include "policy/model/default_limits.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::lattice {
@@ -33,18 +33,6 @@ bool OfTheSystem(const std::string& executable) {
   const std::vector<std::string>& trees = plan::SystemTrees();
   return std::any_of(trees.begin(), trees.end(),
                      [&](const std::string& tree) { return plan::IsWithin(executable, tree); });
-}
-
-// None greater than another: 0 = unlimited stays the greatest.
-uint64_t MinLimit(uint64_t a, uint64_t b) {
-  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
-}
-
-policy::Limits Filled(policy::Limits limits) {
-  for (const policy::LimitField& field : policy::kLimitFields) {
-    if (field.get(limits) == 0) field.set(&limits, field.get(policy::kDefaultLimits));
-  }
-  return limits;
 }
 
 // Network and egress stand in the enumeration in the order in which they were invented.
@@ -242,12 +230,11 @@ void ExcessOfTrees(const Rights& child, const Rights& parent, Refusals* out) {
 }
 
 void ExcessOfLimits(const Rights& child, const Rights& parent, Refusals* out) {
-  for (const policy::LimitField& field : policy::kLimitFields) {
-    const uint64_t value = field.get(child.limits), most = field.get(parent.limits);
-    if (MinLimit(value, most) == value) continue;
-    const std::string asked = value == 0 ? "unlimited" : std::to_string(value);
-    Add("limits." + std::string(field.name),
-        asked + ", where " + std::to_string(most) + " is the most", out);
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    const uint64_t value = key.get(child.limits), bound = key.get(parent.limits);
+    if (Narrower(key, value, bound) == value) continue;
+    Add("limits." + std::string(key.name),
+        ValueText(key, value) + ", where " + ValueText(key, bound) + " is the most", out);
   }
 }
 
@@ -257,7 +244,7 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
   Rights rights;
   rights.mode = request.mode;
   for (const auto& [name, value] : request.env) rights.env.insert(name);
-  rights.limits = Filled(request.limits);
+  rights.limits = policy::WithDefaults(request.limits);
   if (request.mode == Mode::kDangerFullAccess) {
     GiveEverything(&rights);
     return rights;
@@ -282,8 +269,8 @@ Rights Meet(const Rights& first, const Rights& second) {
   MeetExecutables(first, second, &out);
   std::set_intersection(first.env.begin(), first.env.end(), second.env.begin(), second.env.end(),
                         std::inserter(out.env, out.env.end()));
-  for (const policy::LimitField& field : policy::kLimitFields) {
-    field.set(&out.limits, MinLimit(field.get(first.limits), field.get(second.limits)));
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    key.set(&out.limits, Narrower(key, key.get(first.limits), key.get(second.limits)));
   }
   out.ephemeral = first.ephemeral || second.ephemeral;
   std::vector<std::string> protect(first.protect.begin(), first.protect.end());

@@ -41,7 +41,7 @@ struct Mount {
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
-// 0 = the default; units as in policy.proto.
+// 0 = the default; one member for each row of policy_keys.h, which has the units.
 struct Limits {
   uint64_t memory_bytes = 0;
   uint32_t cpu_millis = 0;
@@ -99,19 +99,6 @@ inline void ReviewAllWrites(SandboxRequest* request) {
 
 // The most that a policy may have a tool keep of stdout, and of stderr.
 inline constexpr uint64_t kMaxOutputBytes = uint64_t{64} << 20;
-
-// What 0 in Limits means. memory and cpu: the contract's 512 MiB and 1 core are the manifest's own
-// defaults, set by its dialect; these are for requests that say nothing at all.
-inline constexpr Limits kDefaultLimits = {
-    .memory_bytes = uint64_t{2} << 30,
-    .cpu_millis = 2000,
-    .pids = 512,
-    .wall_clock_ms = 0,  // unlimited; tools always set one
-    .cpu_seconds = 0,
-    .open_files = 1024,
-    .tmp_bytes = uint64_t{512} << 20,
-    .disk_bytes = 0,  // unlimited
-};
 
 }  // namespace odyssey::policy
 

@@ -4,6 +4,7 @@
 
 #include "common/base/refusal.h"
 #include "policy/ceiling/ownership.h"
+#include "policy/model/default_limits.h"
 
 namespace odyssey::supervisor {
 CeilingGate::CeilingGate(std::string directory, plan::CheckContext host)
@@ -76,10 +77,7 @@ policy::Limits CeilingGate::DefaultLimits() {
   policy::Limits limits;
   const Result<InForcePtr> current = Current();
   if (current.ok()) ceiling::FillLimits((*current)->ceiling, /*ephemeral=*/false, &limits);
-  for (const policy::LimitField& field : policy::kLimitFields) {
-    if (field.get(limits) == 0) field.set(&limits, field.get(policy::kDefaultLimits));
-  }
-  return limits;
+  return policy::WithDefaults(limits);
 }
 
 Feature CeilingGate::Describe() {

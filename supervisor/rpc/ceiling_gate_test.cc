@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "policy/model/default_limits.h"
+
 namespace odyssey::supervisor {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "policy/model/default_limits.h"
+
 namespace odyssey::supervisor {
 namespace {
 

@@ -10,6 +10,7 @@
 
 #include "policy/dialect/approvals.h"
 #include "policy/dialect/policy_reader.h"
+#include "policy/model/policy_keys.h"
 #include "tests/fakes/fake_policy_host.h"
 
 namespace odyssey::dialect {
@@ -42,16 +43,9 @@ void PrintMount(const policy::Mount& mount, std::ostream& out) {
 }
 
 void PrintLimits(const policy::Limits& limits, std::ostream& out) {
-  const std::pair<const char*, uint64_t> values[] = {{"memory_bytes", limits.memory_bytes},
-                                                     {"cpu_millis", limits.cpu_millis},
-                                                     {"pids", limits.pids},
-                                                     {"wall_clock_ms", limits.wall_clock_ms},
-                                                     {"cpu_seconds", limits.cpu_seconds},
-                                                     {"open_files", limits.open_files},
-                                                     {"tmp_bytes", limits.tmp_bytes},
-                                                     {"disk_bytes", limits.disk_bytes}};
-  for (const auto& [name, value] : values) {
-    if (value != 0) out << name << " " << value << "\n";
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    const uint64_t value = key.get(limits);
+    if (value != 0) out << key.name << " " << value << "\n";
   }
 }
 
