@@ -3,6 +3,11 @@
 #include <string>
 #include <utility>
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include "policy/model/policy_keys.h"
+
 namespace odyssey::policy {
 namespace {
 
@@ -83,15 +88,25 @@ Status FromProto(const v1::Mount& mount, Mount* out) {
                    "ACCESS_READ_ONLY, ACCESS_REVIEW or ACCESS_READ_WRITE", &out->access);
 }
 
+using google::protobuf::FieldDescriptor;
+
+// Of a row; policy_keys_test compares rows and fields.
+const FieldDescriptor& FieldOf(const LimitKey& key) {
+  const FieldDescriptor* field = v1::Limits::descriptor()->FindFieldByName(std::string(key.name));
+  ODY_CHECK(field != nullptr);
+  return *field;
+}
+
 Limits FromProto(const v1::Limits& limits) {
-  return {.memory_bytes = limits.memory_bytes(),
-          .cpu_millis = limits.cpu_millis(),
-          .pids = limits.pids(),
-          .wall_clock_ms = limits.wall_clock_ms(),
-          .cpu_seconds = limits.cpu_seconds(),
-          .open_files = limits.open_files(),
-          .tmp_bytes = limits.tmp_bytes(),
-          .disk_bytes = limits.disk_bytes()};
+  const google::protobuf::Reflection& reflection = *v1::Limits::GetReflection();
+  Limits out;
+  for (const LimitKey& key : kLimitKeys) {
+    const FieldDescriptor& field = FieldOf(key);
+    const bool word = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32;
+    key.set(&out,
+            word ? reflection.GetUInt32(limits, &field) : reflection.GetUInt64(limits, &field));
+  }
+  return out;
 }
 
 Status EnumsFromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
@@ -125,15 +140,17 @@ FileIdentity FromProto(const v1::FileIdentity& identity) {
 }
 
 v1::Limits ToProto(const Limits& limits) {
+  const google::protobuf::Reflection& reflection = *v1::Limits::GetReflection();
   v1::Limits out;
-  out.set_memory_bytes(limits.memory_bytes);
-  out.set_cpu_millis(limits.cpu_millis);
-  out.set_pids(limits.pids);
-  out.set_wall_clock_ms(limits.wall_clock_ms);
-  out.set_cpu_seconds(limits.cpu_seconds);
-  out.set_open_files(limits.open_files);
-  out.set_tmp_bytes(limits.tmp_bytes);
-  out.set_disk_bytes(limits.disk_bytes);
+  for (const LimitKey& key : kLimitKeys) {
+    const FieldDescriptor& field = FieldOf(key);
+    const uint64_t value = key.get(limits);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+      reflection.SetUInt32(&out, &field, static_cast<uint32_t>(value));
+    } else {
+      reflection.SetUInt64(&out, &field, value);
+    }
+  }
   return out;
 }
 

@@ -2,8 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/model/policy_keys.h"
+
 namespace odyssey::policy {
 namespace {
+
+// Of each row another value.
+Limits EveryLimit() {
+  Limits limits;
+  for (size_t i = 0; i < kLimitCount; ++i) kLimitKeys[i].set(&limits, i + 1);
+  return limits;
+}
 
 SandboxRequest EverythingSet() {
   return {.mode = Mode::kDangerFullAccess,
@@ -18,7 +27,7 @@ SandboxRequest EverythingSet() {
                       .max_file_bytes = 7,
                       .identity = {8, 9}}},
           .env = {{"NAME", "value"}},
-          .limits = {1, 2, 3, 4, 5, 6, 7, 8},
+          .limits = EveryLimit(),
           .protect = {".git/hooks"},
           .protection = Protection::kNone,
           .deny = {"**/.env"},
@@ -30,6 +39,24 @@ TEST(SandboxProtoTest, EveryFieldSurvives) {
   SandboxRequest back;
   ASSERT_TRUE(FromProto(ToProto(EverythingSet()), &back).ok());
   EXPECT_EQ(back, EverythingSet());
+}
+
+TEST(SandboxProtoTest, EachFieldOfLimitsIsARow) {
+  const auto& fields = *v1::Limits::descriptor();
+  ASSERT_EQ(static_cast<size_t>(fields.field_count()), kLimitCount);
+  for (size_t i = 0; i < kLimitCount; ++i) {
+    const auto& field = *fields.field(static_cast<int>(i));
+    EXPECT_EQ(field.name(), kLimitKeys[i].name);
+    EXPECT_EQ(field.cpp_type_name(), std::string(kLimitKeys[i].member.type)) << field.name();
+  }
+  v1::Limits limits;
+  limits.set_open_files(7);
+  limits.set_disk_bytes(uint64_t{1} << 40);
+  SandboxRequest back;
+  v1::Sandbox sandbox = ToProto(SandboxRequest{});
+  *sandbox.mutable_limits() = limits;
+  ASSERT_TRUE(FromProto(sandbox, &back).ok());
+  EXPECT_EQ(back.limits, (Limits{.open_files = 7, .disk_bytes = uint64_t{1} << 40}));
 }
 
 TEST(SandboxProtoTest, AnIdentityThatIsNotSaidIsAbsent) {
