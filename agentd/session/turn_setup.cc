@@ -138,11 +138,11 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.
   if (IsOnHost(out.cell.request)) out.workspace = record.cwd.empty() ? "~" : record.cwd;
-  const dialect::Resources& resources = spec.sandbox.resources;
   out.wall_clock_ms = out.cell.request.limits.wall_clock_ms != 0
                           ? out.cell.request.limits.wall_clock_ms
                           : kDefaultWallClockMs;
-  out.output_cap_bytes = resources.output_bytes != 0 ? resources.output_bytes : kDefaultOutputBytes;
+  out.output_cap_bytes =
+      spec.sandbox.output_bytes != 0 ? spec.sandbox.output_bytes : kDefaultOutputBytes;
   return out;
 }
 

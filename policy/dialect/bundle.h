@@ -13,6 +13,7 @@
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/dialect/project_root.h"
+#include "policy/model/default_limits.h"
 #include "policy/model/request.h"
 
 namespace odyssey::dialect {
@@ -23,20 +24,6 @@ inline constexpr size_t kMaxAgents = 64;
 
 // kDangerFullAccess: asked for by the manifest; ToRequest never grants it on that word alone.
 enum class SandboxMode { kReadOnly, kWorkspaceWrite, kDangerFullAccess };
-
-// sandbox.resources. 0 = the supervisor's default, where the manifest format has none of its own.
-struct Resources {
-  uint64_t cpu = 1;           // cores
-  uint64_t memory_mb = 512;   // MiB
-  uint64_t pids = 0;          // processes and threads of the cell
-  uint64_t wall_clock_s = 0;  // of one command
-  uint64_t cpu_seconds = 0;   // of one process
-  uint64_t output_bytes = 0;  // kept of stdout and of stderr, each, by a tool
-  uint64_t open_files = 0;    // of one process
-  uint64_t tmp_mb = 0;        // MiB of /tmp, and of each directory in memory
-  uint64_t disk_mb = 0;       // MiB of the cell's directories on disk together
-  friend bool operator==(const Resources&, const Resources&) = default;
-};
 
 // The manifest's `sandbox`, as written.
 struct SandboxSpec {
@@ -49,7 +36,8 @@ struct SandboxSpec {
   policy::Network network = policy::Network::kNone;
   policy::ExecutablesMode system_tools_mode = policy::ExecutablesMode::kExplicit;
   std::vector<std::string> system_tools;
-  Resources resources;
+  policy::Limits limits = policy::kManifestLimits;
+  uint64_t output_bytes = 0;  // kept of stdout and of stderr, each, by a tool; 0: the default
   std::vector<std::string> protect;  // relative to a writable host tree, normalised
   policy::Protection protection = policy::Protection::kDefault;
   std::vector<std::string> deny;  // patterns of names in a host tree

@@ -87,8 +87,8 @@ TEST_F(BundleTest, TheMinimalManifestHasTheDocumentedDefaults) {
   EXPECT_EQ(bundle->sandbox.mode, SandboxMode::kWorkspaceWrite);
   EXPECT_EQ(bundle->sandbox.network, policy::Network::kNone);
   EXPECT_EQ(bundle->sandbox.system_tools_mode, policy::ExecutablesMode::kExplicit);
-  EXPECT_EQ(bundle->sandbox.resources.cpu, 1u);
-  EXPECT_EQ(bundle->sandbox.resources.memory_mb, 512u);
+  EXPECT_EQ(bundle->sandbox.limits.cpu_millis, 1000u);
+  EXPECT_EQ(bundle->sandbox.limits.memory_bytes, uint64_t{512} << 20);
   ASSERT_EQ(bundle->agents.size(), 1u);
   const AgentSpec& agent = bundle->agents[0];
   EXPECT_EQ(agent.prompt, "You help.\n");
@@ -128,16 +128,21 @@ TEST_F(BundleTest, ReadsEveryField) {
       .network = policy::Network::kFull,
       .system_tools_mode = policy::ExecutablesMode::kStandard,
       .system_tools = {"sh", "/usr/bin/git"},
-      .resources = {2, 512, 64, 30, 5, 1000},
+      .limits = {.memory_bytes = uint64_t{512} << 20,
+                 .cpu_millis = 2000,
+                 .pids = 64,
+                 .wall_clock_ms = 30'000,
+                 .cpu_seconds = 5},
+      .output_bytes = 1000,
   };
   EXPECT_EQ(bundle->sandbox, expected);
 }
 
 TEST_F(BundleTest, ResourcesKeepTheirDefaultsFieldByField) {
   WriteManifest("sandbox: {resources: {}}");
-  EXPECT_EQ(LoadBundle(root_)->sandbox.resources, Resources{});
+  EXPECT_EQ(LoadBundle(root_)->sandbox, SandboxSpec{});
   WriteManifest("sandbox: {resources: {cpu: 2}}");
-  EXPECT_EQ(LoadBundle(root_)->sandbox.resources.memory_mb, 512u);
+  EXPECT_EQ(LoadBundle(root_)->sandbox.limits.memory_bytes, uint64_t{512} << 20);
   EXPECT_EQ(ProblemsOf("sandbox: {resources: {cpu: 1.5}}"),
             "odyssey.bundle.json5:8: sandbox.resources.cpu: must be a whole number from 1 to 1024, "
             "not 1.5");

@@ -73,6 +73,15 @@ std::optional<Flag> FlagOf(const std::optional<Word>& word, const Source& source
   return std::nullopt;
 }
 
+// "sandbox_cpus" → "ODEK_SANDBOX_CPUS".
+std::string VariableOf(std::string_view name) {
+  std::string out = "ODEK_";
+  for (const char c : name) {
+    out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return out;
+}
+
 template <typename T>
 void Override(const std::optional<T>& upper, std::optional<T>* lower) {
   if (upper) *lower = upper;
@@ -102,8 +111,10 @@ Config ReadConfig(const Node& document, const Source& source) {
   out.readonly = ReadFlag(&map, "sandbox_readonly");
   out.image = ReadWord(&map, "sandbox_image");
   out.network = ReadWord(&map, "sandbox_network");
-  out.memory = ReadWord(&map, "sandbox_memory");
-  out.cpus = ReadWord(&map, "sandbox_cpus");
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const std::string_view name = policy::kLimitKeys[i].odek.name;
+    if (name != policy::kNone) out.limits[i] = ReadWord(&map, name);
+  }
   out.user = ReadWord(&map, "sandbox_user");
   ReadEnv(&map, &out);
   ReadVolumes(&map, &out);
@@ -130,8 +141,10 @@ Config ReadEnvironment(const PolicyContext& context, const Source& source,
   out.readonly = FlagOf(word("ODEK_SANDBOX_READONLY"), source);
   out.image = word("ODEK_SANDBOX_IMAGE");
   out.network = word("ODEK_SANDBOX_NETWORK");
-  out.memory = word("ODEK_SANDBOX_MEMORY");
-  out.cpus = word("ODEK_SANDBOX_CPUS");
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const std::string_view name = policy::kLimitKeys[i].odek.name;
+    if (name != policy::kNone) out.limits[i] = word(VariableOf(name));
+  }
   out.user = word("ODEK_SANDBOX_USER");
   return out;
 }
@@ -142,8 +155,7 @@ Config Merge(const Config& lower, const Config& upper, Origin origin, const Sour
   if (MayLower(upper.readonly, origin, source)) Override(upper.readonly, &out.readonly);
   Override(upper.image, &out.image);
   Override(upper.network, &out.network);
-  Override(upper.memory, &out.memory);
-  Override(upper.cpus, &out.cpus);
+  for (size_t i = 0; i < policy::kLimitCount; ++i) Override(upper.limits[i], &out.limits[i]);
   Override(upper.user, &out.user);
   Override(upper.env, &out.env);
   Override(upper.volumes, &out.volumes);

@@ -4,6 +4,7 @@
 // odek's configuration: what its `sandbox*` keys say, in layers that override each other, and what
 // a cell makes of them.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "policy/dialect/policy.h"
 #include "policy/dialect/schema.h"
+#include "policy/model/policy_keys.h"
 
 namespace odyssey::dialect::odek {
 
@@ -33,8 +35,7 @@ struct Config {
   std::optional<Flag> readonly;
   std::optional<Word> image;
   std::optional<Word> network;
-  std::optional<Word> memory;
-  std::optional<Word> cpus;
+  std::array<std::optional<Word>, policy::kLimitCount> limits;  // by row of policy::kLimitKeys
   std::optional<Word> user;
   std::optional<std::map<std::string, Word>> env;
   std::optional<std::vector<Word>> volumes;

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "policy/model/limit_bounds.h"
-
 namespace odyssey::dialect::odek {
 namespace {
 
@@ -53,20 +51,28 @@ std::optional<int> ShiftOf(std::string unit) {
   return static_cast<int>(10 * (at + 1));
 }
 
-}  // namespace
-
-std::optional<uint64_t> ParseMemory(const std::string& text) {
+// A size in bytes.
+std::optional<uint64_t> ParseSize(const std::string& text, uint64_t most) {
   const size_t end = text.find_last_of("0123456789") + 1;
   const std::optional<int> shift = ShiftOf(text.substr(end));
   if (!shift) return std::nullopt;
-  return ParseScaled(std::string_view(text).substr(0, end), uint64_t{1} << *shift,
-                     policy::kMaxMemoryBytes);
+  return ParseScaled(std::string_view(text).substr(0, end), uint64_t{1} << *shift, most);
 }
 
-std::optional<uint32_t> ParseCpus(const std::string& text) {
-  const std::optional<uint64_t> millis = ParseScaled(text, 1000, policy::kMaxCpuMillis);
-  if (!millis) return std::nullopt;
-  return static_cast<uint32_t>(*millis);
+}  // namespace
+
+std::optional<uint64_t> ParseLimit(const policy::LimitKey& key, const std::string& text) {
+  switch (key.odek.format) {
+    case policy::Format::kSize:
+      return ParseSize(text, key.most);
+    case policy::Format::kCores:
+      return ParseScaled(text, 1000, key.most);
+    case policy::Format::kWhole:
+      return ParseScaled(text, 1, key.most);
+    case policy::Format::kDuration:
+      break;  // odek has none
+  }
+  return std::nullopt;
 }
 
 std::optional<uint32_t> ParseUser(const std::string& text) {

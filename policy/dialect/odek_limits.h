@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
+#include "policy/model/policy_key.h"
+
 namespace odyssey::dialect::odek {
 
-// "512m", "1.5g", "1048576": bytes; nullopt for anything else, for 0 and for more than 16 TiB.
-std::optional<uint64_t> ParseMemory(const std::string& text);
-
-// "0.5", "2": thousandths of a core, 1 to 4096 cores; nullopt for anything else.
-std::optional<uint32_t> ParseCpus(const std::string& text);
+// A size ("512m", "1.5g", "1048576") in bytes, cores ("0.5", "2") in thousandths, or a number, as
+// the row is spelled; nullopt for anything else, for 0 and for more than its most.
+std::optional<uint64_t> ParseLimit(const policy::LimitKey& key, const std::string& text);
 
 // "1000" or "1000:1000", never root; nullopt for anything else.
 std::optional<uint32_t> ParseUser(const std::string& text);

@@ -7,8 +7,8 @@
 #include "policy/dialect/odek_volume.h"
 #include "policy/dialect/path_text.h"
 #include "policy/dialect/sandbox_request.h"
-#include "policy/model/limit_bounds.h"
 #include "policy/model/own_variables.h"
+#include "policy/model/policy_keys.h"
 
 namespace odyssey::dialect::odek {
 namespace {
@@ -56,10 +56,11 @@ policy::Network NetworkOf(const Config& config, const Source& source) {
 
 // What is wrong with them CheckValues says.
 void AddLimits(const Config& config, policy::SandboxRequest* request) {
-  if (config.memory) {
-    request->limits.memory_bytes = ParseMemory(config.memory->value).value_or(0);
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const policy::LimitKey& key = policy::kLimitKeys[i];
+    const std::optional<Word>& word = config.limits[i];
+    if (word) key.set(&request->limits, ParseLimit(key, word->value).value_or(0));
   }
-  if (config.cpus) request->limits.cpu_millis = ParseCpus(config.cpus->value).value_or(0);
   if (config.user) request->user = ParseUser(config.user->value).value_or(0);
 }
 
@@ -128,13 +129,14 @@ void AddVolumes(const Config& config, const Source& source, const PolicyContext&
 }
 
 void NoteOrigins(const Config& config, Origins* origins) {
-  const std::pair<const char*, const std::optional<Word>&> words[] = {
-      {"network", config.network},
-      {"limits.memory_bytes", config.memory},
-      {"limits.cpu_millis", config.cpus},
-      {"user", config.user}};
+  const std::pair<const char*, const std::optional<Word>&> words[] = {{"network", config.network},
+                                                                      {"user", config.user}};
   for (const auto& [field, word] : words) {
     if (word) origins->Add(field, word->place);
+  }
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const std::optional<Word>& word = config.limits[i];
+    if (word) origins->Add("limits." + std::string(policy::kLimitKeys[i].name), word->place);
   }
   if (config.readonly) origins->Add("mode", config.readonly->place);
 }
@@ -142,12 +144,12 @@ void NoteOrigins(const Config& config, Origins* origins) {
 }  // namespace
 
 void CheckValues(const Config& layer, const Source& source) {
-  if (layer.memory && ParseMemory(layer.memory->value) < policy::kMinMemoryBytes) {
-    Refuse(*layer.memory, source, "must be a size such as `512m` or `2g`, from `16m` to `16t`");
-  }
-  if (layer.cpus && ParseCpus(layer.cpus->value) < policy::kMinCpuMillis) {
-    Refuse(*layer.cpus, source,
-           "must be a number of cores such as `0.5` or `2`, from `0.01` to `1024`");
+  for (size_t i = 0; i < policy::kLimitCount; ++i) {
+    const policy::LimitKey& key = policy::kLimitKeys[i];
+    const std::optional<Word>& word = layer.limits[i];
+    if (word && ParseLimit(key, word->value) < key.least) {
+      Refuse(*word, source, "must be " + std::string(key.odek.rule));
+    }
   }
   if (layer.user && !ParseUser(layer.user->value)) {
     Refuse(*layer.user, source,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policy/dialect/odek_limits.h"
+#include "policy/model/policy_keys.h"
 #include "tests/fakes/fake_policy_host.h"
 
 namespace odyssey::dialect::odek {
@@ -322,6 +323,14 @@ TEST(OdekTest, AValueThatAnotherLayerReplacesIsCheckedToo) {
             "`0.01` to `1024`: `two`\n"
             "odek.json:3: sandbox_user: must be a uid that is not root's, alone or with the same "
             "number as group, such as `1000:1000`: `root`");
+}
+
+std::optional<uint64_t> ParseMemory(const std::string& text) {
+  return ParseLimit(policy::LimitNamed("memory_bytes"), text);
+}
+
+std::optional<uint64_t> ParseCpus(const std::string& text) {
+  return ParseLimit(policy::LimitNamed("cpu_millis"), text);
 }
 
 TEST(OdekLimitsTest, ReadsWhatDockerReads) {

@@ -126,19 +126,6 @@ void AddEnv(Conversion* out) {
   }
 }
 
-policy::Limits ToLimits(const Resources& resources) {
-  policy::Limits limits;
-  limits.cpu_millis = static_cast<uint32_t>(resources.cpu * 1000);
-  limits.memory_bytes = resources.memory_mb << 20;
-  limits.pids = static_cast<uint32_t>(resources.pids);
-  limits.wall_clock_ms = static_cast<uint32_t>(resources.wall_clock_s * 1000);
-  limits.cpu_seconds = static_cast<uint32_t>(resources.cpu_seconds);
-  limits.open_files = static_cast<uint32_t>(resources.open_files);
-  limits.tmp_bytes = resources.tmp_mb << 20;
-  limits.disk_bytes = resources.disk_mb << 20;
-  return limits;
-}
-
 Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   Conversion out{.sandbox = sandbox, .context = context, .origins = sandbox.origins};
   policy::SandboxRequest& request = out.request;
@@ -154,7 +141,7 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   AddMounts(sandbox.write_mounts, policy::Access::kReadWrite, &out);
   AddEnv(&out);
   request.network = sandbox.network;
-  request.limits = ToLimits(sandbox.resources);
+  request.limits = sandbox.limits;
   request.protect = sandbox.protect;
   request.protection = sandbox.protection;
   request.deny = sandbox.deny;

@@ -13,17 +13,18 @@ TEST(ToRequestTest, CarriesTheManifestsLimits) {
   SandboxSpec spec = Standard();
   spec.mode = SandboxMode::kReadOnly;
   spec.network = policy::Network::kFull;
-  spec.resources = {.cpu = 2, .memory_mb = 64, .pids = 9, .wall_clock_s = 3, .cpu_seconds = 4};
+  const policy::Limits limits = {.memory_bytes = 64 << 20,
+                                 .cpu_millis = 2000,
+                                 .pids = 9,
+                                 .wall_clock_ms = 3000,
+                                 .cpu_seconds = 4};
+  spec.limits = limits;
   const Result<policy::SandboxRequest> request = ToRequest(spec, {});
   ASSERT_TRUE(request.ok()) << request.status().message();
   EXPECT_EQ(request->mode, policy::Mode::kReadOnly);
   EXPECT_EQ(request->network, policy::Network::kFull);
   EXPECT_EQ(request->executables_mode, policy::ExecutablesMode::kStandard);
-  EXPECT_EQ(request->limits, (policy::Limits{.memory_bytes = 64 << 20,
-                                             .cpu_millis = 2000,
-                                             .pids = 9,
-                                             .wall_clock_ms = 3000,
-                                             .cpu_seconds = 4}));
+  EXPECT_EQ(request->limits, limits);
 }
 
 TEST(ToRequestTest, TheDefaultsAreOneCoreAnd512MiB) {

@@ -4,21 +4,14 @@
 #include <cctype>
 
 #include "policy/dialect/path_text.h"
-#include "policy/model/limit_bounds.h"
 #include "policy/model/own_variables.h"
+#include "policy/model/policy_keys.h"
 #include "policy/pattern/path_pattern.h"
 
 namespace odyssey::dialect {
 namespace {
 
 // Beyond these a number is a mistake, not a wish.
-constexpr uint64_t kMaxCpu = policy::kMaxCpuMillis / 1000;
-constexpr uint64_t kMinMemoryMb = policy::kMinMemoryBytes >> 20;
-constexpr uint64_t kMaxMemoryMb = policy::kMaxMemoryBytes >> 20;
-constexpr uint64_t kMaxTmpMb = policy::kMaxTmpBytes >> 20;
-constexpr uint64_t kMaxSeconds = uint64_t{7} * 24 * 3600;
-constexpr uint64_t kMinDiskMb = policy::kMinDiskBytes >> 20;
-constexpr uint64_t kMaxDiskMb = policy::kMaxDiskBytes >> 20;
 constexpr uint64_t kMaxUser = 4294967294;
 
 // "." for a path of "." components only, an absolute path without "." and empty components, or "".
@@ -157,41 +150,26 @@ std::vector<Text> ReadSystemTools(MapReader* sandbox) {
   return tools;
 }
 
-// A limit that the format sets where the file does not.
-void NoteUnsaid(const MapReader& resources, const char* name, uint64_t value,
-                const std::string& field, Origins* origins) {
-  if (origins->Find(field) != nullptr) return;
-  origins->Add(field, resources.source().At(resources.line(), resources.KeyOf(name),
-                                            "not given, so " + std::to_string(value)));
+// Where a limit is written, or that the format sets it where the file does not.
+void NoteLimit(const MapReader& resources, const policy::LimitKey& key, Origins* origins) {
+  const policy::Spelling& spelling = key.manifest;
+  const std::string field = "limits." + std::string(key.name);
+  resources.Note(spelling.name, field, origins);
+  if (spelling.unsaid == 0 || origins->Find(field) != nullptr) return;
+  origins->Add(field, resources.source().At(resources.line(), resources.KeyOf(spelling.name),
+                                            "not given, so " + std::to_string(spelling.unsaid)));
 }
 
-Resources ReadResources(MapReader resources, Origins* origins) {
-  static constexpr std::pair<const char*, const char*> kLimits[] = {
-      {"cpu", "cpu_millis"},
-      {"memory_mb", "memory_bytes"},
-      {"pids", "pids"},
-      {"wall_clock_s", "wall_clock_ms"},
-      {"cpu_seconds", "cpu_seconds"},
-      {"open_files", "open_files"},
-      {"tmp_mb", "tmp_bytes"},
-      {"disk_mb", "disk_bytes"}};
-  for (const auto& [name, limit] : kLimits) {
-    resources.Note(name, std::string("limits.") + limit, origins);
+void ReadResources(MapReader resources, SandboxSpec* spec) {
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    const policy::Spelling& spelling = key.manifest;
+    NoteLimit(resources, key, &spec->origins);
+    const uint64_t value =
+        resources.Whole(spelling.name, spelling.unsaid, spelling.least, spelling.most);
+    key.set(&spec->limits, value * spelling.unit);
   }
-  Resources out;
-  NoteUnsaid(resources, "cpu", out.cpu, "limits.cpu_millis", origins);
-  NoteUnsaid(resources, "memory_mb", out.memory_mb, "limits.memory_bytes", origins);
-  out.cpu = resources.Whole("cpu", out.cpu, 1, kMaxCpu);
-  out.memory_mb = resources.Whole("memory_mb", out.memory_mb, kMinMemoryMb, kMaxMemoryMb);
-  out.pids = resources.Whole("pids", 0, policy::kMinPids, policy::kMaxPids);
-  out.wall_clock_s = resources.Whole("wall_clock_s", 0, 1, kMaxSeconds);
-  out.cpu_seconds = resources.Whole("cpu_seconds", 0, 1, kMaxSeconds);
-  out.output_bytes = resources.Whole("output_bytes", 0, 1, policy::kMaxOutputBytes);
-  out.open_files = resources.Whole("open_files", 0, policy::kMinOpenFiles, policy::kMaxOpenFiles);
-  out.tmp_mb = resources.Whole("tmp_mb", 0, 1, kMaxTmpMb);
-  out.disk_mb = resources.Whole("disk_mb", 0, kMinDiskMb, kMaxDiskMb);
+  spec->output_bytes = resources.Whole("output_bytes", 0, 1, policy::kMaxOutputBytes);
   resources.Finish();
-  return out;
 }
 
 // Patterns are taken as they are written.
@@ -282,7 +260,7 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
   spec.env = ReadEnv(&sandbox, &origins);
   spec.network = ReadNetwork(&permissions, sandbox.line(), &origins);
   spec.system_tools = Noted(sandbox, ReadSystemTools(&sandbox), "executables", &origins);
-  spec.resources = ReadResources(sandbox.Map("resources"), &origins);
+  ReadResources(sandbox.Map("resources"), &spec);
   ReadExtensions(&sandbox, &spec);
   mounts.Finish();
   filesystem.Finish();
