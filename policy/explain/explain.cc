@@ -164,52 +164,8 @@ std::optional<Answer> ExplainDeny(const Cell& cell, const std::string& path) {
   return std::nullopt;
 }
 
-struct LimitWords {
-  const char* name;
-  const char* mechanism;
-  const char* key;  // of a manifest
-  uint64_t unit;    // of the key's value
-};
-
-LimitWords WordsOf(Limit limit) {
-  constexpr uint64_t kMb = uint64_t{1} << 20;
-  switch (limit) {
-    case Limit::kMemory:
-      return {"memory_bytes", "cgroup", "memory_mb", kMb};
-    case Limit::kPids:
-      return {"pids", "cgroup", "pids", 1};
-    case Limit::kWallClock:
-      return {"wall_clock_ms", "policy", "wall_clock_s", 1000};
-    case Limit::kCpuSeconds:
-      return {"cpu_seconds", "rlimit", "cpu_seconds", 1};
-    case Limit::kOpenFiles:
-      return {"open_files", "rlimit", "open_files", 1};
-    case Limit::kTmp:
-      return {"tmp_bytes", "mount", "tmp_mb", kMb};
-    case Limit::kDisk:
-      return {"disk_bytes", "mount", "disk_mb", kMb};
-  }
-  return {"", "", "", 1};
-}
-
-uint64_t ValueOf(const policy::Limits& limits, Limit limit) {
-  switch (limit) {
-    case Limit::kMemory:
-      return limits.memory_bytes;
-    case Limit::kPids:
-      return limits.pids;
-    case Limit::kWallClock:
-      return limits.wall_clock_ms;
-    case Limit::kCpuSeconds:
-      return limits.cpu_seconds;
-    case Limit::kOpenFiles:
-      return limits.open_files;
-    case Limit::kTmp:
-      return limits.tmp_bytes;
-    case Limit::kDisk:
-      return limits.disk_bytes;
-  }
-  return 0;
+const policy::LimitKey& KeyOf(Limit limit) {
+  return policy::kLimitKeys[static_cast<size_t>(limit)];
 }
 
 }  // namespace
@@ -262,15 +218,17 @@ Answer ExplainNetwork(const Cell& cell) {
   return {false, "network none", "sandbox.permissions.network: [\"*\"]"};
 }
 
-std::string LimitName(Limit limit) { return WordsOf(limit).name; }
+std::string LimitName(Limit limit) { return std::string(KeyOf(limit).name); }
 
 Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value) {
-  const LimitWords words = WordsOf(limit);
-  if (value == 0) value = ValueOf(cell.compiled.limits, limit);
+  const policy::LimitKey& key = KeyOf(limit);
+  if (value == 0) value = key.get(cell.compiled.limits);
   // Twice as much, in the manifest's units and at least one more of them.
-  const uint64_t more = (2 * value + words.unit - 1) / words.unit;
-  return {false, std::string(words.mechanism) + " " + words.name + " " + std::to_string(value),
-          std::string("sandbox.resources.") + words.key + ": " + std::to_string(more)};
+  const uint64_t more = (2 * value + key.manifest.unit - 1) / key.manifest.unit;
+  return {false,
+          std::string(key.enforcer.mechanism) + " " + std::string(key.name) + " " +
+              std::to_string(value),
+          "sandbox.resources." + std::string(key.manifest.name) + ": " + std::to_string(more)};
 }
 
 std::string Normalize(const std::string& path) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "policy/compile/compile.h"
+#include "policy/model/policy_keys.h"
 #include "policy/model/request.h"
 
 namespace odyssey::explain {
@@ -67,7 +68,16 @@ Answer ExplainUnlisted(const std::string& name);
 // Connecting to anything but the cell's own loopback.
 Answer ExplainNetwork(const Cell& cell);
 
-enum class Limit { kMemory, kPids, kWallClock, kCpuSeconds, kOpenFiles, kTmp, kDisk };
+// Those that a command can be seen to reach, by row of policy::kLimitKeys.
+enum class Limit : size_t {
+  kMemory = policy::LimitIndex("memory_bytes"),
+  kPids = policy::LimitIndex("pids"),
+  kWallClock = policy::LimitIndex("wall_clock_ms"),
+  kCpuSeconds = policy::LimitIndex("cpu_seconds"),
+  kOpenFiles = policy::LimitIndex("open_files"),
+  kTmp = policy::LimitIndex("tmp_bytes"),
+  kDisk = policy::LimitIndex("disk_bytes"),
+};
 // As policy.proto spells it.
 std::string LimitName(Limit limit);
 // What was reached, if it was: never allowed. `value`: of this command, where that is not the
