@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "ctl/policy_file.h"
-#include "policy/compile/limits.h"
 #include "policy/model/own_variables.h"
+#include "policy/model/policy_keys.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
@@ -117,10 +117,49 @@ Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, Ex
   return OkStatus();
 }
 
+// The limits that have an option.
+std::vector<const policy::LimitKey*> LimitsWithOption() {
+  std::vector<const policy::LimitKey*> keys;
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    if (key.option.name != policy::kNone) keys.push_back(&key);
+  }
+  return keys;
+}
+
+ValueKind KindOf(policy::Format format) {
+  switch (format) {
+    case policy::Format::kSize:
+      return ValueKind::kSize;
+    case policy::Format::kCores:
+      return ValueKind::kCpus;
+    case policy::Format::kDuration:
+      return ValueKind::kDuration;
+    case policy::Format::kWhole:
+      break;
+  }
+  return ValueKind::kNumber;
+}
+
+// In the units of the field.
+uint64_t LimitOf(const ParsedOptions& options, const policy::OptionSpelling& option) {
+  switch (option.format) {
+    case policy::Format::kSize:
+      return options.Size(option.name);
+    case policy::Format::kCores:
+      return options.CpuMillis(option.name);
+    case policy::Format::kDuration:
+      return options.DurationMs(option.name);
+    case policy::Format::kWhole:
+      break;
+  }
+  return options.Number(option.name);
+}
+
 void SetLimits(const ParsedOptions& options, policy::Limits* limits) {
-  if (options.Has("memory")) limits->memory_bytes = options.Size("memory");
-  if (options.Has("cpus")) limits->cpu_millis = options.CpuMillis("cpus");
-  if (options.Has("pids")) limits->pids = static_cast<uint32_t>(options.Number("pids"));
+  for (const policy::LimitKey* key : LimitsWithOption()) {
+    const bool asked = key->option.carrier == policy::Carrier::kLimits;
+    if (asked && options.Has(key->option.name)) key->set(limits, LimitOf(options, key->option));
+  }
 }
 
 Status CheckCellName(const std::string& name) {
@@ -216,24 +255,26 @@ std::vector<OptionSpec> AccessOptionSpecs() {
   };
 }
 
-// How much of it, for how long, and in which cell.
+// How much of it, and for how long.
 std::vector<OptionSpec> LimitOptionSpecs() {
+  std::vector<OptionSpec> specs;
+  for (const policy::LimitKey* key : LimitsWithOption()) {
+    OptionSpec spec = {.name = key->option.name,
+                       .kind = KindOf(key->option.format),
+                       .value_name = key->option.value_name,
+                       .help = key->option.help};
+    if (spec.kind == ValueKind::kNumber) {
+      spec.min = key->least;
+      spec.max = key->most;
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+// In which cell, and what comes with the command.
+std::vector<OptionSpec> CellOptionSpecs() {
   return {
-      {.name = "memory",
-       .kind = ValueKind::kSize,
-       .value_name = "SIZE",
-       .help = "of the whole cell, such as 512m"},
-      {.name = "cpus", .kind = ValueKind::kCpus, .value_name = "N", .help = "cores, such as 1.5"},
-      {.name = "pids",
-       .kind = ValueKind::kNumber,
-       .value_name = "N",
-       .help = "processes and threads of the whole cell",
-       .min = compile::kMinPids,
-       .max = compile::kMaxPids},
-      {.name = "timeout",
-       .kind = ValueKind::kDuration,
-       .value_name = "TIME",
-       .help = "then everything is killed, such as 60s"},
       {.name = "cell",
        .kind = ValueKind::kText,
        .value_name = "NAME",
@@ -255,22 +296,22 @@ std::vector<OptionSpec> LimitOptionSpecs() {
 }
 
 // What an option says is not the file's any more, and what is refused of it is the option's.
+void NoteOption(const ParsedOptions& options, std::string_view option, const std::string& field,
+                dialect::Origins* origins) {
+  if (!options.Has(option)) return;
+  origins->Forget(field);
+  origins->Add(field, {.key = "--" + std::string(option), .written = options.Text(option)});
+}
+
 void NoteOptions(const ParsedOptions& options, dialect::Origins* origins) {
   static constexpr std::pair<const char*, const char*> kFields[] = {
-      {"mode", "mode"},
-      {"network", "network"},
-      {"landlock", "landlock"},
-      {"tools", "executables"},
-      {"tools", "executables_mode"},
-      {"workspace", "workspace"},
-      {"memory", "limits.memory_bytes"},
-      {"cpus", "limits.cpu_millis"},
-      {"pids", "limits.pids"},
-      {"timeout", "start.wall_clock_ms"}};
-  for (const auto& [option, field] : kFields) {
-    if (!options.Has(option)) continue;
-    origins->Forget(field);
-    origins->Add(field, {.key = std::string("--") + option, .written = options.Text(option)});
+      {"mode", "mode"},         {"network", "network"},        {"landlock", "landlock"},
+      {"tools", "executables"}, {"tools", "executables_mode"}, {"workspace", "workspace"}};
+  for (const auto& [option, field] : kFields) NoteOption(options, option, field, origins);
+  for (const policy::LimitKey* key : LimitsWithOption()) {
+    const bool asked = key->option.carrier == policy::Carrier::kLimits;
+    const std::string field = (asked ? "limits." : "start.") + std::string(key->name);
+    NoteOption(options, key->option.name, field, origins);
   }
   for (const std::string& entry : options.All("env")) {
     const std::string name = entry.substr(0, entry.find('='));  // a value may be a secret
@@ -345,6 +386,7 @@ std::optional<std::string> NoteOfLink(const std::string& option, const FoundPlac
 std::vector<OptionSpec> ExecOptionSpecs() {
   std::vector<OptionSpec> specs = AccessOptionSpecs();
   for (OptionSpec& spec : LimitOptionSpecs()) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : CellOptionSpecs()) specs.push_back(std::move(spec));
   return specs;
 }
 
