@@ -72,7 +72,7 @@ void AddKey(const LimitKey& key, std::string* page) {
       "\n## " + std::string(key.name) + "\n\n" + std::string(key.help) + "\n\n| | |\n|---|---|\n";
   AddLine("field",
           Code("limits." + std::string(key.name)) + ", " + std::string(key.member.type) + ", " +
-              std::string(key.unit),
+              std::string(key.member.unit),
           page);
   AddLine("default", DefaultText(key), page);
   AddLine("bounds", Number(key.least) + " to " + Number(key.most), page);

@@ -48,6 +48,7 @@ struct OptionSpelling {
 };
 
 enum class Scope {
+  kUnsaid,
   kGroup,    // the cell's control group
   kTmpfs,    // each of the cell's directories in memory
   kDisk,     // the cell's directories on disk
@@ -55,10 +56,10 @@ enum class Scope {
 };
 
 // Which of two values gives less. 0 is the default; in force, it is the widest.
-enum class Order { kLessIsNarrower, kMoreIsNarrower };
+enum class Order { kUnsaid, kLessIsNarrower, kMoreIsNarrower };
 
 // What an operator's bound means.
-enum class CeilingRule { kAtMost };
+enum class CeilingRule { kUnsaid, kAtMost };
 
 // What refuses or slows down a cell: the mechanism in one word, then what of it is set.
 struct Enforcer {
@@ -69,14 +70,15 @@ struct Enforcer {
 // A member of Limits.
 struct LimitMember {
   std::string_view type;
+  std::string_view unit;
   uint64_t (*get)(const Limits&);
   void (*set)(Limits*, uint64_t);
 };
 
 template <auto Member>
-constexpr LimitMember MemberOf() {
+constexpr LimitMember MemberOf(std::string_view unit) {
   using Value = std::remove_cvref_t<decltype(Limits{}.*Member)>;
-  return {std::is_same_v<Value, uint32_t> ? "uint32" : "uint64",
+  return {std::is_same_v<Value, uint32_t> ? "uint32" : "uint64", unit,
           [](const Limits& limits) -> uint64_t { return limits.*Member; },
           [](Limits* limits, uint64_t value) { limits->*Member = static_cast<Value>(value); }};
 }
@@ -85,19 +87,18 @@ constexpr LimitMember MemberOf() {
 struct LimitKey {
   std::string_view name;  // the field of policy.proto's Limits
   LimitMember member;
-  std::string_view unit;       // of the field
   uint64_t fallback = 0;       // what 0 in a request means; 0 = as `zero` says
   std::string_view zero = "";  // what 0 in force means; kNone: it is never in force
   uint64_t least = 0, most = 0;
-  Scope scope = Scope::kGroup;
-  Order order = Order::kLessIsNarrower;
+  Scope scope = Scope::kUnsaid;
+  Order order = Order::kUnsaid;
   Enforcer enforcer;
   Spelling manifest;  // below sandbox.resources, and resources of a policy file
   std::string_view llm_do = "";
   OdekSpelling odek;
   std::string_view openshell = "";
   Spelling ceiling;  // below `limits`
-  CeilingRule ceiling_rule = CeilingRule::kAtMost;
+  CeilingRule ceiling_rule = CeilingRule::kUnsaid;
   OptionSpelling option;
   std::string_view help = "";  // one line of documentation
 

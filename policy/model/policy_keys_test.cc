@@ -13,7 +13,7 @@ namespace {
 std::vector<std::pair<const char*, std::string_view>> TextsOf(const LimitKey& key) {
   return {{"name", key.name},
           {"type", key.member.type},
-          {"unit", key.unit},
+          {"unit", key.member.unit},
           {"zero", key.zero},
           {"mechanism of the enforcer", key.enforcer.mechanism},
           {"how of the enforcer", key.enforcer.how},
@@ -36,6 +36,9 @@ std::string MissingIn(const LimitKey& key) {
   }
   if (key.member.get == nullptr || key.member.set == nullptr) missing += "member\n";
   if (key.most == 0) missing += "most\n";
+  if (key.scope == Scope::kUnsaid) missing += "scope\n";
+  if (key.order == Order::kUnsaid) missing += "order\n";
+  if (key.ceiling_rule == CeilingRule::kUnsaid) missing += "ceiling_rule\n";
   if (key.manifest.most == 0) missing += "most of the manifest\n";
   if (key.ceiling.most == 0) missing += "most of the ceiling\n";
   if (key.odek.name != kNone && key.odek.rule == kNone) missing += "rule of odek\n";
@@ -52,9 +55,10 @@ TEST(PolicyKeysTest, EachRowHasEveryColumn) {
 TEST(PolicyKeysTest, ARowWithoutAColumnIsSeen) {
   LimitKey key = LimitNamed("memory_bytes");
   key.help = "";
+  key.order = {};
   key.ceiling = {};
   key.option = {"memory"};
-  EXPECT_EQ(MissingIn(key), "ceiling\nhelp\nmost of the ceiling\nwords of the option\n");
+  EXPECT_EQ(MissingIn(key), "ceiling\nhelp\norder\nmost of the ceiling\nwords of the option\n");
   EXPECT_EQ(MissingIn({}).substr(0, 10), "name\ntype\n");
 }
 
@@ -116,6 +120,10 @@ TEST(PolicyKeysTest, OfTheWidestAndAnotherTheOtherIsNarrower) {
   EXPECT_EQ(Narrower(pids, 7, 9), 7u);
   EXPECT_EQ(Narrower(pids, 0, 9), 9u);
   EXPECT_EQ(Narrower(pids, 0, 0), 0u);
+  LimitKey more = pids;
+  more.order = Order::kMoreIsNarrower;
+  EXPECT_EQ(Narrower(more, 7, 9), 9u);
+  EXPECT_EQ(Narrower(more, 0, 9), 9u);
   EXPECT_EQ(ValueText(pids, 9), "9");
   EXPECT_EQ(ValueText(LimitNamed("cpu_seconds"), 0), "unlimited");
 }
