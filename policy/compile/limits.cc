@@ -55,7 +55,13 @@ std::string DescribeLimits(const policy::Limits& limits, policy::Scope scope) {
 
 void AddCommandLimits(const policy::Limits& limits, Writer* digest) {
   for (const policy::LimitKey& key : policy::kLimitKeys) {
-    if (key.scope == policy::Scope::kCommand) digest->U32(static_cast<uint32_t>(key.get(limits)));
+    if (key.scope != policy::Scope::kCommand) continue;
+    const uint64_t value = key.get(limits);
+    if (key.member.type == policy::kWord) {
+      digest->U32(static_cast<uint32_t>(value));
+    } else {
+      digest->U64(value);
+    }
   }
 }
 

@@ -67,9 +67,12 @@ struct Enforcer {
   std::string_view how = "";
 };
 
+inline constexpr std::string_view kWord = "uint32";
+inline constexpr std::string_view kLong = "uint64";
+
 // A member of Limits.
 struct LimitMember {
-  std::string_view type;
+  std::string_view type;  // kWord or kLong
   std::string_view unit;
   uint64_t (*get)(const Limits&);
   void (*set)(Limits*, uint64_t);
@@ -78,7 +81,7 @@ struct LimitMember {
 template <auto Member>
 constexpr LimitMember MemberOf(std::string_view unit) {
   using Value = std::remove_cvref_t<decltype(Limits{}.*Member)>;
-  return {std::is_same_v<Value, uint32_t> ? "uint32" : "uint64", unit,
+  return {std::is_same_v<Value, uint32_t> ? kWord : kLong, unit,
           [](const Limits& limits) -> uint64_t { return limits.*Member; },
           [](Limits* limits, uint64_t value) { limits->*Member = static_cast<Value>(value); }};
 }

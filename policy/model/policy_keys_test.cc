@@ -107,14 +107,6 @@ TEST(PolicyKeysTest, ADefaultLiesInTheBounds) {
   }
 }
 
-// The digest and the message to the cell have 32 bits for it.
-TEST(PolicyKeysTest, WhatACommandGetsFitsIntoAWord) {
-  for (const LimitKey& key : kLimitKeys) {
-    if (key.scope != Scope::kCommand) continue;
-    EXPECT_EQ(key.member.type, "uint32") << key.name;
-  }
-}
-
 TEST(PolicyKeysTest, OfTheWidestAndAnotherTheOtherIsNarrower) {
   const LimitKey& pids = LimitNamed("pids");
   EXPECT_EQ(Narrower(pids, 7, 9), 7u);

@@ -180,8 +180,7 @@ std::string Encode(const ExecSpec& m) {
   out.Strings(m.argv);
   out.Strings(m.env);
   out.String(m.cwd);
-  out.U32(m.cpu_seconds);
-  out.U32(m.open_files);
+  for (const ExecLimit& limit : kExecLimits) out.U64(m.*limit.member);
   out.Bool(m.terminal);
   out.U32(m.rows);
   out.U32(m.columns);
@@ -286,8 +285,7 @@ Status Decode(std::string_view bytes, ExecSpec* m) {
   m->argv = in.Strings(kMaxArgv, kMaxExecBytes);
   m->env = in.Strings(kMaxArgv, kMaxExecBytes);
   m->cwd = in.String(kMaxPath);
-  m->cpu_seconds = in.U32();
-  m->open_files = in.U32();
+  for (const ExecLimit& limit : kExecLimits) m->*limit.member = in.U64();
   m->terminal = in.Bool();
   const uint32_t rows = in.U32();
   const uint32_t columns = in.U32();

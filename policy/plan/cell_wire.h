@@ -91,13 +91,25 @@ struct ExecSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // "NAME=value"; the whole environment
   std::string cwd;               // absolute in the cell
-  uint32_t cpu_seconds = 0;      // 0 = unlimited
-  uint32_t open_files = 0;
+  // Of kExecLimits; 0 = unlimited.
+  uint64_t cpu_seconds = 0;
+  uint64_t open_files = 0;
   bool terminal = false;
   uint16_t rows = 0;
   uint16_t columns = 0;
   uint64_t run = 0;  // made unless it is there; 0 = none
   friend bool operator==(const ExecSpec&, const ExecSpec&) = default;
+};
+
+// The limits of a command by their names in policy.proto: rpc fills them, and the codec writes
+// them, in this order.
+struct ExecLimit {
+  std::string_view name;
+  uint64_t ExecSpec::*member;
+};
+inline constexpr ExecLimit kExecLimits[] = {
+    {"cpu_seconds", &ExecSpec::cpu_seconds},
+    {"open_files", &ExecSpec::open_files},
 };
 
 enum class ExecStep : uint8_t { kSetUp, kFork, kChdir, kExec };

@@ -6,15 +6,16 @@ namespace odyssey::cell {
 namespace {
 
 ExecSpec SampleExec() {
-  return {.argv = {"sh", "-lc", "echo hi"},
-          .env = {"A=1", "EMPTY="},
-          .cwd = "/workspace",
-          .cpu_seconds = 5,
-          .open_files = 1024,
-          .terminal = true,
-          .rows = 24,
-          .columns = 65535,
-          .run = uint64_t{1} << 63};
+  ExecSpec spec = {.argv = {"sh", "-lc", "echo hi"},
+                   .env = {"A=1", "EMPTY="},
+                   .cwd = "/workspace",
+                   .terminal = true,
+                   .rows = 24,
+                   .columns = 65535,
+                   .run = uint64_t{1} << 63};
+  uint64_t value = uint64_t{1} << 40;
+  for (const ExecLimit& limit : kExecLimits) spec.*limit.member = ++value;
+  return spec;
 }
 
 Configure SampleConfigure() {

@@ -4,6 +4,7 @@
 
 #include "common/base/refusal.h"
 #include "policy/model/own_variables.h"
+#include "policy/model/policy_keys.h"
 #include "policy/plan/plan.h"
 
 namespace odyssey::supervisor {
@@ -76,6 +77,15 @@ Status CheckCaps(const ExecSpec& spec) {
       " are allowed with keep_output");
 }
 
+// Those that each process of the command has; wall_clock_ms is rpc's own.
+void SetLimits(const policy::Limits& limits, cell::ExecSpec* spec) {
+  for (const cell::ExecLimit& limit : cell::kExecLimits) {
+    for (const policy::LimitKey& key : policy::kLimitKeys) {
+      if (key.name == limit.name) spec->*limit.member = key.get(limits);
+    }
+  }
+}
+
 }  // namespace
 
 Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
@@ -95,8 +105,7 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   ODY_RETURN_IF_ERROR(CheckCwd(options.spec.cwd));
   ODY_RETURN_IF_ERROR(CheckSize(options.spec));
   ODY_RETURN_IF_ERROR(CheckCaps(spec));
-  options.spec.cpu_seconds = compiled.limits.cpu_seconds;
-  options.spec.open_files = compiled.limits.open_files;
+  SetLimits(compiled.limits, &options.spec);
   options.spec.terminal = spec.terminal;
   options.spec.rows = spec.rows;
   options.spec.columns = spec.columns;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "policy/model/policy_keys.h"
 #include "policy/plan/cell_wire.h"
 
 namespace odyssey::supervisor {
@@ -46,6 +47,21 @@ TEST_F(ExecRequestTest, TakesTheLimitsOfTheCell) {
   EXPECT_EQ(options->wall_clock_ms, 5000u);
   spec_.wall_clock_ms = 10;
   EXPECT_EQ(Make()->wall_clock_ms, 10u);
+}
+
+TEST_F(ExecRequestTest, EachLimitOfACommandIsCarried) {
+  size_t wanted = 0;
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    key.set(&compiled_.limits, key.least + 1);
+    if (key.scope == policy::Scope::kCommand) ++wanted;
+  }
+  const auto options = Make();
+  ASSERT_TRUE(options.ok());
+  for (const cell::ExecLimit& limit : cell::kExecLimits) {
+    EXPECT_NE(options->spec.*limit.member, 0u) << limit.name;
+  }
+  EXPECT_NE(options->wall_clock_ms, 0u);
+  EXPECT_EQ(std::size(cell::kExecLimits) + 1, wanted) << "wall_clock_ms is the one besides";
 }
 
 TEST_F(ExecRequestTest, RunsInTheWorkspaceUnlessToldOtherwise) {
