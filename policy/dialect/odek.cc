@@ -112,7 +112,7 @@ Config ReadConfig(const Node& document, const Source& source) {
   out.image = ReadWord(&map, "sandbox_image");
   out.network = ReadWord(&map, "sandbox_network");
   for (size_t i = 0; i < policy::kLimitCount; ++i) {
-    const std::string_view name = policy::kLimitKeys[i].odek.name;
+    const std::string_view name = policy::kLimitKeys[i].foreign.odek.name;
     if (name != policy::kNone) out.limits[i] = ReadWord(&map, name);
   }
   out.user = ReadWord(&map, "sandbox_user");
@@ -142,7 +142,7 @@ Config ReadEnvironment(const PolicyContext& context, const Source& source,
   out.image = word("ODEK_SANDBOX_IMAGE");
   out.network = word("ODEK_SANDBOX_NETWORK");
   for (size_t i = 0; i < policy::kLimitCount; ++i) {
-    const std::string_view name = policy::kLimitKeys[i].odek.name;
+    const std::string_view name = policy::kLimitKeys[i].foreign.odek.name;
     if (name != policy::kNone) out.limits[i] = word(VariableOf(name));
   }
   out.user = word("ODEK_SANDBOX_USER");

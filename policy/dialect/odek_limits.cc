@@ -62,7 +62,7 @@ std::optional<uint64_t> ParseSize(const std::string& text, uint64_t most) {
 }  // namespace
 
 std::optional<uint64_t> ParseLimit(const policy::LimitKey& key, const std::string& text) {
-  switch (key.odek.format) {
+  switch (key.foreign.odek.format) {
     case policy::Format::kSize:
       return ParseSize(text, key.most);
     case policy::Format::kCores:

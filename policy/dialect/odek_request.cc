@@ -148,7 +148,7 @@ void CheckValues(const Config& layer, const Source& source) {
     const policy::LimitKey& key = policy::kLimitKeys[i];
     const std::optional<Word>& word = layer.limits[i];
     if (word && ParseLimit(key, word->value) < key.least) {
-      Refuse(*word, source, "must be " + std::string(key.odek.rule));
+      Refuse(*word, source, "must be " + std::string(key.foreign.odek.rule));
     }
   }
   if (layer.user && !ParseUser(layer.user->value)) {

@@ -78,9 +78,9 @@ void AddKey(const LimitKey& key, std::string* page) {
   AddLine("bounds", Number(key.least) + " to " + Number(key.most), page);
   AddLine("order", OrderText(key.order), page);
   AddLine("manifest", SpellingText("sandbox.resources.", key.manifest), page);
-  AddLine("llm-do", std::string(key.llm_do), page);
-  AddLine("odek", OdekText(key.odek), page);
-  AddLine("OpenShell", std::string(key.openshell), page);
+  AddLine("llm-do", std::string(key.foreign.llm_do), page);
+  AddLine("odek", OdekText(key.foreign.odek), page);
+  AddLine("OpenShell", std::string(key.foreign.openshell), page);
   AddLine("ceiling", SpellingText("limits.max.", key.ceiling), page);
   AddLine("`odyssey-ctl exec`", OptionText(key.option), page);
   AddLine("enforced by", std::string(key.enforcer.mechanism) + ": " + std::string(key.enforcer.how),

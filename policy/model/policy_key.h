@@ -36,6 +36,13 @@ struct OdekSpelling {
   std::string_view rule = kNone;  // what a value must be
 };
 
+// The keys of formats that are not Odyssey's.
+struct ForeignSpelling {
+  std::string_view llm_do = "";
+  OdekSpelling odek;
+  std::string_view openshell = "";
+};
+
 // What carries the value of an option of `odyssey-ctl exec`.
 enum class Carrier { kLimits, kExecStart };
 
@@ -97,9 +104,7 @@ struct LimitKey {
   Order order = Order::kUnsaid;
   Enforcer enforcer;
   Spelling manifest;  // below sandbox.resources, and resources of a policy file
-  std::string_view llm_do = "";
-  OdekSpelling odek;
-  std::string_view openshell = "";
+  ForeignSpelling foreign;
   Spelling ceiling;  // below `limits`
   CeilingRule ceiling_rule = CeilingRule::kUnsaid;
   OptionSpelling option;

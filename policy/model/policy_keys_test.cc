@@ -18,10 +18,10 @@ std::vector<std::pair<const char*, std::string_view>> TextsOf(const LimitKey& ke
           {"mechanism of the enforcer", key.enforcer.mechanism},
           {"how of the enforcer", key.enforcer.how},
           {"manifest", key.manifest.name},
-          {"llm_do", key.llm_do},
-          {"odek", key.odek.name},
-          {"rule of odek", key.odek.rule},
-          {"openshell", key.openshell},
+          {"llm_do", key.foreign.llm_do},
+          {"odek", key.foreign.odek.name},
+          {"rule of odek", key.foreign.odek.rule},
+          {"openshell", key.foreign.openshell},
           {"ceiling", key.ceiling.name},
           {"option", key.option.name},
           {"value_name of the option", key.option.value_name},
@@ -41,7 +41,7 @@ std::string MissingIn(const LimitKey& key) {
   if (key.ceiling_rule == CeilingRule::kUnsaid) missing += "ceiling_rule\n";
   if (key.manifest.most == 0) missing += "most of the manifest\n";
   if (key.ceiling.most == 0) missing += "most of the ceiling\n";
-  if (key.odek.name != kNone && key.odek.rule == kNone) missing += "rule of odek\n";
+  if (key.foreign.odek.name != kNone && key.foreign.odek.rule == kNone) missing += "rule of odek\n";
   if (key.option.name != kNone && (key.option.value_name == kNone || key.option.help == kNone)) {
     missing += "words of the option\n";
   }
@@ -71,7 +71,7 @@ TEST(PolicyKeysTest, NoTwoRowsHaveAName) {
   for (const LimitKey& key : kLimitKeys) {
     add("", key.name);
     add("sandbox.resources.", key.manifest.name);
-    add("odek ", key.odek.name);
+    add("odek ", key.foreign.odek.name);
     add("ceiling ", key.ceiling.name);
     add("--", key.option.name);
   }
