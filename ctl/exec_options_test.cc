@@ -106,6 +106,15 @@ TEST(ExecOptionsTest, EveryOptionReachesTheRequest) {
   EXPECT_TRUE(options->explain);
 }
 
+TEST(ExecOptionsTest, TheSizeOfAFileIsALimit) {
+  const Result<ExecOptions> options = Read({"--file-size", "1g", "true"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->sandbox.limits, (policy::Limits{.file_bytes = uint64_t{1} << 30}));
+  EXPECT_EQ(
+      options->origins.Locate(testing::RefusalOf("limits.file_bytes: 1073741824: no")).message(),
+      "--file-size: 1g: limits.file_bytes: 1073741824: no");
+}
+
 TEST(ExecOptionsTest, ALinkThatIsFollowedIsTold) {
   EXPECT_EQ(Read({"--read", "link", "--workspace", "w", "true"})->notes,
             std::vector<std::string>{"--read link: /link is a symbolic link: /real/link is used"});

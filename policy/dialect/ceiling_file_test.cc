@@ -82,8 +82,8 @@ limits:
 TEST(ReadCeilingTest, EveryLimitHasAKeyInItsUnit) {
   const ceiling::Ceiling out = Good(Versioned(
       "limits: {max: {memory_mb: 1, cpu_millis: 2, pids: 3, wall_clock_s: 4, cpu_seconds: 5, "
-      "open_files: 6, tmp_mb: 7, disk_mb: 8}}"));
-  const uint64_t expected[] = {1 << 20, 2, 3, 4000, 5, 6, 7 << 20, 8 << 20};
+      "open_files: 6, tmp_mb: 7, disk_mb: 8, file_mb: 9}}"));
+  const uint64_t expected[] = {1 << 20, 2, 3, 4000, 5, 6, 7 << 20, 8 << 20, 9 << 20};
   for (size_t i = 0; i < out.most.size(); ++i) EXPECT_EQ(out.most[i].value, expected[i]) << i;
 }
 
@@ -131,7 +131,8 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
       {"version: odyssey.ceiling/v1\nlimits:\n  max:\n    pids: 0\n    memory: 1",
        {"10.yaml:4: limits.max.pids: must be a whole number from 1 to 4294967295, not 0",
         "10.yaml:5: limits.max.memory: unknown field `memory`, expected one of `memory_mb`, "
-        "`cpu_millis`, `pids`, `wall_clock_s`, `cpu_seconds`, `open_files`, `tmp_mb`, `disk_mb`"}},
+        "`cpu_millis`, `pids`, `wall_clock_s`, `cpu_seconds`, `open_files`, `tmp_mb`, `disk_mb`, "
+        "`file_mb`"}},
       {"version: odyssey.ceiling/v1\nlimits: {least: {}}",
        {"10.yaml:2: limits.least: unknown field `least`, expected one of `max`, `default`"}},
       {"version: odyssey.ceiling/v1\nforbidden: /srv",

@@ -27,7 +27,7 @@ TEST(SandboxSectionTest, EveryExtensionReachesTheRequest) {
       "system_tools_mode: 'standard', protect: ['Makefile', './ci//x/'], protection: 'none', "
       "deny: ['**/.env', 'secrets/**', '*.pem'], landlock: 'best_effort', user: 4242, "
       "resources: {pids: 9, disk_mb: 100, tmp_mb: 7, open_files: 64, wall_clock_s: 5, "
-      "cpu_seconds: 3}");
+      "cpu_seconds: 3, file_mb: 2}");
   ASSERT_EQ(reading.problems, "");
   policy::SandboxRequest expected;
   expected.protect = {"Makefile", "ci/x"};
@@ -42,7 +42,8 @@ TEST(SandboxSectionTest, EveryExtensionReachesTheRequest) {
                      .cpu_seconds = 3,
                      .open_files = 64,
                      .tmp_bytes = uint64_t{7} << 20,
-                     .disk_bytes = uint64_t{100} << 20};
+                     .disk_bytes = uint64_t{100} << 20,
+                     .file_bytes = uint64_t{2} << 20};
   EXPECT_EQ(reading.policy->request, expected);
 }
 
@@ -84,6 +85,7 @@ TEST(SandboxSectionTest, EveryExtensionIsChecked) {
        "user: must be a whole number from 1 to 4294967294, not a string (`agent`): "},
       {"resources: {open_files: 15}",
        "resources.open_files: must be a whole number from 16 to 1048576, not 15"},
+      {"resources: {file_mb: 0}", "resources.file_mb: must be a whole number from 1 to 8388608"},
       {"resources: {disk_mb: -1}", "resources.disk_mb: must be a whole number"},
       {"resources: {disk_mb: 15}", "resources.disk_mb: must be a whole number from 16 to "},
       {"resources: {memory_mb: 8}", "resources.memory_mb: must be a whole number from 16 to "},

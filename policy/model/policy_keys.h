@@ -150,6 +150,21 @@ inline constexpr LimitKey kLimitKeys[] = {
      .ceiling_rule = CeilingRule::kAtMost,
      .option = {kNone},
      .help = "the cell's own directories on disk together; none of an ephemeral cell"},
+    {.name = "file_bytes",
+     .member = MemberOf<&Limits::file_bytes>("bytes"),
+     .fallback = 0,
+     .zero = "unlimited",
+     .least = kMiB,
+     .most = kMaxDiskBytes,
+     .scope = Scope::kCommand,
+     .order = Order::kLessIsNarrower,
+     .enforcer = {"rlimit", "RLIMIT_FSIZE"},
+     .manifest = {"file_mb", kMiB, 1, kMaxDiskBytes / kMiB},
+     .foreign = {.llm_do = kNone, .odek = {kNone}, .openshell = kNone},
+     .ceiling = {"file_mb", kMiB, 1, kMaxCeilingMb},
+     .ceiling_rule = CeilingRule::kAtMost,
+     .option = {"file-size", Format::kSize, "SIZE", "of any file that it writes, such as 1g"},
+     .help = "size of any file that a command writes, in directories of the host too"},
 };
 inline constexpr size_t kLimitCount = std::size(kLimitKeys);
 

@@ -51,6 +51,7 @@ struct Limits {
   uint32_t open_files = 0;
   uint64_t tmp_bytes = 0;
   uint64_t disk_bytes = 0;
+  uint64_t file_bytes = 0;
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 

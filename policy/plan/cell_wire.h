@@ -94,6 +94,7 @@ struct ExecSpec {
   // Of kExecLimits; 0 = unlimited.
   uint64_t cpu_seconds = 0;
   uint64_t open_files = 0;
+  uint64_t file_bytes = 0;
   bool terminal = false;
   uint16_t rows = 0;
   uint16_t columns = 0;
@@ -110,6 +111,7 @@ struct ExecLimit {
 inline constexpr ExecLimit kExecLimits[] = {
     {"cpu_seconds", &ExecSpec::cpu_seconds},
     {"open_files", &ExecSpec::open_files},
+    {"file_bytes", &ExecSpec::file_bytes},
 };
 
 enum class ExecStep : uint8_t { kSetUp, kFork, kChdir, kExec };

@@ -124,6 +124,9 @@ void Execute(NextCommand* command, int exec_socket) {
   if (spec.cpu_seconds != 0 && !Limit(RLIMIT_CPU, spec.cpu_seconds)) {
     Fail(exec_socket, ErrnoStatus(errno, "limit cpu seconds"));
   }
+  if (spec.file_bytes != 0 && !Limit(RLIMIT_FSIZE, spec.file_bytes)) {
+    Fail(exec_socket, ErrnoStatus(errno, "limit file size"));
+  }
   if (chdir(spec.cwd.c_str()) != 0) {
     Fail(exec_socket, ErrnoStatus(errno, "chdir " + spec.cwd), cell::ExecStep::kChdir);
   }

@@ -16,6 +16,7 @@ class ExecRequestTest : public ::testing::Test {
     compiled_.base_env = {"HOME=/cell/data/home", "PATH=/usr/bin"};
     compiled_.limits.cpu_seconds = 7;
     compiled_.limits.open_files = 99;
+    compiled_.limits.file_bytes = uint64_t{1} << 33;
     compiled_.limits.wall_clock_ms = 5000;
     spec_.argv = {"true"};
   }
@@ -44,6 +45,7 @@ TEST_F(ExecRequestTest, TakesTheLimitsOfTheCell) {
   const auto options = Make();
   EXPECT_EQ(options->spec.cpu_seconds, 7u);
   EXPECT_EQ(options->spec.open_files, 99u);
+  EXPECT_EQ(options->spec.file_bytes, uint64_t{1} << 33);
   EXPECT_EQ(options->wall_clock_ms, 5000u);
   spec_.wall_clock_ms = 10;
   EXPECT_EQ(Make()->wall_clock_ms, 10u);

@@ -335,6 +335,19 @@ attempt('open', many)
   EXPECT_EQ(findings, (Findings{{"raise", "EPERM"}, {"open", "EMFILE"}}));
 }
 
+TEST_F(LimitsTest, SizeOfAnyFileOfAProcess) {
+  policy::v1::Limits limits;
+  limits.set_file_bytes(2 * kMegabyte);
+  Prepare(limits);
+  EXPECT_TRUE(supervisor_.Shell(cell_, "head -c 2M /dev/zero > /workspace/f").Exited(0));
+  const ExecResult more = supervisor_.Exec(cell_, {"sh", "-c", "exec head -c 3M /dev/zero > f"});
+  EXPECT_EQ(more.outcome.kind(), v1::OUTCOME_KIND_SIGNALLED) << more.ToString();
+  EXPECT_EQ(more.outcome.signal(), SIGXFSZ);
+  EXPECT_EQ(supervisor_.Shell(cell_, "stat -c %s /workspace/f").out, "2097152\n");
+  const ExecResult raised = supervisor_.Shell(cell_, "ulimit -f unlimited");
+  EXPECT_FALSE(raised.Exited(0)) << raised.ToString();
+}
+
 TEST_F(LimitsTest, TemporaryFilesFillTheirOwnTreeOnly) {
   policy::v1::Limits limits;
   limits.set_tmp_bytes(2 * kMegabyte);
