@@ -4,7 +4,7 @@
 import re
 import sys
 
-from source_tree import finish, is_cpp, is_test, read_lines, tracked_files
+from source_tree import code_of, finish, is_cpp, is_test, read_lines, tracked_files
 
 DIRECTORY = "ctl/"
 SYSTEM_CALLS = ("access|chmod|chown|creat|fopen|lchown|link|lstat|mkdir|mkfifo|mknod|open|opendir|readlink|realpath|"
@@ -20,10 +20,6 @@ def read_allowed(path):
     with open(path, encoding="utf-8") as file:
         lines = [line.split("#")[0].strip() for line in file]
     return [line.partition(":")[0].strip() for line in lines if line]
-
-
-def code_of(line):
-    return re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).split("//")[0]
 
 
 def check(root, allowed):

@@ -4,7 +4,7 @@
 import re
 import sys
 
-from source_tree import finish, is_cpp, is_test, read_lines, tracked_files
+from source_tree import code_of, finish, is_cpp, is_test, read_lines, tracked_files
 
 DIRECTORIES = ("agentd/", "common/", "ctl/", "policy/", "supervisor/")
 # Where the text itself is what is asked about.
@@ -17,10 +17,6 @@ READS = ("back|begin|cbegin|compare|contains|ends_with|find|find_first_not_of|fi
          "starts_with|substr")
 CALL = re.compile(rf"message\(\)\s*(?:\.\s*(?:{READS})\(|==|!=|\[)|"
                   r"const std::string(?:_view)?&? \w+ ?= ?[\w.>()-]*message\(\);")
-
-
-def code_of(line):
-    return re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).split("//")[0]
 
 
 def check(root):

@@ -1,6 +1,7 @@
-"""What the lint checks share: which files there are, and how violations are reported."""
+"""What the lint checks share: which files there are, what of a line is code, and how violations are reported."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -30,6 +31,11 @@ def is_cpp(path):
 
 def is_test(path):
     return path.startswith("tests/") or path.endswith(("_test.cc", "_fixture.h"))
+
+
+def code_of(line):
+    """The line of C++ without its comment and what its literals say."""
+    return re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).split("//")[0]
 
 
 def finish(check, violations):
