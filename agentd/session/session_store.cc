@@ -74,11 +74,14 @@ Status SessionStore::Create(SessionRecord record) {
   return OkStatus();
 }
 
+Status NoSuchSession(const std::string& id) {
+  return AboutField("session_id", NotFound("session_id \"" + id + "\": no such session"));
+}
+
 Result<std::shared_ptr<SessionStore::Entry>> SessionStore::Find(const std::string& id) const {
   std::lock_guard lock(mutex_);
   const auto it = entries_.find(id);
-  if (it == entries_.end())
-    return AboutField("session_id", NotFound("session_id \"" + id + "\": no such session"));
+  if (it == entries_.end()) return NoSuchSession(id);
   return it->second;
 }
 
@@ -86,8 +89,7 @@ Status SessionStore::Update(const std::string& id,
                             const std::function<Status(SessionRecord&)>& change) {
   ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
   std::lock_guard writing(entry->write);
-  if (entry->removed)
-    return AboutField("session_id", NotFound("session_id \"" + id + "\": no such session"));
+  if (entry->removed) return NoSuchSession(id);
   SessionRecord copy = *entry->record;  // only a holder of `write` replaces it
   ODY_RETURN_IF_ERROR(change(copy));
   ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(id), EncodeSession(copy), 0600));

@@ -18,6 +18,9 @@ namespace odyssey::session {
 
 using SessionPtr = std::shared_ptr<const SessionRecord>;
 
+// NOT_FOUND, of the field session_id.
+Status NoSuchSession(const std::string& id);
+
 class SessionStore final {
  public:
   explicit SessionStore(std::string directory) : directory_(std::move(directory)) {}

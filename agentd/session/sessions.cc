@@ -12,10 +12,6 @@
 namespace odyssey::session {
 namespace {
 
-Status NoSuchSession(const std::string& session_id) {
-  return AboutField("session_id", NotFound("session_id \"" + session_id + "\": no such session"));
-}
-
 Status CheckEnvironment(const Environment& env) {
   if (env.size() > kMaxSessionEnv) {
     return InvalidArgument("env: " + std::to_string(env.size()) + " variables; at most " +
