@@ -42,11 +42,12 @@ bool IsOnHost(const policy::SandboxRequest& request) {
 // look at.
 Status CheckOwnersWord(const SessionRecord& record) {
   if (record.allow_danger) return OkStatus();
-  return Refused(Code::kPermissionDenied, "mode", "danger_full_access",
-                 "the bundle asks for commands UNCONFINED on the host, and whoever makes the "
-                 "session must say that this is meant: allow_danger, --dangerous-sandbox-mode of "
-                 "odyssey-ctl; the operator's grant is needed too")
-      .With({.field = "mode", .value = "danger_full_access", .hint = kHintDanger});
+  return WithHint(
+      kHintDanger,
+      Refused(Code::kPermissionDenied, "mode", "danger_full_access",
+              "the bundle asks for commands UNCONFINED on the host, and the client that makes the "
+              "session must say that this is meant: allow_danger, --dangerous-sandbox-mode of "
+              "odyssey-ctl; the operator's grant is needed too"));
 }
 
 const char* ModeName(policy::Mode mode) {

@@ -28,6 +28,12 @@ Status AboutField(std::string field, const Status& status) {
   return status.With(std::move(detail));
 }
 
+Status WithHint(std::string hint, const Status& status) {
+  Detail detail = status.detail();
+  detail.hint = std::move(hint);
+  return status.With(std::move(detail));
+}
+
 Status WithMessage(std::string message, const Status& status) {
   return Status(status.code(), std::move(message)).With(status.detail());
 }

@@ -26,6 +26,9 @@ Status OfField(std::string_view field, const Status& status, std::string value =
 // The same failure, whose message names the field in its own way.
 Status AboutField(std::string field, const Status& status);
 
+// The same failure, with a hint (above).
+Status WithHint(std::string hint, const Status& status);
+
 // The same failure in other words.
 Status WithMessage(std::string message, const Status& status);
 

@@ -95,8 +95,7 @@ const char* NameOf(policy::Access access) {
 }
 
 Status Refuse(const std::string& key, const std::string& value, const std::string& why) {
-  Detail detail = {.field = key, .value = value, .hint = kHintCeiling};
-  return Refused(Code::kPermissionDenied, key, value, why).With(std::move(detail));
+  return WithHint(kHintCeiling, Refused(Code::kPermissionDenied, key, value, why));
 }
 
 // One judgement: the grants of the asker, and the rulings so far.

@@ -36,10 +36,11 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
                                      bool allow_danger) {
   ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
   if (request.mode == policy::Mode::kDangerFullAccess && !allow_danger) {
-    return Refused(Code::kPermissionDenied, "mode", "danger_full_access",
-                   "the person for whom it is must say that it is meant (allow_danger), besides "
-                   "the operator's grant; read_only or workspace_write is allowed")
-        .With({.field = "mode", .value = "danger_full_access", .hint = kHintDanger});
+    return WithHint(
+        kHintDanger,
+        Refused(Code::kPermissionDenied, "mode", "danger_full_access",
+                "the person for whom it is must say that it is meant (allow_danger), besides the "
+                "operator's grant; read_only or workspace_write is allowed"));
   }
   Admission admission = {std::move(request), dialect::OwnerOf(owner_uid), current->digest, {}};
   ODY_ASSIGN_OR_RETURN(
@@ -63,11 +64,11 @@ Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
       ceiling::GrantedOutright(current->ceiling, admission->request, {admission->owner, host_}));
   for (const std::string& path : admission->outright) {
     if (outright.count(path) != 0) continue;
-    return Refused(
-               Code::kPermissionDenied, "mounts", path,
-               "the operator's ceiling grants it no longer whoever's it is; a cell that is made "
-               "anew shows what is the asker's own")
-        .With({.field = "mounts", .value = path, .hint = kHintCeiling});
+    return WithHint(
+        kHintCeiling,
+        Refused(Code::kPermissionDenied, "mounts", path,
+                "the operator's ceiling grants it no longer to users who do not own it; a new cell "
+                "shows it to its owner"));
   }
   admission->digest = current->digest;
   return OkStatus();
