@@ -126,7 +126,7 @@ dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::strin
       doubts.push_back(ToProblem(policy, whole, Refused(Code::kNotFound, where, what, why)));
     };
     if (places.count(path) == 0) {
-      doubt("cannot be looked at by whoever asks");
+      doubt("this user cannot look at it");
     } else if (IsMissing(places, path)) {
       doubt("does not exist on this host: no cell is made here until it does");
     }

@@ -33,7 +33,7 @@ struct Denial {
   std::string kind, resource, access, rule, grant, process, source;
   uint64_t count = 1;  // how often, where that is counted
   std::string verdict = kDeny;
-  std::string session_id;      // of the cell; set by whoever knows it
+  std::string session_id;      // of the cell; the broker sets it
   bool repeats_error = false;  // `rule` is what the error says already
   friend bool operator==(const Denial&, const Denial&) = default;
 };

@@ -56,7 +56,7 @@ Result<HostLink::Connection> HostLink::Open() const {
       return ErrnoStatus(errno, "connect to " + socket_path_);
     }
     return NotOffered(
-        "the operator grants it to nobody (no grant file when the supervisor started)");
+        "the operator grants it to no user (no grant file when the supervisor started)");
   }
   ODY_RETURN_IF_ERROR(CheckPeer(out.socket.get()));
   ODY_ASSIGN_OR_RETURN(const Message message, ReceiveMessage(out.socket.get()));

@@ -364,7 +364,7 @@ class NobodyGrantedTest(DangerTest):
 
     def test_no_session_is_made(self):
         done = self.run_as(BOTH, self.marks(), FLAG)
-        self.assertRefused(done, "the operator grants it to nobody")
+        self.assertRefused(done, "the operator grants it to no user")
         self.assertEqual(done.out, "", done)
         self.assertEqual(self.world.json("session", "list")["sessions"], [])
         self.assertRefused(self.run_as(BOTH, self.marks(), FLAG), "no grant file")

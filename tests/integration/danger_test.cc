@@ -355,7 +355,7 @@ class NobodyGrantedTest : public DangerTest {
 TEST_F(NobodyGrantedTest, ThereIsNoRunnerAndNoDanger) {
   EXPECT_EQ(Runner(), -1);
   EXPECT_FALSE(fs::exists(supervisor_.directory() + "/run/host.sock"));
-  ExpectRefused(Request(), "the operator grants it to nobody");
+  ExpectRefused(Request(), "the operator grants it to no user");
 }
 
 // A socket in the runner's place is no runner: who listens there has to be root.
