@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/base/refusal.h"
 #include "common/base/utf8.h"
 #include "common/rpc/status_map.h"
 #include "policy/plan/plan_check.h"
@@ -224,9 +225,12 @@ Result<review::End> ChangesService::Compare(const Subject& subject, const v1::Ce
   if (FromProto(against) == subject.spec.key) {
     return InvalidArgument("against: is the key of the cell itself");
   }
-  ODY_ASSIGN_OR_RETURN(const Subject other, Find(against));
-  ODY_ASSIGN_OR_RETURN(const plan::Plan plan, compile::ComparePlan(subject.plan, other.plan));
-  const std::scoped_lock turns(*subject.turn, *other.turn);
+  const auto other = Find(against);
+  if (!other.ok()) {
+    return Refused(other.status().code(), "against", "", WhyRefused(other.status()));
+  }
+  ODY_ASSIGN_OR_RETURN(const plan::Plan plan, compile::ComparePlan(subject.plan, other->plan));
+  const std::scoped_lock turns(*subject.turn, *other->turn);
   const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size())};
   ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
                        ReviewCell::Start(broker_->root(), plan, setup));

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "common/base/refusal.h"
 #include "common/base/sha256.h"
 #include "common/os/file.h"
 
@@ -70,7 +71,8 @@ Result<v1::PrepareCellRequest> ReviewedCells::Find(const v1::CellKey& key) {
   auto found = Load(NameOf(key));
   if (found.ok() || found.status().code() != Code::kNotFound) return found;
   const std::string& name = key.session_id().empty() ? key.component() : key.session_id();
-  return NotFound("key: \"" + name + "\": no cell of this name has reviewed directories");
+  return Refused(Code::kNotFound, "key", "\"" + name + "\"",
+                 "no cell of this name has reviewed directories");
 }
 
 void ReviewedCells::Forget(const v1::CellKey& key) {

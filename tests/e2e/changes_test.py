@@ -193,6 +193,10 @@ class KeptTest(ReviewedTest):
         done = self.world.ctl("changes", "no-such-cell")
         self.assertEqual(done.code, 1)
         self.assertIn('"no-such-cell": no cell of this name has reviewed directories', done.err)
+        self.exec("echo x >a")
+        done = self.world.ctl("diff", self.name, "--against", "no-such-cell")
+        self.assertEqual(done.code, 1)
+        self.assertIn('against: "no-such-cell": no cell of this name has reviewed directories', done.err)
 
     def test_sockets_and_pipes_of_the_host_lead_nowhere(self):
         import socket
