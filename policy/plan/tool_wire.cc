@@ -15,7 +15,6 @@ constexpr uint8_t kVersion = 1;
 constexpr uint32_t kMaxName = 255;        // NAME_MAX
 constexpr uint32_t kMaxType = 16;         // of ListEntry
 constexpr uint32_t kMaxError = 8 * 1024;  // a sentence with a path in it
-constexpr size_t kLengthBytes = sizeof(uint32_t);
 
 bool OpenVersion(Reader* in) { return in->U8() == kVersion && !in->failed(); }
 
@@ -117,20 +116,31 @@ Status Decode(std::string_view payload, Response* response) {
   return OkStatus();
 }
 
+std::string FrameHeader(size_t payload_size) {
+  Writer out;
+  out.U32(static_cast<uint32_t>(payload_size));
+  return out.Take();
+}
+
+Result<size_t> PayloadSize(std::string_view header) {
+  const uint32_t size = Reader(header).U32();
+  if (size <= kMaxFrame) return size_t{size};
+  return InvalidArgument("receive tool frame: " + std::to_string(size) + " bytes; at most " +
+                         std::to_string(kMaxFrame) + " are allowed");
+}
+
 Status WriteFrame(int fd, std::string_view payload) {
   if (payload.size() > kMaxFrame) {
     return InvalidArgument("send tool frame: " + std::to_string(payload.size()) +
                            " bytes; at most " + std::to_string(kMaxFrame) + " are allowed");
   }
-  Writer length;
-  length.U32(static_cast<uint32_t>(payload.size()));
-  std::string header = length.Take();
+  std::string header = FrameHeader(payload.size());
   // Length and payload leave in one system call; a short send goes on where it stopped.
-  for (size_t done = 0; done < kLengthBytes + payload.size();) {
-    const size_t of_header = done < kLengthBytes ? done : kLengthBytes;
+  for (size_t done = 0; done < kFrameHeaderBytes + payload.size();) {
+    const size_t of_header = done < kFrameHeaderBytes ? done : kFrameHeaderBytes;
     const size_t of_payload = done - of_header;
     iovec parts[2] = {
-        {header.data() + of_header, kLengthBytes - of_header},
+        {header.data() + of_header, kFrameHeaderBytes - of_header},
         {const_cast<char*>(payload.data()) + of_payload, payload.size() - of_payload}};
     msghdr message{};
     message.msg_iov = parts;
@@ -143,13 +153,9 @@ Status WriteFrame(int fd, std::string_view payload) {
 }
 
 Result<std::string> ReadFrame(int fd) {
-  char header[kLengthBytes];
+  char header[kFrameHeaderBytes];
   ODY_RETURN_IF_ERROR(ReadExactly(fd, header, sizeof(header)));
-  const uint32_t size = Reader(std::string_view(header, sizeof(header))).U32();
-  if (size > kMaxFrame) {
-    return InvalidArgument("receive tool frame: " + std::to_string(size) + " bytes; at most " +
-                           std::to_string(kMaxFrame) + " are allowed");
-  }
+  ODY_ASSIGN_OR_RETURN(const size_t size, PayloadSize({header, sizeof(header)}));
   std::string payload(size, '\0');
   ODY_RETURN_IF_ERROR(ReadExactly(fd, payload.data(), size));
   return payload;

@@ -4,6 +4,7 @@
 // What odyssey-supervisor-rpc and a cell's file worker say to each other over one SOCK_STREAM:
 // frames of u32 length (little-endian) + payload, one answer per request, in order.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -84,6 +85,11 @@ std::string Encode(const Request& request);
 std::string Encode(const Response& response);
 Status Decode(std::string_view payload, Request* request);
 Status Decode(std::string_view payload, Response* response);
+
+// A frame is its header and its payload. PayloadSize: INVALID_ARGUMENT for more than kMaxFrame.
+inline constexpr size_t kFrameHeaderBytes = sizeof(uint32_t);
+std::string FrameHeader(size_t payload_size);
+Result<size_t> PayloadSize(std::string_view header);
 
 // Blocking. UNAVAILABLE when the peer closed; INVALID_ARGUMENT for a frame over kMaxFrame.
 Status WriteFrame(int fd, std::string_view payload);

@@ -30,15 +30,14 @@ Record PolicyRecord(std::string_view of, const std::string& digest,
   return Record("policy").Text("of", of).Text("digest", digest).Texts("lines", lines);
 }
 
-Record PrepareRecord(const Cell& cell, uint32_t owner_uid, const std::string& bundle_digest,
-                     const std::string& workspace, bool created) {
+Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created) {
   Record record("prepare");
   record.Text("cell_id", cell.id);
   AddKey(cell.key, &record);
-  record.Number("owner_uid", owner_uid).Number("host_uid", cell.host_uid);
+  record.Number("owner_uid", spec.owner_uid).Number("host_uid", cell.host_uid);
   record.Number("revision", cell.revision).Flag("created", created);
-  record.Text("policy_digest", cell.compiled.digest).Text("bundle_digest", bundle_digest);
-  return record.Text("workspace", workspace);
+  record.Text("policy_digest", cell.compiled.digest).Text("bundle_digest", spec.bundle_digest);
+  return record.Text("workspace", spec.sandbox.workspace);
 }
 
 Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid) {

@@ -13,8 +13,8 @@
 #include "common/base/status.h"
 #include "policy/explain/denial.h"
 #include "policy/plan/tool_wire.h"
-#include "supervisor/rpc/cell.h"
-#include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/cell_spec.h"
+#include "supervisor/rpc/exec.h"
 
 namespace odyssey::supervisor {
 
@@ -26,8 +26,7 @@ audit::Record PolicyRecord(std::string_view of, const std::string& digest,
                            const std::vector<std::string>& lines);
 
 // A cell that was made, or that answered warm.
-audit::Record PrepareRecord(const Cell& cell, uint32_t owner_uid, const std::string& bundle_digest,
-                            const std::string& workspace, bool created);
+audit::Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created);
 // A right beyond what everybody has.
 audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
 audit::Record RemoveRecord(const std::string& cell_id, bool purge);

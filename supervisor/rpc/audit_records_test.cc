@@ -41,13 +41,15 @@ TEST(AuditRecordsTest, EndSaysHow) {
 }
 
 TEST(AuditRecordsTest, CellHasItsKeyPolicyAndOwnerAndNoValueOfTheEnvironment) {
-  Cell cell;
+  const PrepareSpec spec{
+      .sandbox = {.workspace = "/home/u/p"}, .bundle_digest = "def", .owner_uid = 1000};
+  CellFacts cell;
   cell.id = "cel_1";
   cell.key = {"ses_1", "agent", "tooling", "tools"};
   cell.env = {{"TOKEN", "hunter2"}};
   cell.host_uid = 70001;
   cell.compiled.digest = "abc";
-  const Json json = Encode(PrepareRecord(cell, 1000, "def", "/home/u/p", true));
+  const Json json = Encode(PrepareRecord(cell, spec, true));
   EXPECT_EQ(json["session_id"], "ses_1");
   EXPECT_EQ(json["policy_digest"], "abc");
   EXPECT_EQ(json["bundle_digest"], "def");

@@ -1,51 +1,417 @@
 #include "supervisor/rpc/cell.h"
 
-#include <algorithm>
+#include <errno.h>
+#include <sys/socket.h>
+#include <time.h>
 
-#include "common/base/sha256.h"
+#include <algorithm>
+#include <utility>
+
+#include "common/base/refusal.h"
+#include "policy/executables/closure.h"
+#include "supervisor/rpc/exec_denials.h"
 
 namespace odyssey::supervisor {
 namespace {
 
-constexpr size_t kMaxKeyPart = 128;
-constexpr size_t kMaxReadablePart = 32;
-constexpr size_t kDigestDigits = 12;
+// Places in the cell's group of the loop.
+constexpr unsigned kInitPlace = 0;
+constexpr unsigned kHostPlace = 1;
+// Of a single-use cell, as supervisor.proto says.
+constexpr auto kUnusedTimeout = std::chrono::seconds(30);
+// A cell that fills its runs faster than they can be removed is not followed for ever.
+constexpr int kMaxTrimRequests = 1000;
 
-bool IsWord(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
+uint64_t NanosecondsSince1970() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-Status CheckPart(const std::string& name, const std::string& value) {
-  const bool plain =
-      std::all_of(value.begin(), value.end(), [](char c) { return IsWord(c) || c == '.'; });
-  if (!value.empty() && value.size() <= kMaxKeyPart && plain) return OkStatus();
-  return InvalidArgument("key." + name + " \"" + value.substr(0, kMaxKeyPart) +
-                         "\": give 1 to 128 characters of A-Z a-z 0-9 . _ -");
+// What a counter of the kernel's has grown by since it was last asked for.
+uint64_t NewSince(uint64_t* seen, uint64_t now) {
+  const uint64_t before = std::exchange(*seen, now);
+  return now - std::min(before, now);
 }
 
-std::string Sanitize(const std::string& part) {
-  std::string readable = part.substr(0, kMaxReadablePart);
-  std::replace_if(
-      readable.begin(), readable.end(), [](char c) { return !IsWord(c); }, '_');
-  while (!readable.empty() && readable.back() == '_') readable.pop_back();
-  if (readable.empty()) readable = "default";
-  return readable + "-" + Sha256Hex(part).substr(0, kDigestDigits);
+// The field that asks for a run.
+std::string_view RunField(const ExecSpec& spec) {
+  return spec.keep_output && spec.run_id.empty() ? "start.keep_output" : "start.run_id";
+}
+
+std::string FindOnHost(const std::string& name) {
+  return executables::FindProgram(executables::HostTree(""), name);
+}
+
+// Places that are no mounts of the cell's plan are left out: so is a second time.
+void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled) {
+  for (const plan::Entry& entry : compiled->plan.entries) {
+    const auto& targets = unmapped.targets;
+    const bool mapped =
+        entry.kind == plan::EntryKind::kHostTree && entry.ownership == plan::Ownership::kMapped;
+    if (!mapped || std::count(targets.begin(), targets.end(), entry.target) == 0) continue;
+    const std::string line = entry.target +
+                             ": its file system cannot be idmapped, or it is another user's: " +
+                             "shown as it is, so that the cell reads what everybody may";
+    auto& lines = compiled->explanation;
+    if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(line);
+  }
+}
+
+// Decodes the message and gives it to `handle`; what does not decode is dropped.
+template <typename M, typename F>
+void Handle(const Message& message, F handle) {
+  M decoded;
+  if (cell::Decode(message.bytes, &decoded).ok()) handle(decoded);
 }
 
 }  // namespace
 
-Status CheckCellKey(const CellKey& key) {
-  if (!key.session_id.empty()) ODY_RETURN_IF_ERROR(CheckPart("session_id", key.session_id));
-  ODY_RETURN_IF_ERROR(CheckPart("agent_id", key.agent_id));
-  ODY_RETURN_IF_ERROR(CheckPart("kind", key.kind));
-  return CheckPart("component", key.component);
+Cell::Cell(EventLoop* loop, Auditor* auditor, CellFacts facts, std::function<void()> on_change)
+    : loop_(loop),
+      auditor_(auditor),
+      facts_(std::move(facts)),
+      on_change_(std::move(on_change)),
+      group_(loop->NewGroup()),
+      slots_(loop, facts_.compiled.unconfined),
+      worker_(
+          loop,
+          [this] {
+            const std::string want = cell::EncodeEmpty(cell::MessageType::kWantTools);
+            return SendMessage(socket_.get(), want, {}, MSG_DONTWAIT);
+          },
+          facts_.compiled.unconfined) {
+  if (facts_.single_use) EndUnusedLater();
 }
 
-std::string CellTreeOf(const CellKey& key) {
-  const std::string session = key.session_id.empty() ? "shared" : Sanitize(key.session_id);
-  return Sanitize(key.kind) + "/" + Sanitize(key.agent_id) + "/" + session + "/" +
-         Sanitize(key.component);
+void Cell::SetState(State state) {
+  state_ = state;
+  if (state_ == State::kEnding) slots_.Stop();
+  on_change_();
+}
+
+// ── Launch and end ──────────────────────────────────────────────────────────────────────────────
+
+// Weak: a connection of the cell's own, which holds the callback until it is answered, is its.
+RootClient::LaunchedCallback Cell::OnLaunched() {
+  return [weak = weak_from_this()](const wire::Launched& launched, UniqueFd socket) {
+    if (const auto cell = weak.lock()) cell->OnLaunched(launched, std::move(socket));
+  };
+}
+
+Status Cell::LaunchBy(RootClient* root, const std::string& plan) {
+  provider_ = root;
+  return provider_->Launch(plan, OnLaunched());
+}
+
+Status Cell::LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan) {
+  host_ = std::move(host);
+  provider_ = host_.get();
+  host_->set_on_gone([weak = weak_from_this()](const wire::Gone& gone) {
+    if (const auto cell = weak.lock()) cell->OnGone(gone.reason);
+  });
+  loop_->Watch(group_, kHostPlace, host_->fd(), EventLoop::When::kReadable,
+               [cell = shared_from_this()] {
+                 if (cell->host_->ReadOne().ok()) return;
+                 cell->OnGone(Unavailable("the host runner ended"));
+               });
+  return provider_->Launch(plan, OnLaunched());
+}
+
+void Cell::FailLaunch(Status why) {
+  failure_ = std::move(why);
+  Close();
+}
+
+// Its handlers may hold the last reference.
+void Cell::Close() {
+  const auto self = shared_from_this();
+  loop_->Forget(group_);
+  KeepUnused();
+  if (host_) loop_->Unwatch(host_->fd());
+  socket_.reset();
+  worker_.Close(failure_.ok() ? Unavailable("the cell ended") : failure_);
+  SetState(State::kGone);
+}
+
+void Cell::OnLaunched(const wire::Launched& launched, UniqueFd socket) {
+  if (!launched.status.ok() || !socket) {
+    FailLaunch(launched.status.ok() ? Internal("") : launched.status);
+    return;
+  }
+  facts_.host_uid = launched.uid;
+  socket_ = std::move(socket);
+  loop_->Watch(group_, kInitPlace, socket_.get(), EventLoop::When::kReadable,
+               [cell = shared_from_this()] { cell->OnReadable(); });
+  if (facts_.compiled.unconfined) {
+    slots_.Open(socket_.get());
+    SetState(State::kReady);
+    return;
+  }
+  // Before cell-init's Hello: the messages wait for it in the socket.
+  const Status sent = SendMessage(socket_.get(), cell::Encode(facts_.compiled.confinement));
+  if (sent.ok()) {
+    slots_.Open(socket_.get());
+  } else if (sent.code() != Code::kUnavailable) {  // else it ended already, and Gone says why
+    failure_ = sent;
+  }
+}
+
+Status Cell::Kill(bool purge, const Status& why) {
+  if (state_ == State::kLaunching) failure_ = why;
+  SetState(State::kEnding);
+  if (provider_ != nullptr) return provider_->Kill(facts_.id, purge);
+  FailLaunch(why);  // the connection to the host runner is still on its way
+  return OkStatus();
+}
+
+void Cell::OnGone(Status why) {
+  if (state_ == State::kGone) return;
+  if (why.ok()) why = Internal("");
+  if (why.code() == Code::kAborted) why = Status(Code::kAborted, "its memory limit was reached");
+  if (failure_.ok() && !why.message().empty()) failure_ = why;
+  if (why.message().empty() && !failure_.ok()) why = failure_;
+  const auto self = shared_from_this();
+  const auto execs = slots_.Close();
+  Close();
+  for (const auto& exec : execs) exec->OnCellGone(why);
+  auditor_->OnCellEnded(facts_.id, why);
+}
+
+// ── Messages of cell-init ───────────────────────────────────────────────────────────────────────
+
+void Cell::OnReadable() {
+  auto message = ReceiveMessage(socket_.get());
+  if (message.ok()) return OnMessage(std::move(*message));
+  // cell-init is gone: root sees bubblewrap end and reports Gone, with the reason. Until then this
+  // descriptor would stay readable.
+  loop_->Unwatch(socket_.get());
+}
+
+// By its type; what is of no use here is dropped.
+void Cell::OnMessage(Message message) {
+  const Result<cell::MessageType> type = cell::TypeOf(message.bytes);
+  if (!type.ok()) return;
+  switch (*type) {
+    case cell::MessageType::kHello:
+      return Handle<cell::Hello>(message, [&](const auto& hello) { runs_.AddFound(hello.runs); });
+    case cell::MessageType::kUnmapped:
+      return Handle<cell::Unmapped>(message, [&](const auto& unmapped) {
+        if (state_ == State::kLaunching) ExplainUnmapped(unmapped, &facts_.compiled);
+      });
+    case cell::MessageType::kSlotReady:
+      return Handle<cell::SlotReady>(message, [&](const auto& ready) {
+        if (message.fds.size() == 2) OnSlotReady(ready, std::move(message));
+      });
+    case cell::MessageType::kSlotGone:
+      return Handle<cell::SlotGone>(message, [&](const auto& gone) { OnSlotGone(gone); });
+    case cell::MessageType::kCellError:
+      return Handle<cell::CellError>(message, [&](const auto& error) { OnError(error); });
+    case cell::MessageType::kToolsReady:
+      if (message.fds.size() == 1) worker_.OnStarted(std::move(message.fds[0]));
+      return;
+    default:
+      return;
+  }
+}
+
+// A new slot, or one whose command has ended: then every process of that command is dead.
+void Cell::OnSlotReady(const cell::SlotReady& slot, Message message) {
+  const auto ended = slots_.TakeEnded(slot.slot);
+  if (state_ == State::kLaunching) SetState(State::kReady);
+  if (ended) OnExecEnded(ended->options());
+  if (state_ == State::kReady) {
+    slots_.Offer({slot.slot, std::move(message.fds[0]), std::move(message.fds[1])}, !ended);
+  }
+  if (ended) ended->OnSlotGone();
+}
+
+void Cell::OnSlotGone(const cell::SlotGone& gone) {
+  const auto ended = slots_.TakeEnded(gone.slot);
+  if (ended) OnExecEnded(ended->options());
+  slots_.OnGone(gone.slot);
+  if (ended) ended->OnSlotGone();
+}
+
+// A slot or a file worker could not be made: most likely the cell's processes are used up. Commands
+// that wait go on waiting as long as another one runs, whose end may make room.
+void Cell::OnError(const cell::CellError& error) {
+  const bool exhausted = error.status.detail().error == EAGAIN;
+  if (error.of_tools) {
+    return worker_.OnFailed(
+        exhausted ? ResourceExhausted(DescribeNeverForked(Known()))
+                  : Unavailable("the cell's file worker did not start: " + error.status.message()));
+  }
+  const auto failed = slots_.OnError();
+  if (state_ == State::kLaunching) {
+    failure_ = FailedPrecondition(error.status.message()).With(error.status.detail());
+    SetState(State::kEnding);
+  }
+  if (!failed) return;
+  runs_.Release(failed->options().spec.run);
+  failed->Fail("the cell could not start another process: " + error.status.message(),
+               error.status.detail().error);
+}
+
+// ── Commands ────────────────────────────────────────────────────────────────────────────────────
+
+Result<std::shared_ptr<Exec>> Cell::StartExec(const ExecSpec& spec, ExecSink* sink) {
+  ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(facts_.compiled, facts_.env, spec));
+  if (!facts_.compiled.unconfined || !spec.run_id.empty() || spec.keep_output) {
+    ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(RunField(spec), spec.run_id));
+  }
+  auto exec = std::make_shared<Exec>(std::move(options), sink, shared_from_this());
+  auditor_->OnExecStarted(facts_, exec->options());
+  KeepUnused();
+  slots_.Run(exec);
+  return exec;
+}
+
+void Cell::Watch(Exec* exec, int fd, Source source, bool writable) {
+  slots_.Watch(exec, fd, source, writable);
+}
+
+void Cell::SetTimer(Exec* exec) { slots_.SetTimer(exec); }
+
+void Cell::AskUsage(const Done<wire::CellUsage>& done) {
+  const Status asked =
+      provider_->AskStats(facts_.id, [done](const wire::StatsReply& reply) { done(reply.usage); });
+  if (!asked.ok()) done({});
+}
+
+// Weak: a connection of the cell's own may end without an answer, and holds the callback until
+// then.
+void Cell::AskUsage(Exec* exec) {
+  AskUsage([cell = weak_from_this(), asking = exec->weak_from_this()](const wire::CellUsage& now) {
+    const auto self = cell.lock();
+    const auto command = asking.lock();
+    if (!self || !command) return;
+    const uint64_t kills = NewSince(&self->oom_seen_, now.oom_kills);
+    command->SetUsage(kills, NewSince(&self->pids_seen_, now.pids_refused));
+  });
+}
+
+// The client may have come for more to a single-use cell: then it stays until the client removes
+// it, or asks for nothing more.
+void Cell::OnExecEnded(const ExecOptions& options) {
+  runs_.Release(options.spec.run);
+  if (!facts_.single_use || state_ != State::kReady) return;
+  options.stays ? EndUnusedLater() : EndUnused();
+}
+
+void Cell::OnLeftQueue(Exec* exec) {
+  runs_.Release(exec->options().spec.run);
+  slots_.Remove(exec);
+}
+
+// Root can always end a cell.
+void Cell::OnOverdue() {
+  if (state_ != State::kReady) return;
+  failure_ = Internal("a command did not end when it was killed");
+  (void)Kill(/*purge=*/facts_.single_use, failure_);
+}
+
+std::vector<explain::Denial> Cell::Conclude(const ExecOptions& options, Outcome* outcome,
+                                            std::string_view stderr_tail) {
+  std::vector<explain::Denial> denials =
+      FindDenials(Known(), options, *outcome, stderr_tail, FindOnHost);
+  if (outcome->never_forked) outcome->message = DescribeNeverForked(Known());
+  outcome->denials =
+      static_cast<uint32_t>(std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX));
+  for (explain::Denial& denial : denials) {
+    denial.session_id = facts_.key.session_id;
+    auditor_->OnDenied(facts_, options.exec_id, denial);
+  }
+  auditor_->OnExecEnded(facts_, options, *outcome);
+  if (denials.size() > kMaxDenialsSent) denials.resize(kMaxDenialsSent);
+  return denials;
+}
+
+// ── A single-use cell that is not used ──────────────────────────────────────────────────────────
+
+void Cell::KeepUnused() { loop_->Cancel(std::exchange(unused_timer_, EventLoop::kNoTimer)); }
+
+void Cell::EndUnusedLater() {
+  KeepUnused();
+  unused_timer_ = loop_->At(Clock::now() + kUnusedTimeout, [this] { EndUnused(); });
+}
+
+// Kill fails only when the provider is gone, and the cell with it.
+void Cell::EndUnused() {
+  KeepUnused();
+  if (state_ == State::kReady || state_ == State::kLaunching) {
+    (void)Kill(/*purge=*/true, Unavailable("the cell was not used in time"));
+  }
+}
+
+// ── Files and runs ──────────────────────────────────────────────────────────────────────────────
+
+void Cell::AskWorker(const tool::Request& request, FileWorker::Answer answer) {
+  worker_.Ask(request, std::move(answer));
+}
+
+void Cell::AskOwn(const tool::Request& request, const FileWorker::Answer& answer) {
+  AskWorker(request, [answer](Result<tool::Response> response) {
+    if (response.ok() && response->code != Code::kOk) {
+      return answer(Status(response->code, response->error));
+    }
+    answer(std::move(response));
+  });
+}
+
+std::shared_ptr<RunOutput> Cell::MakeCopy(Exec* exec, Stream stream) {
+  const std::string path = cell::RunName(exec->options().spec.run) + "/outbox/" +
+                           (stream == Stream::kStdout ? "stdout" : "stderr");
+  RunOutput::Wiring wiring{
+      .ask = [cell = shared_from_this()](
+                 const tool::Request& request,
+                 const FileWorker::Answer& answer) { cell->AskOwn(request, answer); },
+      .progress =
+          [weak = exec->weak_from_this()] {
+            if (const auto waiting = weak.lock()) waiting->Continue();
+          }};
+  return std::make_shared<RunOutput>(std::move(wiring), path);
+}
+
+// On the host there is no directory of the cell's own to make them in.
+Result<uint64_t> Cell::TakeRun(std::string_view field, const std::string& run_id) {
+  if (facts_.compiled.unconfined) {
+    return FailedPrecondition(std::string(field) + ": there are no runs with danger_full_access");
+  }
+  if (!run_id.empty()) return runs_.Use(field, run_id);
+  const uint64_t run = runs_.Begin(NanosecondsSince1970());
+  // Here, because a cell that gets no more runs need not lose any.
+  if (runs_.StartTrim()) Trim(kMaxTrimRequests, 0);
+  return run;
+}
+
+Result<uint64_t> Cell::UseRun(std::string_view field, const std::string& run_id) {
+  ODY_ASSIGN_OR_RETURN(const uint64_t run, TakeRun(field, run_id));
+  KeepUnused();
+  return run;
+}
+
+// Whether it is still there is for the file worker to say.
+Result<uint64_t> Cell::UseOldRun(std::string_view field, const std::string& run_id) {
+  ODY_ASSIGN_OR_RETURN(const uint64_t run, ParseRunId(field, run_id));
+  const auto used = TakeRun(field, run_id);
+  if (!used.ok() && used.status().code() != Code::kNotFound) return used;
+  KeepUnused();
+  return run;
+}
+
+void Cell::ReleaseRun(uint64_t run) {
+  runs_.Release(run);
+  if (facts_.single_use && !busy() && state_ == State::kReady) EndUnusedLater();
+}
+
+void Cell::Trim(int rounds, uint32_t left) {
+  const tool::Request request{.op = tool::Op::kTrim, .names = runs_.InUse()};
+  AskOwn(request, [cell = shared_from_this(), rounds, left](const Result<tool::Response>& answer) {
+    const uint32_t now_left = answer.ok() ? answer->runs : left;
+    const bool more = answer.ok() && answer->truncated && rounds > 1;
+    more ? cell->Trim(rounds - 1, now_left) : cell->runs_.Trimmed(now_left);
+  });
 }
 
 }  // namespace odyssey::supervisor

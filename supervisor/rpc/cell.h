@@ -1,92 +1,130 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_CELL_H_
 #define ODYSSEY_SUPERVISOR_RPC_CELL_H_
 
-// A cell as rpc knows it. Owned by the broker and guarded by its mutex, but for the parts that say
-// otherwise.
+// One cell: the conversation with its cell-init, or with the host runner, and what it runs. For the
+// loop's thread alone. What a cell sends is not trusted, and is of this cell only.
 
-#include <atomic>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/base/status.h"
+#include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
-#include "policy/compile/compile.h"
-#include "supervisor/rpc/ceiling_gate.h"
-#include "supervisor/rpc/exec_session.h"
-#include "supervisor/rpc/job_queue.h"
+#include "policy/explain/explain.h"
+#include "policy/plan/cell_wire.h"
+#include "supervisor/rpc/auditor.h"
+#include "supervisor/rpc/cell_spec.h"
+#include "supervisor/rpc/event_loop.h"
+#include "supervisor/rpc/exec.h"
+#include "supervisor/rpc/exec_request.h"
+#include "supervisor/rpc/file_worker.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_list.h"
+#include "supervisor/rpc/slot_pool.h"
 
 namespace odyssey::supervisor {
 
-struct CellKey {
-  std::string session_id, agent_id, kind, component;
-  friend auto operator<=>(const CellKey&, const CellKey&) = default;
-};
+class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
+ public:
+  enum class State {
+    kLaunching,
+    kReady,
+    kEnding,  // its processes are being killed
+    kGone,    // none is left
+  };
 
-// INVALID_ARGUMENT naming the field.
-Status CheckCellKey(const CellKey& key);
+  // `loop` and `auditor` are borrowed. `on_change`: state() has another value.
+  Cell(EventLoop* loop, Auditor* auditor, CellFacts facts, std::function<void()> on_change);
 
-// "<kind>/<agent>/<session or "shared">/<component>": the cell's tree below the cells directory.
-// Each part is made of [A-Za-z0-9_-] and 12 hex digits of its sha256, so that no two keys meet.
-std::string CellTreeOf(const CellKey& key);
+  const CellFacts& facts() const { return facts_; }
+  // Facts that may change while it lives: what its next command gets, and what admits it.
+  void SetEnv(std::map<std::string, std::string> env) { facts_.env = std::move(env); }
+  void SetAdmission(Admission admission) { facts_.admission = std::move(admission); }
+  Admission* admission() { return &facts_.admission; }
 
-enum class CellState { kLaunching, kReady, kEnding, kGone };
+  State state() const { return state_; }
+  // Why it never became ready, or ended; OK if that is not known.
+  const Status& failure() const { return failure_; }
+  bool busy() const { return slots_.busy(); }
+  uint32_t running_execs() const { return static_cast<uint32_t>(slots_.running()); }
+  explain::Cell Known() const { return {facts_.request, facts_.compiled}; }
 
-struct ReadySlot {
-  uint64_t number = 0;
-  UniqueFd exec, control;
-};
+  // Root makes and ends it, or the host runner by a connection for this cell alone, which the cell
+  // reads. `plan` is what that provider launches.
+  Status LaunchBy(RootClient* root, const std::string& plan);
+  Status LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan);
+  // It cannot be launched at all.
+  void FailLaunch(Status why);
+  // Kills its processes; OnGone follows. `why`: for those who wait for it to be ready.
+  Status Kill(bool purge, const Status& why);
+  // No process of it is left. OK: it ended in order.
+  void OnGone(Status why);
 
-struct RunningExec {
-  std::shared_ptr<ExecSession> session;
-  uint64_t group = 0;  // of the event loop
-};
+  // Starts a command, or queues it until there is a slot for it. `sink` must live until
+  // Exec::Detach. Errors name the field of ExecStart.
+  Result<std::shared_ptr<Exec>> StartExec(const ExecSpec& spec, ExecSink* sink);
+  // The kernel's counts, of root.
+  void AskUsage(const Done<wire::CellUsage>& done);
 
-struct Cell {
-  std::string id;
-  CellKey key;
-  uint64_t group = 0;  // of the event loop
-  // Who made it and ends it: root, or the host runner on a connection for this cell alone.
-  std::shared_ptr<RootClient> provider;
-  uint64_t provider_group = 0;  // of that connection
-  uint32_t revision = 1;
-  std::string identity;            // everything whose change makes a new revision
-  Admission admission;             // by the operator's ceiling, last time
-  policy::SandboxRequest request;  // that it was compiled from, without values of the environment
-  compile::Compiled compiled;      // constant, and read without the mutex, once it is ready
-  std::map<std::string, std::string> env;  // the request's: name → value
-  bool ephemeral = false;
-  bool single_use = false;
-  Clock::time_point unused_deadline = Clock::time_point::max();  // of a single-use cell
-  std::string workspace_path;
-  std::string created_at;
+  // One file operation, as FileWorker::Ask.
+  void AskWorker(const tool::Request& request, FileWorker::Answer answer);
+  // The same for rpc's own requests: an answer that carries an error is one.
+  void AskOwn(const tool::Request& request, const FileWorker::Answer& answer);
 
-  CellState state = CellState::kLaunching;
-  Status failure;  // why it never became ready, or ended
-  uint32_t host_uid = 0;
-  UniqueFd socket;  // cell-init's
+  // A run in use until ReleaseRun: a new one, or one that this cell had, also in an earlier life.
+  Result<uint64_t> UseRun(std::string_view field, const std::string& run_id);
+  Result<uint64_t> UseOldRun(std::string_view field, const std::string& run_id);
+  void ReleaseRun(uint64_t run);
 
-  std::deque<ReadySlot> ready;
-  uint32_t slots_wanted = 0;  // asked for, not yet here
-  std::deque<std::shared_ptr<ExecSession>> waiting;
-  std::map<uint64_t, RunningExec> running;  // by slot
-  std::vector<uint64_t> gone;               // slots that cell-init was not told to forget yet
-  Clock::time_point busy_until = Clock::time_point::min();
+  // ExecHost.
+  void Watch(Exec* exec, int fd, Source source, bool writable) override;
+  void SetTimer(Exec* exec) override;
+  void AskUsage(Exec* exec) override;
+  std::shared_ptr<RunOutput> MakeCopy(Exec* exec, Stream stream) override;
+  std::vector<explain::Denial> Conclude(const ExecOptions& options, Outcome* outcome,
+                                        std::string_view stderr_tail) override;
+  void OnLeftQueue(Exec* exec) override;
+  void OnOverdue() override;
 
-  std::atomic<uint64_t> oom_seen = 0, pids_seen = 0;  // as of the last time somebody asked
-  RunList runs;
-  JobQueue jobs;  // what blocks on the file worker; guards itself
+ private:
+  void SetState(State state);
+  void Close();
+  RootClient::LaunchedCallback OnLaunched();
+  void OnLaunched(const wire::Launched& launched, UniqueFd socket);
+  void OnReadable();
+  void OnMessage(Message message);
+  void OnSlotReady(const cell::SlotReady& slot, Message message);
+  void OnSlotGone(const cell::SlotGone& gone);
+  void OnError(const cell::CellError& error);
+  void OnExecEnded(const ExecOptions& options);
 
-  // The file worker: asked for at the first file operation; one operation at a time.
-  std::mutex tools_mutex;  // guards the conversation, not the fields
-  bool tools_wanted = false;
-  Status tools_failure;  // why the last one that was wanted did not start
-  std::shared_ptr<UniqueFd> tools;
+  Result<uint64_t> TakeRun(std::string_view field, const std::string& run_id);
+  // Removes old runs, in at most `rounds` requests; `left` is what the last answer counted.
+  void Trim(int rounds, uint32_t left);
+  void EndUnused();
+  void EndUnusedLater();
+  void KeepUnused();
+
+  EventLoop* const loop_;
+  Auditor* const auditor_;
+  CellFacts facts_;
+  const std::function<void()> on_change_;
+  const uint64_t group_;  // of the loop: cell-init's socket, the host runner's connection
+  std::shared_ptr<RootClient> host_;  // its own provider; root is another's
+  RootClient* provider_ = nullptr;
+  State state_ = State::kLaunching;
+  Status failure_;
+  UniqueFd socket_;  // cell-init's
+  SlotPool slots_;
+  FileWorker worker_;
+  RunList runs_;
+  uint64_t unused_timer_ = EventLoop::kNoTimer;  // of a single-use cell
+  uint64_t oom_seen_ = 0, pids_seen_ = 0;        // as of the last time that usage was asked for
 };
 
 }  // namespace odyssey::supervisor

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "policy/model/request.h"
-#include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/cell_key.h"
 #include "supervisor/wire/root_wire.h"
 
 namespace odyssey::supervisor {

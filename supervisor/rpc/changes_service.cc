@@ -187,9 +187,9 @@ Result<review::End> ChangesService::AskOnce(const Subject& subject, ReviewWrites
   const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size()),
                                .write_host = writes == ReviewWrites::kHost,
                                .write_upper = writes == ReviewWrites::kUpper};
-  ODY_ASSIGN_OR_RETURN(
-      const std::unique_ptr<ReviewCell> cell,
-      ReviewCell::Start(broker_->root(), compile::ReviewPlan(subject.plan, writes), setup));
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
+                       ReviewCell::Start(broker_->loop(), broker_->root(),
+                                         compile::ReviewPlan(subject.plan, writes), setup));
   return cell->Ask(request, take);
 }
 
@@ -233,7 +233,7 @@ Result<review::End> ChangesService::Compare(const Subject& subject, const v1::Ce
   const std::scoped_lock turns(*subject.turn, *other->turn);
   const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size())};
   ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
-                       ReviewCell::Start(broker_->root(), plan, setup));
+                       ReviewCell::Start(broker_->loop(), broker_->root(), plan, setup));
   Result<review::End> end = cell->Ask(request, take);
   ODY_RETURN_IF_ERROR(StatusOf(end));
   return end;
@@ -444,9 +444,9 @@ Status ChangesService::CopyCell(const CellKey& from, const CellKey& to,
     // Of a commit that was cut off there would be two copies to take it back.
     const review::Setup setup = {.directories = static_cast<uint32_t>(subject.directories.size()),
                                  .write_host = true};
-    ODY_ASSIGN_OR_RETURN(
-        const std::unique_ptr<ReviewCell> cell,
-        ReviewCell::Start(broker_->root(), compile::ReviewPlan(plan, ReviewWrites::kHost), setup));
+    ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
+                         ReviewCell::Start(broker_->loop(), broker_->root(),
+                                           compile::ReviewPlan(plan, ReviewWrites::kHost), setup));
     ODY_RETURN_IF_ERROR(StatusOf(cell->Ask({.op = review::Op::kUndo, .commits = 0},
                                            [](const Item&) { return OkStatus(); })));
   } else if (known.status().code() != Code::kNotFound) {
@@ -454,9 +454,10 @@ Status ChangesService::CopyCell(const CellKey& from, const CellKey& to,
   }
   plan.tmp_bytes = std::max(plan.tmp_bytes, kForkTmpBytes);
   plan.cell_tree = CellTreeOf(to);
-  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ReviewCell> cell,
-                       ReviewCell::Start(broker_->root(), compile::ForkPlan(plan, CellTreeOf(from)),
-                                         {.fork = true}));
+  ODY_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ReviewCell> cell,
+      ReviewCell::Start(broker_->loop(), broker_->root(), compile::ForkPlan(plan, CellTreeOf(from)),
+                        {.fork = true}));
   const auto end = cell->Ask({.op = review::Op::kFork}, [](const Item&) { return OkStatus(); });
   const Status copied = StatusOf(end);
   if (!copied.ok()) {

@@ -13,7 +13,7 @@
 
 #include "policy/explain/denial.h"
 #include "policy/plan/tool_wire.h"
-#include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/exec.h"
 
 namespace odyssey::supervisor {
 

@@ -4,15 +4,16 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
-#include <mutex>
+#include <string>
 
 #include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "supervisor/rpc/broker.h"
 
 namespace odyssey::supervisor {
 
-// One Exec stream: forwards the client's messages to an ExecSession and the session's output to the
-// client, one write at a time. Owns itself until OnDone.
+// One Exec stream: forwards the client's messages to an Exec and the command's output to the
+// client, one write at a time. gRPC's threads post to the loop, which owns everything here. Owns
+// itself until OnDone.
 class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1::ExecRequest,
                                                          odyssey::supervisor::v1::ExecResponse>,
                           public ExecSink {
@@ -25,7 +26,7 @@ class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1
   void OnCancel() override;
   void OnDone() override;
 
-  // The session's, under its lock.
+  // The command's, on the loop.
   std::string* BeginOutput() override;
   void SendOutput(Stream stream) override;
   void SendDenial(const explain::Denial& denial) override;
@@ -33,20 +34,23 @@ class ExecReactor final : public grpc::ServerBidiReactor<odyssey::supervisor::v1
   void StdinTaken() override;
 
  private:
-  void Start();
+  // What OnReadDone found, on the loop.
+  void TakeFirst(bool ok, const Status& admitted);
+  void Take(bool ok);
+  Status Start();
   Status Forward();
-  // Kills the command; the call ends with `why` once it is gone.
-  void Reject(const Status& why);
+  void Write();
+  void End(const grpc::Status& status);
 
   Broker* const broker_;
-  odyssey::supervisor::v1::ExecRequest request_;
-  odyssey::supervisor::v1::ExecResponse response_;
+  odyssey::supervisor::v1::ExecRequest request_;    // gRPC's while a read is under way
+  odyssey::supervisor::v1::ExecResponse response_;  // gRPC's while `writing_`
+  bool started_ = false;  // the first message has come; for gRPC's threads
 
-  std::mutex mutex_;  // guards what follows; never held while the session is called
-  std::shared_ptr<ExecSession> session_;
+  std::shared_ptr<Exec> exec_;
   std::string exec_id_;
   bool writing_ = false;
-  bool finished_ = false;
+  bool ended_ = false;  // Finish was called
   bool cancelled_ = false;
   grpc::Status rejected_;  // not OK: ends the call in place of the outcome
 };

@@ -8,7 +8,7 @@
 
 #include "common/base/status.h"
 #include "policy/compile/compile.h"
-#include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/exec.h"
 
 namespace odyssey::supervisor {
 

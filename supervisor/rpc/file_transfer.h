@@ -12,9 +12,13 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "supervisor/rpc/run_output.h"
+#include "policy/plan/tool_wire.h"
 
 namespace odyssey::supervisor {
+
+// One request to the cell's file worker and its answer; an answer that carries an error is one.
+// Blocking.
+using AskWorker = std::function<Result<tool::Response>(const tool::Request&)>;
 
 inline constexpr size_t kMaxInjectedFiles = 1024;
 inline constexpr uint64_t kMaxInjectedBytes = uint64_t{1} << 30;

@@ -95,6 +95,16 @@ Feature HostLink::Describe() const {
   return feature;
 }
 
+wire::HostPlan HostPlanOf(const compile::Compiled& compiled, const std::string& cell_id,
+                          uint32_t owner_uid) {
+  return {.cell_id = cell_id,
+          .uid = owner_uid,
+          .workspace = compiled.workspace,
+          .memory_bytes = compiled.limits.memory_bytes,
+          .cpu_millis = compiled.limits.cpu_millis,
+          .pids = compiled.limits.pids};
+}
+
 std::vector<Feature> DescribeHostLayers(uint32_t uid) {
   return {
       {"confinement", false,

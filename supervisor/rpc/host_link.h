@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
+#include "policy/compile/compile.h"
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/wire/host_wire.h"
@@ -39,6 +40,10 @@ class HostLink final {
 
   const std::string socket_path_;
 };
+
+// What the runner is asked to launch.
+wire::HostPlan HostPlanOf(const compile::Compiled& compiled, const std::string& cell_id,
+                          uint32_t owner_uid);
 
 // What there is of confinement around a command on the host.
 std::vector<Feature> DescribeHostLayers(uint32_t uid);

@@ -7,8 +7,8 @@
 
 namespace odyssey::supervisor {
 
-// A command's input: what its client wrote, and the descriptor that it is written to. Guarded by
-// its session's lock.
+// A command's input: what its client wrote, and the descriptor that it is written to. For the
+// loop's thread alone.
 class InputStream final {
  public:
   // `fd` does not block.

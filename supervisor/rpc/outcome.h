@@ -1,12 +1,14 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_OUTCOME_H_
 #define ODYSSEY_SUPERVISOR_RPC_OUTCOME_H_
 
-// How a command ended, and what it took.
+// How a command ended, and what it took. Pure.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "policy/plan/cell_wire.h"
 
@@ -29,6 +31,28 @@ struct Outcome {
   uint32_t denials = 0;       // also those that are not sent
   bool cell_ended = false;    // with kSetupFailed: under the command, or before it
 };
+
+// Why rpc ended the command.
+enum class Stopped { kNo, kTimedOut, kCancelled };
+
+// What is known of a command when no process of it is left.
+struct ExecFacts {
+  Stopped stopped = Stopped::kNo;
+  bool had_slot = false;
+  bool killed = false;                       // rpc sent SIGKILL
+  std::optional<cell::ExecExited> exited;    // unset: its process ended without a report
+  std::optional<cell::ExecError> failed;     // execve, or a step before it
+  std::string not_started;                   // why rpc could not hand it to a slot
+  std::optional<Status> cell_ended;          // with the command in it; ABORTED: out of memory
+  uint64_t oom_kills = 0, pids_refused = 0;  // counted by the kernel for the cell meanwhile
+  bool never_forked = false;                 // the slot's fork failed with EAGAIN
+  uint64_t duration_usec = 0;
+  uint32_t wall_clock_ms = 0;
+  std::string cwd;
+};
+
+// Without what the output streams know.
+Outcome MakeOutcome(const ExecFacts& facts);
 
 }  // namespace odyssey::supervisor
 

@@ -13,7 +13,7 @@
 namespace odyssey::supervisor {
 
 // One stream of a command's output: the descriptor it is read from, how much of it is delivered,
-// and the copy of what is not. Guarded by its session's lock.
+// and the copy of what is not. For the loop's thread alone.
 class OutputStream final {
  public:
   using MakeCopy = std::function<std::shared_ptr<RunOutput>()>;

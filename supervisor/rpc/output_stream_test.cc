@@ -145,17 +145,14 @@ TEST_F(OutputStreamTest, OnlyWhatTheCapCutsIsCopiedAndThenFromTheBeginning) {
   std::shared_ptr<RunOutput> copy;
   stream.KeepBy([&] {
     return copy = std::make_shared<RunOutput>(
-               RunOutput::Wiring{
-                   .ask = [&](const tool::Request& request) -> Result<tool::Response> {
-                     written += request.content;
-                     return tool::Response{};
-                   },
-                   .do_later =
-                       [&](std::function<void()> job) {
-                         jobs.push_back(std::move(job));
-                         return true;
-                       },
-                   .progress = [] {}},
+               RunOutput::Wiring{.ask =
+                                     [&](const tool::Request& request, FileWorker::Answer answer) {
+                                       jobs.push_back([&, request, answer = std::move(answer)] {
+                                         written += request.content;
+                                         answer(tool::Response{});
+                                       });
+                                     },
+                                 .progress = [] {}},
                "run/outbox/stdout");
   });
   stream.Keep("abcd");

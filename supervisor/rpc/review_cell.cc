@@ -32,20 +32,21 @@ struct Launched {
 
 }  // namespace
 
-Result<std::unique_ptr<ReviewCell>> ReviewCell::Start(RootClient* root, plan::Plan plan,
-                                                      const review::Setup& setup) {
-  std::unique_ptr<ReviewCell> cell(new ReviewCell(root, RandomId()));
+Result<std::unique_ptr<ReviewCell>> ReviewCell::Start(EventLoop* loop, RootClient* root,
+                                                      plan::Plan plan, const review::Setup& setup) {
+  std::unique_ptr<ReviewCell> cell(new ReviewCell(loop, root, RandomId()));
   plan.cell_id = cell->id_;
   const auto gone = std::make_shared<std::promise<wire::Gone>>();
   cell->gone_ = gone->get_future();
-  root->TellGone(cell->id_, [gone](const wire::Gone& message) { gone->set_value(message); });
-
   const auto launched = std::make_shared<std::promise<Launched>>();
   auto answer = launched->get_future();
-  ODY_RETURN_IF_ERROR(root->Launch(plan::EncodePlan(plan),
-                                   [launched](const wire::Launched& message, UniqueFd socket) {
-                                     launched->set_value({message.status, std::move(socket)});
-                                   }));
+  ODY_RETURN_IF_ERROR(loop->Call([&] {
+    root->TellGone(cell->id_, [gone](const wire::Gone& message) { gone->set_value(message); });
+    return root->Launch(plan::EncodePlan(plan),
+                        [launched](const wire::Launched& message, UniqueFd socket) {
+                          launched->set_value({message.status, std::move(socket)});
+                        });
+  }));
   if (answer.wait_for(kLaunchTimeout) != std::future_status::ready) {
     return Unavailable("the review cell was not ready in time");
   }
@@ -67,7 +68,7 @@ ReviewCell::~ReviewCell() {
   // It ends by itself when its stream does.
   stream_.reset();
   if (!socket_) return;
-  (void)root_->Kill(id_, purge_);
+  loop_->Post([root = root_, id = id_, purge = purge_] { (void)root->Kill(id, purge); });
   (void)gone_.wait_for(kEndTimeout);
 }
 

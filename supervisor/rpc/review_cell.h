@@ -12,15 +12,17 @@
 #include "common/os/unique_fd.h"
 #include "policy/plan/plan.h"
 #include "policy/plan/review_wire.h"
+#include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/root_client.h"
 
 namespace odyssey::supervisor {
 
 class ReviewCell final {
  public:
-  // Blocking; `root` is borrowed and outlives the cell. `plan` is without a cell_id.
-  static Result<std::unique_ptr<ReviewCell>> Start(RootClient* root, plan::Plan plan,
-                                                   const review::Setup& setup);
+  // Blocking; not for the loop's thread. `loop` and `root` are borrowed and outlive the cell.
+  // `plan` is without a cell_id.
+  static Result<std::unique_ptr<ReviewCell>> Start(EventLoop* loop, RootClient* root,
+                                                   plan::Plan plan, const review::Setup& setup);
   ReviewCell(const ReviewCell&) = delete;
   ReviewCell& operator=(const ReviewCell&) = delete;
   // Waits until nothing of the cell is left.
@@ -35,11 +37,13 @@ class ReviewCell final {
   void PurgeAtEnd() { purge_ = true; }
 
  private:
-  ReviewCell(RootClient* root, std::string id) : root_(root), id_(std::move(id)) {}
+  ReviewCell(EventLoop* loop, RootClient* root, std::string id)
+      : loop_(loop), root_(root), id_(std::move(id)) {}
 
   Status WhyGone();
 
-  RootClient* const root_;
+  EventLoop* const loop_;
+  RootClient* const root_;  // on the loop
   const std::string id_;
   bool purge_ = false;
   UniqueFd socket_;  // cell-review's fd 3

@@ -9,8 +9,7 @@ namespace {
 
 // Takes the callback of a request out of its table; empty if there is none.
 template <typename Key, typename Callback>
-Callback TakeCallback(std::mutex* mutex, std::map<Key, Callback>* table, const Key& request) {
-  const std::lock_guard lock(*mutex);
+Callback TakeCallback(std::map<Key, Callback>* table, const Key& request) {
   auto node = table->extract(request);
   return node.empty() ? Callback() : std::move(node.mapped());
 }
@@ -27,17 +26,12 @@ Result<wire::Hello> RootClient::ReceiveHello() {
 Status RootClient::SayReady() { return SendMessage(socket_.get(), wire::EncodeReady()); }
 
 void RootClient::TellGone(const std::string& cell_id, GoneCallback callback) {
-  const std::lock_guard lock(mutex_);
   gone_[cell_id] = std::move(callback);
 }
 
 Status RootClient::Launch(const std::string& plan, LaunchedCallback callback) {
-  wire::Launch launch{.plan = plan};
-  {
-    const std::lock_guard lock(mutex_);
-    launch.request = next_request_++;
-    launches_[launch.request] = std::move(callback);
-  }
+  const wire::Launch launch{.request = next_request_++, .plan = plan};
+  launches_[launch.request] = std::move(callback);
   return SendMessage(socket_.get(), wire::Encode(launch));
 }
 
@@ -46,12 +40,8 @@ Status RootClient::Kill(const std::string& cell_id, bool purge) {
 }
 
 Status RootClient::AskStats(const std::string& cell_id, StatsCallback callback) {
-  wire::Stats stats{.cell_id = cell_id};
-  {
-    const std::lock_guard lock(mutex_);
-    stats.request = next_request_++;
-    stats_[stats.request] = std::move(callback);
-  }
+  const wire::Stats stats{.request = next_request_++, .cell_id = cell_id};
+  stats_[stats.request] = std::move(callback);
   return SendMessage(socket_.get(), wire::Encode(stats));
 }
 
@@ -82,7 +72,7 @@ Status RootClient::HandleLaunched(Message message) {
   wire::Launched launched;
   ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &launched));
   UniqueFd socket = message.fds.empty() ? UniqueFd() : std::move(message.fds[0]);
-  const auto callback = TakeCallback(&mutex_, &launches_, launched.request);
+  const auto callback = TakeCallback(&launches_, launched.request);
   if (callback) callback(launched, std::move(socket));
   return OkStatus();
 }
@@ -90,7 +80,7 @@ Status RootClient::HandleLaunched(Message message) {
 Status RootClient::HandleGone(const Message& message) {
   wire::Gone gone;
   ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &gone));
-  const auto callback = TakeCallback(&mutex_, &gone_, gone.cell_id);
+  const auto callback = TakeCallback(&gone_, gone.cell_id);
   callback ? callback(gone) : on_gone_(gone);
   return OkStatus();
 }
@@ -98,7 +88,7 @@ Status RootClient::HandleGone(const Message& message) {
 Status RootClient::HandleStats(const Message& message) {
   wire::StatsReply reply;
   ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &reply));
-  const auto callback = TakeCallback(&mutex_, &stats_, reply.request);
+  const auto callback = TakeCallback(&stats_, reply.request);
   if (callback) callback(reply);
   return OkStatus();
 }

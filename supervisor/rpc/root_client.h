@@ -1,13 +1,12 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_ROOT_CLIENT_H_
 #define ODYSSEY_SUPERVISOR_RPC_ROOT_CLIENT_H_
 
-// The rpc side of the conversation with root. Requests may be made from any thread; answers are
-// read by the broker's loop and handed to the callbacks given with the request.
+// The rpc side of the conversation with root, or with the host runner. Answers are read by the loop
+// and handed to the callbacks given with the request. For the loop's thread alone, once it runs.
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "common/os/message_socket.h"
@@ -51,7 +50,6 @@ class RootClient final {
 
   const UniqueFd socket_;
   GoneCallback on_gone_;
-  std::mutex mutex_;
   uint64_t next_request_ = 1;
   std::map<uint64_t, LaunchedCallback> launches_;
   std::map<uint64_t, StatsCallback> stats_;

@@ -9,17 +9,16 @@ namespace {
 
 constexpr uint64_t kShown = 4096;
 
-// The worker is a string, and jobs wait until the test does them.
+// The worker is a string, and requests wait until the test does them.
 class RunOutputTest : public ::testing::Test {
  protected:
   RunOutputTest() {
     output_ = std::make_shared<RunOutput>(
-        RunOutput::Wiring{.ask = [this](const tool::Request& r) { return Answer(r); },
-                          .do_later =
-                              [this](std::function<void()> job) {
-                                if (no_threads_) return false;
-                                jobs_.push_back(std::move(job));
-                                return true;
+        RunOutput::Wiring{.ask =
+                              [this](const tool::Request& request, FileWorker::Answer answer) {
+                                jobs_.push_back([this, request, answer = std::move(answer)] {
+                                  answer(Answer(request));
+                                });
                               },
                           .progress = [this] { ++progress_; }},
         "run_x/outbox/stdout");
@@ -53,7 +52,6 @@ class RunOutputTest : public ::testing::Test {
   std::string file_ = "of an earlier command";
   uint64_t size_ = 0;  // of the file, of which only the beginning is here
   uint64_t room_ = UINT64_MAX;
-  bool no_threads_ = false;
   int writes_ = 0;
   int progress_ = 0;
 };
@@ -100,13 +98,6 @@ TEST_F(RunOutputTest, AFullDiskEndsTheCopyAndHoldsNothingBack) {
   EXPECT_TRUE(output_->done());
   EXPECT_TRUE(jobs_.empty());
   EXPECT_EQ(file_, "0123456789");
-}
-
-TEST_F(RunOutputTest, WithoutAThreadThereIsNoCopy) {
-  no_threads_ = true;
-  output_->Add("text");
-  EXPECT_TRUE(output_->done());
-  EXPECT_EQ(output_->error(), "no thread to write it");
 }
 
 TEST_F(RunOutputTest, KeepsABoundedAmount) {

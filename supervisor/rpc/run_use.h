@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "policy/plan/cell_wire.h"
-#include "supervisor/rpc/run_output.h"
+#include "supervisor/rpc/file_transfer.h"
 
 namespace odyssey::supervisor {
 

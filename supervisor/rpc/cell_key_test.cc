@@ -1,4 +1,4 @@
-#include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/cell_key.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/exec.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 #include <optional>
 
 #include "common/os/file.h"
-#include "supervisor/rpc/exec_session_fixture.h"
+#include "supervisor/rpc/exec_fixture.h"
 
 namespace odyssey::supervisor {
 namespace {
 
-TEST_F(ExecSessionTest, DeliversOutputAndThenTheOutcome) {
+TEST_F(ExecTest, DeliversOutputAndThenTheOutcome) {
   Start(Options());
   Write(out_, "hello");
   Write(err_, "oops");
@@ -27,13 +27,13 @@ TEST_F(ExecSessionTest, DeliversOutputAndThenTheOutcome) {
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
   EXPECT_EQ(sink_.outcome->exit_code, 7);
   EXPECT_EQ(sink_.outcome->stdout_bytes, 5u);
-  EXPECT_TRUE(session_->finished());
+  EXPECT_TRUE(exec_->finished());
 }
 
-TEST_F(ExecSessionTest, WaitsForOutputThatComesAfterTheExit) {
+TEST_F(ExecTest, WaitsForOutputThatComesAfterTheExit) {
   Start(Options());
   Exit(0);
-  session_->OnReady(Source::kControl);
+  exec_->OnReady(Source::kControl);
   EXPECT_FALSE(sink_.outcome.has_value());
   Write(out_, "late");
   End(0);
@@ -41,58 +41,56 @@ TEST_F(ExecSessionTest, WaitsForOutputThatComesAfterTheExit) {
   EXPECT_TRUE(sink_.outcome.has_value());
 }
 
-TEST_F(ExecSessionTest, ASlotThatIsGoneEndsItWhoeverHoldsTheOutputOpen) {
+TEST_F(ExecTest, ASlotThatIsGoneEndsItWhoeverHoldsTheOutputOpen) {
   Start(Options());
   Write(out_, "last words");
   Exit(0);
-  session_->OnSlotGone();  // out_ and err_ are still open here
+  exec_->OnSlotGone();  // out_ and err_ are still open here
   EXPECT_EQ(sink_.out, "last words");
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
 }
 
-TEST_F(ExecSessionTest, ASlotThatDiesUnseenIsASetupFailure) {
+TEST_F(ExecTest, ASlotThatDiesUnseenIsASetupFailure) {
   Start(Options());
   control_.reset();
-  session_->OnSlotGone();
+  exec_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SETUP_FAILED);
   EXPECT_FALSE(sink_.outcome->message.empty());
 }
 
 // A slot is offered before it has forked the process that becomes the command.
-TEST_F(ExecSessionTest, ASlotThatCannotForkForItsCommandSaysSo) {
+TEST_F(ExecTest, ASlotThatCannotForkForItsCommandSaysSo) {
   auto exec = MessageSocketPair(), control = MessageSocketPair();
-  session_ = std::make_unique<ExecSession>(Options(), &sink_);
-  session_->Start(
-      std::move(exec->first), std::move(control->first), [](int, Source, bool) {}, [] {},
-      [](Clock::time_point) {});
+  Make(Options());
+  exec_->Start(std::move(exec->first), std::move(control->first));
   ASSERT_TRUE(
       SendMessage(exec->second.get(),
                   cell::Encode(cell::ExecError{cell::ExecStep::kFork, ErrnoStatus(EAGAIN, "fork")}))
           .ok());
   exec->second.reset();  // the ExecSpec is unread
   control->second.reset();
-  session_->OnSlotGone();
+  exec_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome && sink_.outcome->never_forked);
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
-TEST_F(ExecSessionTest, ACellThatEndsSaysWhy) {
+TEST_F(ExecTest, ACellThatEndsSaysWhy) {
   Start(Options());
   control_.reset();
-  session_->OnCellGone(Unavailable("bwrap: no"));
+  exec_->OnCellGone(Unavailable("bwrap: no"));
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->message, "the cell ended: bwrap: no");
   EXPECT_TRUE(sink_.outcome->cell_ended && sink_.outcome->kind == v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
-TEST_F(ExecSessionTest, DeliversUpToTheCapAndCountsTheRest) {
+TEST_F(ExecTest, DeliversUpToTheCapAndCountsTheRest) {
   ExecOptions options = Options();
   options.stdout_cap = 4;
   Start(std::move(options));
   Write(out_, "123");
-  session_->OnReady(Source::kStdout);
+  exec_->OnReady(Source::kStdout);
   Write(out_, "456789");
   End(0);
   EXPECT_EQ(sink_.out, "1234");
@@ -101,21 +99,21 @@ TEST_F(ExecSessionTest, DeliversUpToTheCapAndCountsTheRest) {
   EXPECT_FALSE(sink_.outcome->stderr_truncated);
 }
 
-TEST_F(ExecSessionTest, ReadsNothingWhileTheSinkIsBusy) {
+TEST_F(ExecTest, ReadsNothingWhileTheSinkIsBusy) {
   sink_.stalls = true;
   Start(Options());
   Write(out_, "first");
-  session_->OnReady(Source::kStdout);
+  exec_->OnReady(Source::kStdout);
   Write(out_, "second");
-  session_->OnReady(Source::kStdout);
+  exec_->OnReady(Source::kStdout);
   EXPECT_EQ(sink_.out, "first");
   sink_.busy = false;
-  session_->Continue();
+  exec_->Continue();
   EXPECT_EQ(sink_.out, "firstsecond");
 }
 
 // The loop must have its turn although the pipe never runs dry.
-TEST_F(ExecSessionTest, DroppedOutputIsReadInTurns) {
+TEST_F(ExecTest, DroppedOutputIsReadInTurns) {
   constexpr int kEndless = 1000;
   ExecOptions options = Options();
   options.stdout_cap = 1;
@@ -126,120 +124,126 @@ TEST_F(ExecSessionTest, DroppedOutputIsReadInTurns) {
     const std::string page(4096, 'x');
     if (++reads < kEndless) (void)!write(out_.get(), page.data(), page.size());
   };
-  const int watched = watched_[static_cast<size_t>(Source::kStdout)];
-  session_->OnReady(Source::kStdout);
+  const int watched = host_->watched[static_cast<size_t>(Source::kStdout)];
+  exec_->OnReady(Source::kStdout);
   EXPECT_EQ(sink_.out, "x");
   EXPECT_LT(reads, kEndless);
-  EXPECT_EQ(watched_[static_cast<size_t>(Source::kStdout)], watched + 1) << "to go on later";
+  EXPECT_EQ(host_->watched[static_cast<size_t>(Source::kStdout)], watched + 1) << "to go on later";
 }
 
-TEST_F(ExecSessionTest, CancellingKillsTheSlotAndDropsTheRest) {
+TEST_F(ExecTest, CancellingKillsTheSlotAndDropsTheRest) {
   Start(Options());
-  session_->Cancel();
+  exec_->Cancel();
   EXPECT_TRUE(SlotWasKilled());
   Write(out_, "nobody reads this");
   control_.reset();
-  session_->OnSlotGone();
+  exec_->OnSlotGone();
   EXPECT_EQ(sink_.out, "");
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_CANCELLED);
 }
 
-TEST_F(ExecSessionTest, TheWallClockSaysTermThenKills) {
+TEST_F(ExecTest, TheWallClockSaysTermThenKills) {
   ExecOptions options = Options();
   options.wall_clock_ms = 100;
   Start(std::move(options));
-  session_->OnDeadline(Clock::now());
+  exec_->OnDeadline(Clock::now());
   EXPECT_FALSE(SlotWasKilled()) << "too early";
-  const auto first = session_->deadline();
-  session_->OnDeadline(first);
+  const auto first = exec_->deadline();
+  exec_->OnDeadline(first);
   cell::SignalSlot signal;
   ASSERT_TRUE(cell::Decode(ReceiveMessage(control_.get())->bytes, &signal).ok());
   EXPECT_EQ(signal.signal, SIGTERM);
   EXPECT_TRUE(signal.everyone);
-  EXPECT_GT(session_->deadline(), first);
-  session_->OnDeadline(session_->deadline());
+  EXPECT_GT(exec_->deadline(), first);
+  exec_->OnDeadline(exec_->deadline());
   EXPECT_TRUE(SlotWasKilled());
   control_.reset();
-  session_->OnSlotGone();
+  exec_->OnSlotGone();
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
   EXPECT_EQ(sink_.outcome->message, "command exceeded wall clock limit of 100 ms");
-  EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+  EXPECT_EQ(exec_->deadline(), Clock::time_point::max());
 }
 
-TEST_F(ExecSessionTest, ACommandThatIsNotDeadAfterItsEndIsOverdueOnce) {
-  const auto ends = {std::function<void()>([this] { session_->Cancel(); }),
-                     std::function<void()>([this] { session_->Detach(); }),
+TEST_F(ExecTest, ACommandThatIsNotDeadAfterItsEndIsOverdueOnce) {
+  const auto ends = {std::function<void()>([this] { exec_->Cancel(); }),
+                     std::function<void()>([this] { exec_->Detach(); }),
                      std::function<void()>([this] { End(0); })};
   for (const auto& end : ends) {
     Start(Options());
-    EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+    EXPECT_EQ(exec_->deadline(), Clock::time_point::max());
     end();
-    EXPECT_EQ(session_->deadline(), woken_at_);
-    EXPECT_FALSE(session_->TakeOverdue(woken_at_ - std::chrono::milliseconds(1)));
-    EXPECT_TRUE(session_->TakeOverdue(woken_at_));
-    EXPECT_FALSE(session_->TakeOverdue(woken_at_)) << "whoever was told does not need it again";
-    EXPECT_EQ(session_->deadline(), Clock::time_point::max());
+    EXPECT_EQ(exec_->deadline(), host_->timer);
+    const Clock::time_point overdue = host_->timer;
+    exec_->OnDeadline(overdue - std::chrono::milliseconds(1));
+    EXPECT_EQ(std::exchange(host_->overdue, 0), 0);
+    exec_->OnDeadline(overdue);
+    exec_->OnDeadline(overdue);
+    EXPECT_EQ(std::exchange(host_->overdue, 0), 1) << "the cell is ended once";
+    EXPECT_EQ(exec_->deadline(), Clock::time_point::max());
     sink_.outcome.reset();
   }
   Start(Options());
-  session_->Cancel();
-  session_->OnSlotGone();
-  EXPECT_FALSE(session_->TakeOverdue(woken_at_));
+  exec_->Cancel();
+  exec_->OnSlotGone();
+  exec_->OnDeadline(host_->timer);
+  EXPECT_EQ(host_->overdue, 0);
 }
 
-TEST_F(ExecSessionTest, ACommandThatWaitsForASlotHasItsWallClock) {
+TEST_F(ExecTest, ACommandThatWaitsForASlotHasItsWallClock) {
   ExecOptions options = Options();
   options.wall_clock_ms = 100;
-  session_ = std::make_unique<ExecSession>(std::move(options), &sink_);
-  session_->AwaitSlot();
-  session_->OnDeadline(session_->deadline());
+  Make(std::move(options));
+  exec_->Queue();
+  EXPECT_EQ(host_->timer, exec_->deadline());
+  exec_->OnDeadline(exec_->deadline());
+  EXPECT_EQ(host_->left_queue, 1);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
-  EXPECT_TRUE(session_->finished());
+  EXPECT_TRUE(exec_->finished());
 }
 
-TEST_F(ExecSessionTest, AKilledCommandAsksWhetherMemoryRanOut) {
+TEST_F(ExecTest, AKilledCommandAsksWhetherMemoryRanOut) {
   answers_usage_ = false;
   Start(Options());
   End(SIGKILL);
-  EXPECT_EQ(usage_asked_, 1);
+  EXPECT_EQ(host_->usage_asked, 1);
   EXPECT_FALSE(sink_.outcome.has_value());
-  session_->SetUsage(2, 0);
+  exec_->SetUsage(2, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_OOM_KILLED);
   EXPECT_EQ(sink_.outcome->oom_kills, 2u);
 }
 
-TEST_F(ExecSessionTest, AFailedCommandIsNotKilledForMemoryThoughOthersWere) {
+TEST_F(ExecTest, AFailedCommandIsNotKilledForMemoryThoughOthersWere) {
   answers_usage_ = false;
   Start(Options());
   End(1 << 8);
-  EXPECT_EQ(usage_asked_, 1);
-  session_->SetUsage(2, 5);
+  EXPECT_EQ(host_->usage_asked, 1);
+  exec_->SetUsage(2, 5);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
   EXPECT_EQ(sink_.outcome->oom_kills, 2u);
   EXPECT_EQ(sink_.outcome->pids_refused, 5u);
 }
 
-TEST_F(ExecSessionTest, ACommandThatComplainsAsksThoughItEndsWell) {
+TEST_F(ExecTest, ACommandThatComplainsAsksThoughItEndsWell) {
   Start(Options());
   Write(err_, "cannot fork, trying again");
   End(0);
-  EXPECT_EQ(usage_asked_, 1);
+  EXPECT_EQ(host_->usage_asked, 1);
 }
 
 // The way of most commands is not longer for it.
-TEST_F(ExecSessionTest, ACommandThatEndsWellAndSilentlyAsksNothing) {
+TEST_F(ExecTest, ACommandThatEndsWellAndSilentlyAsksNothing) {
   Start(Options());
   Write(out_, "output");
   End(0);
-  EXPECT_EQ(usage_asked_, 0);
+  EXPECT_EQ(host_->usage_asked, 0);
   EXPECT_TRUE(sink_.outcome.has_value());
 }
 
-TEST_F(ExecSessionTest, ACommandOfALargeProcessAsksThoughItEndsWellAndSilently) {
+TEST_F(ExecTest, ACommandOfALargeProcessAsksThoughItEndsWellAndSilently) {
   for (const uint64_t size : {99, 100}) {
     ExecOptions options = Options();
     options.memory_bytes = 400;
@@ -249,20 +253,20 @@ TEST_F(ExecSessionTest, ACommandOfALargeProcessAsksThoughItEndsWellAndSilently) 
     out_.reset();
     err_.reset();
     for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
-      session_->OnReady(source);
+      exec_->OnReady(source);
     }
-    EXPECT_EQ(usage_asked_, size == 100 ? 1 : 0);
+    EXPECT_EQ(host_->usage_asked, size == 100 ? 1 : 0);
   }
 }
 
-TEST_F(ExecSessionTest, WhatTheSlotToldOfRefusedCallsIsInTheOutcome) {
+TEST_F(ExecTest, WhatTheSlotToldOfRefusedCallsIsInTheOutcome) {
   const cell::ExecExited exit{.pid = 2, .refused = {{165, {}, 3, 7, "mount"}}, .refused_more = 4};
   Start(Options());
   ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(exit)).ok());
   out_.reset();
   err_.reset();
   for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
-    session_->OnReady(source);
+    exec_->OnReady(source);
   }
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->pid, 2u);
@@ -271,33 +275,33 @@ TEST_F(ExecSessionTest, WhatTheSlotToldOfRefusedCallsIsInTheOutcome) {
 }
 
 // A slot that is told to end says first what it refused.
-TEST_F(ExecSessionTest, AKilledCommandsRefusedCallsAreKnownToo) {
+TEST_F(ExecTest, AKilledCommandsRefusedCallsAreKnownToo) {
   ExecOptions options = Options();
   options.wall_clock_ms = 100;
   Start(std::move(options));
-  session_->OnDeadline(session_->deadline());
-  session_->OnDeadline(session_->deadline());
+  exec_->OnDeadline(exec_->deadline());
+  exec_->OnDeadline(exec_->deadline());
   ASSERT_TRUE(ReceiveMessage(control_.get()).ok());
   EXPECT_TRUE(SlotWasKilled());
   const cell::ExecExited exit{.wait_status = SIGKILL, .refused = {{165, {}, 3, 7, "mount"}}};
   ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(exit)).ok());
   control_.reset();
-  session_->OnSlotGone();
-  session_->SetUsage(1, 0);
+  exec_->OnSlotGone();
+  exec_->SetUsage(1, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
   EXPECT_EQ(sink_.outcome->oom_kills, 1u);
   EXPECT_EQ(sink_.outcome->refused_calls.size(), 1u);
 }
 
-TEST_F(ExecSessionTest, AKilledCommandWithMemoryToSpareWasSignalled) {
+TEST_F(ExecTest, AKilledCommandWithMemoryToSpareWasSignalled) {
   Start(Options());
   End(SIGKILL);
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SIGNALLED);
   EXPECT_EQ(sink_.outcome->signal, SIGKILL);
 }
 
-TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
+TEST_F(ExecTest, WhatKeptItFromStartingDecidesTheOutcome) {
   const struct {
     cell::ExecStep step;
     const char* what;
@@ -319,8 +323,8 @@ TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
   for (const auto& one : cases) {
     sink_.outcome.reset();
     Start(Options());
-    ASSERT_TRUE(SendMessage(exec_.get(), cell::Encode(cell::ExecError{
-                                             one.step, ErrnoStatus(one.error, one.what)}))
+    ASSERT_TRUE(SendMessage(exec_socket_.get(), cell::Encode(cell::ExecError{
+                                                    one.step, ErrnoStatus(one.error, one.what)}))
                     .ok());
     End(125 << 8);
     ASSERT_TRUE(sink_.outcome.has_value());
@@ -329,47 +333,47 @@ TEST_F(ExecSessionTest, WhatKeptItFromStartingDecidesTheOutcome) {
   }
 }
 
-TEST_F(ExecSessionTest, AnythingUnexpectedFromTheSlotIsNoOutcome) {
+TEST_F(ExecTest, AnythingUnexpectedFromTheSlotIsNoOutcome) {
   Start(Options());
   ASSERT_TRUE(SendMessage(control_.get(), "rubbish").ok());
-  session_->OnReady(Source::kControl);
+  exec_->OnReady(Source::kControl);
   EXPECT_FALSE(sink_.outcome.has_value());
-  ASSERT_TRUE(SendMessage(exec_.get(), "rubbish").ok());
+  ASSERT_TRUE(SendMessage(exec_socket_.get(), "rubbish").ok());
   End(0);
   EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
 }
 
-TEST_F(ExecSessionTest, ADetachedSessionSaysNothingAndKills) {
+TEST_F(ExecTest, ADetachedSessionSaysNothingAndKills) {
   Start(Options());
-  session_->Detach();
+  exec_->Detach();
   EXPECT_TRUE(SlotWasKilled());
   Write(out_, "text");
   control_.reset();
-  session_->OnSlotGone();
+  exec_->OnSlotGone();
   EXPECT_EQ(sink_.out, "");
   EXPECT_FALSE(sink_.outcome.has_value());
 }
 
-// A session whose streams are kept: the worker's files are strings, its jobs wait for the test.
-class KeptOutputTest : public ExecSessionTest {
+// A command whose streams are kept: the worker's files are strings, its jobs wait for the test.
+class KeptOutputTest : public ExecTest {
  protected:
   void StartKept(uint64_t cap) {
     ExecOptions options = Options();
     options.stdout_cap = options.stderr_cap = cap;
-    StartWith(std::move(options), [this](ExecSession* session) {
-      session->KeepOutput([this](Stream stream) {
-        const char* path = stream == Stream::kStdout ? "stdout" : "stderr";
-        return std::make_shared<RunOutput>(
-            RunOutput::Wiring{.ask = [this](const tool::Request& r) { return Answer(r); },
-                              .do_later =
-                                  [this](std::function<void()> job) {
-                                    jobs_.push_back(std::move(job));
-                                    return true;
-                                  },
-                              .progress = [this] { session_->Continue(); }},
-            path);
-      });
-    });
+    options.keep_output = true;
+    host_->make_copy = [this](Stream stream) {
+      const char* path = stream == Stream::kStdout ? "stdout" : "stderr";
+      return std::make_shared<RunOutput>(
+          RunOutput::Wiring{.ask =
+                                [this](const tool::Request& request, FileWorker::Answer answer) {
+                                  jobs_.push_back([this, request, answer = std::move(answer)] {
+                                    answer(Answer(request));
+                                  });
+                                },
+                            .progress = [this] { exec_->Continue(); }},
+          path);
+    };
+    Start(std::move(options));
   }
   Result<tool::Response> Answer(const tool::Request& request) {
     if (request.op == tool::Op::kDiscard) return tool::Response{};
@@ -394,7 +398,7 @@ class KeptOutputTest : public ExecSessionTest {
 TEST_F(KeptOutputTest, KeepsAStreamThatIsCutFromItsFirstByte) {
   StartKept(4);
   Write(out_, "123");
-  session_->OnReady(Source::kStdout);
+  exec_->OnReady(Source::kStdout);
   EXPECT_TRUE(jobs_.empty()) << "nothing is cut yet";
   Write(out_, "456789");
   Write(err_, "1234");
@@ -412,7 +416,7 @@ TEST_F(KeptOutputTest, ACopyThatFailsSaysSoAndTheCommandGoesOn) {
   StartKept(4);
   disk_ = ResourceExhausted("write: No space left on device");
   Write(out_, "123456789");
-  session_->OnReady(Source::kStdout);
+  exec_->OnReady(Source::kStdout);
   DoJobs();
   Write(out_, std::string(60'000, 'x'));
   End(3 << 8);
@@ -434,7 +438,7 @@ TEST_F(KeptOutputTest, ReadsNoFasterThanTheCopyIsWritten) {
     const ssize_t n = write(out_.get(), piece.data(), piece.size());
     written += n > 0 ? static_cast<uint64_t>(n) : 0;
     idle = n > 0 ? 0 : idle + 1;
-    session_->OnReady(Source::kStdout);
+    exec_->OnReady(Source::kStdout);
   }
   EXPECT_LT(written, 8u << 20);
   DoJobs();
@@ -448,34 +452,33 @@ TEST_F(KeptOutputTest, ReadsNoFasterThanTheCopyIsWritten) {
 TEST_F(KeptOutputTest, CancellingWaitsForNoCopy) {
   StartKept(1);
   Write(out_, "123456789");
-  session_->OnReady(Source::kStdout);
-  session_->Cancel();
+  exec_->OnReady(Source::kStdout);
+  exec_->Cancel();
   control_.reset();
-  session_->OnSlotGone();
+  exec_->OnSlotGone();
   EXPECT_TRUE(sink_.outcome.has_value());
 }
 
-// What the broker makes of the end of a command.
-class EndedSessionTest : public ExecSessionTest {
+// What the cell makes of the end of a command.
+class EndedExecTest : public ExecTest {
  protected:
   void StartJudged(ExecOptions options, size_t denials) {
-    StartWith(std::move(options), [&](ExecSession* session) {
-      session->AtEnd([this, denials](const ExecOptions&, Outcome* outcome, std::string_view tail) {
-        ends_.push_back(outcome->kind);
-        tail_ = tail;
-        std::vector<explain::Denial> out(denials);
-        for (size_t i = 0; i < denials; ++i) out[i].resource = std::to_string(i);
-        outcome->denials = static_cast<uint32_t>(denials);
-        return out;
-      });
-    });
+    host_->conclude = [this, denials](Outcome* outcome, std::string_view tail) {
+      ends_.push_back(outcome->kind);
+      tail_ = tail;
+      std::vector<explain::Denial> out(denials);
+      for (size_t i = 0; i < denials; ++i) out[i].resource = std::to_string(i);
+      outcome->denials = static_cast<uint32_t>(denials);
+      return out;
+    };
+    Start(std::move(options));
   }
 
   std::vector<v1::OutcomeKind> ends_;
   std::string tail_;
 };
 
-TEST_F(EndedSessionTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime) {
+TEST_F(EndedExecTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime) {
   StartJudged(Options(), 2);
   Write(err_, "no");
   sink_.stalls = true;
@@ -484,10 +487,10 @@ TEST_F(EndedSessionTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime)
     EXPECT_EQ(sink_.denials.size(), sent);
     EXPECT_FALSE(sink_.outcome.has_value());
     sink_.busy = false;
-    session_->Continue();
+    exec_->Continue();
   }
   sink_.busy = false;
-  session_->Continue();
+  exec_->Continue();
   EXPECT_EQ(sink_.denials, (std::vector<std::string>{"0", "1"}));
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.outcome->denials, 2u);
@@ -495,24 +498,24 @@ TEST_F(EndedSessionTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime)
   EXPECT_EQ(ends_, (std::vector<v1::OutcomeKind>{v1::OUTCOME_KIND_EXITED}));
 }
 
-TEST_F(EndedSessionTest, TheEndIsToldOnceAlsoIfNobodyListensAnyMore) {
+TEST_F(EndedExecTest, TheEndIsRecordedOnceAlsoWhenTheClientIsGone) {
   StartJudged(Options(), 1);
-  session_->Detach();
+  exec_->Detach();
   EXPECT_TRUE(ends_.empty()) << "it is not over yet";
   control_.reset();
-  session_->OnSlotGone();
-  session_->OnCellGone(Unavailable(""));
+  exec_->OnSlotGone();
+  exec_->OnCellGone(Unavailable(""));
   EXPECT_EQ(ends_, (std::vector<v1::OutcomeKind>{v1::OUTCOME_KIND_CANCELLED}));
   EXPECT_TRUE(sink_.denials.empty());
 }
 
-TEST_F(EndedSessionTest, OnlyTheLastWordsAreKeptAndAlsoThoseThatACapCutsOff) {
+TEST_F(EndedExecTest, OnlyTheLastWordsAreKeptAndAlsoThoseThatACapCutsOff) {
   ExecOptions options = Options();
   options.stderr_cap = 1;
   StartJudged(std::move(options), 0);
   for (int i = 0; i < 20; ++i) {
     Write(err_, std::string(4000, 'x') + "\n");
-    session_->OnReady(Source::kStderr);
+    exec_->OnReady(Source::kStderr);
   }
   Write(err_, "last");
   End(1 << 8);

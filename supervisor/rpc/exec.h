@@ -1,15 +1,12 @@
-#ifndef ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_H_
-#define ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_H_
+#ifndef ODYSSEY_SUPERVISOR_RPC_EXEC_H_
+#define ODYSSEY_SUPERVISOR_RPC_EXEC_H_
 
-// One command in a cell, from its start to its outcome: pipes, caps, deadlines, signals. Knows
-// nothing of gRPC; its sink does. Thread-safe: events come from the broker's loop, input and write
-// completions from gRPC's threads.
+// One command in a cell, from its request to its outcome: pipes, caps, deadlines, signals. Knows
+// nothing of gRPC; its sink does. For the loop's thread alone.
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +24,12 @@ namespace odyssey::supervisor {
 
 enum class Stream { kStdout, kStderr };
 
-// Where a session's output goes. Called with the session's lock held: must not call back into it.
+// Where a command's output goes. Must not call back into the command while it is called.
 class ExecSink {
  public:
   virtual ~ExecSink() = default;
   // The buffer for the next piece of output; nullptr while the last one is still being sent: then
-  // the sink calls ExecSession::Continue once it is.
+  // the sink calls Exec::Continue once it is.
   virtual std::string* BeginOutput() = 0;
   // Sends what BeginOutput's buffer holds now.
   virtual void SendOutput(Stream stream) = 0;
@@ -56,51 +53,59 @@ struct ExecOptions {
   bool stays = false;        // the client wants more of a single-use cell: it named a run
 };
 
-class ExecSession final {
+class Exec;
+
+// What a command needs of its cell.
+class ExecHost {
  public:
-  // Which of a session's descriptors an event is about.
+  // Which of a command's descriptors an event is about.
   enum class Source : uint8_t { kStdout, kStderr, kStdin, kControl, kExec };
-  // Watches a descriptor, edge-triggered, and reports with (session, source). Called again for the
+
+  virtual ~ExecHost() = default;
+  // Watches a descriptor, edge-triggered, and calls exec->OnReady(source). Called again for the
   // same descriptor: reports once more if there is something to report.
-  using Watch = std::function<void(int fd, Source source, bool writable)>;
-  // Asks what the kernel has counted of the cell since it was asked last; answers by SetUsage.
-  using AskUsage = std::function<void()>;
-  // Has OnDeadline called then. With the session's lock held.
-  using WakeAt = std::function<void(Clock::time_point)>;
-  // Where the whole of a stream goes that its cap cuts. Called with the session's lock held.
-  using MakeCopy = std::function<std::shared_ptr<RunOutput>(Stream)>;
+  virtual void Watch(Exec* exec, int fd, Source source, bool writable) = 0;
+  // Calls exec->OnDeadline at exec->deadline(), which is another one now.
+  virtual void SetTimer(Exec* exec) = 0;
+  // Asks what the kernel has counted of the cell since it was asked last; answers by
+  // exec->SetUsage.
+  virtual void AskUsage(Exec* exec) = 0;
+  // The file to which the whole of a stream goes that its cap cuts.
+  virtual std::shared_ptr<RunOutput> MakeCopy(Exec* exec, Stream stream) = 0;
+  // What the end of the command means, from the outcome, to which it adds, and the end of stderr:
+  // the denials to send. Called once, when no process of the command is left, or all of its output
+  // is closed.
+  virtual std::vector<explain::Denial> Conclude(const ExecOptions& options, Outcome* outcome,
+                                                std::string_view stderr_tail) = 0;
+  // The command was cancelled, or its time passed, while it waited for a slot: it needs none.
+  virtual void OnLeftQueue(Exec* exec) = 0;
+  // The command was killed, or has exited, and its slot still has processes: the cell must end.
+  // Called once.
+  virtual void OnOverdue() = 0;
+};
 
-  // What the end of the command means, from the outcome, to which it adds, and the last words on
-  // stderr: the denials to send. Called once, when nothing of the command is left, with the
-  // session's lock held, and the caller's of Start when it ends there.
-  using Conclude = std::function<std::vector<explain::Denial>(
-      const ExecOptions& options, Outcome* outcome, std::string_view stderr_tail)>;
+class Exec final : public std::enable_shared_from_this<Exec> {
+ public:
+  using Source = ExecHost::Source;
 
-  ExecSession(ExecOptions options, ExecSink* sink);
+  // `sink` must live until Detach. The command waits for a slot.
+  Exec(ExecOptions options, ExecSink* sink, std::shared_ptr<ExecHost> host);
 
-  // Before Start.
-  void KeepOutput(const MakeCopy& make_copy);
-  void AtEnd(Conclude conclude);
-  // There is no slot for it yet: its wall clock runs all the same, until then.
-  void AwaitSlot();
-  // Hands the command to a slot. The functions stay valid as long as the session.
-  void Start(UniqueFd exec_socket, UniqueFd control_socket, Watch watch, AskUsage ask_usage,
-             WakeAt wake_at);
+  // No slot is ready: the wall clock runs.
+  void Queue();
+  // Hands the command to a slot.
+  void Start(UniqueFd exec_socket, UniqueFd control_socket);
   // The command cannot start at all; with EAGAIN for want of a process.
   void Fail(const std::string& message, int error);
 
-  // Events, from the broker's loop.
+  // Events.
   void OnReady(Source source);
   void OnSlotGone();                   // every process of it is dead
   void OnCellGone(const Status& why);  // likewise, and the cell too; not ok
   void SetUsage(uint64_t oom_kills, uint64_t pids_refused);
-  // Acts on the deadlines that have passed.
   void OnDeadline(Clock::time_point now);
   // The next time OnDeadline is needed; time_point::max() for never.
   Clock::time_point deadline() const;
-  // True, once, if the command was killed or has exited, and its slot has still not said that every
-  // process of it is dead: it is up to whoever can end the cell.
-  bool TakeOverdue(Clock::time_point now);
 
   // From the client.
   void WriteStdin(std::string data);  // one at a time: see ExecSink::StdinTaken
@@ -112,11 +117,24 @@ class ExecSession final {
   // The sink is going away; nothing is sent any more and the command is killed.
   void Detach();
 
-  bool finished() const;
+  bool finished() const { return sink_ == nullptr && state_ >= State::kExited; }
   const ExecOptions& options() const { return options_; }
 
  private:
-  Status SendSpec(Watch& watch);
+  enum class State {
+    kQueued,   // waits for a slot
+    kRunning,  // in a slot
+    kExited,   // its first process has; others, and output, may be left
+    kGone,     // no process of it is left
+  };
+  enum class Usage { kUnknown, kAsked, kKnown };
+
+  bool queued() const { return state_ == State::kQueued; }
+  bool gone() const { return state_ == State::kGone; }
+
+  void StartClock();
+  void LeaveQueue(Stopped why);
+  Status SendSpec();
   void Pump();
   bool PumpOutput(OutputStream* output, Stream stream);
   void PumpStdin();
@@ -133,44 +151,27 @@ class ExecSession final {
   bool Complete();
   void KeepTail(std::string_view bytes);
   void End();
-  Outcome MakeOutcome() const;
-  void SetEnd(Outcome* outcome) const;
 
-  mutable std::mutex mutex_;
   const ExecOptions options_;
-  ExecSink* sink_;
-  Watch watch_;
-  AskUsage ask_usage_;
-  WakeAt wake_at_;
-  Conclude conclude_;
+  ExecSink* sink_;  // nullptr once the outcome is sent, or the client is gone
+  const std::shared_ptr<ExecHost> host_;
+  State state_ = State::kQueued;
+  ExecFacts facts_;
+  Usage usage_ = Usage::kUnknown;
   UniqueFd exec_socket_, control_;
   std::vector<int> early_signals_;
   InputStream stdin_;
   OutputStream stdout_, stderr_;
-  bool exited_ = false;  // ExecExited arrived
-  bool gone_ = false;    // nothing of the command is left
-  bool timed_out_ = false, cancelled_ = false, killed_ = false;
-  bool waiting_ = false;  // for a slot
-  bool usage_asked_ = false, usage_known_ = false;
-  bool ended_ = false;  // outcome_ and denials_ are set
-  bool outcome_sent_ = false;
-  uint64_t oom_kills_ = 0, pids_refused_ = 0;
-  bool oom_killed_ = false;  // the command itself
-  cell::ExecExited exit_;
-  cell::ExecError exec_error_;
-  bool exec_failed_ = false, never_forked_ = false;
-  std::string failure_;
-  bool cell_ended_ = false;  // while the command ran
+  bool discard_output_ = false;  // the client takes no more
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point end_by_ = Clock::time_point::max();  // of all its processes
-  uint64_t duration_usec_ = 0;
   std::string stderr_tail_;
-  Outcome outcome_;
+  std::optional<Outcome> outcome_;
   std::vector<explain::Denial> denials_;
   size_t denials_sent_ = 0;
 };
 
 }  // namespace odyssey::supervisor
 
-#endif  // ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_H_
+#endif  // ODYSSEY_SUPERVISOR_RPC_EXEC_H_

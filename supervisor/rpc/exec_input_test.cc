@@ -6,17 +6,17 @@
 
 #include <string>
 
-#include "supervisor/rpc/exec_session_fixture.h"
+#include "supervisor/rpc/exec_fixture.h"
 
 namespace odyssey::supervisor {
 namespace {
 
-TEST_F(ExecSessionTest, WritesStdinAsThePipeTakesItAndClosesIt) {
+TEST_F(ExecTest, WritesStdinAsThePipeTakesItAndClosesIt) {
   ExecOptions options = Options();
   options.open_stdin = true;
   Start(std::move(options));
   const std::string input(200'000, 'i');  // more than a pipe holds
-  session_->WriteStdin(input);
+  exec_->WriteStdin(input);
   EXPECT_EQ(sink_.taken, 0);
   std::string got;
   char buffer[65536];
@@ -24,36 +24,36 @@ TEST_F(ExecSessionTest, WritesStdinAsThePipeTakesItAndClosesIt) {
     const ssize_t n = read(in_.get(), buffer, sizeof(buffer));
     ASSERT_GT(n, 0);
     got.append(buffer, static_cast<size_t>(n));
-    session_->OnReady(Source::kStdin);
+    exec_->OnReady(Source::kStdin);
   }
   EXPECT_EQ(got, input);
   EXPECT_EQ(sink_.taken, 1);
-  session_->CloseStdin();
+  exec_->CloseStdin();
   EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0);
 }
 
-TEST_F(ExecSessionTest, InputThatComesBeforeTheCommandHasASlotIsKept) {
+TEST_F(ExecTest, InputThatComesBeforeTheCommandHasASlotIsKept) {
   ExecOptions options = Options();
   options.open_stdin = true;
-  StartWith(std::move(options), [&](ExecSession* session) {
-    session->WriteStdin("text");
-    EXPECT_EQ(sink_.taken, 0);
-    session->CloseStdin();
-  });
-  session_->OnReady(Source::kStdin);
+  Make(std::move(options));
+  exec_->WriteStdin("text");
+  EXPECT_EQ(sink_.taken, 0);
+  exec_->CloseStdin();
+  GiveSlot();
+  exec_->OnReady(Source::kStdin);
   EXPECT_EQ(sink_.taken, 1);
   char buffer[9];
   EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 4);
   EXPECT_EQ(read(in_.get(), buffer, sizeof(buffer)), 0) << "closed";
 }
 
-TEST_F(ExecSessionTest, InputThatNobodyReadsIsTakenAndDropped) {
+TEST_F(ExecTest, InputThatNobodyReadsIsTakenAndDropped) {
   ExecOptions options = Options();
   options.open_stdin = true;
   Start(std::move(options));
   signal(SIGPIPE, SIG_IGN);
   in_.reset();
-  session_->WriteStdin("text");
+  exec_->WriteStdin("text");
   EXPECT_EQ(sink_.taken, 1);
 }
 

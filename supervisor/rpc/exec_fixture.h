@@ -1,7 +1,7 @@
-#ifndef ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_FIXTURE_H_
-#define ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_FIXTURE_H_
+#ifndef ODYSSEY_SUPERVISOR_RPC_EXEC_FIXTURE_H_
+#define ODYSSEY_SUPERVISOR_RPC_EXEC_FIXTURE_H_
 
-// A session between a sink that the test is and a slot that the test is.
+// A command between a sink that the test is and a slot that the test is.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,13 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
 #include "policy/plan/cell_wire.h"
-#include "supervisor/rpc/exec_session.h"
+#include "supervisor/rpc/exec.h"
 
 namespace odyssey::supervisor {
 
@@ -51,9 +52,30 @@ class TestSink final : public ExecSink {
   int taken = 0;
 };
 
-class ExecSessionTest : public ::testing::Test {
+// The cell.
+class TestHost final : public ExecHost {
+ public:
+  void Watch(Exec*, int, Source source, bool) override { watched[static_cast<size_t>(source)]++; }
+  void SetTimer(Exec* exec) override { timer = exec->deadline(); }
+  void AskUsage(Exec*) override { ++usage_asked; }
+  std::shared_ptr<RunOutput> MakeCopy(Exec*, Stream stream) override { return make_copy(stream); }
+  std::vector<explain::Denial> Conclude(const ExecOptions&, Outcome* outcome,
+                                        std::string_view stderr_tail) override {
+    return conclude ? conclude(outcome, stderr_tail) : std::vector<explain::Denial>();
+  }
+  void OnLeftQueue(Exec*) override { ++left_queue; }
+  void OnOverdue() override { ++overdue; }
+
+  std::function<std::shared_ptr<RunOutput>(Stream)> make_copy;
+  std::function<std::vector<explain::Denial>(Outcome*, std::string_view)> conclude;
+  int watched[5] = {};
+  Clock::time_point timer = Clock::time_point::max();
+  int usage_asked = 0, left_queue = 0, overdue = 0;
+};
+
+class ExecTest : public ::testing::Test {
  protected:
-  using Source = ExecSession::Source;
+  using Source = Exec::Source;
 
   ExecOptions Options() {
     ExecOptions options;
@@ -62,21 +84,22 @@ class ExecSessionTest : public ::testing::Test {
     return options;
   }
 
-  void Start(ExecOptions options) { StartWith(std::move(options), nullptr); }
-  // Starts the session, once `prepare` has seen it, and takes the slot's side of it.
-  void StartWith(ExecOptions options, const std::function<void(ExecSession*)>& prepare) {
-    const bool terminal = options.spec.terminal;
-    session_ = std::make_unique<ExecSession>(std::move(options), &sink_);
-    if (prepare) prepare(session_.get());
+  void Make(ExecOptions options) {
+    exec_ = std::make_shared<Exec>(std::move(options), &sink_, host_);
+  }
+  void Start(ExecOptions options) {
+    Make(std::move(options));
+    GiveSlot();
+  }
+  // Starts the command and takes the slot's side of it.
+  void GiveSlot() {
+    const bool terminal = exec_->options().spec.terminal;
     auto exec = MessageSocketPair();
     auto control = MessageSocketPair();
-    exec_ = std::move(exec->second);
+    exec_socket_ = std::move(exec->second);
     control_ = std::move(control->second);
-    session_->Start(
-        std::move(exec->first), std::move(control->first),
-        [this](int, Source source, bool) { watched_[static_cast<size_t>(source)]++; },
-        [this] { ++usage_asked_; }, [this](Clock::time_point when) { woken_at_ = when; });
-    auto message = ReceiveMessage(exec_.get());
+    exec_->Start(std::move(exec->first), std::move(control->first));
+    auto message = ReceiveMessage(exec_socket_.get());
     ASSERT_TRUE(message.ok());
     if (terminal) return;
     ASSERT_EQ(message->fds.size(), 3u);
@@ -101,13 +124,13 @@ class ExecSessionTest : public ::testing::Test {
     out_.reset();
     err_.reset();
     for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
-      session_->OnReady(source);
+      exec_->OnReady(source);
     }
     AnswerUsage();
   }
 
   void AnswerUsage() {
-    if (usage_asked_ > 0 && answers_usage_) session_->SetUsage(0, 0);
+    if (host_->usage_asked > 0 && answers_usage_) exec_->SetUsage(0, 0);
   }
 
   bool SlotWasKilled() {
@@ -118,14 +141,12 @@ class ExecSessionTest : public ::testing::Test {
   }
 
   TestSink sink_;
-  std::unique_ptr<ExecSession> session_;
-  UniqueFd exec_, control_, in_, out_, err_;
-  int watched_[5] = {};
-  int usage_asked_ = 0;
-  Clock::time_point woken_at_ = Clock::time_point::max();
+  const std::shared_ptr<TestHost> host_ = std::make_shared<TestHost>();
+  std::shared_ptr<Exec> exec_;
+  UniqueFd exec_socket_, control_, in_, out_, err_;
   bool answers_usage_ = true;  // with nothing counted
 };
 
 }  // namespace odyssey::supervisor
 
-#endif  // ODYSSEY_SUPERVISOR_RPC_EXEC_SESSION_FIXTURE_H_
+#endif  // ODYSSEY_SUPERVISOR_RPC_EXEC_FIXTURE_H_

@@ -1,0 +1,60 @@
+#include "supervisor/rpc/auditor.h"
+
+#include <optional>
+
+#include "supervisor/rpc/audit_records.h"
+
+namespace odyssey::supervisor {
+namespace {
+
+// Policies whose text has been recorded by this process; after that many all are recorded again.
+constexpr size_t kMaxRecordedPolicies = 4096;
+
+}  // namespace
+
+void Auditor::OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool created) {
+  if (recorded_policies_.size() > kMaxRecordedPolicies) recorded_policies_.clear();
+  if (recorded_policies_.insert(cell.admission.digest).second) {
+    log_->Add(PolicyRecord("operator", cell.admission.digest, {ceiling_->Describe().detail}));
+  }
+  if (recorded_policies_.insert(cell.compiled.digest).second) {
+    log_->Add(PolicyRecord("cell", cell.compiled.digest, cell.compiled.explanation));
+  }
+  if (spec.sandbox.mode == policy::Mode::kDangerFullAccess) {
+    log_->Add(GrantRecord("danger_full_access", spec.key, spec.owner_uid));
+  }
+  log_->Add(PrepareRecord(cell, spec, created));
+}
+
+void Auditor::OnRemoved(const std::string& cell_id, bool purge) {
+  log_->Add(RemoveRecord(cell_id, purge));
+}
+
+void Auditor::OnCellEnded(const std::string& cell_id, const Status& why) {
+  log_->Add(CellEndRecord(cell_id, why.message()));
+}
+
+void Auditor::OnExecStarted(const CellFacts& cell, const ExecOptions& options) {
+  log_->Add(ExecRecord(cell.id, cell.admission.owner.uid, options));
+}
+
+void Auditor::OnExecEnded(const CellFacts& cell, const ExecOptions& options,
+                          const Outcome& outcome) {
+  log_->Add(ExecEndRecord(cell.id, options, outcome));
+}
+
+void Auditor::OnExecRefused(const std::string& cell_id, const Status& why) {
+  log_->AddLimited(RefuseRecord("exec", cell_id, std::nullopt, why), cell_id);
+}
+
+void Auditor::OnDenied(const CellFacts& cell, const std::string& exec_id,
+                       const explain::Denial& denial) {
+  log_->AddLimited(DenyRecord(cell.id, exec_id, denial), cell.id);
+}
+
+void Auditor::OnFileOp(const CellFacts& cell, const tool::Request& request,
+                       const tool::Response& response) {
+  log_->Add(FileRecord(cell.id, request, response));
+}
+
+}  // namespace odyssey::supervisor

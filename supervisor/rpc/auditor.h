@@ -1,0 +1,48 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_AUDITOR_H_
+#define ODYSSEY_SUPERVISOR_RPC_AUDITOR_H_
+
+// Observes what happens to cells and commands, and records it. For the loop's thread alone.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "policy/explain/denial.h"
+#include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/audit_log.h"
+#include "supervisor/rpc/cell_spec.h"
+#include "supervisor/rpc/exec.h"
+
+namespace odyssey::supervisor {
+
+class Auditor final {
+ public:
+  // Both are borrowed.
+  Auditor(AuditLog* log, CeilingGate* ceiling) : log_(log), ceiling_(ceiling) {}
+
+  // A cell was made, or answered warm.
+  void OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool created);
+  void OnRemoved(const std::string& cell_id, bool purge);
+  void OnCellEnded(const std::string& cell_id, const Status& why);
+
+  void OnExecStarted(const CellFacts& cell, const ExecOptions& options);
+  void OnExecEnded(const CellFacts& cell, const ExecOptions& options, const Outcome& outcome);
+  void OnExecRefused(const std::string& cell_id, const Status& why);
+  // Of a command, or with an empty `exec_id` of a file operation.
+  void OnDenied(const CellFacts& cell, const std::string& exec_id, const explain::Denial& denial);
+  // Also one that failed.
+  void OnFileOp(const CellFacts& cell, const tool::Request& request,
+                const tool::Response& response);
+
+ private:
+  AuditLog* const log_;
+  CeilingGate* const ceiling_;               // for its text
+  std::set<std::string> recorded_policies_;  // digests
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_AUDITOR_H_

@@ -1,0 +1,96 @@
+#ifndef ODYSSEY_SUPERVISOR_RPC_CELL_TABLE_H_
+#define ODYSSEY_SUPERVISOR_RPC_CELL_TABLE_H_
+
+// The cells of this supervisor: finds them by id and by key, has them launched, and ends them. For
+// the loop's thread alone; what takes time answers by its last argument.
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "common/base/status.h"
+#include "supervisor/rpc/auditor.h"
+#include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/event_loop.h"
+#include "supervisor/rpc/host_link.h"
+#include "supervisor/rpc/root_client.h"
+
+namespace odyssey::supervisor {
+
+using CellPtr = std::shared_ptr<Cell>;
+
+// A cell as it was admitted and compiled, off the loop.
+struct CellOrder {
+  PrepareSpec spec;  // `sandbox` as admitted
+  Admission admission;
+  compile::Compiled compiled;
+};
+
+struct PreparedCell {
+  CellPtr cell;
+  bool created = false;
+};
+
+class CellTable final {
+ public:
+  // All are borrowed. `cells_directory`: of the trees that last, as root said.
+  CellTable(EventLoop* loop, RootClient* root, const HostLink* host, Auditor* auditor,
+            std::string cells_directory);
+
+  // NOT_FOUND also for one that is ending.
+  Result<CellPtr> Find(const std::string& cell_id) const;
+  CellPtr FindByKey(const CellKey& key) const;
+  // Also one that is ending.
+  CellPtr FindAny(const std::string& cell_id) const;
+  const std::map<std::string, CellPtr>& all() const { return cells_; }
+
+  // The cell of the key, ready for commands: the one that lives if it is the same, else a new one
+  // in its place.
+  void Prepare(const std::shared_ptr<CellOrder>& order, const Done<Result<PreparedCell>>& done);
+  // Ends the cell; answers when no process of it is left. `why`: for those who wait for it to be
+  // ready.
+  void End(const CellPtr& cell, bool purge, const std::string& why, const Done<Status>& done);
+
+  // Ends the cell of this key and lets none be made for it until Release. FAILED_PRECONDITION
+  // while commands run in it, or another call holds the key.
+  void Hold(const CellKey& key, const Done<Status>& done);
+  void Release(const CellKey& key);
+
+ private:
+  // Waits until `over` is true, or `timeout` has passed.
+  struct Waiter {
+    std::function<bool()> over;
+    std::function<void(bool in_time)> then;
+    uint64_t timer = EventLoop::kNoTimer;
+  };
+  static constexpr auto kForever = Clock::duration::max();
+  void Await(Clock::duration timeout, std::function<bool()> over,
+             std::function<void(bool in_time)> then);
+  void OnChange();
+  void RunWaiters();
+
+  void PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t revision,
+                    const Done<Result<PreparedCell>>& done);
+  Result<CellPtr> Launch(const CellOrder& order, uint32_t revision);
+  Status LaunchInRoot(const CellOrder& order, CellPtr cell, plan::Plan plan);
+  void LaunchOnHost(const CellPtr& cell, uint32_t owner_uid);
+  void AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPtr& cell, bool created,
+                  const Done<Result<PreparedCell>>& done);
+
+  EventLoop* const loop_;
+  RootClient* const root_;
+  const HostLink* const host_;
+  Auditor* const auditor_;
+  const std::string cells_directory_;
+  std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
+  std::set<CellKey> held_keys_;
+  std::list<Waiter> waiters_;
+  bool changed_ = false;  // RunWaiters is posted
+};
+
+}  // namespace odyssey::supervisor
+
+#endif  // ODYSSEY_SUPERVISOR_RPC_CELL_TABLE_H_
