@@ -73,16 +73,18 @@ TEST_F(RunOutputTest, SmallPiecesBecomeFewWrites) {
   for (int i = 0; i < 1000; ++i) output_->Add("x");
   DoJobs();
   EXPECT_EQ(file_, std::string(1000, 'x'));
-  EXPECT_EQ(writes_, 1);
+  EXPECT_EQ(writes_, 2) << "the first, and all that came while it was written";
 }
 
 TEST_F(RunOutputTest, IsFullUntilTheWorkerCatchesUp) {
   const std::string piece(1 << 20, 'x');
-  output_->Add(piece);
-  EXPECT_FALSE(output_->full());
+  for (int i = 0; i < 2; ++i) {  // one is with the worker
+    output_->Add(piece);
+    EXPECT_FALSE(output_->full());
+  }
   output_->Add(piece);
   EXPECT_TRUE(output_->full());
-  jobs_.front()();
+  DoJobs();
   EXPECT_FALSE(output_->full());
 }
 
