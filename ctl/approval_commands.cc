@@ -9,13 +9,13 @@
 #include "ctl/event_view.h"
 #include "ctl/exit_code.h"
 #include "ctl/sanitize.h"
-#include "odyssey/agent/v1/approval.grpc.pb.h"
+#include "odyssey/agent/v1/approval.stub.h"
 
 namespace odyssey::ctl {
 namespace {
 
 using agent::v1::Approval;
-using agent::v1::ApprovalService;
+using agent::v1::ApprovalServiceStub;
 
 Json ApprovalToJson(const Approval& approval) {
   Json out = message::ToJson(approval);
@@ -38,12 +38,11 @@ int List(const Invocation& call) {
   const Console& console = *call.console;
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("list approvals", client.status()));
-  const auto stub = ApprovalService::NewStub(client->channel());
+  const ApprovalServiceStub stub(client->channel());
   agent::v1::ListApprovalsRequest request;
   request.set_session_id(call.options.Text("session"));
   agent::v1::ListApprovalsResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->ListApprovals(context.get(), request, &response);
+  const Status status = stub.ListApprovals({kQuickCallMs}, request, &response);
   if (!status.ok()) return console.Fail(client->Explain("list approvals", status));
   if (console.json) {
     Json list = Json::array();
@@ -60,16 +59,15 @@ int Watch(const Invocation& call) {
   const Console& console = *call.console;
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("watch approvals", client.status()));
-  const auto stub = ApprovalService::NewStub(client->channel());
+  const ApprovalServiceStub stub(client->channel());
   agent::v1::WatchApprovalsRequest request;
   request.set_session_id(call.options.Text("session"));
-  grpc::ClientContext context;
-  const auto stream = stub->WatchApprovals(&context, request);
+  auto stream = stub.WatchApprovals({}, request);
   Approval approval;
-  while (stream->Read(&approval)) {
+  while (stream.Read(&approval)) {
     console.json ? console.PrintJson(ApprovalToJson(approval)) : PrintApproval(console, approval);
   }
-  const grpc::Status status = stream->Finish();
+  const Status status = stream.Finish();
   return status.ok() ? kExitOk : console.Fail(client->Explain("watch approvals", status));
 }
 
@@ -77,14 +75,13 @@ int Resolve(const Invocation& call, agent::v1::Decision decision, const std::str
   const Console& console = *call.console;
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("answer an approval", client.status()));
-  const auto stub = ApprovalService::NewStub(client->channel());
+  const ApprovalServiceStub stub(client->channel());
   agent::v1::ResolveApprovalRequest request;
   request.set_request_id(call.options.Word(0));
   request.set_decision(decision);
   request.set_note(note);
   agent::v1::ResolveApprovalResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->ResolveApproval(context.get(), request, &response);
+  const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
   if (!status.ok()) return console.Fail(client->Explain("answer an approval", status));
   if (console.json) console.PrintJson(message::ToJson(response));
   if (response.resolved()) return kExitOk;

@@ -18,13 +18,13 @@
 #include "ctl/exit_code.h"
 #include "ctl/sanitize.h"
 #include "ctl/units.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 namespace {
 
 using supervisor::v1::CellInfo;
-using supervisor::v1::Supervisor;
+using supervisor::v1::SupervisorStub;
 
 constexpr int kTopIntervalMs = 1000;
 constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
@@ -41,38 +41,37 @@ template <typename Body>
 int WithSupervisor(const Invocation& call, const std::string& what, Body body) {
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
   if (!client.ok()) return call.console->Fail(ExplainConnect(what, client.status()));
-  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
-  return body(*client, stub.get());
+  const SupervisorStub stub(client->channel());
+  return body(*client, stub);
 }
 
 struct FoundCell {
   const Client& client;
-  Supervisor::Stub* stub;
+  const SupervisorStub& stub;
   std::string id;
 };
 
 // With the cell that the first word means.
 template <typename Body>
 int WithCell(const Invocation& call, const std::string& what, Body body) {
-  const auto with_stub = [&](const Client& client, Supervisor::Stub* stub) -> int {
+  const auto with_stub = [&](const Client& client, const SupervisorStub& stub) -> int {
     FoundCell cell = {client, stub, ""};
-    const grpc::Status status = FindCell(stub, call.options.Word(0), &cell.id);
+    const Status status = FindCell(stub, call.options.Word(0), &cell.id);
     if (status.ok()) return body(cell);
     return call.console->Fail(client.Explain(what + " cell " + call.options.Word(0), status));
   };
   return WithSupervisor(call, what + " a cell", with_stub);
 }
 
-grpc::Status GetCells(Supervisor::Stub* stub, supervisor::v1::ListCellsResponse* response) {
-  const auto context = MakeContext(kQuickCallMs);
-  return stub->ListCells(context.get(), {}, response);
+Status GetCells(const SupervisorStub& stub, supervisor::v1::ListCellsResponse* response) {
+  return stub.ListCells({kQuickCallMs}, {}, response);
 }
 
 int List(const Invocation& call) {
   const Console& console = *call.console;
-  return WithSupervisor(call, "list cells", [&](const Client& client, Supervisor::Stub* stub) {
+  return WithSupervisor(call, "list cells", [&](const Client& client, const SupervisorStub& stub) {
     supervisor::v1::ListCellsResponse response;
-    const grpc::Status status = GetCells(stub, &response);
+    const Status status = GetCells(stub, &response);
     if (!status.ok()) return console.Fail(client.Explain("list cells", status));
     if (console.json) {
       console.PrintJson(message::ToJson(response));
@@ -99,8 +98,7 @@ int Show(const Invocation& call) {
     supervisor::v1::DescribeCellRequest request;
     request.set_cell_id(cell.id);
     supervisor::v1::DescribeCellResponse response;
-    const auto context = MakeContext(kQuickCallMs);
-    const grpc::Status status = cell.stub->DescribeCell(context.get(), request, &response);
+    const Status status = cell.stub.DescribeCell({kQuickCallMs}, request, &response);
     if (!status.ok())
       return console.Fail(cell.client.Explain("show cell " + request.cell_id(), status));
     if (console.json) {
@@ -135,8 +133,7 @@ int Remove(const Invocation& call) {
     request.set_cell_id(cell.id);
     request.set_purge(call.options.Has("purge"));
     supervisor::v1::RemoveCellResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = cell.stub->RemoveCell(context.get(), request, &response);
+    const Status status = cell.stub.RemoveCell({kCellCallMs}, request, &response);
     if (!status.ok())
       return console.Fail(cell.client.Explain("remove cell " + request.cell_id(), status));
     console.json ? console.PrintJson({{"removed", request.cell_id()}})
@@ -183,11 +180,11 @@ int Top(const Invocation& call) {
   const Console& console = *call.console;
   const bool watch = call.options.Has("watch");
   const UniqueFd interrupt = watch ? InterruptFd() : UniqueFd();
-  return WithSupervisor(call, "watch cells", [&](const Client& client, Supervisor::Stub* stub) {
+  return WithSupervisor(call, "watch cells", [&](const Client& client, const SupervisorStub& stub) {
     std::map<std::string, uint64_t> before;
     for (;;) {
       supervisor::v1::ListCellsResponse response;
-      const grpc::Status status = GetCells(stub, &response);
+      const Status status = GetCells(stub, &response);
       if (!status.ok()) return console.Fail(client.Explain("watch cells", status));
       if (console.json) {
         console.PrintJson(message::ToJson(response));

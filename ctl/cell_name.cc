@@ -22,24 +22,23 @@ CellKey KeyOfCommand(const std::string& name) {
   return key;
 }
 
-grpc::Status FindCell(supervisor::v1::Supervisor::StubInterface* stub, const std::string& word,
-                      std::string* id) {
+Status FindCell(const supervisor::v1::SupervisorStub& stub, const std::string& word,
+                std::string* id) {
   supervisor::v1::ListCellsResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->ListCells(context.get(), {}, &response);
+  const Status status = stub.ListCells({kQuickCallMs}, {}, &response);
   if (!status.ok()) return status;
   *id = word;
   std::string named;
   for (const supervisor::v1::CellInfo& cell : response.cells()) {
-    if (cell.cell_id() == word) return grpc::Status::OK;
+    if (cell.cell_id() == word) return OkStatus();
     if (IsSame(cell.key(), KeyOfCommand(word))) {
       named += (named.empty() ? "" : ", ") + cell.cell_id();
       *id = cell.cell_id();
     }
   }
-  if (named.find(',') == named.npos) return grpc::Status::OK;
-  return {grpc::StatusCode::INVALID_ARGUMENT,
-          "several cells are called \"" + word + "\": " + named + "; give one of these"};
+  if (named.find(',') == named.npos) return OkStatus();
+  return InvalidArgument("several cells are called \"" + word + "\": " + named +
+                         "; give one of these");
 }
 
 }  // namespace odyssey::ctl

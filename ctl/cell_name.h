@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 
@@ -13,8 +13,8 @@ supervisor::v1::CellKey KeyOfCommand(const std::string& name);
 // `id` becomes that of the cell that `word` means: an id, or the name that `exec --cell` gave one.
 // What is neither stays as it is, for the supervisor to refuse. INVALID_ARGUMENT if several cells
 // have the name, as those of different owners may; else as ListCells.
-grpc::Status FindCell(supervisor::v1::Supervisor::StubInterface* stub, const std::string& word,
-                      std::string* id);
+Status FindCell(const supervisor::v1::SupervisorStub& stub, const std::string& word,
+                std::string* id);
 
 }  // namespace odyssey::ctl
 

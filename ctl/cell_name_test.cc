@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::ctl {
@@ -14,13 +16,12 @@ namespace {
 class CellNameTest : public ::testing::Test, public supervisor::v1::Supervisor::Service {
  protected:
   void SetUp() override {
-    const std::string address = "unix:" + directory_.path() + "/socket";
+    const std::string socket = directory_.path() + "/socket";
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    stub_ = supervisor::v1::Supervisor::NewStub(
-        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    stub_.emplace(std::make_shared<rpc::H2Channel>(socket));
   }
   void TearDown() override { server_->Shutdown(); }
 
@@ -37,15 +38,15 @@ class CellNameTest : public ::testing::Test, public supervisor::v1::Supervisor::
   // The id, or the error.
   std::string Find(const std::string& word) {
     std::string id;
-    const grpc::Status status = FindCell(stub_.get(), word, &id);
-    return status.ok() ? id : status.error_message();
+    const Status status = FindCell(*stub_, word, &id);
+    return status.ok() ? id : status.message();
   }
 
  private:
   fakes::TemporaryDirectory directory_;
   supervisor::v1::ListCellsResponse cells_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<supervisor::v1::Supervisor::Stub> stub_;
+  std::optional<supervisor::v1::SupervisorStub> stub_;
 };
 
 TEST_F(CellNameTest, IsAnIdOrWhatExecCalledTheCell) {

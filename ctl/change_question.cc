@@ -76,7 +76,7 @@ std::string KeptText(const std::string& name) {
          "\n  to forget them: " + CommandText({"odyssey-ctl", "discard", name});
 }
 
-QuestionEnd ChangeQuestion::Fail(const std::string& what, const grpc::Status& status) {
+QuestionEnd ChangeQuestion::Fail(const std::string& what, const Status& status) {
   console_.Fail(client_.Explain(what, status));
   return QuestionEnd::kFailed;
 }
@@ -84,7 +84,7 @@ QuestionEnd ChangeQuestion::Fail(const std::string& what, const grpc::Status& st
 QuestionEnd ChangeQuestion::Run() {
   for (;;) {
     ChangeSet set;
-    const grpc::Status status = client_.List({}, &set);
+    const Status status = client_.List({}, &set);
     if (!status.ok()) return Fail("list the changes of", status);
     if (IsEmpty(set.end.counts())) return QuestionEnd::kNothing;
     show_(SummaryText(set, client_.name(), console_.color_out));
@@ -115,7 +115,7 @@ ChangeQuestion::End ChangeQuestion::AskOnce(const ChangeSet& set) {
 void ChangeQuestion::ShowAll() {
   std::string text;
   bool truncated = false;
-  const grpc::Status status = client_.Diff({}, kMaxDiffBytes, &text, &truncated);
+  const Status status = client_.Diff({}, kMaxDiffBytes, &text, &truncated);
   if (!status.ok()) Fail("show the changes of", status);
   show_(FormatDiff(text, console_.color_out));
   if (truncated) show_("  (there is more: name files to odyssey-ctl diff)\n");
@@ -228,7 +228,7 @@ std::string ChangeQuestion::DiffOf(const Change& change) {
   selections[0].set_path(change.path());
   std::string text;
   bool truncated = false;
-  const grpc::Status status = client_.Diff(selections, kMaxDiffBytes, &text, &truncated);
+  const Status status = client_.Diff(selections, kMaxDiffBytes, &text, &truncated);
   if (!status.ok()) Fail("show the changes of", status);
   if (truncated) show_(std::string(kIndent) + "(too long to be shown)\n");
   return status.ok() && !truncated ? text : "";
@@ -240,7 +240,7 @@ ChangeQuestion::End ChangeQuestion::CommitChoice(const ChangeSet& set, const Cha
   const Selections selections = choice.ToSelections();
   ChangeSet chosen;
   ChangeSet all;
-  grpc::Status status = client_.List(selections, &chosen);
+  Status status = client_.List(selections, &chosen);
   if (status.ok()) status = client_.List({}, &all);
   if (!status.ok()) return Fail("list the changes of", status);
   if (all.end.digest() == set.end.digest()) return Commit(selections, chosen.end.digest());
@@ -251,8 +251,8 @@ ChangeQuestion::End ChangeQuestion::CommitChoice(const ChangeSet& set, const Cha
 ChangeQuestion::End ChangeQuestion::Commit(const Selections& selections,
                                            const std::string& digest) {
   supervisor::v1::CommitChangesResponse response;
-  const grpc::Status status = client_.Commit(selections, digest, &response);
-  if (status.error_code() == grpc::StatusCode::ABORTED) {
+  const Status status = client_.Commit(selections, digest, &response);
+  if (status.code() == Code::kAborted) {
     show_(kOutdated);
     return std::nullopt;
   }
@@ -276,7 +276,7 @@ ChangeQuestion::End ChangeQuestion::Discard(const ChangeSet& set) {
   const std::string question = "  forget " + CountsText(set.end.counts()) + " for good? y, n: ";
   if (!IsYes(ask_(Paint(question, Style::kBold, console_.color_out)))) return std::nullopt;
   supervisor::v1::DiscardChangesResponse response;
-  const grpc::Status status = client_.Discard({}, &response);
+  const Status status = client_.Discard({}, &response);
   if (!status.ok()) return Fail("discard the changes of", status);
   show_("discarded " + std::to_string(response.discarded()) + "\n");
   for (const auto& refused : response.refused()) {
@@ -298,7 +298,7 @@ QuestionEnd DecideChanges(const Console& console, const ChangesClient& client) {
     return ChangeQuestion(console, client, ask, show).Run();
   }
   ChangeSet set;
-  const grpc::Status status = client.List({}, &set);
+  const Status status = client.List({}, &set);
   if (!status.ok()) {
     console.Fail(client.Explain("list the changes of", status));
     return QuestionEnd::kFailed;

@@ -45,7 +45,7 @@ class ChangeQuestion final {
   End CommitChoice(const ChangeSet& set, const ChangeChoice& choice);
   End Commit(const ChangesClient::Selections& selections, const std::string& digest);
   End Discard(const ChangeSet& set);
-  QuestionEnd Fail(const std::string& what, const grpc::Status& status);
+  QuestionEnd Fail(const std::string& what, const Status& status);
   // False: nobody answers any more.
   bool AskMarked(const ChangeSet& set, ChangeChoice* choice);
   // kQuit ends the asking; nothing: nobody answers any more.

@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 
+#include "odyssey/supervisor/v1/changes.grpc.pb.h"
+
 namespace odyssey::ctl {
 namespace {
 

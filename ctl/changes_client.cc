@@ -8,7 +8,7 @@ namespace odyssey::ctl {
 namespace {
 
 using supervisor::v1::CellKey;
-using supervisor::v1::Changes;
+using supervisor::v1::ChangesStub;
 
 // They copy files, one after another.
 constexpr int kWriteCallMs = 600'000;
@@ -23,12 +23,11 @@ Result<CellKey> KeyOf(const Client& client, const std::string& word, Failure* fa
     return key;
   }
   if (word.rfind("cel_", 0) != 0) return KeyOfCommand(word);
-  const auto stub = supervisor::v1::Supervisor::NewStub(client.channel());
+  const supervisor::v1::SupervisorStub stub(client.channel());
   supervisor::v1::DescribeCellRequest request;
   request.set_cell_id(word);
   supervisor::v1::DescribeCellResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->DescribeCell(context.get(), request, &response);
+  const Status status = stub.DescribeCell({kQuickCallMs}, request, &response);
   if (!status.ok()) {
     *failure = client.Explain("find cell " + word, status);
     return NotFound(word);
@@ -46,7 +45,7 @@ void Select(const CellKey& key, const ChangesClient::Selections& selections, Req
 
 ChangesClient::ChangesClient(Client client, CellKey key, std::string name)
     : client_(std::move(client)),
-      stub_(Changes::NewStub(client_.channel())),
+      stub_(client_.channel()),
       key_(std::move(key)),
       name_(std::move(name)) {}
 
@@ -78,55 +77,51 @@ Status ChangesClient::SetAgainst(const std::string& word, Failure* failure) {
   return OkStatus();
 }
 
-grpc::Status ChangesClient::List(const Selections& selections, ChangeSet* out) const {
+Status ChangesClient::List(const Selections& selections, ChangeSet* out) const {
   supervisor::v1::ListChangesRequest request;
   Select(key_, selections, &request);
-  const auto context = MakeContext(kWriteCallMs);
-  const auto reader = stub_->ListChanges(context.get(), request);
+  auto reader = stub_.ListChanges({kWriteCallMs}, request);
   supervisor::v1::ListChangesResponse response;
   bool ended = false;
-  while (reader->Read(&response)) {
+  while (reader.Read(&response)) {
     ended = response.has_end();
     if (response.has_change()) out->changes.push_back(std::move(*response.mutable_change()));
     if (response.has_end()) out->end = std::move(*response.mutable_end());
   }
-  grpc::Status status = reader->Finish();
+  Status status = reader.Finish();
   if (!status.ok() || ended) return status;
   // Without its digest nothing ties a commit to what was shown.
-  return {grpc::StatusCode::INTERNAL, "the list of changes has no end"};
+  return Internal("the list of changes has no end");
 }
 
-grpc::Status ChangesClient::Diff(const Selections& selections, uint64_t max_bytes,
-                                 std::string* text, bool* truncated) const {
+Status ChangesClient::Diff(const Selections& selections, uint64_t max_bytes, std::string* text,
+                           bool* truncated) const {
   supervisor::v1::DiffChangesRequest request;
   Select(key_, selections, &request);
   request.set_max_bytes(max_bytes);
   if (against_) *request.mutable_against() = *against_;
-  const auto context = MakeContext(kWriteCallMs);
-  const auto reader = stub_->DiffChanges(context.get(), request);
+  auto reader = stub_.DiffChanges({kWriteCallMs}, request);
   supervisor::v1::DiffChangesResponse response;
-  while (reader->Read(&response)) {
+  while (reader.Read(&response)) {
     text->append(response.text());
     *truncated = response.truncated();
   }
-  return reader->Finish();
+  return reader.Finish();
 }
 
-grpc::Status ChangesClient::Commit(const Selections& selections, const std::string& digest,
-                                   supervisor::v1::CommitChangesResponse* response) const {
+Status ChangesClient::Commit(const Selections& selections, const std::string& digest,
+                             supervisor::v1::CommitChangesResponse* response) const {
   supervisor::v1::CommitChangesRequest request;
   Select(key_, selections, &request);
   request.set_digest(digest);
-  const auto context = MakeContext(kWriteCallMs);
-  return stub_->CommitChanges(context.get(), request, response);
+  return stub_.CommitChanges({kWriteCallMs}, request, response);
 }
 
-grpc::Status ChangesClient::Discard(const Selections& selections,
-                                    supervisor::v1::DiscardChangesResponse* response) const {
+Status ChangesClient::Discard(const Selections& selections,
+                              supervisor::v1::DiscardChangesResponse* response) const {
   supervisor::v1::DiscardChangesRequest request;
   Select(key_, selections, &request);
-  const auto context = MakeContext(kWriteCallMs);
-  return stub_->DiscardChanges(context.get(), request, response);
+  return stub_.DiscardChanges({kWriteCallMs}, request, response);
 }
 
 }  // namespace odyssey::ctl

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ctl/client.h"
-#include "odyssey/supervisor/v1/changes.grpc.pb.h"
+#include "odyssey/supervisor/v1/changes.stub.h"
 
 namespace odyssey::ctl {
 
@@ -34,22 +34,22 @@ class ChangesClient final {
 
   const std::string& name() const { return name_; }
   const supervisor::v1::CellKey& key() const { return key_; }
-  supervisor::v1::Changes::StubInterface* stub() const { return stub_.get(); }
-  Failure Explain(const std::string& what, const grpc::Status& status) const {
+  const supervisor::v1::ChangesStub& stub() const { return stub_; }
+  Failure Explain(const std::string& what, const Status& status) const {
     return client_.Explain(what + " " + name_, status);
   }
 
-  grpc::Status List(const Selections& selections, ChangeSet* out) const;
-  grpc::Status Diff(const Selections& selections, uint64_t max_bytes, std::string* text,
-                    bool* truncated) const;
-  grpc::Status Commit(const Selections& selections, const std::string& digest,
-                      supervisor::v1::CommitChangesResponse* response) const;
-  grpc::Status Discard(const Selections& selections,
-                       supervisor::v1::DiscardChangesResponse* response) const;
+  Status List(const Selections& selections, ChangeSet* out) const;
+  Status Diff(const Selections& selections, uint64_t max_bytes, std::string* text,
+              bool* truncated) const;
+  Status Commit(const Selections& selections, const std::string& digest,
+                supervisor::v1::CommitChangesResponse* response) const;
+  Status Discard(const Selections& selections,
+                 supervisor::v1::DiscardChangesResponse* response) const;
 
  private:
   Client client_;
-  std::unique_ptr<supervisor::v1::Changes::StubInterface> stub_;
+  supervisor::v1::ChangesStub stub_;
   supervisor::v1::CellKey key_;
   std::optional<supervisor::v1::CellKey> against_;
   std::string name_;

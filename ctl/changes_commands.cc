@@ -60,7 +60,7 @@ int List(const Invocation& call) {
   return WithChanges(call, [&](const ChangesClient& client) {
     const Console& console = *call.console;
     ChangeSet set;
-    const grpc::Status status = client.List(Selected(call), &set);
+    const Status status = client.List(Selected(call), &set);
     if (!status.ok()) return console.Fail(client.Explain("list the changes of", status));
     if (console.json) {
       Json changes = Json::array();
@@ -91,7 +91,7 @@ int Diff(const Invocation& call) {
     }
     std::string text;
     bool truncated = false;
-    const grpc::Status status =
+    const Status status =
         client.Diff(Selected(call), call.options.Size("max-bytes"), &text, &truncated);
     if (!status.ok()) return console.Fail(client.Explain("show the changes of", status));
     if (console.json) {
@@ -122,7 +122,7 @@ int Commit(const Invocation& call) {
       selection.set_marked(true);
     }
     supervisor::v1::CommitChangesResponse response;
-    const grpc::Status status = client.Commit(selections, call.options.Text("digest"), &response);
+    const Status status = client.Commit(selections, call.options.Text("digest"), &response);
     if (!status.ok()) {
       return call.console->Fail(client.Explain("commit the changes of", status));
     }
@@ -141,8 +141,7 @@ int Undo(const Invocation& call) {
     *request.mutable_key() = client.key();
     request.set_commits(static_cast<uint32_t>(call.options.Number("commits")));
     supervisor::v1::UndoCommitsResponse response;
-    const auto context = MakeContext(10 * kCellCallMs);
-    const grpc::Status status = client.stub()->UndoCommits(context.get(), request, &response);
+    const Status status = client.stub().UndoCommits({10 * kCellCallMs}, request, &response);
     if (!status.ok()) return call.console->Fail(client.Explain("undo a commit of", status));
     return Report(call, client, response,
                   "took back " + std::to_string(response.commits()) +
@@ -172,7 +171,7 @@ int Discard(const Invocation& call) {
   return WithChanges(call, [&](const ChangesClient& client) {
     if (!MayDiscard(call, client)) return kExitFailed;
     supervisor::v1::DiscardChangesResponse response;
-    const grpc::Status status = client.Discard(Selected(call), &response);
+    const Status status = client.Discard(Selected(call), &response);
     if (!status.ok()) {
       return call.console->Fail(client.Explain("discard the changes of", status));
     }
@@ -186,8 +185,7 @@ int Commits(const Invocation& call) {
     supervisor::v1::ListCommitsRequest request;
     *request.mutable_key() = client.key();
     supervisor::v1::ListCommitsResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = client.stub()->ListCommits(context.get(), request, &response);
+    const Status status = client.stub().ListCommits({kCellCallMs}, request, &response);
     if (!status.ok()) return console.Fail(client.Explain("list the commits of", status));
     if (console.json) {
       console.PrintJson(message::ToJson(response));

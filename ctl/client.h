@@ -3,12 +3,11 @@
 
 // Connections to the two daemons, and what their failures mean to a person.
 
-#include <grpcpp/grpcpp.h>
-
 #include <memory>
 #include <string>
 
 #include "common/base/status.h"
+#include "common/rpc/h2_channel.h"
 #include "ctl/console.h"
 #include "ctl/locations.h"
 #include "policy/dialect/origin.h"
@@ -23,22 +22,22 @@ inline constexpr int kCellCallMs = 60'000;  // makes or ends cells, or waits for
 
 class Client final {
  public:
-  // Checks that something listens there: UNAVAILABLE or PERMISSION_DENIED saying what is in the
+  // Connects: UNAVAILABLE or PERMISSION_DENIED saying what is in the
   // way.
   static Result<Client> Connect(Daemon daemon, const Locations& locations);
 
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const std::shared_ptr<rpc::H2Channel>& channel() const { return channel_; }
 
   // What to report for a call that failed. `origins`: where what it may refuse was written.
-  Failure Explain(const std::string& what, const grpc::Status& status,
+  Failure Explain(const std::string& what, const Status& status,
                   const dialect::Origins& origins = {}) const;
 
  private:
-  Client(Daemon daemon, std::string socket, std::shared_ptr<grpc::Channel> channel);
+  Client(Daemon daemon, std::string socket, std::shared_ptr<rpc::H2Channel> channel);
 
   Daemon daemon_;
   std::string socket_;
-  std::shared_ptr<grpc::Channel> channel_;
+  std::shared_ptr<rpc::H2Channel> channel_;
 };
 
 // The failure to report when Connect failed.
@@ -46,9 +45,6 @@ Failure ExplainConnect(const std::string& what, const Status& status);
 
 // "odyssey-agentd", "odyssey-supervisor".
 std::string DaemonName(Daemon daemon);
-
-// A context whose call ends after `deadline_ms`.
-std::unique_ptr<grpc::ClientContext> MakeContext(int deadline_ms);
 
 }  // namespace odyssey::ctl
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -15,9 +15,13 @@ namespace {
 constexpr std::chrono::milliseconds kRetryEvery{100};
 
 // The daemon went away; the session itself did not refuse.
-bool IsTransient(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::CANCELLED;
+bool IsTransient(const Status& status) {
+  return status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
+}
+
+void Add(int event_fd) {
+  const uint64_t one = 1;
+  ODY_CHECK(write(event_fd, &one, sizeof(one)) == sizeof(one));
 }
 
 }  // namespace
@@ -28,8 +32,9 @@ EventFeed::EventFeed(const Locations& locations, std::string session_id, uint64_
       session_id_(std::move(session_id)),
       follow_(follow),
       after_(after),
-      ready_(eventfd(0, EFD_CLOEXEC)) {
-  ODY_CHECK(static_cast<bool>(ready_));
+      ready_(eventfd(0, EFD_CLOEXEC)),
+      stop_(eventfd(0, EFD_CLOEXEC)) {
+  ODY_CHECK(ready_ && stop_);
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -37,8 +42,8 @@ EventFeed::~EventFeed() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
-    if (context_ != nullptr) context_->TryCancel();
   }
+  Add(stop_.get());
   changed_.notify_all();
   thread_.join();
 }
@@ -60,38 +65,26 @@ void EventFeed::Push(Item item) {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return queue_.size() < kMaxQueued || stopping_; });
   if (stopping_) return;
-  if (queue_.empty()) {
-    const uint64_t one = 1;
-    ODY_CHECK(write(ready_.get(), &one, sizeof(one)) == sizeof(one));
-  }
+  if (queue_.empty()) Add(ready_.get());
   queue_.push_back(std::move(item));
   changed_.notify_all();
 }
 
-grpc::Status EventFeed::Subscribe(const Client& client) {
-  grpc::ClientContext context;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return grpc::Status::CANCELLED;
-    context_ = &context;
-  }
+Status EventFeed::Subscribe(const Client& client) {
   agent::v1::SubscribeRequest request;
   request.set_session_id(session_id_);
   request.set_after_sequence(after_);
   request.set_follow(follow_);
-  const auto stub = agent::v1::SessionService::NewStub(client.channel());
-  const auto stream = stub->Subscribe(&context, request);
+  const agent::v1::SessionServiceStub stub(client.channel());
+  auto stream = stub.Subscribe({.cancel_fd = stop_.get()}, request);
   agent::v1::Event event;
-  while (stream->Read(&event)) {
+  while (stream.Read(&event)) {
     if (tries_ > 0) Push({.notice = "connected again"});
     tries_ = 0;
     after_ = event.sequence();
     Push({.event = std::move(event)});
   }
-  grpc::Status status = stream->Finish();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  context_ = nullptr;
-  return status;
+  return stream.Finish();
 }
 
 bool EventFeed::WaitToReconnect() {
@@ -106,7 +99,7 @@ void EventFeed::Loop() noexcept {
     Failure failure;
     const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
     if (client.ok()) {
-      const grpc::Status status = Subscribe(*client);
+      const Status status = Subscribe(*client);
       if (status.ok() && !follow_) return Push({.ended = true});
       failure = client->Explain(what, status);
       // A stream that ends in good order while it should follow: agentd is stopping.

@@ -4,8 +4,6 @@
 // The events of a session after a sequence number, as a queue that a poll loop can wait for. A
 // thread reads the subscription, and makes it again from the last event seen when agentd goes away.
 
-#include <grpcpp/grpcpp.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -46,7 +44,7 @@ class EventFeed final {
  private:
   void Loop() noexcept;
   // One subscription to its end.
-  grpc::Status Subscribe(const Client& client);
+  Status Subscribe(const Client& client);
   // Waits before another try; false if there is to be none.
   bool WaitToReconnect();
   void Push(Item item);
@@ -61,8 +59,8 @@ class EventFeed final {
   std::deque<Item> queue_;
   bool stopping_ = false;
   int tries_ = 0;
-  grpc::ClientContext* context_ = nullptr;
   UniqueFd ready_;  // eventfd
+  UniqueFd stop_;   // eventfd: cancels the subscription
   std::thread thread_;
 };
 

@@ -9,13 +9,19 @@
 
 #include "common/message/message_json.h"
 #include "ctl/exit_code.h"
+#include "ctl/signal_fd.h"
 #include "ctl/terminal.h"
 
 namespace odyssey::ctl {
 namespace {
 
+const std::vector<int>& EndingSignals() {
+  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+  return signals;
+}
+
 std::vector<int> Signals(bool terminal) {
-  std::vector<int> signals = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+  std::vector<int> signals = EndingSignals();
   if (terminal) signals.push_back(SIGWINCH);
   return signals;
 }
@@ -50,67 +56,42 @@ Status CheckTerminal(const Console& console, bool terminal) {
 ExecCall::ExecCall(bool terminal, ShowDenials denials)
     : terminal_(terminal),
       denials_(denials),
-      watch_(Signals(terminal), [this](int signal) { OnSignal(signal); }) {}
+      ending_(MakeSignalFd(EndingSignals())),
+      signals_(MakeSignalFd(Signals(terminal))) {}
 
-void ExecCall::OnSignal(int signal) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (pump_ != nullptr) {
-    pump_->OnSignal(signal);
-  } else if (signal != SIGWINCH) {
-    interrupted_by_ = signal;
-    if (unary_ != nullptr) unary_->TryCancel();
-  }
+rpc::CallOptions ExecCall::Interruptible(int deadline_ms) const {
+  return {deadline_ms, ending_.get()};
 }
 
-grpc::Status ExecCall::Interruptible(grpc::ClientContext* context,
-                                     const std::function<grpc::Status()>& unary) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    unary_ = context;
-  }
-  grpc::Status status = interrupted_by_ == 0 ? unary() : grpc::Status::CANCELLED;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  unary_ = nullptr;
-  return status;
-}
+int ExecCall::interrupted_by() const { return PendingSignal(EndingSignals()); }
 
-int ExecCall::Run(
-    const Console& console, supervisor::v1::ExecStart start, const Client& client,
-    const dialect::Origins& origins,
-    const std::function<std::unique_ptr<ExecStream>(grpc::ClientContext*)>& make_stream) {
-  if (interrupted_by_ != 0) return kExitSignalBase + interrupted_by_;
+int ExecCall::Run(const Console& console, supervisor::v1::ExecStart start, const Client& client,
+                  const dialect::Origins& origins, const std::function<ExecStream()>& make_stream) {
+  if (const int signal = interrupted_by(); signal != 0) return kExitSignalBase + signal;
   start.set_open_stdin(true);
   if (terminal_) {
     const TerminalSize size = CurrentTerminalSize();
     start.mutable_terminal()->set_rows(size.rows);
     start.mutable_terminal()->set_columns(size.columns);
   }
-  grpc::ClientContext context;
-  const std::unique_ptr<ExecStream> stream = make_stream(&context);
-  ExecPump pump(stream.get(), &context,
-                {.in = STDIN_FILENO,
-                 .out = STDOUT_FILENO,
-                 .err = STDERR_FILENO,
-                 .clean_out = !terminal_ && isatty(STDOUT_FILENO) == 1,
-                 .clean_err = !terminal_ && isatty(STDERR_FILENO) == 1});
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    pump_ = &pump;
-    if (interrupted_by_ != 0) pump.OnSignal(interrupted_by_);  // it came since it was looked for
-  }
+  ExecStream stream = make_stream();
+  ExecPump pump(&stream, {.in = STDIN_FILENO,
+                          .out = STDOUT_FILENO,
+                          .err = STDERR_FILENO,
+                          .signals = signals_.get(),
+                          .clean_out = !terminal_ && isatty(STDOUT_FILENO) == 1,
+                          .clean_err = !terminal_ && isatty(STDERR_FILENO) == 1});
   ExitReport report;
   {
     std::optional<RawTerminal> raw;
     const auto started = [&] {
       if (terminal_) raw.emplace(STDIN_FILENO);
     };
-    report = pump.Run(start, started, [&](const grpc::Status& status) {
+    report = pump.Run(start, started, [&](const Status& status) {
       const Failure failure = client.Explain("exec", status, origins);
       return ExitReport{kExitCannot, failure.what + ": " + failure.why, failure.next};
     });
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  pump_ = nullptr;
   if (console.json && pump.outcome()) {
     TellAsJson(console, *pump.outcome(), pump.denials());
     return report.code;

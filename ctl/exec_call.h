@@ -3,18 +3,15 @@
 
 // What `exec` and `session exec` share: the terminal and the signals around one ExecPump.
 
-#include <grpcpp/client_context.h>
-
-#include <atomic>
 #include <functional>
-#include <memory>
-#include <mutex>
+#include <vector>
 
+#include "common/os/unique_fd.h"
+#include "common/rpc/stub.h"
 #include "ctl/client.h"
 #include "ctl/console.h"
 #include "ctl/denial_line.h"
 #include "ctl/exec_pump.h"
-#include "ctl/signal_watch.h"
 #include "policy/dialect/origin.h"
 
 namespace odyssey::ctl {
@@ -28,32 +25,25 @@ int CannotExec(const Console& console, const Failure& failure);
 
 class ExecCall final {
  public:
-  // Takes over the signals. Make it before gRPC starts threads.
+  // Takes over the signals. Caller must be single-threaded.
   ExecCall(bool terminal, ShowDenials denials);
 
-  // Runs a unary call that a signal cancels.
-  grpc::Status Interruptible(grpc::ClientContext* context,
-                             const std::function<grpc::Status()>& unary);
-  // The signal that came while Interruptible ran, 0 if none did.
-  int interrupted_by() const { return interrupted_by_; }
+  // Of a call before or after the command, which a signal cancels. 0: without a deadline.
+  rpc::CallOptions Interruptible(int deadline_ms = 0) const;
+  // A signal that came and went to no command, 0 if none did.
+  int interrupted_by() const;
 
   // Makes the stream, runs the command of `start` over stdin, stdout and stderr, reports what is to
   // be said on stderr: lines for people, or with `-o json` one object, {"outcome", "denials"}.
   // `origins` know where what is refused of `start` was given. Returns the exit code.
   int Run(const Console& console, supervisor::v1::ExecStart start, const Client& client,
-          const dialect::Origins& origins,
-          const std::function<std::unique_ptr<ExecStream>(grpc::ClientContext*)>& make_stream);
+          const dialect::Origins& origins, const std::function<ExecStream()>& make_stream);
 
  private:
-  void OnSignal(int signal);
-
   const bool terminal_;
   const ShowDenials denials_;
-  std::mutex mutex_;
-  grpc::ClientContext* unary_ = nullptr;
-  ExecPump* pump_ = nullptr;
-  std::atomic<int> interrupted_by_ = 0;
-  SignalWatch watch_;  // last: its thread uses the members above
+  const UniqueFd ending_;   // the signals that end a call
+  const UniqueFd signals_;  // those of a command: SIGWINCH too, if it has a terminal
 };
 
 }  // namespace odyssey::ctl

@@ -8,6 +8,7 @@
 
 #include "ctl/exit_code.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::ctl {
@@ -40,12 +41,12 @@ TEST(ExecCallTest, ASignalThatComesWhileTheStreamIsMadeEndsTheCall) {
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, {.supervisor_socket = socket});
   ASSERT_TRUE(client.ok()) << client.status().ToString();
-  const auto stub = supervisor::v1::Supervisor::NewStub(client->channel());
+  const supervisor::v1::SupervisorStub stub(client->channel());
 
-  const auto make_stream = [&](grpc::ClientContext* context) {
+  const auto make_stream = [&] {
     kill(getpid(), SIGTERM);
     while (call.interrupted_by() == 0) poll(nullptr, 0, kStepMs);
-    return stub->Exec(context);
+    return stub.Exec({});
   };
   EXPECT_EQ(call.Run(Console(), {}, *client, {}, make_stream), kExitSignalBase + SIGTERM);
 }

@@ -30,7 +30,7 @@
 #include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
 #include "ctl/sources_digest.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 #include "policy/convert/sandbox_proto.h"
 #include "policy/dialect/ceiling_directory.h"
 
@@ -39,7 +39,7 @@ namespace {
 
 constexpr char kOptions[] = "odyssey-ctl exec --help tells the options.";
 
-using supervisor::v1::Supervisor;
+using supervisor::v1::SupervisorStub;
 
 constexpr unsigned kNewDirectoryMode = 0755;
 
@@ -92,7 +92,7 @@ supervisor::v1::ExecStart MakeStart(const ExecOptions& options, const std::strin
 // Waits until nothing of the cell of one command is left, whatever happened to the command.
 class CellRemover final {
  public:
-  CellRemover(const Console& console, const Client& client, Supervisor::StubInterface* stub,
+  CellRemover(const Console& console, const Client& client, const SupervisorStub& stub,
               std::string cell_id)
       : console_(console), client_(client), stub_(stub), cell_id_(std::move(cell_id)) {}
   ~CellRemover() {
@@ -100,9 +100,8 @@ class CellRemover final {
     request.set_cell_id(cell_id_);
     request.set_purge(true);
     supervisor::v1::RemoveCellResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = stub_->RemoveCell(context.get(), request, &response);
-    if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) {
+    const Status status = stub_.RemoveCell({kCellCallMs}, request, &response);
+    if (!status.ok() && status.code() != Code::kNotFound) {
       console_.Fail(client_.Explain("remove cell " + cell_id_, status));
     }
   }
@@ -112,7 +111,7 @@ class CellRemover final {
  private:
   const Console& console_;
   const Client& client_;
-  Supervisor::StubInterface* const stub_;
+  const SupervisorStub& stub_;
   const std::string cell_id_;
 };
 
@@ -126,16 +125,13 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   }
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
   if (!files.ok()) return CannotExec(console, {"exec", files.status().message(), ""});
-  // Before gRPC starts its threads: they must not take the signals.
   ExecCall call(options.terminal, options.denials);
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return CannotExec(console, ExplainConnect("exec", client.status()));
-  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
+  const SupervisorStub stub(client->channel());
 
   supervisor::v1::PrepareCellResponse prepared;
-  const auto context = MakeContext(kCellCallMs);
-  const grpc::Status status = call.Interruptible(
-      context.get(), [&] { return stub->PrepareCell(context.get(), request, &prepared); });
+  const Status status = stub.PrepareCell(call.Interruptible(kCellCallMs), request, &prepared);
   if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
   if (!status.ok()) {
     Failure failure = client->Explain("prepare a cell", status, options.origins);
@@ -147,15 +143,14 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   std::optional<CellRemover> remover;
   const std::string cell_id = prepared.cell().cell_id();
   *used = cell_id;
-  if (options.sandbox.ephemeral) remover.emplace(console, *client, stub.get(), cell_id);
+  if (options.sandbox.ephemeral) remover.emplace(console, *client, stub, cell_id);
 
-  const Result<std::string> run = files->Put(&call, *client, stub.get(), cell_id);
+  const Result<std::string> run = files->Put(&call, *client, stub, cell_id);
   if (call.interrupted_by() != 0 && !run.ok()) return kExitSignalBase + call.interrupted_by();
   if (!run.ok()) return CannotExec(console, {"--inject", run.status().message(), ""});
-  const int code =
-      call.Run(console, MakeStart(options, cell_id, *run), *client, options.origins,
-               [&](grpc::ClientContext* exec_context) { return stub->Exec(exec_context); });
-  const bool collected = files->Get(console, &call, *client, stub.get(), cell_id, *run);
+  const int code = call.Run(console, MakeStart(options, cell_id, *run), *client, options.origins,
+                            [&] { return stub.Exec({}); });
+  const bool collected = files->Get(console, &call, *client, stub, cell_id, *run);
   return code == kExitOk && !collected ? kExitCannot : code;
 }
 

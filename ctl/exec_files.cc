@@ -7,7 +7,7 @@
 
 namespace odyssey::ctl {
 
-using supervisor::v1::Supervisor;
+using supervisor::v1::SupervisorStub;
 
 Result<ExecFiles> ExecFiles::Prepare(const Console& console, const std::vector<std::string>& inject,
                                      const std::string& collect) {
@@ -26,31 +26,27 @@ Result<ExecFiles> ExecFiles::Prepare(const Console& console, const std::vector<s
   return out;
 }
 
-Result<std::string> ExecFiles::Put(ExecCall* call, const Client& client,
-                                   Supervisor::StubInterface* stub, const std::string& cell_id) {
+Result<std::string> ExecFiles::Put(ExecCall* call, const Client& client, const SupervisorStub& stub,
+                                   const std::string& cell_id) {
   if (!wanted_) return std::string();
   Status local;
   supervisor::v1::InjectFilesResponse response;
-  grpc::ClientContext context;
-  const grpc::Status status = call->Interruptible(&context, [&] {
-    return PutFiles(stub, &context, {cell_id, "", put_}, &local, &response);
-  });
+  const Status status =
+      PutFiles(stub, call->Interruptible(), {cell_id, "", put_}, &local, &response);
   if (!local.ok()) return local;
   if (status.ok()) return response.run_id();
-  return Status(static_cast<Code>(status.error_code()), client.Explain("", status).why);
+  return Status(status.code(), client.Explain("", status).why);
 }
 
 bool ExecFiles::Get(const Console& console, ExecCall* call, const Client& client,
-                    Supervisor::StubInterface* stub, const std::string& cell_id,
+                    const SupervisorStub& stub, const std::string& cell_id,
                     const std::string& run_id) {
   if (!destination_) return true;
   supervisor::v1::CollectFilesRequest request;
   request.set_cell_id(cell_id);
   request.set_run_id(run_id);
   std::vector<GotFile> files;
-  grpc::ClientContext context;
-  const grpc::Status status = call->Interruptible(
-      &context, [&] { return GetFiles(stub, &context, request, &*destination_, &files); });
+  const Status status = GetFiles(stub, call->Interruptible(), request, &*destination_, &files);
   const bool all = ReportGotFiles(console, files);
   if (!status.ok()) console.Fail(client.Explain("--collect", status));
   return all && status.ok();

@@ -11,7 +11,7 @@
 #include "ctl/console.h"
 #include "ctl/exec_call.h"
 #include "ctl/local_files.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 
@@ -24,13 +24,12 @@ class ExecFiles final {
   // A run with the files in its inbox. "" if neither option was given. The status says what failed;
   // CANCELLED after a signal.
   Result<std::string> Put(ExecCall* call, const Client& client,
-                          supervisor::v1::Supervisor::StubInterface* stub,
-                          const std::string& cell_id);
+                          const supervisor::v1::SupervisorStub& stub, const std::string& cell_id);
 
   // What the command left in the outbox. False if not all of it could be got, which has been
   // reported.
   bool Get(const Console& console, ExecCall* call, const Client& client,
-           supervisor::v1::Supervisor::StubInterface* stub, const std::string& cell_id,
+           const supervisor::v1::SupervisorStub& stub, const std::string& cell_id,
            const std::string& run_id);
 
  private:

@@ -1,18 +1,20 @@
 #include "ctl/exec_pump.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "common/base/status.h"
 #include "ctl/exit_code.h"
+#include "ctl/signal_fd.h"
 #include "ctl/terminal.h"
 
 namespace odyssey::ctl {
@@ -24,6 +26,13 @@ using supervisor::v1::ExecResponse;
 
 constexpr size_t kStdinChunk = 256 * 1024;
 constexpr std::chrono::milliseconds kDeliverSignalWithin{500};
+
+// How much can be written to `fd` without waiting when poll says that it takes some: a pipe has
+// room for PIPE_BUF then, and a regular file for everything.
+size_t MostAtOnce(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? SSIZE_MAX : PIPE_BUF;
+}
 
 // All bytes, whether or not `fd` blocks. Returns an errno, 0 if all went out.
 int WriteFully(int fd, std::string_view bytes) {
@@ -41,158 +50,139 @@ int WriteFully(int fd, std::string_view bytes) {
   return 0;
 }
 
-void Add(int event_fd) {
-  const uint64_t one = 1;
-  ODY_CHECK(write(event_fd, &one, sizeof(one)) == sizeof(one));
-}
-
 }  // namespace
 
-ExecPump::ExecPump(ExecStream* stream, grpc::ClientContext* context, ExecFds fds,
-                   std::chrono::milliseconds grace)
-    : stream_(stream),
-      context_(context),
-      fds_(fds),
-      grace_(grace),
-      stop_(eventfd(0, EFD_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC)) {
-  ODY_CHECK(stop_ && wake_);
-}
+ExecPump::ExecPump(ExecStream* stream, ExecFds fds, std::chrono::milliseconds grace)
+    : call_(stream->call()), fds_(fds), grace_(grace) {}
 
 ExitReport ExecPump::Run(const supervisor::v1::ExecStart& start,
                          const std::function<void()>& started,
-                         const std::function<ExitReport(const grpc::Status&)>& explain) {
+                         const std::function<ExitReport(const Status&)>& explain) {
   ExecRequest request;
   *request.mutable_start() = start;
-  std::thread sender;
-  if (stream_->Write(request)) sender = std::thread([this] { SendLoop(); });
+  call_->Send(request);
+  while (!IsOver()) Step(started);
+  if (write_error_ == 0) write_error_ = WriteFully(fds_.out, out_filter_.Finish());
+  if (write_error_ == 0) write_error_ = WriteFully(fds_.err, err_filter_.Finish());
+  call_->Cancel();  // unless it is done
+  return Conclude(start.argv_size() > 0 ? start.argv(0) : std::string(), explain);
+}
 
+bool ExecPump::IsOver() const {
+  const bool all_shown = call_->done() && pending_.empty() && !call_->HasMessage();
+  return all_shown || write_error_ != 0 || cancelled_by_ != 0;
+}
+
+void ExecPump::Step(const std::function<void()>& started) {
+  pollfd polled[] = {call_->channel().Polled(),
+                     {fds_.signals, POLLIN, 0},
+                     {-1, POLLIN, 0},
+                     {pending_.empty() ? -1 : pending_fd_, POLLOUT, 0}};
+  if (in_open_ && call_->sent() && !call_->done()) polled[2].fd = fds_.in;
+  poll(polled, std::size(polled), TimeoutMs());
+  call_->channel().Pump();
+  if (polled[3].revents != 0) WritePending();
+  TakeAnswers(started);
+  if (polled[1].revents != 0) OnSignal(TakeSignal(fds_.signals));
+  if (polled[2].revents != 0) SendStdin();
+  CancelIfDue();
+}
+
+void ExecPump::TakeAnswers(const std::function<void()>& started) {
   ExecResponse response;
-  while (stream_->Read(&response)) {
+  while (pending_.empty() && call_->Receive(&response)) {
     if (response.has_started()) {
       started();
       started_ = true;
     }
-    if (response.has_output()) WriteOut(response.output());
+    if (response.has_output()) Show(response.output());
     if (response.has_denial()) denials_.push_back(std::move(*response.mutable_denial()));
     if (response.has_outcome()) outcome_ = std::move(*response.mutable_outcome());
   }
-  Write(fds_.out, out_filter_.Finish());
-  Write(fds_.err, err_filter_.Finish());
-  Add(stop_.get());
-  if (sender.joinable()) sender.join();
-  const std::string command = start.argv_size() > 0 ? start.argv(0) : std::string();
-  return Conclude(stream_->Finish(), command, explain);
 }
 
-void ExecPump::WriteOut(const ExecOutput& output) {
+void ExecPump::Show(const ExecOutput& output) {
   const bool err = output.stream() == supervisor::v1::OUTPUT_STREAM_STDERR;
-  const int fd = err ? fds_.err : fds_.out;
-  if (!(err ? fds_.clean_err : fds_.clean_out)) return Write(fd, output.data());
-  Write(fd, (err ? err_filter_ : out_filter_).Pass(output.data()));
+  const bool clean = err ? fds_.clean_err : fds_.clean_out;
+  pending_fd_ = err ? fds_.err : fds_.out;
+  pending_ = clean ? (err ? err_filter_ : out_filter_).Pass(output.data()) : output.data();
 }
 
-void ExecPump::Write(int fd, std::string_view bytes) {
-  if (write_error_ != 0) return;
-  write_error_ = WriteFully(fd, bytes);
-  // Nobody reads any more: the command ends, as it would in a pipeline.
-  if (write_error_ != 0) context_->TryCancel();
+void ExecPump::WritePending() {
+  const size_t most = std::min(pending_.size(), MostAtOnce(pending_fd_));
+  const ssize_t n = write(pending_fd_, pending_.data(), most);
+  if (n >= 0) {
+    pending_.erase(0, static_cast<size_t>(n));
+  } else if (errno != EINTR && errno != EAGAIN) {
+    // Its reader is gone: the command ends, as it would in a pipeline.
+    write_error_ = errno;
+  }
 }
 
-ExitReport ExecPump::Conclude(const grpc::Status& status, const std::string& command,
-                              const std::function<ExitReport(const grpc::Status&)>& explain) const {
+ExitReport ExecPump::Conclude(const std::string& command,
+                              const std::function<ExitReport(const Status&)>& explain) const {
   if (write_error_ == EPIPE) return {kExitSignalBase + SIGPIPE, ""};
   if (write_error_ != 0) return {kExitCannot, ErrnoStatus(write_error_, "write output").message()};
   if (outcome_) return ReportOutcome(*outcome_, command, cancelled_by_);
   if (cancelled_by_ != 0) return {kExitSignalBase + cancelled_by_, ""};
-  if (status.ok()) return {kExitCannot, command + ": the stream ended without an outcome"};
-  return explain(status);
+  if (call_->status().ok()) return {kExitCannot, command + ": the stream ended without an outcome"};
+  return explain(call_->status());
+}
+
+void ExecPump::CancelBy(int signal) {
+  cancelled_by_ = signal;
+  call_->Cancel();
 }
 
 void ExecPump::OnSignal(int signal) {
+  if (signal == 0) return;
   ExecRequest request;
   if (signal == SIGWINCH) {
     const TerminalSize size = CurrentTerminalSize();
     request.mutable_resize()->set_rows(size.rows);
     request.mutable_resize()->set_columns(size.columns);
-  } else {
-    request.set_signal(signal);
+    return call_->Send(request);
   }
-  if (!started_ && signal != SIGWINCH) {
-    cancelled_by_ = signal;
-    context_->TryCancel();
-    return;
-  }
-  const bool again = signal == SIGINT && interrupts_.fetch_add(1) > 0;
-
-  std::unique_lock<std::mutex> lock(mutex_);
-  waiting_.push_back(std::move(request));
-  if ((signal == SIGTERM || signal == SIGHUP) && !end_by_) {
-    end_by_ = Clock::now() + grace_;
-    end_signal_ = signal;
-  }
-  Add(wake_.get());
-  if (signal == SIGWINCH) return;
+  if (!started_ || (signal == SIGINT && interrupts_++ > 0)) return CancelBy(signal);
+  request.set_signal(signal);
+  call_->Send(request);
   // A command that does not read its stdin blocks the stream, and signals with it.
-  const bool sent = sent_.wait_for(lock, kDeliverSignalWithin, [this] { return waiting_.empty(); });
-  if (again || !sent) {
-    cancelled_by_ = signal;
-    context_->TryCancel();
+  if (!to_deliver_) to_deliver_ = {Clock::now() + kDeliverSignalWithin, signal};
+  const bool ends = signal == SIGTERM || signal == SIGHUP;
+  if (ends && !to_end_) to_end_ = {Clock::now() + grace_, signal};
+}
+
+void ExecPump::CancelIfDue() {
+  if (call_->sent()) to_deliver_.reset();
+  for (const std::optional<Patience>& patience : {to_deliver_, to_end_}) {
+    if (patience && patience->until <= Clock::now()) CancelBy(patience->signal);
   }
 }
 
-bool ExecPump::SendWaiting() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!waiting_.empty()) {
-    const ExecRequest request = waiting_.front();
-    lock.unlock();
-    const bool sent = stream_->Write(request);
-    lock.lock();
-    waiting_.pop_front();
-    if (!sent) return false;
+int ExecPump::TimeoutMs() const {
+  int64_t least = call_->channel().timeout_ms();
+  for (const std::optional<Patience>& patience : {to_deliver_, to_end_}) {
+    if (!patience) continue;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(patience->until - Clock::now());
+    const int64_t ms = std::max<int64_t>(left.count(), 0);
+    least = least < 0 ? ms : std::min(least, ms);
   }
-  sent_.notify_all();
-  return true;
+  return static_cast<int>(least);
 }
 
-bool ExecPump::SendStdin() {
+void ExecPump::SendStdin() {
   std::string buffer(kStdinChunk, '\0');
   const ssize_t n = read(fds_.in, buffer.data(), buffer.size());
-  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   ExecRequest request;
   if (n <= 0) {
+    in_open_ = false;
     request.set_stdin_eof(true);
   } else {
     buffer.resize(static_cast<size_t>(n));
     request.set_stdin(std::move(buffer));
   }
-  return stream_->Write(request) && n > 0;
-}
-
-int ExecPump::AwaitEnd() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!end_by_) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end_by_ - Clock::now());
-  if (left.count() > 0) return static_cast<int>(left.count());
-  end_by_.reset();
-  cancelled_by_ = end_signal_;
-  context_->TryCancel();
-  return 0;
-}
-
-void ExecPump::SendLoop() noexcept {
-  pollfd polled[] = {{fds_.in, POLLIN, 0}, {wake_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-  for (;;) {
-    if (poll(polled, 3, AwaitEnd()) < 0 && errno == EINTR) continue;
-    if (polled[2].revents != 0) return;
-    if (polled[1].revents != 0) {
-      uint64_t count = 0;
-      ODY_CHECK(read(wake_.get(), &count, sizeof(count)) == sizeof(count));
-      if (!SendWaiting()) return;
-    }
-    // Nothing more of stdin: only signals are left to send.
-    if (polled[0].revents != 0 && !SendStdin()) polled[0].fd = -1;
-  }
+  call_->Send(request);
 }
 
 }  // namespace odyssey::ctl

@@ -6,16 +6,19 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "common/os/unique_fd.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -82,13 +85,12 @@ class ExecPumpTest : public testing::Test {
     char name[] = "/tmp/odyssey-pump-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     directory_ = name;
-    const std::string address = "unix:" + directory_ + "/s.sock";
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.AddListeningPort("unix:" + directory_ + "/s.sock", grpc::InsecureServerCredentials());
     builder.RegisterService(&fake_);
     server_ = builder.BuildAndStart();
-    stub_ = supervisor::v1::Supervisor::NewStub(
-        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    stub_.emplace(std::make_shared<rpc::H2Channel>(directory_ + "/s.sock"));
+    ASSERT_EQ(fcntl(signals_.read.get(), F_SETFL, O_NONBLOCK), 0);
   }
   void TearDown() override {
     server_->Shutdown(std::chrono::system_clock::now());
@@ -96,20 +98,31 @@ class ExecPumpTest : public testing::Test {
     rmdir(directory_.c_str());
   }
 
-  // Runs the pump over the pipes; `during` gets it while it runs.
-  ExitReport Run(const std::function<void(ExecPump*)>& during = {},
+  // As a signalfd has it.
+  void Signal(int signal) {
+    signalfd_siginfo info{};
+    info.ssi_signo = static_cast<uint32_t>(signal);
+    ASSERT_EQ(write(signals_.write.get(), &info, sizeof(info)), ssize_t{sizeof(info)});
+  }
+
+  // Runs the pump over the pipes, and `during` while it runs.
+  ExitReport Run(const std::function<void()>& during = {},
                  std::chrono::milliseconds grace = ExecPump::kGrace, bool clean = false) {
-    grpc::ClientContext context;
-    const auto stream = stub_->Exec(&context);
-    const ExecFds fds = {in_.read.get(), out_.write.get(), err_.write.get(), clean, clean};
-    ExecPump pump(stream.get(), &context, fds, grace);
+    ExecStream stream = stub_->Exec({});
+    const ExecFds fds = {.in = in_.read.get(),
+                         .out = out_.write.get(),
+                         .err = err_.write.get(),
+                         .signals = signals_.read.get(),
+                         .clean_out = clean,
+                         .clean_err = clean};
+    ExecPump pump(&stream, fds, grace);
     std::thread other;
-    if (during) other = std::thread([&] { during(&pump); });
+    if (during) other = std::thread(during);
     supervisor::v1::ExecStart start;
     start.add_argv("cmd");
     const auto nothing = [] {};
-    ExitReport report = pump.Run(start, nothing, [](const grpc::Status& status) {
-      return ExitReport{125, "rpc: " + status.error_message(), ""};
+    ExitReport report = pump.Run(start, nothing, [](const Status& status) {
+      return ExitReport{125, "rpc: " + status.message(), ""};
     });
     if (other.joinable()) other.join();
     out_.write.reset();
@@ -120,8 +133,8 @@ class ExecPumpTest : public testing::Test {
   FakeSupervisor fake_;
   std::string directory_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<supervisor::v1::Supervisor::Stub> stub_;
-  Pipe in_, out_, err_;
+  std::optional<supervisor::v1::SupervisorStub> stub_;
+  Pipe in_, out_, err_, signals_;
 };
 
 TEST_F(ExecPumpTest, CarriesEveryStreamAndTheExitCode) {
@@ -190,11 +203,11 @@ TEST_F(ExecPumpTest, SignalBeforeTheCommandHasStartedCancels) {
     while (!context->IsCancelled()) std::this_thread::yield();
     return grpc::Status::CANCELLED;
   };
-  const ExitReport report = Run([&](ExecPump* pump) {
+  const ExitReport report = Run([&] {
     char byte;
     ASSERT_EQ(read(asked.read.get(), &byte, 1), 1);
-    pump->OnSignal(SIGWINCH);
-    pump->OnSignal(SIGTERM);
+    Signal(SIGWINCH);
+    Signal(SIGTERM);
   });
   EXPECT_EQ(report, (ExitReport{128 + SIGTERM, "", ""}));
 }
@@ -208,10 +221,10 @@ TEST_F(ExecPumpTest, SignalGoesToTheCommand) {
     stream->Write(Exited(request.signal()));
     return grpc::Status::OK;
   };
-  const ExitReport report = Run([&](ExecPump* pump) {
+  const ExitReport report = Run([&] {
     char byte;
     ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
-    pump->OnSignal(SIGTERM);
+    Signal(SIGTERM);
   });
   EXPECT_EQ(report, (ExitReport{SIGTERM, "", ""}));
 }
@@ -225,11 +238,11 @@ TEST_F(ExecPumpTest, SecondInterruptCancels) {
     }  // a command that ignores signals, until the call is cancelled
     return grpc::Status::CANCELLED;
   };
-  const ExitReport report = Run([&](ExecPump* pump) {
+  const ExitReport report = Run([&] {
     char byte;
     ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
-    pump->OnSignal(SIGINT);
-    pump->OnSignal(SIGINT);
+    Signal(SIGINT);
+    Signal(SIGINT);
   });
   EXPECT_EQ(report, (ExitReport{128 + SIGINT, "", ""}));
 }
@@ -244,10 +257,10 @@ TEST_F(ExecPumpTest, CommandThatIgnoresItsEndIsCancelledAfterAWhile) {
     }
     return grpc::Status::CANCELLED;
   };
-  const auto hang_up = [&](ExecPump* pump) {
+  const auto hang_up = [&] {
     char byte;
     ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
-    pump->OnSignal(SIGHUP);
+    Signal(SIGHUP);
   };
   EXPECT_EQ(Run(hang_up, std::chrono::milliseconds(50)), (ExitReport{128 + SIGHUP, "", ""}));
 }
@@ -275,7 +288,7 @@ TEST_F(ExecPumpTest, SignalThatCannotBeDeliveredCancels) {
     return grpc::Status::CANCELLED;
   };
   ASSERT_EQ(fcntl(in_.write.get(), F_SETFL, O_NONBLOCK), 0);
-  const ExitReport report = Run([&](ExecPump* pump) {
+  const ExitReport report = Run([&] {
     char byte;
     ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
     // Input until nobody takes any more: the stream is full, and a message waits in it.
@@ -283,7 +296,7 @@ TEST_F(ExecPumpTest, SignalThatCannotBeDeliveredCancels) {
     pollfd polled = {in_.write.get(), POLLOUT, 0};
     while (poll(&polled, 1, 300) == 1)
       ASSERT_GT(write(in_.write.get(), block.data(), block.size()), 0);
-    pump->OnSignal(SIGTERM);
+    Signal(SIGTERM);
   });
   EXPECT_EQ(report, (ExitReport{128 + SIGTERM, "", ""}));
 }

@@ -3,7 +3,7 @@
 #include "ctl/cell_name.h"
 #include "ctl/change_question.h"
 #include "ctl/client.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -13,10 +13,9 @@ void EndCell(const Console& console, const Client& client, const std::string& ce
   request.set_cell_id(cell_id);
   request.set_purge(purge);
   supervisor::v1::RemoveCellResponse response;
-  const auto stub = supervisor::v1::Supervisor::NewStub(client.channel());
-  const auto context = MakeContext(kCellCallMs);
-  const grpc::Status status = stub->RemoveCell(context.get(), request, &response);
-  if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) {
+  const supervisor::v1::SupervisorStub stub(client.channel());
+  const Status status = stub.RemoveCell({kCellCallMs}, request, &response);
+  if (!status.ok() && status.code() != Code::kNotFound) {
     console.Fail(client.Explain("remove cell " + cell_id, status));
   }
 }

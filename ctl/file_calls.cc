@@ -13,13 +13,13 @@ using supervisor::v1::CollectFilesRequest;
 using supervisor::v1::CollectFilesResponse;
 using supervisor::v1::InjectFilesRequest;
 using supervisor::v1::InjectFilesResponse;
-using supervisor::v1::Supervisor;
-using InjectWriter = grpc::ClientWriterInterface<InjectFilesRequest>;
+using supervisor::v1::SupervisorStub;
+using InjectStream = rpc::Stream<InjectFilesRequest, InjectFilesResponse>;
 
 constexpr size_t kPiece = 256 * 1024;
 
 // False if the call is over; then its status says why.
-Result<bool> SendFile(const FileToPut& file, InjectWriter* writer) {
+Result<bool> SendFile(const FileToPut& file, InjectStream* writer) {
   InjectFilesRequest message;
   uint32_t mode = 0;
   ODY_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFileToPut(file, &mode));
@@ -91,30 +91,31 @@ class Incoming final {
 
 }  // namespace
 
-grpc::Status PutFiles(Supervisor::StubInterface* stub, grpc::ClientContext* context,
-                      const PutRequest& request, Status* local, InjectFilesResponse* response) {
-  const std::unique_ptr<InjectWriter> writer = stub->InjectFiles(context, response);
+Status PutFiles(const SupervisorStub& stub, const rpc::CallOptions& options,
+                const PutRequest& request, Status* local, InjectFilesResponse* response) {
+  InjectStream writer = stub.InjectFiles(options);
   InjectFilesRequest start;
   start.mutable_start()->set_cell_id(request.cell_id);
   start.mutable_start()->set_run_id(request.run_id);
-  bool going = writer->Write(start);
+  bool going = writer.Write(start);
   for (size_t i = 0; i < request.files.size() && going; ++i) {
-    const Result<bool> sent = SendFile(request.files[i], writer.get());
+    const Result<bool> sent = SendFile(request.files[i], &writer);
     going = sent.ok() && *sent;
     if (sent.ok()) continue;
     *local = sent.status();
-    context->TryCancel();
+    writer.Cancel();
   }
-  writer->WritesDone();
-  return writer->Finish();
+  writer.WritesDone();
+  (void)writer.Read(response);
+  return writer.Finish();
 }
 
-grpc::Status GetFiles(Supervisor::StubInterface* stub, grpc::ClientContext* context,
-                      const CollectFilesRequest& request, Destination* destination,
-                      std::vector<GotFile>* files) {
-  const auto reader = stub->CollectFiles(context, request);
+Status GetFiles(const SupervisorStub& stub, const rpc::CallOptions& options,
+                const CollectFilesRequest& request, Destination* destination,
+                std::vector<GotFile>* files) {
+  auto reader = stub.CollectFiles(options, request);
   Incoming incoming(destination, files);
-  for (CollectFilesResponse message; reader->Read(&message);) {
+  for (CollectFilesResponse message; reader.Read(&message);) {
     if (message.has_file()) {
       incoming.Begin(message.file());
     } else {
@@ -122,7 +123,7 @@ grpc::Status GetFiles(Supervisor::StubInterface* stub, grpc::ClientContext* cont
     }
   }
   incoming.End();
-  return reader->Finish();
+  return reader.Finish();
 }
 
 }  // namespace odyssey::ctl

@@ -3,8 +3,6 @@
 
 // Files into a cell and out of it: InjectFiles and CollectFiles over local_files.h.
 
-#include <grpcpp/client_context.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,7 +10,7 @@
 
 #include "common/base/status.h"
 #include "ctl/local_files.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 
@@ -24,9 +22,9 @@ struct PutRequest {
 
 // All of the files or none. `*local` says what went wrong on this side; the status of the call is
 // CANCELLED then.
-grpc::Status PutFiles(supervisor::v1::Supervisor::StubInterface* stub, grpc::ClientContext* context,
-                      const PutRequest& request, Status* local,
-                      supervisor::v1::InjectFilesResponse* response);
+Status PutFiles(const supervisor::v1::SupervisorStub& stub, const rpc::CallOptions& options,
+                const PutRequest& request, Status* local,
+                supervisor::v1::InjectFilesResponse* response);
 
 // One file of the outbox.
 struct GotFile {
@@ -38,9 +36,9 @@ struct GotFile {
 
 // Every file of the outbox that can be written below `destination`; one that cannot is said so, and
 // the others come all the same.
-grpc::Status GetFiles(supervisor::v1::Supervisor::StubInterface* stub, grpc::ClientContext* context,
-                      const supervisor::v1::CollectFilesRequest& request, Destination* destination,
-                      std::vector<GotFile>* files);
+Status GetFiles(const supervisor::v1::SupervisorStub& stub, const rpc::CallOptions& options,
+                const supervisor::v1::CollectFilesRequest& request, Destination* destination,
+                std::vector<GotFile>* files);
 
 }  // namespace odyssey::ctl
 

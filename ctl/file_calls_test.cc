@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
+
+#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -67,8 +70,7 @@ class FileCallsTest : public testing::Test {
     builder.AddListeningPort("unix:" + base_ + "/sock", grpc::InsecureServerCredentials());
     builder.RegisterService(&supervisor_);
     server_ = builder.BuildAndStart();
-    stub_ = supervisor::v1::Supervisor::NewStub(
-        grpc::CreateChannel("unix:" + base_ + "/sock", grpc::InsecureChannelCredentials()));
+    stub_.emplace(std::make_shared<rpc::H2Channel>(base_ + "/sock"));
   }
   void TearDown() override {
     server_->Shutdown();
@@ -84,8 +86,7 @@ class FileCallsTest : public testing::Test {
   std::vector<std::string> GetAll() {
     auto destination = Destination::Open(In("out"));
     std::vector<GotFile> files;
-    grpc::ClientContext context;
-    EXPECT_TRUE(GetFiles(stub_.get(), &context, {}, &*destination, &files).ok());
+    EXPECT_TRUE(GetFiles(*stub_, {}, {}, &*destination, &files).ok());
     std::vector<std::string> out;
     for (const GotFile& file : files) {
       const std::string why = file.skipped + file.status.message();
@@ -96,7 +97,7 @@ class FileCallsTest : public testing::Test {
 
   FakeSupervisor supervisor_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<supervisor::v1::Supervisor::Stub> stub_;
+  std::optional<supervisor::v1::SupervisorStub> stub_;
   std::string base_;
 };
 
@@ -106,11 +107,9 @@ TEST_F(FileCallsTest, PutsFilesWithNamesModesAndContents) {
   fs::permissions(In("small"), fs::perms::owner_all);
   Status local;
   InjectFilesResponse response;
-  grpc::ClientContext context;
   const Result<FilesToPut> chosen = ChooseFiles({In("small"), In("large")});
   ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
-  ASSERT_TRUE(
-      PutFiles(stub_.get(), &context, {"cel_1", "run_9", chosen->files}, &local, &response).ok());
+  ASSERT_TRUE(PutFiles(*stub_, {}, {"cel_1", "run_9", chosen->files}, &local, &response).ok());
   EXPECT_EQ(supervisor_.start.cell_id() + supervisor_.start.run_id(), "cel_1run_9");
   ASSERT_EQ(supervisor_.put.size(), 2u);
   EXPECT_EQ(supervisor_.put[0].first.path(), "small");
@@ -123,14 +122,12 @@ TEST_F(FileCallsTest, PutsFilesWithNamesModesAndContents) {
 TEST_F(FileCallsTest, AFileThatCannotBeReadEndsTheCall) {
   Status local;
   InjectFilesResponse response;
-  grpc::ClientContext context;
   std::ofstream(In("file")) << "text";
   Result<FilesToPut> chosen = ChooseFiles({In("file")});
   ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
   chosen->files[0].place = std::make_shared<const NamedPlace>(*OpenNamedPlace(base_));
-  const grpc::Status status =
-      PutFiles(stub_.get(), &context, {"cel_1", "", chosen->files}, &local, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  const Status status = PutFiles(*stub_, {}, {"cel_1", "", chosen->files}, &local, &response);
+  EXPECT_EQ(status.code(), Code::kCancelled);
   EXPECT_EQ(local.code(), Code::kInvalidArgument);
 }
 

@@ -101,7 +101,7 @@ Status Probe(const Invocation& call, ProbeReport* report) {
   const TemporaryDirectory directory;
   if (!directory.made()) return ErrnoStatus(errno, "make a directory " + directory.path());
   ODY_ASSIGN_OR_RETURN(const std::string program, FindProgram("odyssey-probe"));
-  // In this order: canaries and the supervisor fork, so before gRPC starts its threads.
+  // In this order: canaries and the supervisor fork, so while there is one thread.
   ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ProbeCanaries> canaries,
                        ProbeCanaries::Lay({.directory = directory.path(),
                                            .program = program,
@@ -111,9 +111,8 @@ Status Probe(const Invocation& call, ProbeReport* report) {
   report->supervisor = "probing " + supervisor.description;
   ODY_ASSIGN_OR_RETURN(const Client client,
                        Client::Connect(Daemon::kSupervisor, supervisor.locations));
-  const auto stub = supervisor::v1::Supervisor::NewStub(client.channel());
-  interrupt.Watch();
-  const Status status = RunProbes({.calls = {stub.get(), &interrupt},
+  const supervisor::v1::SupervisorStub stub(client.channel());
+  const Status status = RunProbes({.calls = {stub, &interrupt},
                                    .canaries = canaries.get(),
                                    .directory = directory.path(),
                                    .host_words = HostWords(supervisor.locations)},

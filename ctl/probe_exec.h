@@ -3,26 +3,24 @@
 
 // Commands in a cell that nobody watches: their output is kept.
 
-#include <grpcpp/grpcpp.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
 #include "ctl/probe_interrupt.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 
 // Where the commands run.
 struct ProbeCalls {
-  supervisor::v1::Supervisor::StubInterface* stub;
+  const supervisor::v1::SupervisorStub& stub;
   ProbeInterrupt* interrupt;
 };
 
 struct ProbeExecResult {
-  grpc::Status status;
+  Status status;
   supervisor::v1::ExecOutcome outcome;
   std::string out;
   std::string err;
@@ -39,18 +37,12 @@ class LingeringExec final {
   static Result<std::unique_ptr<LingeringExec>> Start(const ProbeCalls& calls,
                                                       const std::string& cell_id,
                                                       const std::vector<std::string>& argv);
-  ~LingeringExec();
-  LingeringExec(const LingeringExec&) = delete;
-  LingeringExec& operator=(const LingeringExec&) = delete;
 
  private:
-  explicit LingeringExec(ProbeInterrupt* interrupt) : call_(interrupt, &context_) {}
+  using Stream = rpc::Stream<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>;
+  explicit LingeringExec(Stream stream) : stream_(std::move(stream)) {}
 
-  grpc::ClientContext context_;
-  ProbeInterrupt::Call call_;
-  std::unique_ptr<
-      grpc::ClientReaderWriterInterface<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>>
-      stream_;
+  Stream stream_;  // cancelled when it goes
 };
 
 }  // namespace odyssey::ctl

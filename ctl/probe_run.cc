@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/os/file.h"
-#include "common/rpc/status_map.h"
 #include "ctl/client.h"
 
 namespace odyssey::ctl {
@@ -38,7 +37,7 @@ std::string Word(const char* name, const std::string& value) {
 // A cell that is removed in the end, whatever happens.
 class ProbeCell final {
  public:
-  ProbeCell(v1::Supervisor::StubInterface* stub, v1::CellInfo info)
+  ProbeCell(const v1::SupervisorStub& stub, v1::CellInfo info)
       : stub_(stub), info_(std::move(info)) {}
   ~ProbeCell() { (void)Remove(); }
   ProbeCell(const ProbeCell&) = delete;
@@ -47,20 +46,19 @@ class ProbeCell final {
   const v1::CellInfo& info() const { return info_; }
   const std::string& id() const { return info_.cell_id(); }
 
-  grpc::Status Remove() {
-    if (std::exchange(removed_, true)) return grpc::Status::OK;
+  Status Remove() {
+    if (std::exchange(removed_, true)) return OkStatus();
     v1::RemoveCellRequest request;
     request.set_cell_id(info_.cell_id());
     request.set_purge(true);
     v1::RemoveCellResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = stub_->RemoveCell(context.get(), request, &response);
+    const Status status = stub_.RemoveCell({kCellCallMs}, request, &response);
     // Of a cell that ended with its last command, that it is gone is the answer.
-    return status.error_code() == grpc::StatusCode::NOT_FOUND ? grpc::Status::OK : status;
+    return status.code() == Code::kNotFound ? OkStatus() : status;
   }
 
  private:
-  v1::Supervisor::StubInterface* const stub_;
+  const v1::SupervisorStub& stub_;
   const v1::CellInfo info_;
   bool removed_ = false;
 };
@@ -70,11 +68,10 @@ Result<std::unique_ptr<ProbeCell>> Prepare(const ProbeSite& site, const ProbeCel
   v1::PrepareCellRequest request = MakeProbeRequest(kind, site.directory, component);
   request.set_single_use(single_use);
   v1::PrepareCellResponse response;
-  const auto context = MakeContext(kCellCallMs);
-  const ProbeInterrupt::Call call(site.calls.interrupt, context.get());
-  const grpc::Status status = site.calls.stub->PrepareCell(context.get(), request, &response);
+  const Status status =
+      site.calls.stub.PrepareCell({kCellCallMs, site.calls.interrupt->fd()}, request, &response);
   if (!status.ok()) {
-    return rpc::FromGrpc(status);
+    return status;
   }
   return std::make_unique<ProbeCell>(site.calls.stub, response.cell());
 }
@@ -177,7 +174,7 @@ class CellProbing final {
     const ProbeExecResult result = RunProbeExec(site_.calls, cell_->id(), argv);
     AppendProbeOutput(kind_.Name(), result.out, &report_->results);
     if (result.status.ok() && result.err.empty()) return;
-    Add("works.odyssey-probe", ProbeVerdict::kBroken, result.status.error_message() + result.err,
+    Add("works.odyssey-probe", ProbeVerdict::kBroken, result.status.message() + result.err,
         "it runs", "");
   }
 
@@ -213,13 +210,13 @@ class CellProbing final {
   }
 
   static std::string Outcome(const ProbeExecResult& result) {
-    return v1::OutcomeKind_Name(result.outcome.kind()) + " " + result.status.error_message();
+    return v1::OutcomeKind_Name(result.outcome.kind()) + " " + result.status.message();
   }
 
   // Of the cell itself, once it is removed.
   void Left() {
-    const grpc::Status status = cell_->Remove();
-    if (!status.ok()) Add("works.remove", ProbeVerdict::kBroken, status.error_message(), "", "");
+    const Status status = cell_->Remove();
+    if (!status.ok()) Add("works.remove", ProbeVerdict::kBroken, status.message(), "", "");
     const std::string process = LeftOver(cell_->info().host_uid(), "", site_.gone);
     AddContained("escape.host_processes", process.empty() ? "" : process + " is left",
                  "no process of the cell is left", "pid namespace; control group");

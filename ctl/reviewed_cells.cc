@@ -12,7 +12,7 @@
 #include "ctl/client.h"
 #include "ctl/exit_code.h"
 #include "ctl/sanitize.h"
-#include "odyssey/supervisor/v1/changes.grpc.pb.h"
+#include "odyssey/supervisor/v1/changes.stub.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -42,7 +42,7 @@ struct Counted {
 Counted Count(const Client& client, const ReviewedCell& cell) {
   ChangeSet set;
   const ChangesClient changes(client, cell.key(), NameOf(cell.key()));
-  const grpc::Status status = changes.List({}, &set);
+  const Status status = changes.List({}, &set);
   return {set.end.counts(), status.ok() ? "" : client.Explain("", status).why};
 }
 
@@ -59,8 +59,8 @@ int ListReviewedCells(const Console& console, const Locations& locations) {
   const Result<Client> client = ConnectToOne(locations);
   if (!client.ok()) return console.Fail(ExplainConnect("list changes", client.status()));
   supervisor::v1::ListReviewedResponse response;
-  const grpc::Status status = supervisor::v1::Changes::NewStub(client->channel())
-                                  ->ListReviewed(MakeContext(kCellCallMs).get(), {}, &response);
+  const Status status =
+      supervisor::v1::ChangesStub(client->channel()).ListReviewed({kCellCallMs}, {}, &response);
   if (!status.ok()) return console.Fail(client->Explain("list changes", status));
   Json cells = Json::array();
   std::vector<std::vector<std::string>> rows;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/rpc/status_map.h"
 #include "ctl/change_question.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -22,13 +21,13 @@
 #include "ctl/session_calls.h"
 #include "ctl/turn_watch.h"
 #include "ctl/units.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/agent/v1/session.stub.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 namespace {
 
-using agent::v1::SessionService;
+using agent::v1::SessionServiceStub;
 
 constexpr uint64_t kReadChunk = 4 * 1024 * 1024;
 constexpr mode_t kSavedMode = 0644;
@@ -87,8 +86,7 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
 
 // Copies a file of the session's workspace to the host, whole or not at all. Its directory is named
 // by a person, and may be one that the turn wrote: no link on the way is followed but the system's.
-Status SaveFile(SessionService::StubInterface* stub, const std::string& session_id,
-                const Save& save) {
+Status SaveFile(const SessionServiceStub& stub, const std::string& session_id, const Save& save) {
   std::string content;
   agent::v1::ReadFileRequest request;
   request.set_session_id(session_id);
@@ -97,9 +95,8 @@ Status SaveFile(SessionService::StubInterface* stub, const std::string& session_
   do {
     request.set_offset(content.size());
     agent::v1::ReadFileResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = stub->ReadFile(context.get(), request, &response);
-    if (!status.ok()) return rpc::FromGrpc(status);
+    const Status status = stub.ReadFile({kCellCallMs}, request, &response);
+    if (!status.ok()) return status;
     content += response.file().content();
     if (response.file().next_offset() == 0) return ReplaceNamedFile(save.to, content, kSavedMode);
     if (response.file().content().empty()) return Internal("the answer neither ends nor goes on");
@@ -107,7 +104,7 @@ Status SaveFile(SessionService::StubInterface* stub, const std::string& session_
   return ResourceExhausted("larger than " + FormatSize(kMaxSavedBytes));
 }
 
-bool SaveFiles(const Console& console, SessionService::StubInterface* stub,
+bool SaveFiles(const Console& console, const SessionServiceStub& stub,
                const std::string& session_id, const std::vector<Save>& saves) {
   bool all = true;
   for (const Save& save : saves) {
@@ -128,17 +125,15 @@ void PrintConfinement(const Console& console, const Locations& locations,
                       const std::string& session_id) {
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return;
-  const auto stub = supervisor::v1::Supervisor::NewStub(client->channel());
-  const auto list_context = MakeContext(kQuickCallMs);
+  const supervisor::v1::SupervisorStub stub(client->channel());
   supervisor::v1::ListCellsResponse cells;
-  if (!stub->ListCells(list_context.get(), {}, &cells).ok()) return;
+  if (!stub.ListCells({kQuickCallMs}, {}, &cells).ok()) return;
   for (const supervisor::v1::CellInfo& cell : cells.cells()) {
     if (cell.key().session_id() != session_id) continue;
     supervisor::v1::DescribeCellRequest request;
     request.set_cell_id(cell.cell_id());
     supervisor::v1::DescribeCellResponse described;
-    const auto context = MakeContext(kQuickCallMs);
-    if (!stub->DescribeCell(context.get(), request, &described).ok()) return;
+    if (!stub.DescribeCell({kQuickCallMs}, request, &described).ok()) return;
     console.PrintLine(Paint(ConfinementLine(described.cell()), Style::kDim, console.color_out));
     return;
   }
@@ -157,8 +152,7 @@ Result<UniqueFd> InterruptFd() {
 
 // The session to run in: the one named, or a new one.
 std::optional<std::string> FindOrCreate(const Console& console, const Client& client,
-                                        SessionService::StubInterface* stub,
-                                        const RunOptions& options) {
+                                        const SessionServiceStub& stub, const RunOptions& options) {
   if (!options.session_id.empty()) return options.session_id;
   const std::optional<agent::v1::Session> session =
       CreateSession(console, client, stub,
@@ -177,14 +171,13 @@ std::optional<std::string> FindOrCreate(const Console& console, const Client& cl
 }
 
 // What waits for a commit after the turn, if the session works on a copy.
-void OfferChanges(const Console& console, const Client& client, SessionService::StubInterface* stub,
+void OfferChanges(const Console& console, const Client& client, const SessionServiceStub& stub,
                   const std::string& session_id) {
   agent::v1::GetSessionRequest request;
   request.set_session_id(session_id);
   request.set_without_turns(true);
   agent::v1::GetSessionResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->GetSession(context.get(), request, &response);
+  const Status status = stub.GetSession({kQuickCallMs}, request, &response);
   if (!status.ok() || !response.session().review()) return;
   supervisor::v1::CellKey key;
   key.set_session_id(session_id);
@@ -195,12 +188,12 @@ int RunTurn(const Console& console, const Locations& locations, const RunOptions
             int signal_fd) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations);
   if (!client.ok()) return console.Fail(ExplainConnect("run", client.status()));
-  const auto stub = SessionService::NewStub(client->channel());
-  const std::optional<std::string> session_id = FindOrCreate(console, *client, stub.get(), options);
+  const SessionServiceStub stub(client->channel());
+  const std::optional<std::string> session_id = FindOrCreate(console, *client, stub, options);
   if (!session_id) return kExitFailed;
 
   const std::optional<agent::v1::SubmitTurnResponse> submitted =
-      SubmitTurn(console, *client, stub.get(), *session_id, options.prompt);
+      SubmitTurn(console, *client, stub, *session_id, options.prompt);
   if (!submitted) return kExitFailed;
 
   TurnEnd end = TurnEnd::kLost;
@@ -217,8 +210,8 @@ int RunTurn(const Console& console, const Locations& locations, const RunOptions
     end = watch.Run();
   }
   const bool saved =
-      end != TurnEnd::kCompleted || SaveFiles(console, stub.get(), *session_id, options.saves);
-  if (end != TurnEnd::kLost) OfferChanges(console, *client, stub.get(), *session_id);
+      end != TurnEnd::kCompleted || SaveFiles(console, stub, *session_id, options.saves);
+  if (end != TurnEnd::kLost) OfferChanges(console, *client, stub, *session_id);
   if (!console.json && end != TurnEnd::kLost) PrintConfinement(console, locations, *session_id);
   return end == TurnEnd::kCompleted && saved ? kExitOk : kExitFailed;
 }

@@ -74,7 +74,7 @@ void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequ
 }  // namespace
 
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
-                                                agent::v1::SessionService::StubInterface* stub,
+                                                const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session) {
   const ExecInputs inputs = MakeExecInputs();
   Result<FoundPlace> cwd = ResolveCwd(session.cwd, inputs);
@@ -93,8 +93,7 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
     return std::nullopt;
   }
   agent::v1::CreateSessionResponse response;
-  const auto context = MakeContext(kCellCallMs);
-  const grpc::Status status = stub->CreateSession(context.get(), *request, &response);
+  const Status status = stub.CreateSession({kCellCallMs}, *request, &response);
   if (!status.ok()) {
     console.Fail(client.Explain("create a session", status));
     return std::nullopt;
@@ -103,21 +102,23 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
   return std::move(*response.mutable_session());
 }
 
-std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
-    const Console& console, const Client& client, agent::v1::SessionService::StubInterface* stub,
-    const std::string& session_id, const std::string& prompt) {
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
+                                                        const Client& client,
+                                                        const agent::v1::SessionServiceStub& stub,
+                                                        const std::string& session_id,
+                                                        const std::string& prompt) {
   agent::v1::GetSessionRequest which;
   which.set_session_id(session_id);
   which.set_without_turns(true);
   agent::v1::GetSessionResponse session;
-  grpc::Status status = stub->GetSession(MakeContext(kQuickCallMs).get(), which, &session);
+  Status status = stub.GetSession({kQuickCallMs}, which, &session);
   agent::v1::SubmitTurnResponse response;
   if (status.ok()) {
     agent::v1::SubmitTurnRequest request;
     request.set_session_id(session_id);
     request.set_prompt(prompt);
     AddEnvironment(session.session(), &request);
-    status = stub->SubmitTurn(MakeContext(kQuickCallMs).get(), request, &response);
+    status = stub.SubmitTurn({kQuickCallMs}, request, &response);
   }
   if (status.ok()) return response;
   console.Fail(client.Explain("submit the turn", status));

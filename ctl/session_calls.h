@@ -8,7 +8,7 @@
 
 #include "ctl/client.h"
 #include "ctl/console.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 
@@ -22,14 +22,16 @@ struct NewSession {
 
 // Resolves the paths, reads the variables that the manifest exports, and makes the session.
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
-                                                agent::v1::SessionService::StubInterface* stub,
+                                                const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session);
 
 // Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they
 // are here now.
-std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
-    const Console& console, const Client& client, agent::v1::SessionService::StubInterface* stub,
-    const std::string& session_id, const std::string& prompt);
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
+                                                        const Client& client,
+                                                        const agent::v1::SessionServiceStub& stub,
+                                                        const std::string& session_id,
+                                                        const std::string& prompt);
 
 }  // namespace odyssey::ctl
 

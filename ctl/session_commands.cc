@@ -21,13 +21,13 @@
 #include "ctl/line_reader.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 namespace {
 
 using agent::v1::Session;
-using agent::v1::SessionService;
+using agent::v1::SessionServiceStub;
 
 // A cell's directories are copied.
 constexpr int kForkMs = 600'000;
@@ -39,14 +39,14 @@ template <typename Body>
 int WithAgentd(const Invocation& call, const std::string& what, Body body) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return call.console->Fail(ExplainConnect(what, client.status()));
-  const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
-  return body(*client, stub.get());
+  const SessionServiceStub stub(client->channel());
+  return body(*client, stub);
 }
 
 int Create(const Invocation& call) {
   const Console& console = *call.console;
   return WithAgentd(call, "create a session",
-                    [&](const Client& client, SessionService::Stub* stub) {
+                    [&](const Client& client, const SessionServiceStub& stub) {
                       const std::optional<Session> session =
                           CreateSession(console, client, stub,
                                         {.bundle = call.options.Word(0),
@@ -63,25 +63,26 @@ int Create(const Invocation& call) {
 
 int List(const Invocation& call) {
   const Console& console = *call.console;
-  return WithAgentd(call, "list sessions", [&](const Client& client, SessionService::Stub* stub) {
-    agent::v1::ListSessionsResponse response;
-    const auto context = MakeContext(kQuickCallMs);
-    const grpc::Status status = stub->ListSessions(context.get(), {}, &response);
-    if (!status.ok()) return console.Fail(client.Explain("list sessions", status));
-    if (console.json) {
-      console.PrintJson(message::ToJson(response));
-    } else if (response.sessions().empty()) {
-      console.PrintLine("no sessions");
-    } else {
-      std::vector<std::vector<std::string>> rows;
-      for (const Session& session : response.sessions()) {
-        rows.push_back({Safe(session.id()), Safe(session.agent_id()), Safe(session.bundle_ref()),
-                        std::to_string(session.message_count()), Safe(session.created_at())});
-      }
-      console.Print(FormatTable({"ID", "AGENT", "BUNDLE", "MESSAGES", "CREATED"}, rows));
-    }
-    return kExitOk;
-  });
+  return WithAgentd(
+      call, "list sessions", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::ListSessionsResponse response;
+        const Status status = stub.ListSessions({kQuickCallMs}, {}, &response);
+        if (!status.ok()) return console.Fail(client.Explain("list sessions", status));
+        if (console.json) {
+          console.PrintJson(message::ToJson(response));
+        } else if (response.sessions().empty()) {
+          console.PrintLine("no sessions");
+        } else {
+          std::vector<std::vector<std::string>> rows;
+          for (const Session& session : response.sessions()) {
+            rows.push_back({Safe(session.id()), Safe(session.agent_id()),
+                            Safe(session.bundle_ref()), std::to_string(session.message_count()),
+                            Safe(session.created_at())});
+          }
+          console.Print(FormatTable({"ID", "AGENT", "BUNDLE", "MESSAGES", "CREATED"}, rows));
+        }
+        return kExitOk;
+      });
 }
 
 void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
@@ -95,44 +96,43 @@ void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
 
 int Show(const Invocation& call) {
   const Console& console = *call.console;
-  return WithAgentd(call, "show a session", [&](const Client& client, SessionService::Stub* stub) {
-    agent::v1::GetSessionRequest request;
-    request.set_session_id(call.options.Word(0));
-    agent::v1::GetSessionResponse response;
-    const auto context = MakeContext(kQuickCallMs);
-    const grpc::Status status = stub->GetSession(context.get(), request, &response);
-    if (!status.ok())
-      return console.Fail(client.Explain("show session " + request.session_id(), status));
-    const Session& session = response.session();
-    if (console.json) {
-      console.PrintJson(message::ToJson(session));
-      return kExitOk;
-    }
-    console.Print(FormatTable(
-        {"id", Safe(session.id())},
-        {{"bundle", Safe(session.bundle_ref()) + " sha256:" + Safe(session.bundle_digest())},
-         {"agent", Safe(session.agent_id())},
-         {"model", Safe(session.model_provider() + "/" + session.model_id())},
-         {"cwd", Safe(session.cwd())},
-         {"writes",
-          session.review() ? "reviewed: odyssey-ctl changes " + Safe(session.id()) : "direct"},
-         {"created", Safe(session.created_at())},
-         {"events", std::to_string(session.last_sequence())}}));
-    if (!session.forked_from().empty()) {
-      console.PrintLine("forked from " + Safe(session.forked_from()));
-    }
-    for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
-    return kExitOk;
-  });
+  return WithAgentd(
+      call, "show a session", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::GetSessionRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::GetSessionResponse response;
+        const Status status = stub.GetSession({kQuickCallMs}, request, &response);
+        if (!status.ok())
+          return console.Fail(client.Explain("show session " + request.session_id(), status));
+        const Session& session = response.session();
+        if (console.json) {
+          console.PrintJson(message::ToJson(session));
+          return kExitOk;
+        }
+        console.Print(FormatTable(
+            {"id", Safe(session.id())},
+            {{"bundle", Safe(session.bundle_ref()) + " sha256:" + Safe(session.bundle_digest())},
+             {"agent", Safe(session.agent_id())},
+             {"model", Safe(session.model_provider() + "/" + session.model_id())},
+             {"cwd", Safe(session.cwd())},
+             {"writes",
+              session.review() ? "reviewed: odyssey-ctl changes " + Safe(session.id()) : "direct"},
+             {"created", Safe(session.created_at())},
+             {"events", std::to_string(session.last_sequence())}}));
+        if (!session.forked_from().empty()) {
+          console.PrintLine("forked from " + Safe(session.forked_from()));
+        }
+        for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
+        return kExitOk;
+      });
 }
 
-bool IsReviewed(SessionService::Stub* stub, const std::string& id) {
+bool IsReviewed(const SessionServiceStub& stub, const std::string& id) {
   agent::v1::GetSessionRequest request;
   request.set_session_id(id);
   request.set_without_turns(true);
   agent::v1::GetSessionResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  return stub->GetSession(context.get(), request, &response).ok() && response.session().review();
+  return stub.GetSession({kQuickCallMs}, request, &response).ok() && response.session().review();
 }
 
 // Whether the session may go with the changes that wait in it: there are none, or a person says so.
@@ -141,11 +141,11 @@ bool MayRemove(const Console& console, const Client& client, const std::string& 
   supervisor::v1::CellKey key;
   key.set_session_id(id);
   ChangeSet set;
-  const grpc::Status status = ChangesClient(client, std::move(key), id).List({}, &set);
-  if (status.error_code() == grpc::StatusCode::NOT_FOUND) return true;
+  const Status status = ChangesClient(client, std::move(key), id).List({}, &set);
+  if (status.code() == Code::kNotFound) return true;
   if (!status.ok()) {
     *code = console.Fail({"remove session " + id,
-                          "what waits for a commit is not known: " + status.error_message(),
+                          "what waits for a commit is not known: " + status.message(),
                           "With --discard it goes with whatever there is."});
     return false;
   }
@@ -172,15 +172,14 @@ bool MayRemove(const Console& console, const Client& client, const std::string& 
 int Remove(const Invocation& call) {
   const Console& console = *call.console;
   return WithAgentd(
-      call, "remove a session", [&](const Client& client, SessionService::Stub* stub) {
+      call, "remove a session", [&](const Client& client, const SessionServiceStub& stub) {
         agent::v1::DeleteSessionRequest request;
         request.set_session_id(call.options.Word(0));
         int code = kExitOk;
         const bool asks = !call.options.Has("discard") && IsReviewed(stub, request.session_id());
         if (asks && !MayRemove(console, client, request.session_id(), &code)) return code;
         agent::v1::DeleteSessionResponse response;
-        const auto context = MakeContext(kCellCallMs);
-        const grpc::Status status = stub->DeleteSession(context.get(), request, &response);
+        const Status status = stub.DeleteSession({kCellCallMs}, request, &response);
         if (!status.ok()) {
           return console.Fail(client.Explain("remove session " + request.session_id(), status));
         }
@@ -192,19 +191,19 @@ int Remove(const Invocation& call) {
 
 int Fork(const Invocation& call) {
   const Console& console = *call.console;
-  return WithAgentd(call, "fork a session", [&](const Client& client, SessionService::Stub* stub) {
-    agent::v1::ForkSessionRequest request;
-    request.set_session_id(call.options.Word(0));
-    agent::v1::ForkSessionResponse response;
-    const auto context = MakeContext(kForkMs);
-    const grpc::Status status = stub->ForkSession(context.get(), request, &response);
-    if (!status.ok()) {
-      return console.Fail(client.Explain("fork session " + request.session_id(), status));
-    }
-    console.json ? console.PrintJson(message::ToJson(response.session()))
-                 : console.PrintLine(Safe(response.session().id()));
-    return kExitOk;
-  });
+  return WithAgentd(
+      call, "fork a session", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::ForkSessionRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::ForkSessionResponse response;
+        const Status status = stub.ForkSession({kForkMs}, request, &response);
+        if (!status.ok()) {
+          return console.Fail(client.Explain("fork session " + request.session_id(), status));
+        }
+        console.json ? console.PrintJson(message::ToJson(response.session()))
+                     : console.PrintLine(Safe(response.session().id()));
+        return kExitOk;
+      });
 }
 
 int Events(const Invocation& call) {
@@ -232,7 +231,7 @@ int Exec(const Invocation& call) {
   if (!client.ok()) {
     return CannotExec(console, ExplainConnect("session exec", client.status()));
   }
-  const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
+  const SessionServiceStub stub(client->channel());
   supervisor::v1::ExecStart start;
   start.set_cell_id(call.options.Word(0));
   for (size_t i = 1; i < call.options.words().size(); ++i) start.add_argv(call.options.Word(i));
@@ -241,22 +240,23 @@ int Exec(const Invocation& call) {
   dialect::Origins origins;
   origins.Add("start.wall_clock_ms", {.key = "--timeout", .written = call.options.Text("timeout")});
   return exec.Run(console, std::move(start), *client, origins,
-                  [&](grpc::ClientContext* context) { return stub->SessionExec(context); });
+                  [&] { return stub.SessionExec({}); });
 }
 
 int Cancel(const Invocation& call) {
   const Console& console = *call.console;
-  return WithAgentd(call, "cancel a turn", [&](const Client& client, SessionService::Stub* stub) {
-    agent::v1::CancelTurnRequest request;
-    request.set_session_id(call.options.Word(0));
-    agent::v1::CancelTurnResponse response;
-    const auto context = MakeContext(kCellCallMs);
-    const grpc::Status status = stub->CancelTurn(context.get(), request, &response);
-    if (!status.ok()) return console.Fail(client.Explain("cancel the running turn", status));
-    console.json ? console.PrintJson(message::ToJson(response))
-                 : console.PrintLine(response.cancelled() ? "cancelled" : "no turn was running");
-    return kExitOk;
-  });
+  return WithAgentd(
+      call, "cancel a turn", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::CancelTurnRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::CancelTurnResponse response;
+        const Status status = stub.CancelTurn({kCellCallMs}, request, &response);
+        if (!status.ok()) return console.Fail(client.Explain("cancel the running turn", status));
+        console.json
+            ? console.PrintJson(message::ToJson(response))
+            : console.PrintLine(response.cancelled() ? "cancelled" : "no turn was running");
+        return kExitOk;
+      });
 }
 
 }  // namespace

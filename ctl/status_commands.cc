@@ -9,9 +9,9 @@
 #include "ctl/host_checks.h"
 #include "ctl/probe_command.h"
 #include "ctl/sanitize.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
-#include "odyssey/supervisor/v1/changes.grpc.pb.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/agent/v1/session.stub.h"
+#include "odyssey/supervisor/v1/changes.stub.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -26,7 +26,7 @@ struct Answer {
   std::string why, next;  // and what to do
 };
 
-template <typename Service, typename Request, typename Response>
+template <typename Stub, typename Request, typename Response>
 Answer<Response> Ask(Daemon daemon, const Locations& locations) {
   Answer<Response> answer;
   const Result<Client> client = Client::Connect(daemon, locations);
@@ -36,9 +36,8 @@ Answer<Response> Ask(Daemon daemon, const Locations& locations) {
     answer.next = failure.next;
     return answer;
   }
-  const auto context = MakeContext(kQuickCallMs);
-  const auto stub = Service::NewStub(client->channel());
-  const grpc::Status status = stub->GetInfo(context.get(), Request(), &answer.info);
+  const Stub stub(client->channel());
+  const Status status = stub.GetInfo({kQuickCallMs}, Request(), &answer.info);
   answer.reachable = status.ok();
   if (!status.ok()) {
     const Failure failure = client->Explain("", status);
@@ -52,12 +51,12 @@ using SupervisorAnswer = Answer<supervisor::v1::GetInfoResponse>;
 using AgentdAnswer = Answer<agent::v1::GetInfoResponse>;
 
 SupervisorAnswer AskSupervisor(const Locations& locations) {
-  return Ask<supervisor::v1::Supervisor, supervisor::v1::GetInfoRequest,
+  return Ask<supervisor::v1::SupervisorStub, supervisor::v1::GetInfoRequest,
              supervisor::v1::GetInfoResponse>(Daemon::kSupervisor, locations);
 }
 
 AgentdAnswer AskAgentd(const Locations& locations) {
-  return Ask<agent::v1::SessionService, agent::v1::GetInfoRequest, agent::v1::GetInfoResponse>(
+  return Ask<agent::v1::SessionServiceStub, agent::v1::GetInfoRequest, agent::v1::GetInfoResponse>(
       Daemon::kAgentd, locations);
 }
 
@@ -107,8 +106,8 @@ int CountReviewed(const Locations& locations) {
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return 0;
   supervisor::v1::ListReviewedResponse response;
-  const auto stub = supervisor::v1::Changes::NewStub(client->channel());
-  const bool listed = stub->ListReviewed(MakeContext(kQuickCallMs).get(), {}, &response).ok();
+  const supervisor::v1::ChangesStub stub(client->channel());
+  const bool listed = stub.ListReviewed({kQuickCallMs}, {}, &response).ok();
   return listed ? response.cells_size() : 0;
 }
 

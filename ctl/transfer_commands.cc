@@ -12,12 +12,14 @@
 #include "ctl/file_calls.h"
 #include "ctl/file_report.h"
 #include "ctl/sanitize.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
 namespace {
 
-using supervisor::v1::Supervisor;
+using supervisor::v1::SupervisorStub;
+
+constexpr rpc::CallOptions kAsLongAsItTakes;
 
 int Put(const Invocation& call) {
   const Console& console = *call.console;
@@ -28,15 +30,14 @@ int Put(const Invocation& call) {
 
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("put files", client.status()));
-  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
-  grpc::ClientContext context;  // without a deadline: as long as the files take
+  const SupervisorStub stub(client->channel());
   Status local;
   supervisor::v1::InjectFilesResponse response;
   std::string cell;
-  grpc::Status status = FindCell(stub.get(), words[0], &cell);
+  Status status = FindCell(stub, words[0], &cell);
   if (status.ok()) {
-    status = PutFiles(stub.get(), &context, {cell, call.options.Text("run"), chosen->files}, &local,
-                      &response);
+    status = PutFiles(stub, kAsLongAsItTakes, {cell, call.options.Text("run"), chosen->files},
+                      &local, &response);
   }
   if (!local.ok()) return console.Fail({"put files", local.message(), ""});
   if (!status.ok()) return console.Fail(client->Explain("put files", status));
@@ -57,14 +58,13 @@ int Get(const Invocation& call) {
   if (!destination.ok()) return console.Fail({"get files", destination.status().message(), ""});
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("get files", client.status()));
-  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
+  const SupervisorStub stub(client->channel());
 
   supervisor::v1::CollectFilesRequest request;
   request.set_run_id(call.options.Word(1));
-  grpc::ClientContext context;
   std::vector<GotFile> files;
-  grpc::Status status = FindCell(stub.get(), call.options.Word(0), request.mutable_cell_id());
-  if (status.ok()) status = GetFiles(stub.get(), &context, request, &*destination, &files);
+  Status status = FindCell(stub, call.options.Word(0), request.mutable_cell_id());
+  if (status.ok()) status = GetFiles(stub, kAsLongAsItTakes, request, &*destination, &files);
   if (console.json) console.PrintJson(GotFilesJson(request.run_id(), files));
   const bool all = ReportGotFiles(console, files);
   if (!status.ok()) {

@@ -9,12 +9,12 @@
 #include "ctl/exit_code.h"
 #include "ctl/sanitize.h"
 #include "ctl/session_calls.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 namespace {
 
-using agent::v1::SessionService;
+using agent::v1::SessionServiceStub;
 
 // One unary call of agentd, its answer handed to `print`.
 template <typename Response, typename Request, typename Method, typename Print>
@@ -23,10 +23,9 @@ int Call(const Invocation& call, const std::string& what, const Request& request
   const Console& console = *call.console;
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect(what, client.status()));
-  const std::unique_ptr<SessionService::Stub> stub = SessionService::NewStub(client->channel());
+  const SessionServiceStub stub(client->channel());
   Response response;
-  const auto context = MakeContext(deadline_ms);
-  const grpc::Status status = (stub.get()->*method)(context.get(), request, &response);
+  const Status status = (stub.*method)({deadline_ms}, request, &response);
   if (!status.ok()) return console.Fail(client->Explain(what, status));
   console.json ? console.PrintJson(message::ToJson(response)) : print(response);
   return kExitOk;
@@ -42,8 +41,8 @@ int Submit(const Invocation& call) {
   }
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("submit the turn", client.status()));
-  const auto stub = SessionService::NewStub(client->channel());
-  const auto submitted = SubmitTurn(console, *client, stub.get(), call.options.Word(0), prompt);
+  const SessionServiceStub stub(client->channel());
+  const auto submitted = SubmitTurn(console, *client, stub, call.options.Word(0), prompt);
   if (!submitted) return kExitFailed;
   if (console.json) {
     console.PrintJson(message::ToJson(*submitted));
@@ -58,7 +57,7 @@ int Status(const Invocation& call) {
   request.set_session_id(call.options.Word(0));
   request.set_turn_id(call.options.Word(1));
   return Call<agent::v1::GetTurnResponse>(
-      call, "show a turn", request, kQuickCallMs, &SessionService::Stub::GetTurn,
+      call, "show a turn", request, kQuickCallMs, &SessionServiceStub::GetTurn,
       [&](const agent::v1::GetTurnResponse& response) {
         const agent::v1::Turn& turn = response.turn();
         call.console->PrintLine(message::ToJson(turn)["status"].get<std::string>());
@@ -72,7 +71,7 @@ int Cancel(const Invocation& call) {
   request.set_session_id(call.options.Word(0));
   request.set_turn_id(call.options.Word(1));
   return Call<agent::v1::CancelTurnResponse>(
-      call, "cancel a turn", request, kCellCallMs, &SessionService::Stub::CancelTurn,
+      call, "cancel a turn", request, kCellCallMs, &SessionServiceStub::CancelTurn,
       [&](const agent::v1::CancelTurnResponse& response) {
         call.console->PrintLine(response.cancelled() ? "cancelled" : "it had ended already");
       });

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
@@ -10,8 +11,8 @@
 #include <utility>
 
 #include "common/message/event_json.h"
-#include "odyssey/agent/v1/approval.grpc.pb.h"
-#include "odyssey/agent/v1/session.grpc.pb.h"
+#include "odyssey/agent/v1/approval.stub.h"
+#include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 
@@ -28,7 +29,8 @@ TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWat
 
 TurnWatch::~TurnWatch() {
   if (!canceller_.joinable()) return;
-  cancel_context_->TryCancel();
+  const uint64_t one = 1;
+  ODY_CHECK(write(stop_cancelling_.get(), &one, sizeof(one)) == sizeof(one));
   canceller_.join();
 }
 
@@ -147,9 +149,8 @@ void TurnWatch::Resolve(const std::string& request_id, agent::v1::Decision decis
   request.set_decision(decision);
   request.set_note(note);
   agent::v1::ResolveApprovalResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const auto stub = agent::v1::ApprovalService::NewStub(client->channel());
-  const grpc::Status status = stub->ResolveApproval(context.get(), request, &response);
+  const agent::v1::ApprovalServiceStub stub(client->channel());
+  const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
   if (!status.ok()) {
     console_.Fail(client->Explain("answer the approval", status));
   } else if (!response.resolved()) {
@@ -170,7 +171,8 @@ void TurnWatch::OnSignal() {
 }
 
 void TurnWatch::StartCancelling() {
-  cancel_context_ = MakeContext(kCellCallMs);
+  stop_cancelling_.reset(eventfd(0, EFD_CLOEXEC));
+  ODY_CHECK(static_cast<bool>(stop_cancelling_));
   // On a thread of its own: the call returns when the turn has ended, and its end is an event to
   // show.
   canceller_ = std::thread([this] {
@@ -180,9 +182,10 @@ void TurnWatch::StartCancelling() {
     request.set_session_id(options_.session_id);
     request.set_turn_id(options_.turn_id);
     agent::v1::CancelTurnResponse response;
-    const auto stub = agent::v1::SessionService::NewStub(client->channel());
-    const grpc::Status status = stub->CancelTurn(cancel_context_.get(), request, &response);
-    if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED) {
+    const agent::v1::SessionServiceStub stub(client->channel());
+    const Status status =
+        stub.CancelTurn({kCellCallMs, stop_cancelling_.get()}, request, &response);
+    if (!status.ok() && status.code() != Code::kCancelled) {
       console_.Fail(client->Explain("cancel the turn", status));
     }
   });

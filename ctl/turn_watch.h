@@ -70,7 +70,7 @@ class TurnWatch final {
   bool question_shown_ = false;
   std::optional<TurnEnd> end_;
   int interrupts_ = 0;
-  std::unique_ptr<grpc::ClientContext> cancel_context_;
+  UniqueFd stop_cancelling_;  // eventfd
   std::thread canceller_;
 };
 

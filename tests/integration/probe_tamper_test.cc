@@ -296,13 +296,15 @@ void ProbeCarelessly() {
   LeaveAProcess();
   Must(mount("left", In("/workspace").c_str(), "tmpfs", 0, nullptr) == 0, "mount");
   CarelessSupervisor service;
+  const std::string socket = "/tmp/careless.sock";
   grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();
-  const auto stub = v1::Supervisor::NewStub(server->InProcessChannel({}));
+  const v1::SupervisorStub stub(std::make_shared<rpc::H2Channel>(socket));
   ctl::ProbeInterrupt interrupt;
   ctl::ProbeReport report;
-  const Status status = RunProbes({.calls = {.stub = stub.get(), .interrupt = &interrupt},
+  const Status status = RunProbes({.calls = {.stub = stub, .interrupt = &interrupt},
                                    .canaries = canaries.get(),
                                    .directory = kDirectory,
                                    .host_words = {},
