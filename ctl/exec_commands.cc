@@ -185,6 +185,8 @@ int ExecCommand(const Invocation& call) {
   const Result<CeilingView> ceiling = LoadCeilingView(owner, call.locations);
   if (ceiling.ok()) {
     inputs.granted_secrets = GrantedSecrets(*ceiling);
+    const policy::SandboxRequest asked = {.executables_mode = policy::ExecutablesMode::kWorkspace};
+    inputs.workspace_programs = ceiling::Check(ceiling->ceiling, asked, ceiling->asker).ok();
     if (owner != getuid()) inputs.home = ceiling->asker.owner.home;
   }
   Result<ExecOptions> options = ReadExecOptions(call.options, inputs);

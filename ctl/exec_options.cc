@@ -94,15 +94,20 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
 
 // Another mode than the policy's starts from nothing: what the policy names is of its own mode.
 Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
+  using policy::ExecutablesMode;
   policy::SandboxRequest* const sandbox = &out->sandbox;
+  if (!out->policy && inputs.workspace_programs) {
+    sandbox->executables_mode = ExecutablesMode::kWorkspace;
+  }
   if (options.Has("tools")) {
     const std::string tools = options.Text("tools");
-    const auto mode = tools == "explicit" ? policy::ExecutablesMode::kExplicit
-                      : tools == "all"    ? policy::ExecutablesMode::kAll
-                                          : policy::ExecutablesMode::kStandard;
+    const ExecutablesMode mode = tools == "explicit"    ? ExecutablesMode::kExplicit
+                                 : tools == "all"       ? ExecutablesMode::kAll
+                                 : tools == "workspace" ? ExecutablesMode::kWorkspace
+                                                        : ExecutablesMode::kStandard;
     if (std::exchange(sandbox->executables_mode, mode) != mode) sandbox->executables.clear();
   }
-  const bool named = sandbox->executables_mode == policy::ExecutablesMode::kExplicit;
+  const bool named = sandbox->executables_mode == ExecutablesMode::kExplicit;
   for (const std::string& tool : options.All("tool")) {
     if (!named) return InvalidArgument("--tool " + tool + ": allowed only with --tools explicit");
     const bool is_path = tool.find('/') != std::string::npos;
@@ -227,9 +232,10 @@ std::vector<OptionSpec> AccessOptionSpecs() {
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
        .help =
-           "what may execute: explicit (each --tool), standard (the system's programs, default), "
-           "or all that is visible",
-       .choices = {"explicit", "standard", "all"}},
+           "what may execute: explicit (each --tool), standard (the system's programs), workspace "
+           "(those and the workspace's files; default where the ceiling grants it, else standard; "
+           "with --policy what that says), or all that is visible",
+       .choices = {"explicit", "standard", "workspace", "all"}},
       {.name = "tool",
        .kind = ValueKind::kText,
        .value_name = "NAME",
@@ -369,7 +375,8 @@ ExecInputs MakeExecInputs() {
                     .places = std::make_shared<NamedPlaces>(),
                     .granted_secrets = {},
                     .home = {},
-                    .owner_uid = {}};
+                    .owner_uid = {},
+                    .workspace_programs = true};
   inputs.resolve = [places = inputs.places](const std::string& path) -> Result<FoundPlace> {
     const Walk& walk = places->Look(path, Links::kBelow);
     ODY_RETURN_IF_ERROR(walk.status);

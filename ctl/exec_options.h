@@ -41,6 +41,8 @@ struct ExecInputs {
   std::optional<std::string> home;
   // On whose behalf, if it is said.
   std::optional<uint32_t> owner_uid;
+  // Whether the ceiling lets the files of the workspace execute, which is the default then.
+  bool workspace_programs = true;
 };
 
 ExecInputs MakeExecInputs();

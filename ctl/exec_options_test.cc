@@ -41,10 +41,26 @@ TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->sandbox.mode, policy::Mode::kWorkspaceWrite);
   EXPECT_EQ(options->sandbox.network, policy::Network::kNone);
-  EXPECT_EQ(options->sandbox.executables_mode, policy::ExecutablesMode::kStandard);
+  EXPECT_EQ(options->sandbox.executables_mode, policy::ExecutablesMode::kWorkspace);
   EXPECT_EQ(options->sandbox.workspace, "");
   EXPECT_TRUE(options->sandbox.ephemeral);
   EXPECT_EQ(options->argv, (std::vector<std::string>{"ls", "-l"}));
+}
+
+TEST(ExecOptionsTest, ToolsSaysOtherwiseAndSoDoesTheCeiling) {
+  using policy::ExecutablesMode;
+  const std::pair<const char*, ExecutablesMode> modes[] = {
+      {"explicit", ExecutablesMode::kExplicit},
+      {"standard", ExecutablesMode::kStandard},
+      {"workspace", ExecutablesMode::kWorkspace},
+      {"all", ExecutablesMode::kAll}};
+  for (const auto& [name, mode] : modes) {
+    EXPECT_EQ(Read({"--tools", name, "--", "x"})->sandbox.executables_mode, mode) << name;
+  }
+  const auto parsed = ParseOptions(ExecOptionSpecs(), {{.name = "CMD", .rest = true}}, {"x"});
+  ExecInputs inputs = Inputs();
+  inputs.workspace_programs = false;
+  EXPECT_EQ(ReadExecOptions(*parsed, inputs)->sandbox.executables_mode, ExecutablesMode::kStandard);
 }
 
 TEST(ExecOptionsTest, ReviewPutsEveryHostDirectoryBehindACommit) {

@@ -21,6 +21,8 @@ std::string ExecutablesName(ExecutablesMode mode) {
       return "explicit";
     case ExecutablesMode::kStandard:
       return "standard";
+    case ExecutablesMode::kWorkspace:
+      return "workspace";
     case ExecutablesMode::kAll:
       break;
   }

@@ -8,9 +8,9 @@ namespace odyssey::ceiling {
 namespace {
 
 // As a file writes them; index = Choice.
-constexpr const char* kChoiceNames[kChoices] = {"network egress",  "network full",
-                                                "executables all", "landlock best_effort",
-                                                "protection none", "mode danger_full_access"};
+constexpr const char* kChoiceNames[kChoices] = {
+    "network egress",       "network full",    "executables all",        "executables workspace",
+    "landlock best_effort", "protection none", "mode danger_full_access"};
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

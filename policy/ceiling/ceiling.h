@@ -52,12 +52,13 @@ struct Owner {
 enum class Choice {
   kNetworkEgress,
   kNetworkFull,
-  kAllExecutables,
+  kAllExecutables,  // and what kWorkspaceExecutables grants
+  kWorkspaceExecutables,
   kLandlockBestEffort,
   kProtectionNone,
   kDangerFullAccess,
 };
-inline constexpr size_t kChoices = 6;
+inline constexpr size_t kChoices = 7;
 
 // Something for somebody. Paths as path_pattern.h has them; `write` includes `review` (writing to a
 // copy, from which a person commits), and that includes reading. Names of the

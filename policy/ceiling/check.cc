@@ -237,6 +237,13 @@ Status JudgeMode(const SandboxRequest& request, Judgement* judgement) {
   return judgement->Choose(key, value, Choice::kDangerFullAccess, "read_only or workspace_write");
 }
 
+// Who may execute everything may execute what the workspace holds.
+Status JudgeWorkspacePrograms(Judgement* judgement) {
+  const std::string key = "executables_mode", value = "workspace", less = "explicit or standard";
+  const Status all = judgement->Choose(key, value, Choice::kAllExecutables, less);
+  return all.ok() ? all : judgement->Choose(key, value, Choice::kWorkspaceExecutables, less);
+}
+
 // What is chosen of a few values; those that everybody may have need no grant.
 Status JudgeChoices(const SandboxRequest& request, Judgement* judgement) {
   ODY_RETURN_IF_ERROR(JudgeMode(request, judgement));
@@ -249,6 +256,9 @@ Status JudgeChoices(const SandboxRequest& request, Judgement* judgement) {
   if (request.executables_mode == policy::ExecutablesMode::kAll) {
     ODY_RETURN_IF_ERROR(judgement->Choose("executables_mode", "all", Choice::kAllExecutables,
                                           "explicit or standard"));
+  }
+  if (request.executables_mode == policy::ExecutablesMode::kWorkspace) {
+    ODY_RETURN_IF_ERROR(JudgeWorkspacePrograms(judgement));
   }
   if (request.landlock == policy::Landlock::kBestEffort) {
     ODY_RETURN_IF_ERROR(judgement->Choose("landlock", "best_effort", Choice::kLandlockBestEffort,

@@ -233,6 +233,9 @@ TEST(CheckChoiceTest, EachIsGrantedByItselfAndRefusedWithout) {
   cases[2] = {Choice::kAllExecutables,
               {.executables_mode = policy::ExecutablesMode::kAll},
               {"executables_mode: all:", "explicit or standard"}};
+  cases[6] = {Choice::kWorkspaceExecutables,
+              {.executables_mode = policy::ExecutablesMode::kWorkspace},
+              {"executables_mode: workspace:", "explicit or standard"}};
   cases[3] = {Choice::kLandlockBestEffort,
               {.landlock = policy::Landlock::kBestEffort},
               {"landlock: best_effort:", "hard_requirement"}};
@@ -247,7 +250,9 @@ TEST(CheckChoiceTest, EachIsGrantedByItselfAndRefusedWithout) {
     for (const Case& granted : cases) {
       Grant grant = {.users = {"alice"}};
       grant.choices[static_cast<size_t>(granted.choice)] = At(5);
-      EXPECT_EQ(Of(Of(grant), c.request).ok(), granted.choice == c.choice) << c.words[0];
+      const bool both =
+          granted.choice == Choice::kAllExecutables && c.choice == Choice::kWorkspaceExecutables;
+      EXPECT_EQ(Of(Of(grant), c.request).ok(), both || granted.choice == c.choice) << c.words[0];
     }
   }
 }

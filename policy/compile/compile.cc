@@ -102,6 +102,9 @@ std::string ExplainExecutables(const SandboxRequest& request) {
       return "executables explicit: only the programs below, with what they load";
     case ExecutablesMode::kStandard:
       return "executables standard: only the host's system trees may be executed";
+    case ExecutablesMode::kWorkspace:
+      return "executables workspace: the host's system trees and the files of the workspace may be "
+             "executed";
     case ExecutablesMode::kAll:
       break;
   }

@@ -56,6 +56,21 @@ SandboxRequest WithMount(const std::string& source, const std::string& target,
   return {.mounts = {{source, target, access}}};
 }
 
+// What a command builds in its workspace runs; what it downloads to /tmp does not.
+TEST(CompileTest, WorkspaceModeExecutesWhatTheWorkspaceHolds) {
+  for (const char* workspace : {"", "/srv/w"}) {
+    SandboxRequest request = {.executables_mode = ExecutablesMode::kWorkspace,
+                              .workspace = workspace};
+    const Compiled compiled = Good(request);
+    EXPECT_TRUE(Find(compiled, "/workspace")->executable);
+    EXPECT_NE(RightsAt(compiled, "/workspace/a.out") & cell::kExecute, 0);
+    EXPECT_FALSE(Find(compiled, "/tmp")->executable);
+    EXPECT_EQ(RightsAt(compiled, "/tmp/a.out") & cell::kExecute, 0);
+    request.executables_mode = ExecutablesMode::kStandard;
+    EXPECT_FALSE(Find(Good(request), "/workspace")->executable);
+  }
+}
+
 TEST(CompileTest, MakesAPlanThatRootAccepts) {
   Compiled compiled = Good(WithMount("/home/u/p", "/workspace/mount/read/abs/home/u/p"));
   compiled.plan.cell_id = "c1";

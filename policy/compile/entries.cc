@@ -140,6 +140,7 @@ void AddWorkspace(const policy::SandboxRequest& request, bool mirrored, Compiled
     why = "the host's " + request.workspace + ", its owner's files appear as the agent's";
   }
   entry.access = ToPlanAccess(WorkspaceAccess(request));
+  entry.executable = request.executables_mode == policy::ExecutablesMode::kWorkspace;
   if (entry.kind == EntryKind::kHostTree) SetChanges(WorkspaceAccess(request), &entry);
   AddTree(std::move(entry), request, why, out);
   if (!mirrored) return;

@@ -200,7 +200,8 @@ Result<std::vector<Mount>> AddExecutableMounts(const policy::SandboxRequest& req
   }
   std::sort(mounts.begin(), mounts.end(),
             [](const Mount& a, const Mount& b) { return a.target < b.target; });
-  if (request.executables_mode == ExecutablesMode::kAll) return mounts;
+  // Then what the command writes is executable anyway.
+  if (request.executables_mode >= ExecutablesMode::kWorkspace) return mounts;
   ODY_RETURN_IF_ERROR(CheckNotWritable(request, found, mounts));
   return mounts;
 }

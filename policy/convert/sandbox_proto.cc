@@ -28,6 +28,7 @@ constexpr EnumRow<v1::Network, Network> kNetworks[] = {{v1::NETWORK_NONE, Networ
 constexpr EnumRow<v1::ExecutablesMode, ExecutablesMode> kExecutablesModes[] = {
     {v1::EXECUTABLES_MODE_EXPLICIT, ExecutablesMode::kExplicit},
     {v1::EXECUTABLES_MODE_STANDARD, ExecutablesMode::kStandard},
+    {v1::EXECUTABLES_MODE_WORKSPACE, ExecutablesMode::kWorkspace},
     {v1::EXECUTABLES_MODE_ALL, ExecutablesMode::kAll}};
 constexpr EnumRow<v1::Access, Access> kAccesses[] = {{v1::ACCESS_READ_ONLY, Access::kReadOnly},
                                                      {v1::ACCESS_REVIEW, Access::kReview},

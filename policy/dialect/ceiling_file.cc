@@ -30,7 +30,11 @@ const std::vector<ChoiceKey>& ChoiceKeys() {
   static const std::vector<ChoiceKey> keys = {
       {"network",
        {{"none", {}}, {"egress", Choice::kNetworkEgress}, {"full", Choice::kNetworkFull}}},
-      {"executables", {{"explicit", {}}, {"standard", {}}, {"all", Choice::kAllExecutables}}},
+      {"executables",
+       {{"explicit", {}},
+        {"standard", {}},
+        {"workspace", Choice::kWorkspaceExecutables},
+        {"all", Choice::kAllExecutables}}},
       {"landlock", {{"hard_requirement", {}}, {"best_effort", Choice::kLandlockBestEffort}}},
       {"protection", {{"default", {}}, {"none", Choice::kProtectionNone}}},
       {"mode",

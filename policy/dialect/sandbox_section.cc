@@ -246,6 +246,7 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
       sandbox.Enum<policy::ExecutablesMode>("system_tools_mode",
                                             {{"explicit", policy::ExecutablesMode::kExplicit},
                                              {"standard", policy::ExecutablesMode::kStandard},
+                                             {"workspace", policy::ExecutablesMode::kWorkspace},
                                              {"all", policy::ExecutablesMode::kAll}},
                                             spec.system_tools_mode);
   Origins& origins = spec.origins;

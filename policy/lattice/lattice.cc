@@ -37,7 +37,7 @@ bool IsExecutableAlone(const Tree& tree, const Rights& rights) {
          rights.executables_mode == ExecutablesMode::kExplicit;
 }
 
-// No target may lie inside another's.
+// Targets apart from each other: what lies inside another's adds nothing, but for what is held.
 bool IsFree(const std::string& target, const std::vector<policy::Mount>& mounts) {
   return std::none_of(mounts.begin(), mounts.end(), [&](const policy::Mount& mount) {
     return plan::IsWithin(target, mount.target) || plan::IsWithin(mount.target, target);
@@ -94,6 +94,27 @@ void KeepSecondPlaces(const Rights& rights, const SandboxRequest& child, Sandbox
   }
 }
 
+// In each writable place, what is held inside it.
+void KeepHeld(const Rights& rights, SandboxRequest* out) {
+  std::vector<policy::Mount> places = out->mounts;
+  if (!out->workspace.empty()) {
+    places.push_back({.source = out->workspace,
+                      .target = plan::kWorkspacePath,
+                      .access = WorkspaceAccess(*out)});
+  }
+  for (const policy::Mount& outer : places) {
+    if (outer.access == Access::kReadOnly) continue;
+    for (const std::string& path : rights.held) {
+      if (path == outer.source || !plan::IsWithin(path, outer.source)) continue;
+      policy::Mount part = outer;
+      part.source = path;
+      part.target += path.substr(outer.source.size());
+      part.access = Access::kReadOnly;
+      out->mounts.push_back(std::move(part));
+    }
+  }
+}
+
 // As a workspace if it is given as one, with the most that is given of its writes.
 Tree PlaceWorkspace(const std::string& workspace, const Rights& rights, SandboxRequest* out) {
   out->workspace = workspace;
@@ -129,6 +150,7 @@ SandboxRequest ToRequest(const Rights& rights, const SandboxRequest& child) {
   const Tree workspace = PlaceWorkspace(child.workspace, rights, &out);
   PlaceTrees(rights, workspace, &out);
   KeepSecondPlaces(rights, child, &out);
+  KeepHeld(rights, &out);
   return out;
 }
 

@@ -312,5 +312,35 @@ TEST(LatticeChoiceTest, ValuesAndInnerUidsAreTheChilds) {
   EXPECT_EQ(both->user, 6u);
 }
 
+SandboxRequest Held() {
+  return {.mounts = {{"/srv/d", "/d", policy::Access::kReadWrite}, {"/srv/d/ro", "/d/ro"}}};
+}
+
+// A read-only part of a writable directory is kept back, as a protected name is.
+TEST(LatticeTest, AReadOnlyPartIsKeptBack) {
+  const SandboxRequest whole = {.mounts = {{"/srv/d", "/d", policy::Access::kReadWrite}}};
+  const auto excess = [](const SandboxRequest& child, const SandboxRequest& parent) {
+    return Excess(*RightsOf(child), *RightsOf(parent)).size();
+  };
+  EXPECT_EQ(excess(whole, Held()), 1u);
+  EXPECT_EQ(excess(Held(), whole), 0u);
+  EXPECT_EQ(excess(Held(), Held()), 0u);
+  const SandboxRequest inside = {.mounts = {{"/srv/d/ro/x", "/x", policy::Access::kReadWrite}}};
+  EXPECT_EQ(excess(inside, Held()), 1u);
+  EXPECT_EQ(excess(inside, whole), 0u);
+  SandboxRequest elsewhere = Held();  // read-only at another place, and writable at its own
+  elsewhere.mounts[1].target = "/other";
+  EXPECT_EQ(excess(elsewhere, Held()), 1u);
+}
+
+TEST(LatticeTest, WhatIsKeptBackStaysSoInWhatBothGive) {
+  const SandboxRequest whole = {.mounts = {{"/srv/d", "/data", policy::Access::kReadWrite}}};
+  const auto narrowed = Narrow(Held(), whole);
+  ASSERT_TRUE(narrowed.ok());
+  EXPECT_TRUE(Excess(*RightsOf(*narrowed), *RightsOf(Held())).empty());
+  const policy::Mount part = {.source = "/srv/d/ro", .target = "/data/ro"};
+  EXPECT_EQ(std::count(narrowed->mounts.begin(), narrowed->mounts.end(), part), 1);
+}
+
 }  // namespace
 }  // namespace odyssey::lattice

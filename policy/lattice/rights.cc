@@ -68,18 +68,47 @@ Status AddTree(Tree tree, Rights* rights) {
   return OkStatus();
 }
 
+// In a workspace that cannot be written, what may be executed is what it has. In a writable one it
+// is anything that may be read, since that can be copied: then the mode says so, and no tree.
+bool InReadOnlyWorkspace(const SandboxRequest& request) {
+  return request.mode == Mode::kReadOnly && request.executables_mode == ExecutablesMode::kWorkspace;
+}
+
+ExecutablesMode Capped(ExecutablesMode executables, Mode mode) {
+  const bool capped = mode == Mode::kReadOnly && executables == ExecutablesMode::kWorkspace;
+  return capped ? ExecutablesMode::kStandard : executables;
+}
+
+// A read-only part of a writable mount, or of the workspace, that gives nothing of its own.
+bool OnlyHolds(const policy::Mount& mount, const SandboxRequest& request) {
+  if (mount.access != Access::kReadOnly || mount.executable) return false;
+  std::vector<policy::Mount> places = request.mounts;
+  if (!request.workspace.empty()) {
+    places.push_back({.source = request.workspace,
+                      .target = plan::kWorkspacePath,
+                      .access = WorkspaceAccess(request)});
+  }
+  return std::any_of(places.begin(), places.end(), [&](const policy::Mount& outer) {
+    return outer.access != Access::kReadOnly && mount.source != outer.source &&
+           plan::IsWithin(mount.source, outer.source) &&
+           mount.target == outer.target + mount.source.substr(outer.source.size()) &&
+           mount.suffixes == outer.suffixes && mount.max_file_bytes == outer.max_file_bytes;
+  });
+}
+
 Status AddTrees(const SandboxRequest& request, Rights* rights) {
   const bool all = request.executables_mode == ExecutablesMode::kAll;
   if (!request.workspace.empty()) {
     ODY_RETURN_IF_ERROR(AddTree({.source = request.workspace,
                                  .access = WorkspaceAccess(request),
-                                 .executable = all,
+                                 .executable = all || InReadOnlyWorkspace(request),
                                  .max_file_bytes = kAnySize,
                                  .key = "workspace"},
                                 rights));
   }
   for (size_t i = 0; i < request.mounts.size(); ++i) {
     const policy::Mount& mount = request.mounts[i];
+    if (OnlyHolds(mount, request)) continue;
     Names suffixes(mount.suffixes.begin(), mount.suffixes.end());
     if (suffixes.count("") != 0) suffixes.clear();  // every name ends so
     ODY_RETURN_IF_ERROR(
@@ -95,10 +124,34 @@ Status AddTrees(const SandboxRequest& request, Rights* rights) {
   return OkStatus();
 }
 
+// The read-only mounts that lie in a writable place wherever their source is shown.
+void AddHeld(const SandboxRequest& request, Rights* rights) {
+  std::vector<policy::Mount> places = request.mounts;
+  if (!request.workspace.empty()) {
+    places.push_back({.source = request.workspace,
+                      .target = plan::kWorkspacePath,
+                      .access = WorkspaceAccess(request)});
+  }
+  for (const policy::Mount& mount : request.mounts) {
+    bool inside = false, open = false;
+    for (const policy::Mount& outer : places) {
+      if (outer.access == Access::kReadOnly || !plan::IsWithin(mount.source, outer.source))
+        continue;
+      const std::string there = outer.target + mount.source.substr(outer.source.size());
+      inside = inside || mount.source != outer.source;
+      open |= std::none_of(places.begin(), places.end(), [&](const policy::Mount& place) {
+        return place.source == mount.source && place.target == there &&
+               place.access == Access::kReadOnly;
+      });
+    }
+    if (inside && !open) rights->held.insert(mount.source);
+  }
+}
+
 // Whether what the mode gives has it.
 bool GivesAll(ExecutablesMode mode, const std::string& name) {
-  if (mode == ExecutablesMode::kStandard) return OfTheSystem(name);
-  return mode == ExecutablesMode::kAll;
+  if (mode == ExecutablesMode::kExplicit) return false;
+  return mode == ExecutablesMode::kAll || OfTheSystem(name);
 }
 
 bool Gives(const Rights& rights, const std::string& name) {
@@ -109,7 +162,7 @@ Status AddExecutables(const SandboxRequest& request, Rights* rights) {
   for (size_t i = 0; i < request.executables.size(); ++i) {
     const std::string& name = request.executables[i];
     if (OfTheSystem(name) || InWorkspace(name)) {
-      if (!GivesAll(request.executables_mode, name)) rights->executables.insert(name);
+      if (!GivesAll(rights->executables_mode, name)) rights->executables.insert(name);
       continue;
     }
     ODY_RETURN_IF_ERROR(AddTree({.source = name,
@@ -134,7 +187,7 @@ void GiveEverything(Rights* rights) {
 }
 
 void MeetExecutables(const Rights& a, const Rights& b, Rights* out) {
-  out->executables_mode = std::min(a.executables_mode, b.executables_mode);
+  out->executables_mode = Capped(std::min(a.executables_mode, b.executables_mode), out->mode);
   for (const Rights* one : {&a, &b}) {
     for (const std::string& name : one->executables) {
       const bool is_new = !GivesAll(out->executables_mode, name);
@@ -160,9 +213,10 @@ const char* NameOf(Network network) {
 }
 
 const char* NameOf(ExecutablesMode mode) {
-  return mode == ExecutablesMode::kExplicit   ? "explicit"
-         : mode == ExecutablesMode::kStandard ? "standard"
-                                              : "all";
+  return mode == ExecutablesMode::kExplicit    ? "explicit"
+         : mode == ExecutablesMode::kStandard  ? "standard"
+         : mode == ExecutablesMode::kWorkspace ? "workspace"
+                                               : "all";
 }
 
 const char* NameOf(Access access) {
@@ -216,6 +270,14 @@ void ExcessOfNames(const Rights& child, const Rights& parent, Refusals* out) {
                                   [&](const auto& own) { return plan::IsWithin(path, own); });
     if (!kept) Add("protect", path + " is not protected", out);
   }
+  for (const std::string& path : parent.held) {
+    const bool written = std::any_of(child.trees.begin(), child.trees.end(), [&](const Tree& tree) {
+      return tree.access != Access::kReadOnly && plan::IsWithin(path, tree.source);
+    });
+    const bool kept = std::any_of(child.held.begin(), child.held.end(),
+                                  [&](const auto& own) { return plan::IsWithin(path, own); });
+    if (written && !kept) Add("mounts", path + " is not kept read-only", out);
+  }
   for (const std::string& pattern : parent.deny) {
     if (child.deny.count(pattern) == 0) Add("deny", pattern + " is not denied", out);
   }
@@ -250,13 +312,14 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
     return rights;
   }
   rights.network = request.network;
-  rights.executables_mode = request.executables_mode;
+  rights.executables_mode = Capped(request.executables_mode, request.mode);
   rights.ephemeral = request.ephemeral;
   rights.protect = ReduceProtect(request.protect);
   rights.protection = request.protection;
   rights.deny = {request.deny.begin(), request.deny.end()};
   rights.landlock = request.landlock;
   ODY_RETURN_IF_ERROR(AddTrees(request, &rights));
+  AddHeld(request, &rights);
   ODY_RETURN_IF_ERROR(AddExecutables(request, &rights));
   Reduce(&rights);
   return rights;
@@ -279,6 +342,8 @@ Rights Meet(const Rights& first, const Rights& second) {
   out.protection = std::min(first.protection, second.protection);
   out.deny = first.deny;
   out.deny.insert(second.deny.begin(), second.deny.end());
+  out.held = first.held;
+  out.held.insert(second.held.begin(), second.held.end());
   out.landlock = std::min(first.landlock, second.landlock);
 
   for (const Tree& a : first.trees) {
@@ -290,6 +355,12 @@ Rights Meet(const Rights& first, const Rights& second) {
       out.trees.push_back(*std::move(tree));
     }
   }
+  std::erase_if(out.held, [&](const std::string& path) {
+    return std::none_of(out.trees.begin(), out.trees.end(), [&](const Tree& tree) {
+      return tree.access != Access::kReadOnly && path != tree.source &&
+             plan::IsWithin(path, tree.source);
+    });
+  });
   Reduce(&out);
   return out;
 }

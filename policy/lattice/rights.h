@@ -10,11 +10,12 @@
 //
 //   mode          read_only < workspace_write < danger_full_access
 //   network       none < egress < full
-//   executables   named ones < the system's < anything visible
+//   executables   named ones < the system's < those, and what a writable workspace holds <
+//                 anything visible
 //   trees         each lies in one of the other's: below its source, with no access, execution,
 //                 suffix or size beyond it
 //   env, limits   names are a subset; no limit is higher
-//   protect, deny, protection, landlock, ephemeral
+//   protect, deny, held, protection, landlock, ephemeral
 //                 nothing that the other keeps back is given
 //
 // `protect` and `deny` are relative to the root of each tree, so a tree that begins further down
@@ -60,6 +61,7 @@ struct Rights {
   std::set<std::string> protect;  // none lies in another
   policy::Protection protection = policy::Protection::kDefault;
   std::set<std::string> deny;
+  std::set<std::string> held;  // host paths inside writable trees that are read-only there
   policy::Landlock landlock = policy::Landlock::kHardRequirement;
   friend bool operator==(const Rights&, const Rights&) = default;
 };

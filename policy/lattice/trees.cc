@@ -89,6 +89,10 @@ bool MayBeginAt(const std::string& source, const std::string& root, Access acces
     }
   }
   if (access == Access::kReadOnly) return true;
+  if (std::any_of(rights.held.begin(), rights.held.end(),
+                  [&](const std::string& held) { return plan::IsWithin(source, held); })) {
+    return false;
+  }
   if (!rights.protect.empty()) return false;
   if (rights.protection == policy::Protection::kNone) return true;
   return std::none_of(way.begin(), way.end(),

@@ -15,7 +15,8 @@ enum class Mode { kReadOnly, kWorkspaceWrite, kDangerFullAccess };
 // kEgress: declared endpoints through a proxy. Read by the dialects that know it, refused by
 // policy/compile until there is a proxy.
 enum class Network { kNone, kFull, kEgress };
-enum class ExecutablesMode { kExplicit, kStandard, kAll };
+// From least to most. kWorkspace: kStandard, and the files of the workspace.
+enum class ExecutablesMode { kExplicit, kStandard, kWorkspace, kAll };
 // From least to most. kReview: the cell writes to a copy, and a person commits what they like.
 enum class Access { kReadOnly, kReview, kReadWrite };
 // From least to most; of a workspace that is a host directory.

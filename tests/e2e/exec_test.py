@@ -41,7 +41,7 @@ class ExitCodeTest(WorldTest):
 
     def test_126_not_permitted(self):
         self.assertEnded(self.exec("--", "/etc/passwd"), 126, "/etc/passwd", "not permitted")
-        script = "printf '#!/bin/sh\\n' >x && chmod +x x && exec ./x"
+        script = "cd /tmp && printf '#!/bin/sh\\n' >x && chmod +x x && exec ./x"
         self.assertEnded(self.exec("--", "sh", "-c", script), 126)
 
     def test_127_not_found(self):
