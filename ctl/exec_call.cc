@@ -10,6 +10,7 @@
 #include "common/message/message_json.h"
 #include "ctl/exit_code.h"
 #include "ctl/signal_fd.h"
+#include "ctl/sanitize.h"
 #include "ctl/terminal.h"
 
 namespace odyssey::ctl {
@@ -24,6 +25,17 @@ std::vector<int> Signals(bool terminal) {
   std::vector<int> signals = EndingSignals();
   if (terminal) signals.push_back(SIGWINCH);
   return signals;
+}
+
+// Of what ended the command, or kept it from beginning; "" if nothing that is granted did.
+std::string WhatAllows(const std::vector<supervisor::v1::Denial>& denials) {
+  for (const supervisor::v1::Denial& denial : denials) {
+    const bool ended = denial.verdict() == "kill" || denial.kind() == "exec";
+    if (ended && denial.source() == "kernel" && !denial.grant().empty()) {
+      return "To allow it: " + Sanitize(denial.grant(), Lines::kOne);
+    }
+  }
+  return "";
 }
 
 // stdout is the command's.
@@ -92,16 +104,21 @@ int ExecCall::Run(const Console& console, supervisor::v1::ExecStart start, const
       return ExitReport{kExitCannot, failure.what + ": " + failure.why, failure.next};
     });
   }
+  std::vector<supervisor::v1::Denial> denials = pump.denials();
+  for (supervisor::v1::Denial& denial : denials) {
+    if (words_) denial.set_grant(words_(denial));
+  }
   if (console.json && pump.outcome()) {
-    TellAsJson(console, *pump.outcome(), pump.denials());
+    TellAsJson(console, *pump.outcome(), denials);
     return report.code;
   }
   if (denials_ == ShowDenials::kAlways) {
-    for (const std::string& line : DenialLines(pump.denials(), pump.denial_count())) {
+    for (const std::string& line : DenialLines(denials, pump.denial_count())) {
       console.Warn("odyssey-ctl: " + line);
     }
   }
   if (report.message.empty()) return report.code;
+  if (denials_ == ShowDenials::kNever && report.next.empty()) report.next = WhatAllows(denials);
   if (!pump.outcome()) return CannotExec(console, {report.message, "", report.next});
   console.Fail({report.message, "", report.next});
   return report.code;

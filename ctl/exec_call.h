@@ -4,6 +4,8 @@
 // What `exec` and `session exec` share: the terminal and the signals around one ExecPump.
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/os/unique_fd.h"
@@ -28,6 +30,11 @@ class ExecCall final {
   // Takes over the signals. Caller must be single-threaded.
   ExecCall(bool terminal, ShowDenials denials);
 
+  // How a denial's grant is said; without it as the supervisor does.
+  void SayGrants(std::function<std::string(const supervisor::v1::Denial&)> words) {
+    words_ = std::move(words);
+  }
+
   // Of a call before or after the command, which a signal cancels. 0: without a deadline.
   rpc::CallOptions Interruptible(int deadline_ms = 0) const;
   // A signal that came and went to no command, 0 if none did.
@@ -42,6 +49,7 @@ class ExecCall final {
  private:
   const bool terminal_;
   const ShowDenials denials_;
+  std::function<std::string(const supervisor::v1::Denial&)> words_;
   const UniqueFd ending_;   // the signals that end a call
   const UniqueFd signals_;  // those of a command: SIGWINCH too, if it has a terminal
 };

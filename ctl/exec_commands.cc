@@ -26,6 +26,7 @@
 #include "ctl/explain.h"
 #include "ctl/file_rights.h"
 #include "ctl/message_text.h"
+#include "ctl/option_words.h"
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
@@ -126,6 +127,9 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
   if (!files.ok()) return CannotExec(console, {"exec", files.status().message(), ""});
   ExecCall call(options.terminal, options.denials);
+  call.SayGrants([&](const supervisor::v1::Denial& denial) {
+    return GrantAsOption(denial, options.sandbox.executables_mode);
+  });
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
   if (!client.ok()) return CannotExec(console, ExplainConnect("exec", client.status()));
   const SupervisorStub stub(client->channel());

@@ -8,7 +8,7 @@ using dialect::Dialect;
 using Key = explain::Grant::Key;
 
 // `{}` stands for the path; "": the dialect has no key for it. What is not listed has none in any
-// of them: protection, deny, the programs.
+// of them: protection, deny, the programs, the limits.
 struct Words {
   Key key;
   const char* openshell;
@@ -50,7 +50,7 @@ std::string GrantIn(Dialect dialect, const explain::Grant& grant) {
     if (words.key != grant.key) continue;
     std::string out = In(dialect, words);
     const size_t at = out.find("{}");
-    return at == std::string::npos ? out : out.replace(at, 2, grant.path);
+    return at == std::string::npos ? out : out.replace(at, 2, grant.value);
   }
   return "";
 }

@@ -86,7 +86,7 @@ std::optional<Denial> Judge::Network() const {
   const Answer answer = ExplainNetwork(cell);
   const std::string host = complaint.candidates.empty() ? "" : complaint.candidates.front();
   if (answer.allowed || IsLoopback(host)) return std::nullopt;
-  return Denial{"socket", host, "connect", answer.rule, answer.grant.text, "", kFromCommand};
+  return Denial{"socket", host, "connect", answer.rule, answer.grant, "", kFromCommand};
 }
 
 // A program names the call that failed, or bears its name.
@@ -206,7 +206,7 @@ std::string DescribeDenial(const Denial& denial) {
   std::string out = denial.access + " " + denial.resource;
   if (denial.resource.empty()) out = denial.access;
   out += " (" + denial.rule + ")";
-  return denial.grant.empty() ? out : out + "; to allow: " + denial.grant;
+  return denial.grant.empty() ? out : out + "; to allow: " + denial.grant.text;
 }
 
 bool IsSameThing(const Denial& a, const Denial& b) {
@@ -219,7 +219,7 @@ Denial PathDenial(const std::string& path, Access access, const Answer& answer,
           path.substr(0, kMaxResource),
           AccessName(access),
           answer.rule,
-          path.size() > kMaxResource ? "" : answer.grant.text,
+          path.size() > kMaxResource ? Grant() : answer.grant,
           "",
           source};
 }
@@ -230,7 +230,7 @@ Denial LimitDenial(const Cell& cell, Limit limit, uint64_t value, const std::str
           .resource = LimitName(limit),
           .access = "exceed",
           .rule = answer.rule,
-          .grant = answer.grant.text,
+          .grant = answer.grant,
           .source = source,
           .verdict = Kills(limit) ? kKill : kDeny};
 }

@@ -30,7 +30,9 @@ inline constexpr char kCut[] = "cut";    // output beyond it was not delivered
 inline constexpr size_t kMaxResource = 512;  // bytes kept
 
 struct Denial {
-  std::string kind, resource, access, rule, grant, process, source;
+  std::string kind, resource, access, rule;
+  Grant grant;
+  std::string process, source;
   uint64_t count = 1;  // how often, where that is counted
   std::string verdict = kDeny;
   std::string session_id;      // of the cell; the broker sets it

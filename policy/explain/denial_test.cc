@@ -53,7 +53,7 @@ class DenialTest : public ::testing::Test {
     if (denials.empty()) return "";
     EXPECT_EQ(denials[0].source, "command");
     return denials[0].access + " " + denials[0].resource + " (" + denials[0].rule + ") " +
-           denials[0].grant;
+           denials[0].grant.text;
   }
 
   policy::SandboxRequest request_;

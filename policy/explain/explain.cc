@@ -36,6 +36,10 @@ std::string ListGrant(const std::string& key, const std::string& value) {
   return key + ": [" + Quoted(value) + "]";
 }
 
+Grant ExecutableGrant(const std::string& name) {
+  return {Grant::Key::kExecutable, name, ListGrant(kToolsKey, name)};
+}
+
 Grant MountGrant(Access access, const std::string& source) {
   const bool write = access == Access::kWrite;
   return {
@@ -115,13 +119,14 @@ bool MayBeNamed(const Cell& cell, const Entry& entry) {
          tree->access == plan::Access::kReadOnly;
 }
 
-std::string ExecuteGrant(const Cell& cell, const Entry& entry, const std::string& path) {
-  if (MayBeNamed(cell, entry)) return ListGrant(kToolsKey, path);
-  return IsSystemTree(entry) ? "" : "sandbox.system_tools_mode: \"all\"";
+Grant ExecuteGrant(const Cell& cell, const Entry& entry, const std::string& path) {
+  if (MayBeNamed(cell, entry)) return ExecutableGrant(path);
+  if (IsSystemTree(entry)) return "";
+  return {Grant::Key::kAllExecutables, "", "sandbox.system_tools_mode: \"all\""};
 }
 
 Answer ExplainExecute(const Cell& cell, const Entry& entry, const std::string& path) {
-  const std::string grant = ExecuteGrant(cell, entry, path);
+  const Grant grant = ExecuteGrant(cell, entry, path);
   if (!entry.executable) return {false, "mount " + entry.target + " noexec", grant};
   if (LandlockGrants(cell, path, cell::kExecute)) return {true, "mount " + entry.target, ""};
   const bool named_only = cell.request.executables_mode == ExecutablesMode::kExplicit;
@@ -209,13 +214,15 @@ Answer ExplainPath(const Cell& cell, const std::string& path, Access access) {
 }
 
 Answer ExplainUnlisted(const std::string& name) {
-  return {false, kNamedOnly, ListGrant(kToolsKey, name)};
+  return {false, kNamedOnly, ExecutableGrant(name)};
 }
 
 Answer ExplainNetwork(const Cell& cell) {
   if (IsOnHost(cell)) return {true, kOnHost, ""};
   if (cell.compiled.plan.network == plan::Network::kFull) return {true, "network full", ""};
-  return {false, "network none", "sandbox.permissions.network: [\"*\"]"};
+  return {false,
+          "network none",
+          {Grant::Key::kNetworkFull, "", "sandbox.permissions.network: [\"*\"]"}};
 }
 
 std::string LimitName(Limit limit) { return std::string(KeyOf(limit).name); }
@@ -228,7 +235,8 @@ Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value) {
   return {false,
           std::string(key.enforcer.mechanism) + " " + std::string(key.name) + " " +
               std::to_string(value),
-          "sandbox.resources." + std::string(key.manifest.name) + ": " + std::to_string(more)};
+          {Grant::Key::kLimit, std::to_string(more * key.manifest.unit),
+           "sandbox.resources." + std::string(key.manifest.name) + ": " + std::to_string(more)}};
 }
 
 std::string Normalize(const std::string& path) {

@@ -27,13 +27,23 @@ std::string AccessName(Access access);
 
 // The smallest change of a manifest that would allow what is refused.
 struct Grant {
-  enum class Key : uint8_t { kOther, kMountRead, kMountWrite, kWorkspaceWrite };
+  // As supervisor.proto's GrantKey.
+  enum class Key : uint8_t {
+    kOther,
+    kMountRead,
+    kMountWrite,
+    kWorkspaceWrite,
+    kNetworkFull,
+    kExecutable,
+    kAllExecutables,
+    kLimit,
+  };
 
   // NOLINTNEXTLINE(google-explicit-constructor): most are a text alone.
   Grant(std::string written = "") : text(std::move(written)) {}
   Grant(const char* written) : text(written) {}  // NOLINT(google-explicit-constructor)
-  Grant(Key of, std::string mounted, std::string written)
-      : text(std::move(written)), key(of), path(std::move(mounted)) {}
+  Grant(Key of, std::string what, std::string written)
+      : text(std::move(written)), key(of), value(std::move(what)) {}
 
   bool empty() const { return text.empty(); }
   friend bool operator==(const Grant& a, const Grant& b) { return a.text == b.text; }
@@ -41,7 +51,9 @@ struct Grant {
 
   std::string text;  // key and value; "" if nothing would
   Key key = Key::kOther;
-  std::string path;  // of a mount: on the host
+  // Of a mount its path on the host, of an executable its name, of a limit a number in the units of
+  // its field.
+  std::string value;
 };
 
 struct Answer {

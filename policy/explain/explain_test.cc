@@ -46,6 +46,25 @@ class ExplainTest : public ::testing::Test {
   compile::Compiled compiled_;
 };
 
+TEST_F(ExplainTest, GrantsSayTheirKeyToPrograms) {
+  const auto says = [](const Grant& grant, Grant::Key key, const std::string& value) {
+    EXPECT_EQ(grant.key, key) << grant.text;
+    EXPECT_EQ(grant.value, value) << grant.text;
+  };
+  const Cell cell{request_, compiled_};
+  says(Path("/data/x", Access::kWrite).grant, Grant::Key::kMountWrite, "/srv/data");
+  says(Path("/srv/other", Access::kRead).grant, Grant::Key::kMountRead, "/srv/other");
+  says(Path("/workspace/x", Access::kExecute).grant, Grant::Key::kAllExecutables, "");
+  says(ExplainUnlisted("git").grant, Grant::Key::kExecutable, "git");
+  says(ExplainNetwork(cell).grant, Grant::Key::kNetworkFull, "");
+  // In the units of the field.
+  says(ExplainLimit(cell, Limit::kWallClock, 1000).grant, Grant::Key::kLimit, "2000");
+  says(ExplainLimit(cell, Limit::kMemory, policy::kMiB).grant, Grant::Key::kLimit,
+       std::to_string(2 * policy::kMiB));
+  EntryAt("/workspace").access = plan::Access::kReadOnly;
+  says(Path("/workspace/x", Access::kWrite).grant, Grant::Key::kWorkspaceWrite, "");
+}
+
 TEST_F(ExplainTest, WhatThePlanAllowsIsAllowed) {
   EXPECT_TRUE(Path("/usr/bin/env", Access::kRead).allowed);
   EXPECT_TRUE(Path("/usr/bin/env", Access::kExecute).allowed);

@@ -120,7 +120,7 @@ Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
   if (!exec_id.empty()) record.Text("exec_id", exec_id);
   record.Text("verdict", denial.verdict);
   record.Text("kind", denial.kind).Text("resource", denial.resource);
-  record.Text("access", denial.access).Text("rule", denial.rule).Text("grant", denial.grant);
+  record.Text("access", denial.access).Text("rule", denial.rule).Text("grant", denial.grant.text);
   if (!denial.process.empty()) record.Text("process", denial.process);
   if (denial.count > 1) record.Number("count", denial.count);
   return record.Text("source", denial.source);

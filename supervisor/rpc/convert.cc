@@ -177,12 +177,17 @@ void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
   out->set_cell_ended(outcome.cell_ended);
 }
 
+static_assert(static_cast<int>(explain::Grant::Key::kLimit) == pb::GRANT_KEY_LIMIT);
+static_assert(static_cast<int>(explain::Grant::Key::kMountRead) == pb::GRANT_KEY_MOUNT_READ);
+
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out) {
   out->set_kind(denial.kind);
   out->set_resource(SanitizeUtf8(denial.resource));
   out->set_access(denial.access);
   out->set_rule(SanitizeUtf8(denial.rule));
-  out->set_grant(SanitizeUtf8(denial.grant));
+  out->set_grant(SanitizeUtf8(denial.grant.text));
+  out->set_grant_key(static_cast<pb::GrantKey>(denial.grant.key));
+  out->set_grant_value(SanitizeUtf8(denial.grant.value));
   out->set_process(SanitizeUtf8(denial.process));
   out->set_source(denial.source);
   out->set_exec_id(exec_id);

@@ -136,8 +136,9 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
 }
 
 std::string DescribeNeverForked(const explain::Cell& cell) {
-  return "the cell has as many processes as it may: " +
-         explain::DescribeDenial(explain::LimitDenial(cell, Limit::kPids, 0, kFromKernel));
+  // What would allow it is in the denial, which each client words as it takes options.
+  const Denial denial = explain::LimitDenial(cell, Limit::kPids, 0, kFromKernel);
+  return "the cell has as many processes as it may: " + denial.rule;
 }
 
 Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
@@ -158,7 +159,7 @@ Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
 std::string DescribeFileError(const tool::Response& response, const std::optional<Denial>& denial) {
   if (!denial || denial->repeats_error) return response.error;
   const std::string error = response.error + " (" + denial->rule + ")";
-  return denial->grant.empty() ? error : error + "; to allow: " + denial->grant;
+  return denial->grant.empty() ? error : error + "; to allow: " + denial->grant.text;
 }
 
 }  // namespace odyssey::supervisor
