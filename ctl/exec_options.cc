@@ -44,13 +44,28 @@ Result<FoundPlace> Resolve(const ExecInputs& inputs, const std::string& option,
   return place;
 }
 
+// What lies in the workspace has its access there too; a directory that is written on a copy has
+// one copy, at one place.
 Status AddMounts(const ParsedOptions& options, const ExecInputs& inputs, const std::string& name,
                  policy::Access access, ExecOptions* out) {
+  policy::SandboxRequest& sandbox = out->sandbox;
+  const std::string& workspace = sandbox.workspace;
+  const bool read_only = access == policy::Access::kReadOnly;
   for (const std::string& path : options.All(name)) {
     ODY_ASSIGN_OR_RETURN(const FoundPlace place, Resolve(inputs, name, path, out));
-    NoteEntry("mounts", out->sandbox.mounts.size(), name, path, out);
-    out->sandbox.mounts.push_back(
-        {.source = place.name, .target = place.name, .access = access, .identity = place.identity});
+    policy::Mount mount = {
+        .source = place.name, .target = place.name, .access = access, .identity = place.identity};
+    const bool inside =
+        !workspace.empty() && place.name != workspace && plan::IsWithin(place.name, workspace);
+    if (!inside || read_only || !options.Has("review")) {
+      NoteEntry("mounts", sandbox.mounts.size(), name, path, out);
+      sandbox.mounts.push_back(mount);
+    }
+    if (!inside) continue;
+    mount.target = plan::kWorkspacePath + place.name.substr(workspace.size());
+    mount.executable = read_only && sandbox.executables_mode == policy::ExecutablesMode::kWorkspace;
+    NoteEntry("mounts", sandbox.mounts.size(), name, path, out);
+    sandbox.mounts.push_back(std::move(mount));
   }
   return OkStatus();
 }
@@ -219,12 +234,14 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "read",
        .kind = ValueKind::kFile,
        .value_name = "PATH",
-       .help = "visible at the same path in the cell, read-only",
+       .help =
+           "visible at the same path in the cell, and at its place in the workspace, read-only; "
+           "may lie in one of --write, and the other way round",
        .repeatable = true},
       {.name = "write",
        .kind = ValueKind::kFile,
        .value_name = "PATH",
-       .help = "visible at the same path in the cell, writable",
+       .help = "visible at the same path in the cell, and at its place in the workspace, writable",
        .repeatable = true},
       {.name = "review",
        .help = "directories are written on a copy; commit puts into them what you like of it"},

@@ -79,6 +79,22 @@ TEST(ExecOptionsTest, ReviewPutsEveryHostDirectoryBehindACommit) {
   EXPECT_FALSE(Read({"--workspace", "w", "--", "true"})->reviewed);
 }
 
+// "--read W/ro" is read-only as /workspace/ro too.
+TEST(ExecOptionsTest, WhatLiesInTheWorkspaceHasItsAccessThere) {
+  const auto options = Read({"--workspace", "w", "--read", "w/ro", "--write", "w-2", "--", "x"});
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  const auto& mounts = options->sandbox.mounts;
+  ASSERT_EQ(mounts.size(), 3u);
+  EXPECT_EQ(mounts[0].target, "/real/w/ro");
+  EXPECT_EQ(mounts[1].target, "/workspace/ro");
+  EXPECT_EQ(mounts[1].source, "/real/w/ro");
+  EXPECT_TRUE(mounts[1].executable) << "as the rest of the workspace";
+  EXPECT_EQ(mounts[2].target, "/real/w-2");
+  const auto reviewed = Read({"--review", "--workspace", "w", "--write", "w/out", "--", "x"});
+  ASSERT_EQ(reviewed->sandbox.mounts.size(), 1u) << "one copy, at one place";
+  EXPECT_EQ(reviewed->sandbox.mounts[0].target, "/workspace/out");
+}
+
 TEST(ExecOptionsTest, ReviewIsRefusedWhereNothingWouldBeReviewed) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--review", "--", "true"},

@@ -225,7 +225,7 @@ TEST(CompileTest, RefusesTargetsThatHideTheCellsOwn) {
                                    "/tmp",
                                    "/run",
                                    "/var",
-                                   "/var/tmp/x",
+                                   "/var/tmp",
                                    "/sys",
                                    "/workspace",
                                    "/workspace/x",
@@ -235,7 +235,8 @@ TEST(CompileTest, RefusesTargetsThatHideTheCellsOwn) {
                                    "/a/"}) {
     EXPECT_EQ(Bad(WithMount("/srv/d", target)).code(), Code::kInvalidArgument) << target;
   }
-  for (const std::string target : {"/d", "/home/u/p", "/tmp/x", "/var/lib/x", "/run/x"}) {
+  for (const std::string target :
+       {"/d", "/home/u/p", "/tmp/x", "/var/tmp/x", "/var/lib/x", "/run/x"}) {
     EXPECT_TRUE(Compile(WithMount("/srv/d", target), Facts()).ok()) << target;
   }
 }
@@ -249,10 +250,105 @@ TEST(CompileTest, RefusesAMountInsideAnother) {
 }
 
 TEST(CompileTest, SaysWhichMountLiesInsideWhich) {
-  EXPECT_EQ(Bad({.mounts = {{"/srv/a/b", "/data/b"}, {"/srv/a", "/data"}}}),
-            InvalidArgument("mounts[0].target: /data/b: lies inside /data, the target of mounts[1] "
-                            "(/srv/a): nothing is placed inside a directory of the host; one that "
-                            "lies beside it is allowed"));
+  EXPECT_EQ(
+      Bad({.mounts = {{"/srv/b", "/data/b"}, {"/srv/a", "/data"}}}),
+      InvalidArgument("mounts[0].target: /data/b: lies inside /data, the target of mounts[1] "
+                      "(/srv/a): only what that has there may be placed inside a directory of "
+                      "the host"));
+}
+
+using policy::Access::kReadOnly;
+using policy::Access::kReadWrite;
+using policy::Access::kReview;
+
+TEST(CompileTest, AWritablePartOfAReadOnlyTree) {
+  const Compiled compiled =
+      Good({.mounts = {{"/srv/d/sub", "/srv/d/sub", kReadWrite}, {"/srv/d", "/srv/d", kReadOnly}}});
+  const Entry* const inner = Find(compiled, "/srv/d/sub");
+  ASSERT_NE(inner, nullptr);
+  EXPECT_EQ(inner->kind, EntryKind::kHostTree);
+  EXPECT_EQ(inner->access, Access::kReadWrite);
+  EXPECT_EQ(Find(compiled, "/srv/d")->access, Access::kReadOnly);
+  EXPECT_EQ(RightsAt(compiled, "/srv/d/other") & cell::kWrite, 0);
+  EXPECT_NE(RightsAt(compiled, "/srv/d/sub/x") & cell::kWrite, 0);
+}
+
+// Each directory above it is a mount point too, so that none can be renamed away.
+TEST(CompileTest, AReadOnlyPartOfAWritableTree) {
+  const Compiled compiled = Good({.mounts = {{"/srv/d", "/srv/d", kReadWrite},
+                                             {"/srv/d/a/b/ro", "/srv/d/a/b/ro", kReadOnly}}});
+  for (const char* pinned : {"/srv/d/a", "/srv/d/a/b"}) {
+    const Entry* const pin = Find(compiled, pinned);
+    ASSERT_NE(pin, nullptr) << pinned;
+    EXPECT_EQ(pin->kind, EntryKind::kPart);
+    EXPECT_EQ(pin->access, Access::kReadWrite);
+  }
+  const Entry* const inner = Find(compiled, "/srv/d/a/b/ro");
+  ASSERT_NE(inner, nullptr);
+  EXPECT_EQ(inner->kind, EntryKind::kPart);
+  EXPECT_EQ(inner->access, Access::kReadOnly);
+}
+
+TEST(CompileTest, PartsOfPartsAndTheWorkspace) {
+  const Compiled compiled = Good({.mounts = {{"/srv/w/a", "/workspace/a", kReadOnly},
+                                             {"/srv/w/a/b", "/workspace/a/b", kReadWrite},
+                                             {"/srv/w/mount/read/x", "/workspace/mount/read/x"}},
+                                  .workspace = "/srv/w"});
+  EXPECT_EQ(Find(compiled, "/workspace/a")->access, Access::kReadOnly);
+  EXPECT_EQ(Find(compiled, "/workspace/a/b")->access, Access::kReadWrite);
+  EXPECT_EQ(Find(compiled, "/workspace/mount")->kind, EntryKind::kPart) << "the host's own";
+  const SandboxRequest other = {.mounts = {{"/srv/x", "/workspace/a"}}, .workspace = "/srv/w"};
+  EXPECT_EQ(Bad(other).code(), Code::kInvalidArgument);
+}
+
+// The protection of the tree around it is that of the part as well.
+TEST(CompileTest, AProtectedNameIsProtectedInAPart) {
+  const Compiled compiled =
+      Good({.mounts = {{"/srv/d", "/d", kReadWrite}, {"/srv/d/x/ro", "/d/x/ro", kReadOnly}},
+            .protect = {"x", "x/ro/deep"}});
+  EXPECT_EQ(Find(compiled, "/d/x")->access, Access::kReadOnly);
+  EXPECT_EQ(Find(compiled, "/d/x/ro")->access, Access::kReadOnly);
+}
+
+TEST(CompileTest, WhatAddsNothingInsideAnotherIsLeftOut) {
+  const Compiled compiled =
+      Good({.mounts = {{"/srv/d", "/d", kReview}, {"/srv/d/x", "/d/x", kReview}}});
+  EXPECT_EQ(Find(compiled, "/d/x"), nullptr) << "the copy is one";
+  EXPECT_EQ(Bad({.mounts = {{"/srv/d", "/d", kReview}, {"/srv/d/x", "/d/x", kReadWrite}}}).code(),
+            Code::kInvalidArgument);
+  EXPECT_NE(
+      Find(Good({.mounts = {{"/srv/d", "/d", kReview}, {"/srv/d/x", "/d/x", kReadOnly}}}), "/d/x"),
+      nullptr);
+}
+
+// A guard shows one tree.
+TEST(CompileTest, NoMountLiesInsideAnotherWhereNamesAreDenied) {
+  SandboxRequest request = {
+      .mounts = {{"/srv/d", "/d", kReadOnly}, {"/srv/d/x", "/d/x", kReadWrite}},
+      .deny = {"**/secret"}};
+  EXPECT_EQ(Bad(request).code(), Code::kInvalidArgument);
+  request.mounts.pop_back();
+  Good(request);
+}
+
+// Visible anyway; a mount there has the access that was asked for, and is as executable as before.
+TEST(CompileTest, WhatTheSystemsTreesHaveMayBeMountedAtItsPlace) {
+  const Compiled compiled = Good(
+      {.mounts = {{"/opt/tool", "/opt/tool", kReadOnly}, {"/opt/data", "/opt/data", kReadWrite}}});
+  EXPECT_TRUE(Find(compiled, "/opt/tool")->executable);
+  EXPECT_FALSE(Find(compiled, "/opt/data")->executable);
+  EXPECT_EQ(Find(compiled, "/opt/data")->access, Access::kReadWrite);
+  Good(WithMount("/usr/local/x", "/usr/local/x"));
+  EXPECT_EQ(Bad(WithMount("/usr/local/x", "/usr/local/x", kReadWrite)).code(),
+            Code::kPermissionDenied);
+  EXPECT_EQ(Bad(WithMount("/opt", "/opt")).code(), Code::kInvalidArgument);
+}
+
+TEST(CompileTest, MountsBelowVarTmpLieInADirectoryOfItsOwn) {
+  const Compiled compiled = Good(WithMount("/var/tmp/x/ro", "/var/tmp/x/ro"));
+  EXPECT_EQ(Find(compiled, "/var/tmp")->kind, EntryKind::kTmpfs);
+  EXPECT_NE(RightsAt(compiled, "/var/tmp/other") & cell::kWrite, 0);
+  EXPECT_EQ(Find(Good({}), "/var/tmp")->kind, EntryKind::kSymlink);
 }
 
 TEST(CompileTest, RefusesNamesThatNoDirectoryCanHave) {

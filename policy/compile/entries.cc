@@ -168,6 +168,44 @@ std::string AskedBy(const policy::SandboxRequest& request, const policy::Mount& 
   return named ? "executables" : "mounts";
 }
 
+// The entry of a host directory that `target` lies in, if it does.
+const Entry* HostTreeAround(const std::string& target, const std::vector<Entry>& entries) {
+  const Entry* around = nullptr;
+  for (const Entry& entry : entries) {
+    const bool host = entry.kind == EntryKind::kHostTree || entry.kind == EntryKind::kPart;
+    if (host && plan::IsWithin(target, entry.target)) around = &entry;
+  }
+  return around;
+}
+
+// In a tree that is written directly, a mount point cannot be renamed or removed, but a directory
+// above it could be: each is a mount point too.
+void PinParents(const std::string& target, const Entry& tree, std::vector<Entry>* entries) {
+  const size_t top = tree.target.size();
+  const bool executable = tree.executable;
+  for (size_t slash = target.find('/', top + 1); slash != std::string::npos;
+       slash = target.find('/', slash + 1)) {
+    const std::string parent = target.substr(0, slash);
+    const bool there = std::any_of(entries->begin(), entries->end(),
+                                   [&](const Entry& entry) { return entry.target == parent; });
+    if (there) continue;
+    entries->push_back({.kind = EntryKind::kPart,
+                        .target = parent,
+                        .access = Access::kReadWrite,
+                        .executable = executable});
+  }
+}
+
+// Inside a tree that is written directly what is read-only is a part of it, which has the checks of
+// protected names: that it is no link, and has no other name.
+void PlaceInTree(const Entry& tree, Entry* entry, std::vector<Entry>* entries) {
+  if (tree.access != Access::kReadWrite || !tree.changes.empty()) return;
+  if (entry->access == Access::kReadOnly) {
+    *entry = {.kind = EntryKind::kPart, .target = entry->target, .executable = entry->executable};
+  }
+  PinParents(entry->target, Entry(tree), entries);
+}
+
 void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::Mount>& mounts,
                Compiled* out) {
   for (const policy::Mount& mount : mounts) {
@@ -180,6 +218,12 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
                    .device = mount.identity.device,
                    .inode = mount.identity.inode};
     SetChanges(mount.access, &entry);
+    const Entry* const around = HostTreeAround(mount.target, out->plan.entries);
+    if (around != nullptr) {
+      const bool system = around->ownership == Ownership::kNobodys;
+      if (system && entry.access == Access::kReadOnly) entry.executable |= around->executable;
+      PlaceInTree(*around, &entry, &out->plan.entries);
+    }
     AddTree(std::move(entry), request,
             "the host's " + mount.source + ", asked for by " + AskedBy(request, mount) +
                 DescribeMountFiles(mount),
@@ -220,12 +264,26 @@ void AddTrees(const policy::SandboxRequest& request, const std::vector<policy::M
            .size_bytes = out->limits.tmp_bytes},
           request, "in memory", out);
   out->confinement.tool_roots.push_back({.path = "/tmp"});
-  out->plan.entries.push_back(
-      {.kind = EntryKind::kSymlink, .target = "/var/tmp", .source = "../tmp"});
+  const bool below = std::any_of(mounts.begin(), mounts.end(), [](const policy::Mount& m) {
+    return plan::IsWithin(m.target, kVarTmp);
+  });
+  if (below) {
+    AddTree({.kind = EntryKind::kTmpfs,
+             .target = kVarTmp,
+             .access = Access::kReadWrite,
+             .size_bytes = out->limits.tmp_bytes},
+            request, "in memory: mounts lie below it", out);
+    out->confinement.tool_roots.push_back({.path = kVarTmp});
+  } else {
+    out->plan.entries.push_back(
+        {.kind = EntryKind::kSymlink, .target = kVarTmp, .source = "../tmp"});
+  }
   out->plan.entries.push_back({.kind = EntryKind::kDirectory, .target = "/run"});
 
-  const bool mirrored = std::any_of(mounts.begin(), mounts.end(), [](const policy::Mount& m) {
-    return plan::IsWithin(m.target, kMirrorPath);
+  // What lies in a workspace on the host needs no directory for mount points.
+  const bool mirrored = std::any_of(mounts.begin(), mounts.end(), [&](const policy::Mount& m) {
+    return plan::IsWithin(m.target, kMirrorPath) &&
+           (request.workspace.empty() || !plan::IsWithin(m.source, request.workspace));
   });
   AddWorkspace(request, mirrored, out);
   AddCellDirectories(request, out);

@@ -64,6 +64,33 @@ std::vector<std::string> ExecutableSources(const policy::SandboxRequest& request
   return sources;
 }
 
+// Whether `path`, which `outer` would show, is in its place covered by a mount of the same with
+// another access: a part of it.
+bool IsPartOf(const std::string& path, const std::string& outer_source,
+              const std::string& outer_target, policy::Access access,
+              const std::vector<Mount>& mounts) {
+  const std::string place = outer_target + path.substr(outer_source.size());
+  return std::any_of(mounts.begin(), mounts.end(), [&](const Mount& mount) {
+    return mount.access == access && mount.target != outer_target &&
+           IsWithin(place, mount.target) && IsWithin(mount.target, outer_target) &&
+           path == mount.source + place.substr(mount.target.size());
+  });
+}
+
+// Whether the writable `tree` lies in a directory of programs as a part, which is not executable.
+bool IsPartOfPrograms(const std::string& tree, const std::string& programs,
+                      const std::vector<Mount>& mounts) {
+  bool shown = false;
+  for (const Mount& mount : mounts) {
+    if (mount.access != policy::Access::kReadOnly || mount.source != programs) continue;
+    shown = true;
+    if (!IsPartOf(tree, mount.source, mount.target, policy::Access::kReadWrite, mounts)) {
+      return false;
+    }
+  }
+  return shown;
+}
+
 // A program that the agent can rewrite through another path is any program.
 Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecutables& found,
                         const std::vector<Mount>& mounts) {
@@ -78,6 +105,11 @@ Status CheckNotWritable(const policy::SandboxRequest& request, const FoundExecut
   for (const std::string& source : ExecutableSources(request, found, mounts)) {
     for (const auto& [tree, target] : writable) {
       if (!IsWithin(source, tree) && !IsWithin(tree, source)) continue;
+      const bool inside = source != tree && IsWithin(source, tree);
+      if (inside ? IsPartOf(source, tree, target, policy::Access::kReadOnly, mounts)
+                 : IsPartOfPrograms(tree, source, mounts)) {
+        continue;
+      }
       return Refused(Code::kInvalidArgument, "executables", "",
                      source + " may be executed, and " + target +
                          " makes it writable: only what no writable mount shows is allowed");

@@ -272,5 +272,22 @@ TEST(ExecutablesTest, OnlyAReadOnlyMountMayBeOfPrograms) {
   EXPECT_EQ(Bad(request, {}).code(), Code::kInvalidArgument);
 }
 
+// Programs in a part that stays read-only, and a writable part of a directory of programs.
+TEST(ExecutablesTest, PartsKeepProgramsAndWhatIsWrittenApart) {
+  const policy::Access ro = policy::Access::kReadOnly, rw = policy::Access::kReadWrite;
+  const SandboxRequest programs_inside = {
+      .mounts = {{"/srv/d", "/d", rw}, {"/srv/d/bin", "/d/bin", ro, true}}};
+  EXPECT_TRUE(Find(ExpectCompiles(programs_inside, Facts()), "/d/bin")->executable);
+  const SandboxRequest written_inside = {
+      .mounts = {{"/srv/d", "/d", ro, true}, {"/srv/d/out", "/d/out", rw}}};
+  EXPECT_FALSE(Find(ExpectCompiles(written_inside, Facts()), "/d/out")->executable);
+  SandboxRequest elsewhere = programs_inside;
+  elsewhere.mounts[1].target = "/bin-of-d";
+  EXPECT_FALSE(Compile(elsewhere, Facts()).ok()) << "writable as /d/bin";
+  elsewhere = written_inside;
+  elsewhere.mounts[1].target = "/out";
+  EXPECT_FALSE(Compile(elsewhere, Facts()).ok()) << "executable as /d/out";
+}
+
 }  // namespace
 }  // namespace odyssey::compile

@@ -30,6 +30,12 @@ std::string FieldOf(const policy::SandboxRequest& request, const plan::Plan& pla
   for (size_t i = 0; i < request.executables.size(); ++i) {
     if (request.executables[i] == entry.target) return "executables[" + std::to_string(i) + "]";
   }
+  for (size_t i = 0; i < request.mounts.size(); ++i) {
+    const bool part = entry.kind == EntryKind::kPart;  // a mount inside a writable directory
+    if (part && request.mounts[i].target == entry.target) {
+      return "mounts[" + std::to_string(i) + "].source";
+    }
+  }
   const Entry& tree = entry.kind == EntryKind::kPart ? TreeAround(plan, entry) : entry;
   if (tree.kind != EntryKind::kHostTree) return "";
   if (tree.source == request.workspace) return "workspace";

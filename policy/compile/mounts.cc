@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/base/refusal.h"
@@ -12,12 +13,17 @@ namespace odyssey::compile {
 namespace {
 
 using plan::IsWithin;
+using policy::Access;
 using policy::Mount;
 
 // What the cell itself is made of. A mount there would hide it; one above it would too.
-constexpr std::string_view kOwnPlaces[] = {"/proc",   "/dev",  "/sys",      "/usr",   "/etc",
-                                           "/bin",    "/sbin", "/lib",      "/lib32", "/lib64",
-                                           "/libx32", "/opt",  "/.odyssey", "/cell",  "/var/tmp"};
+constexpr std::string_view kOwnPlaces[] = {"/proc",  "/dev",    "/sys",  "/etc",
+                                           "/bin",   "/sbin",   "/lib",  "/lib32",
+                                           "/lib64", "/libx32", "/cell", "/.odyssey"};
+// Here only what the host has at the same place may be mounted.
+constexpr std::string_view kSharedPlaces[] = {"/usr", "/opt"};
+// The cell's own, which take mounts below them.
+constexpr std::string_view kScratchPlaces[] = {"/tmp", "/run", kVarTmp};
 
 // A copy of a bundle has an empty directory for mounts, and is read-only.
 bool IsBundleCopy(const policy::SandboxRequest& request, const plan::CheckContext& context) {
@@ -37,7 +43,22 @@ size_t LongestComponent(std::string_view path) {
   return longest;
 }
 
-Status CheckTarget(const std::string& target, bool host_workspace) {
+// Whether `inner` shows what `outer` has there anyway.
+bool ShowsTheSame(const Mount& inner, const Mount& outer) {
+  return IsWithin(inner.target, outer.target) &&
+         inner.source == outer.source + inner.target.substr(outer.target.size());
+}
+
+// The workspace of a request that has one on the host, as a mount.
+Mount WorkspaceMount(const policy::SandboxRequest& request) {
+  return {.source = request.workspace,
+          .target = plan::kWorkspacePath,
+          .access = WorkspaceAccess(request),
+          .executable = request.executables_mode == policy::ExecutablesMode::kWorkspace};
+}
+
+Status CheckTarget(const Mount& mount, const policy::SandboxRequest& request, bool host_workspace) {
+  const std::string& target = mount.target;
   const auto refuse = [&](const std::string& why) {
     return Refused(Code::kInvalidArgument, "target", target, why);
   };
@@ -52,10 +73,23 @@ Status CheckTarget(const std::string& target, bool host_workspace) {
       return refuse("it would hide the cell's own " + std::string(place));
     }
   }
-  if (target == "/tmp" || target == "/run") return refuse("it would hide the cell's own " + target);
+  for (const std::string_view place : kSharedPlaces) {
+    const bool there = target != place && target == mount.source;
+    if (!IsWithin(place, target) && (there || !IsWithin(target, place))) continue;
+    return refuse("it would hide the cell's own " + std::string(place) +
+                  "; what lies below it is shown there by its own path alone");
+  }
+  for (const std::string_view place : kScratchPlaces) {
+    if (IsWithin(place, target))
+      return refuse("it would hide the cell's own " + std::string(place));
+  }
   if (!IsWithin(target, plan::kWorkspacePath)) return OkStatus();
   if (host_workspace) {
-    return refuse("nothing is placed inside a workspace on the host; use another target");
+    if (target != plan::kWorkspacePath && ShowsTheSame(mount, WorkspaceMount(request))) {
+      return OkStatus();
+    }
+    return refuse(
+        "inside a workspace on the host only what it has there may be placed; use another target");
   }
   if (target != kMirrorPath && IsWithin(target, kMirrorPath)) return OkStatus();
   return refuse(std::string("in the workspace, only paths below ") + kMirrorPath + " are allowed");
@@ -71,7 +105,7 @@ Status CheckMount(const Mount& mount, const policy::SandboxRequest& request,
   if (mount.access == policy::Access::kReadWrite) {
     ODY_RETURN_IF_ERROR(CheckOutsideGit("source", mount.source, request.protection));
   }
-  ODY_RETURN_IF_ERROR(CheckTarget(mount.target, host_workspace));
+  ODY_RETURN_IF_ERROR(CheckTarget(mount, request, host_workspace));
   ODY_RETURN_IF_ERROR(CheckMountFiles(mount));
   const Status source = plan::CheckHostSource(mount.source, ToPlanAccess(mount.access), context);
   return source.ok() ? source : OfField("source", source, mount.source);
@@ -111,14 +145,58 @@ Status Insert(const Mount& mount, size_t index, ByTarget* by_target) {
   return OkStatus();
 }
 
-Status CheckNotInside(const Placed& inner, const Placed& around) {
-  const std::string& target = inner.mount.target;
-  if (!IsWithin(target, around.mount.target)) return OkStatus();
-  return Refused(Code::kInvalidArgument, Nth(inner.index) + ".target", target,
-                 "lies inside " + around.mount.target + ", the target of " + Nth(around.index) +
-                     " (" + around.mount.source +
-                     "): nothing is placed inside a directory of the host; one that lies beside "
-                     "it is allowed");
+// A mount inside another gives what that has there another access. Whether it adds anything.
+Result<bool> CheckNested(const Placed& inner, const Mount& outer, const std::string& outer_name) {
+  const Mount& mount = inner.mount;
+  const auto refuse = [&](const std::string& why) {
+    return Refused(Code::kInvalidArgument, Nth(inner.index) + ".target", mount.target,
+                   "lies inside " + outer.target + ", the target of " + outer_name + " (" +
+                       outer.source + "): " + why);
+  };
+  if (!ShowsTheSame(mount, outer)) {
+    return refuse("only what that has there may be placed inside a directory of the host");
+  }
+  if (std::minmax(mount.access, outer.access) == std::minmax(Access::kReview, Access::kReadWrite)) {
+    return refuse("one is written directly and the other on a copy; both in one way are allowed");
+  }
+  const bool same = mount.access == outer.access && SameMountFiles(mount, outer);
+  if (mount.access == Access::kReview && outer.access == Access::kReview && !same) {
+    return refuse("they are written on one copy, and must say the same of its files");
+  }
+  return !same || mount.executable != outer.executable;
+}
+
+// The innermost of the mounts before it, and the workspace, that it lies in.
+Result<bool> CheckPlaced(const Placed& placed, const std::vector<Placed>& before,
+                         const std::optional<Mount>& workspace) {
+  const Placed* around = nullptr;
+  for (const Placed& other : before) {
+    const bool within = IsWithin(placed.mount.target, other.mount.target);
+    // In their order the last one is the innermost.
+    if (within) around = &other;
+  }
+  if (around != nullptr) return CheckNested(placed, around->mount, Nth(around->index));
+  if (workspace && IsWithin(placed.mount.target, workspace->target)) {
+    return CheckNested(placed, *workspace, "workspace");
+  }
+  return true;
+}
+
+// A guard shows one tree: what is mounted in it would be reached around its guard, or not at all.
+Status CheckDeny(const policy::SandboxRequest& request, const std::vector<Placed>& mounts,
+                 bool host_workspace) {
+  if (request.deny.empty()) return OkStatus();
+  for (const Placed& inner : mounts) {
+    const std::string& target = inner.mount.target;
+    bool nested = host_workspace && IsWithin(target, plan::kWorkspacePath);
+    for (const Placed& outer : mounts) {
+      nested = nested || (&outer != &inner && IsWithin(target, outer.mount.target));
+    }
+    if (!nested) continue;
+    return Refused(Code::kInvalidArgument, Nth(inner.index) + ".target", target,
+                   "a policy with `deny` has no mount inside another directory of the host");
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -172,15 +250,18 @@ Result<std::vector<Mount>> ResolveMounts(const policy::SandboxRequest& request,
     if (!status.ok()) return OfField(Nth(i), status);
   }
 
-  std::vector<Mount> mounts;
-  for (auto it = by_target.begin(); it != by_target.end(); ++it) {
-    // In the order of a map of paths what is below another comes after it, though not always next
-    // to it.
-    for (auto above = by_target.begin(); above != it; ++above) {
-      ODY_RETURN_IF_ERROR(CheckNotInside(it->second, above->second));
-    }
-    mounts.push_back(it->second.mount);
+  std::optional<Mount> workspace;
+  if (!request.workspace.empty() && !IsBundleCopy(request, context)) {
+    workspace = WorkspaceMount(request);
   }
+  std::vector<Placed> kept;
+  for (const auto& [target, placed] : by_target) {
+    ODY_ASSIGN_OR_RETURN(const bool needed, CheckPlaced(placed, kept, workspace));
+    if (needed) kept.push_back(placed);
+  }
+  ODY_RETURN_IF_ERROR(CheckDeny(request, kept, workspace.has_value()));
+  std::vector<Mount> mounts;
+  for (Placed& placed : kept) mounts.push_back(std::move(placed.mount));
   return mounts;
 }
 

@@ -17,7 +17,12 @@ namespace odyssey::compile {
 // Where mirrored mounts go in a private workspace; an in-memory directory of the cell's root.
 inline constexpr char kMirrorPath[] = "/workspace/mount";
 
+// A link to /tmp, or a directory of its own where mounts lie below it.
+inline constexpr char kVarTmp[] = "/var/tmp";
+
 // Sorted by target, each target once: the same source twice is one mount with the wider access.
+// One that lies inside another, or inside a workspace on the host, shows what that has there with
+// another access; without one it is left out.
 // INVALID_ARGUMENT or PERMISSION_DENIED naming mounts[i].
 Result<std::vector<policy::Mount>> ResolveMounts(const policy::SandboxRequest& request,
                                                  const plan::CheckContext& context);

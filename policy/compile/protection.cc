@@ -217,13 +217,30 @@ std::map<std::string, Access> WithParents(const std::set<std::string>& inside) {
   return parts;
 }
 
+// Mounts inside the tree, and the directories above them, have their entries already; in what is
+// read-only nothing is left to protect.
+void AddPart(Entry part, std::vector<Entry>* entries) {
+  Entry* around = nullptr;
+  for (Entry& entry : *entries) {
+    const bool host = entry.kind == EntryKind::kHostTree || entry.kind == EntryKind::kPart;
+    if (!host || !IsWithin(part.target, entry.target)) continue;
+    if (around == nullptr || entry.target.size() > around->target.size()) around = &entry;
+  }
+  if (around->target == part.target) {
+    around->access = std::min(around->access, part.access);
+  } else if (around->access == Access::kReadWrite) {
+    entries->push_back(std::move(part));
+  }
+}
+
 void AddParts(const Entry& tree, const std::set<std::string>& inside, Compiled* out) {
   std::string names;
   for (const auto& [path, access] : WithParents(inside)) {
-    out->plan.entries.push_back({.kind = EntryKind::kPart,
-                                 .target = tree.target + "/" + path,
-                                 .access = access,
-                                 .executable = tree.executable});
+    AddPart({.kind = EntryKind::kPart,
+             .target = tree.target + "/" + path,
+             .access = access,
+             .executable = tree.executable},
+            &out->plan.entries);
     if (access == Access::kReadOnly) names += " " + path;
   }
   if (names.empty()) return;

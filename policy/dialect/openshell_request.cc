@@ -66,24 +66,23 @@ bool IsOwn(const Path& path, const Source& source) {
   return IsOneOf(path.path, kTooBroad) ? refuse("is too broad: name a directory below it") : false;
 }
 
-// A path below another one adds nothing, unless it is to be writable.
-bool IsCovered(const Path& path, const std::vector<Path>& paths, const Source& source) {
+// The path that is the innermost around another one.
+const Path* Around(const Path& path, const std::vector<Path>& paths) {
+  const Path* around = nullptr;
   for (const Path& other : paths) {
-    if (&other == &path || !IsAtOrBelow(path.path, other.path)) continue;
+    if (path.path == other.path || !IsAtOrBelow(path.path, other.path)) continue;
+    if (around == nullptr || other.path.size() >= around->path.size()) around = &other;
+  }
+  return around;
+}
+
+// A path below another one with the same access adds nothing; one with another is a part of it.
+bool IsCovered(const Path& path, const std::vector<Path>& paths, const Source& source) {
+  const Path* const around = Around(path, paths);
+  if (around != nullptr && around->access == path.access) return true;
+  for (const Path& other : paths) {
+    if (&other == &path || path.path != other.path) continue;
     const bool wider = other.access == Access::kReadWrite || path.access == Access::kReadOnly;
-    if (path.path != other.path && wider) {
-      if (other.access != path.access) {
-        source.Warn(path.line, path.key,
-                    "`" + path.path + "` is writable all the same: `" + other.path + "` is");
-      }
-      return true;
-    }
-    if (path.path != other.path) {
-      source.Invalid(path.line, path.key,
-                     "`" + path.path + "` cannot be writable inside `" + other.path +
-                         "`, which is read-only: name its parts");
-      return true;
-    }
     if (!wider) continue;
     // Twice: the writable one counts, else the first.
     if (other.access != path.access) {

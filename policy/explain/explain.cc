@@ -75,6 +75,14 @@ bool LandlockGrants(const Cell& cell, const std::string& path, uint8_t right) {
   });
 }
 
+// A mount inside a tree that is written directly is a part of it.
+const policy::Mount* MountAt(const Cell& cell, const std::string& target) {
+  for (const policy::Mount& mount : cell.request.mounts) {
+    if (mount.target == target) return &mount;
+  }
+  return nullptr;
+}
+
 // Of a read-only part of a tree that may be written: it is kept, by name.
 std::string ProtectionGrant(const Cell& cell, const Entry& part) {
   const Entry* tree = TreeOf(cell.compiled.plan, part);
@@ -92,6 +100,8 @@ Grant WriteGrant(const Cell& cell, const Entry& entry) {
   if (entry.kind == EntryKind::kPart) {
     const Entry* tree = TreeOf(cell.compiled.plan, entry);
     if (tree == nullptr) return "";
+    const policy::Mount* const mount = MountAt(cell, entry.target);
+    if (mount != nullptr) return MountGrant(Access::kWrite, mount->source);
     if (tree->access == plan::Access::kReadWrite) return ProtectionGrant(cell, entry);
     return WriteGrant(cell, *tree);
   }
@@ -104,7 +114,8 @@ Grant WriteGrant(const Cell& cell, const Entry& entry) {
 
 Answer ExplainWrite(const Cell& cell, const Entry& entry, const std::string& path) {
   if (entry.access == plan::Access::kReadOnly) {
-    const bool kept = entry.kind == EntryKind::kPart && !WriteGrant(cell, entry).empty();
+    const bool kept = entry.kind == EntryKind::kPart && MountAt(cell, entry.target) == nullptr &&
+                      !WriteGrant(cell, entry).empty();
     return {false, (kept ? "policy protection " : "mount ") + entry.target + " read_only",
             WriteGrant(cell, entry)};
   }

@@ -90,6 +90,17 @@ TEST_F(ExplainTest, ReadOnlyMountNamesTheMountToWrite) {
                     "sandbox.permissions.filesystem.mounts.write: [\"/srv/data\"]"}));
 }
 
+// A mount inside a writable directory, which is a part of it.
+TEST_F(ExplainTest, AReadOnlyPartThatIsAMountNamesIt) {
+  request_.mounts = {{"/home/u/project/ro", "/workspace/ro"}};
+  compiled_.plan.entries.push_back({.kind = EntryKind::kPart, .target = "/workspace/ro"});
+  const Answer answer = Path("/workspace/ro/x", Access::kWrite);
+  EXPECT_EQ(answer, (Answer{false, "mount /workspace/ro read_only",
+                            "sandbox.permissions.filesystem.mounts.write: "
+                            "[\"/home/u/project/ro\"]"}));
+  EXPECT_EQ(answer.grant.key, Grant::Key::kMountWrite);
+}
+
 TEST_F(ExplainTest, ReadOnlyWorkspaceNamesTheMode) {
   EntryAt("/workspace").access = plan::Access::kReadOnly;
   EXPECT_EQ(Path("/workspace/x", Access::kWrite),

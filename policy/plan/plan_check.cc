@@ -122,9 +122,9 @@ Status CheckPart(const Entry& part, const Entry* around) {
   return OkStatus();
 }
 
-// Root makes the target inside the nearest entry around it. Inside a host tree, or behind a link
-// that could lead to one, that would change the host; a cell's tree takes its own sub-trees and a
-// tmpfs. A tmpfs may lie on a directory that a read-only host tree has: root makes none there
+// Root makes the target inside the nearest entry around it. Behind a link that could lead to a host
+// tree that would change the host; a cell's tree takes its own sub-trees and a tmpfs. A host tree,
+// and in a read-only one a tmpfs, may lie on what a host tree has: root makes nothing there
 // (MountTree), and what is mounted on is in the cell's own mounts.
 Status CheckPlace(const Plan& plan, size_t index) {
   const Entry& entry = plan.entries[index];
@@ -142,7 +142,7 @@ Status CheckPlace(const Plan& plan, size_t index) {
   const bool allowed =
       around->kind == EntryKind::kDirectory || around->kind == EntryKind::kTmpfs ||
       (around->kind == EntryKind::kCellTree && (tmpfs || entry.kind == EntryKind::kCellTree)) ||
-      (around->kind == EntryKind::kHostTree && tmpfs && around->access == Access::kReadOnly);
+      (IsHostTree(*around) && (tmpfs ? around->access == Access::kReadOnly : IsHostTree(entry)));
   return allowed ? OkStatus() : PermissionDenied("not to be placed inside " + around->target);
 }
 

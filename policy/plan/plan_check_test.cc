@@ -170,6 +170,25 @@ TEST(PlanCheckTest, ATmpfsMayLieOnADirectoryOfAReadOnlyHostTree) {
   EXPECT_EQ(CheckPlan(plan, Context()).code(), Code::kPermissionDenied);
 }
 
+// On what that has: root makes no mount point there (MountTree).
+TEST(PlanCheckTest, AHostTreeMayLieOnWhatAHostTreeHas) {
+  for (const Access around : {Access::kReadOnly, Access::kReadWrite}) {
+    for (const Access inside : {Access::kReadOnly, Access::kReadWrite}) {
+      Plan plan = GoodPlan();
+      plan.entries.push_back(Mapped("/home/u/w", "/w", around));
+      plan.entries.push_back(Mapped("/home/u/w/x", "/w/x", inside));
+      EXPECT_TRUE(CheckPlan(plan, Context()).ok());
+    }
+  }
+  Plan plan = GoodPlan();
+  plan.entries.push_back(Mapped("/home/u/w", "/w", Access::kReadWrite));
+  plan.entries.push_back({.kind = EntryKind::kPart, .target = "/w/ro"});
+  plan.entries.push_back(Mapped("/home/u/w/ro/rw", "/w/ro/rw", Access::kReadWrite));
+  EXPECT_TRUE(CheckPlan(plan, Context()).ok());
+  plan.entries.push_back({.kind = EntryKind::kCellTree, .target = "/w/ro/d", .source = "app"});
+  EXPECT_EQ(CheckPlan(plan, Context()).code(), Code::kPermissionDenied);
+}
+
 TEST(PlanCheckTest, RefusesHostTreesInsideACellTree) {
   EXPECT_FALSE(CheckWith(Mapped("/home/u/q", "/workspace/q", Access::kReadOnly)).ok());
   EXPECT_FALSE(CheckWith({.kind = EntryKind::kDirectory, .target = "/workspace/d"}).ok());
