@@ -15,6 +15,7 @@
 #include "policy/compile/executables.h"
 #include "policy/compile/launch_failure.h"
 #include "policy/executables/finder.h"
+#include "policy/executables/linked_files.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -80,6 +81,8 @@ Result<compile::Compiled> CompileHere(policy::SandboxRequest request, const Ceil
     }
     return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts.check);
   }
+  const auto linked = executables::FindLinkedFiles();
+  facts.system.insert(facts.system.end(), linked.begin(), linked.end());
   facts.places = LookAtPlaces(request);
   for (const auto& [field, path] : PlacesOf(request)) {
     if (IsMissing(facts.places, path)) facts.places.erase(path);

@@ -2,18 +2,14 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ceiling {
 namespace {
 
-bool IsShownToAll(const std::string& source, const std::string& bundle_store) {
-  const auto& system = plan::SystemTrees();
-  return std::find(system.begin(), system.end(), source) != system.end() ||
-         plan::IsResolverFile(source) ||
-         (!bundle_store.empty() && plan::IsWithin(source, bundle_store));
+bool IsShownToAll(const plan::Entry& entry, const std::string& bundle_store) {
+  return entry.ownership == plan::Ownership::kNobodys ||
+         (!bundle_store.empty() && plan::IsWithin(entry.source, bundle_store));
 }
 
 // What any user of the host may read.
@@ -40,7 +36,7 @@ void SetOwners(const Asker& asker, const std::set<std::string>& outright, plan::
   if (asker.owner.uid == 0) return;
   for (plan::Entry& entry : plan->entries) {
     if (entry.kind != plan::EntryKind::kHostTree) continue;
-    const bool any = IsShownToAll(entry.source, asker.host.bundle_store);
+    const bool any = IsShownToAll(entry, asker.host.bundle_store);
     if (any || outright.count(entry.source) != 0) continue;
     entry.owner = asker.owner.uid;
     if (!asker.owner.gids.empty()) entry.group = asker.owner.gids.front();

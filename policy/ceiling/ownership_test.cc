@@ -45,6 +45,7 @@ TEST(OwnershipTest, OwnersAreSaidOfWhatIsNotGrantedOutright) {
   for (const char* source : {"/usr", "/srv/hers", "/srv/granted", "/bundles/copy"}) {
     plan.entries.push_back({.kind = EntryKind::kHostTree, .source = source});
   }
+  plan.entries[0].ownership = plan::Ownership::kNobodys;
   plan.entries.push_back({.kind = EntryKind::kTmpfs, .target = "/tmp"});
   Asker asker;
   asker.owner.uid = kAlice;

@@ -57,9 +57,11 @@ Status CheckLimit(const char* field, uint64_t value, uint64_t max) {
 }
 
 Status CheckSystemTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
+  // As nobody's it shows what every user of the host may read there.
+  const bool etc = entry.source.rfind("/etc/", 0) == 0 && !IsResolverFile(entry.source);
   const auto& trees = SystemTrees();
   const bool system = std::find(trees.begin(), trees.end(), entry.source) != trees.end() ||
-                      IsWithin(entry.source, "/usr") || IsWithin(entry.source, "/opt");
+                      IsWithin(entry.source, "/usr") || IsWithin(entry.source, "/opt") || etc;
   const bool resolver = plan.network == Network::kFull && entry.target == "/etc/resolv.conf" &&
                         IsResolverFile(entry.source);
   for (const std::string& own : context.own_directories) {
@@ -176,13 +178,13 @@ bool IsResolverFile(std::string_view path) { return IsOneOf(path, kResolverFiles
 const std::vector<std::string>& SystemTrees() {
   static const std::vector<std::string> trees = {
       "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-      // Of /etc only what programs need and every user may know. Each is a mount that every
-      // command's mount namespace copies: keep the list short.
-      "/etc/alternatives", "/etc/ca-certificates", "/etc/fonts", "/etc/java-11-openjdk",
-      "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache", "/etc/localtime",
-      "/etc/manpath.config", "/etc/mime.types", "/etc/os-release", "/etc/perl", "/etc/pki",
-      "/etc/protocols", "/etc/python3", "/etc/python3.11", "/etc/services", "/etc/ssl",
-      "/etc/terminfo", "/etc/xml"};
+      // Of /etc what programs need, is not linked from /usr (policy/executables/linked_files.h),
+      // and every user may know. Each is a mount that every command's mount namespace copies: keep
+      // the list short.
+      "/etc/alternatives", "/etc/ca-certificates", "/etc/fonts", "/etc/ld.so.cache",
+      "/etc/localtime", "/etc/manpath.config", "/etc/mime.types", "/etc/os-release", "/etc/perl",
+      "/etc/pki", "/etc/protocols", "/etc/python3", "/etc/services", "/etc/ssl", "/etc/terminfo",
+      "/etc/xml"};
   return trees;
 }
 

@@ -197,13 +197,14 @@ TEST(PlanCheckTest, RefusesHostTreesInsideACellTree) {
 }
 
 TEST(PlanCheckTest, RefusesUnmappedTreesThatAreNotTheSystems) {
-  for (const std::string source : {"/", "/etc", "/etc/shadow", "/etc/resolv.conf", "/home/u",
-                                   "/var", "/root", "/usrx", "/etc/ssl/private", "/boot"}) {
+  for (const std::string source :
+       {"/", "/etc", "/etcx", "/etc/resolv.conf", "/home/u", "/var", "/root", "/usrx", "/boot"}) {
     Entry entry = System(source);
     entry.target = "/x";
     EXPECT_EQ(CheckWith(entry).code(), Code::kPermissionDenied) << source;
   }
-  for (const std::string source : {"/opt", "/opt/tool", "/usr/share", "/etc/ld.so.cache"}) {
+  for (const std::string source :
+       {"/opt", "/opt/tool", "/usr/share", "/etc/ld.so.cache", "/etc/maven"}) {
     Entry entry = System(source);
     entry.target = "/x";
     EXPECT_TRUE(CheckWith(entry).ok()) << source;

@@ -60,7 +60,10 @@ Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& reque
   }
   ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
                        finder_.Find(compile::SystemExecutables(request)));
-  return compile::Compile(request, facts_, found);
+  compile::HostFacts facts = facts_;
+  const std::vector<compile::SystemEntry> linked = linked_.Get();
+  facts.system.insert(facts.system.end(), linked.begin(), linked.end());
+  return compile::Compile(request, facts, found);
 }
 
 Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool allow_danger) {

@@ -24,6 +24,7 @@
 #include "supervisor/rpc/exec_request.h"
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/host_link.h"
+#include "supervisor/rpc/linked_configuration.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_use.h"
 
@@ -112,6 +113,7 @@ class Broker final {
   AuditLog* const audit_;
   const HostLink* const host_;
   executables::Finder finder_;
+  LinkedConfiguration linked_;
   EventLoop loop_;
   Auditor auditor_;
   CellTable cells_;
