@@ -578,8 +578,8 @@ TEST(SessionOwnerTest, ASecretIsGrantedToItsOwnerByName) {
   SessionWorld world(CallOnce("Write", kWriteA));
   const std::string directory = world.state() + "/policy.d";
   std::filesystem::create_directory(directory);
-  std::ofstream(directory + "/10.yaml")
-      << "version: odyssey.ceiling/v1\ngrants: [{users: ['4242'], env: [GH_TOKEN]}]\n";
+  std::ofstream(directory + "/10.yaml") << "version: odyssey.ceiling/v1\nbuiltin: false\ngrants: "
+                                           "[{users: ['4242'], env: [GH_TOKEN]}]\n";
   const SecretBundle bundle;
   EXPECT_TRUE(world.sessions().Create(bundle.Session(kAlice)).ok());
   EXPECT_EQ(world.sessions().Create(bundle.Session(kBob)).status().code(), Code::kPermissionDenied);

@@ -107,6 +107,7 @@ const Ceiling& BuiltIn() {
 }
 
 void Merge(const Ceiling& next, Ceiling* into) {
+  into->keeps_built_in = into->keeps_built_in && next.keeps_built_in;
   into->grants.insert(into->grants.end(), next.grants.begin(), next.grants.end());
   into->forbidden.insert(into->forbidden.end(), next.forbidden.begin(), next.forbidden.end());
   Lower(next.most, &into->most);

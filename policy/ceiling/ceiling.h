@@ -82,6 +82,8 @@ struct Bound {
 using Bounds = std::array<Bound, policy::kLimitCount>;  // by row of policy::kLimitKeys
 
 struct Ceiling {
+  // Until a file says `builtin: false`, what BuiltIn() grants is granted beside what the files say.
+  bool keeps_built_in = true;
   std::vector<Grant> grants;
   std::vector<Entry> forbidden;  // whoever asks, whatever is granted; neither shown nor around it
   Bounds most;                   // of any request

@@ -153,7 +153,11 @@ Result<ceiling::Ceiling> ParseCeiling(const std::optional<CeilingTexts>& texts) 
   for (const CeilingText& file : *texts) {
     ceiling::Merge(ReadCeiling(file.file, file.text, &problems), &out);
   }
-  if (problems.empty()) return out;
+  if (problems.empty()) {
+    // Last: what a file grants is said to be by that file.
+    if (out.keeps_built_in) ceiling::Merge(ceiling::BuiltIn(), &out);
+    return out;
+  }
   const std::string more =
       problems.size() == 1 ? "" : " (and " + std::to_string(problems.size() - 1) + " more)";
   return InvalidArgument(ToString(problems.front()) + more);

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "policy/ceiling/check.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -51,8 +53,31 @@ TEST_F(CeilingDirectoryTest, WithoutADirectoryTheBuiltInOneHolds) {
   EXPECT_EQ(*LoadCeiling(Path("none")), ceiling::BuiltIn());
 }
 
-TEST_F(CeilingDirectoryTest, AnEmptyDirectoryGrantsNothing) {
-  EXPECT_EQ(*LoadCeiling(directory_), ceiling::Ceiling{});
+TEST_F(CeilingDirectoryTest, AnEmptyDirectoryLeavesTheBuiltInOne) {
+  EXPECT_EQ(*LoadCeiling(directory_), ceiling::BuiltIn());
+}
+
+// To grant one variable takes nothing else away.
+TEST_F(CeilingDirectoryTest, AFileAddsToTheBuiltInGrants) {
+  Write("10.yaml", "version: odyssey.ceiling/v1\ngrants: [{users: [a], env: [A_TOKEN]}]\n");
+  const auto both = LoadCeiling(directory_);
+  ASSERT_TRUE(both.ok()) << both.status().ToString();
+  const ceiling::Asker anybody = {.owner = {.uid = 4242}, .host = {}};
+  const policy::SandboxRequest request = {
+      .network = policy::Network::kFull,
+      .mounts = {{.source = "/srv/data", .target = "/srv/data"}}};
+  EXPECT_TRUE(ceiling::Check(*both, request, anybody).ok());
+  EXPECT_TRUE(ceiling::JudgeEnv(*both, "env", "A_TOKEN", {.uid = 1, .name = "a"}).ok());
+}
+
+TEST_F(CeilingDirectoryTest, OneFileTakesTheBuiltInGrantsAway) {
+  Write("10.yaml", "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], read: [/srv]}]\n");
+  Write("20.yaml", "version: odyssey.ceiling/v1\nbuiltin: false\n");
+  const auto both = LoadCeiling(directory_);
+  ASSERT_TRUE(both.ok()) << both.status().ToString();
+  const ceiling::Asker anybody = {.owner = {.uid = 4242}, .host = {}};
+  EXPECT_FALSE(ceiling::Check(*both, {.network = policy::Network::kFull}, anybody).ok());
+  EXPECT_EQ(both->grants.size(), 1u);
 }
 
 TEST_F(CeilingDirectoryTest, AFileThatSomebodyElseCouldWriteIsRefused) {

@@ -137,6 +137,7 @@ ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Pro
   const Source source = {.file = file, .problems = problems, .null_is_absent = false};
   MapReader map(&source, &*document, "");
   map.Enum<bool>("version", {{kVersion, true}}, true, Need::kRequired);
+  out.keeps_built_in = map.Bool("builtin").value_or(true);
   for (const MapReader& grant : map.Maps("grants", kMaxGrants)) {
     out.grants.push_back(ReadGrant(grant));
   }

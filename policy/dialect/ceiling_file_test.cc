@@ -108,7 +108,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
       {"version: odyssey.ceiling/v2",
        {"10.yaml:1: version: unknown variant `odyssey.ceiling/v2`, expected `odyssey.ceiling/v1`"}},
       {"version: odyssey.ceiling/v1\ngrant: []",
-       {"10.yaml:2: grant: unknown field `grant`, expected one of `version`, `grants`, "
+       {"10.yaml:2: grant: unknown field `grant`, expected one of `version`, `builtin`, `grants`, "
         "`forbidden`, `limits`"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - read: [/srv]",
        {"10.yaml:3: grants[0].users: missing: whom the grant is for, [\"*\"] for everybody"}},

@@ -75,7 +75,7 @@ class BrokerTest : public ::testing::Test {
   // The operator's word that uid 65534 may have the host, and a cell that asks for it.
   void GrantHost() const {
     directory_.Write("policy.d/10.yaml",
-                     "version: odyssey.ceiling/v1\n"
+                     "version: odyssey.ceiling/v1\nbuiltin: false\n"
                      "grants: [{users: ['65534'], write: [/srv], network: [full],\n"
                      "          mode: [danger_full_access]}]\n");
   }
@@ -283,8 +283,9 @@ TEST_F(BrokerTest, SlotThatDoesNotReadIsNotWaitedForAndEndsWithItsSocket) {
 }
 
 TEST_F(BrokerTest, CheckSaysWhatPrepareWouldAndMakesNothing) {
-  directory_.Write("policy.d/10.yaml",
-                   "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], write: [/srv/p]}]\n");
+  directory_.Write(
+      "policy.d/10.yaml",
+      "version: odyssey.ceiling/v1\nbuiltin: false\ngrants: [{users: ['*'], write: [/srv/p]}]\n");
   PrepareSpec spec{.sandbox = {.workspace = "/srv/p"}};
   EXPECT_TRUE(CheckLater(spec).get().ok());
   spec.sandbox.network = policy::Network::kFull;

@@ -26,7 +26,8 @@ class CeilingGateTest : public ::testing::Test {
 
   void Write(const std::string& name, const std::string& rest) {
     fs::create_directory(directory_);
-    std::ofstream(directory_ + "/" + name) << "version: odyssey.ceiling/v1\n" << rest;
+    std::ofstream(directory_ + "/" + name) << "version: odyssey.ceiling/v1\n"
+                                           << rest << "builtin: false\n";
   }
 
   static policy::SandboxRequest Mounting(const std::string& source) {

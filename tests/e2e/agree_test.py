@@ -105,7 +105,7 @@ class AgreeTest(WorldTest):
         extra = self.base + "/extra"
         directory = self.world.make_directory(self.base + "/granted.d")
         self.world.make(directory + "/1.yaml",
-                        f"version: odyssey.ceiling/v1\ngrants: [{{users: [nobody], write: [{extra}]}}]\n")
+                        f"version: odyssey.ceiling/v1\nbuiltin: false\ngrants: [{{users: [nobody], write: [{extra}]}}]\n")
         file = self.world.make(self.base + "/o.yaml", f"version: 1\nfilesystem_policy: {{read_write: [{extra}]}}\n")
         done = self.ctl("policy", "check", file, "--user", "nobody", "--ceiling", directory)
         self.assertEqual(done.code, 0, done)

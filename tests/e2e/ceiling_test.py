@@ -9,11 +9,12 @@ import bundles
 from world import SOURCE, World, WorldTest, main
 
 VERSION = "version: odyssey.ceiling/v1\n"
+ALONE = "builtin: false\n"
 
 
 def write_ceiling(world, text, name="10.yaml"):
     """A file of the ceiling, text beginning on line 2; its path."""
-    return world.make(f"state/policy.d/{name}", VERSION + text)
+    return world.make(f"state/policy.d/{name}", VERSION + text + ALONE)
 
 
 class CeilingTest(WorldTest):
@@ -132,7 +133,7 @@ limits:
     def test_check_for_somebody_else(self):
         directory = self.world.make_directory("users.d")
         self.world.make("users.d/1.yaml",
-                        VERSION + f"grants: [{{users: [nobody], read: [{self.granted}]}}]\n")
+                        VERSION + f"grants: [{{users: [nobody], read: [{self.granted}]}}]\n" + ALONE)
         good = self.bundle(read=[self.granted])
         words = [good, "--ceiling", directory]
         self.assertIn("uid 0 (root)", self.check(*words, code=3)["reason"])

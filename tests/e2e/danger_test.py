@@ -37,6 +37,7 @@ grants:
   - users: ["{FILE.pw_name}"]
     network: [full]
     write: ["{self.directory}/work"]
+builtin: false
 """)
         self.work = self.make_directory("work")
         os.chmod(self.work, 0o1777)

@@ -52,7 +52,7 @@ class LocatedTest(unittest.TestCase):
         odek = self.world.make("odek.json", '{"sandbox_env": {\n"A": "${GH_TOKEN}"}}')
         granted = self.world.make_directory("granted.d")
         self.world.make("granted.d/1.yaml", "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], env: [A, GH_TOKEN], "
-                                            "write: [/]}]\n")
+                                            "write: [/]}]\nbuiltin: false\n")
         for path, place in ((file, f"{file}:4: sandbox.env.A: "), (odek, f"{odek}:2: sandbox_env.A: ")):
             for environment in ({**os.environ, "GH_TOKEN": "hunter2"}, os.environ):  # whether he has it or not
                 environment = {**environment, "ODEK_APPROVE_PROJECT_SANDBOX": "1"}
@@ -102,7 +102,7 @@ class LocatedSessionTest(WorldTest):
         cls.addClassCleanup(cls.world.close)
         os.makedirs(cls.world.state, mode=0o755)
         cls.world.make("state/policy.d/10.yaml", "version: odyssey.ceiling/v1\ngrants: [{users: ['*'], read: [/]}]\n"
-                                                 "limits: {max: {pids: 200, memory_mb: 1024}}\n")
+                                                 "limits: {max: {pids: 200, memory_mb: 1024}}\nbuiltin: false\n")
         cls.world.up()
 
     def refused(self, name, **options):

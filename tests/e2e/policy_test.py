@@ -145,7 +145,7 @@ class PolicyTest(unittest.TestCase):
         wrong = self.world.make(bundle + "/odyssey.bundle.json5", WRONG_MANIFEST)
         worker = self.world.make("w.yaml", "sandbox:\n  network: true\n")
         ceiling = self.world.make_directory("ceiling")
-        self.world.make("ceiling/a.yaml", "version: odyssey.ceiling/v1\n")
+        self.world.make("ceiling/a.yaml", "version: odyssey.ceiling/v1\nbuiltin: false\n")
         endpoints = self.world.make("o.yaml", "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /**}]\n"
                                               "    endpoints: [{host: a.example.com, port: 443}]\n")
         refused = ["--ceiling", ceiling]

@@ -36,7 +36,7 @@ class CeilingTest : public ::testing::Test {
   std::string Write(const std::string& name, const std::string& rest) const {
     fs::create_directory(supervisor_.policy_directory());
     const std::string path = supervisor_.policy_directory() + "/" + name;
-    std::ofstream(path) << "version: odyssey.ceiling/v1\n" << rest;
+    std::ofstream(path) << "version: odyssey.ceiling/v1\n" << rest << "builtin: false\n";
     return path;
   }
 

@@ -87,7 +87,7 @@ std::vector<std::string> ExplanationOf(SupervisorHarness* supervisor, const std:
 void GrantNoProtection(const SupervisorHarness& supervisor) {
   fs::create_directory(supervisor.policy_directory());
   std::ofstream(supervisor.policy_directory() + "/none.yaml")
-      << "version: odyssey.ceiling/v1\n"
+      << "version: odyssey.ceiling/v1\nbuiltin: false\n"
          "grants: [{users: ['*'], write: [/], protection: [none]}]\n";
 }
 

@@ -67,8 +67,8 @@ class DangerTest : public ::testing::Test {
   void WriteCeiling(const std::string& users) const {
     fs::create_directory(supervisor_.policy_directory());
     std::ofstream(supervisor_.policy_directory() + "/danger.yaml")
-        << "version: odyssey.ceiling/v1\ngrants:\n  - users: " << users << "\n    write: ["
-        << supervisor_.directory()
+        << "version: odyssey.ceiling/v1\nbuiltin: false\ngrants:\n  - users: " << users
+        << "\n    write: [" << supervisor_.directory()
         << "/work]\n    network: [none, full]\n    mode: [danger_full_access]\n";
   }
 
