@@ -1,13 +1,13 @@
 #include "ctl/client.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include <string_view>
 #include <utility>
 
 #include "common/base/refusal.h"
 #include "common/rpc/call_status.h"
+#include "common/rpc/peer_refusal.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -56,9 +56,16 @@ Failure Client::Explain(const std::string& what, const Status& status,
                         const dialect::Origins& origins) const {
   Failure failure = {what, origins.Locate(status).message(), NextStep(status.detail())};
   if (status.detail().hint == rpc::kHintConnectionLost) {
-    failure.why = DaemonName(daemon_) + " at " + socket_ + " closed the connection";
-    failure.next = "It refuses uids it was not told to serve (this one is " +
-                   std::to_string(geteuid()) + "), or it has ended.";
+    const std::string refused = rpc::AskWhetherRefused(socket_);
+    const bool agentd = daemon_ == Daemon::kAgentd;
+    failure.why = DaemonName(daemon_) + " at " + socket_ +
+                  (refused.empty() ? " closed the connection" : ": " + refused);
+    failure.next =
+        refused.empty() ? "It has ended, or was ended: odyssey-ctl status tells."
+        : agentd        ? "Ask the operator to serve you: --allow-uid of odyssey-agentd, or "
+                          "--allow-user of odyssey-ctl up."
+                        : "Ask the operator to serve you: --client-uid of odyssey-supervisor; "
+                          "sessions (odyssey-ctl run) need odyssey-agentd alone.";
   } else if (status.code() == Code::kDeadlineExceeded) {
     failure.why = DaemonName(daemon_) + " did not answer in time";
     failure.next = "odyssey-ctl status tells whether it is well.";
@@ -73,7 +80,9 @@ Failure ExplainConnect(const std::string& what, const Status& status) {
   Failure failure = {
       what, status.message(),
       "Start the daemons with: odyssey-ctl up (or name theirs with --state or --socket)"};
-  if (status.code() == Code::kPermissionDenied) failure.next = "Run this as root.";
+  if (status.code() == Code::kPermissionDenied) {
+    failure.next = "Run this as root, or ask the operator to let you reach that socket.";
+  }
   return failure;
 }
 

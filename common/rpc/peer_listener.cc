@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/rpc/peer_refusal.h"
 
 namespace odyssey::rpc {
 namespace {
@@ -46,8 +47,14 @@ void PeerListener::AcceptLoop() noexcept {
 
     ucred credentials{};
     socklen_t size = sizeof(credentials);
-    if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0 ||
-        allowed_.count(credentials.uid) == 0) {
+    if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+      ++refused_;
+      continue;
+    }
+    if (allowed_.count(credentials.uid) == 0) {
+      // One that does not read it is told all the same that the connection is closed.
+      const std::string line = RefusalLine(allowed_, credentials.uid);
+      (void)send(peer.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       ++refused_;
       continue;
     }

@@ -2,8 +2,8 @@
 #define ODYSSEY_COMMON_RPC_PEER_LISTENER_H_
 
 // Accepts connections on a Unix socket itself, so that the peer's credentials are checked before
-// gRPC sees a byte: gRPC 1.51 tells a handler nothing about a Unix peer. A refused peer is closed
-// at once and its calls fail with UNAVAILABLE.
+// gRPC sees a byte: gRPC 1.51 tells a handler nothing about a Unix peer. A refused peer gets one
+// line (peer_refusal.h), is closed at once, and its calls fail with UNAVAILABLE.
 
 #include <grpcpp/server.h>
 #include <sys/types.h>

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "common/os/unix_listener.h"
+#include "common/rpc/peer_refusal.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::rpc {
 namespace {
 
 // What gRPC's server says first on a connection it was given: an HTTP/2 SETTINGS frame. A refused
-// peer reads the end instead.
+// peer reads one line of text, and the end.
 class PeerListenerTest : public ::testing::Test {
  protected:
   PeerListenerTest() {
@@ -25,7 +26,7 @@ class PeerListenerTest : public ::testing::Test {
 
   UniqueFd Listen() { return std::move(ListenUnix(path_, 0666)).value(); }
 
-  // True if a byte of the server arrives.
+  // True if a byte of gRPC arrives.
   bool IsServed() const {
     const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
@@ -35,7 +36,7 @@ class PeerListenerTest : public ::testing::Test {
       return false;
     }
     char byte;
-    return read(fd.get(), &byte, 1) == 1;
+    return read(fd.get(), &byte, 1) == 1 && byte == 0;  // of the length of the SETTINGS
   }
 
   const fakes::TemporaryDirectory directory_;
@@ -56,6 +57,19 @@ TEST_F(PeerListenerTest, ClosesTheConnectionOfAnybodyElseUnserved) {
   EXPECT_FALSE(IsServed());
   EXPECT_FALSE(IsServed());
   EXPECT_EQ(listener.refused(), 2u);
+}
+
+TEST_F(PeerListenerTest, TellsARefusedPeerWhomItServes) {
+  const PeerListener listener(Listen(), server_.get(), {getuid() + 1, getuid() + 2});
+  EXPECT_EQ(AskWhetherRefused(path_), "this socket serves uids " + std::to_string(getuid() + 1) +
+                                          " and " + std::to_string(getuid() + 2) +
+                                          "; the peer has uid " + std::to_string(getuid()));
+}
+
+TEST_F(PeerListenerTest, APeerThatIsServedWasNotRefused) {
+  const PeerListener listener(Listen(), server_.get(), {getuid()});
+  EXPECT_EQ(AskWhetherRefused(path_), "");
+  EXPECT_EQ(AskWhetherRefused(path_ + "-missing"), "");
 }
 
 TEST_F(PeerListenerTest, StopsAcceptingWhenItGoes) {
