@@ -72,23 +72,37 @@ std::vector<std::string> PlainWords(std::vector<std::string> words, const Parsed
   return words;
 }
 
-// What to say after a usage error: where a global option belongs, if one stands behind the command.
-std::string UsageHint(const Command& command, const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--") break;
-    for (const OptionSpec& option : GlobalOptions()) {
-      const std::string name = "--" + std::string(option.name);
-      const std::string letter = std::string("-") + option.letter;
-      if (argument.compare(0, name.size(), name) != 0 && argument != letter) continue;
-      return argument + " goes before the command: odyssey-ctl " + argument + " ... " +
-             std::string(command.name);
-    }
+// The options that every command takes, before its name and after it.
+struct Globals {
+  std::string state, socket, output;
+
+  // The later place counts.
+  void Take(const ParsedOptions& options) {
+    const auto take = [&](const char* name, std::string* into) {
+      if (options.Has(name)) *into = options.Text(name);
+    };
+    take("state", &state);
+    take("socket", &socket);
+    take("output", &output);
   }
-  return "usage: " + UsageLine(command) + "  (--help tells the options)";
+};
+
+// The command's own, and those of every command that it has no other meaning for.
+std::vector<OptionSpec> OptionsOf(const Command& command) {
+  std::vector<OptionSpec> options = command.options;
+  for (const OptionSpec& global : GlobalOptions()) {
+    if (global.kind == ValueKind::kFlag) continue;
+    const bool declared =
+        std::any_of(command.options.begin(), command.options.end(), [&](const OptionSpec& own) {
+          return own.name == global.name || (own.letter != 0 && own.letter == global.letter);
+        });
+    if (!declared) options.push_back(global);
+  }
+  return options;
 }
 
-int RunCommand(const Command& command, const Console& console, const ParsedOptions& global,
-               const std::vector<std::string>& arguments) {
+int RunCommand(const Command& command, Globals globals, const std::vector<std::string>& arguments) {
+  Console console = MakeConsole(globals.output == "json");
   if (WantsHelp(command, arguments)) {
     console.Print(CommandHelp(command, HelpColumns(console)));
     return kExitOk;
@@ -100,22 +114,34 @@ int RunCommand(const Command& command, const Console& console, const ParsedOptio
                      "cell: sh -c 'cat name*'",
                      command.usage_exit);
   }
-  Result<ParsedOptions> parsed = ParseOptions(command.options, command.positionals, arguments);
+  const std::vector<OptionSpec> options = OptionsOf(command);
+  Result<ParsedOptions> parsed = ParseOptions(options, command.positionals, arguments);
   if (!parsed.ok()) {
     return FailUsage(console, std::string(command.name), parsed.status().message(),
-                     UsageHint(command, arguments), command.usage_exit);
+                     "usage: " + UsageLine(command) + "  (--help tells the options)",
+                     command.usage_exit);
   }
-  std::string state = global.Text("state");
-  const auto declares_state = [](const OptionSpec& option) { return option.name == "state"; };
-  if (std::any_of(command.options.begin(), command.options.end(), declares_state) &&
-      parsed->Has("state")) {
-    state = parsed->Text("state");
+  for (const OptionSpec& option : options) {
+    if (option.name == "output") globals.Take(*parsed);
   }
+  console = MakeConsole(globals.output == "json");
   Invocation call;
   call.console = &console;
-  call.locations = ResolveLocations(MakeLocationInputs(state, global.Text("socket")));
+  call.locations = ResolveLocations(MakeLocationInputs(globals.state, globals.socket));
   call.options = std::move(*parsed);
   return command.run(call);
+}
+
+// Between a noun and its verb too: "cell -o json list".
+Status TakeAfterNoun(std::vector<std::string>* words, Globals* globals) {
+  size_t used = 0;
+  const std::vector<std::string> rest(words->begin() + 1, words->end());
+  ODY_ASSIGN_OR_RETURN(const ParsedOptions options,
+                       ParseLeadingOptions(GlobalOptions(), rest, &used));
+  if (options.Has("help") || options.Has("version")) return OkStatus();
+  globals->Take(options);
+  words->erase(words->begin() + 1, words->begin() + 1 + static_cast<long>(used));
+  return OkStatus();
 }
 
 }  // namespace
@@ -130,8 +156,10 @@ int Dispatch(const std::vector<std::string>& arguments) {
                      "odyssey-ctl --help lists the options that come before a command.",
                      kExitUsage);
   }
-  const Console console = MakeConsole(global->Text("output") == "json");
-  const std::vector<std::string> words =
+  Globals globals;
+  globals.Take(*global);
+  const Console console = MakeConsole(globals.output == "json");
+  std::vector<std::string> words =
       PlainWords({arguments.begin() + static_cast<long>(used), arguments.end()}, *global);
   if (global->Has("help") || (!words.empty() && words[0] == "--help")) {
     console.Print(GeneralHelp(HelpColumns(console)));
@@ -143,9 +171,17 @@ int Dispatch(const std::vector<std::string>& arguments) {
   }
   size_t count = 0;
   const Command* command = FindCommand(words, &count);
+  if (command == nullptr && !NounHelp(words[0]).empty()) {
+    const Status taken = TakeAfterNoun(&words, &globals);
+    if (!taken.ok()) {
+      return FailUsage(console, words[0], taken.message(),
+                       "odyssey-ctl " + words[0] + " --help tells what there is.", kExitUsage);
+    }
+    command = FindCommand(words, &count);
+  }
   if (command == nullptr) return UnknownCommand(console, words);
   return RunCommand(
-      *command, console, *global,
+      *command, globals,
       std::vector<std::string>(words.begin() + static_cast<long>(count), words.end()));
 }
 

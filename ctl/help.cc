@@ -151,7 +151,8 @@ std::string GeneralHelp(size_t columns) {
   for (const Command& command : CommandTable()) {
     out += TwoColumns(std::string(command.name), command.summary, columns);
   }
-  out += "\noptions before the command:\n" + OptionLines(GlobalOptions(), columns);
+  out += "\noptions of every command, before or after its name:\n" +
+         OptionLines(GlobalOptions(), columns);
   out += "\nodyssey-ctl COMMAND --help tells a command's options.\n";
   return out;
 }
