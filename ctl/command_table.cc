@@ -30,7 +30,8 @@ const std::vector<OptionSpec>& GlobalOptions() {
       {.name = "state",
        .kind = ValueKind::kDirectory,
        .value_name = "DIR",
-       .help = "state directory (default ~/.odyssey, /var/lib/odyssey for root)"},
+       .help = "state directory (default /var/lib/odyssey for root; else ~/.odyssey, or "
+               "/var/lib/odyssey where daemons run in that alone)"},
       {.name = "socket",
        .kind = ValueKind::kFile,
        .value_name = "PATH",

@@ -11,6 +11,7 @@ namespace odyssey::ctl {
 namespace {
 
 constexpr char kSystemRun[] = "/run/odyssey/";
+constexpr char kRootsState[] = "/var/lib/odyssey";  // of `up` that root ran without --state
 
 std::string Absolute(const std::string& path, const std::string& cwd) {
   std::string out = std::filesystem::path(cwd).append(path).lexically_normal().string();
@@ -18,10 +19,16 @@ std::string Absolute(const std::string& path, const std::string& cwd) {
   return out;
 }
 
+// Of an ordinary user: where daemons of the user's own are, else root's that serve the user too.
 std::string DefaultState(const LocationInputs& in) {
   const std::string home = in.environment("HOME");
-  if (in.is_root || home.empty()) return "/var/lib/odyssey";
-  return home + "/.odyssey";
+  if (in.is_root || home.empty()) return kRootsState;
+  const std::string own = home + "/.odyssey";
+  for (const std::string& path :
+       {own + "/run/agentd.sock", std::string(kSystemRun) + "agentd.sock"}) {
+    if (in.exists(path)) return own;
+  }
+  return in.exists(std::string(kRootsState) + "/run/agentd.sock") ? kRootsState : own;
 }
 
 std::string Socket(const LocationInputs& in, const std::string& state, const std::string& name) {

@@ -34,6 +34,17 @@ TEST(LocationsTest, DefaultIsTheHomeDirectoryOrTheSystemsForRoot) {
   EXPECT_EQ(ResolveLocations(in).state, "/var/lib/odyssey");
 }
 
+// Root ran `up --allow-user`, without a --state.
+TEST(LocationsTest, RootsDaemonsAreFoundWhereThereAreNoOthers) {
+  World world;
+  world.files = {"/var/lib/odyssey/run/agentd.sock", "/var/lib/odyssey/run/supervisor.sock"};
+  EXPECT_EQ(ResolveLocations(In(world)),
+            (Locations{"/var/lib/odyssey", "/var/lib/odyssey/run/agentd.sock",
+                       "/var/lib/odyssey/run/supervisor.sock", "/var/lib/odyssey/policy.d"}));
+  world.files.insert("/home/ada/.odyssey/run/agentd.sock");
+  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
+}
+
 TEST(LocationsTest, SystemSocketsAnswerWhereTheStateHasNone) {
   World world;
   world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
