@@ -88,12 +88,15 @@ Result<UniqueFd> StopSignals() {
   return fd;
 }
 
+// For people; programs wait for the line on stdout.
+void SayReady(const Console& console, const std::string& state) {
+  console.Warn("odyssey-ctl: the daemons serve on " + Sanitize(state, Lines::kOne));
+  console.PrintLine("ready");
+}
+
 // Says `ready` to whoever started this, then stops holding their terminal.
-void AnnounceReady(const Console& console, int detached_pipe) {
-  if (detached_pipe < 0) {
-    console.PrintLine("ready");
-    return;
-  }
+void AnnounceReady(const Console& console, const std::string& state, int detached_pipe) {
+  if (detached_pipe < 0) return SayReady(console, state);
   (void)WriteAll(detached_pipe, "r").ok();  // a starter that died does not need to know
   close(detached_pipe);
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -129,7 +132,7 @@ Status RunDaemons(const Console& console, const UpRequest& request, int detached
   });
   Status status = keeper.StartAll();
   if (status.ok()) {
-    AnnounceReady(console, detached_pipe);
+    AnnounceReady(console, layout.state, detached_pipe);
     status = keeper.Keep();
     if (!status.ok() && file) file->Append(Sanitize(status.message(), Lines::kOne));
   }
@@ -178,7 +181,7 @@ int Detach(const Console& console, const UpRequest& request) {
     n = read(from_child.get(), &byte, 1);
   } while (n < 0 && errno == EINTR);
   if (n == 1) {
-    console.PrintLine("ready");
+    SayReady(console, request.layout.state);
     return kExitOk;
   }
   // It has said why on the stderr that it shares with us.
@@ -223,8 +226,11 @@ int Down(const Invocation& call) {
   const StateLayout layout = LayoutOf(call.locations.state);
   const Result<std::optional<LockHolder>> found = FindLockHolder(layout.lock_path);
   if (!found.ok()) {
-    return console.Fail({"stop the daemons", found.status().message(),
-                         "Name the state directory that was given to up with --state."});
+    const bool rights = found.status().code() == Code::kPermissionDenied;
+    return console.Fail(
+        {"stop the daemons", found.status().message(),
+         rights ? "Run it as root, for example: sudo odyssey-ctl --state " + layout.state + " down"
+                : "Name the state directory that was given to up with --state."});
   }
   if (!found->has_value()) {
     console.PrintLine("not running on " + Sanitize(layout.state, Lines::kOne));
@@ -270,7 +276,8 @@ std::vector<Command> DaemonCommands() {
                     .repeatable = true},
                    {.name = "detach",
                     .help = "return when they are ready; log to STATE/log/daemons.log"}},
-       .notes = "Says `ready` on stdout once both serve. Needs root.",
+       .notes =
+           "Says `ready` on stdout once both serve, and on stderr on which directory. Needs root.",
        .run = Up},
       {.name = "down",
        .summary = "stop what `up` started, and wait until it is gone",

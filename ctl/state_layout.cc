@@ -1,16 +1,13 @@
 #include "ctl/state_layout.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <memory>
 #include <vector>
 
 #include "common/os/file.h"
@@ -45,18 +42,6 @@ Status EnsureDirectory(const std::string& path, const Identity& owner, mode_t mo
     return ErrnoStatus(errno, "change owner of " + path);
   if (fchmod(fd.get(), mode) != 0) return ErrnoStatus(errno, "change mode of " + path);
   return OkStatus();
-}
-
-// A directory that holds nothing, or that an earlier `up` made: its mode is ours to set.
-bool IsOurs(const StateLayout& layout) {
-  if (access(layout.lock_path.c_str(), F_OK) == 0) return true;
-  std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(layout.state.c_str()), closedir);
-  if (!dir) return false;
-  // Only this thread reads this stream.
-  while (const dirent* entry = readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) return false;
-  }
-  return true;
 }
 
 // Root acts on names in this directory, so nobody else may rename what is in it.
@@ -95,7 +80,8 @@ Status CheckReachable(const std::string& directory, const struct stat& info,
   if (MayEnter(info, agentd)) return OkStatus();
   return PermissionDenied(directory + " has mode " + Octal(info.st_mode) +
                           ", so odyssey-agentd (uid " + std::to_string(agentd.uid) +
-                          ") cannot reach its state; choose a --state below /var/lib or /tmp");
+                          ") cannot reach its state: chmod o+x " + directory +
+                          ", or choose another --state");
 }
 
 // What there is of the way to the state, without it.
@@ -143,9 +129,11 @@ StateLayout LayoutOf(const std::string& state) {
 
 Status CreateLayout(const StateLayout& layout, const Identity& agentd) {
   ODY_RETURN_IF_ERROR(CheckWays(layout.state, agentd));
+  // The mode of one that is there is its owner's decision.
+  const bool is_new = access(layout.state.c_str(), F_OK) != 0;
   ODY_RETURN_IF_ERROR(MakeDirectories(layout.state, 0755));
   ODY_RETURN_IF_ERROR(CheckState(layout.state));
-  if (IsOurs(layout) && chmod(layout.state.c_str(), 0755) != 0) {
+  if (is_new && chmod(layout.state.c_str(), 0755) != 0) {  // whatever the umask is
     return ErrnoStatus(errno, "change mode of " + layout.state);
   }
   struct stat info;

@@ -37,10 +37,14 @@ bool IsLocked(int fd) {
   return true;
 }
 
-// True if the process has that very file open.
-bool HasOpen(pid_t pid, const struct stat& file) {
+// Whether the process has that very file open. PERMISSION_DENIED: this user may not look.
+Result<bool> HasOpen(pid_t pid, const struct stat& file) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fd";
   std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(path.c_str()), closedir);
+  if (!dir && errno == EACCES) {
+    return PermissionDenied("pid " + std::to_string(pid) + " runs them, and uid " +
+                            std::to_string(geteuid()) + " has no rights over it");
+  }
   if (!dir) return false;
   // Only this thread reads this stream.
   while (const dirent* entry = readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe)
@@ -89,7 +93,8 @@ Result<std::optional<LockHolder>> FindLockHolder(const std::string& path) {
   if (fstat(fd.get(), &file) != 0) return ErrnoStatus(errno, "stat " + path);
   // Asked again after the pidfd exists: if pid, lock and open file still agree, they are one
   // process.
-  if (!HasOpen(holder.pid, file) || !IsLocked(fd.get()) || ReadPid(fd.get()) != holder.pid) {
+  ODY_ASSIGN_OR_RETURN(const bool open, HasOpen(holder.pid, file));
+  if (!open || !IsLocked(fd.get()) || ReadPid(fd.get()) != holder.pid) {
     return FailedPrecondition(path + " names pid " + std::to_string(holder.pid) +
                               ", which does not hold it");
   }

@@ -101,6 +101,47 @@ class UpTest(unittest.TestCase):
                 self.assertRegex(file.read(), "Max open files +4000 +4000 ")
         self.assertEqual(self.world.ctl("exec", "--", "sh", "-c", "ulimit -n").out, "1024\n")
 
+    def test_it_says_where_it_serves(self):
+        self.world.up()
+        self.assertIn(f"odyssey-ctl: the daemons serve on {self.world.state}", self.world.daemons.err)
+
+    def test_the_mode_of_a_directory_that_is_there_stays(self):
+        os.makedirs(self.world.state)
+        for mode in (0o711, 0o750):
+            os.chmod(self.world.state, mode)
+            if mode == 0o711:
+                self.world.up()
+                self.assertWorks()
+                self.world.down()
+            else:
+                self.assertDoesNotStart("has mode 0750", f"chmod o+x {self.world.state}")
+            self.assertEqual(os.stat(self.world.state).st_mode & 0o7777, mode)
+
+    def test_others_are_told_what_they_have_no_rights_to(self):
+        self.world.up()
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        done = self.world.ctl("down", **nobody)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("uid 65534 has no rights over it", done.err)
+        self.assertIn(f"sudo odyssey-ctl --state {self.world.state} down", done.err)
+        done = self.world.ctl("status", **nobody)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("this socket serves uids 0", done.out)
+        self.assertIn("the peer has uid 65534", done.out)
+        self.assertIn("Ask the operator to serve you", done.err)
+
+    def test_json_wherever_it_is_asked_for(self):
+        self.world.up()
+        for words in (("-o", "json", "cell", "list"), ("cell", "-o", "json", "list"),
+                      ("cell", "list", "-o", "json"), ("status", "--output=json"),
+                      ("session", "list", "-ojson")):
+            done = self.world.ctl(*words)
+            self.assertEqual(done.code, 0, done)
+            self.assertEqual(done.out[0], "{", words)
+        done = self.world.ctl("exec", "-o", "json", "--", "echo", "-o", "text")
+        self.assertEqual(done.out, "-o text\n")
+        self.assertIn('"outcome"', done.err)
+
     def test_down_interrupts_a_turn(self):
         self.world.up()
         bundle = bundles.write(self.world.directory + "/b",
