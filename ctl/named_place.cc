@@ -31,6 +31,12 @@ bool IsTheSystems(const std::string& directory) {
          plan::IsWithin(directory, "/usr") || plan::IsWithin(directory, "/etc");
 }
 
+// No cell is given these to write, so no command made a link in them; a user of the host could
+// have.
+bool IsAnyUsers(const std::string& directory) {
+  return directory == "/tmp" || directory == "/root";
+}
+
 // Places are held open: as many as the process may have. True if there may be more now.
 bool RaiseDescriptorLimit() {
   rlimit limit{};
@@ -226,7 +232,10 @@ class PathWalk final {
     if (++followed_links_ > kMostLinks) return Failed(ELOOP);
     const std::string directory = Name();
     const bool itself = part.last && links_ == Links::kFileItself;
-    if (!itself && !IsTheSystems(directory)) {
+    const bool own = links_ == Links::kBelow && IsAnyUsers(directory) &&
+                     (info.st_uid == geteuid() || info.st_uid == 0);
+    if (own && out_.followed.empty()) out_.followed = Normal(fs::path(directory) / part.name);
+    if (!itself && !own && !IsTheSystems(directory)) {
       link_ = Normal(fs::path(directory) / part.name);
       leads_to_ = Normal(fs::path(directory) / text / NameOfRest(""));
       if (links_ != Links::kBelow) return Refuse();

@@ -135,6 +135,22 @@ TEST_F(NamedPlaceTest, TheSystemsOwnAreFollowed) {
   EXPECT_EQ(Ask("/var/run"), fs::canonical("/var/run").string());
 }
 
+// No cell can have made a link in /tmp itself; this user can, and so can others.
+TEST_F(NamedPlaceTest, ALinkOfOursInTmpItselfIsFollowedWhereItLeads) {
+  const fs::path tmp = "/tmp";
+  const std::string link = tmp / ("odyssey-link-" + std::to_string(getpid()));
+  fs::create_symlink(In("real"), link);
+  const Walk ours = WalkPath(link + "/inner", Links::kBelow);
+  EXPECT_EQ(ours.name, In("real/inner")) << ours.status.ToString();
+  EXPECT_EQ(ours.followed, link);
+  EXPECT_FALSE(WalkPath(link, Links::kSystem).status.ok());
+  if (geteuid() == 0) {
+    ASSERT_EQ(lchown(link.c_str(), 54321, 54321), 0);
+    EXPECT_EQ(WalkPath(link, Links::kBelow).planted_link, link);
+  }
+  fs::remove(link);
+}
+
 TEST_F(NamedPlaceTest, ARelativePathBeginsWhereWeAre) {
   const fs::path before = fs::current_path();
   fs::create_symlink("real", In("link"));
