@@ -3,7 +3,9 @@
 
 import ctypes
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 
 from terminal import Terminal
@@ -71,6 +73,125 @@ class MountTest(WorldTest):
     def test_a_relative_workspace(self):
         done = self.exec("--workspace", "shared", "--", "cat", "given", cwd=self.base)
         self.assertEqual((done.code, done.out), (0, "from the host\n"), done)
+
+    def make_tree(self):
+        tree = self.world.make_directory(f"{self.base}/tree")
+        os.makedirs(f"{tree}/a/part/deep")
+        self.world.make(f"{tree}/a/part/old", "old\n")
+        return tree
+
+    def test_a_writable_part_of_a_read_only_directory(self):
+        tree = self.make_tree()
+        done = self.shell(f"cd {tree}; echo x >new; echo x >a/new; echo x >a/part/new; cat a/part/old",
+                          "--read", tree, "--write", f"{tree}/a/part")
+        self.assertEqual((done.code, done.out), (0, "old\n"), done)
+        self.assertEqual(sorted(os.listdir(f"{tree}/a/part")), ["deep", "new", "old"])
+        self.assertEqual((os.listdir(tree), os.listdir(f"{tree}/a")), (["a"], ["part"]))
+
+    def test_a_read_only_part_of_a_writable_directory(self):
+        tree = self.make_tree()
+        done = self.shell(
+            f"cd {tree}; echo x >new; echo x >a/part/new; rm a/part/old; mv a b; mv a/part a/other; rm -rf a; "
+            "cat a/part/old", "--write", tree, "--read", f"{tree}/a/part")
+        self.assertEqual((done.code, done.out), (0, "old\n"), done)
+        self.assertEqual(sorted(os.listdir(tree)), ["a", "new"])
+        self.assertEqual(sorted(os.listdir(f"{tree}/a/part")), ["deep", "old"])
+
+    def test_parts_lie_in_parts(self):
+        tree = self.make_tree()
+        done = self.shell(f"cd {tree}; echo x >new; echo x >a/part/new; echo x >a/part/deep/new",
+                          "--write", tree, "--read", f"{tree}/a/part", "--write", f"{tree}/a/part/deep")
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(sorted(os.listdir(f"{tree}/a/part")), ["deep", "old"])
+        self.assertEqual(os.listdir(f"{tree}/a/part/deep"), ["new"])
+
+    def test_a_file_with_another_name_is_no_read_only_part(self):
+        tree = self.make_tree()
+        os.link(f"{tree}/a/part/old", f"{tree}/other")
+        done = self.shell("true", "--write", tree, "--read", f"{tree}/a/part/old")
+        self.assertEnded(done, 125, "a file with another name", f"--read {tree}/a/part/old")
+
+    def test_parts_of_the_workspace(self):
+        tree = self.make_tree()
+        write = f"echo x >new; echo x >a/part/new; cat a/part/old {tree}/a/part/old"
+        done = self.shell(write, "--workspace", tree, "--read", f"{tree}/a/part")
+        self.assertEqual((done.code, done.out), (0, "old\nold\n"), done)
+        self.assertEqual(os.listdir(f"{tree}/a/part").count("new"), 0)
+        os.unlink(f"{tree}/new")
+        done = self.shell(write, "--workspace", tree, "--mode", "read_only", "--write", f"{tree}/a/part")
+        self.assertEqual((done.code, done.out), (0, "old\nold\n"), done)
+        self.assertEqual((os.path.exists(f"{tree}/new"), os.path.exists(f"{tree}/a/part/new")), (False, True))
+
+    def test_what_is_refused_in_a_part_names_the_option(self):
+        tree = self.make_tree()
+        done = self.shell("echo x >a/part/new", "--denials", "always", "--workspace", tree,
+                          "--read", f"{tree}/a/part")
+        self.assertIn(f"(mount /workspace/a/part read_only)", done.err)
+        self.assertIn(f"; to allow: --write {tree}/a/part", done.err)
+
+    def test_places_that_the_cell_has_itself(self):
+        for base in ("/var/tmp", "/tmp", "/opt", "/usr/local"):
+            with self.subTest(base):
+                place = tempfile.mkdtemp(prefix="odyssey-e2e-", dir=base)
+                self.addCleanup(shutil.rmtree, place)
+                self.world.make(f"{place}/given", "given\n")
+                os.chmod(f"{place}/given", 0o600)  # shown as its owner sees it
+                done = self.shell(f"cat {place}/given; ls {base} >/dev/null; echo x >{place}/new", "--read", place)
+                self.assertEqual((done.code, done.out), (2, "given\n"), done)
+                done = self.shell(f"echo x >{place}/new", "--write", place)
+                if base == "/usr/local":
+                    self.assertEnded(done, 125, "may be shown read-only only")
+                else:
+                    self.assertEqual((done.code, os.path.exists(f"{place}/new")), (0, True), done)
+        for place in ("/var/tmp", "/opt", "/usr", "/etc/ssl", "/proc/self", "/run"):
+            self.assertEqual(self.shell("true", "--read", place).code, 125, place)
+
+    def test_what_the_workspace_holds_runs(self):
+        program = self.world.make(f"{self.shared}/tool", "#!/bin/sh\necho ran\n")
+        os.chmod(program, 0o755)
+        os.chown(program, OWNER, OWNER)
+        self.assertEqual(self.exec("--workspace", self.shared, "--", "./tool").out, "ran\n")
+        built = "cp /bin/true built && ./built && echo built; cp built /tmp/built; /tmp/built || echo no"
+        self.assertEqual(self.shell(built, "--workspace", self.shared).out, "built\nno\n")
+        self.assertEqual(self.shell(built).out, "built\nno\n", "in a private workspace too")
+        done = self.exec("--denials", "always", "--tools", "standard", "--workspace", self.shared, "--", "./tool")
+        self.assertEnded(done, 126, "(mount /workspace noexec)", "to allow: --tools workspace")
+        policy = self.world.make("p.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n"
+                                           "  system_tools_mode: standard\n")
+        done = self.exec("--policy", policy, "--workspace", self.shared, "--", "./tool")
+        self.assertEqual(done.code, 126, "a policy has its own default")
+
+    def test_what_ends_a_command_is_answered_in_options(self):
+        for options, script, words in (
+                ((), "echo x >/dev/tcp/192.0.2.1/9", "--network full"),
+                (("--timeout", "1s"), "sleep 9", "--timeout 2s"),
+                (("--memory", "64m"), "head -c 200M /dev/zero | tail", "--memory 128m"),
+                (("--workspace", self.shared, "--mode", "read_only"), "echo x >new", "--mode workspace_write"),
+                (("--write", self.shared), f"echo x >{self.shared}/.git/config",
+                 'sandbox.protection: "none" in a policy file (--policy FILE)')):
+            with self.subTest(words):
+                if ".git" in script:
+                    self.world.make(f"{self.shared}/.git/config", "")
+                done = self.exec("--denials", "always", *options, "--", "bash", "-c", script)
+                self.assertIn("; to allow: " + words, done.err, done)
+                json = self.exec("-o", "json", *options, "--", "bash", "-c", script)
+                self.assertIn(words, json.err.replace('\\"', '"'))
+
+    def test_configuration_that_usr_links_to(self):
+        wanted = set()
+        for directory, _, files in os.walk("/usr/share"):
+            for name in files:
+                path = f"{directory}/{name}"
+                if os.path.islink(path) and os.readlink(path).startswith("/etc/") and os.path.isfile(path):
+                    wanted.add(path)
+        hidden = ("/etc/environment", "/etc/machine-id")
+        wanted = [path for path in sorted(wanted) if os.path.realpath(path) not in hidden
+                  and os.stat(path).st_mode & 0o004 and "/doc/" not in path and "/man/" not in path]
+        done = self.exec("--", "sh", "-c", "for f; do test -r $f || echo $f; done", "sh", *wanted)
+        self.assertEqual((done.code, done.out), (0, ""), done)
+        self.assertEqual(self.shell("cat /etc/machine-id /etc/shadow /etc/fstab 2>/dev/null").out, "")
+        if shutil.which("mvn"):
+            self.assertIn("Apache Maven", self.exec("--network", "none", "--", "mvn", "-v").out)
 
     def test_a_link_that_a_command_planted_is_not_followed(self):
         secret = self.world.make_directory(f"{self.base}/secret")
