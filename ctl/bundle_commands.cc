@@ -1,10 +1,8 @@
 // bundle validate.
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/base/refusal.h"
 #include "ctl/command.h"
 #include "ctl/compile_here.h"
 #include "ctl/exec_options.h"
@@ -47,25 +45,6 @@ void CheckSandbox(const std::string& directory, const dialect::Bundle& bundle, F
   }
 }
 
-// In the words with which a session is refused.
-dialect::Problems ToolsToCome(const dialect::Bundle& bundle) {
-  const std::vector<std::string>& provided = dialect::ProvidedTools();
-  std::string names;
-  for (const std::string& name : provided) names += (names.empty() ? "" : ", ") + name;
-  dialect::Problems out;
-  for (size_t i = 0; i < bundle.tools.size(); ++i) {
-    const std::string& tool = bundle.tools[i];
-    if (std::count(provided.begin(), provided.end(), tool) != 0) continue;
-    const Status said = Refused(Code::kUnimplemented, "tools[" + std::to_string(i) + "]", tool,
-                                "is not available in this version: no session is made of this "
-                                "bundle; available: " +
-                                    names);
-    const dialect::Problem whole = {.file = bundle.manifest_path, .message = said.message()};
-    out.push_back(bundle.origins.ToProblem(said).value_or(whole));
-  }
-  return out;
-}
-
 Findings Examine(const std::string& directory) {
   dialect::Bundle bundle;
   Findings out = {.problems = dialect::ValidateBundle(directory, &bundle, OpenBundleDirectory)};
@@ -82,7 +61,6 @@ Findings Examine(const std::string& directory) {
   CheckSandbox(directory, bundle, &of_sandbox);
   for (dialect::Problem& problem : of_sandbox.problems) out.problems.push_back(std::move(problem));
   out.warnings = std::move(of_sandbox.warnings);
-  for (dialect::Problem& tool : ToolsToCome(bundle)) out.warnings.push_back(std::move(tool));
   return out;
 }
 

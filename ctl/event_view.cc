@@ -86,7 +86,7 @@ std::string EventView::ToolStarted(const agent::v1::ToolCallStarted& call) {
   ++open_tools_;
   message_.clear();
   return CloseText() + Paint("→ " + Safe(call.tool_name()), Style::kBold, options_.color) + "  " +
-         SummarizeCall(call.arguments_json(), options_.width) + "\n";
+         SummarizeCall(call.tool_name(), call.arguments_json(), options_.width) + "\n";
 }
 
 std::string EventView::ToolFinished(const agent::v1::ToolCallFinished& call) {
@@ -246,7 +246,7 @@ std::string FormatApproval(const agent::v1::PermissionRequested& request, bool c
   out += "\n";
   // A header alone says only that there is content, as of a binary file.
   const bool shows_content = !SplitDiff(request.diff()).hunks.empty();
-  out += shows_content ? BriefArguments(request.arguments_json(), kIndent)
+  out += shows_content ? BriefArguments(request.tool_name(), request.arguments_json(), kIndent)
                        : ExactArguments(request.arguments_json(), kIndent);
   out += FoldDiff(request.diff(), kMaxExactLines, kIndent, kShowsAll, color);
   if (!request.cwd().empty()) out += kIndent + ("in " + Safe(request.cwd())) + "\n";

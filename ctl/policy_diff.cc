@@ -13,6 +13,7 @@
 #include "policy/difference/endpoints.h"
 #include "policy/difference/workers.h"
 #include "policy/lattice/rights.h"
+#include "policy/model/tool_table.h"
 #include "policy/rules/excess.h"
 
 namespace odyssey::ctl {
@@ -65,8 +66,7 @@ Result<Tools> ToolsFor(const dialect::Bundle& bundle, const dialect::AgentSpec& 
   Tools out;
   ODY_ASSIGN_OR_RETURN(out.rules,
                        rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny));
-  out.offered =
-      rules::SelectTools(dialect::ToolsOf(bundle, agent), dialect::KnownTools(), out.rules);
+  out.offered = rules::SelectTools(dialect::ToolsOf(bundle, agent), policy::ToolNames(), out.rules);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "ctl/console.h"
 #include "ctl/sanitize.h"
 #include "ctl/units.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -52,6 +53,15 @@ void AppendArgument(const std::string& name, const std::string& value, const std
   if (text.empty() || text.back() != '\n') *out += "\n";
 }
 
+bool IsInDiff(const std::string& tool, const std::string& argument) {
+  const policy::ToolRow* row = policy::FindTool(tool);
+  if (row == nullptr) return false;
+  return std::any_of(row->arguments.begin(), row->arguments.end(),
+                     [&](const policy::ToolArgument& known) {
+                       return argument == known.name && known.in_diff == policy::InDiff::kYes;
+                     });
+}
+
 std::string CutLines(const std::string& text, const std::string& indent) {
   const size_t lines = CountLines(text);
   if (lines <= kMaxExactLines) return text;
@@ -63,11 +73,12 @@ std::string CutLines(const std::string& text, const std::string& indent) {
 
 }  // namespace
 
-std::string SummarizeCall(const std::string& arguments_json, size_t width) {
+std::string SummarizeCall(const std::string& tool, const std::string& arguments_json,
+                          size_t width) {
   const Json arguments = Json::parse(arguments_json, nullptr, false);
   if (!arguments.is_object()) return OneLine(arguments_json, width);
-  for (const char* key : {"command", "path", "pattern", "name"}) {
-    const auto found = arguments.find(key);
+  if (const policy::ToolRow* row = policy::FindTool(tool)) {
+    const auto found = arguments.find(row->subject);
     if (found != arguments.end() && found->is_string()) {
       return OneLine(found->get<std::string>(), width);
     }
@@ -116,14 +127,14 @@ std::string ExactArguments(const std::string& arguments_json, const std::string&
   return CutLines(brief + extended, indent);
 }
 
-std::string BriefArguments(const std::string& arguments_json, const std::string& indent) {
+std::string BriefArguments(const std::string& tool, const std::string& arguments_json,
+                           const std::string& indent) {
   const Json arguments = Json::parse(arguments_json, nullptr, false);
   if (!arguments.is_object()) return ExactArguments(arguments_json, indent);
   std::string out;
   for (const auto& [name, value] : arguments.items()) {
     std::string text = AsText(value);
-    const bool written = name == "content" || name == "old_text" || name == "new_text";
-    if (written && text.find('\n') != std::string::npos) {
+    if (IsInDiff(tool, name) && text.find('\n') != std::string::npos) {
       text = Count(CountLines(text), "line", "lines") + ", see the diff";
     }
     AppendArgument(name, text, indent, &out);

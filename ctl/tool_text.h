@@ -8,9 +8,9 @@
 
 namespace odyssey::ctl {
 
-// The part of a call that tells it from others: Bash's command, a path, or the whole arguments; one
-// line of at most `width` characters.
-std::string SummarizeCall(const std::string& arguments_json, size_t width);
+// The part of a call that tells it from others: the argument that rules judge, or the whole
+// arguments; one line of at most `width` characters.
+std::string SummarizeCall(const std::string& tool, const std::string& arguments_json, size_t width);
 
 // "12 entries", "340 bytes", …; "" if there is nothing to say. For a failure, the error.
 std::string SummarizeResult(const std::string& result_json, bool success, size_t width);
@@ -20,8 +20,9 @@ std::string SummarizeResult(const std::string& result_json, bool success, size_t
 inline constexpr size_t kMaxExactLines = 60;
 std::string ExactArguments(const std::string& arguments_json, const std::string& indent);
 
-// The same, but of the text that a file tool writes only how many lines it has: a diff shows them.
-std::string BriefArguments(const std::string& arguments_json, const std::string& indent);
+// The same, but of the text that a diff shows only how many lines it has.
+std::string BriefArguments(const std::string& tool, const std::string& arguments_json,
+                           const std::string& indent);
 // What shows what is cut.
 inline constexpr char kShowsAll[] = "odyssey-ctl -o json approval list shows them all";
 

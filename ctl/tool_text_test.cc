@@ -6,12 +6,14 @@ namespace odyssey::ctl {
 namespace {
 
 TEST(ToolTextTest, CallIsItsTellingArgument) {
-  EXPECT_EQ(SummarizeCall(R"({"command":"ls -l"})", 80), "ls -l");
-  EXPECT_EQ(SummarizeCall(R"({"path":"a.txt","content":"…"})", 80), "a.txt");
-  EXPECT_EQ(SummarizeCall(R"({"depth":3})", 80), R"({"depth":3})");
-  EXPECT_EQ(SummarizeCall("{}", 80), "");
-  EXPECT_EQ(SummarizeCall(R"("half of a call)", 80), R"("half of a call)");
-  EXPECT_EQ(SummarizeCall(R"({"command":"0123456789"})", 4), "0123…");
+  EXPECT_EQ(SummarizeCall("Bash", R"({"command":"ls -l"})", 80), "ls -l");
+  EXPECT_EQ(SummarizeCall("Write", R"({"path":"a.txt","content":"…"})", 80), "a.txt");
+  EXPECT_EQ(SummarizeCall("LS", R"({"depth":3})", 80), R"({"depth":3})");
+  EXPECT_EQ(SummarizeCall("LS", "{}", 80), "");
+  EXPECT_EQ(SummarizeCall("Later", R"({"path":"a"})", 80), R"({"path":"a"})")
+      << "a tool that this odyssey-ctl does not know";
+  EXPECT_EQ(SummarizeCall("Bash", R"("half of a call)", 80), R"("half of a call)");
+  EXPECT_EQ(SummarizeCall("Bash", R"({"command":"0123456789"})", 4), "0123…");
 }
 
 TEST(ToolTextTest, ResultIsACount) {

@@ -9,7 +9,6 @@
 #include <functional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,22 +56,6 @@ struct FilePlace {
   std::function<void(const supervisor::v1::Denial&)> denied;  // may be empty
 };
 
-struct FileContent {
-  std::string content;
-  uint64_t total_bytes = 0;
-  bool truncated = false;
-  uint64_t next_offset = 0;
-};
-
-struct FileEntry {
-  std::string name, path, type;
-};
-
-struct FileList {
-  std::vector<FileEntry> entries;
-  bool truncated = false;
-};
-
 struct SupervisorInfo {
   std::string version;
 };
@@ -98,16 +81,17 @@ class Sandbox {
   virtual Result<supervisor::v1::ExecOutcome> Exec(const supervisor::v1::ExecStart& start,
                                                    const ExecSink& sink, std::stop_token stop) = 0;
 
-  virtual Result<FileContent> ReadFile(const FilePlace& place, const std::string& path,
-                                       uint64_t offset, uint64_t max_bytes) = 0;
-  // Returns the bytes written. `mode` of a new file, 0: 0644.
-  virtual Result<uint64_t> WriteFile(const FilePlace& place, const std::string& path,
-                                     std::string_view content, uint32_t mode) = 0;
-  // Returns the number of replacements.
-  virtual Result<uint32_t> EditFile(const FilePlace& place, const std::string& path,
-                                    std::string_view old_text, std::string_view new_text,
-                                    bool replace_all) = 0;
-  virtual Result<FileList> ListFiles(const FilePlace& place, const std::string& path) = 0;
+  // One operation; `request` says which, and gets its cell from `place`.
+  virtual Result<supervisor::v1::FileOpResponse> FileOp(const FilePlace& place,
+                                                        supervisor::v1::FileOpRequest request) = 0;
+
+  // FileOp, of the operations that agentd makes for itself.
+  Result<supervisor::v1::FileReadResult> ReadFile(const FilePlace& place, const std::string& path,
+                                                  uint64_t offset, uint64_t max_bytes);
+  // `mode` of a new file, 0: 0644.
+  Status WriteFile(const FilePlace& place, const std::string& path, std::string content,
+                   uint32_t mode);
+  Result<supervisor::v1::FileListResult> ListFiles(const FilePlace& place, const std::string& path);
 };
 
 }  // namespace odyssey::sandbox

@@ -145,50 +145,15 @@ class SupervisorClient final : public Sandbox {
   Result<pb::ExecOutcome> Exec(const pb::ExecStart& start, const ExecSink& sink,
                                std::stop_token stop) override;
 
-  Result<FileContent> ReadFile(const FilePlace& place, const std::string& path, uint64_t offset,
-                               uint64_t max_bytes) override {
-    pb::FileOpRequest request;
-    request.mutable_read()->set_path(path);
-    request.mutable_read()->set_offset(offset);
-    request.mutable_read()->set_max_bytes(max_bytes);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
-    pb::FileReadResult& read = *response.mutable_read();
-    return FileContent{std::move(*read.mutable_content()), read.total_bytes(), read.truncated(),
-                       read.next_offset()};
-  }
-
-  Result<uint64_t> WriteFile(const FilePlace& place, const std::string& path,
-                             std::string_view content, uint32_t mode) override {
-    pb::FileOpRequest request;
-    request.mutable_write()->set_path(path);
-    request.mutable_write()->set_content(std::string(content));
-    request.mutable_write()->set_mode(mode);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
-    return uint64_t{response.write().bytes()};
-  }
-
-  Result<uint32_t> EditFile(const FilePlace& place, const std::string& path,
-                            std::string_view old_text, std::string_view new_text,
-                            bool replace_all) override {
-    pb::FileOpRequest request;
-    request.mutable_edit()->set_path(path);
-    request.mutable_edit()->set_old_text(std::string(old_text));
-    request.mutable_edit()->set_new_text(std::string(new_text));
-    request.mutable_edit()->set_replace_all(replace_all);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
-    return uint32_t{response.edit().replacements()};
-  }
-
-  Result<FileList> ListFiles(const FilePlace& place, const std::string& path) override {
-    pb::FileOpRequest request;
-    request.mutable_list()->set_path(path);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, FileOp(place, std::move(request)));
-    FileList out;
-    for (const pb::FileEntry& entry : response.list().entries()) {
-      out.entries.push_back({entry.name(), entry.path(), entry.type()});
-    }
-    out.truncated = response.list().truncated();
-    return out;
+  Result<pb::FileOpResponse> FileOp(const FilePlace& place, pb::FileOpRequest request) override {
+    request.set_cell_id(place.cell_id);
+    pb::FileOpResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    const grpc::Status status = stub_->FileOp(&context, request, &response);
+    TellDenial(place, status);
+    ODY_RETURN_IF_ERROR(FromCellCall(status));
+    return response;
   }
 
  private:
@@ -215,17 +180,6 @@ class SupervisorClient final : public Sandbox {
     const Status failed = rpc::FromGrpc(status);
     const bool gone = failed.code() == Code::kNotFound && failed.detail().field == "cell_id";
     return gone ? Unavailable("the cell ended: " + failed.message()) : FromCall(status);
-  }
-
-  Result<pb::FileOpResponse> FileOp(const FilePlace& place, pb::FileOpRequest request) {
-    request.set_cell_id(place.cell_id);
-    pb::FileOpResponse response;
-    grpc::ClientContext context;
-    context.set_deadline(After(kCallDeadline));
-    const grpc::Status status = stub_->FileOp(&context, request, &response);
-    TellDenial(place, status);
-    ODY_RETURN_IF_ERROR(FromCellCall(status));
-    return response;
   }
 
   // Hands every message to the sink until the outcome; an error is the sink's.

@@ -188,14 +188,14 @@ grpc::Status SessionService::ReadFile(grpc::ServerContext* context,
                                       pb::ReadFileResponse* response) {
   const Status may = CheckCaller(*sessions_, request->session_id(), *context);
   if (!may.ok()) return ToGrpc(may);
-  Result<sandbox::FileContent> read = sessions_->ReadFile(request->session_id(), request->path(),
-                                                          request->offset(), request->max_bytes());
+  Result<supervisor::v1::FileReadResult> read = sessions_->ReadFile(
+      request->session_id(), request->path(), request->offset(), request->max_bytes());
   if (!read.ok()) return ToGrpc(read.status());
   auto* file = response->mutable_file();
-  file->set_content(std::move(read->content));
-  file->set_total_bytes(read->total_bytes);
-  file->set_truncated(read->truncated);
-  file->set_next_offset(read->next_offset);
+  file->set_content(std::move(*read->mutable_content()));
+  file->set_total_bytes(read->total_bytes());
+  file->set_truncated(read->truncated());
+  file->set_next_offset(read->next_offset());
   return grpc::Status::OK;
 }
 

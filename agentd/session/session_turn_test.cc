@@ -317,7 +317,7 @@ TEST(SessionTurnTest, WhatTheSupervisorRefusesIsSaidWithTheBundlesLine) {
             "odyssey.bundle.yaml:7: spec.sandbox.landlock: best_effort: not granted");
 }
 
-TEST(SessionTurnTest, RefusesToolsThatThisVersionDoesNotHave) {
+TEST(SessionTurnTest, RefusesToolsThatThereAreNot) {
   SessionWorld world(CallOnce("LS", "{}"));
   const BundleSource bundle;
   bundle.Write(
@@ -328,8 +328,8 @@ TEST(SessionTurnTest, RefusesToolsThatThisVersionDoesNotHave) {
       " sandbox: {system_tools_mode: 'standard'}}");
   const Status status = world.sessions().Create({bundle.path(), "/", {}, ""}).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message().rfind("odyssey.bundle.json5:1: tools[0].name: Grep: is not available "
-                                   "in this version; available: Bash",
+  EXPECT_EQ(status.message().rfind("odyssey.bundle.json5:1: tools[0].name: unknown tool `Grep`, "
+                                   "expected one of `Bash`",
                                    0),
             0u)
       << status.message();

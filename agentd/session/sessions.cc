@@ -418,13 +418,14 @@ Result<std::string> Sessions::CellForReading(const std::string& session_id) {
   return cells_.emplace(session_id, cell_id).first->second;
 }
 
-Result<sandbox::FileContent> Sessions::ReadFile(const std::string& session_id,
-                                                const std::string& path, uint64_t offset,
-                                                uint64_t max_bytes) {
+Result<supervisor::v1::FileReadResult> Sessions::ReadFile(const std::string& session_id,
+                                                          const std::string& path, uint64_t offset,
+                                                          uint64_t max_bytes) {
   ODY_RETURN_IF_ERROR(Get(session_id).status());
   if (path.empty()) return InvalidArgument("path cannot be empty");
   ODY_ASSIGN_OR_RETURN(const std::string cell_id, CellForReading(session_id));
-  Result<sandbox::FileContent> read = runtime_.sandbox->ReadFile(cell_id, path, offset, max_bytes);
+  Result<supervisor::v1::FileReadResult> read =
+      runtime_.sandbox->ReadFile(cell_id, path, offset, max_bytes);
   if (read.status().code() != Code::kUnavailable) return read;
   // The cell we knew has ended since: its files are there for the next one.
   ForgetCell(session_id, cell_id);

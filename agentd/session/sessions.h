@@ -91,8 +91,9 @@ class Sessions final {
   // The operator has gone: ends a hold that waits, and requests the stop of one that is held.
   void StopHold(const std::string& session_id, const std::shared_ptr<OperatorHold>& hold);
 
-  Result<sandbox::FileContent> ReadFile(const std::string& session_id, const std::string& path,
-                                        uint64_t offset, uint64_t max_bytes);
+  Result<supervisor::v1::FileReadResult> ReadFile(const std::string& session_id,
+                                                  const std::string& path, uint64_t offset,
+                                                  uint64_t max_bytes);
 
   // Interrupts every turn and returns when all have ended. Nothing is accepted afterwards.
   void Stop();

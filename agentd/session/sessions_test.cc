@@ -434,10 +434,10 @@ TEST(SessionsTest, ReadsAFileOfTheWorkspace) {
   SessionWorld world(CallOnce("LS", "{}"));
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
-  EXPECT_EQ(world.sessions().ReadFile(session, "README.md", 0, 0)->content, "# demo\n");
+  EXPECT_EQ(world.sessions().ReadFile(session, "README.md", 0, 0)->content(), "# demo\n");
   world.sandbox().MustExist();
   ASSERT_TRUE(world.sandbox().RemoveCell("cel_" + session, /*purge=*/false).ok());
-  EXPECT_EQ(world.sessions().ReadFile(session, "README.md", 0, 0)->content, "# demo\n")
+  EXPECT_EQ(world.sessions().ReadFile(session, "README.md", 0, 0)->content(), "# demo\n")
       << "in a new cell where the old one has ended";
   EXPECT_EQ(world.sessions().ReadFile(session, "none", 0, 0).status().code(), Code::kNotFound);
   EXPECT_EQ(world.sessions().ReadFile(session, "", 0, 0).status().code(), Code::kInvalidArgument);

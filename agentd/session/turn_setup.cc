@@ -97,7 +97,7 @@ Status StageBundle(const std::string& cell_id, const bundle::InstalledBundle& bu
     ODY_ASSIGN_OR_RETURN(const std::string content, ReadFile(bundle.directory + "/" + file.path,
                                                              dialect::kMaxBundleFileBytes));
     ODY_RETURN_IF_ERROR(
-        sandbox->WriteFile(cell_id, file.path, content, file.executable ? 0755 : 0644).status());
+        sandbox->WriteFile(cell_id, file.path, content, file.executable ? 0755 : 0644));
   }
   return OkStatus();
 }
@@ -108,10 +108,11 @@ Result<bool> NeedsStaging(const SessionRecord& record, const sandbox::Cell& cell
                           sandbox::Sandbox* sandbox) {
   if (!record.staged) return true;
   if (!cell.created) return false;
-  ODY_ASSIGN_OR_RETURN(const sandbox::FileList list, sandbox->ListFiles(cell.id, ""));
-  return std::none_of(
-      list.entries.begin(), list.entries.end(),
-      [](const sandbox::FileEntry& entry) { return entry.name != dialect::kMountDirectory; });
+  ODY_ASSIGN_OR_RETURN(const supervisor::v1::FileListResult list, sandbox->ListFiles(cell.id, ""));
+  return std::none_of(list.entries().begin(), list.entries().end(),
+                      [](const supervisor::v1::FileEntry& entry) {
+                        return entry.name() != dialect::kMountDirectory;
+                      });
 }
 
 }  // namespace
@@ -125,7 +126,6 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   ODY_ASSIGN_OR_RETURN(out.bundle, runtime.bundles->Open(record.bundle));
   const dialect::Bundle& spec = out.bundle->spec;
   ODY_ASSIGN_OR_RETURN(out.agent, dialect::FindAgent(spec, record.agent_id));
-  ODY_RETURN_IF_ERROR(spec.origins.Locate(runtime.tools->CheckAvailable(spec.tools)));
   const dialect::ToolRuleSpec& entries = out.agent.tools;
   ODY_ASSIGN_OR_RETURN(out.rules, rules::Parse(entries.allow, entries.ask, entries.deny));
   out.offered = rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules);

@@ -6,6 +6,9 @@ namespace odyssey::tools {
 namespace {
 
 using Json = nlohmann::json;
+using Kind = policy::ArgumentKind;
+using Need = policy::ArgumentNeed;
+using policy::ToolArgument;
 
 const char* TypeOf(Kind kind) {
   switch (kind) {
@@ -31,9 +34,9 @@ bool HasKind(const Json& value, Kind kind) {
   return false;
 }
 
-std::string NamesOf(const Parameters& parameters) {
+std::string NamesOf(Parameters parameters) {
   std::string out;
-  for (const Parameter& parameter : parameters) {
+  for (const ToolArgument& parameter : parameters) {
     out += (out.empty() ? "" : ", ") + std::string(parameter.name);
   }
   return out;
@@ -41,13 +44,13 @@ std::string NamesOf(const Parameters& parameters) {
 
 }  // namespace
 
-std::string SchemaOf(const Parameters& parameters) {
+std::string SchemaOf(Parameters parameters) {
   Json required = Json::array();
   Json properties = Json::object();
-  for (const Parameter& parameter : parameters) {
+  for (const ToolArgument& parameter : parameters) {
     properties[parameter.name] = {{"type", TypeOf(parameter.kind)},
                                   {"description", parameter.description}};
-    if (parameter.need == Need::kRequired) required.push_back(parameter.name);
+    if (parameter.need != Need::kOptional) required.push_back(parameter.name);
   }
   return Json{{"type", "object"},
               {"properties", properties},
@@ -56,12 +59,12 @@ std::string SchemaOf(const Parameters& parameters) {
       .dump();
 }
 
-Result<Arguments> Arguments::Parse(const Parameters& parameters, const std::string& json) {
+Result<Arguments> Arguments::Parse(Parameters parameters, const std::string& json) {
   Json values = Json::parse(json, nullptr, false);
   if (!values.is_object()) return InvalidArgument("not a JSON object");
   for (const auto& [key, value] : values.items()) {
     const auto parameter = std::find_if(parameters.begin(), parameters.end(),
-                                        [&](const Parameter& p) { return key == p.name; });
+                                        [&](const ToolArgument& p) { return key == p.name; });
     if (parameter == parameters.end()) {
       return InvalidArgument("unknown argument \"" + key + "\"; allowed: " + NamesOf(parameters));
     }
@@ -70,9 +73,13 @@ Result<Arguments> Arguments::Parse(const Parameters& parameters, const std::stri
                              ", not " + value.type_name());
     }
   }
-  for (const Parameter& parameter : parameters) {
-    if (parameter.need == Need::kRequired && !values.contains(parameter.name)) {
-      return InvalidArgument("missing argument \"" + std::string(parameter.name) + "\"");
+  for (const ToolArgument& parameter : parameters) {
+    const std::string name = parameter.name;
+    if (parameter.need != Need::kOptional && !values.contains(name)) {
+      return InvalidArgument("missing argument \"" + name + "\"");
+    }
+    if (parameter.need == Need::kFilled && values[name] == "") {
+      return InvalidArgument(name + " cannot be empty");
     }
   }
   return Arguments(std::move(values));

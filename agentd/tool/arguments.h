@@ -1,37 +1,28 @@
 #ifndef ODYSSEY_AGENTD_TOOL_ARGUMENTS_H_
 #define ODYSSEY_AGENTD_TOOL_ARGUMENTS_H_
 
-// The arguments of one call, checked against the tool's own table of them. Pure.
+// The arguments of one call, checked against the tool's row of policy::kTools. Pure.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "common/base/status.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::tools {
 
-enum class Kind { kString, kBoolean, kCount };
-enum class Need { kRequired, kOptional };
-
-struct Parameter {
-  const char* name;
-  Kind kind;
-  Need need;
-  const char* description;
-};
-
-using Parameters = std::vector<Parameter>;
+using Parameters = std::span<const policy::ToolArgument>;
 
 // The JSON schema of an object with exactly these properties.
-std::string SchemaOf(const Parameters& parameters);
+std::string SchemaOf(Parameters parameters);
 
 class Arguments final {
  public:
-  // INVALID_ARGUMENT names the argument: unknown, missing, or of another type, and what is allowed.
-  static Result<Arguments> Parse(const Parameters& parameters, const std::string& json);
+  // INVALID_ARGUMENT names the argument: unknown, missing, empty, or of another type, and what is
+  // allowed.
+  static Result<Arguments> Parse(Parameters parameters, const std::string& json);
 
   // The value of a declared parameter; empty, false or 0 if it was left out.
   std::string String(const char* name) const;

@@ -5,9 +5,13 @@
 namespace odyssey::tools {
 namespace {
 
-const Parameters kParameters = {{"path", Kind::kString, Need::kRequired, "P"},
-                                {"all", Kind::kBoolean, Need::kOptional, "A"},
-                                {"offset", Kind::kCount, Need::kOptional, "O"}};
+using Kind = policy::ArgumentKind;
+using Need = policy::ArgumentNeed;
+using policy::ToolArgument;
+
+const std::vector<ToolArgument> kParameters = {{"path", Kind::kString, Need::kRequired, "P"},
+                                               {"all", Kind::kBoolean, Need::kOptional, "A"},
+                                               {"offset", Kind::kCount, Need::kOptional, "O"}};
 
 TEST(ArgumentsTest, ReadsDeclaredValues) {
   Result<Arguments> given = Arguments::Parse(kParameters, R"({"path":"a","all":true,"offset":7})");
@@ -37,9 +41,18 @@ TEST(ArgumentsTest, NamesWhatIsWrong) {
   }
 }
 
+TEST(ArgumentsTest, WhatMustBeFilledIsNotEmpty) {
+  const std::vector<ToolArgument> filled = {{"path", Kind::kString, Need::kFilled, "P"}};
+  EXPECT_TRUE(Arguments::Parse(filled, R"({"path":"a"})").ok());
+  EXPECT_EQ(Arguments::Parse(filled, R"({"path":""})").status(),
+            InvalidArgument("path cannot be empty"));
+  EXPECT_EQ(Arguments::Parse(filled, "{}").status(), InvalidArgument("missing argument \"path\""));
+}
+
 TEST(ArgumentsTest, SchemaSaysTheSame) {
+  const std::vector<ToolArgument> path = {{"path", Kind::kString, Need::kRequired, "P"}};
   EXPECT_EQ(
-      nlohmann::json::parse(SchemaOf({{"path", Kind::kString, Need::kRequired, "P"}})),
+      nlohmann::json::parse(SchemaOf(path)),
       nlohmann::json::parse(R"({"type":"object","required":["path"],"additionalProperties":false,
               "properties":{"path":{"type":"string","description":"P"}}})"));
 }

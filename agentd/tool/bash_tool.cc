@@ -17,18 +17,10 @@ namespace {
 namespace pb = ::odyssey::supervisor::v1;
 using Json = nlohmann::json;
 
-const Parameters& BashParameters() {
-  static const Parameters kParameters = {
-      {"command", Kind::kString, Need::kRequired,
-       "The command line, for sh -lc. Output that is cut is in full in the files that full_stdout "
-       "and full_stderr name, for Read"},
-      {"cwd", Kind::kString, Need::kOptional,
-       "Directory to run it in: absolute, or relative to the workspace"}};
-  return kParameters;
-}
+constexpr const policy::ToolRow& kRow = *policy::FindTool(policy::kBash);
 
 Result<Arguments> ParseBash(const std::string& json) {
-  ODY_ASSIGN_OR_RETURN(Arguments given, Arguments::Parse(BashParameters(), json));
+  ODY_ASSIGN_OR_RETURN(Arguments given, Arguments::Parse(kRow.arguments, json));
   if (given.String("command").find_first_not_of(" \t\r\n") == std::string::npos) {
     return InvalidArgument("command cannot be empty");
   }
@@ -185,12 +177,12 @@ class CommandRun final {
 class BashTool final : public Tool {
  public:
   model::ToolSpec Spec() const override {
-    return {"Bash", "Run a sandboxed shell command", SchemaOf(BashParameters())};
+    return {kRow.name, kRow.description, SchemaOf(kRow.arguments)};
   }
 
   Result<rules::ToolCall> ForRules(const std::string& arguments_json) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, ParseBash(arguments_json));
-    return rules::ToolCall{"Bash", given.String("command"), {}};
+    return rules::ToolCall{kRow.name, given.String(kRow.subject), {}};
   }
 
   std::string WorkingDirectory(const std::string& arguments_json,

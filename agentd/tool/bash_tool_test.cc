@@ -4,8 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agentd/tool/arguments.h"
 #include "agentd/tool/tool_registry.h"
-#include "policy/dialect/bundle.h"
+#include "policy/model/tool_table.h"
 #include "tests/fakes/events.h"
 #include "tests/fakes/fake_sandbox.h"
 
@@ -187,14 +188,18 @@ TEST_F(BashToolTest, BlankCommandIsInvalid) {
             InvalidArgument("unknown argument \"timeout\"; allowed: command, cwd"));
 }
 
-TEST(ToolRegistryTest, NamesWhatIsMissingAndWhatThereIs) {
+TEST(ToolRegistryTest, EveryRowOfTheTableRuns) {
   const ToolRegistry registry;
-  EXPECT_EQ(registry.Names(), (std::vector<std::string>{"Bash", "Edit", "LS", "Read", "Write"}));
-  EXPECT_EQ(registry.Names(), dialect::ProvidedTools()) << "of which bundle validate warns";
-  EXPECT_TRUE(registry.CheckAvailable({"Read", "Bash"}).ok());
-  EXPECT_EQ(registry.CheckAvailable({"Read", "Grep"}),
-            InvalidArgument("tools[1]: Grep: is not available in this version; available: Bash, "
-                            "Edit, LS, Read, Write"));
+  EXPECT_EQ(registry.Names(), policy::ToolNames()) << "which a bundle may name, and no other";
+  for (const policy::ToolRow& row : policy::kTools) {
+    const model::ToolSpec spec = registry.Find(row.name)->Spec();
+    EXPECT_EQ(spec.name, row.name);
+    EXPECT_EQ(spec.parameters_json, SchemaOf(row.arguments));
+    const bool judged = std::any_of(
+        row.arguments.begin(), row.arguments.end(),
+        [&](const policy::ToolArgument& a) { return std::string_view(a.name) == row.subject; });
+    EXPECT_TRUE(judged) << row.name << ": the rules judge an argument that it does not have";
+  }
 }
 
 TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {

@@ -27,14 +27,15 @@ Result<std::optional<std::string>> ReadBefore(sandbox::Sandbox& sandbox, const s
                                               const std::string& path) {
   std::string content;
   for (uint64_t offset = 0;;) {
-    Result<sandbox::FileContent> read = sandbox.ReadFile(cell_id, path, offset, kMaxFileBytes);
+    Result<supervisor::v1::FileReadResult> read =
+        sandbox.ReadFile(cell_id, path, offset, kMaxFileBytes);
     if (read.status().code() == Code::kNotFound) return std::optional<std::string>();
     ODY_RETURN_IF_ERROR(read.status());
-    if (read->total_bytes > kMaxFileBytes) return ResourceExhausted(path + ": too large");
-    content += read->content;
-    if (!read->truncated) return std::optional<std::string>(std::move(content));
-    if (read->next_offset <= offset) return Internal(path + ": cut, and no way on");
-    offset = read->next_offset;
+    if (read->total_bytes() > kMaxFileBytes) return ResourceExhausted(path + ": too large");
+    content += read->content();
+    if (!read->truncated()) return std::optional<std::string>(std::move(content));
+    if (read->next_offset() <= offset) return Internal(path + ": cut, and no way on");
+    offset = read->next_offset();
   }
 }
 

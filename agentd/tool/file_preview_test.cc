@@ -8,6 +8,8 @@
 namespace odyssey::tools {
 namespace {
 
+std::unique_ptr<Tool> ToolOf(std::string_view name) { return NewFileTool(*policy::FindTool(name)); }
+
 class FilePreviewTest : public ::testing::Test {
  protected:
   FilePreviewTest() {
@@ -17,10 +19,10 @@ class FilePreviewTest : public ::testing::Test {
     EXPECT_TRUE(sandbox_.WriteFile(cell_, "a.txt", "one\ntwo\nthree\n", 0).ok());
   }
   std::string Write(const std::string& arguments) {
-    return NewWriteTool()->Preview(arguments, sandbox_, cell_);
+    return ToolOf("Write")->Preview(arguments, sandbox_, cell_);
   }
   std::string Edit(const std::string& arguments) {
-    return NewEditTool()->Preview(arguments, sandbox_, cell_);
+    return ToolOf("Edit")->Preview(arguments, sandbox_, cell_);
   }
 
   fakes::FakeSandbox sandbox_;
@@ -49,7 +51,7 @@ TEST_F(FilePreviewTest, NothingWhereNothingChangesOrItCannotBeTold) {
   EXPECT_EQ(Edit(R"({"path":"a.txt","old_text":"four","new_text":"4"})"), "");
   EXPECT_EQ(Edit(R"({"path":"missing","old_text":"four","new_text":"4"})"), "");
   EXPECT_EQ(Edit(R"({"path":"a.txt","old_text":"t","new_text":"4"})"), "") << "it is there twice";
-  EXPECT_EQ(NewReadTool()->Preview(R"({"path":"a.txt"})", sandbox_, cell_), "");
+  EXPECT_EQ(ToolOf("Read")->Preview(R"({"path":"a.txt"})", sandbox_, cell_), "");
 }
 
 TEST_F(FilePreviewTest, EditReplacesAsTheToolDoes) {

@@ -1,8 +1,11 @@
 #include "agentd/tool/file_tools.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "agentd/event/command_events.h"
@@ -15,7 +18,134 @@
 namespace odyssey::tools {
 namespace {
 
+namespace pb = ::odyssey::supervisor::v1;
 using Json = nlohmann::json;
+using policy::ToolKind;
+
+// The path, or the workspace where it may be left out.
+std::string PathOf(const Arguments& given) {
+  const std::string path = given.String("path");
+  return path.empty() ? "." : path;
+}
+
+// What a tool does, beside what its row says.
+struct Handler {
+  std::string_view tool;
+  // The operation, but for its cell.
+  void (*ask)(const Arguments&, pb::FileOpRequest*);
+  // The keys of the result beside `path`.
+  Result<Json> (*answer)(const Arguments&, pb::FileOpResponse);
+  // kWritesFile: the file's text after the call, from the text before, of which there is none if
+  // there is no file. Nothing: the call would fail.
+  std::optional<std::string> (*foresee)(const Arguments&, const std::optional<std::string>&);
+};
+
+// --- Read ---
+
+void AskRead(const Arguments& given, pb::FileOpRequest* out) {
+  out->mutable_read()->set_path(PathOf(given));
+  out->mutable_read()->set_offset(given.Count("offset"));
+  out->mutable_read()->set_max_bytes(given.Count("max_bytes"));
+}
+
+Result<Json> AnswerRead(const Arguments&, pb::FileOpResponse response) {
+  pb::FileReadResult& read = *response.mutable_read();
+  std::string content = std::move(*read.mutable_content());
+  // A cut inside a character: the next part begins with it.
+  const size_t complete = read.truncated() ? CompleteUtf8Prefix(content) : content.size();
+  const size_t left_out = content.size() - complete;
+  content.resize(complete);
+  if (!IsValidUtf8(content)) return Internal("stream did not contain valid UTF-8");
+  Json result = {{"content", std::move(content)}};
+  if (read.truncated()) {
+    result["truncated"] = true;
+    result["total_bytes"] = read.total_bytes();
+    result["next_offset"] = read.next_offset() - left_out;
+  }
+  return result;
+}
+
+// --- Write ---
+
+void AskWrite(const Arguments& given, pb::FileOpRequest* out) {
+  out->mutable_write()->set_path(PathOf(given));
+  out->mutable_write()->set_content(given.String("content"));
+}
+
+Result<Json> AnswerWrite(const Arguments&, pb::FileOpResponse response) {
+  return Json{{"bytes", response.write().bytes()}};
+}
+
+std::optional<std::string> ForeseeWrite(const Arguments& given, const std::optional<std::string>&) {
+  return given.String("content");
+}
+
+// --- Edit ---
+
+void AskEdit(const Arguments& given, pb::FileOpRequest* out) {
+  out->mutable_edit()->set_path(PathOf(given));
+  out->mutable_edit()->set_old_text(given.String("old_text"));
+  out->mutable_edit()->set_new_text(given.String("new_text"));
+  out->mutable_edit()->set_replace_all(given.Boolean("replace_all"));
+}
+
+Result<Json> AnswerEdit(const Arguments& given, pb::FileOpResponse response) {
+  Json result = {{"edited", true}};
+  if (given.Boolean("replace_all")) result["replacements"] = response.edit().replacements();
+  return result;
+}
+
+std::optional<std::string> ForeseeEdit(const Arguments& given,
+                                       const std::optional<std::string>& before) {
+  if (!before) return std::nullopt;
+  return Replace(*before, given.String("old_text"), given.String("new_text"),
+                 given.Boolean("replace_all"));
+}
+
+// --- LS ---
+
+void AskList(const Arguments& given, pb::FileOpRequest* out) {
+  out->mutable_list()->set_path(PathOf(given));
+}
+
+Result<Json> AnswerList(const Arguments&, pb::FileOpResponse response) {
+  Json entries = Json::array();
+  for (const pb::FileEntry& entry : response.list().entries()) {
+    entries.push_back({{"name", entry.name()}, {"path", entry.path()}, {"type", entry.type()}});
+  }
+  Json result = {{"entries", std::move(entries)}};
+  if (response.list().truncated()) result["truncated"] = true;
+  return result;
+}
+
+constexpr auto kHandlers = std::to_array<Handler>({
+    {"Edit", AskEdit, AnswerEdit, ForeseeEdit},
+    {"LS", AskList, AnswerList, nullptr},
+    {"Read", AskRead, AnswerRead, nullptr},
+    {"Write", AskWrite, AnswerWrite, ForeseeWrite},
+});
+
+// Null: there is none.
+constexpr const Handler* FindHandler(std::string_view tool) {
+  for (const Handler& handler : kHandlers) {
+    if (handler.tool == tool) return &handler;
+  }
+  return nullptr;
+}
+
+// Each row of a file tool has a handler, which foresees what it writes, and each handler a row.
+constexpr bool HandlersFitTheTable() {
+  size_t file_tools = 0;
+  for (const policy::ToolRow& row : policy::kTools) {
+    if (row.kind == ToolKind::kCommand) continue;
+    const Handler* handler = FindHandler(row.name);
+    if (handler == nullptr) return false;
+    if ((handler->foresee != nullptr) != (row.kind == ToolKind::kWritesFile)) return false;
+    ++file_tools;
+  }
+  return file_tools == kHandlers.size();
+}
+static_assert(HandlersFitTheTable());
 
 // What a failed file operation means: a result for the model, with what refused it, or the end of
 // the turn.
@@ -29,193 +159,68 @@ Result<ToolResult> FromError(const Status& status, const Json& denials) {
   return result;
 }
 
-// The part that all file tools share: a name, a table of arguments one of which is a path, a body.
-class FileTool : public Tool {
+class FileTool final : public Tool {
  public:
-  FileTool(const char* name, const char* description, Parameters parameters)
-      : name_(name), description_(description), parameters_(std::move(parameters)) {}
+  FileTool(const policy::ToolRow& row, const Handler& handler) : row_(row), handler_(handler) {}
 
-  model::ToolSpec Spec() const final { return {name_, description_, SchemaOf(parameters_)}; }
+  model::ToolSpec Spec() const override {
+    return {row_.name, row_.description, SchemaOf(row_.arguments)};
+  }
 
-  Result<rules::ToolCall> ForRules(const std::string& arguments_json) const final {
+  Result<rules::ToolCall> ForRules(const std::string& arguments_json) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, Parse(arguments_json));
-    return rules::ToolCall{name_, "", {PathOf(given)}};
+    const std::string subject = given.String(row_.subject);
+    return rules::ToolCall{row_.name, "", {subject.empty() ? "." : subject}};
   }
 
   std::string Preview(const std::string& arguments_json, sandbox::Sandbox& sandbox,
-                      const std::string& cell_id) const final {
+                      const std::string& cell_id) const override {
     const Result<Arguments> given = Parse(arguments_json);
-    if (!given.ok()) return "";
-    const std::optional<FileChange> change = Foresee(*given, cell_id, sandbox);
-    return change ? DiffOf(PathOf(*given), *change) : "";
+    if (!given.ok() || row_.kind != ToolKind::kWritesFile) return "";
+    Result<std::optional<std::string>> before = ReadBefore(sandbox, cell_id, PathOf(*given));
+    if (!before.ok()) return "";
+    std::optional<std::string> after = handler_.foresee(*given, *before);
+    return after ? DiffOf(PathOf(*given), {*std::move(before), *std::move(after)}) : "";
   }
 
-  Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const final {
+  Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, Parse(arguments_json));
     Json denials = Json::array();
     const sandbox::FilePlace place{
-        context.cell_id, [&](const supervisor::v1::Denial& denial) {
+        context.cell_id, [&](const pb::Denial& denial) {
           denials.push_back(DenialForModel(denial));
           // A record that cannot be made is not the operation's to report.
           (void)context.emit(event::AccessIsDenied(context.turn_id, context.tool_call_id, denial));
         }};
-    const Result<Json> result = Act(given, place, *context.sandbox);
+    Result<Json> result = Act(given, place, *context.sandbox);
     if (!result.ok()) return FromError(result.status(), denials);
+    (*result)["path"] = PathOf(given);
     return ToolResult{result->dump(-1, ' ', false, Json::error_handler_t::replace), true};
-  }
-
- protected:
-  // The path, or the workspace where it may be left out.
-  static std::string PathOf(const Arguments& given) {
-    const std::string path = given.String("path");
-    return path.empty() ? "." : path;
-  }
-  virtual Status Check(const Arguments& given) const {
-    return given.String("path").empty() ? InvalidArgument("path cannot be empty") : OkStatus();
-  }
-  virtual Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
-                           sandbox::Sandbox& sandbox) const = 0;
-  // What Act would do to the file; nothing: it writes none, or would fail.
-  virtual std::optional<FileChange> Foresee(const Arguments&, const std::string&,
-                                            sandbox::Sandbox&) const {
-    return std::nullopt;
   }
 
  private:
   Result<Arguments> Parse(const std::string& arguments_json) const {
-    ODY_ASSIGN_OR_RETURN(Arguments given, Arguments::Parse(parameters_, arguments_json));
-    ODY_RETURN_IF_ERROR(Check(given));
-    return given;
+    return Arguments::Parse(row_.arguments, arguments_json);
   }
 
-  const char* const name_;
-  const char* const description_;
-  const Parameters parameters_;
-};
-
-class ReadTool final : public FileTool {
- public:
-  ReadTool()
-      : FileTool("Read", "Read a text file",
-                 {{"path", Kind::kString, Need::kRequired, "The file"},
-                  {"offset", Kind::kCount, Need::kOptional,
-                   "Byte to begin at: next_offset of a truncated result"},
-                  {"max_bytes", Kind::kCount, Need::kOptional, "Most bytes to return"}}) {}
-
- private:
   Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
-                   sandbox::Sandbox& sandbox) const override {
-    const std::string path = PathOf(given);
-    Result<sandbox::FileContent> read =
-        sandbox.ReadFile(place, path, given.Count("offset"), given.Count("max_bytes"));
-    if (!read.ok()) return read.status();
-
-    // A cut inside a character: the next part begins with it.
-    const size_t complete =
-        read->truncated ? CompleteUtf8Prefix(read->content) : read->content.size();
-    const size_t left_out = read->content.size() - complete;
-    read->content.resize(complete);
-    if (!IsValidUtf8(read->content)) {
-      return Internal("stream did not contain valid UTF-8");
-    }
-    Json result = {{"path", path}, {"content", std::move(read->content)}};
-    if (read->truncated) {
-      result["truncated"] = true;
-      result["total_bytes"] = read->total_bytes;
-      result["next_offset"] = read->next_offset - left_out;
-    }
-    return result;
+                   sandbox::Sandbox& sandbox) const {
+    pb::FileOpRequest request;
+    handler_.ask(given, &request);
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, sandbox.FileOp(place, std::move(request)));
+    return handler_.answer(given, std::move(response));
   }
-};
 
-class WriteTool final : public FileTool {
- public:
-  WriteTool()
-      : FileTool("Write", "Write a text file",
-                 {{"path", Kind::kString, Need::kRequired, "The file; its directories are made"},
-                  {"content", Kind::kString, Need::kRequired, "Its new content"}}) {}
-
- private:
-  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
-                   sandbox::Sandbox& sandbox) const override {
-    const std::string path = PathOf(given);
-    Result<uint64_t> bytes = sandbox.WriteFile(place, path, given.String("content"), 0);
-    if (!bytes.ok()) return bytes.status();
-    return Json{{"path", path}, {"bytes", *bytes}};
-  }
-  std::optional<FileChange> Foresee(const Arguments& given, const std::string& cell_id,
-                                    sandbox::Sandbox& sandbox) const override {
-    Result<std::optional<std::string>> before = ReadBefore(sandbox, cell_id, PathOf(given));
-    if (!before.ok()) return std::nullopt;
-    return FileChange{*std::move(before), given.String("content")};
-  }
-};
-
-class EditTool final : public FileTool {
- public:
-  EditTool()
-      : FileTool("Edit", "Replace text in a file",
-                 {{"path", Kind::kString, Need::kRequired, "The file"},
-                  {"old_text", Kind::kString, Need::kRequired, "Text that is there once"},
-                  {"new_text", Kind::kString, Need::kRequired, "What replaces it"},
-                  {"replace_all", Kind::kBoolean, Need::kOptional, "Replace every occurrence"}}) {}
-
- private:
-  Status Check(const Arguments& given) const override {
-    ODY_RETURN_IF_ERROR(FileTool::Check(given));
-    return given.String("old_text").empty() ? InvalidArgument("old_text cannot be empty")
-                                            : OkStatus();
-  }
-  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
-                   sandbox::Sandbox& sandbox) const override {
-    const std::string path = PathOf(given);
-    Result<uint32_t> replaced =
-        sandbox.EditFile(place, path, given.String("old_text"), given.String("new_text"),
-                         given.Boolean("replace_all"));
-    if (!replaced.ok()) return replaced.status();
-    Json result = {{"path", path}, {"edited", true}};
-    if (given.Boolean("replace_all")) result["replacements"] = *replaced;
-    return result;
-  }
-  std::optional<FileChange> Foresee(const Arguments& given, const std::string& cell_id,
-                                    sandbox::Sandbox& sandbox) const override {
-    Result<std::optional<std::string>> before = ReadBefore(sandbox, cell_id, PathOf(given));
-    if (!before.ok() || !*before) return std::nullopt;
-    std::optional<std::string> after = Replace(
-        **before, given.String("old_text"), given.String("new_text"), given.Boolean("replace_all"));
-    if (!after) return std::nullopt;
-    return FileChange{*std::move(before), *std::move(after)};
-  }
-};
-
-class ListTool final : public FileTool {
- public:
-  ListTool()
-      : FileTool("LS", "List visible files and directories",
-                 {{"path", Kind::kString, Need::kOptional, "The directory; default: ."}}) {}
-
- private:
-  Status Check(const Arguments&) const override { return OkStatus(); }
-  Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
-                   sandbox::Sandbox& sandbox) const override {
-    const std::string path = PathOf(given);
-    Result<sandbox::FileList> list = sandbox.ListFiles(place, path);
-    if (!list.ok()) return list.status();
-    Json entries = Json::array();
-    for (const sandbox::FileEntry& entry : list->entries) {
-      entries.push_back({{"name", entry.name}, {"path", entry.path}, {"type", entry.type}});
-    }
-    Json result = {{"path", path}, {"entries", std::move(entries)}};
-    if (list->truncated) result["truncated"] = true;
-    return result;
-  }
+  const policy::ToolRow& row_;
+  const Handler& handler_;
 };
 
 }  // namespace
 
-std::unique_ptr<Tool> NewReadTool() { return std::make_unique<ReadTool>(); }
-std::unique_ptr<Tool> NewWriteTool() { return std::make_unique<WriteTool>(); }
-std::unique_ptr<Tool> NewEditTool() { return std::make_unique<EditTool>(); }
-std::unique_ptr<Tool> NewListTool() { return std::make_unique<ListTool>(); }
+std::unique_ptr<Tool> NewFileTool(const policy::ToolRow& row) {
+  const Handler* handler = FindHandler(row.name);
+  ODY_CHECK(handler != nullptr);
+  return std::make_unique<FileTool>(row, *handler);
+}
 
 }  // namespace odyssey::tools

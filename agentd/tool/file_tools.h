@@ -4,23 +4,19 @@
 #include <memory>
 
 #include "agentd/tool/tool.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::tools {
 
-// Paths are relative to the workspace, or absolute in the cell.
-
-// Read: {path, content}, and for a file longer than what is returned truncated, total_bytes and
-// next_offset. UTF-8 only.
-std::unique_ptr<Tool> NewReadTool();
-
-// Write: {path, bytes}.
-std::unique_ptr<Tool> NewWriteTool();
-
-// Edit: {path, edited}. The text must occur exactly once unless replace_all is true.
-std::unique_ptr<Tool> NewEditTool();
-
-// LS: {path, entries: [{name, path, type}]}, sorted by type, then name.
-std::unique_ptr<Tool> NewListTool();
+// A tool of the file worker: one operation on a path, relative to the workspace or absolute in the
+// cell. `row` is one of policy::kTools, of another kind than kCommand. Results, beside `path`:
+//
+//   Read   {content}, and for a file longer than what is returned truncated, total_bytes and
+//          next_offset. UTF-8 only.
+//   Write  {bytes}
+//   Edit   {edited}, and with replace_all replacements
+//   LS     {entries: [{name, path, type}]}, sorted by type, then name
+std::unique_ptr<Tool> NewFileTool(const policy::ToolRow& row);
 
 }  // namespace odyssey::tools
 

@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+std::unique_ptr<Tool> ToolOf(std::string_view name) { return NewFileTool(*policy::FindTool(name)); }
+
 class FileToolsTest : public ::testing::Test {
  protected:
   void Put(const std::string& path, const std::string& content) {
@@ -42,35 +44,35 @@ class FileToolsTest : public ::testing::Test {
 };
 
 TEST_F(FileToolsTest, WriteEditReadAndListOneFile) {
-  EXPECT_EQ(Call(*NewWriteTool(), R"({"path":"a.txt","content":"new file"})").json,
+  EXPECT_EQ(Call(*ToolOf("Write"), R"({"path":"a.txt","content":"new file"})").json,
             R"({"bytes":8,"path":"a.txt"})");
-  EXPECT_EQ(Call(*NewEditTool(), R"({"path":"a.txt","old_text":"new","new_text":"updated"})").json,
+  EXPECT_EQ(Call(*ToolOf("Edit"), R"({"path":"a.txt","old_text":"new","new_text":"updated"})").json,
             R"({"edited":true,"path":"a.txt"})");
-  EXPECT_EQ(Call(*NewReadTool(), R"({"path":"a.txt"})").json,
+  EXPECT_EQ(Call(*ToolOf("Read"), R"({"path":"a.txt"})").json,
             R"({"content":"updated file","path":"a.txt"})");
-  EXPECT_EQ(Call(*NewListTool(), "{}").json,
+  EXPECT_EQ(Call(*ToolOf("LS"), "{}").json,
             R"({"entries":[{"name":"a.txt","path":"a.txt","type":"file"}],"path":"."})");
 }
 
 TEST_F(FileToolsTest, TruncatedReadEndsAtACharacterAndSaysWhereToGoOn) {
   Put("a", "ab\xE2\x82\xAC!");
-  EXPECT_EQ(Json::parse(Call(*NewReadTool(), R"({"path":"a","max_bytes":4})").json),
+  EXPECT_EQ(Json::parse(Call(*ToolOf("Read"), R"({"path":"a","max_bytes":4})").json),
             Json::parse(
                 R"({"path":"a","content":"ab","truncated":true,"total_bytes":6,"next_offset":2})"));
-  EXPECT_EQ(Json::parse(Call(*NewReadTool(), R"({"path":"a","offset":2})").json)["content"], "€!");
+  EXPECT_EQ(Json::parse(Call(*ToolOf("Read"), R"({"path":"a","offset":2})").json)["content"], "€!");
 }
 
 TEST_F(FileToolsTest, RefusesBinaryFiles) {
   Put("a", "\xFF\xFE");
-  EXPECT_EQ(Error(Call(*NewReadTool(), R"({"path":"a"})")),
+  EXPECT_EQ(Error(Call(*ToolOf("Read"), R"({"path":"a"})")),
             "execution failed: stream did not contain valid UTF-8");
 }
 
 TEST_F(FileToolsTest, ErrorsOfTheCellKeepTheirKind) {
-  EXPECT_EQ(Error(Call(*NewReadTool(), R"({"path":"no"})")),
+  EXPECT_EQ(Error(Call(*ToolOf("Read"), R"({"path":"no"})")),
             "execution failed: open no: No such file or directory");
   Put("a", "x");
-  EXPECT_EQ(Error(Call(*NewEditTool(), R"({"path":"a","old_text":"y","new_text":"z"})")),
+  EXPECT_EQ(Error(Call(*ToolOf("Edit"), R"({"path":"a","old_text":"y","new_text":"z"})")),
             "execution failed: old_text not found");
   EXPECT_EQ(ErrorText(PermissionDenied("write b: Read-only file system")),
             "permission denied: write b: Read-only file system");
@@ -83,7 +85,7 @@ TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
                          denial { kind: "path" resource: "/srv/x" access: "write"
                                   rule: "mount /srv read_only" source: "kernel" count: 1 } })");
   sandbox_.refuse_writes = told.access_denied().denial();
-  const ToolResult result = Call(*NewWriteTool(), R"({"path":"/srv/x","content":"x"})");
+  const ToolResult result = Call(*ToolOf("Write"), R"({"path":"/srv/x","content":"x"})");
   EXPECT_EQ(Error(result), "permission denied: write /srv/x: Read-only file system");
   EXPECT_EQ(Json::parse(result.json)["denials"],
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
@@ -92,22 +94,22 @@ TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
 }
 
 TEST_F(FileToolsTest, RulesSeeThePath) {
-  EXPECT_EQ(NewReadTool()->ForRules(R"({"path":"secrets/a"})")->paths,
+  EXPECT_EQ(ToolOf("Read")->ForRules(R"({"path":"secrets/a"})")->paths,
             std::vector<std::string>{"secrets/a"});
-  EXPECT_EQ(NewListTool()->ForRules("{}")->paths, std::vector<std::string>{"."});
+  EXPECT_EQ(ToolOf("LS")->ForRules("{}")->paths, std::vector<std::string>{"."});
 }
 
 TEST_F(FileToolsTest, RefusesEmptyPathsAndTexts) {
-  for (const auto& tool : {NewReadTool, NewWriteTool, NewEditTool}) {
-    EXPECT_EQ(tool()
+  for (const char* tool : {"Read", "Write", "Edit"}) {
+    EXPECT_EQ(ToolOf(tool)
                   ->ForRules(R"({"path":"","content":"","old_text":"a","new_text":""})")
                   .status()
                   .code(),
               Code::kInvalidArgument);
   }
-  EXPECT_EQ(NewReadTool()->ForRules(R"({"path":""})").status(),
+  EXPECT_EQ(ToolOf("Read")->ForRules(R"({"path":""})").status(),
             InvalidArgument("path cannot be empty"));
-  EXPECT_EQ(NewEditTool()->ForRules(R"({"path":"a","old_text":"","new_text":"b"})").status(),
+  EXPECT_EQ(ToolOf("Edit")->ForRules(R"({"path":"a","old_text":"","new_text":"b"})").status(),
             InvalidArgument("old_text cannot be empty"));
 }
 

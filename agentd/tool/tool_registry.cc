@@ -1,18 +1,15 @@
 #include "agentd/tool/tool_registry.h"
 
-#include <utility>
-
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/file_tools.h"
-#include "common/base/refusal.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::tools {
 
 ToolRegistry::ToolRegistry() {
-  for (auto* make : {NewBashTool, NewReadTool, NewWriteTool, NewEditTool, NewListTool}) {
-    std::unique_ptr<Tool> tool = make();
-    std::string name = tool->Spec().name;
-    tools_[std::move(name)] = std::move(tool);
+  for (const policy::ToolRow& row : policy::kTools) {
+    const bool command = row.kind == policy::ToolKind::kCommand;
+    tools_[row.name] = command ? NewBashTool() : NewFileTool(row);
   }
 }
 
@@ -25,17 +22,6 @@ std::vector<std::string> ToolRegistry::Names() const {
   std::vector<std::string> out;
   for (const auto& [name, tool] : tools_) out.push_back(name);
   return out;
-}
-
-Status ToolRegistry::CheckAvailable(const std::vector<std::string>& names) const {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (Find(names[i]) != nullptr) continue;
-    std::string available;
-    for (const std::string& other : Names()) available += (available.empty() ? "" : ", ") + other;
-    return Refused(Code::kInvalidArgument, "tools[" + std::to_string(i) + "]", names[i],
-                   "is not available in this version; available: " + available, available);
-  }
-  return OkStatus();
 }
 
 }  // namespace odyssey::tools

@@ -1,8 +1,7 @@
 #include "policy/dialect/agent_file.h"
 
-#include <algorithm>
-
 #include "policy/dialect/manifest.h"
+#include "policy/model/tool_table.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::dialect {
@@ -40,17 +39,12 @@ ModelSpec ReadModel(MapReader model, Origins* origins) {
   return spec;
 }
 
-bool IsKnownTool(const std::string& name) {
-  const std::vector<std::string>& known = KnownTools();
-  return std::find(known.begin(), known.end(), name) != known.end();
-}
-
-void ReportUnknownTool(const Source& source, const Text& text, const std::string& label,
-                       const std::string& tool) {
-  const std::vector<std::string>& known = KnownTools();
-  source.Invalid(text.line, text.key,
-                 label + " names an unknown tool `" + tool + "`, expected one of " +
-                     Quoted({known.begin(), known.end()}));
+// True if there is such a tool; otherwise `what` names an unknown one.
+bool CheckTool(const Source& source, const Text& text, const std::string& what,
+               const std::string& tool) {
+  const bool known = policy::FindTool(tool) != nullptr;
+  if (!known) source.Invalid(text.line, text.key, what + " names an " + UnknownTool(tool));
+  return known;
 }
 
 std::vector<std::string> ReadRules(MapReader* tools, const std::string& name, rules::Verdict action,
@@ -61,9 +55,8 @@ std::vector<std::string> ReadRules(MapReader* tools, const std::string& name, ru
     const Result<rules::Rule> rule = rules::ParseRule(label, action, text.value);
     if (!rule.ok()) {
       tools->source().Invalid(text.line, text.key, rule.status().message());
-    } else if (rule->tool != "*" && !IsKnownTool(rule->tool)) {
-      ReportUnknownTool(tools->source(), text, label + " entry `" + text.value + "`", rule->tool);
-    } else {
+    } else if (rule->tool == "*" || CheckTool(tools->source(), text,
+                                              label + " entry `" + text.value + "`", rule->tool)) {
       origins->Add("tools." + name + "[" + std::to_string(entries.size()) + "]",
                    PlaceOf(tools->source(), text));
       entries.push_back(text.value);
@@ -103,8 +96,7 @@ void ReadExecution(MapReader execution, AgentSpec* agent) {
 
 void ReadRequirements(MapReader required) {
   for (const Text& text : required.Strings("tools")) {
-    if (IsKnownTool(text.value)) continue;
-    ReportUnknownTool(required.source(), text, "spec.requires.tools", text.value);
+    CheckTool(required.source(), text, "spec.requires.tools", text.value);
   }
   for (const Text& text : required.Strings("features")) {
     required.source().Invalid(text.line, text.key,
@@ -165,10 +157,8 @@ AgentSpec ReadVersioned(MapReader map, const std::string& abi) {
   ReadRequirements(spec.Map("requires"));
   MapReader tools = spec.Map("tools");
   for (const Text& text : tools.Strings("require")) {
-    if (IsKnownTool(text.value)) {
+    if (CheckTool(tools.source(), text, "agent.tools.require", text.value)) {
       agent.tools.require.push_back(text.value);
-    } else {
-      ReportUnknownTool(tools.source(), text, "agent.tools.require", text.value);
     }
   }
   ToolRuleSpec rules = ReadTools(&tools, &agent.origins);

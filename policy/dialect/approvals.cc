@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/model/tool_table.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::dialect {
 namespace {
 
 constexpr char kEveryTool[] = "*";
-constexpr char kBash[] = "Bash";
 
 // Of the tools that are offered, those that the rule speaks of.
 std::vector<std::string> ToolsFor(const rules::Rule& rule,
@@ -31,7 +31,7 @@ std::vector<Approval> ApprovalsOf(const Bundle& bundle, const AgentSpec& agent) 
       rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny);
   if (!parsed.ok()) return out;  // a bundle that was read has none such
   const std::vector<std::string> offered =
-      rules::SelectTools(ToolsOf(bundle, agent), KnownTools(), *parsed);
+      rules::SelectTools(ToolsOf(bundle, agent), policy::ToolNames(), *parsed);
 
   bool every_line = false;  // of Bash is asked about by a rule
   size_t entry = 0;
@@ -41,14 +41,14 @@ std::vector<Approval> ApprovalsOf(const Bundle& bundle, const AgentSpec& agent) 
     Approval approval{agent.id, rule.text, ToolsFor(rule, offered), {}, {}};
     if (approval.tools.empty()) continue;
     if (place != nullptr) approval.place = *place;
-    every_line = every_line || (!rule.target && Has(approval.tools, kBash));
+    every_line = every_line || (!rule.target && Has(approval.tools, policy::kBash));
     out.push_back(std::move(approval));
   }
   const rules::Rule* restricting = rules::RestrictingRule(*parsed);
-  if (restricting != nullptr && !every_line && Has(offered, kBash)) {
+  if (restricting != nullptr && !every_line && Has(offered, policy::kBash)) {
     out.push_back({agent.id,
                    "",
-                   {kBash},
+                   {policy::kBash},
                    "commands that cannot be known beforehand, since there are rules such as " +
                        restricting->text,
                    {}});

@@ -7,6 +7,7 @@
 #include "policy/dialect/manifest.h"
 #include "policy/dialect/project_root.h"
 #include "policy/dialect/schema.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -100,17 +101,6 @@ void SortBySeverity(Problems* problems) {
 
 }  // namespace
 
-const std::vector<std::string>& KnownTools() {
-  static const std::vector<std::string> tools = {"Bash", "Edit", "Glob",  "Grep",
-                                                 "LS",   "Read", "Skill", "Write"};
-  return tools;
-}
-
-const std::vector<std::string>& ProvidedTools() {
-  static const std::vector<std::string> tools = {"Bash", "Edit", "LS", "Read", "Write"};
-  return tools;
-}
-
 Result<Bundle> LoadBundle(const std::string& directory, const DirectoryOpener& open) {
   Problems problems;
   Bundle bundle = Load(directory, open, &problems);
@@ -152,7 +142,7 @@ Result<AgentSpec> FindAgentOfFile(const Bundle& bundle, const std::string& path)
 }
 
 std::vector<std::string> ToolsOf(const Bundle& bundle, const AgentSpec& agent) {
-  const std::vector<std::string>& all = bundle.tools.empty() ? KnownTools() : bundle.tools;
+  const std::vector<std::string> all = bundle.tools.empty() ? policy::ToolNames() : bundle.tools;
   const std::vector<std::string>& required = agent.tools.require;
   std::vector<std::string> tools;
   for (const std::string& tool : all) {

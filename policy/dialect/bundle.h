@@ -101,19 +101,13 @@ struct Bundle {
   std::string readme_path;  // in the bundle
   std::string readme;       // its text
   std::vector<Skill> skills;
-  std::vector<std::string> tools;  // names of KnownTools(); empty = all of them
+  std::vector<std::string> tools;  // names of policy::kTools; empty = all of them
   Origins origins;                 // of "tools[0]", …
   SandboxSpec sandbox;
   std::vector<AgentSpec> agents;  // at least one
   size_t default_agent = 0;       // index in `agents`
   friend bool operator==(const Bundle&, const Bundle&) = default;
 };
-
-// The names of the builtin tools, sorted: Bash Edit Glob Grep LS Read Skill Write.
-const std::vector<std::string>& KnownTools();
-
-// Those of them that this version has: a session whose bundle names another is refused.
-const std::vector<std::string>& ProvidedTools();
 
 // Reads DIR/odyssey.bundle.json5, or DIR/odyssey.bundle.yaml (or .yml), and what they name. Reads
 // files, follows no symbolic link that leaves the directory. Errors as in ToStatus(Problems).

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "policy/model/tool_table.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -265,8 +267,7 @@ TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
       {"tools: [{name: 'Read', source: 'mcp'}]",
        "tools[0].source: only builtin tools are supported in v1: `mcp`"},
       {"tools: [{name: 'Raed'}]",
-       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `Glob`, `Grep`, `LS`, "
-       "`Read`, `Skill`, `Write`"},
+       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `LS`, `Read`, `Write`"},
       {"sandbox: {permissions: {network: ['api.example.com']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
        "v1, not `api.example.com`"},
@@ -350,6 +351,27 @@ TEST_F(BundleTest, ChecksTheAgent) {
                       "unknown tool `Bsh`"),
             0u);
   EXPECT_EQ(ProblemsOfAgent("- 1\n"), "agent.yaml:1: must be a map, not a list");
+}
+
+// A tool that no session would have is named, wherever a bundle names it.
+TEST_F(BundleTest, WhatIsNoRowOfTheTableIsNoTool) {
+  for (const std::string tool : {"Glob", "Grep", "Skill", "read"}) {
+    const std::string unknown = "unknown tool `" + tool + "`, expected one of `Bash`, ";
+    EXPECT_NE(ProblemsOf("tools: [{name: 'Read'}, {name: '" + tool + "'}]")
+                  .find("odyssey.bundle.json5:8: tools[1].name: " + unknown),
+              std::string::npos);
+    for (const char* rule : {"", "(a)"}) {
+      for (const char* verb : {"allow", "ask", "deny"}) {
+        const std::string problems =
+            ProblemsOfAgent("id: a\nprompt: p\nmodel: {provider: p, name: n}\ntools: {" +
+                            std::string(verb) + ": ['" + tool + rule + "']}\n");
+        EXPECT_NE(problems.find(" names an " + unknown), std::string::npos) << problems;
+      }
+    }
+  }
+  for (const std::string& tool : policy::ToolNames()) {
+    EXPECT_EQ(ProblemsOf("tools: [{name: '" + tool + "'}]"), "") << tool;
+  }
 }
 
 TEST_F(BundleTest, ModelConfigIsKeptAsJson) {

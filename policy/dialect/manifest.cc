@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "policy/dialect/sandbox_section.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -107,11 +108,8 @@ std::vector<std::string> ReadTools(MapReader* map, Origins* origins) {
     }
     entry.Finish();
     if (!name) continue;
-    const std::vector<std::string>& known = KnownTools();
-    if (std::find(known.begin(), known.end(), name->value) == known.end()) {
-      entry.source().Invalid(name->line, name->key,
-                             "unknown tool `" + name->value + "`, expected one of " +
-                                 Quoted({known.begin(), known.end()}));
+    if (policy::FindTool(name->value) == nullptr) {
+      entry.source().Invalid(name->line, name->key, UnknownTool(name->value));
     } else if (std::find(tools.begin(), tools.end(), name->value) == tools.end()) {
       origins->Add("tools[" + std::to_string(tools.size()) + "]", PlaceOf(entry.source(), *name));
       tools.push_back(name->value);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "policy/model/tool_table.h"
+
 namespace odyssey::dialect {
 namespace {
 
@@ -50,6 +52,12 @@ std::string Quoted(const std::vector<std::string_view>& names) {
     text.append(text.empty() ? "`" : ", `").append(name).append("`");
   }
   return text;
+}
+
+std::string UnknownTool(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const policy::ToolRow& row : policy::kTools) names.emplace_back(row.name);
+  return "unknown tool `" + name + "`, expected one of " + Quoted(names);
 }
 
 Place PlaceOf(const Source& source, const Text& text) {

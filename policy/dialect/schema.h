@@ -130,6 +130,9 @@ std::string Found(const Node& node);
 // "`a`, `b`".
 std::string Quoted(const std::vector<std::string_view>& names);
 
+// "unknown tool `NAME`, expected one of …" of a name that policy::FindTool does not know.
+std::string UnknownTool(const std::string& name);
+
 }  // namespace odyssey::dialect
 
 #endif  // ODYSSEY_POLICY_DIALECT_SCHEMA_H_

@@ -12,9 +12,46 @@ namespace odyssey::tool {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr uint32_t kMaxName = 255;        // NAME_MAX
-constexpr uint32_t kMaxType = 16;         // of ListEntry
 constexpr uint32_t kMaxError = 8 * 1024;  // a sentence with a path in it
+
+class Put final {
+ public:
+  explicit Put(Writer* out) : out_(*out) {}
+  void U32(const char*, uint32_t& v) { out_.U32(v); }
+  void U64(const char*, uint64_t& v) { out_.U64(v); }
+  void Bool(const char*, bool& v) { out_.Bool(v); }
+  void Text(const char*, std::string& v, uint32_t) { out_.String(v); }
+  void Texts(const char*, std::vector<std::string>& v, uint32_t, uint32_t) { out_.Strings(v); }
+  template <typename T>
+  void List(const char*, std::vector<T>& v, uint32_t) {
+    out_.U32(static_cast<uint32_t>(v.size()));
+    for (T& item : v) VisitFields(*this, item);
+  }
+
+ private:
+  Writer& out_;
+};
+
+class Get final {
+ public:
+  explicit Get(Reader* in) : in_(*in) {}
+  void U32(const char*, uint32_t& v) { v = in_.U32(); }
+  void U64(const char*, uint64_t& v) { v = in_.U64(); }
+  void Bool(const char*, bool& v) { v = in_.Bool(); }
+  void Text(const char*, std::string& v, uint32_t max) { v = in_.String(max); }
+  void Texts(const char*, std::vector<std::string>& v, uint32_t max, uint32_t max_length) {
+    v = in_.Strings(max, max_length);
+  }
+  template <typename T>
+  void List(const char*, std::vector<T>& v, uint32_t max) {
+    v.clear();
+    const uint32_t count = in_.Count(max);
+    for (uint32_t i = 0; i < count && !in_.failed(); ++i) VisitFields(*this, v.emplace_back());
+  }
+
+ private:
+  Reader& in_;
+};
 
 bool OpenVersion(Reader* in) { return in->U8() == kVersion && !in->failed(); }
 
@@ -31,19 +68,13 @@ Status ReadExactly(int fd, char* out, size_t size) {
 
 }  // namespace
 
+// The visitor takes what it may change; Put changes nothing.
 std::string Encode(const Request& request) {
   Writer out;
   out.U8(kVersion);
   out.U8(static_cast<uint8_t>(request.op));
-  out.String(request.path);
-  out.U64(request.offset);
-  out.U64(request.max_bytes);
-  out.String(request.content);
-  out.String(request.replacement);
-  out.U32(request.mode);
-  out.Bool(request.replace_all);
-  out.U32(request.directories);
-  out.Strings(request.names);
+  Put put(&out);
+  VisitFields(put, const_cast<Request&>(request));
   return out.Take();
 }
 
@@ -52,22 +83,8 @@ std::string Encode(const Response& response) {
   out.U8(kVersion);
   out.U8(static_cast<uint8_t>(response.code));
   out.String(std::string_view(response.error).substr(0, kMaxError));
-  out.String(response.content);
-  out.U64(response.total_bytes);
-  out.U64(response.next_offset);
-  out.Bool(response.truncated);
-  out.Bool(response.created);
-  out.U32(response.replacements);
-  out.U32(response.directories);
-  out.U32(response.runs);
-  out.U32(static_cast<uint32_t>(response.entries.size()));
-  for (const ListEntry& entry : response.entries) {
-    out.String(entry.name);
-    out.String(entry.path);
-    out.String(entry.type);
-    out.U64(entry.size);
-    out.U32(entry.mode);
-  }
+  Put put(&out);
+  VisitFields(put, const_cast<Response&>(response));
   return out.Take();
 }
 
@@ -75,15 +92,8 @@ Status Decode(std::string_view payload, Request* request) {
   Reader in(payload);
   if (!OpenVersion(&in)) return InvalidArgument("decode tool request: version is not ours");
   request->op = in.Enum(Op::kTrim);
-  request->path = in.String(kMaxPath);
-  request->offset = in.U64();
-  request->max_bytes = in.U64();
-  request->content = in.String(kMaxContent);
-  request->replacement = in.String(kMaxContent);
-  request->mode = in.U32();
-  request->replace_all = in.Bool();
-  request->directories = in.U32();
-  request->names = in.Strings(kMaxNames, kMaxPath);
+  Get get(&in);
+  VisitFields(get, *request);
   if (!in.Done()) return InvalidArgument("decode tool request: malformed");
   return OkStatus();
 }
@@ -93,25 +103,8 @@ Status Decode(std::string_view payload, Response* response) {
   if (!OpenVersion(&in)) return InvalidArgument("decode tool response: version is not ours");
   response->code = in.Enum(Code::kUnauthenticated);
   response->error = in.String(kMaxError);
-  response->content = in.String(kMaxContent);
-  response->total_bytes = in.U64();
-  response->next_offset = in.U64();
-  response->truncated = in.Bool();
-  response->created = in.Bool();
-  response->replacements = in.U32();
-  response->directories = in.U32();
-  response->runs = in.U32();
-  response->entries.clear();
-  const uint32_t count = in.Count(kMaxListEntries);
-  for (uint32_t i = 0; i < count && !in.failed(); ++i) {
-    ListEntry entry;
-    entry.name = in.String(kMaxName);
-    entry.path = in.String(kMaxPath);
-    entry.type = in.String(kMaxType);
-    entry.size = in.U64();
-    entry.mode = in.U32();
-    response->entries.push_back(std::move(entry));
-  }
+  Get get(&in);
+  VisitFields(get, *response);
   if (!in.Done()) return InvalidArgument("decode tool response: malformed");
   return OkStatus();
 }

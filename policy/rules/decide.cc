@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "policy/model/tool_table.h"
 #include "policy/rules/shell_split.h"
 #include "policy/rules/shell_wrappers.h"
 #include "policy/rules/target_match.h"
@@ -102,7 +103,7 @@ bool CountsAsWhole(const SimpleCommand& command) {
 Finding FindForCommand(const ToolRules& rules, const SimpleCommand& command) {
   Contest contest;
   for (const Rule& rule : rules.rules) {
-    if (!Applies(rule, "Bash")) continue;
+    if (!Applies(rule, policy::kBash)) continue;
     if (rule.target) {
       EnterGranular(rule, command, &contest);
     } else if (CountsAsWhole(command)) {
@@ -130,7 +131,7 @@ std::string BashScope(const Finding& finding, const std::vector<SimpleCommand>& 
     exact = exact || !named || command.kind == CommandKind::kGuess;
     if (named) programs.insert(command.words[0]);
   }
-  std::string scope = (finding.rule != nullptr ? finding.rule->text : "Bash") + ": ";
+  std::string scope = (finding.rule != nullptr ? finding.rule->text : policy::kBash) + ": ";
   if (exact) return scope + "exactly `" + line + "`";
   std::string separator;
   for (const std::string& program : programs) {
@@ -228,14 +229,14 @@ Finding FindForPath(const ToolRules& rules, const std::string& tool, const std::
 
 const Rule* RestrictingRule(const ToolRules& rules) {
   for (const Rule& rule : rules.rules) {
-    if (!Applies(rule, "Bash")) continue;
+    if (!Applies(rule, policy::kBash)) continue;
     if (rule.action != Verdict::kAllow || (rule.target && !IsAnything(*rule.target))) return &rule;
   }
   return nullptr;
 }
 
 Result<Decision> Decide(const ToolRules& rules, const ToolCall& call) {
-  if (call.name == "Bash") return DecideBash(rules, call.command);
+  if (call.name == policy::kBash) return DecideBash(rules, call.command);
 
   Finding strictest = FindForPath(rules, call.name, call.paths.empty() ? nullptr : &call.paths[0]);
   for (const std::string& path : call.paths) {

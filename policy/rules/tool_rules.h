@@ -47,10 +47,9 @@ struct ToolRules {
 
 // One call, in the terms that rules speak of.
 struct ToolCall {
-  std::string name;     // "Bash"
-  std::string command;  // Bash: the whole line
-  std::vector<std::string>
-      paths;  // the other tools: as the model gave them; Skill: the skill's name
+  std::string name;                // "Bash"
+  std::string command;             // Bash: the whole line
+  std::vector<std::string> paths;  // the other tools: as the model gave them
 };
 
 struct Decision {
@@ -78,7 +77,7 @@ Result<Decision> Decide(const ToolRules& rules, const ToolCall& call);
 // cannot be known before it runs is asked about at least. Points into `rules`.
 const Rule* RestrictingRule(const ToolRules& rules);
 
-// True if the rules deny `tool` this one path: what Grep, Glob and LS leave out of their results.
+// True if the rules deny `tool` this one path: what a listing leaves out.
 bool IsPathDenied(const ToolRules& rules, const std::string& tool, const std::string& path);
 
 // The tools that the model is offered: of `manifest_tools` (all of `registry` if empty), those that

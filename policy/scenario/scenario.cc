@@ -9,6 +9,7 @@
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/node.h"
 #include "policy/dialect/schema.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::scenario {
 namespace {
@@ -173,11 +174,8 @@ class Parser final {
   ToolCallStep ParseCall(MapReader& map) {
     ToolCallStep out;
     if (const std::optional<Text> tool = map.String("tool", Need::kRequired)) {
-      const std::vector<std::string>& known = dialect::KnownTools();
-      if (std::find(known.begin(), known.end(), tool->value) == known.end()) {
-        source_->Invalid(tool->line, tool->key,
-                         "unknown tool `" + tool->value + "`, expected one of " +
-                             dialect::Quoted({known.begin(), known.end()}));
+      if (policy::FindTool(tool->value) == nullptr) {
+        source_->Invalid(tool->line, tool->key, dialect::UnknownTool(tool->value));
       }
       out.tool = tool->value;
     }

@@ -77,22 +77,22 @@ Result<tool::Response> Write(const PathResolver& resolver, const tool::Request& 
   ODY_ASSIGN_OR_RETURN(const Created created,
                        ReplaceFile(resolver, path, request.content, mode, MissingParents::kCreate));
   tool::Response response;
-  response.total_bytes = request.content.size();
+  response.bytes = request.content.size();
   response.created = created == Created::kYes;
   return response;
 }
 
 // The old text's occurrences, or why they do not allow this edit.
 Result<uint32_t> CountForEdit(const tool::Request& request, std::string_view content) {
-  const uint32_t count = CountOccurrences(content, request.content);
+  const uint32_t count = CountOccurrences(content, request.old_text);
   if (count == 0) return FailedPrecondition("old_text not found");
   if (count > 1 && !request.replace_all) {
     return FailedPrecondition("old_text occurs " + std::to_string(count) +
                               " times; add context or set replace_all");
   }
   // In 64 bits: 8 Mi occurrences of 8 MiB each do not overflow.
-  const uint64_t size = content.size() + uint64_t{count} * request.replacement.size();
-  if (size > tool::kMaxContent + uint64_t{count} * request.content.size()) {
+  const uint64_t size = content.size() + uint64_t{count} * request.new_text.size();
+  if (size > tool::kMaxContent + uint64_t{count} * request.old_text.size()) {
     return FailedPrecondition("the edited file would be larger than " +
                               std::to_string(tool::kMaxContent) + " bytes");
   }
@@ -101,7 +101,7 @@ Result<uint32_t> CountForEdit(const tool::Request& request, std::string_view con
 
 Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& request) {
   ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
-  if (request.content.empty()) return InvalidArgument("old_text: must not be empty");
+  if (request.old_text.empty()) return InvalidArgument("old_text: must not be empty");
   ODY_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegular(resolver, path));
   if (file.size > tool::kMaxContent) {
     return FailedPrecondition("path `" + path.given + "` has " + std::to_string(file.size) +
@@ -113,8 +113,8 @@ Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& r
   ODY_ASSIGN_OR_RETURN(response.replacements, CountForEdit(request, old));
   ODY_ASSIGN_OR_RETURN(
       [[maybe_unused]] const Created created,
-      ReplaceFile(resolver, path, ReplaceAll(old, request.content, request.replacement),
-                  kDefaultMode, MissingParents::kError));
+      ReplaceFile(resolver, path, ReplaceAll(old, request.old_text, request.new_text), kDefaultMode,
+                  MissingParents::kError));
   return response;
 }
 

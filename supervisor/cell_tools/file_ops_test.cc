@@ -35,8 +35,8 @@ class FileOpsTest : public TestTree {
                 bool all = false) const {
     return Do({.op = Op::kEdit,
                .path = path,
-               .content = old_text,
-               .replacement = new_text,
+               .old_text = old_text,
+               .new_text = new_text,
                .replace_all = all});
   }
   Response List(const std::string& path) const { return Do({.op = Op::kList, .path = path}); }
@@ -65,7 +65,7 @@ TEST_F(FileOpsTest, ReadsWritesEditsAndLists) {
   EXPECT_EQ(Read("docs/notes.txt").content, "hello world\nhello odyssey\n");
 
   const Response wrote = Write("docs/new.txt", "new file");
-  EXPECT_EQ(wrote.total_bytes, 8u);
+  EXPECT_EQ(wrote.bytes, 8u);
   EXPECT_TRUE(wrote.created);
   EXPECT_EQ(Edit("docs/new.txt", "new", "updated").replacements, 1u);
   EXPECT_EQ(Get(workspace() + "/docs/new.txt"), "updated file");

@@ -42,9 +42,8 @@ TEST_F(NameFilterTest, RefusesOtherSuffixesAndSaysWhichAreAllowed) {
   EXPECT_EQ(Read(In("a.txt")).error, refused);
   EXPECT_EQ(Read(In("a.txt")).code, Code::kPermissionDenied);
   EXPECT_EQ(Write(In("a.txt"), "x").error, refused);
-  EXPECT_EQ(
-      Do({.op = Op::kEdit, .path = In("a.txt"), .content = "secret", .replacement = "x"}).error,
-      refused);
+  EXPECT_EQ(Do({.op = Op::kEdit, .path = In("a.txt"), .old_text = "secret", .new_text = "x"}).error,
+            refused);
   EXPECT_EQ(Get(In("a.txt")), "secret");
   EXPECT_EQ(Write(In("README"), "x").error,
             "Cannot access '" + In("README") +
@@ -85,7 +84,7 @@ TEST_F(NameFilterTest, RefusesLargerFilesAndSaysTheLimit) {
                 "': file too large (1,000,001 bytes).\nMaximum allowed: 1,000 bytes");
   EXPECT_FALSE(fs::exists(In("b.md")));
   Put(In("c.md"), std::string(999, 'x') + "y");
-  EXPECT_EQ(Do({.op = Op::kEdit, .path = In("c.md"), .content = "y", .replacement = "yy"}).code,
+  EXPECT_EQ(Do({.op = Op::kEdit, .path = In("c.md"), .old_text = "y", .new_text = "yy"}).code,
             Code::kFailedPrecondition);
   EXPECT_EQ(fs::file_size(In("c.md")), 1000u);
 }

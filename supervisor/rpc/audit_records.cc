@@ -4,6 +4,7 @@
 
 #include "common/message/enum_name.h"
 #include "policy/plan/cell_wire.h"
+#include "supervisor/rpc/file_op_proto.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -84,13 +85,21 @@ Record ExecEndRecord(const std::string& cell_id, const ExecOptions& options,
 Record FileRecord(const std::string& cell_id, const tool::Request& request,
                   const tool::Response& response) {
   Record record("file");
-  record.Text("cell_id", cell_id).Text("op", request.op == tool::Op::kEdit ? "edit" : "write");
+  record.Text("cell_id", cell_id).Text("op", tool::FindClientOp(request.op)->name);
   record.Text("path", request.path);
   if (response.code != Code::kOk) {
     return record.Text("code", CodeName(response.code)).Text("error", response.error);
   }
-  if (request.op == tool::Op::kEdit) return record.Number("replacements", response.replacements);
-  return record.Number("bytes", Int(response.total_bytes)).Flag("created", response.created);
+  v1::FileOpResponse answer;
+  ToProto(request.op, response, &answer);
+  for (const FileOpFigure& figure : FiguresOf(answer)) {
+    if (figure.is_flag) {
+      record.Flag(figure.name, figure.value != 0);
+    } else {
+      record.Number(figure.name, Int(figure.value));
+    }
+  }
+  return record;
 }
 
 Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,

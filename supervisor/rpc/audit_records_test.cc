@@ -61,7 +61,7 @@ TEST(AuditRecordsTest, CellHasItsKeyPolicyAndOwnerAndNoValueOfTheEnvironment) {
 
 TEST(AuditRecordsTest, FileHasItsPathAndNoContent) {
   const tool::Request request{.op = tool::Op::kWrite, .path = "a.txt", .content = "hunter2"};
-  const Json json = Encode(FileRecord("cel_1", request, {.total_bytes = 7, .created = true}));
+  const Json json = Encode(FileRecord("cel_1", request, {.bytes = 7, .created = true}));
   EXPECT_EQ(json["op"], "write");
   EXPECT_EQ(json["path"], "a.txt");
   EXPECT_EQ(json["bytes"], 7);

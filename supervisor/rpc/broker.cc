@@ -16,8 +16,6 @@ std::string KeyText(const CellKey& key) {
   return key.session_id + "/" + key.agent_id + "/" + key.kind + "/" + key.component;
 }
 
-bool Changes(tool::Op op) { return op == tool::Op::kWrite || op == tool::Op::kEdit; }
-
 CellView View(const Cell& cell) {
   const CellFacts& facts = cell.facts();
   return {.id = facts.id,
@@ -222,7 +220,7 @@ Result<std::shared_ptr<Exec>> Broker::StartExec(const ExecSpec& spec, ExecSink* 
 // ── Files and runs ──────────────────────────────────────────────────────────────────────────────
 
 Result<FileAnswer> Broker::FileOp(const std::string& cell_id, const tool::Request& request) {
-  if (Changes(request.op)) ODY_RETURN_IF_ERROR(audit_->Admit());
+  if (tool::Writes(request.op)) ODY_RETURN_IF_ERROR(audit_->Admit());
   return loop_.Await<Result<FileAnswer>>([&](const Done<Result<FileAnswer>>& done) {
     const Result<CellPtr> cell = FindAllowed(cell_id);
     if (!cell.ok()) return done(cell.status());
@@ -235,7 +233,7 @@ Result<FileAnswer> Broker::FileOp(const std::string& cell_id, const tool::Reques
 
 FileAnswer Broker::Conclude(const Cell& cell, const tool::Request& request,
                             tool::Response response) {
-  if (Changes(request.op)) auditor_.OnFileOp(cell.facts(), request, response);
+  if (tool::Writes(request.op)) auditor_.OnFileOp(cell.facts(), request, response);
   FileAnswer answer{std::move(response), std::nullopt};
   const bool refused = answer.response.code == Code::kPermissionDenied;
   if (!refused || cell.facts().compiled.unconfined) return answer;

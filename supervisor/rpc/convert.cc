@@ -21,49 +21,6 @@ Status CheckLength(const char* field, const std::string& value, size_t most) {
                          " bytes; at most " + std::to_string(most) + " are allowed");
 }
 
-Result<tool::Request> ConvertOp(const pb::FileOpRequest& request) {
-  tool::Request out;
-  switch (request.op_case()) {
-    case pb::FileOpRequest::kRead:
-      out.op = tool::Op::kRead;
-      out.path = request.read().path();
-      out.offset = request.read().offset();
-      out.max_bytes = request.read().max_bytes();
-      return out;
-    case pb::FileOpRequest::kWrite:
-      out.op = tool::Op::kWrite;
-      out.path = request.write().path();
-      out.content = request.write().content();
-      out.mode = request.write().mode();
-      return out;
-    case pb::FileOpRequest::kEdit:
-      out.op = tool::Op::kEdit;
-      out.path = request.edit().path();
-      out.content = request.edit().old_text();
-      out.replacement = request.edit().new_text();
-      out.replace_all = request.edit().replace_all();
-      return out;
-    case pb::FileOpRequest::kList:
-      out.op = tool::Op::kList;
-      out.path = request.list().path();
-      return out;
-    case pb::FileOpRequest::OP_NOT_SET:
-      break;
-  }
-  return InvalidArgument("op: give read, write, edit or list");
-}
-
-void ToProto(tool::Response response, pb::FileListResult* out) {
-  for (tool::ListEntry& entry : response.entries) {
-    pb::FileEntry* added = out->add_entries();
-    added->set_name(std::move(entry.name));
-    added->set_path(std::move(entry.path));
-    added->set_type(std::move(entry.type));
-    added->set_size(entry.size);
-  }
-  out->set_truncated(response.truncated);
-}
-
 }  // namespace
 
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
@@ -122,15 +79,6 @@ Status CheckFollowing(const pb::ExecRequest& request) {
       break;
   }
   return InvalidArgument("message: give stdin, stdin_eof, resize or signal");
-}
-
-Result<tool::Request> FromProto(const pb::FileOpRequest& request) {
-  ODY_ASSIGN_OR_RETURN(tool::Request out, ConvertOp(request));
-  ODY_RETURN_IF_ERROR(CheckLength("path", out.path, tool::kMaxPath));
-  ODY_RETURN_IF_ERROR(CheckLength(out.op == tool::Op::kEdit ? "old_text" : "content", out.content,
-                                  tool::kMaxContent));
-  ODY_RETURN_IF_ERROR(CheckLength("new_text", out.replacement, tool::kMaxContent));
-  return out;
 }
 
 void ToProto(const Feature& feature, pb::Feature* out) {
@@ -194,29 +142,6 @@ void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Deni
   out->set_count(denial.count);
   out->set_session_id(denial.session_id);
   out->set_verdict(denial.verdict);
-}
-
-void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out) {
-  switch (op) {
-    case tool::Op::kRead:
-      out->mutable_read()->set_content(std::move(response.content));
-      out->mutable_read()->set_total_bytes(response.total_bytes);
-      out->mutable_read()->set_truncated(response.truncated);
-      out->mutable_read()->set_next_offset(response.next_offset);
-      return;
-    case tool::Op::kWrite:
-      out->mutable_write()->set_bytes(response.total_bytes);
-      out->mutable_write()->set_created(response.created);
-      return;
-    case tool::Op::kEdit:
-      out->mutable_edit()->set_replacements(response.replacements);
-      return;
-    case tool::Op::kList:
-      ToProto(std::move(response), out->mutable_list());
-      return;
-    default:  // rpc's own, which no client asks for
-      return;
-  }
 }
 
 }  // namespace odyssey::supervisor

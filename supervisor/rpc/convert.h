@@ -6,7 +6,6 @@
 
 #include "common/base/status.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/broker.h"
 
 namespace odyssey::supervisor {
@@ -16,7 +15,6 @@ namespace pb = ::odyssey::supervisor::v1;
 // INVALID_ARGUMENT names the field, the value and what is allowed.
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request);
 Result<ExecSpec> FromProto(const pb::ExecStart& start);
-Result<tool::Request> FromProto(const pb::FileOpRequest& request);
 // What may follow `start` on an Exec stream.
 Status CheckFollowing(const pb::ExecRequest& request);
 
@@ -24,8 +22,6 @@ void ToProto(const Feature& feature, pb::Feature* out);
 void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out);
 void ToProto(const Outcome& outcome, pb::ExecOutcome* out);
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out);
-// `op` decides which result is set.
-void ToProto(tool::Op op, tool::Response response, pb::FileOpResponse* out);
 
 }  // namespace odyssey::supervisor
 

@@ -143,8 +143,7 @@ std::string DescribeNeverForked(const explain::Cell& cell) {
 
 Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
                       const tool::Response& response) {
-  const bool writes = request.op == tool::Op::kWrite || request.op == tool::Op::kEdit;
-  const Access access = writes ? Access::kWrite : Access::kRead;
+  const Access access = tool::Writes(request.op) ? Access::kWrite : Access::kRead;
   const std::string path = explain::ResolveInCell(cell, plan::kWorkspacePath, request.path);
   explain::Answer answer = explain::ExplainPath(cell, path, access);
   // "..": refused whatever it leads to.

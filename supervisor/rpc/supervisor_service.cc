@@ -6,6 +6,7 @@
 #include "supervisor/rpc/convert.h"
 #include "supervisor/rpc/exec_denials.h"
 #include "supervisor/rpc/exec_reactor.h"
+#include "supervisor/rpc/file_op_proto.h"
 #include "supervisor/rpc/transfer_calls.h"
 
 namespace odyssey::supervisor {

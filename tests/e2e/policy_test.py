@@ -310,7 +310,7 @@ class PolicyTest(unittest.TestCase):
         for said in (done.out, refused.err):
             self.assertNotIn("NETWORK_", said)
 
-    def test_validate_warns_of_tools_that_no_session_has(self):
+    def test_validate_refuses_tools_that_no_session_has(self):
         bundle = self.bundle()
         manifest = f"{bundle}/odyssey.bundle.json5"
         with open(manifest, encoding="utf-8") as file:
@@ -319,9 +319,11 @@ class PolicyTest(unittest.TestCase):
         self.assertRegex(text, tools)
         self.world.make(manifest, tools.sub("tools: [{name: 'Read'}, {name: 'Grep'}]", text))
         done = self.world.ctl("bundle", "validate", bundle)
-        self.assertEqual((done.code, done.out), (0, "valid\n"), done)
-        self.assertRegex(done.err, re.escape(manifest) + r":\d+: tools\[1\][^ ]*: Grep: is not available in this "
-                         "version: no session is made of this bundle; available: Bash, Edit, LS, Read, Write")
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.out, re.escape(manifest) + r":\d+: tools\[1\].name: unknown tool `Grep`, expected one of `Bash`")
+        silent = self.world.ctl("bundle", "validate", self.bundle({"allow": ["Glob"]}))
+        self.assertEqual(silent.code, 1, silent)
+        self.assertRegex(silent.out, r"agent\.yaml:\d+: tools\.allow\[0\]: .*unknown tool `Glob`")
 
     def test_validate_looks_into_the_agents(self):
         for wrong, words in (({"ask": ["Bash(find:*"]}, "must end with `)`"),

@@ -131,50 +131,66 @@ class FakeSandbox final : public sandbox::Sandbox {
     return on_exec(start, sink, stop);
   }
 
-  Result<sandbox::FileContent> ReadFile(const sandbox::FilePlace& place, const std::string& path,
-                                        uint64_t offset, uint64_t max_bytes) override {
-    std::lock_guard lock(mutex_);
-    if (cells_.count(place.cell_id) == 0 && must_exist_) return Unavailable("the cell ended");
-    const auto& files = files_[SessionOf(place.cell_id)];
-    const auto it = files.find(path);
-    if (it == files.end()) return NotFound("open " + path + ": No such file or directory");
-    const uint64_t total = it->second.size();
-    std::string content = offset < total ? it->second.substr(offset) : "";
-    content = content.substr(0, max_bytes == 0 ? 200'000 : max_bytes);
-    const uint64_t end = offset + content.size();
-    return sandbox::FileContent{content, total, end < total, end < total ? end : 0};
-  }
-  Result<uint64_t> WriteFile(const sandbox::FilePlace& place, const std::string& path,
-                             std::string_view content, uint32_t) override {
-    std::lock_guard lock(mutex_);
-    if (refuse_writes) {
-      if (place.denied) place.denied(*refuse_writes);
-      return PermissionDenied("write " + path + ": Read-only file system");
-    }
-    files_[SessionOf(place.cell_id)][path] = content;
-    return uint64_t{content.size()};
-  }
-  Result<uint32_t> EditFile(const sandbox::FilePlace& place, const std::string& path,
-                            std::string_view old_text, std::string_view new_text, bool) override {
+  Result<pb::FileOpResponse> FileOp(const sandbox::FilePlace& place,
+                                    pb::FileOpRequest request) override {
     std::lock_guard lock(mutex_);
     auto& files = files_[SessionOf(place.cell_id)];
-    const auto it = files.find(path);
-    const size_t at = it == files.end() ? std::string::npos : it->second.find(old_text);
-    if (at == std::string::npos) return FailedPrecondition("old_text not found");
-    it->second.replace(at, old_text.size(), new_text);
-    return uint32_t{1};
-  }
-  Result<sandbox::FileList> ListFiles(const sandbox::FilePlace& place,
-                                      const std::string&) override {
-    std::lock_guard lock(mutex_);
-    sandbox::FileList out;
-    for (const auto& [path, content] : files_[SessionOf(place.cell_id)]) {
-      out.entries.push_back({path, path, "file"});
+    pb::FileOpResponse out;
+    switch (request.op_case()) {
+      case pb::FileOpRequest::kRead:
+        if (cells_.count(place.cell_id) == 0 && must_exist_) return Unavailable("the cell ended");
+        ODY_RETURN_IF_ERROR(Read(files, request.read(), out.mutable_read()));
+        return out;
+      case pb::FileOpRequest::kWrite:
+        if (refuse_writes) {
+          if (place.denied) place.denied(*refuse_writes);
+          return PermissionDenied("write " + request.write().path() + ": Read-only file system");
+        }
+        files[request.write().path()] = request.write().content();
+        out.mutable_write()->set_bytes(request.write().content().size());
+        return out;
+      case pb::FileOpRequest::kEdit:
+        ODY_RETURN_IF_ERROR(Edit(request.edit(), &files));
+        out.mutable_edit()->set_replacements(1);
+        return out;
+      case pb::FileOpRequest::kList:
+        for (const auto& [path, content] : files) {
+          pb::FileEntry* entry = out.mutable_list()->add_entries();
+          entry->set_name(path);
+          entry->set_path(path);
+          entry->set_type("file");
+        }
+        return out;
+      default:
+        return InvalidArgument("op: not one of the fake's");
     }
-    return out;
   }
 
  private:
+  using Files = std::map<std::string, std::string>;
+
+  static Status Read(const Files& files, const pb::FileRead& asked, pb::FileReadResult* out) {
+    const auto it = files.find(asked.path());
+    if (it == files.end()) {
+      return NotFound("open " + asked.path() + ": No such file or directory");
+    }
+    const uint64_t total = it->second.size();
+    std::string content = asked.offset() < total ? it->second.substr(asked.offset()) : "";
+    content = content.substr(0, asked.max_bytes() == 0 ? 200'000 : asked.max_bytes());
+    const uint64_t end = asked.offset() + content.size();
+    out->set_content(content);
+    out->set_total_bytes(total);
+    out->set_truncated(end < total);
+    out->set_next_offset(end < total ? end : 0);
+    return OkStatus();
+  }
+  static Status Edit(const pb::FileEdit& asked, Files* files) {
+    const auto it = files->find(asked.path());
+    const size_t at = it == files->end() ? std::string::npos : it->second.find(asked.old_text());
+    if (at == std::string::npos) return FailedPrecondition("old_text not found");
+    it->second.replace(at, asked.old_text().size(), asked.new_text());
+    return OkStatus();
+  }
   static std::string SessionOf(const std::string& cell_id) { return cell_id.substr(4); }
 
   std::atomic<bool> must_exist_ = false;
