@@ -1,6 +1,7 @@
 #include "policy/dialect/approvals.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "policy/model/tool_table.h"
@@ -14,9 +15,10 @@ constexpr char kEveryTool[] = "*";
 // Of the tools that are offered, those that the rule speaks of.
 std::vector<std::string> ToolsFor(const rules::Rule& rule,
                                   const std::vector<std::string>& offered) {
-  if (rule.tool == kEveryTool) return offered;
-  if (std::find(offered.begin(), offered.end(), rule.tool) == offered.end()) return {};
-  return {rule.tool};
+  std::vector<std::string> out;
+  std::copy_if(offered.begin(), offered.end(), std::back_inserter(out),
+               [&](const std::string& tool) { return policy::RuleSpeaksOf(rule.tool, tool); });
+  return out;
 }
 
 bool Has(const std::vector<std::string>& tools, const char* tool) {
@@ -60,7 +62,7 @@ std::string ToString(const Approval& approval) {
   std::string text = "agent " + approval.agent + ": ";
   if (approval.rule.empty()) return text + approval.tools.front() + " " + approval.why;
   text += approval.rule;
-  if (approval.rule == kEveryTool) {
+  if (approval.rule == kEveryTool || approval.tools.size() > 1) {
     std::string tools;
     for (const std::string& tool : approval.tools) tools += (tools.empty() ? "" : ", ") + tool;
     text += ", that is " + tools;

@@ -40,6 +40,7 @@ struct ToolRow {
   ToolKind kind;
   const char* subject;  // the argument that a rule's target is matched against
   std::span<const ToolArgument> arguments;
+  const char* counts_as = nullptr;  // rules for that tool speak of this one too
 };
 
 inline constexpr char kBash[] = "Bash";
@@ -98,6 +99,13 @@ constexpr const ToolRow* FindTool(std::string_view name) {
     if (name == row.name) return &row;
   }
   return nullptr;
+}
+
+// Whether a rule for `ruled`, which may be "*", speaks of `tool`.
+constexpr bool RuleSpeaksOf(std::string_view ruled, std::string_view tool) {
+  if (ruled == "*" || ruled == tool) return true;
+  const ToolRow* row = FindTool(tool);
+  return row != nullptr && row->counts_as != nullptr && ruled == row->counts_as;
 }
 
 inline std::vector<std::string> ToolNames() {

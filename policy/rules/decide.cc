@@ -41,7 +41,7 @@ class Contest final {
 };
 
 bool Applies(const Rule& rule, const std::string& tool) {
-  return rule.tool == "*" || rule.tool == tool;
+  return policy::RuleSpeaksOf(rule.tool, tool);
 }
 
 bool IsAnything(const std::string& target) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "policy/model/tool_table.h"
+
 namespace odyssey::rules {
 namespace {
 
 // Some call may be matched by both.
 bool MayMeet(const Rule& a, const Rule& b) {
-  return a.tool == "*" || b.tool == "*" || a.tool == b.tool;
+  return policy::RuleSpeaksOf(a.tool, b.tool) || policy::RuleSpeaksOf(b.tool, a.tool);
 }
 
 bool Has(const ToolRules& rules, const Rule& wanted) {
@@ -36,7 +38,7 @@ bool IsKept(const Rule& rule, const ToolRules& rules) {
     return true;
   }
   const bool coarse = some([&](const Rule& other) {
-    return strict(other) && !other.target && (other.tool == "*" || other.tool == rule.tool);
+    return strict(other) && !other.target && policy::RuleSpeaksOf(other.tool, rule.tool);
   });
   return coarse && !some([&](const Rule& other) {
            return other.target && !strict(other) && MayMeet(rule, other);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "policy/model/tool_table.h"
+
 namespace odyssey::rules {
 namespace {
 
@@ -93,26 +95,21 @@ Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector
 std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_tools,
                                      const std::vector<std::string>& registry,
                                      const ToolRules& rules) {
-  std::set<std::string> named;
-  std::set<std::string> denied;
-  bool every = false;
-  bool none = false;
-  for (const Rule& rule : rules.rules) {
-    if (rule.action != Verdict::kDeny) {
-      named.insert(rule.tool);
-      every = every || rule.tool == "*";
-    } else if (!rule.target) {
-      denied.insert(rule.tool);
-      none = none || rule.tool == "*";
-    }
-  }
-  if (none) return {};
+  const auto some = [&](auto holds) {
+    return std::any_of(rules.rules.begin(), rules.rules.end(), holds);
+  };
+  const auto offers = [](const Rule& rule) { return rule.action != Verdict::kDeny; };
+  const bool every = !some(offers);
 
   std::set<std::string> selected;
   for (const std::string& tool : manifest_tools.empty() ? registry : manifest_tools) {
-    const bool known = std::find(registry.begin(), registry.end(), tool) != registry.end();
-    const bool wanted = every || named.empty() || named.count(tool) > 0;
-    if (known && wanted && denied.count(tool) == 0) selected.insert(tool);
+    if (std::find(registry.begin(), registry.end(), tool) == registry.end()) continue;
+    const auto speaks = [&](const Rule& rule) { return policy::RuleSpeaksOf(rule.tool, tool); };
+    const bool wanted =
+        every || some([&](const Rule& rule) { return offers(rule) && speaks(rule); });
+    const bool denied =
+        some([&](const Rule& rule) { return !offers(rule) && !rule.target && speaks(rule); });
+    if (wanted && !denied) selected.insert(tool);
   }
   return {selected.begin(), selected.end()};
 }

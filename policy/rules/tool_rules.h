@@ -6,6 +6,9 @@
 //   rule   := TOOL | TOOL "(" target ")" | "*"
 //   target := any text without parentheses; "*" stands for any text
 //
+// A rule for a tool speaks of those too that count as it (policy::RuleSpeaksOf): Edit, of
+// MultiEdit.
+//
 // A rule with a target is granular. For Bash it is matched against "word … word:rest of the
 // command" of every simple command in the line (shell_split.h), for the other tools against the
 // path. Of the rules that match, granular beats coarse, then deny beats ask beats allow, then the
