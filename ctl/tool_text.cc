@@ -134,7 +134,9 @@ std::string BriefArguments(const std::string& tool, const std::string& arguments
   std::string out;
   for (const auto& [name, value] : arguments.items()) {
     std::string text = AsText(value);
-    if (IsInDiff(tool, name) && text.find('\n') != std::string::npos) {
+    if (IsInDiff(tool, name) && value.is_array()) {
+      text = Count(value.size(), "entry", "entries") + ", see the diff";
+    } else if (IsInDiff(tool, name) && text.find('\n') != std::string::npos) {
       text = Count(CountLines(text), "line", "lines") + ", see the diff";
     }
     AppendArgument(name, text, indent, &out);

@@ -18,6 +18,8 @@ const char* TypeOf(Kind kind) {
       return "boolean";
     case Kind::kCount:
       return "integer";
+    case Kind::kList:
+      return "array";
   }
   return "string";
 }
@@ -30,6 +32,8 @@ bool HasKind(const Json& value, Kind kind) {
       return value.is_boolean();
     case Kind::kCount:
       return value.is_number_unsigned();
+    case Kind::kList:
+      return value.is_array();
   }
   return false;
 }
@@ -42,46 +46,62 @@ std::string NamesOf(Parameters parameters) {
   return out;
 }
 
-}  // namespace
-
-std::string SchemaOf(Parameters parameters) {
+Json ObjectSchema(Parameters parameters) {
   Json required = Json::array();
   Json properties = Json::object();
   for (const ToolArgument& parameter : parameters) {
-    properties[parameter.name] = {{"type", TypeOf(parameter.kind)},
-                                  {"description", parameter.description}};
+    Json& property = properties[parameter.name];
+    property = {{"type", TypeOf(parameter.kind)}, {"description", parameter.description}};
+    if (parameter.kind == Kind::kList) property["items"] = ObjectSchema(parameter.items);
     if (parameter.need != Need::kOptional) required.push_back(parameter.name);
   }
-  return Json{{"type", "object"},
-              {"properties", properties},
-              {"required", required},
-              {"additionalProperties", false}}
-      .dump();
+  return {{"type", "object"},
+          {"properties", properties},
+          {"required", required},
+          {"additionalProperties", false}};
 }
 
-Result<Arguments> Arguments::Parse(Parameters parameters, const std::string& json) {
-  Json values = Json::parse(json, nullptr, false);
-  if (!values.is_object()) return InvalidArgument("not a JSON object");
+bool IsEmpty(const Json& value) { return value == "" || value == Json::array(); }
+
+// `where` is what a message begins with: "", or "edits[1]: ".
+Status CheckObject(Parameters parameters, const Json& values, const std::string& where) {
+  if (!values.is_object()) return InvalidArgument(where + "not a JSON object");
   for (const auto& [key, value] : values.items()) {
     const auto parameter = std::find_if(parameters.begin(), parameters.end(),
                                         [&](const ToolArgument& p) { return key == p.name; });
     if (parameter == parameters.end()) {
-      return InvalidArgument("unknown argument \"" + key + "\"; allowed: " + NamesOf(parameters));
+      return InvalidArgument(where + "unknown argument \"" + key +
+                             "\"; allowed: " + NamesOf(parameters));
     }
     if (!HasKind(value, parameter->kind)) {
-      return InvalidArgument("argument \"" + key + "\" must be of type " + TypeOf(parameter->kind) +
-                             ", not " + value.type_name());
+      return InvalidArgument(where + "argument \"" + key + "\" must be of type " +
+                             TypeOf(parameter->kind) + ", not " + value.type_name());
+    }
+    for (size_t i = 0; parameter->kind == Kind::kList && i < value.size(); ++i) {
+      ODY_RETURN_IF_ERROR(
+          CheckObject(parameter->items, value[i], where + key + "[" + std::to_string(i) + "]: "));
     }
   }
   for (const ToolArgument& parameter : parameters) {
+    const auto found = values.find(parameter.name);
     const std::string name = parameter.name;
-    if (parameter.need != Need::kOptional && !values.contains(name)) {
-      return InvalidArgument("missing argument \"" + name + "\"");
+    if (parameter.need != Need::kOptional && found == values.end()) {
+      return InvalidArgument(where + "missing argument \"" + name + "\"");
     }
-    if (parameter.need == Need::kFilled && values[name] == "") {
-      return InvalidArgument(name + " cannot be empty");
+    if (parameter.need == Need::kFilled && IsEmpty(*found)) {
+      return InvalidArgument(where + name + " cannot be empty");
     }
   }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string SchemaOf(Parameters parameters) { return ObjectSchema(parameters).dump(); }
+
+Result<Arguments> Arguments::Parse(Parameters parameters, const std::string& json) {
+  Json values = Json::parse(json, nullptr, false);
+  ODY_RETURN_IF_ERROR(CheckObject(parameters, values, ""));
   return Arguments(std::move(values));
 }
 
@@ -98,6 +118,14 @@ bool Arguments::Boolean(const char* name) const {
 uint64_t Arguments::Count(const char* name) const {
   const auto it = values_.find(name);
   return it == values_.end() ? 0 : it->get<uint64_t>();
+}
+
+std::vector<Arguments> Arguments::List(const char* name) const {
+  std::vector<Arguments> out;
+  const auto it = values_.find(name);
+  if (it == values_.end()) return out;
+  for (const Json& item : *it) out.push_back(Arguments(item));
+  return out;
 }
 
 }  // namespace odyssey::tools

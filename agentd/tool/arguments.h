@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "policy/model/tool_table.h"
@@ -28,6 +29,7 @@ class Arguments final {
   std::string String(const char* name) const;
   bool Boolean(const char* name) const;
   uint64_t Count(const char* name) const;
+  std::vector<Arguments> List(const char* name) const;
 
  private:
   explicit Arguments(nlohmann::json values) : values_(std::move(values)) {}

@@ -49,6 +49,33 @@ TEST(ArgumentsTest, WhatMustBeFilledIsNotEmpty) {
   EXPECT_EQ(Arguments::Parse(filled, "{}").status(), InvalidArgument("missing argument \"path\""));
 }
 
+TEST(ArgumentsTest, AListIsOfObjects) {
+  const std::vector<ToolArgument> of_each = {{"old", Kind::kString, Need::kFilled, "O"},
+                                             {"all", Kind::kBoolean, Need::kOptional, "A"}};
+  const std::vector<ToolArgument> list = {
+      {"edits", Kind::kList, Need::kFilled, "E", policy::InDiff::kNo, of_each}};
+  const Result<Arguments> given =
+      Arguments::Parse(list, R"({"edits":[{"old":"a"},{"old":"b","all":true}]})");
+  ASSERT_TRUE(given.ok()) << given.status().ToString();
+  const std::vector<Arguments> edits = given->List("edits");
+  ASSERT_EQ(edits.size(), 2u);
+  EXPECT_EQ(edits[0].String("old"), "a");
+  EXPECT_FALSE(edits[0].Boolean("all"));
+  EXPECT_TRUE(edits[1].Boolean("all"));
+  for (const auto& [json, message] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"edits":[]})", "edits cannot be empty"},
+           {R"({"edits":"a"})", "argument \"edits\" must be of type array, not string"},
+           {R"({"edits":["a"]})", "edits[0]: not a JSON object"},
+           {R"({"edits":[{"old":"a"},{"old":""}]})", "edits[1]: old cannot be empty"},
+           {R"({"edits":[{"old":"a","x":1}]})",
+            "edits[0]: unknown argument \"x\"; allowed: old, all"}}) {
+    EXPECT_EQ(Arguments::Parse(list, json).status(), InvalidArgument(message)) << json;
+  }
+  const nlohmann::json schema = nlohmann::json::parse(SchemaOf(list))["properties"]["edits"];
+  EXPECT_EQ(schema["type"], "array");
+  EXPECT_EQ(schema["items"], nlohmann::json::parse(SchemaOf(of_each)));
+}
+
 TEST(ArgumentsTest, SchemaSaysTheSame) {
   const std::vector<ToolArgument> path = {{"path", Kind::kString, Need::kRequired, "P"}};
   EXPECT_EQ(

@@ -18,7 +18,7 @@ enum class ToolKind {
   kReadsFile,   // an operation of the cell's file worker
   kWritesFile,  // the same; a diff shows beforehand what it would change
 };
-enum class ArgumentKind { kString, kBoolean, kCount };
+enum class ArgumentKind { kString, kBoolean, kCount, kList };
 enum class ArgumentNeed {
   kOptional,
   kRequired,
@@ -32,6 +32,7 @@ struct ToolArgument {
   ArgumentNeed need;
   const char* description;  // for the model
   InDiff in_diff = InDiff::kNo;
+  std::span<const ToolArgument> items = {};  // kList: of objects with these
 };
 
 struct ToolRow {
