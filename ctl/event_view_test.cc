@@ -213,6 +213,23 @@ TEST(ApprovalTextTest, AWriteIsItsDifferenceAndItsPathExactly) {
             "    in /workspace\n");
 }
 
+TEST(ApprovalTextTest, SeveralEditsAreTheirDifference) {
+  agent::v1::PermissionRequested request;
+  request.set_tool_name("MultiEdit");
+  request.set_arguments_json(
+      R"({"edits":[{"old_text":"a","new_text":"b"},{"old_text":"c","new_text":"d"}],"path":"f"})");
+  request.set_diff("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-ac\n+bd\n");
+  EXPECT_EQ(FormatApproval(request, false),
+            "? MultiEdit asks for approval\n"
+            "    edits: 2 entries, see the diff\n"
+            "    path: f\n"
+            "    --- a/f\n"
+            "    +++ b/f\n"
+            "    @@ -1 +1 @@\n"
+            "    -ac\n"
+            "    +bd\n");
+}
+
 TEST(ApprovalTextTest, ADifferenceThatShowsNoContentDoesNotStandForIt) {
   agent::v1::PermissionRequested request;
   request.set_tool_name("Write");

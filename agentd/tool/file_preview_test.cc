@@ -62,6 +62,19 @@ TEST_F(FilePreviewTest, EditReplacesAsTheToolDoes) {
   EXPECT_NE(all.find("-two\n-three\n+Two\n+Three\n"), std::string::npos) << all;
 }
 
+TEST_F(FilePreviewTest, SeveralEditsAreOneDifference) {
+  const auto preview = [&](const std::string& second) {
+    return ToolOf("MultiEdit")
+        ->Preview(R"({"path":"a.txt","edits":[{"old_text":"two","new_text":"2"},{"old_text":")" +
+                      second + R"(","new_text":"x"}]})",
+                  sandbox_, cell_);
+  };
+  EXPECT_EQ(preview("2\\nthree"),
+            "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n"
+            "@@ -1,3 +1,2 @@\n one\n-two\n-three\n+x\n");
+  EXPECT_EQ(preview("two"), "") << "the edit before it took that away, so the call would fail";
+}
+
 TEST_F(FilePreviewTest, BinaryFilesAreNamedOnly) {
   const std::string diff = DiffOf("a", {std::string("\0x", 2), "y"});
   EXPECT_NE(diff.find("Binary files a/a and b/a differ\n"), std::string::npos) << diff;

@@ -102,6 +102,31 @@ std::optional<std::string> ForeseeEdit(const Arguments& given,
                  given.Boolean("replace_all"));
 }
 
+// --- MultiEdit ---
+
+void AskMultiEdit(const Arguments& given, pb::FileOpRequest* out) {
+  out->mutable_multi_edit()->set_path(PathOf(given));
+  for (const Arguments& edit : given.List("edits")) {
+    pb::FileEditStep* added = out->mutable_multi_edit()->add_edits();
+    added->set_old_text(edit.String("old_text"));
+    added->set_new_text(edit.String("new_text"));
+    added->set_replace_all(edit.Boolean("replace_all"));
+  }
+}
+
+Result<Json> AnswerMultiEdit(const Arguments&, pb::FileOpResponse response) {
+  return Json{{"edited", true}, {"replacements", response.multi_edit().replacements()}};
+}
+
+std::optional<std::string> ForeseeMultiEdit(const Arguments& given,
+                                            const std::optional<std::string>& before) {
+  std::optional<std::string> text = before;
+  for (const Arguments& edit : given.List("edits")) {
+    if (text) text = ForeseeEdit(edit, text);
+  }
+  return text;
+}
+
 // --- LS ---
 
 void AskList(const Arguments& given, pb::FileOpRequest* out) {
@@ -121,6 +146,7 @@ Result<Json> AnswerList(const Arguments&, pb::FileOpResponse response) {
 constexpr auto kHandlers = std::to_array<Handler>({
     {"Edit", AskEdit, AnswerEdit, ForeseeEdit},
     {"LS", AskList, AnswerList, nullptr},
+    {"MultiEdit", AskMultiEdit, AnswerMultiEdit, ForeseeMultiEdit},
     {"Read", AskRead, AnswerRead, nullptr},
     {"Write", AskWrite, AnswerWrite, ForeseeWrite},
 });

@@ -54,6 +54,17 @@ TEST_F(FileToolsTest, WriteEditReadAndListOneFile) {
             R"({"entries":[{"name":"a.txt","path":"a.txt","type":"file"}],"path":"."})");
 }
 
+TEST_F(FileToolsTest, MultiEditMakesEveryEdit) {
+  Put("a", "one two");
+  EXPECT_EQ(Call(*ToolOf("MultiEdit"), R"({"path":"a","edits":[{"old_text":"one","new_text":"1"},
+                                          {"old_text":"1 two","new_text":"2"}]})")
+                .json,
+            R"({"edited":true,"path":"a","replacements":2})");
+  EXPECT_EQ(sandbox_.files("s")["a"], "2");
+  EXPECT_EQ(ToolOf("MultiEdit")->ForRules(R"({"path":"a","edits":[]})").status(),
+            InvalidArgument("edits cannot be empty"));
+}
+
 TEST_F(FileToolsTest, TruncatedReadEndsAtACharacterAndSaysWhereToGoOn) {
   Put("a", "ab\xE2\x82\xAC!");
   EXPECT_EQ(Json::parse(Call(*ToolOf("Read"), R"({"path":"a","max_bytes":4})").json),

@@ -32,6 +32,10 @@ TEST(ApprovalsTest, ARuleForEveryToolNamesThoseOffered) {
             Lines{"agent a: *, that is Bash, Read"});
 }
 
+TEST(ApprovalsTest, ARuleForEditNamesTheToolsThatCountAsIt) {
+  EXPECT_EQ(Approvals({}, {.ask = {"Edit"}}), Lines{"agent a: Edit, that is Edit, MultiEdit"});
+}
+
 TEST(ApprovalsTest, NothingWaitsOfAToolThatIsNotOffered) {
   EXPECT_EQ(Approvals(WithTools({"Read"}), {.ask = {"Write", "Bash(rm:*)"}}), Lines{});
   EXPECT_EQ(Approvals({}, {.ask = {"Write"}, .deny = {"Write"}}), Lines{});

@@ -267,7 +267,8 @@ TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
       {"tools: [{name: 'Read', source: 'mcp'}]",
        "tools[0].source: only builtin tools are supported in v1: `mcp`"},
       {"tools: [{name: 'Raed'}]",
-       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `LS`, `Read`, `Write`"},
+       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `LS`, `MultiEdit`, "
+       "`Read`, `Write`"},
       {"sandbox: {permissions: {network: ['api.example.com']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
        "v1, not `api.example.com`"},

@@ -68,6 +68,13 @@ inline constexpr auto kListArguments = std::to_array<ToolArgument>({
     {"path", ArgumentKind::kString, ArgumentNeed::kOptional, "The directory; default: ."},
 });
 
+inline constexpr auto kMultiEditArguments = std::to_array<ToolArgument>({
+    {"path", ArgumentKind::kString, ArgumentNeed::kFilled, "The file"},
+    {"edits", ArgumentKind::kList, ArgumentNeed::kFilled,
+     "The replacements, in order: each in the text that those before it made", InDiff::kYes,
+     std::span(kEditArguments).subspan<1>()},
+});
+
 inline constexpr auto kReadArguments = std::to_array<ToolArgument>({
     {"path", ArgumentKind::kString, ArgumentNeed::kFilled, "The file"},
     {"offset", ArgumentKind::kCount, ArgumentNeed::kOptional,
@@ -90,6 +97,8 @@ inline constexpr auto kTools = std::to_array<ToolRow>({
      tool_arguments::kEditArguments},
     {"LS", "List visible files and directories", ToolKind::kReadsFile, "path",
      tool_arguments::kListArguments},
+    {"MultiEdit", "Make several replacements in a file, all or none", ToolKind::kWritesFile, "path",
+     tool_arguments::kMultiEditArguments, "Edit"},
     {"Read", "Read a text file", ToolKind::kReadsFile, "path", tool_arguments::kReadArguments},
     {"Write", "Write a text file", ToolKind::kWritesFile, "path", tool_arguments::kWriteArguments},
 });

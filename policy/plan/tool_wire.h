@@ -21,7 +21,9 @@ namespace odyssey::tool {
 
 inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxContent = 8 * 1024 * 1024;
-inline constexpr uint32_t kMaxFrame = kMaxContent * 2 + 64 * 1024;  // an edit carries two texts
+// An edit carries two texts. More than rpc's largest gRPC message, so that no request is too long.
+inline constexpr uint32_t kMaxFrame = kMaxContent * 2 + 2 * 1024 * 1024;
+inline constexpr uint32_t kMaxEdits = 256;
 inline constexpr uint32_t kDefaultReadBytes = 200'000;
 inline constexpr uint32_t kMaxListEntries = 10'000;
 // Runs of a cell that stay beside those that a trim is told to keep.
@@ -30,7 +32,7 @@ inline constexpr uint32_t kMaxNames = 8192;
 inline constexpr uint32_t kMaxName = 255;  // NAME_MAX
 inline constexpr uint32_t kMaxType = 16;   // of ListEntry
 
-// The first four serve clients: `path` is relative to the workspace, or absolute in the cell. The
+// The first five serve clients: `path` is relative to the workspace, or absolute in the cell. The
 // others serve rpc itself: `path` is relative to the directory of runs, and no symbolic link in it
 // is followed.
 enum class Op : uint8_t {
@@ -38,6 +40,7 @@ enum class Op : uint8_t {
   kWrite,
   kEdit,
   kList,
+  kMultiEdit,
   kMakeRun,  // a run's directories; those that are there stay
   kCreate,   // a new file, and the directories on the way to it
   kAppend,   // at the end of a file, which is at `offset`
@@ -58,6 +61,7 @@ inline constexpr auto kClientOps = std::to_array<ClientOp>({
     {Op::kWrite, "write", true},
     {Op::kEdit, "edit", true},
     {Op::kList, "list", false},
+    {Op::kMultiEdit, "multi_edit", true},
 });
 
 // Null: an operation of rpc's own.
@@ -72,6 +76,12 @@ constexpr bool Writes(Op op) {
   return row != nullptr && row->writes;
 }
 
+struct EditStep {
+  std::string old_text, new_text;
+  bool replace_all = false;
+  friend bool operator==(const EditStep&, const EditStep&) = default;
+};
+
 // One request; the fields that its op uses.
 struct Request {
   Op op = Op::kRead;
@@ -82,6 +92,7 @@ struct Request {
   std::string old_text, new_text;  // kEdit
   uint32_t mode = 0;               // kWrite, kCreate: of a new file; 0 = 0644
   bool replace_all = false;        // kEdit
+  std::vector<EditStep> edits;     // kMultiEdit
   uint32_t directories = 0;        // kDiscard: how many of those above it go too
   std::vector<std::string> names;  // kTrim: runs that stay, however old
   friend bool operator==(const Request&, const Request&) = default;
@@ -107,7 +118,7 @@ struct Response {
   bool truncated = false;          // kRead, kFetch, kList, kTree; kTrim: there is more to do
   uint64_t bytes = 0;              // kWrite: written
   bool created = false;            // kWrite
-  uint32_t replacements = 0;       // kEdit
+  uint32_t replacements = 0;       // kEdit, kMultiEdit
   uint32_t directories = 0;        // kCreate: how many it made
   uint32_t runs = 0;               // kTrim: how many are left
   std::vector<ListEntry> entries;  // kList, kTree
@@ -116,6 +127,13 @@ struct Response {
 
 // Every field but op, code and error, by its name in the API and with its bounds, in the order of
 // the encoding. A visitor has U32, U64, Bool, Text, Texts and List.
+template <typename Visitor>
+void VisitFields(Visitor& v, EditStep& m) {
+  v.Text("old_text", m.old_text, kMaxContent);
+  v.Text("new_text", m.new_text, kMaxContent);
+  v.Bool("replace_all", m.replace_all);
+}
+
 template <typename Visitor>
 void VisitFields(Visitor& v, Request& m) {
   v.Text("path", m.path, kMaxPath);
@@ -126,6 +144,7 @@ void VisitFields(Visitor& v, Request& m) {
   v.Text("new_text", m.new_text, kMaxContent);
   v.U32("mode", m.mode);
   v.Bool("replace_all", m.replace_all);
+  v.List("edits", m.edits, kMaxEdits);
   v.U32("directories", m.directories);
   v.Texts("names", m.names, kMaxNames, kMaxPath);
 }

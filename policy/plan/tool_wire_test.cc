@@ -21,6 +21,7 @@ Request SampleRequest() {
           .new_text = "new",
           .mode = 0755,
           .replace_all = true,
+          .edits = {{"a", "b", true}, {"c", "d"}},
           .directories = 3,
           .names = {"run_0000000000000001", "run_0000000000000002"}};
 }
@@ -80,7 +81,7 @@ TEST(ToolWireTest, RefusesUnknownVersionOpAndCode) {
   bytes[0] = 2;
   EXPECT_FALSE(Decode(bytes, &request).ok());
   bytes = Encode(SampleRequest());
-  bytes[1] = 12;
+  bytes[1] = 13;
   EXPECT_FALSE(Decode(bytes, &request).ok());
   Response response;
   bytes = Encode(SampleResponse());
@@ -94,6 +95,9 @@ TEST(ToolWireTest, RefusesContentAndListsOverTheirBounds) {
   EXPECT_FALSE(Decode(Encode(request), &request).ok());
   request = SampleRequest();
   request.names.resize(kMaxNames + 1);
+  EXPECT_FALSE(Decode(Encode(request), &request).ok());
+  request = SampleRequest();
+  request.edits.resize(kMaxEdits + 1);
   EXPECT_FALSE(Decode(Encode(request), &request).ok());
   Response response = SampleResponse();
   response.entries.resize(kMaxListEntries + 1);

@@ -52,5 +52,12 @@ TEST(ExcessTest, AStrictRuleInPlaceOfAMilderOneKeepsIt) {
   EXPECT_EQ(More({.allow = {"Bash"}}, {.allow = {"Bash", "Read"}}), Lines{});
 }
 
+TEST(ExcessTest, RulesForToolsThatCountAsTheSameMeet) {
+  EXPECT_EQ(More({.allow = {"MultiEdit(a)"}, .deny = {"Edit"}}, {.deny = {"Edit"}}),
+            Lines{"allow: MultiEdit(a)"});
+  EXPECT_EQ(More({.deny = {"Edit"}}, {.ask = {"MultiEdit"}}), Lines{});
+  EXPECT_EQ(More({.deny = {"MultiEdit"}}, {.deny = {"Edit"}}), Lines{"deny: Edit is not there"});
+}
+
 }  // namespace
 }  // namespace odyssey::rules

@@ -76,6 +76,22 @@ TEST(SelectToolsTest, FollowsAllowAskAndDeny) {
   EXPECT_EQ(select(Rules({}, {}, {}), {"Write", "Nope", "Write"}), (List{"Write"}));
 }
 
+// A rule against Edit is not left open by another tool that edits.
+TEST(DecideTest, ARuleForEditSpeaksOfMultiEdit) {
+  const ToolRules rules = Rules({}, {"Edit"}, {"Edit(secrets/*)", "MultiEdit(own/*)"});
+  EXPECT_EQ(Path(rules, "MultiEdit", "a"), "ask Edit");
+  EXPECT_EQ(Path(rules, "MultiEdit", "/workspace/secrets/a"), "deny Edit(secrets/*)");
+  EXPECT_EQ(Path(rules, "MultiEdit", "own/a"), "deny MultiEdit(own/*)");
+  EXPECT_EQ(Path(rules, "Edit", "own/a"), "ask Edit");
+  EXPECT_EQ(Path(Rules({}, {}, {"Write"}), "MultiEdit", "a"), "allow ");
+
+  const List registry = {"Bash", "Edit", "MultiEdit"};
+  EXPECT_EQ(SelectTools({}, registry, Rules({}, {}, {"Edit"})), List{"Bash"});
+  EXPECT_EQ(SelectTools({}, registry, Rules({"Edit"}, {}, {})), (List{"Edit", "MultiEdit"}));
+  EXPECT_EQ(SelectTools({}, registry, Rules({"MultiEdit"}, {}, {})), List{"MultiEdit"});
+  EXPECT_EQ(SelectTools({}, registry, Rules({"Edit"}, {}, {"MultiEdit"})), List{"Edit"});
+}
+
 TEST(DecideTest, AnswersTheWorkedExamples) {
   const ToolRules find = Rules({}, {"Bash(find:*)"}, {"Bash(cargo build:*)"});
   EXPECT_EQ(Bash(find, "find ./src -name *.rs"), "ask Bash(find:*)");

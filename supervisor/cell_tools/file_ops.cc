@@ -82,40 +82,63 @@ Result<tool::Response> Write(const PathResolver& resolver, const tool::Request& 
   return response;
 }
 
-// The old text's occurrences, or why they do not allow this edit.
-Result<uint32_t> CountForEdit(const tool::Request& request, std::string_view content) {
-  const uint32_t count = CountOccurrences(content, request.old_text);
+// Makes one edit in `text`; how many occurrences it replaced.
+Result<uint32_t> MakeEdit(const tool::EditStep& edit, std::string* text) {
+  const uint32_t count = CountOccurrences(*text, edit.old_text);
   if (count == 0) return FailedPrecondition("old_text not found");
-  if (count > 1 && !request.replace_all) {
+  if (count > 1 && !edit.replace_all) {
     return FailedPrecondition("old_text occurs " + std::to_string(count) +
                               " times; add context or set replace_all");
   }
   // In 64 bits: 8 Mi occurrences of 8 MiB each do not overflow.
-  const uint64_t size = content.size() + uint64_t{count} * request.new_text.size();
-  if (size > tool::kMaxContent + uint64_t{count} * request.old_text.size()) {
+  const uint64_t size = text->size() + uint64_t{count} * edit.new_text.size();
+  if (size > tool::kMaxContent + uint64_t{count} * edit.old_text.size()) {
     return FailedPrecondition("the edited file would be larger than " +
                               std::to_string(tool::kMaxContent) + " bytes");
   }
+  *text = ReplaceAll(*text, edit.old_text, edit.new_text);
   return count;
 }
 
-Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& request) {
-  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
-  if (request.old_text.empty()) return InvalidArgument("old_text: must not be empty");
+// Where an edit is one of a list, its error says which.
+enum class EditNames { kNone, kInList };
+
+// The file is written once, with what all edits make of it: all are made, or none.
+Result<tool::Response> EditFile(const PathResolver& resolver, const std::string& given,
+                                const std::vector<tool::EditStep>& edits, EditNames names) {
+  const auto name = [&](size_t i) {
+    return names == EditNames::kNone ? "" : "edits[" + std::to_string(i) + "]: ";
+  };
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(given));
+  for (size_t i = 0; i < edits.size(); ++i) {
+    if (edits[i].old_text.empty()) return InvalidArgument(name(i) + "old_text: must not be empty");
+  }
   ODY_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegular(resolver, path));
   if (file.size > tool::kMaxContent) {
     return FailedPrecondition("path `" + path.given + "` has " + std::to_string(file.size) +
                               " bytes, at most " + std::to_string(tool::kMaxContent) +
                               " can be edited");
   }
-  ODY_ASSIGN_OR_RETURN(const std::string old, ReadAt(file.fd.get(), 0, file.size, path.absolute));
+  ODY_ASSIGN_OR_RETURN(std::string text, ReadAt(file.fd.get(), 0, file.size, path.absolute));
   tool::Response response;
-  ODY_ASSIGN_OR_RETURN(response.replacements, CountForEdit(request, old));
-  ODY_ASSIGN_OR_RETURN(
-      [[maybe_unused]] const Created created,
-      ReplaceFile(resolver, path, ReplaceAll(old, request.old_text, request.new_text), kDefaultMode,
-                  MissingParents::kError));
+  for (size_t i = 0; i < edits.size(); ++i) {
+    const Result<uint32_t> count = MakeEdit(edits[i], &text);
+    if (!count.ok()) return FailedPrecondition(name(i) + count.status().message());
+    response.replacements += *count;
+  }
+  ODY_ASSIGN_OR_RETURN([[maybe_unused]] const Created created,
+                       ReplaceFile(resolver, path, text, kDefaultMode, MissingParents::kError));
   return response;
+}
+
+Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& request) {
+  return EditFile(resolver, request.path,
+                  {{request.old_text, request.new_text, request.replace_all}}, EditNames::kNone);
+}
+
+Result<tool::Response> MultiEdit(const PathResolver& resolver, const tool::Request& request) {
+  if (request.edits.empty()) return InvalidArgument("edits: give one or more");
+  return EditFile(resolver, request.path, request.edits, EditNames::kInList);
 }
 
 Result<tool::Response> List(const PathResolver& resolver, const tool::Request& request) {
@@ -135,6 +158,8 @@ Result<tool::Response> Dispatch(const Reach& reach, const tool::Request& request
       return Edit(resolver, request);
     case tool::Op::kList:
       return List(resolver, request);
+    case tool::Op::kMultiEdit:
+      return MultiEdit(resolver, request);
     case tool::Op::kMakeRun:
       return MakeRun(reach.runs, request);
     case tool::Op::kCreate:

@@ -265,6 +265,42 @@ TEST_F(FileOpsTest, EditReplacesAllOnlyWhenAsked) {
   EXPECT_EQ(Get(workspace() + "/f"), "1 two 1");
 }
 
+TEST_F(FileOpsTest, EditsAreMadeInOrderAndWrittenOnce) {
+  Put(workspace() + "/f", "one two one");
+  ASSERT_EQ(chmod((workspace() + "/f").c_str(), 0750), 0);
+  fs::create_symlink("f", workspace() + "/l");
+  const Response made = Do({.op = Op::kMultiEdit,
+                            .path = "l",
+                            .edits = {{"two", "2"}, {"2", "three"}, {"one", "1", true}}});
+  EXPECT_EQ(made.code, Code::kOk) << made.error;
+  EXPECT_EQ(made.replacements, 4u);
+  EXPECT_EQ(Get(workspace() + "/f"), "1 three 1");
+  EXPECT_TRUE(fs::is_symlink(workspace() + "/l"));
+  struct stat info {};
+  ASSERT_EQ(stat((workspace() + "/f").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0750u);
+}
+
+TEST_F(FileOpsTest, OneEditThatFailsLeavesTheFileUntouched) {
+  Put(workspace() + "/f", "one two one");
+  struct stat before {};
+  ASSERT_EQ(stat((workspace() + "/f").c_str(), &before), 0);
+  const auto refused = [&](std::vector<tool::EditStep> edits) {
+    return Do({.op = Op::kMultiEdit, .path = "f", .edits = std::move(edits)}).error;
+  };
+  EXPECT_EQ(refused({{"two", "2"}, {"two", "x"}}), "edits[1]: old_text not found");
+  EXPECT_EQ(refused({{"two", "2"}, {"one", "x"}}),
+            "edits[1]: old_text occurs 2 times; add context or set replace_all");
+  EXPECT_EQ(refused({{"two", "2"}, {"", "x"}}), "edits[1]: old_text: must not be empty");
+  EXPECT_EQ(refused({{"two", std::string(tool::kMaxContent, 'x')}}),
+            "edits[0]: the edited file would be larger than 8388608 bytes");
+  EXPECT_EQ(refused({}), "edits: give one or more");
+  struct stat after {};
+  ASSERT_EQ(stat((workspace() + "/f").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_EQ(Get(workspace() + "/f"), "one two one");
+}
+
 TEST_F(FileOpsTest, EditOfAMissingFileMakesNothing) {
   EXPECT_EQ(Edit("new/f", "a", "b").code, Code::kNotFound);
   EXPECT_FALSE(fs::exists(workspace() + "/new"));

@@ -87,6 +87,12 @@ TEST(FileOpProtoTest, RequestsKeepTheirFields) {
                                                 .replace_all = true}));
   request.mutable_write()->set_mode(0755);
   EXPECT_EQ(*FromProto(request), (tool::Request{.op = tool::Op::kWrite, .mode = 0755}));
+  request.mutable_multi_edit()->set_path("a");
+  request.mutable_multi_edit()->add_edits()->set_old_text("1");
+  request.mutable_multi_edit()->add_edits()->set_replace_all(true);
+  EXPECT_EQ(*FromProto(request),
+            (tool::Request{
+                .op = tool::Op::kMultiEdit, .path = "a", .edits = {{"1", ""}, {"", "", true}}}));
   request.mutable_read()->set_offset(uint64_t{1} << 40);
   EXPECT_EQ(*FromProto(request),
             (tool::Request{.op = tool::Op::kRead, .offset = uint64_t{1} << 40}));
@@ -94,7 +100,7 @@ TEST(FileOpProtoTest, RequestsKeepTheirFields) {
 
 TEST(FileOpProtoTest, RefusesNoOperationAndWhatTheWireDoesNotCarry) {
   EXPECT_EQ(FromProto(v1::FileOpRequest()).status(),
-            InvalidArgument("op: give read, write, edit or list"));
+            InvalidArgument("op: give read, write, edit, list or multi_edit"));
   v1::FileOpRequest request;
   request.mutable_write()->set_path(std::string(tool::kMaxPath + 1, 'p'));
   EXPECT_EQ(FromProto(request).status(),
@@ -102,6 +108,12 @@ TEST(FileOpProtoTest, RefusesNoOperationAndWhatTheWireDoesNotCarry) {
   request.mutable_edit()->set_new_text(std::string(tool::kMaxContent + 1, 'x'));
   EXPECT_EQ(FromProto(request).status(),
             InvalidArgument("new_text: 8388609 bytes; at most 8388608 are allowed"));
+  request.mutable_multi_edit()->add_edits()->set_old_text(std::string(tool::kMaxContent + 1, 'x'));
+  EXPECT_EQ(FromProto(request).status(),
+            InvalidArgument("old_text: 8388609 bytes; at most 8388608 are allowed"));
+  for (uint32_t i = 0; i < tool::kMaxEdits; ++i) request.mutable_multi_edit()->add_edits();
+  EXPECT_EQ(FromProto(request).status(),
+            InvalidArgument("edits: 257 entries; at most 256 are allowed"));
 }
 
 // The file worker is inside the cell: what it sets beside its operation's own fields goes nowhere.

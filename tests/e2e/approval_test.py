@@ -2,6 +2,8 @@
 """Approvals from other terminals: who waits, who answers, and how far an answer reaches."""
 
 
+import json
+
 import bundles
 import host
 from world import HANG_S, World, WorldTest, main
@@ -57,6 +59,39 @@ class ApprovalTest(WorldTest):
         self.assertEqual(self.answer("deny", request).code, 0)
         self.await_end(session, turn)
         self.assertEqual(self.pending(session), [])
+
+    def test_several_edits_are_asked_for_as_an_edit_and_made_together(self):
+        edits = [{"old_text": "one", "new_text": "1"}, {"old_text": "1 two", "new_text": "2"}]
+        fails = edits + [{"old_text": "nowhere", "new_text": "x"}]
+        session, turn = self.submit(self.bundle(
+            [bundles.call("Write", path="a", content="one two\n"),
+             bundles.call("Write", path="secret", content="s\n"),
+             bundles.call("MultiEdit", "m", path="a", edits=edits),
+             bundles.call("MultiEdit", "n", path="secret", edits=edits),
+             bundles.call("MultiEdit", "o", path="/usr/x", edits=edits),
+             bundles.call("MultiEdit", "p", path="a", edits=fails),
+             bundles.call("Read", "r", path="a"),
+             bundles.say("made ${m.replacements}, is ${r.content}|${n.error}|${o.error}|${p.error}")],
+            {"allow": ["Write", "Read", "Edit(/usr/*)"], "ask": ["Edit"], "deny": ["Edit(secret)"]}))
+        request = self.await_question(session)
+        self.assertEqual((request["tool_name"], request["rule"]), ("MultiEdit", "Edit"))
+        self.assertIn("-one two\n+2\n", request["diff"])
+        self.assertIn("edits: 2 entries, see the diff", self.world.ctl("approval", "list").out)
+        self.assertEqual(self.answer("allow", request).code, 0)
+        second = self.await_question(session, other_than=request["request_id"])
+        self.assertEqual(self.answer("allow", second).code, 0)
+        response = self.await_end(session, turn)["response"]
+        made, secret, system, wrong = response.split("|")
+        self.assertEqual(made, "made 2, is 2\n")
+        self.assertIn("permission denied: ", secret)
+        self.assertIn("Edit(secret)", secret)
+        self.assertIn("(mount /usr read_only)", system)
+        self.assertIn("edits[0]: old_text not found", wrong)
+        files = [json.loads(line) for line in self.world.ctl("-o", "json", "audit", "tail", "-n", "500").out.splitlines()]
+        recorded = [(f["path"], f.get("replacements"), f.get("code")) for f in files
+                    if f["type"] == "file" and f["op"] == "multi_edit"]
+        self.assertEqual(recorded, [("a", 2, None), ("/usr/x", None, "PERMISSION_DENIED"),
+                                    ("a", None, "FAILED_PRECONDITION")])
 
     def test_once_is_once(self):
         session, turn = self.submit(self.bundle(WRITE_TWICE, ASK_WRITE))

@@ -3,7 +3,7 @@
 import json
 import os
 
-TOOLS = ("Bash", "LS", "Read", "Write", "Edit")
+TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),

@@ -153,6 +153,16 @@ class FakeSandbox final : public sandbox::Sandbox {
         ODY_RETURN_IF_ERROR(Edit(request.edit(), &files));
         out.mutable_edit()->set_replacements(1);
         return out;
+      case pb::FileOpRequest::kMultiEdit:
+        for (pb::FileEditStep& step : *request.mutable_multi_edit()->mutable_edits()) {
+          pb::FileEdit edit;
+          edit.set_path(request.multi_edit().path());
+          edit.set_old_text(step.old_text());
+          edit.set_new_text(step.new_text());
+          ODY_RETURN_IF_ERROR(Edit(edit, &files));
+        }
+        out.mutable_multi_edit()->set_replacements(request.multi_edit().edits_size());
+        return out;
       case pb::FileOpRequest::kList:
         for (const auto& [path, content] : files) {
           pb::FileEntry* entry = out.mutable_list()->add_entries();
