@@ -40,7 +40,8 @@ struct Handler {
   std::optional<std::string> (*foresee)(const Arguments&, const std::optional<std::string>&);
 };
 
-// --- Read ---
+// --- Read: {content}, and for a file longer than what is returned truncated, total_bytes and
+// next_offset. UTF-8 only. ---
 
 void AskRead(const Arguments& given, pb::FileOpRequest* out) {
   out->mutable_read()->set_path(PathOf(given));
@@ -65,7 +66,7 @@ Result<Json> AnswerRead(const Arguments&, pb::FileOpResponse response) {
   return result;
 }
 
-// --- Write ---
+// --- Write: {bytes} ---
 
 void AskWrite(const Arguments& given, pb::FileOpRequest* out) {
   out->mutable_write()->set_path(PathOf(given));
@@ -80,7 +81,7 @@ std::optional<std::string> ForeseeWrite(const Arguments& given, const std::optio
   return given.String("content");
 }
 
-// --- Edit ---
+// --- Edit: {edited}, and with replace_all replacements ---
 
 void AskEdit(const Arguments& given, pb::FileOpRequest* out) {
   out->mutable_edit()->set_path(PathOf(given));
@@ -102,7 +103,7 @@ std::optional<std::string> ForeseeEdit(const Arguments& given,
                  given.Boolean("replace_all"));
 }
 
-// --- MultiEdit ---
+// --- MultiEdit: {edited, replacements} ---
 
 void AskMultiEdit(const Arguments& given, pb::FileOpRequest* out) {
   out->mutable_multi_edit()->set_path(PathOf(given));
@@ -127,7 +128,7 @@ std::optional<std::string> ForeseeMultiEdit(const Arguments& given,
   return text;
 }
 
-// --- LS ---
+// --- LS: {entries: [{name, path, type}]}, sorted by type, then name ---
 
 void AskList(const Arguments& given, pb::FileOpRequest* out) {
   out->mutable_list()->set_path(PathOf(given));

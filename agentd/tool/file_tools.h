@@ -9,13 +9,8 @@
 namespace odyssey::tools {
 
 // A tool of the file worker: one operation on a path, relative to the workspace or absolute in the
-// cell. `row` is one of policy::kTools, of another kind than kCommand. Results, beside `path`:
-//
-//   Read   {content}, and for a file longer than what is returned truncated, total_bytes and
-//          next_offset. UTF-8 only.
-//   Write  {bytes}
-//   Edit   {edited}, and with replace_all replacements
-//   LS     {entries: [{name, path, type}]}, sorted by type, then name
+// cell. `row` is one of policy::kTools, of another kind than kCommand. Its result is an object with
+// `path` and what its handler says in file_tools.cc.
 std::unique_ptr<Tool> NewFileTool(const policy::ToolRow& row);
 
 }  // namespace odyssey::tools
