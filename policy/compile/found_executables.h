@@ -26,6 +26,7 @@ struct FoundExecutables {
   // What compiles while it runs, or may: memory that it wrote has to be executable.
   std::vector<std::string> compilers;
   std::string identity;  // another one if a file was replaced since
+  friend bool operator==(const FoundExecutables&, const FoundExecutables&) = default;
 };
 
 // The host's programs: /usr, /opt and their like. What lies elsewhere comes into a cell by a mount.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "policy/compile/danger.h"
+#include "policy/answer/answer.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_denials.h"
 
@@ -51,17 +51,17 @@ Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, Ce
 
 // ── Making cells ────────────────────────────────────────────────────────────────────────────────
 
-Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
-                                             const ceiling::Owner& owner) {
-  if (request.mode == policy::Mode::kDangerFullAccess) {
-    return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts_.check);
-  }
-  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found,
-                       finder_.Find(compile::SystemExecutables(request)));
+compile::HostFacts Broker::FactsNow() {
   compile::HostFacts facts = facts_;
   const std::vector<compile::SystemEntry> linked = linked_.Get();
   facts.system.insert(facts.system.end(), linked.begin(), linked.end());
-  return compile::Compile(request, facts, found);
+  return facts;
+}
+
+Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
+                                             const ceiling::Owner& owner) {
+  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found, answer::FindFor(request, &finder_));
+  return answer::CompileFor(request, owner, FactsNow(), found);
 }
 
 Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool allow_danger) {

@@ -70,6 +70,8 @@ class Broker final {
   void ReleaseKey(const CellKey& key);
   bool IsLive(const CellKey& key);
   uint32_t live_cells();
+  // Of the host, as cells are compiled with now. May wait for the first look at /usr.
+  compile::HostFacts FactsNow();
 
   // ── The loop's thread ──
 

@@ -50,6 +50,11 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
   return admission;
 }
 
+Result<answer::Under> CeilingGate::UnderFor(uint32_t owner_uid) {
+  ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
+  return answer::Under{directory_, current->ceiling, {dialect::OwnerOf(owner_uid), host_}};
+}
+
 void CeilingGate::SetOwners(const Admission& admission, plan::Plan* plan) const {
   ceiling::SetOwners({admission.owner, host_}, admission.outright, plan);
 }

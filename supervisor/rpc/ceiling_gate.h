@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "policy/answer/answer.h"
 #include "policy/ceiling/check.h"
 #include "policy/dialect/ceiling_directory.h"
 #include "policy/model/request.h"
@@ -39,6 +40,9 @@ class CeilingGate final {
   // PERMISSION_DENIED names the key, the value and the rule. `allow_danger`: the person's own word
   // that danger_full_access is meant.
   Result<Admission> Admit(policy::SandboxRequest request, uint32_t owner_uid, bool allow_danger);
+
+  // What a question of CheckPolicy is answered under: the ceiling that Admit would hold it against.
+  Result<answer::Under> UnderFor(uint32_t owner_uid);
 
   // Says in the plan of what was admitted whose each host tree has to be (ceiling/ownership.h).
   void SetOwners(const Admission& admission, plan::Plan* plan) const;

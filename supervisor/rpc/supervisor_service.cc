@@ -29,7 +29,8 @@ Feature DescribeAudit(const Status& state) {
 SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed)
     : broker_(broker),
       reviewed_(reviewed),
-      features_(DescribeFeatures(broker->hello(), broker->facts())) {}
+      features_(DescribeFeatures(broker->hello(), broker->facts())),
+      policy_check_(broker->ceiling(), broker->facts()) {}
 
 std::vector<Feature> SupervisorService::LayersOf(const CellView& view) const {
   const bool unconfined = view.mode == policy::Mode::kDangerFullAccess;
@@ -71,6 +72,12 @@ grpc::Status SupervisorService::CheckCell(grpc::ServerContext*, const v1::CheckC
                                           v1::CheckCellResponse*) {
   const auto spec = FromProto(request->cell());
   return rpc::ToGrpc(spec.ok() ? broker_->Check(*spec) : spec.status());
+}
+
+grpc::Status SupervisorService::CheckPolicy(grpc::ServerContext*,
+                                            const v1::CheckPolicyRequest* request,
+                                            v1::CheckPolicyResponse* response) {
+  return rpc::ToGrpc(policy_check_.Answer(*request, response));
 }
 
 grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,

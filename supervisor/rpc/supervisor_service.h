@@ -3,6 +3,7 @@
 
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "supervisor/rpc/broker.h"
+#include "supervisor/rpc/policy_check.h"
 #include "supervisor/rpc/reviewed_cells.h"
 
 namespace odyssey::supervisor {
@@ -21,6 +22,8 @@ class SupervisorService final
                            v1::PrepareCellResponse* response) override;
   grpc::Status CheckCell(grpc::ServerContext* context, const v1::CheckCellRequest* request,
                          v1::CheckCellResponse* response) override;
+  grpc::Status CheckPolicy(grpc::ServerContext* context, const v1::CheckPolicyRequest* request,
+                           v1::CheckPolicyResponse* response) override;
   grpc::Status ListCells(grpc::ServerContext* context, const v1::ListCellsRequest* request,
                          v1::ListCellsResponse* response) override;
   grpc::Status DescribeCell(grpc::ServerContext* context, const v1::DescribeCellRequest* request,
@@ -43,6 +46,7 @@ class SupervisorService final
   Broker* const broker_;
   ReviewedCells* const reviewed_;
   const std::vector<Feature> features_;
+  PolicyCheck policy_check_;
 };
 
 }  // namespace odyssey::supervisor

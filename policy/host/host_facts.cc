@@ -1,0 +1,58 @@
+#include "policy/host/host_facts.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/landlock.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/os/file.h"
+#include "policy/compile/protection.h"
+
+namespace odyssey::host {
+namespace {
+
+// landlock_create_ruleset(2) has no wrapper in glibc 2.36.
+landlock::Support LandlockSupport() {
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  return landlock::SupportFrom(abi, errno);
+}
+
+// Of the local users; none if the file cannot be read.
+std::vector<std::string> Homes() {
+  constexpr size_t kMaxPasswdBytes = 1 << 20;
+  const auto passwd = ReadFile("/etc/passwd", kMaxPasswdBytes);
+  return passwd.ok() ? compile::HomeDirectories(*passwd) : std::vector<std::string>();
+}
+
+}  // namespace
+
+compile::HostFacts ReadHostFacts(plan::CheckContext check) {
+  compile::HostFacts facts;
+  std::vector<std::string> paths = plan::SystemTrees();
+  paths.push_back("/etc/resolv.conf");  // for cells with the host's network
+  for (const std::string& path : paths) {
+    struct stat info;
+    if (lstat(path.c_str(), &info) != 0) continue;
+    facts.system.push_back({path, ReadLinkOfHost(path).value_or("")});
+  }
+  facts.landlock = LandlockSupport();
+  facts.homes = Homes();
+  facts.check = std::move(check);
+  return facts;
+}
+
+std::optional<std::string> ReadLinkOfHost(const std::string& path) {
+  char target[PATH_MAX];
+  const ssize_t n = readlink(path.c_str(), target, sizeof(target));
+  if (n <= 0) return std::nullopt;
+  return std::string(target, static_cast<size_t>(n));
+}
+
+}  // namespace odyssey::host
