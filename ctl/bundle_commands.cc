@@ -3,13 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/any_host.h"
 #include "ctl/command.h"
-#include "ctl/compile_here.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"
 #include "ctl/policy_json.h"
 #include "ctl/sanitize.h"
+#include "ctl/seen_places.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/bundle_tree.h"
 #include "policy/dialect/policy_reader.h"

@@ -43,6 +43,8 @@ bool Allows(const Match& match) {
   return open && !match.rule->binaries.empty();
 }
 
+}  // namespace
+
 rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destination& destination) {
   rules::Decision out{.verdict = rules::Verdict::kDeny, .rule = "network egress"};
   if (!destination.never.empty()) {
@@ -62,23 +64,6 @@ rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destinati
                     : "the endpoints would refuse it to every program: " + told;
   out.reason += kNoCell;
   return out;
-}
-
-}  // namespace
-
-rules::Decision DecideHost(const dialect::Policy& policy, const Destination& destination) {
-  switch (policy.request.network) {
-    case policy::Network::kFull:
-      return {.rule = "network full",
-              .reason = "the host's network: every address that it reaches"};
-    case policy::Network::kEgress:
-      return DecideByEndpoints(policy, destination);
-    case policy::Network::kNone:
-      break;
-  }
-  return {.verdict = rules::Verdict::kDeny,
-          .rule = "network none",
-          .reason = "the cell has a loopback of its own and no other network"};
 }
 
 }  // namespace odyssey::ctl

@@ -7,11 +7,10 @@
 
 namespace odyssey::ctl {
 
-// Would a command in a cell of this policy reach the destination. Where the policy names endpoints,
-// the reason says which of them would let it through, for which programs, and where they are
-// written; the verdict is deny all the same, since no cell is made of such a policy. Pure.
-rules::Decision DecideHost(const dialect::Policy& policy,
-                           const dialect::openshell::Destination& destination);
+// Which of a policy's endpoints would let a destination through, for which programs, and where they
+// are written. The verdict is deny all the same, since no cell is made of such a policy. Pure.
+rules::Decision DecideByEndpoints(const dialect::Policy& policy,
+                                  const dialect::openshell::Destination& destination);
 
 }  // namespace odyssey::ctl
 

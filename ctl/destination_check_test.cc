@@ -26,7 +26,7 @@ rules::Decision Decide(const std::string& text, const std::string& host) {
   EXPECT_EQ(reading.problems, "");
   const auto destination = dialect::openshell::ParseDestination(host);
   EXPECT_TRUE(destination.ok()) << host;
-  return DecideHost(*reading.policy, *destination);
+  return DecideByEndpoints(*reading.policy, *destination);
 }
 
 constexpr char kNoCell[] =
@@ -76,14 +76,6 @@ TEST(DestinationCheckTest, APatternOpensNoPrivateNetwork) {
                        "end in .internal are a private network's ("),
       0u)
       << Decide(kEndpoints, "db.example.internal:443").reason;
-}
-
-TEST(DestinationCheckTest, OtherNetworksNameNoHosts) {
-  const std::string odyssey = "policy_version: odyssey.policy/v1\nsandbox: ";
-  EXPECT_EQ(Decide(odyssey + "{}", "a.example").rule, "network none");
-  const rules::Decision full = Decide(odyssey + "{permissions: {network: ['*']}}", "localhost:80");
-  EXPECT_EQ(full.verdict, rules::Verdict::kAllow);
-  EXPECT_EQ(full.rule, "network full");
 }
 
 }  // namespace

@@ -12,11 +12,9 @@
 #include <vector>
 
 #include "common/os/file.h"
-#include "ctl/ceiling_view.h"
 #include "ctl/cell_name.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
-#include "ctl/compile_here.h"
 #include "ctl/direct_writes.h"
 #include "ctl/exec_call.h"
 #include "ctl/exec_files.h"
@@ -27,6 +25,7 @@
 #include "ctl/file_rights.h"
 #include "ctl/message_text.h"
 #include "ctl/option_words.h"
+#include "ctl/policy_asker.h"
 #include "ctl/policy_file.h"
 #include "ctl/project_approval.h"
 #include "ctl/sanitize.h"
@@ -116,13 +115,45 @@ class CellRemover final {
   const std::string cell_id_;
 };
 
+// What of a policy has to be known before its cell is asked for: whether the client may take its
+// variables that look like secrets, and whether the directories that llm-do makes if they are
+// missing would be shown. Nothing is made that the cell would not be shown: why not the supervisor
+// says when it is asked for the cell. What was made is what is mounted.
+Status AskAboutPolicy(const PolicyAsker& asker, NamedPlaces* places, ExecOptions* options) {
+  if (!options->policy) return OkStatus();
+  const dialect::Policy& policy = *options->policy;
+  if (policy.secrets.empty() && policy.create.empty()) return OkStatus();
+  AnsweredBy by;
+  ODY_ASSIGN_OR_RETURN(const answer::Answer answer,
+                       asker.Ask(QuestionAbout(options->sandbox, &policy, asker.owner()), &by));
+  if (!answer.refusal.ok()) {
+    return policy.secrets.empty() ? OkStatus() : options->origins.Locate(answer.refusal);
+  }
+  const FileRights rights(asker.owner());
+  for (const std::string& path : policy.create) {
+    ODY_ASSIGN_OR_RETURN(const NamedPlace* made, places->Make(path, kNewDirectoryMode));
+    for (policy::Mount& mount : options->sandbox.mounts) {
+      if (mount.source == made->name()) mount.identity = made->identity();
+    }
+  }
+  return OkStatus();
+}
+
+// What no option asked for is not insisted on: where the operator's ceiling lets no file of a
+// workspace execute, the system's programs remain. True if there is another request to make.
+bool GiveUpDefault(const Status& refusal, ExecOptions* options) {
+  if (!options->default_executables || refusal.detail().field != "executables_mode") return false;
+  options->default_executables = false;
+  options->sandbox.executables_mode = policy::ExecutablesMode::kStandard;
+  return true;
+}
+
 // `places` keeps what the options name open until the cell is made. `*used` becomes the cell's id,
 // if there was one.
-int RunInCell(const Console& console, const Locations& locations, const ExecOptions& options,
+int RunInCell(const Console& console, const PolicyAsker& asker, ExecOptions options,
               const std::string& component, NamedPlaces* places, std::string* used) {
-  const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component, places);
-  for (const Status& status : {CheckText(request), CheckTerminal(console, options.terminal)}) {
-    if (!status.ok()) return CannotExec(console, {"exec", status.message(), ""});
+  if (const Status status = CheckTerminal(console, options.terminal); !status.ok()) {
+    return CannotExec(console, {"exec", status.message(), ""});
   }
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
   if (!files.ok()) return CannotExec(console, {"exec", files.status().message(), ""});
@@ -130,12 +161,22 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   call.SayGrants([&](const supervisor::v1::Denial& denial) {
     return GrantAsOption(denial, options.sandbox.executables_mode);
   });
-  const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, asker.locations());
   if (!client.ok()) return CannotExec(console, ExplainConnect("exec", client.status()));
   const SupervisorStub stub(client->channel());
 
+  if (const Status status = AskAboutPolicy(asker, places, &options); !status.ok()) {
+    return CannotExec(console, {"exec", "--policy: " + status.message(), ""});
+  }
   supervisor::v1::PrepareCellResponse prepared;
-  const Status status = stub.PrepareCell(call.Interruptible(kCellCallMs), request, &prepared);
+  Status status;
+  do {
+    const supervisor::v1::PrepareCellRequest request = MakeRequest(options, component, places);
+    if (const Status text = CheckText(request); !text.ok()) {
+      return CannotExec(console, {"exec", text.message(), ""});
+    }
+    status = stub.PrepareCell(call.Interruptible(kCellCallMs), request, &prepared);
+  } while (GiveUpDefault(status, &options));
   if (call.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + call.interrupted_by();
   if (!status.ok()) {
     Failure failure = client->Explain("prepare a cell", status, options.origins);
@@ -158,25 +199,6 @@ int RunInCell(const Console& console, const Locations& locations, const ExecOpti
   return code == kExitOk && !collected ? kExitCannot : code;
 }
 
-// The directories that a policy has made if they are missing, as llm-do does. Whoever wrote it has
-// nothing made that the cell would not be shown: the supervisor refuses it. What was made is what
-// is mounted.
-Status MakePolicyDirectories(const Result<CeilingView>& ceiling, const Locations& locations,
-                             NamedPlaces* places, ExecOptions* options) {
-  if (!options->policy || options->policy->create.empty() || !ceiling.ok()) return OkStatus();
-  const bool granted = ceiling::Check(ceiling->ceiling, options->sandbox, ceiling->asker).ok() &&
-                       CompileHere(options->sandbox, *ceiling, locations).ok();
-  if (!granted) return OkStatus();
-  const FileRights rights(ceiling->asker.owner);
-  for (const std::string& path : options->policy->create) {
-    ODY_ASSIGN_OR_RETURN(const NamedPlace* made, places->Make(path, kNewDirectoryMode));
-    for (policy::Mount& mount : options->sandbox.mounts) {
-      if (mount.source == made->name()) mount.identity = made->identity();
-    }
-  }
-  return OkStatus();
-}
-
 int ExecCommand(const Invocation& call) {
   const Console& console = *call.console;
   ExecInputs inputs = MakeExecInputs();
@@ -186,13 +208,8 @@ int ExecCommand(const Invocation& call) {
     inputs.owner_uid = found->uid;
   }
   const uid_t owner = inputs.owner_uid.value_or(getuid());
-  const Result<CeilingView> ceiling = LoadCeilingView(owner, call.locations);
-  if (ceiling.ok()) {
-    inputs.granted_secrets = GrantedSecrets(*ceiling);
-    const policy::SandboxRequest asked = {.executables_mode = policy::ExecutablesMode::kWorkspace};
-    inputs.workspace_programs = ceiling::Check(ceiling->ceiling, asked, ceiling->asker).ok();
-    if (owner != getuid()) inputs.home = ceiling->asker.owner.home;
-  }
+  const PolicyAsker asker(dialect::OwnerOf(owner), call.locations);
+  if (owner != getuid()) inputs.home = asker.owner().home;
   Result<ExecOptions> options = ReadExecOptions(call.options, inputs);
   if (!options.ok()) {
     return CannotExec(console, {"exec", options.status().message(), kOptions});
@@ -203,11 +220,11 @@ int ExecCommand(const Invocation& call) {
   const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options->explain) {
-    Status status = ceiling.status();
-    if (ceiling.ok()) {
-      status = PrintPlan(console, {options->sandbox, policy, options->origins}, *ceiling,
-                         call.locations);
-    }
+    AnsweredBy by;
+    const auto answer =
+        asker.Ask(QuestionAbout(options->sandbox, policy, asker.owner()), &by);
+    if (answer.ok()) GiveUpDefault(answer->refusal, &*options);
+    const Status status = PrintPlan(console, {options->sandbox, policy, options->origins}, asker);
     if (status.ok()) return kExitOk;
     console.Fail({"exec --explain", status.message(), kOptions});
     return kExitCannot;
@@ -224,11 +241,6 @@ int ExecCommand(const Invocation& call) {
                          "docs/policy/dialects.md tells what a project's file may add."});
     }
   }
-  if (const Status status =
-          MakePolicyDirectories(ceiling, call.locations, inputs.places.get(), &*options);
-      !status.ok()) {
-    return CannotExec(console, {"exec", "--policy: " + status.message(), ""});
-  }
   // One whose changes wait for a commit is named by a person afterwards.
   const Result<std::string> random =
       options->reviewed ? RandomComponent("review-", 4) : RandomComponent("once-", 12);
@@ -236,8 +248,7 @@ int ExecCommand(const Invocation& call) {
   const std::string& name = options->cell.empty() ? *random : options->cell;
   if (options->reviewed && console.json) console.Warn(ReviewNotice(name));
   std::string cell_id;
-  const int code =
-      RunInCell(console, call.locations, *options, name, inputs.places.get(), &cell_id);
+  const int code = RunInCell(console, asker, *options, name, inputs.places.get(), &cell_id);
   if (options->reviewed && !cell_id.empty()) {
     ReviewAfterExec(console, call.locations, {name, cell_id, options->cell.empty()});
   }

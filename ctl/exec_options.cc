@@ -108,12 +108,11 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
 }
 
 // Another mode than the policy's starts from nothing: what the policy names is of its own mode.
-Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
+Status SetExecutables(const ParsedOptions& options, ExecOptions* out) {
   using policy::ExecutablesMode;
   policy::SandboxRequest* const sandbox = &out->sandbox;
-  if (!out->policy && inputs.workspace_programs) {
-    sandbox->executables_mode = ExecutablesMode::kWorkspace;
-  }
+  out->default_executables = !out->policy && !options.Has("tools");
+  if (!out->policy) sandbox->executables_mode = ExecutablesMode::kWorkspace;
   if (options.Has("tools")) {
     const std::string tools = options.Text("tools");
     const ExecutablesMode mode = tools == "explicit"    ? ExecutablesMode::kExplicit
@@ -342,22 +341,34 @@ void NoteOptions(const ParsedOptions& options, dialect::Origins* origins) {
   }
 }
 
+// What a person names in an option is the person's own to give.
+void ForgetSecretsOfOptions(const ParsedOptions& options,
+                            std::vector<dialect::SecretVariable>* secrets) {
+  std::set<std::string> named;
+  for (const std::string& entry : options.All("env")) {
+    named.insert(entry.substr(0, entry.find('=')));
+  }
+  secrets->erase(std::remove_if(secrets->begin(), secrets->end(),
+                                [&](const dialect::SecretVariable& secret) {
+                                  return named.count(secret.source) != 0;
+                                }),
+                 secrets->end());
+}
+
 // `policy_name` is where the file was found.
 Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
                         std::string* policy_name, ExecOptions* out) {
   if (!options.Has("policy")) return OkStatus();
   ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, inputs.resolve("."));
   dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment, inputs.places);
-  context.granted_env = inputs.granted_secrets;
+  context.judges_secrets = true;  // the supervisor is asked
   if (inputs.home) context.home = *inputs.home;
-  for (const std::string& entry : options.All("env")) {
-    context.granted_env.insert(entry.substr(0, entry.find('=')));
-  }
   dialect::Problems problems;
   Result<dialect::Policy> policy =
       ReadPolicy(options.Text("policy"), context, &problems, policy_name);
   if (!policy.ok()) return Named("--policy", policy.status());
   out->policy = std::move(*policy);
+  ForgetSecretsOfOptions(options, &out->policy->secrets);
   out->sandbox = out->policy->request;
   out->origins = out->policy->origins;
   return OkStatus();
@@ -390,10 +401,8 @@ ExecInputs MakeExecInputs() {
   ExecInputs inputs{.resolve = {},
                     .environment = GetEnvironment,
                     .places = std::make_shared<NamedPlaces>(),
-                    .granted_secrets = {},
                     .home = {},
-                    .owner_uid = {},
-                    .workspace_programs = true};
+                    .owner_uid = {}};
   inputs.resolve = [places = inputs.places](const std::string& path) -> Result<FoundPlace> {
     const Walk& walk = places->Look(path, Links::kBelow);
     ODY_RETURN_IF_ERROR(walk.status);
@@ -420,7 +429,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
-  ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
+  ODY_RETURN_IF_ERROR(SetExecutables(options, &out));
   SetLimits(options, &out.sandbox.limits);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,14 +34,10 @@ struct ExecInputs {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   // What keeps open what `resolve` found, and what a policy names.
   std::shared_ptr<NamedPlaces> places;
-  // Variables that a policy may have though they look like secrets.
-  std::set<std::string> granted_secrets;
   // What "~" is to a policy, if it is not $HOME.
   std::optional<std::string> home;
   // On whose behalf, if it is said.
   std::optional<uint32_t> owner_uid;
-  // Whether the ceiling lets the files of the workspace execute, which is the default then.
-  bool workspace_programs = true;
 };
 
 ExecInputs MakeExecInputs();
@@ -51,6 +46,8 @@ struct ExecOptions {
   policy::SandboxRequest sandbox;
   std::string cell;       // "": one for this command alone
   bool reviewed = false;  // directories are written on a copy
+  // The files of the workspace execute because no option and no policy says otherwise.
+  bool default_executables = false;
   std::vector<std::string> argv;
   std::string cwd;
   uint32_t timeout_ms = 0;

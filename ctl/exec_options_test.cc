@@ -47,7 +47,7 @@ TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
   EXPECT_EQ(options->argv, (std::vector<std::string>{"ls", "-l"}));
 }
 
-TEST(ExecOptionsTest, ToolsSaysOtherwiseAndSoDoesTheCeiling) {
+TEST(ExecOptionsTest, ToolsSaysOtherwise) {
   using policy::ExecutablesMode;
   const std::pair<const char*, ExecutablesMode> modes[] = {
       {"explicit", ExecutablesMode::kExplicit},
@@ -57,10 +57,8 @@ TEST(ExecOptionsTest, ToolsSaysOtherwiseAndSoDoesTheCeiling) {
   for (const auto& [name, mode] : modes) {
     EXPECT_EQ(Read({"--tools", name, "--", "x"})->sandbox.executables_mode, mode) << name;
   }
-  const auto parsed = ParseOptions(ExecOptionSpecs(), {{.name = "CMD", .rest = true}}, {"x"});
-  ExecInputs inputs = Inputs();
-  inputs.workspace_programs = false;
-  EXPECT_EQ(ReadExecOptions(*parsed, inputs)->sandbox.executables_mode, ExecutablesMode::kStandard);
+  EXPECT_TRUE(Read({"--", "x"})->default_executables);
+  EXPECT_FALSE(Read({"--tools", "workspace", "--", "x"})->default_executables);
 }
 
 TEST(ExecOptionsTest, ReviewPutsEveryHostDirectoryBehindACommit) {

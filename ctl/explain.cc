@@ -3,14 +3,14 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "ctl/compile_here.h"
+#include "ctl/ceiling_view.h"
 #include "ctl/policy_file.h"
 #include "ctl/policy_json.h"
 #include "ctl/sanitize.h"
+#include "ctl/seen_places.h"
 #include "policy/dialect/approvals.h"
 
 namespace odyssey::ctl {
@@ -75,67 +75,65 @@ std::vector<std::string> DangerNeeds(const ceiling::Owner& owner, const Location
           "--dangerous-sandbox-mode"};
 }
 
-// What is made of a request; as far as that goes, where it is refused.
-struct Outcome {
-  Status status;
-  std::vector<ceiling::Ruling> rulings;
-  std::optional<compile::Compiled> compiled;
-  std::vector<std::string> needs;
-};
-
-Outcome OutcomeOf(const Explained& asked, const CeilingView& ceiling, const Locations& locations) {
-  const policy::SandboxRequest& request = asked.request;
-  Outcome out{.status = asked.refused};
-  if (!out.status.ok()) return out;
-  Result<std::vector<ceiling::Ruling>> judged =
-      ceiling::Judge(ceiling.ceiling, request, ceiling.asker);
-  out.status = judged.status();
-  if (judged.ok()) out.rulings = *std::move(judged);
-  if (!out.status.ok() && !IsDanger(request)) return out;
-  Result<compile::Compiled> compiled = CompileHere(request, ceiling, locations);
-  if (!compiled.ok()) {
-    out.status = compiled.status();
-    return out;
+Json OutcomeAsJson(const answer::Answer& answer, const Explained& asked,
+                   const ceiling::Owner& owner, const std::vector<std::string>& needs) {
+  Json out = {{"verdict", VerdictName(answer.verdict)},
+              {"problems", ProblemsAsJson(ProblemsOf(answer.refusal, asked.origins, ""))}};
+  if (!answer.digest.empty()) {
+    out["digest"] = answer.digest;
+    out["plan"] = answer.plan;
   }
-  out.compiled = *std::move(compiled);
-  if (IsDanger(request)) out.needs = DangerNeeds(ceiling.asker.owner, locations);
-  return out;
-}
-
-Json OutcomeAsJson(const Outcome& outcome, const Explained& asked, const CeilingView& ceiling) {
-  Json out = {{"verdict", VerdictOf(outcome.status)},
-              {"problems", ProblemsAsJson(ProblemsOf(outcome.status, asked.origins, ""))}};
-  if (outcome.compiled) {
-    out["digest"] = outcome.compiled->digest;
-    out["plan"] = outcome.compiled->explanation;
-  }
-  out["ceiling"] = CeilingAsJson(ceiling, outcome.rulings);
+  out["ceiling"] = CeilingAsJson(owner, answer.ceiling, answer.granted);
   if (asked.policy != nullptr) out["policy"] = FileAsJson(*asked.policy);
-  if (!outcome.needs.empty()) out["needs"] = outcome.needs;
+  if (!needs.empty()) out["needs"] = needs;
   return out;
 }
 
-void PrintOutcome(const Console& console, const Outcome& outcome, const CeilingView& ceiling) {
-  if (!outcome.compiled) return;
-  std::vector<std::string> lines = outcome.compiled->explanation;
-  lines.insert(lines.end(), outcome.needs.begin(), outcome.needs.end());
+void PrintOutcome(const Console& console, const answer::Answer& answer, const ceiling::Owner& owner,
+                  const std::vector<std::string>& needs) {
+  if (answer.digest.empty()) return;
+  std::vector<std::string> lines = answer.plan;
+  lines.insert(lines.end(), needs.begin(), needs.end());
   for (const std::string& line : lines) console.PrintLine(Sanitize(line, Lines::kOne));
-  console.PrintLine("policy digest " + outcome.compiled->digest);
-  PrintCeiling(console, ceiling, outcome.rulings);
+  console.PrintLine("policy digest " + answer.digest);
+  PrintCeiling(console, owner, answer.ceiling, answer.granted);
 }
 
 }  // namespace
 
-Status PrintPlan(const Console& console, const Explained& asked, const CeilingView& ceiling,
-                 const Locations& locations) {
-  const Outcome outcome = OutcomeOf(asked, ceiling, locations);
-  if (console.json) {
-    console.PrintJson(OutcomeAsJson(outcome, asked, ceiling));
-  } else {
-    if (asked.policy != nullptr) PrintFile(console, *asked.policy);
-    PrintOutcome(console, outcome, ceiling);
+answer::Question QuestionAbout(const policy::SandboxRequest& request, const dialect::Policy* policy,
+                               const ceiling::Owner& owner) {
+  answer::Question out{.request = request};
+  out.seen = SeenPlaces(request, owner);
+  if (policy == nullptr) return out;
+  for (const auto& [target, source] : policy->secrets) {
+    out.env_sources[target] = source;
+    // It goes nowhere before it is granted.
+    if (const auto found = out.request.env.find(target); found != out.request.env.end()) {
+      found->second.clear();
+    }
   }
-  return asked.origins.Locate(outcome.status);
+  return out;
+}
+
+Status PrintPlan(const Console& console, const Explained& explained, const PolicyAsker& asker) {
+  AnsweredBy by;
+  ODY_ASSIGN_OR_RETURN(
+      const answer::Answer answer,
+      asker.Ask(QuestionAbout(explained.request, explained.policy, asker.owner()), &by));
+  const bool on_host = IsDanger(explained.request) && !answer.digest.empty();
+  const std::vector<std::string> needs =
+      on_host ? DangerNeeds(asker.owner(), asker.locations()) : std::vector<std::string>();
+  if (console.json) {
+    Json out = OutcomeAsJson(answer, explained, asker.owner(), needs);
+    out["answered_by"] = AnsweredByAsJson(by);
+    console.PrintJson(out);
+  } else {
+    if (explained.policy != nullptr) PrintFile(console, *explained.policy);
+    PrintOutcome(console, answer, asker.owner(), needs);
+    PrintAnsweredBy(console, by);
+  }
+  return explained.origins.Locate(answer.refusal);
 }
 
 }  // namespace odyssey::ctl

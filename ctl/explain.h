@@ -4,9 +4,8 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "ctl/ceiling_view.h"
 #include "ctl/console.h"
-#include "ctl/locations.h"
+#include "ctl/policy_asker.h"
 #include "policy/dialect/policy.h"
 #include "policy/model/request.h"
 
@@ -17,17 +16,19 @@ struct Explained {
   policy::SandboxRequest request;
   const dialect::Policy* policy = nullptr;  // nullptr: there was no file
   const dialect::Origins& origins;          // where what is refused of the request is written
-  Status refused = OkStatus();              // what is refused of it already
 };
 
-// Holds the request against the operator's ceiling, compiles it for this host and prints the plan,
-// each line with why it is there, and the ceiling. Makes no cell and asks no daemon; the supervisor
-// does the same with the same request. Before it, what the policy's file is and what of it is no
-// part of a cell. With danger_full_access also what else that needs, and all of this even if the
-// ceiling refuses it, which is an error then. With -o json one object is printed, also of what is
-// refused: its verdict, its problems. Errors name the places where it is written.
-Status PrintPlan(const Console& console, const Explained& asked, const CeilingView& ceiling,
-                 const Locations& locations);
+// The question about a request: with what is seen here at its paths, and without the values of the
+// variables that look like secrets.
+answer::Question QuestionAbout(const policy::SandboxRequest& request, const dialect::Policy* policy,
+                               const ceiling::Owner& owner);
+
+// Asks what the request comes to and prints the plan, each line with why it is there, the ceiling,
+// and who answered. Makes no cell. Before it, what the policy's file is and what of it is no part
+// of a cell. With danger_full_access also what else that needs, and all of this even if the ceiling
+// refuses it, which is an error then. With -o json one object is printed, also of what is refused:
+// its verdict, its problems. Errors name the places where it is written.
+Status PrintPlan(const Console& console, const Explained& explained, const PolicyAsker& asker);
 
 }  // namespace odyssey::ctl
 

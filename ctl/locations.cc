@@ -39,15 +39,15 @@ std::string Socket(const LocationInputs& in, const std::string& state, const std
   return path;
 }
 
-std::string PolicyDirectory(const LocationInputs& in, const std::string& supervisor_socket) {
+// The state directory of the supervisor that is meant; "" for the system's own.
+std::string StateOfSupervisor(const LocationInputs& in, const std::string& supervisor_socket) {
   constexpr std::string_view kRun = "/run/supervisor.sock";
   const size_t size = supervisor_socket.size();
   const bool of_a_state =
       size > kRun.size() && supervisor_socket.substr(size - kRun.size()) == kRun;
   // A default that nothing serves on says nothing about which daemons there are.
   const bool meant = !in.state_option.empty() || in.exists(supervisor_socket);
-  if (!of_a_state || !meant) return "/etc/odyssey/policy.d";
-  return supervisor_socket.substr(0, size - kRun.size()) + "/policy.d";
+  return of_a_state && meant ? supervisor_socket.substr(0, size - kRun.size()) : "";
 }
 
 std::string FirstOf(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
@@ -78,7 +78,11 @@ Locations ResolveLocations(const LocationInputs& in) {
   const std::string supervisor = in.environment("ODYSSEY_SUPERVISOR_SOCKET");
   out.supervisor_socket =
       supervisor.empty() ? Socket(in, out.state, "supervisor.sock") : Absolute(supervisor, in.cwd);
-  out.policy_directory = PolicyDirectory(in, out.supervisor_socket);
+  const std::string serving = StateOfSupervisor(in, out.supervisor_socket);
+  out.policy_directory = serving.empty() ? "/etc/odyssey/policy.d" : serving + "/policy.d";
+  const bool system = out.supervisor_socket == std::string(kSystemRun) + "supervisor.sock";
+  const std::string state = system ? "/var/lib/odyssey" : FirstOf(serving, out.state);
+  out.bundle_store = state + "/agentd/bundles";
   return out;
 }
 

@@ -13,6 +13,7 @@ struct Locations {
   std::string agentd_socket;
   std::string supervisor_socket;
   std::string policy_directory;  // of the operator's ceiling
+  std::string bundle_store;      // of agentd
   friend bool operator==(const Locations&, const Locations&) = default;
 };
 
@@ -31,7 +32,8 @@ LocationInputs MakeLocationInputs(std::string state_option, std::string socket_o
 // --socket, then ODYSSEY_SOCKET, then the state directory's run/agentd.sock, then, unless --state
 // was given, /run/odyssey/agentd.sock if only that exists. The supervisor's likewise, with
 // ODYSSEY_SUPERVISOR_SOCKET. The policy directory is that of the supervisor that is meant: of the
-// state directory whose run/ has its socket, else /etc/odyssey/policy.d. All absolute. Pure.
+// state directory whose run/ has its socket, else /etc/odyssey/policy.d; the bundle store likewise,
+// of that state directory, else of the one that is meant. All absolute. Pure.
 Locations ResolveLocations(const LocationInputs& inputs);
 
 }  // namespace odyssey::ctl

@@ -29,7 +29,8 @@ TEST(LocationsTest, DefaultIsTheHomeDirectoryOrTheSystemsForRoot) {
   LocationInputs in = In({});
   EXPECT_EQ(ResolveLocations(in),
             (Locations{"/home/ada/.odyssey", "/home/ada/.odyssey/run/agentd.sock",
-                       "/home/ada/.odyssey/run/supervisor.sock", "/etc/odyssey/policy.d"}));
+                       "/home/ada/.odyssey/run/supervisor.sock", "/etc/odyssey/policy.d",
+                       "/home/ada/.odyssey/agentd/bundles"}));
   in.is_root = true;
   EXPECT_EQ(ResolveLocations(in).state, "/var/lib/odyssey");
 }
@@ -50,6 +51,7 @@ TEST(LocationsTest, SystemSocketsAnswerWhereTheStateHasNone) {
   world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
   EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/run/odyssey/agentd.sock");
   EXPECT_EQ(ResolveLocations(In(world)).supervisor_socket, "/run/odyssey/supervisor.sock");
+  EXPECT_EQ(ResolveLocations(In(world)).bundle_store, "/var/lib/odyssey/agentd/bundles");
 
   world.files.insert("/home/ada/.odyssey/run/agentd.sock");
   EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
@@ -60,9 +62,10 @@ TEST(LocationsTest, NamedStateNeverFallsBackToTheSystem) {
   world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
   LocationInputs in = In(world);
   in.state_option = "st/";
-  EXPECT_EQ(ResolveLocations(in),
-            (Locations{"/srv/here/st", "/srv/here/st/run/agentd.sock",
-                       "/srv/here/st/run/supervisor.sock", "/srv/here/st/policy.d"}));
+  EXPECT_EQ(
+      ResolveLocations(in),
+      (Locations{"/srv/here/st", "/srv/here/st/run/agentd.sock", "/srv/here/st/run/supervisor.sock",
+                 "/srv/here/st/policy.d", "/srv/here/st/agentd/bundles"}));
 }
 
 TEST(LocationsTest, OptionBeatsEnvironmentBeatsState) {

@@ -9,17 +9,17 @@
 
 #include "ctl/ceiling_view.h"
 #include "ctl/command.h"
-#include "ctl/compile_here.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/explain.h"
-#include "ctl/own_places.h"
-#include "ctl/path_check.h"
+#include "ctl/policy_asker.h"
 #include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
 #include "ctl/policy_json.h"
 #include "ctl/policy_question.h"
 #include "ctl/sanitize.h"
+#include "ctl/seen_places.h"
+#include "policy/dialect/policy_reader.h"
 #include "policy/lattice/lattice.h"
 #include "policy/rules/tool_rules.h"
 
@@ -46,48 +46,52 @@ std::string NextFor(const std::string& file) {
   return "docs/policy/dialects.md tells the kinds of files and their keys.";
 }
 
+// Each on stderr, one a line; the status counts them.
+Status TellProblems(const Console& console, const dialect::Problems& problems, Code code) {
+  for (const dialect::Problem& problem : problems) {
+    console.Warn(Sanitize(dialect::ToString(problem), Lines::kOne));
+  }
+  return Status(
+      code, std::to_string(problems.size()) + (problems.size() == 1 ? " problem" : " problems"));
+}
+
 // A policy, or what is wrong with its file: its problems are told on stderr, one a line.
 Result<dialect::Policy> ReadPolicyFile(const Console& console, const std::string& file,
-                                       const CeilingView& ceiling, dialect::Problems* problems) {
+                                       const PolicyAsker& asker, dialect::Problems* problems) {
   const ExecInputs inputs = MakeExecInputs();
   ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, inputs.resolve("."));
   dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment);
   context.judges_secrets = true;
-  context.bundle_copy = ceiling.asker.host.bundle_store + "/copy";
-  const ceiling::Owner& owner = ceiling.asker.owner;
-  if (owner.uid != getuid()) context.home = owner.home;
+  context.bundle_copy = asker.locations().bundle_store + "/copy";
+  if (asker.owner().uid != getuid()) context.home = asker.owner().home;
   Result<dialect::Policy> policy = ReadPolicy(file, context, problems);
   if (policy.ok()) PrintWarnings(console, policy->warnings);
   if (problems->empty()) return policy;
-  for (const dialect::Problem& problem : *problems) {
-    console.Warn(Sanitize(dialect::ToString(problem), Lines::kOne));
-  }
-  return Status(policy.status().code(), std::to_string(problems->size()) +
-                                            (problems->size() == 1 ? " problem" : " problems"));
+  return TellProblems(console, *problems, policy.status().code());
 }
 
 // What a command was asked about, or why it cannot be answered.
 struct Asked {
   dialect::Problems problems;  // of the file that cannot be read
-  CeilingView ceiling;
   dialect::Policy policy;
   std::optional<dialect::Policy> within;  // that of --within
+  AnsweredBy by;                          // of what was asked
 };
 
 // The policy of the command's file with the places that this host may lack for it, and that of
 // --within, whose warnings are told with the others.
-Status ReadAsked(const Invocation& call, Asked* out) {
+Status ReadAsked(const Invocation& call, const PolicyAsker& asker, Asked* out) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
-  ODY_ASSIGN_OR_RETURN(out->policy, ReadPolicyFile(console, file, out->ceiling, &out->problems));
+  ODY_ASSIGN_OR_RETURN(out->policy, ReadPolicyFile(console, file, asker, &out->problems));
   dialect::Problems more = DoubtfulPlaces(out->policy, file);
-  for (dialect::Problem& doubt : DoubtfulReach(out->policy, out->ceiling.asker.owner, file)) {
+  for (dialect::Problem& doubt : DoubtfulReach(out->policy, asker.owner(), file)) {
     more.push_back(std::move(doubt));
   }
   PrintWarnings(console, more);
   if (call.options.Has("within")) {
-    ODY_ASSIGN_OR_RETURN(out->within, ReadPolicyFile(console, call.options.Text("within"),
-                                                     out->ceiling, &out->problems));
+    ODY_ASSIGN_OR_RETURN(
+        out->within, ReadPolicyFile(console, call.options.Text("within"), asker, &out->problems));
     more.insert(more.end(), out->within->warnings.begin(), out->within->warnings.end());
   }
   auto& warnings = out->policy.warnings;
@@ -97,14 +101,18 @@ Status ReadAsked(const Invocation& call, Asked* out) {
 
 // Why there is no answer: for people, and with -o json as one.
 int FailAnswer(const Console& console, const Failure& failure, const Status& status,
-               dialect::Problems problems, const dialect::Policy& policy, const std::string& file) {
-  if (problems.empty()) problems = ProblemsOf(status, policy.origins, file);
+               const Asked& asked, const std::string& file) {
+  const dialect::Policy& policy = asked.policy;
   if (console.json) {
-    console.PrintJson(AnswerAsJson({.verdict = kInvalid,
-                                    .rule = "",
-                                    .reason = failure.why,
-                                    .problems = std::move(problems),
-                                    .warnings = policy.warnings}));
+    Json out =
+        AnswerAsJson({.verdict = kInvalid,
+                      .rule = "",
+                      .reason = failure.why,
+                      .problems = asked.problems.empty() ? ProblemsOf(status, policy.origins, file)
+                                                         : asked.problems,
+                      .warnings = policy.warnings});
+    out["answered_by"] = AnsweredByAsJson(asked.by);
+    console.PrintJson(out);
   }
   return console.Fail(failure);
 }
@@ -117,15 +125,20 @@ constexpr char kCeilingNext[] = "docs/policy/ceiling.md tells the keys of the op
 
 int FailCeiling(const Console& console, const Status& status) {
   return FailAnswer(console, {"read the operator's ceiling", status.message(), kCeilingNext},
-                    status, {}, {}, "");
+                    status, {}, "");
 }
 
 // What may be asked for at all.
-int ExplainCeiling(const Console& console, const CeilingView& ceiling) {
+int ExplainCeiling(const Console& console, const PolicyAsker& asker) {
+  AnsweredBy by;
+  const Result<answer::CeilingText> ceiling = asker.AskCeiling(&by);
+  if (!ceiling.ok()) return FailCeiling(console, ceiling.status());
   if (console.json) {
-    console.PrintJson({{"ceiling", CeilingAsJson(ceiling, {})}});
+    console.PrintJson({{"ceiling", CeilingAsJson(asker.owner(), *ceiling, {})},
+                       {"answered_by", AnsweredByAsJson(by)}});
   } else {
-    PrintCeiling(console, ceiling, {});
+    PrintCeiling(console, asker.owner(), *ceiling, {});
+    PrintAnsweredBy(console, by);
   }
   return kExitOk;
 }
@@ -148,20 +161,18 @@ Status NarrowWithin(Asked* asked) {
 int Explain(const Invocation& call) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
-  const Result<CeilingView> ceiling = LoadCeilingView(call.options, call.locations);
-  if (!ceiling.ok()) return FailCeiling(console, ceiling.status());
-  if (file.empty()) return ExplainCeiling(console, *ceiling);
-  Asked asked{.ceiling = *ceiling};
-  Status status = ReadAsked(call, &asked);
+  const Result<PolicyAsker> asker = PolicyAsker::FromOptions(call.options, call.locations);
+  if (!asker.ok()) return FailCeiling(console, asker.status());
+  if (file.empty()) return ExplainCeiling(console, *asker);
+  Asked asked;
+  Status status = ReadAsked(call, *asker, &asked);
   if (status.ok()) status = NarrowWithin(&asked);
   const dialect::Policy& policy = asked.policy;
   if (!status.ok()) {
     const Failure failure = {"explain " + file, status.message(), NextFor(file)};
-    return FailAnswer(console, failure, status, asked.problems, policy, file);
+    return FailAnswer(console, failure, status, asked, file);
   }
-  const Explained explained = {RequestOf(policy), &policy, policy.origins,
-                               CheckSecrets(*ceiling, policy.secrets)};
-  status = PrintPlan(console, explained, *ceiling, call.locations);
+  status = PrintPlan(console, {RequestOf(policy), &policy, policy.origins}, *asker);
   if (status.ok()) return kExitOk;
   const bool refused = status.code() == Code::kPermissionDenied;
   return console.Fail(
@@ -173,13 +184,15 @@ int PrintAnswer(const Console& console, const PolicyAnswer& answer,
   const rules::Decision& decision = answer.decision;
   const std::string verdict(rules::VerdictName(decision.verdict));
   if (console.json) {
-    console.PrintJson(
-        AnswerAsJson({verdict, decision.rule, decision.reason, answer.problems, warnings}));
+    Json out = AnswerAsJson({verdict, decision.rule, decision.reason, answer.problems, warnings});
+    out["answered_by"] = AnsweredByAsJson(answer.by);
+    console.PrintJson(out);
   } else {
     std::string line = verdict;
     if (!decision.rule.empty()) line += "  by " + Sanitize(decision.rule, Lines::kOne);
     if (!decision.reason.empty()) line += "  (" + Sanitize(decision.reason, Lines::kOne) + ")";
     console.PrintLine(line);
+    PrintAnsweredBy(console, answer.by);
   }
   switch (decision.verdict) {
     case rules::Verdict::kAllow:
@@ -207,6 +220,29 @@ Result<std::optional<Destination>> ReadQuestion(const ParsedOptions& options) {
   return destination;
 }
 
+// By the rules alone of an agent that is part of no bundle: it has no cell to ask about.
+Result<PolicyAnswer> AnswerAlone(const ParsedOptions& options, const dialect::AgentSpec& agent) {
+  ODY_ASSIGN_OR_RETURN(rules::Decision decision,
+                       AnswerByRules(agent, options.Text("agent"), options.Text("cmd")));
+  return PolicyAnswer{std::move(decision),
+                      {},
+                      {"", options.Word(0) + " is part of no bundle: its rules alone count"}};
+}
+
+// The answer, with the policy that it is about as far as there is one in `asked`.
+Result<PolicyAnswer> AnswerCheck(const Invocation& call, const PolicyAsker& asker,
+                                 const std::optional<Destination>& destination, Asked* asked) {
+  if (call.options.Has("cmd")) {
+    const auto alone = ReadAgentAlone(call.options.Word(0), &asked->problems);
+    if (alone) return AnswerAlone(call.options, *alone);
+    if (!asked->problems.empty()) {
+      return TellProblems(*call.console, asked->problems, Code::kInvalidArgument);
+    }
+  }
+  ODY_RETURN_IF_ERROR(ReadAsked(call, asker, asked));
+  return AnswerOf({call, asked->policy, asker, asked->within, destination}, &asked->by);
+}
+
 int Check(const Invocation& call) {
   const Console& console = *call.console;
   const std::string file = call.options.Word(0);
@@ -216,19 +252,14 @@ int Check(const Invocation& call) {
                   "odyssey-ctl policy check --help tells what can be asked."});
     return kExitUsage;
   }
-  const Result<CeilingView> ceiling = LoadCeilingView(call.options, call.locations);
-  if (!ceiling.ok()) return FailCeiling(console, ceiling.status());
-  Asked asked{.ceiling = *ceiling};
-  Status status = ReadAsked(call, &asked);
-  if (status.ok()) {
-    const Result<PolicyAnswer> answer =
-        AnswerOf({call, asked.policy, *ceiling, asked.within, *destination});
-    if (answer.ok()) return PrintAnswer(console, *answer, asked.policy.warnings);
-    status = answer.status();
-  }
-  const Failure failure = {"check " + file, asked.policy.origins.Locate(status).message(),
+  const Result<PolicyAsker> asker = PolicyAsker::FromOptions(call.options, call.locations);
+  if (!asker.ok()) return FailCeiling(console, asker.status());
+  Asked asked;
+  const Result<PolicyAnswer> answer = AnswerCheck(call, *asker, *destination, &asked);
+  if (answer.ok()) return PrintAnswer(console, *answer, asked.policy.warnings);
+  const Failure failure = {"check " + file, asked.policy.origins.Locate(answer.status()).message(),
                            NextFor(file)};
-  return FailAnswer(console, failure, status, asked.problems, asked.policy, file);
+  return FailAnswer(console, failure, answer.status(), asked, file);
 }
 
 }  // namespace
@@ -256,8 +287,8 @@ std::vector<Command> PolicyCommands() {
        .help = "with --cmd: the agent whose rules count (default: the default one)"}};
   questions.push_back(
       WithinOption("denied is what this policy does not give too, by the account of policy diff"));
-  for (OptionSpec& spec : CeilingOptionSpecs()) questions.push_back(std::move(spec));
-  std::vector<OptionSpec> explained = CeilingOptionSpecs();
+  for (OptionSpec& spec : PolicyAsker::Options()) questions.push_back(std::move(spec));
+  std::vector<OptionSpec> explained = PolicyAsker::Options();
   explained.push_back(WithinOption("only what this policy gives too: of an agent under another"));
   return {
       {.name = "policy explain",

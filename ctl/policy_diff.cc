@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ctl/compile_here.h"
+#include "ctl/any_host.h"
 #include "ctl/exec_options.h"
 #include "ctl/exit_code.h"
 #include "ctl/policy_file.h"

@@ -69,6 +69,16 @@ Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::Polic
   return *std::move(policy);
 }
 
+std::optional<dialect::AgentSpec> ReadAgentAlone(const std::string& path,
+                                                 dialect::Problems* problems) {
+  const std::string extension = std::filesystem::path(path).extension();
+  if (extension != ".yaml" && extension != ".yml") return std::nullopt;
+  const Result<std::string> text =
+      NamedPlaces().Read(path, Links::kFileItself, dialect::kMaxFileBytes);
+  if (!text.ok()) return std::nullopt;
+  return dialect::ReadAgentAlone(*text, path, OpenBundleDirectory, problems);
+}
+
 void PrintWarnings(const Console& console, const dialect::Problems& warnings) {
   for (const dialect::Problem& warning : warnings) {
     console.Warn("odyssey-ctl: warning: " + Sanitize(dialect::ToString(warning), Lines::kOne));

@@ -37,6 +37,10 @@ Result<UniqueFd> OpenBundleDirectory(const std::string& directory);
 Result<dialect::Policy> ReadPolicy(const std::string& path, const dialect::PolicyContext& context,
                                    dialect::Problems* problems, std::string* name = nullptr);
 
+// dialect::ReadAgentAlone of a regular file that is named as YAML; the file is looked at only then.
+std::optional<dialect::AgentSpec> ReadAgentAlone(const std::string& path,
+                                                 dialect::Problems* problems);
+
 // Tells the warnings of a policy on stderr, one a line.
 void PrintWarnings(const Console& console, const dialect::Problems& warnings);
 

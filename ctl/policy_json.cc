@@ -24,10 +24,16 @@ dialect::Problems ProblemsOf(const Status& status, const dialect::Origins& origi
   return {origins.ToProblem(status).value_or(whole)};
 }
 
-std::string VerdictOf(const Status& status) {
-  if (status.ok()) return "allow";
-  const bool invalid = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
-  return invalid ? kInvalid : "deny";
+std::string VerdictName(answer::Verdict verdict) {
+  switch (verdict) {
+    case answer::Verdict::kAllow:
+      return "allow";
+    case answer::Verdict::kDeny:
+      return "deny";
+    case answer::Verdict::kInvalid:
+      break;
+  }
+  return kInvalid;
 }
 
 Json AnswerAsJson(const Answer& answer) {

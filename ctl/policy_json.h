@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "ctl/console.h"
+#include "policy/answer/answer.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 
@@ -22,7 +23,7 @@ dialect::Problems ProblemsOf(const Status& status, const dialect::Origins& origi
 // The verdict where there is no answer, because of the problems.
 inline constexpr char kInvalid[] = "invalid";
 // "allow"; "deny" for what is refused here; kInvalid for what would be wrong everywhere.
-std::string VerdictOf(const Status& status);
+std::string VerdictName(answer::Verdict verdict);
 
 // The keys that every answer has.
 struct Answer {

@@ -2,26 +2,21 @@
 
 #include <utility>
 
-#include "ctl/compile_here.h"
 #include "ctl/destination_check.h"
 #include "ctl/exec_options.h"
-#include "ctl/host_facts.h"
-#include "ctl/path_check.h"
+#include "ctl/explain.h"
+#include "ctl/grant_words.h"
 #include "ctl/policy_diff.h"
 #include "ctl/policy_file.h"
 #include "ctl/policy_json.h"
 #include "ctl/project_approval.h"
-#include "policy/ceiling/check.h"
-#include "policy/dialect/bundle.h"
+#include "ctl/seen_places.h"
 #include "policy/dialect/llm_do_command.h"
+#include "policy/dialect/path_text.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
 namespace {
-
-constexpr char kNoCell[] =
-    "; no cell is made of it: its endpoints need the egress proxy, which this version does not "
-    "have";
 
 // The agent whose file was named, if no other one was asked for.
 Result<dialect::AgentSpec> AgentFor(const dialect::Bundle& bundle, const std::string& file,
@@ -56,14 +51,22 @@ bool IsBlank(const std::string& command) {
   return command.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
+rules::Decision Blank() {
+  return {.verdict = rules::Verdict::kDeny,
+          .reason = "the tool refuses it: command cannot be empty"};
+}
+
+Result<rules::Decision> DecideCommand(const dialect::AgentSpec& agent, const std::string& command) {
+  ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
+                       rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny));
+  return OrRefusal(rules::Decide(tool_rules, {.name = "Bash", .command = command}));
+}
+
 Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::string& file,
                                      const std::string& agent, const std::string& command) {
   using dialect::Dialect;
   const bool bundle = policy.dialect == Dialect::kManifest || policy.dialect == Dialect::kBundle;
-  if ((policy.worker || bundle) && IsBlank(command)) {
-    return rules::Decision{.verdict = rules::Verdict::kDeny,
-                           .reason = "the tool refuses it: command cannot be empty"};
-  }
+  if ((policy.worker || bundle) && IsBlank(command)) return Blank();
   if (policy.worker) return CheckWorkerCommand(policy, command);
   if (!bundle) {
     return InvalidArgument("--cmd: a file of the kind " +
@@ -74,18 +77,7 @@ Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::s
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle read,
                        dialect::LoadBundle(directory, OpenBundleDirectory));
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(read, file, agent));
-  ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
-                       rules::Parse(spec.tools.allow, spec.tools.ask, spec.tools.deny));
-  return OrRefusal(rules::Decide(tool_rules, {.name = "Bash", .command = command}));
-}
-
-// As the supervisor would. That endpoints get no cell yet is no mistake of a file, but a path is in
-// a cell or nowhere.
-Result<compile::Compiled> CompileChecked(const PolicyQuestion& asked) {
-  policy::SandboxRequest request = RequestOf(asked.policy);
-  const bool endpoints = request.network == policy::Network::kEgress;
-  if (endpoints && !asked.call.options.Has("path")) request.network = policy::Network::kNone;
-  return CompileHere(std::move(request), asked.ceiling, asked.call.locations);
+  return DecideCommand(spec, command);
 }
 
 // What the status refuses of the file.
@@ -94,7 +86,8 @@ PolicyAnswer Denied(const PolicyQuestion& asked, const std::string& rule, const 
   return {{.verdict = rules::Verdict::kDeny,
            .rule = rule,
            .reason = asked.policy.origins.Locate(status).message()},
-          ProblemsOf(status, asked.policy.origins, file)};
+          ProblemsOf(status, asked.policy.origins, file),
+          {}};
 }
 
 // The denial of what the policy of --within does not give; nullopt: it gives all, or is not named.
@@ -110,56 +103,64 @@ Result<std::optional<PolicyAnswer>> DeniedWithin(const PolicyQuestion& asked) {
   return denied;
 }
 
-// Of a cell that would be made.
-Result<rules::Decision> DecideInCell(const PolicyQuestion& asked,
-                                     const compile::Compiled& compiled) {
-  const policy::SandboxRequest& request = asked.policy.request;
-  if (asked.destination) {
-    rules::Decision decision = DecideHost(asked.policy, *asked.destination);
-    const auto concerns = [](const ceiling::Ruling& ruling) { return ruling.key == "network"; };
-    AddGrant(asked.ceiling, request, concerns, &decision);
-    return decision;
-  }
-  if (asked.call.options.Has("path")) {
-    const std::string path = asked.call.options.Text("path");
-    ODY_ASSIGN_OR_RETURN(PathAnswer answer,
-                         DecidePath({{request, compiled}, LinkOfHost, asked.policy.dialect}, path));
-    const auto holds = [&](const ceiling::Ruling& ruling) {
-      return !answer.host.empty() && plan::IsWithin(answer.host, ruling.value);
-    };
-    AddGrant(asked.ceiling, request, holds, &answer.decision);
-    return answer.decision;
-  }
-  std::string reason =
-      "the file is valid: " + std::string(dialect::DialectName(asked.policy.dialect));
-  if (request.network == policy::Network::kEgress) reason += kNoCell;
-  return rules::Decision{.reason = std::move(reason)};
-}
-
 // What a project's file adds is asked about before anything of it runs.
 Result<rules::Decision> AskFirst(const PolicyQuestion& asked, rules::Decision decision) {
   if (decision.verdict != rules::Verdict::kAllow) return decision;
   ODY_ASSIGN_OR_RETURN(
       const std::string pending,
-      PendingApproval(asked.policy, asked.ceiling.asker.owner.uid, asked.call.locations));
+      PendingApproval(asked.policy, asked.asker.owner().uid, asked.call.locations));
   if (pending.empty()) return decision;
   return rules::Decision{
       .verdict = rules::Verdict::kAsk, .rule = "project approval", .reason = pending};
 }
 
-// Whether a cell is made at all, nullopt if it is.
-Result<std::optional<PolicyAnswer>> NoCellFor(const PolicyQuestion& asked) {
-  const CeilingView& ceiling = asked.ceiling;
-  Status granted = CheckSecrets(ceiling, asked.policy.secrets);
-  if (granted.ok()) {
-    granted = ceiling::Check(ceiling.ceiling, asked.policy.request, ceiling.asker);
+answer::Question QuestionOf(const PolicyQuestion& asked) {
+  const ParsedOptions& options = asked.call.options;
+  answer::Question out = QuestionAbout(RequestOf(asked.policy), &asked.policy, asked.asker.owner());
+  if (asked.destination) out.about = answer::About::kNetwork;
+  if (options.Has("path")) {
+    out.about = answer::About::kPath;
+    out.path = dialect::CleanPath(options.Text("path"));
+    out.links = LinksOnTheWay(out.path);
   }
-  if (granted.ok()) return DeniedWithin(asked);
-  PolicyAnswer denied = Denied(asked, "operator's ceiling", granted);
-  if (asked.destination && asked.policy.request.network == policy::Network::kEgress) {
-    denied.decision.reason += "; " + DecideHost(asked.policy, *asked.destination).reason;
+  return out;
+}
+
+// Why no cell is made. Where that is for its endpoints, the question about a host is one about
+// them.
+PolicyAnswer NoCell(const PolicyQuestion& asked, const answer::Answer& answer) {
+  const bool endpoints = asked.policy.request.network == policy::Network::kEgress;
+  if (!asked.destination || !endpoints) return Denied(asked, answer.rule, answer.refusal);
+  rules::Decision by_endpoints = DecideByEndpoints(asked.policy, *asked.destination);
+  if (answer.rule != answer::kByCeiling) return {std::move(by_endpoints), {}, {}};
+  PolicyAnswer denied = Denied(asked, answer.rule, answer.refusal);
+  denied.decision.reason += "; " + by_endpoints.reason;
+  return denied;
+}
+
+// Of a cell that would be made.
+rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& answer) {
+  const bool about_cell = !asked.destination && !asked.call.options.Has("path");
+  if (!about_cell) return WithGrant(asked.policy.dialect, answer);
+  return {.reason =
+              "the file is valid: " + std::string(dialect::DialectName(asked.policy.dialect))};
+}
+
+Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& answer) {
+  if (!answer.refusal.ok()) {
+    if (answer.verdict == answer::Verdict::kInvalid) return answer.refusal;
+    return NoCell(asked, answer);
   }
-  return std::optional<PolicyAnswer>(std::move(denied));
+  ODY_ASSIGN_OR_RETURN(const std::optional<PolicyAnswer> beyond, DeniedWithin(asked));
+  if (beyond) return *beyond;
+  ODY_ASSIGN_OR_RETURN(rules::Decision decision, AskFirst(asked, DecideInCell(asked, answer)));
+  // A command runs nowhere if no cell is made.
+  const ParsedOptions& options = asked.call.options;
+  if (options.Has("cmd") && decision.verdict == rules::Verdict::kAllow) {
+    ODY_ASSIGN_OR_RETURN(decision, CheckCommand(asked.policy, options.Word(0),
+                                                options.Text("agent"), options.Text("cmd")));
+  }
+  return PolicyAnswer{std::move(decision), {}, {}};
 }
 
 }  // namespace
@@ -174,23 +175,44 @@ policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
   return request;
 }
 
-Result<PolicyAnswer> AnswerOf(const PolicyQuestion& asked) {
-  ODY_ASSIGN_OR_RETURN(const std::optional<PolicyAnswer> none, NoCellFor(asked));
-  if (none) return *none;
-  const Result<compile::Compiled> compiled = CompileChecked(asked);
-  if (compiled.status().code() == Code::kPermissionDenied) {
-    return Denied(asked, "what no cell is given", compiled.status());
+Status CheckAskedPath(const std::string& asked) {
+  const bool good =
+      plan::IsNormalizedAbsolute(dialect::CleanPath(asked)) && !dialect::HasParent(asked);
+  if (good) return OkStatus();
+  return InvalidArgument("--path \"" + asked +
+                         "\": expected an absolute path of this host, without . or ..");
+}
+
+Result<PolicyAnswer> AnswerOf(const PolicyQuestion& asked, AnsweredBy* by) {
+  ODY_ASSIGN_OR_RETURN(const answer::Answer answer, asked.asker.Ask(QuestionOf(asked), by));
+  Result<PolicyAnswer> out = Judged(asked, answer);
+  if (out.ok()) out->by = *by;
+  return out;
+}
+
+Result<rules::Decision> AnswerByRules(const dialect::AgentSpec& agent, const std::string& agent_id,
+                                      const std::string& command) {
+  if (!agent_id.empty() && agent_id != agent.id) {
+    return InvalidArgument("--agent " + agent_id + ": the file is of the agent " + agent.id);
   }
-  ODY_RETURN_IF_ERROR(compiled.status());
-  ODY_ASSIGN_OR_RETURN(rules::Decision decision, DecideInCell(asked, *compiled));
-  ODY_ASSIGN_OR_RETURN(decision, AskFirst(asked, std::move(decision)));
-  // A command runs nowhere if no cell is made.
-  const ParsedOptions& options = asked.call.options;
-  if (options.Has("cmd") && decision.verdict == rules::Verdict::kAllow) {
-    ODY_ASSIGN_OR_RETURN(decision, CheckCommand(asked.policy, options.Word(0),
-                                                options.Text("agent"), options.Text("cmd")));
-  }
-  return PolicyAnswer{std::move(decision), {}};
+  if (IsBlank(command)) return Blank();
+  return DecideCommand(agent, command);
+}
+
+rules::Decision WithGrant(dialect::Dialect dialect, const answer::Answer& answer) {
+  const bool allowed = answer.verdict == answer::Verdict::kAllow;
+  rules::Decision out{.verdict = allowed ? rules::Verdict::kAllow : rules::Verdict::kDeny,
+                      .rule = answer.rule,
+                      .reason = answer.reason};
+  // Of the kinds of files OpenShell's alone shows a path under its own name, where a link that
+  // leads out of what is shown would find it.
+  const bool found = answer.host_path.empty() && answer.through_link
+                         ? dialect == dialect::Dialect::kOpenShell
+                         : true;
+  const std::string grant = found ? GrantIn(dialect, answer.grant) : "";
+  if (!grant.empty())
+    out.reason += std::string("; to ") + (allowed ? "write" : "allow") + ": " + grant;
+  return out;
 }
 
 }  // namespace odyssey::ctl

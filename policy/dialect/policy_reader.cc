@@ -5,6 +5,7 @@
 
 #include "common/base/sha256.h"
 #include "policy/ceiling/ceiling.h"
+#include "policy/dialect/agent_file.h"
 #include "policy/dialect/approvals.h"
 #include "policy/dialect/bundle.h"
 #include "policy/dialect/dialect_detector.h"
@@ -243,6 +244,25 @@ std::optional<std::string> BundleOf(const std::string& path, const DirectoryOpen
     directory = CleanPath(directory + "/..");
   }
   return std::nullopt;
+}
+
+std::optional<AgentSpec> ReadAgentAlone(std::string_view text, const std::string& path,
+                                        const DirectoryOpener& open, Problems* problems) {
+  Problems kind_problems, warnings;
+  Source source{.file = path,
+                .syntax = ProblemKind::kPolicy,
+                .problems = &kind_problems,
+                .warnings = &warnings,
+                .meaning = ProblemKind::kPolicy};
+  const std::optional<Node> document =
+      ParseDocument(FormatOf(path, text), path, text, &kind_problems, kMaxDocumentBytes);
+  if (!document) return std::nullopt;
+  const std::optional<Detected> detected = DetectDialect(*document, path, source);
+  if (!detected || !detected->is_agent || BundleOf(path, open)) return std::nullopt;
+  source.problems = problems;
+  AgentSpec agent = ReadAgent(*document, source, {}, "");
+  if (!problems->empty()) return std::nullopt;
+  return agent;
 }
 
 std::optional<Policy> ReadBundlePolicy(const std::string& directory, const PolicyContext& context,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "policy/dialect/bundle.h"
 #include "policy/dialect/policy.h"
 
 namespace odyssey::dialect {
@@ -25,6 +26,11 @@ std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
 // The same for the bundle in a directory.
 std::optional<Policy> ReadBundlePolicy(const std::string& directory, const PolicyContext& context,
                                        Problems* problems);
+
+// The agent in a file that is an agent's and part of no bundle; its rules hold wherever it is used.
+// nullopt: another file, or, with `problems`, one that cannot be read as an agent's.
+std::optional<AgentSpec> ReadAgentAlone(std::string_view text, const std::string& path,
+                                        const DirectoryOpener& open, Problems* problems);
 
 // The directory of the bundle that a manifest or an agent's file is part of; nullopt if `path`
 // names neither. Looks at names only, and for an agent's file at the two directories above it.

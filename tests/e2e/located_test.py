@@ -86,11 +86,12 @@ class LocatedExecTest(WorldTest):
         self.assertIn(f"{file}:8: {KEY}", done.err)
 
     def test_a_secret_of_the_clients_under_any_name(self):
-        """The supervisor does not see whose value it is: the client does not send it."""
+        """The supervisor is told the variable's name, and its value only once that is granted."""
         file = self.world.make("s.yaml", "policy_version: odyssey.policy/v1\nsandbox:\n  env:\n    A: GH_TOKEN\n")
         done = self.world.ctl("exec", "--policy", file, "--", "env", env={**os.environ, "GH_TOKEN": "hunter2"})
         self.assertEqual((done.code, done.out), (125, ""), done)
-        self.assertIn(f"{file}:4: sandbox.env.A: the variable GH_TOKEN looks like a secret", done.err)
+        self.assertIn(f"{file}:4: sandbox.env.A: GH_TOKEN: it looks like a secret", done.err)
+        self.assertNotIn("hunter2", done.err)
 
 
 class LocatedSessionTest(WorldTest):

@@ -62,7 +62,7 @@ class PolicyTest(unittest.TestCase):
         done = self.world.ctl("-o", "json", "policy", "check", *words)
         self.assertEqual(text.code, done.code)
         verdict = done.json()
-        self.assertEqual(sorted(verdict), ["problems", "reason", "rule", "verdict", "warnings"])
+        self.assertEqual(sorted(verdict), ["answered_by", "problems", "reason", "rule", "verdict", "warnings"])
         told = [line.partition("warning: ")[2] for line in text.err.splitlines()]
         self.assertEqual(verdict["warnings"], told)
         self.assertTrue(text.out.startswith(verdict["verdict"]), text)
