@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "policy/answer/answer.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_denials.h"
 
@@ -60,8 +59,7 @@ compile::HostFacts Broker::FactsNow() {
 
 Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
                                              const ceiling::Owner& owner) {
-  ODY_ASSIGN_OR_RETURN(const compile::FoundExecutables found, answer::FindFor(request, &finder_));
-  return answer::CompileFor(request, owner, FactsNow(), found);
+  return plans_.Compile(request, owner, FactsNow());
 }
 
 Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool allow_danger) {

@@ -13,7 +13,6 @@
 
 #include "common/base/status.h"
 #include "policy/compile/compile.h"
-#include "policy/executables/finder.h"
 #include "policy/explain/denial.h"
 #include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/audit_log.h"
@@ -25,6 +24,7 @@
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/host_link.h"
 #include "supervisor/rpc/linked_configuration.h"
+#include "supervisor/rpc/plan_cache.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_use.h"
 
@@ -114,7 +114,7 @@ class Broker final {
   CeilingGate* const ceiling_;
   AuditLog* const audit_;
   const HostLink* const host_;
-  executables::Finder finder_;
+  PlanCache plans_;
   LinkedConfiguration linked_;
   EventLoop loop_;
   Auditor auditor_;

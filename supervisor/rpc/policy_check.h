@@ -14,15 +14,14 @@ namespace odyssey::supervisor {
 
 class PolicyCheck final {
  public:
-  // Both are borrowed.
-  PolicyCheck(CeilingGate* ceiling, const compile::HostFacts& facts)
-      : ceiling_(ceiling), facts_(facts) {}
+  // Borrowed.
+  explicit PolicyCheck(CeilingGate* ceiling) : ceiling_(ceiling) {}
 
-  Status Answer(const v1::CheckPolicyRequest& request, v1::CheckPolicyResponse* response);
+  Status Answer(const v1::CheckPolicyRequest& request, const compile::HostFacts& facts,
+                v1::CheckPolicyResponse* response);
 
  private:
   CeilingGate* const ceiling_;
-  const compile::HostFacts& facts_;
   executables::Finder finder_;
 };
 

@@ -30,7 +30,7 @@ SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed)
     : broker_(broker),
       reviewed_(reviewed),
       features_(DescribeFeatures(broker->hello(), broker->facts())),
-      policy_check_(broker->ceiling(), broker->facts()) {}
+      policy_check_(broker->ceiling()) {}
 
 std::vector<Feature> SupervisorService::LayersOf(const CellView& view) const {
   const bool unconfined = view.mode == policy::Mode::kDangerFullAccess;
@@ -77,7 +77,7 @@ grpc::Status SupervisorService::CheckCell(grpc::ServerContext*, const v1::CheckC
 grpc::Status SupervisorService::CheckPolicy(grpc::ServerContext*,
                                             const v1::CheckPolicyRequest* request,
                                             v1::CheckPolicyResponse* response) {
-  return rpc::ToGrpc(policy_check_.Answer(*request, response));
+  return rpc::ToGrpc(policy_check_.Answer(*request, broker_->FactsNow(), response));
 }
 
 grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,
