@@ -21,6 +21,8 @@
 
 namespace odyssey::session {
 
+class SetupCache;
+
 struct Runtime {
   const agent::Clock* clock = nullptr;
   agent::IdSource* ids = nullptr;
@@ -31,6 +33,7 @@ struct Runtime {
   sandbox::Sandbox* sandbox = nullptr;
   model::ModelSource* models = nullptr;
   const tools::ToolRegistry* tools = nullptr;
+  SetupCache* setups = nullptr;  // set by Sessions, whose own it is
   // The operator's ceiling (policy/dialect/ceiling_directory.h): which variables of the client
   // bundles may have. The supervisor enforces the rest of it.
   std::string policy_directory;

@@ -34,6 +34,11 @@ Environment OnlySources(const std::set<std::string>& sources, const Environment&
   return out;
 }
 
+Runtime WithSetups(Runtime runtime, SetupCache* setups) {
+  runtime.setups = setups;
+  return runtime;
+}
+
 Status CheckNewSession(const NewSession& spec) {
   const bool absolute = spec.cwd.empty() || spec.cwd.front() == '/';
   if (!absolute || spec.cwd.find("/../") != std::string::npos) {
@@ -45,7 +50,8 @@ Status CheckNewSession(const NewSession& spec) {
 }  // namespace
 
 Sessions::Sessions(Runtime runtime, const Options& options)
-    : runtime_(std::move(runtime)), pool_(options.workers, options.queue_bound) {}
+    : runtime_(WithSetups(std::move(runtime), &setups_)),
+      pool_(options.workers, options.queue_bound) {}
 
 Sessions::~Sessions() { Stop(); }
 
@@ -334,7 +340,10 @@ Status Sessions::Delete(const std::string& session_id) {
   const Status removed = RemoveEverything(*record);
   std::lock_guard lock(mutex_);
   deleting_.erase(session_id);
-  if (removed.ok()) cells_.erase(session_id);
+  if (removed.ok()) {
+    cells_.erase(session_id);
+    setups_.Forget(session_id);
+  }
   return removed;
 }
 
@@ -375,7 +384,8 @@ Result<std::shared_ptr<event::Journal>> Sessions::JournalOf(const std::string& s
 
 Result<std::string> Sessions::OperatorCell(const std::string& session_id) {
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
-  ODY_ASSIGN_OR_RETURN(TurnSetup setup, SetUpTurn(*record, runtime_));
+  ODY_ASSIGN_OR_RETURN(const auto as_for_turns, setups_.SetUp(*record, runtime_));
+  TurnSetup setup = *as_for_turns;
   policy::SandboxRequest& request = setup.cell.request;
   if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
     request.executables_mode = policy::ExecutablesMode::kStandard;
@@ -412,8 +422,8 @@ Result<std::string> Sessions::CellForReading(const std::string& session_id) {
     if (it != cells_.end()) return it->second;
   }
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
-  ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(*record, runtime_));
-  ODY_ASSIGN_OR_RETURN(const std::string cell_id, PrepareSessionCell(session_id, setup, runtime_));
+  ODY_ASSIGN_OR_RETURN(const auto setup, setups_.SetUp(*record, runtime_));
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id, PrepareSessionCell(session_id, *setup, runtime_));
   std::lock_guard lock(mutex_);
   return cells_.emplace(session_id, cell_id).first->second;
 }

@@ -18,6 +18,7 @@
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_job.h"
 #include "agentd/session/session_store.h"
+#include "agentd/session/setup_cache.h"
 
 namespace odyssey::session {
 
@@ -127,6 +128,7 @@ class Sessions final {
   Status RemoveCells(const SessionRecord& record);
   Status RemoveEverything(const SessionRecord& record);
 
+  SetupCache setups_;
   const Runtime runtime_;
   mutable std::mutex mutex_;
   // All below: guarded by mutex_.

@@ -587,5 +587,56 @@ TEST(SessionOwnerTest, ASecretIsGrantedToItsOwnerByName) {
   EXPECT_FALSE(world.sessions().Create(bundle.Session(kAlice)).ok());
 }
 
+// ── Setups ──────────────────────────────────────────────────────────────────────────────────────
+
+TEST(SessionSetupTest, UnchangedTurnReadsNoBundleAndMakesNoRequest) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const SecretBundle bundle("{HERE: 'A'}");
+  const auto created = world.sessions().Create(bundle.Session(kAlice));
+  ASSERT_TRUE(created.ok());
+  const std::string id = (*created)->id;
+  const SetupCache& setups = *world.sessions().runtime().setups;
+  world.AwaitEnd(id, world.Submit(id));
+  EXPECT_EQ(setups.setups(), 1u);
+  const int opened = world.models().opened();
+  for (int turn = 0; turn < 3; ++turn) world.AwaitEnd(id, world.Submit(id));
+  EXPECT_EQ(setups.setups(), 1u);
+  EXPECT_EQ(world.models().opened(), opened);
+  // Another session has its own.
+  const auto second = world.sessions().Create(bundle.Session(kAlice));
+  ASSERT_TRUE(second.ok());
+  world.AwaitEnd((*second)->id, world.Submit((*second)->id));
+  EXPECT_EQ(setups.setups(), 2u);
+  EXPECT_NE(world.sandbox().prepared().back().key.session_id, id);
+}
+
+TEST(SessionSetupTest, TurnWithOtherValuesIsSetUpAgain) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const auto created = world.sessions().Create(SecretBundle("{HERE: 'A'}").Session(kAlice));
+  ASSERT_TRUE(created.ok());
+  const std::string id = (*created)->id;
+  world.AwaitEnd(id, world.Submit(id));
+  const auto turn = world.sessions().Submit(id, "p", Environment{{"A", "2"}});
+  world.AwaitEnd(id, turn->turn_id);
+  EXPECT_EQ(world.sessions().runtime().setups->setups(), 2u);
+  EXPECT_EQ(world.sandbox().prepared().back().request.env.at("HERE"), "2");
+}
+
+TEST(SessionSetupTest, GrantThatIsTakenBackEndsTheNextTurn) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const std::string directory = world.state() + "/policy.d";
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory + "/10.yaml")
+      << "version: odyssey.ceiling/v1\ngrants: [{users: ['4242'], env: [GH_TOKEN]}]\n";
+  const auto created = world.sessions().Create(SecretBundle().Session(kAlice));
+  ASSERT_TRUE(created.ok());
+  const std::string id = (*created)->id;
+  EXPECT_EQ(world.AwaitEnd(id, world.Submit(id)).status, TurnStatus::kCompleted);
+  std::ofstream(directory + "/10.yaml") << "version: odyssey.ceiling/v1\n";
+  const TurnRecord refused = world.AwaitEnd(id, world.Submit(id));
+  EXPECT_EQ(refused.status, TurnStatus::kFailed);
+  EXPECT_NE(refused.error.find("GH_TOKEN"), std::string::npos) << refused.error;
+}
+
 }  // namespace
 }  // namespace odyssey::session

@@ -7,6 +7,7 @@
 #include "agentd/approval/gate.h"
 #include "agentd/base/json_text.h"
 #include "agentd/memory/window.h"
+#include "agentd/session/setup_cache.h"
 #include "agentd/session/turn_events.h"
 #include "agentd/tool/tool_result.h"
 #include "common/message/message_utf8.h"
@@ -83,12 +84,12 @@ Progress TurnJob::Run() {
 Status TurnJob::Begin() {
   ODY_RETURN_IF_ERROR(RecordRunning());
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime_->store->Get(spec_.session_id));
-  Result<TurnSetup> setup = SetUpTurn(*record, *runtime_);
+  const auto setup = runtime_->setups->SetUp(*record, *runtime_);
   ODY_RETURN_IF_ERROR(
-      Append(TurnStarts(spec_.turn_id, spec_.prompt, setup.ok() ? setup->sandbox_mode : ""),
+      Append(TurnStarts(spec_.turn_id, spec_.prompt, setup.ok() ? (*setup)->sandbox_mode : ""),
              Durability::kSynced));
   ODY_RETURN_IF_ERROR(setup.status());
-  setup_ = *std::move(setup);
+  setup_ = *setup;
   window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
   ODY_ASSIGN_OR_RETURN(cell_id_, PrepareSessionCell(spec_.session_id, *setup_, *runtime_));
   spec_.on_cell(cell_id_);

@@ -71,7 +71,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   const Runtime* const runtime_;
   turn::TurnMachine machine_;
 
-  std::optional<TurnSetup> setup_;
+  std::shared_ptr<const TurnSetup> setup_;
   std::vector<model::Message> window_;  // of earlier turns
   std::string cell_id_;
   bool begun_ = false;

@@ -1,7 +1,6 @@
 #include "agentd/session/turn_setup.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "agentd/bundle/bundle_tree.h"
@@ -18,20 +17,6 @@ namespace {
 
 constexpr uint32_t kDefaultWallClockMs = 60'000;
 constexpr uint64_t kDefaultOutputBytes = 64 * 1024;
-
-// The variables that the bundle may have of the client's, by the names that the client has for
-// them: the supervisor sees only those that commands get.
-Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
-                                             const dialect::SandboxSpec& sandbox,
-                                             const Runtime& runtime) {
-  if (sandbox.env.empty()) return std::set<std::string>();
-  ODY_ASSIGN_OR_RETURN(const ceiling::Ceiling ceiling,
-                       dialect::LoadCeiling(runtime.policy_directory));
-  Result<std::set<std::string>> granted =
-      ceiling::GrantedSources(ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env, record.env);
-  if (!granted.ok()) return sandbox.origins.Locate(granted.status());
-  return granted;
-}
 
 // Commands run on the host itself, where the client was.
 bool IsOnHost(const policy::SandboxRequest& request) {
@@ -63,11 +48,12 @@ const char* ModeName(policy::Mode mode) {
 }
 
 Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
-                                 const Runtime& runtime, dialect::Origins* origins) {
+                                 const std::set<std::string>& granted_env,
+                                 dialect::Origins* origins) {
   dialect::RequestContext context;
   context.client_cwd = record.cwd;
   context.host_env = record.env;
-  ODY_ASSIGN_OR_RETURN(context.granted_env, GrantedSources(record, bundle.spec.sandbox, runtime));
+  context.granted_env = granted_env;
   // Read-only: the copy in the store is the workspace itself. Otherwise it is a private one, which
   // StageBundle fills.
   context.bundle_directory = bundle.directory;
@@ -117,6 +103,18 @@ Result<bool> NeedsStaging(const SessionRecord& record, const sandbox::Cell& cell
 
 }  // namespace
 
+Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
+                                             const dialect::SandboxSpec& sandbox,
+                                             const Runtime& runtime) {
+  if (sandbox.env.empty()) return std::set<std::string>();
+  ODY_ASSIGN_OR_RETURN(const ceiling::Ceiling ceiling,
+                       dialect::LoadCeiling(runtime.policy_directory));
+  Result<std::set<std::string>> granted =
+      ceiling::GrantedSources(ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env, record.env);
+  if (!granted.ok()) return sandbox.origins.Locate(granted.status());
+  return granted;
+}
+
 sandbox::CellKey ToolingCell(const SessionRecord& record) {
   return {record.id, record.agent_id, "tooling", "tools"};
 }
@@ -134,7 +132,8 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
       runtime.models->Open({model.provider, model.name, model.config, out.bundle->directory});
   if (!client.ok()) return out.agent.origins.Locate(client.status());
   out.model = *std::move(client);
-  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
+  ODY_ASSIGN_OR_RETURN(out.granted_env, GrantedSources(record, spec.sandbox, runtime));
+  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, out.granted_env, &out.origins));
   out.sandbox_mode = ModeName(out.cell.request.mode);
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.

@@ -4,6 +4,7 @@
 // What one turn of a session runs with, worked out from its record and its bundle.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,19 @@ struct TurnSetup {
   std::vector<std::string> offered;  // names of tools
   std::shared_ptr<model::ModelClient> model;
   sandbox::CellSpec cell;
-  dialect::Origins origins;  // of the fields of the cell's request
-  std::string sandbox_mode;  // "read_only", "workspace_write" or "danger_full_access"
-  std::string workspace;     // where commands start, as they see it
+  dialect::Origins origins;           // of the fields of the cell's request
+  std::set<std::string> granted_env;  // variables of the client's that the bundle was granted
+  std::string sandbox_mode;           // "read_only", "workspace_write" or "danger_full_access"
+  std::string workspace;              // where commands start, as they see it
   uint32_t wall_clock_ms = 0;
   uint64_t output_cap_bytes = 0;
 };
+
+// The variables that the bundle may have of the client's, by the names that the client has for
+// them: the supervisor sees only those that commands get. Reads the operator's ceiling.
+Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
+                                             const dialect::SandboxSpec& sandbox,
+                                             const Runtime& runtime);
 
 // The cell that the session's tools run in.
 sandbox::CellKey ToolingCell(const SessionRecord& record);

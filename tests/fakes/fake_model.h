@@ -4,6 +4,7 @@
 // A model that does what a test's function says, and a source that gives it for every choice.
 // Thread-safe.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -46,11 +47,14 @@ class FakeModelSource final : public model::ModelSource {
   explicit FakeModelSource(std::shared_ptr<model::ModelClient> client)
       : client_(std::move(client)) {}
   Result<std::shared_ptr<model::ModelClient>> Open(const model::ModelChoice&) override {
+    ++opened_;
     return client_;
   }
+  int opened() const { return opened_; }
 
  private:
   const std::shared_ptr<model::ModelClient> client_;
+  std::atomic<int> opened_ = 0;
 };
 
 // Says the text and nothing else.

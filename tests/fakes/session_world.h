@@ -72,6 +72,7 @@ class SessionWorld final {
   approval::Registry& approvals() { return *approvals_; }
   FakeSandbox& sandbox() { return sandbox_; }
   FakeModelClient& model() { return *model_; }
+  const FakeModelSource& models() const { return models_; }
   FakeClock& clock() { return clock_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   const std::string& state() const { return state_.path(); }
