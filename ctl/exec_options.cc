@@ -108,7 +108,7 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
 }
 
 // Another mode than the policy's starts from nothing: what the policy names is of its own mode.
-Status SetExecutables(const ParsedOptions& options, ExecOptions* out) {
+Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
   using policy::ExecutablesMode;
   policy::SandboxRequest* const sandbox = &out->sandbox;
   out->default_executables = !out->policy && !options.Has("tools");
@@ -429,7 +429,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
-  ODY_RETURN_IF_ERROR(SetExecutables(options, &out));
+  ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimits(options, &out.sandbox.limits);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "common/base/refusal.h"
-#include "common/rpc/status_map.h"
 #include "ctl/client.h"
 #include "ctl/message_text.h"
 #include "ctl/sanitize.h"
-#include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
 #include "policy/answer/answer_proto.h"
 #include "policy/dialect/ceiling_directory.h"
+#include "policy/executables/linked_files.h"
 #include "policy/host/host_facts.h"
 
 namespace odyssey::ctl {
@@ -21,7 +21,6 @@ namespace {
 using answer::Answer;
 using answer::Question;
 using answer::Verdict;
-using supervisor::v1::Supervisor;
 
 Answer Invalid(const Status& refusal) {
   Answer out;
@@ -32,10 +31,9 @@ Answer Invalid(const Status& refusal) {
 }
 
 // No supervisor answered: there is none, it does not serve this user, or it has no such call.
-bool IsUnanswered(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
-         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+bool IsUnanswered(const Status& status) {
+  return status.code() == Code::kUnavailable || status.code() == Code::kUnimplemented ||
+         status.code() == Code::kDeadlineExceeded;
 }
 
 }  // namespace
@@ -79,10 +77,9 @@ Result<Answer> PolicyAsker::AskSupervisor(const Question* question, AnsweredBy* 
     by->why = client.status().message();
     return Unavailable(by->why);
   }
-  const std::unique_ptr<Supervisor::Stub> stub = Supervisor::NewStub(client->channel());
   supervisor::v1::CheckPolicyResponse response;
-  const auto context = MakeContext(kQuickCallMs);
-  const grpc::Status status = stub->CheckPolicy(context.get(), request, &response);
+  const Status status = supervisor::v1::SupervisorStub(client->channel())
+                            .CheckPolicy({kQuickCallMs}, request, &response);
   if (IsUnanswered(status)) {
     const Failure failure = client->Explain("", status);
     by->why = failure.why + (failure.next.empty() ? "" : ": " + failure.next);
@@ -90,16 +87,15 @@ Result<Answer> PolicyAsker::AskSupervisor(const Question* question, AnsweredBy* 
   }
   by->supervisor = locations_.supervisor_socket;
   if (status.ok()) return answer::FromProto(response);
-  const Status failed = rpc::FromGrpc(status);
-  if (failed.code() == Code::kInvalidArgument) return Invalid(failed);
-  return failed;
+  if (status.code() == Code::kInvalidArgument) return Invalid(status);
+  return status;
 }
 
 Result<Answer> PolicyAsker::AnswerHere(const Question* question) const {
   answer::Under under;
   under.directory = ceiling_.empty() ? locations_.policy_directory : ceiling_;
   ODY_ASSIGN_OR_RETURN(under.ceiling, dialect::LoadCeiling(under.directory));
-  const compile::HostFacts facts = host::ReadHostFacts(
+  compile::HostFacts facts = host::ReadHostFacts(
       {.own_directories = {locations_.state, "/var/lib/odyssey", "/run/odyssey", "/etc/odyssey"},
        .bundle_store = locations_.bundle_store});
   under.asker = {owner_, facts.check};
@@ -108,6 +104,8 @@ Result<Answer> PolicyAsker::AnswerHere(const Question* question) const {
     out.ceiling = answer::DescribeCeiling(under.directory, under.ceiling);
     return out;
   }
+  const auto linked = executables::FindLinkedFiles();
+  facts.system.insert(facts.system.end(), linked.begin(), linked.end());
   executables::Finder finder;
   return answer::Decide(*question, under, {facts, &finder, host::ReadLinkOfHost});
 }

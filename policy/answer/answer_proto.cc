@@ -17,8 +17,10 @@ constexpr PlaceKind kKinds[] = {PlaceKind::kMissing, PlaceKind::kDirectory, Plac
                                 PlaceKind::kOther};
 constexpr Verdict kVerdicts[] = {Verdict::kAllow, Verdict::kDeny, Verdict::kInvalid};
 // … and at 0.
-constexpr Grant::Key kGrantKeys[] = {Grant::Key::kOther, Grant::Key::kMountRead,
-                                     Grant::Key::kMountWrite, Grant::Key::kWorkspaceWrite};
+constexpr Grant::Key kGrantKeys[] = {Grant::Key::kOther,          Grant::Key::kMountRead,
+                                     Grant::Key::kMountWrite,     Grant::Key::kWorkspaceWrite,
+                                     Grant::Key::kNetworkFull,    Grant::Key::kExecutable,
+                                     Grant::Key::kAllExecutables, Grant::Key::kLimit};
 
 template <typename T, size_t N>
 int IndexOf(const T (&values)[N], T value) {
@@ -124,7 +126,7 @@ pb::CheckPolicyResponse ToProto(const Answer& answer) {
   if (!answer.grant.empty()) {
     out.mutable_grant()->set_text(SanitizeUtf8(answer.grant.text));
     out.mutable_grant()->set_key(static_cast<pb::GrantKey>(IndexOf(kGrantKeys, answer.grant.key)));
-    out.mutable_grant()->set_path(SanitizeUtf8(answer.grant.path));
+    out.mutable_grant()->set_value(SanitizeUtf8(answer.grant.value));
   }
   out.set_host_path(SanitizeUtf8(answer.host_path));
   out.set_through_link(answer.through_link);
@@ -153,7 +155,7 @@ Answer FromProto(const pb::CheckPolicyResponse& response) {
   out.reason = response.reason();
   const int key = response.grant().key();
   out.grant = {IsIndex(kGrantKeys, key) ? kGrantKeys[key] : Grant::Key::kOther,
-               response.grant().path(), response.grant().text()};
+               response.grant().value(), response.grant().text()};
   out.host_path = response.host_path();
   out.through_link = response.through_link();
   if (response.has_refusal()) out.refusal = FromProto(response.refusal());

@@ -61,7 +61,7 @@ TEST(AnswerProtoTest, AnswerSurvives) {
   EXPECT_EQ(back.reason, answer.reason);
   EXPECT_EQ(back.grant, answer.grant);
   EXPECT_EQ(back.grant.key, answer.grant.key);
-  EXPECT_EQ(back.grant.path, answer.grant.path);
+  EXPECT_EQ(back.grant.value, answer.grant.value);
   EXPECT_EQ(back.host_path, answer.host_path);
   EXPECT_TRUE(back.through_link);
   EXPECT_EQ(back.refusal, answer.refusal);

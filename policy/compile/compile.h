@@ -24,6 +24,7 @@ namespace odyssey::compile {
 struct SystemEntry {
   std::string path;         // "/usr", "/bin", "/etc/ssl", …
   std::string link_target;  // not empty: a symbolic link, e.g. "usr/bin"
+  friend bool operator==(const SystemEntry&, const SystemEntry&) = default;
 };
 
 // What a path of the host is, links followed.

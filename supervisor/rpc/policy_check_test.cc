@@ -20,7 +20,7 @@ class PolicyCheckTest : public ::testing::Test {
     std::filesystem::create_directory(base_ + "/policy.d");
     Write("grants: [{users: ['*'], read: [/srv/a]}]\n");
     gate_.emplace(base_ + "/policy.d", plan::CheckContext());
-    check_.emplace(&*gate_, facts_);
+    check_.emplace(&*gate_);
     auto* mount = request_.mutable_cell()->mutable_sandbox()->add_mounts();
     mount->set_source("/srv/a");
     mount->set_target("/srv/a");
@@ -38,7 +38,7 @@ class PolicyCheckTest : public ::testing::Test {
   }
   v1::CheckPolicyResponse Ask() {
     v1::CheckPolicyResponse response;
-    const Status status = check_->Answer(request_, &response);
+    const Status status = check_->Answer(request_, facts_, &response);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return response;
   }
@@ -81,9 +81,9 @@ TEST_F(PolicyCheckTest, WhatIsNoRequestOrNoCeilingIsAnError) {
   v1::CheckPolicyResponse response;
   request_.mutable_cell()->mutable_sandbox()->mutable_mounts(0)->set_access(
       static_cast<policy::v1::Access>(99));
-  EXPECT_EQ(check_->Answer(request_, &response).code(), Code::kInvalidArgument);
+  EXPECT_EQ(check_->Answer(request_, facts_, &response).code(), Code::kInvalidArgument);
   Write("grant: []\n");
-  EXPECT_EQ(check_->Answer(request_, &response).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(check_->Answer(request_, facts_, &response).code(), Code::kFailedPrecondition);
 }
 
 }  // namespace
