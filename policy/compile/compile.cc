@@ -220,14 +220,14 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
 
   Compiled out;
   ODY_ASSIGN_OR_RETURN(out.limits, EffectiveLimits(request.limits, facts.check));
-  out.base_env = BaseEnvironment();
+  out.base_env = BaseEnvironment(request.network);
   FillPlan(request, &out);
   ExplainChoices(request, &out);
   AddCommonRules(request, &out);
   AddSystem(request, facts, &out);
   AddTrees(request, mounts, &out);
   ODY_RETURN_IF_ERROR(AddExecutables(request, programs, &out));
-  if (named) KeepMemory(mounts, programs, &out);
+  if (named) DenyWriteExec(mounts, programs, &out);
   ODY_RETURN_IF_ERROR(AddProtection(request, facts, &out));
   ODY_RETURN_IF_ERROR(AddLandlock(request.landlock, facts.landlock, &out));
   ODY_RETURN_IF_ERROR(AddGuards(request, &out));

@@ -121,8 +121,11 @@ TEST(CompileTest, ExecutesEverythingVisibleInAllMode) {
   }
 }
 
-TEST(CompileTest, ShowsTheResolverOnlyWithTheHostsNetwork) {
-  EXPECT_EQ(Find(Good({}), "/etc/resolv.conf"), nullptr);
+TEST(CompileTest, ShowsTheHostsResolverOnlyWithTheHostsNetwork) {
+  const Compiled none = Good({});
+  ASSERT_NE(Find(none, "/etc/resolv.conf"), nullptr);
+  EXPECT_EQ(Find(none, "/etc/resolv.conf")->kind, EntryKind::kFile);
+  EXPECT_EQ(Find(none, "/etc/resolv.conf")->source, "nameserver 127.0.0.1\n") << "cell-init's";
   const Compiled full = Good({.network = Network::kFull});
   ASSERT_NE(Find(full, "/etc/resolv.conf"), nullptr);
   EXPECT_EQ(full.plan.network, plan::Network::kFull);

@@ -22,11 +22,10 @@ constexpr uint32_t kNobody = 65534;  // whoever is not mapped
 constexpr char kHosts[] =
     "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 cell\n";
 
-std::string NameServices(policy::Network network) {
-  const std::string hosts = network == policy::Network::kFull ? "files dns" : "files";
-  return "passwd: files\ngroup: files\nshadow: files\nhosts: " + hosts +
-         "\nnetworks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n";
-}
+constexpr char kNameServices[] =
+    "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
+    "protocols: files\nservices: files\nethers: files\nrpc: files\n";
+constexpr char kCellResolver[] = "nameserver 127.0.0.1\n";  // cell-init's, which refuses names
 
 // Of the user database only what names the three users that a cell can see.
 std::string Passwd(uint32_t user) {
@@ -251,7 +250,8 @@ void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Co
   entries.push_back(File("/etc/group", Group(UserOf(request))));
   entries.push_back(File("/etc/hosts", kHosts));
   entries.push_back(File("/etc/hostname", "cell\n"));
-  entries.push_back(File("/etc/nsswitch.conf", NameServices(request.network)));
+  entries.push_back(File("/etc/nsswitch.conf", kNameServices));
+  if (request.network == policy::Network::kNone) entries.push_back(File(kResolver, kCellResolver));
   out->explanation.push_back(
       "/etc: generated users, groups and hosts; no machine-id, shadow or host name");
 }

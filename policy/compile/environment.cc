@@ -55,8 +55,8 @@ std::vector<std::string> OwnNames(const std::map<std::string, std::string>& env)
   return names;
 }
 
-std::vector<std::string> BaseEnvironment() {
-  return {
+std::vector<std::string> BaseEnvironment(policy::Network network) {
+  std::vector<std::string> env = {
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
       "HOME=/cell/data/home",
       "TMPDIR=/cell/tmp",
@@ -68,6 +68,9 @@ std::vector<std::string> BaseEnvironment() {
       "LOGNAME=agent",
       "ODYSSEY_SANDBOX=1",
   };
+  // npm takes no answer of a resolver as final: it waits 70 s and asks three times.
+  if (network == policy::Network::kNone) env.emplace_back("npm_config_fetch_retries=0");
+  return env;
 }
 
 }  // namespace odyssey::compile

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/model/request.h"
 
 namespace odyssey::compile {
 
@@ -21,8 +22,9 @@ Status CheckEnvironment(const std::map<std::string, std::string>& env);
 // The names that a policy gives, without those that are inherited.
 std::vector<std::string> OwnNames(const std::map<std::string, std::string>& env);
 
-// "NAME=value": places, locale, and the search path of the system's programs.
-std::vector<std::string> BaseEnvironment();
+// "NAME=value": places, locale, the search path of the system's programs, and without a network
+// what keeps programs from waiting for one.
+std::vector<std::string> BaseEnvironment(policy::Network network);
 
 }  // namespace odyssey::compile
 

@@ -251,12 +251,12 @@ Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutab
   return OkStatus();
 }
 
-void KeepMemory(const std::vector<Mount>& mounts, const FoundExecutables& found, Compiled* out) {
+void DenyWriteExec(const std::vector<Mount>& mounts, const FoundExecutables& found, Compiled* out) {
   std::vector<std::string> compilers = found.compilers;
   for (const Mount& mount : mounts) {
     if (mount.executable) compilers.push_back(mount.target);
   }
-  out->confinement.keeps_memory = compilers.empty();
+  out->confinement.denies_write_exec = compilers.empty();
   if (compilers.empty()) {
     out->explanation.push_back(
         "memory that was written is not executed (PR_SET_MDWE, Linux 6.3): none of the programs "

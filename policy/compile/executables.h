@@ -31,8 +31,8 @@ Status AddExecutables(const policy::SandboxRequest& request, const FoundExecutab
 
 // With explicit executables: that memory which was written is not executed, unless one of the
 // programs needs that, or may.
-void KeepMemory(const std::vector<policy::Mount>& mounts, const FoundExecutables& found,
-                Compiled* out);
+void DenyWriteExec(const std::vector<policy::Mount>& mounts, const FoundExecutables& found,
+                   Compiled* out);
 
 }  // namespace odyssey::compile
 

@@ -124,14 +124,14 @@ TEST(ExecutablesTest, RefusesEntriesThatAreNeitherNamesNorPaths) {
 }
 
 TEST(ExecutablesTest, MemoryIsKeptUnlessAProgramCompiles) {
-  EXPECT_TRUE(Good(Explicit()).confinement.keeps_memory);
+  EXPECT_TRUE(Good(Explicit()).confinement.denies_write_exec);
   FoundExecutables node = Git();
   node.compilers = {"/usr/bin/node"};
-  EXPECT_FALSE(Good(Explicit(), node).confinement.keeps_memory);
-  EXPECT_FALSE(Good(Explicit({"git", "/srv/tool"})).confinement.keeps_memory) << "it may";
+  EXPECT_FALSE(Good(Explicit(), node).confinement.denies_write_exec);
+  EXPECT_FALSE(Good(Explicit({"git", "/srv/tool"})).confinement.denies_write_exec) << "it may";
   SandboxRequest standard = Explicit();
   standard.executables_mode = ExecutablesMode::kStandard;
-  EXPECT_FALSE(Good(standard).confinement.keeps_memory);
+  EXPECT_FALSE(Good(standard).confinement.denies_write_exec);
 }
 
 // What is named has to be there in every mode; the system's trees have the rest.

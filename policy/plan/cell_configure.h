@@ -50,7 +50,7 @@ struct Configure {
   std::vector<Guard> guards;
   bool own_network = true;   // false: it is the host's
   uint32_t max_sockets = 0;  // of the own network, by all commands together (kernel_memory.h)
-  bool keeps_memory =
+  bool denies_write_exec =
       false;  // what was written is not executed, where the kernel can (PR_SET_MDWE)
   uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;

@@ -74,6 +74,7 @@ RefusedCall DecodeRefusedCall(Reader* in) {
   call.count = in->U64();
   call.pid = in->U32();
   call.comm = in->String(kMaxComm);
+  call.destination = in->String(kMaxDestinationBytes);
   return call;
 }
 
@@ -151,7 +152,7 @@ std::string Encode(const Configure& m) {
   }
   out.Bool(m.own_network);
   out.U32(m.max_sockets);
-  out.Bool(m.keeps_memory);
+  out.Bool(m.denies_write_exec);
   out.U32(m.landlock_abi);
   return out.Take();
 }
@@ -216,8 +217,10 @@ std::string Encode(const ExecExited& m) {
     out.U64(call.count);
     out.U32(call.pid);
     out.String(call.comm);
+    out.String(call.destination);
   }
   out.U64(m.refused_more);
+  out.Strings(m.full);
   return out.Take();
 }
 
@@ -256,7 +259,7 @@ Status Decode(std::string_view bytes, Configure* m) {
   for (uint32_t i = 0; i < guards && !in.failed(); ++i) m->guards.push_back(DecodeGuard(&in));
   m->own_network = in.Bool();
   m->max_sockets = in.U32();
-  m->keeps_memory = in.Bool();
+  m->denies_write_exec = in.Bool();
   m->landlock_abi = in.U32();
   return Finish(in, "Configure");
 }
@@ -324,11 +327,12 @@ Status Decode(std::string_view bytes, ExecExited* m) {
   m->max_rss_bytes = in.U64();
   m->pid = in.U32();
   m->refused.clear();
-  const uint32_t refused = in.Count(kMaxRefusedCalls);
+  const uint32_t refused = in.Count(kMaxRefusedCalls + kMaxRefusedNames);
   for (uint32_t i = 0; i < refused && !in.failed(); ++i) {
     m->refused.push_back(DecodeRefusedCall(&in));
   }
   m->refused_more = in.U64();
+  m->full = in.Strings(std::size(kBoundedPlaces), kMaxPath);
   return Finish(in, "ExecExited");
 }
 

@@ -114,6 +114,10 @@ inline constexpr ExecLimit kExecLimits[] = {
     {"file_bytes", &ExecSpec::file_bytes},
 };
 
+// Where a cell may have a file system of its own, in memory or on its disk.
+inline constexpr const char* kBoundedPlaces[] = {"/tmp", "/workspace", "/cell/data", "/cell/cache",
+                                                 "/cell/tmp"};
+
 enum class ExecStep : uint8_t { kSetUp, kFork, kChdir, kExec };
 
 // The command never started.
@@ -135,6 +139,8 @@ struct ExecExited {
   uint32_t pid = 0;  // in the slot
   std::vector<RefusedCall> refused;
   uint64_t refused_more = 0;  // calls that found no room in `refused`
+  // Of kBoundedPlaces those whose file system has become full, or is full and the command failed.
+  std::vector<std::string> full;
   friend bool operator==(const ExecExited&, const ExecExited&) = default;
 };
 

@@ -24,7 +24,7 @@ Configure SampleConfigure() {
           .guards = {{"/workspace", true, {"**/.env", "secrets/**"}}},
           .own_network = false,
           .max_sockets = 321,
-          .keeps_memory = true,
+          .denies_write_exec = true,
           .landlock_abi = 6};
 }
 
@@ -34,8 +34,10 @@ ExecExited SampleExited() {
           .system_usec = 3,
           .max_rss_bytes = uint64_t{1} << 40,
           .pid = 4,
-          .refused = {{41, {17, 3, 768}, uint64_t{1} << 33, 5, "ping"}, {165, {}, 1, 6, ""}},
-          .refused_more = 7};
+          .refused = {{41, {17, 3, 768}, uint64_t{1} << 33, 5, "ping"},
+                      {165, {}, 1, 6, "", "192.0.2.1:443"}},
+          .refused_more = 7,
+          .full = {"/tmp"}};
 }
 
 // Every message but the one decoded here is refused, as is every cut and every added byte.

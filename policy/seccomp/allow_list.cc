@@ -254,9 +254,8 @@ const std::vector<Group>& AllowedCalls() {
        {"poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl",
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd", "eventfd2"}},
       {"sockets once made; the network namespace bounds whom they reach",
-       {"bind", "connect", "accept", "accept4", "getsockname", "getpeername", "setsockopt",
-        "getsockopt", "shutdown", "sendto", "sendmsg", "sendmmsg", "recvfrom", "recvmsg",
-        "recvmmsg"}},
+       {"bind", "accept", "accept4", "getsockname", "getpeername", "setsockopt", "getsockopt",
+        "shutdown", "sendmsg", "sendmmsg", "recvfrom", "recvmsg", "recvmmsg"}},
       {"System V and POSIX IPC, in a namespace of the cell's own",
        {"shmget", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd",
         "msgrcv", "msgctl", "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify",
@@ -287,7 +286,7 @@ const std::vector<ArgumentRule>& AllowedWithArguments() {
   return rules;
 }
 
-const std::vector<ArgumentRule>& AllowedUnlessHeard() {
+const std::vector<ArgumentRule>& AllowedUnlessNotified() {
   static const std::vector<ArgumentRule> rules = [] {
     std::vector<ArgumentRule> all;
     AddInternetSockets(&all);
@@ -304,6 +303,16 @@ const std::vector<ArgumentRule>& AllowedUnlessHeard() {
     return all;
   }();
   return rules;
+}
+
+const std::vector<ArgumentRule>& ConnectingCalls() {
+  static const std::vector<ArgumentRule> rules = {{"connect", {}}, {"sendto", {}}};
+  return rules;
+}
+
+const ArgumentRule& SendWithoutAddress() {
+  static const ArgumentRule rule = {"sendto", {{4, SCMP_CMP_EQ, 0, 0}}};
+  return rule;
 }
 
 }  // namespace odyssey::seccomp

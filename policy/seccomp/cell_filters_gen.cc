@@ -35,13 +35,17 @@ std::string ArrayText(const std::string& name, const std::string& program) {
 
 Result<std::string> HeaderText() {
   ODY_ASSIGN_OR_RETURN(const std::string command, BuildFilter({.kind = FilterKind::kCommand}));
-  ODY_ASSIGN_OR_RETURN(const std::string telling, BuildFilter({.kind = FilterKind::kTelling}));
+  ODY_ASSIGN_OR_RETURN(const std::string notifying, BuildFilter({.kind = FilterKind::kNotifying}));
+  ODY_ASSIGN_OR_RETURN(const std::string connects,
+                       BuildFilter({.kind = FilterKind::kNotifyingOfConnects}));
   ODY_ASSIGN_OR_RETURN(const std::string init, BuildFilter({.kind = FilterKind::kInit}));
   return kTop +
-         ("// For whatever runs in a cell and nobody listens to.\n" +
+         ("// For what runs in a cell without a listener.\n" +
           ArrayText("kCommandFilter", command)) +
-         ("// For every slot: refused calls are told to its pid 1.\n" +
-          ArrayText("kTellingFilter", telling)) +
+         ("// For every slot: refused calls are notified to its pid 1.\n" +
+          ArrayText("kNotifyingFilter", notifying)) +
+         ("// The same, and connect(2), where the cell has no network.\n" +
+          ArrayText("kNotifyingOfConnectsFilter", connects)) +
          ("// For cell-init itself, which still mounts and makes namespaces.\n" +
           ArrayText("kInitFilter", init)) +
          kBottom;

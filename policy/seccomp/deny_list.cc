@@ -75,7 +75,7 @@ const std::vector<RefusedValues>& RefusedByValue() {
   return refused;
 }
 
-const std::vector<RefusedValues>& ToldByValue() {
+const std::vector<RefusedValues>& NotifiedByValue() {
   static const std::vector<RefusedValues> told = {
       // Each lock is a record in the kernel's memory that no control group counts.
       {SYS_fcntl, {}, 1, {F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW}, EPERM},

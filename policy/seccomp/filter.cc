@@ -82,16 +82,25 @@ Status AddArguments(const Context& context, uint32_t action,
   return OkStatus();
 }
 
+bool Notifies(FilterKind kind) {
+  return kind == FilterKind::kNotifying || kind == FilterKind::kNotifyingOfConnects;
+}
+
 Status AddRules(const Context& context, FilterKind kind) {
   switch (kind) {
     case FilterKind::kCommand:
-    case FilterKind::kTelling:
+    case FilterKind::kNotifying:
+    case FilterKind::kNotifyingOfConnects:
       ODY_RETURN_IF_ERROR(AddGroups(context, SCMP_ACT_ALLOW, AllowedCalls()));
       ODY_RETURN_IF_ERROR(AddNumbered(context, SCMP_ACT_ALLOW, AllowedNewCalls()));
       ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedWithArguments()));
       if (kind == FilterKind::kCommand) {
-        ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedUnlessHeard()));
+        ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW, AllowedUnlessNotified()));
       }
+      ODY_RETURN_IF_ERROR(AddArguments(context, SCMP_ACT_ALLOW,
+                                       kind == FilterKind::kNotifyingOfConnects
+                                           ? std::vector<ArgumentRule>{SendWithoutAddress()}
+                                           : ConnectingCalls()));
       return AddGroups(context, SCMP_ACT_ERRNO(ENOSYS), SaidToBeUnknown());
     case FilterKind::kInit:
       return AddGroups(context, SCMP_ACT_ERRNO(EPERM), DeniedToInit());
@@ -192,8 +201,8 @@ std::string Prologue(FilterKind kind) {
       refused.insert(refused.end(), more.begin(), more.end());
     };
     for (const RefusedValues& values : RefusedByValue()) add(Refuse(values));
-    if (kind == FilterKind::kTelling) {
-      for (const RefusedValues& values : ToldByValue()) add(Refuse(values));
+    if (Notifies(kind)) {
+      for (const RefusedValues& values : NotifiedByValue()) add(Refuse(values));
     }
     add(RefuseNewCoreLimit());
   }
@@ -226,7 +235,7 @@ Result<std::string> BuildFilter(const FilterSpec& spec) {
   ODY_ASSIGN_OR_RETURN(const std::string rules, Export(context));
 
   std::string program = Prologue(spec.kind) + rules;
-  if (spec.kind == FilterKind::kTelling) AskListener(&program);
+  if (Notifies(spec.kind)) AskListener(&program);
   if (program.size() > BPF_MAXINSNS * sizeof(sock_filter)) {
     return Internal("build filter: more instructions than the kernel takes");
   }

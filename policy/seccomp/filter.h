@@ -17,14 +17,17 @@ enum class FilterKind {
   // newer than every name it knows are ENOSYS, so that a C library falls back as on an older
   // kernel.
   kCommand,
-  // kCommand with EPERM put to whoever listens (SECCOMP_RET_USER_NOTIF), who answers the same;
-  // without a listener it is ENOSYS. So are some calls that kCommand allows put to him, who may let
-  // them be made: those that take memory which no control group counts (ADR 0034). For slots: ADR
-  // 0023.
-  kTelling,
+  // kCommand with a user notification (SECCOMP_RET_USER_NOTIF) in the place of EPERM: the listener
+  // answers EPERM, and without a listener the kernel answers ENOSYS. Some calls that kCommand
+  // allows are notified too, and the listener may let them be made: those that take memory which
+  // no control group counts (ADR 0034). For slots: ADR 0023.
+  kNotifying,
+  // kNotifying that notifies also of connect(2), and of sendto(2) with an address. For slots of a
+  // cell without a network: ADR 0041.
+  kNotifyingOfConnects,
   // cell-init itself, which must still nest namespaces and mount: a deny list. Filters are
   // inherited, so it denies only what kCommand denies too; and its answer outranks a listener's, so
-  // what it denies is denied whoever listens, and nobody is told.
+  // what it denies is denied whatever a listener answers, and is not notified.
   kInit,
 };
 

@@ -142,7 +142,7 @@ TEST(SeccompFilterTest, LeavesOutOfTheAllowListWhatFewProgramsUse) {
 }
 
 TEST(SeccompFilterTest, KillsForeignArchitectures) {
-  for (const auto* program : {&Command(), &Telling(), &Init()}) {
+  for (const auto* program : {&Command(), &Notifying(), &NotifyingOfConnects(), &Init()}) {
     for (const int number : {SYS_read, 359, 310}) {
       EXPECT_EQ(Ask(*program, number, {}, AUDIT_ARCH_I386).action, kKill);
     }
@@ -459,7 +459,8 @@ TEST(SeccompFilterTest, GeneratesTheHeaderFromTheSameRules) {
                        std::size(program) * sizeof(sock_filter));
   };
   EXPECT_TRUE(bytes(kCommandFilter) == bytes(Command()));
-  EXPECT_TRUE(bytes(kTellingFilter) == bytes(Telling()));
+  EXPECT_TRUE(bytes(kNotifyingFilter) == bytes(Notifying()));
+  EXPECT_TRUE(bytes(kNotifyingOfConnectsFilter) == bytes(NotifyingOfConnects()));
   EXPECT_TRUE(bytes(kInitFilter) == bytes(Init()));
 }
 

@@ -47,8 +47,12 @@ struct ArgumentRule {
 const std::vector<Group>& AllowedCalls();
 const std::vector<NumberedCall>& AllowedNewCalls();
 const std::vector<ArgumentRule>& AllowedWithArguments();
-// kCommand: allowed, and kTelling: told.
-const std::vector<ArgumentRule>& AllowedUnlessHeard();
+// kCommand: allowed, and kNotifying: notified.
+const std::vector<ArgumentRule>& AllowedUnlessNotified();
+// Those that give an address: allowed but by kNotifyingOfConnects, which allows sendto(2) only
+// without one.
+const std::vector<ArgumentRule>& ConnectingCalls();
+const ArgumentRule& SendWithoutAddress();
 // The first number that kCommand answers with ENOSYS: one past the newest call it knows (mseal).
 inline constexpr uint32_t kFirstUnknownCall = 463;
 
@@ -59,8 +63,8 @@ const std::vector<Group>& SaidToBeUnknown();
 // kCommand: refused for a value, though the call is allowed.
 const std::vector<RefusedValues>& RefusedByValue();
 
-// kTelling: told for a value, though kCommand allows it.
-const std::vector<RefusedValues>& ToldByValue();
+// kNotifying: notified for a value, though kCommand allows it.
+const std::vector<RefusedValues>& NotifiedByValue();
 
 // kInit: what is denied.
 const std::vector<Group>& DeniedToInit();

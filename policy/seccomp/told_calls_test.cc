@@ -51,8 +51,28 @@ TEST(ToldCallsTest, TellsOfWhatItRefusesAndOfNothingElse) {
     for (const uint64_t argument : {uint64_t{0}, ~uint64_t{0}}) {
       const Args args(6, argument);
       const uint32_t plain = Ask(Command(), number, args).action;
-      const uint32_t telling = Ask(Telling(), number, args).action;
+      const uint32_t telling = Ask(Notifying(), number, args).action;
       EXPECT_EQ(telling, plain == kDeny ? kTell : plain) << number;
+    }
+  }
+}
+
+// A cell without a network: every call that gives an address, and no other call.
+TEST(ToldCallsTest, ConnectsAreNotifiedWhereTheCellHasNoNetwork) {
+  for (const uint64_t address : {uint64_t{1}, kHigh, ~uint64_t{0}}) {
+    EXPECT_EQ(Ask(NotifyingOfConnects(), SYS_connect, {3, address, 16}).action, kTell);
+    EXPECT_EQ(Ask(NotifyingOfConnects(), SYS_sendto, {3, 1, 1, 0, address, 16}).action, kTell);
+    ExpectCases(
+        {{SYS_connect, {3, address, 16}, kAllow}, {SYS_sendto, {3, 1, 1, 0, address, 16}, kAllow}});
+  }
+  EXPECT_EQ(Ask(NotifyingOfConnects(), SYS_sendto, {3, 1, 1, 0, 0, 0}).action, kAllow);
+  for (int number = -1; number < 512; ++number) {
+    if (number == SYS_connect || number == SYS_sendto) continue;
+    for (const uint64_t argument : {uint64_t{0}, ~uint64_t{0}}) {
+      const Args args(6, argument);
+      EXPECT_EQ(Ask(NotifyingOfConnects(), number, args).action,
+                Ask(Notifying(), number, args).action)
+          << number;
     }
   }
 }
@@ -83,8 +103,10 @@ TEST(ToldCallsTest, AllowsWhatASlotDoes) {
                            SYS_futex,      SYS_set_robust_list,
                            SYS_rseq,       SYS_prlimit64,
                            SYS_ioprio_get, SYS_sched_getattr,
-                           SYS_getrlimit,  SYS_sched_getaffinity}) {
-    EXPECT_EQ(Ask(Telling(), number).action, kAllow) << number;
+                           SYS_getrlimit,  SYS_sched_getaffinity,
+                           SYS_statfs}) {
+    EXPECT_EQ(Ask(Notifying(), number).action, kAllow) << number;
+    EXPECT_EQ(Ask(NotifyingOfConnects(), number).action, kAllow) << number;
   }
   const uint64_t fork = CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD;
   const std::vector<Case> cases = {

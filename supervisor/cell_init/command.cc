@@ -49,7 +49,7 @@ void WaitAndExecute(const Confinement& confinement, uint32_t spare_run, int exec
   UnblockSignals();
   const Status status = confinement.EnterLandlock();
   if (!status.ok()) Fail(exec_socket, status);
-  confinement.KeepMemory();
+  confinement.DenyWriteExec();
 
   const RunMaker run(spare_run);
   NextCommand command = AwaitCommand(exec_socket);

@@ -110,7 +110,7 @@ Result<Confinement> Confinement::Build(const cell::Configure& configure, uint32_
   confinement.tool_roots_ = configure.tool_roots;
   confinement.own_network_ = configure.own_network;
   confinement.max_sockets_ = configure.max_sockets;
-  confinement.keeps_memory_ = configure.keeps_memory;
+  confinement.denies_write_exec_ = configure.denies_write_exec;
   if (abi == 0) return confinement;
   confinement.abi_ = abi;
   ODY_ASSIGN_OR_RETURN(confinement.ruleset_, CreateRuleset(abi, configure.own_network));
@@ -149,21 +149,23 @@ Status Confinement::EnterLandlock() const {
   return OkStatus();
 }
 
-void Confinement::KeepMemory() const {
+void Confinement::DenyWriteExec() const {
   constexpr int kSetMdwe = 65;                // PR_SET_MDWE
   constexpr unsigned long kRefuseGain = 1UL;  // PR_MDWE_REFUSE_EXEC_GAIN
-  if (keeps_memory_) (void)prctl(kSetMdwe, kRefuseGain, 0UL, 0UL, 0UL);
+  if (denies_write_exec_) (void)prctl(kSetMdwe, kRefuseGain, 0UL, 0UL, 0UL);
 }
 
 Status EnterCommandFilter() {
   return LoadFilter(kCommandFilter) == 0 ? OkStatus() : ErrnoStatus(errno, "load seccomp filter");
 }
 
-Result<UniqueFd> EnterTellingFilter() {
+Result<UniqueFd> EnterNotifyingFilter(bool of_connects) {
   if (KnowsNotifications()) {
-    // Once a call is being told, no signal but a deadly one takes its caller away from the answer.
-    UniqueFd listener(LoadFilter(
-        kTellingFilter, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV));
+    // Once a call is notified, no signal but a deadly one takes its caller away from the answer.
+    constexpr unsigned kFlags =
+        SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    UniqueFd listener(of_connects ? LoadFilter(kNotifyingOfConnectsFilter, kFlags)
+                                  : LoadFilter(kNotifyingFilter, kFlags));
     if (listener) {
       AnswerAtOnce(listener.get());
       return listener;

@@ -36,7 +36,7 @@ class Confinement final {
 
   // For good, and for what the caller becomes: memory that was written is not executed, if
   // `configure` says so and the kernel has it (Linux 6.3).
-  void KeepMemory() const;
+  void DenyWriteExec() const;
 
   const std::vector<cell::ToolRoot>& tool_roots() const { return tool_roots_; }
   bool own_network() const { return own_network_; }
@@ -48,7 +48,7 @@ class Confinement final {
   std::vector<cell::ToolRoot> tool_roots_;
   bool own_network_ = true;
   uint32_t max_sockets_ = 0;
-  bool keeps_memory_ = false;
+  bool denies_write_exec_ = false;
 };
 
 // The seccomp filters, built into this program: that of the file worker and the guards, and that of
@@ -57,10 +57,11 @@ class Confinement final {
 Status EnterCommandFilter();
 Status EnterInitFilter();
 
-// The same filter as EnterCommandFilter for a slot, but a refused call waits for an answer on the
-// descriptor that comes back (close-on-exec), in this process too. Without one the filter answers
-// by itself: the kernel cannot tell, or tells somebody outside already.
-Result<UniqueFd> EnterTellingFilter();
+// The filter of a slot: that of EnterCommandFilter, but a refused call waits for an answer on the
+// descriptor that comes back (close-on-exec), in this process too; with `of_connects` connect(2)
+// and sendto(2) with an address do as well. Without a descriptor the filter answers by itself: the
+// kernel has no user notification, or a filter outside of the cell has the listener already.
+Result<UniqueFd> EnterNotifyingFilter(bool of_connects = false);
 
 }  // namespace odyssey::cell_init
 

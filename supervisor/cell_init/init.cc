@@ -16,6 +16,7 @@
 #include "policy/plan/kernel_memory.h"
 #include "policy/plan/plan.h"
 #include "supervisor/cell_init/guard_process.h"
+#include "supervisor/cell_init/resolver.h"
 #include "supervisor/cell_init/slot.h"
 #include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_init/tools_process.h"
@@ -32,11 +33,10 @@ constexpr uint32_t kMostRunsCounted = 10'000;
 // mean it end so many.
 constexpr size_t kMostGone = 256;
 
-// What every slot inherits, set once: neither a supervisor's priority and habits nor its cores are
-// a command's.
+// What every slot inherits, set once: not the supervisor's priority, personality and core limit.
 Status PrepareForSlots() {
-  ODY_RETURN_IF_ERROR(GiveUpPrecedence());
-  ODY_RETURN_IF_ERROR(GiveUpHabits());
+  ODY_RETURN_IF_ERROR(ResetScheduling());
+  ODY_RETURN_IF_ERROR(ResetPersonality());
   return LimitCores();
 }
 
@@ -83,8 +83,10 @@ Status CellInit::Run() {
   const cell::Hello hello{.landlock_abi = LandlockAbi(), .runs = runs.Count(kMostRunsCounted)};
   ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(hello)));
   for (;;) {
-    pollfd polled[] = {
-        {signals.get(), POLLIN, 0}, {socket_, POLLIN, 0}, {connections_.fd(), POLLIN, 0}};
+    pollfd polled[] = {{signals.get(), POLLIN, 0},
+                       {socket_, POLLIN, 0},
+                       {connections_.fd(), POLLIN, 0},
+                       {resolver_.get(), POLLIN, 0}};
     const int ready = poll(polled, std::size(polled), connections_.TimeoutMs());
     if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
     if (polled[0].revents != 0) {
@@ -93,6 +95,7 @@ Status CellInit::Run() {
       ODY_RETURN_IF_ERROR(Reap());
     }
     if (polled[2].revents != 0) connections_.Hear();
+    if (polled[3].revents != 0) AnswerQuery(resolver_.get(), &names_);
     EndFloods();
     if (polled[1].revents == 0) continue;
     const auto message = ReceiveMessage(socket_);
@@ -112,7 +115,7 @@ Status CellInit::Handle(std::string_view bytes) {
   if (!confinement_) return FailedPrecondition("not configured");
   if (type == cell::MessageType::kWantSlot) return GiveSlot();
   if (type == cell::MessageType::kWantTools) return GiveTools();
-  if (type == cell::MessageType::kSlotGone) return LetGo(bytes);
+  if (type == cell::MessageType::kSlotGone) return ReleaseSlotMounts(bytes);
   return InvalidArgument("not a request");
 }
 
@@ -121,6 +124,9 @@ Status CellInit::Configure(std::string_view bytes) {
   ODY_RETURN_IF_ERROR(cell::Decode(bytes, &configure));
   ODY_RETURN_IF_ERROR(CheckWorkspace());
   ODY_ASSIGN_OR_RETURN(confinement_, Confinement::Build(configure));
+  if (configure.own_network) {
+    ODY_ASSIGN_OR_RETURN(resolver_, OpenResolver());
+  }
   const cell::Unmapped unmapped = FindUnmapped(configure);
   if (!unmapped.targets.empty()) {
     ODY_RETURN_IF_ERROR(SendMessage(socket_, cell::Encode(unmapped)));
@@ -129,7 +135,7 @@ Status CellInit::Configure(std::string_view bytes) {
   return guarded ? confinement_->AddRules(configure.rules) : OkStatus();
 }
 
-// Who has the listener cannot be known: it may be on its way from one command to another.
+// The listening fd may be in flight (SCM_RIGHTS), so its holder is unknown.
 void CellInit::EndFloods() {
   if (!connections_.IsTooMuch()) return;
   for (const auto& [pid, place] : slots_) kill(pid, cell::kConnectionsSignal);
@@ -139,7 +145,8 @@ Status CellInit::GiveSlot() {
   const SlotPlace place{.number = next_slot_++,
                         .spare_run = FreeSpareRun(),
                         .cell_socket = socket_,
-                        .connections = connections_.fd()};
+                        .connections = connections_.fd(),
+                        .names = &names_};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ForgetStartup();
   slots_[slot.pid] = place;
@@ -163,8 +170,8 @@ Status CellInit::GiveTools() {
                      {tools.socket.get()});
 }
 
-// No command of its time is left, nor anybody to whom one could have handed a directory.
-Status CellInit::LetGo(std::string_view bytes) {
+// No process that could hold a dirfd into this mount namespace is alive.
+Status CellInit::ReleaseSlotMounts(std::string_view bytes) {
   cell::SlotGone gone;
   ODY_RETURN_IF_ERROR(cell::Decode(bytes, &gone));
   const bool lives = std::any_of(slots_.begin(), slots_.end(),

@@ -15,6 +15,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/connection_watch.h"
+#include "supervisor/cell_init/refused_names.h"
 #include "supervisor/cell_init/slot.h"
 
 namespace odyssey::cell_init {
@@ -35,11 +36,13 @@ class CellInit final {
   uint32_t FreeSpareRun() const;
   Status GiveTools();
   Status Reap();
-  Status LetGo(std::string_view bytes);
+  Status ReleaseSlotMounts(std::string_view bytes);
 
   const int socket_;
   std::optional<Confinement> confinement_;
   ConnectionWatch connections_;
+  UniqueFd resolver_;  // of a cell without a network
+  RefusedNames names_;
   std::map<pid_t, SlotPlace> slots_;
   std::map<uint64_t, UniqueFd> mounts_;  // Slot::mounts by number, of those that are gone too
   uint64_t next_slot_ = 1;

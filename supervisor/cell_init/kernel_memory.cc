@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "policy/plan/kernel_memory.h"
-#include "supervisor/cell_init/caller.h"
 #include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/kernel_table.h"
+#include "supervisor/cell_init/seccomp_notify.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -62,22 +62,22 @@ std::optional<uint32_t> NetlinkSockets(int table) {
 }
 
 bool LocksOfProcess(const seccomp_data& call) {
-  return call.nr == SYS_fcntl && (Low(call, 1) == F_SETLK || Low(call, 1) == F_SETLKW);
+  return call.nr == SYS_fcntl && (Arg32(call, 1) == F_SETLK || Arg32(call, 1) == F_SETLKW);
 }
 
 bool LocksOfOpenFile(const seccomp_data& call) {
-  return call.nr == SYS_fcntl && (Low(call, 1) == F_OFD_SETLK || Low(call, 1) == F_OFD_SETLKW);
+  return call.nr == SYS_fcntl && (Arg32(call, 1) == F_OFD_SETLK || Arg32(call, 1) == F_OFD_SETLKW);
 }
 
 bool OpensNetlink(const seccomp_data& call) {
-  const uint32_t type = Low(call, 1) & kSocketTypeMask;
-  return call.nr == SYS_socket && Low(call, 0) == AF_NETLINK &&
-         (type == SOCK_RAW || type == SOCK_DGRAM) && Low(call, 2) == NETLINK_ROUTE;
+  const uint32_t type = Arg32(call, 1) & kSocketTypeMask;
+  return call.nr == SYS_socket && Arg32(call, 0) == AF_NETLINK &&
+         (type == SOCK_RAW || type == SOCK_DGRAM) && Arg32(call, 2) == NETLINK_ROUTE;
 }
 
 bool OpensInternet(const seccomp_data& call) {
   return call.nr == SYS_socket &&
-         cell::IsInternetSocket(Low(call, 0), Low(call, 1) & kSocketTypeMask, Low(call, 2));
+         cell::IsInternetSocket(Arg32(call, 0), Arg32(call, 1) & kSocketTypeMask, Arg32(call, 2));
 }
 
 bool Listens(const seccomp_data& call) { return call.nr == SYS_listen; }

@@ -12,7 +12,8 @@
 #include <array>
 #include <utility>
 
-#include "supervisor/cell_init/caller.h"
+#include "supervisor/cell_init/destination.h"
+#include "supervisor/cell_init/seccomp_notify.h"
 
 namespace odyssey::cell_init {
 namespace {
@@ -21,14 +22,14 @@ namespace {
 std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
   switch (call.nr) {
     case SYS_socket:
-      return {Low(call, 0), Low(call, 1) & kSocketTypeMask, Low(call, 2)};
+      return {Arg32(call, 0), Arg32(call, 1) & kSocketTypeMask, Arg32(call, 2)};
     case SYS_socketpair:
-      return {Low(call, 0)};
+      return {Arg32(call, 0)};
     case SYS_ioctl:
     case SYS_fcntl:
-      return {Low(call, 1)};
+      return {Arg32(call, 1)};
     case SYS_setsockopt:
-      return {Low(call, 2)};
+      return {Arg32(call, 2)};
     default:
       return {};
   }
@@ -37,20 +38,16 @@ std::array<uint32_t, 3> DecidingArguments(const seccomp_data& call) {
 // The filter refuses setrlimit for no other limit, and prlimit64 for any of pid 1 too.
 bool ChangesCoreLimit(const seccomp_data& call) {
   return call.nr == SYS_setrlimit ||
-         (call.nr == SYS_prlimit64 && Low(call, 0) != 1 && Low(call, 1) == RLIMIT_CORE);
+         (call.nr == SYS_prlimit64 && Arg32(call, 0) != 1 && Arg32(call, 1) == RLIMIT_CORE);
 }
 
 // Whether a change of RLIMIT_CORE asks for more than there is. The process waits; another thread of
 // it may change what is read here, and gets the other answer: the call is never made.
 bool AsksForMore(const seccomp_notif& call) {
   const uint64_t wanted_at = call.data.args[call.data.nr == SYS_setrlimit ? 1 : 2];
-  const UniqueFd memory(open(ProcOf(call, "mem").c_str(), O_RDONLY | O_CLOEXEC));
   rlimit wanted{}, own{};
-  // Whose memory cannot be read cannot leave a core either.
-  if (!memory || pread(memory.get(), &wanted, sizeof(wanted), static_cast<off_t>(wanted_at)) !=
-                     static_cast<ssize_t>(sizeof(wanted))) {
-    return false;
-  }
+  // A process whose memory cannot be read cannot leave a core either.
+  if (ReadMemory(call, wanted_at, &wanted, sizeof(wanted)) != ssize_t{sizeof(wanted)}) return false;
   (void)getrlimit(RLIMIT_CORE, &own);
   return std::max(wanted.rlim_cur, wanted.rlim_max) > own.rlim_max;
 }
@@ -63,12 +60,14 @@ void RefusedCalls::Answer() {
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
   seccomp_notif_resp answer{};
   answer.id = call.id;
-  if (KernelMemory::Bounds(call.data)) {
+  if (GivesAddress(call.data)) {
+    LetConnect(call, &answer);
+  } else if (KernelMemory::Bounds(call.data)) {
     Bound(call, &answer);
   } else {
     Refuse(call, &answer);
   }
-  // Fails if the caller has been killed meanwhile: then nobody waits.
+  // Fails if the caller has been killed meanwhile.
   (void)ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
@@ -89,11 +88,12 @@ void RefusedCalls::Bound(const seccomp_notif& call, seccomp_notif_resp* answer) 
   }
 }
 
-void RefusedCalls::Count(const seccomp_notif& call) {
+void RefusedCalls::Count(const seccomp_notif& call, const std::string& destination) {
   const auto number = static_cast<uint32_t>(call.data.nr);
   const auto arguments = DecidingArguments(call.data);
   const auto is_call = [&](const cell::RefusedCall& known) {
-    return known.number == number && known.arguments == arguments;
+    return known.number == number && known.arguments == arguments &&
+           known.destination == destination;
   };
   // A process that goes on and on is not looked up each time.
   auto known = std::find_if(calls_.begin(), calls_.end(), [&](const cell::RefusedCall& c) {
@@ -104,7 +104,7 @@ void RefusedCalls::Count(const seccomp_notif& call) {
     known = std::find_if(calls_.begin(), calls_.end(),
                          [&](const cell::RefusedCall& c) { return is_call(c) && c.comm == comm; });
     if (known == calls_.end() && calls_.size() < cell::kMaxRefusedCalls) {
-      calls_.push_back({number, arguments, 0, call.pid, std::move(comm)});
+      calls_.push_back({number, arguments, 0, call.pid, std::move(comm), destination});
       known = calls_.end() - 1;
     }
   }
@@ -113,6 +113,14 @@ void RefusedCalls::Count(const seccomp_notif& call) {
   } else {
     ++known->count;
   }
+}
+
+// The kernel refuses what leads out of the cell.
+void RefusedCalls::LetConnect(const seccomp_notif& call, seccomp_notif_resp* answer) {
+  answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  const Destination to = DestinationOf(call);
+  if (to.is_resolver && names_ != nullptr && !asked_after_) asked_after_ = names_->last();
+  if (!to.text.empty()) Count(call, to.text);
 }
 
 void RefusedCalls::CountConnections() {
@@ -138,6 +146,11 @@ std::string RefusedCalls::CommOf(const seccomp_notif& call) const {
 void RefusedCalls::MoveTo(cell::ExecExited* report) {
   report->refused = std::exchange(calls_, {});
   report->refused_more = std::exchange(more_, 0);
+  if (!asked_after_) return;
+  for (std::string& name : names_->After(*asked_after_)) {
+    report->refused.push_back({.count = 1, .destination = std::move(name)});
+  }
+  asked_after_.reset();
 }
 
 }  // namespace odyssey::cell_init

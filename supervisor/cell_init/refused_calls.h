@@ -1,16 +1,18 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
 #define ODYSSEY_SUPERVISOR_CELL_INIT_REFUSED_CALLS_H_
 
-// The system calls that the commands' filter refuses in a slot, as the kernel tells them to its pid
-// 1 (ADR 0023). Each waits until it is answered here, and no refused call is ever let through: the
-// answer is EPERM, or for a lower limit of core files, which would change nothing for the better,
-// success. What is kept of them is bounded, whatever a command does. The filter tells of calls
-// more, which it would allow: those that take memory which no control group counts
-// (kernel_memory.h).
+// The system calls that the commands' filter refuses in a slot, as the kernel notifies its pid 1 of
+// them (ADR 0023). Each waits until it is answered here, and no refused call is ever let through:
+// the answer is EPERM, or for a lower limit of core files, which would change nothing for the
+// better, success. What is kept of them is bounded, whatever a command does. The filter notifies of
+// some calls that it would allow: those that take memory which no control group counts
+// (kernel_memory.h), and those of a cell without a network that give an address
+// (destination.h).
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "common/os/unique_fd.h"
 #include "policy/plan/cell_wire.h"
 #include "supervisor/cell_init/kernel_memory.h"
+#include "supervisor/cell_init/refused_names.h"
 
 struct seccomp_notif;
 struct seccomp_notif_resp;
@@ -26,9 +29,10 @@ namespace odyssey::cell_init {
 
 class RefusedCalls final {
  public:
-  // `listener`: from EnterTellingFilter; none where the filter answers by itself.
-  RefusedCalls(UniqueFd listener, KernelMemory memory)
-      : listener_(std::move(listener)), memory_(std::move(memory)) {}
+  // `listener`: from EnterNotifyingFilter; none where the filter answers by itself. `names`: of the
+  // cell's resolver, if it has one; borrowed.
+  RefusedCalls(UniqueFd listener, KernelMemory memory, const RefusedNames* names = nullptr)
+      : listener_(std::move(listener)), memory_(std::move(memory)), names_(names) {}
 
   int listener() const { return listener_.get(); }
   // For the child that becomes a command.
@@ -38,7 +42,8 @@ class RefusedCalls final {
   // not block.
   void Answer();
 
-  // Hands over what was counted since the last time.
+  // Hands over what was counted since the last time. Of the names all that the resolver refused
+  // since the command first sent to it, those of another command that asks meanwhile among them.
   void MoveTo(cell::ExecExited* report);
   // The command ends for its unaccepted connections: counted as its refused call of listen(2).
   void CountConnections();
@@ -48,13 +53,17 @@ class RefusedCalls final {
  private:
   void Refuse(const seccomp_notif& call, seccomp_notif_resp* answer);
   void Bound(const seccomp_notif& call, seccomp_notif_resp* answer);
-  void Count(const seccomp_notif& call);
+  void LetConnect(const seccomp_notif& call, seccomp_notif_resp* answer);
+  void Count(const seccomp_notif& call, const std::string& destination = "");
   std::string CommOf(const seccomp_notif& call) const;
 
   UniqueFd listener_;
   KernelMemory memory_;
   std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
   uint64_t more_ = 0;                     // that found no room
+  const RefusedNames* names_;
+  // Once the command has sent to the resolver: the name that was the last one then.
+  std::optional<uint64_t> asked_after_;
 };
 
 }  // namespace odyssey::cell_init

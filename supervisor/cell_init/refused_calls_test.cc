@@ -3,6 +3,7 @@
 
 #include "supervisor/cell_init/refused_calls.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,12 +72,13 @@ class RefusedCallsTest : public ::testing::Test {
   }
 
   cell::ExecExited report_;
+  RefusedNames names_;
 
  private:
-  static int ServeHere(const std::function<int()>& command, int channel) {
-    auto listener = EnterTellingFilter();
+  int ServeHere(const std::function<int()>& command, int channel) {
+    auto listener = EnterNotifyingFilter(/*of_connects=*/true);
     if (!listener.ok() || !*listener) return 200;
-    RefusedCalls refused(std::move(*listener), KernelMemory({true, 1000}, -1));
+    RefusedCalls refused(std::move(*listener), KernelMemory({true, 1000}, -1), &names_);
     const pid_t child = fork();
     if (child == 0) {
       refused.CloseListener();
@@ -203,7 +206,7 @@ TEST_F(RefusedCallsTest, KilledCallersAreNoTrouble) {
 
 TEST_F(RefusedCallsTest, AreHandedOverOnce) {
   EXPECT_EQ(InChild([] {
-              auto listener = EnterTellingFilter();
+              auto listener = EnterNotifyingFilter();
               RefusedCalls refused(std::move(*listener), KernelMemory({true, 1000}, -1));
               const pid_t child = fork();
               if (child == 0) _exit(Try(Unshare));
@@ -217,11 +220,103 @@ TEST_F(RefusedCallsTest, AreHandedOverOnce) {
             2);
 }
 
+// ── Addresses ───────────────────────────────────────────────────────────────────────────────────
+
+sockaddr_storage Address(const char* text, uint16_t port) {
+  sockaddr_storage address{};
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+  v4->sin_port = htons(port);
+  const bool is_v4 = inet_pton(AF_INET, text, &v4->sin_addr) == 1;
+  EXPECT_TRUE(is_v4 || inet_pton(AF_INET6, text, &v6->sin6_addr) == 1);
+  address.ss_family = is_v4 ? AF_INET : AF_INET6;
+  return address;
+}
+
+// Datagrams need no answer, and the test no network.
+int Connect(const char* text, uint16_t port, socklen_t size = sizeof(sockaddr_storage)) {
+  const sockaddr_storage address = Address(text, port);
+  const int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const int error =
+      Try([&] { return connect(fd, reinterpret_cast<const sockaddr*>(&address), size); });
+  close(fd);
+  return error;
+}
+
+TEST_F(RefusedCallsTest, AddressesAreRecordedAndTheCallGoesOn) {
+  EXPECT_EQ(Serve([] {
+              if (unshare(CLONE_NEWNET) == 0) return 1;  // the filter refuses it
+              const sockaddr_storage to = Address("203.0.113.9", 9);
+              const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+              (void)!sendto(fd, "x", 1, 0, reinterpret_cast<const sockaddr*>(&to),
+                            sizeof(sockaddr_in));
+              Connect("192.0.2.1", 443);
+              Connect("192.0.2.1", 443);
+              Connect("2001:db8::1", 53, sizeof(sockaddr_in6));
+              Connect("::ffff:198.51.100.7", 80);
+              return 0;
+            }),
+            0);
+  ASSERT_EQ(report_.refused.size(), 5u);
+  EXPECT_EQ(report_.refused[1].destination, "203.0.113.9:9");
+  EXPECT_EQ(report_.refused[2].destination, "192.0.2.1:443");
+  EXPECT_EQ(report_.refused[2].count, 2u);
+  EXPECT_FALSE(report_.refused[2].comm.empty());
+  EXPECT_EQ(report_.refused[3].destination, "[2001:db8::1]:53");
+  EXPECT_EQ(report_.refused[4].destination, "198.51.100.7:80");
+}
+
+TEST_F(RefusedCallsTest, TheLoopbackAndOtherFamiliesAreNotRecordedAndWork) {
+  EXPECT_EQ(Serve([] {
+              for (const char* own : {"127.0.0.1", "127.9.9.9", "0.0.0.0", "::ffff:127.0.0.1"}) {
+                if (const int error = Connect(own, 53)) return error;
+              }
+              const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+              const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+              sockaddr_un name{AF_UNIX, "\0odyssey-refused-calls-test"};
+              const auto* address = reinterpret_cast<const sockaddr*>(&name);
+              if (bind(server, address, sizeof(name)) != 0 || listen(server, 1) != 0) return 250;
+              if (connect(client, address, sizeof(name)) != 0) return 251;
+              return Connect("192.0.2.1", 1, 4) == EINVAL ? 0 : 252;  // too short to be one
+            }),
+            0);
+  EXPECT_TRUE(report_.refused.empty());
+}
+
+TEST_F(RefusedCallsTest, NamesAreThoseAfterTheCommandAskedTheResolver) {
+  names_.Add("before.example");
+  Serve([this] {
+    names_.Add("not-asked.example");
+    Connect("127.0.0.1", 53);
+    names_.Add("asked.example");
+    Connect("127.0.0.1", 53);
+    names_.Add("again.example");
+    return 0;
+  });
+  ASSERT_EQ(report_.refused.size(), 2u);
+  EXPECT_EQ(report_.refused[0].destination, "asked.example");
+  EXPECT_EQ(report_.refused[1].destination, "again.example");
+  Serve([this] {
+    names_.Add("anothers.example");
+    return 0;
+  });
+  EXPECT_TRUE(report_.refused.empty());
+}
+
+TEST_F(RefusedCallsTest, AddressesBeyondTheTableAreCounted) {
+  Serve([] {
+    for (uint16_t port = 1; port <= 50; ++port) Connect("192.0.2.1", port);
+    return 0;
+  });
+  EXPECT_EQ(report_.refused.size(), cell::kMaxRefusedCalls);
+  EXPECT_EQ(report_.refused_more, 50u - cell::kMaxRefusedCalls);
+}
+
 // ── Without anybody who listens ─────────────────────────────────────────────────────────────────
 
-TEST(TellingFilterTest, RefusesWhenTheListenerIsGone) {
+TEST(NotifyingFilterTest, RefusesWhenTheListenerIsGone) {
   EXPECT_EQ(InChild([] {
-              auto listener = EnterTellingFilter();
+              auto listener = EnterNotifyingFilter();
               if (!listener.ok() || !*listener) return 200;
               listener->reset();
               return Try(Unshare);
@@ -229,16 +324,16 @@ TEST(TellingFilterTest, RefusesWhenTheListenerIsGone) {
             ENOSYS);
 }
 
-TEST(TellingFilterTest, TheListenerIsClosedByExecution) {
+TEST(NotifyingFilterTest, TheListenerIsClosedByExecution) {
   EXPECT_EQ(InChild([] {
-              auto listener = EnterTellingFilter();
+              auto listener = EnterNotifyingFilter();
               return listener.ok() ? fcntl(listener->get(), F_GETFD) : 200;
             }),
             FD_CLOEXEC);
 }
 
 // A filter chain has one listener: if somebody outside has it, the filter answers by itself.
-TEST(TellingFilterTest, AnswersByItselfWhereAnotherListens) {
+TEST(NotifyingFilterTest, AnswersByItselfWhereAnotherListens) {
   EXPECT_EQ(InChild([] {
               sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
               sock_fprog program{1, allow};
@@ -246,7 +341,7 @@ TEST(TellingFilterTest, AnswersByItselfWhereAnotherListens) {
                           &program) < 0) {
                 return 200;
               }
-              auto listener = EnterTellingFilter();
+              auto listener = EnterNotifyingFilter();
               if (!listener.ok() || *listener) return 201;
               return Try(Unshare);
             }),
@@ -254,15 +349,15 @@ TEST(TellingFilterTest, AnswersByItselfWhereAnotherListens) {
 }
 
 // The file worker and the guards have nobody who would answer.
-TEST(TellingFilterTest, WorkersAreNotTold) {
+TEST(NotifyingFilterTest, WorkersAreNotTold) {
   EXPECT_EQ(InChild([] { return EnterCommandFilter().ok() ? Try(Unshare) : 200; }), EPERM);
 }
 
 // What cell-init is denied outranks the question: nobody could let it through.
-TEST(TellingFilterTest, WhatInitIsDeniedIsAnsweredByTheKernel) {
+TEST(NotifyingFilterTest, WhatInitIsDeniedIsAnsweredByTheKernel) {
   EXPECT_EQ(InChild([] {
               if (!EnterInitFilter().ok()) return 200;
-              auto listener = EnterTellingFilter();
+              auto listener = EnterNotifyingFilter();
               if (!listener.ok() || !*listener) return 201;
               const int error = Try([] { return syscall(SYS_bpf, 0, nullptr, 0); });
               pollfd polled = {listener->get(), POLLIN, 0};

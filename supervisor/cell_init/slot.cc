@@ -9,6 +9,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +69,17 @@ bool HasBegun(pid_t pid) {
   return has_begun;
 }
 
+std::vector<std::string> FullPlaces() {
+  std::vector<std::string> full;
+  for (const char* place : cell::kBoundedPlaces) {
+    struct statfs info {};
+    if (statfs(place, &info) == 0 && info.f_blocks != 0 && info.f_bavail == 0) {
+      full.emplace_back(place);
+    }
+  }
+  return full;
+}
+
 uint64_t Microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
@@ -84,7 +96,7 @@ class SlotInit final {
         place_(place),
         exec_(std::move(exec)),
         control_(std::move(control)),
-        refused_(std::move(listener), std::move(memory)) {
+        refused_(std::move(listener), std::move(memory), place.names) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
@@ -119,6 +131,7 @@ class SlotInit final {
     // Of the command before, which has ended.
     for (signalfd_siginfo old; read(signals_.get(), &old, sizeof(old)) > 0;) {
     }
+    full_ = FullPlaces();
     command_ = ForkPatiently();
     if (command_ < 0) {
       (void)SendMessage(exec_.get(), cell::Encode(cell::ExecError{cell::ExecStep::kFork,
@@ -172,6 +185,10 @@ class SlotInit final {
                             .max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024,
                             .pid = static_cast<uint32_t>(std::max(command_, 0))};
     refused_.MoveTo(&report);
+    for (std::string& place : FullPlaces()) {
+      const bool before = std::count(full_.begin(), full_.end(), place) != 0;
+      if (!before || wait_status != 0) report.full.push_back(std::move(place));
+    }
     (void)SendMessage(control_.get(), cell::Encode(report));
   }
 
@@ -215,11 +232,12 @@ class SlotInit final {
   const SlotPlace place_;
   UniqueFd exec_, control_, signals_;
   RefusedCalls refused_;
+  std::vector<std::string> full_;  // before the command
   pid_t command_ = -1;
 };
 
-Status EnterFilter(UniqueFd* listener) {
-  ODY_ASSIGN_OR_RETURN(*listener, EnterTellingFilter());
+Status EnterFilter(bool of_connects, UniqueFd* listener) {
+  ODY_ASSIGN_OR_RETURN(*listener, EnterNotifyingFilter(of_connects));
   return OkStatus();
 }
 
@@ -238,12 +256,12 @@ Status GiveMounts(int to) {
   if (status.ok()) status = MaskProc();
   if (status.ok()) status = Confinement::DropCapabilities();
   UniqueFd listener;
-  if (status.ok()) status = EnterFilter(&listener);
+  if (status.ok()) status = EnterFilter(confinement.own_network(), &listener);
   if (!status.ok()) {
     (void)SendMessage(exec.get(), cell::Encode(cell::ExecError{.status = status}));
     _exit(1);
   }
-  // Nobody says who listens.
+  // Without notifications the command may listen at any time.
   if (!listener) BeginListening(place.connections);
   cell_tools::ForgetStartup();
   SlotInit(confinement, place, std::move(exec), std::move(control), std::move(listener),

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
+#include "supervisor/cell_init/refused_names.h"
 
 namespace odyssey::cell_init {
 
@@ -20,6 +21,7 @@ struct SlotPlace {
   uint32_t spare_run = 0;  // no other slot's: names the directories it makes for its next command
   int cell_socket = -1;    // the supervisor's, borrowed: where the slot offers itself again
   int connections = -1;    // of cell-init's ConnectionWatch, borrowed
+  const RefusedNames* names = nullptr;  // of the cell's resolver, borrowed
 };
 
 struct Slot {

@@ -40,7 +40,7 @@ Status LowerLimit(int resource) {
 
 }  // namespace
 
-Status GiveUpPrecedence() {
+Status ResetScheduling() {
   const int policy = sched_getscheduler(0);
   const sched_param ordinary{};
   if (policy != SCHED_BATCH && policy != SCHED_IDLE &&
@@ -59,7 +59,7 @@ Status GiveUpPrecedence() {
   return LowerLimit(RLIMIT_NICE);
 }
 
-Status GiveUpHabits() {
+Status ResetPersonality() {
   if (personality(PER_LINUX) < 0) return ErrnoStatus(errno, "give up the personality");
   if (prctl(PR_SET_TIMERSLACK, kTimerSlackNanoseconds, 0, 0, 0) == 0) return OkStatus();
   return ErrnoStatus(errno, "give up the timer slack");

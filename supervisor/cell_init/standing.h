@@ -11,11 +11,11 @@ namespace odyssey::cell_init {
 
 // Gives up what the supervisor may have and no command shall: real time, a better priority than
 // everybody's, for the processor and for disks, and the limits that would let it have them again.
-Status GiveUpPrecedence();
+Status ResetScheduling();
 
 // Addresses at random and timers as precise as everybody's, whatever the supervisor was started
 // with: both are inherited through execve.
-Status GiveUpHabits();
+Status ResetPersonality();
 
 // Whether core_pattern(5) hands crashes to a program or a socket of the host, whatever RLIMIT_CORE
 // says but 1. Pure.

@@ -43,14 +43,14 @@ bool IsNow(int policy, int nice, long io) {
 TEST(StandingTest, PrecedenceIsGivenUp) {
   EXPECT_TRUE(InChild([] {
     return SetNice(-5) && SetIo(kIoprioRealTime) &&
-           (SetPolicy(SCHED_FIFO) || !testing::WhyNoRealTime().empty()) &&
-           GiveUpPrecedence().ok() && IsNow(SCHED_OTHER, 0, 0);
+           (SetPolicy(SCHED_FIFO) || !testing::WhyNoRealTime().empty()) && ResetScheduling().ok() &&
+           IsNow(SCHED_OTHER, 0, 0);
   }));
 }
 
 TEST(StandingTest, AHumblerPlaceIsKept) {
   EXPECT_TRUE(InChild([] {
-    return SetNice(7) && SetIo(kIoprioIdle) && SetPolicy(SCHED_BATCH) && GiveUpPrecedence().ok() &&
+    return SetNice(7) && SetIo(kIoprioIdle) && SetPolicy(SCHED_BATCH) && ResetScheduling().ok() &&
            IsNow(SCHED_BATCH, 7, kIoprioIdle);
   }));
 }

@@ -33,7 +33,7 @@ const Errnos kAbsent = {EPERM, EACCES, ENOENT, ESRCH, EINVAL};
 Finding Environment(const Targets&) {
   static const std::set<std::string> own = {
       "PATH",  "HOME", "TMPDIR",  "XDG_DATA_HOME",   "XDG_CACHE_HOME", "LANG",
-      "SHELL", "USER", "LOGNAME", "ODYSSEY_SANDBOX", "ODYSSEY_RUN"};
+      "SHELL", "USER", "LOGNAME", "ODYSSEY_SANDBOX", "ODYSSEY_RUN",    "npm_config_fetch_retries"};
   size_t count = 0;
   for (char** entry = environ; *entry != nullptr; ++entry, ++count) {
     const std::string name = std::string(*entry).substr(0, strcspn(*entry, "="));

@@ -267,7 +267,8 @@ TEST_F(ConfinementIdentityTest, TheEnvironmentIsTheCellsAndWhatWasMapped) {
                              "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                              "HOME=/cell/data/home", "TMPDIR=/cell/tmp", "XDG_DATA_HOME=/cell/data",
                              "XDG_CACHE_HOME=/cell/cache", "LANG=C.UTF-8", "SHELL=/bin/sh",
-                             "USER=agent", "LOGNAME=agent", "ODYSSEY_SANDBOX=1", "MAPPED=value"}));
+                             "USER=agent", "LOGNAME=agent", "ODYSSEY_SANDBOX=1",
+                             "npm_config_fetch_retries=0", "MAPPED=value"}));
   }
 }
 

@@ -97,8 +97,8 @@ for address in ['2001:4860:4860::8888', 'ff02::fb']:
 
 TEST_F(ConfinementNetworkTest, NamesAreNotResolved) {
   const ExecResult result = supervisor_.Python(cell_, R"(
-import os, socket
-print(os.path.exists('/etc/resolv.conf'))
+import socket
+print(open('/etc/resolv.conf').read(), end='')
 for name in ['example.com', 'exfiltrated.example.org', 'metadata.google.internal']:
     try:
         print(socket.getaddrinfo(name, 80))
@@ -106,7 +106,8 @@ for name in ['example.com', 'exfiltrated.example.org', 'metadata.google.internal
         print('refused')
 print(socket.gethostbyname('localhost'))
 )");
-  EXPECT_EQ(result.out, "False\nrefused\nrefused\nrefused\n127.0.0.1\n") << result.ToString();
+  EXPECT_EQ(result.out, "nameserver 127.0.0.1\nrefused\nrefused\nrefused\n127.0.0.1\n")
+      << result.ToString();
 }
 
 TEST_F(ConfinementNetworkTest, AbstractSocketsOfTheHostHearNothing) {

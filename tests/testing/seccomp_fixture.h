@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_TESTS_TESTING_SECCOMP_FIXTURE_H_
 #define ODYSSEY_TESTS_TESTING_SECCOMP_FIXTURE_H_
 
-// The three programs as BuildFilter makes them, asked call by call.
+// The programs as BuildFilter makes them, asked call by call.
 
 #include <gtest/gtest.h>
 #include <linux/audit.h>
@@ -50,8 +50,13 @@ inline const std::vector<sock_filter>& Command() {
   return program;
 }
 
-inline const std::vector<sock_filter>& Telling() {
-  static const std::vector<sock_filter> program = Program(FilterKind::kTelling);
+inline const std::vector<sock_filter>& Notifying() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kNotifying);
+  return program;
+}
+
+inline const std::vector<sock_filter>& NotifyingOfConnects() {
+  static const std::vector<sock_filter> program = Program(FilterKind::kNotifyingOfConnects);
   return program;
 }
 
@@ -78,14 +83,14 @@ inline std::string Describe(const Case& c) {
 // Allowed, but where somebody listens.
 inline void ExpectTold(int number, const Args& args) {
   EXPECT_EQ(Ask(Command(), number, args).action, kAllow) << Describe({number, args, kAllow});
-  EXPECT_EQ(Ask(Telling(), number, args).action, kTell) << Describe({number, args, kTell});
+  EXPECT_EQ(Ask(Notifying(), number, args).action, kTell) << Describe({number, args, kTell});
 }
 
 inline void ExpectCases(const std::vector<Case>& cases) {
   for (const Case& c : cases) {
     EXPECT_EQ(Ask(Command(), c.number, c.args).action, c.command) << Describe(c);
     const uint32_t telling = c.command == kDeny ? kTell : c.command;
-    EXPECT_EQ(Ask(Telling(), c.number, c.args).action, telling) << Describe(c);
+    EXPECT_EQ(Ask(Notifying(), c.number, c.args).action, telling) << Describe(c);
   }
 }
 
