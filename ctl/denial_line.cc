@@ -15,9 +15,8 @@ const char* VerdictWord(const std::string& verdict) {
 }  // namespace
 
 std::string DenialLine(const supervisor::v1::Denial& denial) {
-  std::string out = VerdictWord(denial.verdict());
-  out += denial.source() == "command" ? ", says the command: " : ": ";
-  out += denial.access();
+  std::string out = denial.hint() ? "maybe " : "";
+  out += VerdictWord(denial.verdict()) + (": " + denial.access());
   if (!denial.resource().empty()) out += " " + denial.resource();
   out += " (" + denial.rule() + ")";
   if (!denial.process().empty()) out += " by " + denial.process();

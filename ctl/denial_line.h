@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_CTL_DENIAL_LINE_H_
 #define ODYSSEY_CTL_DENIAL_LINE_H_
 
-// What confinement refused, as lines for people. Paths and hosts in it are the command's words:
-// nothing of it reaches the terminal as it is, and what only the command says is marked.
+// What confinement refused, as lines for people. Paths and hosts in it are chosen by the command:
+// nothing of it reaches the terminal as it is, and a hint is marked.
 
 #include <string>
 #include <vector>
@@ -12,8 +12,7 @@
 
 namespace odyssey::ctl {
 
-// "denied: write /usr/x (mount /usr read_only); to allow: KEY: VALUE"; of what is known from the
-// command alone "denied, says the command: …".
+// "denied: write /usr/x (mount /usr read_only); to allow: KEY: VALUE"; of a hint "maybe denied: …".
 std::string DenialLine(const supervisor::v1::Denial& denial);
 
 // One for each, and one that counts those beyond what was sent.

@@ -5,18 +5,18 @@
 namespace odyssey::ctl {
 namespace {
 
-supervisor::v1::Denial Denial(const std::string& source) {
+supervisor::v1::Denial Denial(bool hint = false) {
   supervisor::v1::Denial denial;
   denial.set_access("write");
   denial.set_resource("/srv/x");
   denial.set_rule("mount /srv read_only");
   denial.set_grant("a.b: [\"/srv\"]");
-  denial.set_source(source);
+  denial.set_hint(hint);
   return denial;
 }
 
 TEST(DenialLineTest, NamesWhatWhyAndTheGrant) {
-  EXPECT_EQ(DenialLine(Denial("kernel")),
+  EXPECT_EQ(DenialLine(Denial()),
             "denied: write /srv/x (mount /srv read_only); to allow: a.b: [\"/srv\"]");
 }
 
@@ -36,20 +36,20 @@ TEST(DenialLineTest, NamesWhoAndHowOften) {
   EXPECT_EQ(DenialLine(denial), "cut: call mount (seccomp) by mount[7], 3 times");
 }
 
-// A command may say that something was refused, to be granted it: whose words they are is told.
-TEST(DenialLineTest, MarksWhatOnlyTheCommandSays) {
-  EXPECT_EQ(DenialLine(Denial("command")).substr(0, 27), "denied, says the command: w");
+// A command may name what it wants to be granted.
+TEST(DenialLineTest, MarksAHint) {
+  EXPECT_EQ(DenialLine(Denial(/*hint=*/true)).substr(0, 15), "maybe denied: w");
 }
 
 TEST(DenialLineTest, WithoutResourceOrGrant) {
-  supervisor::v1::Denial denial = Denial("kernel");
+  supervisor::v1::Denial denial = Denial();
   denial.clear_resource();
   denial.clear_grant();
   EXPECT_EQ(DenialLine(denial), "denied: write (mount /srv read_only)");
 }
 
 TEST(DenialLineTest, TextOfACommandDoesNotReachTheTerminal) {
-  supervisor::v1::Denial denial = Denial("command");
+  supervisor::v1::Denial denial = Denial(/*hint=*/true);
   denial.set_resource("/x\x1b]52;c;aGk=\x07\r\nodyssey-ctl: denied: \xE2\x80\xAE");
   const std::string line = DenialLine(denial);
   EXPECT_EQ(line.find_first_of("\x1b\x07\r\n"), std::string::npos) << line;
@@ -57,10 +57,10 @@ TEST(DenialLineTest, TextOfACommandDoesNotReachTheTerminal) {
 }
 
 TEST(DenialLineTest, CountsThoseThatWereNotSent) {
-  const auto lines = DenialLines({Denial("kernel")}, 17);
+  const auto lines = DenialLines({Denial()}, 17);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[1], "denied: 16 more");
-  EXPECT_EQ(DenialLines({Denial("kernel")}, 1).size(), 1u);
+  EXPECT_EQ(DenialLines({Denial()}, 1).size(), 1u);
 }
 
 }  // namespace

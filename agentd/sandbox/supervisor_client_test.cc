@@ -240,7 +240,7 @@ TEST_F(SupervisorClientTest, TellsWhatAFileOperationWasRefusedBy) {
 TEST_F(SupervisorClientTest, TellsWhatACommandWasRefused) {
   pb::ExecResponse denied;
   denied.mutable_denial()->set_resource("/srv/x");
-  denied.mutable_denial()->set_source("command");
+  denied.mutable_denial()->set_hint(true);
   supervisor_.answers = {Started(), denied, OutcomeOf(pb::OUTCOME_KIND_EXITED, 1)};
   std::vector<pb::Denial> told;
   ExecSink sink = Collect();

@@ -207,7 +207,7 @@ TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {
       R"(access_denied { turn_id: "trn_1" tool_call_id: "tcl_1"
                          denial { kind: "path" resource: "/srv/x" access: "write"
                                   rule: "mount /srv read_only" grant: "a: [\"/srv\"]"
-                                  process: "touch[3]" source: "command" exec_id: "exe_1"
+                                  process: "touch[3]" hint: true exec_id: "exe_1"
                                   session_id: "ses_1" verdict: "deny" count: 1 } })");
   const supervisor::v1::Denial denial = told.access_denied().denial();
   sandbox_.on_exec = [denial](const ExecStart&, const sandbox::ExecSink& sink,
@@ -218,7 +218,7 @@ TEST_F(BashToolTest, WhatWasRefusedIsAnEventAndPartOfTheResult) {
   };
   EXPECT_EQ(RunJson()["denials"],
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
-                "rule":"mount /srv read_only","grant":"a: [\"/srv\"]","source":"command",
+                "rule":"mount /srv read_only","grant":"a: [\"/srv\"]","hint":true,
                 "process":"touch[3]","exec_id":"exe_1","session_id":"ses_1","verdict":"deny"}])"));
   ASSERT_EQ(events_.size(), 3u);
   EXPECT_EQ(events_[1], told);

@@ -94,13 +94,13 @@ TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
   const agent::v1::Event told = fakes::EventOf(
       R"(access_denied { turn_id: "trn_1" tool_call_id: "tcl_1"
                          denial { kind: "path" resource: "/srv/x" access: "write"
-                                  rule: "mount /srv read_only" source: "kernel" count: 1 } })");
+                                  rule: "mount /srv read_only" count: 1 } })");
   sandbox_.refuse_writes = told.access_denied().denial();
   const ToolResult result = Call(*ToolOf("Write"), R"({"path":"/srv/x","content":"x"})");
   EXPECT_EQ(Error(result), "permission denied: write /srv/x: Read-only file system");
   EXPECT_EQ(Json::parse(result.json)["denials"],
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
-                "rule":"mount /srv read_only","source":"kernel"}])"));
+                "rule":"mount /srv read_only"}])"));
   EXPECT_EQ(events_, std::vector<agent::v1::Event>{told});
 }
 

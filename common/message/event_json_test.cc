@@ -43,7 +43,7 @@ std::vector<Event> OneOfEach() {
         R"(error { turn_id: "t" message: "e" })",
         R"(access_denied { turn_id: "t" tool_call_id: "c"
                            denial { kind: "path" resource: "/usr/x" access: "write" rule: "mount"
-                                    process: "sh[4]" source: "command" exec_id: "e" count: 3 } })",
+                                    process: "sh[4]" hint: true exec_id: "e" count: 3 } })",
         R"(workspace_changed { turn_id: "t" counts { added: 1 renamed: 4 conflicts: 7 } })",
         R"(session_forked { from_session_id: "ses_2" at_sequence: 12 turns: 3 })"}) {
     out.push_back(EventOf(payload));

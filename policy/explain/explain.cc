@@ -250,6 +250,16 @@ Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value) {
            "sandbox.resources." + std::string(key.manifest.name) + ": " + std::to_string(more)}};
 }
 
+std::optional<Limit> SpaceLimitAt(const Cell& cell, const std::string& path) {
+  const Entry* in = EntryOf(cell.compiled.plan, path);
+  if (in == nullptr) return std::nullopt;
+  const bool tmpfs = in->kind == EntryKind::kTmpfs;
+  if (!tmpfs && in->kind != EntryKind::kCellTree) return std::nullopt;
+  if (tmpfs || cell.request.ephemeral) return Limit::kTmp;
+  if (cell.compiled.limits.disk_bytes != 0) return Limit::kDisk;
+  return std::nullopt;
+}
+
 std::string Normalize(const std::string& path) {
   std::vector<std::string> parts;
   for (size_t begin = 1; begin <= path.size();) {

@@ -96,6 +96,9 @@ std::string LimitName(Limit limit);
 // cell's; 0: the cell's.
 Answer ExplainLimit(const Cell& cell, Limit limit, uint64_t value = 0);
 
+// Which limit bounds the size of what is written at `path`; nullopt: none of the cell's.
+std::optional<Limit> SpaceLimitAt(const Cell& cell, const std::string& path);
+
 // An absolute path without empty, "." and ".." components; ".." of the root is the root.
 std::string Normalize(const std::string& path);
 

@@ -240,7 +240,6 @@ Denial CallDenial(const cell::RefusedCall& call) {
           .access = "call",
           .rule = RuleOf(call),
           .process = ProcessText(call.comm, call.pid),
-          .source = kFromKernel,
           .count = call.count,
           .verdict = call.number == SYS_listen ? kKill : kDeny};
 }

@@ -62,7 +62,7 @@ TEST(RefusedCallTest, ArgumentsThatDecideAreTold) {
 
 TEST(RefusedCallTest, IsADenialThatNoPolicyLifts) {
   EXPECT_EQ(CallDenial({.number = SYS_mount, .count = 7, .pid = 12, .comm = "mount"}),
-            (Denial{"syscall", "mount", "call", "seccomp", "", "mount[12]", "kernel", 7}));
+            (Denial{"syscall", "mount", "call", "seccomp", "", "mount[12]", 7}));
 }
 
 TEST(RefusedCallTest, TellsTheNumberThatIsAllowed) {

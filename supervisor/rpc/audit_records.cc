@@ -132,7 +132,8 @@ Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
   record.Text("access", denial.access).Text("rule", denial.rule).Text("grant", denial.grant.text);
   if (!denial.process.empty()) record.Text("process", denial.process);
   if (denial.count > 1) record.Number("count", denial.count);
-  return record.Text("source", denial.source);
+  if (denial.hint) record.Flag("hint", true);
+  return record;
 }
 
 Record RefuseRecord(std::string_view what, const std::string& about,

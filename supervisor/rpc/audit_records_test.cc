@@ -71,14 +71,15 @@ TEST(AuditRecordsTest, FileHasItsPathAndNoContent) {
   EXPECT_EQ(Encode(FileRecord("cel_1", request, refused))["code"], "PERMISSION_DENIED");
 }
 
-TEST(AuditRecordsTest, DenialSaysWhatWhyAndFromWhere) {
-  const explain::Denial denial{"path", "/usr/x", "write",  "mount /usr read_only",
-                               "",     "",       "command"};
+TEST(AuditRecordsTest, DenialSaysWhatWhyAndWhetherItIsAHint) {
+  explain::Denial denial{"path", "/usr/x", "write", "mount /usr read_only"};
   const Json json = Encode(DenyRecord("cel_1", "exe_1", denial));
   EXPECT_EQ(json["resource"], "/usr/x");
   EXPECT_EQ(json["rule"], "mount /usr read_only");
-  EXPECT_EQ(json["source"], "command");
   EXPECT_EQ(json["exec_id"], "exe_1");
+  EXPECT_FALSE(json.contains("hint"));
+  denial.hint = true;
+  EXPECT_EQ(Encode(DenyRecord("cel_1", "exe_1", denial))["hint"], true);
 }
 
 TEST(AuditRecordsTest, RefusalNamesItsCodeAndItsOwnerIfThereIsOne) {

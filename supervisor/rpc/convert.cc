@@ -137,7 +137,7 @@ void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Deni
   out->set_grant_key(static_cast<pb::GrantKey>(denial.grant.key));
   out->set_grant_value(SanitizeUtf8(denial.grant.value));
   out->set_process(SanitizeUtf8(denial.process));
-  out->set_source(denial.source);
+  out->set_hint(denial.hint);
   out->set_exec_id(exec_id);
   out->set_count(denial.count);
   out->set_session_id(denial.session_id);

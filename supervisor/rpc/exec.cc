@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/explain/hint.h"
+
 namespace odyssey::supervisor {
 namespace {
 
@@ -347,7 +349,7 @@ void Exec::Continue() { Pump(); }
 
 // Of stderr, whatever is delivered of it: how a command says why it failed.
 void Exec::KeepTail(std::string_view bytes) {
-  constexpr size_t kTail = explain::kMaxComplaintBytes;
+  constexpr size_t kTail = explain::kMaxHintBytes;
   stderr_tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
   if (stderr_tail_.size() > 2 * kTail) stderr_tail_.erase(0, stderr_tail_.size() - kTail);
 }

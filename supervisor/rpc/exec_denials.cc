@@ -3,7 +3,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <set>
 
+#include "policy/explain/hint.h"
 #include "policy/explain/refused_call.h"
 #include "policy/plan/plan.h"
 
@@ -12,7 +14,6 @@ namespace {
 
 using explain::Access;
 using explain::Denial;
-using explain::kFromKernel;
 using explain::Limit;
 
 constexpr char kFileWorker[] = "file worker";
@@ -40,11 +41,10 @@ std::string ProcessOf(const ExecOptions& options, const Outcome& outcome) {
   return outcome.pid == 0 ? comm : explain::ProcessText(comm, outcome.pid);
 }
 
-// Where only the command as a whole is known, or its own words name it, it is that.
+// Where only the command as a whole is known, it is that.
 void NameTheCommand(const std::string& command, std::vector<Denial>* denials) {
-  const std::string_view name = std::string_view(command).substr(0, command.find('['));
   for (Denial& denial : *denials) {
-    if (denial.process.empty() || denial.process == name) denial.process = command;
+    if (denial.process.empty()) denial.process = command;
   }
 }
 
@@ -56,14 +56,13 @@ Denial CutOutput(const char* stream, uint64_t cap, uint64_t bytes) {
           .grant = bytes > policy::kMaxOutputBytes
                        ? ""
                        : "sandbox.resources.output_bytes: " + std::to_string(bytes),
-          .source = kFromKernel,
           .verdict = explain::kCut};
 }
 
 void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outcome& outcome,
                std::vector<Denial>* out) {
   const auto add = [&](Limit limit, uint64_t value) {
-    out->push_back(explain::LimitDenial(cell, limit, value, kFromKernel));
+    out->push_back(explain::LimitDenial(cell, limit, value));
   };
   if (outcome.kind == v1::OUTCOME_KIND_TIMED_OUT) add(Limit::kWallClock, options.wall_clock_ms);
   if (outcome.kind == v1::OUTCOME_KIND_OOM_KILLED || outcome.oom_kills > 0) {
@@ -75,6 +74,11 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
     out->back().count = std::max<uint64_t>(outcome.pids_refused, 1);
   }
   if (UsedUpItsTime(options, outcome)) add(Limit::kCpuSeconds, options.spec.cpu_seconds);
+  std::set<Limit> full;
+  for (const std::string& place : outcome.full) {
+    const auto limit = explain::SpaceLimitAt(cell, place);
+    if (limit && full.insert(*limit).second) add(*limit, 0);
+  }
   if (outcome.stdout_truncated) {
     out->push_back(CutOutput("stdout", options.stdout_cap, outcome.stdout_bytes));
   }
@@ -87,10 +91,10 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
 void AddExecution(const explain::Cell& cell, const explain::Command& command,
                   const Outcome& outcome, std::vector<Denial>* out) {
   if (outcome.kind == v1::OUTCOME_KIND_DENIED) {
-    out->push_back(explain::ExecuteDenial(cell, command, kFromKernel));
+    out->push_back(explain::ExecuteDenial(cell, command));
   }
   if (outcome.kind != v1::OUTCOME_KIND_NOT_FOUND) return;
-  auto unlisted = explain::UnlistedDenial(cell, command, command.argv[0], kFromKernel);
+  auto unlisted = explain::UnlistedDenial(cell, command, command.argv[0]);
   if (unlisted) out->push_back(*std::move(unlisted));
 }
 
@@ -104,14 +108,12 @@ bool HasParent(const std::string& path) {
   return ("/" + path + "/").find("/../") != std::string::npos;
 }
 
-// What the command says itself, where nothing better is known.
-void AddComplaints(const explain::Cell& cell, const explain::Command& command,
-                   std::string_view stderr_tail, std::vector<Denial>* out) {
-  const auto complaints = explain::ParseComplaints(stderr_tail);
-  for (Denial& denial : explain::JudgeComplaints(cell, command, complaints)) {
+void AddHints(const explain::Cell& cell, const explain::Command& command, int exit_code,
+              std::string_view stderr_tail, std::vector<Denial>* out) {
+  for (Denial& hint : explain::FindHints(cell, command, exit_code, stderr_tail)) {
     const bool known = std::any_of(out->begin(), out->end(),
-                                   [&](const Denial& d) { return IsSameThing(d, denial); });
-    if (!known) out->push_back(std::move(denial));
+                                   [&](const Denial& d) { return IsSameThing(d, hint); });
+    if (!known) out->push_back(std::move(hint));
   }
 }
 
@@ -127,9 +129,10 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
   if (!cell.compiled.unconfined) {
     AddExecution(cell, command, outcome, &out);
     for (const cell::RefusedCall& call : outcome.refused_calls) {
-      out.push_back(explain::CallDenial(call));
+      out.push_back(call.destination.empty() ? explain::CallDenial(call)
+                                             : explain::NetworkDenial(cell, call));
     }
-    if (Failed(outcome)) AddComplaints(cell, command, stderr_tail, &out);
+    if (Failed(outcome)) AddHints(cell, command, outcome.exit_code, stderr_tail, &out);
   }
   NameTheCommand(ProcessOf(options, outcome), &out);
   return out;
@@ -137,8 +140,8 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
 
 std::string DescribeNeverForked(const explain::Cell& cell) {
   // What would allow it is in the denial, which each client words as it takes options.
-  const Denial denial = explain::LimitDenial(cell, Limit::kPids, 0, kFromKernel);
-  return "the cell has as many processes as it may: " + denial.rule;
+  return "the cell has as many processes as it may: " +
+         explain::LimitDenial(cell, Limit::kPids, 0).rule;
 }
 
 Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
@@ -149,7 +152,7 @@ Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
   // "..": refused whatever it leads to.
   const bool by_worker = answer.allowed || HasParent(request.path);
   if (by_worker) answer = {false, "policy: " + response.error, ""};
-  Denial denial = explain::PathDenial(path, access, answer, kFromKernel);
+  Denial denial = explain::PathDenial(path, access, answer);
   denial.repeats_error = by_worker;
   denial.process = kFileWorker;
   return denial;

@@ -23,7 +23,7 @@ inline constexpr size_t kMaxDenialsSent = 16;
 // explain::Command::find_program.
 using FindProgram = std::function<std::string(const std::string& name)>;
 
-// First what is known for certain, then what the command itself says, if it failed: `stderr_tail`.
+// First what is certain, then hints from `stderr_tail`, if the command failed.
 std::vector<explain::Denial> FindDenials(const explain::Cell& cell, const ExecOptions& options,
                                          const Outcome& outcome, std::string_view stderr_tail,
                                          const FindProgram& find_program);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "common/os/file.h"
+#include "policy/explain/hint.h"
 #include "supervisor/rpc/exec_fixture.h"
 
 namespace odyssey::supervisor {
@@ -519,7 +520,7 @@ TEST_F(EndedExecTest, OnlyTheLastWordsAreKeptAndAlsoThoseThatACapCutsOff) {
   }
   Write(err_, "last");
   End(1 << 8);
-  EXPECT_LE(tail_.size(), 2 * explain::kMaxComplaintBytes);
+  EXPECT_LE(tail_.size(), 2 * explain::kMaxHintBytes);
   EXPECT_EQ(tail_.substr(tail_.size() - 5), "\nlast");
 }
 

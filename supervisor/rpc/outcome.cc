@@ -95,6 +95,7 @@ Outcome MakeOutcome(const ExecFacts& facts) {
     outcome.pid = facts.exited->pid;
     outcome.refused_calls = facts.exited->refused;
     outcome.refused_more = facts.exited->refused_more;
+    outcome.full = facts.exited->full;
   }
   const bool with_its_cell = !facts.exited && IsOomKilled(facts);
   outcome.oom_kills = with_its_cell ? 1 : static_cast<uint32_t>(facts.oom_kills);

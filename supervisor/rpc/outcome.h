@@ -27,9 +27,10 @@ struct Outcome {
   bool never_forked = false;  // the command's own was one of these
   uint32_t pid = 0;           // of the command, in its slot; 0: not known
   std::vector<cell::RefusedCall> refused_calls;
-  uint64_t refused_more = 0;  // calls beyond these
-  uint32_t denials = 0;       // also those that are not sent
-  bool cell_ended = false;    // with kSetupFailed: under the command, or before it
+  uint64_t refused_more = 0;      // calls beyond these
+  std::vector<std::string> full;  // cell::ExecExited::full
+  uint32_t denials = 0;           // also those that are not sent
+  bool cell_ended = false;        // with kSetupFailed: under the command, or before it
 };
 
 // Why rpc ended the command.

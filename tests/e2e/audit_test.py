@@ -3,7 +3,9 @@
 
 import json
 import os
+import re
 import shutil
+import time
 import unittest
 
 import bundles
@@ -152,12 +154,12 @@ class DenialsTest(WorldTest):
     def test_who_asks_is_told(self):
         done = self.world.ctl("exec", "--denials", "always", *self.REFUSED)
         self.assertEqual(done.out, "out\n")
-        self.assertRegex(done.err, r"(?m)^odyssey-ctl: denied, says the command: write /usr/x "
+        self.assertRegex(done.err, r"(?m)^odyssey-ctl: maybe denied: write /usr/x "
                                    r"\(mount /usr read_only\) by sh\[\d+\]$")
 
     def test_person_on_a_terminal_is_told(self):
         shown = Terminal(self.world.argv("exec", *self.REFUSED))
-        shown.until("denied, says the command: write /usr/x")
+        shown.until("maybe denied: write /usr/x")
         shown.ended()
 
     def test_grant_is_named(self):
@@ -167,9 +169,34 @@ class DenialsTest(WorldTest):
         self.assertIn(f'to allow: sandbox.permissions.filesystem.mounts.write: ["{directory}"]',
                       done.err)
 
+    def test_names_and_addresses_are_told_of_a_command_that_ends_well(self):
+        script = ("import socket\n"
+                  "for call in (lambda: socket.getaddrinfo('example.org', 443),\n"
+                  "             lambda: socket.create_connection(('192.0.2.1', 443))):\n"
+                  "    try: call()\n"
+                  "    except OSError as error: print(error)\n")
+        done = self.world.ctl("exec", "--denials", "always", "--", "python3", "-c", script)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("[Errno -2] Name or service not known", done.out)
+        grant = re.escape('; to allow: sandbox.permissions.network: ["*"]')
+        self.assertRegex(done.err, r"(?m)^odyssey-ctl: denied: resolve example\.org \(network none\)"
+                                   r" by python3\[\d+\]" + grant)
+        self.assertRegex(done.err, r"(?m)^odyssey-ctl: denied: connect 192\.0\.2\.1:443 \(network none\)"
+                                   r" by python3\[\d+\]" + grant)
+
+    @unittest.skipUnless(shutil.which("npm"), "npm is not installed")
+    def test_npm_fails_at_once_and_names_its_registry(self):
+        began = time.monotonic()
+        done = self.world.ctl("exec", "--denials", "always", "--", "npm", "view", "x", "version",
+                              "--registry", "https://registry.example")
+        self.assertNotEqual(done.code, 0)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertIn("denied: resolve registry.example (network none)", done.err)
+
     def test_terminal_escapes_of_a_command_are_shown_not_obeyed(self):
-        script = r"printf 'x: /usr/\033]0;title\007: Read-only file system\n' >&2; exit 1"
-        done = self.world.ctl("exec", "--denials", "always", "--", "sh", "-c", script)
+        script = ("import ctypes, socket; ctypes.CDLL(None).prctl(15, b'\\x1b]0;t\\x07', 0, 0, 0)\n"
+                  "socket.socket(2, 2).connect(('192.0.2.1', 1))")
+        done = self.world.ctl("exec", "--denials", "always", "--", "python3", "-c", script)
         told = [line for line in done.err.splitlines() if line.startswith("odyssey-ctl: denied")]
         self.assertEqual(len(told), 1, done)
         self.assertNotIn("\x1b", told[0])
@@ -183,13 +210,13 @@ class SessionDenialsTest(WorldTest):
             bundles.say("done")])
         done = self.world.ctl("run", bundle, "--prompt", "go", "--approve", "all")
         self.assertEqual(done.code, 0, done)
-        self.assertIn("denied, says the command: write /usr/x (mount /usr read_only)", done.out)
+        self.assertIn("maybe denied: write /usr/x (mount /usr read_only)", done.out)
         session = self.world.json("session", "list")["sessions"][0]["id"]
         events = [event["payload"] for event in
                   self.world.ctl("-o", "json", "session", "events", session).lines()]
         denied = [e["payload"] for e in events if e["type"] == "access_denied"]
-        self.assertEqual([(d["denial"]["resource"], d["denial"]["source"]) for d in denied],
-                         [("/usr/x", "command"), ("/usr/y", "kernel")])
+        self.assertEqual([(d["denial"]["resource"], d["denial"]["hint"]) for d in denied],
+                         [("/usr/x", True), ("/usr/y", False)])
         self.assertTrue(all(d["tool_call_id"] and d["turn_id"] for d in denied))
         for denial in (d["denial"] for d in denied):
             self.assertEqual((denial["session_id"], denial["verdict"]), (session, "deny"))

@@ -1,5 +1,5 @@
-// What confinement refuses is told with what refused it and what would allow it, as far as that is
-// known; and whose words it is known from.
+// What confinement refuses is told with what refused it and what would allow it; and guesses are
+// told as hints.
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace {
 
 namespace pv1 = ::odyssey::policy::v1;
 
-// "kind access resource (rule) grant [source]"
+// "kind access resource (rule) grant [certain]"
 std::string Text(const v1::Denial& denial) {
   return denial.kind() + " " + denial.access() + " " + denial.resource() + " (" + denial.rule() +
-         ") " + denial.grant() + " [" + denial.source() + "]";
+         ") " + denial.grant() + (denial.hint() ? " [hint]" : " [certain]");
 }
 
 class DenialsTest : public ::testing::Test {
@@ -60,7 +60,7 @@ class DenialsTest : public ::testing::Test {
 
 TEST_F(DenialsTest, SystemTree) {
   const ExecResult result = supervisor_.Shell(supervisor_.Cell(request_), "echo x > /usr/lib/x");
-  EXPECT_EQ(OnlyDenial(result), "path write /usr/lib/x (mount /usr read_only)  [command]");
+  EXPECT_EQ(OnlyDenial(result), "path write /usr/lib/x (mount /usr read_only)  [hint]");
   const AuditRecord deny = AwaitRecords(supervisor_, "deny")[0];
   EXPECT_EQ(deny["exec_id"], result.denials[0].exec_id());
   EXPECT_EQ(deny["session_id"], "ses_1");
@@ -73,10 +73,10 @@ TEST_F(DenialsTest, ReadOnlyMountNamesTheWritableOne) {
   const std::string source = HostDirectory("shown");
   Mount(source, pv1::ACCESS_READ_ONLY, &request_);
   const std::string cell = supervisor_.Cell(request_);
-  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "mkdir sub", {.cwd = "/data"})),
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "mkdir ./sub", {.cwd = "/data"})),
             "path write /data/sub (mount /data read_only) "
             "sandbox.permissions.filesystem.mounts.write: [\"" +
-                source + "\"] [command]");
+                source + "\"] [hint]");
 }
 
 // The grant is what it says: with it, the same command works.
@@ -90,9 +90,9 @@ TEST_F(DenialsTest, WhatTheGrantSaysAllowsIt) {
 
 TEST_F(DenialsTest, ReadOnlyWorkspaceNamesTheMode) {
   request_.mutable_sandbox()->set_mode(pv1::MODE_READ_ONLY);
-  EXPECT_EQ(OnlyDenial(supervisor_.Shell(supervisor_.Cell(request_), "touch x")),
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(supervisor_.Cell(request_), "touch ./x")),
             "path write /workspace/x (mount /workspace read_only) sandbox.mode: "
-            "\"workspace_write\" [command]");
+            "\"workspace_write\" [hint]");
 }
 
 TEST_F(DenialsTest, ProtectedPartNamesItsProtection) {
@@ -103,7 +103,7 @@ TEST_F(DenialsTest, ProtectedPartNamesItsProtection) {
       supervisor_.Shell(supervisor_.Cell(request_), "touch .git/hooks/x", {.cwd = "/data"}));
   EXPECT_EQ(denial,
             "path write /data/.git/hooks/x (policy protection /data/.git/hooks read_only) "
-            "sandbox.protection: \"none\" [command]");
+            "sandbox.protection: \"none\" [hint]");
 }
 
 TEST_F(DenialsTest, DeniedNameNamesItsPattern) {
@@ -114,44 +114,79 @@ TEST_F(DenialsTest, DeniedNameNamesItsPattern) {
   request_.mutable_sandbox()->add_deny("**/.env");
   EXPECT_EQ(OnlyDenial(supervisor_.Shell(supervisor_.Cell(request_), "cat /data/.env")),
             "path read /data/.env (policy deny **/.env) sandbox.deny: without \"**/.env\" "
-            "[command]");
+            "[hint]");
 }
 
-// A relative name is of the directory that the command went to, or of none that is named.
-TEST_F(DenialsTest, RelativeNameAfterTheCommandWentElsewhere) {
-  if (const std::string why = supervisor_.WhyNoDeniedNames(); !why.empty()) GTEST_SKIP() << why;
-  const std::string source = HostDirectory("project");
-  HostDirectory("project/d");
-  std::ofstream(source + "/d/.env") << "TOKEN=1";
-  Mount(source, pv1::ACCESS_READ_WRITE, &request_);
-  request_.mutable_sandbox()->add_deny("**/.env");
-  const std::string cell = supervisor_.Cell(request_);
-  const auto told = [&](const std::string& script) {
-    return OnlyDenial(supervisor_.Shell(cell, script, {.cwd = "/data"}));
-  };
-  const std::string deny = " (policy deny **/.env) sandbox.deny: without \"**/.env\" [command]";
-  EXPECT_EQ(told("cd d && cat .env"), "path read /data/d/.env" + deny);
-  EXPECT_EQ(told("for d in d; do cd $d; cat .env; done"), "path read .env" + deny);
-  ASSERT_TRUE(supervisor_.Shell(cell, "cp /bin/true /tmp/t && chmod 755 /tmp/t").Exited(0));
-  const std::string all = "sandbox.system_tools_mode: \"all\" [command]";
-  EXPECT_EQ(told("cd /tmp && ./t"), "exec execute /tmp/t (mount /tmp noexec) " + all);
-  EXPECT_EQ(told("d=/tmp; cd $d; ./t"), "exec execute ./t (mount noexec) " + all);
-  EXPECT_EQ(told("d=/usr; cd $d; touch x"), "path write x (mount read_only)  [command]");
-}
+// ── Network ─────────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(DenialsTest, NoNetwork) {
+constexpr char kNetworkGrant[] = " (network none) sandbox.permissions.network: [\"*\"] [certain]";
+
+TEST_F(DenialsTest, AddressIsToldBeforeTheConnectionIsMade) {
   const ExecResult result = supervisor_.Python(
       supervisor_.Cell(request_), "import socket; socket.create_connection(('192.0.2.1', 80))");
-  EXPECT_EQ(OnlyDenial(result),
-            "socket connect  (network none) sandbox.permissions.network: [\"*\"] [command]");
+  EXPECT_EQ(OnlyDenial(result), std::string("network connect 192.0.2.1:80") + kNetworkGrant);
+  EXPECT_EQ(result.denials[0].process().substr(0, 8), "python3[");
 }
 
-TEST_F(DenialsTest, NoNetworkNamesNoErrorAsAHost) {
-  const ExecResult result = supervisor_.Python(
-      supervisor_.Cell(request_), "import urllib.request as r; r.urlopen('http://example.org/')");
-  EXPECT_EQ(OnlyDenial(result),
-            "socket connect  (network none) sandbox.permissions.network: [\"*\"] [command]");
+TEST_F(DenialsTest, NetworkIsToldThoughTheCommandEndsWell) {
+  const ExecResult result = supervisor_.Python(supervisor_.Cell(request_), R"(
+import socket
+for to in [(2, ('192.0.2.1', 443)), (2, ('192.0.2.1', 443)), (10, ('2001:db8::1', 53))]:
+    try: socket.socket(to[0], 2).sendto(b'x', to[1])
+    except OSError: pass
+try: socket.getaddrinfo('Exfiltrated.example.org', 80)
+except OSError: pass
+)");
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  ASSERT_EQ(result.denials.size(), 3u) << result.ToString();
+  EXPECT_EQ(Text(result.denials[0]), std::string("network connect 192.0.2.1:443") + kNetworkGrant);
+  EXPECT_EQ(result.denials[0].count(), 2u);
+  EXPECT_EQ(Text(result.denials[1]),
+            std::string("network connect [2001:db8::1]:53") + kNetworkGrant);
+  EXPECT_EQ(Text(result.denials[2]),
+            std::string("network resolve exfiltrated.example.org") + kNetworkGrant);
+  EXPECT_EQ(AwaitRecords(supervisor_, "deny", 3)[2]["resource"], "exfiltrated.example.org");
 }
+
+TEST_F(DenialsTest, NameIsRefusedAtOnceAndToldToTheCommandThatAsked) {
+  const std::string cell = supervisor_.Cell(request_);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::string name : {"a.example", "b.example"}) {
+    const ExecResult result = supervisor_.Shell(cell, "getent hosts " + name + " || true");
+    EXPECT_EQ(OnlyDenial(result), "network resolve " + name + kNetworkGrant);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4)) << "no retries";
+  EXPECT_TRUE(supervisor_.Shell(cell, "getent hosts localhost cell").denials.empty());
+}
+
+TEST_F(DenialsTest, LoopbackOfTheCellWorksAndIsNotTold) {
+  const ExecResult result = supervisor_.Python(supervisor_.Cell(request_), R"(
+import socket
+server = socket.create_server(('localhost', 0))
+client = socket.create_connection(server.getsockname()[:2])
+server.accept()[0].sendall(b'hello')
+print(client.recv(5))
+)");
+  EXPECT_EQ(result.out, "b'hello'\n") << result.ToString();
+  EXPECT_TRUE(result.denials.empty());
+}
+
+TEST_F(DenialsTest, FloodOfQueriesAndOfMalformedOnesLeavesTheResolver) {
+  const std::string cell = supervisor_.Cell(request_);
+  const ExecResult result = supervisor_.Python(cell, R"(
+import os, socket
+s = socket.socket(2, 2); s.connect(('127.0.0.1', 53))
+for i in range(20000):
+    try: s.send(os.urandom(i % 600) if i % 2 else b'\0\1\1\0\0\1' + bytes(6) + b'\3%03d\0\0\1\0\1' % (i % 999))
+    except OSError: pass
+)");
+  EXPECT_TRUE(result.Exited(0)) << result.ToString();
+  EXPECT_LE(result.denials.size(), 16u);
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "getent hosts c.example || true")),
+            std::string("network resolve c.example") + kNetworkGrant);
+}
+
+// ── Execution ───────────────────────────────────────────────────────────────────────────────────
 
 TEST_F(DenialsTest, ExecutionThatTheKernelRefusesIsCertain) {
   const std::string cell = supervisor_.Cell(request_);
@@ -160,8 +195,8 @@ TEST_F(DenialsTest, ExecutionThatTheKernelRefusesIsCertain) {
   EXPECT_EQ(direct.outcome.kind(), v1::OUTCOME_KIND_DENIED);
   const std::string what =
       "exec execute /workspace/tool (mount /workspace noexec) sandbox.system_tools_mode: \"all\" ";
-  EXPECT_EQ(OnlyDenial(direct), what + "[kernel]");
-  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "./tool")), what + "[command]");
+  EXPECT_EQ(OnlyDenial(direct), what + "[certain]");
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "./tool")), what + "[hint]");
 }
 
 TEST_F(DenialsTest, UnlistedExecutableNamesItself) {
@@ -171,7 +206,7 @@ TEST_F(DenialsTest, UnlistedExecutableNamesItself) {
   const ExecResult direct = supervisor_.Exec(cell, {"/usr/bin/env"});
   ASSERT_EQ(direct.denials.size(), 1u) << direct.ToString();
   EXPECT_EQ(direct.denials[0].grant(), "sandbox.system_tools: [\"/usr/bin/env\"]");
-  EXPECT_EQ(direct.denials[0].source(), "kernel");
+  EXPECT_FALSE(direct.denials[0].hint());
   const ExecResult shell = supervisor_.Shell(cell, "/usr/bin/env");
   ASSERT_EQ(shell.denials.size(), 1u) << shell.ToString();
   EXPECT_EQ(shell.denials[0].grant(), "sandbox.system_tools: [\"/usr/bin/env\"]");
@@ -187,9 +222,9 @@ TEST_F(DenialsTest, UnlistedProgramIsToldByItsName) {
     request_.mutable_sandbox()->set_mode(mode);
     request_.mutable_key()->set_component("c" + std::to_string(mode));
     const std::string cell = supervisor_.Cell(request_);
-    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"dash", "-c", "ls"})), what + "[command]");
-    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"env", "ls"})), what + "[command]");
-    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"ls"})), what + "[kernel]");
+    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"dash", "-c", "ls"})), what + "[hint]");
+    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"env", "ls"})), what + "[hint]");
+    EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"ls"})), what + "[certain]");
   }
 }
 
@@ -212,17 +247,17 @@ TEST_F(DenialsTest, LimitsAreCertain) {
   const std::string cell = supervisor_.Cell(request_);
   EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "sleep 30", {.wall_clock_ms = 200})),
             "limit exceed wall_clock_ms (policy wall_clock_ms 200) "
-            "sandbox.resources.wall_clock_s: 1 [kernel]");
+            "sandbox.resources.wall_clock_s: 1 [certain]");
   const ExecResult greedy =
       supervisor_.Python(cell, "b = []\nwhile True: b.append(bytearray(b'x' * 4000000))");
   EXPECT_EQ(OnlyDenial(greedy),
             "limit exceed memory_bytes (cgroup memory_bytes 67108864) "
-            "sandbox.resources.memory_mb: 128 [kernel]");
+            "sandbox.resources.memory_mb: 128 [certain]");
   EXPECT_EQ(greedy.denials[0].verdict(), "kill");
   EXPECT_EQ(greedy.denials[0].process().substr(0, 8), "python3[");
   EXPECT_EQ(OnlyDenial(supervisor_.Exec(cell, {"/bin/sh", "-c", "while :; do :; done"})),
             "limit exceed cpu_seconds (rlimit cpu_seconds 1) sandbox.resources.cpu_seconds: 2 "
-            "[kernel]");
+            "[certain]");
 }
 
 TEST_F(DenialsTest, TooManyProcesses) {
@@ -231,7 +266,7 @@ TEST_F(DenialsTest, TooManyProcesses) {
       supervisor_.Cell(request_),
       "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1000 & done");
   EXPECT_EQ(OnlyDenial(result),
-            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [kernel]")
+            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [certain]")
       << result.err;
   EXPECT_GT(result.denials[0].count(), 0u);
 }
@@ -249,16 +284,25 @@ TEST_F(DenialsTest, TooManyProcessesAreToldThoughTheCommandEndsWell) {
   const ExecResult result = supervisor_.Python(cell, script);
   EXPECT_TRUE(result.Exited(0)) << result.ToString();
   EXPECT_EQ(OnlyDenial(result),
-            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [kernel]");
+            "limit exceed pids (cgroup pids 16) sandbox.resources.pids: 32 [certain]");
   const ExecResult next = supervisor_.Shell(cell, "echo words >&2; exit 1");
   EXPECT_TRUE(next.denials.empty()) << "what was told is not told again";
 }
 
-TEST_F(DenialsTest, WordsAboutProcessesAreMarkedWhenTheKernelRefusedNone) {
+TEST_F(DenialsTest, WordsAboutProcessesAreNothingWhenTheKernelRefusedNone) {
   const ExecResult result =
       supervisor_.Shell(supervisor_.Cell(request_), "echo 'sh: 1: Cannot fork' >&2; exit 2");
-  EXPECT_EQ(OnlyDenial(result),
-            "limit exceed pids (cgroup pids 512) sandbox.resources.pids: 1024 [command]");
+  EXPECT_TRUE(result.denials.empty()) << Text(result.denials[0]);
+}
+
+TEST_F(DenialsTest, FullFileSystemIsToldThoughTheCommandEndsWell) {
+  request_.mutable_sandbox()->mutable_limits()->set_tmp_bytes(1 << 20);
+  const std::string cell = supervisor_.Cell(request_);
+  const std::string full =
+      "limit exceed tmp_bytes (mount tmp_bytes 1048576) sandbox.resources.tmp_mb: 2 [certain]";
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "head -c 9M /dev/zero >/tmp/x; true")), full);
+  EXPECT_TRUE(supervisor_.Shell(cell, "true").denials.empty()) << "not this one's doing";
+  EXPECT_EQ(OnlyDenial(supervisor_.Shell(cell, "echo x >/tmp/y")), full);
 }
 
 TEST_F(DenialsTest, CutOutputIsTold) {
@@ -266,11 +310,11 @@ TEST_F(DenialsTest, CutOutputIsTold) {
       supervisor_.Shell(supervisor_.Cell(request_), "echo 0123456789", {.stdout_cap = 4});
   EXPECT_EQ(
       OnlyDenial(result),
-      "limit exceed stdout (policy output_bytes 4) sandbox.resources.output_bytes: 11 [kernel]");
+      "limit exceed stdout (policy output_bytes 4) sandbox.resources.output_bytes: 11 [certain]");
   EXPECT_EQ(result.denials[0].verdict(), "cut");
 }
 
-// ── Words of a command ──────────────────────────────────────────────────────────────────────────
+// ── Hints ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST_F(DenialsTest, SuccessIsNoDenialWhateverItSays) {
   const ExecResult result =
@@ -281,24 +325,25 @@ TEST_F(DenialsTest, SuccessIsNoDenialWhateverItSays) {
   EXPECT_EQ(result.outcome.denials(), 0u);
 }
 
-// A command may say what it likes. What it says is marked as its own, and where the plan allows
-// what it claims was refused, nothing comes of it.
-TEST_F(DenialsTest, ForgedComplaintsAreMarkedAndHeldAgainstThePlan) {
+// A command may name what it likes: it is marked as a hint, and where the plan allows it, nothing
+// comes of it.
+TEST_F(DenialsTest, ForgedPathsAreHintsAndHeldAgainstThePlan) {
   const ExecResult result =
       supervisor_.Shell(supervisor_.Cell(request_),
                         "echo \"touch: cannot touch '/usr/forged': Read-only file system\" >&2\n"
                         "echo \"touch: cannot touch '/workspace/x': Read-only file system\" >&2\n"
                         "echo \"touch: cannot touch '/tmp/x': Permission denied\" >&2\n"
                         "exit 1");
-  EXPECT_EQ(OnlyDenial(result), "path write /usr/forged (mount /usr read_only)  [command]");
+  EXPECT_EQ(OnlyDenial(result), "path write /usr/forged (mount /usr read_only)  [hint]");
 }
 
 TEST_F(DenialsTest, NeverMoreThanSixteenAreSentAndAllAreCounted) {
-  const std::string cell = supervisor_.Cell(request_);
-  const ExecResult result = supervisor_.Shell(
-      cell,
-      "i=0; while [ $i -lt 50 ]; do echo \"x: /usr/$i: Read-only file system\" >&2; i=$((i+1)); "
-      "done; exit 1");
+  const ExecResult result = supervisor_.Python(supervisor_.Cell(request_), R"(
+import socket
+for port in range(1, 51):
+    try: socket.socket(2, 2).connect(('192.0.2.1', port))
+    except OSError: pass
+)");
   EXPECT_EQ(result.denials.size(), 16u);
   EXPECT_EQ(result.outcome.denials(), 50u);
 }
@@ -311,11 +356,11 @@ TEST_F(DenialsTest, StormOfDenialsIsCountedAndTheCellGoesOn) {
   for (size_t i = 0; i < kCommands; ++i) {
     denied += supervisor_
                   .Shell(cell,
-                         "for i in 1 2 3 4 5 6 7 8; do echo \"x: /usr/$i: Read-only file "
+                         "for i in 1 2 3 4; do echo \"x: /usr/d$i: Read-only file "
                          "system\" >&2; done; exit 1")
                   .outcome.denials();
   }
-  EXPECT_EQ(denied, 8 * kCommands);
+  EXPECT_EQ(denied, 4 * kCommands);
   const auto told = [&] {
     size_t count = 0;
     for (const AuditRecord& record : ReadAuditLog(supervisor_)) {
@@ -352,7 +397,7 @@ TEST_F(DenialsTest, FileOperationNamesRuleAndGrant) {
   ASSERT_TRUE(rpc::FindInDetails(status, &denial));
   EXPECT_EQ(Text(denial),
             "path write /workspace/x (mount /workspace read_only) sandbox.mode: "
-            "\"workspace_write\" [kernel]");
+            "\"workspace_write\" [certain]");
   EXPECT_EQ(AwaitRecords(supervisor_, "deny")[0]["resource"], "/workspace/x");
   EXPECT_EQ(AwaitRecords(supervisor_, "file")[0]["code"], "PERMISSION_DENIED");
 }
