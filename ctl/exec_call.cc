@@ -9,8 +9,8 @@
 
 #include "common/message/message_json.h"
 #include "ctl/exit_code.h"
-#include "ctl/signal_fd.h"
 #include "ctl/sanitize.h"
+#include "ctl/signal_fd.h"
 #include "ctl/terminal.h"
 
 namespace odyssey::ctl {
@@ -31,7 +31,7 @@ std::vector<int> Signals(bool terminal) {
 std::string WhatAllows(const std::vector<supervisor::v1::Denial>& denials) {
   for (const supervisor::v1::Denial& denial : denials) {
     const bool ended = denial.verdict() == "kill" || denial.kind() == "exec";
-    if (ended && denial.source() == "kernel" && !denial.grant().empty()) {
+    if (ended && !denial.hint() && !denial.grant().empty()) {
       return "To allow it: " + Sanitize(denial.grant(), Lines::kOne);
     }
   }
