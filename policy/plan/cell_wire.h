@@ -26,10 +26,12 @@
 
 #include "common/base/status.h"
 #include "policy/plan/cell_configure.h"  // IWYU pragma: export
+#include "policy/plan/field_codec.h"
 #include "policy/plan/refused_call.h"
 
 namespace odyssey::cell {
 
+inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxArgv = 4096;
 inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
 
@@ -147,29 +149,154 @@ struct ExecExited {
 // The type of an encoded message; INVALID_ARGUMENT if it is none.
 Result<MessageType> TypeOf(std::string_view bytes);
 
-std::string Encode(const Hello& m);
-std::string Encode(const Unmapped& m);
-std::string Encode(const Configure& m);
-std::string Encode(const SlotReady& m);
-std::string Encode(const SlotGone& m);
-std::string Encode(const CellError& m);
-std::string Encode(const ExecSpec& m);
-std::string Encode(const ExecError& m);
-std::string Encode(const SignalSlot& m);
-std::string Encode(const ExecExited& m);
 // WantSlot, WantTools, ToolsReady, TerminalReady, KillSlot carry nothing.
 std::string EncodeEmpty(MessageType type);
 
-Status Decode(std::string_view bytes, Hello* m);
-Status Decode(std::string_view bytes, Unmapped* m);
-Status Decode(std::string_view bytes, Configure* m);
-Status Decode(std::string_view bytes, SlotReady* m);
-Status Decode(std::string_view bytes, SlotGone* m);
-Status Decode(std::string_view bytes, CellError* m);
-Status Decode(std::string_view bytes, ExecSpec* m);
-Status Decode(std::string_view bytes, ExecError* m);
-Status Decode(std::string_view bytes, SignalSlot* m);
-Status Decode(std::string_view bytes, ExecExited* m);
+// The fields of each message, once for both directions, in the order of the encoding.
+
+constexpr MessageType TypeOf(const Hello&) { return MessageType::kHello; }
+constexpr MessageType TypeOf(const Unmapped&) { return MessageType::kUnmapped; }
+constexpr MessageType TypeOf(const Configure&) { return MessageType::kConfigure; }
+constexpr MessageType TypeOf(const SlotReady&) { return MessageType::kSlotReady; }
+constexpr MessageType TypeOf(const SlotGone&) { return MessageType::kSlotGone; }
+constexpr MessageType TypeOf(const CellError&) { return MessageType::kCellError; }
+constexpr MessageType TypeOf(const ExecSpec&) { return MessageType::kExecSpec; }
+constexpr MessageType TypeOf(const ExecError&) { return MessageType::kExecError; }
+constexpr MessageType TypeOf(const SignalSlot&) { return MessageType::kSignalSlot; }
+constexpr MessageType TypeOf(const ExecExited&) { return MessageType::kExecExited; }
+
+template <typename V>
+void VisitFields(V& v, Hello& m) {
+  v.U32("landlock_abi", m.landlock_abi);
+  v.U32("runs", m.runs);
+}
+
+template <typename V>
+void VisitFields(V& v, Unmapped& m) {
+  v.Texts("targets", m.targets, kMaxRules, kMaxPath);
+}
+
+template <typename V>
+void VisitFields(V& v, LandlockRule& m) {
+  v.Text("path", m.path, kMaxPath);
+  v.U8("rights", m.rights);
+}
+
+template <typename V>
+void VisitFields(V& v, ToolRoot& m) {
+  v.Text("path", m.path, kMaxPath);
+  v.Texts("suffixes", m.suffixes, kMaxSuffixes, kMaxSuffixBytes);
+  v.U64("max_file_bytes", m.max_file_bytes);
+}
+
+template <typename V>
+void VisitFields(V& v, Guard& m) {
+  v.Text("path", m.path, kMaxPath);
+  v.Bool("read_only", m.read_only);
+  v.Texts("deny", m.deny, kMaxDenyPatterns, kMaxPath);
+}
+
+template <typename V>
+void VisitFields(V& v, Configure& m) {
+  v.List("rules", m.rules, kMaxRules);
+  v.List("tool_roots", m.tool_roots, kMaxRules);
+  v.List("guards", m.guards, kMaxRules);
+  v.Bool("own_network", m.own_network);
+  v.U32("max_sockets", m.max_sockets);
+  v.Bool("denies_write_exec", m.denies_write_exec);
+  v.U32("landlock_abi", m.landlock_abi);
+}
+
+template <typename V>
+void VisitFields(V& v, SlotReady& m) {
+  v.U64("slot", m.slot);
+}
+
+template <typename V>
+void VisitFields(V& v, SlotGone& m) {
+  v.U64("slot", m.slot);
+}
+
+template <typename V>
+void VisitFields(V& v, CellError& m) {
+  v.Result("status", m.status);
+  v.Bool("of_tools", m.of_tools);
+}
+
+template <typename V>
+void VisitFields(V& v, ExecSpec& m) {
+  v.Texts("argv", m.argv, kMaxArgv, kMaxExecBytes);
+  v.Texts("env", m.env, kMaxArgv, kMaxExecBytes);
+  v.Text("cwd", m.cwd, kMaxPath);
+  for (const ExecLimit& limit : kExecLimits) v.U64("limit", m.*limit.member);
+  v.Bool("terminal", m.terminal);
+  v.U16("rows", m.rows);
+  v.U16("columns", m.columns);
+  v.U64("run", m.run);
+}
+
+template <typename V>
+void VisitFields(V& v, ExecError& m) {
+  v.Enum("step", m.step, ExecStep::kExec);
+  v.Result("status", m.status);
+}
+
+template <typename V>
+void VisitFields(V& v, SignalSlot& m) {
+  v.I32("signal", m.signal);
+  v.Bool("everyone", m.everyone);
+}
+
+template <typename V>
+void VisitFields(V& v, RefusedCall& m) {
+  v.U32("number", m.number);
+  for (uint32_t& argument : m.arguments) v.U32("argument", argument);
+  v.U64("count", m.count);
+  v.U32("pid", m.pid);
+  v.Text("comm", m.comm, kMaxComm);
+  v.Text("destination", m.destination, kMaxDestinationBytes);
+}
+
+template <typename V>
+void VisitFields(V& v, ExecExited& m) {
+  v.I32("wait_status", m.wait_status);
+  v.U64("user_usec", m.user_usec);
+  v.U64("system_usec", m.system_usec);
+  v.U64("max_rss_bytes", m.max_rss_bytes);
+  v.U32("pid", m.pid);
+  v.List("refused", m.refused, kMaxRefusedCalls + kMaxRefusedNames);
+  v.U64("refused_more", m.refused_more);
+  v.Texts("full", m.full, std::size(kBoundedPlaces), kMaxPath);
+}
+
+// What the fields of a message are to each other, beyond their own bounds.
+template <typename M>
+Status Check(const M&) {
+  return OkStatus();
+}
+Status Check(const Configure& m);
+Status Check(const ExecSpec& m);
+Status Malformed(MessageType type, const char* what);
+
+// PutFields changes no field.
+template <typename M>
+std::string Encode(const M& message) {
+  Writer out;
+  PutFields put(&out);
+  VisitFields(put, const_cast<M&>(message));
+  return EncodeEmpty(TypeOf(message)) + out.bytes();
+}
+
+// INVALID_ARGUMENT for another message, a field beyond its bounds, or bytes that follow.
+template <typename M>
+Status Decode(std::string_view bytes, M* message) {
+  ODY_ASSIGN_OR_RETURN(const MessageType type, TypeOf(bytes));
+  if (type != TypeOf(*message)) return Malformed(type, "of another type");
+  Reader in(bytes.substr(EncodeEmpty(type).size()));
+  GetFields get(&in);
+  VisitFields(get, *message);
+  return in.Done() ? Check(*message) : Malformed(type, "malformed");
+}
 
 }  // namespace odyssey::cell
 

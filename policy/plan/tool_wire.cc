@@ -6,52 +6,13 @@
 
 #include <cerrno>
 
-#include "common/base/codec.h"
+#include "policy/plan/field_codec.h"
 
 namespace odyssey::tool {
 namespace {
 
 constexpr uint8_t kVersion = 1;
 constexpr uint32_t kMaxError = 8 * 1024;  // a sentence with a path in it
-
-class Put final {
- public:
-  explicit Put(Writer* out) : out_(*out) {}
-  void U32(const char*, uint32_t& v) { out_.U32(v); }
-  void U64(const char*, uint64_t& v) { out_.U64(v); }
-  void Bool(const char*, bool& v) { out_.Bool(v); }
-  void Text(const char*, std::string& v, uint32_t) { out_.String(v); }
-  void Texts(const char*, std::vector<std::string>& v, uint32_t, uint32_t) { out_.Strings(v); }
-  template <typename T>
-  void List(const char*, std::vector<T>& v, uint32_t) {
-    out_.U32(static_cast<uint32_t>(v.size()));
-    for (T& item : v) VisitFields(*this, item);
-  }
-
- private:
-  Writer& out_;
-};
-
-class Get final {
- public:
-  explicit Get(Reader* in) : in_(*in) {}
-  void U32(const char*, uint32_t& v) { v = in_.U32(); }
-  void U64(const char*, uint64_t& v) { v = in_.U64(); }
-  void Bool(const char*, bool& v) { v = in_.Bool(); }
-  void Text(const char*, std::string& v, uint32_t max) { v = in_.String(max); }
-  void Texts(const char*, std::vector<std::string>& v, uint32_t max, uint32_t max_length) {
-    v = in_.Strings(max, max_length);
-  }
-  template <typename T>
-  void List(const char*, std::vector<T>& v, uint32_t max) {
-    v.clear();
-    const uint32_t count = in_.Count(max);
-    for (uint32_t i = 0; i < count && !in_.failed(); ++i) VisitFields(*this, v.emplace_back());
-  }
-
- private:
-  Reader& in_;
-};
 
 bool OpenVersion(Reader* in) { return in->U8() == kVersion && !in->failed(); }
 
@@ -68,12 +29,12 @@ Status ReadExactly(int fd, char* out, size_t size) {
 
 }  // namespace
 
-// The visitor takes what it may change; Put changes nothing.
+// The visitor takes what it may change; PutFields changes nothing.
 std::string Encode(const Request& request) {
   Writer out;
   out.U8(kVersion);
   out.U8(static_cast<uint8_t>(request.op));
-  Put put(&out);
+  PutFields put(&out);
   VisitFields(put, const_cast<Request&>(request));
   return out.Take();
 }
@@ -83,7 +44,7 @@ std::string Encode(const Response& response) {
   out.U8(kVersion);
   out.U8(static_cast<uint8_t>(response.code));
   out.String(std::string_view(response.error).substr(0, kMaxError));
-  Put put(&out);
+  PutFields put(&out);
   VisitFields(put, const_cast<Response&>(response));
   return out.Take();
 }
@@ -92,7 +53,7 @@ Status Decode(std::string_view payload, Request* request) {
   Reader in(payload);
   if (!OpenVersion(&in)) return InvalidArgument("decode tool request: version is not ours");
   request->op = in.Enum(Op::kTrim);
-  Get get(&in);
+  GetFields get(&in);
   VisitFields(get, *request);
   if (!in.Done()) return InvalidArgument("decode tool request: malformed");
   return OkStatus();
@@ -103,7 +64,7 @@ Status Decode(std::string_view payload, Response* response) {
   if (!OpenVersion(&in)) return InvalidArgument("decode tool response: version is not ours");
   response->code = in.Enum(Code::kUnauthenticated);
   response->error = in.String(kMaxError);
-  Get get(&in);
+  GetFields get(&in);
   VisitFields(get, *response);
   if (!in.Done()) return InvalidArgument("decode tool response: malformed");
   return OkStatus();
