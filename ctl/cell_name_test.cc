@@ -23,7 +23,10 @@ class CellNameTest : public ::testing::Test, public supervisor::v1::Supervisor::
     server_ = builder.BuildAndStart();
     stub_.emplace(std::make_shared<rpc::H2Channel>(socket));
   }
-  void TearDown() override { server_->Shutdown(); }
+  void TearDown() override {
+    stub_.reset();  // a server that ends waits for idle connections
+    server_->Shutdown();
+  }
 
   grpc::Status ListCells(grpc::ServerContext*, const supervisor::v1::ListCellsRequest*,
                          supervisor::v1::ListCellsResponse* response) override {

@@ -133,6 +133,7 @@ class ChangeQuestionTest : public testing::Test {
     client_ = std::make_unique<ChangesClient>(*std::move(client));
   }
   void TearDown() override {
+    client_.reset();  // a server that ends waits for idle connections
     server_->Shutdown();
     std::filesystem::remove_all(base_);
   }

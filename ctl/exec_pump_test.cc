@@ -189,6 +189,7 @@ TEST_F(ExecPumpTest, ClosedStdoutCancelsTheCommand) {
   };
   out_.read.reset();
   EXPECT_EQ(Run(), (ExitReport{128 + SIGPIPE, "", ""}));
+  stub_.reset();  // a server that ends waits for idle connections
   server_->Shutdown();
   EXPECT_TRUE(cancelled);
 }

@@ -73,6 +73,7 @@ class FileCallsTest : public testing::Test {
     stub_.emplace(std::make_shared<rpc::H2Channel>(base_ + "/sock"));
   }
   void TearDown() override {
+    stub_.reset();  // a server that ends waits for idle connections
     server_->Shutdown();
     fs::remove_all(base_);
   }

@@ -17,7 +17,7 @@ TEST(CallStatusTest, ReadsCodeMessageAndDetail) {
   // ErrorDetails with a Failure whose field is "path", as gRPC sends it: without padding.
   status.Add(
       "grpc-status-details-bin",
-      "CAcaPgowdHlwZS5nb29nbGVhcGlzLmNvbS9vZHlzc2V5LnBvbGljeS52MS5GYWlsdXJlEgoKBHBhdGgSAi94");
+      "CAcaOwotdHlwZS5nb29nbGVhcGlzLmNvbS9vZHlzc2V5LnBvbGljeS52MS5GYWlsdXJlEgoKBHBhdGgSAi94");
   const Status got = status.Get(0);
   EXPECT_EQ(got.code(), Code::kPermissionDenied);
   EXPECT_EQ(got.message(), "path: /x: no, 100% s\xc3\xbcre\n");

@@ -71,6 +71,8 @@ class H2CallTest : public ::testing::Test {
   void Serve() {
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    // How long a thread of the server may wait for a call while the server shuts down.
+    builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::CQ_TIMEOUT_MSEC, 50);
     builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
     builder.RegisterService(&fake_);
     server_ = builder.BuildAndStart();

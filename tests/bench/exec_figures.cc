@@ -1,6 +1,9 @@
+#include <fcntl.h>
+
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -9,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/os/unique_fd.h"
+#include "tests/bench/child.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/floor.h"
 
@@ -79,6 +84,30 @@ Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale)
                 .targets = {AtMostMilliseconds(1.0, ours),
                             AtMostTimes(2.5, ours, s[1].Median(), "posix_spawn"),
                             AtLeastTimesFaster(4, ours, s[2].Median(), "bwrap")}};
+}
+
+Result<Figure> MeasureExecProcess(const Supervisor& supervisor, const Scale& scale) {
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "odyssey-ctl";
+  const auto words = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), {program, "--state", supervisor.directory()});
+    return command;
+  };
+  const std::vector<std::string> command = words({"exec", "--cell", "process", "--", "true"});
+  const Measure ours = Timed([&] { return SpawnAndWait(command); });
+  ODY_RETURN_IF_ERROR(SpawnAndWait(command));  // makes the cell
+  const Result<std::vector<Samples>> s =
+      Interleave({ours, Spawn(), Timed(BwrapTrue)}, scale.rounds / 20, scale.rounds);
+  const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ODY_ASSIGN_OR_RETURN(Child remove, Child::Spawn(words({"cell", "rm", "--purge", "process"}),
+                                                  {.stdout_fd = null.get()}));
+  ODY_RETURN_IF_ERROR(remove.Wait());
+  ODY_RETURN_IF_ERROR(s.status());
+  return Figure{.what = "`odyssey-ctl exec`, whole process, warm cell",
+                .odyssey = Times((*s)[0]),
+                .floor = "posix_spawn: " + Times((*s)[1]),
+                .peer = "bwrap: " + Times((*s)[2]),
+                .targets = {AtMostTimes(1.2, (*s)[0].Median(), (*s)[2].Median(), "bwrap")}};
 }
 
 Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale) {

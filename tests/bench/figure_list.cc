@@ -17,12 +17,19 @@ struct Entry {
 };
 
 constexpr Entry kFigures[] = {
-    {"warm", MeasureWarmExec},           {"cold", MeasureColdCell},
-    {"parallel", MeasureParallelExecs},  {"stdout", MeasureStdout},
-    {"read", MeasureFileRead},           {"memory", MeasureIdleMemory},
-    {"many-cells", MeasureManyCells},    {"workspace-size", MeasureWorkspaceSize},
-    {"review-commit", MeasureCommit},    {"review-undo", MeasureUndo},
-    {"review-list", MeasureListChanges}, {"review-cold", MeasureColdReviewed},
+    {"warm", MeasureWarmExec},
+    {"process", MeasureExecProcess},
+    {"cold", MeasureColdCell},
+    {"parallel", MeasureParallelExecs},
+    {"stdout", MeasureStdout},
+    {"read", MeasureFileRead},
+    {"memory", MeasureIdleMemory},
+    {"many-cells", MeasureManyCells},
+    {"workspace-size", MeasureWorkspaceSize},
+    {"review-commit", MeasureCommit},
+    {"review-undo", MeasureUndo},
+    {"review-list", MeasureListChanges},
+    {"review-cold", MeasureColdReviewed},
     {"repository", MeasureRepository},
 };
 

@@ -40,6 +40,8 @@ inline constexpr Scale kQuickScale = {.rounds = 20,
 
 // Exec of /bin/true in a warm cell: client → gRPC → exit status.
 Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale);
+// The whole process `odyssey-ctl exec --cell` of true in a warm cell, from its start to its end.
+Result<Figure> MeasureExecProcess(const Supervisor& supervisor, const Scale& scale);
 // PrepareCell of a new ephemeral cell and its first exec.
 Result<Figure> MeasureColdCell(const Supervisor& supervisor, const Scale& scale);
 // Execs per second of eight clients, each in a cell of its own.

@@ -86,9 +86,10 @@ def check_edges(rules, root, files):
 def check_third_party(rules, root, files):
     for path in files:
         layer = layer_of(rules, path)
+        names = {layer, f"{layer}/*_test.cc"} if is_test(path) else {layer}
         for number, quoted, angle in includes_of(root, path):
             for pattern, users in rules.only.items():
-                if fnmatch.fnmatch(quoted or angle, pattern) and layer not in users:
+                if fnmatch.fnmatch(quoted or angle, pattern) and not names & set(users):
                     yield f"{path}:{number}: <{quoted or angle}> is only for {' '.join(users) or 'nobody'}"
 
 

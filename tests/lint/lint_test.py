@@ -82,6 +82,14 @@ class LayersTest(LintCase):
         self.write("low/c.cc", "#include <yaml-cpp/yaml.h>\n")
         self.assert_fails("low/c.cc:1: <yaml-cpp/yaml.h> is only for high", *self.arguments())
 
+    def test_a_third_party_header_may_be_for_the_tests_of_a_layer(self):
+        with open(os.path.join(self.root, "layers.txt"), "a", encoding="utf-8") as rules:
+            rules.write("only grpc*: low/*_test.cc\n")
+        self.write("low/c_test.cc", "#include <grpcpp/grpcpp.h>\n")
+        self.assert_passes(*self.arguments())
+        self.write("low/c.cc", "#include <grpcpp/grpcpp.h>\n")
+        self.assert_fails("low/c.cc:1: <grpcpp/grpcpp.h> is only for low/*_test.cc", *self.arguments())
+
     def test_fails_over_directory_budget(self):
         self.write("low/c.cc", "int c;\n" * 10)
         self.assert_fails("low: 16 code lines, at most 10", *self.arguments())
@@ -114,6 +122,11 @@ class RootNeededTest(LintCase):
         fat = self.build("fat", "-Wl,--no-as-needed", "-lseccomp")
         self.assert_fails("fat: needs libseccomp.so.2", "check_root_needed.py", "--root",
                           self.build("small"), fat)
+
+    def test_a_client_needs_the_c_library_only(self):
+        self.assert_passes("check_root_needed.py", "--client", self.build("small"))
+        program = self.build("fat", "-Wl,--no-as-needed", "-lstdc++")
+        self.assert_fails("needs libstdc++.so.6; allowed: libc libm", "check_root_needed.py", "--client", program)
 
     def test_passes_static_program(self):
         self.assert_passes("check_root_needed.py", "--static", self.build("static", "-static"))
