@@ -79,7 +79,8 @@ void ExecPump::Step(const std::function<void()>& started) {
                      {-1, POLLIN, 0},
                      {pending_.empty() ? -1 : pending_fd_, POLLOUT, 0}};
   if (in_open_ && call_->sent() && !call_->done()) polled[2].fd = fds_.in;
-  poll(polled, std::size(polled), TimeoutMs());
+  // Sending may have shown that the connection is lost.
+  poll(polled, std::size(polled), IsOver() ? 0 : TimeoutMs());
   call_->channel().Pump();
   if (polled[3].revents != 0) WritePending();
   TakeAnswers(started);
