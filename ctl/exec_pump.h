@@ -40,7 +40,7 @@ class ExecPump final {
   // Signals: SIGWINCH resizes; SIGINT, SIGTERM, SIGQUIT and SIGHUP go to the command. While it
   // waits to be started, or the signal cannot be delivered because the command does not read its
   // stdin, they cancel the call. So does a second SIGINT; and `grace` after SIGTERM or SIGHUP,
-  // since who sends those does not wait for ever.
+  // whose sender does not wait for ever.
   // `stream` is of a call that has just been made, and outlives the pump.
   ExecPump(ExecStream* stream, ExecFds fds, std::chrono::milliseconds grace = kGrace);
 
