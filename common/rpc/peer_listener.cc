@@ -52,7 +52,7 @@ void PeerListener::AcceptLoop() noexcept {
       continue;
     }
     if (allowed_.count(credentials.uid) == 0) {
-      // One that does not read it is told all the same that the connection is closed.
+      // A peer that does not read the line still reads the end of the connection.
       const std::string line = RefusalLine(allowed_, credentials.uid);
       (void)send(peer.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       ++refused_;

@@ -59,7 +59,7 @@ TEST_F(PeerListenerTest, ClosesTheConnectionOfAnybodyElseUnserved) {
   EXPECT_EQ(listener.refused(), 2u);
 }
 
-TEST_F(PeerListenerTest, TellsARefusedPeerWhomItServes) {
+TEST_F(PeerListenerTest, SendsARefusedPeerTheUidsThatItServes) {
   const PeerListener listener(Listen(), server_.get(), {getuid() + 1, getuid() + 2});
   EXPECT_EQ(AskWhetherRefused(path_), "this socket serves uids " + std::to_string(getuid() + 1) +
                                           " and " + std::to_string(getuid() + 2) +

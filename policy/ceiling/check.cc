@@ -237,7 +237,7 @@ Status JudgeMode(const SandboxRequest& request, Judgement* judgement) {
   return judgement->Choose(key, value, Choice::kDangerFullAccess, "read_only or workspace_write");
 }
 
-// Who may execute everything may execute what the workspace holds.
+// A grant of all executables includes those of the workspace.
 Status JudgeWorkspacePrograms(Judgement* judgement) {
   const std::string key = "executables_mode", value = "workspace", less = "explicit or standard";
   const Status all = judgement->Choose(key, value, Choice::kAllExecutables, less);

@@ -93,7 +93,10 @@ Feature CeilingGate::Describe() {
   const std::string source =
       texts_ ? std::to_string(texts_->size()) + (texts_->size() == 1 ? " file" : " files") + " in "
              : "built in, since there is no ";
-  return {"operator_policy", true, source + directory_ + ", sha256 " + (*current)->digest};
+  const bool both = texts_ && (*current)->ceiling.keeps_built_in;
+  return {"operator_policy", true,
+          source + directory_ + (both ? ", beside the built-in grants" : "") + ", sha256 " +
+              (*current)->digest};
 }
 
 }  // namespace odyssey::supervisor

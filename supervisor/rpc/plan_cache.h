@@ -30,6 +30,9 @@ namespace odyssey::supervisor {
 
 class PlanCache final {
  public:
+  // `root`: where the host's programs are looked for.
+  explicit PlanCache(const std::string& root = "") : finder_(root) {}
+
   // answer::CompileFor. Of `facts` only `system` may differ from call to call.
   Result<compile::Compiled> Compile(const policy::SandboxRequest& request,
                                     const ceiling::Owner& owner, const compile::HostFacts& facts);

@@ -1,12 +1,12 @@
 #include "supervisor/rpc/plan_cache.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
+
+#include "tests/fakes/elf_file.h"
+#include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -29,7 +29,8 @@ class PlanCacheTest : public ::testing::Test {
   compile::HostFacts facts_;
   policy::SandboxRequest request_;
   ceiling::Owner owner_ = {.uid = 5000, .name = "ada"};
-  PlanCache cache_;
+  const fakes::TemporaryDirectory host_;
+  PlanCache cache_{host_.path()};
 };
 
 TEST_F(PlanCacheTest, UnchangedRequestIsCompiledOnce) {
@@ -59,24 +60,26 @@ TEST_F(PlanCacheTest, RefusalsAreNotKept) {
 }
 
 TEST_F(PlanCacheTest, ProgramThatWasReplacedIsCompiledAgain) {
-  // In the system's trees, so that the finder looks at it.
-  char name[] = "/usr/local/bin/odyssey-plan-XXXXXX";
-  const int fd = mkstemp(name);
-  if (fd < 0) GTEST_SKIP() << "needs to write /usr/local/bin";
-  close(fd);
-  const auto write = [&](const std::string& text) {
-    std::filesystem::remove(name);
-    std::ofstream(name) << "#!/bin/sh\n" << text;
-    chmod(name, 0755);
+  fakes::ElfFile loader, tool, other;
+  tool.Interpreter("/lib64/ld.so");
+  other.Interpreter("/lib64/ld.so");
+  other.bytes += "another";
+  const auto write = [&](const std::string& path, const fakes::ElfFile& file) {
+    std::filesystem::remove(host_.path() + "/" + path);
+    chmod(host_.Write(path, file.bytes).c_str(), 0755);
   };
-  write("true\n");
+  write("usr/lib64/ld.so", loader);
+  write("usr/bin/tool", tool);
+  std::filesystem::create_symlink("usr/lib64", host_.path() + "/lib64");
   request_.executables_mode = policy::ExecutablesMode::kExplicit;
-  request_.executables = {name};
+  request_.executables = {"tool"};
   const std::string before = Digest();
-  write("false # another\n");
+  EXPECT_EQ(Digest(), before);
+  EXPECT_EQ(cache_.compiles(), 1u);
+  write("usr/bin/tool", other);
   EXPECT_NE(Digest(), before);
-  std::filesystem::remove(name);
-  EXPECT_FALSE(cache_.Compile(request_, owner_, facts_).ok());
+  std::filesystem::remove(host_.path() + "/usr/bin/tool");
+  EXPECT_EQ(cache_.Compile(request_, owner_, facts_).status().code(), Code::kNotFound);
 }
 
 TEST_F(PlanCacheTest, OnlyTheLatestAreKept) {

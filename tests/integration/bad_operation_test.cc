@@ -172,6 +172,16 @@ TEST_F(BadInputTest, FileOperations) {
        },
        kInvalid, "content"},
       {"edit nothing", [](auto* r) { r->mutable_edit()->set_path("file"); }, kInvalid, "old_text"},
+      {"no edits", [](auto* r) { r->mutable_multi_edit()->set_path("file"); }, kInvalid, "edits"},
+      {"edits as large as a call takes",
+       [](auto* r) {
+         r->mutable_multi_edit()->set_path("file");
+         for (const size_t mebibytes : {8, 8}) {
+           r->mutable_multi_edit()->add_edits()->set_old_text(std::string(mebibytes << 20, 'x'));
+         }
+         r->mutable_multi_edit()->add_edits()->set_old_text(std::string(1'000'000, 'x'));
+       },
+       Code::kFailedPrecondition, "edits[0]: old_text not found"},
       {"list a file", [](auto* r) { r->mutable_list()->set_path("file"); },
        Code::kFailedPrecondition, "file"},
   };
