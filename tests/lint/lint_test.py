@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -280,6 +281,93 @@ class RegisteredTest(LintCase):
     def test_fails_where_nothing_is_registered(self):
         self.write("high/c_test.cc", "TEST(C, D) {}\n")
         self.assert_fails("high/c_test.cc: high/CMakeLists.txt does not name c_test", "check_registered.py", self.root)
+
+
+class CommitsTest(LintCase):
+    def setUp(self):
+        super().setUp()
+        self.git("init", "-q", "-b", "main")
+        self.commit("Old subject; of another style.")
+        start = self.git("rev-parse", "HEAD").strip()
+        self.write("start.txt", f"# the start\n{start}\n")
+        self.commit("low: add a thing")
+
+    def git(self, *arguments):
+        identity = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgSign=false"]
+        run = subprocess.run(["git", *identity, "-C", self.root, *arguments],
+                             capture_output=True, text=True, check=True)
+        return run.stdout
+
+    def commit(self, message):
+        self.write("low/count", message)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--cleanup=verbatim", "-m", message)
+
+    def arguments(self, root=None):
+        return "check_commits.py", root or self.root, os.path.join(self.root, "start.txt")
+
+    def test_passes_good_messages(self):
+        self.commit("low, high: read the field `a: b`\n\nWhy it is read. It is read; so it is.")
+        self.commit("build: embed a file")
+        self.assert_passes(*self.arguments())
+
+    def test_passes_a_directory_that_is_gone(self):
+        self.write("high/deep-er/a.txt", "a")
+        self.commit("high/deep-er: add a file")
+        self.git("rm", "-rq", "high/deep-er")
+        self.commit("deep-er: remove the file")
+        self.assert_passes(*self.arguments())
+
+    def test_fails_on_a_bad_message(self):
+        for message, fault in (("low: add " + "a" * 64, "73 characters, at most 72"),
+                               ("low: add a; remove b", "two changes"),
+                               ("low: add a.", "full stop"),
+                               ("low: add a\nand b", "no empty line"),
+                               ("add a", "is not `area: imperative`"),
+                               ("Low: add a", "`Low` is no area"),
+                               ("low,high: add a", "`low,high` is no area"),
+                               ("other: add a", "`other` is no area"),
+                               ("low: Add a", "`Add` is not an imperative"),
+                               ("low: added a", "`added` is not an imperative"),
+                               ("low: adding a", "`adding` is not an imperative"),
+                               ("low: adds a", "`adds` is not an imperative"),
+                               ("low: now add a", "`now` is not an imperative")):
+            with self.subTest(message):
+                self.commit(message)
+                self.assert_fails(fault, *self.arguments())
+                self.git("reset", "-q", "--hard", "HEAD~1")
+
+    def test_checks_each_commit_of_a_merged_branch(self):
+        self.git("checkout", "-q", "-b", "side")
+        self.commit("low: changes a")
+        self.git("checkout", "-q", "main")
+        self.git("merge", "-q", "--no-ff", "-m", "Merge branch 'side'", "side")
+        self.commit("low: add b")
+        self.assert_fails("`changes` is not an imperative", *self.arguments())
+        self.assertIn("1 violation(s)", self.run_check(*self.arguments())[1])
+
+    def clone(self, *options):
+        directory = os.path.join(self.root, "clone")
+        self.git("clone", "-q", *options, "file://" + self.root, directory)
+        return directory
+
+    def test_checks_what_a_shallow_clone_has(self):
+        self.commit("low: fixed a")
+        self.commit("low: add b")
+        self.assert_fails("`fixed` is not an imperative", *self.arguments(self.clone("--depth=2")))
+
+    def test_fails_where_a_full_history_lacks_the_start(self):
+        self.write("start.txt", "0" * 40 + "\n")
+        self.assert_fails("the start commit 0000", *self.arguments())
+
+    def test_skips_a_tree_without_history_and_fails_where_nothing_may_be_skipped(self):
+        directory = os.path.join(self.root, "unpacked")
+        os.mkdir(directory)
+        for must_run, expected in (("0", 77), ("1", 1)):
+            with unittest.mock.patch.dict(os.environ, ODYSSEY_MUST_RUN=must_run):
+                status, output = self.run_check(*self.arguments(directory))
+            self.assertEqual(status, expected, output)
+            self.assertIn("no .git here", output)
 
 
 if __name__ == "__main__":
