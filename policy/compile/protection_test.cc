@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -226,15 +227,26 @@ TEST(ProtectionTest, SaysWhatADirectWriteCanDo) {
   EXPECT_EQ(line(request), "");
 }
 
+// A row of the page has the names, one after another in the table, that have one reason.
+std::vector<std::string> RowsOf(std::span<const ProtectedName> names) {
+  std::vector<std::string> rows;
+  for (auto first = names.begin(); first != names.end();) {
+    const std::string same = "the same as " + std::string(first->path);
+    std::string row;
+    auto name = first;
+    for (; name != names.end() && (name->why == first->why || name->why == same); ++name) {
+      row += std::string(row.empty() ? "| `" : ", `") + std::string(name->path) + "`";
+    }
+    rows.push_back(row + " | " + std::string(first->why) + " |");
+    first = name;
+  }
+  return rows;
+}
+
 // The page that operators read has the same names and no others, each with the same reason.
 TEST(ProtectionTest, IsAsDocumented) {
-  const auto row = [](std::string_view name, std::string_view why) {
-    return "| `" + std::string(name) + "` | " + std::string(why) + " |";
-  };
-  std::vector<std::string> expected;
-  for (const auto names : {ProjectNames(), HomeNames()}) {
-    for (const ProtectedName& name : names) expected.push_back(row(name.path, name.why));
-  }
+  std::vector<std::string> expected = RowsOf(ProjectNames());
+  for (std::string& row : RowsOf(HomeNames())) expected.push_back(std::move(row));
   // The tables of names are the first ones of two columns.
   std::vector<std::string> documented;
   std::ifstream file(ODYSSEY_MOUNTS_PAGE);
