@@ -283,6 +283,31 @@ class RegisteredTest(LintCase):
         self.assert_fails("high/c_test.cc: high/CMakeLists.txt does not name c_test", "check_registered.py", self.root)
 
 
+class DocsTest(LintCase):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/a.md", "# A page\n\nSee [b](b.md#more-of-b), [here](#a-page), [away](https://example.com/x).\n")
+        self.write("docs/b.md", "# B\n\n## More of `b`\n")
+        self.write("docs/adr/0001-do-it.md", "# 0001: Do it\n")
+        self.write("docs/adr/README.md", "| [0001](0001-do-it.md) | Do it | accepted |\n")
+
+    def test_passes_clean_tree(self):
+        self.assert_passes("check_docs.py", self.root)
+
+    def test_fails_on_a_link_that_leads_nowhere(self):
+        self.write("docs/b.md", "# B\n\n[c](c.md)\n")
+        self.assert_fails("docs/b.md:3: c.md: there is no such file", "check_docs.py", self.root)
+        self.assert_fails("docs/a.md:3: b.md#more-of-b: there is no such heading", "check_docs.py", self.root)
+
+    def test_fails_on_a_decision_with_another_title(self):
+        self.write("docs/adr/0001-do-it.md", "# ADR 0001: Do it\n")
+        self.assert_fails("docs/adr/0001-do-it.md:1: its title is not", "check_docs.py", self.root)
+
+    def test_fails_on_a_decision_that_the_index_lacks(self):
+        self.write("docs/adr/0001-do-it.md", "# 0001: Do it again\n")
+        self.assert_fails("docs/adr/README.md has no row", "check_docs.py", self.root)
+
+
 class CommitsTest(LintCase):
     def setUp(self):
         super().setUp()
