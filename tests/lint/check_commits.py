@@ -16,8 +16,8 @@ from source_tree import finish, tracked_files
 LONGEST = 72
 SUBJECT = re.compile(r"(?P<areas>[^:]+): (?P<rest>.+)")
 AREA = re.compile(r"[a-z][a-z0-9_./-]*")
-# Areas that are no directory.
-OTHER_AREAS = {"build"}
+# Areas that are no directory: what spans several.
+OTHER_AREAS = {"build", "cells", "exec"}
 NO_VERBS = {"a", "all", "also", "an", "and", "another", "both", "each", "every", "if", "in", "is", "it", "its", "more",
             "never", "new", "no", "not", "now", "of", "only", "that", "the", "there", "this", "what", "when", "where",
             "which", "while"}
