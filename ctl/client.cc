@@ -60,12 +60,11 @@ Failure Client::Explain(const std::string& what, const Status& status,
     const bool agentd = daemon_ == Daemon::kAgentd;
     failure.why = DaemonName(daemon_) + " at " + socket_ +
                   (refused.empty() ? " closed the connection" : ": " + refused);
-    failure.next =
-        refused.empty() ? "It has ended, or was ended: odyssey-ctl status tells."
-        : agentd        ? "Ask the operator to serve you: --allow-uid of odyssey-agentd, or "
-                          "--allow-user of odyssey-ctl up."
-                        : "Ask the operator to serve you: --client-uid of odyssey-supervisor; "
-                          "sessions (odyssey-ctl run) need odyssey-agentd alone.";
+    failure.next = refused.empty() ? "It has ended, or was ended: odyssey-ctl status tells."
+                   : agentd ? "Ask the operator to serve you: --allow-uid of odyssey-agentd, or "
+                              "--allow-user of odyssey-ctl up."
+                            : "Ask the operator to serve you: --client-uid of odyssey-supervisor; "
+                              "sessions (odyssey-ctl run) need odyssey-agentd alone.";
   } else if (status.code() == Code::kDeadlineExceeded) {
     failure.why = DaemonName(daemon_) + " did not answer in time";
     failure.next = "odyssey-ctl status tells whether it is well.";

@@ -221,8 +221,7 @@ int ExecCommand(const Invocation& call) {
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options->explain) {
     AnsweredBy by;
-    const auto answer =
-        asker.Ask(QuestionAbout(options->sandbox, policy, asker.owner()), &by);
+    const auto answer = asker.Ask(QuestionAbout(options->sandbox, policy, asker.owner()), &by);
     if (answer.ok()) GiveUpDefault(answer->refusal, &*options);
     const Status status = PrintPlan(console, {options->sandbox, policy, options->origins}, asker);
     if (status.ok()) return kExitOk;

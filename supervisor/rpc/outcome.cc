@@ -46,10 +46,10 @@ bool IsOomKilled(const ExecFacts& facts) {
 }
 
 std::string WhyUnknown(const ExecFacts& facts) {
-  if (facts.cell_ended) {
-    const std::string& reason = facts.cell_ended->message();
-    return "the cell ended" + (reason.empty() ? "" : ": " + reason);
+  if (facts.cell_ended && !facts.cell_ended->message().empty()) {
+    return "the cell ended: " + facts.cell_ended->message();
   }
+  if (facts.cell_ended) return "the cell ended";
   return facts.not_started.empty() ? "no wait status of the command's process arrived"
                                    : facts.not_started;
 }

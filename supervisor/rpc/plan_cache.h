@@ -4,9 +4,10 @@
 // The latest compiled requests, so that a request that has not changed is not compiled again for
 // each turn of a session. Thread-safe.
 //
-// The compiler is pure, and what it is given is what is compared: the request, the owner, the system's
-// trees and the named programs, which are looked at each time; the other facts of the host are read
-// once, when this process starts. What else may have changed since does not come from here:
+// The compiler is pure, and what it is given is what is compared: the request, the owner, the
+// system's trees and the named programs, which are looked at each time; the other facts of the host
+// are read once, when this process starts. What else may have changed since does not come from
+// here:
 //   - the operator's ceiling: it is read before (CeilingGate::Admit), and the limits that it fills
 //     in are part of the request; plan::Entry::owner is set afterwards;
 //   - the host's directories: no plan says what they are. Root opens them when it makes a cell, and
