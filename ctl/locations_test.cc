@@ -41,7 +41,8 @@ TEST(LocationsTest, RootsDaemonsAreFoundWhereThereAreNoOthers) {
   world.files = {"/var/lib/odyssey/run/agentd.sock", "/var/lib/odyssey/run/supervisor.sock"};
   EXPECT_EQ(ResolveLocations(In(world)),
             (Locations{"/var/lib/odyssey", "/var/lib/odyssey/run/agentd.sock",
-                       "/var/lib/odyssey/run/supervisor.sock", "/var/lib/odyssey/policy.d"}));
+                       "/var/lib/odyssey/run/supervisor.sock", "/var/lib/odyssey/policy.d",
+                       "/var/lib/odyssey/agentd/bundles"}));
   world.files.insert("/home/ada/.odyssey/run/agentd.sock");
   EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
 }

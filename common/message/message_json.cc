@@ -83,6 +83,18 @@ Json Repeated(const Message& message, const FieldDescriptor* field) {
   return out;
 }
 
+Status DataLoss(const std::string& what) { return {Code::kDataLoss, what}; }
+
+Status SetEnum(const std::string& name, Message* message, const FieldDescriptor* field) {
+  for (int i = 0; i < field->enum_type()->value_count(); ++i) {
+    const EnumValueDescriptor* value = field->enum_type()->value(i);
+    if (EnumName(*value) != name) continue;
+    message->GetReflection()->SetEnum(message, field, value);
+    return OkStatus();
+  }
+  return DataLoss("field " + field->full_name() + ": no value has this name");
+}
+
 // Sets the field, which is not repeated, from a value of its type. Throws on another type.
 Status Set(const Json& value, Message* message, const FieldDescriptor* field) {
   const Reflection* reflection = message->GetReflection();
@@ -104,6 +116,8 @@ Status Set(const Json& value, Message* message, const FieldDescriptor* field) {
       return OkStatus();
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return FromJson(value, reflection->MutableMessage(message, field));
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return SetEnum(value.get<std::string>(), message, field);
     default:
       return Internal("field " + field->full_name() + ": its type is not read from JSON");
   }
@@ -119,8 +133,6 @@ Status Add(const Json& values, Message* message, const FieldDescriptor* field) {
   return OkStatus();
 }
 
-Status DataLoss(const std::string& what) { return {Code::kDataLoss, what}; }
-
 Status ReadFields(const Json& json, Message* message) {
   const auto* descriptor = message->GetDescriptor();
   size_t read = 0;
@@ -135,6 +147,8 @@ Status ReadFields(const Json& json, Message* message) {
     ODY_RETURN_IF_ERROR(field->is_repeated() ? Add(*value, message, field)
                                              : Set(*value, message, field));
   }
+  // A field that an earlier version wrote and this one has no more.
+  for (const auto& [name, value] : json.items()) read += descriptor->IsReservedName(name) ? 1 : 0;
   if (read == json.size()) return OkStatus();
   return DataLoss(descriptor->full_name() + ": an unknown field");
 }

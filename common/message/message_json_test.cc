@@ -34,6 +34,7 @@ TEST(MessageJsonTest, ReadsWhatItWrites) {
   supervisor::v1::Denial denial;
   denial.set_kind("path");
   denial.set_count(uint64_t{1} << 60);
+  denial.set_grant_key(supervisor::v1::GRANT_KEY_MOUNT_READ);
   supervisor::v1::Denial back;
   ASSERT_TRUE(FromJson(ToJson(denial), &back).ok());
   EXPECT_EQ(back.SerializeAsString(), denial.SerializeAsString());
@@ -50,6 +51,24 @@ TEST(MessageJsonTest, RefusesWhatItDoesNotWrite) {
     agent::v1::ExecCommandBegin out;
     EXPECT_EQ(FromJson(json, &out).code(), Code::kDataLoss) << json;
   }
+}
+
+TEST(MessageJsonTest, AnEnumIsReadByTheNamesThatItsValuesHave) {
+  Json json = ToJson(supervisor::v1::Denial());
+  supervisor::v1::Denial out;
+  json["grant_key"] = "network_full";
+  EXPECT_TRUE(FromJson(json, &out).ok());
+  EXPECT_EQ(out.grant_key(), supervisor::v1::GRANT_KEY_NETWORK_FULL);
+  json["grant_key"] = "everything";
+  EXPECT_EQ(FromJson(json, &out).code(), Code::kDataLoss);
+}
+
+// How a protocol shrinks.
+TEST(MessageJsonTest, AReservedNameIsReadOver) {
+  Json json = ToJson(supervisor::v1::Denial());
+  json["source"] = "kernel";
+  supervisor::v1::Denial out;
+  EXPECT_TRUE(FromJson(json, &out).ok());
 }
 
 // How a protocol grows without making what was written before it unreadable.

@@ -137,7 +137,7 @@ TEST_F(AnswerTest, LinksThatTheAskerSawComeBeforeThoseOfTheHost) {
                                                    }});
   EXPECT_EQ(answer.verdict, Verdict::kDeny);
   EXPECT_TRUE(answer.through_link);
-  EXPECT_NE(answer.reason.find("is /srv/secret in the cell"), std::string::npos);
+  EXPECT_NE(answer.reason.find("is /srv/secret in the cell"), std::string::npos) << answer.reason;
 }
 
 TEST_F(AnswerTest, NetworkIsNoneOrTheHosts) {

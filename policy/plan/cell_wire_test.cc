@@ -184,7 +184,7 @@ TEST(CellWireTest, RefusesTooManySuffixes) {
 TEST(CellWireTest, RefusesMoreCallsThanASlotTells) {
   ExecExited out;
   ExecExited many = SampleExited();
-  many.refused.assign(kMaxRefusedCalls, many.refused[0]);
+  many.refused.assign(kMaxRefusedCalls + kMaxRefusedNames, many.refused[0]);
   EXPECT_TRUE(Decode(Encode(many), &out).ok());
   many.refused.push_back(many.refused[0]);
   EXPECT_FALSE(Decode(Encode(many), &out).ok());

@@ -134,10 +134,12 @@ void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Deni
   out->set_access(denial.access);
   out->set_rule(SanitizeUtf8(denial.rule));
   out->set_grant(SanitizeUtf8(denial.grant.text));
-  out->set_grant_key(static_cast<pb::GrantKey>(denial.grant.key));
-  out->set_grant_value(SanitizeUtf8(denial.grant.value));
+  if (denial.grant.key != explain::Grant::Key::kOther) {
+    out->set_grant_key(static_cast<pb::GrantKey>(denial.grant.key));
+    out->set_grant_value(SanitizeUtf8(denial.grant.value));
+  }
   out->set_process(SanitizeUtf8(denial.process));
-  out->set_hint(denial.hint);
+  if (denial.hint) out->set_hint(true);
   out->set_exec_id(exec_id);
   out->set_count(denial.count);
   out->set_session_id(denial.session_id);

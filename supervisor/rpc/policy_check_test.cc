@@ -34,7 +34,8 @@ class PolicyCheckTest : public ::testing::Test {
   ~PolicyCheckTest() override { std::filesystem::remove_all(base_); }
 
   void Write(const std::string& text) const {
-    std::ofstream(base_ + "/policy.d/10.yaml") << "version: odyssey.ceiling/v1\n" + text;
+    std::ofstream(base_ + "/policy.d/10.yaml")
+        << "version: odyssey.ceiling/v1\nbuiltin: false\n" + text;
   }
   v1::CheckPolicyResponse Ask() {
     v1::CheckPolicyResponse response;
