@@ -189,6 +189,9 @@ TEST(CellWireTest, RefusesMoreCallsThanASlotTells) {
   many.refused.push_back(many.refused[0]);
   EXPECT_FALSE(Decode(Encode(many), &out).ok());
   many = SampleExited();
+  many.refused[1].destination.assign(kMaxDestinationBytes + 1, 'd');
+  EXPECT_FALSE(Decode(Encode(many), &out).ok());
+  many = SampleExited();
   many.refused[1].comm.assign(kMaxComm + 1, 'c');
   EXPECT_FALSE(Decode(Encode(many), &out).ok());
 }
