@@ -64,7 +64,9 @@ std::vector<Mention> MentionsIn(std::string_view line) {
     end = begin;
     while (end < line.size() && !Separates(line[end])) ++end;
     if (begin == end) break;
-    if (auto mention = MentionAt(line, begin, end)) mentions.push_back(*std::move(mention));
+    auto mention = MentionAt(line, begin, end);
+    const bool speaks = begin == 0 && mention && mention->before_colon;  // the program itself
+    if (mention && !speaks) mentions.push_back(*std::move(mention));
   }
   return mentions;
 }

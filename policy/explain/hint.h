@@ -20,9 +20,10 @@ inline constexpr size_t kMaxHintLines = 10;
 inline constexpr size_t kMaxHints = 4;
 
 // Of a line the last mention that the policy refuses. A path is a word with a slash, or one in
-// quotes, that a colon, the end of the line or " (" follows; it is taken from the command's cwd.
-// `exit_code` 126 or 127 (sh: not executable, not found): a word before a colon or the end of the
-// line may be a program that the policy's executables are without.
+// quotes, that a colon, the end of the line or " (" follows, unless it begins the line before a
+// colon, as the name of a program does; it is taken from the command's cwd. `exit_code` 126 or 127
+// (sh: not executable, not found): a word before a colon or the end of the line may be a program
+// that the policy's executables are without.
 std::vector<Denial> FindHints(const Cell& cell, const Command& command, int exit_code,
                               std::string_view stderr_tail);
 

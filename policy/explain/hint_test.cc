@@ -110,6 +110,8 @@ TEST_F(HintTest, WordsNumbersMetersPlacesAndUrlsAreNoPaths) {
 TEST_F(HintTest, OfALineTheLastPath) {
   EXPECT_THAT(Hints("/usr/bin/tool: line 3: /data/x: Permission denied"),
               ElementsAre("write /data/x"));
+  EXPECT_THAT(Hints("/bin/sh: 0: Cannot fork\n/usr/bin/tool: /workspace/x: no"), IsEmpty())
+      << "a program's name";
 }
 
 TEST_F(HintTest, ExecutionIsMeantOnlyAfterTheShellsExitCode) {

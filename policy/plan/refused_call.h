@@ -13,6 +13,7 @@ inline constexpr uint32_t kMaxComm = 15;          // TASK_COMM_LEN without its N
 // The resolver of a cell without a network: UDP 127.0.0.1:53; how many of the names that it refused
 // are reported of one command, and the longest.
 inline constexpr uint16_t kResolverPort = 53;
+inline constexpr char kHostName[] = "cell";  // which the resolver does not report
 inline constexpr uint32_t kMaxRefusedNames = 16;
 inline constexpr uint32_t kMaxDestinationBytes = 253;
 

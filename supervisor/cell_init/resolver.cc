@@ -31,7 +31,8 @@ void AnswerQuery(int resolver, RefusedNames* names) {
   if (size <= 0) return;
   const auto refused = RefuseQuery(std::string_view(query, static_cast<size_t>(size)));
   if (!refused) return;
-  names->Add(refused->name);
+  // /etc/hosts has no IPv6 address of the cell itself, so that C libraries ask for one.
+  if (refused->name != cell::kHostName) names->Add(refused->name);
   (void)sendto(resolver, refused->reply.data(), refused->reply.size(), 0, sender, length);
 }
 
