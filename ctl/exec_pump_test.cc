@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -242,6 +244,28 @@ TEST_F(ExecPumpTest, SecondInterruptCancels) {
   const ExitReport report = Run([&] {
     char byte;
     ASSERT_EQ(read(out_.read.get(), &byte, 1), 1);
+    Signal(SIGINT);
+    Signal(SIGINT);
+  });
+  EXPECT_EQ(report, (ExitReport{128 + SIGINT, "", ""}));
+}
+
+TEST_F(ExecPumpTest, SignalsAreTakenWhileNothingReadsTheOutput) {
+  fake_.exec = [&](grpc::ServerContext*, Stream* stream) {
+    ExecRequest request;
+    stream->Read(&request);
+    Begin(stream);
+    stream->Write(Output(std::string(1 << 20, 'x'), supervisor::v1::OUTPUT_STREAM_STDOUT));
+    while (stream->Read(&request)) {
+    }
+    return grpc::Status::CANCELLED;
+  };
+  const ExitReport report = Run([&] {
+    // All of it but the rest of two pages.
+    const int full = fcntl(out_.write.get(), F_GETPIPE_SZ) - 2 * PIPE_BUF;
+    for (int held = 0; held < full; std::this_thread::yield()) {
+      ASSERT_EQ(ioctl(out_.read.get(), FIONREAD, &held), 0);
+    }
     Signal(SIGINT);
     Signal(SIGINT);
   });

@@ -147,12 +147,11 @@ rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& 
 }
 
 Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& answer) {
-  if (!answer.refusal.ok()) {
-    if (answer.verdict == answer::Verdict::kInvalid) return answer.refusal;
-    return NoCell(asked, answer);
-  }
+  if (answer.verdict == answer::Verdict::kInvalid) return answer.refusal;
+  if (!answer.refusal.ok() && answer.rule == answer::kByCeiling) return NoCell(asked, answer);
   ODY_ASSIGN_OR_RETURN(const std::optional<PolicyAnswer> beyond, DeniedWithin(asked));
   if (beyond) return *beyond;
+  if (!answer.refusal.ok()) return NoCell(asked, answer);
   ODY_ASSIGN_OR_RETURN(rules::Decision decision, AskFirst(asked, DecideInCell(asked, answer)));
   // A command runs nowhere if no cell is made.
   const ParsedOptions& options = asked.call.options;

@@ -2,6 +2,7 @@
 """How many calls of the supervisor one command is."""
 
 import os
+import select
 import socket
 import threading
 
@@ -20,9 +21,14 @@ class CountingProxy:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
 
     def close(self):
+        """Returns when the connections of clients that have ended are closed."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
         self._listener.close()
         os.remove(self.path)
 
@@ -32,14 +38,30 @@ class CountingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.socket(socket.AF_UNIX)
+            thread = threading.Thread(target=self._serve, args=(client,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, client):
+        counter = self._count()
+        next(counter)
+        with client, socket.socket(socket.AF_UNIX) as server:
             server.connect(self.target)
-            for work in ((client, server, self._count()), (server, client, None)):
-                threading.Thread(target=self._pump, args=work, daemon=True).start()
+            while True:
+                for source in select.select([client, server], [], [])[0]:
+                    try:
+                        data = source.recv(65536)
+                        (server if source is client else client).sendall(data)
+                    except OSError:
+                        return
+                    if not data:
+                        return
+                    if source is client:
+                        counter.send(data)
 
     def _count(self):
         """Takes the client's bytes, by send."""
-        pending = yield
+        pending = b""
         while len(pending) < PREFACE:
             pending += yield
         pending = pending[PREFACE:]
@@ -51,19 +73,6 @@ class CountingProxy:
                 streams.add(pending[5:9])
                 self.calls += 1
             pending = pending[9 + int.from_bytes(pending[:3], "big"):]
-
-    @staticmethod
-    def _pump(source, sink, counter):
-        if counter:
-            next(counter)
-        try:
-            while data := source.recv(65536):
-                if counter:
-                    counter.send(data)
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
 
 
 class RpcCountTest(WorldTest):

@@ -90,10 +90,12 @@ class WithinTest(unittest.TestCase):
         endpoint = "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /usr/bin/curl}]\n" \
                    "    endpoints: [{host: '%s.example.com', port: 443}]\n"
         a, b, both = (self.world.make(f"e/{i}.yaml", endpoint % host) for i, host in enumerate(("a", "b", "*")))
-        self.assert_within(a, both, "*.example.com")
-        done = self.world.ctl("policy", "check", b, "--within", a)
-        self.assertEqual(done.code, 3, done)
-        self.assertIn("b.example.com", done.out)
+        for child, parent, rule, words in ((a, both, "what no cell is given", "egress proxy"),
+                                           (both, a, "within " + a, "*.example.com"),
+                                           (b, a, "within " + a, "b.example.com")):
+            done = self.world.ctl("-o", "json", "policy", "check", child, "--within", parent)
+            self.assertEqual((done.code, done.json()["rule"]), (3, rule), done)
+            self.assertIn(words, done.json()["reason"])
 
     def test_a_worker_answers_for_a_command(self):
         file = self.world.make("w.yaml", "instructions: i\nshell_rules:\n- {pattern: git status, "
