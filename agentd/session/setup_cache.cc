@@ -12,29 +12,25 @@ constexpr size_t kMaxEntries = 256;
 
 Result<std::shared_ptr<const TurnSetup>> SetupCache::SetUp(const SessionRecord& record,
                                                            const Runtime& runtime) {
+  const Inputs inputs = {record.bundle,       record.agent_id, record.cwd, record.owner_uid,
+                         record.allow_danger, record.review,   record.env};
   std::shared_ptr<const TurnSetup> last;
-  Inputs inputs = {record.bundle,       record.agent_id, record.cwd, record.owner_uid,
-                   record.allow_danger, record.review,   record.env, {}};
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(record.id);
-    if (found != entries_.end()) {
-      inputs.granted_env = found->second.inputs.granted_env;
-      if (found->second.inputs == inputs) last = found->second.setup;
-    }
+    if (found != entries_.end() && found->second.inputs == inputs) last = found->second.setup;
   }
   if (last != nullptr) {
-    ODY_ASSIGN_OR_RETURN(const std::set<std::string> granted,
-                         GrantedSources(record, last->bundle->spec.sandbox, runtime));
-    if (granted == inputs.granted_env) return last;
+    // What is granted follows from the record, or one of the variables is refused.
+    ODY_RETURN_IF_ERROR(GrantedSources(record, last->bundle->spec.sandbox, runtime).status());
+    return last;
   }
   ODY_ASSIGN_OR_RETURN(TurnSetup setup, SetUpTurn(record, runtime));
-  inputs.granted_env = setup.granted_env;
   auto made = std::make_shared<const TurnSetup>(std::move(setup));
   const std::lock_guard lock(mutex_);
   ++setups_;
   if (entries_.size() >= kMaxEntries) entries_.clear();
-  entries_[record.id] = {std::move(inputs), made};
+  entries_[record.id] = {inputs, made};
   return made;
 }
 

@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "agentd/session/runtime.h"
@@ -35,7 +34,7 @@ class SetupCache final {
   uint64_t setups() const;
 
  private:
-  // All of the record that a setup follows from, and what the ceiling grants.
+  // All of the record that a setup follows from.
   struct Inputs {
     bundle::BundlePin bundle;
     std::string agent_id;
@@ -44,7 +43,6 @@ class SetupCache final {
     bool allow_danger = false;
     bool review = false;
     std::map<std::string, std::string> env;
-    std::set<std::string> granted_env;
     friend bool operator==(const Inputs&, const Inputs&) = default;
   };
   struct Entry {

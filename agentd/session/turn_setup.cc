@@ -48,12 +48,11 @@ const char* ModeName(policy::Mode mode) {
 }
 
 Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
-                                 const std::set<std::string>& granted_env,
-                                 dialect::Origins* origins) {
+                                 const Runtime& runtime, dialect::Origins* origins) {
   dialect::RequestContext context;
   context.client_cwd = record.cwd;
   context.host_env = record.env;
-  context.granted_env = granted_env;
+  ODY_ASSIGN_OR_RETURN(context.granted_env, GrantedSources(record, bundle.spec.sandbox, runtime));
   // Read-only: the copy in the store is the workspace itself. Otherwise it is a private one, which
   // StageBundle fills.
   context.bundle_directory = bundle.directory;
@@ -132,8 +131,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
       runtime.models->Open({model.provider, model.name, model.config, out.bundle->directory});
   if (!client.ok()) return out.agent.origins.Locate(client.status());
   out.model = *std::move(client);
-  ODY_ASSIGN_OR_RETURN(out.granted_env, GrantedSources(record, spec.sandbox, runtime));
-  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, out.granted_env, &out.origins));
+  ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
   out.sandbox_mode = ModeName(out.cell.request.mode);
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.

@@ -22,10 +22,9 @@ struct TurnSetup {
   std::vector<std::string> offered;  // names of tools
   std::shared_ptr<model::ModelClient> model;
   sandbox::CellSpec cell;
-  dialect::Origins origins;           // of the fields of the cell's request
-  std::set<std::string> granted_env;  // variables of the client's that the bundle was granted
-  std::string sandbox_mode;           // "read_only", "workspace_write" or "danger_full_access"
-  std::string workspace;              // where commands start, as they see it
+  dialect::Origins origins;  // of the fields of the cell's request
+  std::string sandbox_mode;  // "read_only", "workspace_write" or "danger_full_access"
+  std::string workspace;     // where commands start, as they see it
   uint32_t wall_clock_ms = 0;
   uint64_t output_cap_bytes = 0;
 };

@@ -52,10 +52,10 @@ void PeerListener::AcceptLoop() noexcept {
       continue;
     }
     if (allowed_.count(credentials.uid) == 0) {
+      ++refused_;
       // A peer that does not read the line still reads the end of the connection.
       const std::string line = RefusalLine(allowed_, credentials.uid);
       (void)send(peer.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-      ++refused_;
       continue;
     }
     grpc::AddInsecureChannelFromFd(server_, peer.release());
