@@ -1,5 +1,8 @@
 #include "supervisor/rpc/cell_key.h"
 
+#include <stdio.h>
+#include <sys/random.h>
+
 #include <algorithm>
 
 #include "common/base/sha256.h"
@@ -46,6 +49,14 @@ std::string CellTreeOf(const CellKey& key) {
   const std::string session = key.session_id.empty() ? "shared" : Sanitize(key.session_id);
   return Sanitize(key.kind) + "/" + Sanitize(key.agent_id) + "/" + session + "/" +
          Sanitize(key.component);
+}
+
+std::string RandomId(const char* prefix) {
+  uint64_t bits = 0;
+  ODY_CHECK(getrandom(&bits, sizeof(bits), 0) == sizeof(bits));
+  char digits[17];
+  snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(bits));
+  return std::string(prefix) + digits;
 }
 
 }  // namespace odyssey::supervisor

@@ -21,6 +21,9 @@ Status CheckCellKey(const CellKey& key);
 // Each part is made of [A-Za-z0-9_-] and 12 hex digits of its sha256, so that no two keys meet.
 std::string CellTreeOf(const CellKey& key);
 
+// `prefix` and 16 random hex digits.
+std::string RandomId(const char* prefix);
+
 }  // namespace odyssey::supervisor
 
 #endif  // ODYSSEY_SUPERVISOR_RPC_CELL_KEY_H_

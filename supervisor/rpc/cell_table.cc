@@ -1,7 +1,5 @@
 #include "supervisor/rpc/cell_table.h"
 
-#include <stdio.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include <algorithm>
@@ -21,14 +19,6 @@ namespace {
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 
-std::string RandomCellId() {
-  uint64_t bits = 0;
-  ODY_CHECK(getrandom(&bits, sizeof(bits), 0) == sizeof(bits));
-  char text[32];
-  snprintf(text, sizeof(text), "cel_%016llx", static_cast<unsigned long long>(bits));
-  return text;
-}
-
 std::string Rfc3339Now() {
   const time_t now = time(nullptr);
   tm parts{};
@@ -47,7 +37,7 @@ std::string IdentityOf(const CellOrder& order) {
 
 CellFacts FactsOf(const CellOrder& order, uint32_t revision) {
   const PrepareSpec& spec = order.spec;
-  CellFacts facts{.id = RandomCellId(),
+  CellFacts facts{.id = RandomId("cel_"),
                   .key = spec.key,
                   .revision = revision,
                   .identity = IdentityOf(order),

@@ -1,7 +1,6 @@
 #include "supervisor/rpc/review_cell.h"
 
 #include <errno.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <utility>
@@ -9,6 +8,7 @@
 #include "common/base/refusal.h"
 #include "common/os/message_socket.h"
 #include "policy/plan/tool_wire.h"
+#include "supervisor/rpc/cell_key.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -16,14 +16,6 @@ namespace {
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 constexpr auto kReasonTimeout = std::chrono::seconds(2);
-
-std::string RandomId() {
-  uint64_t bits = 0;
-  ODY_CHECK(getrandom(&bits, sizeof(bits), 0) == sizeof(bits));
-  char text[32];
-  snprintf(text, sizeof(text), "rev_%016llx", static_cast<unsigned long long>(bits));
-  return text;
-}
 
 struct Launched {
   Status status;
@@ -34,7 +26,7 @@ struct Launched {
 
 Result<std::unique_ptr<ReviewCell>> ReviewCell::Start(EventLoop* loop, RootClient* root,
                                                       plan::Plan plan, const review::Setup& setup) {
-  std::unique_ptr<ReviewCell> cell(new ReviewCell(loop, root, RandomId()));
+  std::unique_ptr<ReviewCell> cell(new ReviewCell(loop, root, RandomId("rev_")));
   plan.cell_id = cell->id_;
   const auto gone = std::make_shared<std::promise<wire::Gone>>();
   cell->gone_ = gone->get_future();

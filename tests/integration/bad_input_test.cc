@@ -55,7 +55,7 @@ TEST_F(BadInputTest, EnumsOfSandboxes) {
                       spoil([=](auto* s) { s->set_network(static_cast<pv1::Network>(value)); }),
                       kInvalid, "sandbox.network " + text});
   }
-  for (const int value : {0, 4}) {
+  for (const int value : {0, 5}) {
     fields.push_back({"executables_mode", spoil([=](auto* s) {
                         s->set_executables_mode(static_cast<pv1::ExecutablesMode>(value));
                       }),
