@@ -272,7 +272,7 @@ class RegisteredTest(LintCase):
 
     def test_fails_on_a_file_that_is_not_built(self):
         self.write("low/b_test.cc", "TEST(B, C) {}\n")
-        self.assert_fails("low/b_test.cc: low/CMakeLists.txt does not name b_test", "check_registered.py", self.root)
+        self.assert_fails("low/b_test.cc: low/CMakeLists.txt does not name b_test.cc", "check_registered.py", self.root)
 
     def test_fails_on_a_class_that_is_not_run(self):
         self.write("low/a_test.py", "class TwoTest:\n    def test_it(self):\n        pass\n")
@@ -280,7 +280,12 @@ class RegisteredTest(LintCase):
 
     def test_fails_where_nothing_is_registered(self):
         self.write("high/c_test.cc", "TEST(C, D) {}\n")
-        self.assert_fails("high/c_test.cc: high/CMakeLists.txt does not name c_test", "check_registered.py", self.root)
+        self.assert_fails("high/c_test.cc: CMakeLists.txt does not name high/c_test.cc", "check_registered.py", self.root)
+
+    def test_takes_the_list_of_a_directory_above(self):
+        self.write("low/deep/c_test.cc", "TEST(C, D) {}\n")
+        self.assert_fails("low/deep/c_test.cc: low/CMakeLists.txt does not name deep/c_test.cc", "check_registered.py",
+                          self.root)
 
 
 class DocsTest(LintCase):
