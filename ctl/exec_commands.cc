@@ -220,10 +220,13 @@ int ExecCommand(const Invocation& call) {
   const dialect::Policy* const policy = options->policy ? &*options->policy : nullptr;
   if (policy != nullptr) PrintWarnings(console, policy->warnings);
   if (options->explain) {
-    AnsweredBy by;
-    const auto answer = asker.Ask(QuestionAbout(options->sandbox, policy, asker.owner()), &by);
-    if (answer.ok()) GiveUpDefault(answer->refusal, &*options);
-    const Status status = PrintPlan(console, {options->sandbox, policy, options->origins}, asker);
+    const auto give_up = [&](const Status& refusal, policy::SandboxRequest* request) {
+      if (!GiveUpDefault(refusal, &*options)) return false;
+      *request = options->sandbox;
+      return true;
+    };
+    const Status status =
+        PrintPlan(console, {options->sandbox, policy, options->origins, give_up}, asker);
     if (status.ok()) return kExitOk;
     console.Fail({"exec --explain", status.message(), kOptions});
     return kExitCannot;

@@ -116,11 +116,13 @@ answer::Question QuestionAbout(const policy::SandboxRequest& request, const dial
   return out;
 }
 
-Status PrintPlan(const Console& console, const Explained& explained, const PolicyAsker& asker) {
+Status PrintPlan(const Console& console, Explained explained, const PolicyAsker& asker) {
   AnsweredBy by;
-  ODY_ASSIGN_OR_RETURN(
-      const answer::Answer answer,
-      asker.Ask(QuestionAbout(explained.request, explained.policy, asker.owner()), &by));
+  answer::Answer answer;
+  do {
+    ODY_ASSIGN_OR_RETURN(
+        answer, asker.Ask(QuestionAbout(explained.request, explained.policy, asker.owner()), &by));
+  } while (explained.change && explained.change(answer.refusal, &explained.request));
   const bool on_host = IsDanger(explained.request) && !answer.digest.empty();
   const std::vector<std::string> needs =
       on_host ? DangerNeeds(asker.owner(), asker.locations()) : std::vector<std::string>();

@@ -1,6 +1,7 @@
 #ifndef ODYSSEY_CTL_EXPLAIN_H_
 #define ODYSSEY_CTL_EXPLAIN_H_
 
+#include <functional>
 #include <string>
 
 #include "common/base/status.h"
@@ -16,6 +17,8 @@ struct Explained {
   policy::SandboxRequest request;
   const dialect::Policy* policy = nullptr;  // nullptr: there was no file
   const dialect::Origins& origins;          // where what is refused of the request is written
+  // Changes the request that the status refuses; false: it stays.
+  std::function<bool(const Status&, policy::SandboxRequest*)> change = {};
 };
 
 // The question about a request: with what is seen here at its paths, and without the values of the
@@ -28,7 +31,7 @@ answer::Question QuestionAbout(const policy::SandboxRequest& request, const dial
 // of a cell. With danger_full_access also what else that needs, and all of this even if the ceiling
 // refuses it, which is an error then. With -o json one object is printed, also of what is refused:
 // its verdict, its problems. Errors name the places where it is written.
-Status PrintPlan(const Console& console, const Explained& explained, const PolicyAsker& asker);
+Status PrintPlan(const Console& console, Explained explained, const PolicyAsker& asker);
 
 }  // namespace odyssey::ctl
 

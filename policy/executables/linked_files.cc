@@ -34,7 +34,7 @@ constexpr std::string_view kEtc = "/etc/";
 constexpr std::string_view kNotShown[] = {
     "/etc/environment", "/etc/group",         "/etc/hostname", "/etc/hosts",  "/etc/machine-id",
     "/etc/mtab",        "/etc/nsswitch.conf", "/etc/odyssey",  "/etc/passwd", "/etc/resolv.conf"};
-// Large, and without anything that a program reads at run time.
+// Large, and without anything below them that a program reads at run time.
 constexpr std::string_view kPassedOver[] = {"doc", "include", "locale", "man", "src"};
 
 template <size_t kCount>
@@ -84,13 +84,14 @@ class Finder final {
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd.get()), closedir);
     if (!stream) return;
     const int directory = fd.release();
+    const bool descend = !IsOneOf(path.substr(path.rfind('/') + 1), kPassedOver);
     std::vector<std::string> below;
     // Only this thread reads this stream.
     while (const dirent* entry = readdir(stream.get())) {  // NOLINT(concurrency-mt-unsafe)
       const std::string_view child = entry->d_name;
       if (child == "." || child == "..") continue;
       if (entry->d_type == DT_LNK) Follow(ReadLink(directory, entry->d_name), path);
-      if (entry->d_type == DT_DIR && !IsOneOf(child, kPassedOver)) below.emplace_back(child);
+      if (entry->d_type == DT_DIR && descend) below.emplace_back(child);
     }
     for (const std::string& child : below) {
       ScanDirectory(directory, child, path + "/" + child, depth + 1);

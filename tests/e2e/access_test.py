@@ -29,7 +29,8 @@ def answers_to(uid, path):
                 try:
                     client.connect(path)
                     client.sendall(PREFACE)
-                    answer = b"1" if client.recv(9) else b"0"
+                    frame = client.recv(9)  # a peer that is refused gets a line of text
+                    answer = b"1" if frame and not frame.startswith(b"refused: ") else b"0"
                 except (ConnectionError, PermissionError):
                     answer = b"0"
         finally:

@@ -128,9 +128,9 @@ class AgreeTest(WorldTest):
             "8: sandbox.permissions.filesystem.mounts.read[1]: ")
 
     def test_nested_sources(self):
-        self.assertAllRefuse(
-            write_policy(self.world, "nested", reading(self.base + "/extra", self.base + "/extra/in")),
-            f"8: sandbox.permissions.filesystem.mounts.read[1]: {self.base}/extra/in: mounts[1].target: ")
+        file = write_policy(self.world, "nested", reading(self.base + "/extra", self.base + "/extra/in"))
+        self.assertEqual(self.ctl("policy", "check", file).code, 0)
+        self.assertEqual(self.ctl("exec", "--policy", file, "--", "true").code, 0)
 
     def test_limits(self):
         for name, value in (("pids", 40000), ("pids", 7), ("memory_mb", 8), ("open_files", 15), ("disk_mb", 15)):
@@ -169,13 +169,11 @@ class ValidateTest(unittest.TestCase):
         return self.world.ctl("-o", "json", "bundle", "validate", bundle)
 
     def test_says_what_no_cell_is_given(self):
-        above = os.path.dirname(self.data)
         for key, options in (("resources.memory_mb", {"resources": {"memory_mb": 8}}),
                              ("resources.pids", {"resources": {"pids": 7}}),
                              ("resources.open_files", {"resources": {"open_files": 15}}),
                              ("resources.disk_mb", {"resources": {"disk_mb": 15}}),
                              ("env.ODYSSEY_RUN", {"env": {"ODYSSEY_RUN": "NOT_SET"}}),
-                             ("permissions.filesystem.mounts.read[1]", {"read": [above, self.data]}),
                              ("permissions.filesystem.mounts.read[0]", {"read": ["/proc"]}),
                              ("permissions.filesystem.mounts.read[0]",
                               {"read": [self.world.directory + "/link"]})):

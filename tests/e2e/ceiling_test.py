@@ -127,8 +127,9 @@ limits:
             self.assertEqual(answer["rule"], "operator's ceiling")
             self.assertRegex(answer["reason"], r"/odyssey.bundle.json5:\d+: sandbox.permissions.filesystem.mounts."
                                                r"read\[0\]: " + self.other)
-        empty = self.world.make_directory("empty.d")
-        self.assertEqual(self.check(good, "--ceiling", empty, code=3)["rule"], "operator's ceiling")
+        nothing = self.world.make_directory("nothing.d")
+        self.world.make("nothing.d/1.yaml", VERSION + ALONE)
+        self.assertEqual(self.check(good, "--ceiling", nothing, code=3)["rule"], "operator's ceiling")
 
     def test_check_for_somebody_else(self):
         directory = self.world.make_directory("users.d")

@@ -109,7 +109,7 @@ class MountTest(WorldTest):
         tree = self.make_tree()
         os.link(f"{tree}/a/part/old", f"{tree}/other")
         done = self.shell("true", "--write", tree, "--read", f"{tree}/a/part/old")
-        self.assertEnded(done, 125, "a file with another name", f"--read {tree}/a/part/old")
+        self.assertEnded(done, 125, "a file with another name", "--read", f"{tree}/a/part/old")
 
     def test_parts_of_the_workspace(self):
         tree = self.make_tree()
@@ -166,7 +166,7 @@ class MountTest(WorldTest):
                 ((), "echo x >/dev/tcp/192.0.2.1/9", "--network full"),
                 (("--timeout", "1s"), "sleep 9", "--timeout 2s"),
                 (("--memory", "64m"), "head -c 200M /dev/zero | tail", "--memory 128m"),
-                (("--workspace", self.shared, "--mode", "read_only"), "echo x >new", "--mode workspace_write"),
+                (("--workspace", self.shared, "--mode", "read_only"), "echo x >./new", "--mode workspace_write"),
                 (("--write", self.shared), f"echo x >{self.shared}/.git/config",
                  'sandbox.protection: "none" in a policy file (--policy FILE)')):
             with self.subTest(words):
