@@ -130,7 +130,7 @@ class AgreeTest(WorldTest):
     def test_nested_sources(self):
         file = write_policy(self.world, "nested", reading(self.base + "/extra", self.base + "/extra/in"))
         self.assertEqual(self.ctl("policy", "check", file).code, 0)
-        self.assertEqual(self.ctl("exec", "--policy", file, "--", "true").code, 0)
+        self.assertEqual(self.ctl("exec", "--policy", file, "--tools", "standard", "--", "true").code, 0)
 
     def test_limits(self):
         for name, value in (("pids", 40000), ("pids", 7), ("memory_mb", 8), ("open_files", 15), ("disk_mb", 15)):
