@@ -14,9 +14,13 @@ namespace odyssey::rpc {
 namespace {
 
 constexpr std::string_view kStart = "refused: ";
-constexpr size_t kMaxLine = 512;
+constexpr size_t kMaxLine = 1024;
 constexpr size_t kMostNamed = 16;
 constexpr int kWaitMs = 200;
+
+// Of HTTP/2 (RFC 9113, 4.1, 6.5, 6.8).
+constexpr size_t kFrameHeader = 9;
+constexpr char kSettings = 4, kGoaway = 7;
 
 bool IsPlain(char c) { return c >= 0x20 && c < 0x7f; }
 
@@ -35,6 +39,18 @@ std::string RefusalLine(const std::set<uid_t>& served, uid_t peer) {
          std::to_string(peer) + "\n";
 }
 
+std::string RefusalFrames(const std::string& line) {
+  constexpr size_t kLastStreamAndCode = 8;
+  const size_t length = kLastStreamAndCode + line.size();
+  std::string settings(kFrameHeader, '\0');
+  settings[3] = kSettings;
+  std::string goaway(kFrameHeader + kLastStreamAndCode, '\0');
+  goaway[1] = static_cast<char>(length >> 8);
+  goaway[2] = static_cast<char>(length & 0xff);
+  goaway[3] = kGoaway;
+  return settings + goaway + line;
+}
+
 std::string AskWhetherRefused(const std::string& socket_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -48,8 +64,9 @@ std::string AskWhetherRefused(const std::string& socket_path) {
   if (poll(&polled, 1, kWaitMs) != 1) return "";
   char buffer[kMaxLine];
   const ssize_t n = recv(fd.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
-  const std::string_view line(buffer, n > 0 ? static_cast<size_t>(n) : 0);
-  if (line.substr(0, kStart.size()) != kStart || line.back() != '\n') return "";
+  std::string_view line(buffer, n > 0 ? static_cast<size_t>(n) : 0);
+  line.remove_prefix(std::min(line.find(kStart), line.size()));
+  if (line.empty() || line.back() != '\n') return "";
   std::string out(line.substr(kStart.size(), line.size() - kStart.size() - 1));
   return std::all_of(out.begin(), out.end(), IsPlain) ? out : "";
 }

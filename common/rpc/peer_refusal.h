@@ -1,8 +1,9 @@
 #ifndef ODYSSEY_COMMON_RPC_PEER_REFUSAL_H_
 #define ODYSSEY_COMMON_RPC_PEER_REFUSAL_H_
 
-// What a daemon sends to a peer that it does not serve before it closes the connection: one line of
-// text, which a client can ask for when its calls fail.
+// What a daemon sends to a peer that it does not serve before it closes the connection: HTTP/2's
+// GOAWAY, so that a client's library reports UNAVAILABLE, with one line of text as its debug data,
+// which a client can ask for when its calls fail.
 
 #include <sys/types.h>
 
@@ -13,6 +14,9 @@ namespace odyssey::rpc {
 
 // "refused: this socket serves uids 0 and 998; the peer has uid 1000\n".
 std::string RefusalLine(const std::set<uid_t>& served, uid_t peer);
+
+// SETTINGS, and GOAWAY with the line.
+std::string RefusalFrames(const std::string& line);
 
 // Connects, and waits a moment for that line; it comes back without "refused: " and the line feed.
 // "": the daemon serves this process, or does not say.

@@ -29,8 +29,8 @@ def answers_to(uid, path):
                 try:
                     client.connect(path)
                     client.sendall(PREFACE)
-                    frame = client.recv(9)  # a peer that is refused gets a line of text
-                    answer = b"1" if frame and not frame.startswith(b"refused: ") else b"0"
+                    frames = client.recv(4096)  # a peer that is refused gets a GOAWAY that says so
+                    answer = b"1" if frames and b"refused: " not in frames else b"0"
                 except (ConnectionError, PermissionError):
                     answer = b"0"
         finally:
