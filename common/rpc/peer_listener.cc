@@ -54,8 +54,8 @@ void PeerListener::AcceptLoop() noexcept {
     if (allowed_.count(credentials.uid) == 0) {
       ++refused_;
       // A peer that does not read the line still reads the end of the connection.
-      const std::string frames = RefusalFrames(RefusalLine(allowed_, credentials.uid));
-      (void)send(peer.get(), frames.data(), frames.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      const std::string frame = RefusalFrame(RefusalLine(allowed_, credentials.uid));
+      (void)send(peer.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       continue;
     }
     grpc::AddInsecureChannelFromFd(server_, peer.release());

@@ -15,7 +15,9 @@ namespace odyssey::rpc {
 namespace {
 
 // What gRPC's server says first on a connection it was given: an HTTP/2 SETTINGS frame. A refused
-// peer reads one line of text, and the end.
+// peer reads a GOAWAY, and the end.
+constexpr char kSettings = 4;
+
 class PeerListenerTest : public ::testing::Test {
  protected:
   PeerListenerTest() {
@@ -26,7 +28,7 @@ class PeerListenerTest : public ::testing::Test {
 
   UniqueFd Listen() { return std::move(ListenUnix(path_, 0666)).value(); }
 
-  // True if a byte of gRPC arrives.
+  // True if gRPC's first frame arrives.
   bool IsServed() const {
     const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
@@ -35,8 +37,8 @@ class PeerListenerTest : public ::testing::Test {
     if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
       return false;
     }
-    char byte;
-    return read(fd.get(), &byte, 1) == 1 && byte == 0;  // of the length of the SETTINGS
+    char head[4];  // the length and the type of a frame
+    return read(fd.get(), head, sizeof(head)) == ssize_t{sizeof(head)} && head[3] == kSettings;
   }
 
   const fakes::TemporaryDirectory directory_;

@@ -18,9 +18,9 @@ constexpr size_t kMaxLine = 1024;
 constexpr size_t kMostNamed = 16;
 constexpr int kWaitMs = 200;
 
-// Of HTTP/2 (RFC 9113, 4.1, 6.5, 6.8).
+// Of HTTP/2 (RFC 9113, 4.1, 6.8).
 constexpr size_t kFrameHeader = 9;
-constexpr char kSettings = 4, kGoaway = 7;
+constexpr char kGoaway = 7;
 
 bool IsPlain(char c) { return c >= 0x20 && c < 0x7f; }
 
@@ -39,16 +39,14 @@ std::string RefusalLine(const std::set<uid_t>& served, uid_t peer) {
          std::to_string(peer) + "\n";
 }
 
-std::string RefusalFrames(const std::string& line) {
+std::string RefusalFrame(const std::string& line) {
   constexpr size_t kLastStreamAndCode = 8;
   const size_t length = kLastStreamAndCode + line.size();
-  std::string settings(kFrameHeader, '\0');
-  settings[3] = kSettings;
   std::string goaway(kFrameHeader + kLastStreamAndCode, '\0');
   goaway[1] = static_cast<char>(length >> 8);
   goaway[2] = static_cast<char>(length & 0xff);
   goaway[3] = kGoaway;
-  return settings + goaway + line;
+  return goaway + line;
 }
 
 std::string AskWhetherRefused(const std::string& socket_path) {

@@ -15,8 +15,9 @@ namespace odyssey::rpc {
 // "refused: this socket serves uids 0 and 998; the peer has uid 1000\n".
 std::string RefusalLine(const std::set<uid_t>& served, uid_t peer);
 
-// SETTINGS, and GOAWAY with the line.
-std::string RefusalFrames(const std::string& line);
+// GOAWAY with the line. No SETTINGS comes before it, so no client takes the connection for one that
+// is served.
+std::string RefusalFrame(const std::string& line);
 
 // Connects, and waits a moment for that line; it comes back without "refused: " and the line feed.
 // "": the daemon serves this process, or does not say.
