@@ -57,7 +57,7 @@ Status CheckLimit(const char* field, uint64_t value, uint64_t max) {
 }
 
 Status CheckSystemTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
-  // As nobody's it shows what every user of the host may read there.
+  // With every owner unmapped, a cell reads what has the read bit of "other".
   const bool etc = entry.source.rfind("/etc/", 0) == 0 && !IsResolverFile(entry.source);
   const auto& trees = SystemTrees();
   const bool system = std::find(trees.begin(), trees.end(), entry.source) != trees.end() ||
