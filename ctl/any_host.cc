@@ -13,10 +13,6 @@
 namespace odyssey::ctl {
 namespace {
 
-bool IsDanger(const policy::SandboxRequest& request) {
-  return request.mode == policy::Mode::kDangerFullAccess;
-}
-
 // A host that has what every cell needs, and of which nothing else is known.
 compile::HostFacts AnyHost() {
   compile::HostFacts facts;
@@ -39,7 +35,7 @@ Status WithPlaces(const Status& status, const std::vector<size_t>& places) {
 }  // namespace
 
 Status CheckAnywhere(policy::SandboxRequest request) {
-  if (IsDanger(request)) {
+  if (policy::IsDanger(request)) {
     return compile::CompileDanger(request, {1, "user", "/home/user"}, {}).status();
   }
   // Which programs there are, and what they load, a host says; not how many may be named.

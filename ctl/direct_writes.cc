@@ -7,7 +7,7 @@ namespace odyssey::ctl {
 
 std::vector<std::string> DirectlyWritten(const policy::SandboxRequest& sandbox) {
   std::vector<std::string> out;
-  if (sandbox.mode == policy::Mode::kDangerFullAccess) return out;
+  if (policy::IsDanger(sandbox)) return out;
   const bool direct = policy::WorkspaceAccess(sandbox) == policy::Access::kReadWrite;
   if (direct && !sandbox.workspace.empty()) out.push_back(sandbox.workspace);
   for (const policy::Mount& mount : sandbox.mounts) {

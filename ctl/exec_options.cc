@@ -435,7 +435,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
   if (options.Has("review")) {
-    if (out.sandbox.mode == policy::Mode::kDangerFullAccess) {
+    if (policy::IsDanger(out.sandbox)) {
       return InvalidArgument("--review: commands of danger_full_access write to the host itself");
     }
     policy::ReviewAllWrites(&out.sandbox);

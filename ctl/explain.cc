@@ -57,10 +57,6 @@ Json FileAsJson(const dialect::Policy& policy) {
   return out;
 }
 
-bool IsDanger(const policy::SandboxRequest& request) {
-  return request.mode == policy::Mode::kDangerFullAccess;
-}
-
 // Of what danger_full_access needs, what is not in the request: each must hold. The grant file
 // stands beside the ceiling.
 std::vector<std::string> DangerNeeds(const ceiling::Owner& owner, const Locations& locations) {
@@ -123,7 +119,7 @@ Status PrintPlan(const Console& console, Explained explained, const PolicyAsker&
     ODY_ASSIGN_OR_RETURN(
         answer, asker.Ask(QuestionAbout(explained.request, explained.policy, asker.owner()), &by));
   } while (explained.change && explained.change(answer.refusal, &explained.request));
-  const bool on_host = IsDanger(explained.request) && !answer.digest.empty();
+  const bool on_host = policy::IsDanger(explained.request) && !answer.digest.empty();
   const std::vector<std::string> needs =
       on_host ? DangerNeeds(asker.owner(), asker.locations()) : std::vector<std::string>();
   if (console.json) {

@@ -122,8 +122,7 @@ Result<Answer> PolicyAsker::AskOf(const Question* question, AnsweredBy* by) cons
 }
 
 Result<Answer> PolicyAsker::Ask(const Question& question, AnsweredBy* by) const {
-  const bool danger = question.request.mode == policy::Mode::kDangerFullAccess;
-  if (!danger || owner_.uid != 0) return AskOf(&question, by);
+  if (!policy::IsDanger(question.request) || owner_.uid != 0) return AskOf(&question, by);
   ODY_ASSIGN_OR_RETURN(Answer out, AskOf(nullptr, by));
   out.refusal = Refused(Code::kPermissionDenied, "mode", "danger_full_access",
                         "Host uid 0 never runs a command, whatever the flags: name the user, with "

@@ -24,10 +24,6 @@ using compile::PlaceKind;
 
 constexpr int kMaxLinks = 40;  // as the kernel
 
-bool IsDanger(const policy::SandboxRequest& request) {
-  return request.mode == policy::Mode::kDangerFullAccess;
-}
-
 // The directories and files of the host that the request is about, each with its field.
 std::vector<std::pair<std::string, std::string>> PlacesOf(const policy::SandboxRequest& request) {
   std::vector<std::pair<std::string, std::string>> places;
@@ -67,7 +63,7 @@ bool LookAs(const ceiling::Owner& owner, const std::string& path, Seen* seen) {
 std::map<std::string, Seen> SeenPlaces(const policy::SandboxRequest& request,
                                        const ceiling::Owner& owner) {
   std::map<std::string, Seen> out;
-  if (IsDanger(request)) return out;
+  if (policy::IsDanger(request)) return out;
   const auto look = [&](const std::string& path, bool missing_counts) {
     const std::optional<PlaceKind> kind = KindOf(path);
     if (!kind || (*kind == PlaceKind::kMissing && !missing_counts)) return;
@@ -103,7 +99,7 @@ std::map<std::string, std::string> LinksOnTheWay(const std::string& path) {
 
 dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::string& whole) {
   dialect::Problems doubts;
-  if (IsDanger(policy.request)) return doubts;
+  if (policy::IsDanger(policy.request)) return doubts;
   for (const auto& [field, path] : PlacesOf(policy.request)) {
     const auto& made = policy.create;
     if (std::find(made.begin(), made.end(), path) != made.end()) continue;
@@ -123,7 +119,7 @@ dialect::Problems DoubtfulPlaces(const dialect::Policy& policy, const std::strin
 dialect::Problems DoubtfulReach(const dialect::Policy& policy, const ceiling::Owner& owner,
                                 const std::string& whole) {
   const bool known = geteuid() == 0 || geteuid() == owner.uid || owner.uid == 0;
-  if (known || IsDanger(policy.request) || PlacesOf(policy.request).empty()) return {};
+  if (known || policy::IsDanger(policy.request) || PlacesOf(policy.request).empty()) return {};
   return {
       {.file = whole,
        .message = "whether uid " + std::to_string(owner.uid) +

@@ -88,7 +88,7 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
                    "bundle " + BundleRef(record.bundle) + " asks for " + setup.sandbox_mode +
                        ", not danger_full_access: leave it out");
   }
-  if (spec.review && setup.cell.request.mode == policy::Mode::kDangerFullAccess) {
+  if (spec.review && policy::IsDanger(setup.cell.request)) {
     return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
                            " asks for danger_full_access, whose commands write to the host itself: "
                            "leave it out");

@@ -18,11 +18,6 @@ namespace {
 constexpr uint32_t kDefaultWallClockMs = 60'000;
 constexpr uint64_t kDefaultOutputBytes = 64 * 1024;
 
-// Commands run on the host itself, where the client was.
-bool IsOnHost(const policy::SandboxRequest& request) {
-  return request.mode == policy::Mode::kDangerFullAccess;
-}
-
 // A bundle that asks for it does not get it by that. The operator's grant is the supervisor's to
 // look at.
 Status CheckOwnersWord(const SessionRecord& record) {
@@ -65,7 +60,7 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
     return found == record.env.end() ? std::nullopt : std::optional<std::string>(found->second);
   };
   policy::InheritVariables(has, &request.env);
-  if (IsOnHost(request)) {
+  if (policy::IsDanger(request)) {
     ODY_RETURN_IF_ERROR(origins->Locate(CheckOwnersWord(record)));
     request.workspace = record.cwd;
   }
@@ -135,7 +130,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   out.sandbox_mode = ModeName(out.cell.request.mode);
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.
-  if (IsOnHost(out.cell.request)) out.workspace = record.cwd.empty() ? "~" : record.cwd;
+  if (policy::IsDanger(out.cell.request)) out.workspace = record.cwd.empty() ? "~" : record.cwd;
   out.wall_clock_ms = out.cell.request.limits.wall_clock_ms != 0
                           ? out.cell.request.limits.wall_clock_ms
                           : kDefaultWallClockMs;

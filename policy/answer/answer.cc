@@ -17,10 +17,6 @@ namespace {
 
 using Rulings = std::vector<ceiling::Ruling>;
 
-bool IsDanger(const policy::SandboxRequest& request) {
-  return request.mode == policy::Mode::kDangerFullAccess;
-}
-
 Verdict VerdictOf(const Status& refusal) {
   if (refusal.ok()) return Verdict::kAllow;
   const bool invalid =
@@ -140,14 +136,14 @@ CeilingText DescribeCeiling(const std::string& directory, const ceiling::Ceiling
 
 Result<compile::FoundExecutables> FindFor(const policy::SandboxRequest& request,
                                           executables::Finder* finder) {
-  if (IsDanger(request)) return compile::FoundExecutables();
+  if (policy::IsDanger(request)) return compile::FoundExecutables();
   return finder->Find(compile::SystemExecutables(request));
 }
 
 Result<compile::Compiled> CompileFor(const policy::SandboxRequest& request,
                                      const ceiling::Owner& owner, const compile::HostFacts& facts,
                                      const compile::FoundExecutables& found) {
-  if (IsDanger(request)) {
+  if (policy::IsDanger(request)) {
     return compile::CompileDanger(request, {owner.uid, owner.name, owner.home}, facts.check);
   }
   return compile::Compile(request, facts, found);
@@ -157,7 +153,7 @@ Answer Decide(const Question& question, const Under& under, const Host& host) {
   Answer out;
   out.ceiling = DescribeCeiling(under.directory, under.ceiling);
   const policy::SandboxRequest& request = question.request;
-  const bool danger = IsDanger(request);
+  const bool danger = policy::IsDanger(request);
   if (const Status sources = CheckSources(question, under); !sources.ok()) {
     Refuse(kByCeiling, sources, &out);
     return out;

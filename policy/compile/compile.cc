@@ -34,7 +34,7 @@ Status CheckReview(const SandboxRequest& request) {
 
 // What the model can say and nothing enforces yet: refused, so that no field is without effect.
 Status CheckOffered(const SandboxRequest& request) {
-  if (request.mode == Mode::kDangerFullAccess) {
+  if (policy::IsDanger(request)) {
     return Refused(Code::kFailedPrecondition, "mode", "danger_full_access",
                    "it runs on the host, and no cell is made for it");
   }

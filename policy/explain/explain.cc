@@ -186,7 +186,7 @@ const policy::LimitKey& KeyOf(Limit limit) {
 
 }  // namespace
 
-bool IsOnHost(const Cell& cell) { return cell.request.mode == policy::Mode::kDangerFullAccess; }
+bool IsOnHost(const Cell& cell) { return policy::IsDanger(cell.request); }
 
 bool IsSystemTree(const Entry& entry) {
   return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kNobodys;

@@ -307,7 +307,7 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
   rights.mode = request.mode;
   for (const auto& [name, value] : request.env) rights.env.insert(name);
   rights.limits = policy::WithDefaults(request.limits);
-  if (request.mode == Mode::kDangerFullAccess) {
+  if (policy::IsDanger(request)) {
     GiveEverything(&rights);
     return rights;
   }

@@ -82,6 +82,11 @@ inline Access WorkspaceAccess(const SandboxRequest& request) {
   return request.workspace_writes == Writes::kReview ? Access::kReview : Access::kReadWrite;
 }
 
+// Whether its commands run on the host itself, unconfined.
+inline bool IsDanger(const SandboxRequest& request) {
+  return request.mode == Mode::kDangerFullAccess;
+}
+
 // Whether a host directory is written on a copy.
 inline bool HasReviewedWrites(const SandboxRequest& request) {
   if (!request.workspace.empty() && WorkspaceAccess(request) == Access::kReview) return true;

@@ -20,7 +20,7 @@ void Auditor::OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool cr
   if (recorded_policies_.insert(cell.compiled.digest).second) {
     log_->Add(PolicyRecord("cell", cell.compiled.digest, cell.compiled.explanation));
   }
-  if (spec.sandbox.mode == policy::Mode::kDangerFullAccess) {
+  if (policy::IsDanger(spec.sandbox)) {
     log_->Add(GrantRecord("danger_full_access", spec.key, spec.owner_uid));
   }
   log_->Add(PrepareRecord(cell, spec, created));

@@ -59,7 +59,8 @@ compile::HostFacts Broker::FactsNow() {
 
 Result<compile::Compiled> Broker::CompileFor(const policy::SandboxRequest& request,
                                              const ceiling::Owner& owner) {
-  return plans_.Compile(request, owner, FactsNow());
+  // What /usr links to is no matter on the host, and the first look at it takes a moment.
+  return plans_.Compile(request, owner, policy::IsDanger(request) ? facts_ : FactsNow());
 }
 
 Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool allow_danger) {
@@ -111,7 +112,7 @@ Status Broker::CheckAllowed(const PrepareSpec& spec) {
   ODY_RETURN_IF_ERROR(CheckCellKey(spec.key));
   ODY_ASSIGN_OR_RETURN(const Admission admission,
                        ceiling_->Admit(spec.sandbox, spec.owner_uid, spec.allow_danger));
-  const bool on_host = admission.request.mode == policy::Mode::kDangerFullAccess;
+  const bool on_host = policy::IsDanger(admission.request);
   return on_host ? CheckOnHost(admission) : OkStatus();
 }
 

@@ -35,7 +35,7 @@ Status CeilingGate::Check() { return Current().status(); }
 Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t owner_uid,
                                      bool allow_danger) {
   ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
-  if (request.mode == policy::Mode::kDangerFullAccess && !allow_danger) {
+  if (policy::IsDanger(request) && !allow_danger) {
     return WithHint(
         kHintDanger,
         Refused(Code::kPermissionDenied, "mode", "danger_full_access",

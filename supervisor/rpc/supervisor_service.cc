@@ -77,7 +77,8 @@ grpc::Status SupervisorService::CheckCell(grpc::ServerContext*, const v1::CheckC
 grpc::Status SupervisorService::CheckPolicy(grpc::ServerContext*,
                                             const v1::CheckPolicyRequest* request,
                                             v1::CheckPolicyResponse* response) {
-  return rpc::ToGrpc(policy_check_.Answer(*request, broker_->FactsNow(), response));
+  return rpc::ToGrpc(policy_check_.Answer(
+      *request, request->has_cell() ? broker_->FactsNow() : broker_->facts(), response));
 }
 
 grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,
