@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "agentd/model/script_client.h"
+#include "agentd/scenario/bundle_scenarios.h"
 #include "common/base/refusal.h"
-#include "policy/scenario/bundle_scenarios.h"
 
 namespace odyssey::model {
 namespace {

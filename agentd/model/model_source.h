@@ -28,7 +28,7 @@ class ModelSource {
   virtual Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) = 0;
 };
 
-// The real ones: "script" (a scenario in the bundle, policy/scenario/SCENARIO.md) and "openai".
+// The real ones: "script" (a scenario in the bundle, agentd/scenario/SCENARIO.md) and "openai".
 class Providers final : public ModelSource {
  public:
   explicit Providers(OpenAiAccess access) : access_(std::move(access)) {}

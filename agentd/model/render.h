@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "agentd/scenario/template.h"
 #include "common/base/status.h"
-#include "policy/scenario/template.h"
 
 namespace odyssey::model {
 

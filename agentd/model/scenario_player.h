@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agentd/model/model_client.h"
-#include "policy/scenario/scenario.h"
+#include "agentd/scenario/scenario.h"
 
 namespace odyssey::model {
 

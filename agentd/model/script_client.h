@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "agentd/model/model_client.h"
-#include "policy/scenario/scenario.h"
+#include "agentd/scenario/scenario.h"
 
 namespace odyssey::model {
 

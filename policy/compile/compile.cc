@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/codec.h"
+#include "common/base/field_codec.h"
 #include "common/base/refusal.h"
 #include "common/base/sha256.h"
 #include "policy/compile/entries.h"
@@ -160,7 +161,7 @@ std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
   Writer out;
   out.String("odyssey policy digest 1");
   out.String(plan::EncodePlan(compiled.plan));
-  out.String(cell::Encode(compiled.confinement));
+  out.String(EncodeFields(compiled.confinement));
   out.Bool(request.ephemeral);
   AddCommandLimits(compiled.limits, &out);
   out.Strings(compiled.base_env);

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "policy/compile/found_executables.h"
 #include "policy/model/request.h"
-#include "policy/plan/cell_wire.h"
+#include "policy/plan/cell_configure.h"
 #include "policy/plan/landlock_rights.h"
 #include "policy/plan/plan.h"
 #include "policy/plan/plan_check.h"

@@ -4,12 +4,9 @@
 
 #include "common/base/refusal.h"
 #include "policy/model/own_variables.h"
-#include "policy/plan/cell_wire.h"
 
 namespace odyssey::compile {
 namespace {
-
-static_assert(policy::kRunVariable == cell::kRunVariable);
 
 bool IsName(const std::string& name) {
   const auto letter = [](char c) {

@@ -7,7 +7,7 @@
 
 #include "common/base/status.h"
 #include "policy/model/request.h"
-#include "policy/plan/cell_wire.h"
+#include "policy/plan/cell_configure.h"
 
 namespace odyssey::compile {
 

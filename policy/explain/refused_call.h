@@ -7,7 +7,7 @@
 #include <string>
 
 #include "policy/explain/denial.h"
-#include "policy/plan/cell_wire.h"
+#include "policy/plan/refused_call.h"
 
 namespace odyssey::explain {
 

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_POLICY_PLAN_CELL_CONFIGURE_H_
 #define ODYSSEY_POLICY_PLAN_CELL_CONFIGURE_H_
 
-// What cell-init is told about its cell, once (cell_wire.h says how).
+// What rpc sends to cell-init about its cell, once (supervisor/wire/cell_wire.h).
 
 #include <cstdint>
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace odyssey::cell {
 
+inline constexpr uint32_t kMaxPath = 4095;  // PATH_MAX without its NUL
 inline constexpr uint32_t kMaxRules = 512;
 inline constexpr uint32_t kMaxDenyPatterns = 64;
 inline constexpr uint32_t kMaxSuffixes = 32;  // of one tool root
@@ -55,6 +56,39 @@ struct Configure {
   uint32_t landlock_abi = 1;  // an older kernel is an error; 0: without Landlock if need be
   friend bool operator==(const Configure&, const Configure&) = default;
 };
+
+// The fields of each (common/base/field_codec.h), in the order of the encoding.
+
+template <typename V>
+void VisitFields(V& v, LandlockRule& m) {
+  v.Text("path", m.path, kMaxPath);
+  v.U8("rights", m.rights);
+}
+
+template <typename V>
+void VisitFields(V& v, ToolRoot& m) {
+  v.Text("path", m.path, kMaxPath);
+  v.Texts("suffixes", m.suffixes, kMaxSuffixes, kMaxSuffixBytes);
+  v.U64("max_file_bytes", m.max_file_bytes);
+}
+
+template <typename V>
+void VisitFields(V& v, Guard& m) {
+  v.Text("path", m.path, kMaxPath);
+  v.Bool("read_only", m.read_only);
+  v.Texts("deny", m.deny, kMaxDenyPatterns, kMaxPath);
+}
+
+template <typename V>
+void VisitFields(V& v, Configure& m) {
+  v.List("rules", m.rules, kMaxRules);
+  v.List("tool_roots", m.tool_roots, kMaxRules);
+  v.List("guards", m.guards, kMaxRules);
+  v.Bool("own_network", m.own_network);
+  v.U32("max_sockets", m.max_sockets);
+  v.Bool("denies_write_exec", m.denies_write_exec);
+  v.U32("landlock_abi", m.landlock_abi);
+}
 
 }  // namespace odyssey::cell
 

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "policy/plan/cell_wire.h"
 #include "supervisor/cell_init/execute.h"
 #include "supervisor/cell_tools/run_tree.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_init {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_init {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/os/message_socket.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_init {
 

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "common/os/unique_fd.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/cell_init/kernel_memory.h"
 #include "supervisor/cell_init/refused_names.h"
+#include "supervisor/wire/cell_wire.h"
 
 struct seccomp_notif;
 struct seccomp_notif_resp;

@@ -11,7 +11,7 @@ namespace odyssey::cell_init {
 
 struct ToolsProcess {
   pid_t pid = -1;
-  UniqueFd socket;  // for the supervisor: policy/plan/tool_wire.h
+  UniqueFd socket;  // for the supervisor: supervisor/wire/tool_wire.h
 };
 
 // Forks the file worker (supervisor/cell_tools) under the cell's Landlock rules and the commands'

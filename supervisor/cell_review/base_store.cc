@@ -8,8 +8,8 @@
 
 #include "common/base/codec.h"
 #include "common/os/file.h"
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/state_codec.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/base/codec.h"
 #include "common/base/sha256.h"
 #include "common/diff/diff.h"
-#include "policy/marks/marks.h"
+#include "supervisor/marks/marks.h"
 
 namespace odyssey::cell_review {
 namespace {

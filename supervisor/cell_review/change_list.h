@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/scan.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

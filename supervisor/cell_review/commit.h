@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/change_list.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/layer.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

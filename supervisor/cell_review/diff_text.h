@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/layer.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

@@ -12,8 +12,8 @@
 #include "common/base/codec.h"
 #include "common/base/sha256.h"
 #include "common/os/file.h"
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/state_codec.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 namespace {

@@ -3,8 +3,8 @@
 
 // Whether a path is a change of the cell's, and whether the host's own stands in its way. Pure.
 
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/base_store.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

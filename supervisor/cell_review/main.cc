@@ -10,10 +10,10 @@
 #include "common/os/descriptors.h"
 #include "common/os/message_socket.h"
 #include "policy/plan/plan.h"
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/worker_process.h"
 #include "supervisor/cell_review/serve.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace {
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "common/base/sha256.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/cell_review/commit.h"
 #include "supervisor/cell_review/compare.h"
 #include "supervisor/cell_review/diff_text.h"
 #include "supervisor/cell_review/discard.h"
 #include "supervisor/cell_review/fork.h"
 #include "supervisor/cell_review/journal.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::cell_review {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "policy/plan/review_wire.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

@@ -4,8 +4,8 @@
 // A State in the files of the store.
 
 #include "common/base/codec.h"
-#include "policy/plan/review_wire.h"
 #include "supervisor/cell_review/node.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::cell_review {
 

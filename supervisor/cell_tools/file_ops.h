@@ -4,9 +4,9 @@
 // The operations themselves: a request in, a response out. What each does with its fields, and its
 // errors, is said at the FileOp messages of proto/odyssey/supervisor/v1/supervisor.proto.
 
-#include "policy/plan/tool_wire.h"
 #include "supervisor/cell_tools/path_resolver.h"
 #include "supervisor/cell_tools/run_tree.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::cell_tools {
 

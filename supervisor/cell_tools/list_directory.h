@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_LIST_DIRECTORY_H_
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_LIST_DIRECTORY_H_
 
-#include "policy/plan/tool_wire.h"
 #include "supervisor/cell_tools/path_resolver.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::cell_tools {
 

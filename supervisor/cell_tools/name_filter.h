@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_tools {
 

@@ -4,8 +4,8 @@
 // rpc's own operations on the files of a run. Each is one request of tool_wire.h, where its fields
 // are named; how paths are taken is said in run_tree.h.
 
-#include "policy/plan/tool_wire.h"
 #include "supervisor/cell_tools/run_tree.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::cell_tools {
 

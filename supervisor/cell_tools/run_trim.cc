@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "policy/plan/cell_wire.h"
 #include "supervisor/cell_tools/directory_stream.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_tools {
 namespace {

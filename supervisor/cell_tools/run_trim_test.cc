@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include "policy/plan/cell_wire.h"
 #include "supervisor/cell_tools/test_tree.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_tools {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::cell_tools {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <thread>
 
-#include "policy/plan/tool_wire.h"
 #include "supervisor/cell_tools/test_tree.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::cell_tools {
 namespace {

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/cell_tools/file_ops.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_tools {
 
-// The file worker's life: answers requests on `socket` (policy/plan/tool_wire.h) about what is
+// The file worker's life: answers requests on `socket` (supervisor/wire/tool_wire.h) about what is
 // below `roots` until the peer closes it. Forked child of cell-init, single-threaded, already
 // confined.
 Status Work(int socket, const std::vector<cell::ToolRoot>& roots);

@@ -15,9 +15,9 @@
 
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/cell_init/execute.h"
 #include "supervisor/cell_tools/worker.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::host_runner {
 namespace {

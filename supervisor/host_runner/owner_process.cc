@@ -13,7 +13,7 @@
 #include "common/os/descriptors.h"
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::host_runner {
 namespace {

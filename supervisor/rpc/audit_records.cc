@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "common/message/enum_name.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/file_op_proto.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 namespace {

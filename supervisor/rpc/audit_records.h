@@ -12,9 +12,9 @@
 #include "common/audit/record.h"
 #include "common/base/status.h"
 #include "policy/explain/denial.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/cell_spec.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

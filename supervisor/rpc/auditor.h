@@ -11,10 +11,10 @@
 
 #include "common/base/status.h"
 #include "policy/explain/denial.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/cell_spec.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

@@ -14,7 +14,6 @@
 #include "common/base/status.h"
 #include "policy/compile/compile.h"
 #include "policy/explain/denial.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/auditor.h"
 #include "supervisor/rpc/cell_table.h"
@@ -27,6 +26,7 @@
 #include "supervisor/rpc/plan_cache.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_use.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

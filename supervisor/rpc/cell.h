@@ -16,7 +16,6 @@
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/explain/explain.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/auditor.h"
 #include "supervisor/rpc/cell_spec.h"
 #include "supervisor/rpc/event_loop.h"
@@ -26,6 +25,7 @@
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_list.h"
 #include "supervisor/rpc/slot_pool.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 

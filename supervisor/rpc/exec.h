@@ -14,11 +14,11 @@
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/explain/denial.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/input_stream.h"
 #include "supervisor/rpc/outcome.h"
 #include "supervisor/rpc/output_stream.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "policy/explain/denial.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

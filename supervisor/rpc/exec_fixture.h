@@ -16,8 +16,8 @@
 
 #include "common/os/file.h"
 #include "common/os/message_socket.h"
-#include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 

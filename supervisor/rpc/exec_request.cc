@@ -6,9 +6,12 @@
 #include "policy/model/own_variables.h"
 #include "policy/model/policy_keys.h"
 #include "policy/plan/plan.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 namespace {
+
+static_assert(policy::kRunVariable == cell::kRunVariable);
 
 // Names that a command may override beside those its policy exports.
 bool IsBaseName(const compile::Compiled& compiled, const std::string& name) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "policy/model/policy_keys.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 namespace {

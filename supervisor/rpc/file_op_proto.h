@@ -2,7 +2,7 @@
 #define ODYSSEY_SUPERVISOR_RPC_FILE_OP_PROTO_H_
 
 // FileOp messages of the API ↔ the file worker's wire, field by field of the same name: what an
-// operation's fields are is known to supervisor.proto and policy/plan/tool_wire.h alone. Pure.
+// operation's fields are is known to supervisor.proto and supervisor/wire/tool_wire.h alone. Pure.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "common/base/status.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

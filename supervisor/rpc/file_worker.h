@@ -12,8 +12,8 @@
 
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/event_loop.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

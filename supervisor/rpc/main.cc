@@ -30,7 +30,7 @@ namespace {
 constexpr int kRootSocketFd = 3;
 constexpr int kListenerFd = 4;
 constexpr int kAuditFd = 5;
-// A file operation's content and its message around it; see policy/plan/tool_wire.h.
+// A file operation's content and its message around it; see supervisor/wire/tool_wire.h.
 constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
 
 int Fail(const Status& status) {

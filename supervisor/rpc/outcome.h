@@ -10,7 +10,7 @@
 
 #include "common/base/status.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 

@@ -7,8 +7,8 @@
 
 #include "common/base/refusal.h"
 #include "common/os/message_socket.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/cell_key.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 namespace {

@@ -11,9 +11,9 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "policy/plan/plan.h"
-#include "policy/plan/review_wire.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/root_client.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace odyssey::supervisor {
 

@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "common/base/refusal.h"
-#include "policy/plan/cell_wire.h"
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/cell_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/plan/cell_wire.h"
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/cell_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/plan/tool_wire.h"
 #include "supervisor/rpc/file_worker.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
 

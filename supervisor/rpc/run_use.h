@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "policy/plan/cell_wire.h"
 #include "supervisor/rpc/file_transfer.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 

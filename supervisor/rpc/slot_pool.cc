@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/os/message_socket.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::supervisor {
 namespace {

@@ -10,8 +10,8 @@
 //
 // To a plan that is check_only the runner answers Launched without a cell socket.
 //
-// On a cell's socket the runner speaks as cell-init does (policy/plan/cell_wire.h), with WantSlot
-// and WantTools as the only requests. Anything else ends the runner, and with it rpc.
+// On a cell's socket the runner speaks as cell-init does (supervisor/wire/cell_wire.h), with
+// WantSlot and WantTools as the only requests. Anything else ends the runner, and with it rpc.
 
 #include <cstdint>
 #include <string>

@@ -5,9 +5,9 @@
 #include <benchmark/benchmark.h>
 
 #include "common/base/status.h"
-#include "policy/plan/cell_wire.h"
 #include "policy/plan/plan.h"
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/cell_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/marks/git_index.h"
+#include "supervisor/marks/git_index.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using odyssey::marks::IndexStaysInTree;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/marks/marks.h"
+#include "supervisor/marks/marks.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/plan/review_wire.h"
+#include "supervisor/wire/review_wire.h"
 
 namespace {
 

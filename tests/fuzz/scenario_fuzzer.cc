@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "agentd/model/scenario_player.h"
-#include "policy/scenario/scenario.h"
+#include "agentd/scenario/scenario.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace model = odyssey::model;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/plan/tool_wire.h"
+#include "supervisor/wire/tool_wire.h"
 
 namespace {
 

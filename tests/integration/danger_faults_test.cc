@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "common/os/message_socket.h"
-#include "policy/plan/cell_wire.h"
+#include "supervisor/wire/cell_wire.h"
 #include "supervisor/wire/host_wire.h"
 #include "supervisor/wire/root_wire.h"
 #include "tests/integration/danger_fixture.h"

@@ -29,7 +29,7 @@
 #include <set>
 
 #include "common/os/file.h"
-#include "ctl/probe_run.h"
+#include "ctl/doctor/probe_run.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "tests/integration/cell_probe.h"
 #include "tests/integration/throwaway_host.h"

@@ -23,9 +23,9 @@
 #include <utility>
 
 #include "common/os/file.h"
-#include "ctl/probe_canaries.h"
-#include "ctl/probe_host_words.h"
-#include "ctl/probe_report.h"
+#include "ctl/doctor/probe_canaries.h"
+#include "ctl/doctor/probe_host_words.h"
+#include "ctl/doctor/probe_report.h"
 #include "supervisor/probe/groups.h"
 #include "supervisor/probe/runner.h"
 #include "tests/integration/cell_probe.h"

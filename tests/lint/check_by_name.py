@@ -32,7 +32,7 @@ def check(root, allowed):
                  if CALL.search(code_of(line))]
         if path not in allowed:
             for number, line in found:
-                yield f"{path}:{number}: by a path, which only ctl/named_place.cc walks: {line}"
+                yield f"{path}:{number}: by a path, which only ctl/file/named_place.cc walks: {line}"
         elif not found:
             yield f"{path}: is in by_name.txt, and opens nothing by its path"
 

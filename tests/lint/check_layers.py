@@ -83,13 +83,17 @@ def check_edges(rules, root, files):
                 yield f'{path}:{number}: {layer} may not include {target or "an undeclared directory"} ("{quoted}")'
 
 
+def is_one_of(path, layer, users):
+    """Users are layers, and patterns of paths: DIR/*_test.cc is every test at or below DIR."""
+    return any(user == layer or fnmatch.fnmatch(path, user) for user in users)
+
+
 def check_third_party(rules, root, files):
     for path in files:
         layer = layer_of(rules, path)
-        names = {layer, f"{layer}/*_test.cc"} if is_test(path) else {layer}
         for number, quoted, angle in includes_of(root, path):
             for pattern, users in rules.only.items():
-                if fnmatch.fnmatch(quoted or angle, pattern) and not names & set(users):
+                if fnmatch.fnmatch(quoted or angle, pattern) and not is_one_of(path, layer, users):
                     yield f"{path}:{number}: <{quoted or angle}> is only for {' '.join(users) or 'nobody'}"
 
 
@@ -122,13 +126,38 @@ def check_budgets(rules, root, files):
             yield f"{directory} with everything it links: {linked} code lines, at most {limit}"
 
 
-def main(root, rules_path):
+def may_include(rules, directory):
+    """The line of a README that says what layers.txt says."""
+    edges = [f"`{edge}`" for edge in rules.edges[directory]]
+    return f"May include: {', '.join(edges) or 'nothing of ours'}."
+
+
+def check_readmes(rules, root, write):
+    """The line `May include: …` of a directory's README is layers.txt's; `write` makes it so."""
+    for directory in rules.edges:
+        path = os.path.join(root, directory, "README.md")
+        if not os.path.isfile(path):
+            continue
+        lines, wanted = read_lines(root, os.path.join(directory, "README.md")), may_include(rules, directory)
+        stated = [number for number, line in enumerate(lines) if line.startswith("May include")]
+        if not stated or all(lines[number] == wanted for number in stated):
+            continue
+        if write:
+            for number in stated:
+                lines[number] = wanted
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+        else:
+            yield f"{directory}/README.md:{stated[0] + 1}: not what layers.txt says; check_layers.py … --write"
+
+
+def main(root, rules_path, *options):
     rules = Rules(rules_path)
     files = [path for path in tracked_files(root) if is_cpp(path)]
     violations = [*check_edges(rules, root, files), *check_third_party(rules, root, files),
-                  *check_budgets(rules, root, files)]
+                  *check_budgets(rules, root, files), *check_readmes(rules, root, "--write" in options)]
     finish("lint.layers", violations)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:])

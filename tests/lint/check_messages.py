@@ -11,7 +11,7 @@ DIRECTORIES = ("agentd/", "common/", "ctl/", "policy/", "supervisor/")
 ALLOWED = {
     "common/base/refusal.cc": "takes off the field that it has put there",
     "common/base/status_text.cc": "compares two",
-    "ctl/outcome_report.cc": "an outcome's, without the command's name, which is shown before it",
+    "ctl/exec/outcome_report.cc": "an outcome's, without the command's name, which is shown before it",
 }
 READS = ("back|begin|cbegin|compare|contains|ends_with|find|find_first_not_of|find_first_of|find_last_of|front|rfind|"
          "starts_with|substr")

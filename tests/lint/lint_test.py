@@ -205,7 +205,7 @@ class ByNameTest(LintCase):
         for call in ("open(path)", "::realpath(path, 0)", "fs::weakly_canonical(path)", "std::ofstream(path)",
                      "fstatat(AT_FDCWD, path)", "std::filesystem::is_directory(path, error)", "ReadFile(path, 1)"):
             self.write("ctl/a.cc", f"int A() {{ return {call}; }}\n")
-            self.assert_fails("ctl/a.cc:1: by a path, which only ctl/named_place.cc walks", *self.arguments())
+            self.assert_fails("ctl/a.cc:1: by a path, which only ctl/file/named_place.cc walks", *self.arguments())
 
     def test_fails_on_an_exception_that_is_not_needed(self):
         self.write("ctl/a.cc", "int A();\n")

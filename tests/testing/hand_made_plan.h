@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "policy/plan/cell_wire.h"
 #include "policy/plan/plan.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::testing {
 

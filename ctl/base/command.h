@@ -1,0 +1,54 @@
+#ifndef ODYSSEY_CTL_BASE_COMMAND_H_
+#define ODYSSEY_CTL_BASE_COMMAND_H_
+
+// What a command is. One table of them (command_table.h) is the source of parsing, help, completion
+// and the manual.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ctl/base/console.h"
+#include "ctl/base/locations.h"
+#include "ctl/base/option_parser.h"
+
+namespace odyssey::ctl {
+
+// One call of a command: everything it may look at.
+struct Invocation {
+  const Console* console = nullptr;
+  Locations locations;
+  ParsedOptions options;
+};
+
+struct Command {
+  std::string_view name;  // "session create"
+  std::string_view summary;
+  std::vector<PositionalSpec> positionals;
+  std::vector<OptionSpec> options;
+  std::string_view notes;  // more help: exit codes, examples; may be empty
+  // What a usage error exits with: 125 where other codes are the command's own.
+  int usage_exit = 2;
+  // Returns the exit code. Has reported its own failure on stderr.
+  int (*run)(const Invocation&) = nullptr;
+};
+
+// One file of commands each.
+std::vector<Command> DaemonCommands();
+std::vector<Command> StatusCommands();
+std::vector<Command> ExecCommands();
+std::vector<Command> RunCommands();
+std::vector<Command> SessionCommands();
+std::vector<Command> TurnCommands();
+std::vector<Command> ApprovalCommands();
+std::vector<Command> AuditCommands();
+std::vector<Command> CellCommands();
+std::vector<Command> ChangesCommands();
+std::vector<Command> TransferCommands();
+std::vector<Command> PolicyCommands();
+std::vector<Command> BundleCommands();
+std::vector<Command> CompletionCommands();
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_BASE_COMMAND_H_

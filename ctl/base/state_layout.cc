@@ -1,0 +1,151 @@
+#include "ctl/base/state_layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "common/os/file.h"
+#include "common/os/unique_fd.h"
+
+namespace odyssey::ctl {
+namespace {
+
+Identity UserOr(const char* name, uint32_t fallback) {
+  std::vector<char> buffer(16 * 1024);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwnam_r(name, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
+    return {fallback, fallback};
+  }
+  return {found->pw_uid, found->pw_gid};
+}
+
+std::string Octal(mode_t mode) {
+  char buffer[8];
+  snprintf(buffer, sizeof(buffer), "%04o", static_cast<unsigned>(mode & 07777));
+  return buffer;
+}
+
+Status EnsureDirectory(const std::string& path, const Identity& owner, mode_t mode) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return ErrnoStatus(errno, "create directory " + path);
+  }
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "open directory " + path);
+  if (fchown(fd.get(), owner.uid, owner.gid) != 0)
+    return ErrnoStatus(errno, "change owner of " + path);
+  if (fchmod(fd.get(), mode) != 0) return ErrnoStatus(errno, "change mode of " + path);
+  return OkStatus();
+}
+
+// Root acts on names in this directory, so nobody else may rename what is in it.
+Status CheckState(const std::string& state) {
+  struct stat info;
+  if (lstat(state.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + state);
+  if (!S_ISDIR(info.st_mode)) return InvalidArgument(state + " is not a directory");
+  if (info.st_uid != 0 || (info.st_mode & 022) != 0) {
+    return PermissionDenied(state + " belongs to uid " + std::to_string(info.st_uid) +
+                            " with mode " + Octal(info.st_mode) +
+                            ": a state directory must be root's and writable by root alone");
+  }
+  return OkStatus();
+}
+
+bool MayEnter(const struct stat& info, const Identity& who) {
+  if (info.st_uid == who.uid) return (info.st_mode & S_IXUSR) != 0;
+  if (info.st_gid == who.gid) return (info.st_mode & S_IXGRP) != 0;
+  return (info.st_mode & S_IXOTH) != 0;
+}
+
+// Who may rename what is above could put another state there, with another ceiling in it. In a
+// directory that is sticky only what is his own.
+Status CheckAbove(const std::string& directory, const struct stat& info) {
+  const bool others_write =
+      !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0;
+  if (info.st_uid == 0 && !others_write) return OkStatus();
+  return PermissionDenied(directory + " belongs to uid " + std::to_string(info.st_uid) +
+                          " with mode " + Octal(info.st_mode) +
+                          ": somebody else than root could put another state in the place of this "
+                          "one; choose a --state below /var/lib or /tmp");
+}
+
+Status CheckReachable(const std::string& directory, const struct stat& info,
+                      const Identity& agentd) {
+  if (MayEnter(info, agentd)) return OkStatus();
+  return PermissionDenied(directory + " has mode " + Octal(info.st_mode) +
+                          ", so odyssey-agentd (uid " + std::to_string(agentd.uid) +
+                          ") cannot reach its state: chmod o+x " + directory +
+                          ", or choose another --state");
+}
+
+// What there is of the way to the state, without it.
+Status CheckWay(const std::filesystem::path& state, const Identity& agentd) {
+  for (std::filesystem::path way = state; way != way.root_path();) {
+    way = way.parent_path();
+    struct stat info;
+    if (lstat(way.c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;
+      return ErrnoStatus(errno, "stat " + way.string());
+    }
+    if (S_ISREG(info.st_mode)) return InvalidArgument(way.string() + " is not a directory");
+    ODY_RETURN_IF_ERROR(CheckAbove(way, info));
+    if (!S_ISLNK(info.st_mode)) ODY_RETURN_IF_ERROR(CheckReachable(way, info, agentd));
+  }
+  return OkStatus();
+}
+
+// As it was named, and where that leads.
+Status CheckWays(const std::string& state, const Identity& agentd) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(state, error);
+  if (error) return ErrnoStatus(error.value(), "find " + state);
+  ODY_RETURN_IF_ERROR(CheckWay(state, agentd));
+  return CheckWay(real, agentd);
+}
+
+}  // namespace
+
+DaemonIdentities ChooseIdentities() {
+  return {UserOr("odyssey-rpc", kFallbackRpcId), UserOr("odyssey-agentd", kFallbackAgentdId)};
+}
+
+StateLayout LayoutOf(const std::string& state) {
+  return {.state = state,
+          .supervisor_dir = state + "/supervisor",
+          .agentd_dir = state + "/agentd",
+          .run_dir = state + "/run",
+          .log_dir = state + "/log",
+          .policy_dir = state + "/policy.d",
+          .lock_path = state + "/up.lock",
+          .supervisor_socket = state + "/run/supervisor.sock",
+          .agentd_socket = state + "/run/agentd.sock"};
+}
+
+Status CreateLayout(const StateLayout& layout, const Identity& agentd) {
+  ODY_RETURN_IF_ERROR(CheckWays(layout.state, agentd));
+  // The mode of one that is there is its owner's decision.
+  const bool is_new = access(layout.state.c_str(), F_OK) != 0;
+  ODY_RETURN_IF_ERROR(MakeDirectories(layout.state, 0755));
+  ODY_RETURN_IF_ERROR(CheckState(layout.state));
+  if (is_new && chmod(layout.state.c_str(), 0755) != 0) {  // whatever the umask is
+    return ErrnoStatus(errno, "change mode of " + layout.state);
+  }
+  struct stat info;
+  if (stat(layout.state.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + layout.state);
+  ODY_RETURN_IF_ERROR(CheckReachable(layout.state, info, agentd));
+
+  const Identity root = {0, 0};
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.supervisor_dir, root, 0700));
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.log_dir, root, 0700));
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.agentd_dir, agentd, 0700));
+  // Sticky: agentd may make its own socket there, and may not remove or replace the supervisor's.
+  return EnsureDirectory(layout.run_dir, {0, agentd.gid}, 01775);
+}
+
+}  // namespace odyssey::ctl

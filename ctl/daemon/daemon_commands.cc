@@ -1,0 +1,289 @@
+// up, down.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/os/file.h"
+#include "ctl/base/command.h"
+#include "ctl/base/exit_code.h"
+#include "ctl/base/log_file.h"
+#include "ctl/base/program_path.h"
+#include "ctl/base/sanitize.h"
+#include "ctl/base/state_layout.h"
+#include "ctl/daemon/daemon_keeper.h"
+#include "ctl/daemon/up_lock.h"
+#include "policy/dialect/ceiling_directory.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr int kDownTimeoutMs = 45'000;  // `up` waits up to 20 s for each of two daemons
+
+std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
+  std::vector<std::string> env = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + layout.agentd_dir};
+  // Model keys: agentd is the only process that has them.
+  for (const char* name : {"OPENAI_API_KEY", "OPENAI_BASE_URL"}) {
+    const char* value = getenv(name);
+    if (value != nullptr) env.push_back(std::string(name) + "=" + value);
+  }
+  return env;
+}
+
+// What is to be run, and for whom.
+struct UpRequest {
+  StateLayout layout;
+  DaemonIdentities ids;
+  std::vector<uid_t> clients;  // may connect to agentd, besides root
+};
+
+Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
+  const auto& [layout, ids, clients] = request;
+  ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
+  ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
+  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard"}) {
+    ODY_RETURN_IF_ERROR(FindProgram(name).status());
+  }
+  const std::string agentd_uid = std::to_string(ids.agentd.uid);
+  DaemonSpec first = {
+      .name = "odyssey-supervisor",
+      .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir, "--rpc-user",
+               std::to_string(ids.rpc.uid), "--client-uid", "0", "--client-uid", agentd_uid,
+               "--bundle-store", layout.agentd_dir + "/bundles", "--policy", layout.policy_dir,
+               "--danger-grants", layout.state + "/danger_full_access"},
+      .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
+  DaemonSpec second = {
+      .name = "odyssey-agentd",
+      .argv = {agentd, "--state", layout.agentd_dir, "--socket", layout.agentd_socket,
+               "--supervisor-socket", layout.supervisor_socket, "--policy", layout.policy_dir,
+               "--allow-uid", "0"},
+      .env = AgentdEnvironment(layout),
+      .uid = ids.agentd.uid,
+      .gid = ids.agentd.gid};
+  for (const uid_t client : clients) {
+    second.argv.insert(second.argv.end(), {"--allow-uid", std::to_string(client)});
+  }
+  return std::vector<DaemonSpec>{std::move(first), std::move(second)};
+}
+
+Result<UniqueFd> StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "block signals");
+  UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) return ErrnoStatus(errno, "create signalfd");
+  return fd;
+}
+
+// For people; programs wait for the line on stdout.
+void SayReady(const Console& console, const std::string& state) {
+  console.Warn("odyssey-ctl: the daemons serve on " + Sanitize(state, Lines::kOne));
+  console.PrintLine("ready");
+}
+
+// Says `ready` to whoever started this, then stops holding their terminal.
+void AnnounceReady(const Console& console, const std::string& state, int detached_pipe) {
+  if (detached_pipe < 0) return SayReady(console, state);
+  (void)WriteAll(detached_pipe, "r").ok();  // a starter that died does not need to know
+  close(detached_pipe);
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
+}
+
+// A login shell's soft limit is there for programs that use select(2); the daemons have some
+// descriptors for each cell. Commands have the limit of their policy.
+void RaiseOpenFiles() {
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// The daemons from start to stop. `detached_pipe` < 0: in the foreground.
+Status RunDaemons(const Console& console, const UpRequest& request, int detached_pipe) {
+  const StateLayout& layout = request.layout;
+  RaiseOpenFiles();
+  ODY_ASSIGN_OR_RETURN(std::vector<DaemonSpec> specs, MakeSpecs(request));
+  ODY_RETURN_IF_ERROR(CreateLayout(layout, request.ids.agentd));
+  // The supervisor would refuse to start, and say so less briefly.
+  ODY_RETURN_IF_ERROR(dialect::LoadCeiling(layout.policy_dir).status());
+  ODY_ASSIGN_OR_RETURN(const UpLock lock, UpLock::Acquire(layout.lock_path));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd signals, StopSignals());
+  std::optional<LogFile> file;
+  if (detached_pipe >= 0) {
+    ODY_ASSIGN_OR_RETURN(file, LogFile::Open(layout.log_dir + "/daemons.log"));
+  }
+  DaemonKeeper keeper(std::move(specs), signals.get(), [&](const std::string& line) {
+    const std::string text = Sanitize(line, Lines::kOne);
+    file ? file->Append(text) : console.Warn(text);
+  });
+  Status status = keeper.StartAll();
+  if (status.ok()) {
+    AnnounceReady(console, layout.state, detached_pipe);
+    status = keeper.Keep();
+    if (!status.ok() && file) file->Append(Sanitize(status.message(), Lines::kOne));
+  }
+  keeper.StopAll();
+  // The daemons remove their own; these are what a killed one left.
+  for (const std::string& path : {layout.agentd_socket, layout.supervisor_socket}) {
+    unlink(path.c_str());
+  }
+  return status;
+}
+
+int ReportUp(const Console& console, const Status& status) {
+  if (status.ok()) return kExitOk;
+  std::string next = "The lines above say more; odyssey-ctl doctor checks this host.";
+  if (status.code() == Code::kAlreadyExists) {
+    next = "Use it as it is, or stop it with: odyssey-ctl down (with the same --state)";
+  } else if (status.code() == Code::kFailedPrecondition) {
+    next =
+        "The programs stand beside odyssey-ctl or in /usr/libexec/odyssey: build or install them.";
+  } else if (status.code() != Code::kUnavailable) {
+    next = "Choose another directory with --state, or make this one usable.";
+  }
+  return console.Fail({"start the daemons", status.message(), next});
+}
+
+// The child runs the daemons; this process returns when they are ready or have failed.
+int Detach(const Console& console, const UpRequest& request) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) {
+    return ReportUp(console, ErrnoStatus(errno, "create pipe"));
+  }
+  UniqueFd from_child(fds[0]);
+  UniqueFd to_parent(fds[1]);
+  const pid_t child = fork();
+  if (child < 0) return ReportUp(console, ErrnoStatus(errno, "fork"));
+  if (child == 0) {
+    from_child.reset();
+    setsid();
+    if (chdir("/") != 0) return ReportUp(console, ErrnoStatus(errno, "change to /"));
+    return ReportUp(console, RunDaemons(console, request, to_parent.release()));
+  }
+  to_parent.reset();
+  char byte;
+  ssize_t n = 0;
+  do {
+    n = read(from_child.get(), &byte, 1);
+  } while (n < 0 && errno == EINTR);
+  if (n == 1) {
+    SayReady(console, request.layout.state);
+    return kExitOk;
+  }
+  // It has said why on the stderr that it shares with us.
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return kExitFailed;
+}
+
+Result<std::vector<uid_t>> ReadClients(const ParsedOptions& options) {
+  std::vector<uid_t> clients;
+  for (const std::string& user : options.All("allow-user")) {
+    ODY_ASSIGN_OR_RETURN(const ceiling::Owner owner, dialect::FindOwner("--allow-user", user));
+    clients.push_back(owner.uid);
+  }
+  return clients;
+}
+
+int Up(const Invocation& call) {
+  const Console& console = *call.console;
+  if (geteuid() != 0) {
+    return console.Fail(
+        {"start the daemons",
+         "this needs root (it makes user and mount namespaces, cgroups and uids for "
+         "cells), and the uid here is " +
+             std::to_string(geteuid()),
+         "Run it as root, for example: sudo odyssey-ctl up"});
+  }
+  Result<std::vector<uid_t>> clients = ReadClients(call.options);
+  if (!clients.ok()) {
+    return console.Fail({"start the daemons", clients.status().message(),
+                         "odyssey-ctl up --help tells the options."});
+  }
+  const UpRequest request = {LayoutOf(call.locations.state), ChooseIdentities(),
+                             std::move(*clients)};
+  if (call.options.Has("detach")) return Detach(console, request);
+  return ReportUp(console, RunDaemons(console, request, -1));
+}
+
+int Down(const Invocation& call) {
+  const Console& console = *call.console;
+  const StateLayout layout = LayoutOf(call.locations.state);
+  const Result<std::optional<LockHolder>> found = FindLockHolder(layout.lock_path);
+  if (!found.ok()) {
+    const bool rights = found.status().code() == Code::kPermissionDenied;
+    return console.Fail(
+        {"stop the daemons", found.status().message(),
+         rights ? "Run it as root, for example: sudo odyssey-ctl --state " + layout.state + " down"
+                : "Name the state directory that was given to up with --state."});
+  }
+  if (!found->has_value()) {
+    console.PrintLine("not running on " + Sanitize(layout.state, Lines::kOne));
+    return kExitOk;
+  }
+  const LockHolder& holder = **found;
+  // pidfd_send_signal(2): the very process that was verified, even if its pid is used again.
+  if (syscall(SYS_pidfd_send_signal, holder.pidfd.get(), SIGTERM, nullptr, 0) != 0 &&
+      errno != ESRCH) {
+    return console.Fail({"stop pid " + std::to_string(holder.pid),
+                         ErrnoStatus(errno, "signal").message(),
+                         "Run it as root, for example: sudo odyssey-ctl down"});
+  }
+  pollfd polled = {holder.pidfd.get(), POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&polled, 1, kDownTimeoutMs);
+  } while (ready < 0 && errno == EINTR);
+  if (ready != 1) {
+    return console.Fail({"stop pid " + std::to_string(holder.pid), "it still runs after 45 s",
+                         "Its log tells why; kill -9 " + std::to_string(holder.pid) +
+                             " ends it, and the daemons with it."});
+  }
+  console.PrintLine("stopped");
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> DaemonCommands() {
+  const OptionSpec state = {.name = "state",
+                            .kind = ValueKind::kDirectory,
+                            .value_name = "DIR",
+                            .help = "as before the command: the state directory"};
+  return {
+      {.name = "up",
+       .summary = "run the supervisor and agentd without systemd, until Ctrl-C",
+       .options = {state,
+                   {.name = "allow-user",
+                    .kind = ValueKind::kText,
+                    .value_name = "USER",
+                    .help = "may use sessions besides root; a name or a uid",
+                    .repeatable = true},
+                   {.name = "detach",
+                    .help = "return when they are ready; log to STATE/log/daemons.log"}},
+       .notes =
+           "Says `ready` on stdout once both serve, and on stderr on which directory. Needs root.",
+       .run = Up},
+      {.name = "down",
+       .summary = "stop what `up` started, and wait until it is gone",
+       .options = {state},
+       .run = Down},
+  };
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,111 @@
+#include "ctl/doctor/probe_cells.h"
+
+#include "policy/convert/sandbox_proto.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using policy::ExecutablesMode;
+using policy::Mode;
+using policy::Network;
+
+std::string ModeName(Mode mode) {
+  return mode == Mode::kReadOnly ? "read_only" : "workspace_write";
+}
+
+std::string NetworkName(Network network) { return network == Network::kFull ? "full" : "none"; }
+
+std::string ExecutablesName(ExecutablesMode mode) {
+  switch (mode) {
+    case ExecutablesMode::kExplicit:
+      return "explicit";
+    case ExecutablesMode::kStandard:
+      return "standard";
+    case ExecutablesMode::kWorkspace:
+      return "workspace";
+    case ExecutablesMode::kAll:
+      break;
+  }
+  return "all";
+}
+
+std::string TreeName(ProbeTree tree) {
+  switch (tree) {
+    case ProbeTree::kMemory:
+      return "memory";
+    case ProbeTree::kDisk:
+      return "disk";
+    case ProbeTree::kHost:
+      break;
+  }
+  return "host";
+}
+
+policy::Mount MountOf(const std::string& directory, const std::string& name) {
+  policy::Mount mount;
+  mount.source = directory + "/" + name;
+  mount.target = "/probe/" + name;
+  mount.access = name == "rw" ? policy::Access::kReadWrite : policy::Access::kReadOnly;
+  mount.executable = name == "bin";
+  return mount;
+}
+
+}  // namespace
+
+std::string ProbeCellKind::Name() const {
+  return ModeName(mode) + ", network " + NetworkName(network) + ", executables " +
+         ExecutablesName(executables) + ", workspace " +
+         (tree == ProbeTree::kHost ? "of the host"
+                                   : (tree == ProbeTree::kDisk ? "on disk" : "in memory"));
+}
+
+const std::vector<ProbeCellKind>& ProbeCellKinds() {
+  static const std::vector<ProbeCellKind> kinds = {
+      {Mode::kReadOnly, Network::kNone, ExecutablesMode::kStandard, ProbeTree::kMemory},
+      {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kStandard, ProbeTree::kHost},
+      {Mode::kWorkspaceWrite, Network::kFull, ExecutablesMode::kStandard, ProbeTree::kMemory},
+      {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kAll, ProbeTree::kDisk},
+      {Mode::kReadOnly, Network::kFull, ExecutablesMode::kAll, ProbeTree::kHost},
+      {Mode::kWorkspaceWrite, Network::kNone, ExecutablesMode::kExplicit, ProbeTree::kMemory},
+  };
+  return kinds;
+}
+
+supervisor::v1::PrepareCellRequest MakeProbeRequest(const ProbeCellKind& kind,
+                                                    const std::string& directory,
+                                                    const std::string& component) {
+  policy::SandboxRequest sandbox;
+  sandbox.mode = kind.mode;
+  sandbox.network = kind.network;
+  sandbox.executables_mode = kind.executables;
+  for (const char* name : {"bin", "ro", "rw"}) sandbox.mounts.push_back(MountOf(directory, name));
+  sandbox.limits.memory_bytes = kProbeMemoryBytes;
+  sandbox.limits.tmp_bytes = kProbeTmpBytes;
+  sandbox.limits.pids = kProbePids;
+  sandbox.limits.open_files = kProbeOpenFiles;
+
+  supervisor::v1::PrepareCellRequest request;
+  request.mutable_key()->set_agent_id("ctl");
+  request.mutable_key()->set_kind("command");
+  request.mutable_key()->set_component(component);
+  *request.mutable_sandbox() = policy::ToProto(sandbox);
+  if (kind.tree == ProbeTree::kHost) request.set_workspace(directory + "/workspace");
+  request.set_ephemeral(kind.tree != ProbeTree::kDisk);
+  return request;
+}
+
+std::vector<std::string> ProbeCellWords(const ProbeCellKind& kind) {
+  return {"mode=" + ModeName(kind.mode),
+          "network=" + NetworkName(kind.network),
+          "executables=" + ExecutablesName(kind.executables),
+          "tree=" + TreeName(kind.tree),
+          "workspace=/workspace",
+          "bin=/probe/bin",
+          "ro=/probe/ro",
+          "rw=/probe/rw",
+          "pids=" + std::to_string(kProbePids),
+          "tmp_bytes=" + std::to_string(kProbeTmpBytes),
+          "open_files=" + std::to_string(kProbeOpenFiles)};
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,38 @@
+#include "ctl/doctor/probe_supervisor.h"
+
+#include <utility>
+
+#include "ctl/base/program_path.h"
+#include "ctl/base/state_layout.h"
+
+namespace odyssey::ctl {
+namespace {
+
+// The shell opens the file: what starts daemons here closes everything that it has open itself.
+constexpr char kOpenAndExecute[] = "exec 9<\"$1\"; shift; exec \"$@\"";
+
+}  // namespace
+
+ProbeSupervisor::ProbeSupervisor(std::string directory, DaemonSpec spec)
+    : directory_(std::move(directory)),
+      keeper_({std::move(spec)}, /*signal_fd=*/-1,
+              [this](const std::string& line) { log_ += line + "\n"; }) {}
+
+Result<std::unique_ptr<ProbeSupervisor>> ProbeSupervisor::Start(const std::string& directory,
+                                                                const std::string& variable,
+                                                                const std::string& open_file) {
+  ODY_ASSIGN_OR_RETURN(const std::string program, FindProgram("odyssey-supervisor"));
+  const std::string rpc_user = std::to_string(ChooseIdentities().rpc.uid);
+  DaemonSpec spec = {
+      .name = "odyssey-supervisor",
+      .argv = {"/bin/sh", "-c", kOpenAndExecute, "sh", open_file, program, "--state",
+               directory + "/state", "--run", directory + "/run", "--rpc-user", rpc_user},
+      .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", variable}};
+  std::unique_ptr<ProbeSupervisor> supervisor(new ProbeSupervisor(directory, std::move(spec)));
+  ODY_RETURN_IF_ERROR(supervisor->keeper_.StartAll());
+  return supervisor;
+}
+
+ProbeSupervisor::~ProbeSupervisor() { keeper_.StopAll(); }
+
+}  // namespace odyssey::ctl

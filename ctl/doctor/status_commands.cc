@@ -1,0 +1,236 @@
+// status, version, doctor.
+#include <string>
+#include <vector>
+
+#include "common/message/message_json.h"
+#include "ctl/base/command.h"
+#include "ctl/base/exit_code.h"
+#include "ctl/base/sanitize.h"
+#include "ctl/client/client.h"
+#include "ctl/doctor/host_checks.h"
+#include "ctl/doctor/probe_command.h"
+#include "odyssey/agent/v1/session.stub.h"
+#include "odyssey/supervisor/v1/changes.stub.h"
+#include "odyssey/supervisor/v1/supervisor.stub.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr char kVersion[] = ODYSSEY_VERSION;
+
+// A daemon's answer, or why there is none.
+template <typename Response>
+struct Answer {
+  bool reachable = false;
+  Response info;
+  std::string why, next;  // and what to do
+};
+
+template <typename Stub, typename Request, typename Response>
+Answer<Response> Ask(Daemon daemon, const Locations& locations) {
+  Answer<Response> answer;
+  const Result<Client> client = Client::Connect(daemon, locations);
+  if (!client.ok()) {
+    const Failure failure = ExplainConnect("", client.status());
+    answer.why = failure.why;
+    answer.next = failure.next;
+    return answer;
+  }
+  const Stub stub(client->channel());
+  const Status status = stub.GetInfo({kQuickCallMs}, Request(), &answer.info);
+  answer.reachable = status.ok();
+  if (!status.ok()) {
+    const Failure failure = client->Explain("", status);
+    answer.why = failure.why;
+    answer.next = failure.next;
+  }
+  return answer;
+}
+
+using SupervisorAnswer = Answer<supervisor::v1::GetInfoResponse>;
+using AgentdAnswer = Answer<agent::v1::GetInfoResponse>;
+
+SupervisorAnswer AskSupervisor(const Locations& locations) {
+  return Ask<supervisor::v1::SupervisorStub, supervisor::v1::GetInfoRequest,
+             supervisor::v1::GetInfoResponse>(Daemon::kSupervisor, locations);
+}
+
+AgentdAnswer AskAgentd(const Locations& locations) {
+  return Ask<agent::v1::SessionServiceStub, agent::v1::GetInfoRequest, agent::v1::GetInfoResponse>(
+      Daemon::kAgentd, locations);
+}
+
+template <typename Response>
+Json AnswerToJson(const Answer<Response>& answer, const std::string& socket) {
+  Json out = {{"reachable", answer.reachable}, {"socket", socket}};
+  if (answer.reachable) {
+    out["info"] = message::ToJson(answer.info);
+  } else {
+    out["why"] = answer.why;
+  }
+  return out;
+}
+
+void PrintDaemon(const Console& console, const std::string& name, bool reachable,
+                 const std::string& text) {
+  const std::string mark = reachable ? Paint("✓", Style::kGood, console.color_out)
+                                     : Paint("✗", Style::kBad, console.color_out);
+  console.PrintLine(mark + " " + name + "  " + Sanitize(text, Lines::kOne));
+}
+
+std::string Describe(const SupervisorAnswer& answer) {
+  if (!answer.reachable) return answer.why;
+  std::string missing;
+  for (const auto& feature : answer.info.features()) {
+    const Check check = CheckFeature(feature.name(), feature.in_force(), feature.detail());
+    if (check.verdict == Verdict::kGood) continue;
+    missing += (missing.empty() ? "" : ", ") + feature.name();
+  }
+  return answer.info.version() + ", " + std::to_string(answer.info.live_cells()) + " of at most " +
+         std::to_string(answer.info.max_cells()) + " cells, " +
+         (missing.empty() ? "every feature in force" : "NOT in force: " + missing);
+}
+
+std::string Describe(const AgentdAnswer& answer) {
+  if (!answer.reachable) return answer.why;
+  std::string out = answer.info.version() + ", " + std::to_string(answer.info.sessions()) +
+                    " sessions, " + std::to_string(answer.info.running_turns()) +
+                    " turns running, " + std::to_string(answer.info.pending_approvals()) +
+                    " approvals pending";
+  if (!answer.info.supervisor_reachable()) out += "; it cannot reach the supervisor";
+  return out;
+}
+
+// Cells whose writes wait for a commit; 0 also if that cannot be told.
+int CountReviewed(const Locations& locations) {
+  const Result<Client> client = Client::Connect(Daemon::kSupervisor, locations);
+  if (!client.ok()) return 0;
+  supervisor::v1::ListReviewedResponse response;
+  const supervisor::v1::ChangesStub stub(client->channel());
+  const bool listed = stub.ListReviewed({kQuickCallMs}, {}, &response).ok();
+  return listed ? response.cells_size() : 0;
+}
+
+int StatusCommand(const Invocation& call) {
+  const Console& console = *call.console;
+  const SupervisorAnswer supervisor = AskSupervisor(call.locations);
+  const AgentdAnswer agentd = AskAgentd(call.locations);
+  const int reviewed = supervisor.reachable ? CountReviewed(call.locations) : 0;
+  if (console.json) {
+    console.PrintJson({{"state", call.locations.state},
+                       {"reviewed_cells", reviewed},
+                       {"supervisor", AnswerToJson(supervisor, call.locations.supervisor_socket)},
+                       {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)}});
+  } else {
+    PrintDaemon(console, "odyssey-supervisor", supervisor.reachable, Describe(supervisor));
+    PrintDaemon(console, "odyssey-agentd    ", agentd.reachable, Describe(agentd));
+    if (reviewed > 0) {
+      console.PrintLine("  writes are reviewed in " + std::to_string(reviewed) +
+                        (reviewed == 1 ? " cell" : " cells") + "; odyssey-ctl changes lists them");
+    }
+  }
+  if (supervisor.reachable && agentd.reachable) return kExitOk;
+  if (!console.json) {
+    const std::string& next = supervisor.reachable ? agentd.next : supervisor.next;
+    if (!next.empty()) console.Warn(next);
+  }
+  return kExitFailed;
+}
+
+int VersionCommand(const Invocation& call) {
+  const Console& console = *call.console;
+  const SupervisorAnswer supervisor = AskSupervisor(call.locations);
+  const AgentdAnswer agentd = AskAgentd(call.locations);
+  if (console.json) {
+    Json out = {{"odyssey-ctl", kVersion}};
+    if (supervisor.reachable) out["odyssey-supervisor"] = supervisor.info.version();
+    if (agentd.reachable) out["odyssey-agentd"] = agentd.info.version();
+    console.PrintJson(out);
+    return kExitOk;
+  }
+  console.PrintLine(std::string("odyssey-ctl ") + kVersion);
+  if (supervisor.reachable) {
+    console.PrintLine("odyssey-supervisor " + Sanitize(supervisor.info.version(), Lines::kOne));
+  }
+  if (agentd.reachable) {
+    console.PrintLine("odyssey-agentd " + Sanitize(agentd.info.version(), Lines::kOne));
+  }
+  return kExitOk;
+}
+
+std::vector<Check> CheckDaemons(const Locations& locations) {
+  std::vector<Check> checks;
+  const SupervisorAnswer supervisor = AskSupervisor(locations);
+  const AgentdAnswer agentd = AskAgentd(locations);
+  const auto add = [&](const char* name, bool reachable, const std::string& detail) {
+    checks.push_back({name, reachable ? Verdict::kGood : Verdict::kMissing, detail,
+                      reachable ? "" : "start the daemons: odyssey-ctl up"});
+  };
+  add("supervisor", supervisor.reachable, Describe(supervisor));
+  add("agentd", agentd.reachable, Describe(agentd));
+  for (const auto& feature : supervisor.info.features()) {
+    checks.push_back(CheckFeature(feature.name(), feature.in_force(), feature.detail()));
+  }
+  return checks;
+}
+
+void PrintCheck(const Console& console, const Check& check) {
+  const Style style = check.verdict == Verdict::kGood      ? Style::kGood
+                      : check.verdict == Verdict::kWarning ? Style::kWarn
+                                                           : Style::kBad;
+  const char* mark = check.verdict == Verdict::kGood      ? "✓"
+                     : check.verdict == Verdict::kWarning ? "!"
+                                                          : "✗";
+  std::string name = Sanitize(check.name, Lines::kOne);
+  name.resize(std::max<size_t>(name.size(), 30), ' ');
+  console.PrintLine(Paint(mark, style, console.color_out) + " " + name + " " +
+                    Sanitize(check.detail, Lines::kOne));
+  if (!check.advice.empty()) console.PrintLine("    → " + Sanitize(check.advice, Lines::kOne));
+}
+
+int DoctorCommand(const Invocation& call) {
+  if (call.options.Has("probe")) return ProbeCommand(call);
+  const Console& console = *call.console;
+  std::vector<Check> checks = CheckHost(call.locations);
+  for (Check& check : CheckDaemons(call.locations)) checks.push_back(std::move(check));
+
+  bool healthy = true;
+  Json list = Json::array();
+  for (const Check& check : checks) {
+    healthy = healthy && check.verdict != Verdict::kMissing;
+    list.push_back({{"name", check.name},
+                    {"verdict", VerdictName(check.verdict)},
+                    {"detail", check.detail},
+                    {"advice", check.advice}});
+    if (!console.json) PrintCheck(console, check);
+  }
+  if (console.json) console.PrintJson({{"healthy", healthy}, {"checks", list}});
+  return healthy ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+std::vector<Command> StatusCommands() {
+  return {
+      {.name = "status",
+       .summary = "whether the daemons answer, and what they hold",
+       .notes = "Exits 1 if one of them does not answer.",
+       .run = StatusCommand},
+      {.name = "version",
+       .summary = "this program's version and the daemons'",
+       .run = VersionCommand},
+      {.name = "doctor",
+       .summary = "what this host offers, what is missing, and what to do about it",
+       .options = {{.name = "probe",
+                    .help = "try real attacks, and real work, in cells of every mode instead"},
+                   {.name = "verbose",
+                    .letter = 'v',
+                    .help = "with --probe: every probe, not only what failed"}},
+       .notes = "Exits 1 if something is missing that Odyssey needs. With --probe, exits 0 only if "
+                "nothing escaped\nand nothing broke; takes the supervisor that runs, or starts one "
+                "for it.",
+       .run = DoctorCommand},
+  };
+}
+
+}  // namespace odyssey::ctl

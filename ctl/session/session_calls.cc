@@ -1,0 +1,128 @@
+#include "ctl/session/session_calls.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "ctl/base/sanitize.h"
+#include "ctl/changes/direct_writes.h"
+#include "ctl/client/message_text.h"
+#include "ctl/policy/exec_options.h"
+#include "ctl/policy/policy_file.h"
+#include "policy/model/own_variables.h"
+
+namespace odyssey::ctl {
+namespace {
+
+Result<FoundPlace> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
+  Result<FoundPlace> place = inputs.resolve(cwd.empty() ? "." : cwd);
+  if (!place.ok()) return Status(place.status().code(), "--cwd: " + place.status().message());
+  if (place->is_directory) return place;
+  return InvalidArgument("--cwd " + place->name + ": not a directory");
+}
+
+// What the bundle's "." means is the client's directory.
+std::vector<std::string> DirectlyWritten(const dialect::SandboxSpec& sandbox,
+                                         const std::string& cwd) {
+  std::vector<std::string> out;
+  if (sandbox.mode == dialect::SandboxMode::kDangerFullAccess) return out;
+  if (sandbox.writes == policy::Writes::kReview) return out;
+  for (const std::string& mount : sandbox.write_mounts) out.push_back(mount == "." ? cwd : mount);
+  return out;
+}
+
+void TellLink(const Console& console, const std::string& option, const FoundPlace& place) {
+  const std::optional<std::string> note = NoteOfLink(option, place);
+  if (note) console.Warn("odyssey-ctl: " + Sanitize(*note, Lines::kOne));
+}
+
+Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console,
+                                                    const NewSession& session, std::string cwd,
+                                                    const ExecInputs& inputs,
+                                                    std::vector<std::string>* written) {
+  agent::v1::CreateSessionRequest request;
+  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(session.bundle));
+  ODY_ASSIGN_OR_RETURN(FoundPlace place, inputs.resolve(directory));
+  TellLink(console, "bundle " + directory, place);
+  request.set_bundle(std::move(place.name));
+  request.set_cwd(std::move(cwd));
+  request.set_agent_id(session.agent_id);
+  request.set_allow_danger(session.allow_danger);
+  request.set_review(session.review);
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle,
+                       dialect::LoadBundle(request.bundle(), OpenBundleDirectory));
+  for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
+    (*request.mutable_env())[name] = value;
+  }
+  if (!session.review) *written = DirectlyWritten(bundle.sandbox, request.cwd());
+  ODY_RETURN_IF_ERROR(CheckText(request));
+  return request;
+}
+
+// Of a session of somebody else the variables are his.
+void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequest* request) {
+  if (session.owner_uid() != geteuid()) return;
+  const ExecInputs inputs = MakeExecInputs();
+  std::map<std::string, std::string> values;
+  policy::InheritVariables(inputs.environment, &values);
+  for (const std::string& source : session.env_sources()) {
+    if (const auto value = inputs.environment(source)) values[source] = *value;
+  }
+  request->mutable_env()->mutable_values()->insert(values.begin(), values.end());
+}
+
+}  // namespace
+
+std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
+                                                const agent::v1::SessionServiceStub& stub,
+                                                const NewSession& session) {
+  const ExecInputs inputs = MakeExecInputs();
+  Result<FoundPlace> cwd = ResolveCwd(session.cwd, inputs);
+  if (!cwd.ok()) {
+    console.Fail({"create a session", cwd.status().message(),
+                  "Name a directory that the bundle may mean by \".\" with --cwd."});
+    return std::nullopt;
+  }
+  TellLink(console, "--cwd " + session.cwd, *cwd);
+  std::vector<std::string> written;
+  const Result<agent::v1::CreateSessionRequest> request =
+      MakeRequest(console, session, std::move(cwd->name), inputs, &written);
+  if (!request.ok()) {
+    console.Fail({"create a session", request.status().message(),
+                  "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
+    return std::nullopt;
+  }
+  agent::v1::CreateSessionResponse response;
+  const Status status = stub.CreateSession({kCellCallMs}, *request, &response);
+  if (!status.ok()) {
+    console.Fail(client.Explain("create a session", status));
+    return std::nullopt;
+  }
+  WarnOfDirectWrites(console, written);
+  return std::move(*response.mutable_session());
+}
+
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
+                                                        const Client& client,
+                                                        const agent::v1::SessionServiceStub& stub,
+                                                        const std::string& session_id,
+                                                        const std::string& prompt) {
+  agent::v1::GetSessionRequest which;
+  which.set_session_id(session_id);
+  which.set_without_turns(true);
+  agent::v1::GetSessionResponse session;
+  Status status = stub.GetSession({kQuickCallMs}, which, &session);
+  agent::v1::SubmitTurnResponse response;
+  if (status.ok()) {
+    agent::v1::SubmitTurnRequest request;
+    request.set_session_id(session_id);
+    request.set_prompt(prompt);
+    AddEnvironment(session.session(), &request);
+    status = stub.SubmitTurn({kQuickCallMs}, request, &response);
+  }
+  if (status.ok()) return response;
+  console.Fail(client.Explain("submit the turn", status));
+  return std::nullopt;
+}
+
+}  // namespace odyssey::ctl

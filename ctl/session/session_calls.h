@@ -1,0 +1,38 @@
+#ifndef ODYSSEY_CTL_SESSION_SESSION_CALLS_H_
+#define ODYSSEY_CTL_SESSION_SESSION_CALLS_H_
+
+// Calls of agentd that more than one command makes. A failure has been reported when they return.
+
+#include <optional>
+#include <string>
+
+#include "ctl/base/console.h"
+#include "ctl/client/client.h"
+#include "odyssey/agent/v1/session.stub.h"
+
+namespace odyssey::ctl {
+
+struct NewSession {
+  std::string bundle;  // as typed: a bundle directory or a file of one
+  std::string cwd;     // as typed; "": here
+  std::string agent_id;
+  bool allow_danger = false;
+  bool review = false;
+};
+
+// Resolves the paths, reads the variables that the manifest exports, and makes the session.
+std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
+                                                const agent::v1::SessionServiceStub& stub,
+                                                const NewSession& session);
+
+// Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they
+// are here now.
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
+                                                        const Client& client,
+                                                        const agent::v1::SessionServiceStub& stub,
+                                                        const std::string& session_id,
+                                                        const std::string& prompt);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_SESSION_SESSION_CALLS_H_

@@ -1,0 +1,334 @@
+// session create|list|show|rm|fork|events|exec|cancel.
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/message/event_json.h"
+#include "common/message/message_json.h"
+#include "ctl/base/command.h"
+#include "ctl/base/exit_code.h"
+#include "ctl/base/line_reader.h"
+#include "ctl/base/sanitize.h"
+#include "ctl/changes/change_choice.h"
+#include "ctl/changes/change_question.h"
+#include "ctl/changes/changes_client.h"
+#include "ctl/client/client.h"
+#include "ctl/exec/exec_call.h"
+#include "ctl/session/event_feed.h"
+#include "ctl/session/session_calls.h"
+#include "ctl/view/change_view.h"
+#include "ctl/view/event_view.h"
+#include "odyssey/agent/v1/session.stub.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using agent::v1::Session;
+using agent::v1::SessionServiceStub;
+
+// A cell's directories are copied.
+constexpr int kForkMs = 600'000;
+
+std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
+
+// Runs `body` with a stub, or reports why there is none.
+template <typename Body>
+int WithAgentd(const Invocation& call, const std::string& what, Body body) {
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return call.console->Fail(ExplainConnect(what, client.status()));
+  const SessionServiceStub stub(client->channel());
+  return body(*client, stub);
+}
+
+int Create(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(call, "create a session",
+                    [&](const Client& client, const SessionServiceStub& stub) {
+                      const std::optional<Session> session =
+                          CreateSession(console, client, stub,
+                                        {.bundle = call.options.Word(0),
+                                         .cwd = call.options.Text("cwd"),
+                                         .agent_id = call.options.Text("agent"),
+                                         .allow_danger = call.options.Has("dangerous-sandbox-mode"),
+                                         .review = call.options.Has("review")});
+                      if (!session) return kExitFailed;
+                      console.json ? console.PrintJson(message::ToJson(*session))
+                                   : console.PrintLine(Safe(session->id()));
+                      return kExitOk;
+                    });
+}
+
+int List(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "list sessions", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::ListSessionsResponse response;
+        const Status status = stub.ListSessions({kQuickCallMs}, {}, &response);
+        if (!status.ok()) return console.Fail(client.Explain("list sessions", status));
+        if (console.json) {
+          console.PrintJson(message::ToJson(response));
+        } else if (response.sessions().empty()) {
+          console.PrintLine("no sessions");
+        } else {
+          std::vector<std::vector<std::string>> rows;
+          for (const Session& session : response.sessions()) {
+            rows.push_back({Safe(session.id()), Safe(session.agent_id()),
+                            Safe(session.bundle_ref()), std::to_string(session.message_count()),
+                            Safe(session.created_at())});
+          }
+          console.Print(FormatTable({"ID", "AGENT", "BUNDLE", "MESSAGES", "CREATED"}, rows));
+        }
+        return kExitOk;
+      });
+}
+
+void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
+  const Json json = message::ToJson(turn);
+  console.PrintLine("\n" + Paint(Safe(turn.id()) + " · " + json["status"].get<std::string>(),
+                                 Style::kBold, console.color_out));
+  console.PrintLine("prompt: " + Sanitize(turn.prompt()));
+  if (!turn.response().empty()) console.PrintLine(Sanitize(turn.response()));
+  if (!turn.error().empty()) console.PrintLine("error: " + Safe(turn.error()));
+}
+
+int Show(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "show a session", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::GetSessionRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::GetSessionResponse response;
+        const Status status = stub.GetSession({kQuickCallMs}, request, &response);
+        if (!status.ok())
+          return console.Fail(client.Explain("show session " + request.session_id(), status));
+        const Session& session = response.session();
+        if (console.json) {
+          console.PrintJson(message::ToJson(session));
+          return kExitOk;
+        }
+        console.Print(FormatTable(
+            {"id", Safe(session.id())},
+            {{"bundle", Safe(session.bundle_ref()) + " sha256:" + Safe(session.bundle_digest())},
+             {"agent", Safe(session.agent_id())},
+             {"model", Safe(session.model_provider() + "/" + session.model_id())},
+             {"cwd", Safe(session.cwd())},
+             {"writes",
+              session.review() ? "reviewed: odyssey-ctl changes " + Safe(session.id()) : "direct"},
+             {"created", Safe(session.created_at())},
+             {"events", std::to_string(session.last_sequence())}}));
+        if (!session.forked_from().empty()) {
+          console.PrintLine("forked from " + Safe(session.forked_from()));
+        }
+        for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
+        return kExitOk;
+      });
+}
+
+bool IsReviewed(const SessionServiceStub& stub, const std::string& id) {
+  agent::v1::GetSessionRequest request;
+  request.set_session_id(id);
+  request.set_without_turns(true);
+  agent::v1::GetSessionResponse response;
+  return stub.GetSession({kQuickCallMs}, request, &response).ok() && response.session().review();
+}
+
+// Whether the session may go with the changes that wait in it: there are none, or a person says so.
+// `*code` is what to exit with otherwise.
+bool MayRemove(const Console& console, const Client& client, const std::string& id, int* code) {
+  supervisor::v1::CellKey key;
+  key.set_session_id(id);
+  ChangeSet set;
+  const Status status = ChangesClient(client, std::move(key), id).List({}, &set);
+  if (status.code() == Code::kNotFound) return true;
+  if (!status.ok()) {
+    *code = console.Fail({"remove session " + id,
+                          "what waits for a commit is not known: " + status.message(),
+                          "With --discard it goes with whatever there is."});
+    return false;
+  }
+  if (IsEmpty(set.end.counts())) return true;
+  if (!console.in_is_terminal || !console.out_is_terminal || console.json) {
+    *code = console.Fail(
+        {"remove session " + id,
+         CountsText(set.end.counts()) + ", not in the host's directory yet, would be lost",
+         CommandText({"odyssey-ctl", "changes", id}) + " shows it, " +
+             CommandText({"odyssey-ctl", "commit", id}) + " takes it, " +
+             CommandText({"odyssey-ctl", "session", "rm", id, "--discard"}) + " forgets it."});
+    return false;
+  }
+  LineReader reader(STDIN_FILENO);
+  console.Print(SummaryText(set, id, console.color_out));
+  console.Print(Paint("  forget them with the session? y, n: ", Style::kBold, console.color_out));
+  const std::optional<std::string> line = reader.Read();
+  if (line && ParseChoice(*line) == Answer::kYes) return true;
+  console.PrintLine("kept");
+  *code = kExitOk;
+  return false;
+}
+
+int Remove(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "remove a session", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::DeleteSessionRequest request;
+        request.set_session_id(call.options.Word(0));
+        int code = kExitOk;
+        const bool asks = !call.options.Has("discard") && IsReviewed(stub, request.session_id());
+        if (asks && !MayRemove(console, client, request.session_id(), &code)) return code;
+        agent::v1::DeleteSessionResponse response;
+        const Status status = stub.DeleteSession({kCellCallMs}, request, &response);
+        if (!status.ok()) {
+          return console.Fail(client.Explain("remove session " + request.session_id(), status));
+        }
+        console.json ? console.PrintJson({{"removed", request.session_id()}})
+                     : console.PrintLine("removed " + Safe(request.session_id()));
+        return kExitOk;
+      });
+}
+
+int Fork(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "fork a session", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::ForkSessionRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::ForkSessionResponse response;
+        const Status status = stub.ForkSession({kForkMs}, request, &response);
+        if (!status.ok()) {
+          return console.Fail(client.Explain("fork session " + request.session_id(), status));
+        }
+        console.json ? console.PrintJson(message::ToJson(response.session()))
+                     : console.PrintLine(Safe(response.session().id()));
+        return kExitOk;
+      });
+}
+
+int Events(const Invocation& call) {
+  const Console& console = *call.console;
+  EventFeed feed(call.locations, call.options.Word(0), call.options.Number("after"),
+                 call.options.Has("follow"));
+  EventView view({.color = console.color_out});
+  for (;;) {
+    const EventFeed::Item item = feed.Take();
+    if (item.event && console.json) console.PrintJson(message::EventToJson(*item.event));
+    if (item.event && !console.json) console.Print(view.Show(*item.event));
+    if (!item.notice.empty()) console.Warn(item.notice);
+    if (item.failure) return console.Fail(*item.failure);
+    if (item.ended) return kExitOk;
+  }
+}
+
+int Exec(const Invocation& call) {
+  const Console& console = *call.console;
+  if (const Status status = CheckTerminal(console, call.options.Has("tty")); !status.ok()) {
+    return CannotExec(console, {"session exec", status.message(), ""});
+  }
+  ExecCall exec(call.options.Has("tty"), ReadDenialsOption(call.options));
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) {
+    return CannotExec(console, ExplainConnect("session exec", client.status()));
+  }
+  const SessionServiceStub stub(client->channel());
+  supervisor::v1::ExecStart start;
+  start.set_cell_id(call.options.Word(0));
+  for (size_t i = 1; i < call.options.words().size(); ++i) start.add_argv(call.options.Word(i));
+  start.set_cwd(call.options.Text("cwd"));
+  start.set_wall_clock_ms(call.options.DurationMs("timeout"));
+  dialect::Origins origins;
+  origins.Add("start.wall_clock_ms", {.key = "--timeout", .written = call.options.Text("timeout")});
+  return exec.Run(console, std::move(start), *client, origins,
+                  [&] { return stub.SessionExec({}); });
+}
+
+int Cancel(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "cancel a turn", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::CancelTurnRequest request;
+        request.set_session_id(call.options.Word(0));
+        agent::v1::CancelTurnResponse response;
+        const Status status = stub.CancelTurn({kCellCallMs}, request, &response);
+        if (!status.ok()) return console.Fail(client.Explain("cancel the running turn", status));
+        console.json
+            ? console.PrintJson(message::ToJson(response))
+            : console.PrintLine(response.cancelled() ? "cancelled" : "no turn was running");
+        return kExitOk;
+      });
+}
+
+}  // namespace
+
+std::vector<Command> SessionCommands() {
+  const PositionalSpec id = {.name = "ID"};
+  return {
+      {.name = "session create",
+       .summary = "make a session of a bundle; prints its id",
+       .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory}},
+       .options = {{.name = "cwd",
+                    .kind = ValueKind::kDirectory,
+                    .value_name = "DIR",
+                    .help = "what \".\" in the bundle's mounts means (default: here)"},
+                   {.name = "agent",
+                    .kind = ValueKind::kText,
+                    .value_name = "ID",
+                    .help = "one of the bundle's agents (default: its default)"},
+                   {.name = "dangerous-sandbox-mode",
+                    .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"},
+                   {.name = "review",
+                    .help = "directories are written on a copy; commit what you like of it"}},
+       .run = Create},
+      {.name = "session list", .summary = "sessions, newest first", .run = List},
+      {.name = "session show",
+       .summary = "a session and its turns",
+       .positionals = {id},
+       .run = Show},
+      {.name = "session rm",
+       .summary = "end its turn, remove it with its journal and cells",
+       .positionals = {id},
+       .options = {{.name = "discard", .help = "and with the changes that wait in it"}},
+       .notes = "Asks on a terminal if changes wait for a commit; without one it needs --discard.",
+       .run = Remove},
+      {.name = "session fork",
+       .summary = "a second session from the same state, changes included; prints its id",
+       .positionals = {id},
+       .notes = "Both can be committed; what one commits, the other sees as changed by the host.",
+       .run = Fork},
+      {.name = "session events",
+       .summary = "what happened in a session",
+       .positionals = {id},
+       .options = {{.name = "follow", .help = "and what happens from now on"},
+                   {.name = "after",
+                    .kind = ValueKind::kNumber,
+                    .value_name = "SEQ",
+                    .help = "only events with a higher sequence number"}},
+       .run = Events},
+      {.name = "session exec",
+       .summary = "the operator's path: a command in the session's cell, outside any turn",
+       .positionals = {id, {.name = "CMD", .rest = true}},
+       .options = {{.name = "tty", .help = "give the command a terminal"},
+                   {.name = "cwd",
+                    .kind = ValueKind::kText,
+                    .value_name = "PATH",
+                    .help = "directory in the cell to start in (default /workspace)"},
+                   {.name = "timeout",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "TIME",
+                    .help = "then everything is killed, such as 60s"},
+                   DenialsOption()},
+       .notes =
+           "Waits until no turn of the session runs or waits for an approval; Ctrl-C gives up. "
+           "Exit codes as those\nof exec. The session's events tell the command and the first "
+           "64 KiB of its stdout and of its stderr.",
+       .usage_exit = kExitCannot,
+       .run = Exec},
+      {.name = "session cancel",
+       .summary = "cancel the session's running turn",
+       .positionals = {id},
+       .run = Cancel},
+  };
+}
+
+}  // namespace odyssey::ctl

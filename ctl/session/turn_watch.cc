@@ -1,0 +1,194 @@
+#include "ctl/session/turn_watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/message/event_json.h"
+#include "odyssey/agent/v1/approval.stub.h"
+#include "odyssey/agent/v1/session.stub.h"
+
+namespace odyssey::ctl {
+
+using agent::v1::Event;
+
+TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWatchOptions options,
+                     int signal_fd)
+    : console_(console),
+      locations_(locations),
+      options_(std::move(options)),
+      signal_fd_(signal_fd),
+      view_({.color = console.color_out}),
+      feed_(locations, options_.session_id, options_.after, /*follow=*/true) {}
+
+TurnWatch::~TurnWatch() {
+  if (!canceller_.joinable()) return;
+  const uint64_t one = 1;
+  ODY_CHECK(write(stop_cancelling_.get(), &one, sizeof(one)) == sizeof(one));
+  canceller_.join();
+}
+
+TurnEnd TurnWatch::Run() {
+  while (!end_) {
+    pollfd polled[] = {{feed_.fd(), POLLIN, 0},
+                       {signal_fd_, POLLIN, 0},
+                       {asked_.empty() ? -1 : options_.in_fd, POLLIN, 0}};
+    if (poll(polled, 3, -1) < 0 && errno != EINTR) return TurnEnd::kLost;
+    if (polled[1].revents != 0) OnSignal();
+    if (polled[2].revents != 0) OnAnswer();
+    if (polled[0].revents != 0) OnItem(feed_.Take());
+    // A question stays the last thing on the screen.
+    if (!end_ && !asked_.empty() && !question_shown_) ShowQuestion();
+  }
+  LeaveQuestion();
+  return *end_;
+}
+
+void TurnWatch::OnItem(const EventFeed::Item& item) {
+  if (item.event) OnEvent(*item.event);
+  if (!item.notice.empty()) Say(Paint(item.notice, Style::kDim, console_.color_err));
+  if (item.ended && !end_) {
+    if (item.failure) console_.Fail(*item.failure);
+    end_ = TurnEnd::kLost;
+  }
+}
+
+void TurnWatch::ShowEvent(const Event& event) {
+  if (console_.json) return console_.PrintJson(message::EventToJson(event));
+  const std::string text = view_.Show(event);
+  if (text.empty()) return;
+  LeaveQuestion();
+  console_.Print(text);
+}
+
+void TurnWatch::OnEvent(const Event& event) {
+  ShowEvent(event);
+  if (event.has_permission_requested()) OnPermission(event.permission_requested());
+  if (event.has_approval_resolved()) {
+    const std::string& id = event.approval_resolved().request_id();
+    asked_.erase(std::remove(asked_.begin(), asked_.end(), id), asked_.end());
+    ForgetTyping();
+  }
+  const std::string& turn = options_.turn_id;
+  if (event.has_turn_completed() && event.turn_completed().turn_id() == turn) {
+    end_ = TurnEnd::kCompleted;
+  } else if ((event.has_turn_failed() && event.turn_failed().turn_id() == turn) ||
+             (event.has_turn_cancelled() && event.turn_cancelled().turn_id() == turn)) {
+    end_ = TurnEnd::kFailed;
+  }
+}
+
+void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
+  const std::optional<AutomaticAnswer> answer =
+      AnswerWithoutAsking(options_.approve, options_.has_terminal);
+  if (answer) {
+    Say(answer->notice);
+    Resolve(request.request_id(), answer->decision, answer->note);
+    return;
+  }
+  asked_.push_back(request.request_id());
+  if (asked_.size() == 1) ForgetTyping();
+}
+
+void TurnWatch::Say(const std::string& text) {
+  LeaveQuestion();
+  if (!console_.json) console_.Print(view_.FinishLine());
+  console_.Warn(text);
+}
+
+void TurnWatch::ForgetTyping() {
+  answer_.clear();
+  tcflush(options_.in_fd, TCIFLUSH);
+}
+
+void TurnWatch::ShowQuestion() {
+  console_.Print(PromptText(console_.color_out));
+  question_shown_ = true;
+}
+
+void TurnWatch::LeaveQuestion() {
+  if (std::exchange(question_shown_, false)) console_.Print("\n");
+}
+
+void TurnWatch::OnAnswer() {
+  char bytes[256];
+  const ssize_t n = read(options_.in_fd, bytes, sizeof(bytes));
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  std::optional<agent::v1::Decision> decision;
+  if (n <= 0) {
+    LeaveQuestion();
+    decision = agent::v1::DECISION_DENY;  // Ctrl-D: nobody answers
+  } else {
+    answer_.append(bytes, static_cast<size_t>(n));
+    if (answer_.find('\n') == std::string::npos && answer_.size() < sizeof(bytes)) return;
+    question_shown_ = false;  // the terminal has echoed the newline
+    decision = ParseAnswer(std::exchange(answer_, ""));
+  }
+  if (!decision) return;
+  const std::string id = asked_.front();
+  asked_.pop_front();
+  ForgetTyping();
+  Resolve(id, *decision, "");
+}
+
+void TurnWatch::Resolve(const std::string& request_id, agent::v1::Decision decision,
+                        const std::string& note) {
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
+  if (!client.ok()) {
+    console_.Fail(ExplainConnect("answer the approval", client.status()));
+    return;
+  }
+  agent::v1::ResolveApprovalRequest request;
+  request.set_request_id(request_id);
+  request.set_decision(decision);
+  request.set_note(note);
+  agent::v1::ResolveApprovalResponse response;
+  const agent::v1::ApprovalServiceStub stub(client->channel());
+  const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
+  if (!status.ok()) {
+    console_.Fail(client->Explain("answer the approval", status));
+  } else if (!response.resolved()) {
+    console_.Warn("it was answered already, or its turn is over");
+  }
+}
+
+void TurnWatch::OnSignal() {
+  signalfd_siginfo info;
+  if (read(signal_fd_, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
+  if (interrupts_++ == 0) {
+    asked_.clear();
+    Say("cancelling the turn; once more to stop watching it");
+    StartCancelling();
+  } else {
+    end_ = TurnEnd::kFailed;
+  }
+}
+
+void TurnWatch::StartCancelling() {
+  stop_cancelling_.reset(eventfd(0, EFD_CLOEXEC));
+  ODY_CHECK(static_cast<bool>(stop_cancelling_));
+  // On a thread of its own: the call returns when the turn has ended, and its end is an event to
+  // show.
+  canceller_ = std::thread([this] {
+    const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
+    if (!client.ok()) return;
+    agent::v1::CancelTurnRequest request;
+    request.set_session_id(options_.session_id);
+    request.set_turn_id(options_.turn_id);
+    agent::v1::CancelTurnResponse response;
+    const agent::v1::SessionServiceStub stub(client->channel());
+    const Status status =
+        stub.CancelTurn({kCellCallMs, stop_cancelling_.get()}, request, &response);
+    if (!status.ok() && status.code() != Code::kCancelled) {
+      console_.Fail(client->Explain("cancel the turn", status));
+    }
+  });
+}
+
+}  // namespace odyssey::ctl

@@ -1,0 +1,79 @@
+#ifndef ODYSSEY_CTL_SESSION_TURN_WATCH_H_
+#define ODYSSEY_CTL_SESSION_TURN_WATCH_H_
+
+// One turn from its submission to its end: shows its events, answers its approvals, cancels it on
+// Ctrl-C.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "common/os/unique_fd.h"
+#include "ctl/approval/approval_prompt.h"
+#include "ctl/base/console.h"
+#include "ctl/client/client.h"
+#include "ctl/session/event_feed.h"
+#include "ctl/view/event_view.h"
+
+namespace odyssey::ctl {
+
+enum class TurnEnd { kCompleted, kFailed, kLost };
+
+struct TurnWatchOptions {
+  std::string session_id;
+  std::string turn_id;
+  uint64_t after = 0;
+  ApproveMode approve = ApproveMode::kAsk;
+  int in_fd = 0;              // where a person answers
+  bool has_terminal = false;  // whether one is there
+};
+
+class TurnWatch final {
+ public:
+  // `signal_fd`: a non-blocking signalfd of SIGINT and SIGTERM. All arguments outlive the watch.
+  TurnWatch(const Console& console, const Locations& locations, TurnWatchOptions options,
+            int signal_fd);
+  ~TurnWatch();
+  TurnWatch(const TurnWatch&) = delete;
+  TurnWatch& operator=(const TurnWatch&) = delete;
+
+  TurnEnd Run();
+
+ private:
+  void OnItem(const EventFeed::Item& item);
+  void OnEvent(const agent::v1::Event& event);
+  void ShowEvent(const agent::v1::Event& event);
+  void OnPermission(const agent::v1::PermissionRequested& request);
+  void OnSignal();
+  void OnAnswer();
+  // A line of our own, on stderr.
+  void Say(const std::string& text);
+  // What was typed before a question is not an answer to it.
+  void ForgetTyping();
+  void ShowQuestion();
+  // Ends the line of a question that is on the screen.
+  void LeaveQuestion();
+  void Resolve(const std::string& request_id, agent::v1::Decision decision,
+               const std::string& note);
+  void StartCancelling();
+
+  const Console& console_;
+  const Locations& locations_;
+  const TurnWatchOptions options_;
+  const int signal_fd_;
+  EventView view_;
+  EventFeed feed_;
+  std::deque<std::string> asked_;  // request ids; the first one is being asked
+  std::string answer_;             // a line being typed
+  bool question_shown_ = false;
+  std::optional<TurnEnd> end_;
+  int interrupts_ = 0;
+  UniqueFd stop_cancelling_;  // eventfd
+  std::thread canceller_;
+};
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_SESSION_TURN_WATCH_H_

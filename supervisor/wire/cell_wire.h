@@ -1,0 +1,268 @@
+#ifndef ODYSSEY_SUPERVISOR_WIRE_CELL_WIRE_H_
+#define ODYSSEY_SUPERVISOR_WIRE_CELL_WIRE_H_
+
+// What odyssey-supervisor-rpc and the processes of a cell say to each other, one SOCK_SEQPACKET
+// message each (common/os/message_socket.h). rpc trusts nothing that comes out of a cell; the cell
+// trusts rpc, except that the seccomp filters are cell-init's own.
+//
+//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone
+//                    again when no command of the cell lives (ADR 0032)
+//                    cell-init → rpc: Hello, Unmapped, SlotReady + 2 fds,
+//                    ToolsReady + 1 fd, SlotGone, CellError
+//                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
+//   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
+//                    slot → rpc: TerminalReady + master fd; ExecError{step, errno}
+//   slot.control fd  rpc → slot: SignalSlot, KillSlot
+//                    slot → rpc: ExecExited
+//
+// A slot is a process pair prepared ahead of need: a nested pid 1 and, below it, a process already
+// confined that waits for its ExecSpec. KillSlot kills everything in the slot, which is offered
+// again; closing slot.control ends the slot too.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/field_codec.h"
+#include "common/base/status.h"
+#include "policy/plan/cell_configure.h"  // IWYU pragma: export
+#include "policy/plan/refused_call.h"
+
+namespace odyssey::cell {
+
+inline constexpr uint32_t kMaxArgv = 4096;
+inline constexpr uint32_t kMaxExecBytes = 128 * 1024;  // argv + env, also MAX_ARG_STRLEN
+
+// A run, the directories of one command: /cell/runs/run_<16 hex digits>/{inbox,outbox,work,tmp}.
+// Numbers grow with time, so names sort by age. 0 is none.
+inline constexpr char kRunsPath[] = "/cell/runs";
+inline constexpr char kRunVariable[] = "ODYSSEY_RUN";  // names them in the command's environment
+std::string RunName(uint64_t run);
+// 0 if `name` is not exactly what RunName gives.
+uint64_t RunNumber(std::string_view name);
+// Directories of a run that were made ahead of need: they become a command's by renaming.
+std::string SpareRunName(uint32_t number);
+
+enum class MessageType : uint8_t {
+  kHello = 1,
+  kConfigure,
+  kWantSlot,
+  kSlotReady,
+  kWantTools,
+  kToolsReady,
+  kSlotGone,
+  kCellError,
+  kExecSpec,
+  kTerminalReady,
+  kExecError,
+  kSignalSlot,
+  kKillSlot,
+  kExecExited,
+  kUnmapped,
+};
+
+struct Hello {
+  uint32_t landlock_abi = 0;  // 0: the kernel has none
+  uint32_t runs = 0;          // entries of the directory of runs, left by an earlier cell
+};
+
+// After Configure, if it holds for any: places for file operations whose files keep their owners.
+struct Unmapped {
+  std::vector<std::string> targets;
+  friend bool operator==(const Unmapped&, const Unmapped&) = default;
+};
+
+struct SlotReady {
+  uint64_t slot = 0;  // with fds: exec, control
+};
+
+// The slot's every process is dead and reaped.
+struct SlotGone {
+  uint64_t slot = 0;
+};
+
+// cell-init could not do what it was asked; the cell goes on.
+struct CellError {
+  Status status;
+  bool of_tools = false;  // asked by WantTools
+};
+
+struct ExecSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // "NAME=value"; the whole environment
+  std::string cwd;               // absolute in the cell
+  // Of kExecLimits; 0 = unlimited.
+  uint64_t cpu_seconds = 0;
+  uint64_t open_files = 0;
+  uint64_t file_bytes = 0;
+  bool terminal = false;
+  uint16_t rows = 0;
+  uint16_t columns = 0;
+  uint64_t run = 0;  // made unless it is there; 0 = none
+  friend bool operator==(const ExecSpec&, const ExecSpec&) = default;
+};
+
+// The limits of a command by their names in policy.proto: rpc fills them, and the codec writes
+// them, in this order.
+struct ExecLimit {
+  std::string_view name;
+  uint64_t ExecSpec::*member;
+};
+inline constexpr ExecLimit kExecLimits[] = {
+    {"cpu_seconds", &ExecSpec::cpu_seconds},
+    {"open_files", &ExecSpec::open_files},
+    {"file_bytes", &ExecSpec::file_bytes},
+};
+
+// Where a cell may have a file system of its own, in memory or on its disk.
+inline constexpr const char* kBoundedPlaces[] = {"/tmp", "/workspace", "/cell/data", "/cell/cache",
+                                                 "/cell/tmp"};
+
+enum class ExecStep : uint8_t { kSetUp, kFork, kChdir, kExec };
+
+// The command never started.
+struct ExecError {
+  ExecStep step = ExecStep::kSetUp;
+  Status status;
+};
+
+struct SignalSlot {
+  int32_t signal = 0;
+  bool everyone = false;  // every process of the slot, not just the command's group
+};
+
+struct ExecExited {
+  int32_t wait_status = 0;  // as waitpid(2) gives it
+  uint64_t user_usec = 0;
+  uint64_t system_usec = 0;
+  uint64_t max_rss_bytes = 0;
+  uint32_t pid = 0;  // in the slot
+  std::vector<RefusedCall> refused;
+  uint64_t refused_more = 0;  // calls that found no room in `refused`
+  // Of kBoundedPlaces those whose file system has become full, or is full and the command failed.
+  std::vector<std::string> full;
+  friend bool operator==(const ExecExited&, const ExecExited&) = default;
+};
+
+// The type of an encoded message; INVALID_ARGUMENT if it is none.
+Result<MessageType> TypeOf(std::string_view bytes);
+
+// WantSlot, WantTools, ToolsReady, TerminalReady, KillSlot carry nothing.
+std::string EncodeEmpty(MessageType type);
+
+// The fields of each message, once for both directions, in the order of the encoding; those of
+// Configure are in cell_configure.h.
+
+constexpr MessageType TypeOf(const Hello&) { return MessageType::kHello; }
+constexpr MessageType TypeOf(const Unmapped&) { return MessageType::kUnmapped; }
+constexpr MessageType TypeOf(const Configure&) { return MessageType::kConfigure; }
+constexpr MessageType TypeOf(const SlotReady&) { return MessageType::kSlotReady; }
+constexpr MessageType TypeOf(const SlotGone&) { return MessageType::kSlotGone; }
+constexpr MessageType TypeOf(const CellError&) { return MessageType::kCellError; }
+constexpr MessageType TypeOf(const ExecSpec&) { return MessageType::kExecSpec; }
+constexpr MessageType TypeOf(const ExecError&) { return MessageType::kExecError; }
+constexpr MessageType TypeOf(const SignalSlot&) { return MessageType::kSignalSlot; }
+constexpr MessageType TypeOf(const ExecExited&) { return MessageType::kExecExited; }
+
+template <typename V>
+void VisitFields(V& v, Hello& m) {
+  v.U32("landlock_abi", m.landlock_abi);
+  v.U32("runs", m.runs);
+}
+
+template <typename V>
+void VisitFields(V& v, Unmapped& m) {
+  v.Texts("targets", m.targets, kMaxRules, kMaxPath);
+}
+
+template <typename V>
+void VisitFields(V& v, SlotReady& m) {
+  v.U64("slot", m.slot);
+}
+
+template <typename V>
+void VisitFields(V& v, SlotGone& m) {
+  v.U64("slot", m.slot);
+}
+
+template <typename V>
+void VisitFields(V& v, CellError& m) {
+  v.Result("status", m.status);
+  v.Bool("of_tools", m.of_tools);
+}
+
+template <typename V>
+void VisitFields(V& v, ExecSpec& m) {
+  v.Texts("argv", m.argv, kMaxArgv, kMaxExecBytes);
+  v.Texts("env", m.env, kMaxArgv, kMaxExecBytes);
+  v.Text("cwd", m.cwd, kMaxPath);
+  for (const ExecLimit& limit : kExecLimits) v.U64("limit", m.*limit.member);
+  v.Bool("terminal", m.terminal);
+  v.U16("rows", m.rows);
+  v.U16("columns", m.columns);
+  v.U64("run", m.run);
+}
+
+template <typename V>
+void VisitFields(V& v, ExecError& m) {
+  v.Enum("step", m.step, ExecStep::kExec);
+  v.Result("status", m.status);
+}
+
+template <typename V>
+void VisitFields(V& v, SignalSlot& m) {
+  v.I32("signal", m.signal);
+  v.Bool("everyone", m.everyone);
+}
+
+template <typename V>
+void VisitFields(V& v, RefusedCall& m) {
+  v.U32("number", m.number);
+  for (uint32_t& argument : m.arguments) v.U32("argument", argument);
+  v.U64("count", m.count);
+  v.U32("pid", m.pid);
+  v.Text("comm", m.comm, kMaxComm);
+  v.Text("destination", m.destination, kMaxDestinationBytes);
+}
+
+template <typename V>
+void VisitFields(V& v, ExecExited& m) {
+  v.I32("wait_status", m.wait_status);
+  v.U64("user_usec", m.user_usec);
+  v.U64("system_usec", m.system_usec);
+  v.U64("max_rss_bytes", m.max_rss_bytes);
+  v.U32("pid", m.pid);
+  v.List("refused", m.refused, kMaxRefusedCalls + kMaxRefusedNames);
+  v.U64("refused_more", m.refused_more);
+  v.Texts("full", m.full, std::size(kBoundedPlaces), kMaxPath);
+}
+
+// What the fields of a message are to each other, beyond their own bounds.
+template <typename M>
+Status Check(const M&) {
+  return OkStatus();
+}
+Status Check(const Configure& m);
+Status Check(const ExecSpec& m);
+Status Malformed(MessageType type, const char* what);
+
+template <typename M>
+std::string Encode(const M& message) {
+  return EncodeEmpty(TypeOf(message)) + EncodeFields(message);
+}
+
+// INVALID_ARGUMENT for another message, a field beyond its bounds, or bytes that follow.
+template <typename M>
+Status Decode(std::string_view bytes, M* message) {
+  ODY_ASSIGN_OR_RETURN(const MessageType type, TypeOf(bytes));
+  if (type != TypeOf(*message)) return Malformed(type, "of another type");
+  Reader in(bytes.substr(EncodeEmpty(type).size()));
+  GetFields get(&in);
+  VisitFields(get, *message);
+  return in.Done() ? Check(*message) : Malformed(type, "malformed");
+}
+
+}  // namespace odyssey::cell
+
+#endif  // ODYSSEY_SUPERVISOR_WIRE_CELL_WIRE_H_
