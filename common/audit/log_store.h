@@ -29,7 +29,7 @@ class LogStore final {
  public:
   // Waits until no other store has the directory: `directory` is an open file description of its
   // own, and its lock (flock) is held until it is closed. A file that has reached `file_bytes` is
-  // followed by a new one. DATA_LOSS if the end of the log cannot be understood: somebody must move
+  // followed by a new one. DATA_LOSS if the end of the log cannot be parsed: the operator must move
   // the log away.
   static Result<LogStore> Open(UniqueFd directory, uint64_t file_bytes = kDefaultFileBytes);
 

@@ -15,7 +15,7 @@ namespace odyssey {
 // What is below `first` stays. The caller's own numbers are no longer what they were.
 Status PlaceDescriptors(const std::vector<int>& wanted, int first);
 
-// An anonymous file with these bytes that nobody can change; read from its start. `name` shows in
+// An anonymous file with these bytes, sealed against change; read from its start. `name` shows in
 // /proc.
 Result<UniqueFd> SealedMemoryFile(const char* name, std::string_view bytes);
 

@@ -12,7 +12,7 @@
 namespace odyssey {
 
 // A directory that mounts are put into, each on a place that is made for it. Places are made on
-// file systems of our own only: what has been mounted is somebody else's, and nothing is created
+// file systems of our own only: what has been mounted is the host's, and nothing is created
 // there.
 class MountTree final {
  public:

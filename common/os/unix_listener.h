@@ -10,9 +10,9 @@
 
 namespace odyssey {
 
-// Makes and listens on a Unix socket of that type, non-blocking and close-on-exec. Who may use it
-// is decided by uid at accept; `mode` is the second wall. A stale socket file is replaced; one that
-// answers is ALREADY_EXISTS, as is a file that is no socket.
+// Makes and listens on a Unix socket of that type, non-blocking and close-on-exec. The uids that
+// may use it is decided by uid at accept; `mode` is the second wall. A stale socket file is
+// replaced; one that answers is ALREADY_EXISTS, as is a file that is no socket.
 Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode, int type = SOCK_STREAM);
 
 }  // namespace odyssey

@@ -44,10 +44,10 @@ std::string Extent(uint32_t inside, uint32_t outside, uint32_t count = 1) {
          "\n";
 }
 
-// Everybody is who he is, but that these two change places; or nobody is anybody. As many lines as
+// The identity mapping with these two exchanged; or a mapping of one unused id. As many lines as
 // a map has room for without another allocation, and one at least. The last id is no id.
 std::string Exchange(uint32_t one, uint32_t other) {
-  if (one == kNobodysId) return Extent(one, one);
+  if (one == kUnmappedId) return Extent(one, one);
   const auto [low, high] = std::minmax(one, other);
   return Extent(0, 0, low) + Extent(low, high) + Extent(low + 1, low + 1, high - low - 1) +
          Extent(high, low) + Extent(high + 1, high + 1, UINT32_MAX - high - 1);

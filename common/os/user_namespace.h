@@ -17,15 +17,15 @@ namespace odyssey {
 // namespace owned by root would give the cell a way to root's own capabilities.
 Result<UniqueFd> MakeCellNamespace(uid_t cell_uid, uid_t inside);
 
-inline constexpr uint32_t kNobodysId = 0xfffffffe;  // the largest there is
+inline constexpr uint32_t kUnmappedId = 0xfffffffe;  // the largest there is
 
 // The mapping of an idmapped mount: what `uid`/`gid` own on disk appears as the cell's, and what
 // others own as theirs. An owner without a number would make its files unusable even as far as
-// everybody may use them, and those of `uid` that have another group.
+// world-readable, and those of `uid` that have another group.
 //
-// With kNobodysId for `gid` no group has a number, for a tree that is only read: the kernel lets
-// nobody write what has an owner or a group without one, sockets and named pipes included, of which
-// a read-only mount says nothing. What only its group may read is closed then. With kNobodysId for
+// With kUnmappedId for `gid` no gid is mapped, for a tree that is only read: the kernel refuses
+// every write to an inode with an unmapped uid or gid, sockets and named pipes included, of which
+// a read-only mount says nothing. What only its group may read is closed then. With kUnmappedId for
 // `uid` no owner has one; with both, `cell_uid` does not matter.
 Result<UniqueFd> MakeMappingNamespace(uid_t uid, gid_t gid, uid_t cell_uid);
 

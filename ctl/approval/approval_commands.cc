@@ -110,11 +110,11 @@ std::vector<Command> ApprovalCommands() {
   const PositionalSpec request = {.name = "REQUEST"};
   return {
       {.name = "approval list",
-       .summary = "what agents wait for",
+       .summary = "list pending approvals",
        .options = {session},
        .run = List},
       {.name = "approval watch",
-       .summary = "the pending approvals, then new ones as they come",
+       .summary = "print pending approvals, then new ones as they come",
        .options = {session},
        .run = Watch},
       {.name = "approval allow",

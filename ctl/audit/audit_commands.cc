@@ -153,7 +153,7 @@ std::vector<Command> AuditCommands() {
       .name = "DIR", .kind = ValueKind::kDirectory, .required = false};
   return {
       {.name = "audit tail",
-       .summary = "the last records of the audit log",
+       .summary = "print the last records of the audit log",
        .positionals = {directory},
        .options = {{.name = "follow", .letter = 'f', .help = "and then those that come"},
                    {.name = "lines",
@@ -165,7 +165,7 @@ std::vector<Command> AuditCommands() {
        .notes = "DIR is the log's directory (default: supervisor/audit in the state directory).",
        .run = TailCommand},
       {.name = "audit verify",
-       .summary = "whether the audit log is whole: nothing changed, removed, inserted or cut off",
+       .summary = "verify the audit log's hash chain",
        .positionals = {directory},
        .options = {{.name = "after",
                     .kind = ValueKind::kText,

@@ -64,7 +64,7 @@ std::string FormatVerdict(const audit::Chain& chain) {
     out += "… and " + std::to_string(chain.problem_count() - chain.problems().size()) + " more\n";
   }
   if (chain.torn() > 0) {
-    out += "note: a crash cut off " + Count(chain.torn(), "record") + "; the log tells where\n";
+    out += "note: a crash cut off " + Count(chain.torn(), "record") + "; the log has the place\n";
   }
   if (chain.unfinished() > 0) {
     out += "note: the last record is not whole: it is being written, or a crash cut it off\n";

@@ -44,7 +44,7 @@ Status EnsureDirectory(const std::string& path, const Identity& owner, mode_t mo
   return OkStatus();
 }
 
-// Root acts on names in this directory, so nobody else may rename what is in it.
+// Root acts on names in this directory, so only root may rename what is in it.
 Status CheckState(const std::string& state) {
   struct stat info;
   if (lstat(state.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + state);
@@ -63,15 +63,15 @@ bool MayEnter(const struct stat& info, const Identity& who) {
   return (info.st_mode & S_IXOTH) != 0;
 }
 
-// Who may rename what is above could put another state there, with another ceiling in it. In a
-// directory that is sticky only what is his own.
+// A uid that may rename a directory above could put another state there, with another ceiling in
+// it. In a directory that is sticky only what is his own.
 Status CheckAbove(const std::string& directory, const struct stat& info) {
   const bool others_write =
       !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0;
   if (info.st_uid == 0 && !others_write) return OkStatus();
   return PermissionDenied(directory + " belongs to uid " + std::to_string(info.st_uid) +
                           " with mode " + Octal(info.st_mode) +
-                          ": somebody else than root could put another state in the place of this "
+                          ": a uid other than root could put another state in the place of this "
                           "one; choose a --state below /var/lib or /tmp");
 }
 

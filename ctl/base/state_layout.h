@@ -51,7 +51,7 @@ struct StateLayout {
 StateLayout LayoutOf(const std::string& state);
 
 // Makes what is missing and sets owners and modes. Runs as root. Follows no symbolic link below
-// STATE. Refuses a STATE that somebody else than root could rearrange or replace, or that agentd
+// STATE. Refuses a STATE that a uid other than root could rearrange or replace, or that agentd
 // could not reach.
 Status CreateLayout(const StateLayout& layout, const Identity& agentd);
 

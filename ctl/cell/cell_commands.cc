@@ -206,18 +206,18 @@ int Top(const Invocation& call) {
 std::vector<Command> CellCommands() {
   const PositionalSpec cell = {.name = "CELL"};  // its id, or what exec --cell called it
   return {
-      {.name = "cell list", .summary = "live cells", .run = List},
+      {.name = "cell list", .summary = "list live cells", .run = List},
       {.name = "cell show",
-       .summary = "a cell: uid, layers in force, the compiled plan",
+       .summary = "show a cell: uid, layers in force, the compiled plan",
        .positionals = {cell},
        .run = Show},
       {.name = "cell rm",
-       .summary = "kill what runs in a cell and remove it",
+       .summary = "kill a cell's processes and remove it",
        .positionals = {cell},
        .options = {{.name = "purge", .help = "its directories on disk too"}},
        .run = Remove},
       {.name = "cell top",
-       .summary = "what the cells use, busiest first",
+       .summary = "show what the cells use, busiest first",
        .options = {{.name = "watch", .help = "again every second, until Ctrl-C"}},
        .run = Top},
   };

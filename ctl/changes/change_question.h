@@ -26,7 +26,7 @@ enum class QuestionEnd {
 
 class ChangeQuestion final {
  public:
-  // A line typed after the text was shown; nothing: nobody answers any more.
+  // A line typed after the text was shown; nothing: the input has ended.
   using Ask = std::function<std::optional<std::string>(const std::string& text)>;
   using Show = std::function<void(const std::string& text)>;
 
@@ -46,9 +46,9 @@ class ChangeQuestion final {
   End Commit(const ChangesClient::Selections& selections, const std::string& digest);
   End Discard(const ChangeSet& set);
   QuestionEnd Fail(const std::string& what, const Status& status);
-  // False: nobody answers any more.
+  // False: the input has ended.
   bool AskMarked(const ChangeSet& set, ChangeChoice* choice);
-  // kQuit ends the asking; nothing: nobody answers any more.
+  // kQuit ends the asking; nothing: the input has ended.
   std::optional<Answer> AskChange(const supervisor::v1::Change& change, size_t index,
                                   ChangeChoice* choice);
   std::optional<Answer> AskHunks(const std::vector<std::string>& hunks, size_t index,

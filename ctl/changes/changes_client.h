@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_CTL_CHANGES_CHANGES_CLIENT_H_
 #define ODYSSEY_CTL_CHANGES_CHANGES_CLIENT_H_
 
-// The changes of one cell or session: who serves them, under which key, and the calls.
+// The changes of one cell or session: the daemon that serves them, the key, and the calls.
 
 #include <memory>
 #include <optional>

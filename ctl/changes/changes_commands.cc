@@ -213,7 +213,7 @@ std::vector<Command> ChangesCommands() {
   const PositionalSpec paths = {.name = "PATH", .required = false, .many = true};
   return {
       {.name = "changes",
-       .summary = "what a session or cell changed in directories whose writes wait for a commit",
+       .summary = "list what a session or cell changed in reviewed directories",
        .positionals = {maybe, paths},
        .notes =
            "Without SESSION|CELL: which have such directories. CELL is also the NAME of exec "
@@ -221,7 +221,7 @@ std::vector<Command> ChangesCommands() {
            "absolute in the cell or on the host; a directory means all in it.",
        .run = List},
       {.name = "diff",
-       .summary = "the same as a diff, as git shows it",
+       .summary = "show these changes as a unified diff",
        .positionals = {cell, paths},
        .options = {{.name = "against",
                     .kind = ValueKind::kText,
@@ -233,7 +233,7 @@ std::vector<Command> ChangesCommands() {
                     .help = "of text in all (default 1m, at most 16m)"}},
        .run = Diff},
       {.name = "commit",
-       .summary = "put changes into the host's directory: all that is not marked, or PATHs",
+       .summary = "write changes to the host's directory: all that are not marked, or PATHs",
        .positionals = {cell, paths},
        .options = {{.name = "marked",
                     .kind = ValueKind::kText,
@@ -255,7 +255,7 @@ std::vector<Command> ChangesCommands() {
                 "refused.",
        .run = Commit},
       {.name = "undo",
-       .summary = "take the newest commit back; the changes are kept",
+       .summary = "revert the newest commit; the changes are kept",
        .positionals = {cell},
        .options = {{.name = "commits",
                     .kind = ValueKind::kNumber,
@@ -265,12 +265,12 @@ std::vector<Command> ChangesCommands() {
                     .max = 32}},
        .run = Undo},
       {.name = "discard",
-       .summary = "forget changes: all, or PATHs",
+       .summary = "drop changes: all, or PATHs",
        .positionals = {cell, paths},
        .options = {{.name = "yes", .help = "without a question"}},
        .run = Discard},
       {.name = "commits",
-       .summary = "commits that can be undone",
+       .summary = "list the commits that can be undone",
        .positionals = {cell},
        .run = Commits},
   };

@@ -59,7 +59,7 @@ int UnknownCommand(const Console& console, const std::vector<std::string>& words
   }
   const std::string given = words.size() > 1 ? "\"" + words[1] + "\"" : "a verb is missing";
   return FailUsage(console, words[0], given + ": expected one of " + VerbsOf(words[0]),
-                   "odyssey-ctl " + words[0] + " --help tells what they do.", kExitUsage);
+                   "odyssey-ctl " + words[0] + " --help describes them.", kExitUsage);
 }
 
 // "help", "help WORD…" and --version as what they stand for.
@@ -118,7 +118,7 @@ int RunCommand(const Command& command, Globals globals, const std::vector<std::s
   Result<ParsedOptions> parsed = ParseOptions(options, command.positionals, arguments);
   if (!parsed.ok()) {
     return FailUsage(console, std::string(command.name), parsed.status().message(),
-                     "usage: " + UsageLine(command) + "  (--help tells the options)",
+                     "usage: " + UsageLine(command) + "  (--help lists the options)",
                      command.usage_exit);
   }
   for (const OptionSpec& option : options) {
@@ -175,7 +175,7 @@ int Dispatch(const std::vector<std::string>& arguments) {
     const Status taken = TakeAfterNoun(&words, &globals);
     if (!taken.ok()) {
       return FailUsage(console, words[0], taken.message(),
-                       "odyssey-ctl " + words[0] + " --help tells what there is.", kExitUsage);
+                       "odyssey-ctl " + words[0] + " --help lists the verbs.", kExitUsage);
     }
     command = FindCommand(words, &count);
   }

@@ -153,7 +153,7 @@ std::string GeneralHelp(size_t columns) {
   }
   out += "\noptions of every command, before or after its name:\n" +
          OptionLines(GlobalOptions(), columns);
-  out += "\nodyssey-ctl COMMAND --help tells a command's options.\n";
+  out += "\nodyssey-ctl COMMAND --help lists a command's options.\n";
   return out;
 }
 
@@ -165,7 +165,7 @@ std::string NounHelp(std::string_view noun, size_t columns) {
   }
   if (out.empty()) return "";
   return "usage: odyssey-ctl " + std::string(noun) + " VERB ...\n\n" + out + "\nodyssey-ctl " +
-         std::string(noun) + " VERB --help tells a verb's options.\n";
+         std::string(noun) + " VERB --help lists a verb's options.\n";
 }
 
 std::string BashCompletion() {

@@ -100,7 +100,7 @@ std::string ExitStatus() {
   for (const auto& [code, text] : codes) out += Item(Bold(std::to_string(code)), text);
   return out + Paragraph("exec and session exec exit as their command does, and with " +
                          std::to_string(kExitTimedOut) + " to " + std::to_string(kExitOutOfMemory) +
-                         " as told there.");
+                         " as described there.");
 }
 
 }  // namespace

@@ -67,9 +67,9 @@ Failure Client::Explain(const std::string& what, const Status& status,
                               "sessions (odyssey-ctl run) need odyssey-agentd alone.";
   } else if (status.code() == Code::kDeadlineExceeded) {
     failure.why = DaemonName(daemon_) + " did not answer in time";
-    failure.next = "odyssey-ctl status tells whether it is well.";
+    failure.next = "odyssey-ctl status shows its state.";
   } else if (status.code() == Code::kUnimplemented) {
-    failure.next = "odyssey-ctl version tells whether this program and the daemon differ.";
+    failure.next = "odyssey-ctl version shows whether this program and the daemon differ.";
   }
   if (failure.why.empty()) failure.why = CodeName(status.code());
   return failure;

@@ -23,7 +23,7 @@
 #include "ctl/base/program_path.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/state_layout.h"
-#include "ctl/daemon/daemon_keeper.h"
+#include "ctl/daemon/daemon_monitor.h"
 #include "ctl/daemon/up_lock.h"
 #include "policy/dialect/ceiling_directory.h"
 
@@ -94,7 +94,7 @@ void SayReady(const Console& console, const std::string& state) {
   console.PrintLine("ready");
 }
 
-// Says `ready` to whoever started this, then stops holding their terminal.
+// Prints `ready`, then closes the terminal's descriptors.
 void AnnounceReady(const Console& console, const std::string& state, int detached_pipe) {
   if (detached_pipe < 0) return SayReady(console, state);
   (void)WriteAll(detached_pipe, "r").ok();  // a starter that died does not need to know
@@ -126,17 +126,17 @@ Status RunDaemons(const Console& console, const UpRequest& request, int detached
   if (detached_pipe >= 0) {
     ODY_ASSIGN_OR_RETURN(file, LogFile::Open(layout.log_dir + "/daemons.log"));
   }
-  DaemonKeeper keeper(std::move(specs), signals.get(), [&](const std::string& line) {
+  DaemonMonitor monitor(std::move(specs), signals.get(), [&](const std::string& line) {
     const std::string text = Sanitize(line, Lines::kOne);
     file ? file->Append(text) : console.Warn(text);
   });
-  Status status = keeper.StartAll();
+  Status status = monitor.StartAll();
   if (status.ok()) {
     AnnounceReady(console, layout.state, detached_pipe);
-    status = keeper.Keep();
+    status = monitor.Keep();
     if (!status.ok() && file) file->Append(Sanitize(status.message(), Lines::kOne));
   }
-  keeper.StopAll();
+  monitor.StopAll();
   // The daemons remove their own; these are what a killed one left.
   for (const std::string& path : {layout.agentd_socket, layout.supervisor_socket}) {
     unlink(path.c_str());
@@ -213,7 +213,7 @@ int Up(const Invocation& call) {
   Result<std::vector<uid_t>> clients = ReadClients(call.options);
   if (!clients.ok()) {
     return console.Fail({"start the daemons", clients.status().message(),
-                         "odyssey-ctl up --help tells the options."});
+                         "odyssey-ctl up --help lists the options."});
   }
   const UpRequest request = {LayoutOf(call.locations.state), ChooseIdentities(),
                              std::move(*clients)};
@@ -251,7 +251,7 @@ int Down(const Invocation& call) {
   } while (ready < 0 && errno == EINTR);
   if (ready != 1) {
     return console.Fail({"stop pid " + std::to_string(holder.pid), "it still runs after 45 s",
-                         "Its log tells why; kill -9 " + std::to_string(holder.pid) +
+                         "Its log has the reason; kill -9 " + std::to_string(holder.pid) +
                              " ends it, and the daemons with it."});
   }
   console.PrintLine("stopped");

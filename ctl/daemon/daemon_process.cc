@@ -63,7 +63,7 @@ struct ChildPlan {
 
 // Async-signal-safe. Runs as root until setresuid, if this process does.
 [[noreturn]] void RunChild(const ChildPlan& plan) {
-  // Its own session: Ctrl-C on our terminal is for us, who stop the daemons in order.
+  // Its own session: Ctrl-C on our terminal is for us alone: we stop the daemons in order.
   if (setsid() < 0) Die(plan, "setsid");
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0 || dup2(null, STDIN_FILENO) < 0) Die(plan, "stdin");

@@ -72,7 +72,7 @@ Result<UpLock> UpLock::Acquire(const std::string& path) {
 }
 
 UpLock::~UpLock() {
-  // The file stays: unlinking it would let a third process lock a file that nobody else sees.
+  // The file stays: unlinking it would let a third process lock a file that no other process sees.
   if (fd_ && ftruncate(fd_.get(), 0) != 0) fd_.reset();
 }
 

@@ -35,8 +35,8 @@ struct LockHolder {
   UniqueFd pidfd;
 };
 
-// Empty if nobody holds it. FAILED_PRECONDITION if somebody does who is not the `up` that the file
-// names: such a process is never signalled.
+// Empty if no process holds it. FAILED_PRECONDITION if a process does that is not the `up` that the
+// file names: such a process is never signalled.
 Result<std::optional<LockHolder>> FindLockHolder(const std::string& path);
 
 }  // namespace odyssey::ctl

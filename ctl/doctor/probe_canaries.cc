@@ -36,7 +36,7 @@ constexpr char kVariableName[] = "ODYSSEY_PROBE_CANARY";
 constexpr uid_t kAnotherUser = 4321;
 constexpr size_t kMostBytes = 64 << 20;
 
-// What runs a program as root, or decides for everybody: the same afterwards.
+// Files that run a program as root, or configure the whole host: the same afterwards.
 constexpr const char* kSysctls[] = {
     "/proc/sys/kernel/core_pattern",      "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hostname",
     "/proc/sys/kernel/domainname",        "/proc/sys/kernel/sysrq",    "/proc/sys/fs/suid_dumpable",
@@ -293,13 +293,13 @@ std::vector<ProbeResult> ProbeCanaries::Check(const std::string& cell, bool netw
         Join(listeners_.TakeHeardByName()));
   const std::string heard = Join(listeners_.TakeHeardOnLoopback());
   if (!network_full) {
-    check("network.host_listeners", "they hear nothing", "network namespace", heard);
+    check("network.host_listeners", "they receive nothing", "network namespace", heard);
   } else {
     results.push_back({.cell = cell,
                        .id = "works.host_listeners",
                        .verdict = heard.empty() ? ProbeVerdict::kBroken : ProbeVerdict::kWorks,
                        .detail = heard,
-                       .safe = "what listens on the host's loopback hears"});
+                       .safe = "what listens on the host's loopback receives"});
   }
   return results;
 }

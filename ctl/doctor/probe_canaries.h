@@ -27,8 +27,8 @@ class ProbeCanaries final {
                                                // directory
   };
 
-  // In `directory`: outside/ and what is in it, for nobody; ro/, rw/, bin/ and workspace/, to be
-  // mounted. Beside them a process, IPC, a key, a terminal. Caller must be single-threaded, and
+  // In `directory`: outside/ and what is in it, shown to no cell; ro/, rw/, bin/ and workspace/, to
+  // be mounted. Beside them a process, IPC, a key, a terminal. Caller must be single-threaded, and
   // gets a session keyring of its own.
   static Result<std::unique_ptr<ProbeCanaries>> Lay(const Layout& layout);
   // Takes away what is not a file; the directory is the caller's.
@@ -61,7 +61,7 @@ class ProbeCanaries final {
   Status CheckProcess() const;
 
   const std::string directory_;
-  const std::string mark_;  // in every name, so that it is nobody else's
+  const std::string mark_;  // in every name, which makes it unique
   ProbeListeners listeners_;
   std::vector<std::string> protected_;
   Snapshot files_;

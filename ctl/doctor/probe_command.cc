@@ -135,7 +135,7 @@ int ProbeCommand(const Invocation& call) {
   const Status status = Probe(call, &report);
   if (!status.ok()) {
     return console.Fail({"doctor --probe", status.message(),
-                         "odyssey-ctl doctor tells what this host is missing."});
+                         "odyssey-ctl doctor lists what this host lacks."});
   }
   if (console.json) {
     console.PrintJson(ProbeReportToJson(report));

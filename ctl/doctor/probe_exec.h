@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_CTL_DOCTOR_PROBE_EXEC_H_
 #define ODYSSEY_CTL_DOCTOR_PROBE_EXEC_H_
 
-// Commands in a cell that nobody watches: their output is kept.
+// Commands in a cell, without a terminal: their output is kept.
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_CTL_DOCTOR_PROBE_LISTENERS_H_
 #define ODYSSEY_CTL_DOCTOR_PROBE_LISTENERS_H_
 
-// Sockets and named pipes of the host that nobody in a cell may reach: each is shown to hear, so
+// Sockets and named pipes of the host that no cell may reach: each is shown to receive, so
 // that its silence means something.
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace odyssey::ctl {
 class ProbeListeners final {
  public:
   // On loopback; at each of `paths` and at the abstract name `abstract`, with -stream, -dgram and
-  // -packet, and at the paths a pipe with -pipe. Those with a path are open to everybody. The first
+  // -packet, and at the paths a pipe with -pipe. Those with a path have mode 0666. The first
   // of the paths is the word "unix".
   static Result<ProbeListeners> Open(const std::vector<std::string>& paths,
                                      const std::string& abstract);
@@ -24,7 +24,7 @@ class ProbeListeners final {
   // "tcp4=PORT" and so on.
   const std::vector<std::string>& words() const { return words_; }
 
-  // Names of the loopback ones, or of the others, that somebody connected or sent to since the
+  // Names of the loopback ones, or of the others, to which a process connected or sent since the
   // last call.
   std::vector<std::string> TakeHeardOnLoopback() { return TakeHeard(false); }
   std::vector<std::string> TakeHeardByName() { return TakeHeard(true); }

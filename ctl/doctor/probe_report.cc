@@ -44,7 +44,7 @@ ProbeResult NoAnswer(const std::string& cell, std::string detail) {
           .id = "works.odyssey-probe",
           .verdict = ProbeVerdict::kBroken,
           .detail = std::move(detail),
-          .safe = "it tells a result for each probe"};
+          .safe = "it reports a result for each probe"};
 }
 
 // One probe in all the cells that it was tried in.

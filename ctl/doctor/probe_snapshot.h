@@ -19,8 +19,8 @@ Snapshot TakeSnapshot(const std::vector<std::string>& paths);
 // A line for each path that is new, gone or changed.
 std::vector<std::string> Differences(const Snapshot& before, const Snapshot& after);
 
-// A line for each file below `directory` that would make whoever runs or opens it somebody else:
-// set-user-id, set-group-id, capabilities, devices other than `expected`.
+// A line for each file below `directory` that would change the identity of a process that runs or
+// opens it: set-user-id, set-group-id, capabilities, devices other than `expected`.
 std::vector<std::string> DangerousFiles(const std::string& directory, const std::string& expected);
 
 }  // namespace odyssey::ctl

@@ -15,8 +15,8 @@ constexpr char kOpenAndExecute[] = "exec 9<\"$1\"; shift; exec \"$@\"";
 
 ProbeSupervisor::ProbeSupervisor(std::string directory, DaemonSpec spec)
     : directory_(std::move(directory)),
-      keeper_({std::move(spec)}, /*signal_fd=*/-1,
-              [this](const std::string& line) { log_ += line + "\n"; }) {}
+      monitor_({std::move(spec)}, /*signal_fd=*/-1,
+               [this](const std::string& line) { log_ += line + "\n"; }) {}
 
 Result<std::unique_ptr<ProbeSupervisor>> ProbeSupervisor::Start(const std::string& directory,
                                                                 const std::string& variable,
@@ -29,10 +29,10 @@ Result<std::unique_ptr<ProbeSupervisor>> ProbeSupervisor::Start(const std::strin
                directory + "/state", "--run", directory + "/run", "--rpc-user", rpc_user},
       .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", variable}};
   std::unique_ptr<ProbeSupervisor> supervisor(new ProbeSupervisor(directory, std::move(spec)));
-  ODY_RETURN_IF_ERROR(supervisor->keeper_.StartAll());
+  ODY_RETURN_IF_ERROR(supervisor->monitor_.StartAll());
   return supervisor;
 }
 
-ProbeSupervisor::~ProbeSupervisor() { keeper_.StopAll(); }
+ProbeSupervisor::~ProbeSupervisor() { monitor_.StopAll(); }
 
 }  // namespace odyssey::ctl

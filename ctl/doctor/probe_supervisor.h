@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "ctl/daemon/daemon_keeper.h"
+#include "ctl/daemon/daemon_monitor.h"
 
 namespace odyssey::ctl {
 
@@ -32,7 +32,7 @@ class ProbeSupervisor final {
 
   const std::string directory_;
   std::string log_;  // what it said, for when it does not start
-  DaemonKeeper keeper_;
+  DaemonMonitor monitor_;
 };
 
 }  // namespace odyssey::ctl

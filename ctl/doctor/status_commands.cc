@@ -213,14 +213,14 @@ int DoctorCommand(const Invocation& call) {
 std::vector<Command> StatusCommands() {
   return {
       {.name = "status",
-       .summary = "whether the daemons answer, and what they hold",
+       .summary = "show whether the daemons answer, and their sessions and cells",
        .notes = "Exits 1 if one of them does not answer.",
        .run = StatusCommand},
       {.name = "version",
-       .summary = "this program's version and the daemons'",
+       .summary = "print the versions of this program and the daemons",
        .run = VersionCommand},
       {.name = "doctor",
-       .summary = "what this host offers, what is missing, and what to do about it",
+       .summary = "check what this host offers and lacks, with what to do about it",
        .options = {{.name = "probe",
                     .help = "try real attacks, and real work, in cells of every mode instead"},
                    {.name = "verbose",

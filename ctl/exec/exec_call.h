@@ -18,7 +18,7 @@
 
 namespace odyssey::ctl {
 
-// `--tty` copies the terminal that stdin is: without one nobody could end the command's input.
+// `--tty` copies the terminal that stdin is: without one the command's input would never end.
 Status CheckTerminal(const Console& console, bool terminal);
 
 // Reports on stderr that no command began, with `-o json` as its outcome too, and returns the exit
@@ -31,7 +31,7 @@ class ExecCall final {
   ExecCall(bool terminal, ShowDenials denials);
 
   // How a denial's grant is said; without it as the supervisor does.
-  void SayGrants(std::function<std::string(const supervisor::v1::Denial&)> words) {
+  void SetGrantWords(std::function<std::string(const supervisor::v1::Denial&)> words) {
     words_ = std::move(words);
   }
 

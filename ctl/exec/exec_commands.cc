@@ -37,7 +37,7 @@
 namespace odyssey::ctl {
 namespace {
 
-constexpr char kOptions[] = "odyssey-ctl exec --help tells the options.";
+constexpr char kOptions[] = "odyssey-ctl exec --help lists the options.";
 
 using supervisor::v1::SupervisorStub;
 
@@ -66,7 +66,7 @@ supervisor::v1::PrepareCellRequest MakeRequest(const ExecOptions& options,
   request.set_workspace(options.sandbox.workspace);
   const policy::FileIdentity& workspace = options.sandbox.workspace_identity;
   if (workspace.inode != 0) *request.mutable_workspace_identity() = policy::ToProto(workspace);
-  // Nobody asks for a cell of one command again.
+  // A cell of one command is not used again.
   if (!options.sandbox.ephemeral) {
     request.set_sources_digest(SourcesDigest(options.sandbox, places));
   }
@@ -158,7 +158,7 @@ int RunInCell(const Console& console, const PolicyAsker& asker, ExecOptions opti
   Result<ExecFiles> files = ExecFiles::Prepare(console, options.inject, options.collect);
   if (!files.ok()) return CannotExec(console, {"exec", files.status().message(), ""});
   ExecCall call(options.terminal, options.denials);
-  call.SayGrants([&](const supervisor::v1::Denial& denial) {
+  call.SetGrantWords([&](const supervisor::v1::Denial& denial) {
     return GrantAsOption(denial, options.sandbox.executables_mode);
   });
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, asker.locations());
@@ -240,7 +240,7 @@ int ExecCommand(const Invocation& call) {
     if (!approved.ok()) {
       return CannotExec(console,
                         {"exec --policy " + call.options.Text("policy"), approved.message(),
-                         "docs/policy/dialects.md tells what a project's file may add."});
+                         "docs/policy/dialects.md describes what a project's file may add."});
     }
   }
   // One whose changes wait for a commit is named by a person afterwards.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr mode_t kPermissionBits = 0777;
 constexpr mode_t kDirectoryMode = 0755;
-constexpr mode_t kTakenBits = 0755;  // what came out of a cell nobody else may change here
+constexpr mode_t kTakenBits = 0755;  // what came out of a cell only its owner may change here
 constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::string WithoutSlashes(std::string path) {

@@ -53,7 +53,7 @@ class NamedPlace final {
 enum class Links {
   kSystem,     // only the system's
   kBelow,      // and one that leads to something below the directory it is in, on the same file
-               // system, all of one owner: who could make it has that directory already; or below
+               // system, all of one owner, which has that directory already; or below
                // /usr, which every cell is shown; and a link of this user's, or root's, in /tmp or
                // /root themselves, which no cell is given to write
   kFileItself  // and the last component, of a file that is only read and named by a person

@@ -79,7 +79,7 @@ int Get(const Invocation& call) {
 std::vector<Command> TransferCommands() {
   return {
       {.name = "cell put",
-       .summary = "put files into the inbox of a run; prints the run",
+       .summary = "copy files into the inbox of a run; prints the run",
        .positionals = {{.name = "CELL"}, {.name = "FILE", .kind = ValueKind::kFile, .rest = true}},
        .options = {{.name = "run",
                     .kind = ValueKind::kText,

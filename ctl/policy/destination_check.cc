@@ -8,7 +8,7 @@ namespace {
 
 using dialect::openshell::Destination;
 using dialect::openshell::Match;
-using dialect::openshell::Standing;
+using dialect::openshell::MatchKind;
 
 constexpr char kNoCell[] =
     "; all the same no cell is made of this policy: endpoints need the egress proxy, which this "
@@ -23,23 +23,23 @@ std::string PlaceOf(const Match& match, const dialect::Policy& policy) {
 // What the endpoint does with the destination: "allows it (…, for /usr/bin/curl)".
 std::string Verb(const Match& match, const Destination& destination) {
   if (match.rule->binaries.empty()) return "allows it to no program";
-  switch (match.standing) {
-    case Standing::kNamed:
+  switch (match.kind) {
+    case MatchKind::kNamed:
       return "allows it";
-    case Standing::kIfInRange:
+    case MatchKind::kIfInRange:
       return "allows it if the name leads into its allowed_ips";
-    case Standing::kPrivate:
+    case MatchKind::kPrivate:
       return "refuses it: it has a pattern of hosts, which opens no private network, and no "
              "allowed_ips; " +
              destination.is_private;
-    case Standing::kOtherPort:
+    case MatchKind::kOtherPort:
       break;
   }
   return "names the host with other ports";
 }
 
 bool Allows(const Match& match) {
-  const bool open = match.standing == Standing::kNamed || match.standing == Standing::kIfInRange;
+  const bool open = match.kind == MatchKind::kNamed || match.kind == MatchKind::kIfInRange;
   return open && !match.rule->binaries.empty();
 }
 

@@ -220,7 +220,7 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "owner",
        .kind = ValueKind::kText,
        .value_name = "USER",
-       .help = "on whose behalf, a name or a uid (default: whoever runs this)"},
+       .help = "the user whose rights apply, a name or a uid (default: your own)"},
       {.name = "workspace",
        .kind = ValueKind::kDirectory,
        .value_name = "DIR",

@@ -54,7 +54,7 @@ struct ExecOptions {
   bool terminal = false;
   bool explain = false;
   bool allow_danger = false;
-  std::optional<uint32_t> owner_uid;  // nothing: whoever runs us
+  std::optional<uint32_t> owner_uid;  // nothing: our own uid
   std::vector<std::string> inject;    // files for the run's inbox
   std::string collect;                // where the run's outbox goes; "": nowhere
   ShowDenials denials = ShowDenials::kNever;

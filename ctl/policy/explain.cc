@@ -63,7 +63,7 @@ std::vector<std::string> DangerNeeds(const ceiling::Owner& owner, const Location
   const std::filesystem::path ceiling = locations.policy_directory;
   const std::string file = ceiling.parent_path() / "danger_full_access";
   const std::string none =
-      access(file.c_str(), F_OK) == 0 ? "" : "; there is none, so nobody has it";
+      access(file.c_str(), F_OK) == 0 ? "" : "; there is none, so no user has it";
   return {"needs the operator's grant file " + file + " to name " + owner.name + " or " +
               std::to_string(owner.uid) + none,
           "needs the operator's ceiling to grant mode danger_full_access and network full",

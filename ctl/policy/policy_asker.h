@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_CTL_POLICY_POLICY_ASKER_H_
 #define ODYSSEY_CTL_POLICY_POLICY_ASKER_H_
 
-// Who says what a policy comes to: the supervisor, as it would make the cell (CheckPolicy); where
+// What evaluates a policy: the supervisor, as it would make the cell (CheckPolicy); where
 // none answers, the same function (policy/answer) over the facts of this machine.
 
 #include <string>

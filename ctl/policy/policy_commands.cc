@@ -43,7 +43,7 @@ std::string NextFor(const std::string& file) {
   if (BundleDirectory(file).ok()) {
     return "odyssey-ctl bundle validate DIR lists every problem of a bundle.";
   }
-  return "docs/policy/dialects.md tells the kinds of files and their keys.";
+  return "docs/policy/dialects.md describes the kinds of files and their keys.";
 }
 
 // Each on stderr, one a line; the status counts them.
@@ -121,7 +121,7 @@ OptionSpec WithinOption(const char* help) {
   return {.name = "within", .kind = ValueKind::kFile, .value_name = "FILE", .help = help};
 }
 
-constexpr char kCeilingNext[] = "docs/policy/ceiling.md tells the keys of the operator's files.";
+constexpr char kCeilingNext[] = "docs/policy/ceiling.md describes the keys of the operator's files.";
 
 int FailCeiling(const Console& console, const Status& status) {
   return FailAnswer(console, {"read the operator's ceiling", status.message(), kCeilingNext},
@@ -249,7 +249,7 @@ int Check(const Invocation& call) {
   const Result<std::optional<Destination>> destination = ReadQuestion(call.options);
   if (!destination.ok()) {
     console.Fail({"policy check", destination.status().message(),
-                  "odyssey-ctl policy check --help tells what can be asked."});
+                  "odyssey-ctl policy check --help lists the questions."});
     return kExitUsage;
   }
   const Result<PolicyAsker> asker = PolicyAsker::FromOptions(call.options, call.locations);
@@ -292,13 +292,13 @@ std::vector<Command> PolicyCommands() {
   explained.push_back(WithinOption("only what this policy gives too: of an agent under another"));
   return {
       {.name = "policy explain",
-       .summary = "the compiled plan of a policy, each line with why it is there, and the ceiling",
+       .summary = "print the compiled plan of a policy, with the reason of each line, and the ceiling",
        .positionals = {optional_file},
        .options = std::move(explained),
        .notes = kExplainNotes,
        .run = Explain},
       {.name = "policy check",
-       .summary = "whether a policy is valid; whether it would allow something, and by which rule",
+       .summary = "validate a policy, or ask whether it allows something, and by which rule",
        .positionals = {file},
        .options = std::move(questions),
        .notes = kCheckNotes,

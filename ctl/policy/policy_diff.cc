@@ -22,7 +22,7 @@ namespace {
 using difference::Difference;
 using difference::Order;
 
-constexpr char kNext[] = "odyssey-ctl policy check FILE tells what is wrong with a file.";
+constexpr char kNext[] = "odyssey-ctl policy check FILE lists the problems of a file.";
 constexpr int kExitDiffer = 1, kExitTrouble = 2;  // as diff(1)
 
 // A policy as it is written: whatever this environment has, and whatever the operator grants.
@@ -237,7 +237,7 @@ Result<std::optional<std::string>> BeyondParent(const WholePolicy& child,
 Command PolicyDiffCommand() {
   return {
       .name = "policy diff",
-      .summary = "what policy B allows that A does not, and the other way round",
+      .summary = "compare two policies: what B allows that A does not, and the reverse",
       .positionals = {{.name = "A", .kind = ValueKind::kFile},
                       {.name = "B", .kind = ValueKind::kFile}},
       .notes =

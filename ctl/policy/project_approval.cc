@@ -90,7 +90,7 @@ Status NotApproved(const ProjectAsk& ask) {
                           "=1");
 }
 
-// The ask that nobody has approved yet.
+// The request that is not approved yet.
 Result<std::optional<ProjectAsk>> OpenAskOf(const dialect::Policy& policy, uid_t user,
                                             const Locations& locations) {
   ODY_ASSIGN_OR_RETURN(std::optional<ProjectAsk> ask, AskOf(policy, user));

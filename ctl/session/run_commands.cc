@@ -220,7 +220,7 @@ int RunCommand(const Invocation& call) {
   const Console& console = *call.console;
   const Result<RunOptions> options = ReadRunOptions(call.options);
   if (!options.ok()) {
-    console.Fail({"run", options.status().message(), "odyssey-ctl run --help tells the options."});
+    console.Fail({"run", options.status().message(), "odyssey-ctl run --help lists the options."});
     return kExitUsage;
   }
   // Before gRPC starts its threads: they must not take the signals.
@@ -233,7 +233,7 @@ int RunCommand(const Invocation& call) {
 
 std::vector<Command> RunCommands() {
   return {{.name = "run",
-           .summary = "one turn of an agent, shown live; approvals are asked on the terminal",
+           .summary = "run one turn of an agent and show it live; asks approvals on the terminal",
            .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory}},
            .options = {{.name = "prompt",
                         .kind = ValueKind::kText,

@@ -91,7 +91,7 @@ std::vector<Command> TurnCommands() {
                     .help = "what the agent is to do; required"}},
        .run = Submit},
       {.name = "turn status",
-       .summary = "how a turn stands, and what it answered",
+       .summary = "show a turn's status and answer",
        .positionals = {session, {.name = "TURN"}},
        .run = Status},
       {.name = "turn cancel",

@@ -30,7 +30,7 @@ OptionSpec DenialsOption() {
           .kind = ValueKind::kChoice,
           .value_name = "WHEN",
           .help =
-              "tell on stderr what was refused, and what exec has left in host directories: auto "
+              "print what was refused, and what exec has left in host directories, on stderr: auto "
               "(on a terminal, default), always or never",
           .choices = {"auto", "always", "never"}};
 }

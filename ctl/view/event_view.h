@@ -27,7 +27,7 @@ class EventView final {
 
   // Text to append to what was shown so far; may be empty.
   std::string Show(const agent::v1::Event& event);
-  // A newline if what was shown last is an unfinished line: before text of somebody else.
+  // A newline if what was shown last is an unfinished line: before text of another source.
   std::string FinishLine() { return CloseText(); }
 
  private:

@@ -163,7 +163,7 @@ Answer Decide(const Question& question, const Under& under, const Host& host) {
     rulings = *std::move(judged);
   } else {
     Refuse(kByCeiling, judged.status(), &out);
-    // What it would be on the host is told also to a user who is refused it.
+    // What it would be on the host is answered even where it is refused.
     if (!danger || under.asker.owner.uid == 0) return out;
   }
   for (const ceiling::Ruling& ruling : rulings) {

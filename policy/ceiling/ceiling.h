@@ -48,7 +48,7 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// What a request may ask beyond what everybody may; in the order of the names a file has for them.
+// What needs a grant; in the order of the names a file has for them.
 enum class Choice {
   kNetworkEgress,
   kNetworkFull,
@@ -60,7 +60,7 @@ enum class Choice {
 };
 inline constexpr size_t kChoices = 7;
 
-// Something for somebody. Paths as path_pattern.h has them; `write` includes `review` (writing to a
+// Rights for users. Paths as path_pattern.h has them; `write` includes `review` (writing to a
 // copy, from which a person commits), and that includes reading. Names of the
 // environment with `*`; one that looks like a secret is granted only by its own name, without a
 // `*`.
@@ -85,7 +85,7 @@ struct Ceiling {
   // Until a file says `builtin: false`, what BuiltIn() grants is granted beside what the files say.
   bool keeps_built_in = true;
   std::vector<Grant> grants;
-  std::vector<Entry> forbidden;  // whoever asks, whatever is granted; neither shown nor around it
+  std::vector<Entry> forbidden;  // for every uid, whatever is granted; neither shown nor around it
   Bounds most;                   // of any request
   Bounds unset;                  // what an unset limit means, where it differs from kDefaultLimits
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
@@ -101,7 +101,7 @@ void Merge(const Ceiling& next, Ceiling* into);
 
 // By the words that underscores make of it, whatever their case: AWS_* and SSH_*; a word that ends
 // like TOKEN or PASSWORD; KEY, PAT, PWD and the like beside another word; a few whole names. Says
-// rather too much than too little: who means it writes the name into a grant.
+// rather too much than too little: a grant can name one.
 bool LooksSecret(std::string_view name);
 
 // One rule a line, with where it is written.

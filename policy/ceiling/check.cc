@@ -244,7 +244,7 @@ Status JudgeWorkspacePrograms(Judgement* judgement) {
   return all.ok() ? all : judgement->Choose(key, value, Choice::kWorkspaceExecutables, less);
 }
 
-// What is chosen of a few values; those that everybody may have need no grant.
+// Keys with a few values; the default values need no grant.
 Status JudgeChoices(const SandboxRequest& request, Judgement* judgement) {
   ODY_RETURN_IF_ERROR(JudgeMode(request, judgement));
   if (request.network == policy::Network::kFull) {

@@ -21,7 +21,7 @@ struct Ruling {
   std::string key;    // "mounts[1].source"
   std::string value;  // "/srv/data"
   Origin origin;
-  // Of a path: only as far as it is the asker's own, or everybody's to read. Not where a grant
+  // Of a path: only as far as it is the asker's own, or world-readable. Not where a grant
   // names both him, or a group of his, and the place, without `*` or `~`: then the operator has
   // said whose it may be. Never for root.
   bool own_only = false;

@@ -8,14 +8,14 @@ namespace odyssey::ceiling {
 namespace {
 
 bool IsShownToAll(const plan::Entry& entry, const std::string& bundle_store) {
-  return entry.ownership == plan::Ownership::kNobodys ||
+  return entry.ownership == plan::Ownership::kUnmapped ||
          (!bundle_store.empty() && plan::IsWithin(entry.source, bundle_store));
 }
 
 // What any user of the host may read.
 bool IsOpenToAll(const plan::Entry& entry, uint32_t mode) {
   const uint32_t others = S_ISDIR(mode) ? S_IROTH | S_IXOTH : S_IROTH;
-  return entry.ownership == plan::Ownership::kNobodys ||
+  return entry.ownership == plan::Ownership::kUnmapped ||
          (entry.access == plan::Access::kReadOnly && (mode & others) == others);
 }
 

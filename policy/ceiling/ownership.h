@@ -13,20 +13,20 @@
 
 namespace odyssey::ceiling {
 
-// The host paths that he is granted whoever's they are (not Ruling::own_only); or the first refusal
-// of the request.
+// The host paths that the uid is granted whatever their owner (not Ruling::own_only); or the first
+// refusal of the request.
 Result<std::set<std::string>> GrantedOutright(const Ceiling& ceiling,
                                               const policy::SandboxRequest& request,
                                               const Asker& asker);
 
 // Says in the plan of such a request whose each host tree has to be, and which group what is
 // written there has (plan::Entry::owner and group): his, as far as he could reach it himself, or
-// everybody's to read. Not for root, nor of the system's trees.
+// world-readable. Not for root, nor of the system's trees.
 void SetOwners(const Asker& asker, const std::set<std::string>& outright, plan::Plan* plan);
 
 // Whether root would show a host tree of such a plan whose source stat(2) tells this of: in its
 // words (supervisor/root/staging.cc) PERMISSION_DENIED for another's, unless it is read-only and
-// everybody may read it.
+// it is world-readable.
 Status CheckOwner(const plan::Entry& entry, uint32_t uid, uint32_t mode);
 
 }  // namespace odyssey::ceiling

@@ -36,7 +36,7 @@ TEST(OwnershipTest, WithoutAnOwnerAndOfTheSystemEverythingIsShown) {
   anybodys.owner = plan::kAnyOwner;
   EXPECT_TRUE(CheckOwner(anybodys, 0, S_IFDIR | 0700).ok());
   Entry system = HersAlone();
-  system.ownership = plan::Ownership::kNobodys;
+  system.ownership = plan::Ownership::kUnmapped;
   EXPECT_TRUE(CheckOwner(system, 0, S_IFDIR | 0700).ok());
 }
 
@@ -45,7 +45,7 @@ TEST(OwnershipTest, OwnersAreSaidOfWhatIsNotGrantedOutright) {
   for (const char* source : {"/usr", "/srv/hers", "/srv/granted", "/bundles/copy"}) {
     plan.entries.push_back({.kind = EntryKind::kHostTree, .source = source});
   }
-  plan.entries[0].ownership = plan::Ownership::kNobodys;
+  plan.entries[0].ownership = plan::Ownership::kUnmapped;
   plan.entries.push_back({.kind = EntryKind::kTmpfs, .target = "/tmp"});
   Asker asker;
   asker.owner.uid = kAlice;

@@ -18,7 +18,7 @@ constexpr char kResolver[] = "/etc/resolv.conf";
 // Directories take no space of a tmpfs; this is for what holds nothing but mount points.
 constexpr uint64_t kMountPointBytes = 64 * 1024;
 
-constexpr uint32_t kNobody = 65534;  // whoever is not mapped
+constexpr uint32_t kNobody = 65534;  // what the kernel shows for an unmapped id
 constexpr char kHosts[] =
     "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 cell\n";
 
@@ -49,7 +49,7 @@ Entry SystemTree(const std::string& source, const std::string& target, bool exec
           .target = target,
           .source = source,
           .executable = executable,
-          .ownership = Ownership::kNobodys};
+          .ownership = Ownership::kUnmapped};
 }
 
 // Changes to one directory have one place, whatever else the policy mounts and in whatever order.
@@ -219,7 +219,7 @@ void AddMounts(const policy::SandboxRequest& request, const std::vector<policy::
     SetChanges(mount.access, &entry);
     const Entry* const around = HostTreeAround(mount.target, out->plan.entries);
     if (around != nullptr) {
-      const bool system = around->ownership == Ownership::kNobodys;
+      const bool system = around->ownership == Ownership::kUnmapped;
       if (system && entry.access == Access::kReadOnly) entry.executable |= around->executable;
       PlaceInTree(*around, &entry, &out->plan.entries);
     }

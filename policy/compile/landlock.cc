@@ -38,7 +38,7 @@ bool ReliesOn(Right right, const Compiled& compiled) {
     case Right::kTruncate:
       return OnlyRulesKeepItFromBeingWritten(compiled);
     case Right::kScopeAbstractSocket:
-      // Else the cell's own network namespace has nobody's sockets but its own.
+      // Else the cell's own network namespace has its own sockets only.
       return compiled.plan.network == plan::Network::kFull;
     case Right::kIoctlDevice:  // the rules grant it on every device that a cell sees
     case Right::kScopeSignal:  // a command's pid namespace shows it no other process

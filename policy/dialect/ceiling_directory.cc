@@ -31,7 +31,7 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// Whoever else could write it could write himself a grant.
+// Another uid that could write it could grant itself rights.
 Status CheckOwner(const std::string& path, const struct stat& info) {
   if (info.st_uid != 0 && info.st_uid != geteuid()) {
     return FailedPrecondition(path + ": it belongs to uid " + std::to_string(info.st_uid) +

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_POLICY_DIALECT_CEILING_DIRECTORY_H_
 #define ODYSSEY_POLICY_DIALECT_CEILING_DIRECTORY_H_
 
-// The operator's ceiling as it lies on this host: the files of a directory, and who a uid is.
+// The operator's ceiling on this host: the files of a directory, and a uid's name and groups.
 
 #include <sys/types.h>
 
@@ -25,7 +25,7 @@ using CeilingTexts = std::vector<CeilingText>;
 
 // The *.yaml files of `directory` in the order of their names; other names are left alone. nullopt:
 // there is no such directory. Directory and files must be root's or the caller's own and writable
-// by nobody else, the files regular and no links: FAILED_PRECONDITION names the one that is not.
+// by root only, the files regular and no links: FAILED_PRECONDITION names the one that is not.
 Result<std::optional<CeilingTexts>> ReadCeilingTexts(const std::string& directory);
 
 // What the files say together; the built-in ceiling if there is no directory. INVALID_ARGUMENT

@@ -79,7 +79,7 @@ std::vector<std::string> ReadUsers(MapReader* map) {
   }
   if (users.empty()) {
     map->source().Invalid(map->line(), map->KeyOf("users"),
-                          "missing: whom the grant is for, [\"*\"] for everybody");
+                          "missing: the users of the grant, [\"*\"] for all");
   }
   return users;
 }

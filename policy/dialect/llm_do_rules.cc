@@ -114,7 +114,7 @@ void ReadRules(MapReader* document, Worker* worker) {
   MapReader toolsets = document->Map("toolsets");
   ReadShellToolset(toolsets.Map("shell"), worker);
   ReadDelegation(toolsets.Map("delegation"), worker);
-  // Others are named by whoever wrote them, with settings of their own.
+  // Other toolsets are the author's own, with settings of their own.
 }
 
 }  // namespace odyssey::dialect::llm_do

@@ -106,7 +106,7 @@ Merged WithWorkshop(const Node& worker, const PolicyContext& context, Source* so
   source->beside = file;
   if (context.Look(file).is_link) {
     source->Invalid(Source::kBesideLines, "",
-                    "is a symbolic link, and nobody named it: put the file itself there");
+                    "is a symbolic link that was not named: put the file itself there");
     return alone;
   }
   const Result<std::string> text = context.Read(file);

@@ -32,7 +32,7 @@ constexpr Closed kClosed[] = {
     {"fd00:ec2::254/128", "a cloud's metadata"},
 };
 
-// Open to whoever names them.
+// Allowed where a policy names them.
 constexpr Closed kPrivate[] = {
     {"10.0.0.0/8", "a private network"},      {"172.16.0.0/12", "a private network"},
     {"192.168.0.0/16", "a private network"},  {"100.64.0.0/10", "a carrier's own network"},

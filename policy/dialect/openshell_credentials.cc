@@ -31,7 +31,7 @@ void ReadSigning(MapReader* map, Credentials* out) {
   }
 }
 
-// A credential is put into requests that somebody looks into.
+// A credential is put only into requests that are inspected.
 void CheckInspected(const MapReader& map, const Endpoint& endpoint) {
   const Credentials& credentials = endpoint.credentials;
   const bool credentialed = !credentials.provider.empty() || credentials.signing != Signing::kNone;
@@ -39,7 +39,7 @@ void CheckInspected(const MapReader& map, const Endpoint& endpoint) {
   const auto refuse = [&](const std::string& how) {
     map.source().Invalid(map.line(), map.key(),
                          "a credentialed endpoint is " + how +
-                             ": nobody would see where the credential goes; give it an inspected "
+                             ": no proxy would see where the credential goes; give it an inspected "
                              "protocol, or set allow_uninspected_credentials");
   };
   if (!IsInspected(endpoint.protocol)) refuse("L4-only");

@@ -48,7 +48,7 @@ void ReadEnforcement(MapReader* map, Endpoint* out) {
   }
 }
 
-// What nobody but the gateway of the original sets.
+// What only the original's gateway sets.
 void RefuseInternal(MapReader* map) {
   for (const char* name : {"advisor_proposed", "provider_credentialed"}) {
     const Node* node = map->Any(name);
@@ -64,14 +64,14 @@ void CheckUninspected(MapReader* map, const Endpoint& endpoint) {
     const Node* node = map->Any(name);
     if (node == nullptr) continue;
     source.Invalid(node->line, map->KeyOf(name),
-                   "needs an inspected protocol: without one nobody sees requests");
+                   "needs an inspected protocol: without one no proxy sees requests");
   }
   const bool restricts =
       endpoint.access != AccessLevel::kByRules &&
       (endpoint.access != AccessLevel::kFull || endpoint.protocol == Protocol::kTcp);
   if (restricts) {
     source.Invalid(map->line(), map->KeyOf("access"),
-                   "needs an inspected protocol: without one nobody sees requests");
+                   "needs an inspected protocol: without one no proxy sees requests");
   }
   if (endpoint.protocol == Protocol::kTcp && (endpoint.host.empty() || IsAddress(endpoint.host))) {
     source.Invalid(map->line(), map->KeyOf("host"),

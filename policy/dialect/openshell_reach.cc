@@ -44,16 +44,16 @@ bool InRanges(const std::string& address, const std::vector<AddressRange>& range
 }
 
 // Without regard to ports; nullopt: the endpoint does not name it.
-std::optional<Standing> StandingOf(const Endpoint& endpoint, const Destination& destination) {
+std::optional<MatchKind> MatchKindOf(const Endpoint& endpoint, const Destination& destination) {
   const std::string& host = destination.host;
   if (!endpoint.host.empty() && !HostsOverlap(endpoint.host, host)) return std::nullopt;
   if (endpoint.allowed_ips.empty()) {
     const bool pattern = IsHostPattern(endpoint.host);
-    return pattern && !destination.is_private.empty() ? Standing::kPrivate : Standing::kNamed;
+    return pattern && !destination.is_private.empty() ? MatchKind::kPrivate : MatchKind::kNamed;
   }
-  if (!IsAddress(host)) return Standing::kIfInRange;
+  if (!IsAddress(host)) return MatchKind::kIfInRange;
   if (!InRanges(host, endpoint.allowed_ips)) return std::nullopt;
-  return Standing::kNamed;
+  return MatchKind::kNamed;
 }
 
 }  // namespace
@@ -95,12 +95,12 @@ std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& des
   std::vector<Match> matches;
   for (const Rule& rule : policy.rules) {
     for (const Endpoint& endpoint : rule.endpoints) {
-      std::optional<Standing> standing = StandingOf(endpoint, destination);
-      if (!standing) continue;
+      std::optional<MatchKind> kind = MatchKindOf(endpoint, destination);
+      if (!kind) continue;
       const auto& ports = endpoint.ports;
       const bool port = destination.port == 0 ||
                         std::find(ports.begin(), ports.end(), destination.port) != ports.end();
-      matches.push_back({&rule, &endpoint, port ? *standing : Standing::kOtherPort});
+      matches.push_back({&rule, &endpoint, port ? *kind : MatchKind::kOtherPort});
     }
   }
   return matches;

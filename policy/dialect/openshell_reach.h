@@ -24,7 +24,7 @@ struct Destination {
 // "HOST", "HOST:PORT"; an IPv6 address with a port is in brackets.
 Result<Destination> ParseDestination(const std::string& text);
 
-enum class Standing {
+enum class MatchKind {
   kNamed,
   kIfInRange,  // where the name leads to decides: the endpoint opens some addresses only
   kOtherPort,  // the endpoint names the host, and not this port
@@ -34,7 +34,7 @@ enum class Standing {
 struct Match {
   const Rule* rule = nullptr;
   const Endpoint* endpoint = nullptr;
-  Standing standing = Standing::kNamed;
+  MatchKind kind = MatchKind::kNamed;
 };
 
 // The endpoints that name the host, in the order of the file. Which of them decides, a program's

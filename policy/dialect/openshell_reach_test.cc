@@ -96,9 +96,9 @@ std::string Matches(const std::string& text) {
   for (const Match& match : MatchesOf(reading.policy->network, *destination)) {
     out += (out.empty() ? "" : " ") + match.rule->key;
     out += std::to_string(match.endpoint - match.rule->endpoints.data());
-    if (match.standing == Standing::kIfInRange) out += "?";
-    if (match.standing == Standing::kOtherPort) out += "!";
-    if (match.standing == Standing::kPrivate) out += "-";
+    if (match.kind == MatchKind::kIfInRange) out += "?";
+    if (match.kind == MatchKind::kOtherPort) out += "!";
+    if (match.kind == MatchKind::kPrivate) out += "-";
   }
   return out;
 }

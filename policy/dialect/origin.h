@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_POLICY_DIALECT_ORIGIN_H_
 #define ODYSSEY_POLICY_DIALECT_ORIGIN_H_
 
-// Where the values of a request were written, so that whoever refuses one later can say so.
+// Where the values of a request were written, so that a later refusal can name the place.
 
 #include <map>
 #include <optional>
@@ -28,7 +28,7 @@ class Origins final {
   void Forget(const std::string& field);
   // nullptr: not known.
   const Place* Find(const std::string& field) const;
-  // Files below the directory are named as it names them: of a copy that nobody edits.
+  // Files below the directory are named as it names them: of a copy in the store.
   void NameFrom(const std::string& directory);
 
   // By its detail. "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why", and where

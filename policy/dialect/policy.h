@@ -48,7 +48,7 @@ struct PolicyContext {
   std::string bundle_copy;
   // Variables that may enter a cell though their names look like secrets'.
   std::set<std::string> granted_env;
-  // Whoever reads judges Policy::secrets by himself: none of them is refused by the reader.
+  // The caller judges Policy::secrets: the reader refuses none of them.
   bool judges_secrets = false;
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::function<PathFacts(const std::string& path)> look;            // `path` is absolute

@@ -57,8 +57,8 @@ Format FormatOf(const std::string& path, std::string_view text) {
   return json ? Format::kJson5 : Format::kYaml;
 }
 
-// What the request's own reader does not see: links. They are followed once, here, if nobody could
-// have planted them: else an earlier command could choose what a later one is shown.
+// What the request's own reader does not see: links. They are followed once, here, if no other uid
+// could have planted them: else an earlier command could choose what a later one is shown.
 void FollowLinks(const PolicyContext& context, const Source& source, Policy* policy) {
   const auto follow = [&](const std::string& field, std::string* path,
                           policy::FileIdentity* identity) {
@@ -140,7 +140,7 @@ odek::Config ReadOdekUser(const PolicyContext& context, const Source& source, Po
   return document ? odek::ReadConfig(*document, user) : odek::Config{};
 }
 
-// What the request is without the project's file. Problems of the other layers are told by whoever
+// What the request is without the project's file. Problems of the other layers are reported by what
 // reads them with it.
 policy::SandboxRequest RequestWithout(const odek::Config& user, const odek::Config& environment,
                                       const Source& source, const PolicyContext& context) {

@@ -13,7 +13,7 @@ namespace odyssey::dialect {
 
 enum class Wanted { kAnything, kFile };
 
-// Opens a directory, O_PATH or for reading, as whoever named it means it.
+// Opens a directory, O_PATH or for reading, as the client named it.
 using DirectoryOpener = std::function<Result<UniqueFd>(const std::string& directory)>;
 
 class ProjectRoot final {

@@ -42,7 +42,7 @@ struct RequestContext {
 Result<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox, const RequestContext& context,
                                          Origins* origins = nullptr);
 
-// The same for whoever reports every problem.
+// The same, for a caller that reports every problem.
 std::optional<policy::SandboxRequest> ToRequest(const SandboxSpec& sandbox,
                                                 const RequestContext& context, const Source& source,
                                                 Origins* origins);

@@ -84,7 +84,7 @@ Names Excess(const Attachments& more, const Attachments& less) {
   return out;
 }
 
-// Without the toolset nobody is delegated to.
+// Without the toolset there is no delegation.
 Names ExcessOfDelegation(const Worker& more, const Worker& less) {
   const Names known = less.allow_workers.value_or(Names());
   Names out;

@@ -18,7 +18,7 @@
 
 namespace odyssey::executables {
 
-// Beyond these somebody named a whole system, or a tree made to be walked.
+// Beyond these the policy names a whole system, or a tree made to be walked.
 inline constexpr size_t kMaxFiles = 4096;
 inline constexpr size_t kMaxDirectories = 1024;
 

@@ -158,7 +158,7 @@ Answer ExplainRoot(const Cell& cell, const std::string& path, Access access) {
                          return IsWithin(entry.target, path);
                        });
   if (access == Access::kRead && visible) return {true, "mount /", ""};
-  // What no policy may mount is nobody's to grant.
+  // What no policy may mount no ceiling can grant.
   const auto wanted = access == Access::kWrite ? plan::Access::kReadWrite : plan::Access::kReadOnly;
   const bool mountable = !visible && plan::CheckHostSource(path, wanted, {}).ok();
   const Grant grant = mountable ? MountGrant(access, path) : Grant();
@@ -189,7 +189,7 @@ const policy::LimitKey& KeyOf(Limit limit) {
 bool IsOnHost(const Cell& cell) { return policy::IsDanger(cell.request); }
 
 bool IsSystemTree(const Entry& entry) {
-  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kNobodys;
+  return entry.kind == EntryKind::kHostTree && entry.ownership == plan::Ownership::kUnmapped;
 }
 
 std::string AccessName(Access access) {

@@ -1,14 +1,15 @@
 #ifndef ODYSSEY_POLICY_MODEL_LIMIT_BOUNDS_H_
 #define ODYSSEY_POLICY_MODEL_LIMIT_BOUNDS_H_
 
-// What a limit may be at all, whoever asks: nothing too small to run a shell, and nothing that no
+// What a limit may be for any uid: nothing too small to run a shell, and nothing that no
 // cell can have. Read by the dialects, the compiler and the options of commands.
 
 #include <cstdint>
 
 namespace odyssey::policy {
 
-// A shell, its pipeline and the C library's buffers fit; less fails in ways nobody understands.
+// A shell, its pipeline and the C library's buffers fit; with less, programs fail without a clear
+// error.
 inline constexpr uint64_t kMinMemoryBytes = uint64_t{16} << 20;
 // More than any machine has.
 inline constexpr uint64_t kMaxMemoryBytes = uint64_t{16} << 40;

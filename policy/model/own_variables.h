@@ -2,7 +2,7 @@
 #define ODYSSEY_POLICY_MODEL_OWN_VARIABLES_H_
 
 // Variables that every command of a cell has, whatever its policy says: those of Odyssey's own, and
-// those of whoever asks.
+// those of the client.
 
 #include <functional>
 #include <map>
@@ -23,7 +23,7 @@ constexpr bool IsOwnVariable(std::string_view name) {
 // Why not, and what is allowed.
 inline constexpr char kOwnVariableRule[] = "every command gets its own; any other name is allowed";
 
-// How text, time and the terminal are with whoever asks: as they are with his programs. No grant is
+// Locale, time zone and terminal of the client, as its own programs see them. No grant is
 // needed for them, and they are no part of what a policy gives (ADR 0035).
 inline constexpr std::string_view kInheritedVariables[] = {"LANG", "LC_ALL", "LC_CTYPE", "TERM",
                                                            "TZ"};

@@ -14,16 +14,16 @@ namespace odyssey::cell {
 // whole host. 6 MiB of records.
 inline constexpr uint32_t kMaxRangeLocks = 32'768;
 // Sockets of netlink in a network namespace: of a cell's own, and of the host's for cells that have
-// it. Each holds at most twice net.core.rmem_max, which is 416 KiB unless somebody has set it.
+// it. Each holds at most twice net.core.rmem_max, which is 416 KiB by default.
 inline constexpr uint32_t kMaxNetlinkSockets = 64;
 inline constexpr uint32_t kMaxNetlinkSocketsOfHost = 1'024;
 // Sockets of a cell's own network, of all kinds: one for each so many bytes of memory_bytes, and at
 // least so many. What waits in the two queues of one, and in that of its errors, is as much, unless
-// somebody has set net.core.rmem_default: so a cell has no more of the kernel's memory than of its
-// own.
+// the administrator has set net.core.rmem_default: so a cell has no more of the kernel's memory
+// than of its own.
 inline constexpr uint64_t kBytesOfASocket = 256 * 1024;
 inline constexpr uint32_t kLeastSockets = 256;
-// Connections of TCP that nobody has accepted: the longest queue that nginx, Node and Redis ask for
+// TCP connections in the accept queue: the longest queue that nginx, Node and Redis ask for
 // one listener. Each holds at most twice net.core.rmem_max: together 208 MiB.
 inline constexpr uint32_t kMaxWaitingConnections = 512;
 

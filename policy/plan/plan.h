@@ -47,9 +47,9 @@ enum class EntryKind : uint8_t {
 
 // Whose files a host tree shows.
 enum class Ownership : uint8_t {
-  kNobodys,  // nobody has a number there, so that nobody may write, sockets and pipes included:
-             // only for the system's own read-only trees
-  kMapped,   // the owner of the source appears as the cell's user (idmapped mount)
+  kUnmapped,  // no uid or gid is mapped, so the kernel refuses every write, to sockets and pipes
+              // too: only for the system's own read-only trees
+  kMapped,  // the owner of the source appears as the cell's user (idmapped mount)
 };
 
 inline constexpr uint32_t kAnyOwner = UINT32_MAX;  // no uid
@@ -66,7 +66,7 @@ struct Entry {
   // writes instead ("upper" and "work" in it are those of an overlay; root makes what is missing).
   std::string changes;
   // Of a mapped host tree: whose it has to be to be mapped. Another's is shown as it is, if that is
-  // read-only and everybody may read it, and else refused.
+  // read-only and world-readable, and else refused.
   uint32_t owner = kAnyOwner;
   // With an owner: his group, of what is written there, as of his own programs. What belongs to the
   // directory's is not his by that.

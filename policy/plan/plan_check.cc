@@ -69,14 +69,14 @@ Status CheckSystemTree(const Plan& plan, const CheckContext& context, const Entr
   }
   if (entry.access == Access::kReadOnly && (system || resolver)) return OkStatus();
   return PermissionDenied(entry.source +
-                          ": only the system's trees, and they read-only, may be nobody's");
+                          ": only the system's trees, and they read-only, may be unmapped");
 }
 
 Status CheckHostTree(const Plan& plan, const CheckContext& context, const Entry& entry) {
   if (!IsNormalizedAbsolute(entry.source)) {
     return InvalidArgument("source must be a normalised absolute path");
   }
-  if (entry.ownership == Ownership::kNobodys) return CheckSystemTree(plan, context, entry);
+  if (entry.ownership == Ownership::kUnmapped) return CheckSystemTree(plan, context, entry);
   if (!entry.changes.empty() && (entry.access != Access::kReadWrite || plan.cell_tree.empty() ||
                                  !AreComponents(entry.changes))) {
     return InvalidArgument("changes: only of a writable tree, as a directory of a cell_tree");

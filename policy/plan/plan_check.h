@@ -32,10 +32,10 @@ bool IsNormalizedAbsolute(std::string_view path);
 // True if `path` is `directory` or below it (by component).
 bool IsWithin(std::string_view path, std::string_view directory);
 
-// The host trees that may be shown as nobody's: the system's own programs and public configuration.
+// The host trees that may be shown unmapped: the system's own programs and public configuration.
 const std::vector<std::string>& SystemTrees();
 
-// True for the places where a host keeps its resolv.conf; shown as nobody's, at /etc/resolv.conf,
+// True for the places where a host keeps its resolv.conf; shown unmapped, at /etc/resolv.conf,
 // to cells with the host's network.
 bool IsResolverFile(std::string_view path);
 

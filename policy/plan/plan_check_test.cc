@@ -16,7 +16,7 @@ Entry System(const std::string& source) {
           .target = source,
           .source = source,
           .executable = true,
-          .ownership = Ownership::kNobodys};
+          .ownership = Ownership::kUnmapped};
 }
 
 CheckContext Context() {

@@ -21,7 +21,7 @@ Plan SamplePlan() {
        .target = "/usr",
        .source = "/usr",
        .executable = true,
-       .ownership = Ownership::kNobodys,
+       .ownership = Ownership::kUnmapped,
        .device = 0xfe01,
        .inode = uint64_t{1} << 40},
       {.kind = EntryKind::kFile, .target = "/etc/hosts", .source = std::string("a\0b", 3)},

@@ -53,7 +53,8 @@ const std::vector<RefusedValues>& RefusedByValue() {
       {SYS_setsockopt, {{1, SOL_SOCKET}}, 2, {SO_SNDBUF, SO_RCVBUF}, 0},
       // The same. As a kernel without it says it, so that programs go on.
       {SYS_prctl, {}, 0, {PR_SET_SECCOMP}, EINVAL},
-      // Whoever opens a file on the host waits for the one that has a lease on it, 45 s each time,
+      // A process that opens a file on the host waits for the holder of a lease on it, 45 s each
+      // time,
       // though that one may only read it.
       {SYS_fcntl, {}, 1, {F_SETLEASE}, EPERM},
       // The slot's pid 1 is of the command's user, answers for what the command does, and ends what
@@ -83,7 +84,7 @@ const std::vector<RefusedValues>& NotifiedByValue() {
   return told;
 }
 
-// What the kernel itself refuses before anything else to whoever has no capability over the host
+// What the kernel refuses first of all to a process without a capability over the host
 // (modules, reboot, swap, clocks) is not here: then commands' attempts can be told.
 const std::vector<Group>& DeniedToInit() {
   static const std::vector<Group> groups = {

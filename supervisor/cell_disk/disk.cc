@@ -23,7 +23,7 @@ constexpr char kImage[] = "disk.img";       // whole, always
 constexpr char kUnfinished[] = "disk.new";  // what became of one that is not
 constexpr char kMkfs[] = "/sbin/mkfs.ext4";
 constexpr uint64_t kBlock = 4096;  // -b below
-// What the cell removes is the host's again; after an error of the file system nobody writes to it.
+// What the cell removes is the host's again; after an error the file system is read-only.
 constexpr char kOptions[] = "discard,errors=remount-ro";
 constexpr int kAttempts = 100;  // others take free loop devices too
 
@@ -80,7 +80,7 @@ Result<UniqueFd> OpenImage(int tree, uint64_t bytes) {
   if (!image && errno != ENOENT) return ErrnoStatus(errno, "open the cell's disk.img");
   if (!image) ODY_RETURN_IF_ERROR(MakeImage(tree, bytes, &image));
   // The loop device holds this very description, and so the lock, until the last mount is gone: a
-  // disk is never mounted twice, whoever else is still dying.
+  // disk is never mounted twice, even while an earlier cell's processes still exit.
   struct stat info;
   if (flock(image.get(), LOCK_EX) != 0 || fstat(image.get(), &info) != 0) {
     return ErrnoStatus(errno, "lock the cell's disk.img");

@@ -12,7 +12,8 @@ namespace odyssey::cell_guard {
 
 class ChangeLock final {
  public:
-  // Waits for a second or so: who can read the tree can hold its lock. `directories` is borrowed.
+  // Waits for a second or so: any process that can read the tree can hold its lock. `directories`
+  // is borrowed.
   explicit ChangeLock(const std::vector<UniqueFd>& directories);
   ~ChangeLock();
   ChangeLock(const ChangeLock&) = delete;

@@ -63,7 +63,7 @@ bool FileLocks::Take(void* request, size_t bytes, const Judge& judge, const Send
   memcpy(&header, request, sizeof(header));
   if (header.opcode == FUSE_INTERRUPT) {
     const auto* interrupt = ArgumentsIn<fuse_interrupt_in>(request, bytes);
-    return interrupt != nullptr && GiveUp(interrupt->unique, send);
+    return interrupt != nullptr && CancelWait(interrupt->unique, send);
   }
   const bool waits = header.opcode == FUSE_SETLKW;
   const bool looks = header.opcode == FUSE_GETLK;
@@ -82,7 +82,7 @@ bool FileLocks::Take(void* request, size_t bytes, const Judge& judge, const Send
   return true;
 }
 
-bool FileLocks::GiveUp(uint64_t unique, const Send& send) {
+bool FileLocks::CancelWait(uint64_t unique, const Send& send) {
   const auto given_up = std::find_if(waiting_.begin(), waiting_.end(),
                                      [&](const Request& one) { return one.unique == unique; });
   if (given_up == waiting_.end()) return false;

@@ -11,8 +11,8 @@
 // How many there are at once is bounded: no control group counts what the kernel keeps of them.
 // A slot's own count (ADR 0034) does not see them, since they are the guard's.
 //
-// Processes that wait for one another are not told so (EDEADLK). Who waits is tried again when the
-// guard gives a lock back, and every kBetweenTriesMs: nothing tells when the host does.
+// Processes that wait for one another are not told so (EDEADLK). A waiting request is tried again
+// when the guard gives a lock back, and every kBetweenTriesMs: nothing tells when the host does.
 
 #include <linux/fuse.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ class FileLocks final {
   void Released(int fd);
 
   bool HasWaiting() const { return !waiting_.empty(); }
-  // True once after a lock was given back, and where somebody waits kBetweenTriesMs after that.
+  // True once after a lock was given back, and with a waiting request kBetweenTriesMs after that.
   bool IsTimeToRetry();
   // Those that wait, in the order in which they came; judged anew, since what there is now is what
   // counts.
@@ -73,7 +73,7 @@ class FileLocks final {
     fuse_lk_in in{};
   };
 
-  bool GiveUp(uint64_t unique, const Send& send);
+  bool CancelWait(uint64_t unique, const Send& send);
   Answer Try(const Request& request);
   int TryOpenFile(const Request& request);
   int TryRange(const Request& request);

@@ -78,9 +78,9 @@ bool IsGits(std::string_view path) {
   return at != path.npos && path.substr(at + kGit.size(), kObjects.size()) != kObjects;
 }
 
-// How long the kernel may go by an answer. Not by one about git's own files: who writes a reference
-// has read it under its lock, and so the one that is there, not that of a second ago. Nor by a name
-// beside a file that commands lock: a database's journal is there or not.
+// How long the kernel may go by an answer. Not by one about git's own files: a process that writes
+// a reference has read it under its lock, and so the one that is there, not that of a second ago.
+// Nor by a name beside a file that commands lock: a database's journal is there or not.
 void DecideCaching(const char* path) {
   const bool changes = path == nullptr || IsGits(path);
   const bool may_go = changes || Tree().locked_in.HasParentOf(path);
@@ -231,7 +231,7 @@ int Open(const char* path, fuse_file_info* info) {
   if (const int error = Tree().Enter(path, &place); error != 0) return -error;
   if (!Tree().IsRoomToOpen()) return -EMFILE;
   if (IsGits(path)) MutableTree().open_nodes.ReadAnew();
-  // A close then asks nobody: what was only read has nothing to bring to the disk, and no locks to
+  // A close then sends no FLUSH: what was only read has nothing to write back, and no locks to
   // give back where there are none. (A first one is given back with its open file.)
   const bool only_read = (info->flags & O_ACCMODE) == O_RDONLY;
   info->noflush = only_read && !Tree().locked_in.HasParentOf(path) ? 1 : 0;

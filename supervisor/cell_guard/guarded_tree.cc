@@ -38,7 +38,7 @@ bool GuardedTree::CoversOtherwise(std::string_view one, std::string_view other) 
   });
 }
 
-// Who locks one file of a directory may go by whether another is there.
+// A program may lock one file of a directory and rely on whether another exists (git's *.lock).
 int GuardedTree::EnterToLock(int fd) {
   const OpenFile file(*this, fd);
   if (const int error = file.Refusal(); error != 0) return error;

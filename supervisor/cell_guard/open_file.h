@@ -31,7 +31,7 @@ class OpenFile final {
 
  private:
   enum class Name {
-    kNone,    // it has none: nobody will open it again
+    kNone,    // it has none: no process can open it again
     kHere,    // it is `path_`
     kUnknown  // beyond the tree, or one of several that is gone
   };

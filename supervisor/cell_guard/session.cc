@@ -111,7 +111,7 @@ class Session final {
 
   // libfuse locks all names of both paths, and waits for another thread where one path leads to or
   // through the other's end. There is none. The kernel asks for no such rename by the names that it
-  // knows, which are old where somebody else has put another file or has moved a directory.
+  // knows, which are old where another process has put another file or has moved a directory.
   bool WouldWaitForItself(const RenameRequest& rename) {
     if (rename.from_node == rename.to_node) return rename.from == rename.to;
     const std::string from_directory = PathOfNode(rename.from_node);

@@ -86,7 +86,7 @@ bool KnowsNotifications() {
          sizes.seccomp_notif_resp <= sizeof(seccomp_notif_resp);
 }
 
-// Who calls and who answers take turns, so that one processor serves both without waking another
+// Caller and listener take turns, so that one processor serves both without waking another
 // (Linux 6.6, which Debian 12's headers do not know). An older kernel answers more slowly.
 void AnswerAtOnce(int listener) {
   constexpr uint64_t kSyncWakeUp = 1;  // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP

@@ -24,7 +24,7 @@ class Confinement final {
   // `configure` needs. NOT_FOUND: a rule's path is not in the cell.
   static Result<Confinement> Build(const cell::Configure& configure, uint32_t abi = LandlockAbi());
 
-  // The rules of what has been mounted on their paths since Build; for who enters from now on.
+  // The rules again, for what has been mounted on their paths since Build; for later Enter calls.
   Status AddRules(const std::vector<cell::LandlockRule>& rules);
 
   // Empties every capability set, the bounding set included. The caller has CAP_SETPCAP in the

@@ -25,8 +25,8 @@ constexpr uint32_t kFew = 64;  // too few to look at
 constexpr uint64_t kBegan = 1, kEnded = uint64_t{1} << 32;
 
 // The kernel goes through the connections of all the host, some milliseconds with none, before it
-// says that there is no other line: a look has at most one fiftieth of the time. But who has many
-// listeners makes a look long, and has no longer to fill them.
+// says that there is no other line: a look has at most one fiftieth of the time. But a cell with
+// many listeners makes a look long, and has no longer to fill them.
 constexpr int kRest = 50;
 constexpr std::chrono::seconds kLongestRest{1};
 
@@ -83,7 +83,7 @@ std::optional<Listeners> OwnListeners() {
 
 ConnectionWatch::ConnectionWatch() : commands_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-void ConnectionWatch::Hear() {
+void ConnectionWatch::Receive() {
   uint64_t told = 0;
   if (read(commands_.get(), &told, sizeof(told)) != sizeof(told)) return;
   listening_ += told % kEnded;

@@ -2,8 +2,8 @@
 #define ODYSSEY_SUPERVISOR_CELL_INIT_CONNECTION_WATCH_H_
 
 // Connections of TCP that wait to be accepted. Until then no control group counts what the kernel
-// keeps of them, and they need no process: who connected may have closed. They cannot be kept
-// within a number, since nobody is asked when one comes, so cell-init looks from time to time, from
+// keeps of them, and they need no process: the client may have closed its end. They cannot be kept
+// within a number, since the kernel notifies of none, so cell-init looks from time to time, from
 // when a command listens (ADR 0034). A listener goes from command to command by SCM_RIGHTS, so the
 // watch is of the cell and not of a slot.
 
@@ -18,18 +18,18 @@ class ConnectionWatch final {
  public:
   static constexpr int kBetweenLooksMs = 250;
 
-  // Of the caller's network namespace, and in it of who has the caller's uid.
+  // Of the caller's network namespace, and in it of sockets of the caller's uid.
   ConnectionWatch();
 
-  // Readable when there is something to Hear; what slots need for BeginListening.
+  // Readable when there is something to Receive; what slots need for BeginListening.
   int fd() const { return commands_.get(); }
-  void Hear();
+  void Receive();
 
   // For poll(2): how long until the next look; -1 without a watch. Other work does not put it off.
   int TimeoutMs() const;
 
   // When it is time for a look, and more wait than cell::kMaxWaitingConnections; a table that
-  // cannot be read counts as too many. Ends the watch when nobody listens or is about to.
+  // cannot be read counts as too many. Ends the watch when no socket listens or is about to.
   bool IsTooMuch();
 
  private:

@@ -15,7 +15,7 @@
 namespace odyssey::cell_init {
 namespace {
 
-constexpr int kNotStarted = 125;  // exit status of a command that never was; nobody shows it
+constexpr int kNotStarted = 125;  // exit status of a command that did not start; never reported
 
 // No more than `value`: the supervisor may have been started with less.
 bool Limit(int resource, rlim_t value) {

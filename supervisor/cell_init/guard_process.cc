@@ -78,7 +78,8 @@ Status BecomeGuard(const std::vector<Mounted>& mounted, const Confinement& confi
   return ErrnoStatus(errno, std::string("execute ") + plan::kGuardPath);
 }
 
-// All trees are opened before there is a guard anywhere: one that is not served yet answers nobody.
+// All trees are opened before there is a guard anywhere: a guard that is not served yet answers no
+// request.
 Result<std::vector<Mounted>> OpenTrees(const std::vector<cell::Guard>& guards) {
   std::vector<Mounted> mounted;
   for (const cell::Guard& guard : guards) {
@@ -93,7 +94,7 @@ Result<std::vector<Mounted>> OpenTrees(const std::vector<cell::Guard>& guards) {
 }
 
 // Until the kernel has asked for the owner of a guard's top directory, which it does not do before
-// it makes a file there, it takes it for nobody's and refuses that.
+// it makes a file there, it sees an unmapped owner and returns EOVERFLOW.
 Status Await(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 ? OkStatus() : ErrnoStatus(errno, "await guard of " + path);
@@ -129,7 +130,7 @@ Result<bool> StartGuards(const cell::Configure& configure) {
     dprintf(2, "cell-init: guard: %s\n", status.message().c_str());
     _exit(125);
   }
-  // The guard's alone: if it ends now, there is nobody to wait for.
+  // The guard's alone: if the guard ends now, the read returns end-of-file.
   for (Mounted& one : mounted) one.device.reset();
   for (const Mounted& one : mounted) ODY_RETURN_IF_ERROR(Await(one.guard->path));
   ODY_RETURN_IF_ERROR(HideFromCommands());

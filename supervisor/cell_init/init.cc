@@ -16,9 +16,9 @@
 #include "policy/plan/kernel_memory.h"
 #include "policy/plan/plan.h"
 #include "supervisor/cell_init/guard_process.h"
+#include "supervisor/cell_init/inherited_attributes.h"
 #include "supervisor/cell_init/resolver.h"
 #include "supervisor/cell_init/slot.h"
-#include "supervisor/cell_init/standing.h"
 #include "supervisor/cell_init/tools_process.h"
 #include "supervisor/cell_tools/run_tree.h"
 #include "supervisor/cell_tools/startup_memory.h"
@@ -94,7 +94,7 @@ Status CellInit::Run() {
       (void)!read(signals.get(), &info, sizeof(info));
       ODY_RETURN_IF_ERROR(Reap());
     }
-    if (polled[2].revents != 0) connections_.Hear();
+    if (polled[2].revents != 0) connections_.Receive();
     if (polled[3].revents != 0) AnswerQuery(resolver_.get(), &names_);
     EndFloods();
     if (polled[1].revents == 0) continue;
@@ -148,7 +148,7 @@ Status CellInit::GiveSlot() {
                         .connections = connections_.fd(),
                         .names = &names_};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
-  cell_tools::ForgetStartup();
+  cell_tools::ReleaseStartupPages();
   slots_[slot.pid] = place;
   mounts_[place.number] = std::move(slot.mounts);
   return SendMessage(socket_, cell::Encode(cell::SlotReady{.slot = place.number}),

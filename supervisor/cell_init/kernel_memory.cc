@@ -32,7 +32,8 @@ constexpr uint32_t kCallsAtFirst = cell::kMaxRangeLocks / kLocksOfACall;
 // Nearly full, every call would count. The kernel holds up all locking of the host meanwhile.
 constexpr uint32_t kFewCalls = kCallsAtFirst / 64;
 constexpr std::chrono::milliseconds kBetweenCounts{500};
-// Each that is connected in the cell brings one that is accepted, which nobody is asked about.
+// Each that is connected in the cell brings an accepted one, of which the kernel sends no
+// notification.
 constexpr uint32_t kSocketsOfACall = 2;
 constexpr uint32_t kMostCallsAtOnce = 16;  // slots do not know of each other's
 constexpr uint32_t kPartAtOnce = 8;        // of what is left, where a count takes milliseconds

@@ -5,7 +5,8 @@
 // without end: records of byte-range locks, and what waits in sockets. The filter
 // of a slot puts the calls that take it to the slot's pid 1 (refused_calls.h), which lets them be
 // made up to a number, and counts anew what there is when the number may have been reached
-// (ADR 0034). Whoever listens is let, and said to the watch of the cell (connection_watch.h).
+// (ADR 0034). A process that listens continues, and is reported to the watch of the cell
+// (connection_watch.h).
 //
 // What a call asks for behind a pointer can change after it was looked at, so nothing is looked at
 // but registers: a call is worth the most that any such call can take.

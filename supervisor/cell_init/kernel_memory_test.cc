@@ -247,7 +247,7 @@ TEST(KernelMemoryTest, SocketsInTheNetworkOfTheHostAreCounted) {
 
 // Waits for the next look.
 bool Look(ConnectionWatch* watch) {
-  watch->Hear();
+  watch->Receive();
   (void)poll(nullptr, 0, std::max(watch->TimeoutMs(), 0));
   return watch->IsTooMuch();
 }

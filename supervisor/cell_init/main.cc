@@ -14,8 +14,8 @@
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/init.h"
 
-// The library's own names the type of what nobody caught, for which it brings 40 KB of a reader of
-// such names: each cell has a copy of what lies around what it uses.
+// The library's handler names the type of an uncaught exception, for which it links 40 KB of a
+// reader of such names: each cell has a copy of what lies around what it uses.
 namespace __gnu_cxx {
 void __verbose_terminate_handler();
 void __verbose_terminate_handler() { abort(); }
@@ -53,9 +53,9 @@ odyssey::Status MountMessageQueues() {
   return odyssey::ErrnoStatus(errno, "mount /dev/mqueue");
 }
 
-// The kernel counts pseudo-terminals for the whole host (kernel.pty.max, 4,096 where nobody set
-// it), and who has none left cannot log in. The other options are bubblewrap's, which a remount
-// would forget.
+// The kernel counts pseudo-terminals for the whole host (kernel.pty.max, by default 4,096
+// ), and without a free one no login is possible. The other options are bubblewrap's, which a
+// remount would forget.
 odyssey::Status LimitTerminals() {
   const unsigned long flags = MS_REMOUNT | MS_NOSUID | MS_NOEXEC;
   const char* options = "ptmxmode=0666,mode=0620,max=128";
@@ -66,7 +66,7 @@ odyssey::Status LimitTerminals() {
 }  // namespace
 
 int main() {
-  // Nobody of the same uid may trace us or read our memory.
+  // No process of the same uid may trace us or read our memory.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it

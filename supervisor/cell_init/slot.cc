@@ -37,7 +37,7 @@ constexpr const char* kMaskedFiles[] = {"/proc/kallsyms", "/proc/keys",    "/pro
 constexpr int kForkTries = 200;
 constexpr int kForkPauseMs = 10;
 
-// A /proc that shows this slot's processes and nobody else's.
+// A /proc that shows this slot's processes only.
 Status MountProc() {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
     return ErrnoStatus(errno, "mount /proc");
@@ -87,7 +87,7 @@ uint64_t Microseconds(const timeval& time) {
 // The nested pid 1, already under the commands' filter: runs one command after another, each in an
 // empty pid namespace, passes signals on, answers what the filter refuses, and reaps whatever
 // becomes its child. A refused call of its own would wait for itself: it makes none
-// (ToldCallsTest.AllowsWhatASlotDoes).
+// (NotifiedCallsTest.AllowsWhatASlotDoes).
 class SlotInit final {
  public:
   SlotInit(const Confinement& confinement, const SlotPlace& place, UniqueFd exec, UniqueFd control,
@@ -160,7 +160,7 @@ class SlotInit final {
     signalfd_siginfo info{};
     if (read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
     if (info.ssi_signo == SIGCHLD) return Reap();
-    // From outside of this pid namespace: nobody in it can send one that looks so.
+    // From outside of this pid namespace: si_pid is 0, which no process in it can forge.
     if (info.ssi_code != SI_USER || info.ssi_pid != 0 || !HasBegun(command_)) return;
     refused_.CountConnections();
     kill(-1, SIGKILL);
@@ -194,9 +194,9 @@ class SlotInit final {
 
   void ReadControl() {
     const auto message = ReceiveMessage(control_.get());
-    if (!message.ok()) _exit(0);  // closed: nobody wants this slot any more
+    if (!message.ok()) _exit(0);  // closed: rpc has given the slot up
     const auto type = cell::TypeOf(message->bytes);
-    // The command is reaped next, and then whoever is left.
+    // The command is reaped next, then its remaining processes.
     if (type.ok() && *type == cell::MessageType::kKillSlot) kill(-1, SIGKILL);
     cell::SignalSlot request;
     if (!cell::Decode(message->bytes, &request).ok()) return;
@@ -206,17 +206,17 @@ class SlotInit final {
   }
 
   // What the command left behind, however it daemonised: it is in this pid namespace, where -1
-  // means everybody but us, and what it forked meanwhile is killed too. Orphans become our
+  // means every process but us, and what was forked meanwhile is killed too. Orphans become our
   // children, so when there is none left the namespace is empty.
   static void EndEverybody() {
-    // Mostly there is nobody left. Asked for first: kill looks at every process of the host.
+    // Mostly no process is left. Checked first: kill(-1) walks every process of the host.
     if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;
     kill(-1, SIGKILL);
     while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
   }
 
-  // The same slot with new sockets: nobody who held the old ones has anything to say here any more.
+  // The same slot with new sockets: what still holds the old ones can send nothing to it.
   // A command has our uid, but no call that would change what the next one inherits from us
   // (policy/seccomp/deny_list.cc).
   Status OfferAgain() {
@@ -263,7 +263,7 @@ Status GiveMounts(int to) {
   }
   // Without notifications the command may listen at any time.
   if (!listener) BeginListening(place.connections);
-  cell_tools::ForgetStartup();
+  cell_tools::ReleaseStartupPages();
   SlotInit(confinement, place, std::move(exec), std::move(control), std::move(listener),
            std::move(memory))
       .Run();

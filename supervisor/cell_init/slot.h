@@ -30,7 +30,7 @@ struct Slot {
   UniqueFd control;  // for the supervisor: signals and the end; closing it kills the slot
   // The mount namespace. With its last process the kernel would take it apart, and with it what
   // cell-init mounted on the host's trees: a directory of it that a command opened and handed to
-  // another would show them bare. So whoever makes slots holds it until no command lives.
+  // another would show them bare. So the process that makes slots holds it until no command lives.
   UniqueFd mounts;
 };
 

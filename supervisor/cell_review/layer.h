@@ -2,8 +2,8 @@
 #define ODYSSEY_SUPERVISOR_CELL_REVIEW_LAYER_H_
 
 // One directory that paths are relative to: the host's, the upper layer, the store. A path is
-// walked a component at a time from its descriptor, and no symbolic link is followed, whoever made
-// it: other processes may rearrange what is there at any moment.
+// walked a component at a time from its descriptor, and no symbolic link is followed, whatever
+// process made it: other processes may rearrange what is there at any moment.
 
 #include <optional>
 #include <string>

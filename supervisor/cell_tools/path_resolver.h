@@ -77,7 +77,7 @@ class PathResolver final {
   Result<Location> Locate(const VisiblePath& path, Access access, MissingParents missing) const;
 
   // Opens what `path` names. O_NOFOLLOW, O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added, so that no
-  // FIFO or device blocks the caller, who checks the file's type.
+  // FIFO or device blocks the caller, which checks the file's type.
   Result<OpenedPath> Open(const VisiblePath& path, int flags, Access access) const;
 
   // What the innermost root around `absolute`, an end of a walk, says about the files in it.

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_REPLACE_FILE_H_
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_REPLACE_FILE_H_
 
-// Writing a file so that whoever reads it sees the old content or the new, never a part.
+// Writes a file so that a reader sees the old content or the new, never a part.
 
 #include <sys/types.h>
 

@@ -27,7 +27,7 @@ Result<UniqueFd> OpenRegular(const RunTree& runs, const std::string& path, int f
   uint32_t made = 0;
   ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path, MissingParents::kError, &made));
   UniqueFd fd(openat(at.directory.get(), at.name.c_str(), flags | kSafeFlags));
-  // ENXIO: a pipe or socket that nobody reads.
+  // ENXIO: a pipe without a reader, or a socket.
   const bool opened = fd && fstat(fd.get(), info) == 0;
   if (!opened && errno != ENXIO) return ErrnoStatus(errno, "open " + at.absolute);
   if (!opened || !S_ISREG(info->st_mode)) {
@@ -179,7 +179,7 @@ Result<tool::Response> Append(const RunTree& runs, const tool::Request& request)
   if (static_cast<uint64_t>(info.st_size) != request.offset) {
     return Status(Code::kAborted, request.path + ": has " + std::to_string(info.st_size) +
                                       " bytes instead of " + std::to_string(request.offset) +
-                                      ": somebody else writes to it");
+                                      ": another process writes to it");
   }
   Status status = WriteAll(fd.get(), request.content);
   if (status.ok() && request.mode != 0 && fchmod(fd.get(), request.mode) != 0) {

@@ -14,7 +14,7 @@ Result<tool::Response> MakeRun(const RunTree& runs, const tool::Request& request
 // ALREADY_EXISTS if anything has that name. On failure nothing of it stays.
 Result<tool::Response> Create(const RunTree& runs, const tool::Request& request);
 
-// ABORTED if the file does not end at `offset`: somebody else writes to it. `mode`, if not 0, is
+// ABORTED if the file does not end at `offset`: another process writes to it. `mode`, if not 0, is
 // what the file has afterwards.
 Result<tool::Response> Append(const RunTree& runs, const tool::Request& request);
 

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_TREE_H_
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_TREE_H_
 
-// The directories of runs: <runs>/<run>/{inbox,outbox,work,tmp}. Whoever uses this runs in the cell
+// The directories of runs: <runs>/<run>/{inbox,outbox,work,tmp}. The caller runs in the cell
 // with the rights of its commands, and they may rearrange what is there at any moment: a path is
 // walked a component at a time, and no symbolic link is followed, wherever it leads.
 

@@ -25,7 +25,7 @@ constexpr int kMaxRemovals = 2000;
 constexpr int kMaxDepth = 32;
 constexpr mode_t kOwnerOnly = 0700;
 
-// Removes trees that somebody may rearrange meanwhile: no link is followed, and what cannot be
+// Removes trees that commands may rearrange meanwhile: no link is followed, and what cannot be
 // removed is left.
 class Remover final {
  public:

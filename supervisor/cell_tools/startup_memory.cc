@@ -23,6 +23,6 @@ int ForgetReadOnly(dl_phdr_info* program, size_t, void*) {
 
 }  // namespace
 
-void ForgetStartup() { dl_iterate_phdr(ForgetReadOnly, nullptr); }
+void ReleaseStartupPages() { dl_iterate_phdr(ForgetReadOnly, nullptr); }
 
 }  // namespace odyssey::cell_tools

@@ -6,7 +6,7 @@ namespace odyssey::cell_tools {
 // Start-up touches most of the program once (relocations, libc's own), and what follows little of
 // it: gives back what is mapped of it and not writable. What is needed comes again from the page
 // cache.
-void ForgetStartup();
+void ReleaseStartupPages();
 
 }  // namespace odyssey::cell_tools
 

@@ -19,7 +19,7 @@ Status Work(int socket, const std::vector<cell::ToolRoot>& roots) {
   // Fixed, so that a large file's memory goes back to the kernel when its request is done.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   ODY_ASSIGN_OR_RETURN(PathResolver paths, PathResolver::Create(roots));
-  ForgetStartup();
+  ReleaseStartupPages();
   return Serve(socket, {std::move(paths), RunTree(cell::kRunsPath)});
 }
 

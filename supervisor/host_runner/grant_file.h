@@ -10,7 +10,7 @@
 namespace odyssey::host_runner {
 
 // The users that the grant file names, read anew. PERMISSION_DENIED unless the file is root's,
-// regular, and writable by nobody else, and nobody else could put another one in its place. Every
+// regular, and writable by root only, and only root could put another one in its place. Every
 // error names the file.
 Result<std::vector<std::string>> ReadGrants(const std::string& path);
 

@@ -45,7 +45,7 @@ Result<std::vector<std::string>> ParseGrants(std::string_view text) {
     if (word == "root" || word == "0") {
       return BadLine(number, "host uid 0 never runs a command, whatever is granted");
     }
-    // Not the word itself: nobody knows what bytes are in it.
+    // Not the word itself: it may hold any bytes.
     if (!IsUid(word) && !IsName(word)) return BadLine(number, "give one user name or uid");
     if (grants.size() == kMaxGrants) {
       return BadLine(number, "at most " + std::to_string(kMaxGrants) + " users are allowed");

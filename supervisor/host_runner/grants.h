@@ -32,8 +32,8 @@ Result<std::vector<std::string>> ParseGrants(std::string_view text);
 // True if one of the words of ParseGrants is the user's name or uid.
 bool Names(const std::vector<std::string>& grants, const HostUser& user);
 
-// The uids that are Odyssey's own. Whoever may connect to the supervisor is believed about every
-// user, so a command that runs as a client would be too.
+// The uids that are Odyssey's own. A process that may connect to the supervisor is believed about
+// every user, so a command that runs as a client would be too.
 struct OwnUids {
   uid_t rpc = 0;
   std::vector<uid_t> clients;

@@ -26,8 +26,8 @@ constexpr char kTop[] = ".";              // of a control group tree
 constexpr char kUnifiedPrefix[] = "0::";  // of our v2 group in /proc/self/cgroup
 constexpr size_t kMaxControlFile = 64 * 1024;
 constexpr int kLastSignal = 31;
-// How many times an ending cell is looked at before what is dead in it need not be reaped: whoever
-// traces a process of the same user can keep that from us for ever.
+// How many times an ending cell is looked at before what is dead in it need not be reaped: the
+// process that traces a process of the same user can keep that from us for ever.
 constexpr int kPatience = 1000;
 constexpr timeval kSendTimeout{1, 0};
 
@@ -193,8 +193,9 @@ Status HostCell::ReadControl(Slot* slot, uint64_t number) {
   cell::SignalSlot request;
   ODY_RETURN_IF_ERROR(cell::Decode(message->bytes, &request));
   if (request.signal < 1 || request.signal > kLastSignal) return InvalidArgument("no such signal");
-  // The command's own process group, which nobody outside its session can be in, and whose number
-  // is not used again before the command is reaped. The child alone, where it has not entered it.
+  // The command's own process group, which no process outside its session can join, and whose
+  // number is not used again before the command is reaped. The child alone, where it has not
+  // entered it.
   if (slot->pid > 0 && kill(-slot->pid, request.signal) != 0) kill(slot->pid, request.signal);
   return OkStatus();
 }

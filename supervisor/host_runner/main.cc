@@ -60,7 +60,7 @@ Status Serve(const root::Options& options) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   ODY_RETURN_IF_ERROR(DieWithTheKeeper(options));
   auto layout = FindHostLayout();
-  UniqueFd listener(wire::kHostFd);  // nobody's who is started with us
+  UniqueFd listener(wire::kHostFd);  // CLOEXEC: no child inherits it
   if (fcntl(wire::kHostFd, F_SETFD, FD_CLOEXEC) != 0) return ErrnoStatus(errno, "find the socket");
   ODY_RETURN_IF_ERROR(KeepFewCapabilities());
   const Status status =

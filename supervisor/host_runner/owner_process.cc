@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kNotStarted = 125;
 
-// Our log and our signal mask are nobody else's.
+// The command inherits neither our log nor our signal mask.
 Status ResetStdioAndSignals() {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return ErrnoStatus(errno, "open /dev/null");
@@ -60,7 +60,7 @@ Status BecomeOwner(const HostUser& user, const Groups& groups, pid_t parent) {
   const rlimit no_core{0, 0};
   if (setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "limit core dumps");
   ODY_RETURN_IF_ERROR(ChangeUser(user));
-  // As the user, whose it is; whoever started us may hold keys in theirs.
+  // As the user: the keyring of the process that started us may hold keys.
   if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS) {
     return ErrnoStatus(errno, "join a new session keyring");
   }

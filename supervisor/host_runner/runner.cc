@@ -42,7 +42,7 @@ Runner::Runner(std::string grant_file, OwnUids own, Result<CgroupLayout> layout,
 Status Runner::Run() {
   ODY_ASSIGN_OR_RETURN(signals_, OpenSignals());
   const Status status = Loop();
-  // After a broken protocol there may be cells left; nobody is told of their end any more.
+  // After a broken protocol there may be cells left; their end is reported no more.
   stopping_ = true;
   EndAll();
   const Status ended = Loop();
@@ -109,7 +109,7 @@ Status Runner::Accept() {
   socklen_t size = sizeof(peer);
   if (!rpc || getsockopt(rpc.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.uid != own_.rpc) {
-    return OkStatus();  // gone again, or a stranger, who is told nothing
+    return OkStatus();  // gone again, or another uid, which gets no answer
   }
   setsockopt(rpc.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
   const auto grants = ReadGrants(grant_file_);

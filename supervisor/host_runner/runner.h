@@ -27,8 +27,8 @@ class Runner final {
   // `listener` is bound and listens.
   Runner(std::string grant_file, OwnUids own, Result<CgroupLayout> layout, UniqueFd listener);
 
-  // Serves until SIGTERM. An error is a broken protocol: there is nothing to negotiate with who
-  // broke it. No cell is left after either.
+  // Serves until SIGTERM. An error is a broken protocol: there is nothing to negotiate with a peer
+  // that broke it. No cell is left after either.
   Status Run();
 
  private:

@@ -17,7 +17,7 @@ namespace odyssey::probe {
 
 using Errnos = std::vector<int>;
 
-// What this program exits with when another copy of it asks who it is, or that it ran at all.
+// Exit status for another copy of this program that asks for its identity, or whether it ran.
 inline constexpr int kOrdinary = 42;
 inline constexpr int kPrivileged = 43;
 

@@ -31,7 +31,7 @@ Finding Seize(const Targets&) {
   return MustBeRefused(Call(SYS_ptrace, PTRACE_SEIZE, 1, nullptr, nullptr), {EPERM, EACCES});
 }
 
-// From and to addresses that nobody has mapped.
+// From and to unmapped addresses.
 Finding VmCall(long number) {
   char byte = 0;
   const iovec local{&byte, 1};

@@ -1,5 +1,5 @@
 // System calls that no tool of an agent needs. Each is called with arguments that do nothing, or
-// that the kernel refuses for their values only after it has asked who calls: any answer but the
+// that the kernel refuses for their values only after the capability check: any answer but the
 // filter's says that the call is open.
 
 #include <fcntl.h>

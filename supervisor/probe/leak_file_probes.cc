@@ -72,7 +72,7 @@ Finding MustBeAbsent(const std::string& path) {
   return Escaped("it is there, with " + std::to_string(names.size()) + " names in it");
 }
 
-// Public to everybody on the host, and masked here.
+// World-readable on the host, and masked here.
 constexpr const char* kMasked[] = {"kallsyms",      "keys",        "key-users",    "cmdline",
                                    "modules",       "config.gz",   "kmsg",         "timer_list",
                                    "slabinfo",      "vmallocinfo", "pagetypeinfo", "sched_debug",
@@ -101,7 +101,7 @@ Finding KernelLog(const Targets&) {
   return MustBeRefused(Call(SYS_syslog, 3, buffer, sizeof(buffer)));
 }
 
-// The canary in a directory of the host that is not shown: it can be read by everybody there.
+// The canary in a directory of the host that is not shown: it is world-readable there.
 Finding ReadSecret(const std::string& path) {
   return MustNotOpen(path, O_RDONLY, kRefusedOrAbsent);
 }
@@ -137,7 +137,7 @@ Finding SecretThroughProcesses(const Targets& targets) {
   return Contained("no process leads there");
 }
 
-// One who may read it on the host only as its owner: another user's file in a mounted directory.
+// A 0600 file of another user in a mounted directory.
 Finding FileOfAnotherUser(const Targets& targets) {
   return MustNotOpen(targets.Text("ro") + "/of-another", O_RDONLY);
 }
@@ -163,7 +163,7 @@ Finding HostName(const Targets& targets) {
   return Contained(name);
 }
 
-// Where the daemons keep their state is nobody's business, unless a directory of it is what is
+// Where the daemons keep their state is not shown, unless a directory of it is what is
 // mounted.
 Finding MountTable(const Targets& targets) {
   if (!targets.Is("tree", "memory")) return NotApplicable("the cell's own directories are there");

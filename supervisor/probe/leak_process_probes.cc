@@ -128,7 +128,8 @@ Finding MessageQueue(const Targets& targets) {
   return MustBeRefused(Answered(queue), kAbsent);
 }
 
-// Everything of System V that is there, by the kernel's own list: nobody made anything here yet.
+// Everything of System V that is there, by the kernel's own list, which is empty in a new
+// namespace.
 Finding IpcList(const std::string& path) {
   const std::string text = Slurp(path);
   const auto lines = std::count(text.begin(), text.end(), '\n');

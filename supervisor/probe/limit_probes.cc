@@ -57,7 +57,7 @@ Finding OpenMany(const Targets& targets) {
   return Escaped(std::to_string(most) + " files were opened");
 }
 
-// The host has 4,096 of them for everybody, unless its administrator has set another number.
+// The host has 4,096 of them for all users, unless kernel.pty.max says otherwise.
 Finding TerminalsMany(const Targets&) {
   constexpr int kMany = 512;
   std::vector<UniqueFd> terminals;

@@ -89,7 +89,7 @@ int LeaveDaemon(const std::string& name) {
   return 0;
 }
 
-int TellIdentity() {
+int PrintIdentity() {
   const std::string capabilities = OwnStatus("CapEff");
   const bool capable = capabilities.find_first_not_of('0') != std::string::npos;
   return geteuid() == 0 || getegid() == 0 || capable ? kPrivileged : kOrdinary;

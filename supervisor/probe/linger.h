@@ -18,7 +18,7 @@ int IgnoreSignals();
 // Leaves a daemon of that name behind.
 int LeaveDaemon(const std::string& name);
 // kOrdinary or kPrivileged.
-int TellIdentity();
+int PrintIdentity();
 
 }  // namespace odyssey::probe
 

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "run") return probe::Run(words);
   if (verb == "linger") return probe::Linger(words);
-  if (verb == "identity") return probe::TellIdentity();
+  if (verb == "identity") return probe::PrintIdentity();
   if (verb == "ignore") return probe::IgnoreSignals();
   if (verb == "eat" && words.size() == 1) return probe::EatMemory(words[0]);
   if (verb == "daemon" && words.size() == 1) return probe::LeaveDaemon(words[0]);

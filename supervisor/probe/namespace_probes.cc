@@ -58,7 +58,7 @@ Finding EnterByProcess(const Targets&) {
   return MustBeRefused(Call(SYS_setns, process.get(), CLONE_NEWUTS), {EPERM});
 }
 
-// Every namespace that can be seen in /proc, whoever's.
+// Every namespace that can be seen in /proc, of any owner.
 Finding EnterAny(const Targets&) {
   size_t tried = 0;
   for (const pid_t pid : Processes()) {
@@ -163,7 +163,7 @@ long Room() {
   return reinterpret_cast<long>(room);
 }
 
-// Made on an empty directory of the probe's own, or with names that nobody has.
+// Made on an empty directory of the probe's own, or with unused names.
 const MountCase kMounts[] = {
     {"tmpfs", [](const Targets&) { return Call(SYS_mount, "t", ".", "tmpfs", 0, nullptr); }},
     {"proc", [](const Targets&) { return Call(SYS_mount, "p", ".", "proc", 0, nullptr); }},

@@ -23,9 +23,9 @@ namespace {
 
 constexpr char kLayer[] = "network namespace";
 const Errnos kUnreachable = {ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, ENETDOWN, EPERM, EACCES};
-// On one's own loopback nobody is there to answer.
-const Errnos kNobodyThere = {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL,
-                             ENETDOWN,     EPERM,       EACCES};
+// On the cell's own loopback nothing listens.
+const Errnos kNoListener = {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL,
+                            ENETDOWN,     EPERM,       EACCES};
 constexpr int kAnswerMs = 1000;
 
 bool IsFull(const Targets& targets) { return targets.Is("network", "full"); }
@@ -57,7 +57,7 @@ Address Parse(const std::string& text, long port) {
   return address;
 }
 
-// Connects a stream; what came of it, or that nobody answered.
+// Connects a stream, and reports errno, or a timeout.
 Answer ConnectStream(const Address& address) {
   const UniqueFd fd(socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return {-1, errno};
@@ -71,7 +71,7 @@ Answer ConnectStream(const Address& address) {
   return {error == 0 ? 0 : -1, error};
 }
 
-// Sends a datagram. The port's answer that nobody is there comes at once on loopback, for the next
+// Sends a datagram. ICMP's "port unreachable" arrives at once on loopback, for the next
 // call to see.
 Answer SendDatagram(const Address& address) {
   const UniqueFd fd(socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -125,25 +125,25 @@ constexpr const char* kRoutes[] = {
 
 void AddLoopback(Probes* all) {
   for (const LoopbackCase& test : kStreams) {
-    all->push_back({std::string("network.tcp_") + test.name, "nobody there", kLayer,
-                    [&test](const Targets& t) {
-                      if (IsFull(t)) return HostsNetwork();
-                      return MustBeRefused(ConnectStream(Parse(test.address, t.Number(test.port))),
-                                           kNobodyThere);
-                    }});
+    all->push_back(
+        {std::string("network.tcp_") + test.name, "no listener", kLayer, [&test](const Targets& t) {
+           if (IsFull(t)) return HostsNetwork();
+           return MustBeRefused(ConnectStream(Parse(test.address, t.Number(test.port))),
+                                kNoListener);
+         }});
   }
   for (const LoopbackCase& test : kDatagrams) {
-    all->push_back({std::string("network.udp_") + test.name, "nobody there", kLayer,
-                    [&test](const Targets& t) {
-                      if (IsFull(t)) return HostsNetwork();
-                      return MustBeRefused(SendDatagram(Parse(test.address, t.Number(test.port))),
-                                           kNobodyThere);
-                    }});
+    all->push_back(
+        {std::string("network.udp_") + test.name, "no listener", kLayer, [&test](const Targets& t) {
+           if (IsFull(t)) return HostsNetwork();
+           return MustBeRefused(SendDatagram(Parse(test.address, t.Number(test.port))),
+                                kNoListener);
+         }});
   }
-  all->push_back({"network.tcp_of_another_cell", "nobody there", kLayer, [](const Targets& t) {
+  all->push_back({"network.tcp_of_another_cell", "no listener", kLayer, [](const Targets& t) {
                     if (IsFull(t)) return HostsNetwork();
                     return MustBeRefused(
-                        ConnectStream(Parse("127.0.0.1", t.Number("neighbour_tcp"))), kNobodyThere);
+                        ConnectStream(Parse("127.0.0.1", t.Number("neighbour_tcp"))), kNoListener);
                   }});
 }
 

@@ -19,7 +19,7 @@ constexpr char kSafe[] = "opening it for writing is refused";
 constexpr char kLayer[] = "a host uid that is not root; Landlock";
 constexpr char kCorePattern[] = "/proc/sys/kernel/core_pattern";
 
-// What makes the kernel run a program, changes how it treats everybody, or stops it.
+// Files that make the kernel run a program, change a setting of the whole host, or stop it.
 constexpr const char* kFiles[] = {
     "/proc/sys/kernel/core_pattern",
     "/proc/sys/kernel/modprobe",

@@ -21,8 +21,8 @@ namespace {
 constexpr char kByPath[] = "the mount namespace";
 constexpr char kByGroup[] = "the mount's mapping, in which no group has a number";
 constexpr char kByName[] = "network namespace; Landlock's scopes where the network is the host's";
-// EPROTOTYPE, that it is another kind of socket, would say that somebody is there.
-const Errnos kNobodyThere = {ECONNREFUSED, EPERM, EACCES, ENOENT, ENOTDIR};
+// EPROTOTYPE, that it is another kind of socket, would show that a socket is there.
+const Errnos kNoListener = {ECONNREFUSED, EPERM, EACCES, ENOENT, ENOTDIR};
 
 // "@name" is abstract.
 struct Address {
@@ -87,9 +87,9 @@ using NameOf = std::function<std::string(const Targets&)>;
 void AddWays(const std::string& where, const char* layer, const NameOf& name, Probes* all) {
   const auto add = [&](const std::string& way, const char* kind,
                        std::function<Answer(const std::string&)> attempt) {
-    all->push_back({"network.unix_" + where + "_" + way, "nobody there", layer,
+    all->push_back({"network.unix_" + where + "_" + way, "no listener", layer,
                     [name, kind, attempt = std::move(attempt)](const Targets& t) {
-                      return MustBeRefused(attempt(name(t) + kind), kNobodyThere);
+                      return MustBeRefused(attempt(name(t) + kind), kNoListener);
                     }});
   };
   add("connect", "-stream", [](const std::string& n) { return Connect(n, SOCK_STREAM); });
@@ -113,7 +113,7 @@ Finding ThroughLink(const Targets& targets) {
   }
   const Answer answer = Connect(link, SOCK_STREAM);
   unlink(link.c_str());
-  return MustBeRefused(answer, kNobodyThere);
+  return MustBeRefused(answer, kNoListener);
 }
 
 // What daemons of the host listen on.
@@ -158,21 +158,21 @@ constexpr const char* kKnown[] = {
 
 Finding ConnectAny(const std::string& name) {
   for (const int type : {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}) {
-    const Finding finding = MustBeRefused(Connect(name, type), kNobodyThere);
+    const Finding finding = MustBeRefused(Connect(name, type), kNoListener);
     if (finding.verdict != Verdict::kContained) return finding;
   }
-  return Contained("nobody there");
+  return Contained("no listener");
 }
 
 // What the host listens at in a read mount.
 void AddReadMountProbes(const NameOf& name, Probes* all) {
   AddWays("in_ro", kByGroup, name, all);
-  all->push_back({"network.pipe_in_ro", "nobody there", kByGroup, [name](const Targets& t) {
+  all->push_back({"network.pipe_in_ro", "no listener", kByGroup, [name](const Targets& t) {
                     const std::string path = name(t) + "-pipe";
                     const UniqueFd fd(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
                     const Answer answer = Answered(fd ? 0 : -1);
                     if (fd) (void)!write(fd.get(), "x", 1);
-                    return MustBeRefused(answer, kNobodyThere);
+                    return MustBeRefused(answer, kNoListener);
                   }});
 }
 
@@ -190,15 +190,15 @@ void AddUnixSocketProbes(const Targets& targets, Probes* all) {
   AddWays(
       "abstract_of_another_cell", kByName,
       [](const Targets& t) { return "@" + t.Text("neighbour_abstract"); }, all);
-  all->push_back({"network.unix_path_through_link", "nobody there", kByPath, ThroughLink});
+  all->push_back({"network.unix_path_through_link", "no listener", kByPath, ThroughLink});
   for (const char* path : kKnown) {
-    all->push_back({std::string("network.socket:") + path, "nobody there",
+    all->push_back({std::string("network.socket:") + path, "no listener",
                     path[0] == '@' ? kByName : kByPath,
                     [path](const Targets&) { return ConnectAny(path); }});
   }
   size_t number = 0;
   for (const std::string& path : targets.All("socket")) {
-    all->push_back({"network.socket_of_daemon_" + std::to_string(++number), "nobody there", kByPath,
+    all->push_back({"network.socket_of_daemon_" + std::to_string(++number), "no listener", kByPath,
                     [path](const Targets&) { return ConnectAny(path); }});
   }
   number = 0;

@@ -93,7 +93,7 @@ Finding PseudoTerminal(const Targets&) {
 }
 
 Finding ControllingTerminal(const Targets&) {
-  signal(SIGHUP, SIG_IGN);  // what its end says to who leads its session
+  signal(SIGHUP, SIG_IGN);  // sent to the session's leader when the terminal ends
   const UniqueFd master(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!master || unlockpt(master.get()) != 0) return BrokenAt("open /dev/ptmx");
   const UniqueFd slave(ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));

@@ -144,7 +144,7 @@ Finding MakeIn(const std::string& directory) {
   return MustBeRefused(answer, {EPERM, EACCES, EROFS, ENOENT});
 }
 
-// Where a program, a library or a configuration of everybody's could be put.
+// Where a program, a library or a configuration of all users could be put.
 constexpr const char* kPlaces[] = {
     "/",
     "/usr",

@@ -56,8 +56,8 @@ Result<uint32_t> CellTable::FreeSlot() const {
 
 Result<CellTable::Spare> CellTable::MakeSpare() {
   Spare spare;
-  if (!paths_.nobodys_map) {
-    ODY_ASSIGN_OR_RETURN(paths_.nobodys_map, MakeMappingNamespace(kNobodysId, kNobodysId, 0));
+  if (!paths_.unmapped_map) {
+    ODY_ASSIGN_OR_RETURN(paths_.unmapped_map, MakeMappingNamespace(kUnmappedId, kUnmappedId, 0));
   }
   ODY_ASSIGN_OR_RETURN(spare.slot, FreeSlot());
   const std::string group = GroupOf(spare.slot);
@@ -125,7 +125,7 @@ bool CellTable::End(const std::string& cell_id, bool purge) {
   cell.ending = true;
   cell.purge = cell.purge || purge;
   cgroups_->Kill(GroupOf(cell.slot));
-  // bubblewrap's death is pid 1's death, which is everybody's: the way without cgroup.kill.
+  // bubblewrap's death kills pid 1, and that every process of the cell: without cgroup.kill.
   if (cell.pid > 0) kill(cell.pid, SIGKILL);
   return true;
 }

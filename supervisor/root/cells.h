@@ -90,7 +90,7 @@ class CellTable final {
   std::map<std::string, Cell> cells_;
   std::optional<Spare> spare_;
   bool spare_died_ = false;  // then none is made ahead of need: it could die again, and again
-  std::vector<bool> slots_;  // in use; slot 0 is nobody
+  std::vector<bool> slots_;  // in use; slot 0 is never
 };
 
 }  // namespace odyssey::root

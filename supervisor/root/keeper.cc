@@ -46,7 +46,7 @@ Result<UniqueFd> LockState(const std::string& directory) {
   return AlreadyExists(directory + " is in use by another supervisor");
 }
 
-// The operator granted somebody the host.
+// The operator granted host execution to a user.
 bool GrantsHost(const Options& options) { return access(options.danger_grants.c_str(), F_OK) == 0; }
 
 // What every cell needs, looked for before anybody asks for one.
@@ -73,12 +73,12 @@ Result<pid_t> StartWorker(const Options& options, CgroupTree* cgroups, int liste
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Status status = Worker(options, cgroups, listener).Run();
   if (!status.ok()) fprintf(stderr, "<3>odyssey-supervisor: %s\n", status.message().c_str());
-  // The keeper may be gone: then nobody else removes the groups.
+  // The keeper may be gone: then no other process removes the groups.
   if (getppid() != keeper) cgroups->Sweep();
   _exit(status.ok() ? 0 : 1);
 }
 
-// The program that serves whom the operator granted the host, with our own options; -1 if nobody.
+// The host runner, with our own options; -1 without grants.
 // It knows us by its parent-death signal. Its socket is there before rpc is, and waits for it.
 Result<pid_t> StartHostRunner(const Options& options) {
   if (!GrantsHost(options)) return pid_t{-1};
@@ -96,7 +96,7 @@ Result<pid_t> StartHostRunner(const Options& options) {
 }
 
 // Waits for the worker's end or a request to stop. Orphans of a dead worker are reaped on the way.
-// The host runner's end is the worker's: rpc broke the protocol, or somebody has to end what the
+// The host runner's end is the worker's: rpc broke the protocol, or the worker has to end what the
 // runner started.
 bool WaitForWorker(pid_t worker, pid_t* host_runner, const sigset_t& mask) {
   bool stopping = false;
@@ -147,9 +147,9 @@ Status KeepWorkers(const Options& options, const CgroupLayout& layout, int liste
 Status Keep(Options options) {
   if (geteuid() != 0) return PermissionDenied("odyssey-supervisor must run as root");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // Whoever read "ready" from a pipe may be gone when a later worker says it again.
+  // The reader of "ready" may have closed the pipe when a later worker writes it again.
   signal(SIGPIPE, SIG_IGN);
-  // Ignored, as a careless parent may hand it down, nobody would hear of a child's end.
+  // With SIGCHLD ignored, as a parent may hand it down, waitpid would report no child's end.
   signal(SIGCHLD, SIG_DFL);
   umask(022);
   if (chdir("/") != 0) return ErrnoStatus(errno, "change to /");
@@ -157,7 +157,7 @@ Status Keep(Options options) {
   ODY_RETURN_IF_ERROR(PrepareDirectories(options));
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, LockState(options.state_directory));
   const std::string socket_path = options.run_directory + "/supervisor.sock";
-  // Who may connect is decided by uid at accept.
+  // accept checks the peer's uid.
   ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, 0666));
 
   ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range,

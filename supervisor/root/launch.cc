@@ -33,7 +33,7 @@ Status SetUpStdio(int messages) {
   return set_up ? OkStatus() : ErrnoStatus(errno, "set up stdio");
 }
 
-// Mounts made from here on are nobody else's, and none of the host's later ones come in.
+// Mounts made from here on stay in this namespace, and none of the host's later ones arrive.
 Status EnterMountNamespace() {
   const bool entered =
       unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
@@ -61,7 +61,7 @@ Result<UniqueFd> ArgumentsFile(const std::vector<std::string>& args) {
   return SealedMemoryFile("bwrap-arguments", bytes);
 }
 
-// Root's signal mask and ignored signals go to nobody: bubblewrap starts with none of either.
+// Root's signal mask and ignored signals are not inherited: bubblewrap starts with none of either.
 void ResetSignals() {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;

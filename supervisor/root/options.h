@@ -24,7 +24,7 @@ struct Options {
   // The operator's ceiling, for rpc: root looks at none of it.
   std::string policy_directory = "/etc/odyssey/policy.d";
   std::string program_directory;  // where our sibling programs are
-  std::string danger_grants;      // whom host execution is granted to; "" = nobody
+  std::string danger_grants;      // file of grants of host execution; "" = no grants
   char** argv = nullptr;          // what all of this was read from
 };
 

@@ -177,9 +177,9 @@ class Stager final {
     if (entry.inode != 0 && (info.st_ino != entry.inode || info.st_dev != entry.device))
       return FailedPrecondition("mount " + entry.source + ": no longer what the client opened");
     const bool anothers = entry.owner != plan::kAnyOwner && entry.owner != info.st_uid;
-    const bool system = entry.ownership == Ownership::kNobodys;
+    const bool system = entry.ownership == Ownership::kUnmapped;
     const gid_t of_writer = entry.owner == plan::kAnyOwner ? info.st_gid : entry.group;
-    const gid_t gid = entry.access == Access::kReadOnly ? kNobodysId : of_writer;
+    const gid_t gid = entry.access == Access::kReadOnly ? kUnmappedId : of_writer;
     UniqueFd map;
     if (!system && !anothers) {
       ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, gid, cell_uid_));
@@ -194,7 +194,7 @@ class Stager final {
                               std::to_string(entry.owner) + " (policy/ceiling.md)");
     }
     if (!entry.changes.empty()) return PlaceReviewed(entry, *place, map);
-    Result<UniqueFd> mounted = Bind(staged_, entry, *place, map ? map : paths_.nobodys_map);
+    Result<UniqueFd> mounted = Bind(staged_, entry, *place, map ? map : paths_.unmapped_map);
     if (mounted.status().code() == Code::kFailedPrecondition && open)
       mounted = Bind(staged_, entry, *place, UniqueFd());
     ODY_ASSIGN_OR_RETURN(*place, std::move(mounted));

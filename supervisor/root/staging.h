@@ -18,7 +18,7 @@ struct StagingPaths {
   std::string cells_directory;    // where the trees of cells are on disk
   std::string program_directory;  // of the static programs that may be pid 1
   uid_t store_uid = 0;            // owns every cell tree on disk
-  UniqueFd nobodys_map;           // nobody has a number in it; one for all cells
+  UniqueFd unmapped_map;          // maps no uid and no gid; one for all cells
 };
 
 // The tmpfs that staging happens on. It hides the host's directory of that name in this namespace
@@ -27,7 +27,7 @@ inline constexpr char kStagingDirectory[] = "/run";
 // The finished root, for bubblewrap's --bind.
 inline constexpr char kStagedRoot[] = "/run/root";
 // If the plan asks for it: a node of the kernel's FUSE device that only the cell's user may open,
-// whoever may open the host's.
+// uids that may open the host's.
 inline constexpr char kStagedFuseDevice[] = "/run/devices/fuse";
 
 // Runs as root, in the launch child, after unshare(CLONE_NEWNS). Every source is opened without

@@ -134,7 +134,7 @@ void Worker::ReapChildren() {
   }
 }
 
-// Its cells end with it: nobody else knows what runs in them.
+// Its cells end with it: no other process knows what runs in them.
 void Worker::RpcEnded() {
   if (!stopping_) Log(3, "odyssey-supervisor-rpc ended; its cells end too");
   rpc_.reset();

@@ -47,7 +47,7 @@ Status AuditLog::State() {
   return StateLocked();
 }
 
-// There may be room again: who asks need not be refused for what was.
+// There may be room again: an earlier failure refuses no new request.
 void AuditLog::RetryLocked(Lock& lock) {
   retry_ = true;
   const uint64_t round = rounds_begun_ + 1;

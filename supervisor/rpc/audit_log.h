@@ -1,9 +1,9 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_AUDIT_LOG_H_
 #define ODYSSEY_SUPERVISOR_RPC_AUDIT_LOG_H_
 
-// The audit log of this supervisor, written by a thread of its own: nobody waits for the disk. What
-// cannot be recorded must not happen, so a log that cannot be written, or that is too far behind,
-// refuses work (Admit) until it can. Thread-safe.
+// The audit log of this supervisor, written by a thread of its own: no request waits for the disk.
+// What cannot be recorded must not happen, so a log that cannot be written, or that is too far
+// behind, refuses work (Admit) until it can. Thread-safe.
 
 #include <chrono>
 #include <condition_variable>
@@ -47,7 +47,7 @@ class AuditLog final {
   // After a failure it waits for another attempt, at most kRetryWait.
   Status Admit();
 
-  // The same, for those who only look.
+  // The same, read-only.
   Status State();
 
   // Never blocks. What finds no room is counted, and the count is recorded.

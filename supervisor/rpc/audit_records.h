@@ -27,7 +27,7 @@ audit::Record PolicyRecord(std::string_view of, const std::string& digest,
 
 // A cell that was made, or that answered warm.
 audit::Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created);
-// A right beyond what everybody has.
+// A right beyond the built-in grants.
 audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
 audit::Record RemoveRecord(const std::string& cell_id, bool purge);
 // Nothing of the cell is left.

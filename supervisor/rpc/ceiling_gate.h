@@ -25,7 +25,7 @@ struct Admission {
   policy::SandboxRequest request;  // with the limits that the ceiling fills in
   ceiling::Owner owner;
   std::string digest;  // of the ceiling by which it was admitted
-  // Host paths that he was granted whoever's they are (not ceiling::Ruling::own_only).
+  // Host paths granted to the owner's uid whatever their owner (not ceiling::Ruling::own_only).
   std::set<std::string> outright;
 };
 

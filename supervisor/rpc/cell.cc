@@ -52,7 +52,7 @@ void ExplainUnmapped(const cell::Unmapped& unmapped, compile::Compiled* compiled
     if (!mapped || std::count(targets.begin(), targets.end(), entry.target) == 0) continue;
     const std::string line = entry.target +
                              ": its file system cannot be idmapped, or it is another user's: " +
-                             "shown as it is, so that the cell reads what everybody may";
+                             "shown as it is, so that the cell reads what is world-readable";
     auto& lines = compiled->explanation;
     if (std::count(lines.begin(), lines.end(), line) == 0) lines.push_back(line);
   }

@@ -60,7 +60,7 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   Status LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan);
   // It cannot be launched at all.
   void FailLaunch(Status why);
-  // Kills its processes; OnGone follows. `why`: for those who wait for it to be ready.
+  // Kills its processes; OnGone follows. `why`: sent to callers that wait for it to be ready.
   Status Kill(bool purge, const Status& why);
   // No process of it is left. OK: it ended in order.
   void OnGone(Status why);

@@ -50,8 +50,8 @@ class CellTable final {
   // The cell of the key, ready for commands: the one that lives if it is the same, else a new one
   // in its place.
   void Prepare(const std::shared_ptr<CellOrder>& order, const Done<Result<PreparedCell>>& done);
-  // Ends the cell; answers when no process of it is left. `why`: for those who wait for it to be
-  // ready.
+  // Ends the cell; answers when no process of it is left. `why`: sent to callers that wait for it
+  // to be ready.
   void End(const CellPtr& cell, bool purge, const std::string& why, const Done<Status>& done);
 
   // Ends the cell of this key and lets none be made for it until Release. FAILED_PRECONDITION

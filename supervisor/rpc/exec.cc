@@ -67,8 +67,8 @@ Exec::Exec(ExecOptions options, ExecSink* sink, std::shared_ptr<ExecHost> host)
   facts_.wall_clock_ms = options_.wall_clock_ms;
   facts_.cwd = options_.spec.cwd;
   if (!options_.keep_output) return;
-  stdout_.KeepBy([this] { return host_->MakeCopy(this, Stream::kStdout); });
-  stderr_.KeepBy([this] { return host_->MakeCopy(this, Stream::kStderr); });
+  stdout_.CopyCutOutputTo([this] { return host_->MakeCopy(this, Stream::kStdout); });
+  stderr_.CopyCutOutputTo([this] { return host_->MakeCopy(this, Stream::kStderr); });
 }
 
 // ── Start ───────────────────────────────────────────────────────────────────────────────────────

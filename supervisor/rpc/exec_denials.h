@@ -36,7 +36,7 @@ std::string DescribeNeverForked(const explain::Cell& cell);
 explain::Denial FindFileDenial(const explain::Cell& cell, const tool::Request& request,
                                const tool::Response& response);
 
-// The operation's error for whoever asked for it, with the rule and the grant.
+// The operation's error for the client, with the rule and the grant.
 std::string DescribeFileError(const tool::Response& response,
                               const std::optional<explain::Denial>& denial);
 

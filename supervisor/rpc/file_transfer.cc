@@ -100,7 +100,7 @@ Status Injection::Add(std::string data) {
                              " bytes of one call are allowed");
   }
   bytes_ += data.size();
-  // Until more comes or the file ends nobody knows whether this is its last piece.
+  // Until more comes or the file ends it is open whether this is its last piece.
   if (!piece_.empty()) ODY_RETURN_IF_ERROR(Write(kUnfinishedMode));
   piece_ = std::move(data);
   return OkStatus();
@@ -149,17 +149,17 @@ Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& 
       file.skipped =
           "with it there were more than " + std::to_string(kMaxCollectedBytes) + " bytes";
     }
-    if (!sink.file(file)) return Cancelled("nobody takes the files");
+    if (!sink.file(file)) return Cancelled("the client stopped receiving files");
     if (!file.skipped.empty()) continue;
     left -= file.size;
     if (!Deliver(ask, path, file.size, std::move(first->content), sink)) {
-      return Cancelled("nobody takes the files");
+      return Cancelled("the client stopped receiving files");
     }
   }
   if (!tree.truncated) return OkStatus();
   const CollectedFile rest{.skipped = "there is more than one call collects: " +
                                       std::to_string(tool::kMaxListEntries) + " files"};
-  return sink.file(rest) ? OkStatus() : Cancelled("nobody takes the files");
+  return sink.file(rest) ? OkStatus() : Cancelled("the client stopped receiving files");
 }
 
 }  // namespace odyssey::supervisor

@@ -74,14 +74,14 @@ struct CollectedFile {
   std::string skipped;  // not empty: why
 };
 
-// Where Collect delivers: for each file first this, then its bytes. False: nobody listens any more.
+// Where Collect delivers: for each file first this, then its bytes. False: the client has gone.
 struct CollectSink {
   std::function<bool(const CollectedFile&)> file;
   std::function<bool(std::string)> data;
 };
 
 // The regular files of the outbox, sorted by path, as long as they are kMaxCollectedBytes together:
-// a file without a byte on its disk may claim more than whoever takes it has. A file that changes
+// a file without a byte on its disk may claim more than the client's disk has. A file that changes
 // meanwhile comes with fewer bytes than its size, never with more. NOT_FOUND: no such run.
 Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& sink);
 

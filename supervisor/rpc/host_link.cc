@@ -13,7 +13,7 @@
 namespace odyssey::supervisor {
 namespace {
 
-// For a runner that does not answer; it says who it is at once, but may be just starting.
+// For a runner that does not answer; it sends its Hello at once, but may be just starting.
 constexpr timeval kTimeout{10, 0};
 constexpr timeval kForever{0, 0};
 
@@ -91,7 +91,7 @@ Feature HostLink::Describe() const {
     feature.detail += (feature.detail.empty() ? "UNCONFINED on the host, for: " : ", ") + user;
   }
   feature.in_force = !feature.detail.empty();
-  if (!feature.in_force) feature.detail = "the operator's grant file names nobody";
+  if (!feature.in_force) feature.detail = "the operator's grant file grants it to no user";
   return feature;
 }
 

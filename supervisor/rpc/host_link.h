@@ -21,7 +21,7 @@ class HostLink final {
   explicit HostLink(std::string socket_path) : socket_path_(std::move(socket_path)) {}
 
   // A connection for one cell, which speaks as root does and ends with it. FAILED_PRECONDITION:
-  // nobody is granted the host, and why.
+  // no user is granted the host, and why.
   Result<std::shared_ptr<RootClient>> Connect() const;
 
   // The runner's answer to `plan`, which is check_only: its code says whether the user may have the

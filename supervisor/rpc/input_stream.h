@@ -23,7 +23,7 @@ class InputStream final {
   // What was written is the end.
   void Finish() { finished_ = true; }
 
-  // Writes what the descriptor takes; what nobody reads any more, or nobody ever could, is dropped.
+  // Writes what the descriptor takes; without a reader the rest is dropped.
   // True if the piece has been taken, once.
   bool Pump();
   void Close() { fd_.reset(); }

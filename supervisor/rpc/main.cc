@@ -90,7 +90,7 @@ int Serve(int argc, char** argv) {
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));
-  Status status = root.SayReady();
+  Status status = root.SendReady();
   if (status.ok()) status = broker.Run();
   // Root stops, is gone or does not want us: the cells end with it, and there is nothing else to
   // save.

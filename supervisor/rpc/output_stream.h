@@ -22,7 +22,7 @@ class OutputStream final {
   explicit OutputStream(uint64_t cap) : cap_(cap) {}
 
   // Before Open: what the cap cuts off goes, with what came before it, to the copy made then.
-  void KeepBy(MakeCopy make_copy) { make_copy_ = std::move(make_copy); }
+  void CopyCutOutputTo(MakeCopy make_copy) { make_copy_ = std::move(make_copy); }
   // `fd` does not block.
   void Open(UniqueFd fd) { fd_ = std::move(fd); }
 
@@ -42,7 +42,7 @@ class OutputStream final {
   // may not fit is held back until more of it, or the end, is read.
   bool Cut(std::string* piece);
 
-  // Nobody is left to write: what the descriptor holds is all there will be.
+  // No writer is left: what the descriptor holds is all there will be.
   void ReadToTheEnd() { readable_ = ending_ = true; }
   // True if nothing of the stream is still to be written.
   bool CopyDone();

@@ -143,7 +143,7 @@ TEST_F(OutputStreamTest, OnlyWhatTheCapCutsIsCopiedAndThenFromTheBeginning) {
   std::string written;
   std::deque<std::function<void()>> jobs;
   std::shared_ptr<RunOutput> copy;
-  stream.KeepBy([&] {
+  stream.CopyCutOutputTo([&] {
     return copy = std::make_shared<RunOutput>(
                RunOutput::Wiring{.ask =
                                      [&](const tool::Request& request, FileWorker::Answer answer) {

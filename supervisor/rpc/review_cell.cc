@@ -33,7 +33,7 @@ Result<std::unique_ptr<ReviewCell>> ReviewCell::Start(EventLoop* loop, RootClien
   const auto launched = std::make_shared<std::promise<Launched>>();
   auto answer = launched->get_future();
   ODY_RETURN_IF_ERROR(loop->Call([&] {
-    root->TellGone(cell->id_, [gone](const wire::Gone& message) { gone->set_value(message); });
+    root->NotifyGone(cell->id_, [gone](const wire::Gone& message) { gone->set_value(message); });
     return root->Launch(plan::EncodePlan(plan),
                         [launched](const wire::Launched& message, UniqueFd socket) {
                           launched->set_value({message.status, std::move(socket)});

@@ -23,9 +23,9 @@ Result<wire::Hello> RootClient::ReceiveHello() {
   return hello;
 }
 
-Status RootClient::SayReady() { return SendMessage(socket_.get(), wire::EncodeReady()); }
+Status RootClient::SendReady() { return SendMessage(socket_.get(), wire::EncodeReady()); }
 
-void RootClient::TellGone(const std::string& cell_id, GoneCallback callback) {
+void RootClient::NotifyGone(const std::string& cell_id, GoneCallback callback) {
   gone_[cell_id] = std::move(callback);
 }
 

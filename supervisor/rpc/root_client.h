@@ -25,13 +25,13 @@ class RootClient final {
 
   // Blocks for root's first message.
   Result<wire::Hello> ReceiveHello();
-  Status SayReady();
+  Status SendReady();
 
   // Called for every cell that ends; set before the loop runs.
   void set_on_gone(GoneCallback callback) { on_gone_ = std::move(callback); }
 
   // … but not for this one, whose end is told to `callback`, once.
-  void TellGone(const std::string& cell_id, GoneCallback callback);
+  void NotifyGone(const std::string& cell_id, GoneCallback callback);
 
   Status Launch(const std::string& plan, LaunchedCallback callback);
   Status Kill(const std::string& cell_id, bool purge);

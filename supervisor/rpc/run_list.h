@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_RUN_LIST_H_
 #define ODYSSEY_SUPERVISOR_RPC_RUN_LIST_H_
 
-// The runs of one cell: their numbers, who uses them, and when old ones are worth removing. A
-// value; guarded by whoever guards the cell.
+// The runs of one cell: their numbers, their users, and when old ones are worth removing. A
+// value; used on the loop's thread only.
 
 #include <cstdint>
 #include <map>

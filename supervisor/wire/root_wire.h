@@ -17,7 +17,8 @@
 
 namespace odyssey::wire {
 
-// Of odyssey-host-runner (host_wire.h), made by the keeper, who gives it to the runner as kHostFd.
+// Of odyssey-host-runner (host_wire.h), made by the keeper, which passes it to the runner as
+// kHostFd.
 inline std::string HostSocket(const std::string& run) { return run + "/host.sock"; }
 inline constexpr int kHostFd = 3;
 

@@ -58,7 +58,7 @@ void PrintEntry(const Entry& entry, std::ostream& out) {
         << (entry.executable ? " exec" : " noexec");
   }
   if (entry.kind == EntryKind::kHostTree) {
-    out << (entry.ownership == plan::Ownership::kMapped ? " mapped" : " nobodys");
+    out << (entry.ownership == plan::Ownership::kMapped ? " mapped" : " unmapped");
   }
   if (entry.size_bytes != 0) out << " size=" << entry.size_bytes;
   out << "\n";

@@ -19,7 +19,7 @@ inline plan::Entry SystemTree() {
           .target = "/usr",
           .source = "/usr",
           .executable = true,
-          .ownership = plan::Ownership::kNobodys};
+          .ownership = plan::Ownership::kUnmapped};
 }
 
 inline plan::Entry Link(std::string target, std::string to) {

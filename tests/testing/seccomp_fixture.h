@@ -81,7 +81,7 @@ inline std::string Describe(const Case& c) {
 }
 
 // Allowed, but where somebody listens.
-inline void ExpectTold(int number, const Args& args) {
+inline void ExpectNotified(int number, const Args& args) {
   EXPECT_EQ(Ask(Command(), number, args).action, kAllow) << Describe({number, args, kAllow});
   EXPECT_EQ(Ask(Notifying(), number, args).action, kTell) << Describe({number, args, kTell});
 }

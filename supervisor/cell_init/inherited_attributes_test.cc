@@ -1,6 +1,6 @@
 // Processes of the test's own, with priorities that only root can have.
 
-#include "supervisor/cell_init/standing.h"
+#include "supervisor/cell_init/inherited_attributes.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -40,7 +40,7 @@ bool IsNow(int policy, int nice, long io) {
          syscall(SYS_ioprio_get, kIoprioWhoProcess, 0) == io;
 }
 
-TEST(StandingTest, PrecedenceIsGivenUp) {
+TEST(InheritedAttributesTest, PrecedenceIsGivenUp) {
   EXPECT_TRUE(InChild([] {
     return SetNice(-5) && SetIo(kIoprioRealTime) &&
            (SetPolicy(SCHED_FIFO) || !testing::WhyNoRealTime().empty()) && ResetScheduling().ok() &&
@@ -48,14 +48,14 @@ TEST(StandingTest, PrecedenceIsGivenUp) {
   }));
 }
 
-TEST(StandingTest, AHumblerPlaceIsKept) {
+TEST(InheritedAttributesTest, AHumblerPlaceIsKept) {
   EXPECT_TRUE(InChild([] {
     return SetNice(7) && SetIo(kIoprioIdle) && SetPolicy(SCHED_BATCH) && ResetScheduling().ok() &&
            IsNow(SCHED_BATCH, 7, kIoprioIdle);
   }));
 }
 
-TEST(StandingTest, KnowsWhichPatternsHandCrashesToTheHost) {
+TEST(InheritedAttributesTest, KnowsWhichPatternsHandCrashesToTheHost) {
   for (const char* pattern : {"|/usr/lib/systemd/systemd-coredump %P", "@/run/core.sock", "@@/x"}) {
     EXPECT_TRUE(HandlesCrashes(pattern)) << pattern;
   }

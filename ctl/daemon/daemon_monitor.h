@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_CTL_DAEMON_DAEMON_KEEPER_H_
-#define ODYSSEY_CTL_DAEMON_DAEMON_KEEPER_H_
+#ifndef ODYSSEY_CTL_DAEMON_DAEMON_MONITOR_H_
+#define ODYSSEY_CTL_DAEMON_DAEMON_MONITOR_H_
 
 // Keeps a list of daemons running: starts them in order, forwards what they say, restarts one that
 // dies, stops them in reverse order. One thread, one poll loop.
@@ -31,13 +31,13 @@ class LineBuffer final {
   std::string partial_;
 };
 
-class DaemonKeeper final {
+class DaemonMonitor final {
  public:
   using Log = std::function<void(const std::string& line)>;
 
-  // `signal_fd`: a signalfd; any signal on it means stop. Both must outlive the keeper.
-  DaemonKeeper(std::vector<DaemonSpec> specs, int signal_fd, Log log);
-  ~DaemonKeeper();
+  // `signal_fd`: a signalfd; any signal on it means stop. Both must outlive the monitor.
+  DaemonMonitor(std::vector<DaemonSpec> specs, int signal_fd, Log log);
+  ~DaemonMonitor();
 
   // Each daemon after the one before it said `ready`. CANCELLED if a signal came first. On failure
   // the message says which daemon, how it ended and its last words; StopAll is still to be called.
@@ -83,4 +83,4 @@ class DaemonKeeper final {
 
 }  // namespace odyssey::ctl
 
-#endif  // ODYSSEY_CTL_DAEMON_DAEMON_KEEPER_H_
+#endif  // ODYSSEY_CTL_DAEMON_DAEMON_MONITOR_H_

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_STANDING_H_
-#define ODYSSEY_SUPERVISOR_CELL_INIT_STANDING_H_
+#ifndef ODYSSEY_SUPERVISOR_CELL_INIT_INHERITED_ATTRIBUTES_H_
+#define ODYSSEY_SUPERVISOR_CELL_INIT_INHERITED_ATTRIBUTES_H_
 
 // Priorities and resource limits: what every process hands down to those it starts.
 
@@ -10,10 +10,10 @@
 namespace odyssey::cell_init {
 
 // Gives up what the supervisor may have and no command shall: real time, a better priority than
-// everybody's, for the processor and for disks, and the limits that would let it have them again.
+// the default, for the processor and for disks, and the rlimits that would allow them again.
 Status ResetScheduling();
 
-// Addresses at random and timers as precise as everybody's, whatever the supervisor was started
+// Address randomisation and the default timer slack, whatever the supervisor was started
 // with: both are inherited through execve.
 Status ResetPersonality();
 
@@ -26,4 +26,4 @@ Status LimitCores();
 
 }  // namespace odyssey::cell_init
 
-#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_STANDING_H_
+#endif  // ODYSSEY_SUPERVISOR_CELL_INIT_INHERITED_ATTRIBUTES_H_

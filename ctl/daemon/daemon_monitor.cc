@@ -1,4 +1,4 @@
-#include "ctl/daemon/daemon_keeper.h"
+#include "ctl/daemon/daemon_monitor.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ void LineBuffer::Finish(const std::function<void(const std::string&)>& line) {
   partial_.clear();
 }
 
-DaemonKeeper::DaemonKeeper(std::vector<DaemonSpec> specs, int signal_fd, Log log)
+DaemonMonitor::DaemonMonitor(std::vector<DaemonSpec> specs, int signal_fd, Log log)
     : signal_fd_(signal_fd), log_(std::move(log)) {
   for (DaemonSpec& spec : specs) {
     slots_.push_back(std::make_unique<Slot>());
@@ -62,15 +62,15 @@ DaemonKeeper::DaemonKeeper(std::vector<DaemonSpec> specs, int signal_fd, Log log
   }
 }
 
-DaemonKeeper::~DaemonKeeper() = default;
+DaemonMonitor::~DaemonMonitor() = default;
 
-Status DaemonKeeper::Start(Slot* slot) {
+Status DaemonMonitor::Start(Slot* slot) {
   ODY_ASSIGN_OR_RETURN(slot->process, DaemonProcess::Start(slot->spec));
   slot->ready = false;
   return OkStatus();
 }
 
-Status DaemonKeeper::StartAll() {
+Status DaemonMonitor::StartAll() {
   for (const auto& slot : slots_) {
     ODY_RETURN_IF_ERROR(Start(slot.get()));
     const Clock::time_point deadline = Clock::now() + kReadyTimeout;
@@ -85,7 +85,7 @@ Status DaemonKeeper::StartAll() {
   return OkStatus();
 }
 
-Status DaemonKeeper::Keep() {
+Status DaemonMonitor::Keep() {
   keeping_ = true;
   while (!signalled_) {
     ODY_RETURN_IF_ERROR(Step(NextRestart(Clock::now() + kIdle)));
@@ -94,7 +94,7 @@ Status DaemonKeeper::Keep() {
   return OkStatus();
 }
 
-void DaemonKeeper::StopAll() {
+void DaemonMonitor::StopAll() {
   stopping_ = true;
   for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) {
     if (!(*slot)->process) continue;
@@ -111,7 +111,7 @@ void DaemonKeeper::StopAll() {
   }
 }
 
-Status DaemonKeeper::Step(Clock::time_point until) {
+Status DaemonMonitor::Step(Clock::time_point until) {
   std::vector<pollfd> polled = {{stopping_ ? -1 : signal_fd_, POLLIN, 0}};
   std::vector<Slot*> owners = {nullptr};
   for (const auto& slot : slots_) {
@@ -138,7 +138,7 @@ Status DaemonKeeper::Step(Clock::time_point until) {
   return OkStatus();
 }
 
-void DaemonKeeper::Drain(Slot* slot) {
+void DaemonMonitor::Drain(Slot* slot) {
   const auto line = [this, slot](const std::string& text) { OnLine(slot, text); };
   ReadInto(slot->process->err(), &slot->err, line);
   ReadInto(slot->process->out(), &slot->out, [&](const std::string& text) {
@@ -149,12 +149,12 @@ void DaemonKeeper::Drain(Slot* slot) {
   });
 }
 
-void DaemonKeeper::OnLine(Slot* slot, const std::string& line) {
+void DaemonMonitor::OnLine(Slot* slot, const std::string& line) {
   slot->last_words = WithoutPrefix(line, slot->spec.name);
   log_(slot->spec.name + ": " + slot->last_words);
 }
 
-Status DaemonKeeper::OnEnd(Slot* slot) {
+Status DaemonMonitor::OnEnd(Slot* slot) {
   const auto line = [this, slot](const std::string& text) { OnLine(slot, text); };
   slot->err.Finish(line);
   slot->out.Finish(line);
@@ -171,7 +171,7 @@ Status DaemonKeeper::OnEnd(Slot* slot) {
   return Reschedule(slot, how);
 }
 
-Status DaemonKeeper::Reschedule(Slot* slot, const std::string& how) {
+Status DaemonMonitor::Reschedule(Slot* slot, const std::string& how) {
   const auto ran = slot->ready ? Clock::now() - slot->ready_at : Clock::duration::zero();
   slot->ready = false;
   const std::optional<uint32_t> delay = slot->policy.OnDeath(
@@ -186,7 +186,7 @@ Status DaemonKeeper::Reschedule(Slot* slot, const std::string& how) {
   return OkStatus();
 }
 
-Status DaemonKeeper::RestartDue() {
+Status DaemonMonitor::RestartDue() {
   for (const auto& slot : slots_) {
     if (slot->process || Clock::now() < slot->restart_at) continue;
     if (const Status status = Start(slot.get()); !status.ok()) {
@@ -196,7 +196,7 @@ Status DaemonKeeper::RestartDue() {
   return OkStatus();
 }
 
-DaemonKeeper::Clock::time_point DaemonKeeper::NextRestart(Clock::time_point until) const {
+DaemonMonitor::Clock::time_point DaemonMonitor::NextRestart(Clock::time_point until) const {
   for (const auto& slot : slots_) {
     if (!slot->process) until = std::min(until, slot->restart_at);
   }

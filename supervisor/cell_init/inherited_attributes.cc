@@ -1,4 +1,4 @@
-#include "supervisor/cell_init/standing.h"
+#include "supervisor/cell_init/inherited_attributes.h"
 
 #include <errno.h>
 #include <sched.h>

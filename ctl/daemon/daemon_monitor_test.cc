@@ -1,4 +1,4 @@
-#include "ctl/daemon/daemon_keeper.h"
+#include "ctl/daemon/daemon_monitor.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ DaemonSpec Shell(const std::string& name, const std::string& script) {
 }
 
 // A signalfd, and the signals of it given by hand.
-class DaemonKeeperTest : public testing::Test {
+class DaemonMonitorTest : public testing::Test {
  protected:
   void SetUp() override {
     sigset_t set;
@@ -33,7 +33,7 @@ class DaemonKeeperTest : public testing::Test {
     ASSERT_EQ(sigprocmask(SIG_BLOCK, &set, nullptr), 0);
     signals_.reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   }
-  DaemonKeeper::Log Log() {
+  DaemonMonitor::Log Log() {
     return [this](const std::string& line) {
       log_.push_back(line);
       if (line == stop_at_) raise(SIGUSR2);
@@ -50,54 +50,55 @@ class DaemonKeeperTest : public testing::Test {
 // Ends on SIGTERM like a daemon: says so, and exits 0.
 constexpr char kIdle[] = "sleep 100 & trap 'kill $!; echo bye >&2; exit 0' TERM; echo ready; wait";
 
-TEST_F(DaemonKeeperTest, StartsInOrderAndStopsInReverse) {
-  DaemonKeeper keeper({Shell("first", kIdle), Shell("second", kIdle)}, signals_.get(), Log());
-  ASSERT_TRUE(keeper.StartAll().ok());
-  keeper.StopAll();
+TEST_F(DaemonMonitorTest, StartsInOrderAndStopsInReverse) {
+  DaemonMonitor monitor({Shell("first", kIdle), Shell("second", kIdle)}, signals_.get(), Log());
+  ASSERT_TRUE(monitor.StartAll().ok());
+  monitor.StopAll();
   EXPECT_EQ(log_, (std::vector<std::string>{"second: bye", "first: bye"}));
 }
 
-TEST_F(DaemonKeeperTest, FailureBeforeReadyIsTheDaemonsLastWords) {
-  DaemonKeeper keeper({Shell("broken", "echo '<3>broken: no space left' >&2; exit 3")},
-                      signals_.get(), Log());
-  const Status status = keeper.StartAll();
+TEST_F(DaemonMonitorTest, FailureBeforeReadyIsTheDaemonsLastWords) {
+  DaemonMonitor monitor({Shell("broken", "echo '<3>broken: no space left' >&2; exit 3")},
+                        signals_.get(), Log());
+  const Status status = monitor.StartAll();
   EXPECT_EQ(status.code(), Code::kUnavailable);
   EXPECT_EQ(status.message(), "broken ended before it was ready: exit code 3: no space left");
-  keeper.StopAll();
+  monitor.StopAll();
 }
 
-TEST_F(DaemonKeeperTest, ProgramThatCannotRunIsNamed) {
+TEST_F(DaemonMonitorTest, ProgramThatCannotRunIsNamed) {
   DaemonSpec spec = Shell("absent", "");
   spec.argv = {"/nonexistent/odyssey"};
-  DaemonKeeper keeper({spec}, signals_.get(), Log());
-  EXPECT_EQ(keeper.StartAll().message(),
+  DaemonMonitor monitor({spec}, signals_.get(), Log());
+  EXPECT_EQ(monitor.StartAll().message(),
             "execve for /nonexistent/odyssey: No such file or directory");
 }
 
-TEST_F(DaemonKeeperTest, DeadDaemonIsStartedAgain) {
-  char directory[] = "/tmp/odyssey-keeper-XXXXXX";
+TEST_F(DaemonMonitorTest, DeadDaemonIsStartedAgain) {
+  char directory[] = "/tmp/odyssey-monitor-XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
   const std::string fifo = std::string(directory) + "/die";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   // The first one kills itself when it is told to; the second one finds no fifo and stays.
   const std::string script = "if [ -p " + fifo + " ]; then echo ready; read x <" + fifo +
                              "; rm -r " + directory + "; kill -9 $$; fi; " + kIdle;
-  DaemonKeeper keeper({Shell("mortal", script)}, signals_.get(), Log());
+  DaemonMonitor monitor({Shell("mortal", script)}, signals_.get(), Log());
   stop_at_ = "mortal is ready again";
-  ASSERT_TRUE(keeper.StartAll().ok());
+  ASSERT_TRUE(monitor.StartAll().ok());
   const UniqueFd die(open(fifo.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(write(die.get(), "\n", 1), 1);
-  EXPECT_TRUE(keeper.Keep().ok());
-  keeper.StopAll();
+  EXPECT_TRUE(monitor.Keep().ok());
+  monitor.StopAll();
   EXPECT_TRUE(Logged("mortal died (signal 9 (Killed)); starting it again in 100 ms"));
   EXPECT_TRUE(Logged("mortal is ready again"));
 }
 
-TEST_F(DaemonKeeperTest, SignalEndsTheStart) {
-  DaemonKeeper keeper({Shell("slow", "echo starting >&2; exec sleep 100")}, signals_.get(), Log());
+TEST_F(DaemonMonitorTest, SignalEndsTheStart) {
+  DaemonMonitor monitor({Shell("slow", "echo starting >&2; exec sleep 100")}, signals_.get(),
+                        Log());
   stop_at_ = "slow: starting";
-  EXPECT_EQ(keeper.StartAll().code(), Code::kCancelled);
-  keeper.StopAll();
+  EXPECT_EQ(monitor.StartAll().code(), Code::kCancelled);
+  monitor.StopAll();
 }
 
 TEST(LineBufferTest, CutsEndlessLines) {

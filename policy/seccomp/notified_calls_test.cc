@@ -16,27 +16,27 @@ namespace odyssey::seccomp {
 namespace {
 
 // The locks of one are the other's, which a count by processes does not see.
-TEST(ToldCallsTest, TellsOfProcessesThatShareFiles) {
-  ExpectTold(SYS_clone, {CLONE_FILES | SIGCHLD});
-  ExpectTold(SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED});
-  ExpectTold(SYS_clone, {kHigh | CLONE_FILES | CLONE_VFORK});
+TEST(NotifiedCallsTest, TellsOfProcessesThatShareFiles) {
+  ExpectNotified(SYS_clone, {CLONE_FILES | SIGCHLD});
+  ExpectNotified(SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED});
+  ExpectNotified(SYS_clone, {kHigh | CLONE_FILES | CLONE_VFORK});
 }
 
 // What they have received is counted nowhere.
-TEST(ToldCallsTest, TellsOfListenersAndOfSocketsOfNetlink) {
-  ExpectTold(SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE});
-  ExpectTold(SYS_socket, {AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE});
-  ExpectTold(SYS_listen, {3, 128});
+TEST(NotifiedCallsTest, TellsOfListenersAndOfSocketsOfNetlink) {
+  ExpectNotified(SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE});
+  ExpectNotified(SYS_socket, {AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE});
+  ExpectNotified(SYS_listen, {3, 128});
 }
 
 // Locks of ranges are told: their number is bounded.
-TEST(ToldCallsTest, FilesTakeEveryCommandButALease) {
+TEST(NotifiedCallsTest, FilesTakeEveryCommandButALease) {
   for (uint32_t command = 0; command < 1040; ++command) {
     for (const uint64_t upper : {uint64_t{0}, uint64_t{1} << 32, ~uint64_t{UINT32_MAX}}) {
       const bool locks = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
                          command == F_OFD_SETLKW;
       if (locks) {
-        ExpectTold(SYS_fcntl, {3, upper | command});
+        ExpectNotified(SYS_fcntl, {3, upper | command});
       } else {
         const uint32_t expected = command == F_SETLEASE ? kDeny : kAllow;
         ExpectCases({{SYS_fcntl, {3, upper | command}, expected}});
@@ -45,7 +45,7 @@ TEST(ToldCallsTest, FilesTakeEveryCommandButALease) {
   }
 }
 
-TEST(ToldCallsTest, TellsOfWhatItRefusesAndOfNothingElse) {
+TEST(NotifiedCallsTest, TellsOfWhatItRefusesAndOfNothingElse) {
   for (int number = -1; number < 512; ++number) {
     if (number == SYS_listen) continue;  // told whatever its arguments, and allowed
     for (const uint64_t argument : {uint64_t{0}, ~uint64_t{0}}) {
@@ -58,7 +58,7 @@ TEST(ToldCallsTest, TellsOfWhatItRefusesAndOfNothingElse) {
 }
 
 // A cell without a network: every call that gives an address, and no other call.
-TEST(ToldCallsTest, ConnectsAreNotifiedWhereTheCellHasNoNetwork) {
+TEST(NotifiedCallsTest, ConnectsAreNotifiedWhereTheCellHasNoNetwork) {
   for (const uint64_t address : {uint64_t{1}, kHigh, ~uint64_t{0}}) {
     EXPECT_EQ(Ask(NotifyingOfConnects(), SYS_connect, {3, address, 16}).action, kTell);
     EXPECT_EQ(Ask(NotifyingOfConnects(), SYS_sendto, {3, 1, 1, 0, address, 16}).action, kTell);
@@ -78,7 +78,7 @@ TEST(ToldCallsTest, ConnectsAreNotifiedWhereTheCellHasNoNetwork) {
 }
 
 // An answer that nobody may change, and that nobody hears of: it outranks the question.
-TEST(ToldCallsTest, WhatInitIsDeniedIsRefusedWhoeverListens) {
+TEST(NotifiedCallsTest, WhatInitIsDeniedIsRefusedWhoeverListens) {
   int denied = 0;
   for (int number = 0; number < 470; ++number) {
     const uint32_t init = Ask(Init(), number).action;
@@ -90,7 +90,7 @@ TEST(ToldCallsTest, WhatInitIsDeniedIsRefusedWhoeverListens) {
 }
 
 // A slot's pid 1 is the one that answers: a refused call of its own would wait for itself.
-TEST(ToldCallsTest, AllowsWhatASlotDoes) {
+TEST(NotifiedCallsTest, AllowsWhatASlotDoes) {
   for (const int number : {SYS_poll,       SYS_read,
                            SYS_write,      SYS_close,
                            SYS_wait4,      SYS_kill,
