@@ -71,15 +71,17 @@ Record ExecEndRecord(const std::string& cell_id, const ExecOptions& options,
                      const Outcome& outcome) {
   Record record("exec_end");
   record.Text("exec_id", options.exec_id).Text("cell_id", cell_id);
-  record.Text("outcome", message::EnumName(outcome.kind));
-  if (outcome.kind == v1::OUTCOME_KIND_EXITED) record.Number("exit_code", outcome.exit_code);
-  if (outcome.kind == v1::OUTCOME_KIND_SIGNALLED) record.Number("signal", outcome.signal);
-  if (!outcome.message.empty()) record.Text("message", outcome.message);
-  record.Number("duration_usec", Int(outcome.duration_usec));
-  record.Number("cpu_usec", Int(outcome.user_usec + outcome.system_usec));
-  record.Number("stdout_bytes", Int(outcome.stdout_bytes));
-  record.Number("stderr_bytes", Int(outcome.stderr_bytes));
-  return record.Number("denials", outcome.denials);
+  record.Text("outcome", message::EnumName(outcome.sent.kind()));
+  if (outcome.sent.kind() == v1::OUTCOME_KIND_EXITED)
+    record.Number("exit_code", outcome.sent.exit_code());
+  if (outcome.sent.kind() == v1::OUTCOME_KIND_SIGNALLED)
+    record.Number("signal", outcome.sent.signal());
+  if (!outcome.sent.message().empty()) record.Text("message", outcome.sent.message());
+  record.Number("duration_usec", Int(outcome.sent.duration_usec()));
+  record.Number("cpu_usec", Int(outcome.sent.user_usec() + outcome.sent.system_usec()));
+  record.Number("stdout_bytes", Int(outcome.sent.stdout_bytes()));
+  record.Number("stderr_bytes", Int(outcome.sent.stderr_bytes()));
+  return record.Number("denials", outcome.sent.denials());
 }
 
 Record FileRecord(const std::string& cell_id, const tool::Request& request,

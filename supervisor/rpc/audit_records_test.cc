@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "supervisor/rpc/outcome_fixture.h"
+
 namespace odyssey::supervisor {
 namespace {
 
@@ -30,13 +32,16 @@ TEST(AuditRecordsTest, CommandHasItsWordsAndNoValueOfTheEnvironment) {
 TEST(AuditRecordsTest, EndSaysHow) {
   ExecOptions options;
   options.exec_id = "exe_1";
-  Outcome outcome{.kind = v1::OUTCOME_KIND_EXITED, .exit_code = 3, .denials = 2};
+  Outcome outcome{.sent = Sent(v1::OUTCOME_KIND_EXITED, [](v1::ExecOutcome& s) {
+                    s.set_exit_code(3);
+                    s.set_denials(2);
+                  })};
   Json json = Encode(ExecEndRecord("cel_1", options, outcome));
   EXPECT_EQ(json["outcome"], "exited");
   EXPECT_EQ(json["exit_code"], 3);
   EXPECT_EQ(json["denials"], 2);
   EXPECT_FALSE(json.contains("signal"));
-  outcome = {.kind = v1::OUTCOME_KIND_SIGNALLED, .signal = 9};
+  outcome = {.sent = Sent(v1::OUTCOME_KIND_SIGNALLED, [](v1::ExecOutcome& s) { s.set_signal(9); })};
   EXPECT_EQ(Encode(ExecEndRecord("cel_1", options, outcome))["signal"], 9);
 }
 

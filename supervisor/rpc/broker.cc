@@ -206,13 +206,14 @@ uint32_t Broker::live_cells() {
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────
 
-Result<std::shared_ptr<Exec>> Broker::StartExec(const ExecSpec& spec, ExecSink* sink) {
+Result<std::shared_ptr<Exec>> Broker::StartExec(const v1::ExecStart& start,
+                                                const std::string& exec_id, ExecSink* sink) {
   const auto started = [&]() -> Result<std::shared_ptr<Exec>> {
-    ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(spec.cell_id, spec.wall_clock_ms));
-    return cell->StartExec(spec, sink);
+    ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(start.cell_id(), start.wall_clock_ms()));
+    return cell->StartExec(start, exec_id, sink);
   };
   auto exec = started();
-  if (!exec.ok()) auditor_.OnExecRefused(spec.cell_id, exec.status());
+  if (!exec.ok()) auditor_.OnExecRefused(start.cell_id(), exec.status());
   return exec;
 }
 

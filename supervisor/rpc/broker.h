@@ -76,7 +76,8 @@ class Broker final {
   // ── The loop's thread ──
 
   // Starts a command, once audit()->Admit() allows it; `sink` must live until Exec::Detach.
-  Result<std::shared_ptr<Exec>> StartExec(const ExecSpec& spec, ExecSink* sink);
+  Result<std::shared_ptr<Exec>> StartExec(const v1::ExecStart& start, const std::string& exec_id,
+                                          ExecSink* sink);
 
   // ── Any thread ──
 

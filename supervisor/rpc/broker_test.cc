@@ -37,7 +37,7 @@ class IdleSink final : public ExecSink {
   std::string* BeginOutput() override { return &buffer_; }
   void SendOutput(Stream) override { buffer_.clear(); }
   void SendDenial(const explain::Denial&) override {}
-  void SendOutcome(const Outcome& outcome) override { ended_.set_value(outcome.kind); }
+  void SendOutcome(const Outcome& outcome) override { ended_.set_value(outcome.sent.kind()); }
   void StdinTaken() override {}
   v1::OutcomeKind AwaitEnd() { return ended_.get_future().get(); }
 
@@ -45,6 +45,14 @@ class IdleSink final : public ExecSink {
   std::string buffer_;
   std::promise<v1::OutcomeKind> ended_;
 };
+
+v1::ExecStart StartOf(const std::string& cell_id, bool terminal = false) {
+  v1::ExecStart start;
+  start.set_cell_id(cell_id);
+  start.add_argv("false");
+  if (terminal) start.mutable_terminal();
+  return start;
+}
 
 class BrokerTest : public ::testing::Test {
  protected:
@@ -143,8 +151,8 @@ class BrokerTest : public ::testing::Test {
   auto OnLoop(F task) {
     return broker_->loop()->Call(task);
   }
-  std::shared_ptr<Exec> StartExec(const ExecSpec& spec, ExecSink* sink) {
-    const auto exec = OnLoop([&] { return broker_->StartExec(spec, sink); });
+  std::shared_ptr<Exec> StartExec(const v1::ExecStart& start, ExecSink* sink) {
+    const auto exec = OnLoop([&] { return broker_->StartExec(start, "exe_1", sink); });
     EXPECT_TRUE(exec.ok()) << exec.status().message();
     return exec.ok() ? *exec : nullptr;
   }
@@ -159,7 +167,7 @@ class BrokerTest : public ::testing::Test {
   std::shared_ptr<Exec> StartCommand(ExecSink* sink, bool terminal = false) {
     const auto prepared = MakeCell();
     if (!prepared.ok()) return nullptr;
-    return StartExec({.cell_id = prepared->id, .argv = {"false"}, .terminal = terminal}, sink);
+    return StartExec(StartOf(prepared->id, terminal), sink);
   }
 
   const fakes::TemporaryDirectory directory_;
@@ -226,7 +234,7 @@ TEST_F(BrokerTest, CommandThatEndsAsItIsStartedHoldsUpNobody) {
   exec_.reset();  // the slot is dead, which nobody has said yet
   control_.reset();
   IdleSink sink;
-  auto session = StartExec({.cell_id = prepared->id, .argv = {"false"}}, &sink);
+  auto session = StartExec(StartOf(prepared->id), &sink);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(sink.AwaitEnd(), v1::OUTCOME_KIND_SETUP_FAILED);
   Detach(&session);
@@ -237,14 +245,14 @@ TEST_F(BrokerTest, CommandThatIsGivenUpBeforeItsSlotComesHoldsUpNobody) {
   const auto prepared = MakeCell();
   ASSERT_TRUE(prepared.ok());
   IdleSink first, second;
-  const ExecSpec spec{.cell_id = prepared->id, .argv = {"false"}};
-  auto running = StartExec(spec, &first);
-  auto waiting = StartExec(spec, &second);
+  const v1::ExecStart start = StartOf(prepared->id);
+  auto running = StartExec(start, &first);
+  auto waiting = StartExec(start, &second);
   ASSERT_TRUE(running && waiting);
   Detach(&waiting);
   GiveSlot(2);
   EXPECT_EQ(broker_->live_cells(), 1U);
-  auto third = StartExec(spec, &second);
+  auto third = StartExec(start, &second);
   EXPECT_TRUE(ReceiveMessage(exec_.get()).ok()) << "the slot is the next command's";
   Detach(&third);
   Detach(&running);
@@ -345,7 +353,7 @@ TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
 
   IdleSink sink;
-  auto session = StartExec({.cell_id = prepared->id, .argv = {"false"}}, &sink);
+  auto session = StartExec(StartOf(prepared->id), &sink);
   ASSERT_NE(session, nullptr);
   GiveSlot(1);
   ASSERT_TRUE(ReceiveMessage(exec_.get()).ok());

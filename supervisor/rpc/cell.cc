@@ -35,8 +35,8 @@ uint64_t NewSince(uint64_t* seen, uint64_t now) {
 }
 
 // The field that asks for a run.
-std::string_view RunField(const ExecSpec& spec) {
-  return spec.keep_output && spec.run_id.empty() ? "start.keep_output" : "start.run_id";
+std::string_view RunField(const v1::ExecStart& start) {
+  return start.keep_output() && start.run_id().empty() ? "start.keep_output" : "start.run_id";
 }
 
 std::string FindOnHost(const std::string& name) {
@@ -255,10 +255,12 @@ void Cell::OnError(const cell::CellError& error) {
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────
 
-Result<std::shared_ptr<Exec>> Cell::StartExec(const ExecSpec& spec, ExecSink* sink) {
-  ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(facts_.compiled, facts_.env, spec));
-  if (!facts_.compiled.unconfined || !spec.run_id.empty() || spec.keep_output) {
-    ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(RunField(spec), spec.run_id));
+Result<std::shared_ptr<Exec>> Cell::StartExec(const v1::ExecStart& start,
+                                              const std::string& exec_id, ExecSink* sink) {
+  ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(facts_.compiled, facts_.env, start));
+  options.exec_id = exec_id;
+  if (!facts_.compiled.unconfined || !start.run_id().empty() || start.keep_output()) {
+    ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(RunField(start), start.run_id()));
   }
   auto exec = std::make_shared<Exec>(std::move(options), sink, shared_from_this());
   auditor_->OnExecStarted(facts_, exec->options());
@@ -315,9 +317,9 @@ std::vector<explain::Denial> Cell::Conclude(const ExecOptions& options, Outcome*
                                             std::string_view stderr_tail) {
   std::vector<explain::Denial> denials =
       FindDenials(Known(), options, *outcome, stderr_tail, FindOnHost);
-  if (outcome->never_forked) outcome->message = DescribeNeverForked(Known());
-  outcome->denials =
-      static_cast<uint32_t>(std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX));
+  if (outcome->never_forked) outcome->sent.set_message(DescribeNeverForked(Known()));
+  outcome->sent.set_denials(static_cast<uint32_t>(
+      std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX)));
   for (explain::Denial& denial : denials) {
     denial.session_id = facts_.key.session_id;
     auditor_->OnDenied(facts_, options.exec_id, denial);

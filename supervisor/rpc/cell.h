@@ -67,7 +67,8 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
 
   // Starts a command, or queues it until there is a slot for it. `sink` must live until
   // Exec::Detach. Errors name the field of ExecStart.
-  Result<std::shared_ptr<Exec>> StartExec(const ExecSpec& spec, ExecSink* sink);
+  Result<std::shared_ptr<Exec>> StartExec(const v1::ExecStart& start, const std::string& exec_id,
+                                          ExecSink* sink);
   // The kernel's counts, of root.
   void AskUsage(const Done<wire::CellUsage>& done);
 

@@ -43,23 +43,8 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   return spec;
 }
 
-Result<ExecSpec> FromProto(const pb::ExecStart& start) {
-  ODY_RETURN_IF_ERROR(CheckTerminal("start.terminal", start.terminal()));
-  ExecSpec spec;
-  spec.cell_id = start.cell_id();
-  spec.argv.assign(start.argv().begin(), start.argv().end());
-  spec.cwd = start.cwd();
-  spec.env.insert(start.env().begin(), start.env().end());
-  spec.terminal = start.has_terminal();
-  spec.rows = static_cast<uint16_t>(start.terminal().rows());
-  spec.columns = static_cast<uint16_t>(start.terminal().columns());
-  spec.open_stdin = start.open_stdin();
-  spec.wall_clock_ms = start.wall_clock_ms();
-  spec.stdout_cap = start.stdout_cap_bytes();
-  spec.stderr_cap = start.stderr_cap_bytes();
-  spec.run_id = start.run_id();
-  spec.keep_output = start.keep_output();
-  return spec;
+Status CheckStart(const pb::ExecStart& start) {
+  return CheckTerminal("start.terminal", start.terminal());
 }
 
 Status CheckFollowing(const pb::ExecRequest& request) {
@@ -105,24 +90,6 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
   out->set_workspace_path(view.workspace_path);
   out->set_mode(policy::ToProto(policy::SandboxRequest{.mode = view.mode}).mode());
   out->set_owner_uid(view.owner_uid);
-}
-
-void ToProto(const Outcome& outcome, pb::ExecOutcome* out) {
-  out->set_kind(outcome.kind);
-  out->set_exit_code(outcome.exit_code);
-  out->set_signal(outcome.signal);
-  out->set_message(outcome.message);
-  out->set_stdout_bytes(outcome.stdout_bytes);
-  out->set_stderr_bytes(outcome.stderr_bytes);
-  out->set_stdout_truncated(outcome.stdout_truncated);
-  out->set_stderr_truncated(outcome.stderr_truncated);
-  out->set_duration_usec(outcome.duration_usec);
-  out->set_user_usec(outcome.user_usec);
-  out->set_system_usec(outcome.system_usec);
-  out->set_max_rss_bytes(outcome.max_rss_bytes);
-  out->set_oom_kills(outcome.oom_kills);
-  out->set_denials(outcome.denials);
-  out->set_cell_ended(outcome.cell_ended);
 }
 
 static_assert(static_cast<int>(explain::Grant::Key::kLimit) == pb::GRANT_KEY_LIMIT);

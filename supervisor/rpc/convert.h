@@ -14,13 +14,12 @@ namespace pb = ::odyssey::supervisor::v1;
 
 // INVALID_ARGUMENT names the field, the value and what is allowed.
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request);
-Result<ExecSpec> FromProto(const pb::ExecStart& start);
+Status CheckStart(const pb::ExecStart& start);
 // What may follow `start` on an Exec stream.
 Status CheckFollowing(const pb::ExecRequest& request);
 
 void ToProto(const Feature& feature, pb::Feature* out);
 void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out);
-void ToProto(const Outcome& outcome, pb::ExecOutcome* out);
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out);
 
 }  // namespace odyssey::supervisor

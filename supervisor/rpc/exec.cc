@@ -51,8 +51,9 @@ ExecHost::Source SourceOf(Stream stream) {
 // Says of a copy that ends early why it does.
 void AddCopyNote(const std::shared_ptr<RunOutput>& copy, const char* stream, Outcome* outcome) {
   if (copy == nullptr || copy->error().empty()) return;
-  outcome->message += (outcome->message.empty() ? "" : "; ") + std::string("the copy of ") +
-                      stream + " in the outbox is cut: " + copy->error();
+  std::string* message = outcome->sent.mutable_message();
+  if (!message->empty()) message->append("; ");
+  message->append(std::string("the copy of ") + stream + " in the outbox is cut: " + copy->error());
 }
 
 }  // namespace
@@ -420,10 +421,10 @@ void Exec::Pump() {
 void Exec::End() {
   if (outcome_) return;
   outcome_ = MakeOutcome(facts_);
-  outcome_->stdout_bytes = stdout_.bytes();
-  outcome_->stderr_bytes = stderr_.bytes();
-  outcome_->stdout_truncated = stdout_.truncated();
-  outcome_->stderr_truncated = stderr_.truncated();
+  outcome_->sent.set_stdout_bytes(stdout_.bytes());
+  outcome_->sent.set_stderr_bytes(stderr_.bytes());
+  outcome_->sent.set_stdout_truncated(stdout_.truncated());
+  outcome_->sent.set_stderr_truncated(stderr_.truncated());
   AddCopyNote(stdout_.copy(), "stdout", &*outcome_);
   AddCopyNote(stderr_.copy(), "stderr", &*outcome_);
   denials_ = host_->Conclude(options_, &*outcome_, stderr_tail_);

@@ -26,11 +26,12 @@ constexpr uint64_t kMicroseconds = 1'000'000;
 bool UsedUpItsTime(const ExecOptions& options, const Outcome& outcome) {
   constexpr int kShellBase = 128;
   const auto ended_by = [&](int signal) {
-    return (outcome.kind == v1::OUTCOME_KIND_SIGNALLED && outcome.signal == signal) ||
-           (outcome.kind == v1::OUTCOME_KIND_EXITED && outcome.exit_code == kShellBase + signal);
+    return (outcome.sent.kind() == v1::OUTCOME_KIND_SIGNALLED && outcome.sent.signal() == signal) ||
+           (outcome.sent.kind() == v1::OUTCOME_KIND_EXITED &&
+            outcome.sent.exit_code() == kShellBase + signal);
   };
   return options.spec.cpu_seconds != 0 && (ended_by(SIGXCPU) || ended_by(SIGKILL)) &&
-         outcome.user_usec + outcome.system_usec >=
+         outcome.sent.user_usec() + outcome.sent.system_usec() >=
              options.spec.cpu_seconds * kMicroseconds / 4 * 3;
 }
 
@@ -64,10 +65,11 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
   const auto add = [&](Limit limit, uint64_t value) {
     out->push_back(explain::LimitDenial(cell, limit, value));
   };
-  if (outcome.kind == v1::OUTCOME_KIND_TIMED_OUT) add(Limit::kWallClock, options.wall_clock_ms);
-  if (outcome.kind == v1::OUTCOME_KIND_OOM_KILLED || outcome.oom_kills > 0) {
+  if (outcome.sent.kind() == v1::OUTCOME_KIND_TIMED_OUT)
+    add(Limit::kWallClock, options.wall_clock_ms);
+  if (outcome.sent.kind() == v1::OUTCOME_KIND_OOM_KILLED || outcome.sent.oom_kills() > 0) {
     add(Limit::kMemory, 0);
-    out->back().count = std::max(outcome.oom_kills, 1u);
+    out->back().count = std::max(outcome.sent.oom_kills(), 1u);
   }
   if (outcome.pids_refused > 0 || outcome.never_forked) {
     add(Limit::kPids, 0);
@@ -79,29 +81,30 @@ void AddLimits(const explain::Cell& cell, const ExecOptions& options, const Outc
     const auto limit = explain::SpaceLimitAt(cell, place);
     if (limit && full.insert(*limit).second) add(*limit, 0);
   }
-  if (outcome.stdout_truncated) {
-    out->push_back(CutOutput("stdout", options.stdout_cap, outcome.stdout_bytes));
+  if (outcome.sent.stdout_truncated()) {
+    out->push_back(CutOutput("stdout", options.stdout_cap, outcome.sent.stdout_bytes()));
   }
-  if (outcome.stderr_truncated) {
-    out->push_back(CutOutput("stderr", options.stderr_cap, outcome.stderr_bytes));
+  if (outcome.sent.stderr_truncated()) {
+    out->push_back(CutOutput("stderr", options.stderr_cap, outcome.sent.stderr_bytes()));
   }
 }
 
 // What the kernel answered to execve.
 void AddExecution(const explain::Cell& cell, const explain::Command& command,
                   const Outcome& outcome, std::vector<Denial>* out) {
-  if (outcome.kind == v1::OUTCOME_KIND_DENIED) {
+  if (outcome.sent.kind() == v1::OUTCOME_KIND_DENIED) {
     out->push_back(explain::ExecuteDenial(cell, command));
   }
-  if (outcome.kind != v1::OUTCOME_KIND_NOT_FOUND) return;
+  if (outcome.sent.kind() != v1::OUTCOME_KIND_NOT_FOUND) return;
   auto unlisted = explain::UnlistedDenial(cell, command, command.argv[0]);
   if (unlisted) out->push_back(*std::move(unlisted));
 }
 
 bool Failed(const Outcome& outcome) {
-  return outcome.kind == v1::OUTCOME_KIND_SIGNALLED || outcome.kind == v1::OUTCOME_KIND_TIMED_OUT ||
-         outcome.kind == v1::OUTCOME_KIND_OOM_KILLED ||
-         (outcome.kind == v1::OUTCOME_KIND_EXITED && outcome.exit_code != 0);
+  return outcome.sent.kind() == v1::OUTCOME_KIND_SIGNALLED ||
+         outcome.sent.kind() == v1::OUTCOME_KIND_TIMED_OUT ||
+         outcome.sent.kind() == v1::OUTCOME_KIND_OOM_KILLED ||
+         (outcome.sent.kind() == v1::OUTCOME_KIND_EXITED && outcome.sent.exit_code() != 0);
 }
 
 bool HasParent(const std::string& path) {
@@ -132,7 +135,7 @@ std::vector<Denial> FindDenials(const explain::Cell& cell, const ExecOptions& op
       out.push_back(call.destination.empty() ? explain::CallDenial(call)
                                              : explain::NetworkDenial(cell, call));
     }
-    if (Failed(outcome)) AddHints(cell, command, outcome.exit_code, stderr_tail, &out);
+    if (Failed(outcome)) AddHints(cell, command, outcome.sent.exit_code(), stderr_tail, &out);
   }
   NameTheCommand(ProcessOf(options, outcome), &out);
   return out;

@@ -83,10 +83,10 @@ void ExecReactor::TakeFirst(bool ok, const Status& admitted) {
 // The command may end before StartExec returns, and then call the sink: `writing_` holds it off
 // until `started` is sent.
 Status ExecReactor::Start() {
-  ODY_ASSIGN_OR_RETURN(ExecSpec spec, FromProto(request_.start()));
-  exec_id_ = spec.exec_id = NextExecId();
+  ODY_RETURN_IF_ERROR(CheckStart(request_.start()));
+  exec_id_ = NextExecId();
   writing_ = true;
-  ODY_ASSIGN_OR_RETURN(exec_, broker_->StartExec(spec, this));
+  ODY_ASSIGN_OR_RETURN(exec_, broker_->StartExec(request_.start(), exec_id_, this));
   const uint64_t run = exec_->options().spec.run;
   response_.mutable_started()->set_exec_id(exec_id_);
   if (run != 0) response_.mutable_started()->set_run_id(cell::RunName(run));
@@ -158,7 +158,7 @@ void ExecReactor::SendDenial(const explain::Denial& denial) {
 void ExecReactor::SendOutcome(const Outcome& outcome) {
   if (!rejected_.ok()) return End(rejected_);
   ended_ = writing_ = true;
-  ToProto(outcome, response_.mutable_outcome());
+  *response_.mutable_outcome() = outcome.sent;
   StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
 }
 

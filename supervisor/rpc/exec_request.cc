@@ -22,7 +22,7 @@ bool IsBaseName(const compile::Compiled& compiled, const std::string& name) {
 
 Result<std::vector<std::string>> MakeEnvironment(
     const compile::Compiled& compiled, const std::map<std::string, std::string>& cell_env,
-    const std::map<std::string, std::string>& overrides) {
+    const google::protobuf::Map<std::string, std::string>& overrides) {
   std::map<std::string, std::string> env = cell_env;
   for (const auto& [name, value] : overrides) {
     if (env.count(name) == 0 && !IsBaseName(compiled, name)) {
@@ -70,13 +70,14 @@ Status CheckSize(const cell::ExecSpec& spec) {
                          std::to_string(cell::kMaxExecBytes) + " bytes are allowed");
 }
 
-Status CheckCaps(const ExecSpec& spec) {
-  if (!spec.keep_output || std::max(spec.stdout_cap, spec.stderr_cap) <= kMaxCapToKeep) {
+Status CheckCaps(const v1::ExecStart& start) {
+  const uint64_t stdout_cap = start.stdout_cap_bytes(), stderr_cap = start.stderr_cap_bytes();
+  if (!start.keep_output() || std::max(stdout_cap, stderr_cap) <= kMaxCapToKeep) {
     return OkStatus();
   }
   return InvalidArgument(
-      "start.stdout_cap_bytes and start.stderr_cap_bytes: " + std::to_string(spec.stdout_cap) +
-      " and " + std::to_string(spec.stderr_cap) + "; at most " + std::to_string(kMaxCapToKeep) +
+      "start.stdout_cap_bytes and start.stderr_cap_bytes: " + std::to_string(stdout_cap) + " and " +
+      std::to_string(stderr_cap) + "; at most " + std::to_string(kMaxCapToKeep) +
       " are allowed with keep_output");
 }
 
@@ -93,33 +94,32 @@ void SetLimits(const policy::Limits& limits, cell::ExecSpec* spec) {
 
 Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
                                     const std::map<std::string, std::string>& cell_env,
-                                    const ExecSpec& spec) {
-  if (spec.argv.empty() || spec.argv[0].empty()) {
+                                    const v1::ExecStart& start) {
+  if (start.argv().empty() || start.argv(0).empty()) {
     return Refused(Code::kInvalidArgument, "start.argv", "", "command cannot be empty");
   }
   ExecOptions options;
-  options.exec_id = spec.exec_id;
-  options.spec.argv = spec.argv;
-  ODY_ASSIGN_OR_RETURN(options.spec.env, MakeEnvironment(compiled, cell_env, spec.env));
-  options.spec.cwd = spec.cwd.empty() ? compiled.workspace : spec.cwd;
+  options.spec.argv.assign(start.argv().begin(), start.argv().end());
+  ODY_ASSIGN_OR_RETURN(options.spec.env, MakeEnvironment(compiled, cell_env, start.env()));
+  options.spec.cwd = start.cwd().empty() ? compiled.workspace : start.cwd();
   if (options.spec.cwd[0] != '/') {
     options.spec.cwd = compiled.workspace + "/" + options.spec.cwd;
   }
   ODY_RETURN_IF_ERROR(CheckCwd(options.spec.cwd));
   ODY_RETURN_IF_ERROR(CheckSize(options.spec));
-  ODY_RETURN_IF_ERROR(CheckCaps(spec));
+  ODY_RETURN_IF_ERROR(CheckCaps(start));
   SetLimits(compiled.limits, &options.spec);
-  options.spec.terminal = spec.terminal;
-  options.spec.rows = spec.rows;
-  options.spec.columns = spec.columns;
-  options.open_stdin = spec.open_stdin;
+  options.spec.terminal = start.has_terminal();
+  options.spec.rows = static_cast<uint16_t>(start.terminal().rows());
+  options.spec.columns = static_cast<uint16_t>(start.terminal().columns());
+  options.open_stdin = start.open_stdin();
   options.memory_bytes = compiled.limits.memory_bytes;
   options.wall_clock_ms =
-      spec.wall_clock_ms != 0 ? spec.wall_clock_ms : compiled.limits.wall_clock_ms;
-  options.stdout_cap = spec.stdout_cap;
-  options.stderr_cap = spec.stderr_cap;
-  options.keep_output = spec.keep_output;
-  options.stays = !spec.run_id.empty();
+      start.wall_clock_ms() != 0 ? start.wall_clock_ms() : compiled.limits.wall_clock_ms;
+  options.stdout_cap = start.stdout_cap_bytes();
+  options.stderr_cap = start.stderr_cap_bytes();
+  options.keep_output = start.keep_output();
+  options.stays = !start.run_id().empty();
   return options;
 }
 

@@ -18,10 +18,10 @@ class ExecRequestTest : public ::testing::Test {
     compiled_.limits.open_files = 99;
     compiled_.limits.file_bytes = uint64_t{1} << 33;
     compiled_.limits.wall_clock_ms = 5000;
-    spec_.argv = {"true"};
+    SetArgv({"true"});
   }
 
-  Result<ExecOptions> Make() { return MakeExecOptions(compiled_, cell_env_, spec_); }
+  Result<ExecOptions> Make() { return MakeExecOptions(compiled_, cell_env_, start_); }
   void ExpectRefused(Code code, const std::string& words) {
     const auto options = Make();
     ASSERT_FALSE(options.ok());
@@ -36,9 +36,16 @@ class ExecRequestTest : public ::testing::Test {
     return std::count(env.begin(), env.end(), entry) == 1;
   }
 
+  void SetArgv(const std::vector<std::string>& argv) {
+    start_.mutable_argv()->Assign(argv.begin(), argv.end());
+  }
+  void SetEnv(const std::map<std::string, std::string>& env) {
+    *start_.mutable_env() = {env.begin(), env.end()};
+  }
+
   compile::Compiled compiled_;
   std::map<std::string, std::string> cell_env_ = {{"TOKEN", "one"}, {"PATH", "/cell/bin"}};
-  ExecSpec spec_;
+  v1::ExecStart start_;
 };
 
 TEST_F(ExecRequestTest, TakesTheLimitsOfTheCell) {
@@ -47,7 +54,7 @@ TEST_F(ExecRequestTest, TakesTheLimitsOfTheCell) {
   EXPECT_EQ(options->spec.open_files, 99u);
   EXPECT_EQ(options->spec.file_bytes, uint64_t{1} << 33);
   EXPECT_EQ(options->wall_clock_ms, 5000u);
-  spec_.wall_clock_ms = 10;
+  start_.set_wall_clock_ms(10);
   EXPECT_EQ(Make()->wall_clock_ms, 10u);
 }
 
@@ -68,14 +75,14 @@ TEST_F(ExecRequestTest, EachLimitOfACommandIsCarried) {
 
 TEST_F(ExecRequestTest, RunsInTheWorkspaceUnlessToldOtherwise) {
   EXPECT_EQ(Make()->spec.cwd, "/workspace");
-  spec_.cwd = "src";
+  start_.set_cwd("src");
   EXPECT_EQ(Make()->spec.cwd, "/workspace/src");
-  spec_.cwd = "/tmp";
+  start_.set_cwd("/tmp");
   EXPECT_EQ(Make()->spec.cwd, "/tmp");
-  spec_.cwd = "..a/b..";
+  start_.set_cwd("..a/b..");
   EXPECT_EQ(Make()->spec.cwd, "/workspace/..a/b..");
   for (const std::string up : {"..", "a/..", "../a", "/workspace/../etc", "a/../b"}) {
-    spec_.cwd = up;
+    start_.set_cwd(up);
     ExpectRefused(Code::kPermissionDenied, "path traversal is not allowed: ");
   }
 }
@@ -85,7 +92,7 @@ TEST_F(ExecRequestTest, TheBaseThenTheCellThenTheCommandDecideTheEnvironment) {
   EXPECT_TRUE(HasEnv("PATH=/cell/bin"));
   EXPECT_FALSE(HasEnv("PATH=/usr/bin"));
   EXPECT_TRUE(HasEnv("TOKEN=one"));
-  spec_.env = {{"TOKEN", "two"}, {"TERM", "xterm"}, {"TZ", "Asia/Tokyo"}, {"HOME", "/tmp"}};
+  SetEnv({{"TOKEN", "two"}, {"TERM", "xterm"}, {"TZ", "Asia/Tokyo"}, {"HOME", "/tmp"}});
   EXPECT_TRUE(HasEnv("TOKEN=two"));
   EXPECT_TRUE(HasEnv("TERM=xterm"));
   EXPECT_TRUE(HasEnv("TZ=Asia/Tokyo"));
@@ -94,7 +101,7 @@ TEST_F(ExecRequestTest, TheBaseThenTheCellThenTheCommandDecideTheEnvironment) {
 
 TEST_F(ExecRequestTest, RefusesWhatThePolicyDoesNotExport) {
   for (const std::string name : {"LD_PRELOAD", "", "TOKE", "TOKEN2", "PAT"}) {
-    spec_.env = {{name, "secret-value"}};
+    SetEnv({{name, "secret-value"}});
     ExpectRefused(Code::kPermissionDenied,
                   "environment variable is not allowed by sandbox policy: " + name);
     EXPECT_EQ(Make().status().message().find("secret-value"), std::string::npos);
@@ -102,43 +109,43 @@ TEST_F(ExecRequestTest, RefusesWhatThePolicyDoesNotExport) {
 }
 
 TEST_F(ExecRequestTest, RefusesNoCommandAndBytesThatNoProgramCanTake) {
-  spec_.argv = {};
+  SetArgv({});
   ExpectRefused(Code::kInvalidArgument, "start.argv: command cannot be empty");
-  spec_.argv = {"", "x"};
+  SetArgv({"", "x"});
   ExpectRefused(Code::kInvalidArgument, "start.argv: command cannot be empty");
-  spec_.argv = {std::string("a\0b", 3)};
+  SetArgv({std::string("a\0b", 3)});
   ExpectRefused(Code::kInvalidArgument, "NUL");
-  spec_.argv = {"true"};
-  spec_.env = {{"TERM", std::string("\0", 1)}};
+  SetArgv({"true"});
+  SetEnv({{"TERM", std::string("\0", 1)}});
   ExpectRefused(Code::kInvalidArgument, "NUL");
-  spec_.env = {};
-  spec_.cwd = std::string("/a\0b", 4);
+  SetEnv({});
+  start_.set_cwd(std::string("/a\0b", 4));
   ExpectRefused(Code::kInvalidArgument, "start.cwd: contains a NUL");
-  spec_.cwd = "/" + std::string(4095, 'a');
+  start_.set_cwd("/" + std::string(4095, 'a'));
   ExpectRefused(Code::kInvalidArgument, "start.cwd: 4096 bytes; at most 4095");
 }
 
 TEST_F(ExecRequestTest, BoundsTheArgumentsAndTheEnvironmentTogether) {
   cell_env_ = {};
   compiled_.base_env = {};
-  spec_.argv = {std::string(cell::kMaxExecBytes - 1, 'x')};
+  SetArgv({std::string(cell::kMaxExecBytes - 1, 'x')});
   EXPECT_TRUE(Make().ok());
   cell_env_ = {{"A", ""}};
   ExpectRefused(Code::kInvalidArgument, "start.argv and start.env");
   cell_env_ = {};
-  spec_.argv.assign(cell::kMaxArgv, "");
-  spec_.argv[0] = "a";
+  SetArgv(std::vector<std::string>(cell::kMaxArgv));
+  start_.set_argv(0, "a");
   EXPECT_TRUE(Make().ok());
-  spec_.argv.push_back("");
+  start_.add_argv("");
   ExpectRefused(Code::kInvalidArgument, "4097 words");
 }
 
 TEST_F(ExecRequestTest, HoldsABoundedBeginningOfWhatItKeeps) {
-  spec_.stderr_cap = kMaxCapToKeep + 1;
+  start_.set_stderr_cap_bytes(kMaxCapToKeep + 1);
   EXPECT_TRUE(Make().ok());
-  spec_.keep_output = true;
+  start_.set_keep_output(true);
   ExpectRefused(Code::kInvalidArgument, "start.stderr_cap_bytes: 0 and 67108865; at most 67108864");
-  spec_.stderr_cap = kMaxCapToKeep;
+  start_.set_stderr_cap_bytes(kMaxCapToKeep);
   EXPECT_TRUE(Make()->keep_output);
 }
 

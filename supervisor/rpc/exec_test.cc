@@ -25,9 +25,9 @@ TEST_F(ExecTest, DeliversOutputAndThenTheOutcome) {
   EXPECT_EQ(sink_.out, "hello");
   EXPECT_EQ(sink_.err, "oops");
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
-  EXPECT_EQ(sink_.outcome->exit_code, 7);
-  EXPECT_EQ(sink_.outcome->stdout_bytes, 5u);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_EXITED);
+  EXPECT_EQ(sink_.outcome->sent.exit_code(), 7);
+  EXPECT_EQ(sink_.outcome->sent.stdout_bytes(), 5u);
   EXPECT_TRUE(exec_->finished());
 }
 
@@ -49,7 +49,7 @@ TEST_F(ExecTest, ASlotThatIsGoneEndsItWhoeverHoldsTheOutputOpen) {
   exec_->OnSlotGone();  // out_ and err_ are still open here
   EXPECT_EQ(sink_.out, "last words");
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_EXITED);
 }
 
 TEST_F(ExecTest, ASlotThatDiesUnseenIsASetupFailure) {
@@ -57,8 +57,8 @@ TEST_F(ExecTest, ASlotThatDiesUnseenIsASetupFailure) {
   control_.reset();
   exec_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SETUP_FAILED);
-  EXPECT_FALSE(sink_.outcome->message.empty());
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_SETUP_FAILED);
+  EXPECT_FALSE(sink_.outcome->sent.message().empty());
 }
 
 // A slot is offered before it has forked the process that becomes the command.
@@ -74,7 +74,7 @@ TEST_F(ExecTest, ASlotThatCannotForkForItsCommandSaysSo) {
   control->second.reset();
   exec_->OnSlotGone();
   ASSERT_TRUE(sink_.outcome && sink_.outcome->never_forked);
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SETUP_FAILED);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
 TEST_F(ExecTest, ACellThatEndsSaysWhy) {
@@ -82,8 +82,9 @@ TEST_F(ExecTest, ACellThatEndsSaysWhy) {
   control_.reset();
   exec_->OnCellGone(Unavailable("bwrap: no"));
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->message, "the cell ended: bwrap: no");
-  EXPECT_TRUE(sink_.outcome->cell_ended && sink_.outcome->kind == v1::OUTCOME_KIND_SETUP_FAILED);
+  EXPECT_EQ(sink_.outcome->sent.message(), "the cell ended: bwrap: no");
+  EXPECT_TRUE(sink_.outcome->sent.cell_ended() &&
+              sink_.outcome->sent.kind() == v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
 TEST_F(ExecTest, DeliversUpToTheCapAndCountsTheRest) {
@@ -95,9 +96,9 @@ TEST_F(ExecTest, DeliversUpToTheCapAndCountsTheRest) {
   Write(out_, "456789");
   End(0);
   EXPECT_EQ(sink_.out, "1234");
-  EXPECT_EQ(sink_.outcome->stdout_bytes, 9u);
-  EXPECT_TRUE(sink_.outcome->stdout_truncated);
-  EXPECT_FALSE(sink_.outcome->stderr_truncated);
+  EXPECT_EQ(sink_.outcome->sent.stdout_bytes(), 9u);
+  EXPECT_TRUE(sink_.outcome->sent.stdout_truncated());
+  EXPECT_FALSE(sink_.outcome->sent.stderr_truncated());
 }
 
 TEST_F(ExecTest, ReadsNothingWhileTheSinkIsBusy) {
@@ -141,7 +142,7 @@ TEST_F(ExecTest, CancellingKillsTheSlotAndDropsTheRest) {
   exec_->OnSlotGone();
   EXPECT_EQ(sink_.out, "");
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_CANCELLED);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_CANCELLED);
 }
 
 TEST_F(ExecTest, TheWallClockSaysTermThenKills) {
@@ -161,8 +162,8 @@ TEST_F(ExecTest, TheWallClockSaysTermThenKills) {
   EXPECT_TRUE(SlotWasKilled());
   control_.reset();
   exec_->OnSlotGone();
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
-  EXPECT_EQ(sink_.outcome->message, "command exceeded wall clock limit of 100 ms");
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_TIMED_OUT);
+  EXPECT_EQ(sink_.outcome->sent.message(), "command exceeded wall clock limit of 100 ms");
   EXPECT_EQ(exec_->deadline(), Clock::time_point::max());
 }
 
@@ -200,7 +201,7 @@ TEST_F(ExecTest, ACommandThatWaitsForASlotHasItsWallClock) {
   exec_->OnDeadline(exec_->deadline());
   EXPECT_EQ(host_->left_queue, 1);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_TIMED_OUT);
   EXPECT_TRUE(exec_->finished());
 }
 
@@ -212,8 +213,8 @@ TEST_F(ExecTest, AKilledCommandAsksWhetherMemoryRanOut) {
   EXPECT_FALSE(sink_.outcome.has_value());
   exec_->SetUsage(2, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_OOM_KILLED);
-  EXPECT_EQ(sink_.outcome->oom_kills, 2u);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_OOM_KILLED);
+  EXPECT_EQ(sink_.outcome->sent.oom_kills(), 2u);
 }
 
 TEST_F(ExecTest, AFailedCommandIsNotKilledForMemoryThoughOthersWere) {
@@ -223,8 +224,8 @@ TEST_F(ExecTest, AFailedCommandIsNotKilledForMemoryThoughOthersWere) {
   EXPECT_EQ(host_->usage_asked, 1);
   exec_->SetUsage(2, 5);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
-  EXPECT_EQ(sink_.outcome->oom_kills, 2u);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_EXITED);
+  EXPECT_EQ(sink_.outcome->sent.oom_kills(), 2u);
   EXPECT_EQ(sink_.outcome->pids_refused, 5u);
 }
 
@@ -290,16 +291,16 @@ TEST_F(ExecTest, AKilledCommandsRefusedCallsAreKnownToo) {
   exec_->OnSlotGone();
   exec_->SetUsage(1, 0);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_TIMED_OUT);
-  EXPECT_EQ(sink_.outcome->oom_kills, 1u);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_TIMED_OUT);
+  EXPECT_EQ(sink_.outcome->sent.oom_kills(), 1u);
   EXPECT_EQ(sink_.outcome->refused_calls.size(), 1u);
 }
 
 TEST_F(ExecTest, AKilledCommandWithMemoryToSpareWasSignalled) {
   Start(Options());
   End(SIGKILL);
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_SIGNALLED);
-  EXPECT_EQ(sink_.outcome->signal, SIGKILL);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_SIGNALLED);
+  EXPECT_EQ(sink_.outcome->sent.signal(), SIGKILL);
 }
 
 TEST_F(ExecTest, WhatKeptItFromStartingDecidesTheOutcome) {
@@ -329,8 +330,8 @@ TEST_F(ExecTest, WhatKeptItFromStartingDecidesTheOutcome) {
                     .ok());
     End(125 << 8);
     ASSERT_TRUE(sink_.outcome.has_value());
-    EXPECT_EQ(sink_.outcome->kind, one.kind);
-    EXPECT_EQ(sink_.outcome->message, one.message);
+    EXPECT_EQ(sink_.outcome->sent.kind(), one.kind);
+    EXPECT_EQ(sink_.outcome->sent.message(), one.message);
   }
 }
 
@@ -341,7 +342,7 @@ TEST_F(ExecTest, AnythingUnexpectedFromTheSlotIsNoOutcome) {
   EXPECT_FALSE(sink_.outcome.has_value());
   ASSERT_TRUE(SendMessage(exec_socket_.get(), "rubbish").ok());
   End(0);
-  EXPECT_EQ(sink_.outcome->kind, v1::OUTCOME_KIND_EXITED);
+  EXPECT_EQ(sink_.outcome->sent.kind(), v1::OUTCOME_KIND_EXITED);
 }
 
 TEST_F(ExecTest, ADetachedSessionSaysNothingAndKills) {
@@ -408,9 +409,9 @@ TEST_F(KeptOutputTest, KeepsAStreamThatIsCutFromItsFirstByte) {
   DoJobs();
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(sink_.out, "1234");
-  EXPECT_TRUE(sink_.outcome->stdout_truncated);
+  EXPECT_TRUE(sink_.outcome->sent.stdout_truncated());
   EXPECT_EQ(files_, (std::map<std::string, std::string>{{"stdout", "123456789"}}));
-  EXPECT_EQ(sink_.outcome->message, "");
+  EXPECT_EQ(sink_.outcome->sent.message(), "");
 }
 
 TEST_F(KeptOutputTest, ACopyThatFailsSaysSoAndTheCommandGoesOn) {
@@ -422,9 +423,9 @@ TEST_F(KeptOutputTest, ACopyThatFailsSaysSoAndTheCommandGoesOn) {
   Write(out_, std::string(60'000, 'x'));
   End(3 << 8);
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->exit_code, 3);
-  EXPECT_EQ(sink_.outcome->stdout_bytes, 60'009u);
-  EXPECT_EQ(sink_.outcome->message,
+  EXPECT_EQ(sink_.outcome->sent.exit_code(), 3);
+  EXPECT_EQ(sink_.outcome->sent.stdout_bytes(), 60'009u);
+  EXPECT_EQ(sink_.outcome->sent.message(),
             "the copy of stdout in the outbox is cut: write: No space left on device");
 }
 
@@ -447,7 +448,7 @@ TEST_F(KeptOutputTest, ReadsNoFasterThanTheCopyIsWritten) {
   DoJobs();
   ASSERT_TRUE(sink_.outcome.has_value());
   EXPECT_EQ(files_["stdout"].size(), written);
-  EXPECT_EQ(sink_.outcome->stdout_bytes, written);
+  EXPECT_EQ(sink_.outcome->sent.stdout_bytes(), written);
 }
 
 TEST_F(KeptOutputTest, CancellingWaitsForNoCopy) {
@@ -465,11 +466,11 @@ class EndedExecTest : public ExecTest {
  protected:
   void StartJudged(ExecOptions options, size_t denials) {
     host_->conclude = [this, denials](Outcome* outcome, std::string_view tail) {
-      ends_.push_back(outcome->kind);
+      ends_.push_back(outcome->sent.kind());
       tail_ = tail;
       std::vector<explain::Denial> out(denials);
       for (size_t i = 0; i < denials; ++i) out[i].resource = std::to_string(i);
-      outcome->denials = static_cast<uint32_t>(denials);
+      outcome->sent.set_denials(static_cast<uint32_t>(denials));
       return out;
     };
     Start(std::move(options));
@@ -494,7 +495,7 @@ TEST_F(EndedExecTest, DenialsComeAfterTheOutputAndBeforeTheOutcomeOneAtATime) {
   exec_->Continue();
   EXPECT_EQ(sink_.denials, (std::vector<std::string>{"0", "1"}));
   ASSERT_TRUE(sink_.outcome.has_value());
-  EXPECT_EQ(sink_.outcome->denials, 2u);
+  EXPECT_EQ(sink_.outcome->sent.denials(), 2u);
   EXPECT_EQ(tail_, "no");
   EXPECT_EQ(ends_, (std::vector<v1::OutcomeKind>{v1::OUTCOME_KIND_EXITED}));
 }

@@ -56,30 +56,31 @@ std::string WhyUnknown(const ExecFacts& facts) {
 
 void SetEnd(const ExecFacts& facts, Outcome* outcome) {
   if (facts.stopped == Stopped::kTimedOut) {
-    outcome->kind = v1::OUTCOME_KIND_TIMED_OUT;
-    outcome->message =
+    outcome->sent.set_kind(v1::OUTCOME_KIND_TIMED_OUT);
+    outcome->sent.set_message(
         "command exceeded wall clock limit of " + TimeText(facts.wall_clock_ms) +
-        (facts.had_slot ? "" : ", waiting for the cell's other commands to let it start a process");
+        (facts.had_slot ? ""
+                        : ", waiting for the cell's other commands to let it start a process"));
   } else if (facts.stopped == Stopped::kCancelled) {
-    outcome->kind = v1::OUTCOME_KIND_CANCELLED;
-    outcome->message = "cancelled";
+    outcome->sent.set_kind(v1::OUTCOME_KIND_CANCELLED);
+    outcome->sent.set_message("cancelled");
   } else if (facts.failed) {
-    outcome->kind = KindOf(*facts.failed);
-    outcome->message = Describe(*facts.failed, facts.cwd);
+    outcome->sent.set_kind(KindOf(*facts.failed));
+    outcome->sent.set_message(Describe(*facts.failed, facts.cwd));
   } else if (IsOomKilled(facts)) {
-    outcome->kind = v1::OUTCOME_KIND_OOM_KILLED;
-    outcome->signal = SIGKILL;
-    outcome->message = "killed: the cell's memory limit was reached";
+    outcome->sent.set_kind(v1::OUTCOME_KIND_OOM_KILLED);
+    outcome->sent.set_signal(SIGKILL);
+    outcome->sent.set_message("killed: the cell's memory limit was reached");
   } else if (!facts.exited) {
-    outcome->kind = v1::OUTCOME_KIND_SETUP_FAILED;
-    outcome->message = WhyUnknown(facts);
-    outcome->cell_ended = facts.cell_ended.has_value();
+    outcome->sent.set_kind(v1::OUTCOME_KIND_SETUP_FAILED);
+    outcome->sent.set_message(WhyUnknown(facts));
+    outcome->sent.set_cell_ended(facts.cell_ended.has_value());
   } else if (WIFSIGNALED(facts.exited->wait_status)) {
-    outcome->kind = v1::OUTCOME_KIND_SIGNALLED;
-    outcome->signal = WTERMSIG(facts.exited->wait_status);
+    outcome->sent.set_kind(v1::OUTCOME_KIND_SIGNALLED);
+    outcome->sent.set_signal(WTERMSIG(facts.exited->wait_status));
   } else {
-    outcome->kind = v1::OUTCOME_KIND_EXITED;
-    outcome->exit_code = WEXITSTATUS(facts.exited->wait_status);
+    outcome->sent.set_kind(v1::OUTCOME_KIND_EXITED);
+    outcome->sent.set_exit_code(WEXITSTATUS(facts.exited->wait_status));
   }
 }
 
@@ -87,18 +88,18 @@ void SetEnd(const ExecFacts& facts, Outcome* outcome) {
 
 Outcome MakeOutcome(const ExecFacts& facts) {
   Outcome outcome;
-  outcome.duration_usec = facts.duration_usec;
+  outcome.sent.set_duration_usec(facts.duration_usec);
   if (facts.exited) {
-    outcome.user_usec = facts.exited->user_usec;
-    outcome.system_usec = facts.exited->system_usec;
-    outcome.max_rss_bytes = facts.exited->max_rss_bytes;
+    outcome.sent.set_user_usec(facts.exited->user_usec);
+    outcome.sent.set_system_usec(facts.exited->system_usec);
+    outcome.sent.set_max_rss_bytes(facts.exited->max_rss_bytes);
     outcome.pid = facts.exited->pid;
     outcome.refused_calls = facts.exited->refused;
     outcome.refused_more = facts.exited->refused_more;
     outcome.full = facts.exited->full;
   }
   const bool with_its_cell = !facts.exited && IsOomKilled(facts);
-  outcome.oom_kills = with_its_cell ? 1 : static_cast<uint32_t>(facts.oom_kills);
+  outcome.sent.set_oom_kills(with_its_cell ? 1 : static_cast<uint32_t>(facts.oom_kills));
   outcome.pids_refused = facts.pids_refused;
   outcome.never_forked = facts.never_forked;
   SetEnd(facts, &outcome);

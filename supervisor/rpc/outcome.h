@@ -15,22 +15,13 @@
 namespace odyssey::supervisor {
 
 struct Outcome {
-  v1::OutcomeKind kind = v1::OUTCOME_KIND_SETUP_FAILED;
-  int exit_code = 0;
-  int signal = 0;
-  std::string message;
-  uint64_t stdout_bytes = 0, stderr_bytes = 0;
-  bool stdout_truncated = false, stderr_truncated = false;
-  uint64_t duration_usec = 0, user_usec = 0, system_usec = 0, max_rss_bytes = 0;
-  uint32_t oom_kills = 0;     // processes, which need not have been the command's first
+  v1::ExecOutcome sent;       // to the client
   uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
   bool never_forked = false;  // the command's own was one of these
   uint32_t pid = 0;           // of the command, in its slot; 0: not known
   std::vector<cell::RefusedCall> refused_calls;
   uint64_t refused_more = 0;      // calls beyond these
   std::vector<std::string> full;  // cell::ExecExited::full
-  uint32_t denials = 0;           // also those that are not sent
-  bool cell_ended = false;        // with kSetupFailed: under the command, or before it
 };
 
 // Why rpc ended the command.
