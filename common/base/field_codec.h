@@ -13,6 +13,12 @@
 
 namespace odyssey {
 
+// An element of a list of numbers.
+template <typename V>
+void VisitFields(V& v, uint32_t& number) {
+  v.U32("", number);
+}
+
 // Changes no field that it visits.
 class PutFields final {
  public:

@@ -93,7 +93,8 @@ int Validate(const Invocation& call) {
 
 std::vector<Command> BundleCommands() {
   return {{.name = "bundle validate",
-           .summary = "check a bundle and its scenarios; prints each problem as file:line: key: problem",
+           .summary =
+               "check a bundle and its scenarios; prints each problem as file:line: key: problem",
            .positionals = {{.name = "DIR", .kind = ValueKind::kDirectory}},
            .notes =
                "Exits 1 if there is a problem, an entry of the directory that no session could "

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kText[] = "odyssey-probe canary: nobody in a cell reads or changes this\n";
+constexpr char kText[] = "odyssey-probe canary: no cell reads or changes this\n";
 constexpr char kVariableName[] = "ODYSSEY_PROBE_CANARY";
 constexpr uid_t kAnotherUser = 4321;
 constexpr size_t kMostBytes = 64 << 20;

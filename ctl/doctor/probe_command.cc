@@ -134,8 +134,8 @@ int ProbeCommand(const Invocation& call) {
   ProbeReport report;
   const Status status = Probe(call, &report);
   if (!status.ok()) {
-    return console.Fail({"doctor --probe", status.message(),
-                         "odyssey-ctl doctor lists what this host lacks."});
+    return console.Fail(
+        {"doctor --probe", status.message(), "odyssey-ctl doctor lists what this host lacks."});
   }
   if (console.json) {
     console.PrintJson(ProbeReportToJson(report));

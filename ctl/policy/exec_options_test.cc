@@ -166,9 +166,9 @@ TEST(ExecOptionsTest, WhatIsRefusedLaterIsTheOptions) {
   EXPECT_EQ(origins.Locate(testing::RefusalOf("start.wall_clock_ms: 7200000: at most 5")).message(),
             "--timeout: 2h: start.wall_clock_ms: 7200000: at most 5");
   EXPECT_EQ(origins.Locate(testing::RefusalOf("mounts[0].source /real/a: no")).message(),
-            "--read: a: mounts[0].source /real/a: no");
+            "--read: a: /real/a: no");
   EXPECT_EQ(origins.Locate(testing::RefusalOf("mounts[1].source /b: no")).message(),
-            "--write: b: mounts[1].source /b: no");
+            "--write: b: /b: no");
   EXPECT_EQ(origins.Locate(testing::RefusalOf("env: K: no")).message(), "--env: env: K: no");
   EXPECT_EQ(origins.Locate(testing::RefusalOf("executables: git: no")).message(),
             "--tool: executables: git: no");

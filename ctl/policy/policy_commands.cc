@@ -121,7 +121,8 @@ OptionSpec WithinOption(const char* help) {
   return {.name = "within", .kind = ValueKind::kFile, .value_name = "FILE", .help = help};
 }
 
-constexpr char kCeilingNext[] = "docs/policy/ceiling.md describes the keys of the operator's files.";
+constexpr char kCeilingNext[] =
+    "docs/policy/ceiling.md describes the keys of the operator's files.";
 
 int FailCeiling(const Console& console, const Status& status) {
   return FailAnswer(console, {"read the operator's ceiling", status.message(), kCeilingNext},
@@ -292,7 +293,8 @@ std::vector<Command> PolicyCommands() {
   explained.push_back(WithinOption("only what this policy gives too: of an agent under another"));
   return {
       {.name = "policy explain",
-       .summary = "print the compiled plan of a policy, with the reason of each line, and the ceiling",
+       .summary =
+           "print the compiled plan of a policy, with the reason of each line, and the ceiling",
        .positionals = {optional_file},
        .options = std::move(explained),
        .notes = kExplainNotes,

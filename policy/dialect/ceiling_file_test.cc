@@ -111,7 +111,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
        {"10.yaml:2: grant: unknown field `grant`, expected one of `version`, `builtin`, `grants`, "
         "`forbidden`, `limits`"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - read: [/srv]",
-       {"10.yaml:3: grants[0].users: missing: whom the grant is for, [\"*\"] for everybody"}},
+       {"10.yaml:3: grants[0].users: missing: the users of the grant, [\"*\"] for all"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - users: [\"al*\"]\n    read: [srv, /srv/**]",
        {"10.yaml:3: grants[0].users[0]: `al*` must be `*`, a user's name or uid, or `group:` and a "
         "name or gid",
@@ -127,7 +127,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
         "characters"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - users: [1000]",
        {"10.yaml:3: grants[0].users[0]: must be a string, not a number (`1000`): put it in quotes",
-        "10.yaml:3: grants[0].users: missing: whom the grant is for, [\"*\"] for everybody"}},
+        "10.yaml:3: grants[0].users: missing: the users of the grant, [\"*\"] for all"}},
       {"version: odyssey.ceiling/v1\nlimits:\n  max:\n    pids: 0\n    memory: 1",
        {"10.yaml:4: limits.max.pids: must be a whole number from 1 to 4294967295, not 0",
         "10.yaml:5: limits.max.memory: unknown field `memory`, expected one of `memory_mb`, "

@@ -166,7 +166,7 @@ TEST(WorkshopTest, ALinkInItsPlaceIsRefusedByName) {
   host.links[kWorkshop] = "/home/u/elsewhere.yaml";
   EXPECT_EQ(ReadPolicyOn(host, "instructions: i\n", "w.yaml").problems,
             std::string(kWorkshop) +
-                ": is a symbolic link, and nobody named it: put the file itself there");
+                ": is a symbolic link that was not named: put the file itself there");
 }
 
 TEST(WorkshopTest, AValueThatIsRefusedLaterNamesTheFileThatItIsIn) {

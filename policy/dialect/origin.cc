@@ -26,6 +26,15 @@ bool Says(const std::string& message, const std::string& written) {
   return false;
 }
 
+// An option that may be repeated is one entry of a list, whose index a person did not type. Another
+// is not called as the field is, whose name has the unit of the value.
+std::string OfOption(const std::string& field, const Status& status) {
+  if (field.find('[') == std::string::npos) return status.message();
+  const std::string& value = status.detail().value;
+  const std::string why(WhyRefused(status));
+  return value.empty() || Says(why, value) ? why : value + ": " + why;
+}
+
 }  // namespace
 
 void Origins::Forget(const std::string& field) {
@@ -74,8 +83,10 @@ std::optional<Problem> Origins::ToProblem(const Status& status) const {
     if (field.substr(dot) != kSource) said = field.substr(dot + 1) + ": " + why;
   }
   if (place == nullptr) return std::nullopt;
-  if (place->file.empty()) said = status.message();  // an option, not called as the field is
-  if (!Says(why, place->written)) said = place->written + ": " + status.message();
+  if (place->file.empty()) said = OfOption(field, status);
+  if (!Says(said, place->written)) {
+    said = place->written + ": " + (place->file.empty() ? said : status.message());
+  }
   return Problem{
       .file = place->file, .line = place->line, .key = place->key, .message = std::move(said)};
 }

@@ -33,7 +33,8 @@ class Origins final {
 
   // By its detail. "mounts[2].source: /proc: why" becomes "FILE:LINE: KEY: /proc: why", and where
   // another value is written than the request has, "limits.pids: 9: why" "FILE:LINE: KEY: WRITTEN:
-  // limits.pids: 9: why". Of an option: "--pids: limits.pids: 9: why". What is of no field that is
+  // limits.pids: 9: why". Of an option: "--pids: limits.pids: 9: why",
+  // "--read: /proc: why". What is of no field that is
   // known here stays as it is.
   Status Locate(const Status& status) const;
   // The same in its parts; nullopt for what is of no field that is known here.

@@ -49,7 +49,7 @@ enum class EntryKind : uint8_t {
 enum class Ownership : uint8_t {
   kUnmapped,  // no uid or gid is mapped, so the kernel refuses every write, to sockets and pipes
               // too: only for the system's own read-only trees
-  kMapped,  // the owner of the source appears as the cell's user (idmapped mount)
+  kMapped,    // the owner of the source appears as the cell's user (idmapped mount)
 };
 
 inline constexpr uint32_t kAnyOwner = UINT32_MAX;  // no uid

@@ -370,7 +370,7 @@ class NobodyGrantedTest(DangerTest):
         self.assertEqual(self.world.json("session", "list")["sessions"], [])
         self.assertRefused(self.run_as(BOTH, self.marks(), FLAG), "no grant file")
         done = self.world.ctl_as(BOTH, "policy", "explain", self.marks())
-        self.assertIn("there is none, so nobody has it", done.out)
+        self.assertIn("there is none, so no user has it", done.out)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ TEST_F(KeptOutputTest, WhatTakesThePlaceOfTheCopyGetsNothing) {
   for (const Case& c : {Case{"mv stdout /workspace/victim; ln -s /workspace/victim stdout", "open"},
                         Case{"mv stdout /workspace/victim; mkfifo stdout", "not a regular file"},
                         Case{"cp stdout /workspace/victim; cat /workspace/victim >> stdout",
-                             "somebody else writes to it"}}) {
+                             "another process writes to it"}}) {
     const ExecResult result =
         Shell(std::string("head -c 200000 /dev/zero; cd $ODYSSEY_RUN/outbox\n"
                           "until test \"$(stat -c %s stdout)\" = 200000; do sleep 0.01; done\n") +
