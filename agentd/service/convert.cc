@@ -69,6 +69,7 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_owner_uid(record.owner_uid);
   out.set_review(record.reviews);
   out.set_forked_from(record.forked_from);
+  out.set_parent_session_id(record.parent.session_id);
   out.mutable_env_sources()->Assign(record.env_sources.begin(), record.env_sources.end());
   out.set_last_sequence(last_sequence);
   size_t messages = 0;

@@ -22,6 +22,7 @@
 namespace odyssey::session {
 
 class SetupCache;
+class Workers;
 
 struct Runtime {
   const agent::Clock* clock = nullptr;
@@ -34,6 +35,7 @@ struct Runtime {
   model::ModelSource* models = nullptr;
   const tools::ToolRegistry* tools = nullptr;
   SetupCache* setups = nullptr;  // set by Sessions, whose own it is
+  Workers* workers = nullptr;    // the same
   // The operator's ceiling (policy/dialect/ceiling_directory.h): which variables of the client
   // bundles may have. The supervisor enforces the rest of it.
   std::string policy_directory;

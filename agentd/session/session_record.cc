@@ -110,6 +110,20 @@ TurnRecord DecodeTurn(const Json& json) {
   return out;
 }
 
+Json EncodeParent(const Parent& parent) {
+  return {{"session_id", parent.session_id},
+          {"turn_id", parent.turn_id},
+          {"callers", parent.callers},
+          {"tool_calls", parent.budget.tool_calls}};
+}
+
+Parent DecodeParent(const Json& json) {
+  return {json.at("session_id").get<std::string>(),
+          json.at("turn_id").get<std::string>(),
+          json.at("callers").get<std::vector<std::string>>(),
+          {json.at("tool_calls").get<uint64_t>()}};
+}
+
 SessionRecord Decode(const Json& json) {
   if (const int version = json.at("schema_version").get<int>(); version != kSchemaVersion) {
     throw Malformed{"schema_version " + std::to_string(version) + "; this version reads " +
@@ -130,6 +144,7 @@ SessionRecord Decode(const Json& json) {
   out.review = json.value("review", false);
   out.reviews = json.value("reviews", out.review);
   out.forked_from = json.value("forked_from", "");
+  if (json.contains("parent")) out.parent = DecodeParent(json.at("parent"));
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [source, value] : out.env) out.env_sources.insert(source);  // of an older file
   out.env_sources = json.value("env_sources", out.env_sources);
@@ -171,28 +186,29 @@ std::vector<Message> HistoryOf(const SessionRecord& record) {
 std::string EncodeSession(const SessionRecord& record) {
   Json turns = Json::array();
   for (const TurnRecord& turn : record.turns) turns.push_back(EncodeTurn(turn));
-  const Json out = {{"schema_version", kSchemaVersion},
-                    {"id", record.id},
-                    {"bundle_ref", BundleRef(record.bundle)},
-                    {"bundle",
-                     {{"id", record.bundle.id},
-                      {"version", record.bundle.version},
-                      {"digest", record.bundle.digest}}},
-                    {"agent_id", record.agent_id},
-                    {"model_provider", record.model_provider},
-                    {"model_id", record.model_id},
-                    {"created_at", record.created_at},
-                    {"cwd", record.cwd},
-                    {"owner_uid", record.owner_uid},
-                    {"allow_danger", record.allow_danger},
-                    {"review", record.review},
-                    {"reviews", record.reviews},
-                    {"forked_from", record.forked_from},
-                    {"env_sources", record.env_sources},
-                    {"env", record.env},
-                    {"cell_used", record.cell_used},
-                    {"staged", record.staged},
-                    {"turns", std::move(turns)}};
+  Json out = {{"schema_version", kSchemaVersion},
+              {"id", record.id},
+              {"bundle_ref", BundleRef(record.bundle)},
+              {"bundle",
+               {{"id", record.bundle.id},
+                {"version", record.bundle.version},
+                {"digest", record.bundle.digest}}},
+              {"agent_id", record.agent_id},
+              {"model_provider", record.model_provider},
+              {"model_id", record.model_id},
+              {"created_at", record.created_at},
+              {"cwd", record.cwd},
+              {"owner_uid", record.owner_uid},
+              {"allow_danger", record.allow_danger},
+              {"review", record.review},
+              {"reviews", record.reviews},
+              {"forked_from", record.forked_from},
+              {"env_sources", record.env_sources},
+              {"env", record.env},
+              {"cell_used", record.cell_used},
+              {"staged", record.staged},
+              {"turns", std::move(turns)}};
+  if (!record.parent.session_id.empty()) out["parent"] = EncodeParent(record.parent);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

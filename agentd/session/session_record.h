@@ -37,6 +37,21 @@ struct TurnRecord {
   friend bool operator==(const TurnRecord&, const TurnRecord&) = default;
 };
 
+// What a session that another one started may take in all; 0: no bound.
+struct Budget {
+  uint64_t tool_calls = 0;
+  friend bool operator==(const Budget&, const Budget&) = default;
+};
+
+// Of a session that another one's turn started, with worker_call.
+struct Parent {
+  std::string session_id;            // empty: a client made the session
+  std::string turn_id;               // of that session
+  std::vector<std::string> callers;  // ids of agents, the first caller's first
+  Budget budget;
+  friend bool operator==(const Parent&, const Parent&) = default;
+};
+
 struct SessionRecord {
   std::string id;
   bundle::BundlePin bundle;
@@ -44,11 +59,12 @@ struct SessionRecord {
   std::string model_provider, model_id;
   std::string created_at;
   std::string cwd;
-  uint32_t owner_uid = kNobody;            // who made it
-  bool allow_danger = false;               // and said that danger_full_access is meant
-  bool review = false;                     // and said that host directories are written on a copy
-  bool reviews = false;                    // some are: by that word, or by the bundle's
-  std::string forked_from;                 // the session that it is a copy of; empty: none
+  uint32_t owner_uid = kNobody;  // who made it
+  bool allow_danger = false;     // and said that danger_full_access is meant
+  bool review = false;           // and said that host directories are written on a copy
+  bool reviews = false;          // some are: by that word, or by the bundle's
+  std::string forked_from;       // the session that it is a copy of; empty: none
+  Parent parent;
   std::set<std::string> env_sources;       // of the bundle's sandbox.env
   std::map<std::string, std::string> env;  // their values, where the owner's environment has one
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agentd/session/attachments.h"
 #include "agentd/session/recovery.h"
 #include "agentd/session/turn_job.h"
 #include "agentd/session/turn_setup.h"
@@ -11,6 +12,10 @@
 
 namespace odyssey::session {
 namespace {
+
+// A file operation carries no more.
+constexpr uint64_t kMaxAttachmentBytes = uint64_t{8} << 20;
+constexpr char kAttachmentDirectory[] = "/cell/data/attachments/";
 
 Status CheckEnvironment(const Environment& env) {
   if (env.size() > kMaxSessionEnv) {
@@ -34,8 +39,9 @@ Environment OnlySources(const std::set<std::string>& sources, const Environment&
   return out;
 }
 
-Runtime WithSetups(Runtime runtime, SetupCache* setups) {
+Runtime WithOwn(Runtime runtime, SetupCache* setups, Workers* workers) {
   runtime.setups = setups;
+  runtime.workers = workers;
   return runtime;
 }
 
@@ -50,7 +56,7 @@ Status CheckNewSession(const NewSession& spec) {
 }  // namespace
 
 Sessions::Sessions(Runtime runtime, const Options& options)
-    : runtime_(WithSetups(std::move(runtime), &setups_)),
+    : runtime_(WithOwn(std::move(runtime), &setups_, this)),
       pool_(options.workers, options.queue_bound) {}
 
 Sessions::~Sessions() { Stop(); }
@@ -257,7 +263,13 @@ std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
     std::lock_guard lock(mutex_);
     cells_[session_id] = cell_id;
   };
-  spec.on_end = [this](const std::string& ended) { Forget(ended); };
+  spec.on_end = [this, session_id](const std::string& ended) {
+    Forget(ended);
+    TellCaller(session_id, ended);
+  };
+  spec.mirror = [this, session_id](const event::Event& event) {
+    MirrorToCallers(session_id, event);
+  };
   return std::make_shared<TurnJob>(std::move(spec), &runtime_);
 }
 
@@ -337,7 +349,13 @@ Status Sessions::Delete(const std::string& session_id) {
     deleting_.insert(session_id);
   }
   StopJobs(ActiveOf(session_id), turn::Ending::kCancelled);
-  const Status removed = RemoveEverything(*record);
+  Status removed = OkStatus();
+  for (const SessionPtr& worker : List()) {
+    if (worker->parent.session_id != session_id || !removed.ok()) continue;
+    removed = Delete(worker->id);
+    if (removed.code() == Code::kNotFound) removed = OkStatus();
+  }
+  if (removed.ok()) removed = RemoveEverything(*record);
   std::lock_guard lock(mutex_);
   deleting_.erase(session_id);
   if (removed.ok()) {
@@ -447,6 +465,123 @@ void Sessions::ForgetCell(const std::string& session_id, const std::string& cell
   std::lock_guard lock(mutex_);
   const auto it = cells_.find(session_id);
   if (it != cells_.end() && it->second == cell_id) cells_.erase(it);
+}
+
+// ── Workers ─────────────────────────────────────────────────────────────────────────────────────
+
+// Read in the caller's cell and written in the worker's, by the file workers of both: no path is
+// resolved outside of a cell.
+Result<std::vector<std::string>> Sessions::CopyAttachments(const Caller& caller,
+                                                           const SessionRecord& record,
+                                                           const std::vector<std::string>& paths,
+                                                           const dialect::AgentSpec& from,
+                                                           const dialect::AgentSpec& to) {
+  std::vector<std::string> copies;
+  if (paths.empty()) return copies;
+  ODY_ASSIGN_OR_RETURN(const auto setup, setups_.SetUp(record, runtime_));
+  ODY_ASSIGN_OR_RETURN(const std::string cell_id, PrepareSessionCell(record.id, *setup, runtime_));
+  uint64_t total = 0;
+  for (const std::string& path : paths) {
+    ODY_ASSIGN_OR_RETURN(supervisor::v1::FileReadResult read,
+                         runtime_.sandbox->ReadFile(caller.cell_id, path, 0, kMaxAttachmentBytes));
+    total += read.total_bytes();
+    ODY_RETURN_IF_ERROR(CheckAttachmentBytes(total, from.attachments));
+    ODY_RETURN_IF_ERROR(CheckAttachmentBytes(total, to.attachments));
+    if (read.truncated()) {
+      return Refused(Code::kPermissionDenied, "attachments", path,
+                     "has " + std::to_string(read.total_bytes()) + " bytes; at most " +
+                         std::to_string(kMaxAttachmentBytes) + " are copied");
+    }
+    copies.push_back(kAttachmentDirectory + AttachmentName(path));
+    ODY_RETURN_IF_ERROR(
+        runtime_.sandbox->WriteFile(cell_id, copies.back(), std::move(*read.mutable_content()), 0));
+  }
+  return copies;
+}
+
+// The record before everything else: what is made of the session is found by it.
+Result<std::string> Sessions::StartWorker(const Caller& caller, const tools::WorkerCall& call,
+                                          std::function<void(const WorkerEnd&)> on_end) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr own, Get(caller.session_id));
+  ODY_ASSIGN_OR_RETURN(const auto setup, setups_.SetUp(*own, runtime_));
+  const dialect::Bundle& bundle = setup->bundle->spec;
+  ODY_RETURN_IF_ERROR(CheckWorkerCall(*own, setup->agent, bundle, call.worker));
+  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec worker, dialect::FindAgent(bundle, call.worker));
+  ODY_RETURN_IF_ERROR(CheckAttachmentNames(call.attachments, setup->agent.attachments));
+  ODY_RETURN_IF_ERROR(CheckAttachmentNames(call.attachments, worker.attachments));
+
+  SessionRecord record =
+      WorkerRecord(*own, caller.turn_id, worker, Narrowed(setup->agent.delegation, caller.left));
+  record.id = runtime_.ids->New("ses");
+  record.created_at = agent::FormatTime(runtime_.clock->Now());
+  const std::string id = record.id;
+  ODY_ASSIGN_OR_RETURN(const TurnSetup checked, SetUpTurn(record, runtime_));
+  ODY_RETURN_IF_ERROR(CheckSessionCell(checked, runtime_));
+  ODY_RETURN_IF_ERROR(runtime_.store->Create(record));
+  const auto start = [&]() -> Status {
+    ODY_ASSIGN_OR_RETURN(const std::vector<std::string> copies,
+                         CopyAttachments(caller, record, call.attachments, setup->agent, worker));
+    {
+      std::lock_guard lock(mutex_);
+      worker_ends_[id] = std::move(on_end);
+    }
+    return Submit(id, call.input + AttachmentNote(copies)).status();
+  };
+  const Status started = start();
+  if (started.ok()) return id;
+  {
+    std::lock_guard lock(mutex_);
+    worker_ends_.erase(id);
+  }
+  (void)Delete(id);  // why it was not started counts
+  return started;
+}
+
+void Sessions::StopWorker(const std::string& session_id) {
+  for (const Active& active : ActiveOf(session_id)) {
+    RequestStop(active, turn::Ending::kCancelled);
+  }
+}
+
+void Sessions::TellCaller(const std::string& session_id, const std::string& turn_id) {
+  std::function<void(const WorkerEnd&)> on_end;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = worker_ends_.find(session_id);
+    if (it == worker_ends_.end()) return;
+    on_end = std::move(it->second);
+    worker_ends_.erase(it);
+  }
+  const Result<TurnRecord> turn = GetTurn(session_id, turn_id);
+  WorkerEnd end;
+  if (turn.ok()) {
+    end.status = turn->status;
+    end.output = turn->status == TurnStatus::kCompleted ? turn->response : turn->error;
+    end.tool_calls = static_cast<uint64_t>(std::count_if(
+        turn->history.begin(), turn->history.end(),
+        [](const model::Message& m) { return m.kind == model::MessageKind::kToolResult; }));
+  }
+  on_end(end);
+}
+
+// A person who follows the session that a client made sees what its workers ask. Whether that can
+// be written changes nothing about the question.
+void Sessions::MirrorToCallers(const std::string& session_id, event::Event event) {
+  Result<SessionPtr> record = Get(session_id);
+  if (event.has_permission_requested()) {
+    event.mutable_permission_requested()->set_worker_session_id(session_id);
+  }
+  while (record.ok() && !(*record)->parent.session_id.empty()) {
+    const Parent& parent = (*record)->parent;
+    if (event.has_permission_requested()) {
+      event.mutable_permission_requested()->set_turn_id(parent.turn_id);
+    } else {
+      event.mutable_approval_resolved()->set_turn_id(parent.turn_id);
+    }
+    const auto journal = JournalOf(parent.session_id);
+    if (journal.ok()) (void)(*journal)->Append(event, event::Durability::kSynced);
+    record = Get(parent.session_id);
+  }
 }
 
 void Sessions::Stop() {

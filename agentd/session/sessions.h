@@ -19,6 +19,7 @@
 #include "agentd/session/session_job.h"
 #include "agentd/session/session_store.h"
 #include "agentd/session/setup_cache.h"
+#include "agentd/session/worker_call.h"
 
 namespace odyssey::session {
 
@@ -42,7 +43,7 @@ struct Submitted {
   uint64_t after_sequence = 0;
 };
 
-class Sessions final {
+class Sessions final : public Workers {
  public:
   struct Options {
     size_t workers = 4;
@@ -52,7 +53,7 @@ class Sessions final {
   // `runtime`'s objects are borrowed; its store has been loaded.
   Sessions(Runtime runtime, const Options& options);
   // Stops.
-  ~Sessions();
+  ~Sessions() override;
 
   // After a start: every turn that was queued or running when agentd ended is interrupted, and
   // every end is in the journal. To be called once, before anything else. Returns what could not be
@@ -96,6 +97,10 @@ class Sessions final {
                                                   const std::string& path, uint64_t offset,
                                                   uint64_t max_bytes);
 
+  Result<std::string> StartWorker(const Caller& caller, const tools::WorkerCall& call,
+                                  std::function<void(const WorkerEnd&)> on_end) override;
+  void StopWorker(const std::string& session_id) override;
+
   // Interrupts every turn and returns when all have ended. Nothing is accepted afterwards.
   void Stop();
 
@@ -125,6 +130,13 @@ class Sessions final {
   Result<std::string> CellForReading(const std::string& session_id);
   void ForgetCell(const std::string& session_id, const std::string& cell_id);
   Result<std::string> OperatorCell(const std::string& session_id);
+  Result<std::vector<std::string>> CopyAttachments(const Caller& caller,
+                                                   const SessionRecord& record,
+                                                   const std::vector<std::string>& paths,
+                                                   const dialect::AgentSpec& from,
+                                                   const dialect::AgentSpec& to);
+  void TellCaller(const std::string& session_id, const std::string& turn_id);
+  void MirrorToCallers(const std::string& session_id, event::Event event);
   Status RemoveCells(const SessionRecord& record);
   Status RemoveEverything(const SessionRecord& record);
 
@@ -137,6 +149,8 @@ class Sessions final {
   std::set<std::string> kept_idle_;           // sessions
   std::map<std::string, Active> active_;      // queued or running, by turn id or hold id
   std::map<std::string, std::string> cells_;  // session → its latest cell
+  // Of the workers that run or are queued, by session.
+  std::map<std::string, std::function<void(const WorkerEnd&)>> worker_ends_;
 
   scheduler::StrandPool pool_;  // last: its workers use everything above
 };

@@ -11,6 +11,7 @@
 #include "agentd/session/turn_events.h"
 #include "agentd/tool/tool_result.h"
 #include "common/message/message_utf8.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::session {
 namespace {
@@ -90,6 +91,7 @@ Status TurnJob::Begin() {
              Durability::kSynced));
   ODY_RETURN_IF_ERROR(setup.status());
   setup_ = *setup;
+  budget_ = record->parent.budget;
   window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
   ODY_ASSIGN_OR_RETURN(cell_id_, PrepareSessionCell(spec_.session_id, *setup_, *runtime_));
   spec_.on_cell(cell_id_);
@@ -108,6 +110,7 @@ Status TurnJob::RecordRunning() {
 // Until the turn has ended or waits for a person.
 void TurnJob::Proceed() {
   while (!ended_) {
+    if (!worker_session_.empty() && !TakeWorkerEnd()) return;
     if (stop_.stop_requested() && !stopping_) {
       StopMachine(static_cast<Ending>(stop_requested_.load()), "agentd was stopped");
     }
@@ -146,7 +149,12 @@ bool TurnJob::TakeAnswer() {
 }
 
 Status TurnJob::Append(event::Event event, Durability durability) {
-  return spec_.journal->Append(std::move(event), durability).status();
+  const bool mirrored =
+      spec_.mirror && (event.has_permission_requested() || event.has_approval_resolved());
+  const event::Event copy = mirrored ? event : event::Event();
+  ODY_RETURN_IF_ERROR(spec_.journal->Append(std::move(event), durability).status());
+  if (mirrored) spec_.mirror(copy);
+  return OkStatus();
 }
 
 void TurnJob::Do(const turn::Emit& effect) {
@@ -189,7 +197,16 @@ Result<approval::Verdict> TurnJob::JudgeCall(const turn::Call& call) const {
   }
   ODY_ASSIGN_OR_RETURN(const rules::ToolCall terms,
                        runtime_->tools->Find(call.tool)->ForRules(call.arguments_json));
-  ODY_ASSIGN_OR_RETURN(const rules::Decision decision, rules::Decide(setup_->rules, terms));
+  ODY_ASSIGN_OR_RETURN(rules::Decision decision, rules::Decide(setup_->rules, terms));
+  for (const rules::ToolRules& bound : setup_->bounds) {
+    ODY_ASSIGN_OR_RETURN(rules::Decision callers, rules::Decide(bound, terms));
+    if (callers.verdict > decision.verdict) decision = std::move(callers);
+  }
+  // Handing work on is asked about unless a rule speaks of it.
+  if (call.tool == policy::kWorkerCall && decision.rule.empty()) {
+    decision = {rules::Verdict::kAsk, policy::kWorkerCall, "no rule speaks of worker_call",
+                std::string(policy::kWorkerCall) + "(" + terms.paths[0] + ")"};
+  }
   return approval::Judge(decision,
                          runtime_->approvals->IsGranted(spec_.session_id, decision.scope));
 }
@@ -232,7 +249,65 @@ void TurnJob::Do(const turn::Ask& effect) {
   if (!told.ok()) StopMachine(Ending::kFailed, told.message());
 }
 
+Budget TurnJob::BudgetLeft() const {
+  Budget left = budget_;
+  if (left.tool_calls != 0) left.tool_calls -= std::min(tool_calls_, left.tool_calls - 1);
+  return left;
+}
+
+// A worker that cannot be started is a result like any other.
+void TurnJob::StartWorker(const turn::Call& call, const tools::WorkerCall& work) {
+  const auto promise = std::make_shared<std::promise<WorkerEnd>>();
+  worker_end_ = promise->get_future();
+  worker_stopped_ = false;
+  const std::weak_ptr<TurnJob> self = weak_from_this();
+  Result<std::string> started =
+      runtime_->workers->StartWorker({spec_.session_id, spec_.turn_id, cell_id_, BudgetLeft()},
+                                     work, [promise, self](const WorkerEnd& end) {
+                                       promise->set_value(end);
+                                       if (const auto job = self.lock())
+                                         job->spec_.resume(job.get());
+                                     });
+  if (!started.ok()) {
+    const tools::ToolResult failure = tools::Failure(started.status());
+    return Feed(machine_.OnToolResult(failure.json, failure.success));
+  }
+  worker_session_ = *std::move(started);
+  event::Event event;
+  agent::v1::WorkerStarted& told = *event.mutable_worker_started();
+  told.set_turn_id(spec_.turn_id);
+  told.set_tool_call_id(call.id);
+  told.set_worker(work.worker);
+  told.set_session_id(worker_session_);
+  // Without the journal the turn fails when the worker has ended.
+  (void)Append(std::move(event), Durability::kBatched);
+}
+
+// False: it has not ended. A turn that is to stop waits for its worker's end all the same, so that
+// no process of the worker outlives it.
+bool TurnJob::TakeWorkerEnd() {
+  if (stop_.stop_requested() && !std::exchange(worker_stopped_, true)) {
+    runtime_->workers->StopWorker(worker_session_);
+  }
+  if (worker_end_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  const WorkerEnd end = worker_end_.get();
+  tool_calls_ += end.tool_calls;
+  const std::string session_id = std::exchange(worker_session_, {});
+  const tools::ToolResult result = WorkerResult(session_id, end);
+  if (!stop_.stop_requested()) Feed(machine_.OnToolResult(result.json, result.success));
+  return true;
+}
+
 void TurnJob::Do(const turn::RunTool& effect) {
+  ++tool_calls_;
+  if (budget_.tool_calls != 0 && tool_calls_ > budget_.tool_calls) {
+    return StopMachine(Ending::kFailed, "the budget of " + std::to_string(budget_.tool_calls) +
+                                            " tool calls is used up");
+  }
+  const tools::Tool* called = runtime_->tools->Find(effect.call.tool);
+  if (const auto work = called->AsWorkerCall(effect.call.arguments_json)) {
+    return StartWorker(effect.call, *work);
+  }
   tools::ToolContext context{
       runtime_->sandbox,
       cell_id_,

@@ -18,6 +18,7 @@
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_job.h"
 #include "agentd/session/turn_setup.h"
+#include "agentd/session/worker_call.h"
 #include "agentd/turn/turn_machine.h"
 
 namespace odyssey::session {
@@ -30,6 +31,8 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
     std::function<void(const SessionJob*)> resume;            // makes the pool run the job again
     std::function<void(const std::string& cell_id)> on_cell;  // the session's cell is this one
     std::function<void(const std::string& turn_id)> on_end;   // the last thing before it has ended
+    // A worker's questions and their answers, for the journals of its callers; may be empty.
+    std::function<void(const event::Event&)> mirror;
   };
 
   // `runtime` is borrowed.
@@ -58,6 +61,9 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void Do(const turn::RunTool& effect);
   void Do(const turn::Finish& effect);
 
+  void StartWorker(const turn::Call& call, const tools::WorkerCall& work);
+  bool TakeWorkerEnd();
+  Budget BudgetLeft() const;
   void TellChanges();
 
   Result<approval::Verdict> JudgeCall(const turn::Call& call) const;
@@ -81,6 +87,11 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   std::deque<turn::Effect> effects_;
   std::string asked_request_;  // not empty: waits for an answer
   std::future<approval::Answer> answer_;
+  std::string worker_session_;  // not empty: waits for that session's turn
+  bool worker_stopped_ = false;
+  std::future<WorkerEnd> worker_end_;
+  Budget budget_;            // of a worker
+  uint64_t tool_calls_ = 0;  // those of its own workers included
 
   std::atomic<bool> ending_ = false;
 

@@ -10,7 +10,9 @@
 #include "policy/dialect/bundle_tree.h"
 #include "policy/dialect/ceiling_directory.h"
 #include "policy/dialect/sandbox_request.h"
+#include "policy/lattice/lattice.h"
 #include "policy/model/own_variables.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::session {
 namespace {
@@ -95,6 +97,28 @@ Result<bool> NeedsStaging(const SessionRecord& record, const sandbox::Cell& cell
                       });
 }
 
+// An agent that may call no worker is not offered the tool.
+std::vector<std::string> WithoutIdleTools(std::vector<std::string> offered,
+                                          const dialect::AgentSpec& agent) {
+  if (agent.delegation.allow.empty()) std::erase(offered, policy::kWorkerCall);
+  return offered;
+}
+
+// A worker gets what its caller has too, and no more.
+Status BoundByCaller(const SessionRecord& record, const Runtime& runtime, TurnSetup* setup) {
+  if (record.parent.session_id.empty()) return OkStatus();
+  ODY_ASSIGN_OR_RETURN(const SessionPtr caller, runtime.store->Get(record.parent.session_id));
+  ODY_ASSIGN_OR_RETURN(const TurnSetup bound, SetUpTurn(*caller, runtime));
+  ODY_ASSIGN_OR_RETURN(setup->cell.request,
+                       lattice::Narrow(bound.cell.request, setup->cell.request));
+  setup->bounds = bound.bounds;
+  setup->bounds.push_back(bound.rules);
+  std::erase_if(setup->offered, [&](const std::string& tool) {
+    return std::find(bound.offered.begin(), bound.offered.end(), tool) == bound.offered.end();
+  });
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
@@ -120,13 +144,15 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   ODY_ASSIGN_OR_RETURN(out.agent, dialect::FindAgent(spec, record.agent_id));
   const dialect::ToolRuleSpec& entries = out.agent.tools;
   ODY_ASSIGN_OR_RETURN(out.rules, rules::Parse(entries.allow, entries.ask, entries.deny));
-  out.offered = rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules);
+  out.offered = WithoutIdleTools(rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules),
+                                 out.agent);
   const dialect::ModelSpec& model = out.agent.model;
   Result<std::shared_ptr<model::ModelClient>> client =
       runtime.models->Open({model.provider, model.name, model.config, out.bundle->directory});
   if (!client.ok()) return out.agent.origins.Locate(client.status());
   out.model = *std::move(client);
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
+  ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = ModeName(out.cell.request.mode);
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.

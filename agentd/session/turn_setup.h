@@ -19,7 +19,8 @@ struct TurnSetup {
   std::shared_ptr<const bundle::InstalledBundle> bundle;
   dialect::AgentSpec agent;
   rules::ToolRules rules;
-  std::vector<std::string> offered;  // names of tools
+  std::vector<rules::ToolRules> bounds;  // of the agents that called this one: each holds too
+  std::vector<std::string> offered;      // names of tools
   std::shared_ptr<model::ModelClient> model;
   sandbox::CellSpec cell;
   dialect::Origins origins;  // of the fields of the cell's request

@@ -4,8 +4,10 @@
 // One tool that models may call.
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "agentd/model/model_client.h"
 #include "agentd/sandbox/sandbox.h"
@@ -38,6 +40,13 @@ struct ToolResult {
   friend bool operator==(const ToolResult&, const ToolResult&) = default;
 };
 
+// A call that the session runs as a turn of another agent, instead of the tool.
+struct WorkerCall {
+  std::string worker;                    // id of the agent
+  std::string input;                     // its prompt
+  std::vector<std::string> attachments;  // paths in the caller's cell
+};
+
 class Tool {
  public:
   virtual ~Tool() = default;
@@ -58,12 +67,19 @@ class Tool {
   virtual std::string Preview(const std::string& arguments_json, sandbox::Sandbox& sandbox,
                               const std::string& cell_id) const;
 
+  // Nothing: Run runs the call. `arguments_json` has passed ForRules.
+  virtual std::optional<WorkerCall> AsWorkerCall(const std::string& arguments_json) const;
+
   // Runs the call. `arguments_json` has passed ForRules. An error ends the turn (see README).
   virtual Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const = 0;
 };
 
 inline std::string Tool::WorkingDirectory(const std::string&, const std::string& workspace) const {
   return workspace;
+}
+
+inline std::optional<WorkerCall> Tool::AsWorkerCall(const std::string&) const {
+  return std::nullopt;
 }
 
 inline std::string Tool::Preview(const std::string&, sandbox::Sandbox&, const std::string&) const {

@@ -2,14 +2,30 @@
 
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/file_tools.h"
+#include "agentd/tool/worker_tool.h"
 #include "policy/model/tool_table.h"
 
 namespace odyssey::tools {
+namespace {
+
+std::unique_ptr<Tool> NewTool(const policy::ToolRow& row) {
+  switch (row.kind) {
+    case policy::ToolKind::kCommand:
+      return NewBashTool();
+    case policy::ToolKind::kWorker:
+      return NewWorkerTool();
+    case policy::ToolKind::kReadsFile:
+    case policy::ToolKind::kWritesFile:
+      break;
+  }
+  return NewFileTool(row);
+}
+
+}  // namespace
 
 ToolRegistry::ToolRegistry() {
   for (const policy::ToolRow& row : policy::kTools) {
-    const bool command = row.kind == policy::ToolKind::kCommand;
-    tools_[row.name] = command ? NewBashTool() : NewFileTool(row);
+    tools_[row.name] = NewTool(row);
   }
 }
 

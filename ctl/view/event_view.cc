@@ -226,6 +226,13 @@ std::string EventView::Show(const Event& event) {
                     std::to_string(forked.turns()) + (forked.turns() == 1 ? " turn" : " turns")) +
              "\n";
     }
+    case Event::kWorkerStarted: {
+      const auto& started = event.worker_started();
+      return CloseText() + kIndent +
+             Dimmed("worker " + Safe(started.worker()) + " works in " +
+                    Safe(started.session_id())) +
+             "\n";
+    }
     case Event::kPermissionRequested:
       return CloseText() + FormatApproval(event.permission_requested(), options_.color);
     case Event::kApprovalResolved:
@@ -243,6 +250,9 @@ std::string FormatApproval(const agent::v1::PermissionRequested& request, bool c
   std::string out =
       Paint("? " + Safe(request.tool_name()) + " asks for approval", Style::kWarn, color);
   if (!request.rule().empty()) out += "  (rule " + Safe(request.rule()) + ")";
+  if (!request.worker_session_id().empty()) {
+    out += "  (of the worker in " + Safe(request.worker_session_id()) + ")";
+  }
   out += "\n";
   // A header alone says only that there is content, as of a binary file.
   const bool shows_content = !SplitDiff(request.diff()).hunks.empty();

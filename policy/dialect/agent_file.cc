@@ -1,11 +1,15 @@
 #include "policy/dialect/agent_file.h"
 
+#include "policy/dialect/attachment_policy.h"
 #include "policy/dialect/manifest.h"
 #include "policy/model/tool_table.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::dialect {
 namespace {
+
+// Of the numbers of a budget: more is a mistake.
+constexpr uint64_t kMaxBudget = 1'000'000'000;
 
 bool IsBlank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -73,6 +77,30 @@ ToolRuleSpec ReadTools(MapReader* tools, Origins* origins) {
   return spec;
 }
 
+DelegationSpec ReadDelegation(MapReader map, Origins* origins) {
+  DelegationSpec spec;
+  if (!map.present()) return spec;
+  for (const Text& text : map.Strings("allow")) {
+    if (IsBlank(text.value)) {
+      map.source().Invalid(text.line, text.key, "the id of an agent cannot be empty");
+    }
+    origins->Add("delegation.allow[" + std::to_string(spec.allow.size()) + "]",
+                 PlaceOf(map.source(), text));
+    spec.allow.push_back(text.value);
+  }
+  MapReader budget = map.Map("budget");
+  spec.tool_calls = budget.Whole("tool_calls", 0, 1, kMaxBudget);
+  budget.Finish();
+  map.Finish();
+  return spec;
+}
+
+// What both forms of an agent's file have.
+void ReadCooperation(MapReader* map, AgentSpec* agent) {
+  agent->delegation = ReadDelegation(map->Map("delegation"), &agent->origins);
+  agent->attachments = ReadAttachmentPolicy(map->Map("attachments"));
+}
+
 AgentSpec ReadPlain(MapReader map, const AgentSpec& defaults) {
   AgentSpec agent = defaults;
   agent.id = ReadFilled(&map, "id", "agent id");
@@ -82,6 +110,7 @@ AgentSpec ReadPlain(MapReader map, const AgentSpec& defaults) {
   MapReader tools = map.Map("tools");
   agent.tools = ReadTools(&tools, &agent.origins);
   tools.Finish();
+  ReadCooperation(&map, &agent);
   map.Finish();
   return agent;
 }
@@ -165,6 +194,7 @@ AgentSpec ReadVersioned(MapReader map, const std::string& abi) {
   rules.require = std::move(agent.tools.require);
   agent.tools = std::move(rules);
   tools.Finish();
+  ReadCooperation(&spec, &agent);
   spec.Finish();
   return agent;
 }

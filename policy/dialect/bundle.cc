@@ -65,6 +65,25 @@ void LoadAgents(const ProjectRoot& root, const Manifest& manifest, const std::st
   }
 }
 
+// An agent hands work to agents of its bundle only, and never to itself.
+void CheckDelegation(const Bundle& bundle, Problems* problems) {
+  const auto has = [&bundle](const std::string& id) {
+    return std::any_of(bundle.agents.begin(), bundle.agents.end(),
+                       [&id](const AgentSpec& agent) { return agent.id == id; });
+  };
+  for (const AgentSpec& agent : bundle.agents) {
+    for (size_t i = 0; i < agent.delegation.allow.size(); ++i) {
+      const std::string& id = agent.delegation.allow[i];
+      if (id == "*" || (id != agent.id && has(id))) continue;
+      const std::string field = "delegation.allow[" + std::to_string(i) + "]";
+      const Place* place = agent.origins.Find(field);
+      problems->push_back({ProblemKind::kManifest, place->file, place->line, place->key,
+                           id == agent.id ? "an agent hands no work to itself: `" + id + "`"
+                                          : "the bundle has no agent `" + id + "`"});
+    }
+  }
+}
+
 Bundle Load(const std::string& directory, const DirectoryOpener& open, Problems* problems) {
   const ProjectRoot root(directory, open);
   const std::string name = FindManifest(root, problems);
@@ -90,6 +109,7 @@ Bundle Load(const std::string& directory, const DirectoryOpener& open, Problems*
     }
   }
   LoadAgents(root, manifest, prefix, &bundle, problems);
+  CheckDelegation(bundle, problems);
   return bundle;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/dialect/attachment_policy.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/dialect/project_root.h"
@@ -71,6 +72,14 @@ struct ToolRuleSpec {
   friend bool operator==(const ToolRuleSpec&, const ToolRuleSpec&) = default;
 };
 
+// To which agents of the bundle an agent may hand work, and what one piece of work may take. 0: no
+// bound of its own; the caller's remains hold all the same.
+struct DelegationSpec {
+  std::vector<std::string> allow;  // ids of agents; "*": any
+  uint64_t tool_calls = 0;
+  friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
+};
+
 // One agent, effective: `executor` and `memory` come from the manifest in the JSON5 model, from the
 // agent's own file in the bundle.v1 form.
 struct AgentSpec {
@@ -81,8 +90,10 @@ struct AgentSpec {
   ToolRuleSpec tools;
   std::string executor = "react";
   MemorySpec memory;
-  std::string path;  // of its file, in the bundle
-  Origins origins;   // of "model.provider", "model.name", "model.config", "tools.ask[0]", …
+  DelegationSpec delegation;
+  AttachmentPolicy attachments;  // that it may hand over, and receive
+  std::string path;              // of its file, in the bundle
+  Origins origins;  // of "model.provider", "model.name", "model.config", "tools.ask[0]", …
   friend bool operator==(const AgentSpec&, const AgentSpec&) = default;
 };
 

@@ -10,34 +10,7 @@ namespace odyssey::dialect::llm_do {
 namespace {
 
 constexpr size_t kMaxPaths = 64;
-constexpr size_t kMaxSuffixes = 64;
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 40;
-constexpr uint64_t kMaxAttachments = 10'000;
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
-std::vector<std::string> ReadSuffixes(MapReader* map, std::string_view name) {
-  std::vector<std::string> suffixes;
-  const std::vector<Text> texts = map->Strings(name);
-  if (texts.size() > kMaxSuffixes) {
-    map->source().Invalid(map->line(), map->KeyOf(name), "more than 64 suffixes");
-  }
-  for (const Text& text : texts) {
-    const bool good = text.value.size() > 1 && text.value[0] == '.' &&
-                      text.value.find('/') == std::string::npos && !HasControl(text.value);
-    if (!good) {
-      map->source().Invalid(text.line, text.key,
-                            "must be a suffix such as `.md`: `" + text.value + "`");
-    }
-    suffixes.push_back(LowerCase(text.value));
-  }
-  return suffixes;
-}
 
 // `root_name` is `root`, or `path` in the plural form.
 Path ReadPath(const Key& name, MapReader map, std::string_view root_name) {
@@ -89,27 +62,6 @@ void ReadPlural(MapReader* document, Worker* worker) {
   }
 }
 
-std::optional<Attachments> ReadAttachments(MapReader map) {
-  if (!map.present()) return std::nullopt;
-  Attachments out;
-  const bool both =
-      Find(*map.node(), "max_count") != nullptr && Find(*map.node(), "max_attachments") != nullptr;
-  if (both) {
-    map.source().Invalid(map.line(), map.key(),
-                         "max_count and max_attachments mean the same: give one");
-  }
-  for (const char* name : {"max_count", "max_attachments"}) {
-    out.max_count = map.Whole(name, out.max_count, 0, kMaxAttachments,
-                              std::string(name) + " must be non-negative");
-  }
-  out.max_total_bytes = map.Whole("max_total_bytes", out.max_total_bytes, 1, kMaxFileBytes,
-                                  "max_total_bytes must be positive");
-  out.allowed_suffixes = ReadSuffixes(&map, "allowed_suffixes");
-  out.denied_suffixes = ReadSuffixes(&map, "denied_suffixes");
-  map.Finish();
-  return out;
-}
-
 // What describes a worker to models and people, and changes nothing of what it may do.
 void SkipDescriptions(MapReader* map, Worker* worker) {
   if (const auto name = map->String("name")) worker->name = name->value;
@@ -127,7 +79,8 @@ Worker ReadWorker(const Node& document, const Source& source) {
   SkipDescriptions(&map, &worker);
   ReadSandboxSection(map.Map("sandbox"), &worker);
   ReadPlural(&map, &worker);
-  worker.attachments = ReadAttachments(map.Map("attachment_policy"));
+  const MapReader attachments = map.Map("attachment_policy");
+  if (attachments.present()) worker.attachments = ReadAttachmentPolicy(attachments);
   ReadRules(&map, &worker);
   map.Finish();
   return worker;

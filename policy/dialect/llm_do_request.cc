@@ -36,7 +36,7 @@ std::string DescribeShellRule(const ShellRule& rule) {
   return line;
 }
 
-std::string DescribeAttachments(const Attachments& attachments) {
+std::string DescribeAttachments(const AttachmentPolicy& attachments) {
   std::string line = "attachment_policy: at most " + std::to_string(attachments.max_count) +
                      " files, " + std::to_string(attachments.max_total_bytes) + " bytes together";
   if (!attachments.allowed_suffixes.empty()) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/dialect/attachment_policy.h"
 #include "policy/dialect/origin.h"
 #include "policy/model/request.h"
 
@@ -28,13 +29,6 @@ struct Path {
   std::string key;  // of the root
 };
 
-struct Attachments {
-  uint64_t max_count = 4;
-  uint64_t max_total_bytes = 10'000'000;
-  std::vector<std::string> allowed_suffixes;  // lower case
-  std::vector<std::string> denied_suffixes;
-};
-
 // First match wins.
 struct ShellRule {
   std::string pattern;             // as written
@@ -50,7 +44,7 @@ struct Worker {
   bool network = false;
   Origins origins;  // of the network, and of "shell_rules[0]", …
   std::optional<bool> require_os_sandbox;
-  std::optional<Attachments> attachments;
+  std::optional<AttachmentPolicy> attachments;
   std::map<std::string, bool> tool_approval;  // tool → asks
   std::vector<ShellRule> shell_rules;
   std::optional<bool> shell_default;  // asks; nullopt: a command without a rule is refused

@@ -10,7 +10,7 @@
 namespace odyssey::difference {
 namespace {
 
-using dialect::llm_do::Attachments;
+using dialect::AttachmentPolicy;
 using dialect::llm_do::Path;
 using dialect::llm_do::Worker;
 using Names = std::vector<std::string>;
@@ -65,7 +65,7 @@ void ExcessOfNumber(const char* key, uint64_t more, uint64_t less, Names* out) {
 }
 
 // What one attachment policy lets be sent beyond another.
-Names Excess(const Attachments& more, const Attachments& less) {
+Names Excess(const AttachmentPolicy& more, const AttachmentPolicy& less) {
   Names out;
   ExcessOfNumber("max_count", more.max_count, less.max_count, &out);
   ExcessOfNumber("max_total_bytes", more.max_total_bytes, less.max_total_bytes, &out);
@@ -102,8 +102,8 @@ Difference CompareWorkers(const Worker& first, const Worker& second) {
   CompareTools(first, second, &out);
   ComparePaths(first, second, &out);
   Append(CompareShellRules(first, second), &out);
-  const Attachments a = first.attachments.value_or(Attachments());
-  const Attachments b = second.attachments.value_or(Attachments());
+  const AttachmentPolicy a = first.attachments.value_or(AttachmentPolicy());
+  const AttachmentPolicy b = second.attachments.value_or(AttachmentPolicy());
   Append({.only_first = Excess(a, b), .only_second = Excess(b, a)}, &out);
   Append({.only_first = ExcessOfDelegation(first, second),
           .only_second = ExcessOfDelegation(second, first)},

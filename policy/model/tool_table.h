@@ -17,6 +17,7 @@ enum class ToolKind {
   kCommand,     // a command line for sh; the rules split it into simple commands
   kReadsFile,   // an operation of the cell's file worker
   kWritesFile,  // the same; a diff shows beforehand what it would change
+  kWorker,      // a turn of another agent of the bundle, in a session of its own
 };
 enum class ArgumentKind { kString, kBoolean, kCount, kList };
 enum class ArgumentNeed {
@@ -45,6 +46,7 @@ struct ToolRow {
 };
 
 inline constexpr char kBash[] = "Bash";
+inline constexpr char kWorkerCall[] = "worker_call";
 
 namespace tool_arguments {
 
@@ -87,6 +89,17 @@ inline constexpr auto kWriteArguments = std::to_array<ToolArgument>({
     {"content", ArgumentKind::kString, ArgumentNeed::kRequired, "Its new content", InDiff::kYes},
 });
 
+inline constexpr auto kAttachmentArguments = std::to_array<ToolArgument>({
+    {"path", ArgumentKind::kString, ArgumentNeed::kFilled, "A file of the workspace"},
+});
+
+inline constexpr auto kWorkerArguments = std::to_array<ToolArgument>({
+    {"worker", ArgumentKind::kString, ArgumentNeed::kFilled, "The id of the agent"},
+    {"input", ArgumentKind::kString, ArgumentNeed::kFilled, "What it is to do, in full"},
+    {"attachments", ArgumentKind::kList, ArgumentNeed::kOptional,
+     "Files that it gets a copy of, in /cell/data/attachments", InDiff::kNo, kAttachmentArguments},
+});
+
 }  // namespace tool_arguments
 
 // Sorted by name.
@@ -101,6 +114,8 @@ inline constexpr auto kTools = std::to_array<ToolRow>({
      tool_arguments::kMultiEditArguments, "Edit"},
     {"Read", "Read a text file", ToolKind::kReadsFile, "path", tool_arguments::kReadArguments},
     {"Write", "Write a text file", ToolKind::kWritesFile, "path", tool_arguments::kWriteArguments},
+    {kWorkerCall, "Hand work to another agent and wait for its answer", ToolKind::kWorker, "worker",
+     tool_arguments::kWorkerArguments},
 });
 
 // Null: there is no such tool.
