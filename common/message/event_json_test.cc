@@ -45,7 +45,8 @@ std::vector<Event> OneOfEach() {
                            denial { kind: "path" resource: "/usr/x" access: "write" rule: "mount"
                                     process: "sh[4]" hint: true exec_id: "e" count: 3 } })",
         R"(workspace_changed { turn_id: "t" counts { added: 1 renamed: 4 conflicts: 7 } })",
-        R"(session_forked { from_session_id: "ses_2" at_sequence: 12 turns: 3 })"}) {
+        R"(session_forked { from_session_id: "ses_2" at_sequence: 12 turns: 3 })",
+        R"(worker_started { turn_id: "t" tool_call_id: "c" worker: "w" session_id: "ses_3" })"}) {
     out.push_back(EventOf(payload));
   }
   return out;

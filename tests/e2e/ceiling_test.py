@@ -47,7 +47,7 @@ limits:
         done = self.world.ctl("exec", "--read", self.granted, "--", "true")
         self.assertEqual(done.code, 0, done)
         done = self.world.ctl("exec", "--read", self.other, "--", "true")
-        self.assertEnded(done, 125, f"mounts[0].source: {self.other}: reading it is not granted",
+        self.assertEnded(done, 125, f"--read: {self.other}: reading it is not granted",
                          f"{self.granted} ({self.file}:4)")
         done = self.world.ctl("exec", "--write", self.granted, "--", "true")
         self.assertEnded(done, 125, "writing it is not granted", f"reading it is, by {self.file}:4")
@@ -157,7 +157,7 @@ limits:
         done = self.world.ctl("policy", "explain", self.bundle(read=[self.other]))
         self.assertEnded(done, 1, f"sandbox.permissions.filesystem.mounts.read[0]: {self.other}")
         done = self.world.ctl("exec", "--explain", "--read", self.other, "--", "true")
-        self.assertEnded(done, 125, f"mounts[0].source: {self.other}")
+        self.assertEnded(done, 125, f"--read: {self.other}")
 
 
 class DiffTest(unittest.TestCase):
