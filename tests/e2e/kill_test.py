@@ -197,8 +197,8 @@ class KillTest(unittest.TestCase):
         session = client.out.split(" ", 1)[0]
         self.kill(client.pid)
         self.world.make(self.project + "/go")
-        follower = self.world.start("session", "events", session, "--follow")
-        follower.until("It went on.")
+        follower = self.world.start("-o", "json", "session", "events", session, "--follow")
+        follower.until("turn_completed")
         turns = self.world.json("session", "show", session)["turns"]
         self.assertEqual([turn["status"] for turn in turns], ["completed"])
 
