@@ -6,10 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
-#include "agentd/bundle/bundle_tree.h"
+#include "agentd/bundle/installed_tree.h"
+#include "agentd/bundle/legacy_copies.h"
+#include "agentd/package/installation.h"
+#include "agentd/package/pack.h"
+#include "agentd/package/unpack.h"
+#include "common/base/refusal.h"
+#include "common/oci/digest.h"
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
 #include "policy/dialect/bundle_tree.h"
@@ -17,15 +24,14 @@
 namespace odyssey::bundle {
 namespace {
 
-constexpr char kStagingPrefix[] = ".staging_";
+namespace fs = std::filesystem;
 
-void RemoveTree(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
+constexpr size_t kMaxUnlisted = 16;  // per user
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 Status SyncDirectory(const std::string& path) {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || fsync(fd.get()) != 0) return ErrnoStatus(errno, "sync " + path);
   return OkStatus();
 }
@@ -39,96 +45,397 @@ std::string Described(const std::string& directory) {
   return directory + " (mode " + mode + ", of uid " + std::to_string(info.st_uid) + ")";
 }
 
-// Who names a bundle may reach it where agentd, a user of its own, may not.
+// The client may reach a directory where agentd, a user of its own, may not.
 Status CheckReachable(const std::string& source) {
   for (size_t slash = source.find('/', 1);; slash = source.find('/', slash + 1)) {
     const bool whole = slash == std::string::npos;
     const std::string directory = source.substr(0, slash);
     const bool open = access(directory.c_str(), whole ? R_OK | X_OK : X_OK) == 0;
     if (!open && errno == EACCES) {
-      return PermissionDenied("bundle " + source + ": odyssey-agentd reads it as uid " +
-                              std::to_string(getuid()) + ", to whom " + Described(directory) +
-                              " is closed; open it, with chmod o+" + (whole ? "rx " : "x ") +
-                              directory + ", or use a copy of the bundle elsewhere");
+      return WithHint(
+          package::kHintUnreadableBundle,
+          PermissionDenied("bundle " + source + ": odyssey-agentd reads it as uid " +
+                           std::to_string(getuid()) + ", to which " + Described(directory) +
+                           " is closed; open it, with chmod o+" + (whole ? "rx " : "x ") +
+                           directory + ", or import its archive"));
     }
-    if (!open || whole) return OkStatus();  // what else is wrong is told by what reads it
+    if (!open || whole) return OkStatus();  // other faults are reported by what reads it
   }
+}
+
+Status CheckAbsolute(const std::string& source) {
+  if (!source.empty() && source.front() == '/') return OkStatus();
+  return InvalidArgument("bundle \"" + source + "\": must be an absolute path of a directory");
+}
+
+// What the client said that it must be.
+Status CheckWanted(const package::Parts& parts, const InstallOptions& options) {
+  if (!options.digest.empty() && options.digest != parts.manifest_blob.digest) {
+    return oci::InvalidBundle("the bundle has digest " + oci::DigestOf(parts.manifest_blob.digest) +
+                              ", expected " + oci::DigestOf(options.digest));
+  }
+  const oci::Config& config = parts.config;
+  for (const auto& [label, is, wanted] :
+       {std::tuple<const char*, const std::string&, const std::string&>{"namespace", config.ns,
+                                                                        options.ns},
+        {"id", config.id, options.id},
+        {"version", config.version, options.version}}) {
+    if (wanted.empty() || wanted == is) continue;
+    return oci::InvalidBundle(std::string("bundle ") + label + " is " + is + ", expected " +
+                              wanted);
+  }
+  return OkStatus();
+}
+
+BundlePin PinOf(const package::Parts& parts) {
+  return {parts.config.id, parts.config.version, parts.manifest_blob.digest, parts.config.ns};
+}
+
+std::string PathOf(const BundlePin& pin) {
+  return "/installs/" + pin.ns + "/" + pin.id + "/" + pin.version;
+}
+
+Status NotFoundBundle(const std::string& reference) {
+  return AboutField("bundle", NotFound("bundle not found: " + reference));
 }
 
 }  // namespace
 
-BundleStore::BundleStore(std::string directory, agent::IdSource* ids)
-    : directory_(std::move(directory)), ids_(ids) {
+std::string RefOf(const BundlePin& pin) { return pin.ns + "/" + pin.id + "@" + pin.version; }
+
+Staging::Staging(std::string directory)
+    : directory_(std::move(directory)), layout_(directory_ + "/layout") {}
+
+Staging::~Staging() {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
-    if (entry.path().filename().string().rfind(kStagingPrefix, 0) == 0) RemoveTree(entry.path());
+  fs::remove_all(directory_, ignored);
+}
+
+BundleStore::BundleStore(std::string directory, agent::IdSource* ids, uid_t self)
+    : directory_(std::move(directory)), ids_(ids), self_(self) {
+  std::error_code ignored;
+  fs::remove_all(directory_ + "/imports", ignored);
+}
+
+BundleStore::Root BundleStore::RootOf(uid_t owner) const {
+  if (owner == 0 || owner == self_) return {directory_, self_, true};
+  return {directory_ + "/users/" + std::to_string(owner), owner, false};
+}
+
+// Those of which the caller sees installations, the first ones first.
+std::vector<BundleStore::Root> BundleStore::RootsFor(uid_t caller) const {
+  std::vector<Root> out;
+  if (!RootOf(caller).shared) out.push_back(RootOf(caller));
+  out.push_back(RootOf(self_));
+  if (caller != 0) return out;
+  std::error_code ignored;
+  std::set<uid_t> users;
+  for (const auto& entry : fs::directory_iterator(directory_ + "/users", ignored)) {
+    users.insert(static_cast<uid_t>(strtoul(entry.path().filename().c_str(), nullptr, 10)));
   }
+  for (const uid_t user : users) out.push_back(RootOf(user));
+  return out;
 }
 
-std::string BundleStore::DirectoryOf(const BundlePin& pin) const {
-  return directory_ + "/" + pin.id + "/" + pin.version + "-" + pin.digest;
+std::string BundleStore::TreeOf(const std::string& digest) const {
+  return directory_ + "/trees/" + digest;
 }
 
-Result<std::shared_ptr<const InstalledBundle>> BundleStore::Install(const std::string& source) {
-  if (source.empty() || source.front() != '/') {
-    return InvalidArgument("bundle \"" + source + "\": must be an absolute path of a directory");
-  }
-  const std::string staging = directory_ + "/" + ids_->New(".staging");
-  Result<BundlePin> pin = Stage(source, staging);
-  Status published = pin.ok() ? Publish(staging, *pin) : pin.status();
-  RemoveTree(staging);
-  ODY_RETURN_IF_ERROR(published);
-  return Open(*pin);
+Result<std::unique_ptr<Staging>> BundleStore::NewStaging() {
+  const std::string path = directory_ + "/imports/" + ids_->New("staging");
+  ODY_RETURN_IF_ERROR(MakeDirectories(path, 0700));
+  auto staging = std::make_unique<Staging>(path);
+  ODY_RETURN_IF_ERROR(package::LayoutDirectory::Create(path + "/layout").status());
+  return staging;
 }
 
-// A copy with everything in it, and what it is.
-Result<BundlePin> BundleStore::Stage(const std::string& source, const std::string& staging) {
+Result<Installation> BundleStore::Install(const Staging& staging, const InstallOptions& options) {
+  ODY_ASSIGN_OR_RETURN(const Kept kept, Keep(staging, options));
+  return kept.installation;
+}
+
+Result<Installation> BundleStore::Build(const std::string& source, const InstallOptions& options) {
+  ODY_ASSIGN_OR_RETURN(const Kept kept, Pack(source, options));
+  return kept.installation;
+}
+
+Result<BundleStore::Kept> BundleStore::Pack(const std::string& source,
+                                            const InstallOptions& options) {
+  ODY_RETURN_IF_ERROR(CheckAbsolute(source));
   ODY_RETURN_IF_ERROR(CheckReachable(source));
-  // Before the copy, so that problems name the files that a person can edit.
-  ODY_RETURN_IF_ERROR(dialect::LoadBundle(source).status());
-  ODY_RETURN_IF_ERROR(CopyBundleTree(source, staging));
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle spec, dialect::LoadBundle(staging));
-  ODY_ASSIGN_OR_RETURN(const std::string digest, DigestBundleTree(staging));
-  const std::string mount = staging + "/" + dialect::kMountDirectory;
-  if (mkdir(mount.c_str(), 0755) != 0) return ErrnoStatus(errno, "create " + mount);
-  ODY_RETURN_IF_ERROR(SyncDirectory(staging));
-  return BundlePin{spec.id, spec.version, digest};
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<Staging> staging, NewStaging());
+  ODY_RETURN_IF_ERROR(
+      package::PackBundle(source, package::kLocalNamespace, staging->layout()).status());
+  return Keep(*staging, options);
 }
 
-Status BundleStore::Publish(const std::string& staging, const BundlePin& pin) {
-  const std::string target = DirectoryOf(pin);
-  const std::string parent = directory_ + "/" + pin.id;
-  ODY_RETURN_IF_ERROR(MakeDirectories(parent, 0755));
-  if (rename(staging.c_str(), target.c_str()) == 0) return SyncDirectory(parent);
-  // There already: by an earlier session, or by one that was just created beside us.
-  if (errno == EEXIST || errno == ENOTEMPTY) return OkStatus();
-  return ErrnoStatus(errno, "rename bundle copy to " + target);
-}
-
-Result<std::shared_ptr<const InstalledBundle>> BundleStore::Open(const BundlePin& pin) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto it = loaded_.find(pin.digest); it != loaded_.end()) return it->second;
+// The parts that take long are made in the staging directory; what is published is renamed or
+// linked, under the lock.
+Result<BundleStore::Kept> BundleStore::Keep(const Staging& staging, const InstallOptions& options) {
+  ODY_ASSIGN_OR_RETURN(const package::Parts parts, staging.layout().ReadParts());
+  ODY_RETURN_IF_ERROR(CheckWanted(parts, options));
+  Kept out;
+  out.installation = {PinOf(parts), "", options.owner, false};
+  const BundlePin& pin = out.installation.pin;
+  const std::string tree = staging.directory() + "/tree";
+  ODY_RETURN_IF_ERROR(package::UnpackBundle(staging.layout(), parts, tree));
+  ODY_ASSIGN_OR_RETURN(out.bundle, LoadTree(pin, tree));
+  const std::string installed = staging.directory() + "/install";
+  if (!options.unlisted) {
+    ODY_RETURN_IF_ERROR(package::LinkTree(tree, installed));
+    ODY_RETURN_IF_ERROR(package::AddMetadata(staging.layout(), parts, installed));
   }
-  ODY_ASSIGN_OR_RETURN(std::shared_ptr<const InstalledBundle> bundle, Load(pin));
+  ODY_RETURN_IF_ERROR(MakeMountPoint(tree));
+
   std::lock_guard lock(mutex_);
-  return loaded_.emplace(pin.digest, std::move(bundle)).first->second;
+  ODY_RETURN_IF_ERROR(KeepBlobs(staging.layout(), parts));
+  ODY_ASSIGN_OR_RETURN(out.bundle, KeepTree(tree, *out.bundle));
+  if (options.unlisted) {
+    AddUnlisted(options.owner, pin.digest);
+    return out;
+  }
+  const Root root = RootOf(options.owner);
+  out.installation.owner = root.owner;
+  out.installation.shared = root.shared;
+  out.installation.directory = root.directory + PathOf(pin);
+  ODY_RETURN_IF_ERROR(Publish(installed, out.installation, options.force));
+  return out;
 }
 
-Result<std::shared_ptr<const InstalledBundle>> BundleStore::Load(const BundlePin& pin) {
-  const std::string directory = DirectoryOf(pin);
-  if (access(directory.c_str(), F_OK) != 0) {
-    return NotFound("installed bundle " + pin.id + "@" + pin.version + " (" + pin.digest +
-                    ") is not in the store");
+// Caller holds mutex_.
+Status BundleStore::KeepBlobs(const package::LayoutDirectory& layout, const package::Parts& parts) {
+  ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/" + oci::kBlobDirectory, 0755));
+  const package::LayoutDirectory own(directory_);
+  for (const std::string& hex : package::BlobsOf(parts)) {
+    const std::string to = own.BlobPath(hex);
+    if (link(layout.BlobPath(hex).c_str(), to.c_str()) != 0 && errno != EEXIST) {
+      return ErrnoStatus(errno, "link " + to);
+    }
   }
-  ODY_ASSIGN_OR_RETURN(const std::string digest, DigestBundleTree(directory));
-  if (digest != pin.digest) {
-    return Status(Code::kDataLoss, "installed bundle " + directory + " was changed: digest " +
-                                       digest + ", expected " + pin.digest);
+  return SyncDirectory(directory_ + "/" + oci::kBlobDirectory);
+}
+
+// Moves the tree to its place, unless it is there. Caller holds mutex_.
+Result<BundleStore::BundlePtr> BundleStore::KeepTree(const std::string& tree,
+                                                     const InstalledBundle& bundle) {
+  if (const auto it = loaded_.find(bundle.pin.digest); it != loaded_.end()) return it->second;
+  const std::string to = TreeOf(bundle.pin.digest);
+  ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/trees", 0755));
+  if (rename(tree.c_str(), to.c_str()) != 0) {
+    if (errno != EEXIST && errno != ENOTEMPTY) return ErrnoStatus(errno, "rename to " + to);
+    // Of an earlier start, and not verified since: the one that was just made takes its place.
+    if (renameat2(AT_FDCWD, tree.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
+      return ErrnoStatus(errno, "exchange with " + to);
+    }
   }
-  ODY_ASSIGN_OR_RETURN(dialect::Bundle spec, dialect::LoadBundle(directory));
-  dialect::NamePlacesInBundle(&spec);
-  return std::make_shared<const InstalledBundle>(InstalledBundle{pin, directory, std::move(spec)});
+  ODY_RETURN_IF_ERROR(SyncDirectory(directory_ + "/trees"));
+  InstalledBundle moved = bundle;
+  moved.directory = to;
+  moved.spec.directory = to;
+  moved.spec.manifest_path =
+      to + bundle.spec.manifest_path.substr(bundle.spec.manifest_path.rfind('/'));
+  auto kept = std::make_shared<const InstalledBundle>(std::move(moved));
+  loaded_[kept->pin.digest] = kept;
+  return BundlePtr(kept);
+}
+
+// What is installed stays in its place until the new one, whole, is exchanged for it.
+Status BundleStore::Publish(const std::string& made, const Installation& installation, bool force) {
+  const std::string& target = installation.directory;
+  ODY_RETURN_IF_ERROR(MakeDirectories(target.substr(0, target.rfind('/')), 0755));
+  const BundlePin& pin = installation.pin;
+  if (!Exists(target)) {
+    if (rename(made.c_str(), target.c_str()) != 0) {
+      return ErrnoStatus(errno, "rename to " + target);
+    }
+    return SyncDirectory(target.substr(0, target.rfind('/')));
+  }
+  const std::optional<BundlePin> there = ReadInstallation(target);
+  if (there && *there == pin) return OkStatus();
+  if (there && !force) {
+    return Refused(Code::kAlreadyExists, "bundle", RefOf(pin),
+                   "is installed with digest " + oci::DigestOf(there->digest) + ", not " +
+                       oci::DigestOf(pin.digest) + "; force replaces it");
+  }
+  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    return ErrnoStatus(errno, "exchange " + target);
+  }
+  return SyncDirectory(target.substr(0, target.rfind('/')));
+}
+
+// Caller holds mutex_.
+void BundleStore::AddUnlisted(uid_t owner, const std::string& digest) {
+  std::vector<std::string>& digests = unlisted_[owner];
+  std::erase(digests, digest);
+  digests.push_back(digest);
+  if (digests.size() > kMaxUnlisted) digests.erase(digests.begin());
+}
+
+std::vector<Installation> BundleStore::List(uid_t caller) const {
+  std::lock_guard lock(mutex_);
+  return ListLocked(caller);
+}
+
+std::vector<Installation> BundleStore::ListLocked(uid_t caller) const {
+  std::vector<Installation> out;
+  for (const Root& root : RootsFor(caller)) {
+    for (auto& [directory, pin] : ReadInstallations(root.directory + "/installs")) {
+      out.push_back({std::move(pin), std::move(directory), root.owner, root.shared});
+    }
+  }
+  const auto before = [](const Installation& a, const Installation& b) {
+    if (a.pin.ns != b.pin.ns) return a.pin.ns < b.pin.ns;
+    if (a.pin.id != b.pin.id) return a.pin.id < b.pin.id;
+    return package::VersionLess(a.pin.version, b.pin.version);
+  };
+  std::stable_sort(out.begin(), out.end(), before);
+  if (caller == 0) return out;
+  const auto same = [](const Installation& a, const Installation& b) {
+    return a.pin.ns == b.pin.ns && a.pin.id == b.pin.id && a.pin.version == b.pin.version;
+  };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
+  return out;
+}
+
+Result<Installation> BundleStore::Find(const std::string& reference, uid_t caller) const {
+  std::lock_guard lock(mutex_);
+  return FindLocked(reference, caller);
+}
+
+Result<Installation> BundleStore::FindLocked(const std::string& reference, uid_t caller) const {
+  ODY_ASSIGN_OR_RETURN(const package::Reference wanted, package::ParseReference(reference));
+  if (wanted.kind == package::Reference::Kind::kPath) return NotFoundBundle(reference);
+  std::optional<Installation> found;
+  for (Installation& each : ListLocked(caller)) {
+    const BundlePin& pin = each.pin;
+    if (!wanted.id.empty() && (pin.ns != wanted.ns || pin.id != wanted.id)) continue;
+    if (!wanted.digest.empty() && pin.digest != wanted.digest) continue;
+    if (!wanted.version.empty() && pin.version != wanted.version) continue;
+    // Sorted by version; of equal ones the caller's own is the first.
+    if (found && found->pin.version == pin.version) continue;
+    found = std::move(each);
+  }
+  if (found) return *std::move(found);
+  return NotFoundBundle(reference);
+}
+
+Result<package::LayoutDirectory> BundleStore::LayoutOf(const Installation& installation) const {
+  for (const std::string& below : {std::string("/") + dialect::kMetadataDirectory, std::string()}) {
+    const std::string path = installation.directory + below;
+    if (Exists(path + "/" + oci::kIndexFile)) return package::LayoutDirectory(path);
+  }
+  return Status(Code::kDataLoss, installation.directory + " has no OCI layout");
+}
+
+Result<Installation> BundleStore::Remove(const std::string& reference, uid_t caller) {
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<Staging> grave, NewStaging());
+  std::lock_guard lock(mutex_);
+  ODY_ASSIGN_OR_RETURN(Installation found, FindLocked(reference, caller));
+  if (caller != 0 && caller != found.owner) {
+    return PermissionDenied("bundle " + RefOf(found.pin) +
+                            ": it is installed for every user, by root or agentd's own user");
+  }
+  const std::string to = grave->directory() + "/install";
+  if (rename(found.directory.c_str(), to.c_str()) != 0) {
+    return ErrnoStatus(errno, "rename " + found.directory);
+  }
+  std::error_code ignored;  // parents with other bundles stay
+  const fs::path parent = fs::path(found.directory).parent_path();
+  if (fs::remove(parent, ignored)) fs::remove(parent.parent_path(), ignored);
+  return found;
+}
+
+Result<BundleStore::BundlePtr> BundleStore::OpenFor(const std::string& bundle, uid_t caller) {
+  if (fs::path(bundle).is_absolute()) {
+    std::error_code ignored;
+    if (fs::is_regular_file(bundle, ignored)) {
+      ODY_RETURN_IF_ERROR(package::ParseReference(bundle).status());
+    }
+    InstallOptions options;
+    options.owner = caller;
+    options.unlisted = true;
+    ODY_ASSIGN_OR_RETURN(const Kept kept, Pack(bundle, options));
+    ForgetUnlisted(kept.bundle->pin.digest, caller);
+    return kept.bundle;
+  }
+  const Result<Installation> found = Find(bundle, caller);
+  if (found.ok()) return Open(found->pin);
+  ODY_ASSIGN_OR_RETURN(const package::Reference wanted, package::ParseReference(bundle));
+  if (!IsUnlisted(wanted.digest, caller)) return found.status();
+  BundlePin pin;
+  pin.digest = wanted.digest;
+  ODY_ASSIGN_OR_RETURN(BundlePtr out, Open(pin));
+  ForgetUnlisted(wanted.digest, caller);
+  return out;
+}
+
+bool BundleStore::IsUnlisted(const std::string& digest, uid_t caller) const {
+  std::lock_guard lock(mutex_);
+  const auto it = unlisted_.find(caller);
+  return it != unlisted_.end() &&
+         std::find(it->second.begin(), it->second.end(), digest) != it->second.end();
+}
+
+void BundleStore::ForgetUnlisted(const std::string& digest, uid_t caller) {
+  std::lock_guard lock(mutex_);
+  std::erase(unlisted_[caller], digest);
+}
+
+Result<BundleStore::BundlePtr> BundleStore::Open(const BundlePin& pin) {
+  // Held while its files are compared: nothing is collected meanwhile.
+  std::lock_guard lock(mutex_);
+  if (const auto it = loaded_.find(pin.digest); it != loaded_.end()) return it->second;
+  ODY_ASSIGN_OR_RETURN(BundlePtr bundle, Load(pin));
+  return loaded_[pin.digest] = std::move(bundle);
+}
+
+Result<package::Parts> BundleStore::PartsOf(const std::string& digest) const {
+  const package::LayoutDirectory own(directory_);
+  struct stat info;
+  if (stat(own.BlobPath(digest).c_str(), &info) != 0) {
+    return ErrnoStatus(errno, "stat blob " + digest);
+  }
+  return own.ReadPartsOf({digest, static_cast<uint64_t>(info.st_size)});
+}
+
+Result<BundleStore::BundlePtr> BundleStore::Load(const BundlePin& pin) {
+  const std::string tree = TreeOf(pin.digest);
+  const std::string copy = LegacyCopyOf(directory_, pin);
+  if (!Exists(tree)) {
+    if (Exists(copy)) return LoadLegacyCopy(pin, copy);
+    return NotFound("installed bundle " + RefOf(pin) + " (" + pin.digest + ") is not in the store");
+  }
+  const Result<package::Parts> parts = PartsOf(pin.digest);
+  if (!parts.ok()) {
+    return Status(Code::kDataLoss,
+                  "installed bundle " + tree + ": its blobs: " + parts.status().message());
+  }
+  const Status same = package::VerifyTree(package::LayoutDirectory(directory_), *parts, tree);
+  if (!same.ok()) return Status(Code::kDataLoss, same.message());
+  return LoadTree(PinOf(*parts), tree);
+}
+
+void BundleStore::CollectGarbage(const std::function<std::set<std::string>()>& pinned) {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> used;
+  for (const auto& [digest, bundle] : loaded_) {
+    if (bundle.use_count() > 1) used.insert(digest);
+  }
+  used.merge(pinned());  // after what is held: a session pins before it releases
+  for (const Installation& each : ListLocked(0)) used.insert(each.pin.digest);
+  for (const auto& [owner, digests] : unlisted_) used.insert(digests.begin(), digests.end());
+  std::erase_if(loaded_, [&](const auto& entry) { return used.count(entry.first) == 0; });
+  RemoveUnusedCopies(directory_, used);
+  RemoveUnusedNames(directory_ + "/trees", used);
+
+  std::set<std::string> blobs;
+  for (const std::string& digest : used) {
+    if (!Exists(TreeOf(digest))) continue;  // a legacy copy
+    const Result<package::Parts> parts = PartsOf(digest);
+    if (!parts.ok()) return;  // which blobs it needs is not known
+    blobs.merge(package::BlobsOf(*parts));
+  }
+  RemoveUnusedNames(directory_ + "/" + oci::kBlobDirectory, blobs);
 }
 
 }  // namespace odyssey::bundle

@@ -19,6 +19,7 @@
 #include "agentd/model/http_stream.h"
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
+#include "agentd/service/bundle_service.h"
 #include "agentd/service/changes_service.h"
 #include "agentd/service/session_service.h"
 #include "agentd/session/sessions.h"
@@ -134,6 +135,7 @@ class Server final {
     session_service_ = std::make_unique<service::SessionService>(sessions_.get(), channel_);
     changes_service_ = std::make_unique<service::ChangesService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
+    bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
     expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_, options_.approval_timeout);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
@@ -142,9 +144,11 @@ class Server final {
     builder.RegisterService(session_service_.get());
     builder.RegisterService(approval_service_.get());
     builder.RegisterService(changes_service_.get());
+    builder.RegisterService(bundle_service_.get());
     server_ = rpc::StartWithHealth(&builder, {agent::v1::SessionService::service_full_name(),
                                               agent::v1::ApprovalService::service_full_name(),
-                                              supervisor::v1::Changes::service_full_name()});
+                                              supervisor::v1::Changes::service_full_name(),
+                                              agent::v1::BundleService::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     std::set<uid_t> allowed = options_.allowed_uids;
     allowed.insert({0, getuid()});
@@ -190,6 +194,7 @@ class Server final {
   std::unique_ptr<service::SessionService> session_service_;
   std::unique_ptr<service::ApprovalService> approval_service_;
   std::unique_ptr<service::ChangesService> changes_service_;
+  std::unique_ptr<service::BundleService> bundle_service_;
   std::unique_ptr<ApprovalExpiry> expiry_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<rpc::PeerListener> listener_;

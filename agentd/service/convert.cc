@@ -59,7 +59,7 @@ pb::Turn ToProto(const session::TurnRecord& turn) {
 pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence, Turns turns) {
   pb::Session out;
   out.set_id(record.id);
-  out.set_bundle_ref(session::BundleRef(record.bundle));
+  out.set_bundle_ref(bundle::RefOf(record.bundle));
   out.set_bundle_digest(record.bundle.digest);
   out.set_agent_id(record.agent_id);
   out.set_model_provider(record.model_provider);

@@ -133,7 +133,8 @@ SessionRecord Decode(const Json& json) {
   out.id = json.at("id").get<std::string>();
   const Json& bundle = json.at("bundle");
   out.bundle = {bundle.at("id").get<std::string>(), bundle.at("version").get<std::string>(),
-                bundle.at("digest").get<std::string>()};
+                bundle.at("digest").get<std::string>(),
+                bundle.value("namespace", package::kLocalNamespace)};
   out.agent_id = json.at("agent_id").get<std::string>();
   out.model_provider = json.at("model_provider").get<std::string>();
   out.model_id = json.at("model_id").get<std::string>();
@@ -171,10 +172,6 @@ TurnRecord* FindTurn(SessionRecord& record, const std::string& turn_id) {
   return const_cast<TurnRecord*>(FindTurn(std::as_const(record), turn_id));
 }
 
-std::string BundleRef(const bundle::BundlePin& pin) {
-  return "local/" + pin.id + "@" + pin.version;
-}
-
 std::vector<Message> HistoryOf(const SessionRecord& record) {
   std::vector<Message> out;
   for (const TurnRecord& turn : record.turns) {
@@ -188,9 +185,10 @@ std::string EncodeSession(const SessionRecord& record) {
   for (const TurnRecord& turn : record.turns) turns.push_back(EncodeTurn(turn));
   Json out = {{"schema_version", kSchemaVersion},
               {"id", record.id},
-              {"bundle_ref", BundleRef(record.bundle)},
+              {"bundle_ref", bundle::RefOf(record.bundle)},
               {"bundle",
-               {{"id", record.bundle.id},
+               {{"namespace", record.bundle.ns},
+                {"id", record.bundle.id},
                 {"version", record.bundle.version},
                 {"digest", record.bundle.digest}}},
               {"agent_id", record.agent_id},

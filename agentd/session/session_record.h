@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agentd/bundle/bundle_store.h"
+#include "agentd/bundle/bundle_pin.h"
 #include "agentd/model/chat.h"
 #include "common/base/status.h"
 
@@ -76,9 +76,6 @@ struct SessionRecord {
 // Null: there is no such turn.
 TurnRecord* FindTurn(SessionRecord& record, const std::string& turn_id);
 const TurnRecord* FindTurn(const SessionRecord& record, const std::string& turn_id);
-
-// "local/ID@VERSION".
-std::string BundleRef(const bundle::BundlePin& pin);
 
 // The messages of all turns, in order.
 std::vector<model::Message> HistoryOf(const SessionRecord& record);

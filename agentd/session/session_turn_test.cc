@@ -252,7 +252,7 @@ TEST(SessionTurnTest, ReadOnlyWorkspaceIsTheInstalledCopy) {
   const std::string session = world.Create(bundle.path());
   world.AwaitEnd(session, world.Submit(session));
   const sandbox::CellSpec cell = world.sandbox().prepared().front();
-  EXPECT_EQ(cell.request.workspace.rfind(world.state() + "/bundles/demo/0.1.0-", 0), 0u)
+  EXPECT_EQ(cell.request.workspace.rfind(world.state() + "/bundles/trees/", 0), 0u)
       << cell.request.workspace;
   EXPECT_EQ(cell.key, (sandbox::CellKey{session, "demo", "tooling", "tools"}));
   EXPECT_TRUE(world.sandbox().files(session).empty());

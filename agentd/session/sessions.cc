@@ -67,12 +67,13 @@ std::vector<std::string> Sessions::Recover() {
     const Status recovered = RecoverSession(*record, runtime_);
     if (!recovered.ok()) warnings.push_back("session " + record->id + ": " + recovered.message());
   }
+  CollectBundles();
   return warnings;
 }
 
 Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   ODY_RETURN_IF_ERROR(CheckNewSession(spec));
-  ODY_ASSIGN_OR_RETURN(const auto bundle, runtime_.bundles->Install(spec.bundle));
+  ODY_ASSIGN_OR_RETURN(const auto bundle, runtime_.bundles->OpenFor(spec.bundle, spec.owner_uid));
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec agent,
                        dialect::FindAgent(bundle->spec, spec.agent_id));
   SessionRecord record;
@@ -91,17 +92,17 @@ Result<SessionPtr> Sessions::Create(const NewSession& spec) {
   ODY_ASSIGN_OR_RETURN(const TurnSetup setup, SetUpTurn(record, runtime_));
   if (spec.allow_danger && setup.cell.request.mode != policy::Mode::kDangerFullAccess) {
     return Refused(Code::kInvalidArgument, "allow_danger", "",
-                   "bundle " + BundleRef(record.bundle) + " asks for " + setup.sandbox_mode +
+                   "bundle " + bundle::RefOf(record.bundle) + " asks for " + setup.sandbox_mode +
                        ", not danger_full_access: leave it out");
   }
   if (spec.review && policy::IsDanger(setup.cell.request)) {
-    return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
+    return InvalidArgument("review: bundle " + bundle::RefOf(record.bundle) +
                            " asks for danger_full_access, whose commands write to the host itself: "
                            "leave it out");
   }
   record.reviews = policy::HasReviewedWrites(setup.cell.request);  // or the bundle asks for it
   if (spec.review && !record.reviews) {
-    return InvalidArgument("review: bundle " + BundleRef(record.bundle) +
+    return InvalidArgument("review: bundle " + bundle::RefOf(record.bundle) +
                            " writes to no directory of the host: leave it out");
   }
   ODY_RETURN_IF_ERROR(CheckSessionCell(setup, runtime_));
@@ -356,13 +357,24 @@ Status Sessions::Delete(const std::string& session_id) {
     if (removed.code() == Code::kNotFound) removed = OkStatus();
   }
   if (removed.ok()) removed = RemoveEverything(*record);
-  std::lock_guard lock(mutex_);
-  deleting_.erase(session_id);
+  {
+    std::lock_guard lock(mutex_);
+    deleting_.erase(session_id);
+    if (removed.ok()) cells_.erase(session_id);
+  }
   if (removed.ok()) {
-    cells_.erase(session_id);
     setups_.Forget(session_id);
+    CollectBundles();
   }
   return removed;
+}
+
+void Sessions::CollectBundles() const {
+  runtime_.bundles->CollectGarbage([this] {
+    std::set<std::string> pinned;
+    for (const SessionPtr& record : List()) pinned.insert(record->bundle.digest);
+    return pinned;
+  });
 }
 
 // The record last: until it is gone, the rest can be tried again.

@@ -29,7 +29,7 @@ inline constexpr size_t kMaxSessionEnv = 256;
 using Environment = std::map<std::string, std::string>;
 
 struct NewSession {
-  std::string bundle;  // absolute path of a bundle directory
+  std::string bundle;  // absolute path of a bundle directory, or a reference
   std::string cwd;     // absolute, or empty
   Environment env;
   std::string agent_id;  // empty: the bundle's default
@@ -67,6 +67,8 @@ class Sessions final : public Workers {
   // Ends the session's turns, then removes its cells with their directories, approvals, journal and
   // record. On failure what is left can be deleted again.
   Status Delete(const std::string& session_id);
+  // Removes from the store of bundles what no session and no installation uses.
+  void CollectBundles() const;
 
   // A second session from the same state: its turns, and its cell's directories with the changes in
   // them. FAILED_PRECONDITION while something is queued or runs in the session.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agentd/bundle/bundle_tree.h"
+#include "agentd/package/bundle_files.h"
 #include "common/base/refusal.h"
 #include "common/os/file.h"
 #include "policy/ceiling/check.h"
@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint32_t kDefaultWallClockMs = 60'000;
 constexpr uint64_t kDefaultOutputBytes = 64 * 1024;
+constexpr uint64_t kMaxStagedBytes = 8 * 1024 * 1024;  // what one Write carries
 
 // A bundle that asks for it does not get it by that. The operator's grant is the supervisor's to
 // look at.
@@ -73,13 +74,26 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
 // Copies the bundle's files into the cell's workspace, where the agent may change them.
 Status StageBundle(const std::string& cell_id, const bundle::InstalledBundle& bundle,
                    sandbox::Sandbox* sandbox) {
-  ODY_ASSIGN_OR_RETURN(const std::vector<bundle::BundleFile> files,
-                       bundle::ListBundleFiles(bundle.directory));
-  for (const bundle::BundleFile& file : files) {
-    ODY_ASSIGN_OR_RETURN(const std::string content, ReadFile(bundle.directory + "/" + file.path,
-                                                             dialect::kMaxBundleFileBytes));
+  ODY_ASSIGN_OR_RETURN(const std::vector<package::BundleFile> files,
+                       package::ListTreeFiles(bundle.directory));
+  for (const package::BundleFile& file : files) {
+    ODY_ASSIGN_OR_RETURN(const std::string content,
+                         ReadFile(bundle.directory + "/" + file.path, kMaxStagedBytes));
     ODY_RETURN_IF_ERROR(
         sandbox->WriteFile(cell_id, file.path, content, file.executable ? 0755 : 0644));
+  }
+  return OkStatus();
+}
+
+// A private workspace is filled by Write, which a larger file does not pass.
+Status CheckStageable(const bundle::InstalledBundle& bundle) {
+  ODY_ASSIGN_OR_RETURN(const std::vector<package::BundleFile> files,
+                       package::ListTreeFiles(bundle.directory));
+  for (const package::BundleFile& file : files) {
+    if (file.bytes <= kMaxStagedBytes) continue;
+    return InvalidArgument("bundle entry " + file.path + ": a workspace_write bundle has at most " +
+                           std::to_string(kMaxStagedBytes) + " bytes in one file, not " +
+                           std::to_string(file.bytes) + "; make it read_only");
   }
   return OkStatus();
 }
@@ -154,6 +168,9 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = ModeName(out.cell.request.mode);
+  if (out.cell.request.mode == policy::Mode::kWorkspaceWrite) {
+    ODY_RETURN_IF_ERROR(CheckStageable(*out.bundle));
+  }
   out.workspace = tools::kWorkspace;
   // Without a directory of the client's it is the owner's home, which the supervisor looks up.
   if (policy::IsDanger(out.cell.request)) out.workspace = record.cwd.empty() ? "~" : record.cwd;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "common/base/utf8.h"
@@ -12,6 +13,9 @@ namespace odyssey::dialect {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of the bundle's own directory: readers of the contract take them for its OCI layout.
+constexpr std::string_view kMetadataNames[] = {"oci-layout", "index.json", "bundle.json", "blobs"};
 
 // `opened` is the entry, by a path that leads to it.
 Status CheckEntry(const BundleEntry& entry, const fs::path& opened, BundleCount* count) {
@@ -25,7 +29,9 @@ Status CheckEntry(const BundleEntry& entry, const fs::path& opened, BundleCount*
 
 }  // namespace
 
-bool IsLeftOut(const BundleEntry& entry) { return entry.depth == 0 && entry.name == ".odyssey"; }
+bool IsLeftOut(const BundleEntry& entry) {
+  return entry.depth == 0 && entry.name == kMetadataDirectory;
+}
 
 Status CheckBundleName(const BundleEntry& entry) {
   if (!IsValidUtf8(entry.name)) {
@@ -34,6 +40,12 @@ Status CheckBundleName(const BundleEntry& entry) {
   if (entry.depth == 0 && entry.name == kMountDirectory) {
     return InvalidArgument("bundle entry " + entry.path +
                            ": the name is reserved for mounted host directories");
+  }
+  const bool metadata = std::find(std::begin(kMetadataNames), std::end(kMetadataNames),
+                                  entry.name) != std::end(kMetadataNames);
+  if (entry.depth == 0 && metadata) {
+    return InvalidArgument("bundle entry " + entry.path +
+                           ": the name is reserved for the metadata of bundles");
   }
   return OkStatus();
 }

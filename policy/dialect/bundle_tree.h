@@ -14,13 +14,15 @@
 
 namespace odyssey::dialect {
 
-inline constexpr size_t kMaxBundleEntries = 4096;
-inline constexpr uint64_t kMaxBundleFileBytes = 8 * 1024 * 1024;  // what one Write carries
-inline constexpr uint64_t kMaxBundleBytes = 64 * 1024 * 1024;
+inline constexpr size_t kMaxBundleEntries = 16'384;
+inline constexpr uint64_t kMaxBundleFileBytes = 256 * 1024 * 1024;
+inline constexpr uint64_t kMaxBundleBytes = 256 * 1024 * 1024;
 inline constexpr int kMaxBundleDepth = 32;
 
 // Where the host directories that a manifest mounts appear; a bundle must not have one itself.
 inline constexpr char kMountDirectory[] = "mount";
+// What an installed bundle's OCI layout is in.
+inline constexpr char kMetadataDirectory[] = ".odyssey";
 
 // An entry of a directory `depth` levels below the bundle's.
 struct BundleEntry {

@@ -56,7 +56,7 @@ TEST_F(BundleTreeTest, NamesAndSizesCount) {
   bundle_.Write("big", "");
   std::filesystem::resize_file(bundle_.path() + "/big", kMaxBundleFileBytes + 1);
   EXPECT_EQ(Messages(), (std::vector<std::string>{
-                            Entry("/big: a bundle has at most 8388608 bytes in one file"),
+                            Entry("/big: a bundle has at most 268435456 bytes in one file"),
                             Entry("/mount: the name is reserved for mounted host directories")}));
 }
 

@@ -1,0 +1,70 @@
+#include "agentd/bundle/legacy_copies.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "agentd/bundle/installed_tree.h"
+#include "agentd/package/bundle_files.h"
+#include "common/base/sha256.h"
+#include "common/oci/digest.h"
+#include "common/os/file.h"
+
+namespace odyssey::bundle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxCopiedFileBytes = 8 * 1024 * 1024;
+constexpr size_t kHexDigits = 64;
+
+// sha256 over path, whether executable, and content of each file. Hex.
+Result<std::string> DigestOfCopy(const std::string& copy) {
+  ODY_ASSIGN_OR_RETURN(const std::vector<package::BundleFile> files, package::ListTreeFiles(copy));
+  Sha256 hash;
+  for (const package::BundleFile& file : files) {
+    ODY_ASSIGN_OR_RETURN(const std::string content,
+                         ReadFile(copy + "/" + file.path, kMaxCopiedFileBytes));
+    hash.Update(std::to_string(file.path.size()) + ":" + file.path + (file.executable ? "x" : "-") +
+                std::to_string(content.size()) + ":");
+    hash.Update(content);
+  }
+  return hash.Hex();
+}
+
+// The digest in the name of a copy; empty: the name is not a copy's.
+std::string DigestInName(const std::string& name) {
+  if (name.size() <= kHexDigits || name[name.size() - kHexDigits - 1] != '-') return "";
+  std::string digest = name.substr(name.size() - kHexDigits);
+  return oci::IsHex(digest) ? digest : "";
+}
+
+}  // namespace
+
+std::string LegacyCopyOf(const std::string& directory, const BundlePin& pin) {
+  return directory + "/" + pin.id + "/" + pin.version + "-" + pin.digest;
+}
+
+Result<std::shared_ptr<const InstalledBundle>> LoadLegacyCopy(const BundlePin& pin,
+                                                              const std::string& copy) {
+  ODY_ASSIGN_OR_RETURN(const std::string digest, DigestOfCopy(copy));
+  if (digest == pin.digest) return LoadTree(pin, copy);
+  return Status(Code::kDataLoss, "installed bundle " + copy + " was changed: digest " + digest +
+                                     ", expected " + pin.digest);
+}
+
+void RemoveUnusedCopies(const std::string& directory, const std::set<std::string>& used) {
+  std::error_code ignored;
+  std::vector<fs::path> unused;
+  for (const auto& bundle : fs::directory_iterator(directory, ignored)) {
+    for (const auto& copy : fs::directory_iterator(bundle.path(), ignored)) {
+      const std::string digest = DigestInName(copy.path().filename());
+      if (!digest.empty() && used.count(digest) == 0) unused.push_back(copy.path());
+    }
+  }
+  for (const fs::path& copy : unused) {
+    fs::remove_all(copy, ignored);
+    fs::remove(copy.parent_path(), ignored);  // if it is empty
+  }
+}
+
+}  // namespace odyssey::bundle
