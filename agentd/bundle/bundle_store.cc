@@ -115,6 +115,7 @@ BundleStore::BundleStore(std::string directory, agent::IdSource* ids, uid_t self
     : directory_(std::move(directory)), ids_(ids), self_(self) {
   std::error_code ignored;
   fs::remove_all(directory_ + "/imports", ignored);
+  MoveLegacyCopies(directory_);
 }
 
 BundleStore::Root BundleStore::RootOf(uid_t owner) const {
@@ -177,6 +178,7 @@ Result<BundleStore::Kept> BundleStore::Keep(const Staging& staging, const Instal
   Kept out;
   out.installation = {PinOf(parts), "", options.owner, false};
   const BundlePin& pin = out.installation.pin;
+  if (options.unlisted && (out.bundle = KeepLoaded(pin.digest, options.owner))) return out;
   const std::string tree = staging.directory() + "/tree";
   ODY_RETURN_IF_ERROR(package::UnpackBundle(staging.layout(), parts, tree));
   ODY_ASSIGN_OR_RETURN(out.bundle, LoadTree(pin, tree));
@@ -215,6 +217,15 @@ Status BundleStore::KeepBlobs(const package::LayoutDirectory& layout, const pack
   return SyncDirectory(directory_ + "/" + oci::kBlobDirectory);
 }
 
+// The bundle, if it is in use already; it needs no second tree.
+BundleStore::BundlePtr BundleStore::KeepLoaded(const std::string& digest, uid_t owner) {
+  std::lock_guard lock(mutex_);
+  const auto it = loaded_.find(digest);
+  if (it == loaded_.end()) return nullptr;
+  AddUnlisted(owner, digest);
+  return it->second;
+}
+
 // Moves the tree to its place, unless it is there. Caller holds mutex_.
 Result<BundleStore::BundlePtr> BundleStore::KeepTree(const std::string& tree,
                                                      const InstalledBundle& bundle) {
@@ -223,7 +234,10 @@ Result<BundleStore::BundlePtr> BundleStore::KeepTree(const std::string& tree,
   ODY_RETURN_IF_ERROR(MakeDirectories(directory_ + "/trees", 0755));
   if (rename(tree.c_str(), to.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY) return ErrnoStatus(errno, "rename to " + to);
-    // Of an earlier start, and not verified since: the one that was just made takes its place.
+    // Of an earlier start; a cell may show it.
+    if (const Result<BundlePtr> there = Load(bundle.pin); there.ok()) {
+      return loaded_[bundle.pin.digest] = *there;
+    }
     if (renameat2(AT_FDCWD, tree.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
       return ErrnoStatus(errno, "exchange with " + to);
     }
@@ -400,17 +414,17 @@ Result<package::Parts> BundleStore::PartsOf(const std::string& digest) const {
 
 Result<BundleStore::BundlePtr> BundleStore::Load(const BundlePin& pin) {
   const std::string tree = TreeOf(pin.digest);
-  const std::string copy = LegacyCopyOf(directory_, pin);
   if (!Exists(tree)) {
-    if (Exists(copy)) return LoadLegacyCopy(pin, copy);
     return NotFound("installed bundle " + RefOf(pin) + " (" + pin.digest + ") is not in the store");
   }
+  const package::LayoutDirectory own(directory_);
+  if (!Exists(own.BlobPath(pin.digest))) return LoadLegacyCopy(pin, tree);
   const Result<package::Parts> parts = PartsOf(pin.digest);
   if (!parts.ok()) {
     return Status(Code::kDataLoss,
                   "installed bundle " + tree + ": its blobs: " + parts.status().message());
   }
-  const Status same = package::VerifyTree(package::LayoutDirectory(directory_), *parts, tree);
+  const Status same = package::VerifyTree(own, *parts, tree);
   if (!same.ok()) return Status(Code::kDataLoss, same.message());
   return LoadTree(PinOf(*parts), tree);
 }
@@ -425,12 +439,11 @@ void BundleStore::CollectGarbage(const std::function<std::set<std::string>()>& p
   for (const Installation& each : ListLocked(0)) used.insert(each.pin.digest);
   for (const auto& [owner, digests] : unlisted_) used.insert(digests.begin(), digests.end());
   std::erase_if(loaded_, [&](const auto& entry) { return used.count(entry.first) == 0; });
-  RemoveUnusedCopies(directory_, used);
   RemoveUnusedNames(directory_ + "/trees", used);
 
   std::set<std::string> blobs;
   for (const std::string& digest : used) {
-    if (!Exists(TreeOf(digest))) continue;  // a legacy copy
+    if (!Exists(package::LayoutDirectory(directory_).BlobPath(digest))) continue;  // a legacy copy
     const Result<package::Parts> parts = PartsOf(digest);
     if (!parts.ok()) return;  // which blobs it needs is not known
     blobs.merge(package::BlobsOf(*parts));

@@ -8,9 +8,10 @@
 //   DIR/blobs/sha256/HEX               every blob of an installation or tree, once
 //   DIR/trees/HEX/                     the files without .odyssey, by digest: what cells are shown
 //   DIR/imports/staging-…              what is being made; removed at a start
-//   DIR/ID/VERSION-HEX/                copies that sessions of an earlier version pinned
 //
-// Files and blobs are hard links of one another. Nothing below trees/ and blobs/ ever changes.
+// Files and blobs are hard links of one another. Nothing below trees/ and blobs/ ever changes. The
+// supervisor shows cells what is below trees/ and nothing else of DIR: no client can name a tree
+// whose digest it does not know.
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -94,9 +95,9 @@ class BundleStore final {
   // What a session pinned. NOT_FOUND, or DATA_LOSS if its files are not what the digest says.
   Result<std::shared_ptr<const InstalledBundle>> Open(const BundlePin& pin);
 
-  // Removes trees, blobs and legacy copies that no installation uses and whose digest `pinned` does
-  // not return. What OpenFor or Open returned stays while its caller holds it: a session that is
-  // being made must be among the pinned ones before it releases its bundle.
+  // Removes trees and blobs that no installation uses and whose digest `pinned` does not return.
+  // What OpenFor or Open returned stays while its caller holds it: a session that is being made
+  // must be among the pinned ones before it releases its bundle.
   void CollectGarbage(const std::function<std::set<std::string>()>& pinned);
 
  private:
@@ -116,6 +117,7 @@ class BundleStore final {
   std::string TreeOf(const std::string& digest) const;
   Result<Kept> Pack(const std::string& source, const InstallOptions& options);
   Result<Kept> Keep(const Staging& staging, const InstallOptions& options);
+  BundlePtr KeepLoaded(const std::string& digest, uid_t owner);
   bool IsUnlisted(const std::string& digest, uid_t caller) const;
   void ForgetUnlisted(const std::string& digest, uid_t caller);
   // With mutex_ held, all below.

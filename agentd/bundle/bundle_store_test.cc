@@ -107,18 +107,37 @@ TEST_F(BundleStoreTest, OpensWhatAnEarlierVersionPinned) {
   const std::string copy = directory_.path() + "/demo/0.1.0-" + kLegacyDigest;
   fs::create_directories(directory_.path() + "/demo");
   fs::copy(source_.path(), copy, fs::copy_options::recursive);
-  const auto opened = store_.Open(pin);
-  ASSERT_TRUE(opened.ok()) << opened.status().message();
-  EXPECT_EQ((*opened)->directory, copy);
-  std::ofstream(copy + "/README.md") << "# xxxx\n";
-  EXPECT_EQ(BundleStore(directory_.path(), &ids_, kSelf).Open(pin).status().code(),
-            Code::kDataLoss);
+  const std::string tree = directory_.path() + "/trees/" + kLegacyDigest;
+  {
+    BundleStore store(directory_.path(), &ids_, kSelf);
+    EXPECT_EQ(Count("/demo"), 0u);
+    const auto opened = store.Open(pin);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_EQ((*opened)->directory, tree);
+  }
   Collect({kLegacyDigest});
-  EXPECT_EQ(Count("/demo"), 1u);
-  BundleStore(directory_.path(), &ids_, kSelf).CollectGarbage([] {
-    return std::set<std::string>();
-  });
-  EXPECT_EQ(Count("/demo"), 0u);
+  std::ofstream(tree + "/README.md") << "# xxxx\n";
+  EXPECT_EQ(store_.Open(pin).status().code(), Code::kDataLoss);
+  Collect();
+  EXPECT_EQ(Count("/trees"), 0u);
+}
+
+// A cell that outlived agentd may still show the tree.
+TEST_F(BundleStoreTest, ATreeOfAnEarlierStartStaysWhereItIs) {
+  const BundlePin pin = (*store_.OpenFor(source_.path(), kAnn))->pin;
+  const std::string tree = directory_.path() + "/trees/" + pin.digest;
+  struct stat before, after;
+  ASSERT_EQ(stat(tree.c_str(), &before), 0);
+  BundleStore again(directory_.path(), &ids_, kSelf);
+  ASSERT_TRUE(again.OpenFor(source_.path(), kAnn).ok());
+  ASSERT_EQ(stat(tree.c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+
+  std::ofstream(tree + "/README.md") << "# xxxx\n";
+  BundleStore repaired(directory_.path(), &ids_, kSelf);
+  const auto opened = repaired.OpenFor(source_.path(), kAnn);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ((*opened)->spec.readme, "# demo\n") << "what was changed is replaced";
 }
 
 TEST_F(BundleStoreTest, RefusesWhatIsNoBundle) {

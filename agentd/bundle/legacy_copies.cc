@@ -40,10 +40,6 @@ std::string DigestInName(const std::string& name) {
 
 }  // namespace
 
-std::string LegacyCopyOf(const std::string& directory, const BundlePin& pin) {
-  return directory + "/" + pin.id + "/" + pin.version + "-" + pin.digest;
-}
-
 Result<std::shared_ptr<const InstalledBundle>> LoadLegacyCopy(const BundlePin& pin,
                                                               const std::string& copy) {
   ODY_ASSIGN_OR_RETURN(const std::string digest, DigestOfCopy(copy));
@@ -52,17 +48,17 @@ Result<std::shared_ptr<const InstalledBundle>> LoadLegacyCopy(const BundlePin& p
                                      ", expected " + pin.digest);
 }
 
-void RemoveUnusedCopies(const std::string& directory, const std::set<std::string>& used) {
+void MoveLegacyCopies(const std::string& directory) {
   std::error_code ignored;
-  std::vector<fs::path> unused;
+  std::vector<fs::path> copies;
   for (const auto& bundle : fs::directory_iterator(directory, ignored)) {
     for (const auto& copy : fs::directory_iterator(bundle.path(), ignored)) {
-      const std::string digest = DigestInName(copy.path().filename());
-      if (!digest.empty() && used.count(digest) == 0) unused.push_back(copy.path());
+      if (!DigestInName(copy.path().filename()).empty()) copies.push_back(copy.path());
     }
   }
-  for (const fs::path& copy : unused) {
-    fs::remove_all(copy, ignored);
+  for (const fs::path& copy : copies) {
+    fs::create_directories(directory + "/trees", ignored);
+    fs::rename(copy, directory + "/trees/" + DigestInName(copy.filename()), ignored);
     fs::remove(copy.parent_path(), ignored);  // if it is empty
   }
 }

@@ -1,11 +1,10 @@
 #ifndef ODYSSEY_AGENTD_BUNDLE_LEGACY_COPIES_H_
 #define ODYSSEY_AGENTD_BUNDLE_LEGACY_COPIES_H_
 
-// DIR/ID/VERSION-HEX: copies that sessions pinned before there were trees. Remove this file when no
-// session record has such a digest. Does file I/O.
+// DIR/ID/VERSION-HEX: copies that sessions pinned before there were layouts, whose digest is of
+// their own kind. Remove this file when no session record has such a digest. Does file I/O.
 
 #include <memory>
-#include <set>
 #include <string>
 
 #include "agentd/bundle/bundle_pin.h"
@@ -13,14 +12,12 @@
 
 namespace odyssey::bundle {
 
-std::string LegacyCopyOf(const std::string& directory, const BundlePin& pin);
+// Moves every copy to DIR/trees/HEX, where the supervisor lets cells be shown it.
+void MoveLegacyCopies(const std::string& directory);
 
-// DATA_LOSS: its content is not what the digest says.
+// DATA_LOSS: the content of a moved copy is not what the digest says.
 Result<std::shared_ptr<const InstalledBundle>> LoadLegacyCopy(const BundlePin& pin,
-                                                              const std::string& copy);
-
-// Removes the copies whose digest is not in `used`.
-void RemoveUnusedCopies(const std::string& directory, const std::set<std::string>& used);
+                                                              const std::string& tree);
 
 }  // namespace odyssey::bundle
 

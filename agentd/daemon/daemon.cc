@@ -59,7 +59,7 @@ void WaitForSignal(int signals) {
 // The directories, and the lock that a second daemon on the same state runs into.
 Result<UniqueFd> OpenState(const std::string& state) {
   umask(077);
-  for (const char* name : {"", "/sessions", "/journals", "/bundles"}) {
+  for (const char* name : {"", "/sessions", "/journals", "/bundles", "/bundles/trees"}) {
     ODY_RETURN_IF_ERROR(MakeDirectories(state + name, 0700));
   }
   const std::string path = state + "/lock";

@@ -82,7 +82,7 @@ Locations ResolveLocations(const LocationInputs& in) {
   out.policy_directory = serving.empty() ? "/etc/odyssey/policy.d" : serving + "/policy.d";
   const bool system = out.supervisor_socket == std::string(kSystemRun) + "supervisor.sock";
   const std::string state = system ? "/var/lib/odyssey" : FirstOf(serving, out.state);
-  out.bundle_store = state + "/agentd/bundles";
+  out.bundle_store = state + "/agentd/bundles/trees";
   return out;
 }
 

@@ -13,7 +13,7 @@ struct Locations {
   std::string agentd_socket;
   std::string supervisor_socket;
   std::string policy_directory;  // of the operator's ceiling
-  std::string bundle_store;      // of agentd
+  std::string bundle_store;      // of agentd: its trees
   friend bool operator==(const Locations&, const Locations&) = default;
 };
 

@@ -30,7 +30,7 @@ TEST(LocationsTest, DefaultIsTheHomeDirectoryOrTheSystemsForRoot) {
   EXPECT_EQ(ResolveLocations(in),
             (Locations{"/home/ada/.odyssey", "/home/ada/.odyssey/run/agentd.sock",
                        "/home/ada/.odyssey/run/supervisor.sock", "/etc/odyssey/policy.d",
-                       "/home/ada/.odyssey/agentd/bundles"}));
+                       "/home/ada/.odyssey/agentd/bundles/trees"}));
   in.is_root = true;
   EXPECT_EQ(ResolveLocations(in).state, "/var/lib/odyssey");
 }
@@ -42,7 +42,7 @@ TEST(LocationsTest, RootsDaemonsAreFoundWhereThereAreNoOthers) {
   EXPECT_EQ(ResolveLocations(In(world)),
             (Locations{"/var/lib/odyssey", "/var/lib/odyssey/run/agentd.sock",
                        "/var/lib/odyssey/run/supervisor.sock", "/var/lib/odyssey/policy.d",
-                       "/var/lib/odyssey/agentd/bundles"}));
+                       "/var/lib/odyssey/agentd/bundles/trees"}));
   world.files.insert("/home/ada/.odyssey/run/agentd.sock");
   EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
 }
@@ -52,7 +52,7 @@ TEST(LocationsTest, SystemSocketsAnswerWhereTheStateHasNone) {
   world.files = {"/run/odyssey/agentd.sock", "/run/odyssey/supervisor.sock"};
   EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/run/odyssey/agentd.sock");
   EXPECT_EQ(ResolveLocations(In(world)).supervisor_socket, "/run/odyssey/supervisor.sock");
-  EXPECT_EQ(ResolveLocations(In(world)).bundle_store, "/var/lib/odyssey/agentd/bundles");
+  EXPECT_EQ(ResolveLocations(In(world)).bundle_store, "/var/lib/odyssey/agentd/bundles/trees");
 
   world.files.insert("/home/ada/.odyssey/run/agentd.sock");
   EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
@@ -66,7 +66,7 @@ TEST(LocationsTest, NamedStateNeverFallsBackToTheSystem) {
   EXPECT_EQ(
       ResolveLocations(in),
       (Locations{"/srv/here/st", "/srv/here/st/run/agentd.sock", "/srv/here/st/run/supervisor.sock",
-                 "/srv/here/st/policy.d", "/srv/here/st/agentd/bundles"}));
+                 "/srv/here/st/policy.d", "/srv/here/st/agentd/bundles/trees"}));
 }
 
 TEST(LocationsTest, OptionBeatsEnvironmentBeatsState) {

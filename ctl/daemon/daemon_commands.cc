@@ -61,8 +61,8 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .name = "odyssey-supervisor",
       .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir, "--rpc-user",
                std::to_string(ids.rpc.uid), "--client-uid", "0", "--client-uid", agentd_uid,
-               "--bundle-store", layout.agentd_dir + "/bundles", "--policy", layout.policy_dir,
-               "--danger-grants", layout.state + "/danger_full_access"},
+               "--bundle-store", layout.agentd_dir + "/bundles/trees", "--policy",
+               layout.policy_dir, "--danger-grants", layout.state + "/danger_full_access"},
       .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
   DaemonSpec second = {
       .name = "odyssey-agentd",

@@ -62,10 +62,10 @@ int Serve(int argc, char** argv) {
   auto hello = root.ReceiveHello();
   if (!hello.ok()) return Fail(hello.status());
   compile::HostFacts facts = GatherHostFacts(*hello);
-  // agentd keeps its own state around its bundles.
+  // The store is bundles/trees of agentd's state directory; none of the rest is shown.
   const std::string& store = facts.check.bundle_store;
-  if (!store.empty()) {
-    facts.check.own_directories.push_back(store.substr(0, store.rfind('/')));
+  if (const size_t slash = store.rfind('/'); slash != std::string::npos && slash > 0) {
+    facts.check.own_directories.push_back(store.substr(0, store.rfind('/', slash - 1)));
   }
   CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
