@@ -47,6 +47,7 @@ std::vector<Command> ChangesCommands();
 std::vector<Command> TransferCommands();
 std::vector<Command> PolicyCommands();
 std::vector<Command> BundleCommands();
+std::vector<Command> BundleStoreCommands();
 std::vector<Command> CompletionCommands();
 
 }  // namespace odyssey::ctl

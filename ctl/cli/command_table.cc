@@ -8,9 +8,10 @@ namespace {
 
 std::vector<Command> MakeTable() {
   std::vector<Command> table;
-  for (auto* group : {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands,
-                      TurnCommands, ApprovalCommands, AuditCommands, CellCommands, ChangesCommands,
-                      TransferCommands, PolicyCommands, BundleCommands, CompletionCommands}) {
+  for (auto* group :
+       {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands, TurnCommands,
+        ApprovalCommands, AuditCommands, CellCommands, ChangesCommands, TransferCommands,
+        PolicyCommands, BundleCommands, BundleStoreCommands, CompletionCommands}) {
     std::vector<Command> commands = group();
     table.insert(table.end(), std::make_move_iterator(commands.begin()),
                  std::make_move_iterator(commands.end()));

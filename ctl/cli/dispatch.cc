@@ -77,15 +77,22 @@ struct Globals {
   std::string state, socket, output;
 
   // The later place counts.
-  void Take(const ParsedOptions& options) {
+  void Take(const ParsedOptions& options, const char* format = "output") {
     const auto take = [&](const char* name, std::string* into) {
       if (options.Has(name)) *into = options.Text(name);
     };
     take("state", &state);
     take("socket", &socket);
-    take("output", &output);
+    take(format, &output);
   }
 };
+
+constexpr char kFormat[] = "format";
+
+bool HasOwnOutput(const Command& command) {
+  return std::any_of(command.options.begin(), command.options.end(),
+                     [](const OptionSpec& own) { return own.name == "output" && own.letter == 0; });
+}
 
 // The command's own, and those of every command that it has no other meaning for.
 std::vector<OptionSpec> OptionsOf(const Command& command) {
@@ -97,6 +104,11 @@ std::vector<OptionSpec> OptionsOf(const Command& command) {
           return own.name == global.name || (own.letter != 0 && own.letter == global.letter);
         });
     if (!declared) options.push_back(global);
+    // -o stays the format where --output is a path.
+    if (declared && HasOwnOutput(command) && global.letter == 'o') {
+      options.push_back(global);
+      options.back().name = kFormat;
+    }
   }
   return options;
 }
@@ -121,8 +133,9 @@ int RunCommand(const Command& command, Globals globals, const std::vector<std::s
                      "usage: " + UsageLine(command) + "  (--help lists the options)",
                      command.usage_exit);
   }
+  const char* const format = HasOwnOutput(command) ? kFormat : "output";
   for (const OptionSpec& option : options) {
-    if (option.name == "output") globals.Take(*parsed);
+    if (option.name == format) globals.Take(*parsed, format);
   }
   console = MakeConsole(globals.output == "json");
   Invocation call;

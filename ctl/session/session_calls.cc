@@ -4,11 +4,15 @@
 
 #include <utility>
 
+#include "agentd/package/reference.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/bundle/bundle_upload.h"
 #include "ctl/changes/direct_writes.h"
 #include "ctl/client/message_text.h"
+#include "ctl/file/named_place.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/policy_file.h"
+#include "odyssey/agent/v1/bundle.stub.h"
 #include "policy/model/own_variables.h"
 
 namespace odyssey::ctl {
@@ -36,27 +40,91 @@ void TellLink(const Console& console, const std::string& option, const FoundPlac
   if (note) console.Warn("odyssey-ctl: " + Sanitize(*note, Lines::kOne));
 }
 
-Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console,
+// What a session's request says of its bundle.
+struct BundleFacts {
+  std::string bundle;                              // a path or a reference
+  std::map<std::string, std::string> environment;  // of the client, what the bundle reads
+  std::vector<std::string> written;                // host directories, without review
+};
+
+Result<BundleFacts> FactsOfDirectory(const Console& console, const std::string& named,
+                                     const std::string& cwd, const ExecInputs& inputs) {
+  BundleFacts out;
+  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(named));
+  ODY_ASSIGN_OR_RETURN(FoundPlace place, inputs.resolve(directory));
+  TellLink(console, "bundle " + directory, place);
+  out.bundle = std::move(place.name);
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle,
+                       dialect::LoadBundle(out.bundle, OpenBundleDirectory));
+  out.environment = ReadHostEnvironment(bundle.sandbox, inputs.environment);
+  out.written = DirectlyWritten(bundle.sandbox, cwd);
+  return out;
+}
+
+// Of an installed bundle agentd says what is read and written.
+Result<BundleFacts> FactsOfReference(const Client& client, const std::string& reference,
+                                     const std::string& cwd, const ExecInputs& inputs) {
+  agent::v1::InspectBundleRequest request;
+  request.set_reference(reference);
+  agent::v1::InspectBundleResponse response;
+  ODY_RETURN_IF_ERROR(agent::v1::BundleServiceStub(client.channel())
+                          .InspectBundle({kCellCallMs}, request, &response));
+  BundleFacts out;
+  out.bundle = response.bundle().digest();
+  for (const std::string& source : response.bundle().env_sources()) {
+    if (const auto value = inputs.environment(source)) out.environment[source] = *value;
+  }
+  policy::InheritVariables(inputs.environment, &out.environment);
+  for (const std::string& mount : response.bundle().direct_writes()) {
+    out.written.push_back(mount == "." ? cwd : mount);
+  }
+  return out;
+}
+
+// A path that is there wins.
+Result<BundleFacts> FactsOf(const Console& console, const Client& client, const std::string& named,
+                            const std::string& cwd, const ExecInputs& inputs) {
+  const Result<package::Reference> reference = package::ParseReference(named);
+  const Result<NamedPlace> place = OpenNamedPlace(named, Links::kFileItself);
+  const bool archive = place.ok() && !place->is_directory() && !reference.ok();
+  if (archive) return reference.status();
+  const bool path = reference.ok() && reference->kind == package::Reference::Kind::kPath;
+  if (place.status().code() != Code::kNotFound || path) {
+    return FactsOfDirectory(console, named, cwd, inputs);
+  }
+  if (!reference.ok()) return reference.status();
+  return FactsOfReference(client, named, cwd, inputs);
+}
+
+Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console, const Client& client,
                                                     const NewSession& session, std::string cwd,
                                                     const ExecInputs& inputs,
                                                     std::vector<std::string>* written) {
+  ODY_ASSIGN_OR_RETURN(BundleFacts facts, FactsOf(console, client, session.bundle, cwd, inputs));
   agent::v1::CreateSessionRequest request;
-  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(session.bundle));
-  ODY_ASSIGN_OR_RETURN(FoundPlace place, inputs.resolve(directory));
-  TellLink(console, "bundle " + directory, place);
-  request.set_bundle(std::move(place.name));
+  request.set_bundle(std::move(facts.bundle));
   request.set_cwd(std::move(cwd));
   request.set_agent_id(session.agent_id);
   request.set_allow_danger(session.allow_danger);
   request.set_review(session.review);
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle bundle,
-                       dialect::LoadBundle(request.bundle(), OpenBundleDirectory));
-  for (auto& [name, value] : ReadHostEnvironment(bundle.sandbox, inputs.environment)) {
-    (*request.mutable_env())[name] = value;
-  }
-  if (!session.review) *written = DirectlyWritten(bundle.sandbox, request.cwd());
+  for (auto& [name, value] : facts.environment) (*request.mutable_env())[name] = value;
+  if (!session.review) *written = std::move(facts.written);
   ODY_RETURN_IF_ERROR(CheckText(request));
   return request;
+}
+
+// A directory that agentd cannot read is uploaded.
+Status CallCreateSession(const Client& client, const agent::v1::SessionServiceStub& stub,
+                         agent::v1::CreateSessionRequest request,
+                         agent::v1::CreateSessionResponse* response) {
+  const Status status = stub.CreateSession({kCellCallMs}, request, response);
+  if (status.detail().hint != package::kHintUnreadableBundle) return status;
+  ImportOptions options;
+  options.set_unlisted(true);
+  ODY_ASSIGN_OR_RETURN(const agent::v1::Bundle bundle,
+                       UploadBundle(client.channel(), request.bundle(), options));
+  request.set_bundle(bundle.digest());
+  return stub.CreateSession({kCellCallMs}, request, response);
 }
 
 // Of a session of somebody else the variables are his.
@@ -86,14 +154,14 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
   TellLink(console, "--cwd " + session.cwd, *cwd);
   std::vector<std::string> written;
   const Result<agent::v1::CreateSessionRequest> request =
-      MakeRequest(console, session, std::move(cwd->name), inputs, &written);
+      MakeRequest(console, client, session, std::move(cwd->name), inputs, &written);
   if (!request.ok()) {
     console.Fail({"create a session", request.status().message(),
                   "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
     return std::nullopt;
   }
   agent::v1::CreateSessionResponse response;
-  const Status status = stub.CreateSession({kCellCallMs}, *request, &response);
+  const Status status = CallCreateSession(client, stub, *request, &response);
   if (!status.ok()) {
     console.Fail(client.Explain("create a session", status));
     return std::nullopt;

@@ -13,7 +13,7 @@
 namespace odyssey::ctl {
 
 struct NewSession {
-  std::string bundle;  // as typed: a bundle directory or a file of one
+  std::string bundle;  // as typed: a bundle directory, a file of one, or a reference
   std::string cwd;     // as typed; "": here
   std::string agent_id;
   bool allow_danger = false;

@@ -138,14 +138,11 @@ class RecordTest(SessionsTest):
     def test_a_bundle_where_agentd_may_not_enter(self):
         home = self.world.make_directory("closed")
         bundle = bundles.write(home + "/probe", [bundles.say("x")])
-        closed = ((home, 0o700, "o+x"), (bundle, 0o700, "o+rx"), (bundle, 0o711, "o+rx"))
-        for directory, mode, change in closed:
+        for directory, mode in ((home, 0o700), (bundle, 0o700), (bundle, 0o711)):
             os.chmod(directory, mode)
             for words in (["session", "create", bundle], ["run", bundle, "--prompt", "x"]):
-                self.assertEnded(self.world.ctl(*words), 1,
-                                 f"odyssey-agentd reads it as uid {host.uid(self.world.agentd)}, to whom "
-                                 f"{directory} (mode {mode:04o}, of uid 0) is closed",
-                                 f"chmod {change} {directory}, or use a copy")
+                done = self.world.ctl(*words)
+                self.assertEqual(done.code, 0, done)
             os.chmod(directory, 0o755)
         self.assertEqual(self.world.ctl("run", bundle, "--prompt", "x").code, 0)
 

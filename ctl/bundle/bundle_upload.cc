@@ -1,0 +1,115 @@
+#include "ctl/bundle/bundle_upload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "agentd/package/pack.h"
+#include "agentd/package/reference.h"
+#include "ctl/file/named_place.h"
+#include "ctl/policy/policy_file.h"
+#include "odyssey/agent/v1/bundle.stub.h"
+
+namespace odyssey::ctl {
+namespace {
+
+using agent::v1::BundleServiceStub;
+using agent::v1::ImportBundleRequest;
+using agent::v1::ImportBundleResponse;
+
+constexpr size_t kChunkBytes = 256 * 1024;
+constexpr int kImportMs = 600'000;
+
+// Sends pieces as messages of kChunkBytes.
+class ChunkSender final {
+ public:
+  explicit ChunkSender(rpc::Stream<ImportBundleRequest, ImportBundleResponse>* stream)
+      : stream_(stream) {}
+
+  Status Send(std::string_view bytes) {
+    pending_ += bytes;
+    return pending_.size() < kChunkBytes ? OkStatus() : Flush();
+  }
+  Status Flush() {
+    ImportBundleRequest message;
+    message.set_chunk(std::exchange(pending_, ""));
+    if (stream_->Write(message)) return OkStatus();
+    const Status status = stream_->Finish();
+    return status.ok() ? Internal("agentd ended the upload") : status;
+  }
+
+ private:
+  rpc::Stream<ImportBundleRequest, ImportBundleResponse>* const stream_;
+  std::string pending_;
+};
+
+// `write` is given where the archive's bytes go.
+Result<agent::v1::Bundle> Import(const std::shared_ptr<rpc::H2Channel>& agentd,
+                                 const ImportOptions& options,
+                                 const std::function<Status(const package::ByteSink&)>& write) {
+  auto stream = BundleServiceStub(agentd).ImportBundle({kImportMs});
+  ImportBundleRequest first;
+  *first.mutable_options() = options;
+  if (!stream.Write(first)) return stream.Finish();
+  ChunkSender sender(&stream);
+  ODY_RETURN_IF_ERROR(write([&](std::string_view bytes) { return sender.Send(bytes); }));
+  ODY_RETURN_IF_ERROR(sender.Flush());
+  stream.WritesDone();
+  ImportBundleResponse response;
+  const bool answered = stream.Read(&response);
+  ODY_RETURN_IF_ERROR(stream.Finish());
+  if (!answered) return Internal("agentd gave no answer");
+  return std::move(*response.mutable_bundle());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make() {
+  const char* const parent = getenv("TMPDIR");
+  std::string path = std::string(parent == nullptr ? "/tmp" : parent) + "/odyssey-ctl-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) return ErrnoStatus(errno, "create " + path);
+  return std::make_unique<ScratchDirectory>(path);
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+// Walked once: each part of the bundle is read below the directory that the walk opened.
+Result<package::Parts> PackNamed(const std::string& directory,
+                                 const package::LayoutDirectory& layout) {
+  ODY_ASSIGN_OR_RETURN(const UniqueFd root, OpenBundleDirectory(directory));
+  const auto again = [&](const std::string& name) -> Result<UniqueFd> {
+    UniqueFd fd(fcntl(root.get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd) return ErrnoStatus(errno, "open " + name);
+    return fd;
+  };
+  return package::PackBundle(directory, package::kLocalNamespace, layout, again);
+}
+
+Result<agent::v1::Bundle> UploadBundle(const std::shared_ptr<rpc::H2Channel>& agentd,
+                                       const std::string& directory, const ImportOptions& options) {
+  ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ScratchDirectory> scratch, ScratchDirectory::Make());
+  ODY_ASSIGN_OR_RETURN(const package::LayoutDirectory layout,
+                       package::LayoutDirectory::Create(scratch->path() + "/layout"));
+  ODY_ASSIGN_OR_RETURN(const package::Parts parts, PackNamed(directory, layout));
+  return Import(agentd, options,
+                [&](const package::ByteSink& sink) { return layout.WriteArchive(parts, sink); });
+}
+
+Result<agent::v1::Bundle> UploadArchive(const std::shared_ptr<rpc::H2Channel>& agentd,
+                                        const std::string& file, const ImportOptions& options) {
+  ODY_ASSIGN_OR_RETURN(const NamedPlace place, OpenNamedPlace(file, Links::kFileItself));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd fd, place.OpenFile());
+  return Import(agentd, options, [&](const package::ByteSink& sink) {
+    return package::ReadInPieces(fd.get(), file, sink);
+  });
+}
+
+}  // namespace odyssey::ctl
