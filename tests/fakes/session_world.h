@@ -70,6 +70,7 @@ class SessionWorld final {
   session::Sessions& sessions() { return *sessions_; }
   session::SessionStore& store() { return *store_; }
   approval::Registry& approvals() { return *approvals_; }
+  bundle::BundleStore& bundles() { return *bundles_; }
   FakeSandbox& sandbox() { return sandbox_; }
   FakeModelClient& model() { return *model_; }
   const FakeModelSource& models() const { return models_; }
