@@ -1,15 +1,18 @@
 // bundle init|build|install|list|inspect|export|import|rm.
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/message/message_json.h"
+#include "common/oci/digest.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/bundle/bundle_output.h"
 #include "ctl/bundle/bundle_upload.h"
+#include "ctl/bundle/named_bundle.h"
 #include "ctl/client/client.h"
 #include "ctl/policy/policy_file.h"
 #include "odyssey/agent/v1/bundle.stub.h"
@@ -23,7 +26,9 @@ using agent::v1::BundleServiceStub;
 constexpr int kExportMs = 600'000;
 constexpr char kArchiveSuffix[] = ".odyssey";
 constexpr char kReferenceNotes[] =
-    "REF is NS/ID, or ID of the namespace local, with @VERSION or @latest; or sha256:HEX.\n"
+    "REF is the path of a bundle directory, or NS/ID, or ID of the namespace local, with @VERSION "
+    "or "
+    "@latest; or sha256:HEX.\n"
     "Without a version it is the latest one.";
 
 std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
@@ -140,22 +145,65 @@ int List(const Invocation& call) {
   });
 }
 
+void PrintInspected(const Console& console, const Bundle& bundle) {
+  if (!console.json) console.PrintLine("bundle metadata");
+  Json shown = message::ToJson(bundle);
+  shown["manifest"] = Json::parse(bundle.manifest(), nullptr, /*allow_exceptions=*/false);
+  console.PrintJson(shown);
+}
+
+// A bundle that is packed here, in a directory that goes with this object.
+struct Packed {
+  std::unique_ptr<ScratchDirectory> scratch;
+  package::LayoutDirectory layout;
+  package::Parts parts;
+};
+
+Result<Packed> PackHere(const std::string& directory) {
+  ODY_ASSIGN_OR_RETURN(std::unique_ptr<ScratchDirectory> scratch, ScratchDirectory::Make());
+  ODY_ASSIGN_OR_RETURN(package::LayoutDirectory layout,
+                       package::LayoutDirectory::Create(scratch->path() + "/layout"));
+  ODY_ASSIGN_OR_RETURN(package::Parts parts, PackNamed(directory, layout));
+  return Packed{std::move(scratch), std::move(layout), std::move(parts)};
+}
+
+Bundle DescribePacked(const package::Parts& parts, const std::string& path) {
+  Bundle out;
+  out.set_namespace_(parts.config.ns);
+  out.set_id(parts.config.id);
+  out.set_version(parts.config.version);
+  out.set_digest(oci::DigestOf(parts.manifest_blob.digest));
+  out.set_path(path);
+  out.set_readme(parts.config.readme);
+  out.set_manifest(parts.config.bundle_manifest);
+  return out;
+}
+
+int InspectDirectory(const Console& console, const std::string& directory) {
+  const Result<Packed> packed = PackHere(directory);
+  if (!packed.ok()) return console.Fail({"inspect " + directory, packed.status().message(), ""});
+  PrintInspected(console, DescribePacked(packed->parts, directory));
+  return kExitOk;
+}
+
 int Inspect(const Invocation& call) {
   const Console& console = *call.console;
-  const std::string reference = call.options.Word(0);
-  return WithAgentd(call, "inspect " + reference,
-                    [&](const Client&, const BundleServiceStub& stub) {
-                      agent::v1::InspectBundleRequest request;
-                      request.set_reference(reference);
-                      agent::v1::InspectBundleResponse response;
-                      const Status status = stub.InspectBundle({kCellCallMs}, request, &response);
-                      if (!status.ok()) return status;
-                      if (!console.json) console.PrintLine("bundle metadata");
-                      Json shown = message::ToJson(response.bundle());
-                      shown["manifest"] = Json::parse(response.bundle().manifest(), nullptr, false);
-                      console.PrintJson(shown);
-                      return status;
-                    });
+  const std::string what = "inspect " + call.options.Word(0);
+  const Result<NamedBundle> named = LookAtName(call.options.Word(0));
+  if (!named.ok()) return console.Fail({what, named.status().message(), ""});
+  if (!named->directory.empty()) return InspectDirectory(console, named->directory);
+  return WithAgentd(call, what, [&](const Client&, const BundleServiceStub& stub) {
+    agent::v1::InspectBundleRequest request;
+    request.set_reference(named->reference);
+    agent::v1::InspectBundleResponse response;
+    const Status status = stub.InspectBundle({kCellCallMs}, request, &response);
+    if (status.ok()) PrintInspected(console, response.bundle());
+    return status;
+  });
+}
+
+std::string ArchiveName(const Bundle& bundle) {
+  return bundle.id() + "-" + bundle.version() + kArchiveSuffix;
 }
 
 // The file is named after the bundle, which comes first, where only a directory is named.
@@ -180,21 +228,42 @@ Status Receive(rpc::Stream<agent::v1::ExportBundleRequest, agent::v1::ExportBund
   return file->Commit();
 }
 
+Status ExportDirectory(const std::string& directory, const std::string& output, Bundle* bundle,
+                       std::string* path) {
+  ODY_ASSIGN_OR_RETURN(const Packed packed, PackHere(directory));
+  *bundle = DescribePacked(packed.parts, "");
+  ODY_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(output, ArchiveName(*bundle)));
+  ODY_RETURN_IF_ERROR(packed.layout.WriteArchive(
+      packed.parts, [&](std::string_view bytes) { return file.Write(bytes); }));
+  *path = file.path();
+  return file.Commit();
+}
+
 int Export(const Invocation& call) {
-  const std::string reference = call.options.Word(0);
-  const std::string output = call.options.Text("output");
-  return WithAgentd(call, "export " + reference,
-                    [&](const Client&, const BundleServiceStub& stub) -> Status {
-                      agent::v1::ExportBundleRequest request;
-                      request.set_reference(reference);
-                      Bundle bundle;
-                      std::string path;
-                      ODY_RETURN_IF_ERROR(Receive(stub.ExportBundle({kExportMs}, request),
-                                                  output.empty() ? "." : output, &bundle, &path));
-                      bundle.set_path(path);
-                      Print(*call.console, bundle, "exported " + path);
-                      return OkStatus();
-                    });
+  const Console& console = *call.console;
+  const std::string what = "export " + call.options.Word(0);
+  const std::string output = call.options.Has("output") ? call.options.Text("output") : ".";
+  const Result<NamedBundle> named = LookAtName(call.options.Word(0));
+  if (!named.ok()) return console.Fail({what, named.status().message(), ""});
+  Bundle bundle;
+  std::string path;
+  const auto print = [&] {
+    bundle.set_path(path);
+    Print(console, bundle, "exported " + path);
+  };
+  if (!named->directory.empty()) {
+    const Status status = ExportDirectory(named->directory, output, &bundle, &path);
+    if (!status.ok()) return console.Fail({what, status.message(), ""});
+    print();
+    return kExitOk;
+  }
+  return WithAgentd(call, what, [&](const Client&, const BundleServiceStub& stub) -> Status {
+    agent::v1::ExportBundleRequest request;
+    request.set_reference(named->reference);
+    ODY_RETURN_IF_ERROR(Receive(stub.ExportBundle({kExportMs}, request), output, &bundle, &path));
+    print();
+    return OkStatus();
+  });
 }
 
 int Remove(const Invocation& call) {
@@ -268,7 +337,7 @@ std::vector<Command> BundleStoreCommands() {
       {.name = "bundle rm",
        .summary = "uninstall a bundle",
        .positionals = {reference},
-       .notes = "Sessions that were made from it keep it.",
+       .notes = "REF is no path. Sessions that were made from it keep it.",
        .run = Remove},
   };
 }

@@ -263,7 +263,9 @@ std::vector<Command> RunCommands() {
                                 "host"},
                        {.name = "review",
                         .help = "directories are written on a copy; commit what you like of it"}},
-           .notes = "Exits 0 if the turn completed and every file was saved.",
+           .notes = "Exits 0 if the turn completed and every file was saved.\n"
+                    "BUNDLE is a bundle directory, or an installed bundle: [NS/]ID[@VERSION], "
+                    "sha256:HEX.",
            .run = RunCommand}};
 }
 

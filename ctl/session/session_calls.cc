@@ -7,9 +7,9 @@
 #include "agentd/package/reference.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/bundle/bundle_upload.h"
+#include "ctl/bundle/named_bundle.h"
 #include "ctl/changes/direct_writes.h"
 #include "ctl/client/message_text.h"
-#include "ctl/file/named_place.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/policy_file.h"
 #include "odyssey/agent/v1/bundle.stub.h"
@@ -47,10 +47,9 @@ struct BundleFacts {
   std::vector<std::string> written;                // host directories, without review
 };
 
-Result<BundleFacts> FactsOfDirectory(const Console& console, const std::string& named,
+Result<BundleFacts> FactsOfDirectory(const Console& console, const std::string& directory,
                                      const std::string& cwd, const ExecInputs& inputs) {
   BundleFacts out;
-  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(named));
   ODY_ASSIGN_OR_RETURN(FoundPlace place, inputs.resolve(directory));
   TellLink(console, "bundle " + directory, place);
   out.bundle = std::move(place.name);
@@ -81,19 +80,11 @@ Result<BundleFacts> FactsOfReference(const Client& client, const std::string& re
   return out;
 }
 
-// A path that is there wins.
 Result<BundleFacts> FactsOf(const Console& console, const Client& client, const std::string& named,
                             const std::string& cwd, const ExecInputs& inputs) {
-  const Result<package::Reference> reference = package::ParseReference(named);
-  const Result<NamedPlace> place = OpenNamedPlace(named, Links::kFileItself);
-  const bool archive = place.ok() && !place->is_directory() && !reference.ok();
-  if (archive) return reference.status();
-  const bool path = reference.ok() && reference->kind == package::Reference::Kind::kPath;
-  if (place.status().code() != Code::kNotFound || path) {
-    return FactsOfDirectory(console, named, cwd, inputs);
-  }
-  if (!reference.ok()) return reference.status();
-  return FactsOfReference(client, named, cwd, inputs);
+  ODY_ASSIGN_OR_RETURN(const NamedBundle bundle, LookAtName(named));
+  if (bundle.directory.empty()) return FactsOfReference(client, bundle.reference, cwd, inputs);
+  return FactsOfDirectory(console, bundle.directory, cwd, inputs);
 }
 
 Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console, const Client& client,
@@ -157,7 +148,9 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
       MakeRequest(console, client, session, std::move(cwd->name), inputs, &written);
   if (!request.ok()) {
     console.Fail({"create a session", request.status().message(),
-                  "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
+                  request.status().code() == Code::kNotFound
+                      ? "odyssey-ctl bundle list shows the installed bundles."
+                      : "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
     return std::nullopt;
   }
   agent::v1::CreateSessionResponse response;

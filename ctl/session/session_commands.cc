@@ -279,6 +279,8 @@ std::vector<Command> SessionCommands() {
                     .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"},
                    {.name = "review",
                     .help = "directories are written on a copy; commit what you like of it"}},
+       .notes = "BUNDLE is a bundle directory, or an installed bundle: [NS/]ID[@VERSION], "
+                "sha256:HEX.",
        .run = Create},
       {.name = "session list", .summary = "list sessions, newest first", .run = List},
       {.name = "session show",

@@ -7,10 +7,11 @@ import os
 import shutil
 import stat
 import struct
+import subprocess
 
 import bundles
 import host
-from world import WorldTest, main
+from world import World, WorldTest, main
 
 MIB = 1024 * 1024
 
@@ -136,6 +137,10 @@ class LifeOfABundleTest(StoreTest):
         self.assertEqual(words[3], out + "/local/elsewhere/0.1.0")
         self.assertIn("index.json", os.listdir(words[3] + "/.odyssey"))
         self.assertIn("elsewhere", self.ok("run", words[3], "--prompt", "x"))
+        self.assertEqual(self.world.json("bundle", "inspect", words[3])["digest"], words[2])
+        path = self.world.directory + "/of-a-directory.odyssey"
+        self.ok("bundle", "export", words[3], "--output", path)
+        self.ok("bundle", "import", path, "--digest", words[2])
 
     def test_an_archive_of_another_builder(self):
         source = self.source("foreign", [bundles.bash("bin/run"), bundles.say("@@${r.stdout}@@")],
@@ -238,6 +243,23 @@ class ReplaceTest(StoreTest):
         self.assertEqual(os.listdir(f"{self.world.state}/agentd/bundles/blobs/sha256"), [])
 
 
+    def test_a_swap_that_fails_leaves_the_old_one(self):
+        source = self.source("stuck", [bundles.say("old")])
+        directory = os.path.dirname(self.ok("bundle", "install", source).split()[3])
+        self.source("stuck", [bundles.say("new")])
+        if subprocess.run(["chattr", "+i", directory], check=False).returncode != 0:
+            self.skipTest("no immutable directories here")
+        try:
+            self.assertEnded(self.world.ctl("bundle", "install", source, "--force"), 1, "Operation not permitted")
+        finally:
+            subprocess.run(["chattr", "-i", directory], check=True)
+        self.assertIn("old", self.ok("run", "stuck", "--prompt", "x"))
+        self.assertEqual(os.listdir(f"{self.world.state}/agentd/bundles/imports"), [])
+        self.ok("bundle", "rm", "stuck")
+        for each in self.world.json("session", "list")["sessions"]:
+            self.ok("session", "rm", each["id"])
+
+
 class RefusalTest(StoreTest):
 
     def refused(self, archive, *words):
@@ -288,7 +310,7 @@ class RefusalTest(StoreTest):
         installed = self.ok("bundle", "install", self.source("secret")).split()[3]
         store = f"{self.world.state}/agentd/bundles"
         for path in (installed, store, store + "/installs", store + "/trees", store + "/blobs"):
-            self.assertEnded(self.world.ctl("exec", "--read", path, "--", "true"), 125, path)
+            self.assertEnded(self.world.ctl("exec", "--read", path, "--", "true"), 125, path, "may not be shown")
 
 
 class ClosedHomeTest(StoreTest):
@@ -301,6 +323,47 @@ class ClosedHomeTest(StoreTest):
         self.assertIn("from a closed home", self.ok("run", source, "--prompt", "x"))
         self.ok("bundle", "install", source)
         self.assertIn("from a closed home", self.ok("run", "closed", "--prompt", "x"))
+
+
+class OwnersTest(StoreTest):
+    ANN, BOB = (54301, 54302)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.world = World()
+        cls.addClassCleanup(cls.world.close)
+        cls.world.up("--allow-user", str(cls.ANN), "--allow-user", str(cls.BOB))
+        os.chmod(cls.world.directory, 0o755)
+
+    def as_user(self, uid, *words):
+        return self.world.ctl(*words, user=uid, group=uid, extra_groups=[], cwd="/",
+                              env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
+
+    def test_a_users_bundle_is_its_own(self):
+        source = self.source("own")
+        done = self.as_user(self.ANN, "bundle", "install", source)
+        self.assertEqual(done.code, 0, done)
+        digest, path = done.out.split()[2:]
+        self.assertIn(f"/users/{self.ANN}/", path)
+        self.assertEqual(self.as_user(self.BOB, "bundle", "list").out, "no bundles installed\n")
+        for reference in ("own", digest):
+            for words in (("run", reference, "--prompt", "x"), ("bundle", "export", reference, "--output", "/tmp"),
+                          ("bundle", "rm", reference), ("bundle", "inspect", reference)):
+                self.assertEnded(self.as_user(self.BOB, *words), 1, "bundle not found")
+        self.assertEnded(self.world.ctl("exec", "--read", path, "--", "true"), 125, "may not be shown")
+        self.assertIn("local/own@0.1.0", self.ok("bundle", "list"))
+        self.assertIn("own", self.as_user(self.ANN, "run", "own", "--prompt", "x").out)
+
+    def test_what_root_installs_is_for_all(self):
+        self.ok("bundle", "install", self.source("common"))
+        for uid in (self.ANN, self.BOB):
+            done = self.as_user(uid, "run", "common", "--prompt", "x")
+            self.assertIn("common", done.out, done)
+            self.assertEnded(self.as_user(uid, "bundle", "rm", "common"), 1, "installed for every user")
+        self.source("common", [bundles.say("of Bob")])
+        self.assertEqual(self.as_user(self.BOB, "bundle", "install", self.world.directory + "/common").code, 0)
+        self.assertIn("of Bob", self.as_user(self.BOB, "run", "common", "--prompt", "x").out)
+        self.assertNotIn("of Bob", self.as_user(self.ANN, "run", "common", "--prompt", "x").out)
 
 
 class MemoryTest(StoreTest):
