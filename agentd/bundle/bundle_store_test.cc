@@ -122,6 +122,14 @@ TEST_F(BundleStoreTest, OpensWhatAnEarlierVersionPinned) {
   EXPECT_EQ(Count("/trees"), 0u);
 }
 
+TEST_F(BundleStoreTest, ANamespaceThatLooksLikeACopyStays) {
+  const std::string ns = "x-" + std::string(64, 'a');
+  const auto staging = store_.NewStaging();
+  ASSERT_TRUE(package::PackBundle(source_.path(), ns, (*staging)->layout()).ok());
+  ASSERT_TRUE(store_.Install(**staging, {}).ok());
+  EXPECT_EQ(BundleStore(directory_.path(), &ids_, kSelf).List(0).size(), 1u);
+}
+
 // A cell that outlived agentd may still show the tree.
 TEST_F(BundleStoreTest, ATreeOfAnEarlierStartStaysWhereItIs) {
   const BundlePin pin = (*store_.OpenFor(source_.path(), kAnn))->pin;

@@ -1,6 +1,7 @@
 #include "agentd/bundle/legacy_copies.h"
 
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "agentd/bundle/installed_tree.h"
@@ -16,6 +17,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxCopiedFileBytes = 8 * 1024 * 1024;
 constexpr size_t kHexDigits = 64;
+// Of the store's directory, which are no bundle's id: a namespace below installs/ may look like a
+// copy.
+const std::set<std::string> kOwnNames = {"installs", "users", "blobs", "trees", "imports"};
 
 // sha256 over path, whether executable, and content of each file. Hex.
 Result<std::string> DigestOfCopy(const std::string& copy) {
@@ -52,6 +56,7 @@ void MoveLegacyCopies(const std::string& directory) {
   std::error_code ignored;
   std::vector<fs::path> copies;
   for (const auto& bundle : fs::directory_iterator(directory, ignored)) {
+    if (kOwnNames.count(bundle.path().filename()) != 0) continue;
     for (const auto& copy : fs::directory_iterator(bundle.path(), ignored)) {
       if (!DigestInName(copy.path().filename()).empty()) copies.push_back(copy.path());
     }
