@@ -5,6 +5,9 @@
 #include <tuple>
 
 #include "policy/model/tool_table.h"
+#include "policy/rules/path_names.h"
+#include "policy/rules/program_table.h"
+#include "policy/rules/risk.h"
 #include "policy/rules/shell_split.h"
 #include "policy/rules/shell_wrappers.h"
 #include "policy/rules/target_match.h"
@@ -13,7 +16,9 @@
 namespace odyssey::rules {
 namespace {
 
-constexpr std::string_view kWorkspace = "/workspace";
+constexpr char kRead[] = "Read";
+// Of the directories that a line may be in.
+constexpr size_t kMaxDirectories = 8;
 
 // What the rules say of one part of a call: a simple command or a path.
 struct Finding {
@@ -51,12 +56,7 @@ bool IsAnything(const std::string& target) {
 std::string Shown(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  constexpr size_t kMaxShown = 120;
-  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "…";
-  for (size_t at = text.find(kUnknown); at != std::string::npos; at = text.find(kUnknown)) {
-    text.replace(at, 1, "…");
-  }
-  return text;
+  return ShownText(std::move(text));
 }
 
 std::string Because(const Rule& rule, std::string_view verb, const std::string& what) {
@@ -78,6 +78,9 @@ Match MatchUnit(const Rule& rule, const SimpleCommand& command) {
     std::vector<std::string> words = command.words;
     words[0] = base;
     match = std::max(match, MatchCommand(target, words));
+  }
+  if (by_name && !command.canonical.empty()) {
+    match = std::max(match, MatchCommand(target, command.canonical));
   }
   if (command.kind == CommandKind::kGuess) match = std::min(match, Match::kMaybe);
   return match;
@@ -121,108 +124,299 @@ bool Beats(const Finding& a, const Finding& b) {
   return rank(a) > rank(b);
 }
 
-// "rule: the programs", or the line itself where its programs do not say it all.
-std::string BashScope(const Finding& finding, const std::vector<SimpleCommand>& commands,
-                      const std::string& line) {
-  std::set<std::string> programs;
-  bool exact = false;
-  for (const SimpleCommand& command : commands) {
-    const bool named = command.kind != CommandKind::kOpaque && !command.words.empty();
-    exact = exact || !named || command.kind == CommandKind::kGuess;
-    if (named) programs.insert(command.words[0]);
+// --- paths ---
+
+// How a target fits a path, which may hold text known only at run time. "a/**" is "a" too.
+Match MatchPath(std::string_view target, const std::string& path) {
+  while (target.substr(0, 2) == "./") target.remove_prefix(2);
+  constexpr std::string_view kBelow = "/**";
+  const bool tree =
+      target.size() > kBelow.size() && target.substr(target.size() - kBelow.size()) == kBelow;
+  Match match = Match::kNo;
+  for (const std::string& name : PathNames(path)) {
+    match = std::max(match, MatchText(target, name));
+    if (!tree) continue;
+    match = std::max(match, MatchText(target.substr(0, target.size() - kBelow.size()), name));
   }
-  std::string scope = (finding.rule != nullptr ? finding.rule->text : policy::kBash) + ": ";
-  if (exact) return scope + "exactly `" + line + "`";
-  std::string separator;
-  for (const std::string& program : programs) {
-    scope += separator + program;
-    separator = ", ";
-  }
-  return scope;
+  return match;
 }
 
-Result<Decision> DecideBash(const ToolRules& rules, const std::string& line) {
-  if (line.size() > kMaxCommandBytes) {
-    return InvalidArgument("invalid shell command: longer than " +
-                           std::to_string(kMaxCommandBytes) + " bytes");
+enum class Coarse { kCounts, kIgnored };
+
+Finding FindForPath(const ToolRules& rules, const std::string& tool, const std::string* path,
+                    Coarse coarse = Coarse::kCounts) {
+  Contest contest;
+  for (const Rule& rule : rules.rules) {
+    if (!Applies(rule, tool)) continue;
+    if (!rule.target && coarse == Coarse::kIgnored) continue;
+    const Match match = !rule.target      ? Match::kYes
+                        : path == nullptr ? Match::kNo
+                                          : MatchPath(*rule.target, *path);
+    const std::string shown = path != nullptr ? ShownText(*path) : tool;
+    if (match == Match::kYes) {
+      contest.Enter(rule, rule.action, Because(rule, "matches", shown));
+    } else if (match == Match::kMaybe && rule.action != Verdict::kAllow) {
+      contest.Enter(rule, Verdict::kAsk, Because(rule, "may match", shown));
+    }
   }
-  Result<std::vector<SimpleCommand>> split = SplitShell(line);
-  if (!split.ok()) return InvalidArgument("invalid shell command: " + split.status().message());
-  std::vector<SimpleCommand> commands = std::move(split).value();
-  // Coarse rules count for the line as such, whether or not it starts anything.
-  if (std::none_of(commands.begin(), commands.end(), CountsAsWhole)) {
-    commands.push_back({CommandKind::kRuns, {}});
+  return contest.Take();
+}
+
+// A path that a tool is given names one file: none of its characters stands for others.
+std::string Literal(std::string path) {
+  std::replace_if(
+      path.begin(), path.end(), [](char c) { return c == kUnknown || c == kGlob; }, '\x7f');
+  return path;
+}
+
+// --- the files of a shell line ---
+
+// The directories that its relative names may be relative to.
+std::vector<std::string> Directories(const ShellLine& line, const std::string& cwd) {
+  std::vector<std::string> out = {cwd};
+  for (const std::string& to : line.directories) {
+    const size_t known = out.size();
+    for (size_t i = 0; i < known; ++i) {
+      if (out.size() >= kMaxDirectories) return {cwd, std::string(1, kUnknown)};
+      std::string directory = JoinPath(out[i], to);
+      if (std::find(out.begin(), out.end(), directory) == out.end()) {
+        out.push_back(std::move(directory));
+      }
+    }
+  }
+  return out;
+}
+
+// The paths that the file may have, from every directory.
+std::vector<std::string> PathsOf(const FileUse& file, const std::vector<std::string>& directories) {
+  std::set<std::string> out;
+  for (const std::string& directory : directories) out.insert(JoinPath(directory, file.path));
+  if (file.path[0] == '~') out.insert(kUnknown + file.path.substr(file.path.find('/') + 1));
+  if (file.access == FileAccess::kWriteTree || file.access == FileAccess::kRemoveTree) {
+    const std::set<std::string> roots = out;
+    for (const std::string& root : roots) out.insert(root + "/" + kGlob);
+  }
+  return {out.begin(), out.end()};
+}
+
+bool IsSink(const FileUse& file) {
+  return file.access != FileAccess::kRead &&
+         ClassifyPath(file.path, file.access) == RiskClass::kSafe;
+}
+
+// By the rules of the tools that write, or of Read.
+Finding FindForFile(const ToolRules& rules, const FileUse& file,
+                    const std::vector<std::string>& directories) {
+  Finding strictest;
+  if (IsSink(file)) return strictest;
+  for (const std::string& path : PathsOf(file, directories)) {
+    if (file.access == FileAccess::kRead) {
+      Finding finding = FindForPath(rules, kRead, &path, Coarse::kIgnored);
+      if (Beats(finding, strictest)) strictest = std::move(finding);
+      continue;
+    }
+    for (const policy::ToolRow& row : policy::kTools) {
+      if (row.kind != policy::ToolKind::kWritesFile) continue;
+      Finding finding = FindForPath(rules, row.name, &path);
+      if (Beats(finding, strictest)) strictest = std::move(finding);
+    }
+  }
+  if (strictest.rule != nullptr) strictest.reason += ", for " + file.by;
+  return strictest;
+}
+
+// Whether a rule could make a file of a shell line matter.
+bool RulesJudgeFiles(const ToolRules& rules) {
+  return std::any_of(rules.rules.begin(), rules.rules.end(), [](const Rule& rule) {
+    if (rule.action == Verdict::kAllow) return false;
+    const bool writes = std::any_of(policy::kTools.begin(), policy::kTools.end(), [&](auto& row) {
+      return row.kind == policy::ToolKind::kWritesFile && Applies(rule, row.name);
+    });
+    return writes || (rule.target && Applies(rule, kRead));
+  });
+}
+
+std::string FileText(const FileUse& file) { return file.by + " " + ShownText(file.path); }
+
+// --- a shell line ---
+
+class LineJudge final {
+ public:
+  LineJudge(const ToolRules& rules, const ToolCall& call, ShellLine line, std::vector<Part>* parts)
+      : rules_(rules), call_(call), line_(std::move(line)), parts_(parts) {
+    // Coarse rules count for the line as such, whether or not it starts anything.
+    if (std::none_of(line_.commands.begin(), line_.commands.end(), CountsAsWhole)) {
+      line_.commands.push_back({CommandKind::kRuns, {}, {}});
+    }
   }
 
-  const Rule* restricting = RestrictingRule(rules);
-  Finding strictest = FindForCommand(rules, commands[0]);
-  for (const SimpleCommand& command : commands) {
-    Finding finding = FindForCommand(rules, command);
+  Decision Judge() {
+    const Rule* restricting = RestrictingRule(rules_);
+    for (const SimpleCommand& command : line_.commands) Command(command, restricting);
+    if (parts_ != nullptr || RulesJudgeFiles(rules_)) {
+      const std::vector<std::string> directories = Directories(line_, call_.cwd);
+      for (const FileUse& file : line_.files) File(file, directories);
+    }
+    Decision out;
+    out.verdict = strictest_.verdict;
+    out.rule = strictest_.rule != nullptr ? strictest_.rule->text : "";
+    out.reason = strictest_.rule != nullptr || strictest_.verdict != Verdict::kAllow
+                     ? strictest_.reason
+                     : "no rule matches";
+    out.scope = Scope();
+    return out;
+  }
+
+  const ShellLine& line() const { return line_; }
+
+ private:
+  void Command(const SimpleCommand& command, const Rule* restricting) {
+    Finding finding = FindForCommand(rules_, command);
     const bool opaque = command.kind == CommandKind::kOpaque;
     if (opaque && restricting != nullptr && finding.verdict == Verdict::kAllow) {
       finding = {Verdict::kAsk, nullptr,
                  "what runs cannot be known beforehand (" + Shown(command.words) +
                      "), and there are rules such as " + restricting->text};
     }
-    if (Beats(finding, strictest)) strictest = std::move(finding);
+    if (parts_ != nullptr && (command.kind != CommandKind::kGuess || finding.rule != nullptr)) {
+      parts_->push_back(PartOf(command, finding));
+    }
+    Enter(std::move(finding));
   }
-  return Decision{strictest.verdict, strictest.rule != nullptr ? strictest.rule->text : "",
-                  strictest.rule != nullptr || strictest.verdict != Verdict::kAllow
-                      ? strictest.reason
-                      : "no rule matches",
-                  BashScope(strictest, commands, line)};
+
+  void File(const FileUse& file, const std::vector<std::string>& directories) {
+    Finding finding = FindForFile(rules_, file, directories);
+    if (parts_ != nullptr && (file.redirected || finding.rule != nullptr)) {
+      parts_->push_back({FileText(file), "", finding.verdict,
+                         finding.rule != nullptr ? finding.rule->text : "", finding.reason,
+                         ClassifyPath(file.path, file.access)});
+    }
+    if (finding.rule != nullptr) Enter(std::move(finding));
+  }
+
+  static Part PartOf(const SimpleCommand& command, const Finding& finding) {
+    return {Shown(command.words), command.canonical.empty() ? "" : Shown(command.canonical),
+            finding.verdict,      finding.rule != nullptr ? finding.rule->text : "",
+            finding.reason,       command.risk};
+  }
+
+  void Enter(Finding finding) {
+    if (finding.verdict == Verdict::kAsk && finding.rule != nullptr) {
+      asking_.insert(finding.rule->text);
+    }
+    if (!entered_ || Beats(finding, strictest_)) strictest_ = std::move(finding);
+    entered_ = true;
+  }
+
+  // Whether an "always" may cover the programs with other arguments.
+  bool Repeats() const {
+    const auto plain = [](const SimpleCommand& command) {
+      const bool named = command.kind != CommandKind::kOpaque && !command.words.empty();
+      return named && command.kind != CommandKind::kGuess && command.repeats;
+    };
+    return std::all_of(line_.commands.begin(), line_.commands.end(), plain) &&
+           std::all_of(line_.files.begin(), line_.files.end(), [](const FileUse& file) {
+             return file.access == FileAccess::kRead || IsSink(file);
+           });
+  }
+
+  // The rules that ask, and "the programs", or the line itself where its programs do not say it
+  // all.
+  std::string Scope() const {
+    std::string scope;
+    for (const std::string& rule : asking_) scope += (scope.empty() ? "" : " + ") + rule;
+    if (scope.empty()) {
+      scope = strictest_.rule != nullptr ? strictest_.rule->text : std::string(policy::kBash);
+    }
+    if (!Repeats()) {
+      return scope + ": exactly `" + call_.command + "`" +
+             (call_.cwd.empty() ? "" : " in " + call_.cwd);
+    }
+    std::set<std::string> programs;
+    for (const SimpleCommand& command : line_.commands) programs.insert(ProgramOf(command));
+    std::string separator = ": ";
+    for (const std::string& program : programs) {
+      scope += separator + program;
+      separator = ", ";
+    }
+    return scope;
+  }
+
+  // "find", "git status".
+  static std::string ProgramOf(const SimpleCommand& command) {
+    const std::string& program = command.words[0];
+    const Program* row = FindProgram(Basename(program));
+    if (row == nullptr || !Has(*row, kSubcommands)) return program;
+    const auto& words = command.canonical.empty() ? command.words : command.canonical;
+    return words.size() < 2 ? program : program + " " + words[1];
+  }
+
+  const ToolRules& rules_;
+  const ToolCall& call_;
+  ShellLine line_;
+  std::vector<Part>* const parts_;
+  Finding strictest_;
+  bool entered_ = false;
+  std::set<std::string> asking_;
+};
+
+// The second opinion: of the verdict on the risk and the decision the stricter one.
+void JudgeRisk(const ToolRules& rules, Risk risk, Decision* decision) {
+  decision->risk = risk.risk;
+  const auto opinion = rules.risk.find(risk.risk);
+  if (opinion == rules.risk.end() || opinion->second <= decision->verdict) return;
+  const std::string name(RiskName(risk.risk));
+  decision->verdict = opinion->second;
+  decision->rule = "risk " + name;
+  decision->reason = "the call is of the risk class " + name +
+                     (risk.reason.empty() ? "" : " (" + risk.reason + ")");
+  decision->scope = decision->rule + ": " + decision->scope;
+}
+
+Result<Decision> DecideBash(const ToolRules& rules, const ToolCall& call,
+                            std::vector<Part>* parts) {
+  const std::string& line = call.command;
+  if (line.size() > kMaxCommandBytes) {
+    return InvalidArgument("invalid shell command: longer than " +
+                           std::to_string(kMaxCommandBytes) + " bytes");
+  }
+  Result<ShellLine> split = SplitShell(line);
+  if (!split.ok()) return InvalidArgument("invalid shell command: " + split.status().message());
+  LineJudge judge(rules, call, std::move(split).value(), parts);
+  Decision decision = judge.Judge();
+  JudgeRisk(rules, Classify(judge.line(), line), &decision);
+  return decision;
 }
 
 // --- the other tools ---
 
-// Without "." and empty components and, where it can be told, without "..".
-std::string Normalized(std::string_view path) {
-  const bool absolute = !path.empty() && path[0] == '/';
-  std::vector<std::string_view> parts;
-  for (size_t at = 0; at <= path.size();) {
-    const size_t end = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, end - at);
-    at = end + 1;
-    if (part.empty() || part == ".") continue;
-    if (part == ".." && !parts.empty() && parts.back() != "..") {
-      parts.pop_back();
-    } else if (part != ".." || !absolute) {
-      parts.push_back(part);
-    }
+Risk RiskOfTool(const ToolCall& call) {
+  const policy::ToolRow* row = policy::FindTool(call.name);
+  if (row == nullptr) return {RiskClass::kUnknown, call.name};
+  const FileAccess access =
+      row->kind == policy::ToolKind::kWritesFile ? FileAccess::kWrite : FileAccess::kRead;
+  Risk out;
+  for (const std::string& path : call.paths) {
+    const RiskClass risk = ClassifyPath(Literal(path), access);
+    if (risk > out.risk) out = {risk, call.name + " " + path};
   }
-  std::string out = absolute ? "/" : "";
-  for (size_t i = 0; i < parts.size(); ++i) out.append(i > 0 ? "/" : "").append(parts[i]);
-  return out.empty() ? "." : out;
+  return out;
 }
 
-// The names a path has in the cell: relative to the workspace and absolute.
-std::vector<std::string> PathNames(const std::string& path) {
-  const std::string name = Normalized(path);
-  const std::string workspace(kWorkspace);
-  if (name == workspace) return {name, "."};
-  if (name.compare(0, workspace.size() + 1, workspace + "/") == 0) {
-    return {name, name.substr(workspace.size() + 1)};
+Decision DecideTool(const ToolRules& rules, const ToolCall& call) {
+  std::vector<std::string> paths;
+  for (const std::string& path : call.paths) paths.push_back(Literal(path));
+  Finding strictest = FindForPath(rules, call.name, paths.empty() ? nullptr : &paths[0]);
+  for (const std::string& path : paths) {
+    Finding finding = FindForPath(rules, call.name, &path);
+    if (Beats(finding, strictest)) strictest = std::move(finding);
   }
-  if (name[0] == '/' || name.substr(0, 2) == "..") return {name};
-  return {name, name == "." ? workspace : workspace + "/" + name};
-}
-
-bool MatchesPath(std::string_view target, const std::string& path) {
-  while (target.substr(0, 2) == "./") target.remove_prefix(2);
-  for (const std::string& name : PathNames(path)) {
-    if (MatchText(target, name) == Match::kYes) return true;
-  }
-  return false;
-}
-
-Finding FindForPath(const ToolRules& rules, const std::string& tool, const std::string* path) {
-  Contest contest;
-  for (const Rule& rule : rules.rules) {
-    if (!Applies(rule, tool)) continue;
-    if (rule.target && (path == nullptr || !MatchesPath(*rule.target, *path))) continue;
-    contest.Enter(rule, rule.action, Because(rule, "matches", path != nullptr ? *path : tool));
-  }
-  return contest.Take();
+  const Rule* rule = strictest.rule;
+  const std::string scope = rule == nullptr     ? call.name
+                            : rule->tool == "*" ? rule->text + ": " + call.name
+                                                : rule->text;
+  return {strictest.verdict, rule != nullptr ? rule->text : "",
+          rule != nullptr ? strictest.reason : "no rule matches", scope, RiskClass::kSafe};
 }
 
 }  // namespace
@@ -235,24 +429,16 @@ const Rule* RestrictingRule(const ToolRules& rules) {
   return nullptr;
 }
 
-Result<Decision> Decide(const ToolRules& rules, const ToolCall& call) {
-  if (call.name == policy::kBash) return DecideBash(rules, call.command);
-
-  Finding strictest = FindForPath(rules, call.name, call.paths.empty() ? nullptr : &call.paths[0]);
-  for (const std::string& path : call.paths) {
-    Finding finding = FindForPath(rules, call.name, &path);
-    if (Beats(finding, strictest)) strictest = std::move(finding);
-  }
-  const Rule* rule = strictest.rule;
-  const std::string scope = rule == nullptr     ? call.name
-                            : rule->tool == "*" ? rule->text + ": " + call.name
-                                                : rule->text;
-  return Decision{strictest.verdict, rule != nullptr ? rule->text : "",
-                  rule != nullptr ? strictest.reason : "no rule matches", scope};
+Result<Decision> Decide(const ToolRules& rules, const ToolCall& call, std::vector<Part>* parts) {
+  if (call.name == policy::kBash) return DecideBash(rules, call, parts);
+  Decision decision = DecideTool(rules, call);
+  JudgeRisk(rules, RiskOfTool(call), &decision);
+  return decision;
 }
 
 bool IsPathDenied(const ToolRules& rules, const std::string& tool, const std::string& path) {
-  return FindForPath(rules, tool, &path).verdict == Verdict::kDeny;
+  const std::string literal = Literal(path);
+  return FindForPath(rules, tool, &literal).verdict == Verdict::kDeny;
 }
 
 }  // namespace odyssey::rules

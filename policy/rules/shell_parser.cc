@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 
 #include "policy/rules/shell_wrappers.h"
 
@@ -18,11 +19,32 @@ constexpr auto kPlainReserved = std::to_array<std::string_view>(
     {"if", "then", "elif", "else", "while", "until", "do", "{", "!"});
 constexpr auto kCompoundEnds = std::to_array<std::string_view>({"fi", "done", "}", "esac"});
 
+// What follows an operator of redirection.
+enum class Target { kFile, kFileOrDescriptor, kText };
+struct Redirect {
+  std::string_view token;
+  Target target;
+  bool writes;
+};
+
+// A token before those that it begins with.
+constexpr auto kRedirects = std::to_array<Redirect>({{"&>>", Target::kFile, true},
+                                                     {"&>", Target::kFile, true},
+                                                     {"<<<", Target::kText, false},
+                                                     {"<<", Target::kText, false},
+                                                     {"<>", Target::kFile, true},
+                                                     {"<&", Target::kFileOrDescriptor, false},
+                                                     {">>", Target::kFile, true},
+                                                     {">&", Target::kFileOrDescriptor, true},
+                                                     {">|", Target::kFile, true},
+                                                     {"<", Target::kFile, false},
+                                                     {">", Target::kFile, true}});
+
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
 
-ShellParser::ShellParser(std::string_view text, int depth, std::vector<SimpleCommand>* out)
+ShellParser::ShellParser(std::string_view text, int depth, ShellLine* out)
     : text_(text), depth_(depth), out_(out) {}
 
 Status ShellParser::Parse() {
@@ -33,7 +55,9 @@ Status ShellParser::Parse() {
 bool ShellParser::List(Stop stop) {
   if (depth_ + ++nesting_ > kMaxShellDepth) Fail(OkStatus());
   ListEnd end = ListEnd::kNone;
-  for (SkipBlanks(); !AtEnd() && end == ListEnd::kNone; SkipBlanks()) {
+  while (end == ListEnd::kNone) {
+    SkipBlanks();  // but not those after the end: they separate words
+    if (AtEnd()) break;
     if (std::string_view("\n;|)#").find(Peek()) != std::string_view::npos ||
         (Peek() == '&' && Peek(1) != '>')) {
       end = Operator(stop);
@@ -99,6 +123,8 @@ ShellParser::Part ShellParser::CommandPart(Stop stop, Pending* command) {
   }
   if (command->ampersand_redirect) Opaque("words after &>");
   command->words.push_back(word.text);
+  AddLikely(word, &command->likely);
+  command->guessed = command->guessed || !word.likely.empty();
   return Part::kMore;
 }
 
@@ -121,6 +147,7 @@ bool ShellParser::FunctionHead(Pending* command) {
     return false;
   }
   command->words.clear();
+  command->likely.clear();
   return true;
 }
 
@@ -158,7 +185,7 @@ bool ShellParser::Reserved(const std::string& word, Pending* command) {
   if (word == "time") {  // with options it is the program, not bash's reserved word
     SkipBlanks();
     if (Peek() == '-') return false;
-    out_->push_back({CommandKind::kWrapper, {"time"}});
+    out_->commands.push_back({CommandKind::kWrapper, {"time"}, {}});
     return true;
   }
   return false;
@@ -219,16 +246,25 @@ void ShellParser::Redirection(Pending* command) {
   while (IsDigit(Peek())) ++position_;
   if ((Peek() == '<' || Peek() == '>') && Peek(1) == '(') return;  // a process substitution
   command->redirected = true;
-  if (Take("&>>") || Take("&>")) {
-    command->ampersand_redirect = true;
-  } else if (!Take("<<<") && Take("<<")) {
-    return HereDocumentHead();
-  } else if (!Take("<>") && !Take("<&") && !Take(">>") && !Take(">&") && !Take(">|")) {
-    if (Peek(1) == '\\' && Peek(2) == '\n') Opaque("a line continuation inside an operator");
-    ++position_;
+  const Redirect* found = nullptr;
+  for (const Redirect& redirect : kRedirects) {
+    if (found == nullptr && Take(redirect.token)) found = &redirect;
+  }
+  if (found->token == "<<") return HereDocumentHead();
+  if (found->token[0] == '&') command->ampersand_redirect = true;
+  if (found->token.size() == 1 && Peek() == '\\' && Peek(1) == '\n') {
+    Opaque("a line continuation inside an operator");
   }
   SkipBlanks();
-  ReadWord();
+  const Word word = ReadWord();
+  if (found->target == Target::kText || word.text.empty()) return;
+  if (found->target == Target::kFileOrDescriptor &&
+      word.text.find_first_not_of("0123456789-") == std::string::npos) {
+    return;
+  }
+  out_->files.push_back({found->writes ? FileAccess::kWrite : FileAccess::kRead, word.text,
+                         std::string(found->token), true});
+  if (found->token == "<>") out_->files.push_back({FileAccess::kRead, word.text, "<>", true});
 }
 
 void ShellParser::HereDocumentHead() {
@@ -238,7 +274,7 @@ void ShellParser::HereDocumentHead() {
   const Word delimiter = ReadWord();
   document.delimiter = delimiter.text;
   document.literal = delimiter.quoted;
-  if (delimiter.text.find_first_of(std::string("\n") + kUnknown) != std::string::npos) {
+  if (delimiter.text.find('\n') != std::string::npos || HasUnknown(delimiter.text)) {
     Opaque("a here-document whose end is not plain");
   }
   here_documents_.push_back(std::move(document));
@@ -318,11 +354,21 @@ void ShellParser::ForHeader() {
 
 void ShellParser::Emit(Pending* command) {
   if (command->empty()) return;
-  if (out_->size() > kMaxCommands) return Fail(OkStatus());
+  if (out_->commands.size() > kMaxCommands) return Fail(OkStatus());
+  if (command->guessed && !command->likely.empty()) {
+    ShellLine likely;
+    Unwrap(std::move(command->likely), depth_ + nesting_, &likely);
+    for (SimpleCommand& each : likely.commands) {
+      if (each.kind == CommandKind::kOpaque) continue;
+      each.kind = CommandKind::kGuess;
+      out_->commands.push_back(std::move(each));
+    }
+    std::move(likely.files.begin(), likely.files.end(), std::back_inserter(out_->files));
+  }
   if (!command->words.empty()) {
     Unwrap(std::move(command->words), depth_ + nesting_, out_);
   } else if (command->assigned || !command->after_compound) {
-    out_->push_back({CommandKind::kRuns, {}});
+    out_->commands.push_back({CommandKind::kRuns, {}, {}});
   }
 }
 
@@ -352,13 +398,10 @@ void ShellParser::SkipBlankLines() {
 // Up to the newline.
 void ShellParser::SkipComment() { position_ = std::min(text_.find('\n', position_), text_.size()); }
 
-void ShellParser::Opaque(std::string_view why) {
-  const SimpleCommand opaque{CommandKind::kOpaque, {std::string(why)}};
-  if (out_->empty() || out_->back() != opaque) out_->push_back(opaque);
-}
+void ShellParser::Opaque(std::string_view why, RiskClass risk) { AddOpaque(why, risk, out_); }
 
 void ShellParser::Fail(Status status) {
-  if (status.ok()) Opaque("commands nested too deep, or too many");
+  if (status.ok()) Opaque("commands nested too deep, or too many", RiskClass::kUnknown);
   if (status_.ok()) status_ = std::move(status);
   position_ = text_.size();
 }

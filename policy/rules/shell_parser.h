@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -18,7 +19,7 @@ namespace odyssey::rules {
 class ShellParser final {
  public:
   // Appends to `out`, borrowed. `depth`: how many texts this one is nested in.
-  ShellParser(std::string_view text, int depth, std::vector<SimpleCommand>* out);
+  ShellParser(std::string_view text, int depth, ShellLine* out);
 
   // "missing closing quote" if the text ends inside quotes.
   Status Parse();
@@ -30,7 +31,13 @@ class ShellParser final {
   struct Word {
     std::string text;
     bool quoted = false;
+    // What probably stands where `text` has an unknown character: by its index. Restricts, and
+    // allows nothing. kSplit separates words in it.
+    std::vector<std::pair<size_t, std::string>> likely;
   };
+  static constexpr char kSplit = '\x03';
+  // The words that are likely in the place of `word`.
+  static void AddLikely(const Word& word, std::vector<std::string>* words);
   struct HereDocument {
     std::string delimiter;
     bool strip_tabs = false;
@@ -39,6 +46,8 @@ class ShellParser final {
   // A simple command while it is read.
   struct Pending {
     std::vector<std::string> words;
+    std::vector<std::string> likely;  // the words, as far as they can be guessed
+    bool guessed = false;             // they differ
     bool redirected = false;
     bool assigned = false;
     bool ampersand_redirect = false;  // "&>": dash ends the command there
@@ -79,12 +88,17 @@ class ShellParser final {
   void SingleQuoted(Word* word);
   void DoubleQuoted(Word* word);
   void Dollar(Quotes quotes, Word* word);
-  void Parameter(Quotes quotes);
+  // What the parameter likely expands to; empty: not known.
+  std::string Parameter(Quotes quotes);
   void Arithmetic(size_t end);
   size_t ArithmeticEnd() const;
-  void Substitution();
-  void Backquoted(Quotes quotes);
-  void AnsiQuoted();
+  // These return what the text likely expands to; empty: not known.
+  std::string Substitution(Quotes quotes);
+  std::string Backquoted(Quotes quotes);
+  std::string AnsiQuoted();
+  std::string LikelyOutput(size_t first_command, Quotes quotes) const;
+  std::string LikelyBraces() const;
+  static void AddExpansion(std::string likely, Word* word);
   void ExpandHereDocument();
 
   // --- the cursor ---
@@ -96,7 +110,7 @@ class ShellParser final {
   void SkipBlanks();
   void SkipBlankLines();
   void SkipComment();
-  void Opaque(std::string_view why);
+  void Opaque(std::string_view why, RiskClass risk = RiskClass::kCodeExecution);
   // Gives up on the text: nothing after this is read.
   void Fail(Status status);
   void Missing() { Fail(InvalidArgument("missing closing quote")); }
@@ -107,7 +121,7 @@ class ShellParser final {
   size_t position_ = 0;
   Status status_;
   std::vector<HereDocument> here_documents_;
-  std::vector<SimpleCommand>* const out_;
+  ShellLine* const out_;
 };
 
 }  // namespace odyssey::rules

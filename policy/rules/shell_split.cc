@@ -5,17 +5,16 @@
 
 namespace odyssey::rules {
 
-Result<std::vector<SimpleCommand>> SplitShell(std::string_view command) {
+Result<ShellLine> SplitShell(std::string_view command) {
   if (command.find('\0') != std::string_view::npos) return InvalidArgument("a NUL byte");
-  std::vector<SimpleCommand> out;
+  ShellLine out;
   ODY_RETURN_IF_ERROR(ShellParser(command, 0, &out).Parse());
   return out;
 }
 
-void SplitNested(std::string_view command, int depth, std::vector<SimpleCommand>* out) {
+void SplitNested(std::string_view command, int depth, ShellLine* out) {
   const Status status = ShellParser(command, depth, out).Parse();
-  if (!status.ok())
-    out->push_back({CommandKind::kOpaque, {"a nested command: " + status.message()}});
+  if (!status.ok()) AddOpaque("a nested command: " + status.message(), RiskClass::kUnknown, out);
 }
 
 }  // namespace odyssey::rules

@@ -13,11 +13,14 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/rules/risk_class.h"
 
 namespace odyssey::rules {
 
 // Stands in a word for text that is known only at run time.
 inline constexpr char kUnknown = '\x01';
+// The same, of a pattern that is expanded to names: without "..".
+inline constexpr char kGlob = '\x02';
 
 enum class CommandKind {
   kRuns,     // a program or builtin; no words: only assignments or redirections
@@ -29,12 +32,45 @@ enum class CommandKind {
 struct SimpleCommand {
   CommandKind kind = CommandKind::kRuns;
   std::vector<std::string> words;  // unquoted
+  // Without the path of the program and without its global options; empty: equal to `words`.
+  std::vector<std::string> canonical;
+  RiskClass risk = RiskClass::kSafe;  // by the table of programs; of kOpaque: of what may run
+  bool repeats = true;  // whether an "always" may cover the program with other arguments
   friend bool operator==(const SimpleCommand&, const SimpleCommand&) = default;
 };
 
-// In the order of the text, those of substitutions before the command they are part of.
+enum class FileAccess {
+  kRead,
+  kWrite,
+  kWriteTree,   // and what is below it
+  kRemoveTree,  // the same, to remove it
+};
+
+// A file that a command names, by a redirection, an option or an operand.
+struct FileUse {
+  FileAccess access = FileAccess::kRead;
+  std::string path;  // as written
+  std::string by;    // the redirection or the program, for people
+  bool redirected = false;
+  friend bool operator==(const FileUse&, const FileUse&) = default;
+};
+
+struct ShellLine {
+  // In the order of the text, those of substitutions before the command they are part of.
+  std::vector<SimpleCommand> commands;
+  std::vector<FileUse> files;
+  // What relative names may be relative to besides the directory the line starts in: after `cd x`,
+  // or `git -C x`. As written, each relative to any before it.
+  std::vector<std::string> directories;
+};
+
 // INVALID_ARGUMENT: "missing closing quote", or a NUL byte.
-Result<std::vector<SimpleCommand>> SplitShell(std::string_view command);
+Result<ShellLine> SplitShell(std::string_view command);
+
+// True if the word holds text known only at run time.
+inline bool HasUnknown(std::string_view word) {
+  return word.find_first_of(std::string_view("\x01\x02", 2)) != std::string_view::npos;
+}
 
 }  // namespace odyssey::rules
 

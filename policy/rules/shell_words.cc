@@ -1,5 +1,6 @@
 // Words, quotes and expansions of ShellParser.
 
+#include <algorithm>
 #include <cctype>
 
 #include "policy/rules/shell_parser.h"
@@ -15,6 +16,27 @@ bool EndsWord(char c) {
   return c == '\0' || std::string_view(" \t\n;&|()<>").find(c) != std::string_view::npos;
 }
 
+// The character of the escape whose letter is at *at, which is moved to its last character.
+char AnsiEscape(std::string_view text, size_t* at) {
+  const char letter = text[*at];
+  const bool hex = letter == 'x' || letter == 'u' || letter == 'U';
+  if (!hex && (letter < '0' || letter > '7')) {
+    return letter == 'n' ? '\n' : letter == 't' ? '\t' : letter;
+  }
+  const std::string_view digits = hex ? "0123456789abcdef" : "01234567";
+  const size_t most = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 3;
+  size_t next = hex ? *at + 1 : *at;
+  unsigned value = 0;
+  for (size_t read = 0; read < most && next < text.size(); ++read, ++next) {
+    const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(text[next])));
+    const size_t digit = digits.find(lower);
+    if (digit == digits.npos) break;
+    value = value * static_cast<unsigned>(digits.size()) + static_cast<unsigned>(digit);
+  }
+  *at = next - 1;
+  return static_cast<char>(value);
+}
+
 }  // namespace
 
 ShellParser::Word ShellParser::ReadWord() {
@@ -24,7 +46,7 @@ ShellParser::Word ShellParser::ReadWord() {
     const char c = Peek();
     if ((c == '<' || c == '>') && Peek(1) == '(') {
       position_ += 2;
-      Substitution();
+      Substitution(Quotes::kInside);
       word.text += kUnknown;
       continue;
     }
@@ -50,12 +72,11 @@ ShellParser::Word ShellParser::ReadWord() {
         Dollar(Quotes::kOutside, &word);
         break;
       case '`':
-        Backquoted(Quotes::kOutside);
-        word.text += kUnknown;
+        AddExpansion(Backquoted(Quotes::kOutside), &word);
         break;
       case '*':
       case '?':
-        word.text += kUnknown;
+        word.text += kGlob;
         ++position_;
         break;
       case '[': {
@@ -69,7 +90,11 @@ ShellParser::Word ShellParser::ReadWord() {
       case '{': {
         const bool plain = Peek(1) == '}' || (word.text.empty() && EndsWord(Peek(1)));
         if (!plain) expands_to_rest = true;
-        word.text += plain ? '{' : kUnknown;
+        if (plain) {
+          word.text += '{';
+        } else {
+          AddExpansion(LikelyBraces(), &word);
+        }
         ++position_;
         break;
       }
@@ -79,6 +104,9 @@ ShellParser::Word ShellParser::ReadWord() {
     }
   }
   if (expands_to_rest) word.text.resize(word.text.find(kUnknown) + 1);
+  while (!word.likely.empty() && word.likely.back().first >= word.text.size()) {
+    word.likely.pop_back();
+  }
   return word;
 }
 
@@ -102,8 +130,7 @@ void ShellParser::DoubleQuoted(Word* word) {
     if (c == '$') {
       Dollar(Quotes::kInside, word);
     } else if (c == '`') {
-      Backquoted(Quotes::kInside);
-      word->text += kUnknown;
+      AddExpansion(Backquoted(Quotes::kInside), word);
     } else if (c == '\\' && std::string_view("$`\"\\\n").find(Peek(1)) != std::string_view::npos) {
       if (Peek(1) != '\n') word->text += Peek(1);
       position_ += 2;
@@ -117,6 +144,7 @@ void ShellParser::DoubleQuoted(Word* word) {
 
 void ShellParser::Dollar(Quotes quotes, Word* word) {
   const char next = Peek(1);
+  std::string likely;
   if (next == '(') {
     position_ += 2;
     const size_t end = Peek() == '(' ? ArithmeticEnd() : std::string_view::npos;
@@ -124,21 +152,22 @@ void ShellParser::Dollar(Quotes quotes, Word* word) {
       ++position_;
       Arithmetic(end);
     } else {
-      Substitution();
+      likely = Substitution(quotes);
     }
   } else if (next == '{') {
     position_ += 2;
-    Parameter(quotes);
+    likely = Parameter(quotes);
   } else if (next == '\'' && quotes == Quotes::kOutside) {
     ++position_;
-    AnsiQuoted();
+    likely = AnsiQuoted();
     word->quoted = true;
   } else if (next == '"' && quotes == Quotes::kOutside) {
     position_ += 2;
     DoubleQuoted(word);
   } else if (IsNameStart(next)) {
-    ++position_;
+    const size_t start = ++position_;
     while (IsNameChar(Peek())) ++position_;
+    if (text_.substr(start, position_ - start) == "IFS") likely = kSplit;
   } else if (std::isdigit(static_cast<unsigned char>(next)) != 0 ||
              (next != '\0' && std::string_view("@*#?-$!").find(next) != std::string_view::npos)) {
     position_ += 2;
@@ -149,12 +178,37 @@ void ShellParser::Dollar(Quotes quotes, Word* word) {
     ++position_;
     return;
   }
+  AddExpansion(std::move(likely), word);
+}
+
+void ShellParser::AddExpansion(std::string likely, Word* word) {
+  if (!likely.empty()) word->likely.emplace_back(word->text.size(), std::move(likely));
   word->text += kUnknown;
 }
 
+void ShellParser::AddLikely(const Word& word, std::vector<std::string>* words) {
+  std::string text;
+  size_t from = 0;
+  for (const auto& [at, likely] : word.likely) {
+    text.append(word.text, from, at - from).append(likely);
+    from = at + 1;
+  }
+  text.append(word.text, from);
+  if (text.find(kSplit) == std::string::npos) return words->push_back(std::move(text));
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(kSplit, at), text.size());
+    if (end > at) words->push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 // After "${". Where dash and bash differ on quotes inside, the text is opaque.
-void ShellParser::Parameter(Quotes quotes) {
-  if (++nesting_ > kMaxShellDepth) return Fail(OkStatus());
+std::string ShellParser::Parameter(Quotes quotes) {
+  if (++nesting_ > kMaxShellDepth) {
+    Fail(OkStatus());
+    return "";
+  }
+  const size_t start = position_;
   Word ignored;
   while (!AtEnd() && Peek() != '}') {
     const char c = Peek();
@@ -178,8 +232,15 @@ void ShellParser::Parameter(Quotes quotes) {
     }
   }
   if (AtEnd()) Opaque("an unfinished ${…}");
+  const std::string_view inside = text_.substr(start, std::min(position_, text_.size()) - start);
   ++position_;
   --nesting_;
+  if (inside == "IFS") return {kSplit};
+  const size_t dash = inside.find_first_of("-=");  // ${X:-text}
+  if (dash == inside.npos || dash == 0 || !IsNameStart(inside[0])) return "";
+  const std::string_view text = inside.substr(dash + 1);
+  const bool plain = text.find_first_of("$`\\\"'{*?[") == text.npos;
+  return plain ? std::string(text) : "";
 }
 
 // At the second "(" of "$((": where its "))" begins, npos if this is $( (…) … ) instead.
@@ -214,25 +275,60 @@ void ShellParser::Arithmetic(size_t end) {
 }
 
 // After "$(", "<(" or ">(".
-void ShellParser::Substitution() {
+std::string ShellParser::Substitution(Quotes quotes) {
   if (Peek() == '\\' && Peek(1) == '\n') Opaque("a line continuation inside an operator");
   std::vector<HereDocument> outer;
   outer.swap(here_documents_);
+  const size_t first = out_->commands.size();
   List(Stop::kParenthesis);
   if (!here_documents_.empty()) Opaque("a here-document that its $(…) does not hold");
   here_documents_.swap(outer);
+  return LikelyOutput(first, quotes);
 }
 
-void ShellParser::Backquoted(Quotes quotes) {
+// What `echo TEXT` alone writes.
+std::string ShellParser::LikelyOutput(size_t first_command, Quotes quotes) const {
+  const std::vector<SimpleCommand>& commands = out_->commands;
+  if (commands.size() != first_command + 1) return "";
+  const SimpleCommand& only = commands.back();
+  if (only.kind != CommandKind::kRuns || only.words.empty()) return "";
+  if (only.words[0] != "echo" && only.words[0] != "printf") return "";
+  std::string text;
+  for (size_t i = 1; i < only.words.size(); ++i) {
+    if (HasUnknown(only.words[i])) return "";
+    if (i > 1) text += quotes == Quotes::kInside ? ' ' : kSplit;
+    text += only.words[i];
+  }
+  if (quotes == Quotes::kOutside) std::replace(text.begin(), text.end(), ' ', kSplit);
+  return text;
+}
+
+// At the "{" of {a,b} that holds plain text alone and ends its word.
+std::string ShellParser::LikelyBraces() const {
+  const size_t end = text_.find('}', position_);
+  if (end == std::string_view::npos || !EndsWord(end + 1 < text_.size() ? text_[end + 1] : '\0')) {
+    return "";
+  }
+  std::string text(text_.substr(position_ + 1, end - position_ - 1));
+  if (text.find_first_of("{$`\\\"' \t\n*?[") != std::string::npos) return "";
+  std::replace(text.begin(), text.end(), ',', kSplit);
+  return text;
+}
+
+std::string ShellParser::Backquoted(Quotes quotes) {
   std::string inner;
   for (size_t i = position_ + 1; i < text_.size(); ++i) {
     const char c = text_[i];
     if (c == '`') {
       position_ = i + 1;
-      if (depth_ + nesting_ >= kMaxShellDepth) return Fail(OkStatus());
+      const size_t first = out_->commands.size();
+      if (depth_ + nesting_ >= kMaxShellDepth) {
+        Fail(OkStatus());
+        return "";
+      }
       const Status status = ShellParser(inner, depth_ + nesting_ + 1, out_).Parse();
       if (!status.ok()) Fail(status);
-      return;
+      return LikelyOutput(first, quotes);
     }
     const std::string_view escaped = quotes == Quotes::kInside ? "`\\$\"" : "`\\$";
     if (c == '\\' && i + 1 < text_.size() && escaped.find(text_[i + 1]) != escaped.npos) {
@@ -242,22 +338,27 @@ void ShellParser::Backquoted(Quotes quotes) {
     }
   }
   Missing();
+  return "";
 }
 
 // At the quote of $'…'. To dash it is a "$" and single quotes: with an escaped quote inside, the
 // two disagree on where it ends.
-void ShellParser::AnsiQuoted() {
+std::string ShellParser::AnsiQuoted() {
+  std::string text;
   for (size_t i = position_ + 1; i < text_.size(); ++i) {
     if (text_[i] == '\'') {
       position_ = i + 1;
-      return;
+      return text;
     }
-    if (text_[i] == '\\' && i + 1 < text_.size()) {
-      if (text_[i + 1] == '\'') Opaque("an escaped quote in $'…'");
-      ++i;
+    if (text_[i] != '\\' || i + 1 >= text_.size()) {
+      text += text_[i];
+      continue;
     }
+    if (text_[++i] == '\'') Opaque("an escaped quote in $'…'");
+    text += AnsiEscape(text_, &i);
   }
   Missing();
+  return "";
 }
 
 // The text is a here-document's: expansions count, quotes do not.

@@ -3,64 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <optional>
+#include <iterator>
+#include <utility>
+
+#include "policy/rules/argument_scan.h"
+#include "policy/rules/program_table.h"
+#include "policy/rules/script_effects.h"
 
 namespace odyssey::rules {
 namespace {
 
 using Words = std::vector<std::string>;
 
-// How far Unwrap looks for a command after options that it does not know, and how many of the words
+// How far the search for a command goes where its place is not known, and how many of the words
 // behind it count as known.
 constexpr size_t kMaxGuesses = 32;
 constexpr size_t kMaxGuessWords = 32;
-
-// One wrapper's command line: options, `positionals` operands, then the command.
-struct Wrapper {
-  std::string_view name;
-  std::string_view flags;        // short options without a value
-  std::string_view values;       // short options with a value
-  std::string_view long_flags;   // " a b "
-  std::string_view long_values;  // " a b "
-  int positionals = 0;
-  bool assignments = false;  // NAME=value before the command
-};
-
-constexpr auto kWrappers = std::to_array<Wrapper>({
-    {"env", "i0v", "uC", " ignore-environment null debug ", " unset chdir ", 0, true},
-    {"nice", "0123456789", "n", "", " adjustment ", 0, false},
-    {"ionice", "t", "cn", " ignore ", " class classdata ", 0, false},
-    {"chrt", "abfiomrR", "TPD", " all-tasks batch fifo idle other rr ", "", 1, false},
-    {"taskset", "ac", "", " all-tasks cpu-list ", "", 1, false},
-    {"timeout", "v", "ks", " foreground preserve-status verbose ", " kill-after signal ", 1, false},
-    {"nohup", "", "", "", "", 0, false},
-    {"setsid", "cfw", "", " ctty fork wait ", "", 0, false},
-    {"stdbuf", "", "ioe", "", " input output error ", 0, false},
-    {"time", "pqva", "fo", " portability quiet verbose append ", " format output ", 0, false},
-    {"sudo", "AbEHkKnPS", "CDghpRrTtUu", " non-interactive preserve-env set-home stdin ",
-     " user group host prompt chdir chroot role type other-user command-timeout ", 0, true},
-    {"doas", "n", "uC", "", "", 0, false},
-    {"xargs", "0oprtx", "adEILnPs", " null no-run-if-empty verbose exit interactive open-tty ",
-     " arg-file delimiter max-args max-procs max-chars max-lines ", 0, false},
-    {"command", "p", "", "", "", 0, false},
-    {"builtin", "", "", "", "", 0, false},
-    {"exec", "cl", "a", "", "", 0, false},
-    {"chroot", "", "", " skip-chdir ", " groups userspec ", 1, false},
-    {"busybox", "", "", "", "", 0, false},
-    {"toybox", "", "", "", "", 0, false},
-    {"flock", "enosuxF", "wE", " shared exclusive unlock nonblock close verbose no-fork ",
-     " timeout wait conflict-exit-code ", 1, false},
-});
-
-constexpr auto kShells =
-    std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"});
-
-// They run a command too, but where it begins is not read here.
-constexpr auto kHardWrappers = std::to_array<std::string_view>(
-    {"su",      "runuser", "script",      "watch",    "parallel", "unshare",           "nsenter",
-     "setpriv", "prlimit", "systemd-run", "strace",   "ltrace",   "valgrind",          "perf",
-     "gdb",     "entr",    "bwrap",       "firejail", "unbuffer", "start-stop-daemon", "setarch",
-     "linux32", "linux64", "pkexec",      "sg",       "fakeroot"});
 
 constexpr auto kProgramVariables = std::to_array<std::string_view>({"PATH",
                                                                     "IFS",
@@ -92,70 +50,48 @@ constexpr auto kProgramVariables = std::to_array<std::string_view>({"PATH",
                                                                     "BROWSER",
                                                                     "MAKEFLAGS",
                                                                     "RUSTC_WRAPPER",
-                                                                    "RUSTC"});
+                                                                    "RUSTC",
+                                                                    "CC",
+                                                                    "CXX",
+                                                                    "NODE_EXTRA_CA_CERTS",
+                                                                    "PYTHONBREAKPOINT",
+                                                                    "PYTHONINSPECT",
+                                                                    "PERLLIB",
+                                                                    "RUBYSHELL",
+                                                                    "CLASSPATH",
+                                                                    "_JAVA_OPTIONS",
+                                                                    "JDK_JAVA_OPTIONS",
+                                                                    "CARGO_HOME",
+                                                                    "GOFLAGS",
+                                                                    "GOROOT",
+                                                                    "RUSTC_WORKSPACE_WRAPPER",
+                                                                    "RSYNC_RSH",
+                                                                    "CVS_RSH",
+                                                                    "SVN_EDITOR",
+                                                                    "SVN_SSH",
+                                                                    "HGEDITOR",
+                                                                    "FCEDIT",
+                                                                    "SUDO_ASKPASS",
+                                                                    "SSH_ASKPASS",
+                                                                    "TAR_OPTIONS",
+                                                                    "LESS",
+                                                                    "MANOPT",
+                                                                    "VIMINIT",
+                                                                    "EXINIT",
+                                                                    "OPENSSL_CONF",
+                                                                    "OPENSSL_MODULES",
+                                                                    "CDPATH",
+                                                                    "HOME",
+                                                                    "XDG_CONFIG_HOME",
+                                                                    "KUBECONFIG",
+                                                                    "DOCKER_HOST",
+                                                                    "WGETRC",
+                                                                    "CURL_HOME",
+                                                                    "INPUTRC"});
 
 template <typename List>
 bool Contains(const List& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-bool HasUnknown(std::string_view word) { return word.find(kUnknown) != std::string_view::npos; }
-
-void AddOpaque(std::string_view why, std::vector<SimpleCommand>* out) {
-  out->push_back({CommandKind::kOpaque, {std::string(why)}});
-}
-
-bool ListsLong(std::string_view list, std::string_view name) {
-  return list.find(" " + std::string(name) + " ") != std::string_view::npos;
-}
-
-// How many words the option at `words[i]` takes; nullopt = not known.
-std::optional<size_t> OptionWords(const Wrapper& wrapper, std::string_view option) {
-  if (HasUnknown(option)) return std::nullopt;
-  if (option.substr(0, 2) == "--") {
-    const size_t equals = option.find('=');
-    const std::string_view name =
-        option.substr(2, equals == option.npos ? option.npos : equals - 2);
-    if (ListsLong(wrapper.long_flags, name)) return 1;
-    if (!ListsLong(wrapper.long_values, name)) return std::nullopt;
-    return equals == option.npos ? 2 : 1;
-  }
-  for (size_t i = 1; i < option.size(); ++i) {
-    if (wrapper.values.find(option[i]) != std::string_view::npos) {
-      return i + 1 == option.size() ? 2 : 1;
-    }
-    if (wrapper.flags.find(option[i]) == std::string_view::npos) return std::nullopt;
-  }
-  return 1;
-}
-
-// The index of the wrapped command's first word, words.size() if there is none; nullopt = not
-// known.
-std::optional<size_t> FindInner(const Wrapper& wrapper, const Words& words) {
-  size_t i = 1;
-  while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
-    if (words[i] == "--") {
-      ++i;
-      break;
-    }
-    const std::optional<size_t> taken = OptionWords(wrapper, words[i]);
-    if (!taken) return std::nullopt;
-    i += *taken;
-  }
-  if (wrapper.name == "env" && i < words.size() && words[i] == "-") ++i;
-  return std::min(i + static_cast<size_t>(wrapper.positionals), words.size());
-}
-
-// Every later word might be the command: enough for deny and ask rules, never for an allow.
-void GuessInner(const Words& words, std::string_view why, std::vector<SimpleCommand>* out) {
-  const size_t end = std::min(words.size(), kMaxGuesses + 1);
-  for (size_t i = 1; i < end; ++i) {
-    const size_t last = std::min(words.size(), i + kMaxGuessWords);
-    Words guess(words.begin() + static_cast<long>(i), words.begin() + static_cast<long>(last));
-    if (last < words.size()) guess.push_back(std::string(1, kUnknown));
-    out->push_back({CommandKind::kGuess, std::move(guess)});
-  }
-  AddOpaque(why, out);
 }
 
 std::string Join(const Words& words, size_t from) {
@@ -164,72 +100,479 @@ std::string Join(const Words& words, size_t from) {
   return text;
 }
 
-void SplitLiteral(const std::string& text, std::string_view what, int depth,
-                  std::vector<SimpleCommand>* out) {
-  if (HasUnknown(text)) AddOpaque(std::string(what) + " of text known only at run time", out);
+Words From(const Words& words, size_t index) {
+  return Words(words.begin() + static_cast<long>(std::min(index, words.size())), words.end());
+}
+
+// Appends what the text holds as what may run: enough for deny and ask rules, never for an allow.
+void SplitAsGuess(const std::string& text, int depth, ShellLine* out) {
+  ShellLine inner;
+  SplitNested(text, depth + 1, &inner);
+  for (SimpleCommand& command : inner.commands) {
+    if (command.kind == CommandKind::kOpaque || command.words.empty()) continue;
+    command.kind = CommandKind::kGuess;
+    out->commands.push_back(std::move(command));
+  }
+}
+
+// Every later word might be the command, or a shell line.
+void GuessInner(const Words& words, int depth, ShellLine* out) {
+  const size_t end = std::min(words.size(), kMaxGuesses + 1);
+  for (size_t i = 1; i < end; ++i) {
+    const size_t last = std::min(words.size(), i + kMaxGuessWords);
+    Words guess(words.begin() + static_cast<long>(i), words.begin() + static_cast<long>(last));
+    if (last < words.size()) guess.push_back(std::string(1, kUnknown));
+    out->commands.push_back({CommandKind::kGuess, std::move(guess), {}});
+    if (words[i].find_first_of(" ;|&$`") != std::string::npos) SplitAsGuess(words[i], depth, out);
+  }
+}
+
+void SplitLiteral(const std::string& text, std::string_view what, int depth, ShellLine* out) {
+  if (HasUnknown(text)) {
+    AddOpaque(std::string(what) + " of text known only at run time", RiskClass::kCodeExecution,
+              out);
+  }
   SplitNested(text, depth + 1, out);
 }
 
-// sh -c TEXT, sh FILE, or sh that reads its standard input.
-void UnwrapShell(const Words& words, int depth, std::vector<SimpleCommand>* out) {
-  const std::string name(Basename(words[0]));
-  bool text_follows = false;
-  size_t i = 1;
-  for (; i < words.size() && words[i].size() > 1 && (words[i][0] == '-' || words[i][0] == '+');
-       ++i) {
-    const std::string& option = words[i];
-    if (HasUnknown(option)) return GuessInner(words, name + " with unknown options", out);
-    if (option == "--") {
-      ++i;
-      break;
-    }
-    if (option == "--rcfile" || option == "--init-file") AddOpaque(name + " " + option, out);
-    if (option.substr(0, 2) == "--") {
-      if (option == "--rcfile" || option == "--init-file") ++i;
-      continue;
-    }
-    if (option.find('c') != std::string::npos && option[0] == '-') text_follows = true;
-    if (option.find('s') != std::string::npos) AddOpaque(name + " reading commands", out);
-    if (option.back() == 'o' || option.back() == 'O') ++i;
+// One simple command, read by its rows of the table.
+class CommandReader final {
+ public:
+  CommandReader(const Program& program, Words words, int depth, ShellLine* out)
+      : words_(std::move(words)), depth_(depth), out_(out), name_(Basename(words_[0])) {
+    own_.words = words_;
+    own_.risk = program.risk;
+    own_.repeats = !Has(program, kDestroys);
   }
-  if (!text_follows && i >= words.size()) return AddOpaque(name + " reading commands", out);
-  if (!text_follows) {
-    out->push_back({CommandKind::kRuns, words});
-    return;
-  }
-  if (i >= words.size()) return AddOpaque(name + " -c without a command", out);
-  out->push_back({CommandKind::kWrapper, words});
-  const size_t before = out->size();
-  SplitLiteral(words[i], name + " -c", depth, out);
-  if (out->size() == before) out->push_back({CommandKind::kRuns, words});
-}
 
-// find … -exec COMMAND ; — find itself runs as well.
-void UnwrapFind(const Words& words, int depth, std::vector<SimpleCommand>* out) {
-  static constexpr auto kActions =
-      std::to_array<std::string_view>({"-exec", "-execdir", "-ok", "-okdir"});
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (!Contains(kActions, words[i])) continue;
+  void Read(const Program& program) {
+    if (Has(program, kSubcommands)) return Subcommand(program);
+    if (program.inner == Inner::kRest) return Rest(program, words_);
+    Plain(program, words_);
+  }
+
+ private:
+  void Subcommand(const Program& program) {
+    Arguments arguments = ScanArguments(program, words_, ScanOrder::kStop);
+    while (arguments.rest < words_.size() && words_[arguments.rest][0] == '+') ++arguments.rest;
+    Words canonical = From(words_, arguments.rest);
+    canonical.insert(canonical.begin(), name_);
+    if (canonical != words_) own_.canonical = canonical;
+    for (const FoundOption& option : arguments.options) Option(option, words_);
+    if (arguments.unknown_option) GuessSubcommands();
+    Settings(program, arguments.rest);
+    if (arguments.rest >= words_.size()) {
+      if (own_.risk != RiskClass::kUnknown) own_.risk = RiskClass::kSafe;
+      return Push(CommandKind::kRuns);
+    }
+    const Program* row = FindProgram(name_ + "/" + words_[arguments.rest]);
+    if (row == nullptr) {
+      own_.repeats = own_.repeats && own_.risk <= RiskClass::kLocalWrite;
+      return Push(CommandKind::kRuns);
+    }
+    own_.risk = row->risk;
+    own_.repeats = !Has(*row, kDestroys);
+    Plain(*row, From(words_, arguments.rest));
+  }
+
+  // An option that the row does not list may take the next word as its value.
+  void GuessSubcommands() {
+    const size_t end = std::min(words_.size(), kMaxGuesses + 1);
+    for (size_t i = 1; i < end; ++i) {
+      Words guess = From(words_, i);
+      guess.insert(guess.begin(), name_);
+      out_->commands.push_back({CommandKind::kGuess, std::move(guess), {}});
+    }
+  }
+
+  // NAME=value among the words of make; a repository that a program hands over.
+  void Settings(const Program& program, size_t from) {
+    for (size_t i = from; i < words_.size(); ++i) {
+      const size_t equals = words_[i].find('=');
+      const std::string name = words_[i].substr(0, equals);
+      if (Has(program, kAssigns) && equals != std::string::npos && ChangesPrograms(name)) {
+        Opaque("setting " + name);
+      }
+      if (words_[i].substr(0, 5) == "ext::") {
+        SplitNested(words_[i].substr(5), depth_ + 1, out_);
+        Opaque(name_ + " with a program as the remote");
+      }
+    }
+  }
+
+  // env, timeout: the inner command follows.
+  void Rest(const Program& program, const Words& words) {
+    const Arguments arguments = ScanArguments(program, words, ScanOrder::kStop);
+    const RiskClass as_wrapper = Has(program, kPrivileged) ? program.risk : RiskClass::kSafe;
+    for (const FoundOption& option : arguments.options) {
+      if (option.role == 'q') return Push(CommandKind::kRuns);
+      Option(option, words);
+      if (option.role != 'S') continue;
+      GuessInner(words, depth_, out_);
+      return Opaque(name_ + " " + option.name);
+    }
+    size_t inner = arguments.rest;
+    if (arguments.unknown_option) {
+      own_.risk = as_wrapper;
+      Push(CommandKind::kWrapper);
+      GuessInner(words, depth_, out_);
+      return Opaque(words[0] + " with options that are not known here");
+    }
+    for (; Has(program, kAssigns) && inner < words.size(); ++inner) {
+      const size_t equals = words[inner].find('=');
+      if (equals == std::string::npos) break;
+      const std::string name = words[inner].substr(0, equals);
+      if (HasUnknown(name) || ChangesPrograms(name)) Opaque("setting " + name);
+    }
+    if (inner >= words.size()) return Push(CommandKind::kRuns);
+    own_.risk = as_wrapper;
+    Push(CommandKind::kWrapper);
+    Words rest = From(words, inner);
+    if (Has(program, kAppendsInput)) AddInput(arguments, &rest);
+    Unwrap(std::move(rest), depth_ + 1, out_);
+  }
+
+  // xargs puts its input where -I says, or at the end.
+  static void AddInput(const Arguments& arguments, Words* command) {
+    std::string placeholder;
+    for (const FoundOption& option : arguments.options) {
+      if (option.role == 'p') placeholder = option.value.empty() ? "{}" : option.value;
+    }
+    if (placeholder.empty()) return command->push_back(std::string(1, kUnknown));
+    for (std::string& word : *command) {
+      for (size_t at = word.find(placeholder); at != std::string::npos;
+           at = word.find(placeholder)) {
+        word.replace(at, placeholder.size(), 1, kUnknown);
+      }
+    }
+  }
+
+  void Plain(const Program& program, const Words& words) {
+    if (program.inner == Inner::kAnyWord) {
+      if (!Has(program, kPrivileged)) own_.risk = RiskClass::kSafe;
+      Push(CommandKind::kWrapper);
+      GuessInner(words, depth_, out_);
+      return Opaque(name_);
+    }
+    if (program.inner == Inner::kShell) return Shell(words);
+    if (program.inner == Inner::kElsewhere) GuessInner(words, depth_, out_);
+    const Arguments arguments = ScanArguments(program, words, ScanOrder::kPermute);
+    for (const FoundOption& option : arguments.options) Option(option, words);
+    ReadOperands(program, words, arguments);
+    Push(CommandKind::kRuns);
+  }
+
+  // sh -c TEXT, sh FILE, or sh that reads its standard input.
+  void Shell(const Words& words) {
+    bool text_follows = false;
+    size_t i = 1;
+    for (; i < words.size() && words[i].size() > 1 && (words[i][0] == '-' || words[i][0] == '+');
+         ++i) {
+      const std::string& option = words[i];
+      if (HasUnknown(option)) {
+        GuessInner(words, depth_, out_);
+        return Opaque(name_ + " with unknown options");
+      }
+      if (option == "--") {
+        ++i;
+        break;
+      }
+      if (option == "--rcfile" || option == "--init-file") Opaque(name_ + " " + option);
+      if (option.substr(0, 2) == "--") {
+        if (option == "--rcfile" || option == "--init-file") ++i;
+        continue;
+      }
+      if (option.find('c') != std::string::npos && option[0] == '-') text_follows = true;
+      if (option.find('s') != std::string::npos) Opaque(name_ + " reading commands");
+      if (option.back() == 'o' || option.back() == 'O') ++i;
+    }
+    if (!text_follows && i >= words.size()) return Opaque(name_ + " reading commands");
+    if (!text_follows) return Push(CommandKind::kRuns);
+    if (i >= words.size()) return Opaque(name_ + " -c without a command");
+    const RiskClass risk = std::exchange(own_.risk, RiskClass::kSafe);
+    Push(CommandKind::kWrapper);
+    const size_t before = out_->commands.size();
+    SplitLiteral(words[i], name_ + " -c", depth_, out_);
+    if (out_->commands.size() > before) return;
+    own_.risk = risk;
+    Push(CommandKind::kRuns);
+  }
+
+  // What an option does, by its role.
+  void Option(const FoundOption& option, const Words& words) {
+    const std::string what = name_ + " " + option.name;
+    switch (option.role) {
+      case 'w':
+        return File(FileAccess::kWrite, option.value);
+      case 'r':
+        return File(FileAccess::kRead, option.value);
+      case 't':
+        target_given_ = true;
+        return File(FileAccess::kWriteTree, option.value);
+      case 'd':
+        directory_ = option.value;
+        return out_->directories.push_back(option.value);
+      case 'c':
+        own_.risk = std::max(own_.risk, RiskClass::kCodeExecution);
+        return SplitLiteral(option.value, what, depth_, out_);
+      case 'S':
+        return SplitNested(option.value + " " + Join(words, option.next), depth_ + 1, out_);
+      case 'e':
+        own_.risk = std::max(own_.risk, RiskClass::kCodeExecution);
+        return Inner(words, option.next);
+      case '!':
+        return Opaque(what);
+      case 'g':
+        return GitSetting(option.value);
+      case 'k':
+        return Setting(what, option.value);
+      case 'I':
+        operands_written_ = true;
+        return;
+      case 'D':
+        operands_removed_ = true;
+        return;
+      case 'O':
+        return File(FileAccess::kWrite, std::string(1, kGlob));
+      case 'X':
+        unpacks_ = true;
+        return;
+      case 'A':
+        writes_archive_ = true;
+        return;
+      case 'f':
+        archive_ = option.value;
+        return;
+      case 's':
+        scripts_.push_back(option.value);
+        return;
+      default:
+        return;
+    }
+  }
+
+  // The words up to ";" or "+".
+  void Inner(const Words& words, size_t from) {
     Words inner;
-    for (++i; i < words.size() && words[i] != ";" && words[i] != "+"; ++i) {
+    for (size_t i = from; i < words.size() && words[i] != ";" && words[i] != "+"; ++i) {
       inner.push_back(words[i] == "{}" ? std::string(1, kUnknown) : words[i]);
     }
-    if (!inner.empty()) Unwrap(std::move(inner), depth + 1, out);
+    if (!inner.empty()) Unwrap(std::move(inner), depth_ + 1, out_);
   }
-  out->push_back({CommandKind::kRuns, words});
+
+  void GitSetting(const std::string& setting) {
+    static constexpr auto kHarmless = std::to_array<std::string_view>({"user.",
+                                                                       "color.",
+                                                                       "advice.",
+                                                                       "init.defaultbranch",
+                                                                       "http.",
+                                                                       "https.",
+                                                                       "commit.gpgsign",
+                                                                       "tag.gpgsign",
+                                                                       "push.default",
+                                                                       "pull.rebase",
+                                                                       "pull.ff",
+                                                                       "merge.ff",
+                                                                       "core.quotepath",
+                                                                       "core.autocrlf",
+                                                                       "core.longpaths",
+                                                                       "core.filemode",
+                                                                       "log.",
+                                                                       "status.",
+                                                                       "i18n.",
+                                                                       "fetch.",
+                                                                       "rebase.autostash",
+                                                                       "gc.auto",
+                                                                       "a="});
+    const size_t equals = setting.find('=');
+    std::string key = setting.substr(0, equals);
+    std::transform(key.begin(), key.end(), key.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (key.substr(0, 6) == "alias." && equals != std::string::npos &&
+        setting.substr(equals + 1, 1) == "!") {
+      SplitNested(setting.substr(equals + 2), depth_ + 1, out_);
+    }
+    const bool harmless = std::any_of(
+        kHarmless.begin(), kHarmless.end(),
+        [&](std::string_view prefix) { return key.substr(0, prefix.size()) == prefix; });
+    if (!harmless) Opaque("git with " + key);
+  }
+
+  // A setting that may name a program: ssh -o ProxyCommand=…
+  void Setting(const std::string& what, std::string value) {
+    static constexpr auto kParts = std::to_array<std::string_view>(
+        {"command", "exec", "invoke", "provider", "include", "pkcs11", "helper", "identityagent",
+         "knownhostscommand", "xauth", "program", "dir::", "\x01"});
+    const std::string given = value;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const bool names = std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+      return value.find(part) != std::string::npos;
+    });
+    if (!names) return;
+    const size_t equals = given.find_first_of("= ");
+    if (equals != std::string::npos) SplitAsGuess(given.substr(equals + 1), depth_, out_);
+    Opaque(what);
+  }
+
+  void ReadOperands(const Program& program, const Words& words, const Arguments& arguments) {
+    Words operands;
+    for (const size_t index : arguments.operands) operands.push_back(words[index]);
+    if (name_ == "cd" || name_ == "pushd") return ChangeDirectory(operands);
+    if (Has(program, kBareCluster)) return Archive(operands);
+    switch (program.operands) {
+      case Operands::kOther:
+        break;
+      case Operands::kRead:
+        Each(operands_written_ ? FileAccess::kWrite : FileAccess::kRead, operands, 0);
+        break;
+      case Operands::kWrite:
+        Each(FileAccess::kWrite, operands, 0);
+        break;
+      case Operands::kWriteTree:
+        Each(IsRecursive(words) ? FileAccess::kRemoveTree : FileAccess::kWrite, operands, 0);
+        break;
+      case Operands::kModeThenWrite:
+        Each(IsRecursive(words) ? FileAccess::kWriteTree : FileAccess::kWrite, operands, 1);
+        break;
+      case Operands::kMove:
+        Each(FileAccess::kWriteTree, operands, 0);
+        break;
+      case Operands::kCopy:
+        if (operands.size() > 1 && !target_given_) {
+          File(FileAccess::kWriteTree, operands.back());
+          operands.pop_back();
+        }
+        Each(FileAccess::kRead, operands, 0);
+        break;
+      case Operands::kLink:
+        if (!operands.empty() && !target_given_) File(FileAccess::kWriteTree, operands.back());
+        break;
+      case Operands::kPatternThenRead:
+        Each(operands_written_ ? FileAccess::kWrite : FileAccess::kRead, operands,
+             scripts_.empty() ? 1 : 0);
+        break;
+      case Operands::kAwk:
+      case Operands::kSed:
+        Script(program.operands, operands);
+        break;
+      case Operands::kAssignments:
+        for (const std::string& word : operands) {
+          if (word.substr(0, 3) == "of=") File(FileAccess::kWrite, word.substr(3));
+          if (word.substr(0, 3) == "if=") File(FileAccess::kRead, word.substr(3));
+        }
+        break;
+      case Operands::kGitSetting:
+        if (operands.size() > 1) GitSetting(operands[0] + "=" + operands[1]);
+        break;
+    }
+    if (!operands_removed_) return;
+    own_.risk = std::max(own_.risk, RiskClass::kLocalWrite);
+    if (operands.empty()) operands.push_back(".");
+    for (const std::string& from : operands) {
+      // Below the workspace, tests of find choose some of the files.
+      const bool chosen = arguments.options.size() < CountOptions(words) && from[0] != '/';
+      File(chosen ? FileAccess::kWriteTree : FileAccess::kRemoveTree, from);
+    }
+  }
+
+  static size_t CountOptions(const Words& words) {
+    return static_cast<size_t>(
+        std::count_if(words.begin() + 1, words.end(),
+                      [](const std::string& word) { return !word.empty() && word[0] == '-'; }));
+  }
+
+  void Each(FileAccess access, const Words& operands, size_t from) {
+    for (size_t i = from; i < operands.size(); ++i) File(access, operands[i]);
+  }
+
+  // A word known only at run time may be the option.
+  static bool IsRecursive(const Words& words) {
+    return std::any_of(words.begin() + 1, words.end(), [](const std::string& word) {
+      if (word.substr(0, 3) == "--r") return true;
+      return word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+             word.find_first_of("rR") != std::string::npos;
+    });
+  }
+
+  void ChangeDirectory(const Words& operands) {
+    const std::string to = operands.empty() ? "~" : operands.back();
+    out_->directories.push_back(to == "-" ? std::string(1, kUnknown) : to);
+  }
+
+  void Archive(const Words& operands) {
+    if (!archive_.empty()) {
+      File(writes_archive_ ? FileAccess::kWrite : FileAccess::kRead, archive_);
+    }
+    if (unpacks_) {
+      own_.risk = std::max(own_.risk, RiskClass::kLocalWrite);
+      File(FileAccess::kWriteTree, directory_.empty() ? "." : directory_);
+    }
+    if (writes_archive_) Each(FileAccess::kRead, operands, 0);
+    if (operands_removed_) Each(FileAccess::kRemoveTree, operands, 0);
+    operands_removed_ = false;
+  }
+
+  void Script(Operands kind, Words operands) {
+    const bool from_option = !scripts_.empty();
+    if (!from_option && !operands.empty()) scripts_.push_back(operands[0]);
+    for (const std::string& script : scripts_) {
+      const ScriptEffects effects =
+          kind == Operands::kSed ? SedEffects(script) : AwkEffects(script);
+      if (effects.runs_commands) Opaque(name_ + " with a script that runs commands");
+      if (effects.writes_unnamed) File(FileAccess::kWrite, std::string(1, kUnknown));
+      for (const std::string& path : effects.written) File(FileAccess::kWrite, path);
+      for (const std::string& path : effects.read) File(FileAccess::kRead, path);
+    }
+    Each(operands_written_ ? FileAccess::kWrite : FileAccess::kRead, operands, from_option ? 0 : 1);
+  }
+
+  void File(FileAccess access, const std::string& path) {
+    if (path.empty() || path == "-") return;
+    if (access != FileAccess::kRead) {
+      own_.risk = std::max(own_.risk, RiskClass::kLocalWrite);
+    }
+    out_->files.push_back({access, path, name_});
+  }
+
+  void Opaque(std::string_view why) { AddOpaque(why, RiskClass::kCodeExecution, out_); }
+
+  void Push(CommandKind kind) {
+    own_.kind = kind;
+    own_.repeats = own_.repeats && own_.risk <= RiskClass::kLocalWrite;
+    if (!IsSystemProgram(own_.words[0])) {
+      own_.risk = std::max(own_.risk, RiskClass::kUnknown);
+      own_.repeats = false;
+    }
+    out_->commands.push_back(own_);
+  }
+
+  const Words words_;
+  const int depth_;
+  ShellLine* const out_;
+  const std::string name_;
+  SimpleCommand own_;
+  std::string directory_, archive_;
+  Words scripts_;
+  bool target_given_ = false, operands_written_ = false, operands_removed_ = false;
+  bool unpacks_ = false, writes_archive_ = false;
+};
+
+void PushRuns(const Words& words, RiskClass risk, ShellLine* out) {
+  out->commands.push_back({CommandKind::kRuns, words, {}, risk, risk <= RiskClass::kLocalWrite});
 }
 
 // Shell builtins that take commands as text, or change what a name means. True if `words` is one.
-bool UnwrapBuiltin(const Words& words, int depth, std::vector<SimpleCommand>* out) {
+bool UnwrapBuiltin(const Words& words, int depth, ShellLine* out) {
   const std::string& name = words[0];
   if (name == "eval") {
-    out->push_back({CommandKind::kWrapper, words});
+    out->commands.push_back({CommandKind::kWrapper, words, {}});
     SplitNested(Join(words, 1), depth + 1, out);
-    AddOpaque("eval", out);
+    AddOpaque("eval", RiskClass::kCodeExecution, out);
     return true;
   }
   if (name == "trap" && words.size() > 2) {
-    out->push_back({CommandKind::kRuns, words});
+    PushRuns(words, RiskClass::kSafe, out);
     if (words[1] != "-" && words[1] != "") SplitLiteral(words[1], "trap", depth, out);
     return true;
   }
@@ -239,89 +582,14 @@ bool UnwrapBuiltin(const Words& words, int depth, std::vector<SimpleCommand>* ou
                              (name == "alias" && words.size() > 1) ||
                              (name == "hash" && words.size() > 1);
   if (!sets && !changes_names) return false;
-  out->push_back({CommandKind::kRuns, words});
-  if (changes_names) AddOpaque(name, out);
+  PushRuns(words, RiskClass::kSafe, out);
+  if (changes_names) AddOpaque(name, RiskClass::kCodeExecution, out);
   for (size_t i = 1; sets && i < words.size(); ++i) {
-    if (ChangesPrograms(words[i].substr(0, words[i].find('='))))
-      AddOpaque(name + " " + words[i], out);
-  }
-  return true;
-}
-
-// xargs puts its input where -I says, or at the end.
-void AddInputOfXargs(const Words& words, size_t inner, Words* command) {
-  std::string placeholder;
-  for (size_t i = 1; i < inner; ++i) {
-    const size_t at = words[i][0] == '-' ? words[i].find('I') : std::string::npos;
-    if (at == std::string::npos) continue;
-    placeholder = at + 1 < words[i].size() ? words[i].substr(at + 1) : words[i + 1];
-  }
-  if (placeholder.empty()) return command->push_back(std::string(1, kUnknown));
-  for (std::string& word : *command) {
-    for (size_t at = word.find(placeholder); at != std::string::npos; at = word.find(placeholder)) {
-      word.replace(at, placeholder.size(), 1, kUnknown);
+    if (ChangesPrograms(words[i].substr(0, words[i].find('=')))) {
+      AddOpaque(name + " " + words[i], RiskClass::kCodeExecution, out);
     }
   }
-}
-
-// flock FILE -c TEXT, env -S TEXT, xargs -I{}: what a wrapper's plain command line does not cover.
-bool UnwrapSpecial(const Wrapper& wrapper, const Words& words, int depth,
-                   std::vector<SimpleCommand>* out) {
-  if (wrapper.name == "command" && words.size() > 1 && (words[1] == "-v" || words[1] == "-V")) {
-    out->push_back({CommandKind::kRuns, words});
-    return true;
-  }
-  const bool splits = wrapper.name == "env" || wrapper.name == "flock";
-  for (size_t i = 1; splits && i < words.size(); ++i) {
-    const bool flock_text =
-        wrapper.name == "flock" && (words[i] == "-c" || words[i] == "--command");
-    const bool env_text = wrapper.name == "env" && (words[i].substr(0, 2) == "-S" ||
-                                                    words[i].substr(0, 14) == "--split-string");
-    if (!flock_text && !env_text) continue;
-    SplitNested(Join(words, i + 1), depth + 1, out);
-    GuessInner(words, std::string(wrapper.name) + " " + words[i], out);
-    return true;
-  }
-  return false;
-}
-
-void UnwrapKnown(const Wrapper& wrapper, const Words& words, int depth,
-                 std::vector<SimpleCommand>* out) {
-  if (UnwrapSpecial(wrapper, words, depth, out)) return;
-  const std::optional<size_t> found = FindInner(wrapper, words);
-  if (!found) {
-    out->push_back({CommandKind::kWrapper, words});
-    return GuessInner(words, words[0] + " with options that are not known here", out);
-  }
-  size_t inner = *found;
-  for (; wrapper.assignments && inner < words.size(); ++inner) {
-    const size_t equals = words[inner].find('=');
-    if (equals == std::string::npos) break;
-    const std::string name = words[inner].substr(0, equals);
-    if (HasUnknown(name) || ChangesPrograms(name)) AddOpaque("setting " + name, out);
-  }
-  if (inner >= words.size()) {
-    out->push_back({CommandKind::kRuns, words});
-    return;
-  }
-  out->push_back({CommandKind::kWrapper, words});
-  Words rest(words.begin() + static_cast<long>(inner), words.end());
-  if (wrapper.name == "xargs") AddInputOfXargs(words, inner, &rest);
-  Unwrap(std::move(rest), depth + 1, out);
-}
-
-void UnwrapProgram(const std::string& name, const Words& words, int depth,
-                   std::vector<SimpleCommand>* out) {
-  if (name == "find") return UnwrapFind(words, depth, out);
-  if (Contains(kShells, name)) return UnwrapShell(words, depth, out);
-  if (Contains(kHardWrappers, name) || name.substr(0, 8) == "ld-linux") {
-    out->push_back({CommandKind::kWrapper, words});
-    return GuessInner(words, name, out);
-  }
-  for (const Wrapper& wrapper : kWrappers) {
-    if (wrapper.name == name) return UnwrapKnown(wrapper, words, depth, out);
-  }
-  out->push_back({CommandKind::kRuns, words});
+  return true;
 }
 
 }  // namespace
@@ -333,25 +601,46 @@ std::string_view Basename(std::string_view path) {
 
 bool ChangesPrograms(std::string_view variable) {
   if (!variable.empty() && variable.back() == '+') variable.remove_suffix(1);  // NAME+=value
-  return variable.substr(0, 3) == "LD_" || variable.substr(0, 4) == "GIT_" ||
-         variable.substr(0, 10) == "BASH_FUNC_" || Contains(kProgramVariables, variable);
+  static constexpr auto kPrefixes = std::to_array<std::string_view>(
+      {"LD_", "GIT_", "BASH_FUNC_", "CARGO_TARGET_", "npm_config_", "NPM_CONFIG_"});
+  return Contains(kProgramVariables, variable) ||
+         std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
+           return variable.substr(0, prefix.size()) == prefix;
+         });
 }
 
-void Unwrap(Words words, int depth, std::vector<SimpleCommand>* out) {
-  if (HasUnknown(words[0])) return GuessInner(words, "a command name known only at run time", out);
-  if (depth > kMaxShellDepth) return AddOpaque("commands nested too deep", out);
+void AddOpaque(std::string_view why, RiskClass risk, ShellLine* out) {
+  SimpleCommand opaque{CommandKind::kOpaque, {std::string(why)}, {}, risk, false};
+  if (out->commands.empty() || out->commands.back() != opaque) {
+    out->commands.push_back(std::move(opaque));
+  }
+}
 
-  const std::string name(Basename(words[0]));
+void Unwrap(Words words, int depth, ShellLine* out) {
+  if (HasUnknown(words[0])) {
+    GuessInner(words, depth, out);
+    return AddOpaque("a command name known only at run time", RiskClass::kUnknown, out);
+  }
+  if (depth > kMaxShellDepth) {
+    return AddOpaque("commands nested too deep", RiskClass::kUnknown, out);
+  }
   if (UnwrapBuiltin(words, depth, out)) return;
-  const size_t before = out->size();
-  UnwrapProgram(name, words, depth, out);
+
+  const std::string program = words[0];
+  const Program* row = FindProgram(Basename(program));
+  if (row == nullptr) return PushRuns(words, RiskClass::kUnknown, out);
+  const size_t before = out->commands.size();
+  CommandReader(*row, std::move(words), depth, out).Read(*row);
   // A wrapper from anywhere else need not do what its name says.
-  if (out->size() > before + 1 && !IsSystemProgram(words[0])) AddOpaque(words[0], out);
+  if (out->commands.size() > before + 1 && !IsSystemProgram(program)) {
+    AddOpaque(program, RiskClass::kUnknown, out);
+  }
 }
 
 bool IsSystemProgram(std::string_view program) {
   static constexpr auto kDirectories = std::to_array<std::string_view>(
-      {"", "/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"});
+      {"", "/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/",
+       "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"});
   return Contains(kDirectories, program.substr(0, program.size() - Basename(program).size()));
 }
 

@@ -1,7 +1,8 @@
 #ifndef ODYSSEY_POLICY_RULES_SHELL_WRAPPERS_H_
 #define ODYSSEY_POLICY_RULES_SHELL_WRAPPERS_H_
 
-// Programs that run another program named in their arguments: env, timeout, sh -c, find -exec, …
+// What a simple command does by the table of programs: the commands inside its arguments (env,
+// timeout, sh -c, find -exec, …), the files that it names, its canonical form.
 
 #include <string>
 #include <string_view>
@@ -16,10 +17,12 @@ inline constexpr int kMaxShellDepth = 16;
 
 // Appends what the simple command `words` would start: itself, and the commands in its arguments.
 // `depth`: of nested shell texts, see SplitNested. `words` is not empty.
-void Unwrap(std::vector<std::string> words, int depth, std::vector<SimpleCommand>* out);
+void Unwrap(std::vector<std::string> words, int depth, ShellLine* out);
 
 // SplitShell for a text that was found in another one; appends. Unreadable text is kOpaque.
-void SplitNested(std::string_view command, int depth, std::vector<SimpleCommand>* out);
+void SplitNested(std::string_view command, int depth, ShellLine* out);
+
+void AddOpaque(std::string_view why, RiskClass risk, ShellLine* out);
 
 // Whether setting the variable changes which program a command name means, or what it loads.
 bool ChangesPrograms(std::string_view variable);

@@ -27,7 +27,8 @@ class Automaton final {
   // Every step is false once no match is possible any more.
   bool Text(std::string_view text) {
     for (const char c : text) {
-      if (!(c == kUnknown ? AnyText() : Step(c, kColonAhead | kColonSeen, 0))) return false;
+      if (!(c == kUnknown || c == kGlob ? AnyText() : Step(c, kColonAhead | kColonSeen, 0)))
+        return false;
     }
     return true;
   }

@@ -45,6 +45,13 @@ std::string_view VerdictName(Verdict verdict) {
   return "deny";
 }
 
+std::optional<Verdict> FindVerdict(std::string_view name) {
+  for (const Verdict verdict : {Verdict::kAllow, Verdict::kAsk, Verdict::kDeny}) {
+    if (VerdictName(verdict) == name) return verdict;
+  }
+  return std::nullopt;
+}
+
 Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view entry) {
   const std::string where(label);
   const std::string_view text = Trim(entry);
@@ -84,8 +91,17 @@ Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view 
 }
 
 Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector<std::string>& ask,
-                        const std::vector<std::string>& deny) {
+                        const std::vector<std::string>& deny,
+                        const std::map<std::string, std::string>& risk) {
   ToolRules rules;
+  for (const auto& [name, verdict] : risk) {
+    const std::optional<RiskClass> known = FindRisk(name);
+    const std::optional<Verdict> opinion = FindVerdict(verdict);
+    if (!known || !opinion) {
+      return InvalidArgument("invalid agent.tools.risk entry `" + name + ": " + verdict + "`");
+    }
+    rules.risk.emplace(*known, *opinion);
+  }
   ODY_RETURN_IF_ERROR(ParseInto("agent.tools.allow", Verdict::kAllow, allow, &rules));
   ODY_RETURN_IF_ERROR(ParseInto("agent.tools.ask", Verdict::kAsk, ask, &rules));
   ODY_RETURN_IF_ERROR(ParseInto("agent.tools.deny", Verdict::kDeny, deny, &rules));

@@ -10,17 +10,24 @@
 // MultiEdit.
 //
 // A rule with a target is granular. For Bash it is matched against "word … word:rest of the
-// command" of every simple command in the line (shell_split.h), for the other tools against the
-// path. Of the rules that match, granular beats coarse, then deny beats ask beats allow, then the
-// later one wins; without a match the call is allowed. Of several simple commands the strictest
-// verdict counts. What cannot be known before it runs is never matched by a granular allow.
+// command" of every simple command in the line (shell_split.h), as typed and in canonical form; for
+// the other tools against the path or name. Of the rules that match, granular beats coarse, then
+// deny beats ask beats allow, then the later one wins; without a match the call is allowed. Of
+// several simple commands the strictest verdict counts. What cannot be known before it runs is
+// never matched by a granular allow.
+//
+// A file that a shell line writes is judged as one that Write, Edit and MultiEdit are asked to
+// write; one that it reads, by the granular ask and deny rules of Read. `risk` is a second opinion:
+// the stricter one counts. docs/RULES.md is the reference.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/rules/risk_class.h"
 
 namespace odyssey::rules {
 
@@ -45,6 +52,7 @@ struct Rule {
 // In the order of precedence's last criterion: allow, then ask, then deny.
 struct ToolRules {
   std::vector<Rule> rules;
+  std::map<RiskClass, Verdict> risk;
   friend bool operator==(const ToolRules&, const ToolRules&) = default;
 };
 
@@ -53,6 +61,7 @@ struct ToolCall {
   std::string name;                // "Bash"
   std::string command;             // Bash: the whole line
   std::vector<std::string> paths;  // the other tools: as the model gave them
+  std::string cwd;                 // Bash: where the line starts; empty = in the workspace
 };
 
 struct Decision {
@@ -62,19 +71,38 @@ struct Decision {
   // What allow_always would allow from now on, as shown to the person; a later call whose scope is
   // equal needs no second question. "Bash(find:*): find, sort" or "Write".
   std::string scope;
+  RiskClass risk = RiskClass::kSafe;
   friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+// What one part of a shell line comes to: a simple command, or a file that it names.
+struct Part {
+  std::string text;       // "git -C r push", "> note.txt"
+  std::string canonical;  // "git push"; empty: equal to `text`
+  Verdict verdict = Verdict::kAllow;
+  std::string rule;  // the winning rule; "" = none matched
+  std::string reason;
+  RiskClass risk = RiskClass::kSafe;
+  friend bool operator==(const Part&, const Part&) = default;
 };
 
 // One entry. `label` is "agent.tools.ask" or the like and begins the message.
 Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view entry);
 
-// All entries. INVALID_ARGUMENT "invalid tool permission rule `X`: …" for the first that is wrong.
+// All entries; `risk`: the names of classes and of verdicts. INVALID_ARGUMENT "invalid tool
+// permission rule `X`: …" for the first that is wrong.
 Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector<std::string>& ask,
-                        const std::vector<std::string>& deny);
+                        const std::vector<std::string>& deny,
+                        const std::map<std::string, std::string>& risk = {});
+
+// "allow", "ask", "deny"; nullopt for other text.
+std::optional<Verdict> FindVerdict(std::string_view name);
 
 // INVALID_ARGUMENT "invalid shell command: missing closing quote" for a line that the shell would
 // refuse to read; "invalid shell command: …" for one that is too long or holds a NUL byte.
-Result<Decision> Decide(const ToolRules& rules, const ToolCall& call);
+// `parts`, if not null, receives what each part of a shell line comes to.
+Result<Decision> Decide(const ToolRules& rules, const ToolCall& call,
+                        std::vector<Part>* parts = nullptr);
 
 // A rule for Bash that is not about every line; nullptr: there is none. With one, a line that
 // cannot be known before it runs is asked about at least. Points into `rules`.

@@ -365,10 +365,10 @@ TEST(DecideTest, TheScopeSaysWhatAllowAlwaysWouldCover) {
   };
   const ToolRules rules = Rules({}, {"Bash(find:*)", "Write", "*"}, {});
   EXPECT_EQ(scope(rules, {.name = "Bash", .command = "find . | sort; find x"}),
-            "Bash(find:*): find, sort");
+            "* + Bash(find:*): find, sort");
   EXPECT_EQ(scope(rules, {.name = "Bash", .command = "find $X"}), "Bash(find:*): find");
   EXPECT_EQ(scope(rules, {.name = "Bash", .command = "find .; eval $X"}),
-            "Bash(find:*): exactly `find .; eval $X`");
+            "* + Bash(find:*): exactly `find .; eval $X`");
   EXPECT_EQ(scope(rules, {.name = "Bash", .command = "> f"}), "*: exactly `> f`");
   EXPECT_EQ(scope(rules, {.name = "Read", .paths = {"a"}}), "*: Read");
   EXPECT_EQ(scope(Rules({}, {"Write"}, {}), {.name = "Write", .paths = {"a"}}), "Write");
