@@ -360,17 +360,26 @@ class LineJudge final {
   std::set<std::string> asking_;
 };
 
-// The second opinion: of the verdict on the risk and the decision the stricter one.
-void JudgeRisk(const ToolRules& rules, Risk risk, Decision* decision) {
-  decision->risk = risk.risk;
-  const auto opinion = rules.risk.find(risk.risk);
-  if (opinion == rules.risk.end() || opinion->second <= decision->verdict) return;
-  const std::string name(RiskName(risk.risk));
-  decision->verdict = opinion->second;
+void TakeOpinion(const std::pair<const RiskClass, Verdict>& opinion, const std::string& reason,
+                 Decision* decision) {
+  const std::string name(RiskName(opinion.first));
+  decision->verdict = opinion.second;
   decision->rule = "risk " + name;
-  decision->reason = "the call is of the risk class " + name +
-                     (risk.reason.empty() ? "" : " (" + risk.reason + ")");
+  decision->reason =
+      "the call is of the risk class " + name + (reason.empty() ? "" : " (" + reason + ")");
   decision->scope = decision->rule + ": " + decision->scope;
+}
+
+// The second opinion: of the verdict on every class of risk that a part of the call has and the
+// decision the strictest one.
+void JudgeRisk(const ToolRules& rules, const Risk& risk, Decision* decision) {
+  decision->risk = risk.risk;
+  if (rules.risk.empty()) return;
+  for (const auto& [part, reason] : risk.parts) {
+    const auto opinion = rules.risk.find(part);
+    if (opinion == rules.risk.end() || opinion->second <= decision->verdict) continue;
+    TakeOpinion(*opinion, reason, decision);
+  }
 }
 
 Result<Decision> DecideBash(const ToolRules& rules, const ToolCall& call,
@@ -392,13 +401,16 @@ Result<Decision> DecideBash(const ToolRules& rules, const ToolCall& call,
 
 Risk RiskOfTool(const ToolCall& call) {
   const policy::ToolRow* row = policy::FindTool(call.name);
-  if (row == nullptr) return {RiskClass::kUnknown, call.name};
+  if (row == nullptr) {
+    return {RiskClass::kUnknown, call.name, {{RiskClass::kUnknown, call.name}}};
+  }
   const FileAccess access =
       row->kind == policy::ToolKind::kWritesFile ? FileAccess::kWrite : FileAccess::kRead;
   Risk out;
   for (const std::string& path : call.paths) {
     const RiskClass risk = ClassifyPath(Literal(path), access);
-    if (risk > out.risk) out = {risk, call.name + " " + path};
+    const auto part = out.parts.emplace(risk, call.name + " " + path).first;
+    if (risk > out.risk) std::tie(out.risk, out.reason) = *part;
   }
   return out;
 }
@@ -434,6 +446,19 @@ Result<Decision> Decide(const ToolRules& rules, const ToolCall& call, std::vecto
   Decision decision = DecideTool(rules, call);
   JudgeRisk(rules, RiskOfTool(call), &decision);
   return decision;
+}
+
+Result<bool> Fits(const Rule& rule, const std::string& example) {
+  const bool bash = rule.tool == policy::kBash || rule.tool == "*";
+  ToolRules alone;
+  const bool allows = rule.action == Verdict::kAllow;
+  if (allows && !rule.target) return true;
+  if (allows) alone.rules.push_back({Verdict::kDeny, rule.tool, std::nullopt, ""});
+  alone.rules.push_back(rule);
+  const ToolCall call =
+      bash ? ToolCall{policy::kBash, example, {}, ""} : ToolCall{rule.tool, "", {example}, ""};
+  ODY_ASSIGN_OR_RETURN(const Decision decision, Decide(alone, call));
+  return decision.rule == rule.text && (!allows || decision.verdict == Verdict::kAllow);
 }
 
 bool IsPathDenied(const ToolRules& rules, const std::string& tool, const std::string& path) {

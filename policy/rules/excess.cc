@@ -57,6 +57,13 @@ std::vector<std::string> Excess(const ToolRules& child, const ToolRules& parent)
     if (rule.action == Verdict::kAllow || IsKept(rule, child)) continue;
     out.push_back(std::string(VerdictName(rule.action)) + ": " + rule.text + " is not there");
   }
+  for (const auto& [risk, verdict] : parent.risk) {
+    const auto own = child.risk.find(risk);
+    if (own != child.risk.end() && own->second >= verdict) continue;
+    if (verdict == Verdict::kAllow) continue;
+    out.push_back(std::string(VerdictName(verdict)) + ": risk " + std::string(RiskName(risk)) +
+                  " is not there");
+  }
   return out;
 }
 

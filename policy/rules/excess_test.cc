@@ -36,6 +36,15 @@ TEST(ExcessTest, ARuleThatMakesNothingMilderIsNotMore) {
   EXPECT_EQ(More({.ask = {"Write"}}, {}), Lines{});
 }
 
+TEST(ExcessTest, AnOpinionOnARiskThatIsGoneIsMore) {
+  const ToolRules parent = *Parse({}, {}, {}, {{"install", "deny"}, {"safe", "allow"}});
+  EXPECT_EQ(Excess(*Parse({}, {}, {}), parent), Lines{"deny: risk install is not there"});
+  EXPECT_EQ(Excess(*Parse({}, {}, {}, {{"install", "ask"}}), parent),
+            Lines{"deny: risk install is not there"});
+  EXPECT_EQ(Excess(parent, parent), Lines{});
+  EXPECT_EQ(Excess(parent, *Parse({}, {}, {})), Lines{});
+}
+
 TEST(ExcessTest, AStrictRuleThatIsGoneIsMore) {
   EXPECT_EQ(More({}, {.ask = {"Bash"}, .deny = {"Write(/x)"}}),
             (Lines{"ask: Bash is not there", "deny: Write(/x) is not there"}));

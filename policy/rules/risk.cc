@@ -82,8 +82,10 @@ bool IsRoot(Names path) {
 }
 
 void Raise(RiskClass risk, std::string reason, Risk* out) {
+  const auto part = out->parts.emplace(risk, std::move(reason)).first;
   if (risk <= out->risk) return;
-  *out = {risk, std::move(reason)};
+  out->risk = risk;
+  out->reason = part->second;
 }
 
 // NAME(){ NAME|NAME& }: a function that starts itself twice.

@@ -3,6 +3,7 @@
 
 // How much a call risks, by the table of programs: a second opinion beside the rules. Pure.
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ namespace odyssey::rules {
 struct Risk {
   RiskClass risk = RiskClass::kSafe;
   std::string reason;  // "rm removes /", "curl"
+  std::map<RiskClass, std::string>
+      parts;  // every class that a part has, each with its first reason
   friend bool operator==(const Risk&, const Risk&) = default;
 };
 

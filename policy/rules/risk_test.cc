@@ -121,6 +121,8 @@ TEST(DecideTest, TheRiskIsASecondOpinion) {
   EXPECT_EQ(verdict({.name = "Bash", .command = "wget u"}), "ask risk network_egress");
   EXPECT_EQ(verdict({.name = "Bash", .command = "curl u"}), "ask Bash(curl:*)");
   EXPECT_EQ(verdict({.name = "Bash", .command = "npm ci"}), "allow Bash");
+  // Each part counts, not the highest class alone.
+  EXPECT_EQ(verdict({.name = "Bash", .command = "wget u; python x"}), "ask risk network_egress");
   EXPECT_EQ(verdict({.name = "Bash", .command = "curl u; rm -rf /"}), "deny risk destructive");
   EXPECT_EQ(verdict({.name = "Bash", .command = "sudo ls"}), "deny Bash(sudo:*)");
   EXPECT_EQ(verdict({.name = "Write", .paths = {"/etc/x"}}), "ask risk system_write");

@@ -157,7 +157,7 @@ class CommandReader final {
     while (arguments.rest < words_.size() && words_[arguments.rest][0] == '+') ++arguments.rest;
     Words canonical = From(words_, arguments.rest);
     canonical.insert(canonical.begin(), name_);
-    if (canonical != words_) own_.canonical = canonical;
+    if (canonical != words_ && !arguments.unknown_option) own_.canonical = canonical;
     for (const FoundOption& option : arguments.options) Option(option, words_);
     if (arguments.unknown_option) GuessSubcommands();
     Settings(program, arguments.rest);

@@ -107,11 +107,13 @@ bool TextMatches(std::string_view target, std::string_view text, Unknown unknown
 
 Match MatchCommand(std::string_view target, const std::vector<std::string>& words) {
   if (CommandMatches(target, words, Unknown::kOnlyUnderStar)) return Match::kYes;
+  if (std::none_of(words.begin(), words.end(), HasUnknown)) return Match::kNo;
   return CommandMatches(target, words, Unknown::kAnything) ? Match::kMaybe : Match::kNo;
 }
 
 Match MatchText(std::string_view target, std::string_view text) {
   if (TextMatches(target, text, Unknown::kOnlyUnderStar)) return Match::kYes;
+  if (!HasUnknown(text)) return Match::kNo;
   return TextMatches(target, text, Unknown::kAnything) ? Match::kMaybe : Match::kNo;
 }
 

@@ -104,6 +104,10 @@ std::optional<Verdict> FindVerdict(std::string_view name);
 Result<Decision> Decide(const ToolRules& rules, const ToolCall& call,
                         std::vector<Part>* parts = nullptr);
 
+// Whether the rule fits the call that an author wrote beside it: a command line for Bash, else a
+// path or name. An allow rule fits a line if it covers every part of it. The errors of Decide.
+Result<bool> Fits(const Rule& rule, const std::string& example);
+
 // A rule for Bash that is not about every line; nullptr: there is none. With one, a line that
 // cannot be known before it runs is asked about at least. Points into `rules`.
 const Rule* RestrictingRule(const ToolRules& rules);

@@ -353,6 +353,56 @@ TEST(DecideTest, MatchesPathsByEveryNameTheyHave) {
   EXPECT_EQ(Path(Rules({}, {"Read(./a*)"}, {}), "Read", "ab"), "ask Read(./a*)");
 }
 
+TEST(DecideTest, ATreeIsItsDirectoryToo) {
+  const ToolRules rules = Rules({}, {}, {"Read(secrets/**)", "LS(secrets/**)", "Skill(deploy*)"});
+  for (const char* path :
+       {"secrets", "./secrets/", "/workspace/secrets", "secrets/a/b", "x/../secrets"}) {
+    EXPECT_EQ(Path(rules, "Read", path), "deny Read(secrets/**)") << path;
+    EXPECT_EQ(Path(rules, "LS", path), "deny LS(secrets/**)") << path;
+  }
+  for (const char* path : {"secrets2", "a/secrets", "secrets.txt", "."}) {
+    EXPECT_EQ(Path(rules, "Read", path), "allow ") << path;
+  }
+  EXPECT_EQ(Path(rules, "Skill", "deploy-prod"), "deny Skill(deploy*)");
+  EXPECT_EQ(Path(rules, "Skill", "build"), "allow ");
+}
+
+// The characters that stand for unknown text in a shell line are plain ones in a path.
+TEST(DecideTest, APathHoldsNoUnknownText) {
+  const ToolRules rules = Rules({}, {}, {"Read(secrets/*)"});
+  EXPECT_EQ(Path(rules, "Read", "secrets/\x01"), "deny Read(secrets/*)");
+  EXPECT_EQ(Path(rules, "Read", "\x01/a"), "allow ");
+  EXPECT_EQ(Path(rules, "Read", "\x02"), "allow ");
+}
+
+TEST(DecideTest, FilesOfALineCountFromWhereItStarts) {
+  const ToolRules rules = Rules({}, {}, {"Write(src/**)"});
+  const auto verdict = [&](const std::string& command, const std::string& cwd) {
+    return Decide(rules, {.name = "Bash", .command = command, .paths = {}, .cwd = cwd})->verdict;
+  };
+  EXPECT_EQ(verdict("echo > a", "src"), Verdict::kDeny);
+  EXPECT_EQ(verdict("echo > a", "/workspace/src/x"), Verdict::kDeny);
+  EXPECT_EQ(verdict("echo > ../src/a", "out"), Verdict::kDeny);
+  EXPECT_EQ(verdict("echo > a", "out"), Verdict::kAllow);
+  EXPECT_EQ(verdict("echo > src/a", "/tmp"), Verdict::kAllow);
+}
+
+TEST(DecideTest, SaysWhatEachPartComesTo) {
+  const ToolRules rules = Rules({"Bash(echo:*)"}, {"Write"}, {"Bash(git push:*)"});
+  std::vector<Part> parts;
+  const ToolCall call{
+      .name = "Bash", .command = "git -C r push; echo x > f", .paths = {}, .cwd = ""};
+  ASSERT_TRUE(Decide(rules, call, &parts).ok());
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].text, "git -C r push");
+  EXPECT_EQ(parts[0].canonical, "git push");
+  EXPECT_EQ(parts[0].rule, "Bash(git push:*)");
+  EXPECT_EQ(parts[0].risk, RiskClass::kNetworkEgress);
+  EXPECT_EQ(parts[1].rule, "Bash(echo:*)");
+  EXPECT_EQ(parts[2].text, "> f");
+  EXPECT_EQ(parts[2].verdict, Verdict::kAsk);
+}
+
 TEST(DecideTest, TheStrictestOfSeveralPathsCounts) {
   const ToolRules rules = Rules({}, {"Read(a)"}, {"Read(b)"});
   EXPECT_EQ(Decide(rules, {.name = "Read", .paths = {"x", "b", "a"}})->rule, "Read(b)");
@@ -372,6 +422,44 @@ TEST(DecideTest, TheScopeSaysWhatAllowAlwaysWouldCover) {
   EXPECT_EQ(scope(rules, {.name = "Bash", .command = "> f"}), "*: exactly `> f`");
   EXPECT_EQ(scope(rules, {.name = "Read", .paths = {"a"}}), "*: Read");
   EXPECT_EQ(scope(Rules({}, {"Write"}, {}), {.name = "Write", .paths = {"a"}}), "Write");
+}
+
+// found by use: after "always" for `git --version && rm -rf ./tmp`, `rm -rf ~ && git --version`
+// ran.
+TEST(DecideTest, AnAlwaysCoversNoMoreThanIsShown) {
+  const ToolRules rules = Rules({}, {"Bash", "Bash(cat:*)", "Read(secrets/**)"}, {});
+  const auto scope = [&](const std::string& command, const std::string& cwd = "") {
+    return Decide(rules, {.name = "Bash", .command = command, .paths = {}, .cwd = cwd})->scope;
+  };
+  for (const char* line : {"git --version && rm -rf ./tmp",
+                           "python3 -c 'print(1)'",
+                           "sh x",
+                           "dd if=a of=b",
+                           "curl x",
+                           "npm ci",
+                           "mytool x",
+                           "./ls",
+                           "ls > f",
+                           "find . -delete",
+                           "find . -exec rm {} +",
+                           "rm $X",
+                           "eval x",
+                           "sed -i s/a/b/ f",
+                           "awk 'BEGIN{system(\"x\")}'",
+                           "git push",
+                           "git clean -f",
+                           "ssh h ls",
+                           "make x",
+                           "git -c core.pager=x log",
+                           "echo `date` | sh"}) {
+    EXPECT_EQ(scope(line), std::string("Bash: exactly `") + line + "`") << line;
+  }
+  EXPECT_EQ(scope("rm a", "out"), "Bash: exactly `rm a` in out");
+  EXPECT_EQ(scope("ls -la | grep x"), "Bash: grep, ls");
+  EXPECT_EQ(scope("git -C r log -3; git commit -m x"), "Bash: git commit, git log");
+  // A later call that another rule asks about has another scope.
+  EXPECT_EQ(scope("cat a"), "Bash(cat:*): cat");
+  EXPECT_EQ(scope("cat secrets/a"), "Bash(cat:*) + Read(secrets/**): cat");
 }
 
 TEST(DecideTest, TheReasonNamesTheCommandAndTheRule) {
