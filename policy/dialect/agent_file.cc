@@ -1,5 +1,8 @@
 #include "policy/dialect/agent_file.h"
 
+#include <map>
+#include <utility>
+
 #include "policy/dialect/attachment_policy.h"
 #include "policy/dialect/manifest.h"
 #include "policy/model/tool_table.h"
@@ -51,22 +54,74 @@ bool CheckTool(const Source& source, const Text& text, const std::string& what,
   return known;
 }
 
+// The rule of an entry; nullopt if it is wrong.
+std::optional<rules::Rule> ReadRule(const Source& source, const std::string& label,
+                                    rules::Verdict action, const Text& text) {
+  const Result<rules::Rule> rule = rules::ParseRule(label, action, text.value);
+  if (!rule.ok()) {
+    source.Invalid(text.line, text.key, rule.status().message());
+    return std::nullopt;
+  }
+  const std::string what = label + " entry `" + text.value + "`";
+  if (rule->tool != "*" && !CheckTool(source, text, what, rule->tool)) return std::nullopt;
+  return *rule;
+}
+
+// Checks the examples that stand beside a rule: what it fits, and what it does not.
+void CheckExamples(const rules::Rule* rule, MapReader* entry) {
+  for (const auto& [name, expected] : {std::pair("match", true), {"not_match", false}}) {
+    for (const Text& example : entry->Strings(name)) {
+      if (rule == nullptr) continue;
+      const Result<bool> fits = rules::Fits(*rule, example.value);
+      if (fits.ok() && *fits == expected) continue;
+      const std::string why = !fits.ok() ? fits.status().message()
+                              : *fits    ? "the rule fits it"
+                                         : "the rule does not fit it";
+      entry->source().Invalid(example.line, example.key,
+                              "example `" + example.value + "` of " + rule->text + ": " + why);
+    }
+  }
+}
+
 std::vector<std::string> ReadRules(MapReader* tools, const std::string& name, rules::Verdict action,
                                    Origins* origins) {
   const std::string label = "agent.tools." + name;
   std::vector<std::string> entries;
-  for (const Text& text : tools->Strings(name)) {
-    const Result<rules::Rule> rule = rules::ParseRule(label, action, text.value);
-    if (!rule.ok()) {
-      tools->source().Invalid(text.line, text.key, rule.status().message());
-    } else if (rule->tool == "*" || CheckTool(tools->source(), text,
-                                              label + " entry `" + text.value + "`", rule->tool)) {
-      origins->Add("tools." + name + "[" + std::to_string(entries.size()) + "]",
-                   PlaceOf(tools->source(), text));
-      entries.push_back(text.value);
+  for (MapReader::Entry& entry : tools->Entries(name)) {
+    const std::optional<Text> text =
+        entry.map ? entry.map->String("rule", Need::kRequired) : entry.text;
+    const std::optional<rules::Rule> rule =
+        text ? ReadRule(tools->source(), label, action, *text) : std::nullopt;
+    if (entry.map) {
+      CheckExamples(rule ? &*rule : nullptr, &*entry.map);
+      entry.map->Finish();
     }
+    if (!rule) continue;
+    origins->Add("tools." + name + "[" + std::to_string(entries.size()) + "]",
+                 PlaceOf(tools->source(), *text));
+    entries.push_back(text->value);
   }
   return entries;
+}
+
+std::map<std::string, std::string> ReadRisk(MapReader* tools) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, text] : tools->StringMap("risk")) {
+    if (!rules::FindRisk(key.name)) {
+      std::string known;
+      for (const std::string_view name : rules::kRiskNames) {
+        known.append(known.empty() ? "" : ", ").append(name);
+      }
+      tools->source().Invalid(text.line, text.key,
+                              "there is no risk class `" + key.name + "`; there are " + known);
+    } else if (!rules::FindVerdict(text.value)) {
+      tools->source().Invalid(text.line, text.key,
+                              "must be one of allow, ask, deny, not `" + text.value + "`");
+    } else {
+      out[key.name] = text.value;
+    }
+  }
+  return out;
 }
 
 ToolRuleSpec ReadTools(MapReader* tools, Origins* origins) {
@@ -74,6 +129,7 @@ ToolRuleSpec ReadTools(MapReader* tools, Origins* origins) {
   spec.allow = ReadRules(tools, "allow", rules::Verdict::kAllow, origins);
   spec.ask = ReadRules(tools, "ask", rules::Verdict::kAsk, origins);
   spec.deny = ReadRules(tools, "deny", rules::Verdict::kDeny, origins);
+  spec.risk = ReadRisk(tools);
   return spec;
 }
 

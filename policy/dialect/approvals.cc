@@ -30,7 +30,7 @@ bool Has(const std::vector<std::string>& tools, const char* tool) {
 std::vector<Approval> ApprovalsOf(const Bundle& bundle, const AgentSpec& agent) {
   std::vector<Approval> out;
   const Result<rules::ToolRules> parsed =
-      rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny);
+      rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny, agent.tools.risk);
   if (!parsed.ok()) return out;  // a bundle that was read has none such
   const std::vector<std::string> offered =
       rules::SelectTools(ToolsOf(bundle, agent), policy::ToolNames(), *parsed);
@@ -54,6 +54,11 @@ std::vector<Approval> ApprovalsOf(const Bundle& bundle, const AgentSpec& agent) 
                    "commands that cannot be known beforehand, since there are rules such as " +
                        restricting->text,
                    {}});
+  }
+  for (const auto& [risk, verdict] : parsed->risk) {
+    if (verdict != rules::Verdict::kAsk || !Has(offered, policy::kBash)) continue;
+    const std::string why = "commands of the risk class " + std::string(rules::RiskName(risk));
+    out.push_back({agent.id, "", {policy::kBash}, why, {}});
   }
   return out;
 }

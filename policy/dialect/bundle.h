@@ -68,6 +68,7 @@ struct MemorySpec {
 // Entries of policy/rules, checked.
 struct ToolRuleSpec {
   std::vector<std::string> allow, ask, deny;
+  std::map<std::string, std::string> risk;  // what a class of risk comes to: "install" → "ask"
   std::vector<std::string> require;  // of the bundle's tools only these; empty = all (see ToolsOf)
   friend bool operator==(const ToolRuleSpec&, const ToolRuleSpec&) = default;
 };

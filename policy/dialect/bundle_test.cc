@@ -354,6 +354,54 @@ TEST_F(BundleTest, ChecksTheAgent) {
   EXPECT_EQ(ProblemsOfAgent("- 1\n"), "agent.yaml:1: must be a map, not a list");
 }
 
+TEST_F(BundleTest, ChecksTheExamplesBesideARule) {
+  const std::string head = "id: a\nprompt: p\nmodel: {provider: p, name: n}\ntools:\n";
+  EXPECT_EQ(
+      ProblemsOfAgent(head +
+                      "  deny:\n"
+                      "    - Write\n"
+                      "    - rule: Bash(git push:*)\n"
+                      "      match: ['git -C x push', \"sh -c 'git push'\"]\n"
+                      "      not_match: [git status]\n"
+                      "    - {rule: Read(secrets/**), match: [./secrets/a], not_match: [a]}\n"
+                      "  allow: [{rule: 'Bash(ls:*)', match: [ls | ls], not_match: [ls; rm a]}]\n"),
+      "");
+  const Result<Bundle> bundle = LoadBundle(root_);
+  ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+  EXPECT_EQ(FindAgent(*bundle, "a")->tools.deny,
+            (std::vector<std::string>{"Write", "Bash(git push:*)", "Read(secrets/**)"}));
+
+  EXPECT_EQ(
+      ProblemsOfAgent(head + "  deny:\n"
+                             "    - rule: Bash(git push:*)\n"
+                             "      match: [git pull]\n"
+                             "      not_match:\n"
+                             "        - git -C x push\n"
+                             "        - git 'x\n"),
+      "agent.yaml:7: tools.deny[0].match[0]: example `git pull` of Bash(git push:*): the rule "
+      "does not fit it\n"
+      "agent.yaml:9: tools.deny[0].not_match[0]: example `git -C x push` of Bash(git push:*): "
+      "the rule fits it\n"
+      "agent.yaml:10: tools.deny[0].not_match[1]: example `git 'x` of Bash(git push:*): "
+      "invalid shell command: missing closing quote");
+  EXPECT_EQ(ProblemsOfAgent(head + "  ask: [{rules: Bash}]\n").find("agent.yaml:5: tools.ask[0]"),
+            0u);
+}
+
+TEST_F(BundleTest, ReadsTheOpinionOnRisks) {
+  const std::string head = "id: a\nprompt: p\nmodel: {provider: p, name: n}\ntools:\n";
+  EXPECT_EQ(ProblemsOfAgent(head + "  risk: {network_egress: ask, destructive: deny}\n"), "");
+  EXPECT_EQ(
+      FindAgent(*LoadBundle(root_), "a")->tools.risk,
+      (std::map<std::string, std::string>{{"destructive", "deny"}, {"network_egress", "ask"}}));
+  EXPECT_EQ(ProblemsOfAgent(head + "  risk: {network: ask}\n")
+                .find("agent.yaml:5: tools.risk.network: there is no risk class `network`; there "
+                      "are safe, local_write"),
+            0u);
+  EXPECT_EQ(ProblemsOfAgent(head + "  risk: {install: maybe}\n"),
+            "agent.yaml:5: tools.risk.install: must be one of allow, ask, deny, not `maybe`");
+}
+
 // A tool that no session would have is named, wherever a bundle names it.
 TEST_F(BundleTest, WhatIsNoRowOfTheTableIsNoTool) {
   for (const std::string& tool : policy::ToolNames()) {

@@ -124,6 +124,24 @@ std::vector<Text> MapReader::Strings(std::string_view name) {
   return texts;
 }
 
+std::vector<MapReader::Entry> MapReader::Entries(std::string_view name) {
+  std::vector<Entry> entries;
+  const Node* list = Typed(name, NodeKind::kList, Need::kOptional);
+  for (size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
+    const Node& item = list->items[i];
+    const std::string key = KeyOf(name) + "[" + std::to_string(i) + "]";
+    if (item.kind == NodeKind::kMap) {
+      entries.push_back({std::nullopt, MapReader(source_, &item, key)});
+    } else if (item.kind != NodeKind::kString) {
+      source_->Syntax(item.line, key,
+                      "must be a string, not " + Found(item) + Remedy(NodeKind::kString, item));
+    } else if (std::optional<Text> text = TextOf(item, key)) {
+      entries.push_back({std::move(text), std::nullopt});
+    }
+  }
+  return entries;
+}
+
 std::optional<bool> MapReader::Bool(std::string_view name) {
   const Node* found = Typed(name, NodeKind::kBool, Need::kOptional);
   if (found == nullptr) return std::nullopt;

@@ -86,6 +86,9 @@ class MapReader final {
   uint64_t Whole(std::string_view name, uint64_t fallback, uint64_t least, uint64_t most,
                  std::string_view why = "");
   MapReader Map(std::string_view name, Need need = Need::kOptional);
+  // The entries of a list that holds strings and maps.
+  struct Entry;
+  std::vector<Entry> Entries(std::string_view name);
   // The maps of a list, with keys "name[0]", ….
   std::vector<MapReader> Maps(std::string_view name, size_t most);
   // The members of a map of maps, each with its key "name.member".
@@ -122,6 +125,12 @@ class MapReader final {
   const Node* node_;
   std::string key_;
   std::vector<std::string> known_;
+};
+
+// One of both.
+struct MapReader::Entry {
+  std::optional<Text> text;
+  std::optional<MapReader> map;
 };
 
 // What stands where something else is expected: "a list", "a number (`3`)", "`true`".
