@@ -10,7 +10,7 @@ Verdict Judge(const rules::Decision& decision, bool granted) {
                   (decision.reason.empty() ? "" : " (" + decision.reason + ")")};
     case rules::Verdict::kAsk:
       if (granted) return {};
-      return {rules::Verdict::kAsk, decision.rule, decision.scope, ""};
+      return {rules::Verdict::kAsk, decision.rule, decision.scope, "", decision.risk};
     case rules::Verdict::kAllow:
       return {};
   }

@@ -14,6 +14,7 @@ struct Verdict {
   std::string rule;     // of kAsk: as written
   std::string scope;    // of kAsk: what "always" would allow, as shown
   std::string message;  // of kDeny: for the model
+  rules::RiskClass risk = rules::RiskClass::kSafe;
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

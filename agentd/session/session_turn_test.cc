@@ -126,6 +126,7 @@ TEST(SessionTurnTest, AllowOnceAsksAgainForTheSameCall) {
     EXPECT_EQ(request.rule(), "Write");
     EXPECT_EQ(request.arguments_json(), kWriteA);
     EXPECT_EQ(request.cwd(), "/workspace");
+    EXPECT_EQ(request.risk(), "local_write");
     EXPECT_EQ(world.sandbox().files(session).count("a"), static_cast<size_t>(i))
         << "nothing is done before the answer";
     EXPECT_TRUE(world.approvals().Resolve(request.request_id(), {Decision::kAllowOnce, "", 5}));

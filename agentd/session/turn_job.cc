@@ -229,6 +229,7 @@ void TurnJob::Do(const turn::Ask& effect) {
   request.set_arguments_json(effect.call.arguments_json);
   request.set_cwd(tool->WorkingDirectory(effect.call.arguments_json, setup_->workspace));
   request.set_scope(effect.scope);
+  request.set_risk(std::string(rules::RiskName(effect.risk)));
   request.set_diff(tool->Preview(effect.call.arguments_json, *runtime_->sandbox, cell_id_));
   message::SanitizeStrings(&request);
   const auto promise = std::make_shared<std::promise<approval::Answer>>();

@@ -157,7 +157,8 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   const dialect::Bundle& spec = out.bundle->spec;
   ODY_ASSIGN_OR_RETURN(out.agent, dialect::FindAgent(spec, record.agent_id));
   const dialect::ToolRuleSpec& entries = out.agent.tools;
-  ODY_ASSIGN_OR_RETURN(out.rules, rules::Parse(entries.allow, entries.ask, entries.deny));
+  ODY_ASSIGN_OR_RETURN(out.rules,
+                       rules::Parse(entries.allow, entries.ask, entries.deny, entries.risk));
   out.offered = WithoutIdleTools(rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules),
                                  out.agent);
   const dialect::ModelSpec& model = out.agent.model;

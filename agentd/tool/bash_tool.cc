@@ -182,7 +182,7 @@ class BashTool final : public Tool {
 
   Result<rules::ToolCall> ForRules(const std::string& arguments_json) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, ParseBash(arguments_json));
-    return rules::ToolCall{kRow.name, given.String(kRow.subject), {}};
+    return rules::ToolCall{kRow.name, given.String(kRow.subject), {}, given.String("cwd")};
   }
 
   std::string WorkingDirectory(const std::string& arguments_json,

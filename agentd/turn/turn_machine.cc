@@ -171,7 +171,7 @@ Effects TurnMachine::OnVerdict(const approval::Verdict& verdict) {
     case rules::Verdict::kAsk:
       asked_ = verdict;
       request_id_ = new_id_("apr");
-      return {Ask{request_id_, call, verdict.rule, verdict.scope}};
+      return {Ask{request_id_, call, verdict.rule, verdict.scope, verdict.risk}};
     case rules::Verdict::kDeny:
       break;
   }

@@ -48,6 +48,7 @@ struct Ask {
   std::string request_id;
   Call call;
   std::string rule, scope;
+  rules::RiskClass risk = rules::RiskClass::kSafe;
   friend bool operator==(const Ask&, const Ask&) = default;
 };
 struct RunTool {
