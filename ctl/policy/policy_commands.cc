@@ -180,6 +180,34 @@ int Explain(const Invocation& call) {
       {"explain " + file, status.message(), refused ? kCeilingNext : NextFor(file)});
 }
 
+Json PartsAsJson(const std::vector<rules::Part>& parts) {
+  Json out = Json::array();
+  for (const rules::Part& part : parts) {
+    out.push_back({{"text", part.text},
+                   {"canonical", part.canonical.empty() ? part.text : part.canonical},
+                   {"verdict", rules::VerdictName(part.verdict)},
+                   {"rule", part.rule},
+                   {"reason", part.reason},
+                   {"risk", rules::RiskName(part.risk)}});
+  }
+  return out;
+}
+
+// How the line was read: each command, what it counts as, and the rule that won for it.
+void PrintParts(const Console& console, const PolicyAnswer& answer) {
+  if (answer.parts.empty()) return;
+  for (const rules::Part& part : answer.parts) {
+    std::string line = "  " + std::string(rules::VerdictName(part.verdict));
+    line.resize(9, ' ');
+    line += part.text.empty() ? "(no command)" : part.text;
+    if (!part.canonical.empty()) line += "  = " + part.canonical;
+    line += part.rule.empty() ? "  no rule" : "  by " + part.rule;
+    line += "  " + std::string(rules::RiskName(part.risk));
+    console.PrintLine(Sanitize(line, Lines::kOne));
+  }
+  console.PrintLine("  risk: " + std::string(rules::RiskName(answer.decision.risk)));
+}
+
 int PrintAnswer(const Console& console, const PolicyAnswer& answer,
                 const dialect::Problems& warnings) {
   const rules::Decision& decision = answer.decision;
@@ -187,12 +215,17 @@ int PrintAnswer(const Console& console, const PolicyAnswer& answer,
   if (console.json) {
     Json out = AnswerAsJson({verdict, decision.rule, decision.reason, answer.problems, warnings});
     out["answered_by"] = AnsweredByAsJson(answer.by);
+    if (!answer.parts.empty()) {
+      out["risk"] = rules::RiskName(decision.risk);
+      out["commands"] = PartsAsJson(answer.parts);
+    }
     console.PrintJson(out);
   } else {
     std::string line = verdict;
     if (!decision.rule.empty()) line += "  by " + Sanitize(decision.rule, Lines::kOne);
     if (!decision.reason.empty()) line += "  (" + Sanitize(decision.reason, Lines::kOne) + ")";
     console.PrintLine(line);
+    PrintParts(console, answer);
     PrintAnsweredBy(console, answer.by);
   }
   switch (decision.verdict) {
@@ -223,11 +256,10 @@ Result<std::optional<Destination>> ReadQuestion(const ParsedOptions& options) {
 
 // By the rules alone of an agent that is part of no bundle: it has no cell to ask about.
 Result<PolicyAnswer> AnswerAlone(const ParsedOptions& options, const dialect::AgentSpec& agent) {
-  ODY_ASSIGN_OR_RETURN(rules::Decision decision,
+  ODY_ASSIGN_OR_RETURN(PolicyAnswer answer,
                        AnswerByRules(agent, options.Text("agent"), options.Text("cmd")));
-  return PolicyAnswer{std::move(decision),
-                      {},
-                      {"", options.Word(0) + " is part of no bundle: its rules alone count"}};
+  answer.by = {"", options.Word(0) + " is part of no bundle: its rules alone count"};
+  return answer;
 }
 
 // The answer, with the policy that it is about as far as there is one in `asked`.

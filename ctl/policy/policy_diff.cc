@@ -64,8 +64,8 @@ struct Tools {
 
 Result<Tools> ToolsFor(const dialect::Bundle& bundle, const dialect::AgentSpec& agent) {
   Tools out;
-  ODY_ASSIGN_OR_RETURN(out.rules,
-                       rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny));
+  ODY_ASSIGN_OR_RETURN(out.rules, rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny,
+                                               agent.tools.risk));
   out.offered = rules::SelectTools(dialect::ToolsOf(bundle, agent), policy::ToolNames(), out.rules);
   return out;
 }

@@ -56,18 +56,27 @@ rules::Decision Blank() {
           .reason = "the tool refuses it: command cannot be empty"};
 }
 
-Result<rules::Decision> DecideCommand(const dialect::AgentSpec& agent, const std::string& command) {
+Result<PolicyAnswer> DecideCommand(const dialect::AgentSpec& agent, const std::string& command) {
+  const dialect::ToolRuleSpec& tools = agent.tools;
   ODY_ASSIGN_OR_RETURN(const rules::ToolRules tool_rules,
-                       rules::Parse(agent.tools.allow, agent.tools.ask, agent.tools.deny));
-  return OrRefusal(rules::Decide(tool_rules, {.name = "Bash", .command = command}));
+                       rules::Parse(tools.allow, tools.ask, tools.deny, tools.risk));
+  PolicyAnswer out;
+  const rules::ToolCall call{.name = "Bash", .command = command, .paths = {}, .cwd = ""};
+  ODY_ASSIGN_OR_RETURN(out.decision, OrRefusal(rules::Decide(tool_rules, call, &out.parts)));
+  return out;
 }
 
-Result<rules::Decision> CheckCommand(const dialect::Policy& policy, const std::string& file,
-                                     const std::string& agent, const std::string& command) {
+PolicyAnswer OfDecision(rules::Decision decision) { return {std::move(decision), {}, {}}; }
+
+Result<PolicyAnswer> CheckCommand(const dialect::Policy& policy, const std::string& file,
+                                  const std::string& agent, const std::string& command) {
   using dialect::Dialect;
   const bool bundle = policy.dialect == Dialect::kManifest || policy.dialect == Dialect::kBundle;
-  if ((policy.worker || bundle) && IsBlank(command)) return Blank();
-  if (policy.worker) return CheckWorkerCommand(policy, command);
+  if ((policy.worker || bundle) && IsBlank(command)) return OfDecision(Blank());
+  if (policy.worker) {
+    ODY_ASSIGN_OR_RETURN(rules::Decision decision, CheckWorkerCommand(policy, command));
+    return OfDecision(std::move(decision));
+  }
   if (!bundle) {
     return InvalidArgument("--cmd: a file of the kind " +
                            std::string(dialect::DialectName(policy.dialect)) +
@@ -156,8 +165,7 @@ Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& a
   // A command runs nowhere if no cell is made.
   const ParsedOptions& options = asked.call.options;
   if (options.Has("cmd") && decision.verdict == rules::Verdict::kAllow) {
-    ODY_ASSIGN_OR_RETURN(decision, CheckCommand(asked.policy, options.Word(0),
-                                                options.Text("agent"), options.Text("cmd")));
+    return CheckCommand(asked.policy, options.Word(0), options.Text("agent"), options.Text("cmd"));
   }
   return PolicyAnswer{std::move(decision), {}, {}};
 }
@@ -189,12 +197,12 @@ Result<PolicyAnswer> AnswerOf(const PolicyQuestion& asked, AnsweredBy* by) {
   return out;
 }
 
-Result<rules::Decision> AnswerByRules(const dialect::AgentSpec& agent, const std::string& agent_id,
-                                      const std::string& command) {
+Result<PolicyAnswer> AnswerByRules(const dialect::AgentSpec& agent, const std::string& agent_id,
+                                   const std::string& command) {
   if (!agent_id.empty() && agent_id != agent.id) {
     return InvalidArgument("--agent " + agent_id + ": the file is of the agent " + agent.id);
   }
-  if (IsBlank(command)) return Blank();
+  if (IsBlank(command)) return OfDecision(Blank());
   return DecideCommand(agent, command);
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "ctl/base/command.h"
@@ -29,6 +30,7 @@ struct PolicyAnswer {
   rules::Decision decision;
   dialect::Problems problems;  // what is refused of the file, where it is written
   AnsweredBy by;
+  std::vector<rules::Part> parts = {};  // of a command line, by the rules of an agent
 };
 
 // INVALID_ARGUMENT for a path that cannot be asked about: not absolute, or with "..".
@@ -41,8 +43,8 @@ Result<PolicyAnswer> AnswerOf(const PolicyQuestion& question, AnsweredBy* by);
 
 // By the rules of an agent whose file is part of no bundle: for its commands alone.
 // INVALID_ARGUMENT if `agent_id` is another agent's.
-Result<rules::Decision> AnswerByRules(const dialect::AgentSpec& agent, const std::string& agent_id,
-                                      const std::string& command);
+Result<PolicyAnswer> AnswerByRules(const dialect::AgentSpec& agent, const std::string& agent_id,
+                                   const std::string& command);
 
 // The answer about a path with what would allow it, in the keys of the file's dialect. Pure.
 rules::Decision WithGrant(dialect::Dialect dialect, const answer::Answer& answer);

@@ -44,11 +44,11 @@ TEST(PolicyQuestionTest, WhatALinkLeadsToIsGrantedWhereTheLinkWouldFindIt) {
 TEST(PolicyQuestionTest, AgentWithoutABundleAnswersByItsRules) {
   const dialect::AgentSpec agent{.id = "fixer",
                                  .tools = {.ask = {"Bash(make:*)"}, .deny = {"Bash(git push:*)"}}};
-  EXPECT_EQ(AnswerByRules(agent, "", "git push")->rule, "Bash(git push:*)");
-  EXPECT_EQ(AnswerByRules(agent, "fixer", "make")->verdict, rules::Verdict::kAsk);
-  EXPECT_EQ(AnswerByRules(agent, "", "ls")->verdict, rules::Verdict::kAllow);
-  EXPECT_EQ(AnswerByRules(agent, "", " ")->verdict, rules::Verdict::kDeny);
-  EXPECT_EQ(AnswerByRules(agent, "", "git 'x")->verdict, rules::Verdict::kDeny);
+  EXPECT_EQ(AnswerByRules(agent, "", "git push")->decision.rule, "Bash(git push:*)");
+  EXPECT_EQ(AnswerByRules(agent, "fixer", "make")->decision.verdict, rules::Verdict::kAsk);
+  EXPECT_EQ(AnswerByRules(agent, "", "ls")->decision.verdict, rules::Verdict::kAllow);
+  EXPECT_EQ(AnswerByRules(agent, "", " ")->decision.verdict, rules::Verdict::kDeny);
+  EXPECT_EQ(AnswerByRules(agent, "", "git 'x")->decision.verdict, rules::Verdict::kDeny);
   EXPECT_EQ(AnswerByRules(agent, "other", "ls").status().code(), Code::kInvalidArgument);
 }
 
