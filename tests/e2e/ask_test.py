@@ -141,6 +141,19 @@ class NoSupervisorTest(unittest.TestCase):
             self.assertEqual(done.code, 1, done)
             # Without a command the question is about a cell, which only a bundle has.
             self.assertEqual(self.world.ctl("policy", "check", file).code, 1)
+        done = self.world.ctl("-o", "json", "policy", "check", plain, "--cmd", "ls; git -C r push > out")
+        commands = [(part["text"], part["canonical"], part["verdict"], part["rule"], part["risk"])
+                    for part in done.json()["commands"]]
+        self.assertEqual(commands, [("ls", "ls", "allow", "", "safe"),
+                                    ("git -C r push", "git push", "deny", "Bash(git push:*)", "network_egress"),
+                                    ("> out", "> out", "allow", "", "local_write")], done)
+        self.assertEqual(done.json()["risk"], "network_egress")
+        done = self.world.ctl("policy", "check", plain, "--cmd", "git -C r push")
+        self.assertIn("  deny   git -C r push  = git push  by Bash(git push:*)  network_egress", done.out)
+        example = self.world.make("d/agent.yaml", AGENT + '  deny:\n    - {rule: "Bash(rm:*)", match: [ls]}\n')
+        done = self.world.ctl("policy", "check", example, "--cmd", "ls")
+        self.assertEqual(done.code, 1, done)
+        self.assertIn(f"{example}:6: tools.deny[0].match[0]: example `ls` of Bash(rm:*)", done.err)
         wrong = self.world.make("c/agent.yaml", AGENT + '  deny: ["Bash(x"]\n')
         done = self.world.ctl("policy", "check", wrong, "--cmd", "ls")
         self.assertEqual((done.code, done.out), (1, ""), done)

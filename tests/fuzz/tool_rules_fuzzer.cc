@@ -50,5 +50,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto asked = odyssey::rules::Decide(*only, {.name = "Bash", .command = command});
   ODY_CHECK(asked.ok() == decision.ok());
   ODY_CHECK(!asked.ok() || asked->verdict == Verdict::kAsk);
+
+  // Nor does asking for the parts change the answer; one more denial only makes it stricter.
+  std::vector<odyssey::rules::Part> parts;
+  const odyssey::rules::ToolCall call{.name = "Bash", .command = command, .paths = {}, .cwd = ""};
+  const auto again = odyssey::rules::Decide(*rules, call, &parts);
+  ODY_CHECK(again.ok() == decision.ok() && (!again.ok() || *again == *decision));
+  odyssey::rules::ToolRules stricter = *rules;
+  stricter.risk = {{odyssey::rules::RiskClass::kSafe, Verdict::kDeny},
+                   {odyssey::rules::RiskClass::kUnknown, Verdict::kAsk}};
+  const auto more = odyssey::rules::Decide(stricter, call);
+  ODY_CHECK(more.ok() == decision.ok() && (!more.ok() || more->verdict >= decision->verdict));
   return 0;
 }
