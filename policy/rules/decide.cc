@@ -192,7 +192,7 @@ std::vector<std::string> PathsOf(const FileUse& file, const std::vector<std::str
   std::set<std::string> out;
   for (const std::string& directory : directories) out.insert(JoinPath(directory, file.path));
   if (file.path[0] == '~') out.insert(kUnknown + file.path.substr(file.path.find('/') + 1));
-  if (file.access == FileAccess::kWriteTree || file.access == FileAccess::kRemoveTree) {
+  if (IsTree(file.access)) {
     const std::set<std::string> roots = out;
     for (const std::string& root : roots) out.insert(root + "/" + kGlob);
   }
@@ -200,8 +200,7 @@ std::vector<std::string> PathsOf(const FileUse& file, const std::vector<std::str
 }
 
 bool IsSink(const FileUse& file) {
-  return file.access != FileAccess::kRead &&
-         ClassifyPath(file.path, file.access) == RiskClass::kSafe;
+  return !IsRead(file.access) && ClassifyPath(file.path, file.access) == RiskClass::kSafe;
 }
 
 // By the rules of the tools that write, or of Read.
@@ -210,7 +209,7 @@ Finding FindForFile(const ToolRules& rules, const FileUse& file,
   Finding strictest;
   if (IsSink(file)) return strictest;
   for (const std::string& path : PathsOf(file, directories)) {
-    if (file.access == FileAccess::kRead) {
+    if (IsRead(file.access)) {
       Finding finding = FindForPath(rules, kRead, &path, Coarse::kIgnored);
       if (Beats(finding, strictest)) strictest = std::move(finding);
       continue;
@@ -291,7 +290,7 @@ class LineJudge final {
                          finding.rule != nullptr ? finding.rule->text : "", finding.reason,
                          ClassifyPath(file.path, file.access)});
     }
-    if (finding.rule != nullptr) Enter(std::move(finding));
+    if (finding.verdict != Verdict::kAllow) Enter(std::move(finding));
   }
 
   static Part PartOf(const SimpleCommand& command, const Finding& finding) {
@@ -315,9 +314,8 @@ class LineJudge final {
       return named && command.kind != CommandKind::kGuess && command.repeats;
     };
     return std::all_of(line_.commands.begin(), line_.commands.end(), plain) &&
-           std::all_of(line_.files.begin(), line_.files.end(), [](const FileUse& file) {
-             return file.access == FileAccess::kRead || IsSink(file);
-           });
+           std::all_of(line_.files.begin(), line_.files.end(),
+                       [](const FileUse& file) { return IsRead(file.access) || IsSink(file); });
   }
 
   // The rules that ask, and "the programs", or the line itself where its programs do not say it

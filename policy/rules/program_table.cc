@@ -97,14 +97,14 @@ constexpr auto kPrograms = std::to_array<Program>({
      kSafe, "--help", Operands::kRead},
     {"head tail", kSafe, "-n= -c= --lines= --bytes= -f -F -q -v", Operands::kRead},
     {"cut", kSafe, "-d= -f= -c= -b= --delimiter= --fields=", Operands::kRead},
-    {"grep egrep fgrep zgrep ack ag", kSafe,
+    {"grep egrep fgrep zgrep", kSafe,
      "-A= -B= -C= -m= -e=s -f=r --file=r --include= --exclude= --exclude-dir= --color? "
      "--context= --max-count= --regexp=s",
-     Operands::kPatternThenRead},
-    {"rg", kSafe,
+     Operands::kPatternThenRead, Inner::kNone, 0, kReadsRecursively},
+    {"rg ack ag", kSafe,
      "-A= -B= -C= -m= -e=s -f=r -g= -t= -T= --glob= --type= --pre=! --hostname-bin=! --file=r "
      "--regexp=s -z --search-zip",
-     Operands::kPatternThenRead},
+     Operands::kPatternThenRead, Inner::kNone, 0, kReadsTrees},
     {"ls dir vdir tree du df", kSafe, "-o=w -I= -L= -P= --ignore= --output?", kPlain},
     {"date id whoami who w users groups hostname uname uptime free arch nproc getconf locale tty "
      "basename dirname seq expr bc dc sleep yes tput clear ps top htop pgrep pidof lsof lscpu "
@@ -130,7 +130,7 @@ constexpr auto kPrograms = std::to_array<Program>({
      "-n= --iterations= -s= --size=", Operands::kWriteTree, Inner::kNone, 0, kDestroys},
     {"cp install", kLocal,
      "-t=t --target-directory=t -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d",
-     Operands::kCopy, Inner::kNone, 0, kDestroys},
+     Operands::kCopy, Inner::kNone, 0, kDestroys | kReadsRecursively},
     {"mv rename prename", kLocal, "-t=t --target-directory=t -S= --suffix=", Operands::kMove,
      Inner::kNone, 0, kDestroys},
     {"ln link", kLocal, "-t=t --target-directory=t -S= --suffix=", Operands::kLink, Inner::kNone, 0,
@@ -153,7 +153,7 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"split csplit", kLocal, "-b= -l= -n= -a= -C= --filter=c --bytes= --lines= -f=w --prefix=w",
      Operands::kCopy},
     {"patch", kLocal, "-p= -i=r -o=w --output=w -d=d --directory=d -r=w --input=r",
-     Operands::kWrite, Inner::kNone, 0, kDestroys},
+     Operands::kWrite, Inner::kNone, 0, kDestroys | kWritesUnnamed},
     {"tar bsdtar gtar", kSafe,
      "-c:A -r:A -u:A -A:A -x:X -t -f=f --file=f -C=d --directory=d -z -j -J -v -p -k -a "
      "--create:A --append:A --update:A --delete:A --extract:X --get:X --list --to-command=c "
@@ -164,7 +164,7 @@ constexpr auto kPrograms = std::to_array<Program>({
      kPlain, Inner::kNone, 0, kBareCluster},
     {"cpio", kLocal, "-o -i:X -p:X -F=f -O=w -I=r -D=d --directory=d -E=r -H= --rsh-command=c"},
     {"zip", kLocal, "-r -q -TT=c --unzip-command=c -T -x= -i= -b=t", Operands::kWrite},
-    {"unzip", kLocal, "-d=t -o -q -l -j -n -x= -P="},
+    {"unzip", kLocal, "-d=t -o -q -l -j -n -x= -P=", kPlain, Inner::kNone, 0, kWritesUnnamed},
     {"gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma compress uncompress pigz", kLocal,
      "-c -d -k -S= --suffix= -o=w -T= -t -l", Operands::kMove},
     {"7z 7za 7zr unrar rar ar", kLocal, "-o?t", Operands::kWrite},
@@ -271,15 +271,21 @@ constexpr auto kPrograms = std::to_array<Program>({
      "git/range-diff git/help git/symbolic-ref git/grep git/format-patch",
      kSafe,
      "--output=w --ext-diff:! --textconv -o=t --output-directory=t --open-files-in-pager?! -O?! "
-     "--contents=r"},
+     "--contents=r",
+     Operands::kGitObjects},
     {"git/archive git/bundle", kLocal, "-o=w --output=w --exec=c --remote="},
-    {"git/rebase", kLocal, "-x=c --exec=c --onto= -s= -X= --strategy=!"},
+    {"git/rebase", kLocal, "-x=c --exec=c --onto= -s= -X= --strategy=!", kPlain, Inner::kNone, 0,
+     kWritesUnnamed},
     {"git/bisect git/filter-branch git/filter-repo git/mergetool git/difftool", kCode,
      "-x=c --extcmd=c --tree-filter=c --index-filter=c --msg-filter=c --env-filter=c "
      "--commit-filter=c --tag-name-filter=c --parent-filter=c --tool=!",
      kPlain, Inner::kElsewhere},
     {"git/submodule", kCode, "", kPlain, Inner::kElsewhere},
-    {"git/push git/fetch git/pull git/clone git/ls-remote git/remote git/fetch-pack git/send-pack "
+    {"git/pull git/clone", kNetwork,
+     "--upload-pack=c -u=c -c=g --config=g --template=! -b= --branch= --depth= -j= --reference=r "
+     "--separate-git-dir=w -o= -X= --strategy=!",
+     kPlain, Inner::kNone, 0, kWritesUnnamed},
+    {"git/push git/fetch git/ls-remote git/remote git/fetch-pack git/send-pack "
      "git/upload-pack git/receive-pack",
      kNetwork,
      "--upload-pack=c -u=c --receive-pack=c --exec=c -c=g --config=g -o= --push-option= "
@@ -289,11 +295,14 @@ constexpr auto kPrograms = std::to_array<Program>({
      "--file=w -f=w --get --list -l --global --unset --add --type=", Operands::kGitSetting},
     {"git/checkout git/restore git/rm git/mv", kLocal, "-b= -B= -s= --source=", Operands::kMove,
      Inner::kNone, 0, kDestroys},
-    {"git/reset git/clean git/switch git/gc git/prune git/stash git/update-ref git/worktree "
-     "git/branch git/tag",
-     kLocal, "", kPlain, Inner::kNone, 0, kDestroys},
-    {"git/add git/commit git/merge git/cherry-pick git/revert git/am git/apply git/notes git/init",
-     kLocal, "-m= -F=r --file=r --template=! -X= --strategy=! -s -C= -c= -t="},
+    {"git/reset git/clean git/switch git/stash", kLocal, "", kPlain, Inner::kNone, 0,
+     kDestroys | kWritesUnnamed},
+    {"git/gc git/prune git/update-ref git/worktree git/branch git/tag", kLocal, "", kPlain,
+     Inner::kNone, 0, kDestroys},
+    {"git/add git/commit git/notes git/init", kLocal,
+     "-m= -F=r --file=r --template=! -s -C= -c= -t="},
+    {"git/merge git/cherry-pick git/revert git/am git/apply", kLocal,
+     "-m= -F=r --file=r -X= --strategy=! -s -C= -c=", kPlain, Inner::kNone, 0, kWritesUnnamed},
     {"hg svn bzr jj", kNetwork, "--config=! -R=d --repository=d", kPlain, Inner::kNone, 0,
      kSubcommands},
     {"gh glab hub", kNetwork, "-R= --repo=", kPlain, Inner::kNone, 0, kSubcommands},
@@ -311,7 +320,8 @@ constexpr auto kPrograms = std::to_array<Program>({
      "--directory-prefix=t "
      "-i=r --input-file=r --use-askpass=c --save-cookies=w --post-file=r --body-file=r "
      "--rejected-log=w --config=! --warc-file=w -e=! --execute=! --header= --user= --password= -t= "
-     "-T= -U="},
+     "-T= -U=",
+     kPlain, Inner::kNone, 0, kWritesUnnamed},
     {"aria2c axel httpie http https xh lftp ftp tftp telnet nc ncat netcat socat dig host nslookup "
      "ping ping6 traceroute mtr nmap masscan tcpdump whois arp ip ifconfig route ss netstat mail "
      "sendmail msmtp mutt youtube-dl yt-dlp rclone restic s3cmd aws gcloud az doctl heroku vercel "
@@ -321,12 +331,13 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"ssh mosh autossh sshpass", kNetwork,
      "-o=k -F=! -i=r -l= -p= -J= -L= -R= -D= -E=w -S=! -W= -b= -c= -e= -m= -I=! -Q=", kPlain,
      Inner::kElsewhere},
-    {"scp sftp", kNetwork, "-o=k -F=! -S=c -i=r -l= -P= -J= -c= -b=! -D=!", Operands::kCopy},
+    {"scp sftp", kNetwork, "-o=k -F=! -S=c -i=r -l= -P= -J= -c= -b=! -D=!", Operands::kCopy,
+     Inner::kNone, 0, kReadsRecursively},
     {"rsync", kNetwork,
      "-e=c --rsh=c --rsync-path=c --log-file=w --delete -f= --filter= --exclude= --include= "
      "--exclude-from=r --files-from=r --temp-dir=t -T=t --backup-dir=t --write-batch=w "
      "--password-file=r",
-     Operands::kCopy},
+     Operands::kCopy, Inner::kNone, 0, kReadsTrees},
 
     // ── containers ──
     {"docker podman nerdctl buildah", kUnclear,

@@ -102,7 +102,7 @@ bool IsForkBomb(Names line) {
 }
 
 std::string_view Verb(FileAccess access) {
-  if (access == FileAccess::kRead) return " reads ";
+  if (IsRead(access)) return " reads ";
   return access == FileAccess::kRemoveTree ? " removes " : " writes ";
 }
 
@@ -110,7 +110,7 @@ std::string_view Verb(FileAccess access) {
 
 RiskClass ClassifyPath(std::string_view given, FileAccess access) {
   const std::string path = NormalizedPath(given);
-  if (access == FileAccess::kRead) {
+  if (IsRead(access)) {
     return IsSecret(path) ? RiskClass::kSystemWrite : RiskClass::kSafe;
   }
   if (IsSink(path)) return RiskClass::kSafe;

@@ -41,10 +41,18 @@ struct SimpleCommand {
 
 enum class FileAccess {
   kRead,
+  kReadTree,  // and what is below it
   kWrite,
   kWriteTree,   // and what is below it
   kRemoveTree,  // the same, to remove it
 };
+
+constexpr bool IsRead(FileAccess access) {
+  return access == FileAccess::kRead || access == FileAccess::kReadTree;
+}
+constexpr bool IsTree(FileAccess access) {
+  return access != FileAccess::kRead && access != FileAccess::kWrite;
+}
 
 // A file that a command names, by a redirection, an option or an operand.
 struct FileUse {

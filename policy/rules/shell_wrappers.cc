@@ -303,6 +303,7 @@ class CommandReader final {
     const std::string what = name_ + " " + option.name;
     switch (option.role) {
       case 'w':
+        target_given_ = true;
         return File(FileAccess::kWrite, option.value);
       case 'r':
         return File(FileAccess::kRead, option.value);
@@ -416,6 +417,12 @@ class CommandReader final {
   }
 
   void ReadOperands(const Program& program, const Words& words, const Arguments& arguments) {
+    const bool trees =
+        Has(program, kReadsTrees) || (Has(program, kReadsRecursively) && IsRecursive(words, "rRa"));
+    if (trees) read_ = FileAccess::kReadTree;
+    if (Has(program, kWritesUnnamed) && !target_given_) {
+      File(FileAccess::kWrite, std::string(1, kGlob));
+    }
     Words operands;
     for (const size_t index : arguments.operands) operands.push_back(words[index]);
     if (name_ == "cd" || name_ == "pushd") return ChangeDirectory(operands);
@@ -424,7 +431,14 @@ class CommandReader final {
       case Operands::kOther:
         break;
       case Operands::kRead:
-        Each(operands_written_ ? FileAccess::kWrite : FileAccess::kRead, operands, 0);
+        Each(operands_written_ ? FileAccess::kWrite : read_, operands, 0);
+        break;
+      case Operands::kGitObjects:
+        for (const std::string& object : operands) {
+          File(read_, object);
+          const size_t colon = object.find(':');
+          if (colon != std::string::npos) File(read_, object.substr(colon + 1));
+        }
         break;
       case Operands::kWrite:
         Each(FileAccess::kWrite, operands, 0);
@@ -443,14 +457,14 @@ class CommandReader final {
           File(FileAccess::kWriteTree, operands.back());
           operands.pop_back();
         }
-        Each(FileAccess::kRead, operands, 0);
+        Each(read_, operands, 0);
         break;
       case Operands::kLink:
         if (!operands.empty() && !target_given_) File(FileAccess::kWriteTree, operands.back());
         break;
       case Operands::kPatternThenRead:
-        Each(operands_written_ ? FileAccess::kWrite : FileAccess::kRead, operands,
-             scripts_.empty() ? 1 : 0);
+        if (trees && operands.size() < (scripts_.empty() ? 2 : 1)) operands = {"", "."};
+        Each(operands_written_ ? FileAccess::kWrite : read_, operands, scripts_.empty() ? 1 : 0);
         break;
       case Operands::kAwk:
       case Operands::kSed:
@@ -487,11 +501,11 @@ class CommandReader final {
   }
 
   // A word known only at run time may be the option.
-  static bool IsRecursive(const Words& words) {
-    return std::any_of(words.begin() + 1, words.end(), [](const std::string& word) {
+  static bool IsRecursive(const Words& words, std::string_view letters = "rR") {
+    return std::any_of(words.begin() + 1, words.end(), [&](const std::string& word) {
       if (word.substr(0, 3) == "--r") return true;
       return word.size() > 1 && word[0] == '-' && word[1] != '-' &&
-             word.find_first_of("rR") != std::string::npos;
+             word.find_first_of(letters) != std::string::npos;
     });
   }
 
@@ -508,7 +522,7 @@ class CommandReader final {
       own_.risk = std::max(own_.risk, RiskClass::kLocalWrite);
       File(FileAccess::kWriteTree, directory_.empty() ? "." : directory_);
     }
-    if (writes_archive_) Each(FileAccess::kRead, operands, 0);
+    if (writes_archive_) Each(FileAccess::kReadTree, operands, 0);
     if (operands_removed_) Each(FileAccess::kRemoveTree, operands, 0);
     operands_removed_ = false;
   }
@@ -529,7 +543,7 @@ class CommandReader final {
 
   void File(FileAccess access, const std::string& path) {
     if (path.empty() || path == "-") return;
-    if (access != FileAccess::kRead) {
+    if (!IsRead(access)) {
       own_.risk = std::max(own_.risk, RiskClass::kLocalWrite);
     }
     out_->files.push_back({access, path, name_});
@@ -554,6 +568,7 @@ class CommandReader final {
   SimpleCommand own_;
   std::string directory_, archive_;
   Words scripts_;
+  FileAccess read_ = FileAccess::kRead;
   bool target_given_ = false, operands_written_ = false, operands_removed_ = false;
   bool unpacks_ = false, writes_archive_ = false;
 };
