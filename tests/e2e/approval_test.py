@@ -213,6 +213,35 @@ class RulesTest(WorldTest):
                 self.assertIn("permission denied", message)
                 self.assertEqual((ran, asked), (0, 0))
 
+    def test_a_subcommand_is_found_behind_global_options(self):
+        rules = {"allow": ["*"], "deny": ["Bash(git push:*)", "Bash(rm:*)"]}
+        for number, command in enumerate((
+                "git -C r push origin HEAD:main", "git --no-pager push", "git -c a=b push",
+                "ld.so /bin/rm x", "find . -exec rm {} +", "git rebase --exec 'rm x' main")):
+            with self.subTest(command=command):
+                message, ran, asked = self.outcome(f"global{number}", command, rules)
+                self.assertIn("permission denied", message)
+                self.assertEqual((ran, asked), (0, 0))
+
+    def test_a_file_that_a_line_writes_is_one_of_write(self):
+        rules = {"allow": ["Bash(echo:*)", "Bash(git diff:*)"], "ask": ["Write"]}
+        self.assertEqual(self.outcome("plain", "echo x", rules)[1:], (1, 0))
+        for number, command in enumerate(("echo x > note.txt", "git diff --output=note.txt",
+                                          "cd src && echo x >> note.txt")):
+            self.assertEqual(self.outcome(f"write{number}", command, rules)[1:], (0, 1), command)
+        denied = {"allow": ["*"], "deny": ["Write(src/*)", "Read(secrets/**)"]}
+        for number, command in enumerate(("echo x > src/a", "cd src && echo x > a", "cat secrets/a")):
+            self.assertEqual(self.outcome(f"path{number}", command, denied)[1:], (0, 0), command)
+
+    def test_a_question_tells_the_class_of_risk(self):
+        path = f"{self.world.directory}/risk"
+        bundles.write(path, [bundles.bash("wget u"), bundles.say("done")], rules={"ask": ["Bash"]})
+        done = self.world.ctl("-o", "json", "run", path, "--prompt", "x", "--approve", "deny")
+        asked = [event["payload"]["payload"] for event in done.lines()
+                 if event["payload"]["type"] == "permission_requested"]
+        self.assertEqual([event["risk"] for event in asked], ["network_egress"], done)
+        self.assertEqual(asked[0]["scope"], "Bash: exactly `wget u`")
+
     def test_an_allowed_part_does_not_allow_the_rest(self):
         rules = {"allow": ["Bash(echo:*)"], "ask": ["Bash"]}
         self.assertEqual(self.outcome("one", "echo a", rules)[1:], (1, 0))
