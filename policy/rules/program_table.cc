@@ -100,7 +100,7 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"grep egrep fgrep zgrep", kSafe,
      "-A= -B= -C= -m= -e=s -f=r --file=r --include= --exclude= --exclude-dir= --color? "
      "--context= --max-count= --regexp=s",
-     Operands::kPatternThenRead, Inner::kNone, 0, kReadsRecursively},
+     Operands::kPatternThenRead, Inner::kNone, 0, kRecursive},
     {"rg ack ag", kSafe,
      "-A= -B= -C= -m= -e=s -f=r -g= -t= -T= --glob= --type= --pre=! --hostname-bin=! --file=r "
      "--regexp=s -z --search-zip",
@@ -128,9 +128,12 @@ constexpr auto kPrograms = std::to_array<Program>({
     // ── programs that write ──
     {"rm unlink shred rmdir wipe srm trash trash-put", kLocal,
      "-n= --iterations= -s= --size=", Operands::kWriteTree, Inner::kNone, 0, kDestroys},
-    {"cp install", kLocal,
+    {"install", kLocal,
+     "-t=t --target-directory=t -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d -D",
+     Operands::kMove, Inner::kNone, 0, kDestroys},
+    {"cp", kLocal,
      "-t=t --target-directory=t -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d",
-     Operands::kCopy, Inner::kNone, 0, kDestroys | kReadsRecursively},
+     Operands::kCopy, Inner::kNone, 0, kDestroys | kRecursive},
     {"mv rename prename", kLocal, "-t=t --target-directory=t -S= --suffix=", Operands::kMove,
      Inner::kNone, 0, kDestroys},
     {"ln link", kLocal, "-t=t --target-directory=t -S= --suffix=", Operands::kLink, Inner::kNone, 0,
@@ -140,8 +143,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"touch mkdir mkfifo truncate mktemp", kLocal,
      "-d= -r=r -t= -m= --mode= -s= --size= --date= --reference=r -p", Operands::kWrite},
     {"fallocate mkswap", kLocal, "-l= -o= --length=", Operands::kWrite, Inner::kNone, 0, kDestroys},
-    {"chmod chown chgrp chattr setfacl", kLocal, "--reference=r", Operands::kModeThenWrite,
-     Inner::kNone, 0, kDestroys},
+    {"chmod chown chgrp chattr setfacl", kLocal, "--reference=r", Operands::kWrite, Inner::kNone, 0,
+     kDestroys | kRecursive},
     {"mknod", kSystem, "", Operands::kWrite, Inner::kNone, 0, kDestroys},
     {"sort", kSafe,
      "-o=w --output=w -k= -t= -S= -T=t --temporary-directory=t --compress-program=c "
@@ -189,11 +192,12 @@ constexpr auto kPrograms = std::to_array<Program>({
      Operands::kWrite},
 
     // ── interpreters ──
-    {"python python2 python3 pypy pypy3 ipython perl ruby irb node nodejs deno bun php lua luajit "
+    {"python python2 python3 pypy pypy3 ipython irb node nodejs deno bun php lua luajit "
      "Rscript R julia groovy scala ghci runghc guile racket sbcl clojure clj swift dart osascript "
      "pwsh powershell fish csh tcsh elvish nu xonsh tclsh wish octave erl elixir iex ocaml "
      "jshell kotlin java ts-node tsx mono qemu-x86_64 wasmtime wasmer bpython",
      kCode},
+    {"perl ruby", kCode, "-i?I -e= -E= -p -n -a -l -w -I= -M=", Operands::kRead},
     {"sqlite3 psql mysql mariadb mongo mongosh redis-cli", kCode},
 
     // ── building, testing ──
@@ -332,11 +336,11 @@ constexpr auto kPrograms = std::to_array<Program>({
      "-o=k -F=! -i=r -l= -p= -J= -L= -R= -D= -E=w -S=! -W= -b= -c= -e= -m= -I=! -Q=", kPlain,
      Inner::kElsewhere},
     {"scp sftp", kNetwork, "-o=k -F=! -S=c -i=r -l= -P= -J= -c= -b=! -D=!", Operands::kCopy,
-     Inner::kNone, 0, kReadsRecursively},
+     Inner::kNone, 0, kRecursive},
     {"rsync", kNetwork,
      "-e=c --rsh=c --rsync-path=c --log-file=w --delete -f= --filter= --exclude= --include= "
      "--exclude-from=r --files-from=r --temp-dir=t -T=t --backup-dir=t --write-batch=w "
-     "--password-file=r",
+     "--password-file=r --remove-source-files:D",
      Operands::kCopy, Inner::kNone, 0, kReadsTrees},
 
     // ── containers ──

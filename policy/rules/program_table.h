@@ -34,23 +34,22 @@ enum class Operands : uint8_t {
   kAwk,              // a program text, then files that are read
   kSed,              // the same, for sed
   kAssignments,      // if=FILE of=FILE
-  kModeThenWrite,    // chmod
   kGitSetting,       // a key and its value
   kGitObjects,       // files that are read, or REVISION:FILE
 };
 
 // Facts of a row, or'ed.
 enum ProgramFact : uint16_t {
-  kPrivileged = 1,          // a wrapper whose own class counts: sudo
-  kAssigns = 2,             // NAME=value before the inner command
-  kAppendsInput = 4,        // its standard input becomes arguments of the inner command
-  kSubcommands = 8,         // the options before the first operand are global
-  kWholeWords = 16,         // "-exec" is one option, not five
-  kBareCluster = 32,        // the first operand is a cluster of options: tar xf
-  kDestroys = 64,           // an "always" covers exactly the line that was shown
-  kWritesUnnamed = 128,     // files that its input names, unless an option names them
-  kReadsTrees = 256,        // operands with what is below them; without any, its directory
-  kReadsRecursively = 512,  // the same with -r
+  kPrivileged = 1,       // a wrapper whose own class counts: sudo
+  kAssigns = 2,          // NAME=value before the inner command
+  kAppendsInput = 4,     // its standard input becomes arguments of the inner command
+  kSubcommands = 8,      // the options before the first operand are global
+  kWholeWords = 16,      // "-exec" is one option, not five
+  kBareCluster = 32,     // the first operand is a cluster of options: tar xf
+  kDestroys = 64,        // an "always" covers exactly the line that was shown
+  kWritesUnnamed = 128,  // files that its input names, unless an option names them
+  kReadsTrees = 256,     // operands with what is below them; without any, its directory
+  kRecursive = 512,      // operands with what is below them where -r is given
 };
 
 // `options`: the known ones, separated by spaces. After the name:

@@ -418,7 +418,7 @@ class CommandReader final {
 
   void ReadOperands(const Program& program, const Words& words, const Arguments& arguments) {
     const bool trees =
-        Has(program, kReadsTrees) || (Has(program, kReadsRecursively) && IsRecursive(words, "rRa"));
+        Has(program, kReadsTrees) || (Has(program, kRecursive) && IsRecursive(words, "rRa"));
     if (trees) read_ = FileAccess::kReadTree;
     if (Has(program, kWritesUnnamed) && !target_given_) {
       File(FileAccess::kWrite, std::string(1, kGlob));
@@ -441,13 +441,10 @@ class CommandReader final {
         }
         break;
       case Operands::kWrite:
-        Each(FileAccess::kWrite, operands, 0);
+        Each(trees ? FileAccess::kWriteTree : FileAccess::kWrite, operands, 0);
         break;
       case Operands::kWriteTree:
         Each(IsRecursive(words) ? FileAccess::kRemoveTree : FileAccess::kWrite, operands, 0);
-        break;
-      case Operands::kModeThenWrite:
-        Each(IsRecursive(words) ? FileAccess::kWriteTree : FileAccess::kWrite, operands, 1);
         break;
       case Operands::kMove:
         Each(FileAccess::kWriteTree, operands, 0);
