@@ -454,6 +454,6 @@ bool FindOption(const Program& program, std::string_view name, KnownOption* out)
   return exact || found;
 }
 
-size_t CountPrograms() { return Programs().size(); }
+std::span<const Program> AllPrograms() { return kPrograms; }
 
 }  // namespace odyssey::rules

@@ -6,6 +6,7 @@
 // programs. "git diff" is a row of its own, for a subcommand of "git".
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "policy/rules/risk_class.h"
@@ -88,8 +89,7 @@ struct KnownOption {
 // Of the row's options the one that `name` is, or abbreviates if it begins with "--". False: none.
 bool FindOption(const Program& program, std::string_view name, KnownOption* out);
 
-// How many names the table holds.
-size_t CountPrograms();
+std::span<const Program> AllPrograms();
 
 }  // namespace odyssey::rules
 
