@@ -1,14 +1,11 @@
 #include <fcntl.h>
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +13,7 @@
 #include "tests/bench/child.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/floor.h"
+#include "tests/bench/rate.h"
 
 namespace odyssey::bench {
 namespace {
@@ -31,29 +29,6 @@ Measure Spawn() {
   return Timed([] { return SpawnAndWait(TrueCommand()); });
 }
 
-// How many calls of `work` per second `kClients` threads get done, `each` calls a thread.
-Result<double> Rate(int each, const std::function<Status(int)>& work) {
-  std::mutex mutex;
-  Status first_error;
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kClients; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < each; ++i) {
-        const Status status = work(t);
-        if (status.ok()) continue;
-        const std::lock_guard<std::mutex> lock(mutex);
-        first_error = status;
-        return;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (!first_error.ok()) return first_error;
-  return kClients * each / took.count();
-}
-
 // A measure of bytes per second of `drain`, which answers how many it saw.
 Measure Throughput(std::function<Result<uint64_t>()> drain) {
   return [drain = std::move(drain)]() -> Result<double> {
@@ -62,10 +37,6 @@ Measure Throughput(std::function<Result<uint64_t>()> drain) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     return static_cast<double>(bytes) / kMegabyte / took.count();
   };
-}
-
-std::string PerSecond(const Samples& samples, const std::string& unit) {
-  return std::to_string(std::lround(samples.Median())) + " " + unit + "/s";
 }
 
 }  // namespace
@@ -145,11 +116,13 @@ Result<Figure> MeasureParallelExecs(const Supervisor& supervisor, const Scale& s
   }
   const int each = scale.execs_per_client;
   const Measure ours = [&] {
-    return Rate(each,
+    return Rate(kClients, each,
                 [&](int t) { return clients[t]->Exec(cells[t]->id(), TrueCommand()).status(); });
   };
-  const Measure spawn = [&] { return Rate(each, [](int) { return SpawnAndWait(TrueCommand()); }); };
-  const Measure bwrap = [&] { return Rate(each, [](int) { return BwrapTrue(); }); };
+  const Measure spawn = [&] {
+    return Rate(kClients, each, [](int) { return SpawnAndWait(TrueCommand()); });
+  };
+  const Measure bwrap = [&] { return Rate(kClients, each, [](int) { return BwrapTrue(); }); };
   ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
                        Interleave({ours, spawn, bwrap}, 1, scale.rate_rounds));
   const double share = s[0].Median() / s[1].Median();

@@ -31,6 +31,10 @@ constexpr Entry kFigures[] = {
     {"review-list", MeasureListChanges},
     {"review-cold", MeasureColdReviewed},
     {"repository", MeasureRepository},
+    {"turn", MeasureTurn},
+    {"turns-per-second", MeasureTurns},
+    {"replay", MeasureReplay},
+    {"agentd-start", MeasureAgentdStart},
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ struct Scale {
   int few_files = 1000;
   int changed_files = 10'000;  // of one commit
   int repository_files = 10'000;
+  int stored_sessions = 1000;  // on agentd's disk
+  int stored_turns = 100;      // of each
 };
 
 // Enough to see that every figure can be measured.
@@ -36,7 +38,9 @@ inline constexpr Scale kQuickScale = {.rounds = 20,
                                       .many_files = 1000,
                                       .few_files = 100,
                                       .changed_files = 200,
-                                      .repository_files = 200};
+                                      .repository_files = 200,
+                                      .stored_sessions = 10,
+                                      .stored_turns = 10};
 
 // Exec of /bin/true in a warm cell: client → gRPC → exit status.
 Result<Figure> MeasureWarmExec(const Supervisor& supervisor, const Scale& scale);
@@ -66,6 +70,14 @@ Result<Figure> MeasureListChanges(const Supervisor& supervisor, const Scale& sca
 Result<Figure> MeasureColdReviewed(const Supervisor& supervisor, const Scale& scale);
 // `git status` and `grep -r` in a host directory that a cell writes directly, against the host.
 Result<Figure> MeasureRepository(const Supervisor& supervisor, const Scale& scale);
+// SubmitTurn of a turn with one Bash call, until a subscriber has its end.
+Result<Figure> MeasureTurn(const Supervisor& supervisor, const Scale& scale);
+// Such turns per second of sixteen sessions.
+Result<Figure> MeasureTurns(const Supervisor& supervisor, const Scale& scale);
+// Every event of a session, from the first, to a new subscriber.
+Result<Figure> MeasureReplay(const Supervisor& supervisor, const Scale& scale);
+// From the start of agentd until it is ready, with many sessions on its disk; its memory then.
+Result<Figure> MeasureAgentdStart(const Supervisor& supervisor, const Scale& scale);
 
 }  // namespace odyssey::bench
 

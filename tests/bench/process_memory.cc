@@ -49,11 +49,13 @@ Result<std::vector<pid_t>> ProcessesOfUid(uid_t uid) {
   return found;
 }
 
+double PssOf(pid_t pid) { return PssKibibytes("/proc/" + std::to_string(pid)) * 1024; }
+
 Result<ProcessMemory> MemoryOfUid(uid_t uid) {
   ODY_ASSIGN_OR_RETURN(const std::vector<pid_t> processes, ProcessesOfUid(uid));
   ProcessMemory memory{.processes = static_cast<int>(processes.size())};
   for (const pid_t pid : processes) {
-    memory.pss_bytes += PssKibibytes("/proc/" + std::to_string(pid)) * 1024;
+    memory.pss_bytes += PssOf(pid);
   }
   return memory;
 }

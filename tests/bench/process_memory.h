@@ -17,6 +17,9 @@ struct ProcessMemory {
   double pss_bytes = 0;  // proportional set size: a shared page counts in parts
 };
 
+// Of one process, in bytes.
+double PssOf(pid_t pid);
+
 // Of all processes of a user: the sum. NOT_FOUND if there is none.
 Result<ProcessMemory> MemoryOfUid(uid_t uid);
 

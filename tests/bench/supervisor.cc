@@ -1,7 +1,6 @@
 #include "tests/bench/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,8 +11,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "common/os/file.h"
-#include "common/os/unique_fd.h"
+#include "tests/bench/daemon.h"
 
 namespace odyssey::bench {
 namespace {
@@ -21,7 +19,6 @@ namespace {
 namespace v1 = ::odyssey::supervisor::v1;
 
 constexpr int kMaxMessage = 16 * 1024 * 1024;
-constexpr size_t kMaxLog = 64 * 1024;
 constexpr uint32_t kWallClockMs = 120'000;
 
 Status FromGrpc(const grpc::Status& status) {
@@ -46,18 +43,6 @@ v1::CellKey KeyOf(const std::string& component) {
   return key;
 }
 
-// OK if the process says "ready" on `fd` before it closes it.
-Status AwaitReady(int fd) {
-  std::string said;
-  char buffer[256];
-  while (said.find("ready\n") == std::string::npos) {
-    const ssize_t n = read(fd, buffer, sizeof(buffer));
-    if (n <= 0) return Unavailable("odyssey-supervisor ended before it was ready");
-    said.append(buffer, static_cast<size_t>(n));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Supervisor>> Supervisor::Start() {
@@ -68,24 +53,12 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start() {
 }
 
 Status Supervisor::Launch() {
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "odyssey-supervisor";
-  const std::string log = directory_ + "/log";
-  UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  int ends[2];
-  if (!log_fd || pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "open log and pipe");
-  UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
-  ODY_ASSIGN_OR_RETURN(Child process,
-                       Child::Spawn({program, "--state", directory_ + "/state", "--run",
-                                     directory_ + "/run", "--client-uid", std::to_string(getuid())},
-                                    {.stdout_fd = writer.get(), .stderr_fd = log_fd.get()}));
+  ODY_ASSIGN_OR_RETURN(
+      Child process, LaunchDaemon({"odyssey-supervisor", "--state", directory_ + "/state", "--run",
+                                   directory_ + "/run", "--client-uid", std::to_string(getuid())},
+                                  directory_ + "/log"));
   process_.emplace(std::move(process));
-  writer.reset();
-  Status status = AwaitReady(reader.get());
-  if (status.ok()) return status;
-  Result<std::string> text = ReadFile(log, kMaxLog);
-  return {status.code(), status.message() + ":\n" + (text.ok() ? *text : "")};
+  return OkStatus();
 }
 
 Supervisor::~Supervisor() {
