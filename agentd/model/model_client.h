@@ -11,6 +11,7 @@
 
 #include "agentd/model/chat.h"
 #include "common/base/status.h"
+#include "odyssey/agent/v1/event.pb.h"
 
 namespace odyssey::model {
 
@@ -36,8 +37,19 @@ struct ReasoningDelta {
   std::string text;
   friend bool operator==(const ReasoningDelta&, const ReasoningDelta&) = default;
 };
+// How the answer ended. The last event of an answer, where the provider reports it.
+struct ModelEnd {
+  agent::v1::EndReason reason = agent::v1::END_REASON_STOP;
+  std::string words;       // the provider's own, valid UTF-8
+  agent::v1::Usage usage;  // without a token: none was reported
+  std::string replay;      // Message::replay
+  friend bool operator==(const ModelEnd& a, const ModelEnd& b) {
+    return a.reason == b.reason && a.words == b.words && a.replay == b.replay &&
+           a.usage.SerializeAsString() == b.usage.SerializeAsString();
+  }
+};
 // A ToolUse is complete: its arguments are as the model wrote them, perhaps not JSON.
-using ModelEvent = std::variant<TextDelta, ReasoningDelta, ToolUse>;
+using ModelEvent = std::variant<TextDelta, ReasoningDelta, ToolUse, ModelEnd>;
 
 // Takes one piece of the answer; an error ends the call with that error.
 using ModelSink = std::function<Status(ModelEvent)>;

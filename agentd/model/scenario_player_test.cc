@@ -141,7 +141,7 @@ TEST(ScriptClientTest, PlaysTheLatestTurnOfAConversation) {
                       {MessageKind::kToolResult, "", {{"b", "LS", R"({"n":2})"}}}};
   std::string said;
   const ModelSink sink = [&](ModelEvent event) {
-    said += std::get<TextDelta>(event).text;
+    if (const auto* text = std::get_if<TextDelta>(&event)) said += text->text;
     return OkStatus();
   };
   EXPECT_TRUE(client->Stream(request, sink, {}).ok());
@@ -157,6 +157,7 @@ TEST(ScriptClientTest, DeliversLongTextInWholeCharacters) {
   std::string said;
   size_t pieces = 0;
   const ModelSink sink = [&](ModelEvent event) {
+    if (std::holds_alternative<ModelEnd>(event)) return OkStatus();
     const std::string piece = std::get<TextDelta>(event).text;
     EXPECT_NE(static_cast<unsigned char>(piece[0]) & 0xC0, 0x80);
     said += piece;

@@ -59,7 +59,7 @@ class ScriptClient final : public ModelClient {
       if (stop.stop_requested()) return Cancelled("the model call was cancelled");
       ODY_RETURN_IF_ERROR(Deliver(event, sink));
     }
-    return OkStatus();
+    return sink(ModelEnd{});
   }
 
  private:

@@ -45,10 +45,12 @@ Json EncodeMessage(const Message& message) {
                      {"arguments", tool.json}});
   }
   const KindName& kind = kKinds[static_cast<size_t>(message.kind)];
-  return {{"role", kind.role},
-          {"content", message.content},
-          {"kind", kind.name},
-          {"tool_calls", std::move(calls)}};
+  Json out = {{"role", kind.role},
+              {"content", message.content},
+              {"kind", kind.name},
+              {"tool_calls", std::move(calls)}};
+  if (!message.replay.empty()) out["replay"] = message.replay;
+  return out;
 }
 
 Message DecodeMessage(const Json& json) {
@@ -56,7 +58,7 @@ Message DecodeMessage(const Json& json) {
   const std::string name = json.value("kind", "text");
   for (const KindName& kind : kKinds) {
     if (role != kind.role || name != kind.name) continue;
-    Message out{kind.kind, json.at("content").get<std::string>(), {}};
+    Message out{kind.kind, json.at("content").get<std::string>(), {}, json.value("replay", "")};
     for (const Json& call : json.at("tool_calls")) {
       out.tools.push_back({call.at("id").get<std::string>(), call.at("name").get<std::string>(),
                            call.at("arguments").get<std::string>()});

@@ -351,7 +351,9 @@ void TurnJob::End(Ending ending, const std::string& message) {
   const TurnStatus status = StatusOf(ending);
   ending_ = true;
   RecordEnd(status, message);
-  const Status told = Append(TurnEnds(spec_.turn_id, status, message), Durability::kSynced);
+  event::Event end = TurnEnds(spec_.turn_id, status, message);
+  if (end.has_turn_completed()) machine_.DescribeEnd(end.mutable_turn_completed());
+  const Status told = Append(std::move(end), Durability::kSynced);
   TurnRecord ended;
   runtime_->store->UpdateInMemory(spec_.session_id, [&](SessionRecord& record) {
     TurnRecord* turn = FindTurn(record, spec_.turn_id);

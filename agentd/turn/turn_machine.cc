@@ -22,6 +22,20 @@ Call ToCall(const model::ToolUse& use, std::string id) {
           canonical.ok() ? *std::move(canonical) : agent::JsonString(use.json)};
 }
 
+bool IsCut(const std::optional<model::ModelEnd>& end) {
+  return end && end->reason != agent::v1::END_REASON_STOP &&
+         end->reason != agent::v1::END_REASON_TOOL_CALLS;
+}
+
+std::string WhyEmpty(const model::ModelEnd& end) {
+  const char* why = "the provider did not report why";
+  if (end.reason == agent::v1::END_REASON_LENGTH) why = "it reached the limit of tokens";
+  if (end.reason == agent::v1::END_REASON_FILTER) why = "the provider's content filter ended it";
+  if (end.reason == agent::v1::END_REASON_REFUSAL) why = "the model refused";
+  return std::string("model answer: empty: ") + why +
+         (end.words.empty() ? "" : "; the provider reports: " + end.words);
+}
+
 bool IsObject(const std::string& json) { return !json.empty() && json.front() == '{'; }
 
 }  // namespace
@@ -47,6 +61,7 @@ Effects TurnMachine::CallModelAgain() {
   }
   ++model_calls_;
   answering_ = true;
+  end_.reset();
   calls_.clear();
   next_call_ = 0;
   return {CallModel{}};
@@ -76,6 +91,8 @@ Effects TurnMachine::OnModelEvent(const model::ModelEvent& event) {
     told.mutable_agent_message_delta()->set_turn_id(turn_id_);
     told.mutable_agent_message_delta()->set_delta(text->text);
     out.push_back(Emit{std::move(told)});
+  } else if (const auto* end = std::get_if<model::ModelEnd>(&event)) {
+    RecordModelEnd(*end);
   } else {
     EndReasoning(&out);
     calls_.push_back(ToCall(std::get<model::ToolUse>(event), new_id_("tcl")));
@@ -83,14 +100,31 @@ Effects TurnMachine::OnModelEvent(const model::ModelEvent& event) {
   return out;
 }
 
+void TurnMachine::RecordModelEnd(const model::ModelEnd& end) {
+  end_ = end;
+  usage_.set_input_tokens(usage_.input_tokens() + end.usage.input_tokens());
+  usage_.set_output_tokens(usage_.output_tokens() + end.usage.output_tokens());
+  usage_.set_cached_input_tokens(usage_.cached_input_tokens() + end.usage.cached_input_tokens());
+  usage_.set_reasoning_tokens(usage_.reasoning_tokens() + end.usage.reasoning_tokens());
+}
+
+void TurnMachine::DescribeEnd(agent::v1::TurnCompleted* completed) const {
+  if (!end_) return;
+  completed->set_end_reason(end_->reason);
+  if (!end_->words.empty()) completed->set_end_words(end_->words);
+  if (usage_.input_tokens() + usage_.output_tokens() != 0) *completed->mutable_usage() = usage_;
+}
+
 // The assistant's message of the answer that just ended, with its calls.
 void TurnMachine::FlushAssistantMessage() {
   std::string text = std::exchange(text_, {});
+  std::string replay = end_ ? end_->replay : "";
   if (calls_.empty()) {
-    if (!text.empty()) messages_.push_back({model::MessageKind::kAssistant, std::move(text), {}});
+    if (text.empty()) return;
+    messages_.push_back({model::MessageKind::kAssistant, std::move(text), {}, std::move(replay)});
     return;
   }
-  model::Message message{model::MessageKind::kToolUse, std::move(text), {}};
+  model::Message message{model::MessageKind::kToolUse, std::move(text), {}, std::move(replay)};
   for (const Call& call : calls_) {
     // Providers want an object, whatever the model wrote.
     message.tools.push_back(
@@ -102,6 +136,10 @@ void TurnMachine::FlushAssistantMessage() {
 Effects TurnMachine::OnModelEnd(const Status& status) {
   if (finished_) return {};
   if (!status.ok()) return Stop(Ending::kFailed, status.message());
+  if (IsCut(end_)) {
+    calls_.clear();  // the arguments of a cut answer are not the model's
+    if (text_.empty()) return Stop(Ending::kFailed, WhyEmpty(*end_));
+  }
   answering_ = false;
   Effects out;
   EndReasoning(&out);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -89,6 +90,9 @@ class TurnMachine final {
   // Ends the turn from outside, whatever it waits for: kCancelled, kInterrupted, or kFailed.
   Effects Stop(Ending ending, const std::string& message);
 
+  // Adds to the event of the turn's completion how the last answer ended and what the turn used.
+  void DescribeEnd(agent::v1::TurnCompleted* completed) const;
+
   // This turn's part of the conversation, the user's message first.
   const std::vector<model::Message>& messages() const { return messages_; }
 
@@ -101,6 +105,7 @@ class TurnMachine final {
   Effects NextCall();
   Effects CallModelAgain();
   void EndReasoning(Effects* out);
+  void RecordModelEnd(const model::ModelEnd& end);
   void FlushAssistantMessage();
   void RecordResult(const Call& call, const std::string& result_json, bool success, Effects* out);
 
@@ -113,6 +118,8 @@ class TurnMachine final {
   bool finished_ = false;
   bool answering_ = false;  // between CallModel and OnModelEnd
   std::string text_;
+  std::optional<model::ModelEnd> end_;  // of the latest answer
+  agent::v1::Usage usage_;              // of all answers
   bool reasoning_ = false;
   std::vector<Call> calls_;  // of the latest answer
   size_t next_call_ = 0;     // the first that has no result

@@ -200,5 +200,56 @@ TEST_F(TurnMachineTest, NothingHappensAfterTheEnd) {
   EXPECT_TRUE(machine_.OnModelEnd(OkStatus()).empty());
 }
 
+model::ModelEnd EndOf(agent::v1::EndReason reason, uint64_t tokens = 1) {
+  model::ModelEnd out{.reason = reason, .words = "w"};
+  out.usage.set_output_tokens(tokens);
+  return out;
+}
+
+TEST_F(TurnMachineTest, CutAnswerCompletesWithItsTextAndCallsNothing) {
+  for (const auto reason : {agent::v1::END_REASON_LENGTH, agent::v1::END_REASON_FILTER,
+                            agent::v1::END_REASON_REFUSAL, agent::v1::END_REASON_UNSPECIFIED}) {
+    TurnMachine machine(kTurn, "do it",
+                        [](std::string_view prefix) { return std::string(prefix); });
+    machine.Start();
+    machine.OnModelEvent(model::TextDelta{"a"});
+    machine.OnModelEvent(ToolUse{"c", "Write", R"({"path":"half"})"});
+    machine.OnModelEvent(EndOf(reason));
+    EXPECT_EQ(machine.OnModelEnd(OkStatus()), (Effects{Finish{Ending::kCompleted, "a"}}));
+    agent::v1::TurnCompleted completed;
+    machine.DescribeEnd(&completed);
+    EXPECT_EQ(completed.end_reason(), reason);
+    EXPECT_EQ(completed.end_words(), "w");
+  }
+}
+
+TEST_F(TurnMachineTest, EmptyAnswerThatWasCutFailsTheTurn) {
+  machine_.Start();
+  machine_.OnModelEvent(EndOf(agent::v1::END_REASON_FILTER));
+  const Effects effects = machine_.OnModelEnd(OkStatus());
+  EXPECT_EQ(effects, (Effects{Finish{Ending::kFailed,
+                                     "model answer: empty: the provider's content filter ended it; "
+                                     "the provider reports: w"}}));
+}
+
+TEST_F(TurnMachineTest, KeepsTheReplayAndAddsUpTheUsage) {
+  machine_.Start();
+  machine_.OnModelEvent(ToolUse{"c", "Write", "{}"});
+  model::ModelEnd end = EndOf(agent::v1::END_REASON_TOOL_CALLS, 3);
+  end.replay = "kept";
+  machine_.OnModelEvent(end);
+  machine_.OnModelEnd(OkStatus());
+  EXPECT_EQ(machine_.messages().back().replay, "kept");
+  machine_.OnVerdict(kAllow);
+  machine_.OnToolResult("{}", true);
+  machine_.OnModelEvent(model::TextDelta{"a"});
+  machine_.OnModelEvent(EndOf(agent::v1::END_REASON_STOP, 4));
+  machine_.OnModelEnd(OkStatus());
+  EXPECT_EQ(machine_.messages().back().replay, "");
+  agent::v1::TurnCompleted completed;
+  machine_.DescribeEnd(&completed);
+  EXPECT_EQ(completed.usage().output_tokens(), 7u);
+}
+
 }  // namespace
 }  // namespace odyssey::turn

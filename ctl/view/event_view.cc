@@ -169,12 +169,35 @@ std::string EventView::CommandEnd(const Event& event) {
   return out + line + "\n";
 }
 
+namespace {
+
+// What the person must know of how the answer ended; "" of one that is whole.
+std::string_view CutWords(agent::v1::EndReason reason) {
+  switch (reason) {
+    case agent::v1::END_REASON_LENGTH:
+      return "the answer is cut: it reached the limit of tokens";
+    case agent::v1::END_REASON_FILTER:
+      return "the answer is cut: the provider's content filter ended it";
+    case agent::v1::END_REASON_REFUSAL:
+      return "the model refused";
+    case agent::v1::END_REASON_UNSPECIFIED:
+      return "the provider ended the answer for a reason of its own";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 std::string EventView::Completed(const agent::v1::TurnCompleted& turn) {
   std::string out = CloseText();
   // A model that does not stream has said nothing yet.
   if (Trim(message_) != Trim(turn.message())) out += Sanitize(turn.message()) + "\n";
   message_.clear();
-  return out;
+  const std::string_view cut = turn.has_end_reason() ? CutWords(turn.end_reason()) : "";
+  if (cut.empty()) return out;
+  const std::string words = turn.end_words().empty() ? "" : " (" + turn.end_words() + ")";
+  return out + Paint("! " + Safe(std::string(cut) + words), Style::kWarn, options_.color) + "\n";
 }
 
 std::string EventView::Show(const Event& event) {

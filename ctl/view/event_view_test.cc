@@ -83,6 +83,24 @@ TEST_F(EventViewTest, ShowsAToolCallWithItsCommand) {
             "Done.\n");
 }
 
+TEST_F(EventViewTest, ShowsHowAnAnswerThatIsNotWholeEnded) {
+  const auto complete = [this](agent::v1::EndReason reason) {
+    shown_.clear();
+    Event event = Next();
+    event.mutable_turn_completed()->set_message("a");
+    event.mutable_turn_completed()->set_end_reason(reason);
+    event.mutable_turn_completed()->set_end_words("w\x1b");
+    Show(event);
+    return shown_;
+  };
+  EXPECT_EQ(complete(agent::v1::END_REASON_STOP), "a\n");
+  const std::string length = complete(agent::v1::END_REASON_LENGTH);
+  EXPECT_EQ(length.rfind("a\n! the answer is cut: it reached the limit of tokens (w", 0), 0u)
+      << length;
+  EXPECT_EQ(length.find('\x1b'), std::string::npos);
+  EXPECT_NE(complete(agent::v1::END_REASON_REFUSAL).find("the model refused"), std::string::npos);
+}
+
 TEST_F(EventViewTest, LongOutputIsItsFirstAndLastLines) {
   Call("Bash", R"({"command":"seq 6"})");
   Begin();
