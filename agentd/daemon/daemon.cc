@@ -17,6 +17,7 @@
 #include "agentd/daemon/approval_expiry.h"
 #include "agentd/daemon/log.h"
 #include "agentd/model/http_stream.h"
+#include "agentd/provider/provider_table.h"
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
@@ -77,27 +78,60 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::string OptionOf(const std::map<std::string, std::string>& options, std::string_view provider) {
+  const auto it = options.find(std::string(provider));
+  return it == options.end() ? "" : it->second;
+}
+
 // The key leaves the environment: /proc/PID/environ of a later look does not matter, what is passed
 // on does.
-Result<model::OpenAiAccess> OpenAiAccessOf(const Options& options) {
-  model::OpenAiAccess out;
-  std::string url = options.model_base_url;
-  if (url.empty()) url = FromEnvironment("OPENAI_BASE_URL");
-  if (!url.empty()) out.base_url = url;
-  ODY_RETURN_IF_ERROR(model::CheckProviderUrl(out.base_url));
-  while (out.base_url.back() == '/') out.base_url.pop_back();
+std::string TakeFromEnvironment(const std::string& name) {
+  std::string value = FromEnvironment(name.c_str());
+  unsetenv(name.c_str());
+  return value;
+}
 
-  std::string key = FromEnvironment("OPENAI_API_KEY");
-  unsetenv("OPENAI_API_KEY");
-  if (!options.model_key_file.empty()) {
-    ODY_ASSIGN_OR_RETURN(key, ReadFile(options.model_key_file, kMaxKeyBytes));
+Result<model::Secret> KeyOf(const provider::Provider& row, const Options& options) {
+  std::string key = TakeFromEnvironment(std::string(row.prefix) + "_API_KEY");
+  if (!row.other_key.empty()) {
+    std::string other = TakeFromEnvironment(std::string(row.other_key));
+    if (key.empty()) key = std::move(other);
+  }
+  const std::string file = OptionOf(options.model_key_files, row.name);
+  if (!file.empty()) {
+    ODY_ASSIGN_OR_RETURN(key, ReadFile(file, kMaxKeyBytes));
   }
   key.erase(key.find_last_not_of(" \t\r\n") + 1);
   if (key.find_first_of("\r\n") != std::string::npos) {
-    return InvalidArgument("--model-key-file " + options.model_key_file +
+    return InvalidArgument("key of model provider " + std::string(row.name) + " " + file +
                            ": holds more than a key");
   }
-  out.key = model::Secret(std::move(key));
+  return model::Secret(std::move(key));
+}
+
+Result<model::ProviderAccess> AccessOf(const provider::Provider& row, const Options& options) {
+  model::ProviderAccess out;
+  out.base_url = OptionOf(options.model_base_urls, row.name);
+  const std::string prefix(row.prefix);
+  if (out.base_url.empty()) out.base_url = FromEnvironment((prefix + "_BASE_URL").c_str());
+  if (out.base_url.empty() && row.azure) {
+    out.base_url = FromEnvironment((prefix + "_ENDPOINT").c_str());
+  }
+  if (out.base_url.empty()) out.base_url = row.base_url;
+  ODY_ASSIGN_OR_RETURN(out.key, KeyOf(row, options));
+  if (out.base_url.empty()) return out;
+  ODY_RETURN_IF_ERROR(model::CheckProviderUrl(out.base_url));
+  while (out.base_url.back() == '/') out.base_url.pop_back();
+  return out;
+}
+
+Result<model::AccessTable> AccessesOf(const Options& options) {
+  model::AccessTable out;
+  for (const provider::Provider& row : provider::kProviders) {
+    if (row.protocol == provider::kScript) continue;
+    ODY_ASSIGN_OR_RETURN(model::ProviderAccess access, AccessOf(row, options));
+    out.emplace(row.name, std::move(access));
+  }
   return out;
 }
 
@@ -111,7 +145,7 @@ void LogTurnEnd(const std::string& session_id, const session::TurnRecord& turn) 
 // Everything that serves, in the order of construction; destroyed in reverse.
 class Server final {
  public:
-  Server(const Options& options, model::OpenAiAccess access)
+  Server(const Options& options, model::AccessTable access)
       : channel_(sandbox::OpenSupervisorChannel(options.supervisor_socket)),
         sandbox_(sandbox::NewSupervisorClient(channel_, options.supervisor_socket)),
         store_(options.state + "/sessions"),
@@ -204,7 +238,7 @@ class Server final {
 
 Status Serve(const Options& options) {
   ODY_ASSIGN_OR_RETURN(const UniqueFd signals, OpenSignals());
-  ODY_ASSIGN_OR_RETURN(model::OpenAiAccess access, OpenAiAccessOf(options));
+  ODY_ASSIGN_OR_RETURN(model::AccessTable access, AccessesOf(options));
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, OpenState(options.state));
   Server server(options, std::move(access));
   ODY_RETURN_IF_ERROR(server.Load());

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "agentd/provider/model_config.h"
+
 namespace odyssey::daemon {
 namespace {
 
@@ -33,6 +35,21 @@ Status SetPath(const std::string& option, const std::string& value, std::string*
   return OkStatus();
 }
 
+struct OfProvider {
+  std::string provider, value;
+};
+
+// "PROVIDER=VALUE"; without a provider it is of openai. An address may hold '=' after its '/'.
+Result<OfProvider> SplitProvider(const std::string& option, const std::string& value) {
+  const size_t equals = value.find_first_of("=/");
+  if (equals == std::string::npos || value[equals] == '/') return OfProvider{"openai", value};
+  const Result<const provider::Provider*> row = provider::FindProvider(value.substr(0, equals));
+  if (!row.ok() || (*row)->protocol == provider::kScript) {
+    return InvalidArgument(option + " " + value + ": no provider of that name has a key");
+  }
+  return OfProvider{std::string((*row)->name), value.substr(equals + 1)};
+}
+
 using Setter = std::function<Status(const std::string& option, const std::string& value, Options*)>;
 
 const std::map<std::string, Setter>& Setters() {
@@ -42,10 +59,14 @@ const std::map<std::string, Setter>& Setters() {
       {"--supervisor-socket",
        [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->supervisor_socket); }},
       {"--model-key-file",
-       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->model_key_file); }},
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const OfProvider of, SplitProvider(o, v));
+         return SetPath(o, of.value, &out->model_key_files[of.provider]);
+       }},
       {"--model-base-url",
-       [](auto&, auto& v, Options* out) {
-         out->model_base_url = v;
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const OfProvider of, SplitProvider(o, v));
+         out->model_base_urls[of.provider] = of.value;
          return OkStatus();
        }},
       {"--policy",
@@ -117,8 +138,11 @@ std::string Usage() {
          "repeatable\n"
          "  --workers N               turns that run at the same time (4)\n"
          "  --queue N                 turns that may wait in one session (128)\n"
-         "  --model-key-file FILE     the key for the openai provider; else OPENAI_API_KEY\n"
-         "  --model-base-url URL      an OpenAI-compatible server; else OPENAI_BASE_URL\n"
+         "  --model-key-file [PROVIDER=]FILE\n"
+         "                            the key for a provider (openai); else PROVIDER_API_KEY; "
+         "repeatable\n"
+         "  --model-base-url [PROVIDER=]URL\n"
+         "                            its server (openai); else PROVIDER_BASE_URL; repeatable\n"
          "  --policy DIR              the operator's ceiling (/etc/odyssey/policy.d)\n"
          "  --approval-timeout N      seconds until an unanswered approval is denied (0: never)\n"
          "  --version, --help\n";

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,8 +22,7 @@ struct Options {
   std::set<uid_t> allowed_uids;  // beside our own and 0
   size_t workers = 4;
   size_t queue = 128;
-  std::string model_key_file;
-  std::string model_base_url;  // empty: the provider's own
+  std::map<std::string, std::string> model_key_files, model_base_urls;  // by provider
   std::string policy_directory = "/etc/odyssey/policy.d";
   std::chrono::seconds approval_timeout{0};  // 0: none
   bool help = false;

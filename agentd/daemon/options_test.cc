@@ -12,15 +12,22 @@ std::vector<std::string> With(std::vector<std::string> more) {
 }
 
 TEST(OptionsTest, ReadsEveryOption) {
-  Result<Options> options = ParseOptions(With(
-      {"--allow-uid", "7", "--allow-uid=8", "--workers", "2", "--queue", "3", "--model-key-file",
-       "/k", "--model-base-url", "https://h/v1", "--policy", "/p.d", "--approval-timeout", "60"}));
+  Result<Options> options = ParseOptions(
+      With({"--allow-uid", "7", "--allow-uid=8", "--workers", "2", "--queue", "3",
+            "--model-key-file", "/k", "--model-base-url", "https://h/v1", "--model-key-file",
+            "gemini=/g", "--model-base-url=anthropic=https://a/?x=1", "--policy", "/p.d",
+            "--approval-timeout", "60"}));
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->state, "/s");
   EXPECT_EQ(options->supervisor_socket, "/b.sock");
   EXPECT_EQ(options->allowed_uids, (std::set<uid_t>{7, 8}));
   EXPECT_EQ(options->workers, 2u);
   EXPECT_EQ(options->queue, 3u);
+  EXPECT_EQ(options->model_key_files,
+            (std::map<std::string, std::string>{{"openai", "/k"}, {"google", "/g"}}));
+  EXPECT_EQ(options->model_base_urls,
+            (std::map<std::string, std::string>{{"openai", "https://h/v1"},
+                                                {"anthropic", "https://a/?x=1"}}));
   EXPECT_EQ(options->policy_directory, "/p.d");
   EXPECT_EQ(options->approval_timeout, std::chrono::seconds(60));
 }
@@ -32,6 +39,8 @@ TEST(OptionsTest, NamesTheOptionTheValueAndWhatIsAllowed) {
            {{"--allow-uid", "-1"}, "--allow-uid \"-1\": must be a number from 0 to 4294967294"},
            {{"--socket", "rel"}, "--socket \"rel\": must be an absolute path"},
            {{"--queue"}, "--queue: needs a value"},
+           {{"--model-key-file", "bogus=/k"},
+            "--model-key-file bogus=/k: no provider of that name has a key"},
            {{"--nope", "1"}, "unknown option --nope; --help lists them"}}) {
     EXPECT_EQ(ParseOptions(With(more)).status(), InvalidArgument(message));
   }

@@ -29,7 +29,7 @@ struct Message {
   std::string content;
   std::vector<ToolUse> tools;
   // Of the assistant's: what the provider wants back with the turn's next request, such as signed
-  // reasoning. JSON of the protocol that wrote it (replay.h); empty: nothing.
+  // reasoning. JSON of the protocol that wrote it (answer.h); empty: nothing.
   std::string replay = {};
   friend bool operator==(const Message&, const Message&) = default;
 };

@@ -3,15 +3,18 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+
+#include "agentd/model/answer.h"
 
 namespace odyssey::model {
 namespace {
 
 constexpr size_t kMaxErrorBytes = 2048;
-constexpr long kConnectSeconds = 10;
-constexpr long kIdleSeconds = 120;  // without a byte
 constexpr int kPollMs = 1000;
+
+using Clock = std::chrono::steady_clock;
 
 struct UrlParts {
   std::string scheme, host;
@@ -46,6 +49,8 @@ struct Transfer {
   const std::function<Status(std::string_view)>* sink = nullptr;
   std::string error_body;
   Status status;
+  bool has_byte = false;
+  Clock::time_point latest = Clock::now();  // the beginning, or the latest byte of the body
 };
 
 long HttpCode(CURL* easy) {
@@ -57,6 +62,8 @@ long HttpCode(CURL* easy) {
 size_t OnBody(char* data, size_t, size_t bytes, void* user) noexcept {
   Transfer& transfer = *static_cast<Transfer*>(user);
   const std::string_view piece(data, bytes);
+  transfer.has_byte = true;
+  transfer.latest = Clock::now();
   if (HttpCode(transfer.easy) != 200) {
     const size_t room = kMaxErrorBytes - std::min(kMaxErrorBytes, transfer.error_body.size());
     transfer.error_body += piece.substr(0, room);
@@ -68,7 +75,7 @@ size_t OnBody(char* data, size_t, size_t bytes, void* user) noexcept {
 
 Status FromHttpCode(long http_code, const std::string& body) {
   const std::string what = "model provider answered HTTP " + std::to_string(http_code) +
-                           (body.empty() ? "" : ": " + body);
+                           (body.empty() ? "" : ": " + QuoteForError(body));
   if (http_code == 401 || http_code == 403) return PermissionDenied(what);
   if (http_code == 429) return ResourceExhausted(what);
   if (http_code >= 500) return Unavailable(what);
@@ -88,8 +95,17 @@ Status FromCurl(CURLcode code, const char* detail, const HttpPost& post) {
   }
 }
 
-// Drives the transfer until it ends or `stop` is requested.
-Result<CURLcode> Drive(CURLM* multi, std::stop_token stop) {
+// DEADLINE_EXCEEDED if the server has been silent for too long.
+Status CheckSilence(const HttpPost& post, const Transfer& transfer) {
+  const auto allowed = transfer.has_byte ? post.idle_timeout : post.first_byte_timeout;
+  if (Clock::now() - transfer.latest < allowed) return OkStatus();
+  return {Code::kDeadlineExceeded, "model provider at " + post.url + ": no byte for " +
+                                       std::to_string(allowed.count()) + " s"};
+}
+
+// Drives the transfer until it ends, `stop` is requested, or the server is silent.
+Result<CURLcode> Drive(CURLM* multi, const HttpPost& post, const Transfer& transfer,
+                       std::stop_token stop) {
   const std::stop_callback wake(stop, [multi] { curl_multi_wakeup(multi); });
   for (;;) {
     int running = 0;
@@ -97,6 +113,7 @@ Result<CURLcode> Drive(CURLM* multi, std::stop_token stop) {
     int left = 0;
     if (const CURLMsg* message = curl_multi_info_read(multi, &left)) return message->data.result;
     if (stop.stop_requested()) return Cancelled("the model call was cancelled");
+    ODY_RETURN_IF_ERROR(CheckSilence(post, transfer));
     curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
   }
 }
@@ -107,8 +124,9 @@ HeaderList Headers(const HttpPost& post) {
   HeaderList list(curl_slist_append(nullptr, "Content-Type: application/json"),
                   curl_slist_free_all);
   curl_slist_append(list.get(), "Accept: text/event-stream");
-  if (post.bearer != nullptr && !post.bearer->empty()) {
-    std::string header = "Authorization: Bearer " + post.bearer->Reveal();
+  for (const std::string& header : post.headers) curl_slist_append(list.get(), header.c_str());
+  if (post.key != nullptr && !post.key->empty()) {
+    std::string header = post.key_header + post.key->Reveal();
     curl_slist_append(list.get(), header.c_str());
     explicit_bzero(header.data(), header.size());
   }
@@ -120,16 +138,43 @@ void Configure(CURL* easy, const HttpPost& post, bool loopback, Transfer* transf
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, static_cast<long>(post.connect_timeout.count()));
   curl_easy_setopt(easy, CURLOPT_TIMEOUT, static_cast<long>(post.timeout.count()));
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, kIdleSeconds);
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.c_str());
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
   // A proxy from the environment is for the way out, not for this host.
   if (loopback) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+}
+
+bool MayRepeat(long http_code) {
+  return http_code == 408 || http_code == 409 || http_code == 429 || http_code >= 500;
+}
+
+// No connection came to be, or it ended before an answer.
+bool IsConnectionFailure(CURLcode code) {
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+         code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
+         code == CURLE_PARTIAL_FILE;
+}
+
+// Seconds or a date in the header; libcurl gives seconds.
+std::chrono::milliseconds RetryAfter(CURL* easy) {
+  curl_off_t wait = 0;
+  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait);
+  constexpr curl_off_t kMaxSeconds = 1000000;
+  return std::chrono::seconds(std::clamp<curl_off_t>(wait, 0, kMaxSeconds));
+}
+
+HttpEnd EndOf(CURL* easy, const Result<CURLcode>& ended, const char* detail, const HttpPost& post,
+              const Transfer& transfer) {
+  if (!transfer.status.ok()) return {transfer.status};
+  if (!ended.ok()) return {ended.status()};
+  if (*ended != CURLE_OK) return {FromCurl(*ended, detail, post), IsConnectionFailure(*ended)};
+  const long http_code = HttpCode(easy);
+  if (http_code == 200) return {OkStatus()};
+  return {FromHttpCode(http_code, transfer.error_body), MayRepeat(http_code), RetryAfter(easy)};
 }
 
 }  // namespace
@@ -147,32 +192,30 @@ Status CheckProviderUrl(const std::string& url) {
   return OkStatus();
 }
 
-Status PostAndStream(const HttpPost& post, const std::function<Status(std::string_view)>& sink,
-                     std::stop_token stop) {
-  ODY_RETURN_IF_ERROR(CheckProviderUrl(post.url));
-  ODY_ASSIGN_OR_RETURN(const UrlParts parts, SplitUrl(post.url));
+HttpEnd PostAndStream(const HttpPost& post, const std::function<Status(std::string_view)>& sink,
+                      std::stop_token stop) {
+  if (const Status url = CheckProviderUrl(post.url); !url.ok()) return {url};
+  const Result<UrlParts> parts = SplitUrl(post.url);
+  if (!parts.ok()) return {parts.status()};
   const HeaderList headers = Headers(post);
   const std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi(curl_multi_init(),
                                                                     curl_multi_cleanup);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(),
                                                                  curl_easy_cleanup);
-  if (!multi || !easy) return ResourceExhausted("model: no memory for a transfer");
+  if (!multi || !easy) return {ResourceExhausted("model: no memory for a transfer")};
 
-  Transfer transfer{easy.get(), &sink, {}, {}};
+  Transfer transfer;
+  transfer.easy = easy.get();
+  transfer.sink = &sink;
   char detail[CURL_ERROR_SIZE] = "";
-  Configure(easy.get(), post, IsLoopback(parts.host), &transfer);
+  Configure(easy.get(), post, IsLoopback(parts->host), &transfer);
   curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail);
 
   curl_multi_add_handle(multi.get(), easy.get());
-  const Result<CURLcode> ended = Drive(multi.get(), stop);
+  const Result<CURLcode> ended = Drive(multi.get(), post, transfer, stop);
   curl_multi_remove_handle(multi.get(), easy.get());
-
-  ODY_RETURN_IF_ERROR(transfer.status);
-  ODY_RETURN_IF_ERROR(ended.status());
-  ODY_RETURN_IF_ERROR(FromCurl(*ended, detail, post));
-  const long http_code = HttpCode(easy.get());
-  return http_code == 200 ? OkStatus() : FromHttpCode(http_code, transfer.error_body);
+  return EndOf(easy.get(), ended, detail, post, transfer);
 }
 
 }  // namespace odyssey::model

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agentd/model/secret.h"
 #include "common/base/status.h"
@@ -16,21 +17,33 @@ namespace odyssey::model {
 
 struct HttpPost {
   std::string url;
-  std::string body;                   // JSON
-  const Secret* bearer = nullptr;     // borrowed; may be null or empty
-  std::chrono::seconds timeout{600};  // of the whole call
+  std::string body;             // JSON
+  const Secret* key = nullptr;  // borrowed; may be null or empty
+  std::string key_header = {};  // what stands before the key, such as "x-api-key: "
+  std::vector<std::string> headers = {};
+  std::chrono::seconds timeout{600};             // of the whole call
+  std::chrono::seconds connect_timeout{10};      // until the connection, with its TLS, stands
+  std::chrono::seconds first_byte_timeout{300};  // from the beginning to the first byte of a body
+  std::chrono::seconds idle_timeout{120};        // between two bytes of a body
+};
+
+struct HttpEnd {
+  Status status;
+  bool may_repeat = false;                   // 408, 409, 429, 5xx, or no connection
+  std::chrono::milliseconds retry_after{0};  // what the server's Retry-After asks for
 };
 
 // https anywhere, http only to this host itself; no user, password or fragment. INVALID_ARGUMENT
 // otherwise.
 Status CheckProviderUrl(const std::string& url);
 
-// Blocks until the answer is complete, handing its body to `sink`. Follows no redirect. Errors:
+// Blocks until the answer is complete, passing its body to `sink`. Follows no redirect. Closes the
+// connection when `stop` is requested. Errors:
 // UNAVAILABLE (no connection, or 5xx), DEADLINE_EXCEEDED, CANCELLED after `stop`, PERMISSION_DENIED
 // (401, 403), RESOURCE_EXHAUSTED (429), INVALID_ARGUMENT (other 4xx), INTERNAL (anything else),
 // each with the beginning of the answer's body; or the sink's own.
-Status PostAndStream(const HttpPost& post, const std::function<Status(std::string_view)>& sink,
-                     std::stop_token stop);
+HttpEnd PostAndStream(const HttpPost& post, const std::function<Status(std::string_view)>& sink,
+                      std::stop_token stop);
 
 }  // namespace odyssey::model
 

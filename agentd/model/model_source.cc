@@ -19,13 +19,19 @@ Result<std::shared_ptr<ModelClient>> OpenScript(const ModelChoice& choice) {
 }  // namespace
 
 Result<std::shared_ptr<ModelClient>> Providers::Open(const ModelChoice& choice) {
-  if (choice.provider == scenario::kProvider) return OpenScript(choice);
-  if (choice.provider == "openai") {
-    ODY_ASSIGN_OR_RETURN(ChatOptions options, ParseChatOptions(choice.config_json));
-    return std::shared_ptr<ModelClient>(NewOpenAiClient(&access_, choice.name, std::move(options)));
+  ODY_ASSIGN_OR_RETURN(const provider::Provider* row, provider::FindProvider(choice.provider));
+  if (row->protocol == provider::kScript) return OpenScript(choice);
+  ODY_ASSIGN_OR_RETURN(provider::ModelConfig config,
+                       provider::ParseModelConfig(*row, choice.config_json));
+  const auto access = access_.find(row->name);
+  if (access == access_.end() || access->second.base_url.empty()) {
+    const std::string name(row->name);
+    return Refused(Code::kFailedPrecondition, "model.provider", choice.provider,
+                   "has no address; the operator gives odyssey-agentd --model-base-url " + name +
+                       "=URL, or " + std::string(row->prefix) + "_BASE_URL in its environment");
   }
-  return Refused(Code::kInvalidArgument, "model.provider", choice.provider,
-                 "allowed are script, openai", "script, openai");
+  return std::shared_ptr<ModelClient>(
+      NewProviderClient(&access->second, {row, choice.name, std::move(config)}));
 }
 
 }  // namespace odyssey::model

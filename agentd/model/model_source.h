@@ -3,11 +3,12 @@
 
 // Where model clients come from: the providers that this daemon has, as a seam.
 
+#include <map>
 #include <memory>
 #include <string>
 
 #include "agentd/model/model_client.h"
-#include "agentd/model/openai_client.h"
+#include "agentd/model/provider_client.h"
 #include "common/base/status.h"
 
 namespace odyssey::model {
@@ -28,14 +29,17 @@ class ModelSource {
   virtual Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) = 0;
 };
 
-// The real ones: "script" (a scenario in the bundle, agentd/scenario/SCENARIO.md) and "openai".
+// The operator's access, by the provider's name in the table.
+using AccessTable = std::map<std::string, ProviderAccess, std::less<>>;
+
+// The rows of provider::kProviders. "script" plays a scenario of the bundle (docs/SCRIPT.md).
 class Providers final : public ModelSource {
  public:
-  explicit Providers(OpenAiAccess access) : access_(std::move(access)) {}
+  explicit Providers(AccessTable access) : access_(std::move(access)) {}
   Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) override;
 
  private:
-  const OpenAiAccess access_;  // outlives the clients: the daemon keeps this object to its end
+  const AccessTable access_;  // outlives the clients: the daemon keeps this object to its end
 };
 
 }  // namespace odyssey::model

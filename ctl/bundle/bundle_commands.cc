@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentd/provider/bundle_models.h"
 #include "agentd/scenario/bundle_scenarios.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
@@ -51,6 +52,9 @@ Findings Examine(const std::string& directory) {
   Findings out = {.problems = dialect::ValidateBundle(directory, &bundle, OpenBundleDirectory)};
   const bool readable = out.problems.empty();
   for (dialect::Problem& problem : scenario::ValidateScenarios(bundle, OpenBundleDirectory)) {
+    out.problems.push_back(std::move(problem));
+  }
+  for (dialect::Problem& problem : provider::ValidateModels(bundle)) {
     out.problems.push_back(std::move(problem));
   }
   if (bundle.manifest_path.empty()) return out;  // no bundle's directory, as far as can be told

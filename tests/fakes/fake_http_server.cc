@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -25,8 +26,8 @@ bool IsComplete(const std::string& request) {
 
 }  // namespace
 
-FakeHttpServer::FakeHttpServer(std::string answer, After after)
-    : answer_(std::move(answer)),
+FakeHttpServer::FakeHttpServer(std::vector<std::string> answers, After after)
+    : answers_(std::move(answers)),
       after_(after),
       listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -54,6 +55,11 @@ std::string FakeHttpServer::request() {
   return request_;
 }
 
+int FakeHttpServer::requests() {
+  std::lock_guard lock(mutex_);
+  return static_cast<int>(requests_);
+}
+
 void FakeHttpServer::Serve() {
   pollfd polled[] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   while (poll(polled, 2, -1) >= 0 && polled[1].revents == 0) {
@@ -70,17 +76,20 @@ void FakeHttpServer::Answer(int connection) {
     if (n <= 0) return;
     request.append(buffer, static_cast<size_t>(n));
   }
+  std::string answer;
   {
     std::lock_guard lock(mutex_);
     request_ = request;
+    answer = answers_[std::min(requests_++, answers_.size() - 1)];
   }
-  const bool sent = send(connection, answer_.data(), answer_.size(), MSG_NOSIGNAL) ==
-                    static_cast<ssize_t>(answer_.size());
+  const bool sent = send(connection, answer.data(), answer.size(), MSG_NOSIGNAL) ==
+                    static_cast<ssize_t>(answer.size());
   ODY_CHECK(sent);
   if (!std::exchange(answered_once_, true)) answered_.set_value();
   if (after_ == After::kClose) return;
   pollfd polled[] = {{connection, POLLIN | POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}};
   poll(polled, 2, -1);
+  if (polled[0].revents != 0 && !std::exchange(closed_once_, true)) closed_.set_value();
 }
 
 }  // namespace odyssey::fakes
