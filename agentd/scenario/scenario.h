@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_AGENTD_SCENARIO_SCENARIO_H_
 #define ODYSSEY_AGENTD_SCENARIO_SCENARIO_H_
 
-// A scenario, parsed and checked: what SCENARIO.md describes. A value.
+// A scenario, parsed and checked: what docs/SCRIPT.md describes. A value.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -2,7 +2,7 @@
 #define ODYSSEY_AGENTD_SCENARIO_TEMPLATE_H_
 
 // Text with references: "found ${todos.stdout | lines} lines". Pure. The language is in
-// SCENARIO.md.
+// docs/SCRIPT.md.
 
 #include <cstdint>
 #include <string>

@@ -11,7 +11,7 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
           tools_mode="standard"):
     """A bundle directory; its path.
 
-    `steps` are the scenario's (agentd/scenario/SCENARIO.md), `rules` the agent's allow, ask and deny,
+    `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
     `model` another one than the scenario. `tools` are the named system tools of a manifest that has
     no mode for them, `programs` the bundle's own.
     """
