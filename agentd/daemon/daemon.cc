@@ -17,7 +17,7 @@
 #include "agentd/daemon/approval_expiry.h"
 #include "agentd/daemon/log.h"
 #include "agentd/model/http_stream.h"
-#include "agentd/provider/provider_table.h"
+#include "agentd/provider/provider_variables.h"
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
@@ -92,10 +92,10 @@ std::string TakeFromEnvironment(const std::string& name) {
 }
 
 Result<model::Secret> KeyOf(const provider::Provider& row, const Options& options) {
-  std::string key = TakeFromEnvironment(std::string(row.prefix) + "_API_KEY");
-  if (!row.other_key.empty()) {
-    std::string other = TakeFromEnvironment(std::string(row.other_key));
-    if (key.empty()) key = std::move(other);
+  std::string key;
+  for (const std::string& name : provider::VariablesOf(row).keys) {
+    std::string value = TakeFromEnvironment(name);
+    if (key.empty()) key = std::move(value);
   }
   const std::string file = OptionOf(options.model_key_files, row.name);
   if (!file.empty()) {
@@ -112,10 +112,8 @@ Result<model::Secret> KeyOf(const provider::Provider& row, const Options& option
 Result<model::ProviderAccess> AccessOf(const provider::Provider& row, const Options& options) {
   model::ProviderAccess out;
   out.base_url = OptionOf(options.model_base_urls, row.name);
-  const std::string prefix(row.prefix);
-  if (out.base_url.empty()) out.base_url = FromEnvironment((prefix + "_BASE_URL").c_str());
-  if (out.base_url.empty() && row.azure) {
-    out.base_url = FromEnvironment((prefix + "_ENDPOINT").c_str());
+  for (const std::string& name : provider::VariablesOf(row).addresses) {
+    if (out.base_url.empty()) out.base_url = FromEnvironment(name.c_str());
   }
   if (out.base_url.empty()) out.base_url = row.base_url;
   ODY_ASSIGN_OR_RETURN(out.key, KeyOf(row, options));

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentd/provider/provider_variables.h"
 #include "common/os/file.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
@@ -35,9 +36,14 @@ constexpr int kDownTimeoutMs = 45'000;  // `up` waits up to 20 s for each of two
 std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
   std::vector<std::string> env = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + layout.agentd_dir};
   // Model keys: agentd is the only process that has them.
-  for (const char* name : {"OPENAI_API_KEY", "OPENAI_BASE_URL"}) {
-    const char* value = getenv(name);
-    if (value != nullptr) env.push_back(std::string(name) + "=" + value);
+  for (const provider::Provider& row : provider::kProviders) {
+    const provider::Variables variables = provider::VariablesOf(row);
+    for (const auto& names : {variables.keys, variables.addresses}) {
+      for (const std::string& name : names) {
+        const char* value = getenv(name.c_str());
+        if (value != nullptr) env.push_back(name + "=" + value);
+      }
+    }
   }
   return env;
 }
