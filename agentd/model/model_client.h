@@ -3,6 +3,7 @@
 
 // The seam to language models: one call, answered as a stream of pieces.
 
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -61,6 +62,8 @@ class ModelClient {
   // got before an error stays said. Thread-safe: sessions share a client.
   virtual Status Stream(const ModelRequest& request, const ModelSink& sink,
                         std::stop_token stop) = 0;
+  // The most tokens that the calls of one turn may use; 0: no bound.
+  virtual uint64_t max_total_tokens() const { return 0; }
 };
 
 }  // namespace odyssey::model

@@ -43,6 +43,10 @@ class ProviderClient final : public ModelClient {
         codec_(CodecOf(provider::ProtocolOf(*target_.provider, target_.config))),
         first_delay_(first_delay) {}
 
+  uint64_t max_total_tokens() const override {
+    return static_cast<uint64_t>(target_.config.Integer("max_total_tokens", 0));
+  }
+
   Status Stream(const ModelRequest& request, const ModelSink& sink, std::stop_token stop) override {
     const HttpPost post = Post(request);
     milliseconds delay = first_delay_;

@@ -27,7 +27,7 @@ struct ConfigKey {
 inline constexpr uint8_t kOpenAi = kChat | kResponses;
 inline constexpr uint8_t kEvery = kOpenAi | kAnthropic | kGemini;
 
-inline constexpr std::array<ConfigKey, 16> kConfigKeys = {{
+inline constexpr std::array<ConfigKey, 17> kConfigKeys = {{
     {"api", KeyKind::kWord, kOpenAi, 0, 0, "chat, responses"},
     {"api_version", KeyKind::kText, kChat},
     {"connect_timeout_seconds", KeyKind::kInteger, kEvery, 1, 600},
@@ -38,6 +38,7 @@ inline constexpr std::array<ConfigKey, 16> kConfigKeys = {{
     {"idle_timeout_seconds", KeyKind::kInteger, kEvery, 1, 3600},
     {"max_retries", KeyKind::kInteger, kEvery, 0, 10},
     {"max_tokens", KeyKind::kInteger, kEvery, 1, 10'000'000},
+    {"max_total_tokens", KeyKind::kInteger, kEvery, 1, 1'000'000'000},
     {"reasoning_budget_tokens", KeyKind::kInteger, kAnthropic | kGemini, 0, 1'000'000},
     {"reasoning_effort", KeyKind::kWord, kOpenAi, 0, 0, "low, medium, high"},
     {"temperature", KeyKind::kNumber, kEvery, 0, 2},

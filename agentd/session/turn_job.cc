@@ -92,6 +92,7 @@ Status TurnJob::Begin() {
   ODY_RETURN_IF_ERROR(setup.status());
   setup_ = *setup;
   budget_ = record->parent.budget;
+  machine_.BoundTokens(setup_->model->max_total_tokens());
   window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
   ODY_ASSIGN_OR_RETURN(cell_id_, PrepareSessionCell(spec_.session_id, *setup_, *runtime_));
   spec_.on_cell(cell_id_);

@@ -59,6 +59,12 @@ Effects TurnMachine::CallModelAgain() {
     return Stop(Ending::kFailed, "the turn used its " + std::to_string(max_model_calls_) +
                                      " model calls without coming to an end");
   }
+  const uint64_t tokens = usage_.input_tokens() + usage_.output_tokens();
+  if (max_total_tokens_ != 0 && tokens >= max_total_tokens_) {
+    return Stop(Ending::kFailed, "model.config.max_total_tokens: the turn used " +
+                                     std::to_string(tokens) +
+                                     " tokens; allowed: " + std::to_string(max_total_tokens_));
+  }
   ++model_calls_;
   answering_ = true;
   end_.reset();

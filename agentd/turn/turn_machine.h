@@ -79,6 +79,9 @@ class TurnMachine final {
               std::function<std::string(std::string_view)> new_id,
               uint32_t max_model_calls = kMaxModelCalls);
 
+  // The most tokens of all model calls; 0: no bound. The call that exceeds it is the last one.
+  void BoundTokens(uint64_t most) { max_total_tokens_ = most; }
+
   Effects Start();
   Effects OnModelEvent(const model::ModelEvent& event);
   Effects OnModelEnd(const Status& status);
@@ -112,6 +115,7 @@ class TurnMachine final {
   const std::string turn_id_;
   const std::function<std::string(std::string_view)> new_id_;
   const uint32_t max_model_calls_;
+  uint64_t max_total_tokens_ = 0;
 
   std::vector<model::Message> messages_;
   uint32_t model_calls_ = 0;
