@@ -5,6 +5,7 @@ pkg_check_modules(GRPCPP REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(CAP REQUIRED IMPORTED_TARGET libcap)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(FUSE3 REQUIRED fuse3)
 # By name, so that a static program gets the static library.
 add_library(odyssey_fuse INTERFACE)

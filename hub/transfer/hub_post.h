@@ -1,0 +1,27 @@
+#ifndef ODYSSEY_HUB_TRANSFER_HUB_POST_H_
+#define ODYSSEY_HUB_TRANSFER_HUB_POST_H_
+
+#include <string>
+
+#include "common/base/status.h"
+#include "hub/transfer/hub_url.h"
+
+namespace odyssey::transfer {
+
+struct HubPost {
+  HubUrl hub;
+  std::string path;
+  std::string body;   // JSON
+  std::string token;  // empty: no Authorization
+};
+
+// The body of the hub's answer, of any 2xx. Blocks; follows no redirect. "http error: hub returned
+// 404 Not Found: BODY"; UNAVAILABLE: no connection; RESOURCE_EXHAUSTED: more than `max_bytes`.
+Result<std::string> PostToHub(const HubPost& post, size_t max_bytes);
+
+// INVALID_ARGUMENT: a byte that would end the header. The token is not in the message.
+Status CheckToken(const std::string& token);
+
+}  // namespace odyssey::transfer
+
+#endif  // ODYSSEY_HUB_TRANSFER_HUB_POST_H_
