@@ -48,6 +48,7 @@ std::vector<Command> TransferCommands();
 std::vector<Command> PolicyCommands();
 std::vector<Command> BundleCommands();
 std::vector<Command> BundleStoreCommands();
+std::vector<Command> HubCommands();
 std::vector<Command> CompletionCommands();
 
 }  // namespace odyssey::ctl

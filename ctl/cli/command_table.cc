@@ -11,7 +11,7 @@ std::vector<Command> MakeTable() {
   for (auto* group :
        {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands, TurnCommands,
         ApprovalCommands, AuditCommands, CellCommands, ChangesCommands, TransferCommands,
-        PolicyCommands, BundleCommands, BundleStoreCommands, CompletionCommands}) {
+         PolicyCommands, BundleCommands, BundleStoreCommands, HubCommands, CompletionCommands}) {
     std::vector<Command> commands = group();
     table.insert(table.end(), std::make_move_iterator(commands.begin()),
                  std::make_move_iterator(commands.end()));
