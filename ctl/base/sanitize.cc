@@ -1,35 +1,22 @@
 #include "ctl/base/sanitize.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 
 #include "common/base/utf8.h"
+#include "ctl/base/hidden_ranges.h"
 
 namespace odyssey::ctl {
 namespace {
 
 // Characters that change how others are shown, or show as nothing.
-bool IsDeceptive(uint32_t code) {
-  struct Range {
-    uint32_t first, last;
-  };
-  static constexpr Range kRanges[] = {
-      {0x00AD, 0x00AD},    // soft hyphen
-      {0x061C, 0x061C},    // Arabic letter mark
-      {0x115F, 0x1160},    // Hangul fillers
-      {0x180E, 0x180E},    // Mongolian vowel separator
-      {0x200B, 0x200F},    // zero width, directional marks
-      {0x2028, 0x202E},    // line and paragraph separators, embeddings and overrides
-      {0x2060, 0x206F},    // word joiner, isolates, deprecated format characters
-      {0x3164, 0x3164},    // Hangul filler
-      {0xFEFF, 0xFEFF},    // byte order mark
-      {0xFFF9, 0xFFFB},    // interlinear annotation
-      {0xE0000, 0xE007F},  // tags
-  };
-  for (const Range& range : kRanges) {
-    if (code >= range.first && code <= range.last) return true;
-  }
-  return false;
+bool IsHidden(uint32_t code) {
+  const auto* const after =
+      std::upper_bound(std::begin(kHiddenRanges), std::end(kHiddenRanges), code,
+                       [](uint32_t value, const CodeRange& range) { return value < range.first; });
+  return after != std::begin(kHiddenRanges) && code <= (after - 1)->last;
 }
 
 void AppendControl(uint32_t code, std::string* out) {
@@ -59,7 +46,7 @@ void AppendCharacter(std::string_view bytes, uint32_t code, Lines lines, std::st
     *out += static_cast<char>(code);
   } else if (code < 0x20 || (code >= 0x7F && code < 0xA0)) {
     AppendControl(code, out);
-  } else if (IsDeceptive(code)) {
+  } else if (IsHidden(code)) {
     char buffer[16];
     snprintf(buffer, sizeof(buffer), "\\u{%04x}", static_cast<unsigned>(code));
     *out += buffer;

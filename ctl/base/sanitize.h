@@ -18,7 +18,8 @@ enum class Lines {
 };
 
 // Control characters (C0, DEL, C1) and bytes that are not UTF-8 become \r, \t, \n, \e or \xNN;
-// bidirectional, invisible and line-separating characters \u{NNNN}. Everything else is unchanged,
+// characters of hidden_ranges.h (format, unassigned, private use, separators of lines, variation
+// selectors, tags) \u{NNNN}. Everything else is unchanged,
 // so a backslash in the text stays one backslash: the result is for people, not for decoding.
 std::string Sanitize(std::string_view text, Lines lines = Lines::kMany);
 

@@ -42,6 +42,15 @@ TEST(SanitizeTest, ShowsCharactersThatReorderOrHideOthers) {
   EXPECT_EQ(Sanitize("one\u2028two"), "one\\u{2028}two");
 }
 
+TEST(SanitizeTest, ShowsCharactersByTheirGeneralCategory) {
+  EXPECT_EQ(Sanitize("a\ufe0f\U000e0100b"), "a\\u{fe0f}\\u{e0100}b");  // variation selectors
+  EXPECT_EQ(Sanitize("\u00ad\u0600\U00013430"), "\\u{00ad}\\u{0600}\\u{13430}");  // Cf
+  EXPECT_EQ(Sanitize("\ue000\U000f0000"), "\\u{e000}\\u{f0000}");                 // Co
+  EXPECT_EQ(Sanitize("\u0378\U0010ffff"), "\\u{0378}\\u{10ffff}");                // Cn
+  EXPECT_EQ(Sanitize("\u2029\u3164\u2800"), "\\u{2029}\\u{3164}\\u{2800}");
+  EXPECT_EQ(Sanitize("\u0377\u0301é"), "\u0377\u0301é") << "neighbours and accents are shown";
+}
+
 TEST(SanitizeTest, ShowsBytesThatAreNotUtf8) {
   EXPECT_EQ(Sanitize("\xff\xfe"), "\\xff\\xfe");
   EXPECT_EQ(Sanitize("\xc0\xaf"), "\\xc0\\xaf");                    // overlong "/"
