@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/sha256.h"
+
 namespace odyssey::approval {
 
 std::string_view DecisionName(Decision decision) {
@@ -14,6 +16,27 @@ std::string_view DecisionName(Decision decision) {
       return "deny";
   }
   return "deny";
+}
+
+std::string DigestOf(agent::v1::PermissionRequested request) {
+  request.clear_digest();
+  return Sha256Hex(request.SerializeAsString());
+}
+
+bool Registry::CountAsk(const std::string& session_id, std::chrono::system_clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  auto& times = asks_[session_id];
+  while (!times.empty() && times.front() <= now - std::chrono::minutes(1)) times.pop_front();
+  if (times.size() >= kMaxAsksPerMinute) return false;
+  times.push_back(now);
+  return true;
+}
+
+std::optional<Question> Registry::Find(const std::string& request_id) const {
+  std::lock_guard lock(mutex_);
+  const auto it = open_.find(request_id);
+  if (it == open_.end()) return std::nullopt;
+  return it->second.question;
 }
 
 void Registry::Add(Question question, std::function<void(const Answer&)> on_answer) {
@@ -52,6 +75,7 @@ void Registry::ClearSession(const std::string& session_id) {
   std::lock_guard lock(mutex_);
   std::erase_if(open_,
                 [&](const auto& item) { return item.second.question.session_id() == session_id; });
+  asks_.erase(session_id);
   std::erase_if(granted_, [&](const auto& grant) { return grant.first == session_id; });
 }
 

@@ -57,6 +57,25 @@ TEST(RegistryTest, ClearingASessionForgetsItsQuestionsAndGrants) {
   EXPECT_EQ(registry.size(), 1u);
 }
 
+TEST(RegistryTest, AsksOfASessionAreCountedByTheMinute) {
+  Registry registry;
+  const std::chrono::system_clock::time_point start{};
+  for (size_t i = 0; i < kMaxAsksPerMinute; ++i) EXPECT_TRUE(registry.CountAsk("s1", start));
+  EXPECT_FALSE(registry.CountAsk("s1", start + std::chrono::seconds(59)));
+  EXPECT_TRUE(registry.CountAsk("s2", start)) << "another session's";
+  EXPECT_TRUE(registry.CountAsk("s1", start + std::chrono::seconds(60)));
+}
+
+TEST(RegistryTest, DigestsDifferByEverythingThatIsShown) {
+  agent::v1::PermissionRequested request = Ask("r1", "s1").request();
+  const std::string digest = DigestOf(request);
+  EXPECT_EQ(digest.size(), 64u);
+  request.set_digest(digest);
+  EXPECT_EQ(DigestOf(request), digest) << "the digest itself is left out";
+  request.set_cwd("/elsewhere");
+  EXPECT_NE(DigestOf(request), digest);
+}
+
 TEST(RegistryTest, ListsOldestFirstAndBySession) {
   Registry registry;
   registry.Add(Ask("z", "s1"), [](const Answer&) {});

@@ -12,8 +12,8 @@ size_t DenyExpired(approval::Registry& registry, const agent::Clock& clock,
     if (open.question.created_at() > oldest) continue;
     denied += registry.Resolve(
         open.question.request().request_id(),
-        {approval::Decision::kDeny,
-         "nobody answered within " + std::to_string(timeout.count()) + " seconds", getuid()});
+        {approval::Decision::kDeny, "no answer in " + std::to_string(timeout.count()) + " s",
+         getuid(), "timeout"});
   }
   return denied;
 }

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_AGENTD_DAEMON_APPROVAL_EXPIRY_H_
 #define ODYSSEY_AGENTD_DAEMON_APPROVAL_EXPIRY_H_
 
-// Denies what nobody answers.
+// Denies requests that are not answered in time.
 
 #include <chrono>
 #include <condition_variable>

@@ -17,7 +17,7 @@ TEST(ApprovalExpiryTest, DeniesOnlyWhatIsTooOld) {
     question.set_created_at(agent::FormatTime(clock.Now()));
     registry.Add(question, [&denied, id](const approval::Answer& answer) {
       denied.push_back(id + ": " + std::string(approval::DecisionName(answer.decision)) + ", " +
-                       answer.note);
+                       answer.note + ", by " + answer.by);
     });
   };
   ask("old");
@@ -26,7 +26,7 @@ TEST(ApprovalExpiryTest, DeniesOnlyWhatIsTooOld) {
   EXPECT_EQ(DenyExpired(registry, clock, std::chrono::seconds(60)), 0u);
   clock.Advance(std::chrono::seconds(1));
   EXPECT_EQ(DenyExpired(registry, clock, std::chrono::seconds(60)), 1u);
-  EXPECT_EQ(denied, std::vector<std::string>{"old: deny, nobody answered within 60 seconds"});
+  EXPECT_EQ(denied, std::vector<std::string>{"old: deny, no answer in 60 s, by timeout"});
 }
 
 }  // namespace

@@ -140,6 +140,15 @@ void LogTurnEnd(const std::string& session_id, const session::TurnRecord& turn) 
           (completed ? "" : " error=\"" + turn.error + "\""));
 }
 
+void LogAnswer(const std::string& session_id, const agent::v1::PermissionRequested& request,
+               const approval::Answer& answer) {
+  Log(Priority::kInfo, "session=" + session_id + " turn=" + request.turn_id() +
+                           " approval=" + request.request_id() + " tool=" + request.tool_name() +
+                           " digest=" + request.digest() +
+                           " decision=" + std::string(approval::DecisionName(answer.decision)) +
+                           " by=" + answer.by + " uid=" + std::to_string(answer.by_uid));
+}
+
 // Everything that serves, in the order of construction; destroyed in reverse.
 class Server final {
  public:
@@ -208,6 +217,8 @@ class Server final {
             .models = &providers_,
             .tools = &tools_,
             .policy_directory = options_.policy_directory,
+            .approval_timeout = options_.approval_timeout,
+            .on_answer = LogAnswer,
             .on_turn_end = LogTurnEnd};
   }
 

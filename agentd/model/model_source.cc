@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agentd/model/script_client.h"
+#include "agentd/model/untrusted_results.h"
 #include "agentd/scenario/bundle_scenarios.h"
 #include "common/base/refusal.h"
 
@@ -30,7 +31,7 @@ Result<std::shared_ptr<ModelClient>> Providers::Open(const ModelChoice& choice) 
                    "has no address; the operator gives odyssey-agentd --model-base-url " + name +
                        "=URL, or " + std::string(row->prefix) + "_BASE_URL in its environment");
   }
-  return std::shared_ptr<ModelClient>(
+  return WithMarkedResults(
       NewProviderClient(&access->second, {row, choice.name, std::move(config)}));
 }
 

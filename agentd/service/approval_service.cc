@@ -68,14 +68,15 @@ grpc::Status ApprovalService::ListApprovals(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-// What is not open any more is nobody's.
-Status ApprovalService::CheckMayAnswer(const std::string& request_id,
+// A request that is not open is not checked: Resolve reports it.
+Status ApprovalService::CheckMayAnswer(const pb::ResolveApprovalRequest& answer,
                                        const grpc::ServerContextBase& call) const {
-  for (const auto& open : registry_->After(0, "")) {
-    if (open.question.request().request_id() != request_id) continue;
-    return CheckCaller(*sessions_, open.question.session_id(), call);
-  }
-  return OkStatus();
+  const std::optional<approval::Question> open = registry_->Find(answer.request_id());
+  if (!open) return OkStatus();
+  ODY_RETURN_IF_ERROR(CheckCaller(*sessions_, open->session_id(), call));
+  if (answer.digest().empty() || answer.digest() == open->request().digest()) return OkStatus();
+  return FailedPrecondition("digest " + answer.digest() + ": the request's is " +
+                            open->request().digest());
 }
 
 grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
@@ -87,7 +88,7 @@ grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
     return rpc::ToGrpc(
         InvalidArgument("note: at most " + std::to_string(kMaxNoteBytes) + " bytes"));
   }
-  const Status may = CheckMayAnswer(request->request_id(), *context);
+  const Status may = CheckMayAnswer(*request, *context);
   if (!may.ok()) return rpc::ToGrpc(may);
   response->set_resolved(registry_->Resolve(
       request->request_id(), {*decision, request->note(), PeerUid(context->peer())}));

@@ -24,7 +24,8 @@ class ApprovalService final
       grpc::CallbackServerContext*, const agent::v1::WatchApprovalsRequest*) override;
 
  private:
-  Status CheckMayAnswer(const std::string& request_id, const grpc::ServerContextBase& call) const;
+  Status CheckMayAnswer(const agent::v1::ResolveApprovalRequest& answer,
+                        const grpc::ServerContextBase& call) const;
 
   approval::Registry* const registry_;
   const session::Sessions* const sessions_;

@@ -4,6 +4,7 @@
 // What sessions work with: the registries and seams that all of them share. The daemon owns the
 // objects; everything here is borrowed and outlives every session.
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -39,6 +40,11 @@ struct Runtime {
   // The operator's ceiling (policy/dialect/ceiling_directory.h): which variables of the client
   // bundles may have. The supervisor enforces the rest of it.
   std::string policy_directory;
+  std::chrono::seconds approval_timeout{0};  // 0: none
+  // Called once for each approval that was answered, from the thread of its turn. For the log.
+  std::function<void(const std::string& session_id, const agent::v1::PermissionRequested& request,
+                     const approval::Answer& answer)>
+      on_answer;
   // Called once for each turn that has ended, from the thread that ended it. For the log.
   std::function<void(const std::string& session_id, const TurnRecord& turn)> on_turn_end;
 };

@@ -22,12 +22,12 @@ using Names = std::vector<std::string>;
 constexpr char kWriteA[] = R"({"content":"x","path":"a"})";
 
 TEST(SessionTurnTest, TurnRunsAToolAndCompletes) {
-  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls ."})"));
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
   EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
-  EXPECT_NE(turn.response.find("\"stdout\":\"ls\""), std::string::npos) << turn.response;
+  EXPECT_NE(turn.response.find("\"stdout\":\"ls .\""), std::string::npos) << turn.response;
   EXPECT_EQ(turn.history.size(), 4u);
   EXPECT_EQ(
       world.EventNames(session),

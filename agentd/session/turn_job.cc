@@ -1,11 +1,15 @@
 #include "agentd/session/turn_job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "agentd/approval/gate.h"
+#include "agentd/approval/parsed_command.h"
 #include "agentd/base/json_text.h"
+#include "agentd/event/redacted_events.h"
 #include "agentd/memory/window.h"
 #include "agentd/session/setup_cache.h"
 #include "agentd/session/turn_events.h"
@@ -38,6 +42,13 @@ bool IsEmpty(const supervisor::v1::ChangeCounts& counts) {
   return counts.added() + counts.modified() + counts.deleted() + counts.renamed() +
              counts.other() ==
          0;
+}
+
+// The values of the bundle's variables; not those that every command inherits, such as LANG.
+std::map<std::string, std::string> SecretsOf(const SessionRecord& record) {
+  std::map<std::string, std::string> out = record.env;
+  std::erase_if(out, [&](const auto& item) { return record.env_sources.count(item.first) == 0; });
+  return out;
 }
 
 std::string Join(const std::vector<std::string>& words) {
@@ -93,6 +104,7 @@ Status TurnJob::Begin() {
   setup_ = *setup;
   budget_ = record->parent.budget;
   machine_.BoundTokens(setup_->model->max_total_tokens());
+  redactor_ = agent::Redactor(SecretsOf(*record));
   window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
   ODY_ASSIGN_OR_RETURN(cell_id_, PrepareSessionCell(spec_.session_id, *setup_, *runtime_));
   spec_.on_cell(cell_id_);
@@ -142,11 +154,15 @@ void TurnJob::Feed(turn::Effects effects) {
 bool TurnJob::TakeAnswer() {
   if (answer_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
   asked_request_.clear();
-  const approval::Answer answer = answer_.get();
+  OnAnswer(answer_.get());
+  return true;
+}
+
+void TurnJob::OnAnswer(const approval::Answer& answer) {
+  if (runtime_->on_answer) runtime_->on_answer(spec_.session_id, asked_, answer);
   Feed(machine_.OnAnswer({answer.decision != approval::Decision::kDeny,
                           std::string(approval::DecisionName(answer.decision)), answer.note,
-                          answer.by_uid}));
-  return true;
+                          answer.by_uid, answer.by}));
 }
 
 Status TurnJob::Append(event::Event event, Durability durability) {
@@ -219,36 +235,59 @@ void TurnJob::Do(const turn::Authorize& effect) {
   Feed(machine_.OnToolResult(failure.json, failure.success));
 }
 
-// The question is open before it is told, so that an answer to what was told always finds it.
-void TurnJob::Do(const turn::Ask& effect) {
-  const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
+agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) const {
+  const tools::Tool* tool = runtime_->tools->Find(ask.call.tool);
   agent::v1::PermissionRequested request;
   request.set_turn_id(spec_.turn_id);
-  request.set_request_id(effect.request_id);
-  request.set_tool_name(effect.call.tool);
-  request.set_rule(effect.rule);
-  request.set_arguments_json(effect.call.arguments_json);
-  request.set_cwd(tool->WorkingDirectory(effect.call.arguments_json, setup_->workspace));
-  request.set_scope(effect.scope);
-  request.set_risk(std::string(rules::RiskName(effect.risk)));
-  request.set_diff(tool->Preview(effect.call.arguments_json, *runtime_->sandbox, cell_id_));
+  request.set_request_id(ask.request_id);
+  request.set_tool_name(ask.call.tool);
+  request.set_rule(ask.rule);
+  request.set_arguments_json(ask.call.arguments_json);
+  request.set_cwd(tool->WorkingDirectory(ask.call.arguments_json, setup_->workspace));
+  request.set_scope(ask.scope);
+  request.set_risk(std::string(rules::RiskName(ask.risk)));
+  request.set_diff(tool->Preview(ask.call.arguments_json, *runtime_->sandbox, cell_id_));
+  const Result<rules::ToolCall> terms = tool->ForRules(ask.call.arguments_json);
+  if (terms.ok() && !terms->command.empty()) {
+    *request.mutable_parsed() = approval::ParsedCommand(terms->command);
+  }
+  if (runtime_->approval_timeout.count() > 0) {
+    request.set_expires_at(agent::FormatTime(runtime_->clock->Now() + runtime_->approval_timeout));
+  }
   message::SanitizeStrings(&request);
+  request.set_digest(approval::DigestOf(request));
+  return request;
+}
+
+// The question is open before it is told, so that an answer to what was told always finds it.
+void TurnJob::Do(const turn::Ask& effect) {
+  asked_ = RequestOf(effect);
+  const bool admitted = runtime_->approvals->CountAsk(spec_.session_id, runtime_->clock->Now());
+  if (admitted) OpenQuestion();
+  event::Event event;
+  *event.mutable_permission_requested() = asked_;
+  const Status told = Append(std::move(event), Durability::kSynced);
+  if (!told.ok()) return StopMachine(Ending::kFailed, told.message());
+  if (admitted) return;
+  OnAnswer({approval::Decision::kDeny,
+            "more than " + std::to_string(approval::kMaxAsksPerMinute) +
+                " requests for approval in a minute",
+            getuid(), "limit"});
+}
+
+void TurnJob::OpenQuestion() {
   const auto promise = std::make_shared<std::promise<approval::Answer>>();
   answer_ = promise->get_future();
-  asked_request_ = effect.request_id;
+  asked_request_ = asked_.request_id();
   approval::Question question;
   question.set_session_id(spec_.session_id);
   question.set_created_at(agent::FormatTime(runtime_->clock->Now()));
-  *question.mutable_request() = request;
+  *question.mutable_request() = asked_;
   const std::weak_ptr<TurnJob> self = weak_from_this();
   runtime_->approvals->Add(std::move(question), [promise, self](const approval::Answer& answer) {
     promise->set_value(answer);
     if (const auto job = self.lock()) job->spec_.resume(job.get());
   });
-  event::Event event;
-  *event.mutable_permission_requested() = std::move(request);
-  const Status told = Append(std::move(event), Durability::kSynced);
-  if (!told.ok()) StopMachine(Ending::kFailed, told.message());
 }
 
 Budget TurnJob::BudgetLeft() const {
@@ -296,10 +335,13 @@ bool TurnJob::TakeWorkerEnd() {
   tool_calls_ += end.tool_calls;
   const std::string session_id = std::exchange(worker_session_, {});
   const tools::ToolResult result = WorkerResult(session_id, end);
-  if (!stop_.stop_requested()) Feed(machine_.OnToolResult(result.json, result.success));
+  if (!stop_.stop_requested()) {
+    Feed(machine_.OnToolResult(redactor_.JsonText(result.json), result.success));
+  }
   return true;
 }
 
+// A tool's result reaches the model, the journal and the record without the secrets in it.
 void TurnJob::Do(const turn::RunTool& effect) {
   ++tool_calls_;
   if (budget_.tool_calls != 0 && tool_calls_ > budget_.tool_calls) {
@@ -310,6 +352,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
   if (const auto work = called->AsWorkerCall(effect.call.arguments_json)) {
     return StartWorker(effect.call, *work);
   }
+  event::RedactedEvents redacted(&redactor_);
   tools::ToolContext context{
       runtime_->sandbox,
       cell_id_,
@@ -320,11 +363,17 @@ void TurnJob::Do(const turn::RunTool& effect) {
       setup_->cell.request.mode != policy::Mode::kDangerFullAccess,
       setup_->workspace,
       stop_.get_token(),
-      [this](event::Event event) { return Append(std::move(event), Durability::kBatched); }};
-  const tools::Tool* tool = runtime_->tools->Find(effect.call.tool);
+      [this, &redacted](event::Event event) {
+        for (event::Event& recorded : redacted.Of(std::move(event))) {
+          ODY_RETURN_IF_ERROR(Append(std::move(recorded), Durability::kBatched));
+        }
+        return OkStatus();
+      }};
   ran_tool_ = true;
-  const Result<tools::ToolResult> result = tool->Run(effect.call.arguments_json, context);
-  if (result.ok()) return Feed(machine_.OnToolResult(result->json, result->success));
+  const Result<tools::ToolResult> result = called->Run(effect.call.arguments_json, context);
+  if (result.ok()) {
+    return Feed(machine_.OnToolResult(redactor_.JsonText(result->json), result->success));
+  }
   if (stop_.stop_requested()) return;
   const bool lost = result.status().code() == Code::kUnavailable;
   StopMachine(lost ? Ending::kInterrupted : Ending::kFailed, result.status().message());

@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <string>
 
+#include "agentd/base/redactor.h"
 #include "agentd/event/journal.h"
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_job.h"
@@ -53,6 +54,9 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void StopMachine(turn::Ending ending, const std::string& message);
   void Feed(turn::Effects effects);
   bool TakeAnswer();
+  void OnAnswer(const approval::Answer& answer);
+  void OpenQuestion();
+  agent::v1::PermissionRequested RequestOf(const turn::Ask& ask) const;
 
   void Do(const turn::Emit& effect);
   void Do(const turn::CallModel& effect);
@@ -78,6 +82,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   turn::TurnMachine machine_;
 
   std::shared_ptr<const TurnSetup> setup_;
+  agent::Redactor redactor_{std::map<std::string, std::string>()};
   std::vector<model::Message> window_;  // of earlier turns
   std::string cell_id_;
   bool begun_ = false;
@@ -86,6 +91,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   bool ended_ = false;
   std::deque<turn::Effect> effects_;
   std::string asked_request_;  // not empty: waits for an answer
+  agent::v1::PermissionRequested asked_;
   std::future<approval::Answer> answer_;
   std::string worker_session_;  // not empty: waits for that session's turn
   bool worker_stopped_ = false;

@@ -189,6 +189,8 @@ Event TurnMachine::Resolved(const Answered& answer) const {
   resolved.set_request_id(request_id_);
   resolved.set_decision(answer.decision);
   resolved.set_by_uid(answer.by_uid);
+  if (!answer.note.empty()) resolved.set_note(SanitizeUtf8(answer.note));
+  resolved.set_by(answer.by);
   return out;
 }
 

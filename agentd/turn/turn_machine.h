@@ -70,6 +70,7 @@ struct Answered {
   std::string decision;  // as the event names it
   std::string note;
   uint32_t by_uid = 0;
+  std::string by = "client";
 };
 
 class TurnMachine final {

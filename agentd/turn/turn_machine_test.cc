@@ -104,7 +104,8 @@ TEST_F(TurnMachineTest, AskedCallRunsExactlyWhatWasShown) {
   EXPECT_EQ(asked, (Effects{Ask{"apr2", kCall, "Write", "Write"}}));
   EXPECT_EQ(machine_.OnAnswer({true, "allow_once", "", 7}),
             (Effects{Emit{EventOf(R"(approval_resolved { turn_id: "trn_1" request_id: "apr2"
-                                                          decision: "allow_once" by_uid: 7 })"),
+                                                          decision: "allow_once" by_uid: 7
+                                                          by: "client" })"),
                           true},
                      RunTool{kCall}}));
 }

@@ -124,11 +124,18 @@ Status Set(const Json& value, Message* message, const FieldDescriptor* field) {
 }
 
 Status Add(const Json& values, Message* message, const FieldDescriptor* field) {
+  const Reflection* reflection = message->GetReflection();
+  if (!field->is_map() && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    for (const auto& value : values.get<std::vector<Json>>()) {
+      ODY_RETURN_IF_ERROR(FromJson(value, reflection->AddMessage(message, field)));
+    }
+    return OkStatus();
+  }
   if (field->is_map() || field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return Internal("field " + field->full_name() + ": its type is not read from JSON");
   }
   for (const auto& value : values.get<std::vector<std::string>>()) {
-    message->GetReflection()->AddString(message, field, value);
+    reflection->AddString(message, field, value);
   }
   return OkStatus();
 }

@@ -40,6 +40,19 @@ TEST(MessageJsonTest, ReadsWhatItWrites) {
   EXPECT_EQ(back.SerializeAsString(), denial.SerializeAsString());
 }
 
+TEST(MessageJsonTest, ReadsMessagesInLists) {
+  agent::v1::PermissionRequested request;
+  for (const char* word : {"one", "two"}) {
+    request.mutable_parsed()->add_commands()->add_argv(word);
+  }
+  agent::v1::PermissionRequested back;
+  ASSERT_TRUE(FromJson(ToJson(request), &back).ok());
+  EXPECT_EQ(back.SerializeAsString(), request.SerializeAsString());
+  Json wrong = ToJson(request);
+  wrong["parsed"]["commands"] = {"one"};
+  EXPECT_EQ(FromJson(wrong, &back).code(), Code::kDataLoss);
+}
+
 TEST(MessageJsonTest, RefusesWhatItDoesNotWrite) {
   const Json whole = ToJson(agent::v1::ExecCommandBegin());
   Json unknown = whole, missing = whole, mistyped = whole, mixed = whole;

@@ -1,4 +1,4 @@
-// approval list|watch|allow|deny.
+// approval list|watch|show|allow|deny.
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/client/client.h"
-#include "ctl/view/event_view.h"
+#include "ctl/view/approval_view.h"
 #include "odyssey/agent/v1/approval.stub.h"
 
 namespace odyssey::ctl {
@@ -16,6 +16,9 @@ namespace {
 
 using agent::v1::Approval;
 using agent::v1::ApprovalServiceStub;
+
+constexpr char kNotPending[] = "unknown, or answered already";
+constexpr char kListHint[] = "odyssey-ctl approval list shows the pending ones.";
 
 Json ApprovalToJson(const Approval& approval) {
   Json out = message::ToJson(approval);
@@ -27,11 +30,11 @@ Json ApprovalToJson(const Approval& approval) {
   return out;
 }
 
-void PrintApproval(const Console& console, const Approval& approval) {
+void PrintApproval(const Console& console, const Approval& approval, Extent extent) {
   console.Print(Sanitize(approval.request().request_id() + " · " + approval.session_id() + " · " +
                              approval.created_at(),
                          Lines::kOne) +
-                "\n" + FormatApproval(approval.request(), console.color_out));
+                "\n" + FormatApproval(approval.request(), extent, console.color_out));
 }
 
 int List(const Invocation& call) {
@@ -50,9 +53,33 @@ int List(const Invocation& call) {
     console.PrintJson({{"approvals", std::move(list)}});
     return kExitOk;
   }
-  for (const Approval& approval : response.approvals()) PrintApproval(console, approval);
+  for (const Approval& approval : response.approvals()) {
+    PrintApproval(console, approval, Extent::kFolded);
+  }
   if (response.approvals().empty()) console.PrintLine("no approvals are pending");
   return kExitOk;
+}
+
+int Show(const Invocation& call) {
+  const Console& console = *call.console;
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect("show an approval", client.status()));
+  const ApprovalServiceStub stub(client->channel());
+  agent::v1::ListApprovalsResponse response;
+  const Status status = stub.ListApprovals({kQuickCallMs}, {}, &response);
+  if (!status.ok()) return console.Fail(client->Explain("show an approval", status));
+  const std::string id = call.options.Word(0);
+  for (const Approval& approval : response.approvals()) {
+    if (approval.request().request_id() != id) continue;
+    if (console.json) {
+      console.PrintJson(ApprovalToJson(approval));
+      return kExitOk;
+    }
+    PrintApproval(console, approval, Extent::kWhole);
+    console.PrintLine("    digest " + Sanitize(approval.request().digest(), Lines::kOne));
+    return kExitOk;
+  }
+  return console.Fail({"show approval " + id, kNotPending, kListHint});
 }
 
 int Watch(const Invocation& call) {
@@ -65,7 +92,8 @@ int Watch(const Invocation& call) {
   auto stream = stub.WatchApprovals({}, request);
   Approval approval;
   while (stream.Read(&approval)) {
-    console.json ? console.PrintJson(ApprovalToJson(approval)) : PrintApproval(console, approval);
+    console.json ? console.PrintJson(ApprovalToJson(approval))
+                 : PrintApproval(console, approval, Extent::kFolded);
   }
   const Status status = stream.Finish();
   return status.ok() ? kExitOk : console.Fail(client->Explain("watch approvals", status));
@@ -80,13 +108,13 @@ int Resolve(const Invocation& call, agent::v1::Decision decision, const std::str
   request.set_request_id(call.options.Word(0));
   request.set_decision(decision);
   request.set_note(note);
+  request.set_digest(call.options.Text("digest"));
   agent::v1::ResolveApprovalResponse response;
   const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
   if (!status.ok()) return console.Fail(client->Explain("answer an approval", status));
   if (console.json) console.PrintJson(message::ToJson(response));
   if (response.resolved()) return kExitOk;
-  return console.Fail({"answer approval " + request.request_id(), "unknown, or answered already",
-                       "odyssey-ctl approval list shows the pending ones."});
+  return console.Fail({"answer approval " + request.request_id(), kNotPending, kListHint});
 }
 
 int Allow(const Invocation& call) {
@@ -108,20 +136,29 @@ std::vector<Command> ApprovalCommands() {
                               .value_name = "ID",
                               .help = "only this session's"};
   const PositionalSpec request = {.name = "REQUEST"};
+  const OptionSpec digest = {.name = "digest",
+                             .kind = ValueKind::kText,
+                             .value_name = "HEX",
+                             .help = "fail unless the request has this digest"};
   return {
       {.name = "approval list",
        .summary = "list pending approvals",
        .options = {session},
        .run = List},
       {.name = "approval watch",
-       .summary = "print pending approvals, then new ones as they come",
+       .summary = "list pending approvals, then new ones as they come",
        .options = {session},
        .run = Watch},
+      {.name = "approval show",
+       .summary = "show a pending request whole, with its digest",
+       .positionals = {request},
+       .run = Show},
       {.name = "approval allow",
        .summary = "allow a request",
        .positionals = {request},
        .options = {{.name = "always",
-                    .help = "and what its scope names, for the rest of the session"}},
+                    .help = "and what its scope names, for the rest of the session"},
+                   digest},
        .run = Allow},
       {.name = "approval deny",
        .summary = "deny a request",
@@ -129,7 +166,8 @@ std::vector<Command> ApprovalCommands() {
        .options = {{.name = "note",
                     .kind = ValueKind::kText,
                     .value_name = "TEXT",
-                    .help = "why; the model sees it"}},
+                    .help = "why; the model sees it"},
+                   digest},
        .run = Deny},
   };
 }

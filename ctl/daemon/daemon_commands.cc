@@ -52,11 +52,12 @@ std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
 struct UpRequest {
   StateLayout layout;
   DaemonIdentities ids;
-  std::vector<uid_t> clients;  // may connect to agentd, besides root
+  std::vector<uid_t> clients;       // may connect to agentd, besides root
+  uint32_t approval_timeout_s = 0;  // 0: none
 };
 
 Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
-  const auto& [layout, ids, clients] = request;
+  const auto& [layout, ids, clients, approval_timeout_s] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
   for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard"}) {
@@ -74,7 +75,7 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .name = "odyssey-agentd",
       .argv = {agentd, "--state", layout.agentd_dir, "--socket", layout.agentd_socket,
                "--supervisor-socket", layout.supervisor_socket, "--policy", layout.policy_dir,
-               "--allow-uid", "0"},
+               "--allow-uid", "0", "--approval-timeout", std::to_string(approval_timeout_s)},
       .env = AgentdEnvironment(layout),
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
@@ -222,7 +223,8 @@ int Up(const Invocation& call) {
                          "odyssey-ctl up --help lists the options."});
   }
   const UpRequest request = {LayoutOf(call.locations.state), ChooseIdentities(),
-                             std::move(*clients)};
+                             std::move(*clients),
+                             (call.options.DurationMs("approval-timeout") + 999) / 1000};
   if (call.options.Has("detach")) return Detach(console, request);
   return ReportUp(console, RunDaemons(console, request, -1));
 }
@@ -274,14 +276,19 @@ std::vector<Command> DaemonCommands() {
   return {
       {.name = "up",
        .summary = "run the supervisor and agentd without systemd, until Ctrl-C",
-       .options = {state,
-                   {.name = "allow-user",
-                    .kind = ValueKind::kText,
-                    .value_name = "USER",
-                    .help = "may use sessions besides root; a name or a uid",
-                    .repeatable = true},
-                   {.name = "detach",
-                    .help = "return when they are ready; log to STATE/log/daemons.log"}},
+       .options =
+           {state,
+            {.name = "allow-user",
+             .kind = ValueKind::kText,
+             .value_name = "USER",
+             .help = "may use sessions besides root; a name or a uid",
+             .repeatable = true},
+            {.name = "approval-timeout",
+             .kind = ValueKind::kDuration,
+             .value_name = "DURATION",
+             .help = "deny a request for approval that has no answer by then, in seconds rounded "
+                     "up (default: never)"},
+            {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}},
        .notes =
            "Says `ready` on stdout once both serve, and on stderr on which directory. Needs root.",
        .run = Up},

@@ -64,14 +64,10 @@ Result<std::vector<Save>> ReadSaves(const std::vector<std::string>& entries) {
 Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
   RunOptions out;
   out.bundle = options.Word(0);
-  out.prompt = options.Text("prompt");
-  if (out.prompt.empty()) return InvalidArgument("--prompt is missing");
+  ODY_ASSIGN_OR_RETURN(out.prompt, ReadPrompt(options.Word(1), options.Text("prompt")));
   out.session_id = options.Text("session");
   out.cwd = options.Text("cwd");
-  const std::string approve = options.Text("approve");
-  out.approve = approve == "all"    ? ApproveMode::kAll
-                : approve == "deny" ? ApproveMode::kDeny
-                                    : ApproveMode::kAsk;
+  out.approve = ApproveModeOf(options.Text("approve"));
   ODY_ASSIGN_OR_RETURN(out.saves, ReadSaves(options.All("save")));
   out.allow_danger = options.Has("dangerous-sandbox-mode");
   out.review = options.Has("review");
@@ -144,6 +140,7 @@ Result<UniqueFd> InterruptFd() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);  // the terminal is gone: its turn would wait for an answer for ever
   if (pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "block signals");
   UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) return ErrnoStatus(errno, "create signalfd");
@@ -234,11 +231,12 @@ int RunCommand(const Invocation& call) {
 std::vector<Command> RunCommands() {
   return {{.name = "run",
            .summary = "run one turn of an agent and show it live; asks approvals on the terminal",
-           .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory}},
+           .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory},
+                           {.name = "PROMPT", .required = false}},
            .options = {{.name = "prompt",
                         .kind = ValueKind::kText,
                         .value_name = "TEXT",
-                        .help = "what the agent is to do; required"},
+                        .help = "what the agent is to do, in place of PROMPT; - reads stdin"},
                        {.name = "session",
                         .kind = ValueKind::kText,
                         .value_name = "ID",
@@ -246,8 +244,10 @@ std::vector<Command> RunCommands() {
                        {.name = "approve",
                         .kind = ValueKind::kChoice,
                         .value_name = "HOW",
-                        .help = "ask (default; without a terminal that denies), all, or deny",
-                        .choices = {"ask", "all", "deny"}},
+                        .help = "ask (default; without a terminal that denies), all, deny, or "
+                                "strict: deny and name the rule; interactive and approve_all are "
+                                "ask and all",
+                        .choices = ApproveModeNames()},
                        {.name = "cwd",
                         .kind = ValueKind::kDirectory,
                         .value_name = "DIR",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agentd/package/reference.h"
+#include "common/os/file.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/bundle/bundle_upload.h"
 #include "ctl/bundle/named_bundle.h"
@@ -17,6 +18,8 @@
 
 namespace odyssey::ctl {
 namespace {
+
+constexpr size_t kMaxPromptBytes = 1024 * 1024;  // agentd's limit
 
 Result<FoundPlace> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
   Result<FoundPlace> place = inputs.resolve(cwd.empty() ? "." : cwd);
@@ -131,6 +134,21 @@ void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequ
 }
 
 }  // namespace
+
+Result<std::string> ReadPrompt(const std::string& argument, const std::string& option) {
+  if (!argument.empty() && !option.empty()) {
+    return InvalidArgument("prompt: given as an argument and by --prompt; give one");
+  }
+  const std::string& given = argument.empty() ? option : argument;
+  if (given.empty()) {
+    return InvalidArgument("prompt: missing; give it as the last argument or by --prompt");
+  }
+  if (given != "-") return given;
+  ODY_ASSIGN_OR_RETURN(std::string read,
+                       ReadToTheEnd(STDIN_FILENO, "the prompt on stdin", kMaxPromptBytes));
+  if (read.empty()) return InvalidArgument("prompt: stdin is empty");
+  return read;
+}
 
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
                                                 const agent::v1::SessionServiceStub& stub,

@@ -25,6 +25,9 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
                                                 const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session);
 
+// A turn's prompt, given as an argument or by --prompt: one of them. "-" reads stdin.
+Result<std::string> ReadPrompt(const std::string& argument, const std::string& option);
+
 // Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they
 // are here now.
 std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,

@@ -33,16 +33,16 @@ int Call(const Invocation& call, const std::string& what, const Request& request
 
 int Submit(const Invocation& call) {
   const Console& console = *call.console;
-  const std::string prompt = call.options.Text("prompt");
-  if (prompt.empty()) {
-    console.Fail(
-        {"turn submit", "--prompt is missing", "usage: odyssey-ctl turn submit ID --prompt TEXT"});
+  const Result<std::string> prompt = ReadPrompt(call.options.Word(1), call.options.Text("prompt"));
+  if (!prompt.ok()) {
+    console.Fail({"turn submit", prompt.status().message(),
+                  "usage: odyssey-ctl turn submit SESSION PROMPT"});
     return kExitUsage;
   }
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("submit the turn", client.status()));
   const SessionServiceStub stub(client->channel());
-  const auto submitted = SubmitTurn(console, *client, stub, call.options.Word(0), prompt);
+  const auto submitted = SubmitTurn(console, *client, stub, call.options.Word(0), *prompt);
   if (!submitted) return kExitFailed;
   if (console.json) {
     console.PrintJson(message::ToJson(*submitted));
@@ -84,11 +84,11 @@ std::vector<Command> TurnCommands() {
   return {
       {.name = "turn submit",
        .summary = "queue a turn; prints its id and does not wait",
-       .positionals = {session},
+       .positionals = {session, {.name = "PROMPT", .required = false}},
        .options = {{.name = "prompt",
                     .kind = ValueKind::kText,
                     .value_name = "TEXT",
-                    .help = "what the agent is to do; required"}},
+                    .help = "what the agent is to do, in place of PROMPT; - reads stdin"}},
        .run = Submit},
       {.name = "turn status",
        .summary = "show a turn's status and answer",

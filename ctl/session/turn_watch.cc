@@ -7,16 +7,30 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "common/message/event_json.h"
+#include "ctl/base/terminal.h"
 #include "odyssey/agent/v1/approval.stub.h"
 #include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 
 using agent::v1::Event;
+
+namespace {
+
+// A terminal's line is shorter.
+constexpr size_t kMaxTypedBytes = 4096;
+
+uint64_t NowMs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+}  // namespace
 
 TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWatchOptions options,
                      int signal_fd)
@@ -41,7 +55,7 @@ TurnEnd TurnWatch::Run() {
                        {asked_.empty() ? -1 : options_.in_fd, POLLIN, 0}};
     if (poll(polled, 3, -1) < 0 && errno != EINTR) return TurnEnd::kLost;
     if (polled[1].revents != 0) OnSignal();
-    if (polled[2].revents != 0) OnAnswer();
+    if (polled[2].revents != 0) OnTyping();
     if (polled[0].revents != 0) OnItem(feed_.Take());
     // A question stays the last thing on the screen.
     if (!end_ && !asked_.empty() && !question_shown_) ShowQuestion();
@@ -61,6 +75,11 @@ void TurnWatch::OnItem(const EventFeed::Item& item) {
 
 void TurnWatch::ShowEvent(const Event& event) {
   if (console_.json) return console_.PrintJson(message::EventToJson(event));
+  // The prompt shows it, by pages.
+  if (event.has_permission_requested() && options_.has_terminal &&
+      options_.approve == ApproveMode::kAsk) {
+    return;
+  }
   const std::string text = view_.Show(event);
   if (text.empty()) return;
   LeaveQuestion();
@@ -72,7 +91,8 @@ void TurnWatch::OnEvent(const Event& event) {
   if (event.has_permission_requested()) OnPermission(event.permission_requested());
   if (event.has_approval_resolved()) {
     const std::string& id = event.approval_resolved().request_id();
-    asked_.erase(std::remove(asked_.begin(), asked_.end(), id), asked_.end());
+    if (prompt_ && prompt_->request().request_id() == id) prompt_.reset();
+    std::erase_if(asked_, [&](const auto& asked) { return asked.request_id() == id; });
     ForgetTyping();
   }
   const std::string& turn = options_.turn_id;
@@ -86,13 +106,13 @@ void TurnWatch::OnEvent(const Event& event) {
 
 void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
   const std::optional<AutomaticAnswer> answer =
-      AnswerWithoutAsking(options_.approve, options_.has_terminal);
+      AnswerWithoutAsking(options_.approve, options_.has_terminal, request);
   if (answer) {
     Say(answer->notice);
-    Resolve(request.request_id(), answer->decision, answer->note);
+    Resolve(request, answer->answer);
     return;
   }
-  asked_.push_back(request.request_id());
+  asked_.push_back(request);
   if (asked_.size() == 1) ForgetTyping();
 }
 
@@ -108,7 +128,14 @@ void TurnWatch::ForgetTyping() {
 }
 
 void TurnWatch::ShowQuestion() {
-  console_.Print(PromptText(console_.color_out));
+  if (!prompt_) {
+    const TerminalSize size = CurrentTerminalSize();
+    const agent::v1::PermissionRequested& request = asked_.front();
+    prompt_.emplace(request, ScreenSize{size.rows, size.columns},
+                    pace_.NeedsWord(request.tool_name(), NowMs()), console_.color_out);
+    console_.Print(view_.FinishLine() + prompt_->Begin());
+  }
+  console_.Print(prompt_->PromptText());
   question_shown_ = true;
 }
 
@@ -116,38 +143,44 @@ void TurnWatch::LeaveQuestion() {
   if (std::exchange(question_shown_, false)) console_.Print("\n");
 }
 
-void TurnWatch::OnAnswer() {
+void TurnWatch::OnTyping() {
   char bytes[256];
   const ssize_t n = read(options_.in_fd, bytes, sizeof(bytes));
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  std::optional<agent::v1::Decision> decision;
-  if (n <= 0) {
+  if (n <= 0) {  // Ctrl-D, or the terminal is gone
     LeaveQuestion();
-    decision = agent::v1::DECISION_DENY;  // Ctrl-D: nobody answers
-  } else {
-    answer_.append(bytes, static_cast<size_t>(n));
-    if (answer_.find('\n') == std::string::npos && answer_.size() < sizeof(bytes)) return;
-    question_shown_ = false;  // the terminal has echoed the newline
-    decision = ParseAnswer(std::exchange(answer_, ""));
+    return OnAnswer({agent::v1::DECISION_DENY, ""});
   }
-  if (!decision) return;
-  const std::string id = asked_.front();
-  asked_.pop_front();
-  ForgetTyping();
-  Resolve(id, *decision, "");
+  answer_.append(bytes, static_cast<size_t>(n));
+  if (answer_.find('\n') == std::string::npos && answer_.size() < kMaxTypedBytes) return;
+  const std::string line = std::exchange(answer_, "");
+  if (!prompt_) return;
+  question_shown_ = false;  // the terminal has echoed the newline
+  const ApprovalPrompt::Step step = prompt_->Type(line);
+  console_.Print(step.text);
+  if (step.answer) OnAnswer(*step.answer);
 }
 
-void TurnWatch::Resolve(const std::string& request_id, agent::v1::Decision decision,
-                        const std::string& note) {
+void TurnWatch::OnAnswer(const Answered& answer) {
+  const agent::v1::PermissionRequested request = std::move(asked_.front());
+  asked_.pop_front();
+  prompt_.reset();
+  ForgetTyping();
+  if (answer.decision != agent::v1::DECISION_DENY) pace_.CountAllow(request.tool_name(), NowMs());
+  Resolve(request, answer);
+}
+
+void TurnWatch::Resolve(const agent::v1::PermissionRequested& asked, const Answered& answer) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
   if (!client.ok()) {
     console_.Fail(ExplainConnect("answer the approval", client.status()));
     return;
   }
   agent::v1::ResolveApprovalRequest request;
-  request.set_request_id(request_id);
-  request.set_decision(decision);
-  request.set_note(note);
+  request.set_request_id(asked.request_id());
+  request.set_decision(answer.decision);
+  request.set_note(answer.note);
+  request.set_digest(asked.digest());
   agent::v1::ResolveApprovalResponse response;
   const agent::v1::ApprovalServiceStub stub(client->channel());
   const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
@@ -163,6 +196,7 @@ void TurnWatch::OnSignal() {
   if (read(signal_fd_, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return;
   if (interrupts_++ == 0) {
     asked_.clear();
+    prompt_.reset();
     Say("cancelling the turn; once more to stop watching it");
     StartCancelling();
   } else {

@@ -2,7 +2,7 @@
 #define ODYSSEY_CTL_SESSION_TURN_WATCH_H_
 
 // One turn from its submission to its end: shows its events, answers its approvals, cancels it on
-// Ctrl-C.
+// SIGINT, SIGTERM and SIGHUP.
 
 #include <deque>
 #include <memory>
@@ -32,7 +32,8 @@ struct TurnWatchOptions {
 
 class TurnWatch final {
  public:
-  // `signal_fd`: a non-blocking signalfd of SIGINT and SIGTERM. All arguments outlive the watch.
+  // `signal_fd`: a non-blocking signalfd of SIGINT, SIGTERM and SIGHUP. All arguments outlive the
+  // watch.
   TurnWatch(const Console& console, const Locations& locations, TurnWatchOptions options,
             int signal_fd);
   ~TurnWatch();
@@ -47,7 +48,8 @@ class TurnWatch final {
   void ShowEvent(const agent::v1::Event& event);
   void OnPermission(const agent::v1::PermissionRequested& request);
   void OnSignal();
-  void OnAnswer();
+  void OnTyping();
+  void OnAnswer(const Answered& answer);
   // A line of our own, on stderr.
   void Say(const std::string& text);
   // What was typed before a question is not an answer to it.
@@ -55,8 +57,7 @@ class TurnWatch final {
   void ShowQuestion();
   // Ends the line of a question that is on the screen.
   void LeaveQuestion();
-  void Resolve(const std::string& request_id, agent::v1::Decision decision,
-               const std::string& note);
+  void Resolve(const agent::v1::PermissionRequested& request, const Answered& answer);
   void StartCancelling();
 
   const Console& console_;
@@ -65,8 +66,10 @@ class TurnWatch final {
   const int signal_fd_;
   EventView view_;
   EventFeed feed_;
-  std::deque<std::string> asked_;  // request ids; the first one is being asked
-  std::string answer_;             // a line being typed
+  std::deque<agent::v1::PermissionRequested> asked_;  // the first one is being asked
+  std::optional<ApprovalPrompt> prompt_;              // of the first one, once it was shown
+  AllowPace pace_;
+  std::string answer_;  // a line being typed
   bool question_shown_ = false;
   std::optional<TurnEnd> end_;
   int interrupts_ = 0;

@@ -45,6 +45,7 @@ class FakeAgentd final : public agent::v1::SessionService::Service,
     Event asked = Numbered(2);
     asked.mutable_permission_requested()->set_request_id("req_1");
     asked.mutable_permission_requested()->set_tool_name("Write");
+    asked.mutable_permission_requested()->set_digest("d1");
     asked.mutable_permission_requested()->set_arguments_json("{\"path\":\"report.md\"}");
     writer->Write(asked);
     const agent::v1::Decision decision = WaitForDecision(context);
@@ -70,6 +71,7 @@ class FakeAgentd final : public agent::v1::SessionService::Service,
                                const agent::v1::ResolveApprovalRequest* request,
                                agent::v1::ResolveApprovalResponse* response) override {
     note = request->note();
+    digest = request->digest();
     response->set_resolved(request->request_id() == "req_1");
     Decide(request->decision());
     return grpc::Status::OK;
@@ -79,6 +81,7 @@ class FakeAgentd final : public agent::v1::SessionService::Service,
   std::vector<uint64_t> subscriptions;
   agent::v1::Decision decided = agent::v1::DECISION_UNSPECIFIED;
   std::string note;
+  std::string digest;
   std::string cancelled;
 
  private:
@@ -155,7 +158,7 @@ class TurnWatchTest : public testing::Test {
 TEST_F(TurnWatchTest, WithoutATerminalAskingIsDeniedAtOnce) {
   EXPECT_EQ(Watch(ApproveMode::kAsk, /*has_terminal=*/false), TurnEnd::kFailed);
   EXPECT_EQ(fake_.decided, agent::v1::DECISION_DENY);
-  EXPECT_EQ(fake_.note, "nobody was there to ask");
+  EXPECT_EQ(fake_.note, "the client has no terminal to ask on");
 }
 
 TEST_F(TurnWatchTest, ApproveAllAllowsOnce) {
@@ -167,6 +170,14 @@ TEST_F(TurnWatchTest, PersonsAnswerDecides) {
   Type("a\n");
   EXPECT_EQ(Watch(ApproveMode::kAsk, /*has_terminal=*/true), TurnEnd::kCompleted);
   EXPECT_EQ(fake_.decided, agent::v1::DECISION_ALLOW_ALWAYS);
+  EXPECT_EQ(fake_.digest, "d1") << "the answer is to what was shown";
+}
+
+TEST_F(TurnWatchTest, PersonsNoteGoesWithTheDenial) {
+  Type("n not this one\n");
+  EXPECT_EQ(Watch(ApproveMode::kAsk, /*has_terminal=*/true), TurnEnd::kFailed);
+  EXPECT_EQ(fake_.decided, agent::v1::DECISION_DENY);
+  EXPECT_EQ(fake_.note, "not this one");
 }
 
 TEST_F(TurnWatchTest, PersonWhoLeavesDenies) {

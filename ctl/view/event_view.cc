@@ -9,9 +9,9 @@
 #include "ctl/base/console.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/units.h"
+#include "ctl/view/approval_view.h"
 #include "ctl/view/change_view.h"
 #include "ctl/view/denial_line.h"
-#include "ctl/view/diff_view.h"
 #include "ctl/view/tool_text.h"
 
 namespace odyssey::ctl {
@@ -49,15 +49,6 @@ std::string DescribeEnd(const agent::v1::ExecCommandEnd& end) {
     if (c == '_') c = ' ';
   }
   return out;
-}
-
-std::string DescribeDecision(const agent::v1::ApprovalResolved& resolved) {
-  const std::string& decision = resolved.decision();
-  std::string out = decision == "allow_once"     ? "allowed once"
-                    : decision == "allow_always" ? "allowed for the rest of the session"
-                    : decision == "deny"         ? "denied"
-                                                 : Safe(decision);
-  return out + " by uid " + std::to_string(resolved.by_uid());
 }
 
 }  // namespace
@@ -257,7 +248,8 @@ std::string EventView::Show(const Event& event) {
              "\n";
     }
     case Event::kPermissionRequested:
-      return CloseText() + FormatApproval(event.permission_requested(), options_.color);
+      return CloseText() +
+             FormatApproval(event.permission_requested(), Extent::kFolded, options_.color);
     case Event::kApprovalResolved:
       return CloseText() + kIndent + DescribeDecision(event.approval_resolved()) + "\n";
     case Event::kError:
@@ -267,24 +259,6 @@ std::string EventView::Show(const Event& event) {
       break;
   }
   return "";
-}
-
-std::string FormatApproval(const agent::v1::PermissionRequested& request, bool color) {
-  std::string out =
-      Paint("? " + Safe(request.tool_name()) + " asks for approval", Style::kWarn, color);
-  if (!request.rule().empty()) out += "  (rule " + Safe(request.rule()) + ")";
-  if (!request.worker_session_id().empty()) {
-    out += "  (of the worker in " + Safe(request.worker_session_id()) + ")";
-  }
-  out += "\n";
-  // A header alone says only that there is content, as of a binary file.
-  const bool shows_content = !SplitDiff(request.diff()).hunks.empty();
-  out += shows_content ? BriefArguments(request.tool_name(), request.arguments_json(), kIndent)
-                       : ExactArguments(request.arguments_json(), kIndent);
-  out += FoldDiff(request.diff(), kMaxExactLines, kIndent, kShowsAll, color);
-  if (!request.cwd().empty()) out += kIndent + ("in " + Safe(request.cwd())) + "\n";
-  if (!request.scope().empty()) out += kIndent + ("always means: " + Safe(request.scope())) + "\n";
-  return out;
 }
 
 uint64_t ParseTimeMs(const std::string& text) {

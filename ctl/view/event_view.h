@@ -60,9 +60,6 @@ class EventView final {
   std::map<std::string, CommandOutput> commands_;
 };
 
-// What is asked: tool, rule, the exact arguments, directory, what "always" would mean.
-std::string FormatApproval(const agent::v1::PermissionRequested& request, bool color);
-
 // Milliseconds since the epoch of "2026-01-02T03:04:05.678Z"; 0 if it is not of that form.
 uint64_t ParseTimeMs(const std::string& text);
 

@@ -62,13 +62,13 @@ bool IsInDiff(const std::string& tool, const std::string& argument) {
                      });
 }
 
-std::string CutLines(const std::string& text, const std::string& indent) {
+std::string CutLines(const std::string& text, const std::string& indent, size_t max_lines) {
   const size_t lines = CountLines(text);
-  if (lines <= kMaxExactLines) return text;
+  if (lines <= max_lines) return text;
   size_t at = 0;
-  for (size_t i = 0; i < kMaxExactLines; ++i) at = text.find('\n', at) + 1;
-  return text.substr(0, at) + indent + "… " +
-         Count(lines - kMaxExactLines, "more line", "more lines") + "; " + kShowsAll + "\n";
+  for (size_t i = 0; i < max_lines; ++i) at = text.find('\n', at) + 1;
+  return text.substr(0, at) + indent + "… " + Count(lines - max_lines, "more line", "more lines") +
+         "; " + kShowsAll + "\n";
 }
 
 }  // namespace
@@ -110,12 +110,13 @@ std::string SummarizeResult(const std::string& result_json, bool success, size_t
   return "";
 }
 
-std::string ExactArguments(const std::string& arguments_json, const std::string& indent) {
+std::string ExactArguments(const std::string& arguments_json, const std::string& indent,
+                           size_t max_lines) {
   const Json arguments = Json::parse(arguments_json, nullptr, false);
   if (!arguments.is_object()) {
     std::string out;
     AppendArgument("arguments", arguments_json, indent, &out);
-    return CutLines(out, indent);
+    return CutLines(out, indent, max_lines);
   }
   // Short ones first: a long text must not push a path out of sight.
   std::string brief;
@@ -124,13 +125,13 @@ std::string ExactArguments(const std::string& arguments_json, const std::string&
     const std::string text = AsText(value);
     AppendArgument(name, text, indent, text.find('\n') == std::string::npos ? &brief : &extended);
   }
-  return CutLines(brief + extended, indent);
+  return CutLines(brief + extended, indent, max_lines);
 }
 
 std::string BriefArguments(const std::string& tool, const std::string& arguments_json,
-                           const std::string& indent) {
+                           const std::string& indent, size_t max_lines) {
   const Json arguments = Json::parse(arguments_json, nullptr, false);
-  if (!arguments.is_object()) return ExactArguments(arguments_json, indent);
+  if (!arguments.is_object()) return ExactArguments(arguments_json, indent, max_lines);
   std::string out;
   for (const auto& [name, value] : arguments.items()) {
     std::string text = AsText(value);
@@ -141,7 +142,7 @@ std::string BriefArguments(const std::string& tool, const std::string& arguments
     }
     AppendArgument(name, text, indent, &out);
   }
-  return CutLines(out, indent);
+  return CutLines(out, indent, max_lines);
 }
 
 std::string JoinCommand(const std::vector<std::string>& argv) {

@@ -15,14 +15,15 @@ std::string SummarizeCall(const std::string& tool, const std::string& arguments_
 // "12 entries", "340 bytes", …; "" if there is nothing to say. For a failure, the error.
 std::string SummarizeResult(const std::string& result_json, bool success, size_t width);
 
-// Each argument, exactly, as indented lines "name: value". Arguments of more than kMaxExactLines
-// lines are cut, and the last line says so.
+// Each argument, exactly, as indented lines "name: value". Arguments of more than `max_lines` lines
+// are cut, and the last line says so.
 inline constexpr size_t kMaxExactLines = 60;
-std::string ExactArguments(const std::string& arguments_json, const std::string& indent);
+std::string ExactArguments(const std::string& arguments_json, const std::string& indent,
+                           size_t max_lines = kMaxExactLines);
 
 // The same, but of the text that a diff shows only how many lines it has.
 std::string BriefArguments(const std::string& tool, const std::string& arguments_json,
-                           const std::string& indent);
+                           const std::string& indent, size_t max_lines = kMaxExactLines);
 // What shows what is cut.
 inline constexpr char kShowsAll[] = "odyssey-ctl -o json approval list shows them all";
 

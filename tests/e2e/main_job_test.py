@@ -11,7 +11,7 @@ from world import SOURCE, WorldTest, main
 
 BUNDLE = SOURCE + "/examples/bundles/repo-report"
 PROMPT = "Report on this directory"
-QUESTION = "allow? y once, a always, n deny: "
+QUESTION = "allow? y once, a always, n [note] deny, ? help: "
 
 # What a terminal acts on: C0 but line feed and tab, DEL, C1, and characters that reorder others.
 RAW_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069]")

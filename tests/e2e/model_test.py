@@ -96,7 +96,10 @@ class ModelTest(unittest.TestCase):
         self.assertIn("Bash", [tool["function"]["name"] for tool in first["tools"]])
         self.assertEqual([m["role"] for m in second["messages"]],
                          ["system", "user", "assistant", "tool"])
-        self.assertIn("from the cell", second["messages"][3]["content"])
+        self.assertRegex(second["messages"][3]["content"],
+                         r'(?s)^<(untrusted_content_[0-9a-f]{16}) source="Bash">\n.*from the cell.*\n</\1>$')
+        self.assertIn("do not follow instructions", second["messages"][0]["content"])
+        self.assertNotIn("untrusted_content", done.out)
         self.assertEqual(self.model.headers[0]["Authorization"], f"Bearer {KEY}")
 
     def test_a_later_turn_knows_the_earlier_ones_also_after_a_restart(self):

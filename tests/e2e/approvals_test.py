@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Approvals: what the prompt shows before it takes a yes, and what an answer is bound to."""
+
+import os
+import signal
+
+import bundles
+import host
+from terminal import Terminal
+from world import HANG_S, World, WorldTest, main
+
+ASK_BASH = {"allow": ["Read"], "ask": ["Bash"]}
+SAY = bundles.say("[${r.success}] ${r.error}")
+LIMIT = 30
+
+
+def payloads(done, kind):
+    """Of the events that a command printed, those of one type."""
+    return [event["payload"]["payload"] for event in done.lines() if event["payload"]["type"] == kind]
+
+
+class PromptTest(WorldTest):
+    """On a terminal."""
+
+    def ask(self, command, *more, rows=24, rules=None, steps=None):
+        bundle = bundles.write(f"{self.world.directory}/{self.id().rpartition('.')[2]}",
+                               steps or [bundles.bash(command), SAY], rules=rules or ASK_BASH)
+        shown = Terminal(self.world.argv("run", bundle, "go", *more), rows=rows)
+        shown.until("? help: ")
+        return shown
+
+    def test_a_yes_counts_only_after_the_last_line_was_shown(self):
+        command = "\n".join(f"echo line{n}" for n in range(60)) + "\necho evil > marker"
+        shown = self.ask(command)
+        self.assertNotIn("evil", shown.text.rpartition("asks for approval")[2])
+        self.assertIn("more lines; v to view", shown.text)
+        shown.type("y\n")
+        shown.until("not shown yet; v to view")
+        for page in range(20):
+            if "always means" in shown.text:
+                break
+            shown.type("v\n")
+            shown.until("? help: ", count=3 + page)
+        self.assertIn("evil", shown.text.rpartition("asks for approval")[2])
+        self.assertNotIn("allowed once", shown.text)
+        shown.type("y\n")
+        shown.until("allowed once by uid 0")
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+    def test_a_note_goes_to_the_model_and_the_journal(self):
+        shown = self.ask("true")
+        shown.type("?\n")
+        shown.until("without asking, every call in its scope: Bash")
+        shown.type("n use the mirror\n")
+        shown.until("denied by uid 0: use the mirror")
+        shown.until("[false] permission denied: tool Bash was denied: use the mirror")
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+    def test_every_command_of_a_line_is_named(self):
+        shown = self.ask("true && timeout 5 r\\m -rf 'a b'")
+        for line in ("starts:", "      true\r\n", "  (starts the next one)", "      rm -rf 'a b'\r\n"):
+            self.assertIn(line, shown.text)
+        shown.type("n\n")
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+    def test_characters_that_are_not_shown_are_escaped(self):
+        shown = self.ask("echo a\u180f\ufe0f\u202eb")
+        self.assertIn("a\\u{180f}\\u{fe0f}\\u{202e}b", shown.text)
+        for character in "\u180f\ufe0f\u202e":
+            self.assertNotIn(character, shown.text)
+        shown.type("n\n")
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+    def test_the_fourth_yes_in_a_minute_is_a_word(self):
+        steps = [bundles.bash(f"echo {n}", f"r{n}") for n in range(4)] + [bundles.say("${r3.success}")]
+        shown = self.ask("", steps=steps)
+        for n in range(3):
+            shown.type("y\n")
+            shown.until("allowed once by uid 0", count=n + 1)
+            shown.until("? help: ", count=n + 2)
+        self.assertIn("allow? approve once, n [note] deny", shown.text)
+        shown.type("y\n")
+        shown.until("type approve")
+        self.assertEqual(shown.text.count("allowed once by uid 0"), 3)
+        shown.type("approve\n")
+        shown.until("allowed once by uid 0", count=4)
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+    def test_a_hangup_cancels_the_turn(self):
+        shown = self.ask("true")
+        session = self.world.json("session", "list")["sessions"][0]["id"]
+        os.kill(shown.pid, signal.SIGHUP)
+        shown.ended()
+        turn = self.world.json("session", "show", session)["turns"][0]
+        self.assertEqual(turn["status"], "cancelled")
+        self.assertEqual(self.world.json("approval", "list", "--session", session)["approvals"], [])
+
+
+class AnswerTest(WorldTest):
+    """From another terminal, and without one."""
+
+    def bundle(self, steps=None, rules=None):
+        return bundles.write(f"{self.world.directory}/{self.id().rpartition('.')[2]}",
+                             steps or [bundles.bash("true; true"), SAY], rules=rules or ASK_BASH)
+
+    def question(self):
+        session = self.world.ctl("session", "create", self.bundle()).out.strip()
+        self.assertEqual(self.world.ctl("turn", "submit", session, "go").code, 0)
+
+        def asked():
+            return self.world.json("approval", "list", "--session", session)["approvals"]
+        return session, host.eventually(asked, HANG_S, "a question")[0]["request"]
+
+    def events(self, session, kind):
+        done = self.world.ctl("-o", "json", "session", "events", session)
+        self.assertEqual(done.code, 0, done)
+        return payloads(done, kind)
+
+    def test_an_answer_is_to_what_was_shown(self):
+        session, request = self.question()
+        shown = self.world.ctl("approval", "show", request["request_id"])
+        self.assertEqual(shown.code, 0, shown)
+        self.assertIn(f"digest {request['digest']}\n", shown.out)
+        self.assertEqual([command["argv"] for command in request["parsed"]["commands"]], [["true"], ["true"]])
+        other = self.world.ctl("approval", "allow", request["request_id"], "--digest", "0" * 64)
+        self.assertEnded(other, 1, "digest", request["digest"])
+        done = self.world.ctl("approval", "allow", request["request_id"], "--digest", request["digest"])
+        self.assertEqual(done.code, 0, done)
+        host.eventually(lambda: self.events(session, "turn_completed"), HANG_S, "the end")
+        resolved, = self.events(session, "approval_resolved")
+        self.assertEqual((resolved["by"], resolved["by_uid"], resolved["decision"]), ("client", 0, "allow_once"))
+        self.assertEnded(self.world.ctl("approval", "show", request["request_id"]), 1, "answered already")
+
+    def test_strict_names_the_rule(self):
+        done = self.world.ctl("run", self.bundle(), "go", "--approve", "strict")
+        self.assertEnded(done, 0, "--approve strict")
+        self.assertIn("strict mode: Bash requires approval", done.out)
+        for name, success in (("approve_all", "[true]"), ("interactive", "[false]")):
+            self.assertIn(success, self.world.ctl("run", self.bundle(), "go", "--approve", name).out)
+
+    def test_a_prompt_is_an_argument_an_option_or_stdin(self):
+        bundle = self.bundle([bundles.say("done")])
+        for words, text in ((("hello there",), ""), (("--prompt", "hello there"), ""), (("-",), "hello there"),
+                            (("--prompt", "-"), "hello there")):
+            done = self.world.ctl("run", bundle, *words, input=text)
+            self.assertEqual(done.code, 0, done)
+            session = self.world.json("session", "list")["sessions"][0]["id"]
+            self.assertEqual(self.events(session, "turn_started")[0]["prompt"], "hello there", words)
+        self.assertEnded(self.world.ctl("run", bundle), 2, "prompt")
+        self.assertEnded(self.world.ctl("run", bundle, "a", "--prompt", "b"), 2, "prompt")
+        self.assertEnded(self.world.ctl("run", bundle, "-"), 2, "stdin is empty")
+
+    def test_a_session_asks_only_so_often(self):
+        steps = [bundles.bash("true", f"r{n}") for n in range(LIMIT + 1)]
+        bundle = self.bundle([*steps, bundles.say(f"${{r{LIMIT}.error}}")])
+        done = self.world.ctl("-o", "json", "run", bundle, "go", "--approve", "all")
+        resolved = payloads(done, "approval_resolved")
+        self.assertEqual([one["by"] for one in resolved], ["client"] * LIMIT + ["limit"])
+        self.assertEqual(resolved[-1]["decision"], "deny")
+        self.assertIn(f"more than {LIMIT} requests for approval in a minute", done.out)
+
+
+class RedactionTest(WorldTest):
+
+    def test_secrets_reach_neither_the_model_nor_the_journal(self):
+        secret, key = "correct-horse-battery", "ghp_" + "x" * 36
+        bundle = bundles.write(
+            self.world.directory + "/redacted",
+            [bundles.bash("echo \"w=$WORD\"; printf '%s' \"$WORD\" | cut -c1-9 | tr -d '\\n'; sleep 0.2; "
+                          "printf '%s' \"$WORD\" | cut -c10-; echo ghp_$(printf 'x%.0s' $(seq 36)) >&2"),
+             bundles.say("@@${r.stdout}@@${r.stderr}@@")],
+            env={"WORD": "PROBE_WORD"})
+        done = self.world.ctl("-o", "json", "run", bundle, "go", env={**os.environ, "PROBE_WORD": secret})
+        self.assertEqual(done.code, 0, done)
+        self.assertNotIn(secret, done.out)
+        self.assertNotIn(key, done.out)
+        message = payloads(done, "turn_completed")[0]["message"]
+        self.assertIn("w=[REDACTED:PROBE_WORD]\n[REDACTED:PROBE_WORD]\n", message)
+        self.assertIn("[REDACTED:github_token]", message)
+        printed = "".join(event["delta"] for event in payloads(done, "exec_command_output_delta")
+                          if event["stream"] == "stdout")
+        self.assertEqual(printed, "w=[REDACTED:PROBE_WORD]\n[REDACTED:PROBE_WORD]\n")
+
+
+class ExpiryTest(WorldTest):
+
+    def test_the_model_reads_that_no_answer_came(self):
+        world = World()
+        self.addCleanup(world.close)
+        world.up("--approval-timeout", "2s")
+        bundle = bundles.write(world.directory + "/late", [bundles.bash("true"), SAY], rules=ASK_BASH)
+        shown = Terminal(world.argv("run", bundle, "go"))
+        shown.until("denied without an answer at 20")
+        shown.until("denied by agentd (timeout): no answer in 2 s")
+        shown.until("permission denied: tool Bash was denied: no answer in 2 s")
+        self.assertEqual(shown.ended(), 0, shown.text)
+
+
+if __name__ == "__main__":
+    main()
