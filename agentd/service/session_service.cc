@@ -7,6 +7,7 @@
 #include "agentd/service/session_access.h"
 #include "agentd/service/session_exec.h"
 #include "agentd/service/version.h"
+#include "agentd/tool/arguments.h"
 #include "common/rpc/status_map.h"
 
 namespace odyssey::service {
@@ -139,6 +140,20 @@ grpc::Status SessionService::ForkSession(grpc::ServerContext* context,
   const Result<uint64_t> last = LastSequence(*sessions_, (*forked)->id);
   if (!last.ok()) return ToGrpc(last.status());
   *response->mutable_session() = ToProto(**forked, *last, Turns::kInclude);
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionService::ListTools(grpc::ServerContext*, const pb::ListToolsRequest*,
+                                       pb::ListToolsResponse* response) {
+  const tools::ToolRegistry& registry = *sessions_->runtime().tools;
+  for (const std::string& name : registry.Names()) {
+    const model::ToolSpec spec = registry.Find(name)->Spec();
+    pb::Tool& tool = *response->add_tools();
+    tool.set_name(spec.name);
+    tool.set_description(spec.description);
+    tool.set_input_schema(spec.parameters_json);
+    tool.set_output_schema(tools::OutputSchemaOf(*policy::FindTool(name)));
+  }
   return grpc::Status::OK;
 }
 

@@ -30,6 +30,8 @@ class SessionService final : public SessionServiceBase {
                              agent::v1::DeleteSessionResponse*) override;
   grpc::Status ForkSession(grpc::ServerContext*, const agent::v1::ForkSessionRequest*,
                            agent::v1::ForkSessionResponse*) override;
+  grpc::Status ListTools(grpc::ServerContext*, const agent::v1::ListToolsRequest*,
+                         agent::v1::ListToolsResponse*) override;
   grpc::Status SubmitTurn(grpc::ServerContext*, const agent::v1::SubmitTurnRequest*,
                           agent::v1::SubmitTurnResponse*) override;
   grpc::Status GetTurn(grpc::ServerContext*, const agent::v1::GetTurnRequest*,

@@ -325,11 +325,11 @@ TEST(SessionTurnTest, RefusesToolsThatThereAreNot) {
       "odyssey.bundle.json5",
       "{id: 'demo', version: '0.1.0', manifest_version: 'odyssey.bundle/v1', readme: 'README.md',"
       " agent_spec: 'agent.yaml', executor: {type: 'prebuilt', id: 'react'}, tools: [{name: "
-      "'Grep'}],"
+      "'Question'}],"
       " sandbox: {system_tools_mode: 'standard'}}");
   const Status status = world.sessions().Create({bundle.path(), "/", {}, ""}).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_NE(status.message().find("odyssey.bundle.json5:1: tools[0].name: unknown tool `Grep`, "
+  EXPECT_NE(status.message().find("odyssey.bundle.json5:1: tools[0].name: unknown tool `Question`, "
                                   "expected one of `Bash`"),
             std::string::npos)
       << status.message();

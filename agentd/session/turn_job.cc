@@ -206,6 +206,15 @@ void TurnJob::Do(const turn::CallModel&) {
   Feed(machine_.OnModelEnd(status));
 }
 
+// Whether a rule of the agent, or of one that called it, keeps it from reading the path.
+bool TurnJob::IsHidden(const std::string& path) const {
+  const auto denies = [&](const rules::ToolRules& rules) {
+    return rules::IsPathDenied(rules, "Read", path);
+  };
+  return denies(setup_->rules) ||
+         std::any_of(setup_->bounds.begin(), setup_->bounds.end(), denies);
+}
+
 // INVALID_ARGUMENT or NOT_FOUND: neither asked about nor run.
 Result<approval::Verdict> TurnJob::JudgeCall(const turn::Call& call) const {
   const auto& offered = setup_->offered;
@@ -368,7 +377,8 @@ void TurnJob::Do(const turn::RunTool& effect) {
           ODY_RETURN_IF_ERROR(Append(std::move(recorded), Durability::kBatched));
         }
         return OkStatus();
-      }};
+      },
+      [this](const std::string& path) { return IsHidden(path); }};
   ran_tool_ = true;
   const Result<tools::ToolResult> result = called->Run(effect.call.arguments_json, context);
   if (result.ok()) {

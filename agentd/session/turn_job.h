@@ -71,6 +71,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void TellChanges();
 
   Result<approval::Verdict> JudgeCall(const turn::Call& call) const;
+  bool IsHidden(const std::string& path) const;
   model::ModelRequest NextModelRequest() const;
   // Appends to the journal; the first failure is kept and fails the turn.
   Status Append(event::Event event, event::Durability durability);

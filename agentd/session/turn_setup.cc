@@ -1,5 +1,7 @@
 #include "agentd/session/turn_setup.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -69,6 +71,20 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
   }
   return sandbox::CellSpec{ToolingCell(record), std::move(request), bundle.pin.digest,
                            record.owner_uid, record.allow_danger};
+}
+
+// Glob and Grep run a program of the host, in the cell.
+Status ShowSearchProgram(const std::vector<std::string>& offered, policy::SandboxRequest* request) {
+  if (!policy::AnyOfKind(offered, policy::ToolKind::kSearches)) return OkStatus();
+  const std::string program = policy::kSearchProgram;
+  if (access(program.c_str(), X_OK) != 0) {
+    return FailedPrecondition(program +
+                              ": not on this host; Glob and Grep need the package ripgrep");
+  }
+  if (request->executables_mode != policy::ExecutablesMode::kExplicit) return OkStatus();
+  std::vector<std::string>& named = request->executables;
+  if (std::find(named.begin(), named.end(), program) == named.end()) named.push_back(program);
+  return OkStatus();
 }
 
 // Copies the bundle's files into the cell's workspace, where the agent may change them.
@@ -167,6 +183,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   if (!client.ok()) return out.agent.origins.Locate(client.status());
   out.model = *std::move(client);
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
+  ODY_RETURN_IF_ERROR(ShowSearchProgram(out.offered, &out.cell.request));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = ModeName(out.cell.request.mode);
   if (out.cell.request.mode == policy::Mode::kWorkspaceWrite) {

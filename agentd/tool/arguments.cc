@@ -99,6 +99,10 @@ Status CheckObject(Parameters parameters, const Json& values, const std::string&
 
 std::string SchemaOf(Parameters parameters) { return ObjectSchema(parameters).dump(); }
 
+std::string OutputSchemaOf(const policy::ToolRow& row) {
+  return Json{{"type", "object"}, {"properties", Json::parse(row.output)}}.dump();
+}
+
 Result<Arguments> Arguments::Parse(Parameters parameters, const std::string& json) {
   Json values = Json::parse(json, nullptr, false);
   ODY_RETURN_IF_ERROR(CheckObject(parameters, values, ""));

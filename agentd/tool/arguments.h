@@ -19,6 +19,9 @@ using Parameters = std::span<const policy::ToolArgument>;
 // The JSON schema of an object with exactly these properties.
 std::string SchemaOf(Parameters parameters);
 
+// The JSON schema of the tool's result.
+std::string OutputSchemaOf(const policy::ToolRow& row);
+
 class Arguments final {
  public:
   // INVALID_ARGUMENT names the argument: unknown, missing, empty, or of another type, and what is

@@ -164,7 +164,7 @@ constexpr const Handler* FindHandler(std::string_view tool) {
 constexpr bool HandlersFitTheTable() {
   size_t file_tools = 0;
   for (const policy::ToolRow& row : policy::kTools) {
-    if (row.kind == ToolKind::kCommand || row.kind == ToolKind::kWorker) continue;
+    if (row.kind != ToolKind::kReadsFile && row.kind != ToolKind::kWritesFile) continue;
     const Handler* handler = FindHandler(row.name);
     if (handler == nullptr) return false;
     if ((handler->foresee != nullptr) != (row.kind == ToolKind::kWritesFile)) return false;

@@ -32,6 +32,8 @@ struct ToolContext {
   std::string workspace = kWorkspace;
   std::stop_token stop;
   std::function<Status(agent::v1::Event)> emit;  // records an event that is not waited for
+  // Which paths results leave out, since the model may not read them; may be empty.
+  std::function<bool(const std::string& path)> is_hidden;
 };
 
 struct ToolResult {

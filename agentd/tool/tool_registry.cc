@@ -2,16 +2,19 @@
 
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/file_tools.h"
+#include "agentd/tool/search_tools.h"
 #include "agentd/tool/worker_tool.h"
 #include "policy/model/tool_table.h"
 
 namespace odyssey::tools {
 namespace {
 
-std::unique_ptr<Tool> NewTool(const policy::ToolRow& row) {
+std::unique_ptr<Tool> Bind(const policy::ToolRow& row) {
   switch (row.kind) {
     case policy::ToolKind::kCommand:
       return NewBashTool();
+    case policy::ToolKind::kSearches:
+      return NewSearchTool(row);
     case policy::ToolKind::kWorker:
       return NewWorkerTool();
     case policy::ToolKind::kReadsFile:
@@ -24,9 +27,7 @@ std::unique_ptr<Tool> NewTool(const policy::ToolRow& row) {
 }  // namespace
 
 ToolRegistry::ToolRegistry() {
-  for (const policy::ToolRow& row : policy::kTools) {
-    tools_[row.name] = NewTool(row);
-  }
+  for (const policy::ToolRow& row : policy::kTools) tools_[row.name] = Bind(row);
 }
 
 const Tool* ToolRegistry::Find(const std::string& name) const {

@@ -40,6 +40,7 @@ std::vector<Command> ExecCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> SessionCommands();
 std::vector<Command> TurnCommands();
+std::vector<Command> ToolCommands();
 std::vector<Command> ApprovalCommands();
 std::vector<Command> AuditCommands();
 std::vector<Command> CellCommands();

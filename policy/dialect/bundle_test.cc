@@ -407,7 +407,7 @@ TEST_F(BundleTest, WhatIsNoRowOfTheTableIsNoTool) {
   for (const std::string& tool : policy::ToolNames()) {
     EXPECT_EQ(ProblemsOf("tools: [{name: '" + tool + "'}]"), "") << tool;
   }
-  for (const std::string tool : {"Glob", "Grep", "Skill", "read"}) {
+  for (const std::string tool : {"Question", "WebFetch", "read"}) {
     const std::string unknown = "unknown tool `" + tool + "`, expected one of `Bash`, ";
     EXPECT_NE(ProblemsOf("tools: [{name: 'Read'}, {name: '" + tool + "'}]")
                   .find("odyssey.bundle.json5:8: tools[1].name: " + unknown),

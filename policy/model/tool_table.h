@@ -15,6 +15,7 @@ namespace odyssey::policy {
 
 enum class ToolKind {
   kCommand,     // a command line for sh; the rules split it into simple commands
+  kSearches,    // ripgrep, as a command of the cell without a shell
   kReadsFile,   // an operation of the cell's file worker
   kWritesFile,  // the same; a diff shows beforehand what it would change
   kWorker,      // a turn of another agent of the bundle, in a session of its own
@@ -42,11 +43,15 @@ struct ToolRow {
   ToolKind kind;
   const char* subject;  // the argument that a rule's target is matched against
   std::span<const ToolArgument> arguments;
+  const char* output;               // the properties of its result, for a JSON schema
   const char* counts_as = nullptr;  // rules for that tool speak of this one too
 };
 
 inline constexpr char kBash[] = "Bash";
 inline constexpr char kWorkerCall[] = "worker_call";
+
+// What kSearches runs. A cell whose programs are named shows it if such a tool is offered.
+inline constexpr char kSearchProgram[] = "/usr/bin/rg";
 
 namespace tool_arguments {
 
@@ -64,6 +69,27 @@ inline constexpr auto kEditArguments = std::to_array<ToolArgument>({
      InDiff::kYes},
     {"new_text", ArgumentKind::kString, ArgumentNeed::kRequired, "What replaces it", InDiff::kYes},
     {"replace_all", ArgumentKind::kBoolean, ArgumentNeed::kOptional, "Replace every occurrence"},
+});
+
+inline constexpr auto kGlobArguments = std::to_array<ToolArgument>({
+    {"pattern", ArgumentKind::kString, ArgumentNeed::kFilled,
+     "*, ?, [a-z], {a,b}; ** for any number of directories. Without a slash it is matched against "
+     "names at every depth; with one, from path on"},
+    {"path", ArgumentKind::kString, ArgumentNeed::kOptional, "The directory; default: ."},
+    {"max_results", ArgumentKind::kCount, ArgumentNeed::kOptional, "Default 200, at most 1000"},
+});
+
+inline constexpr auto kGrepArguments = std::to_array<ToolArgument>({
+    {"pattern", ArgumentKind::kString, ArgumentNeed::kFilled,
+     "A regular expression, for one line, as ripgrep has them"},
+    {"path", ArgumentKind::kString, ArgumentNeed::kOptional, "A directory or file; default: ."},
+    {"glob", ArgumentKind::kString, ArgumentNeed::kOptional,
+     "Search only files that match this pattern of Glob"},
+    {"case_insensitive", ArgumentKind::kBoolean, ArgumentNeed::kOptional, "Ignore case"},
+    {"context", ArgumentKind::kCount, ArgumentNeed::kOptional,
+     "Lines before and after each match, at most 20; each is a row with context: true"},
+    {"max_results", ArgumentKind::kCount, ArgumentNeed::kOptional,
+     "Rows to return: default 200, at most 1000"},
 });
 
 inline constexpr auto kListArguments = std::to_array<ToolArgument>({
@@ -102,20 +128,60 @@ inline constexpr auto kWorkerArguments = std::to_array<ToolArgument>({
 
 }  // namespace tool_arguments
 
+// The results, as the properties of JSON schemas.
+namespace tool_results {
+
+inline constexpr char kBashResult[] = R"({
+  "status_code": {"type": ["integer", "null"]}, "outcome": {"type": "string"},
+  "signal": {"type": "integer"}, "stdout": {"type": "string"}, "stderr": {"type": "string"},
+  "stdout_truncated": {"type": "boolean"}, "stderr_truncated": {"type": "boolean"},
+  "full_stdout": {"type": "string"}, "full_stderr": {"type": "string"},
+  "message": {"type": "string"}, "denials": {"type": "array", "items": {"type": "object"}}})";
+inline constexpr char kEditResult[] = R"({
+  "path": {"type": "string"}, "edited": {"type": "boolean"}, "replacements": {"type": "integer"}})";
+inline constexpr char kGlobResult[] = R"({
+  "matches": {"type": "array", "items": {"type": "string"}}, "truncated": {"type": "boolean"},
+  "denials": {"type": "array", "items": {"type": "object"}}})";
+inline constexpr char kGrepResult[] = R"({
+  "matches": {"type": "array", "items": {"type": "object", "properties": {
+    "path": {"type": "string"}, "line": {"type": "integer"}, "text": {"type": "string"},
+    "text_truncated": {"type": "boolean"}, "context": {"type": "boolean"}}}},
+  "truncated": {"type": "boolean"}, "denials": {"type": "array", "items": {"type": "object"}}})";
+inline constexpr char kListResult[] = R"({
+  "path": {"type": "string"}, "truncated": {"type": "boolean"},
+  "entries": {"type": "array", "items": {"type": "object", "properties": {
+    "name": {"type": "string"}, "path": {"type": "string"},
+    "type": {"enum": ["dir", "file", "other", "symlink"]}}}}})";
+inline constexpr char kReadResult[] = R"({
+  "path": {"type": "string"}, "content": {"type": "string"}, "truncated": {"type": "boolean"},
+  "total_bytes": {"type": "integer"}, "next_offset": {"type": "integer"}})";
+inline constexpr char kWorkerResult[] = R"({
+  "session_id": {"type": "string"}, "output": {"type": "string"}})";
+inline constexpr char kWriteResult[] = R"({
+  "path": {"type": "string"}, "bytes": {"type": "integer"}})";
+
+}  // namespace tool_results
+
 // Sorted by name.
 inline constexpr auto kTools = std::to_array<ToolRow>({
     {kBash, "Run a sandboxed shell command", ToolKind::kCommand, "command",
-     tool_arguments::kBashArguments},
+     tool_arguments::kBashArguments, tool_results::kBashResult},
     {"Edit", "Replace text in a file", ToolKind::kWritesFile, "path",
-     tool_arguments::kEditArguments},
+     tool_arguments::kEditArguments, tool_results::kEditResult},
+    {"Glob", "Find files whose path matches a pattern; leaves out what .gitignore names",
+     ToolKind::kSearches, "path", tool_arguments::kGlobArguments, tool_results::kGlobResult},
+    {"Grep", "Search file contents with a regex; leaves out what .gitignore names",
+     ToolKind::kSearches, "path", tool_arguments::kGrepArguments, tool_results::kGrepResult},
     {"LS", "List visible files and directories", ToolKind::kReadsFile, "path",
-     tool_arguments::kListArguments},
+     tool_arguments::kListArguments, tool_results::kListResult},
     {"MultiEdit", "Make several replacements in a file, all or none", ToolKind::kWritesFile, "path",
-     tool_arguments::kMultiEditArguments, "Edit"},
-    {"Read", "Read a text file", ToolKind::kReadsFile, "path", tool_arguments::kReadArguments},
-    {"Write", "Write a text file", ToolKind::kWritesFile, "path", tool_arguments::kWriteArguments},
+     tool_arguments::kMultiEditArguments, tool_results::kEditResult, "Edit"},
+    {"Read", "Read a text file", ToolKind::kReadsFile, "path", tool_arguments::kReadArguments,
+     tool_results::kReadResult},
+    {"Write", "Write a text file", ToolKind::kWritesFile, "path", tool_arguments::kWriteArguments,
+     tool_results::kWriteResult},
     {kWorkerCall, "Hand work to another agent and wait for its answer", ToolKind::kWorker, "worker",
-     tool_arguments::kWorkerArguments},
+     tool_arguments::kWorkerArguments, tool_results::kWorkerResult},
 });
 
 // Null: there is no such tool.
@@ -124,6 +190,15 @@ constexpr const ToolRow* FindTool(std::string_view name) {
     if (name == row.name) return &row;
   }
   return nullptr;
+}
+
+// Whether one of these is a tool of this kind.
+inline bool AnyOfKind(std::span<const std::string> tools, ToolKind kind) {
+  for (const std::string& tool : tools) {
+    const ToolRow* row = FindTool(tool);
+    if (row != nullptr && row->kind == kind) return true;
+  }
+  return false;
 }
 
 // Whether a rule for `ruled`, which may be "*", speaks of `tool`.

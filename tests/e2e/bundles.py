@@ -8,12 +8,12 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
-          tools_mode="standard"):
+          tools_mode="standard", offered=TOOLS):
     """A bundle directory; its path.
 
     `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
     `model` another one than the scenario. `tools` are the named system tools of a manifest that has
-    no mode for them, `programs` the bundle's own.
+    no mode for them, `programs` the bundle's own, `offered` the model's tools.
     """
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
@@ -36,7 +36,7 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
         "id": bundle_id, "version": "0.1.0", "manifest_version": "odyssey.bundle/v1",
         "readme": "README.md", "agent_spec": "agent.yaml",
         "executor": {"type": "prebuilt", "id": "react"},
-        "tools": [{"name": tool} for tool in TOOLS], "sandbox": sandbox,
+        "tools": [{"name": tool} for tool in offered], "sandbox": sandbox,
     }
     agent = {"id": bundle_id, "description": "A probe.", "prompt": "You probe.",
              "model": model or {"provider": "script", "name": "scenario.yaml"},

@@ -319,13 +319,13 @@ class PolicyTest(unittest.TestCase):
             text = file.read()
         tools = re.compile(r'"tools": \[[^]]*\]')
         self.assertRegex(text, tools)
-        self.world.make(manifest, tools.sub("tools: [{name: 'Read'}, {name: 'Grep'}]", text))
+        self.world.make(manifest, tools.sub("tools: [{name: 'Read'}, {name: 'Question'}]", text))
         done = self.world.ctl("bundle", "validate", bundle)
         self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.out, re.escape(manifest) + r":\d+: tools\[1\].name: unknown tool `Grep`, expected one of `Bash`")
-        silent = self.world.ctl("bundle", "validate", self.bundle({"allow": ["Glob"]}))
+        self.assertRegex(done.out, re.escape(manifest) + r":\d+: tools\[1\].name: unknown tool `Question`, expected one of `Bash`")
+        silent = self.world.ctl("bundle", "validate", self.bundle({"allow": ["Task"]}))
         self.assertEqual(silent.code, 1, silent)
-        self.assertRegex(silent.out, r"agent\.yaml:\d+: tools\.allow\[0\]: .*unknown tool `Glob`")
+        self.assertRegex(silent.out, r"agent\.yaml:\d+: tools\.allow\[0\]: .*unknown tool `Task`")
 
     def test_validate_looks_into_the_agents(self):
         for wrong, words in (({"ask": ["Bash(find:*"]}, "must end with `)`"),
