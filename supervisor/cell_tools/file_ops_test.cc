@@ -173,6 +173,16 @@ TEST_F(FileOpsTest, WriteGoesThroughALinkAndKeepsIt) {
   EXPECT_EQ(Get(cell() + "/fresh"), "made");
 }
 
+TEST_F(FileOpsTest, WriteAndEditKeepHardLinksTogether) {
+  Put(workspace() + "/one", "a long first content");
+  fs::create_hard_link(workspace() + "/one", workspace() + "/two");
+  ASSERT_EQ(Write("two", "short").code, Code::kOk);
+  EXPECT_EQ(Get(workspace() + "/one"), "short");
+  ASSERT_EQ(Edit("one", "short", "edited").code, Code::kOk);
+  EXPECT_EQ(Get(workspace() + "/two"), "edited");
+  EXPECT_EQ(fs::hard_link_count(workspace() + "/one"), 2u);
+}
+
 TEST_F(FileOpsTest, WriteNeverLeavesTheRoots) {
   Put(outside() + "/victim", "untouched");
   fs::create_symlink(outside() + "/victim", workspace() + "/file_link");

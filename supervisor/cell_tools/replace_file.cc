@@ -59,6 +59,12 @@ bool IsMountPoint(int fd) {
          (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
+// A rename would leave the other names with the old content.
+bool HasOtherNames(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && info.st_nlink > 1;
+}
+
 Status WriteWhole(int fd, std::string_view bytes, const std::string& absolute) {
   Status status = WriteAll(fd, bytes);
   if (!status.ok()) return {status.code(), status.message() + " (writing " + absolute + ")"};
@@ -102,7 +108,9 @@ Status ReplaceExisting(const Location& target, std::string_view bytes, mode_t ol
                       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   // ETXTBSY: a running program may be replaced, only not overwritten.
   if (!old && errno != ETXTBSY) return AccessError(errno, Access::kWrite, target.absolute);
-  if (old && IsMountPoint(old.get())) return OverwriteInPlace(old.get(), bytes, target.absolute);
+  if (old && (IsMountPoint(old.get()) || HasOtherNames(old.get()))) {
+    return OverwriteInPlace(old.get(), bytes, target.absolute);
+  }
   return RenameOver(target, bytes, old_mode & kPermissionBits);
 }
 

@@ -19,8 +19,8 @@ enum class Created { kNo, kYes };
 // `mode` exactly; an old one keeps its own. Not synced to disk: atomic for readers, not for power
 // cuts.
 //
-// One exception: a file that is itself a mount point cannot be renamed over (EBUSY), so it is
-// overwritten in place.
+// Two files are overwritten in place instead: one that is itself a mount point, which cannot be
+// renamed over (EBUSY), and one with other hard links, which keep the same content.
 //
 // FAILED_PRECONDITION: not a regular file. Others: see path_resolver.h.
 Result<Created> ReplaceFile(const PathResolver& resolver, const VisiblePath& path,
