@@ -13,6 +13,8 @@
 #include "agentd/memory/window.h"
 #include "agentd/session/setup_cache.h"
 #include "agentd/session/turn_events.h"
+#include "agentd/tool/bash_tool.h"
+#include "agentd/tool/skill_tool.h"
 #include "agentd/tool/tool_result.h"
 #include "common/message/message_utf8.h"
 #include "policy/model/tool_table.h"
@@ -183,12 +185,13 @@ void TurnJob::Do(const turn::Emit& effect) {
 
 model::ModelRequest TurnJob::NextModelRequest() const {
   model::ModelRequest out;
-  out.system = setup_->agent.prompt;
+  out.system = tools::SystemPrompt(setup_->agent.prompt, setup_->bundle->spec);
   out.messages = window_;
   const auto& own = machine_.messages();
   out.messages.insert(out.messages.end(), own.begin(), own.end());
   for (const std::string& name : setup_->offered) {
     out.tools.push_back(runtime_->tools->Find(name)->Spec());
+    if (name == policy::kBash) out.tools.back().description = tools::DescribeShell(setup_->shell);
   }
   return out;
 }
@@ -211,8 +214,7 @@ bool TurnJob::IsHidden(const std::string& path) const {
   const auto denies = [&](const rules::ToolRules& rules) {
     return rules::IsPathDenied(rules, "Read", path);
   };
-  return denies(setup_->rules) ||
-         std::any_of(setup_->bounds.begin(), setup_->bounds.end(), denies);
+  return denies(setup_->rules) || std::any_of(setup_->bounds.begin(), setup_->bounds.end(), denies);
 }
 
 // INVALID_ARGUMENT or NOT_FOUND: neither asked about nor run.
@@ -371,6 +373,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
       setup_->output_cap_bytes,
       setup_->cell.request.mode != policy::Mode::kDangerFullAccess,
       setup_->workspace,
+      setup_->shell,
       stop_.get_token(),
       [this, &redacted](event::Event event) {
         for (event::Event& recorded : redacted.Of(std::move(event))) {
@@ -378,7 +381,8 @@ void TurnJob::Do(const turn::RunTool& effect) {
         }
         return OkStatus();
       },
-      [this](const std::string& path) { return IsHidden(path); }};
+      [this](const std::string& path) { return IsHidden(path); },
+      &setup_->bundle->spec};
   ran_tool_ = true;
   const Result<tools::ToolResult> result = called->Run(effect.call.arguments_json, context);
   if (result.ok()) {

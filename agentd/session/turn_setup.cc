@@ -73,6 +73,17 @@ Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::Inst
                            record.owner_uid, record.allow_danger};
 }
 
+// bash where the host has it and the cell shows it.
+const char* ShellOf(const policy::SandboxRequest& request) {
+  if (access("/bin/bash", X_OK) != 0) return tools::kPlainShell;
+  if (request.executables_mode != policy::ExecutablesMode::kExplicit) return tools::kBashShell;
+  const std::vector<std::string>& named = request.executables;
+  const bool has_bash = std::any_of(named.begin(), named.end(), [](const std::string& program) {
+    return program.substr(program.rfind('/') + 1) == tools::kBashShell;
+  });
+  return has_bash ? tools::kBashShell : tools::kPlainShell;
+}
+
 // Glob and Grep run a program of the host, in the cell.
 Status ShowSearchProgram(const std::vector<std::string>& offered, policy::SandboxRequest* request) {
   if (!policy::AnyOfKind(offered, policy::ToolKind::kSearches)) return OkStatus();
@@ -177,6 +188,8 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
                        rules::Parse(entries.allow, entries.ask, entries.deny, entries.risk));
   out.offered = WithoutIdleTools(rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules),
                                  out.agent);
+  // A bundle that names neither tools nor skills has none to list.
+  if (spec.tools.empty() && spec.skills.empty()) std::erase(out.offered, policy::kSkill);
   const dialect::ModelSpec& model = out.agent.model;
   Result<std::shared_ptr<model::ModelClient>> client =
       runtime.models->Open({model.provider, model.name, model.config, out.bundle->directory});
@@ -186,6 +199,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   ODY_RETURN_IF_ERROR(ShowSearchProgram(out.offered, &out.cell.request));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = ModeName(out.cell.request.mode);
+  out.shell = ShellOf(out.cell.request);
   if (out.cell.request.mode == policy::Mode::kWorkspaceWrite) {
     ODY_RETURN_IF_ERROR(CheckStageable(*out.bundle));
   }

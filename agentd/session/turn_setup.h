@@ -25,6 +25,7 @@ struct TurnSetup {
   sandbox::CellSpec cell;
   dialect::Origins origins;  // of the fields of the cell's request
   std::string sandbox_mode;  // "read_only", "workspace_write" or "danger_full_access"
+  std::string shell;         // what runs the command lines of Bash
   std::string workspace;     // where commands start, as they see it
   uint32_t wall_clock_ms = 0;
   uint64_t output_cap_bytes = 0;

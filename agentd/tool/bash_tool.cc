@@ -62,7 +62,7 @@ class CommandRun final {
   }
 
  private:
-  std::vector<std::string> Argv() const { return {"sh", "-lc", command_}; }
+  std::vector<std::string> Argv() const { return {context_.shell, "-lc", command_}; }
 
   static bool Exited(const pb::ExecOutcome& ended) {
     return ended.kind() == pb::OUTCOME_KIND_EXITED;
@@ -130,9 +130,9 @@ class CommandRun final {
       case pb::OUTCOME_KIND_OOM_KILLED:
         return "execution failed: command was killed because the cell's memory limit was reached";
       case pb::OUTCOME_KIND_DENIED:
-        return "permission denied: the policy does not let sh execute" + detail;
+        return "permission denied: the policy does not let " + context_.shell + " execute" + detail;
       case pb::OUTCOME_KIND_NOT_FOUND:
-        return "execution failed: there is no sh in the cell" + detail;
+        return "execution failed: there is no " + context_.shell + " in the cell" + detail;
       default:
         return "execution failed: command could not be started" + detail;
     }
@@ -198,6 +198,12 @@ class BashTool final : public Tool {
 };
 
 }  // namespace
+
+std::string DescribeShell(const std::string& shell) {
+  if (shell == kBashShell) return std::string(kRow.description) + ", by bash -lc";
+  return std::string(kRow.description) + ", by " + shell +
+         " -lc: POSIX syntax only, without [[ ]], arrays, {a,b}, <( ), <<< and pipefail";
+}
 
 std::unique_ptr<Tool> NewBashTool() { return std::make_unique<BashTool>(); }
 

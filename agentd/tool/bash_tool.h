@@ -2,15 +2,19 @@
 #define ODYSSEY_AGENTD_TOOL_BASH_TOOL_H_
 
 #include <memory>
+#include <string>
 
 #include "agentd/tool/tool.h"
 
 namespace odyssey::tools {
 
-// Bash: `sh -lc COMMAND` in the cell. Its result is {status_code, outcome, signal?, stdout, stderr,
-// stdout_truncated, stderr_truncated, full_stdout?, full_stderr?}; exec_command_* events go out
-// while the command runs.
+// Bash: `bash -lc COMMAND`, or with sh, in the cell. Its result is {status_code, outcome, signal?,
+// stdout, stderr, stdout_truncated, stderr_truncated, full_stdout?, full_stderr?}; exec_command_*
+// events go out while the command runs.
 std::unique_ptr<Tool> NewBashTool();
+
+// The description of Bash in a session, with what its shell does not have.
+std::string DescribeShell(const std::string& shell);
 
 }  // namespace odyssey::tools
 

@@ -13,12 +13,17 @@
 #include "agentd/sandbox/sandbox.h"
 #include "common/base/status.h"
 #include "odyssey/agent/v1/event.pb.h"
+#include "policy/dialect/bundle.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::tools {
 
 // The workspace, in every cell; on the host it is a directory of the host's.
 inline constexpr char kWorkspace[] = "/workspace";
+
+// What runs a command line: bash where the cell has it.
+inline constexpr char kPlainShell[] = "sh";
+inline constexpr char kBashShell[] = "bash";
 
 // What a tool works with, during one call.
 struct ToolContext {
@@ -30,10 +35,12 @@ struct ToolContext {
   uint64_t output_cap_bytes = 64 * 1024;  // kept of each stream of a command
   bool keep_output = true;  // what is cut of it stays in the cell; there is none on the host itself
   std::string workspace = kWorkspace;
+  std::string shell = kPlainShell;  // what runs a command line
   std::stop_token stop;
   std::function<Status(agent::v1::Event)> emit;  // records an event that is not waited for
   // Which paths results leave out, since the model may not read them; may be empty.
   std::function<bool(const std::string& path)> is_hidden;
+  const dialect::Bundle* bundle = nullptr;  // the installed one, whose skills are loaded
 };
 
 struct ToolResult {

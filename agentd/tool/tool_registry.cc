@@ -3,6 +3,7 @@
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/file_tools.h"
 #include "agentd/tool/search_tools.h"
+#include "agentd/tool/skill_tool.h"
 #include "agentd/tool/worker_tool.h"
 #include "policy/model/tool_table.h"
 
@@ -15,6 +16,8 @@ std::unique_ptr<Tool> Bind(const policy::ToolRow& row) {
       return NewBashTool();
     case policy::ToolKind::kSearches:
       return NewSearchTool(row);
+    case policy::ToolKind::kSkill:
+      return NewSkillTool();
     case policy::ToolKind::kWorker:
       return NewWorkerTool();
     case policy::ToolKind::kReadsFile:

@@ -7,6 +7,7 @@
 #include "policy/dialect/manifest.h"
 #include "policy/dialect/project_root.h"
 #include "policy/dialect/schema.h"
+#include "policy/dialect/skill_files.h"
 #include "policy/model/tool_table.h"
 
 namespace odyssey::dialect {
@@ -109,6 +110,7 @@ Bundle Load(const std::string& directory, const DirectoryOpener& open, Problems*
     }
   }
   LoadAgents(root, manifest, prefix, &bundle, problems);
+  bundle.skill_files = FindSkillFiles(root, bundle.skills, prefix, problems);
   CheckDelegation(bundle, problems);
   return bundle;
 }

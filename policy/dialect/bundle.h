@@ -104,6 +104,14 @@ struct Skill {
   friend bool operator==(const Skill&, const Skill&) = default;
 };
 
+// A SKILL.md of the bundle (skill_files.h).
+struct SkillFile {
+  std::string name;
+  std::string description;  // one line; "" if it has none
+  std::string path;         // in the bundle
+  friend bool operator==(const SkillFile&, const SkillFile&) = default;
+};
+
 struct Bundle {
   std::string directory;      // as given to LoadBundle
   std::string manifest_path;  // directory/odyssey.bundle.…
@@ -113,8 +121,9 @@ struct Bundle {
   std::string readme_path;  // in the bundle
   std::string readme;       // its text
   std::vector<Skill> skills;
-  std::vector<std::string> tools;  // names of policy::kTools; empty = all of them
-  Origins origins;                 // of "tools[0]", …
+  std::vector<SkillFile> skill_files;  // sorted by name
+  std::vector<std::string> tools;      // names of policy::kTools; empty = all of them
+  Origins origins;                     // of "tools[0]", …
   SandboxSpec sandbox;
   std::vector<AgentSpec> agents;  // at least one
   size_t default_agent = 0;       // index in `agents`

@@ -16,6 +16,7 @@ namespace odyssey::policy {
 enum class ToolKind {
   kCommand,     // a command line for sh; the rules split it into simple commands
   kSearches,    // ripgrep, as a command of the cell without a shell
+  kSkill,       // a text of the bundle
   kReadsFile,   // an operation of the cell's file worker
   kWritesFile,  // the same; a diff shows beforehand what it would change
   kWorker,      // a turn of another agent of the bundle, in a session of its own
@@ -50,6 +51,8 @@ struct ToolRow {
 inline constexpr char kBash[] = "Bash";
 inline constexpr char kWorkerCall[] = "worker_call";
 
+inline constexpr char kSkill[] = "Skill";
+
 // What kSearches runs. A cell whose programs are named shows it if such a tool is offered.
 inline constexpr char kSearchProgram[] = "/usr/bin/rg";
 
@@ -57,7 +60,7 @@ namespace tool_arguments {
 
 inline constexpr auto kBashArguments = std::to_array<ToolArgument>({
     {"command", ArgumentKind::kString, ArgumentNeed::kRequired,
-     "The command line, for sh -lc. Output that is cut is in full in the files that full_stdout "
+     "The command line. Output that is cut is in full in the files that full_stdout "
      "and full_stderr name, for Read"},
     {"cwd", ArgumentKind::kString, ArgumentNeed::kOptional,
      "Directory to run it in: absolute, or relative to the workspace"},
@@ -110,6 +113,10 @@ inline constexpr auto kReadArguments = std::to_array<ToolArgument>({
     {"max_bytes", ArgumentKind::kCount, ArgumentNeed::kOptional, "Most bytes to return"},
 });
 
+inline constexpr auto kSkillArguments = std::to_array<ToolArgument>({
+    {"name", ArgumentKind::kString, ArgumentNeed::kOptional, "The skill; without it, list all"},
+});
+
 inline constexpr auto kWriteArguments = std::to_array<ToolArgument>({
     {"path", ArgumentKind::kString, ArgumentNeed::kFilled, "The file; its directories are made"},
     {"content", ArgumentKind::kString, ArgumentNeed::kRequired, "Its new content", InDiff::kYes},
@@ -155,6 +162,11 @@ inline constexpr char kListResult[] = R"({
 inline constexpr char kReadResult[] = R"({
   "path": {"type": "string"}, "content": {"type": "string"}, "truncated": {"type": "boolean"},
   "total_bytes": {"type": "integer"}, "next_offset": {"type": "integer"}})";
+inline constexpr char kSkillResult[] = R"({
+  "skills": {"type": "array", "items": {"type": "object", "properties": {
+    "name": {"type": "string"}, "description": {"type": "string"}, "path": {"type": "string"}}}},
+  "name": {"type": "string"}, "path": {"type": "string"}, "content": {"type": "string"},
+  "truncated": {"type": "boolean"}})";
 inline constexpr char kWorkerResult[] = R"({
   "session_id": {"type": "string"}, "output": {"type": "string"}})";
 inline constexpr char kWriteResult[] = R"({
@@ -178,6 +190,8 @@ inline constexpr auto kTools = std::to_array<ToolRow>({
      tool_arguments::kMultiEditArguments, tool_results::kEditResult, "Edit"},
     {"Read", "Read a text file", ToolKind::kReadsFile, "path", tool_arguments::kReadArguments,
      tool_results::kReadResult},
+    {kSkill, "List or load bundled skills", ToolKind::kSkill, "name",
+     tool_arguments::kSkillArguments, tool_results::kSkillResult},
     {"Write", "Write a text file", ToolKind::kWritesFile, "path", tool_arguments::kWriteArguments,
      tool_results::kWriteResult},
     {kWorkerCall, "Hand work to another agent and wait for its answer", ToolKind::kWorker, "worker",

@@ -8,12 +8,12 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
-          tools_mode="standard", offered=TOOLS):
+          tools_mode="standard", offered=TOOLS, skills=()):
     """A bundle directory; its path.
 
     `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
     `model` another one than the scenario. `tools` are the named system tools of a manifest that has
-    no mode for them, `programs` the bundle's own, `offered` the model's tools.
+    no mode for them, `programs` the bundle's own, `offered` the model's tools, `skills` of a text each, by name.
     """
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
@@ -38,6 +38,12 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
         "executor": {"type": "prebuilt", "id": "react"},
         "tools": [{"name": tool} for tool in offered], "sandbox": sandbox,
     }
+    if skills:
+        manifest["skills"] = [{"name": name, "path": f"./skills/{name}"} for name in skills]
+        for name, text in skills.items():
+            os.makedirs(os.path.join(directory, "skills", name), exist_ok=True)
+            with open(os.path.join(directory, "skills", name, "SKILL.md"), "w", encoding="utf-8") as file:
+                file.write(text)
     agent = {"id": bundle_id, "description": "A probe.", "prompt": "You probe.",
              "model": model or {"provider": "script", "name": "scenario.yaml"},
              "tools": rules or {"allow": ["*"]}}

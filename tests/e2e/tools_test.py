@@ -10,18 +10,21 @@ from world import WorldTest, main
 ALL = ("Bash", "Edit", "Glob", "Grep", "LS", "Read", "Write")
 
 
-@unittest.skipUnless(os.access("/usr/bin/rg", os.X_OK), "no ripgrep")
-class SearchTest(WorldTest):
+class ToolsTest(WorldTest):
 
     def results(self, steps, **options):
         """What each call of the steps returned, in order."""
         name = self.id().rpartition(".")[2]
-        bundle = bundles.write(f"{self.world.directory}/{name}", [*steps, bundles.say("done")], offered=ALL,
-                               **options)
+        options.setdefault("offered", ALL)
+        bundle = bundles.write(f"{self.world.directory}/{name}", [*steps, bundles.say("done")], **options)
         done = self.world.ctl("-o", "json", "run", bundle, "--prompt", "go")
         self.assertEqual(done.code, 0, done.out[-500:] + done.err)
         events = [event["payload"] for event in done.lines()]
         return [event["payload"]["result"] for event in events if event["type"] == "tool_call_finished"]
+
+
+@unittest.skipUnless(os.access("/usr/bin/rg", os.X_OK), "no ripgrep")
+class SearchTest(ToolsTest):
 
     TREE = ("mkdir -p src/x node_modules secrets && echo needle >src/a.rs && echo 'a needle' >src/x/b.rs && "
             "echo needle >node_modules/c.rs && echo needle >secrets/k.rs && echo needle >.hidden && "
@@ -78,6 +81,45 @@ class SearchTest(WorldTest):
             bundles.bash("echo one >a && ln a b"), bundles.call("Edit", path="a", old_text="one", new_text="two"),
             bundles.call("Write", path="b", content="three\n"), bundles.call("Read", path="a")])
         self.assertEqual(read["content"], "three\n")
+
+
+class SkillTest(ToolsTest):
+
+    SHIP = "---\nname: ship\ndescription: Build and ship.\n---\n# Ship\nRun make.\n"
+
+    def test_skills_are_listed_and_loaded(self):
+        listed, loaded, missing = self.results(
+            [bundles.call("Skill"), bundles.call("Skill", name="ship"), bundles.call("Skill", name="none")],
+            offered=(), skills={"release": self.SHIP, "plain": "# Plain\n\nThe plain one.\n"})
+        self.assertEqual(listed["skills"], [
+            {"name": "plain", "description": "The plain one.", "path": "skills/plain/SKILL.md"},
+            {"name": "ship", "description": "Build and ship.", "path": "skills/release/SKILL.md"}])
+        self.assertEqual((loaded["content"], loaded["truncated"]), (self.SHIP, False))
+        self.assertEqual(missing["error"], "execution failed: skill none not found")
+
+    def test_two_skills_of_one_name_make_no_session(self):
+        bundle = bundles.write(f"{self.world.directory}/twice", [bundles.say("done")],
+                               skills={"a": self.SHIP, "b": self.SHIP})
+        for verb in (("bundle", "validate", bundle), ("run", bundle, "--prompt", "go")):
+            done = self.world.ctl(*verb)
+            self.assertNotEqual(done.code, 0, done)
+            self.assertIn("skill name is used twice: `ship`", done.out + done.err)
+
+
+class ShellTest(ToolsTest):
+
+    BASHISMS = ("set -o pipefail; mkdir -p proj/{data/raw,docs} && [[ -d proj/data/raw ]] && "
+                "cat <(echo substituted); false | true; echo $?")
+
+    def test_bash_is_bash(self):
+        done, = self.results([bundles.bash(self.BASHISMS)])
+        self.assertEqual((done["status_code"], done["stdout"]), (0, "substituted\n1\n"), done)
+
+    def test_a_cell_without_bash_has_sh(self):
+        done, = self.results([bundles.bash("echo $${BASH_VERSION:-plain}")], tools=("sh",))
+        self.assertEqual(done["stdout"], "plain\n", done)
+        done, = self.results([bundles.bash("echo $${BASH_VERSION:+bash}")], tools=("sh", "bash"))
+        self.assertEqual(done["stdout"], "bash\n", done)
 
 
 class ListTest(WorldTest):
