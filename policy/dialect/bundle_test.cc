@@ -267,8 +267,8 @@ TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
       {"tools: [{name: 'Read', source: 'mcp'}]",
        "tools[0].source: only builtin tools are supported in v1: `mcp`"},
       {"tools: [{name: 'Raed'}]",
-       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `LS`, `MultiEdit`, "
-       "`Read`, `Write`, `worker_call`"},
+       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `Glob`, `Grep`, `LS`, "
+       "`MultiEdit`, `Read`, `Skill`, `Write`, `worker_call`"},
       {"sandbox: {permissions: {network: ['api.example.com']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
        "v1, not `api.example.com`"},

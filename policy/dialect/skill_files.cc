@@ -35,7 +35,8 @@ std::vector<std::string> FilesBelow(const ProjectRoot& root, const std::string& 
   for (; !error && each != fs::end(each) && ++entries <= kMaxBundleEntries; each.increment(error)) {
     if (each.depth() >= kMaxBundleDepth) each.disable_recursion_pending();
     std::error_code none;
-    if (each->path().filename() != kFileName || !each->is_regular_file(none)) continue;
+    if (each->path().filename() != kFileName || !fs::is_regular_file(each->symlink_status(none)))
+      continue;
     out.push_back(fs::path(each->path().string().substr(base.size())).lexically_normal().string());
   }
   std::sort(out.begin(), out.end());
