@@ -84,13 +84,23 @@ const char* ShellOf(const policy::SandboxRequest& request) {
   return has_bash ? tools::kBashShell : tools::kPlainShell;
 }
 
-// Glob and Grep run a program of the host, in the cell.
-Status ShowSearchProgram(const std::vector<std::string>& offered, policy::SandboxRequest* request) {
-  if (!policy::AnyOfKind(offered, policy::ToolKind::kSearches)) return OkStatus();
+bool Searches(const std::string& tool) {
+  return policy::AnyOfKind({tool}, policy::ToolKind::kSearches);
+}
+
+// Glob and Grep run a program of the host, in the cell. Without it a bundle that names them is
+// refused; one that names no tools has all but them.
+Status ShowSearchProgram(const dialect::Bundle& bundle, std::vector<std::string>* offered,
+                         policy::SandboxRequest* request) {
+  if (!policy::AnyOfKind(*offered, policy::ToolKind::kSearches)) return OkStatus();
   const std::string program = policy::kSearchProgram;
   if (access(program.c_str(), X_OK) != 0) {
-    return FailedPrecondition(program +
-                              ": not on this host; Glob and Grep need the package ripgrep");
+    if (policy::AnyOfKind(bundle.tools, policy::ToolKind::kSearches)) {
+      return FailedPrecondition(program +
+                                ": not on this host; Glob and Grep need the package ripgrep");
+    }
+    std::erase_if(*offered, Searches);
+    return OkStatus();
   }
   if (request->executables_mode != policy::ExecutablesMode::kExplicit) return OkStatus();
   std::vector<std::string>& named = request->executables;
@@ -196,7 +206,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
   if (!client.ok()) return out.agent.origins.Locate(client.status());
   out.model = *std::move(client);
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
-  ODY_RETURN_IF_ERROR(ShowSearchProgram(out.offered, &out.cell.request));
+  ODY_RETURN_IF_ERROR(ShowSearchProgram(spec, &out.offered, &out.cell.request));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = ModeName(out.cell.request.mode);
   out.shell = ShellOf(out.cell.request);

@@ -49,7 +49,9 @@ class SearchToolsTest : public ::testing::Test {
     ToolContext context;
     context.sandbox = &sandbox_;
     context.cell_id = "cel_s";
-    context.rules = &rules_;
+    context.is_hidden = [this](const std::string& path) {
+      return rules::IsPathDenied(rules_, "Read", path);
+    };
     context.emit = [](const agent::v1::Event&) { return OkStatus(); };
     const std::unique_ptr<Tool> made = NewSearchTool(*policy::FindTool(tool));
     const Result<rules::ToolCall> terms = made->ForRules(arguments);
