@@ -14,7 +14,7 @@ StrandPool::StrandPool(size_t workers, size_t queue_bound)
 
 StrandPool::~StrandPool() { Stop(); }
 
-Status StrandPool::Post(const std::string& strand, std::shared_ptr<Job> job) {
+Status StrandPool::Post(const std::string& strand, std::shared_ptr<Job> job, Admission admission) {
   std::lock_guard lock(mutex_);
   if (stopped_) return Unavailable("the daemon is stopping");
   const auto [it, added] = strands_.try_emplace(strand);
@@ -23,7 +23,7 @@ Status StrandPool::Post(const std::string& strand, std::shared_ptr<Job> job) {
     MakeRunnable(strand, it->second);
     return OkStatus();
   }
-  if (it->second.waiting.size() >= queue_bound_) {
+  if (admission == Admission::kBounded && it->second.waiting.size() >= queue_bound_) {
     return ResourceExhausted("queue of session " + strand +
                              " is full: " + std::to_string(queue_bound_) + " turns wait already");
   }

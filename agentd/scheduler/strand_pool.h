@@ -23,6 +23,9 @@ enum class Progress {
   kParked,  // run me again after Resume; until then the strand waits
 };
 
+// A job that was accepted before a restart is not refused after it.
+enum class Admission { kBounded, kAccepted };
+
 class Job {
  public:
   virtual ~Job() = default;
@@ -41,7 +44,8 @@ class StrandPool final {
   StrandPool& operator=(const StrandPool&) = delete;
 
   // RESOURCE_EXHAUSTED: the strand's queue is full. UNAVAILABLE: stopped.
-  Status Post(const std::string& strand, std::shared_ptr<Job> job);
+  Status Post(const std::string& strand, std::shared_ptr<Job> job,
+              Admission admission = Admission::kBounded);
 
   // Runs the job again if it is parked, or as soon as it parks. Of any other job: no effect.
   void Resume(const std::string& strand, const Job* job);

@@ -72,12 +72,10 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_parent_session_id(record.parent.session_id);
   out.mutable_env_sources()->Assign(record.env_sources.begin(), record.env_sources.end());
   out.set_last_sequence(last_sequence);
-  size_t messages = 0;
-  for (const session::TurnRecord& turn : record.turns) {
-    messages += turn.history.size();
-    if (turns == Turns::kInclude) *out.add_turns() = ToProto(turn);
+  if (turns == Turns::kInclude) {
+    for (const session::TurnRecord& turn : record.turns) *out.add_turns() = ToProto(turn);
   }
-  out.set_message_count(static_cast<uint32_t>(messages));
+  out.set_message_count(static_cast<uint32_t>(record.message_count));
   return out;
 }
 

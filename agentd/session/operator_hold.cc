@@ -40,4 +40,9 @@ void OperatorHold::End() {
   ended_promise_.set_value();
 }
 
+void OperatorHold::LeaveForRestart() {
+  RequestStop(turn::Ending::kInterrupted);
+  EndWithoutRunning();
+}
+
 }  // namespace odyssey::session

@@ -35,6 +35,7 @@ class OperatorHold final : public SessionJob {
   scheduler::Progress Run() override;
   void RequestStop(turn::Ending ending) override;
   void EndWithoutRunning() override;
+  void LeaveForRestart() override;
   bool IsEnding() const override { return released_; }
   void WaitEnded() override { ended_future_.wait(); }
 

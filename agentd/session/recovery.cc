@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agentd/session/turn_events.h"
+#include "agentd/session/turn_history.h"
 
 namespace odyssey::session {
 namespace {
@@ -18,12 +19,26 @@ event::Event EndOf(const TurnRecord& turn) {
   return TurnEnds(turn.id, turn.status, completed ? turn.response : turn.error);
 }
 
-void InterruptOpenTurns(SessionRecord& record) {
+// The messages of the turn, as far as the journal has them.
+Result<std::vector<model::Message>> ReadHistory(const event::Journal& journal,
+                                                const std::string& turn_id) {
+  TurnHistory history(turn_id);
+  for (uint64_t after = 0; after < journal.last_sequence();) {
+    ODY_ASSIGN_OR_RETURN(const std::vector<event::Event> events, journal.ReadAfter(after, kBatch));
+    for (const event::Event& event : events) history.Add(event);
+    after += events.size();
+  }
+  return history.messages();
+}
+
+Status InterruptRunningTurns(SessionRecord& record, const event::Journal& journal) {
   for (TurnRecord& turn : record.turns) {
-    if (!IsOpen(turn.status)) continue;
+    if (turn.status != TurnStatus::kRunning) continue;
     turn.status = TurnStatus::kInterrupted;
     turn.error = kInterruptedMessage;
+    ODY_ASSIGN_OR_RETURN(turn.history, ReadHistory(journal, turn.id));
   }
+  return OkStatus();
 }
 
 // Takes out of `missing` the turns whose end is in the journal. Looks at its last events first:
@@ -47,33 +62,39 @@ Status RemoveAnnounced(const event::Journal& journal, std::set<std::string>* mis
 }  // namespace
 
 Status RecoverSession(const SessionRecord& record, const Runtime& runtime) {
-  bool any_open = false;
+  bool any_running = false;
   std::set<std::string> missing;
   for (const TurnRecord& turn : record.turns) {
-    any_open = any_open || IsOpen(turn.status);
-    if (!turn.announced) missing.insert(turn.id);
+    any_running = any_running || turn.status == TurnStatus::kRunning;
+    if (!turn.announced && turn.status != TurnStatus::kQueued) missing.insert(turn.id);
   }
   if (missing.empty()) return OkStatus();
-  if (any_open) {
-    const Status written = runtime.store->Update(record.id, [](SessionRecord& changed) {
-      InterruptOpenTurns(changed);
-      return OkStatus();
-    });
+  ODY_ASSIGN_OR_RETURN(const auto journal, runtime.journals->Get(record.id));
+  if (any_running) {
+    const auto interrupt = [&](SessionRecord& changed) {
+      return InterruptRunningTurns(changed, *journal);
+    };
+    const Status written = runtime.store->Update(record.id, interrupt);
     // Whether or not it could be written, nothing runs them any more.
-    if (!written.ok()) runtime.store->UpdateInMemory(record.id, InterruptOpenTurns);
+    if (!written.ok()) {
+      runtime.store->UpdateInMemory(record.id,
+                                    [&](SessionRecord& changed) { (void)interrupt(changed); });
+    }
     ODY_RETURN_IF_ERROR(written);
   }
-  ODY_ASSIGN_OR_RETURN(const auto journal, runtime.journals->Get(record.id));
   ODY_RETURN_IF_ERROR(RemoveAnnounced(*journal, &missing));
   ODY_ASSIGN_OR_RETURN(const SessionPtr current, runtime.store->Get(record.id));
   for (const TurnRecord& turn : current->turns) {
     if (missing.count(turn.id) == 0) continue;
     ODY_RETURN_IF_ERROR(journal->Append(EndOf(turn), event::Durability::kSynced).status());
   }
-  runtime.store->UpdateInMemory(record.id, [](SessionRecord& changed) {
-    for (TurnRecord& turn : changed.turns) turn.announced = true;
-  });
-  return OkStatus();
+  return runtime.store->Update(
+      record.id,
+      [](SessionRecord& changed) {
+        for (TurnRecord& turn : changed.turns) turn.announced = !IsOpen(turn.status);
+        return OkStatus();
+      },
+      event::Durability::kBatched);
 }
 
 }  // namespace odyssey::session

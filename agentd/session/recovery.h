@@ -9,8 +9,9 @@
 
 namespace odyssey::session {
 
-// Turns that were queued or running become interrupted, and every turn that has ended has the event
-// of its end in the journal. May be repeated.
+// Turns that were running become interrupted and keep what the journal has of them, queued turns
+// stay queued, and every turn that has ended has the event of its end in the journal. May be
+// repeated.
 Status RecoverSession(const SessionRecord& record, const Runtime& runtime);
 
 }  // namespace odyssey::session

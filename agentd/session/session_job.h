@@ -16,6 +16,9 @@ class SessionJob : public scheduler::Job {
   virtual void RequestStop(turn::Ending ending) = 0;
   // The job was taken out of the queue before it ran: ends it as RequestStop asked.
   virtual void EndWithoutRunning() = 0;
+  // agentd stops, and the job was taken out of the queue before it ran: a turn stays queued in its
+  // record and runs after the next start, an operator's hold ends.
+  virtual void LeaveForRestart() = 0;
   // Nothing more runs for it: WaitEnded returns at once, or nearly. Any thread.
   virtual bool IsEnding() const = 0;
   // Blocks until it has ended.

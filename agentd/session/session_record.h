@@ -70,6 +70,7 @@ struct SessionRecord {
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge
   bool staged = false;     // its private workspace holds the bundle's files
   std::vector<TurnRecord> turns;
+  uint64_t message_count = 0;  // of all turns; kept by the store
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 
@@ -80,7 +81,8 @@ const TurnRecord* FindTurn(const SessionRecord& record, const std::string& turn_
 // The messages of all turns, in order.
 std::vector<model::Message> HistoryOf(const SessionRecord& record);
 
-// ↔ the session's file: pretty-printed JSON with `schema_version`.
+// ↔ the session's file: pretty-printed JSON with `schema_version`. Its turns are in a file of their
+// own (turn_log.h); those of a file of version 1 are decoded.
 std::string EncodeSession(const SessionRecord& record);
 // DATA_LOSS naming what is wrong.
 Result<SessionRecord> DecodeSession(std::string_view text);

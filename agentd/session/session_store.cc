@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "agentd/session/turn_log.h"
 #include "common/base/refusal.h"
 #include "common/os/atomic_file.h"
 #include "common/os/file.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr size_t kMaxSessionBytes = size_t{256} * 1024 * 1024;
 constexpr char kSuffix[] = ".json";
+constexpr char kTurnsSuffix[] = ".turns";
+constexpr char kCorrupt[] = ".corrupt-";
 
 bool HasSuffix(const std::string& name) {
   const std::string suffix = kSuffix;
@@ -30,6 +33,10 @@ std::string SessionStore::PathOf(const std::string& id) const {
   return directory_ + "/" + id + kSuffix;
 }
 
+std::string SessionStore::TurnsPathOf(const std::string& id) const {
+  return directory_ + "/" + id + kTurnsSuffix;
+}
+
 Status SessionStore::Load(agent::IdSource* ids, std::vector<std::string>* warnings) {
   std::error_code error;
   std::filesystem::directory_iterator names(directory_, error);
@@ -41,6 +48,70 @@ Status SessionStore::Load(agent::IdSource* ids, std::vector<std::string>* warnin
   return OkStatus();
 }
 
+// A file of version 1 holds the turns: they move before the record without them is written, so that
+// a crash between the two repeats the move.
+Status SessionStore::AddLoaded(SessionRecord record) {
+  const auto entry = std::make_shared<Entry>();
+  const std::string id = record.id;
+  if (!record.turns.empty()) {
+    ODY_RETURN_IF_ERROR(
+        WriteFileAtomically(TurnsPathOf(id), EncodeTurnChanges({}, record.turns), 0600));
+    ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(id), EncodeSession(record), 0600));
+    record.turns.clear();
+  }
+  entry->loaded = false;
+  const Result<TurnSummary> summary = ReadTurnSummary(TurnsPathOf(id));
+  if (summary.ok()) record.message_count = summary->messages;
+  // Of a torn file too: reading it tells.
+  if (!summary.ok() || summary->unfinished > 0) unfinished_.push_back(id);
+  entry->record = std::make_shared<const SessionRecord>(std::move(record));
+  entry->written = entry->record;
+  std::lock_guard lock(mutex_);
+  entries_[id] = entry;
+  return OkStatus();
+}
+
+std::vector<std::string> SessionStore::unfinished() const { return unfinished_; }
+
+// Caller holds entry.write. Lines that cannot be read are left out of the file; the whole file is
+// kept aside then.
+Status SessionStore::LoadTurns(const std::string& id, Entry& entry) const {
+  if (entry.loaded) return OkStatus();
+  const std::string path = TurnsPathOf(id);
+  Result<std::string> text = ReadFile(path, kMaxSessionBytes);
+  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
+  DecodedTurns decoded = DecodeTurns(text.ok() ? *text : "");
+  if (decoded.bad_lines > 0) {
+    // The name is the same at each try, so that one damage leaves one file.
+    const std::string aside = path + kCorrupt + std::to_string(text->size());
+    ODY_RETURN_IF_ERROR(WriteFileAtomically(aside, *text, 0600));
+    ODY_RETURN_IF_ERROR(WriteFileAtomically(path, EncodeTurnChanges({}, decoded.turns), 0600));
+  }
+  SessionRecord whole = *entry.record;
+  whole.message_count = Summarize(decoded.turns).messages;
+  whole.turns = std::move(decoded.turns);
+  entry.loaded = true;
+  entry.written = std::make_shared<const SessionRecord>(std::move(whole));
+  Replace(entry, entry.written);
+  return OkStatus();
+}
+
+void SessionStore::Replace(Entry& entry, SessionPtr record) const {
+  std::lock_guard lock(mutex_);
+  entry.record.swap(record);
+}
+
+// The record before the turns: a line is written last, so that it stands for the whole change.
+Status SessionStore::Write(const SessionRecord& before, const SessionRecord& after,
+                           event::Durability durability) const {
+  const std::string record = EncodeSession(after);
+  if (record != EncodeSession(before)) {
+    ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(after.id), record, 0600));
+  }
+  const std::string lines = EncodeTurnChanges(before.turns, after.turns);
+  return lines.empty() ? OkStatus() : AppendTurnLines(TurnsPathOf(after.id), lines, durability);
+}
+
 Status SessionStore::LoadFile(const std::string& name, agent::IdSource* ids,
                               std::vector<std::string>* warnings) {
   const std::string path = directory_ + "/" + name;
@@ -50,13 +121,7 @@ Status SessionStore::LoadFile(const std::string& name, agent::IdSource* ids,
   if (record.ok() && (record->id != id || !agent::IsId("ses", id))) {
     record = Status(Code::kDataLoss, "the file's name is not its session's id");
   }
-  if (record.ok()) {
-    const auto entry = std::make_shared<Entry>();
-    entry->record = std::make_shared<const SessionRecord>(*std::move(record));
-    std::lock_guard lock(mutex_);
-    entries_[id] = entry;
-    return OkStatus();
-  }
+  if (record.ok()) return AddLoaded(*std::move(record));
   const std::string aside = path + "." + ids->New("corrupt");
   warnings->push_back("session file " + path + " is corrupt (" + record.status().message() +
                       "); kept as " + aside);
@@ -64,11 +129,20 @@ Status SessionStore::LoadFile(const std::string& name, agent::IdSource* ids,
   return OkStatus();
 }
 
+// The turns before the record, whose write syncs the directory for both.
 Status SessionStore::Create(SessionRecord record) {
-  ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(record.id), EncodeSession(record), 0600));
-  const auto entry = std::make_shared<Entry>();
   const std::string id = record.id;
+  record.message_count = Summarize(record.turns).messages;
+  ODY_RETURN_IF_ERROR(AppendTurnLines(TurnsPathOf(id), EncodeTurnChanges({}, record.turns),
+                                      event::Durability::kSynced));
+  const Status written = WriteFileAtomically(PathOf(id), EncodeSession(record), 0600);
+  if (!written.ok()) {
+    unlink(TurnsPathOf(id).c_str());
+    return written;
+  }
+  const auto entry = std::make_shared<Entry>();
   entry->record = std::make_shared<const SessionRecord>(std::move(record));
+  entry->written = entry->record;
   std::lock_guard lock(mutex_);
   entries_[id] = entry;
   return OkStatus();
@@ -86,16 +160,18 @@ Result<std::shared_ptr<SessionStore::Entry>> SessionStore::Find(const std::strin
 }
 
 Status SessionStore::Update(const std::string& id,
-                            const std::function<Status(SessionRecord&)>& change) {
+                            const std::function<Status(SessionRecord&)>& change,
+                            event::Durability durability) {
   ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
   std::lock_guard writing(entry->write);
   if (entry->removed) return NoSuchSession(id);
+  ODY_RETURN_IF_ERROR(LoadTurns(id, *entry));
   SessionRecord copy = *entry->record;  // only a holder of `write` replaces it
   ODY_RETURN_IF_ERROR(change(copy));
-  ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(id), EncodeSession(copy), 0600));
-  auto changed = std::make_shared<const SessionRecord>(std::move(copy));
-  std::lock_guard lock(mutex_);
-  entry->record.swap(changed);
+  copy.message_count = Summarize(copy.turns).messages;
+  ODY_RETURN_IF_ERROR(Write(*entry->written, copy, durability));
+  entry->written = std::make_shared<const SessionRecord>(std::move(copy));
+  Replace(*entry, entry->written);
   return OkStatus();
 }
 
@@ -104,18 +180,19 @@ void SessionStore::UpdateInMemory(const std::string& id,
   const Result<std::shared_ptr<Entry>> entry = Find(id);
   if (!entry.ok()) return;
   std::lock_guard writing((*entry)->write);
+  if (!LoadTurns(id, **entry).ok()) return;
   SessionRecord copy = *(*entry)->record;
   change(copy);
-  auto changed = std::make_shared<const SessionRecord>(std::move(copy));
-  std::lock_guard lock(mutex_);
-  (*entry)->record.swap(changed);
+  copy.message_count = Summarize(copy.turns).messages;
+  Replace(**entry, std::make_shared<const SessionRecord>(std::move(copy)));
 }
 
 Status SessionStore::Remove(const std::string& id) {
   ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
   std::lock_guard writing(entry->write);
-  const std::string path = PathOf(id);
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "remove " + path);
+  for (const std::string& path : {TurnsPathOf(id), PathOf(id)}) {
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "remove " + path);
+  }
   entry->removed = true;
   std::lock_guard lock(mutex_);
   entries_.erase(id);
@@ -123,6 +200,13 @@ Status SessionStore::Remove(const std::string& id) {
 }
 
 Result<SessionPtr> SessionStore::Get(const std::string& id) const {
+  ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
+  std::lock_guard writing(entry->write);
+  if (!entry->removed) ODY_RETURN_IF_ERROR(LoadTurns(id, *entry));
+  return entry->record;
+}
+
+Result<SessionPtr> SessionStore::GetWithoutTurns(const std::string& id) const {
   ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
   std::lock_guard lock(mutex_);
   return entry->record;

@@ -1,7 +1,8 @@
 #ifndef ODYSSEY_AGENTD_SESSION_SESSION_STORE_H_
 #define ODYSSEY_AGENTD_SESSION_SESSION_STORE_H_
 
-// Every session's record, in memory and in DIR/<session id>.json. A shared registry; thread-safe.
+// Every session's record: DIR/<session id>.json without its turns, which are in DIR/<session
+// id>.turns (turn_log.h) and are read at the first use. A shared registry; thread-safe.
 
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "agentd/base/ids.h"
+#include "agentd/event/journal.h"
 #include "agentd/session/session_record.h"
 #include "common/base/status.h"
 
@@ -25,16 +27,20 @@ class SessionStore final {
  public:
   explicit SessionStore(std::string directory) : directory_(std::move(directory)) {}
 
-  // Reads what is there; to be called once, before anything else. A file that is no session's is
-  // left alone; one that cannot be read as a session is renamed to NAME.json.corrupt-ID and named
-  // in `warnings`.
+  // Reads every record without its turns; to be called once, before anything else. A file that is
+  // no session's is left alone; one that cannot be read as a session is renamed to
+  // NAME.json.corrupt-ID and named in `warnings`.
   Status Load(agent::IdSource* ids, std::vector<std::string>* warnings);
+  // Sessions with a turn that is open, or whose end may not be in the journal, when Load read them.
+  std::vector<std::string> unfinished() const;
 
   // On failure of Create, Update and Remove the record in memory is as it was.
   Status Create(SessionRecord record);
-  // Changes a copy, writes it, and makes it the record. Updates of one session are serialised. An
-  // error of `change` is returned and nothing is written.
-  Status Update(const std::string& id, const std::function<Status(SessionRecord&)>& change);
+  // Changes a copy, writes what differs, and makes it the record. Updates of one session are
+  // serialised. An error of `change` is returned and nothing is written. kBatched is for turns
+  // alone: a crash of the machine may lose the change.
+  Status Update(const std::string& id, const std::function<Status(SessionRecord&)>& change,
+                event::Durability durability = event::Durability::kSynced);
   // NOT_FOUND if there is none.
   Status Remove(const std::string& id);
 
@@ -43,22 +49,33 @@ class SessionStore final {
   void UpdateInMemory(const std::string& id, const std::function<void(SessionRecord&)>& change);
 
   Result<SessionPtr> Get(const std::string& id) const;
-  std::vector<SessionPtr> List() const;  // newest first
+  // Reads no file: the turns may be missing, message_count is right.
+  Result<SessionPtr> GetWithoutTurns(const std::string& id) const;
+  std::vector<SessionPtr> List() const;  // as GetWithoutTurns; newest first
   size_t size() const;
 
  private:
   struct Entry {
     std::mutex write;      // held while the record is changed; taken before mutex_
     SessionPtr record;     // guarded by SessionStore::mutex_
+    SessionPtr written;    // what the files hold; guarded by `write`
+    bool loaded = true;    // whether `record` has its turns; guarded by `write`
     bool removed = false;  // guarded by `write`
   };
 
   std::string PathOf(const std::string& id) const;
+  std::string TurnsPathOf(const std::string& id) const;
+  Status AddLoaded(SessionRecord record);
+  Status LoadTurns(const std::string& id, Entry& entry) const;
+  Status Write(const SessionRecord& before, const SessionRecord& after,
+               event::Durability durability) const;
+  void Replace(Entry& entry, SessionPtr record) const;
   Result<std::shared_ptr<Entry>> Find(const std::string& id) const;
   Status LoadFile(const std::string& name, agent::IdSource* ids,
                   std::vector<std::string>* warnings);
 
   const std::string directory_;
+  std::vector<std::string> unfinished_;  // set by Load
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  // guarded by mutex_
 };

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "agentd/session/turn_log.h"
 #include "common/os/file.h"
 #include "tests/fakes/fake_ids.h"
 #include "tests/fakes/temporary_directory.h"
@@ -43,6 +44,7 @@ SessionRecord Sample(const std::string& last_digit, const std::string& created_a
   queued.created_at = created_at;
   queued.prompt = "next";
   out.turns.push_back(queued);
+  out.message_count = 4;
   return out;
 }
 
@@ -68,8 +70,72 @@ TEST_F(SessionStoreTest, RecordsRoundTripAndComeNewestFirst) {
   ASSERT_TRUE(store.Create(newer).ok());
   const std::vector<SessionPtr> loaded = Load();
   ASSERT_EQ(loaded.size(), 2u);
-  EXPECT_EQ(*loaded[0], newer);
-  EXPECT_EQ(*loaded[1], older);
+  EXPECT_TRUE(loaded[0]->turns.empty()) << "read at the first use";
+  EXPECT_EQ(loaded[0]->message_count, 4u);
+  EXPECT_EQ(loaded[0]->id, newer.id);
+  SessionStore again(directory_.path());
+  ASSERT_TRUE(again.Load(&ids_, &warnings_).ok());
+  EXPECT_EQ(**again.Get(newer.id), newer);
+  EXPECT_EQ(**again.Get(older.id), older);
+}
+
+TEST_F(SessionStoreTest, ATurnIsAppendedAndTheRecordNotWrittenAgain) {
+  SessionStore store(directory_.path());
+  SessionRecord record = Sample("1", "t");
+  ASSERT_TRUE(store.Create(record).ok());
+  const std::string json = directory_.path() + "/" + record.id + ".json";
+  const std::string turns = directory_.path() + "/" + record.id + ".turns";
+  std::filesystem::remove(json);  // seen if it were written again
+  const std::string before = *ReadFile(turns, 1 << 20);
+  ASSERT_TRUE(store
+                  .Update(record.id,
+                          [](SessionRecord& changed) {
+                            changed.turns[1].status = TurnStatus::kRunning;
+                            return OkStatus();
+                          })
+                  .ok());
+  EXPECT_FALSE(std::filesystem::exists(json));
+  const std::string after = *ReadFile(turns, 1 << 20);
+  EXPECT_EQ(after.substr(0, before.size()), before);
+  EXPECT_GT(after.size(), before.size());
+}
+
+TEST_F(SessionStoreTest, TheTurnsOfAFileOfVersion1Move) {
+  const SessionRecord record = Sample("1", "t");
+  std::string text = EncodeSession(record);
+  const std::string version = "\"schema_version\": 2,";
+  ASSERT_NE(text.find(version), std::string::npos);
+  text.replace(text.find(version), version.size(),
+               "\"schema_version\": 1, \"turns\": [{\"turn_id\": \"trn_1\", \"status\": "
+               "\"failed\", \"created_at\": \"t\", \"prompt\": \"p\", \"error\": \"e\", "
+               "\"chat_history\": []}],");
+  directory_.Write(record.id + ".json", text);
+  for (int start = 0; start < 2; ++start) {
+    SessionStore store(directory_.path());
+    ASSERT_TRUE(store.Load(&ids_, &warnings_).ok());
+    const SessionPtr loaded = *store.Get(record.id);
+    ASSERT_EQ(loaded->turns.size(), 1u);
+    EXPECT_EQ(loaded->turns[0].error, "e");
+  }
+  EXPECT_EQ(ReadFile(directory_.path() + "/" + record.id + ".json", 1 << 20)->find("trn_1"),
+            std::string::npos);
+}
+
+TEST_F(SessionStoreTest, DamagedLinesAreLeftOutAndTheFileKeptAside) {
+  const SessionRecord record = Sample("1", "t");
+  ASSERT_TRUE(SessionStore(directory_.path()).Create(record).ok());
+  const std::string turns = directory_.path() + "/" + record.id + ".turns";
+  directory_.Write(record.id + ".turns", "{\"turn\": 7}\n" + *ReadFile(turns, 1 << 20) + "{\"tu");
+  for (int start = 0; start < 2; ++start) {
+    SessionStore store(directory_.path());
+    ASSERT_TRUE(store.Load(&ids_, &warnings_).ok());
+    EXPECT_EQ((*store.Get(record.id))->turns, record.turns);
+  }
+  size_t aside = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    aside += entry.path().filename().string().find(".turns.corrupt-") != std::string::npos;
+  }
+  EXPECT_EQ(aside, 1u);
 }
 
 TEST_F(SessionStoreTest, CorruptFilesAreSetAsideAndOthersLeftAlone) {
@@ -91,7 +157,7 @@ TEST_F(SessionStoreTest, CorruptFilesAreSetAsideAndOthersLeftAlone) {
 
 TEST_F(SessionStoreTest, UnknownSchemaIsNotGuessed) {
   EXPECT_EQ(DecodeSession(R"({"schema_version": 99})").status().message(),
-            "schema_version 99; this version reads 1");
+            "schema_version 99; this version reads 1 to 2");
 }
 
 TEST_F(SessionStoreTest, ASessionWithoutAnOwnerIsNobodys) {
@@ -121,10 +187,10 @@ TEST_F(SessionStoreTest, ASessionOfAnOlderVersionReadsWhatItHas) {
 }
 
 TEST_F(SessionStoreTest, PromptAndResponseAreNotWrittenTwice) {
-  const std::string text = EncodeSession(Sample("1", "t"));
+  const std::string text = EncodeTurnChanges({}, Sample("1", "t").turns);
   EXPECT_EQ(text.find("\"response\""), std::string::npos);
-  EXPECT_EQ(text.find("\"prompt\": \"create file\""), std::string::npos);
-  EXPECT_NE(text.find("\"prompt\": \"next\""), std::string::npos);
+  EXPECT_EQ(text.find("\"prompt\":\"create file\""), std::string::npos);
+  EXPECT_NE(text.find("\"prompt\":\"next\""), std::string::npos);
 }
 
 TEST_F(SessionStoreTest, FailedChangeWritesNothing) {

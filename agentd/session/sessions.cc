@@ -63,12 +63,26 @@ Sessions::~Sessions() { Stop(); }
 
 std::vector<std::string> Sessions::Recover() {
   std::vector<std::string> warnings;
-  for (const SessionPtr& record : runtime_.store->List()) {
-    const Status recovered = RecoverSession(*record, runtime_);
-    if (!recovered.ok()) warnings.push_back("session " + record->id + ": " + recovered.message());
+  for (const std::string& id : runtime_.store->unfinished()) {
+    const Result<SessionPtr> record = Get(id);
+    Status recovered = record.ok() ? RecoverSession(**record, runtime_) : record.status();
+    if (recovered.ok()) recovered = EnqueueAgain(id);
+    if (!recovered.ok()) warnings.push_back("session " + id + ": " + recovered.message());
   }
   CollectBundles();
   return warnings;
+}
+
+Status Sessions::EnqueueAgain(const std::string& session_id) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  ODY_ASSIGN_OR_RETURN(const std::shared_ptr<event::Journal> journal, JournalOf(session_id));
+  for (const TurnRecord& turn : record->turns) {
+    if (turn.status != TurnStatus::kQueued) continue;
+    ODY_RETURN_IF_ERROR(Enqueue(turn.id, session_id,
+                                MakeTurn(session_id, turn.id, turn.prompt, journal),
+                                scheduler::Admission::kAccepted));
+  }
+  return OkStatus();
 }
 
 Result<SessionPtr> Sessions::Create(const NewSession& spec) {
@@ -276,11 +290,11 @@ std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
 
 // Registered before it is posted: it may end at once.
 Status Sessions::Enqueue(const std::string& job_id, const std::string& session_id,
-                         std::shared_ptr<SessionJob> job) {
+                         std::shared_ptr<SessionJob> job, scheduler::Admission admission) {
   std::lock_guard lock(mutex_);
   ODY_RETURN_IF_ERROR(CheckOpen(session_id));
   active_[job_id] = {session_id, job};
-  const Status posted = pool_.Post(session_id, std::move(job));
+  const Status posted = pool_.Post(session_id, std::move(job), admission);
   if (!posted.ok()) active_.erase(job_id);
   return posted;
 }
@@ -408,7 +422,7 @@ Status Sessions::RemoveCells(const SessionRecord& record) {
 Result<std::shared_ptr<event::Journal>> Sessions::JournalOf(const std::string& session_id) const {
   std::lock_guard lock(mutex_);
   if (deleting_.count(session_id) > 0) return NoSuchSession(session_id);
-  ODY_RETURN_IF_ERROR(Get(session_id).status());
+  ODY_RETURN_IF_ERROR(runtime_.store->GetWithoutTurns(session_id).status());
   return runtime_.journals->Get(session_id);
 }
 
@@ -601,7 +615,15 @@ void Sessions::Stop() {
     std::lock_guard lock(mutex_);
     if (std::exchange(stopping_, true)) return;
   }
-  StopJobs(ActiveOf(""), turn::Ending::kInterrupted);
+  std::vector<Active> running;
+  for (const Active& active : ActiveOf("")) {
+    if (pool_.Withdraw(active.session_id, active.job.get())) {
+      active.job->LeaveForRestart();
+    } else {
+      running.push_back(active);
+    }
+  }
+  StopJobs(running, turn::Ending::kInterrupted);
   pool_.Stop();
 }
 

@@ -55,9 +55,9 @@ class Sessions final : public Workers {
   // Stops.
   ~Sessions() override;
 
-  // After a start: every turn that was queued or running when agentd ended is interrupted, and
-  // every end is in the journal. To be called once, before anything else. Returns what could not be
-  // made whole, for the log; the other sessions are.
+  // After a start: every turn that was running when agentd ended is interrupted, queued ones are
+  // queued again in their order, and every end is in the journal. To be called once, before
+  // anything else. Returns what could not be made whole, for the log; the other sessions are.
   std::vector<std::string> Recover();
 
   // Nothing is stored of a session whose every turn would fail, as far as that is known now.
@@ -103,7 +103,8 @@ class Sessions final : public Workers {
                                   std::function<void(const WorkerEnd&)> on_end) override;
   void StopWorker(const std::string& session_id) override;
 
-  // Interrupts every turn and returns when all have ended. Nothing is accepted afterwards.
+  // Interrupts every turn that runs and returns when all have ended. Queued ones stay queued in
+  // their records. Nothing is accepted afterwards.
   void Stop();
 
   size_t running_turns() const;
@@ -118,7 +119,9 @@ class Sessions final : public Workers {
   Status CheckOpen(const std::string& session_id) const;
   Status CopySession(const SessionRecord& record, SessionRecord copy);
   Status Enqueue(const std::string& job_id, const std::string& session_id,
-                 std::shared_ptr<SessionJob> job);
+                 std::shared_ptr<SessionJob> job,
+                 scheduler::Admission admission = scheduler::Admission::kBounded);
+  Status EnqueueAgain(const std::string& session_id);
   void Forget(const std::string& job_id);
   std::vector<Active> ActiveOf(const std::string& session_id) const;
   void RequestStop(const Active& active, turn::Ending ending);

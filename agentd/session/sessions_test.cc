@@ -272,7 +272,7 @@ TEST(SessionsTest, CellThatEndsUnderACommandInterruptsTheTurn) {
   EXPECT_EQ(world.EventNames(session).back(), "turn_failed");
 }
 
-TEST(SessionsTest, StoppingInterruptsWhatRunsWaitsAndIsAsked) {
+TEST(SessionsTest, StoppingInterruptsWhatRunsAndIsAskedAndKeepsWhatWaits) {
   SessionWorld world(
       [](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token stop) {
         if (fakes::PromptOf(request) == "ask") return sink(model::ToolUse{"c", "Write", kWriteA});
@@ -283,17 +283,46 @@ TEST(SessionsTest, StoppingInterruptsWhatRunsWaitsAndIsAsked) {
   const std::string a = world.Create(bundle.path()), b = world.Create(bundle.path());
   std::vector<std::pair<std::string, std::string>> turns = {{a, world.Submit(a)},
                                                             {b, world.Submit(b, "ask")}};
-  turns.emplace_back(a, world.Submit(a, "queued"));
+  const std::string queued = world.Submit(a, "queued");
   world.Await(a, event::Event::kAgentMessageDelta);
   world.Await(b, event::Event::kPermissionRequested);
   world.sessions().Stop();
   for (const auto& [session, turn] : turns) {
     EXPECT_EQ(world.sessions().GetTurn(session, turn)->status, TurnStatus::kInterrupted);
   }
+  EXPECT_EQ(world.sessions().GetTurn(a, queued)->status, TurnStatus::kQueued);
   EXPECT_EQ(world.sessions().Submit(a, "p").status().code(), Code::kUnavailable);
 }
 
-TEST(SessionsTest, CrashLeavesNoTurnOpen) {
+TEST(SessionsTest, QueuedTurnsRunInTheirOrderAfterARestart) {
+  std::atomic<bool> hang = true;
+  std::mutex mutex;
+  std::vector<std::string> order;
+  SessionWorld world(
+      [&](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token stop) {
+        {
+          std::lock_guard lock(mutex);
+          order.push_back(fakes::PromptOf(request));
+        }
+        ODY_RETURN_IF_ERROR(Say(sink, "x"));
+        return hang ? Hang(stop) : OkStatus();
+      },
+      {.workers = 2, .queue_bound = 2});
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const std::string running = world.Submit(session, "1");
+  world.Await(session, event::Event::kAgentMessageDelta);
+  const std::string second = world.Submit(session, "2"), third = world.Submit(session, "3");
+  world.Stop();
+  hang = false;
+  world.Start();
+  EXPECT_EQ(world.AwaitEnd(session, third).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.AwaitEnd(session, second).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.sessions().GetTurn(session, running)->status, TurnStatus::kInterrupted);
+  EXPECT_EQ(order, (Names{"1", "2", "3"})) << "none is run twice";
+}
+
+TEST(SessionsTest, CrashInterruptsTheTurnThatRanAndRunsTheQueuedOne) {
   SessionWorld world(CallOnce("LS", "{}"));
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
@@ -318,12 +347,35 @@ TEST(SessionsTest, CrashLeavesNoTurnOpen) {
     world.Restart();
     EXPECT_EQ(world.sessions().GetTurn(session, done.id)->status, TurnStatus::kCompleted);
     EXPECT_EQ(world.sessions().GetTurn(session, "trn_run")->status, TurnStatus::kInterrupted);
-    EXPECT_EQ(world.sessions().GetTurn(session, "trn_wait")->status, TurnStatus::kInterrupted);
+    EXPECT_EQ(world.AwaitEnd(session, "trn_wait").status, TurnStatus::kCompleted);
     const Names names = world.EventNames(session);
-    EXPECT_EQ(std::count(names.begin(), names.end(), "turn_failed"), 2)
+    EXPECT_EQ(std::count(names.begin(), names.end(), "turn_failed"), 1)
         << "told once, not at every start";
-    EXPECT_EQ(std::count(names.begin(), names.end(), "turn_completed"), 1);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "turn_completed"), 2);
   }
+}
+
+TEST(SessionsTest, CrashKeepsTheToolCallsThatHadFinished) {
+  SessionWorld world(CallOnce("LS", "{}"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord done = world.AwaitEnd(session, world.Submit(session));
+  ASSERT_EQ(done.history.size(), 4u);
+  // The journal of a turn whose end was not recorded.
+  ASSERT_TRUE(world.store()
+                  .Update(session,
+                          [&](SessionRecord& record) {
+                            TurnRecord* turn = FindTurn(record, done.id);
+                            turn->status = TurnStatus::kRunning;
+                            turn->history.clear();
+                            turn->announced = false;
+                            return OkStatus();
+                          })
+                  .ok());
+  world.Restart();
+  const TurnRecord after = *world.sessions().GetTurn(session, done.id);
+  EXPECT_EQ(after.status, TurnStatus::kInterrupted);
+  EXPECT_EQ(after.history, done.history);
 }
 
 TEST(SessionsTest, CrashBetweenRecordAndEventLosesNoEnd) {

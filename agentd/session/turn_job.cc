@@ -419,12 +419,18 @@ void TurnJob::End(Ending ending, const std::string& message) {
   if (end.has_turn_completed()) machine_.DescribeEnd(end.mutable_turn_completed());
   const Status told = Append(std::move(end), Durability::kSynced);
   TurnRecord ended;
-  runtime_->store->UpdateInMemory(spec_.session_id, [&](SessionRecord& record) {
+  const auto announce = [&](SessionRecord& record) {
     TurnRecord* turn = FindTurn(record, spec_.turn_id);
-    if (turn == nullptr) return;
+    if (turn == nullptr) return Internal("turn " + spec_.turn_id + " is not in its session");
     turn->announced = told.ok();
     ended = *turn;
-  });
+    return OkStatus();
+  };
+  // Not synced: without it a restart looks for the event in the journal.
+  if (!runtime_->store->Update(spec_.session_id, announce, Durability::kBatched).ok()) {
+    runtime_->store->UpdateInMemory(spec_.session_id,
+                                    [&](SessionRecord& record) { (void)announce(record); });
+  }
   ended_ = true;
   spec_.on_end(spec_.turn_id);
   if (runtime_->on_turn_end) runtime_->on_turn_end(spec_.session_id, ended);

@@ -42,6 +42,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   scheduler::Progress Run() override;
   void RequestStop(turn::Ending ending) override;
   void EndWithoutRunning() override;
+  void LeaveForRestart() override { ended_promise_.set_value(); }
   bool IsEnding() const override { return ending_; }
   void WaitEnded() override { ended_future_.wait(); }
 

@@ -1,0 +1,128 @@
+#include "agentd/session/turn_json.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace odyssey::session {
+namespace {
+
+using Json = nlohmann::json;
+using model::Message;
+using model::MessageKind;
+
+struct KindName {
+  MessageKind kind;
+  const char* role;
+  const char* name;
+};
+constexpr std::array<KindName, 4> kKinds = {{{MessageKind::kUser, "user", "text"},
+                                             {MessageKind::kAssistant, "assistant", "text"},
+                                             {MessageKind::kToolUse, "assistant", "tool_use"},
+                                             {MessageKind::kToolResult, "tool", "tool_result"}}};
+
+constexpr std::array<std::pair<TurnStatus, const char*>, 6> kStatuses = {
+    {{TurnStatus::kQueued, "queued"},
+     {TurnStatus::kRunning, "running"},
+     {TurnStatus::kCompleted, "completed"},
+     {TurnStatus::kFailed, "failed"},
+     {TurnStatus::kCancelled, "cancelled"},
+     {TurnStatus::kInterrupted, "interrupted"}}};
+
+// Thrown by the decoders, with nlohmann's own exceptions, and caught in TurnFromJson.
+struct Malformed {
+  std::string what;
+};
+
+Json EncodeMessage(const Message& message) {
+  Json calls = Json::array();
+  for (const model::ToolUse& tool : message.tools) {
+    calls.push_back({{"id", tool.id},
+                     {"call_type", "function"},
+                     {"name", tool.name},
+                     {"arguments", tool.json}});
+  }
+  const KindName& kind = kKinds[static_cast<size_t>(message.kind)];
+  Json out = {{"role", kind.role},
+              {"content", message.content},
+              {"kind", kind.name},
+              {"tool_calls", std::move(calls)}};
+  if (!message.replay.empty()) out["replay"] = message.replay;
+  return out;
+}
+
+Message DecodeMessage(const Json& json) {
+  const std::string role = json.at("role").get<std::string>();
+  const std::string name = json.value("kind", "text");
+  for (const KindName& kind : kKinds) {
+    if (role != kind.role || name != kind.name) continue;
+    Message out{kind.kind, json.at("content").get<std::string>(), {}, json.value("replay", "")};
+    for (const Json& call : json.at("tool_calls")) {
+      out.tools.push_back({call.at("id").get<std::string>(), call.at("name").get<std::string>(),
+                           call.at("arguments").get<std::string>()});
+    }
+    if (kind.kind == MessageKind::kToolResult && out.tools.size() != 1) {
+      throw Malformed{"a tool_result message must have one tool call"};
+    }
+    return out;
+  }
+  throw Malformed{"unknown message role \"" + role + "\" with kind \"" + name + "\""};
+}
+
+// Prompt and response are in the history too; they are written only where that is empty.
+Json EncodeTurn(const TurnRecord& turn) {
+  Json out = {{"turn_id", turn.id},
+              {"status", kStatuses[static_cast<size_t>(turn.status)].second},
+              {"created_at", turn.created_at},
+              {"announced", turn.announced},
+              {"chat_history", Json::array()}};
+  if (!turn.error.empty()) out["error"] = turn.error;
+  for (const Message& message : turn.history) out["chat_history"].push_back(EncodeMessage(message));
+  if (turn.history.empty()) {
+    out["prompt"] = turn.prompt;
+    if (!turn.response.empty()) out["response"] = turn.response;
+  }
+  return out;
+}
+
+TurnStatus DecodeStatus(const std::string& name) {
+  for (const auto& [status, text] : kStatuses) {
+    if (name == text) return status;
+  }
+  throw Malformed{"unknown turn status \"" + name + "\""};
+}
+
+TurnRecord DecodeTurn(const Json& json) {
+  TurnRecord out;
+  out.id = json.at("turn_id").get<std::string>();
+  out.status = DecodeStatus(json.at("status").get<std::string>());
+  out.created_at = json.at("created_at").get<std::string>();
+  out.announced = json.value("announced", false);
+  out.error = json.value("error", "");
+  out.prompt = json.value("prompt", "");
+  out.response = json.value("response", "");
+  for (const Json& message : json.at("chat_history")) out.history.push_back(DecodeMessage(message));
+  if (out.history.empty()) return out;
+  out.prompt = out.history.front().content;
+  const Message& last = out.history.back();
+  const bool answered = out.status == TurnStatus::kCompleted;
+  out.response = answered && last.kind == MessageKind::kAssistant ? last.content : "";
+  return out;
+}
+
+}  // namespace
+
+Json TurnToJson(const TurnRecord& turn) { return EncodeTurn(turn); }
+
+Result<TurnRecord> TurnFromJson(const Json& json) {
+  try {
+    return DecodeTurn(json);
+  } catch (const Json::exception& error) {
+    return Status(Code::kDataLoss, error.what());
+  } catch (const Malformed& error) {
+    return Status(Code::kDataLoss, error.what);
+  }
+}
+
+}  // namespace odyssey::session
