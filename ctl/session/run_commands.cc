@@ -71,6 +71,9 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
   ODY_ASSIGN_OR_RETURN(out.saves, ReadSaves(options.All("save")));
   out.allow_danger = options.Has("dangerous-sandbox-mode");
   out.review = options.Has("review");
+  if (!out.cwd.empty() && !out.session_id.empty()) {
+    return InvalidArgument("--cwd: said when a session is made, not later");
+  }
   if (out.review && !out.session_id.empty()) {
     return InvalidArgument("--review: said when a session is made, not later");
   }

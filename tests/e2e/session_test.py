@@ -85,6 +85,8 @@ class RecordTest(SessionsTest):
         self.assertRegex(first, "^ses_[0-9a-f]{32}$")
         listed = [entry["id"] for entry in self.world.json("session", "list")["sessions"]]
         self.assertEqual(listed[:2], [second, first])
+        done = self.world.ctl("run", bundle, "--session", first, "--cwd", "/", "--prompt", "x")
+        self.assertEnded(done, 2, "--cwd: said when a session is made")
         done = self.world.ctl("run", bundle, "--session", first, "--prompt", "the prompt")
         self.assertEqual(done.code, 0, done)
         shown = self.show(first)
@@ -399,6 +401,21 @@ class RestartTest(SessionsTest):
         done = self.world.ctl("run", bundle, "--session", session, "--prompt", "two")
         self.assertEqual(done.code, 0, done)
         self.assertIn("file: one\ntwo", done.out)
+
+    def test_queued_turns_run_after_a_restart(self):
+        bundle = self.bundle([bundles.bash("echo ${prompt} >>log; test ${prompt} != one || sleep 86396; cat log"),
+                              bundles.say("log: ${r.stdout}")])
+        session = self.create(bundle)
+        first = self.submit(session, "one")
+        self.await_status(session, first, "running")
+        queued = [self.submit(session, prompt) for prompt in ("two", "three")]
+        self.restart()
+        for turn in queued:
+            self.await_status(session, turn, "completed")
+        turns = {turn["id"]: turn for turn in self.show(session)["turns"]}
+        self.assertEqual(turns[first]["status"], "interrupted")
+        lines = turns[queued[1]]["response"].split()
+        self.assertEqual([lines.count(prompt) for prompt in ("two", "three")], [1, 1], lines)
 
     def test_a_damaged_record_harms_nobody_else(self):
         bundle = self.bundle([bundles.say("fine")])
