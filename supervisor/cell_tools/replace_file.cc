@@ -53,16 +53,12 @@ std::string TemporaryName() {
   return name;
 }
 
-bool IsMountPoint(int fd) {
+// A mount point cannot be renamed over (EBUSY); a rename would leave other hard links with the old
+// content.
+bool StaysInPlace(int fd) {
   struct statx info;
-  return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
-         (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-}
-
-// A rename would leave the other names with the old content.
-bool HasOtherNames(int fd) {
-  struct stat info;
-  return fstat(fd, &info) == 0 && info.st_nlink > 1;
+  return statx(fd, "", AT_EMPTY_PATH, STATX_NLINK, &info) == 0 &&
+         (info.stx_nlink > 1 || (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0);
 }
 
 Status WriteWhole(int fd, std::string_view bytes, const std::string& absolute) {
@@ -108,9 +104,7 @@ Status ReplaceExisting(const Location& target, std::string_view bytes, mode_t ol
                       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   // ETXTBSY: a running program may be replaced, only not overwritten.
   if (!old && errno != ETXTBSY) return AccessError(errno, Access::kWrite, target.absolute);
-  if (old && (IsMountPoint(old.get()) || HasOtherNames(old.get()))) {
-    return OverwriteInPlace(old.get(), bytes, target.absolute);
-  }
+  if (old && StaysInPlace(old.get())) return OverwriteInPlace(old.get(), bytes, target.absolute);
   return RenameOver(target, bytes, old_mode & kPermissionBits);
 }
 
