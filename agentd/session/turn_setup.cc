@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "agentd/package/bundle_files.h"
@@ -85,7 +86,7 @@ const char* ShellOf(const policy::SandboxRequest& request) {
 }
 
 bool Searches(const std::string& tool) {
-  return policy::AnyOfKind({tool}, policy::ToolKind::kSearches);
+  return policy::AnyOfKind(std::span(&tool, 1), policy::ToolKind::kSearches);
 }
 
 // Glob and Grep run a program of the host, in the cell. Without it a bundle that names them is
