@@ -23,9 +23,9 @@ const char* KindName(rules::CommandKind kind) {
 
 agent::v1::SimpleCommands ParsedCommand(std::string_view line) {
   agent::v1::SimpleCommands out;
-  const Result<std::vector<rules::SimpleCommand>> commands = rules::SplitShell(line);
-  if (!commands.ok()) return out;
-  for (const rules::SimpleCommand& command : *commands) {
+  const Result<rules::ShellLine> split = rules::SplitShell(line);
+  if (!split.ok()) return out;
+  for (const rules::SimpleCommand& command : split->commands) {
     if (command.words.empty()) continue;
     agent::v1::SimpleCommand* added = out.add_commands();
     added->mutable_argv()->Assign(command.words.begin(), command.words.end());
