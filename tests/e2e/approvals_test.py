@@ -37,7 +37,7 @@ class PromptTest(WorldTest):
         shown.type("y\n")
         shown.until("not shown yet; v to view")
         for page in range(20):
-            if "always means" in shown.text:
+            if "more line" not in shown.text.rpartition("? help: ")[0].rpartition("? help: ")[2]:
                 break
             shown.type("v\n")
             shown.until("? help: ", count=3 + page)
