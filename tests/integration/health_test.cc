@@ -93,7 +93,7 @@ TEST(HealthTest, AgentdAnswersForEachService) {
   const Agentd agentd;
   ExpectServes(Channel(agentd.socket()),
                {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService",
-                "odyssey.supervisor.v1.Changes"});
+                "odyssey.agent.v1.BundleService", "odyssey.supervisor.v1.Changes"});
 }
 
 }  // namespace
