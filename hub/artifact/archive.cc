@@ -1,156 +1,85 @@
 #include "hub/artifact/archive.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cstdint>
 #include <map>
 #include <utility>
+
+#include "common/base/sha256.h"
+#include "common/oci/digest.h"
+#include "common/oci/entry_codec.h"
 
 namespace odyssey::artifact {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Files = std::map<std::string, std::string>;  // path → content
 
-constexpr std::string_view kMagic = "ODYB1\n";
-constexpr size_t kMaxEntries = 16'384;
-constexpr size_t kMaxPathBytes = 4'096;
-constexpr uint64_t kMaxEntryBytes = 256 * 1024 * 1024;
-constexpr char kBlobs[] = "blobs/sha256/";
-
-Status Invalid(const std::string& cause) { return InvalidArgument("invalid bundle: " + cause); }
-
-Status Exceeds(const std::string& what, uint64_t maximum, const char* unit) {
-  return Invalid(what + " exceeds maximum " + std::to_string(maximum) + unit);
+std::string BlobPath(const std::string& hex) {
+  return std::string(oci::kBlobDirectory) + "/" + hex;
 }
 
-// Little-endian fields and byte strings of one text.
-class Reader final {
+// The entries in memory: the caller bounds the archive.
+class FileCollector final : public oci::EntrySink {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  Status Begin(const std::string& path, uint64_t) override {
+    content_ = &files_[path];
+    return OkStatus();
+  }
+  Status Data(std::string_view bytes) override {
+    *content_ += bytes;
+    return OkStatus();
+  }
+  Status End() override { return OkStatus(); }
 
-  Result<std::string_view> Take(uint64_t count) {
-    if (count > bytes_.size()) return Invalid("bundle entry is truncated");
-    const std::string_view out = bytes_.substr(0, count);
-    bytes_.remove_prefix(count);
-    return out;
-  }
-  Result<uint64_t> Number(size_t width) {
-    ODY_ASSIGN_OR_RETURN(const std::string_view field, Take(width));
-    uint64_t out = 0;
-    for (size_t i = 0; i < width; i++) {
-      out |= static_cast<uint64_t>(static_cast<unsigned char>(field[i])) << (8 * i);
-    }
-    return out;
-  }
-  bool empty() const { return bytes_.empty(); }
+  const Files& files() const { return files_; }
 
  private:
-  std::string_view bytes_;
+  Files files_;
+  std::string* content_ = nullptr;
 };
 
-void AddNumber(uint64_t value, size_t width, std::string* out) {
-  for (size_t i = 0; i < width; i++) out->push_back(static_cast<char>(value >> (8 * i) & 0xff));
-}
-
-// No path is opened by a name of an archive: only these names are used.
-bool IsKnown(const std::string& path) {
-  const std::string blobs = kBlobs;
-  return path == "oci-layout" || path == "index.json" ||
-         (path.compare(0, blobs.size(), blobs) == 0 &&
-          IsDigest("sha256:" + path.substr(blobs.size())));
-}
-
-Result<Files> ReadFiles(std::string_view archive) {
-  if (archive.substr(0, kMagic.size()) != kMagic) return Invalid("invalid bundle archive header");
-  Reader reader(archive.substr(kMagic.size()));
-  ODY_ASSIGN_OR_RETURN(const uint64_t count, reader.Number(4));
-  if (count > kMaxEntries) return Exceeds("archive entry count", kMaxEntries, "");
-  Files out;
-  for (uint64_t i = 0; i < count; i++) {
-    ODY_ASSIGN_OR_RETURN(const uint64_t path_bytes, reader.Number(4));
-    if (path_bytes > kMaxPathBytes) return Exceeds("archive path length", kMaxPathBytes, " bytes");
-    ODY_ASSIGN_OR_RETURN(const std::string_view path, reader.Take(path_bytes));
-    ODY_ASSIGN_OR_RETURN(const uint64_t bytes, reader.Number(8));
-    if (bytes > kMaxEntryBytes) return Exceeds("archive entry length", kMaxEntryBytes, " bytes");
-    ODY_ASSIGN_OR_RETURN(const std::string_view data, reader.Take(bytes));
-    const std::string name(path);
-    if (!IsKnown(name)) return Invalid("bundle archive entry escapes destination: " + name);
-    if (!out.emplace(name, data).second) return Invalid("bundle archive repeats entry " + name);
-  }
-  if (!reader.empty()) return Invalid("bundle archive contains trailing data");
-  return out;
-}
-
-Result<std::string> TakeBlob(const Files& files, const std::string& digest) {
-  const auto found = files.find(kBlobs + digest.substr(digest.find(':') + 1));
-  if (found == files.end()) return Invalid("bundle archive has no blob " + digest);
-  if (DigestOf(found->second) != digest) {
-    return Invalid("blob bytes do not match digest " + digest);
-  }
-  return found->second;
-}
-
-Result<std::string> ManifestDigest(const Files& files) {
-  const auto index = files.find("index.json");
-  const Json json =
-      index == files.end() ? Json() : Json::parse(index->second, nullptr, /*exceptions=*/false);
-  const Json manifests = json.is_object() ? json.value("manifests", Json()) : Json();
-  const Json first = manifests.is_array() && !manifests.empty() ? manifests[0] : Json();
-  if (!first.is_object() || !first.contains("digest") || !first["digest"].is_string()) {
-    return Invalid("oci index does not contain a manifest");
-  }
-  const std::string digest = first["digest"].get<std::string>();
-  if (!IsDigest(digest)) return Invalid("unsupported digest format " + digest);
-  return digest;
-}
-
-std::string IndexOf(const Artifact& artifact, const Identity& identity) {
-  const Json manifest = {{"mediaType", "application/vnd.oci.image.manifest.v1+json"},
-                         {"digest", DigestOf(artifact.manifest)},
-                         {"size", artifact.manifest.size()},
-                         {"annotations",
-                          {{"org.opencontainers.image.ref.name",
-                            identity.ns + "/" + identity.id + ":" + identity.version}}}};
-  const Json index = {{"schemaVersion", 2},
-                      {"mediaType", "application/vnd.oci.image.index.v1+json"},
-                      {"manifests", Json::array({manifest})}};
-  return index.dump(2) + "\n";
+Result<std::string> TakeBlob(const Files& files, const std::string& hex) {
+  const auto found = files.find(BlobPath(hex));
+  const std::string digest = oci::DigestOf(hex);
+  if (found == files.end()) return oci::InvalidBundle("bundle archive has no blob " + digest);
+  if (Sha256Hex(found->second) == hex) return found->second;
+  return oci::InvalidBundle("blob bytes do not match digest " + digest);
 }
 
 }  // namespace
 
 Result<Artifact> ReadArchive(std::string_view archive) {
-  ODY_ASSIGN_OR_RETURN(const Files files, ReadFiles(archive));
-  ODY_ASSIGN_OR_RETURN(const std::string digest, ManifestDigest(files));
+  FileCollector collector;
+  oci::EntryDecoder decoder(oci::kArchiveFormat, &collector);
+  ODY_RETURN_IF_ERROR(decoder.Feed(archive));
+  ODY_RETURN_IF_ERROR(decoder.Finish());
+  const Files& files = collector.files();
+  const auto index = files.find(oci::kIndexFile);
+  ODY_ASSIGN_OR_RETURN(const oci::Descriptor blob,
+                       oci::ReadIndex(index == files.end() ? "{}" : index->second));
   Artifact out;
-  ODY_ASSIGN_OR_RETURN(out.manifest, TakeBlob(files, digest));
-  ODY_ASSIGN_OR_RETURN(const Contents contents, ReadManifest(out.manifest));
-  ODY_ASSIGN_OR_RETURN(out.config, TakeBlob(files, contents.config));
-  for (const std::string& layer : contents.layers) {
-    ODY_ASSIGN_OR_RETURN(std::string bytes, TakeBlob(files, layer));
-    out.layers.push_back({layer, std::move(bytes)});
+  ODY_ASSIGN_OR_RETURN(out.manifest, TakeBlob(files, blob.digest));
+  ODY_ASSIGN_OR_RETURN(const oci::Manifest manifest, oci::ReadManifest(out.manifest));
+  ODY_ASSIGN_OR_RETURN(out.config, TakeBlob(files, manifest.config.digest));
+  for (const oci::Descriptor& layer : manifest.layers) {
+    ODY_ASSIGN_OR_RETURN(std::string bytes, TakeBlob(files, layer.digest));
+    out.layers.push_back({oci::DigestOf(layer.digest), std::move(bytes)});
   }
   return out;
 }
 
 Result<std::string> WriteArchive(const Artifact& artifact) {
-  ODY_ASSIGN_OR_RETURN(const Identity identity, ReadConfig(artifact.config));
-  Files files = {{"oci-layout", "{\"imageLayoutVersion\":\"1.0.0\"}\n"},
-                 {"index.json", IndexOf(artifact, identity)}};
-  const auto add = [&](const std::string& bytes) {
-    files[kBlobs + DigestOf(bytes).substr(7)] = bytes;
-  };
-  add(artifact.manifest);
-  add(artifact.config);
-  for (const Blob& layer : artifact.layers) add(layer.bytes);
+  ODY_ASSIGN_OR_RETURN(const oci::Config config, oci::ReadConfig(artifact.config));
+  const oci::Descriptor manifest = {Sha256Hex(artifact.manifest), artifact.manifest.size()};
+  Files files = {{oci::kLayoutFile, oci::kLayoutText},
+                 {oci::kIndexFile, oci::WriteIndex(manifest, oci::RefName(config))},
+                 {BlobPath(manifest.digest), artifact.manifest},
+                 {BlobPath(Sha256Hex(artifact.config)), artifact.config}};
+  for (const Blob& layer : artifact.layers) files[BlobPath(Sha256Hex(layer.bytes))] = layer.bytes;
 
-  std::string out(kMagic);
-  AddNumber(files.size(), 4, &out);
+  ODY_ASSIGN_OR_RETURN(std::string out, oci::EncodeHeader(oci::kArchiveFormat, files.size()));
   for (const auto& [path, bytes] : files) {
-    AddNumber(path.size(), 4, &out);
-    out += path;
-    AddNumber(bytes.size(), 8, &out);
+    ODY_ASSIGN_OR_RETURN(const std::string head,
+                         oci::EncodeEntry(oci::kArchiveFormat, path, bytes.size()));
+    out += head;
     out += bytes;
   }
   return out;

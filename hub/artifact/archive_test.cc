@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/sha256.h"
 #include "tests/fakes/sample_artifact.h"
 
 namespace odyssey::artifact {
@@ -51,8 +52,8 @@ TEST(ArchiveTest, RenamesTheNamespaceAndDropsTheSignature) {
   sample.signature = "x";
   const Result<Artifact> renamed = InNamespace(sample, "team");
   ASSERT_TRUE(renamed.ok());
-  EXPECT_EQ(NameOf(ReadConfig(renamed->config).value()), "team/demo@0.1.0");
-  EXPECT_EQ(ReadManifest(renamed->manifest)->config, DigestOf(renamed->config));
+  EXPECT_EQ(NameOf(oci::ReadConfig(renamed->config).value()), "team/demo@0.1.0");
+  EXPECT_EQ(oci::ReadManifest(renamed->manifest)->config.digest, Sha256Hex(renamed->config));
   EXPECT_EQ(renamed->signature, "");
   EXPECT_EQ(InNamespace(sample, "local")->manifest, sample.manifest);
 }

@@ -58,7 +58,7 @@ Result<Artifact> ReadArtifact(const Json& json) {
   const auto layers = json.find("layers");
   if (layers == json.end() || !layers->is_array()) return InvalidArgument("layers: no list");
   // Twice as many as a bundle has: what is repeated or not expected is reported by its digest.
-  if (layers->size() > 2 * kMaxLayers) return ResourceExhausted("layers: too many");
+  if (layers->size() > 2 * oci::kMaxLayers) return ResourceExhausted("layers: too many");
   for (const Json& layer : *layers) {
     Blob blob;
     ODY_ASSIGN_OR_RETURN(blob.digest, TextOf(layer, "digest", Need::kRequired));

@@ -1,7 +1,9 @@
 #include "hub/artifact/verify.h"
 
-#include <algorithm>
 #include <map>
+#include <set>
+
+#include "common/oci/digest.h"
 
 namespace odyssey::artifact {
 namespace {
@@ -10,7 +12,7 @@ Status Refuse(const Sender& sender, const std::string& what) {
   return InvalidArgument(std::string(sender.has) + " " + what);
 }
 
-Status CheckLayers(const Sender& sender, const std::vector<std::string>& wanted,
+Status CheckLayers(const Sender& sender, const oci::Manifest& manifest,
                    const std::vector<Blob>& layers) {
   std::map<std::string, const Blob*> sent;
   for (const Blob& layer : layers) {
@@ -18,7 +20,10 @@ Status CheckLayers(const Sender& sender, const std::vector<std::string>& wanted,
       return Refuse(sender, "duplicate layer digest " + layer.digest);
     }
   }
-  for (const std::string& digest : wanted) {
+  std::set<std::string> wanted;
+  for (const oci::Descriptor& described : manifest.layers) {
+    const std::string digest = oci::DigestOf(described.digest);
+    wanted.insert(digest);
     const auto found = sent.find(digest);
     if (found == sent.end()) {
       return InvalidArgument(std::string(sender.missing) + " layer " + digest);
@@ -28,7 +33,7 @@ Status CheckLayers(const Sender& sender, const std::vector<std::string>& wanted,
     }
   }
   for (const Blob& layer : layers) {
-    if (std::find(wanted.begin(), wanted.end(), layer.digest) == wanted.end()) {
+    if (wanted.count(layer.digest) == 0) {
       return Refuse(sender, "unexpected layer " + layer.digest);
     }
   }
@@ -37,35 +42,38 @@ Status CheckLayers(const Sender& sender, const std::vector<std::string>& wanted,
 
 }  // namespace
 
-Result<Identity> CheckArtifact(const Sender& sender, const Artifact& artifact,
-                               const std::string& digest, const std::string& version) {
+Result<oci::Config> CheckArtifact(const Sender& sender, const Artifact& artifact,
+                                  const std::string& digest, const std::string& version) {
   if (DigestOf(artifact.manifest) != digest) {
     return Refuse(sender, "metadata inconsistent with manifest digest");
   }
-  ODY_ASSIGN_OR_RETURN(const Contents contents, ReadManifest(artifact.manifest));
-  if (DigestOf(artifact.config) != contents.config) {
+  ODY_ASSIGN_OR_RETURN(const oci::Manifest manifest, oci::ReadManifest(artifact.manifest));
+  if (DigestOf(artifact.config) != oci::DigestOf(manifest.config.digest)) {
     return Refuse(sender, "config bytes that do not match manifest digest");
   }
-  ODY_RETURN_IF_ERROR(CheckLayers(sender, contents.layers, artifact.layers));
-  ODY_ASSIGN_OR_RETURN(const Identity identity, ReadConfig(artifact.config));
-  if (identity.version != version) {
+  ODY_RETURN_IF_ERROR(CheckLayers(sender, manifest, artifact.layers));
+  ODY_ASSIGN_OR_RETURN(oci::Config bundle, oci::ReadConfig(artifact.config));
+  if (bundle.version != version) {
     return Refuse(sender, "metadata inconsistent with bundle config");
   }
-  return identity;
+  return bundle;
 }
 
-Result<Identity> CheckPulled(const Reference& asked, const Pulled& pulled) {
-  ODY_ASSIGN_OR_RETURN(const Identity identity,
+Result<oci::Config> CheckPulled(const package::Reference& asked, const Pulled& pulled) {
+  ODY_ASSIGN_OR_RETURN(oci::Config bundle,
                        CheckArtifact(kHub, pulled.artifact, pulled.digest, pulled.version));
-  if (!asked.digest.empty() && pulled.digest != asked.digest) {
-    return Refuse(kHub, "manifest digest " + pulled.digest + ", requested is " + asked.digest);
+  if (!asked.digest.empty() && pulled.digest != oci::DigestOf(asked.digest)) {
+    return Refuse(
+        kHub, "manifest digest " + pulled.digest + ", requested is " + oci::DigestOf(asked.digest));
   }
-  const std::string version = asked.version.empty() ? identity.version : asked.version;
-  const Identity wanted = {asked.ns, asked.id, version};
-  if (identity != wanted) {
-    return Refuse(kHub, "bundle " + NameOf(identity) + ", requested is " + NameOf(wanted));
+  oci::Config wanted;
+  wanted.ns = asked.ns;
+  wanted.id = asked.id;
+  wanted.version = asked.version.empty() ? bundle.version : asked.version;
+  if (NameOf(bundle) != NameOf(wanted)) {
+    return Refuse(kHub, "bundle " + NameOf(bundle) + ", requested is " + NameOf(wanted));
   }
-  return identity;
+  return bundle;
 }
 
 }  // namespace odyssey::artifact

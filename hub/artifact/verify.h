@@ -21,11 +21,11 @@ inline constexpr Sender kPublisher = {"publish request has", "publish request is
 
 // The manifest has `digest`, config and layers are those of the manifest, each once, and the config
 // names `version`. Returns what the bundle is. INVALID_ARGUMENT otherwise.
-Result<Identity> CheckArtifact(const Sender& sender, const Artifact& artifact,
-                               const std::string& digest, const std::string& version);
+Result<oci::Config> CheckArtifact(const Sender& sender, const Artifact& artifact,
+                                  const std::string& digest, const std::string& version);
 
 // … and it is what was asked for, by digest, namespace, id and version.
-Result<Identity> CheckPulled(const Reference& asked, const Pulled& pulled);
+Result<oci::Config> CheckPulled(const package::Reference& asked, const Pulled& pulled);
 
 }  // namespace odyssey::artifact
 

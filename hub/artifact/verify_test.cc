@@ -8,19 +8,21 @@
 namespace odyssey::artifact {
 namespace {
 
-const Reference kAsked = {"team", "demo", "0.1.0", ""};
+package::Reference Asked(const std::string& text) { return ParsePullReference(text).value(); }
+
+const package::Reference kAsked = Asked("team/demo@0.1.0");
 
 Pulled Answer(const Artifact& artifact = fakes::SampleArtifact()) {
-  return {ReadConfig(artifact.config)->version, DigestOf(artifact.manifest), artifact};
+  return {oci::ReadConfig(artifact.config)->version, DigestOf(artifact.manifest), artifact};
 }
 
-std::string ErrorOf(const Pulled& pulled, const Reference& asked = kAsked) {
+std::string ErrorOf(const Pulled& pulled, const package::Reference& asked = kAsked) {
   return CheckPulled(asked, pulled).status().message();
 }
 
 TEST(VerifyTest, AcceptsWhatWasAskedFor) {
   EXPECT_EQ(NameOf(CheckPulled(kAsked, Answer()).value()), "team/demo@0.1.0");
-  EXPECT_TRUE(CheckPulled({"team", "demo", "", Answer().digest}, Answer()).ok());
+  EXPECT_TRUE(CheckPulled(Asked("team/demo@" + Answer().digest), Answer()).ok());
 }
 
 TEST(VerifyTest, RefusesATamperedConfig) {
@@ -65,14 +67,14 @@ TEST(VerifyTest, RefusesMetadataOfAnotherManifest) {
 
 TEST(VerifyTest, RefusesAnotherDigestThanRequested) {
   const std::string wanted = DigestOf("another");
-  EXPECT_EQ(ErrorOf(Answer(), {"team", "demo", "", wanted}),
+  EXPECT_EQ(ErrorOf(Answer(), Asked("team/demo@" + wanted)),
             "hub returned manifest digest " + Answer().digest + ", requested is " + wanted);
 }
 
 TEST(VerifyTest, RefusesAnotherBundleThanRequested) {
   EXPECT_EQ(ErrorOf(Answer(fakes::SampleArtifact("local"))),
             "hub returned bundle local/demo@0.1.0, requested is team/demo@0.1.0");
-  EXPECT_EQ(ErrorOf(Answer(), {"team", "other", "", ""}),
+  EXPECT_EQ(ErrorOf(Answer(), Asked("team/other")),
             "hub returned bundle team/demo@0.1.0, requested is team/other@0.1.0");
   EXPECT_EQ(ErrorOf(Answer(fakes::SampleArtifact("team", "0.2.0"))),
             "hub returned bundle team/demo@0.2.0, requested is team/demo@0.1.0");

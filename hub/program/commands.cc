@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "common/oci/digest.h"
 #include "common/os/atomic_file.h"
 #include "common/os/file.h"
 #include "common/os/unique_fd.h"
@@ -26,7 +27,6 @@ namespace odyssey::hub {
 namespace {
 
 using artifact::Artifact;
-using artifact::Identity;
 using ctl::Console;
 using ctl::Json;
 using ctl::ParsedOptions;
@@ -75,11 +75,11 @@ Result<std::string> ReadSecretKey(const std::string& path) {
 
 Status Push(const Console& console, const ParsedOptions& options) {
   if (!options.Has("to")) return InvalidArgument("--to NS/ID[:VERSION] is missing");
-  ODY_ASSIGN_OR_RETURN(const artifact::Reference target,
+  ODY_ASSIGN_OR_RETURN(const package::Reference target,
                        artifact::ParsePublishTarget(options.Text("to")));
   ODY_ASSIGN_OR_RETURN(const std::string archive, ReadFile(options.Word(0), kMaxArchiveBytes));
   ODY_ASSIGN_OR_RETURN(Artifact read, artifact::ReadArchive(archive));
-  ODY_ASSIGN_OR_RETURN(const Identity bundle, artifact::ReadConfig(read.config));
+  ODY_ASSIGN_OR_RETURN(const oci::Config bundle, oci::ReadConfig(read.config));
   ODY_RETURN_IF_ERROR(artifact::CheckTarget(target, bundle));
 
   artifact::Publish publish = {target.ns + "/" + bundle.id, bundle.version, "", {}};
@@ -103,7 +103,7 @@ Status Push(const Console& console, const ParsedOptions& options) {
 }
 
 // By the keys of --verify, and by those that the host and the user trust for the namespace.
-Status CheckSigned(const ParsedOptions& options, const Identity& bundle,
+Status CheckSigned(const ParsedOptions& options, const oci::Config& bundle,
                    const artifact::Pulled& pulled) {
   const std::string& signature = pulled.artifact.signature;
   std::vector<std::string> keys;
@@ -121,7 +121,7 @@ Status CheckSigned(const ParsedOptions& options, const Identity& bundle,
   return trust::CheckSignature(signature, pulled.digest, needed);
 }
 
-std::string ArchivePath(std::string path, const Identity& bundle) {
+std::string ArchivePath(std::string path, const oci::Config& bundle) {
   if (path.empty()) path = ".";
   struct stat info;
   const bool directory = stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -129,16 +129,16 @@ std::string ArchivePath(std::string path, const Identity& bundle) {
 }
 
 Status Pull(const Console& console, const ParsedOptions& options) {
-  ODY_ASSIGN_OR_RETURN(const artifact::Reference asked,
+  ODY_ASSIGN_OR_RETURN(const package::Reference asked,
                        artifact::ParsePullReference(options.Word(0)));
-  const std::string body =
-      artifact::WritePull({asked.ns + "/" + asked.id, asked.version, asked.digest});
+  const std::string digest = asked.digest.empty() ? "" : oci::DigestOf(asked.digest);
+  const std::string body = artifact::WritePull({asked.ns + "/" + asked.id, asked.version, digest});
   ODY_ASSIGN_OR_RETURN(const transfer::HubPost post, MakePost(options, artifact::kPullPath, body));
   ODY_ASSIGN_OR_RETURN(const std::string answer,
                        transfer::PostToHub(post, artifact::kMaxBodyBytes));
   Result<artifact::Pulled> pulled = artifact::ReadPulled(answer);
   if (!pulled.ok()) return InvalidArgument("hub response: " + pulled.status().message());
-  ODY_ASSIGN_OR_RETURN(const Identity bundle, artifact::CheckPulled(asked, *pulled));
+  ODY_ASSIGN_OR_RETURN(const oci::Config bundle, artifact::CheckPulled(asked, *pulled));
   ODY_RETURN_IF_ERROR(CheckSigned(options, bundle, *pulled));
 
   const std::string path = ArchivePath(options.Text("archive"), bundle);

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "agentd/package/reference.h"
+#include "common/oci/digest.h"
 #include "common/os/atomic_file.h"
 #include "common/os/file.h"
 #include "hub/artifact/verify.h"
@@ -83,7 +85,7 @@ Status HubDirectory::Publish(const artifact::Publish& publish) const {
   ODY_RETURN_IF_ERROR(CheckRepository(publish.repository));
   const Artifact& sent = publish.artifact;
   ODY_ASSIGN_OR_RETURN(
-      const artifact::Identity bundle,
+      const oci::Config bundle,
       artifact::CheckArtifact(artifact::kPublisher, sent, publish.digest, publish.tag));
   if (bundle.ns + "/" + bundle.id != publish.repository) {
     return InvalidArgument("publish request has metadata inconsistent with bundle config");
@@ -118,7 +120,7 @@ Result<std::string> HubDirectory::LatestTag(const std::string& repository) const
     const std::string tag = entry.path().filename();
     // What a crash left of a write.
     if (!artifact::IsName(tag) || tag.find(".tmp-") != std::string::npos) continue;
-    if (latest.empty() || artifact::VersionLess(latest, tag)) latest = tag;
+    if (latest.empty() || package::VersionLess(latest, tag)) latest = tag;
   }
   if (latest.empty()) return Missing();
   return latest;
@@ -142,15 +144,16 @@ Result<artifact::Pulled> HubDirectory::Pull(const artifact::Pull& pull) const {
   };
   ODY_ASSIGN_OR_RETURN(out.artifact.manifest, read(out.digest));
   // Any blob has a digest: one that is no manifest of the repository is not there.
-  const Result<artifact::Contents> contents = artifact::ReadManifest(out.artifact.manifest);
-  if (!contents.ok()) return Missing();
-  ODY_ASSIGN_OR_RETURN(out.artifact.config, read(contents->config));
-  const Result<artifact::Identity> bundle = artifact::ReadConfig(out.artifact.config);
+  const Result<oci::Manifest> manifest = oci::ReadManifest(out.artifact.manifest);
+  if (!manifest.ok()) return Missing();
+  ODY_ASSIGN_OR_RETURN(out.artifact.config, read(oci::DigestOf(manifest->config.digest)));
+  const Result<oci::Config> bundle = oci::ReadConfig(out.artifact.config);
   if (!bundle.ok() || bundle->ns + "/" + bundle->id != pull.repository) return Missing();
   out.version = bundle->version;
-  for (const std::string& layer : contents->layers) {
-    ODY_ASSIGN_OR_RETURN(std::string bytes, read(layer));
-    out.artifact.layers.push_back({layer, std::move(bytes)});
+  for (const oci::Descriptor& layer : manifest->layers) {
+    const std::string digest = oci::DigestOf(layer.digest);
+    ODY_ASSIGN_OR_RETURN(std::string bytes, read(digest));
+    out.artifact.layers.push_back({digest, std::move(bytes)});
   }
   const Result<std::string> signature = ReadOrMissing(SignaturePath(out.digest), kMaxSmallBytes);
   if (signature.ok()) out.artifact.signature = *signature;

@@ -20,7 +20,7 @@ def digest_of(data):
 
 def parts(ns="local", version="0.1.0", layer=b"layer"):
     """Manifest, config and layer of a bundle."""
-    config = json.dumps({"schema_version": 1, "id": "demo", "version": version, "namespace": ns}).encode()
+    config = json.dumps({"schema_version": 1, "id": "demo", "version": version, "namespace": ns, "readme": ""}).encode()
     manifest = json.dumps({"schemaVersion": 2,
                            "config": {"digest": digest_of(config), "size": len(config)},
                            "layers": [{"digest": digest_of(layer), "size": len(layer)}]}).encode()
@@ -28,7 +28,7 @@ def parts(ns="local", version="0.1.0", layer=b"layer"):
 
 
 def archive(*blobs):
-    index = json.dumps({"schemaVersion": 2, "manifests": [{"digest": digest_of(blobs[0])}]}).encode()
+    index = json.dumps({"schemaVersion": 2, "manifests": [{"digest": digest_of(blobs[0]), "size": len(blobs[0])}]}).encode()
     files = {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}\n', "index.json": index}
     files |= {"blobs/sha256/" + digest_of(blob)[7:]: blob for blob in blobs}
     out = b"ODYB1\n" + struct.pack("<I", len(files))

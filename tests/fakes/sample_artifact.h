@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "common/base/sha256.h"
+#include "common/oci/layout.h"
 #include "hub/artifact/artifact.h"
 
 namespace odyssey::fakes {
@@ -14,8 +16,10 @@ inline artifact::Artifact SampleArtifact(const std::string& ns = "team",
   out.config = R"({"schema_version":1,"id":"demo","version":")" + version + R"(","namespace":")" +
                ns + R"(","readme":"hello"})";
   out.layers = {{artifact::DigestOf("layer"), "layer"}};
-  out.manifest = R"({"schemaVersion":2,"config":{"digest":")" + artifact::DigestOf(out.config) +
-                 R"("},"layers":[{"digest":")" + out.layers[0].digest + R"("}]})";
+  oci::Manifest manifest;
+  manifest.config = {Sha256Hex(out.config), out.config.size()};
+  manifest.layers = {{Sha256Hex("layer"), 5}};
+  out.manifest = oci::WriteManifest(manifest, ns + "/demo:" + version);
   return out;
 }
 

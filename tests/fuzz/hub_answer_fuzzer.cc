@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string body(reinterpret_cast<const char*>(data), size);
   const Result<artifact::Pulled> pulled = artifact::ReadPulled(body);
   if (!pulled.ok()) return 0;
-  if (!artifact::CheckPulled({"team", "demo", "", ""}, *pulled).ok()) return 0;
+  if (!artifact::CheckPulled(artifact::ParsePullReference("team/demo").value(), *pulled).ok())
+    return 0;
   const Result<std::string> archive = artifact::WriteArchive(pulled->artifact);
   ODY_CHECK(archive.ok());
   const Result<artifact::Artifact> again = artifact::ReadArchive(*archive);
