@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "common/message/message_json.h"
-#include "common/oci/digest.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/bundle/bundle_archive.h"
 #include "ctl/bundle/bundle_output.h"
 #include "ctl/bundle/bundle_upload.h"
 #include "ctl/bundle/named_bundle.h"
@@ -23,8 +23,6 @@ namespace {
 using agent::v1::Bundle;
 using agent::v1::BundleServiceStub;
 
-constexpr int kExportMs = 600'000;
-constexpr char kArchiveSuffix[] = ".odyssey";
 constexpr char kReferenceNotes[] =
     "REF is the path of a bundle directory, or NS/ID, or ID of the namespace local, with @VERSION "
     "or "
@@ -32,10 +30,6 @@ constexpr char kReferenceNotes[] =
     "Without a version it is the latest one.";
 
 std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
-
-std::string NameOf(const Bundle& bundle) {
-  return bundle.namespace_() + "/" + bundle.id() + "@" + bundle.version();
-}
 
 // Runs `body` with a client, or reports why there is none. `body`'s failure is reported as `what`.
 template <typename Body>
@@ -116,14 +110,9 @@ int Import(const Invocation& call) {
       });
 }
 
-bool IsArchive(const std::string& path) {
-  const std::string suffix = kArchiveSuffix;
-  return path.size() > suffix.size() && path.substr(path.size() - suffix.size()) == suffix;
-}
-
 int Install(const Invocation& call) {
   const std::string source = call.options.Word(0);
-  if (IsArchive(source)) return Import(call);
+  if (IsArchiveName(source)) return Import(call);
   return InstallFrom(call, "install " + source, source);
 }
 
@@ -150,33 +139,6 @@ void PrintInspected(const Console& console, const Bundle& bundle) {
   Json shown = message::ToJson(bundle);
   shown["manifest"] = Json::parse(bundle.manifest(), nullptr, /*allow_exceptions=*/false);
   console.PrintJson(shown);
-}
-
-// A bundle that is packed here, in a directory that goes with this object.
-struct Packed {
-  std::unique_ptr<ScratchDirectory> scratch;
-  package::LayoutDirectory layout;
-  package::Parts parts;
-};
-
-Result<Packed> PackHere(const std::string& directory) {
-  ODY_ASSIGN_OR_RETURN(std::unique_ptr<ScratchDirectory> scratch, ScratchDirectory::Make());
-  ODY_ASSIGN_OR_RETURN(package::LayoutDirectory layout,
-                       package::LayoutDirectory::Create(scratch->path() + "/layout"));
-  ODY_ASSIGN_OR_RETURN(package::Parts parts, PackNamed(directory, layout));
-  return Packed{std::move(scratch), std::move(layout), std::move(parts)};
-}
-
-Bundle DescribePacked(const package::Parts& parts, const std::string& path) {
-  Bundle out;
-  out.set_namespace_(parts.config.ns);
-  out.set_id(parts.config.id);
-  out.set_version(parts.config.version);
-  out.set_digest(oci::DigestOf(parts.manifest_blob.digest));
-  out.set_path(path);
-  out.set_readme(parts.config.readme);
-  out.set_manifest(parts.config.bundle_manifest);
-  return out;
 }
 
 int InspectDirectory(const Console& console, const std::string& directory) {
@@ -206,39 +168,6 @@ std::string ArchiveName(const Bundle& bundle) {
   return bundle.id() + "-" + bundle.version() + kArchiveSuffix;
 }
 
-// The file is named after the bundle, which comes first, where only a directory is named.
-Status Receive(rpc::Stream<agent::v1::ExportBundleRequest, agent::v1::ExportBundleResponse> stream,
-               const std::string& output, Bundle* bundle, std::string* path) {
-  std::optional<OutputFile> file;
-  agent::v1::ExportBundleResponse message;
-  while (stream.Read(&message)) {
-    if (message.has_bundle()) {
-      *bundle = message.bundle();
-      ODY_ASSIGN_OR_RETURN(
-          OutputFile created,
-          OutputFile::Create(output, bundle->id() + "-" + bundle->version() + kArchiveSuffix));
-      file.emplace(std::move(created));
-    } else if (file) {
-      ODY_RETURN_IF_ERROR(file->Write(message.chunk()));
-    }
-  }
-  ODY_RETURN_IF_ERROR(stream.Finish());
-  if (!file) return Internal("agentd sent no bundle");
-  *path = file->path();
-  return file->Commit();
-}
-
-Status ExportDirectory(const std::string& directory, const std::string& output, Bundle* bundle,
-                       std::string* path) {
-  ODY_ASSIGN_OR_RETURN(const Packed packed, PackHere(directory));
-  *bundle = DescribePacked(packed.parts, "");
-  ODY_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(output, ArchiveName(*bundle)));
-  ODY_RETURN_IF_ERROR(packed.layout.WriteArchive(
-      packed.parts, [&](std::string_view bytes) { return file.Write(bytes); }));
-  *path = file.path();
-  return file.Commit();
-}
-
 int Export(const Invocation& call) {
   const Console& console = *call.console;
   const std::string what = "export " + call.options.Word(0);
@@ -246,23 +175,28 @@ int Export(const Invocation& call) {
   const Result<NamedBundle> named = LookAtName(call.options.Word(0));
   if (!named.ok()) return console.Fail({what, named.status().message(), ""});
   Bundle bundle;
-  std::string path;
-  const auto print = [&] {
-    bundle.set_path(path);
-    Print(console, bundle, "exported " + path);
+  std::optional<OutputFile> file;
+  // Where only a directory is named, the file is named after the bundle.
+  const ArchiveOpener open = [&](const Bundle& found) -> Result<package::ByteSink> {
+    bundle = found;
+    ODY_ASSIGN_OR_RETURN(OutputFile created, OutputFile::Create(output, ArchiveName(bundle)));
+    file.emplace(std::move(created));
+    return package::ByteSink([&](std::string_view bytes) { return file->Write(bytes); });
+  };
+  const auto finish = [&]() -> Status {
+    bundle.set_path(file->path());
+    ODY_RETURN_IF_ERROR(file->Commit());
+    Print(console, bundle, "exported " + bundle.path());
+    return OkStatus();
   };
   if (!named->directory.empty()) {
-    const Status status = ExportDirectory(named->directory, output, &bundle, &path);
-    if (!status.ok()) return console.Fail({what, status.message(), ""});
-    print();
-    return kExitOk;
+    Status status = WritePackedArchive(named->directory, open);
+    if (status.ok()) status = finish();
+    return status.ok() ? kExitOk : console.Fail({what, status.message(), ""});
   }
-  return WithAgentd(call, what, [&](const Client&, const BundleServiceStub& stub) -> Status {
-    agent::v1::ExportBundleRequest request;
-    request.set_reference(named->reference);
-    ODY_RETURN_IF_ERROR(Receive(stub.ExportBundle({kExportMs}, request), output, &bundle, &path));
-    print();
-    return OkStatus();
+  return WithAgentd(call, what, [&](const Client& client, const BundleServiceStub&) -> Status {
+    ODY_RETURN_IF_ERROR(WriteInstalledArchive(client.channel(), named->reference, open));
+    return finish();
   });
 }
 

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -48,10 +48,47 @@ class ChunkSender final {
   std::string pending_;
 };
 
-// `write` is given where the archive's bytes go.
-Result<agent::v1::Bundle> Import(const std::shared_ptr<rpc::H2Channel>& agentd,
-                                 const ImportOptions& options,
-                                 const std::function<Status(const package::ByteSink&)>& write) {
+std::string ScratchTemplate() {
+  const char* const parent = getenv("TMPDIR");
+  return std::string(parent == nullptr ? "/tmp" : parent) + "/odyssey-ctl-XXXXXX";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make() {
+  std::string path = ScratchTemplate();
+  if (mkdtemp(path.data()) == nullptr) return ErrnoStatus(errno, "create " + path);
+  return std::make_unique<ScratchDirectory>(path);
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+// Of mode 0600.
+Result<UniqueFd> MakeScratchFile() {
+  std::string path = ScratchTemplate();
+  UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
+  if (!fd) return ErrnoStatus(errno, "create " + path);
+  if (unlink(path.c_str()) != 0) return ErrnoStatus(errno, "remove " + path);
+  return fd;
+}
+
+// Walked once: each part of the bundle is read below the directory that the walk opened.
+Result<package::Parts> PackNamed(const std::string& directory,
+                                 const package::LayoutDirectory& layout) {
+  ODY_ASSIGN_OR_RETURN(const UniqueFd root, OpenBundleDirectory(directory));
+  const auto again = [&](const std::string& name) -> Result<UniqueFd> {
+    UniqueFd fd(fcntl(root.get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd) return ErrnoStatus(errno, "open " + name);
+    return fd;
+  };
+  return package::PackBundle(directory, package::kLocalNamespace, layout, again);
+}
+
+Result<agent::v1::Bundle> UploadFrom(const std::shared_ptr<rpc::H2Channel>& agentd,
+                                     const ImportOptions& options, const ArchiveWriter& write) {
   auto stream = BundleServiceStub(agentd).ImportBundle({kImportMs});
   ImportBundleRequest first;
   *first.mutable_options() = options;
@@ -67,47 +104,22 @@ Result<agent::v1::Bundle> Import(const std::shared_ptr<rpc::H2Channel>& agentd,
   return std::move(*response.mutable_bundle());
 }
 
-}  // namespace
-
-Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make() {
-  const char* const parent = getenv("TMPDIR");
-  std::string path = std::string(parent == nullptr ? "/tmp" : parent) + "/odyssey-ctl-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) return ErrnoStatus(errno, "create " + path);
-  return std::make_unique<ScratchDirectory>(path);
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-// Walked once: each part of the bundle is read below the directory that the walk opened.
-Result<package::Parts> PackNamed(const std::string& directory,
-                                 const package::LayoutDirectory& layout) {
-  ODY_ASSIGN_OR_RETURN(const UniqueFd root, OpenBundleDirectory(directory));
-  const auto again = [&](const std::string& name) -> Result<UniqueFd> {
-    UniqueFd fd(fcntl(root.get(), F_DUPFD_CLOEXEC, 0));
-    if (!fd) return ErrnoStatus(errno, "open " + name);
-    return fd;
-  };
-  return package::PackBundle(directory, package::kLocalNamespace, layout, again);
-}
-
 Result<agent::v1::Bundle> UploadBundle(const std::shared_ptr<rpc::H2Channel>& agentd,
                                        const std::string& directory, const ImportOptions& options) {
   ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ScratchDirectory> scratch, ScratchDirectory::Make());
   ODY_ASSIGN_OR_RETURN(const package::LayoutDirectory layout,
                        package::LayoutDirectory::Create(scratch->path() + "/layout"));
   ODY_ASSIGN_OR_RETURN(const package::Parts parts, PackNamed(directory, layout));
-  return Import(agentd, options,
-                [&](const package::ByteSink& sink) { return layout.WriteArchive(parts, sink); });
+  return UploadFrom(agentd, options, [&](const package::ByteSink& sink) {
+    return layout.WriteArchive(parts, sink);
+  });
 }
 
 Result<agent::v1::Bundle> UploadArchive(const std::shared_ptr<rpc::H2Channel>& agentd,
                                         const std::string& file, const ImportOptions& options) {
   ODY_ASSIGN_OR_RETURN(const NamedPlace place, OpenNamedPlace(file, Links::kFileItself));
   ODY_ASSIGN_OR_RETURN(const UniqueFd fd, place.OpenFile());
-  return Import(agentd, options, [&](const package::ByteSink& sink) {
+  return UploadFrom(agentd, options, [&](const package::ByteSink& sink) {
     return package::ReadInPieces(fd.get(), file, sink);
   });
 }

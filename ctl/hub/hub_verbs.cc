@@ -13,8 +13,8 @@ std::vector<Command> HubVerbs() {
                                .help = "the same as --hub"};
   return {
       {.name = kPushVerb,
-       .summary = "publish an archive to a hub",
-       .positionals = {{.name = "ARCHIVE", .kind = ValueKind::kFile}},
+       .summary = "publish a bundle to a hub",
+       .positionals = {{.name = "SRC", .kind = ValueKind::kFile}},
        .options = {{.name = "to",
                     .kind = ValueKind::kText,
                     .value_name = "NS/ID[:VERSION]",
@@ -25,18 +25,22 @@ std::vector<Command> HubVerbs() {
                     .kind = ValueKind::kFile,
                     .value_name = "KEY",
                     .help = "sign it with the secret key in this file"}},
-       .notes = "ODYSSEY_HUB_TOKEN is sent as bearer token. In another namespace than its own the\n"
+       .notes = "SRC is an archive, a bundle directory, or the reference of an installed bundle.\n"
+                "ODYSSEY_HUB_TOKEN is sent as bearer token. In another namespace than its own the\n"
                 "bundle has another digest.",
        .run = nullptr},
       {.name = kPullVerb,
-       .summary = "fetch a bundle from a hub as an archive",
+       .summary = "install a bundle from a hub, or fetch its archive",
        .positionals = {{.name = "REF"}},
        .options = {hub,
                    registry,
                    {.name = "archive",
                     .kind = ValueKind::kFile,
                     .value_name = "PATH",
-                    .help = "a file, or a directory for ID-VERSION.odyssey (default: .)"},
+                    .help = "write the archive and install nothing: a file, or a directory for "
+                            "ID-VERSION.odyssey"},
+                   {.name = "force",
+                    .help = "replace the version if it is installed with another digest"},
                    {.name = "verify",
                     .kind = ValueKind::kFile,
                     .value_name = "KEY",

@@ -122,12 +122,12 @@ Status CheckSigned(const ParsedOptions& options, const oci::Config& bundle,
 }
 
 std::string ArchivePath(std::string path, const oci::Config& bundle) {
-  if (path.empty()) path = ".";
   struct stat info;
   const bool directory = stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
   return directory ? path + "/" + bundle.id + "-" + bundle.version + ".odyssey" : path;
 }
 
+// Without --archive the archive goes to standard output, from which odyssey-ctl imports it.
 Status Pull(const Console& console, const ParsedOptions& options) {
   ODY_ASSIGN_OR_RETURN(const package::Reference asked,
                        artifact::ParsePullReference(options.Word(0)));
@@ -141,8 +141,9 @@ Status Pull(const Console& console, const ParsedOptions& options) {
   ODY_ASSIGN_OR_RETURN(const oci::Config bundle, artifact::CheckPulled(asked, *pulled));
   ODY_RETURN_IF_ERROR(CheckSigned(options, bundle, *pulled));
 
-  const std::string path = ArchivePath(options.Text("archive"), bundle);
   ODY_ASSIGN_OR_RETURN(const std::string archive, artifact::WriteArchive(pulled->artifact));
+  if (!options.Has("archive")) return WriteAll(STDOUT_FILENO, archive);
+  const std::string path = ArchivePath(options.Text("archive"), bundle);
   ODY_RETURN_IF_ERROR(WriteFileAtomically(path, archive, kArchiveMode));
   Print(console,
         {{"namespace", bundle.ns},
@@ -197,11 +198,13 @@ Status Keygen(const Console& console, const ParsedOptions& options) {
 struct Verb {
   std::string_view name;
   Status (*run)(const Console&, const ParsedOptions&);
+  const char* subject;  // the option that a failure names; null: the word
 };
-constexpr Verb kVerbs[] = {{ctl::kPushVerb, Push},
-                           {ctl::kPullVerb, Pull},
-                           {ctl::kServeVerb, Serve},
-                           {ctl::kKeygenVerb, Keygen}};
+// A pushed archive may be a file without a name.
+constexpr Verb kVerbs[] = {{ctl::kPushVerb, Push, "to"},
+                           {ctl::kPullVerb, Pull, nullptr},
+                           {ctl::kServeVerb, Serve, nullptr},
+                           {ctl::kKeygenVerb, Keygen, nullptr}};
 
 int RunParsed(const Verb& verb, const ctl::Command& spec,
               const std::vector<std::string>& arguments) {
@@ -215,8 +218,10 @@ int RunParsed(const Verb& verb, const ctl::Command& spec,
     return ctl::kExitUsage;
   }
   const Status status = verb.run(console, *options);
-  return status.ok() ? ctl::kExitOk
-                     : console.Fail({what + " " + options->Word(0), status.message(), ""});
+  if (status.ok()) return ctl::kExitOk;
+  const std::string subject =
+      verb.subject == nullptr ? options->Word(0) : options->Text(verb.subject);
+  return console.Fail({what + " " + subject, status.message(), ""});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bundles over a real `hub serve`, and over hubs that lie. Without daemons."""
+"""Bundles over a real `hub serve`, from one store to another, and over hubs that lie."""
 
 import base64
 import hashlib
@@ -11,6 +11,7 @@ import struct
 import threading
 import unittest
 
+import bundles
 from world import World, main
 
 
@@ -206,6 +207,103 @@ class ServeTest(HubCase):
         os.chmod(key, 0o644)
         self.assertRefused(self.push("--sign", key), "other users can read it")
         self.assertRefused(self.ctl("hub", "keygen", key), "File exists")
+
+
+class TwoHostsTest(HubCase):
+    """One host pushes from its store, and another pulls into its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.other = World()
+        self.addCleanup(self.other.close)
+        self.world.up()
+        self.other.up()
+        self.scratch = self.world.make_directory("scratch")
+        hub = self.world.start("hub", "serve", self.world.directory + "/hub", "--bind", "127.0.0.1:0",
+                               "--allow-replace")
+        self.addCleanup(hub.kill)
+        hub.until("serving ")
+        self.url = hub.out.split()[-1]
+
+    def on(self, world, *arguments):
+        return world.ctl(*arguments, env={**os.environ, "HOME": self.home, "ODYSSEY_HUB_URL": self.url,
+                                          "TMPDIR": self.scratch})
+
+    def ok(self, world, *arguments):
+        done = self.on(world, *arguments)
+        self.assertDone(done)
+        return done.out
+
+    def source(self, text):
+        return bundles.write(self.world.directory + "/source", [bundles.say(text)], bundle_id="demo")
+
+    def push(self, source):
+        """The digest on the hub."""
+        published = self.ok(self.world, "bundle", "push", source, "--to", "team/demo")
+        self.assertRegex(published, r"^published demo@0\.1\.0 sha256:[0-9a-f]{64}\n$")
+        return published.split()[-1]
+
+    def test_one_store_pushes_and_another_pulls_and_runs(self):
+        source = self.source("From the hub.")
+        self.ok(self.world, "bundle", "install", source)
+        digest = self.push("demo")
+        self.assertEqual(self.push(source), digest)
+        self.assertEqual(self.push(self.ok(self.world, "bundle", "export", "demo", "--output", self.home).split()[1]),
+                         digest)
+
+        words = self.ok(self.other, "bundle", "pull", "team/demo").split()
+        self.assertEqual(words[:2], ["pulled", "team/demo@0.1.0"])
+        self.assertTrue(words[2].startswith(self.other.state + "/"), words)
+        self.assertTrue(os.path.isfile(words[2] + "/agent.yaml"))
+        self.assertEqual(self.ok(self.other, "bundle", "list"), f"team/demo@0.1.0 {words[2]}\n")
+        self.assertIn("From the hub.", self.on(self.other, "run", "team/demo", "--prompt", "x").out)
+        self.assertEqual(os.listdir(self.scratch), [])
+
+        # What was pulled is pushed again, unchanged.
+        again = self.ok(self.other, "bundle", "push", "team/demo", "--to", "team/demo:0.1.0")
+        self.assertEqual(again.split()[-1], digest)
+
+    def test_a_digest_names_what_a_tag_named_before(self):
+        first = self.push(self.source("One."))
+        second = self.push(self.source("Two."))
+        self.assertNotEqual(first, second)
+        done = self.on(self.other, "-o", "json", "bundle", "pull", "team/demo@" + first)
+        self.assertDone(done)
+        self.assertEqual((done.json()["namespace"], done.json()["id"], done.json()["digest"]),
+                         ("team", "demo", first))
+        self.assertIn("One.", self.on(self.other, "run", "team/demo", "--prompt", "x").out)
+        self.assertRefused(self.on(self.other, "bundle", "pull", "team/demo"), "is installed with digest")
+        self.assertIn("One.", self.on(self.other, "run", "team/demo@" + first, "--prompt", "x").out)
+        self.ok(self.other, "bundle", "pull", "team/demo", "--force")
+        self.assertIn("Two.", self.on(self.other, "run", "team/demo", "--prompt", "x").out)
+
+    def test_what_is_refused_is_not_installed(self):
+        self.push(self.source("x"))
+        self.assertRefused(self.on(self.other, "bundle", "pull", "team/demo", "--verify", self.keygen("ann") + ".pub"),
+                           "not signed")
+        answer = pull_answer(*parts("team"))
+        answer["layers"][0]["bytes"] = ""
+        hub = self.fake(200, answer)
+        self.assertRefused(self.on(self.other, "bundle", "pull", "team/demo", "--hub", hub.url),
+                           "hub returned layer bytes that do not match digest ")
+        # Its digests are right, and its layer is none: agentd refuses it.
+        hub = self.fake(200, pull_answer(*parts("team")))
+        self.assertRefused(self.on(self.other, "bundle", "pull", "team/demo", "--hub", hub.url), "invalid bundle")
+        self.assertEqual(self.ok(self.other, "bundle", "list"), "no bundles installed\n")
+
+    def test_an_archive_is_not_installed(self):
+        self.push(self.source("x"))
+        path = self.home + "/demo.odyssey"
+        self.assertEqual(self.ok(self.other, "bundle", "pull", "team/demo", "--archive", path),
+                         f"pulled team/demo@0.1.0 {path}\n")
+        self.assertEqual(self.ok(self.other, "bundle", "list"), "no bundles installed\n")
+        done = self.on(self.other, "bundle", "pull", "team/demo", "--archive", path, "--force")
+        self.assertEqual(done.code, 2, done)
+
+    def test_names_a_source_that_is_none(self):
+        self.assertRefused(self.on(self.world, "bundle", "push", "nothing", "--to", "team/nothing"),
+                           "bundle not found: nothing")
+        self.assertRefused(self.on(self.world, "bundle", "push", self.home, "--to", "team/x"), self.home)
 
 
 class LyingHubTest(HubCase):
