@@ -3,7 +3,9 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 namespace odyssey::message {
 namespace {
@@ -96,6 +98,39 @@ TEST(EventJsonTest, RefusesDamagedLines) {
        R"({"id":"a","session_id":"b","sequence":1,"created_at":"t","payload":{"type":"error","payload":[]}})",
        R"({"id":"a","session_id":"b","sequence":1,"created_at":"t","payload":{"type":"error","payload":{}}})"}) {
     EXPECT_EQ(DecodeEvent(line).status().code(), Code::kDataLoss) << line;
+  }
+}
+
+// The section of a page below the heading `## \`title\``; empty: there is none.
+std::string Section(const std::string& page, const std::string& title) {
+  const std::string heading = "\n## `" + title + "`\n";
+  const size_t begin = page.find(heading);
+  if (begin == std::string::npos) return "";
+  return page.substr(begin, page.find("\n## ", begin + heading.size()) - begin);
+}
+
+// The key of a line that has this field.
+std::string KeyOf(const google::protobuf::FieldDescriptor& field) {
+  const std::string name = field.name();
+  const size_t suffix = name.rfind("_json");
+  return suffix == std::string::npos ? name : name.substr(0, suffix);
+}
+
+TEST(EventsPageTest, HasASectionForEachEventAndARowForEachField) {
+  std::ifstream file(ODYSSEY_EVENTS_PAGE);
+  std::stringstream page;
+  page << file.rdbuf();
+  const auto* payload = Event::descriptor()->FindOneofByName("payload");
+  for (int i = 0; i < payload->field_count(); ++i) {
+    const std::string type = payload->field(i)->name();
+    const std::string section = Section(page.str(), type);
+    ASSERT_FALSE(section.empty()) << type;
+    EXPECT_NE(section.find("\"type\":\"" + type + "\""), std::string::npos) << type;
+    const auto* message = payload->field(i)->message_type();
+    for (int k = 0; k < message->field_count(); ++k) {
+      const std::string key = KeyOf(*message->field(k));
+      EXPECT_NE(section.find("\n| `" + key + "` |"), std::string::npos) << type << "." << key;
+    }
   }
 }
 
