@@ -13,6 +13,7 @@ namespace {
 
 // Of the numbers of a budget: more is a mistake.
 constexpr uint64_t kMaxBudget = 1'000'000'000;
+constexpr uint64_t kMaxWallClockSeconds = 30 * 24 * 3600;
 
 bool IsBlank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -146,6 +147,7 @@ DelegationSpec ReadDelegation(MapReader map, Origins* origins) {
   }
   MapReader budget = map.Map("budget");
   spec.tool_calls = budget.Whole("tool_calls", 0, 1, kMaxBudget);
+  spec.wall_clock_s = budget.Whole("wall_clock_s", 0, 1, kMaxWallClockSeconds);
   budget.Finish();
   map.Finish();
   return spec;

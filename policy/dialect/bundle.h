@@ -78,6 +78,7 @@ struct ToolRuleSpec {
 struct DelegationSpec {
   std::vector<std::string> allow;  // ids of agents; "*": any
   uint64_t tool_calls = 0;
+  uint64_t wall_clock_s = 0;
   friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
 };
 
