@@ -5,8 +5,9 @@
 
 namespace odyssey::scheduler {
 
-StrandPool::StrandPool(size_t workers, size_t queue_bound)
-    : queue_bound_(std::max<size_t>(queue_bound, 1)) {
+StrandPool::StrandPool(size_t workers, size_t queue_bound, size_t queue_total)
+    : queue_bound_(std::max<size_t>(queue_bound, 1)),
+      queue_total_(std::max<size_t>(queue_total, 1)) {
   for (size_t i = 0; i < std::max<size_t>(workers, 1); ++i) {
     workers_.emplace_back([this] { Serve(); });
   }
@@ -14,18 +15,29 @@ StrandPool::StrandPool(size_t workers, size_t queue_bound)
 
 StrandPool::~StrandPool() { Stop(); }
 
+// Caller holds mutex_.
+Status StrandPool::Admit(const std::string& name) const {
+  if (not_begun_ >= queue_total_) {
+    return ResourceExhausted("queue of all sessions is full: " + std::to_string(not_begun_) +
+                             " turns wait already; odyssey-agentd --queue-total allows " +
+                             std::to_string(queue_total_));
+  }
+  const auto it = strands_.find(name);
+  if (it == strands_.end() || it->second.waiting.size() < queue_bound_) return OkStatus();
+  return ResourceExhausted("queue of session " + name +
+                           " is full: " + std::to_string(queue_bound_) + " turns wait already");
+}
+
 Status StrandPool::Post(const std::string& strand, std::shared_ptr<Job> job, Admission admission) {
   std::lock_guard lock(mutex_);
   if (stopped_) return Unavailable("the daemon is stopping");
+  if (admission == Admission::kBounded) ODY_RETURN_IF_ERROR(Admit(strand));
+  ++not_begun_;
   const auto [it, added] = strands_.try_emplace(strand);
   if (added) {
     it->second.current = std::move(job);
     MakeRunnable(strand, it->second);
     return OkStatus();
-  }
-  if (admission == Admission::kBounded && it->second.waiting.size() >= queue_bound_) {
-    return ResourceExhausted("queue of session " + strand +
-                             " is full: " + std::to_string(queue_bound_) + " turns wait already");
   }
   it->second.waiting.push_back(std::move(job));
   return OkStatus();
@@ -43,14 +55,24 @@ void StrandPool::Resume(const std::string& strand, const Job* job) {
 }
 
 bool StrandPool::Withdraw(const std::string& strand, const Job* job) {
+  std::shared_ptr<Job> current;  // destroyed without the lock
   std::lock_guard lock(mutex_);
   const auto it = strands_.find(strand);
   if (it == strands_.end()) return false;
+  if (it->second.current.get() == job) {
+    if (it->second.begun) return false;
+    current = std::move(it->second.current);
+    std::erase(runnable_, strand);
+    --not_begun_;
+    Advance(strand, it->second);
+    return true;
+  }
   auto& waiting = it->second.waiting;
   const auto found = std::find_if(waiting.begin(), waiting.end(),
                                   [job](const auto& other) { return other.get() == job; });
   if (found == waiting.end()) return false;
   waiting.erase(found);
+  --not_begun_;
   return true;
 }
 
@@ -87,6 +109,7 @@ void StrandPool::Serve() {
       runnable_.pop_front();
       Strand& strand = strands_.at(name);
       strand.state = State::kRunning;
+      if (!std::exchange(strand.begun, true)) --not_begun_;
       job = strand.current;
     }
     const Progress progress = job->Run();
@@ -104,10 +127,16 @@ void StrandPool::Finish(const std::string& name, Progress progress) {
     return;
   }
   done = std::move(strand.current);
+  Advance(name, strand);
+}
+
+// The next job of the strand becomes its current one. Caller holds mutex_.
+void StrandPool::Advance(const std::string& name, Strand& strand) {
   if (strand.waiting.empty()) {
     strands_.erase(name);
     return;
   }
+  strand.begun = false;
   strand.current = std::move(strand.waiting.front());
   strand.waiting.pop_front();
   MakeRunnable(name, strand);

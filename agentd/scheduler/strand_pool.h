@@ -35,22 +35,23 @@ class Job {
 
 class StrandPool final {
  public:
-  // `queue_bound`: most jobs that wait in one strand behind the current one. Both at least 1.
-  StrandPool(size_t workers, size_t queue_bound);
+  // `queue_bound`: most jobs that wait in one strand behind the current one; `queue_total`: most
+  // jobs of all strands that have not begun. All at least 1.
+  StrandPool(size_t workers, size_t queue_bound, size_t queue_total = 10'000);
   // Stops.
   ~StrandPool();
 
   StrandPool(const StrandPool&) = delete;
   StrandPool& operator=(const StrandPool&) = delete;
 
-  // RESOURCE_EXHAUSTED: the strand's queue is full. UNAVAILABLE: stopped.
+  // RESOURCE_EXHAUSTED: the strand's queue is full, or all together. UNAVAILABLE: stopped.
   Status Post(const std::string& strand, std::shared_ptr<Job> job,
               Admission admission = Admission::kBounded);
 
   // Runs the job again if it is parked, or as soon as it parks. Of any other job: no effect.
   void Resume(const std::string& strand, const Job* job);
 
-  // Takes the job out of the queue. False: it is current already, or done.
+  // Takes a job that has not begun out of the queue. False: it has begun, or is done.
   bool Withdraw(const std::string& strand, const Job* job);
 
   // Returns when no job runs any more. Jobs that are parked or wait are dropped.
@@ -62,18 +63,23 @@ class StrandPool final {
     std::deque<std::shared_ptr<Job>> waiting;
     std::shared_ptr<Job> current;
     State state = State::kRunnable;
+    bool begun = false;  // the current job
     bool resumed_early = false;
   };
 
   void Serve();
   void MakeRunnable(const std::string& name, Strand& strand);
   void Finish(const std::string& name, Progress progress);
+  Status Admit(const std::string& name) const;
+  void Advance(const std::string& name, Strand& strand);
 
   const size_t queue_bound_;
+  const size_t queue_total_;
   std::mutex mutex_;
   std::condition_variable work_;
   // All below: guarded by mutex_. A strand is in the map while it has a current job.
   bool stopped_ = false;
+  size_t not_begun_ = 0;  // jobs of all strands
   std::map<std::string, Strand> strands_;
   std::deque<std::string> runnable_;
   std::vector<std::jthread> workers_;

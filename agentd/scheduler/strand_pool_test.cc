@@ -148,6 +148,39 @@ TEST(StrandPoolTest, RefusesMoreThanTheBoundAndWithdrawsWaitingJobs) {
   EXPECT_FALSE(ran);
 }
 
+TEST(StrandPoolTest, BoundsWhatWaitsInAllStrandsAndWithdrawsTheFirstOfOne) {
+  StrandPool pool(1, 9, 2);
+  std::promise<void> release, begun, last;
+  ASSERT_TRUE(pool.Post("a", MakeJob([&] {
+                          begun.set_value();
+                          release.get_future().wait();
+                          return Progress::kDone;
+                        }))
+                  .ok());
+  begun.get_future().wait();
+  std::atomic<bool> ran = false;
+  const auto first = MakeJob([&] {
+    ran = true;
+    return Progress::kDone;
+  });
+  ASSERT_TRUE(pool.Post("b", first).ok());
+  ASSERT_TRUE(pool.Post("b", MakeJob([&] {
+                          last.set_value();
+                          return Progress::kDone;
+                        }))
+                  .ok());
+  const auto nothing = [] { return Progress::kDone; };
+  EXPECT_EQ(pool.Post("c", MakeJob(nothing)).code(), Code::kResourceExhausted);
+  EXPECT_TRUE(pool.Withdraw("b", first.get())) << "no worker is free: it has not begun";
+  EXPECT_FALSE(pool.Withdraw("b", first.get()));
+  EXPECT_TRUE(pool.Post("c", MakeJob(nothing)).ok());
+  EXPECT_EQ(pool.Post("d", MakeJob(nothing)).code(), Code::kResourceExhausted);
+  EXPECT_TRUE(pool.Post("d", MakeJob(nothing), Admission::kAccepted).ok());
+  release.set_value();
+  last.get_future().wait();
+  EXPECT_FALSE(ran);
+}
+
 TEST(StrandPoolTest, StopDropsWhatWaitsAndRefusesMore) {
   StrandPool pool(1, 2);
   std::promise<void> parked;
