@@ -3,6 +3,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "agentd/service/approval_service.h"
 #include "agentd/service/session_service.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -414,6 +416,13 @@ TEST_F(ServiceTest, InfoCountsWhatThereIs) {
   EXPECT_EQ(info.running_turns(), 1u);
   EXPECT_EQ(info.pending_approvals(), 1u);
   EXPECT_TRUE(info.supervisor_reachable());
+  EXPECT_TRUE(info.quarantined().empty());
+  const std::string aside = world_.state() + "/sessions/ses_1.json.corrupt_1";
+  std::ofstream(aside) << "{";
+  grpc::ClientContext again;
+  ASSERT_TRUE(sessions_->GetInfo(&again, {}, &info).ok());
+  ASSERT_EQ(info.quarantined_size(), 1);
+  EXPECT_EQ(info.quarantined(0), aside);
 }
 
 TEST_F(ServiceTest, ReadsAFileAndListsWithoutTurns) {

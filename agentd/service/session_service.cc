@@ -74,6 +74,7 @@ grpc::Status SessionService::GetInfo(grpc::ServerContext*, const pb::GetInfoRequ
   response->set_sessions(static_cast<uint32_t>(runtime.store->size()));
   response->set_running_turns(static_cast<uint32_t>(sessions_->running_turns()));
   response->set_pending_approvals(static_cast<uint32_t>(runtime.approvals->size()));
+  for (const std::string& path : runtime.store->quarantined()) response->add_quarantined(path);
   return grpc::Status::OK;
 }
 

@@ -20,6 +20,7 @@ constexpr size_t kMaxSessionBytes = size_t{256} * 1024 * 1024;
 constexpr char kSuffix[] = ".json";
 constexpr char kTurnsSuffix[] = ".turns";
 constexpr char kCorrupt[] = ".corrupt-";
+constexpr char kAnyCorrupt[] = ".corrupt";
 
 bool HasSuffix(const std::string& name) {
   const std::string suffix = kSuffix;
@@ -221,6 +222,19 @@ std::vector<SessionPtr> SessionStore::List() const {
   std::sort(out.begin(), out.end(), [](const SessionPtr& a, const SessionPtr& b) {
     return std::tie(a->created_at, a->id) > std::tie(b->created_at, b->id);
   });
+  return out;
+}
+
+std::vector<std::string> SessionStore::quarantined() const {
+  std::vector<std::string> out;
+  std::error_code error;
+  std::filesystem::directory_iterator names(directory_, error);
+  if (error) return out;
+  for (const auto& entry : names) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(kAnyCorrupt) != std::string::npos) out.push_back(entry.path().string());
+  }
+  std::sort(out.begin(), out.end());
   return out;
 }
 

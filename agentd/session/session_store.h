@@ -53,6 +53,8 @@ class SessionStore final {
   Result<SessionPtr> GetWithoutTurns(const std::string& id) const;
   std::vector<SessionPtr> List() const;  // as GetWithoutTurns; newest first
   size_t size() const;
+  // The paths of files that were set aside since they, or lines of them, could not be read; sorted.
+  std::vector<std::string> quarantined() const;
 
  private:
   struct Entry {

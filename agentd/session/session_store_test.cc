@@ -150,6 +150,11 @@ TEST_F(SessionStoreTest, CorruptFilesAreSetAsideAndOthersLeftAlone) {
     aside += entry.path().filename().string().find(".json.corrupt_") != std::string::npos;
   }
   EXPECT_EQ(aside, 2u);
+  const std::vector<std::string> named = SessionStore(directory_.path()).quarantined();
+  ASSERT_EQ(named.size(), 2u);
+  EXPECT_EQ(named[0].rfind(directory_.path() + "/ses_00000000000000000000000000000002.json.", 0),
+            0u)
+      << named[0];
   EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/notes.txt"));
   EXPECT_EQ(Load().size(), 1u);
   EXPECT_TRUE(warnings_.empty());

@@ -168,6 +168,10 @@ std::vector<Check> CheckDaemons(const Locations& locations) {
   };
   add("supervisor", supervisor.reachable, Describe(supervisor));
   add("agentd", agentd.reachable, Describe(agentd));
+  for (const std::string& path : agentd.info.quarantined()) {
+    checks.push_back({"session file", Verdict::kWarning, path + " could not be read",
+                      "look at it, then remove it; docs/SESSIONS.md says what it was"});
+  }
   for (const auto& feature : supervisor.info.features()) {
     checks.push_back(CheckFeature(feature.name(), feature.in_force(), feature.detail()));
   }
