@@ -9,9 +9,12 @@ std::chrono::system_clock::time_point SystemClock::Now() const {
   return std::chrono::system_clock::now();
 }
 
+int64_t UnixMillis(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
 std::string FormatTime(std::chrono::system_clock::time_point time) {
-  using std::chrono::milliseconds;
-  const int64_t total = std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
+  const int64_t total = UnixMillis(time);
   const int64_t millis = ((total % 1000) + 1000) % 1000;
   const time_t seconds = static_cast<time_t>((total - millis) / 1000);
   struct tm parts {};

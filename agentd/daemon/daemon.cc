@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "agentd/daemon/approval_expiry.h"
+#include "agentd/daemon/idle_cells.h"
 #include "agentd/daemon/log.h"
 #include "agentd/model/http_stream.h"
 #include "agentd/provider/provider_variables.h"
@@ -165,7 +166,8 @@ class Server final {
     std::vector<std::string> warnings;
     ODY_RETURN_IF_ERROR(store_.Load(&ids_, &warnings));
     sessions_ = std::make_unique<session::Sessions>(
-        MakeRuntime(), session::Sessions::Options{options_.workers, options_.queue});
+        MakeRuntime(),
+        session::Sessions::Options{options_.workers, options_.queue, options_.queue_total});
     for (std::string& warning : sessions_->Recover()) warnings.push_back(std::move(warning));
     for (const std::string& warning : warnings) Log(Priority::kWarning, warning);
     return OkStatus();
@@ -178,6 +180,7 @@ class Server final {
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
     expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_, options_.approval_timeout);
+    idle_cells_ = std::make_unique<IdleCells>(sessions_.get(), options_.idle_cell);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -239,6 +242,7 @@ class Server final {
   std::unique_ptr<service::ChangesService> changes_service_;
   std::unique_ptr<service::BundleService> bundle_service_;
   std::unique_ptr<ApprovalExpiry> expiry_;
+  std::unique_ptr<IdleCells> idle_cells_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<rpc::PeerListener> listener_;
 };

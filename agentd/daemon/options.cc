@@ -12,7 +12,9 @@ namespace {
 
 constexpr uint64_t kMaxWorkers = 256;
 constexpr uint64_t kMaxQueue = 100'000;
+constexpr uint64_t kMaxQueueTotal = 10'000'000;
 constexpr uint64_t kMaxApprovalSeconds = 7 * 24 * 3600;
+constexpr uint64_t kMaxIdleSeconds = 30 * 24 * 3600;
 constexpr uint64_t kMaxUid = 0xfffffffe;
 
 Result<uint64_t> ParseNumber(const std::string& option, const std::string& text, uint64_t low,
@@ -87,6 +89,17 @@ const std::map<std::string, Setter>& Setters() {
          ODY_ASSIGN_OR_RETURN(out->queue, ParseNumber(o, v, 1, kMaxQueue));
          return OkStatus();
        }},
+      {"--queue-total",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(out->queue_total, ParseNumber(o, v, 1, kMaxQueueTotal));
+         return OkStatus();
+       }},
+      {"--idle-cell",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxIdleSeconds));
+         out->idle_cell = std::chrono::seconds(seconds);
+         return OkStatus();
+       }},
       {"--approval-timeout", [](auto& o, auto& v, Options* out) -> Status {
          ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxApprovalSeconds));
          out->approval_timeout = std::chrono::seconds(seconds);
@@ -138,6 +151,7 @@ std::string Usage() {
          "repeatable\n"
          "  --workers N               turns that run at the same time (4)\n"
          "  --queue N                 turns that may wait in one session (128)\n"
+         "  --queue-total N           turns that may wait in all sessions together (10000)\n"
          "  --model-key-file [PROVIDER=]FILE\n"
          "                            the key for a provider (openai); else PROVIDER_API_KEY; "
          "repeatable\n"
@@ -145,6 +159,10 @@ std::string Usage() {
          "                            its server (openai); else PROVIDER_BASE_URL; repeatable\n"
          "  --policy DIR              the operator's ceiling (/etc/odyssey/policy.d)\n"
          "  --approval-timeout N      seconds until an unanswered approval is denied (0: never)\n"
+         "  --idle-cell N             seconds without work after which a session's cell is ended; "
+         "its "
+         "files stay\n"
+         "                            (900; 0: never)\n"
          "  --version, --help\n";
 }
 

@@ -22,9 +22,11 @@ struct Options {
   std::set<uid_t> allowed_uids;  // beside our own and 0
   size_t workers = 4;
   size_t queue = 128;
+  size_t queue_total = 10'000;
   std::map<std::string, std::string> model_key_files, model_base_urls;  // by provider
   std::string policy_directory = "/etc/odyssey/policy.d";
   std::chrono::seconds approval_timeout{0};  // 0: none
+  std::chrono::seconds idle_cell{900};       // 0: never
   bool help = false;
   bool version = false;
 };

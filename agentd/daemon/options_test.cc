@@ -12,17 +12,36 @@ std::vector<std::string> With(std::vector<std::string> more) {
 }
 
 TEST(OptionsTest, ReadsEveryOption) {
-  Result<Options> options = ParseOptions(
-      With({"--allow-uid", "7", "--allow-uid=8", "--workers", "2", "--queue", "3",
-            "--model-key-file", "/k", "--model-base-url", "https://h/v1", "--model-key-file",
-            "gemini=/g", "--model-base-url=anthropic=https://a/?x=1", "--policy", "/p.d",
-            "--approval-timeout", "60"}));
+  Result<Options> options = ParseOptions(With({"--allow-uid",
+                                               "7",
+                                               "--allow-uid=8",
+                                               "--workers",
+                                               "2",
+                                               "--queue",
+                                               "3",
+                                               "--model-key-file",
+                                               "/k",
+                                               "--model-base-url",
+                                               "https://h/v1",
+                                               "--model-key-file",
+                                               "gemini=/g",
+                                               "--model-base-url=anthropic=https://a/?x=1",
+                                               "--policy",
+                                               "/p.d",
+                                               "--approval-timeout",
+                                               "60",
+                                               "--queue-total",
+                                               "4",
+                                               "--idle-cell",
+                                               "0"}));
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->state, "/s");
   EXPECT_EQ(options->supervisor_socket, "/b.sock");
   EXPECT_EQ(options->allowed_uids, (std::set<uid_t>{7, 8}));
   EXPECT_EQ(options->workers, 2u);
   EXPECT_EQ(options->queue, 3u);
+  EXPECT_EQ(options->queue_total, 4u);
+  EXPECT_EQ(options->idle_cell, std::chrono::seconds(0));
   EXPECT_EQ(options->model_key_files,
             (std::map<std::string, std::string>{{"openai", "/k"}, {"google", "/g"}}));
   EXPECT_EQ(options->model_base_urls,

@@ -36,6 +36,7 @@ struct Cell {
   std::string id;
   CellKey key;
   bool created = false;  // false: a warm one answered
+  uint32_t running_execs = 0;
 };
 
 // Called from the thread that called Exec, in order. An error ends the command and is returned.

@@ -41,7 +41,8 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
   return {
       info.cell_id(),
       {info.key().session_id(), info.key().agent_id(), info.key().kind(), info.key().component()},
-      created};
+      created,
+      info.running_execs()};
 }
 
 pb::PrepareCellRequest ToProto(const CellSpec& spec) {

@@ -169,7 +169,8 @@ grpc::Status SessionService::SubmitTurn(grpc::ServerContext* context,
   }
   if (!may.ok()) return ToGrpc(may);
   const Result<session::Submitted> submitted =
-      sessions_->Submit(request->session_id(), request->prompt(), env);
+      sessions_->Submit(request->session_id(), request->prompt(), env,
+                        {request->deadline_ms(), request->idempotency_key()});
   if (!submitted.ok()) return ToGrpc(submitted.status());
   response->set_turn_id(submitted->turn_id);
   response->set_after_sequence(submitted->after_sequence);

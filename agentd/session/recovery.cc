@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kBatch = 256;
 constexpr char kInterruptedMessage[] = "agentd ended while the turn was under way";
+constexpr char kCallerGoneMessage[] = "agentd ended, and with it the turn that called this worker";
 
 event::Event EndOf(const TurnRecord& turn) {
   const bool completed = turn.status == TurnStatus::kCompleted;
@@ -31,11 +32,20 @@ Result<std::vector<model::Message>> ReadHistory(const event::Journal& journal,
   return history.messages();
 }
 
-Status InterruptRunningTurns(SessionRecord& record, const event::Journal& journal) {
+// A queued turn that nothing waits for: the caller's turn has ended with agentd.
+bool IsOrphan(const SessionRecord& record, const TurnRecord& turn) {
+  return !record.parent.session_id.empty() && turn.status == TurnStatus::kQueued;
+}
+
+bool IsToBeInterrupted(const SessionRecord& record, const TurnRecord& turn) {
+  return turn.status == TurnStatus::kRunning || IsOrphan(record, turn);
+}
+
+Status InterruptTurns(SessionRecord& record, const event::Journal& journal) {
   for (TurnRecord& turn : record.turns) {
-    if (turn.status != TurnStatus::kRunning) continue;
+    if (!IsToBeInterrupted(record, turn)) continue;
+    turn.error = IsOrphan(record, turn) ? kCallerGoneMessage : kInterruptedMessage;
     turn.status = TurnStatus::kInterrupted;
-    turn.error = kInterruptedMessage;
     ODY_ASSIGN_OR_RETURN(turn.history, ReadHistory(journal, turn.id));
   }
   return OkStatus();
@@ -62,17 +72,20 @@ Status RemoveAnnounced(const event::Journal& journal, std::set<std::string>* mis
 }  // namespace
 
 Status RecoverSession(const SessionRecord& record, const Runtime& runtime) {
-  bool any_running = false;
+  bool any = false;
   std::set<std::string> missing;
   for (const TurnRecord& turn : record.turns) {
-    any_running = any_running || turn.status == TurnStatus::kRunning;
-    if (!turn.announced && turn.status != TurnStatus::kQueued) missing.insert(turn.id);
+    const bool interrupted = IsToBeInterrupted(record, turn);
+    any = any || interrupted;
+    if (interrupted || (!turn.announced && turn.status != TurnStatus::kQueued)) {
+      missing.insert(turn.id);
+    }
   }
   if (missing.empty()) return OkStatus();
   ODY_ASSIGN_OR_RETURN(const auto journal, runtime.journals->Get(record.id));
-  if (any_running) {
+  if (any) {
     const auto interrupt = [&](SessionRecord& changed) {
-      return InterruptRunningTurns(changed, *journal);
+      return InterruptTurns(changed, *journal);
     };
     const Status written = runtime.store->Update(record.id, interrupt);
     // Whether or not it could be written, nothing runs them any more.

@@ -10,8 +10,8 @@
 namespace odyssey::session {
 
 // Turns that were running become interrupted and keep what the journal has of them, queued turns
-// stay queued, and every turn that has ended has the event of its end in the journal. May be
-// repeated.
+// stay queued, but for those of workers, which become interrupted too, and every turn that has
+// ended has the event of its end in the journal. May be repeated.
 Status RecoverSession(const SessionRecord& record, const Runtime& runtime);
 
 }  // namespace odyssey::session

@@ -12,7 +12,8 @@ namespace odyssey::session {
 
 class SessionJob : public scheduler::Job {
  public:
-  // Asks the job to end soon: kCancelled or kInterrupted. The first request counts. Any thread.
+  // Asks the job to end soon: kCancelled, kInterrupted, or kFailed since its deadline has passed.
+  // The first request counts. Any thread.
   virtual void RequestStop(turn::Ending ending) = 0;
   // The job was taken out of the queue before it ran: ends it as RequestStop asked.
   virtual void EndWithoutRunning() = 0;

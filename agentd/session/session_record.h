@@ -31,6 +31,10 @@ struct TurnRecord {
   std::string response;  // of a completed turn
   std::string error;     // of one that ended otherwise
   std::vector<model::Message> history;
+  uint64_t deadline_ms = 0;     // of its acceptance; 0: none
+  int64_t deadline_at_ms = 0;   // the same as Unix time; 0: none
+  std::string idempotency_key;  // of the call that made it; empty: none
+  uint64_t after_sequence = 0;  // what that call was answered; kept of a turn with a key
   // Whether the event of its end is known to be in the journal. May be false for one that is: then
   // the journal's end is looked at after a restart.
   bool announced = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agentd/session/attachments.h"
+#include "agentd/session/cell_end.h"
 #include "agentd/session/recovery.h"
 #include "agentd/session/turn_job.h"
 #include "agentd/session/turn_setup.h"
@@ -45,6 +46,19 @@ Runtime WithOwn(Runtime runtime, SetupCache* setups, Workers* workers) {
   return runtime;
 }
 
+Status CheckTerms(const TurnTerms& terms) {
+  if (terms.deadline_ms > kMaxDeadlineMs) {
+    return InvalidArgument("deadline_ms " + std::to_string(terms.deadline_ms) + ": at most " +
+                           std::to_string(kMaxDeadlineMs));
+  }
+  const size_t bytes = terms.idempotency_key.size();
+  if (bytes > kMaxIdempotencyKeyBytes) {
+    return InvalidArgument("idempotency_key has " + std::to_string(bytes) + " bytes; at most " +
+                           std::to_string(kMaxIdempotencyKeyBytes));
+  }
+  return OkStatus();
+}
+
 Status CheckNewSession(const NewSession& spec) {
   const bool absolute = spec.cwd.empty() || spec.cwd.front() == '/';
   if (!absolute || spec.cwd.find("/../") != std::string::npos) {
@@ -57,7 +71,8 @@ Status CheckNewSession(const NewSession& spec) {
 
 Sessions::Sessions(Runtime runtime, const Options& options)
     : runtime_(WithOwn(std::move(runtime), &setups_, this)),
-      pool_(options.workers, options.queue_bound) {}
+      pool_(options.workers, options.queue_bound, options.queue_total),
+      deadlines_([this](const std::string& turn_id) { OnDeadline(turn_id); }) {}
 
 Sessions::~Sessions() { Stop(); }
 
@@ -78,9 +93,7 @@ Status Sessions::EnqueueAgain(const std::string& session_id) {
   ODY_ASSIGN_OR_RETURN(const std::shared_ptr<event::Journal> journal, JournalOf(session_id));
   for (const TurnRecord& turn : record->turns) {
     if (turn.status != TurnStatus::kQueued) continue;
-    ODY_RETURN_IF_ERROR(Enqueue(turn.id, session_id,
-                                MakeTurn(session_id, turn.id, turn.prompt, journal),
-                                scheduler::Admission::kAccepted));
+    ODY_RETURN_IF_ERROR(EnqueueTurn(session_id, turn, journal, scheduler::Admission::kAccepted));
   }
   return OkStatus();
 }
@@ -147,15 +160,18 @@ Status Sessions::WhileIdle(const std::string& session_id, const std::function<St
   for (std::shared_ptr<SessionJob> ending;; ending->WaitEnded()) {
     std::lock_guard lock(mutex_);
     ODY_RETURN_IF_ERROR(CheckOpen(session_id));
-    const auto busy = std::find_if(active_.begin(), active_.end(), [&](const auto& each) {
-      return each.second.session_id == session_id;
-    });
-    if (busy == active_.end()) {
+    ending.reset();
+    bool all_end = true;  // the client of such a job may have seen the end already
+    for (const auto& [id, active] : active_) {
+      if (active.session_id != session_id) continue;
+      ending = active.job;
+      all_end = all_end && ending->IsEnding();
+    }
+    if (ending == nullptr) {
       kept_idle_.insert(session_id);
       break;
     }
-    ending = busy->second.job;
-    if (ending->IsEnding()) continue;  // its client may have seen the end already
+    if (all_end) continue;
     return FailedPrecondition("session_id \"" + session_id +
                               "\": a turn or a command is queued or runs; cancel it or wait");
   }
@@ -174,7 +190,11 @@ Result<SessionPtr> Sessions::Fork(const std::string& session_id) {
     copy.created_at = agent::FormatTime(runtime_.clock->Now());
     copy.forked_from = session_id;
     // Their ends are in the other journal.
-    for (TurnRecord& turn : copy.turns) turn.announced = true;
+    for (TurnRecord& turn : copy.turns) {
+      turn.announced = true;
+      turn.idempotency_key.clear();
+      turn.after_sequence = 0;
+    }
     return CopySession(*record, std::move(copy));
   };
   {
@@ -217,9 +237,10 @@ Status Sessions::CopySession(const SessionRecord& record, SessionRecord copy) {
 }
 
 Result<Submitted> Sessions::Submit(const std::string& session_id, const std::string& prompt,
-                                   const std::optional<Environment>& env) {
+                                   const std::optional<Environment>& env, const TurnTerms& terms) {
   ODY_RETURN_IF_ERROR(Get(session_id).status());
   if (env) ODY_RETURN_IF_ERROR(CheckEnvironment(*env));
+  ODY_RETURN_IF_ERROR(CheckTerms(terms));
   if (prompt.find_first_not_of(" \t\r\n") == std::string::npos) {
     return InvalidArgument("prompt cannot be empty");
   }
@@ -228,11 +249,17 @@ Result<Submitted> Sessions::Submit(const std::string& session_id, const std::str
                            std::to_string(kMaxPromptBytes));
   }
   ODY_ASSIGN_OR_RETURN(std::shared_ptr<event::Journal> journal, JournalOf(session_id));
-  const Submitted out{runtime_.ids->New("trn"), journal->last_sequence()};
-  ODY_RETURN_IF_ERROR(RecordQueued(session_id, out.turn_id, prompt, env));
+  TurnRecord turn;
+  turn.id = runtime_.ids->New("trn");
+  turn.prompt = prompt;
+  turn.after_sequence = journal->last_sequence();
+  turn.deadline_ms = terms.deadline_ms;
+  turn.idempotency_key = terms.idempotency_key;
+  const Submitted out{turn.id, turn.after_sequence};
+  ODY_ASSIGN_OR_RETURN(turn, RecordQueued(session_id, std::move(turn), env));
+  if (turn.id != out.turn_id) return Submitted{turn.id, turn.after_sequence};
   journal->ForgetFailure();  // of an earlier turn: whoever follows this one is not told of it
-  const Status queued =
-      Enqueue(out.turn_id, session_id, MakeTurn(session_id, out.turn_id, prompt, journal));
+  const Status queued = EnqueueTurn(session_id, turn, journal, scheduler::Admission::kBounded);
   if (!queued.ok()) {
     ForgetTurn(session_id, out.turn_id);
     return queued;
@@ -240,17 +267,58 @@ Result<Submitted> Sessions::Submit(const std::string& session_id, const std::str
   return out;
 }
 
-Status Sessions::RecordQueued(const std::string& session_id, const std::string& turn_id,
-                              const std::string& prompt, const std::optional<Environment>& env) {
-  return runtime_.store->Update(session_id, [&](SessionRecord& record) {
+// The turn as it is recorded: of a key that the session has seen, the earlier one.
+Result<TurnRecord> Sessions::RecordQueued(const std::string& session_id, TurnRecord turn,
+                                          const std::optional<Environment>& env) {
+  const auto now = runtime_.clock->Now();
+  turn.created_at = agent::FormatTime(now);
+  if (turn.deadline_ms != 0) {
+    turn.deadline_at_ms = agent::UnixMillis(now) + static_cast<int64_t>(turn.deadline_ms);
+  }
+  if (turn.idempotency_key.empty()) turn.after_sequence = 0;
+  const std::string id = turn.id;
+  const Status recorded = runtime_.store->Update(session_id, [&](SessionRecord& record) {
+    for (const TurnRecord& earlier : record.turns) {
+      if (turn.idempotency_key.empty() || earlier.idempotency_key != turn.idempotency_key) continue;
+      const bool same = earlier.prompt == turn.prompt;
+      turn = earlier;
+      return same ? AlreadyExists("turn " + turn.id)
+                  : FailedPrecondition("idempotency_key \"" + turn.idempotency_key + "\": turn " +
+                                       turn.id + " has it, with another prompt");
+    }
     if (env) record.env = OnlySources(record.env_sources, *env);
-    TurnRecord turn;
-    turn.id = turn_id;
-    turn.created_at = agent::FormatTime(runtime_.clock->Now());
-    turn.prompt = prompt;
-    record.turns.push_back(std::move(turn));
+    record.turns.push_back(turn);
     return OkStatus();
   });
+  const bool seen = turn.id != id && recorded.code() == Code::kAlreadyExists;
+  if (!seen) ODY_RETURN_IF_ERROR(recorded);
+  return turn;
+}
+
+// A turn whose deadline has passed while agentd was stopped ends without running.
+Status Sessions::EnqueueTurn(const std::string& session_id, const TurnRecord& turn,
+                             std::shared_ptr<event::Journal> journal,
+                             scheduler::Admission admission) {
+  const std::shared_ptr<SessionJob> job =
+      MakeTurn(session_id, turn, std::move(journal), admission == scheduler::Admission::kAccepted);
+  const int64_t left = turn.deadline_at_ms - agent::UnixMillis(runtime_.clock->Now());
+  if (turn.deadline_at_ms != 0 && left <= 0) job->RequestStop(turn::Ending::kFailed);
+  ODY_RETURN_IF_ERROR(Enqueue(turn.id, session_id, job, admission));
+  if (turn.deadline_at_ms != 0 && left > 0) {
+    deadlines_.Add(turn.id, std::chrono::milliseconds(left));
+  }
+  return OkStatus();
+}
+
+void Sessions::OnDeadline(const std::string& turn_id) {
+  Active active;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = active_.find(turn_id);
+    if (it == active_.end()) return;
+    active = it->second;
+  }
+  RequestStop(active, turn::Ending::kFailed);
 }
 
 // A turn that was recorded but not accepted.
@@ -265,13 +333,16 @@ void Sessions::ForgetTurn(const std::string& session_id, const std::string& turn
 }
 
 std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
-                                               const std::string& turn_id,
-                                               const std::string& prompt,
-                                               std::shared_ptr<event::Journal> journal) {
+                                               const TurnRecord& turn,
+                                               std::shared_ptr<event::Journal> journal,
+                                               bool restored) {
   TurnJob::Spec spec;
   spec.session_id = session_id;
-  spec.turn_id = turn_id;
-  spec.prompt = prompt;
+  spec.turn_id = turn.id;
+  spec.prompt = turn.prompt;
+  spec.deadline_ms = turn.deadline_ms;
+  spec.deadline_at_ms = turn.deadline_at_ms;
+  spec.restored = restored;
   spec.journal = std::move(journal);
   spec.resume = [this, session_id](const SessionJob* job) { pool_.Resume(session_id, job); };
   spec.on_cell = [this, session_id](const std::string& cell_id) {
@@ -279,6 +350,7 @@ std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
     cells_[session_id] = cell_id;
   };
   spec.on_end = [this, session_id](const std::string& ended) {
+    deadlines_.Remove(ended);
     Forget(ended);
     TellCaller(session_id, ended);
   };
@@ -301,7 +373,10 @@ Status Sessions::Enqueue(const std::string& job_id, const std::string& session_i
 
 void Sessions::Forget(const std::string& job_id) {
   std::lock_guard lock(mutex_);
-  active_.erase(job_id);
+  const auto it = active_.find(job_id);
+  if (it == active_.end()) return;
+  used_at_[it->second.session_id] = runtime_.clock->Now();
+  active_.erase(it);
 }
 
 Result<TurnRecord> Sessions::GetTurn(const std::string& session_id,
@@ -374,7 +449,10 @@ Status Sessions::Delete(const std::string& session_id) {
   {
     std::lock_guard lock(mutex_);
     deleting_.erase(session_id);
-    if (removed.ok()) cells_.erase(session_id);
+    if (removed.ok()) {
+      cells_.erase(session_id);
+      used_at_.erase(session_id);
+    }
   }
   if (removed.ok()) {
     setups_.Forget(session_id);
@@ -462,6 +540,7 @@ void Sessions::StopHold(const std::string& session_id, const std::shared_ptr<Ope
 Result<std::string> Sessions::CellForReading(const std::string& session_id) {
   {
     std::lock_guard lock(mutex_);
+    used_at_[session_id] = runtime_.clock->Now();
     const auto it = cells_.find(session_id);
     if (it != cells_.end()) return it->second;
   }
@@ -491,6 +570,44 @@ void Sessions::ForgetCell(const std::string& session_id, const std::string& cell
   std::lock_guard lock(mutex_);
   const auto it = cells_.find(session_id);
   if (it != cells_.end() && it->second == cell_id) cells_.erase(it);
+}
+
+// ── Idle cells ──────────────────────────────────────────────────────────────────────────────────
+
+// A cell of before a restart has been idle since it was first looked at.
+bool Sessions::IsIdle(const std::string& session_id, std::chrono::seconds idle) {
+  const auto now = runtime_.clock->Now();
+  std::lock_guard lock(mutex_);
+  return now - used_at_.try_emplace(session_id, now).first->second >= idle;
+}
+
+void Sessions::EndIdleCells(std::chrono::seconds idle) {
+  const Result<std::vector<sandbox::Cell>> cells = runtime_.sandbox->ListCells();
+  if (!cells.ok()) return;  // the next time
+  for (const sandbox::Cell& cell : *cells) {
+    const std::string& session_id = cell.key.session_id;
+    const Result<SessionPtr> record = runtime_.store->GetWithoutTurns(session_id);
+    if (!record.ok() || !(cell.key == ToolingCell(**record)) || cell.running_execs > 0) continue;
+    if (ActiveOf(session_id).empty() && IsIdle(session_id, idle)) EndIdleCell(cell, idle);
+  }
+}
+
+// Refused where the session is being deleted or forked: its cell is looked at the next time.
+void Sessions::EndIdleCell(const sandbox::Cell& cell, std::chrono::seconds idle) {
+  const std::string job_id = runtime_.ids->New("end");
+  CellEnd::Hooks hooks;
+  hooks.end_cell = [this, cell, idle] {
+    const std::string& session_id = cell.key.session_id;
+    if (!IsIdle(session_id, idle)) return;  // a turn came first
+    ForgetCell(session_id, cell.id);
+    (void)runtime_.sandbox->RemoveCell(cell.id, /*purge=*/false);
+  };
+  hooks.on_end = [this, job_id] {
+    std::lock_guard lock(mutex_);
+    active_.erase(job_id);
+  };
+  (void)Enqueue(job_id, cell.key.session_id, std::make_shared<CellEnd>(std::move(hooks)),
+                scheduler::Admission::kAccepted);
 }
 
 // ── Workers ─────────────────────────────────────────────────────────────────────────────────────
@@ -551,7 +668,9 @@ Result<std::string> Sessions::StartWorker(const Caller& caller, const tools::Wor
       std::lock_guard lock(mutex_);
       worker_ends_[id] = std::move(on_end);
     }
-    return Submit(id, call.input + AttachmentNote(copies)).status();
+    const uint64_t deadline_ms = WorkerDeadlineMs(setup->agent.delegation, caller.deadline_left_ms);
+    return Submit(id, call.input + AttachmentNote(copies), std::nullopt, {deadline_ms, ""})
+        .status();
   };
   const Status started = start();
   if (started.ok()) return id;
@@ -615,6 +734,7 @@ void Sessions::Stop() {
     std::lock_guard lock(mutex_);
     if (std::exchange(stopping_, true)) return;
   }
+  deadlines_.Stop();
   std::vector<Active> running;
   for (const Active& active : ActiveOf("")) {
     if (pool_.Withdraw(active.session_id, active.job.get())) {

@@ -4,6 +4,7 @@
 // Everything that can be done with sessions: what the services call. Thread-safe. Ids that name
 // nothing are NOT_FOUND.
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "agentd/scheduler/strand_pool.h"
+#include "agentd/session/deadlines.h"
 #include "agentd/session/operator_hold.h"
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_job.h"
@@ -25,6 +27,8 @@ namespace odyssey::session {
 
 inline constexpr size_t kMaxPromptBytes = 1024 * 1024;
 inline constexpr size_t kMaxSessionEnv = 256;
+inline constexpr uint64_t kMaxDeadlineMs = uint64_t{30} * 24 * 3600 * 1000;
+inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
 
 using Environment = std::map<std::string, std::string>;
 
@@ -38,6 +42,12 @@ struct NewSession {
   bool review = false;  // host directories are written on a copy
 };
 
+// What one call says of its turn.
+struct TurnTerms {
+  uint64_t deadline_ms = 0;     // from the acceptance; 0: none
+  std::string idempotency_key;  // empty: every call makes a turn
+};
+
 struct Submitted {
   std::string turn_id;
   uint64_t after_sequence = 0;
@@ -48,6 +58,7 @@ class Sessions final : public Workers {
   struct Options {
     size_t workers = 4;
     size_t queue_bound = 128;
+    size_t queue_total = 10'000;
   };
 
   // `runtime`'s objects are borrowed; its store has been loaded.
@@ -78,9 +89,11 @@ class Sessions final : public Workers {
   Status WhileIdle(const std::string& session_id, const std::function<Status()>& work);
 
   // The turn is recorded and queued when this returns. RESOURCE_EXHAUSTED: the queue is full.
-  // `env` takes the place of the session's.
+  // `env` takes the place of the session's. Of a key that the session has seen: the turn that it
+  // made; FAILED_PRECONDITION if that has another prompt.
   Result<Submitted> Submit(const std::string& session_id, const std::string& prompt,
-                           const std::optional<Environment>& env = std::nullopt);
+                           const std::optional<Environment>& env = std::nullopt,
+                           const TurnTerms& terms = {});
   Result<TurnRecord> GetTurn(const std::string& session_id, const std::string& turn_id) const;
   // Returns when the turn has ended; false: it had ended already. Empty turn_id: the running one.
   Result<bool> Cancel(const std::string& session_id, const std::string& turn_id);
@@ -102,6 +115,10 @@ class Sessions final : public Workers {
   Result<std::string> StartWorker(const Caller& caller, const tools::WorkerCall& call,
                                   std::function<void(const WorkerEnd&)> on_end) override;
   void StopWorker(const std::string& session_id) override;
+
+  // Ends the cells of sessions that have had no work for so long. Their directories stay; the next
+  // turn makes the cell again. Never while a turn, an operator or a command is in the cell.
+  void EndIdleCells(std::chrono::seconds idle);
 
   // Interrupts every turn that runs and returns when all have ended. Queued ones stay queued in
   // their records. Nothing is accepted afterwards.
@@ -126,14 +143,18 @@ class Sessions final : public Workers {
   std::vector<Active> ActiveOf(const std::string& session_id) const;
   void RequestStop(const Active& active, turn::Ending ending);
   void StopJobs(const std::vector<Active>& jobs, turn::Ending ending);
-  std::shared_ptr<SessionJob> MakeTurn(const std::string& session_id, const std::string& turn_id,
-                                       const std::string& prompt,
-                                       std::shared_ptr<event::Journal> journal);
-  Status RecordQueued(const std::string& session_id, const std::string& turn_id,
-                      const std::string& prompt, const std::optional<Environment>& env);
+  std::shared_ptr<SessionJob> MakeTurn(const std::string& session_id, const TurnRecord& turn,
+                                       std::shared_ptr<event::Journal> journal, bool restored);
+  Status EnqueueTurn(const std::string& session_id, const TurnRecord& turn,
+                     std::shared_ptr<event::Journal> journal, scheduler::Admission admission);
+  void OnDeadline(const std::string& turn_id);
+  Result<TurnRecord> RecordQueued(const std::string& session_id, TurnRecord turn,
+                                  const std::optional<Environment>& env);
   void ForgetTurn(const std::string& session_id, const std::string& turn_id);
   Result<std::string> CellForReading(const std::string& session_id);
   void ForgetCell(const std::string& session_id, const std::string& cell_id);
+  bool IsIdle(const std::string& session_id, std::chrono::seconds idle);
+  void EndIdleCell(const sandbox::Cell& cell, std::chrono::seconds idle);
   Result<std::string> OperatorCell(const std::string& session_id);
   Result<std::vector<std::string>> CopyAttachments(const Caller& caller,
                                                    const SessionRecord& record,
@@ -154,10 +175,13 @@ class Sessions final : public Workers {
   std::set<std::string> kept_idle_;           // sessions
   std::map<std::string, Active> active_;      // queued or running, by turn id or hold id
   std::map<std::string, std::string> cells_;  // session → its latest cell
+  // When a session's cell was last needed. Of a session that is not in it: not known yet.
+  std::map<std::string, std::chrono::system_clock::time_point> used_at_;
   // Of the workers that run or are queued, by session.
   std::map<std::string, std::function<void(const WorkerEnd&)>> worker_ends_;
 
-  scheduler::StrandPool pool_;  // last: its workers use everything above
+  scheduler::StrandPool pool_;  // its workers use everything above
+  Deadlines deadlines_;         // last: its thread uses everything above
 };
 
 }  // namespace odyssey::session

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -206,6 +208,204 @@ TEST(SessionsTest, CancelEndsAQueuedTurnAndLeavesTheRunningOne) {
   EXPECT_EQ(world.AwaitEnd(session, queued).status, TurnStatus::kCancelled);
   gate.Release();
   EXPECT_EQ(world.AwaitEnd(session, running).status, TurnStatus::kCompleted);
+}
+
+Submitted SubmitOn(SessionWorld& world, const std::string& session, const TurnTerms& terms) {
+  const Result<Submitted> submitted = world.sessions().Submit(session, "go", std::nullopt, terms);
+  EXPECT_TRUE(submitted.ok()) << submitted.status().ToString();
+  return submitted.ok() ? *submitted : Submitted{};
+}
+
+TEST(DeadlineTest, ATurnThatRunsEndsWithItsCommand) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"sleep 100"})"));
+  std::atomic<bool> killed = false;
+  world.sandbox().on_exec = [&](const supervisor::v1::ExecStart&, const sandbox::ExecSink& sink,
+                                std::stop_token stop) -> Result<supervisor::v1::ExecOutcome> {
+    ODY_RETURN_IF_ERROR(fakes::Begin(sink));
+    const Status hung = Hang(stop);
+    killed = true;
+    return hung;
+  };
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord ended = world.AwaitEnd(session, SubmitOn(world, session, {150, ""}).turn_id);
+  EXPECT_EQ(ended.status, TurnStatus::kFailed);
+  EXPECT_EQ(ended.error, "deadline of 150 ms exceeded");
+  EXPECT_TRUE(killed);
+  EXPECT_EQ(world.EventNames(session).back(), "turn_failed");
+}
+
+TEST(DeadlineTest, ATurnThatIsQueuedOrAskedAboutEndsToo) {
+  SessionWorld world(CallOnce("Write", kWriteA), {.workers = 1});
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  const std::string asked = SubmitOn(world, session, {400, ""}).turn_id;
+  const std::string queued = SubmitOn(world, session, {100, ""}).turn_id;
+  EXPECT_EQ(world.AwaitEnd(session, queued).error, "deadline of 100 ms exceeded");
+  EXPECT_TRUE(IsOpen(world.sessions().GetTurn(session, asked)->status));
+  EXPECT_EQ(world.AwaitEnd(session, asked).error, "deadline of 400 ms exceeded");
+  EXPECT_EQ(world.approvals().size(), 0u);
+}
+
+TEST(DeadlineTest, TheFirstOfItsSessionEndsThoughNoWorkerIsFree) {
+  Gate gate;
+  SessionWorld world(gate.Function(), {.workers = 1});
+  const BundleSource bundle;
+  const std::string busy = world.Create(bundle.path());
+  const std::string running = world.Submit(busy);
+  world.Await(busy, event::Event::kAgentMessageDelta);
+  const std::string other = world.Create(bundle.path());
+  const std::string turn = SubmitOn(world, other, {50, ""}).turn_id;
+  EXPECT_EQ(world.AwaitEnd(other, turn).error, "deadline of 50 ms exceeded");
+  EXPECT_EQ(world.sessions().GetTurn(busy, running)->status, TurnStatus::kRunning);
+  gate.Release();
+}
+
+TEST(DeadlineTest, OneThatPassesWhileAgentdIsStoppedHolds) {
+  Gate gate;
+  SessionWorld world(gate.Function(), {.workers = 1});
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.Submit(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
+  const std::string queued = SubmitOn(world, session, {60'000, ""}).turn_id;
+  world.Stop();
+  world.clock().Advance(std::chrono::seconds(61));
+  world.Start();
+  EXPECT_EQ(world.AwaitEnd(session, queued).error, "deadline of 60000 ms exceeded");
+  EXPECT_EQ(world.model().requests().size(), 1u) << "it never ran";
+}
+
+TEST(IdempotencyTest, AKeyMakesOneTurnAlsoAfterARestart) {
+  SessionWorld world(CallOnce("Bash", R"({"command":"ls"})"));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  const Submitted first = SubmitOn(world, session, {0, "k"});
+  EXPECT_GT(first.after_sequence, 0u);
+  world.AwaitEnd(session, first.turn_id);
+  for (int i = 0; i < 2; ++i) {
+    const Submitted again = SubmitOn(world, session, {0, "k"});
+    EXPECT_EQ(again.turn_id, first.turn_id);
+    EXPECT_EQ(again.after_sequence, first.after_sequence);
+    world.Restart();
+  }
+  EXPECT_EQ((*world.sessions().Get(session))->turns.size(), 2u);
+  EXPECT_NE(SubmitOn(world, session, {0, "other"}).turn_id, first.turn_id);
+  EXPECT_EQ(world.sessions().Submit(session, "else", std::nullopt, {0, "k"}).status().code(),
+            Code::kFailedPrecondition);
+  EXPECT_EQ(world.sessions()
+                .Submit(session, "go", std::nullopt, {0, std::string(257, 'k')})
+                .status()
+                .code(),
+            Code::kInvalidArgument);
+}
+
+size_t LiveCells(SessionWorld& world) { return world.sandbox().ListCells()->size(); }
+
+// Waits for what EndIdleCells has queued.
+void EndIdleCells(SessionWorld& world, const std::string& session) {
+  world.sessions().EndIdleCells(std::chrono::seconds(900));
+  EXPECT_TRUE(world.sessions().WhileIdle(session, [] { return OkStatus(); }).ok());
+}
+
+TEST(IdleCellTest, EndsWithoutItsFilesAndTheNextTurnMakesItAgain) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  world.clock().Advance(std::chrono::seconds(899));
+  EndIdleCells(world, session);
+  EXPECT_EQ(LiveCells(world), 1u) << "not yet";
+  world.clock().Advance(std::chrono::seconds(1));
+  world.sandbox().running_execs = 1;
+  EndIdleCells(world, session);
+  EXPECT_EQ(LiveCells(world), 1u) << "a command of another client is in it";
+  world.sandbox().running_execs = 0;
+  EndIdleCells(world, session);
+  EXPECT_EQ(LiveCells(world), 0u);
+  EXPECT_EQ(world.sandbox().files(session)["a"], "x");
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+  EXPECT_EQ(LiveCells(world), 1u);
+}
+
+TEST(IdleCellTest, NeverWhileATurnWaitsOrAnOperatorHoldsIt) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session);
+  const std::string request =
+      world.Await(session, event::Event::kPermissionRequested).permission_requested().request_id();
+  const auto later = [&] {
+    world.clock().Advance(std::chrono::hours(1));
+    world.sessions().EndIdleCells(std::chrono::seconds(900));
+  };
+  later();
+  EXPECT_EQ(LiveCells(world), 1u);
+  EXPECT_TRUE(world.approvals().Resolve(request, {Decision::kDeny, "", 5}));
+  world.AwaitEnd(session, turn);
+  std::promise<Result<std::string>> held;
+  const auto hold = world.sessions().Hold(
+      session, [&](Result<std::string> cell) { held.set_value(std::move(cell)); });
+  ASSERT_TRUE(held.get_future().get().ok());
+  later();
+  EXPECT_EQ(LiveCells(world), 1u);
+  (*hold)->Release();
+}
+
+TEST(IdleCellTest, ACellOfBeforeARestartIsIdleFromTheFirstLookOn) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  world.Restart();
+  world.clock().Advance(std::chrono::hours(1));
+  EndIdleCells(world, session);
+  EXPECT_EQ(LiveCells(world), 1u);
+  world.clock().Advance(std::chrono::hours(1));
+  EndIdleCells(world, session);
+  EXPECT_EQ(LiveCells(world), 0u);
+}
+
+TEST(SessionsTest, AQueuedTurnWaitsForASupervisorThatServesLaterThanAgentd) {
+  Gate gate;
+  SessionWorld world(gate.Function(), {.workers = 1});
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  world.Submit(session);
+  world.Await(session, event::Event::kAgentMessageDelta);
+  const std::string queued = world.Submit(session);
+  world.Stop();
+  gate.Release();
+  world.sandbox().FailPrepare(Unavailable("not yet"));
+  world.Start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(world.sessions().GetTurn(session, queued)->status, TurnStatus::kRunning);
+  world.sandbox().FailPrepare(OkStatus());
+  EXPECT_EQ(world.AwaitEnd(session, queued).status, TurnStatus::kCompleted);
+}
+
+TEST(SessionsTest, FullQueueOfAllSessionsIsRefusedByName) {
+  Gate gate;
+  SessionWorld world(gate.Function(), {.workers = 1, .queue_total = 2});
+  const BundleSource bundle;
+  const std::string busy = world.Create(bundle.path());
+  world.Submit(busy);
+  world.Await(busy, event::Event::kAgentMessageDelta);
+  world.Submit(busy);
+  const std::string waits = world.Create(bundle.path());
+  const std::string withdrawn = world.Submit(waits);
+  const std::string third = world.Create(bundle.path());
+  const Status full = world.sessions().Submit(third, "p").status();
+  EXPECT_EQ(full.code(), Code::kResourceExhausted);
+  EXPECT_NE(full.message().find("2 turns wait already; odyssey-agentd --queue-total allows 2"),
+            std::string::npos)
+      << full.message();
+  EXPECT_TRUE((*world.sessions().Get(third))->turns.empty());
+  EXPECT_TRUE(*world.sessions().Cancel(waits, withdrawn));
+  const std::string accepted = world.Submit(third);
+  gate.Release();
+  EXPECT_EQ(world.AwaitEnd(third, accepted).status, TurnStatus::kCompleted);
 }
 
 TEST(SessionsTest, FullQueueRefusesTheTurnAndKeepsNoTrace) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "agentd/approval/gate.h"
@@ -25,6 +27,9 @@ namespace {
 using event::Durability;
 using scheduler::Progress;
 using turn::Ending;
+
+constexpr std::chrono::milliseconds kRestoredRetry{200};
+constexpr std::chrono::seconds kRestoredPatience{30};
 
 TurnStatus StatusOf(Ending ending) {
   switch (ending) {
@@ -74,8 +79,15 @@ void TurnJob::RequestStop(Ending ending) {
   spec_.resume(this);
 }
 
+void TurnJob::StopAsRequested() {
+  const auto ending = static_cast<Ending>(stop_requested_.load());
+  StopMachine(ending, ending == Ending::kFailed
+                          ? "deadline of " + std::to_string(spec_.deadline_ms) + " ms exceeded"
+                          : "agentd was stopped");
+}
+
 void TurnJob::EndWithoutRunning() {
-  StopMachine(static_cast<Ending>(stop_requested_.load()), "agentd was stopped");
+  StopAsRequested();
   Proceed();
 }
 
@@ -87,6 +99,8 @@ Progress TurnJob::Run() {
         begun.code() == Code::kUnavailable ? Ending::kInterrupted : Ending::kFailed;
     if (begun.ok()) {
       Feed(machine_.Start());
+    } else if (stop_.stop_requested()) {
+      StopAsRequested();
     } else {
       StopMachine(ending, begun.message());
     }
@@ -108,9 +122,24 @@ Status TurnJob::Begin() {
   machine_.BoundTokens(setup_->model->max_total_tokens());
   redactor_ = agent::Redactor(SecretsOf(*record));
   window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
-  ODY_ASSIGN_OR_RETURN(cell_id_, PrepareSessionCell(spec_.session_id, *setup_, *runtime_));
+  ODY_ASSIGN_OR_RETURN(cell_id_, PrepareCell());
   spec_.on_cell(cell_id_);
   return OkStatus();
+}
+
+// After a restart of both daemons the supervisor may serve later than agentd does.
+Result<std::string> TurnJob::PrepareCell() const {
+  const auto until = std::chrono::steady_clock::now() + kRestoredPatience;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  for (;;) {
+    Result<std::string> cell = PrepareSessionCell(spec_.session_id, *setup_, *runtime_);
+    const bool again = spec_.restored && cell.status().code() == Code::kUnavailable &&
+                       std::chrono::steady_clock::now() < until;
+    if (!again || stop_.stop_requested()) return cell;
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, stop_.get_token(), kRestoredRetry, [] { return false; });
+  }
 }
 
 Status TurnJob::RecordRunning() {
@@ -126,9 +155,7 @@ Status TurnJob::RecordRunning() {
 void TurnJob::Proceed() {
   while (!ended_) {
     if (!worker_session_.empty() && !TakeWorkerEnd()) return;
-    if (stop_.stop_requested() && !stopping_) {
-      StopMachine(static_cast<Ending>(stop_requested_.load()), "agentd was stopped");
-    }
+    if (stop_.stop_requested() && !stopping_) StopAsRequested();
     if (!asked_request_.empty() && !TakeAnswer()) return;
     ODY_CHECK(!effects_.empty());
     const turn::Effect effect = std::move(effects_.front());
@@ -314,7 +341,8 @@ void TurnJob::StartWorker(const turn::Call& call, const tools::WorkerCall& work)
   worker_stopped_ = false;
   const std::weak_ptr<TurnJob> self = weak_from_this();
   Result<std::string> started =
-      runtime_->workers->StartWorker({spec_.session_id, spec_.turn_id, cell_id_, BudgetLeft()},
+      runtime_->workers->StartWorker({spec_.session_id, spec_.turn_id, cell_id_, BudgetLeft(),
+                                      DeadlineLeftMs(spec_.deadline_at_ms, *runtime_->clock)},
                                      work, [promise, self](const WorkerEnd& end) {
                                        promise->set_value(end);
                                        if (const auto job = self.lock())

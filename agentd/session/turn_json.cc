@@ -78,6 +78,14 @@ Json EncodeTurn(const TurnRecord& turn) {
               {"announced", turn.announced},
               {"chat_history", Json::array()}};
   if (!turn.error.empty()) out["error"] = turn.error;
+  if (turn.deadline_ms != 0) {
+    out["deadline_ms"] = turn.deadline_ms;
+    out["deadline_at_ms"] = turn.deadline_at_ms;
+  }
+  if (!turn.idempotency_key.empty()) {
+    out["idempotency_key"] = turn.idempotency_key;
+    out["after_sequence"] = turn.after_sequence;
+  }
   for (const Message& message : turn.history) out["chat_history"].push_back(EncodeMessage(message));
   if (turn.history.empty()) {
     out["prompt"] = turn.prompt;
@@ -100,6 +108,10 @@ TurnRecord DecodeTurn(const Json& json) {
   out.created_at = json.at("created_at").get<std::string>();
   out.announced = json.value("announced", false);
   out.error = json.value("error", "");
+  out.deadline_ms = json.value("deadline_ms", uint64_t{0});
+  out.deadline_at_ms = json.value("deadline_at_ms", int64_t{0});
+  out.idempotency_key = json.value("idempotency_key", "");
+  out.after_sequence = json.value("after_sequence", uint64_t{0});
   out.prompt = json.value("prompt", "");
   out.response = json.value("response", "");
   for (const Json& message : json.at("chat_history")) out.history.push_back(DecodeMessage(message));

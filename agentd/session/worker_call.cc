@@ -71,6 +71,16 @@ Budget Narrowed(const dialect::DelegationSpec& own, const Budget& left) {
   return {Less(own.tool_calls, left.tool_calls)};
 }
 
+uint64_t WorkerDeadlineMs(const dialect::DelegationSpec& own, uint64_t left_ms) {
+  return Less(own.wall_clock_s * 1000, left_ms);
+}
+
+uint64_t DeadlineLeftMs(int64_t deadline_at_ms, const agent::Clock& clock) {
+  if (deadline_at_ms == 0) return 0;
+  const int64_t left = deadline_at_ms - agent::UnixMillis(clock.Now());
+  return left > 0 ? static_cast<uint64_t>(left) : 1;
+}
+
 tools::ToolResult WorkerResult(const std::string& session_id, const WorkerEnd& end) {
   Json result = {{"session_id", session_id}};
   if (end.status == TurnStatus::kCompleted) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agentd/base/clock.h"
 #include "agentd/session/session_record.h"
 #include "agentd/tool/tool.h"
 #include "agentd/tool/tool_result.h"
@@ -27,7 +28,8 @@ struct Caller {
   std::string session_id;
   std::string turn_id;
   std::string cell_id;
-  Budget left;  // of the caller's own budget; 0: no bound
+  Budget left;                    // of the caller's own budget; 0: no bound
+  uint64_t deadline_left_ms = 0;  // of its turn; 0: no deadline
 };
 
 struct WorkerEnd {
@@ -58,6 +60,13 @@ SessionRecord WorkerRecord(const SessionRecord& caller, const std::string& turn_
 
 // The stricter of both; 0 is no bound.
 Budget Narrowed(const dialect::DelegationSpec& own, const Budget& left);
+
+// The deadline of the worker's turn: the smaller of the agent's own bound and of what is left of
+// its own turn. 0: none.
+uint64_t WorkerDeadlineMs(const dialect::DelegationSpec& own, uint64_t left_ms);
+
+// What is left until that Unix time, at least 1; 0 if that is 0: no deadline.
+uint64_t DeadlineLeftMs(int64_t deadline_at_ms, const agent::Clock& clock);
 
 // What the calling model reads.
 tools::ToolResult WorkerResult(const std::string& session_id, const WorkerEnd& end);

@@ -205,6 +205,52 @@ TEST(WorkerCallTest, TheBudgetOfAWorkerIsWithinItsCallers) {
       << turn.response;
 }
 
+TEST(WorkerCallTest, AQueuedWorkerIsInterruptedByARestartSinceItsCallerIsGone) {
+  SessionWorld world(Team({}));
+  const TeamBundle bundle(kCalls);
+  const std::string session = world.Create(bundle.path());
+  SessionRecord worker = **world.sessions().Get(session);
+  worker.id = "ses_00000000000000000000000000000abc";
+  worker.agent_id = "helper";
+  worker.parent = {session, "trn_1", {"lead"}, {}};
+  TurnRecord queued;
+  queued.id = "trn_00000000000000000000000000000abc";
+  queued.prompt = "count";
+  worker.turns.push_back(queued);
+  ASSERT_TRUE(world.store().Create(worker).ok());
+  world.Restart();
+  const TurnRecord ended = world.AwaitEnd(worker.id, queued.id);
+  EXPECT_EQ(ended.status, TurnStatus::kInterrupted);
+  EXPECT_NE(ended.error.find("the turn that called this worker"), std::string::npos) << ended.error;
+  EXPECT_TRUE(world.model().requests().empty());
+}
+
+TEST(WorkerCallTest, TheDeadlineOfAWorkerIsWithinItsCallers) {
+  dialect::DelegationSpec own;
+  EXPECT_EQ(WorkerDeadlineMs(own, 0), 0u);
+  EXPECT_EQ(WorkerDeadlineMs(own, 700), 700u);
+  own.wall_clock_s = 1;
+  EXPECT_EQ(WorkerDeadlineMs(own, 0), 1000u);
+  EXPECT_EQ(WorkerDeadlineMs(own, 700), 700u);
+  EXPECT_EQ(WorkerDeadlineMs(own, 1700), 1000u);
+  const fakes::FakeClock clock;
+  EXPECT_EQ(DeadlineLeftMs(0, clock), 0u);
+  EXPECT_EQ(DeadlineLeftMs(agent::UnixMillis(clock.Now()) + 5, clock), 5u);
+  EXPECT_EQ(DeadlineLeftMs(agent::UnixMillis(clock.Now()) - 5, clock), 1u);
+
+  SessionWorld world(
+      Team({{"lead", {"worker_call", kAskHelper}}, {"helper", {"Bash", R"({"command":"ls"})"}}}));
+  const TeamBundle bundle(
+      "  delegation: {allow: [helper], budget: {wall_clock_s: 1}}\n"
+      "  tools: {allow: ['*', worker_call]}\n",
+      "  tools: {ask: [Bash]}\n");
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
+  EXPECT_NE(turn.response.find("failed: deadline of 1000 ms exceeded"), std::string::npos)
+      << turn.response;
+}
+
 TEST(WorkerCallTest, AttachmentsAreCopiedIfBothEndsAllowThem) {
   SessionWorld world(
       Team({{"lead",

@@ -62,6 +62,8 @@ class FakeSandbox final : public sandbox::Sandbox {
   Result<pb::ChangeCounts> changes = pb::ChangeCounts();  // what CountChanges answers
   Status fork_status;  // what ForkCell answers; OK: the files are copied
 
+  std::atomic<uint32_t> running_execs = 0;  // what ListCells says of every cell
+
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
 
@@ -103,7 +105,7 @@ class FakeSandbox final : public sandbox::Sandbox {
   Result<std::vector<sandbox::Cell>> ListCells() override {
     std::lock_guard lock(mutex_);
     std::vector<sandbox::Cell> out;
-    for (const auto& [id, key] : cells_) out.push_back({id, key, false});
+    for (const auto& [id, key] : cells_) out.push_back({id, key, false, running_execs});
     return out;
   }
   Result<pb::ChangeCounts> CountChanges(const sandbox::CellKey&) override { return changes; }
