@@ -47,6 +47,7 @@ struct RunOptions {
   std::vector<Save> saves;
   bool allow_danger = false;
   bool review = false;
+  uint64_t deadline_ms = 0;
 };
 
 Result<std::vector<Save>> ReadSaves(const std::vector<std::string>& entries) {
@@ -71,6 +72,7 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
   ODY_ASSIGN_OR_RETURN(out.saves, ReadSaves(options.All("save")));
   out.allow_danger = options.Has("dangerous-sandbox-mode");
   out.review = options.Has("review");
+  out.deadline_ms = options.DurationMs("deadline");
   if (!out.cwd.empty() && !out.session_id.empty()) {
     return InvalidArgument("--cwd: said when a session is made, not later");
   }
@@ -184,16 +186,33 @@ void OfferChanges(const Console& console, const Client& client, const SessionSer
   (void)DecideChanges(console, ChangesClient(client, std::move(key), session_id));
 }
 
+// kExitOk, or the code of what was reported.
+int RefuseOtherBundle(const Console& console, const Client& client, const SessionServiceStub& stub,
+                      const RunOptions& options) {
+  if (options.session_id.empty()) return kExitOk;
+  agent::v1::GetSessionRequest request;
+  request.set_session_id(options.session_id);
+  request.set_without_turns(true);
+  agent::v1::GetSessionResponse response;
+  const Status found = stub.GetSession({kQuickCallMs}, request, &response);
+  if (!found.ok()) return console.Fail(client.Explain("run in the session", found));
+  const Status same = CheckSameBundle(options.bundle, response.session());
+  if (same.ok()) return kExitOk;
+  console.Fail({"run", same.message(), ""});
+  return kExitUsage;
+}
+
 int RunTurn(const Console& console, const Locations& locations, const RunOptions& options,
             int signal_fd) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations);
   if (!client.ok()) return console.Fail(ExplainConnect("run", client.status()));
   const SessionServiceStub stub(client->channel());
+  if (const int refused = RefuseOtherBundle(console, *client, stub, options)) return refused;
   const std::optional<std::string> session_id = FindOrCreate(console, *client, stub, options);
   if (!session_id) return kExitFailed;
 
   const std::optional<agent::v1::SubmitTurnResponse> submitted =
-      SubmitTurn(console, *client, stub, *session_id, options.prompt);
+      SubmitTurn(console, *client, stub, *session_id, options.prompt, {options.deadline_ms, ""});
   if (!submitted) return kExitFailed;
 
   TurnEnd end = TurnEnd::kLost;
@@ -255,6 +274,11 @@ std::vector<Command> RunCommands() {
                         .kind = ValueKind::kDirectory,
                         .value_name = "DIR",
                         .help = "what \".\" in the bundle's mounts means (default: here)"},
+                       {.name = "deadline",
+                        .kind = ValueKind::kDuration,
+                        .value_name = "DURATION",
+                        .help = "the turn fails if it has not ended so long after it was accepted "
+                                "(default: none)"},
                        {.name = "save",
                         .kind = ValueKind::kText,
                         .value_name = "PATH=FILE",

@@ -135,6 +135,30 @@ void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequ
 
 }  // namespace
 
+Status CheckSameBundle(const std::string& named, const agent::v1::Session& session) {
+  ODY_ASSIGN_OR_RETURN(const NamedBundle bundle, LookAtName(named));
+  ODY_ASSIGN_OR_RETURN(const package::Reference own, package::ParseReference(session.bundle_ref()));
+  package::Reference other;
+  if (bundle.directory.empty()) {
+    ODY_ASSIGN_OR_RETURN(other, package::ParseReference(bundle.reference));
+  } else {
+    const ExecInputs inputs = MakeExecInputs();
+    ODY_ASSIGN_OR_RETURN(const FoundPlace place, inputs.resolve(bundle.directory));
+    ODY_ASSIGN_OR_RETURN(const dialect::Bundle spec,
+                         dialect::LoadBundle(place.name, OpenBundleDirectory));
+    other.id = spec.id;
+  }
+  const auto differs = [](const std::string& said, const std::string& is) {
+    return !said.empty() && said != is;
+  };
+  if (!differs(other.id, own.id) && !differs(other.ns, own.ns) &&
+      !differs(other.version, own.version) && !differs(other.digest, session.bundle_digest())) {
+    return OkStatus();
+  }
+  return InvalidArgument("bundle " + named + ": session " + session.id() + " is of " +
+                         session.bundle_ref() + "; name that, or leave --session out");
+}
+
 Result<std::string> ReadPrompt(const std::string& argument, const std::string& option) {
   if (!argument.empty() && !option.empty()) {
     return InvalidArgument("prompt: given as an argument and by --prompt; give one");
@@ -181,11 +205,9 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
   return std::move(*response.mutable_session());
 }
 
-std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
-                                                        const Client& client,
-                                                        const agent::v1::SessionServiceStub& stub,
-                                                        const std::string& session_id,
-                                                        const std::string& prompt) {
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
+    const Console& console, const Client& client, const agent::v1::SessionServiceStub& stub,
+    const std::string& session_id, const std::string& prompt, const TurnTerms& terms) {
   agent::v1::GetSessionRequest which;
   which.set_session_id(session_id);
   which.set_without_turns(true);
@@ -196,6 +218,8 @@ std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
     agent::v1::SubmitTurnRequest request;
     request.set_session_id(session_id);
     request.set_prompt(prompt);
+    request.set_deadline_ms(terms.deadline_ms);
+    request.set_idempotency_key(terms.idempotency_key);
     AddEnvironment(session.session(), &request);
     status = stub.SubmitTurn({kQuickCallMs}, request, &response);
   }

@@ -3,6 +3,7 @@
 
 // Calls of agentd that more than one command makes. A failure has been reported when they return.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -25,16 +26,23 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
                                                 const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session);
 
+// Whether what a person named can be the bundle of that session, which is pinned: its id is
+// compared, its version and digest where the name has one. INVALID_ARGUMENT: it is another one.
+Status CheckSameBundle(const std::string& named, const agent::v1::Session& session);
+
 // A turn's prompt, given as an argument or by --prompt: one of them. "-" reads stdin.
 Result<std::string> ReadPrompt(const std::string& argument, const std::string& option);
 
+struct TurnTerms {
+  uint64_t deadline_ms = 0;     // 0: none
+  std::string idempotency_key;  // "": none
+};
+
 // Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they
 // are here now.
-std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(const Console& console,
-                                                        const Client& client,
-                                                        const agent::v1::SessionServiceStub& stub,
-                                                        const std::string& session_id,
-                                                        const std::string& prompt);
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
+    const Console& console, const Client& client, const agent::v1::SessionServiceStub& stub,
+    const std::string& session_id, const std::string& prompt, const TurnTerms& terms);
 
 }  // namespace odyssey::ctl
 

@@ -42,7 +42,9 @@ int Submit(const Invocation& call) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("submit the turn", client.status()));
   const SessionServiceStub stub(client->channel());
-  const auto submitted = SubmitTurn(console, *client, stub, call.options.Word(0), *prompt);
+  const auto submitted =
+      SubmitTurn(console, *client, stub, call.options.Word(0), *prompt,
+                 {call.options.DurationMs("deadline"), call.options.Text("idempotency-key")});
   if (!submitted) return kExitFailed;
   if (console.json) {
     console.PrintJson(message::ToJson(*submitted));
@@ -88,7 +90,16 @@ std::vector<Command> TurnCommands() {
        .options = {{.name = "prompt",
                     .kind = ValueKind::kText,
                     .value_name = "TEXT",
-                    .help = "what the agent is to do, in place of PROMPT; - reads stdin"}},
+                    .help = "what the agent is to do, in place of PROMPT; - reads stdin"},
+                   {.name = "deadline",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "DURATION",
+                    .help = "the turn fails if it has not ended so long after it was accepted "
+                            "(default: none)"},
+                   {.name = "idempotency-key",
+                    .kind = ValueKind::kText,
+                    .value_name = "KEY",
+                    .help = "if the session has a turn of this key, print its id and make none"}},
        .run = Submit},
       {.name = "turn status",
        .summary = "show a turn's status and answer",

@@ -20,10 +20,11 @@ class ManifestTest(WorldTest):
     def create(self, bundle):
         done = self.world.ctl("session", "create", bundle)
         self.assertEqual(done.code, 0, done)
+        self.source = bundle
         return done.out.strip()
 
     def run_turn(self, session):
-        self.world.ctl("run", "x", "--session", session, "--prompt", "x")
+        self.world.ctl("run", self.source, "--session", session, "--prompt", "x")
         return self.world.json("session", "show", session)["turns"][-1]
 
     def said(self, steps, texts, **options):

@@ -114,6 +114,25 @@ class RecordTest(SessionsTest):
             self.assertEnded(self.world.ctl("session", *words), 1, first)
         self.assertEnded(self.world.ctl("turn", "submit", first, "--prompt", "x"), 1, first)
 
+    def test_another_bundle_is_refused_by_name(self):
+        bundle = self.bundle([bundles.say("Said.")])
+        session = self.create(bundle)
+        other = bundles.write(self.world.directory + "/other", [bundles.say("Other.")],
+                              bundle_id="other")
+        for named in (other, "other", "local/probe@0.2.0", "else/probe"):
+            done = self.world.ctl("run", named, "--session", session, "--prompt", "x")
+            self.assertEnded(done, 2, "is of local/probe@0.1.0")
+        self.assertEqual(self.show(session).get("turns", []), [])
+        for named in (bundle, "probe", "local/probe@0.1.0"):
+            done = self.world.ctl("run", named, "--session", session, "--prompt", "x")
+            self.assertEqual(done.code, 0, done)
+
+    def test_doctor_names_what_was_set_aside(self):
+        path = self.world.make("state/agentd/sessions/ses_1.json.corrupt_1", "{")
+        self.addCleanup(os.unlink, path)
+        checks = self.world.ctl("-o", "json", "doctor").json()["checks"]
+        self.assertIn(path + " could not be read", [check["detail"] for check in checks])
+
     def test_removing_ends_what_runs(self):
         session = self.create(self.bundle([bundles.bash("echo begun; exec sleep 86396")]))
         self.submit(session)
@@ -224,6 +243,34 @@ class TurnsTest(SessionsTest):
             self.assertEqual(self.status(session, turn), "cancelled")
         self.assertEqual(self.world.ctl("session", "cancel", session).out, "no turn was running\n")
         self.await_status(session, self.submit(session, "short"), "completed")
+
+    def test_a_deadline_ends_what_runs_and_what_waits(self):
+        command = ("setsid sleep 86393 >/dev/null 2>&1 </dev/null & "
+                   "(trap '' TERM INT HUP; sleep 86393; sleep 86393) & echo begun; sleep 86393")
+        session = self.create(self.bundle([bundles.bash(command)]))
+        done = self.world.ctl("turn", "submit", session, "--prompt", "x", "--deadline", "3s")
+        running = done.out.strip()
+        done = self.world.ctl("turn", "submit", session, "--prompt", "x", "--deadline", "1s")
+        waiting = done.out.strip()
+        host.eventually(lambda: len(self.world.cell_commands("86393")) >= 3, HANG_S, "it runs")
+        for turn, milliseconds in ((waiting, 1000), (running, 3000)):
+            self.await_status(session, turn, "failed")
+            ended = self.world.json("turn", "status", session, turn)["turn"]
+            self.assertEqual(ended["error"], f"deadline of {milliseconds} ms exceeded")
+        self.assertEqual(self.world.cell_commands("86393"), [])
+        done = self.world.ctl("run", self.bundle([bundles.bash("sleep 86393")]), "--prompt", "x",
+                              "--deadline", "500ms")
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("deadline of 500 ms exceeded", done.out + done.err)
+
+    def test_a_key_makes_one_turn(self):
+        session = self.create(self.bundle([bundles.say("Said.")]))
+        submit = ("turn", "submit", session, "--idempotency-key", "k", "--prompt")
+        first = self.world.ctl(*submit, "x")
+        self.assertEqual(first.code, 0, first)
+        self.assertEqual(self.world.ctl(*submit, "x").out, first.out)
+        self.assertEnded(self.world.ctl(*submit, "y"), 1, "with another prompt")
+        self.assertEqual(len(self.show(session)["turns"]), 1)
 
     def test_interrupting_run_cancels(self):
         bundle = self.bundle([bundles.bash("echo begun; sleep 86394")])
