@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agentd/session/turn_json.h"
+#include "policy/model/own_variables.h"
 
 namespace odyssey::session {
 namespace {
@@ -32,6 +33,15 @@ Parent DecodeParent(const Json& json) {
           {json.at("tool_calls").get<uint64_t>()}};
 }
 
+// A source may have any name, an inherited variable's too: then its value is a secret all the same.
+std::map<std::string, std::string> InheritedOf(const SessionRecord& record) {
+  std::map<std::string, std::string> out = record.env;
+  std::erase_if(out, [&](const auto& item) {
+    return record.env_sources.count(item.first) != 0 || !policy::IsInheritedVariable(item.first);
+  });
+  return out;
+}
+
 SessionRecord Decode(const Json& json) {
   if (const int version = json.at("schema_version").get<int>();
       version < 1 || version > kSchemaVersion) {
@@ -56,7 +66,8 @@ SessionRecord Decode(const Json& json) {
   out.forked_from = json.value("forked_from", "");
   if (json.contains("parent")) out.parent = DecodeParent(json.at("parent"));
   out.env = json.at("env").get<std::map<std::string, std::string>>();
-  for (const auto& [source, value] : out.env) out.env_sources.insert(source);  // of an older file
+  // Of a file older than env_sources.
+  for (const auto& [source, value] : out.env) out.env_sources.insert(source);
   out.env_sources = json.value("env_sources", out.env_sources);
   out.cell_used = json.at("cell_used").get<bool>();
   out.staged = json.at("staged").get<bool>();
@@ -94,6 +105,12 @@ std::vector<Message> HistoryOf(const SessionRecord& record) {
   return out;
 }
 
+std::map<std::string, std::string> SecretsOf(const SessionRecord& record) {
+  std::map<std::string, std::string> out = record.env;
+  std::erase_if(out, [&](const auto& item) { return record.env_sources.count(item.first) == 0; });
+  return out;
+}
+
 std::string EncodeSession(const SessionRecord& record) {
   Json out = {{"schema_version", kSchemaVersion},
               {"id", record.id},
@@ -114,7 +131,7 @@ std::string EncodeSession(const SessionRecord& record) {
               {"reviews", record.reviews},
               {"forked_from", record.forked_from},
               {"env_sources", record.env_sources},
-              {"env", record.env},
+              {"env", InheritedOf(record)},
               {"cell_used", record.cell_used},
               {"staged", record.staged}};
   if (!record.parent.session_id.empty()) out["parent"] = EncodeParent(record.parent);

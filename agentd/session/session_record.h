@@ -69,8 +69,10 @@ struct SessionRecord {
   bool reviews = false;          // some are: by that word, or by the bundle's
   std::string forked_from;       // the session that it is a copy of; empty: none
   Parent parent;
-  std::set<std::string> env_sources;       // of the bundle's sandbox.env
-  std::map<std::string, std::string> env;  // their values, where the owner's environment has one
+  std::set<std::string> env_sources;  // of the bundle's sandbox.env
+  // Their values, where the owner's environment has one, and the inherited variables. Only the
+  // latter are in the file: values of sources end with agentd, and the next turn brings them again.
+  std::map<std::string, std::string> env;
   bool cell_used = false;  // a cell was prepared for it: there are directories to purge
   bool staged = false;     // its private workspace holds the bundle's files
   std::vector<TurnRecord> turns;
@@ -84,6 +86,9 @@ const TurnRecord* FindTurn(const SessionRecord& record, const std::string& turn_
 
 // The messages of all turns, in order.
 std::vector<model::Message> HistoryOf(const SessionRecord& record);
+
+// The values of the bundle's variables; not those that every command inherits, such as LANG.
+std::map<std::string, std::string> SecretsOf(const SessionRecord& record);
 
 // ↔ the session's file: pretty-printed JSON with `schema_version`. Its turns are in a file of their
 // own (turn_log.h); those of a file of version 1 are decoded.

@@ -51,15 +51,16 @@ Status SessionStore::Load(agent::IdSource* ids, std::vector<std::string>* warnin
 
 // A file of version 1 holds the turns: they move before the record without them is written, so that
 // a crash between the two repeats the move.
-Status SessionStore::AddLoaded(SessionRecord record) {
+Status SessionStore::AddLoaded(SessionRecord record, const std::string& text) {
   const auto entry = std::make_shared<Entry>();
   const std::string id = record.id;
   if (!record.turns.empty()) {
     ODY_RETURN_IF_ERROR(
         WriteFileAtomically(TurnsPathOf(id), EncodeTurnChanges({}, record.turns), 0600));
-    ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(id), EncodeSession(record), 0600));
-    record.turns.clear();
   }
+  const std::string current = EncodeSession(record);
+  if (current != text) ODY_RETURN_IF_ERROR(WriteFileAtomically(PathOf(id), current, 0600));
+  record.turns.clear();
   entry->loaded = false;
   const Result<TurnSummary> summary = ReadTurnSummary(TurnsPathOf(id));
   if (summary.ok()) record.message_count = summary->messages;
@@ -122,7 +123,7 @@ Status SessionStore::LoadFile(const std::string& name, agent::IdSource* ids,
   if (record.ok() && (record->id != id || !agent::IsId("ses", id))) {
     record = Status(Code::kDataLoss, "the file's name is not its session's id");
   }
-  if (record.ok()) return AddLoaded(*std::move(record));
+  if (record.ok()) return AddLoaded(*std::move(record), *text);
   const std::string aside = path + "." + ids->New("corrupt");
   warnings->push_back("session file " + path + " is corrupt (" + record.status().message() +
                       "); kept as " + aside);

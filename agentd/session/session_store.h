@@ -27,7 +27,8 @@ class SessionStore final {
  public:
   explicit SessionStore(std::string directory) : directory_(std::move(directory)) {}
 
-  // Reads every record without its turns; to be called once, before anything else. A file that is
+  // Reads every record without its turns; to be called once, before anything else. A file of an
+  // older version, which may hold values of variables, is written as this one does. A file that is
   // no session's is left alone; one that cannot be read as a session is renamed to
   // NAME.json.corrupt-ID and named in `warnings`.
   Status Load(agent::IdSource* ids, std::vector<std::string>* warnings);
@@ -67,7 +68,7 @@ class SessionStore final {
 
   std::string PathOf(const std::string& id) const;
   std::string TurnsPathOf(const std::string& id) const;
-  Status AddLoaded(SessionRecord record);
+  Status AddLoaded(SessionRecord record, const std::string& text);
   Status LoadTurns(const std::string& id, Entry& entry) const;
   Status Write(const SessionRecord& before, const SessionRecord& after,
                event::Durability durability) const;

@@ -27,7 +27,7 @@ SessionRecord Sample(const std::string& last_digit, const std::string& created_a
   out.reviews = true;
   out.forked_from = "ses_00000000000000000000000000000009";
   out.env_sources = {"A", "C"};
-  out.env = {{"A", "b"}};
+  out.env = {{"TERM", "dumb"}};
   TurnRecord turn;
   turn.id = "trn_1";
   turn.status = TurnStatus::kCompleted;
@@ -188,7 +188,48 @@ TEST_F(SessionStoreTest, ASessionOfAnOlderVersionReadsWhatItHas) {
   ASSERT_NE(begin, std::string::npos);
   text.erase(begin, text.find("],\n", begin) + 3 - begin);
   ASSERT_TRUE(DecodeSession(text).ok());
+  const std::string env = "\"TERM\": \"dumb\"";
+  ASSERT_NE(text.find(env), std::string::npos);
+  text.replace(text.find(env), env.size(), "\"A\": \"b\"");
   EXPECT_EQ(DecodeSession(text)->env_sources, std::set<std::string>{"A"});
+}
+
+// ── Values of variables ─────────────────────────────────────────────────────────────────────────
+
+constexpr char kValue[] = "correct-horse-battery";
+
+TEST_F(SessionStoreTest, ValuesOfSourcesAreInMemoryOnly) {
+  SessionStore store(directory_.path());
+  SessionRecord record = Sample("1", "t");
+  record.env_sources = {"A", "TERM"};
+  record.env = {{"A", kValue}, {"TERM", kValue}, {"LANG", "C"}};
+  ASSERT_TRUE(store.Create(record).ok());
+  const auto again = [](SessionRecord& changed) {
+    changed.cell_used = !changed.cell_used;
+    return OkStatus();
+  };
+  ASSERT_TRUE(store.Update(record.id, again).ok());
+  EXPECT_EQ((*store.Get(record.id))->env, record.env);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    EXPECT_EQ(ReadFile(entry.path(), 1 << 20)->find(kValue), std::string::npos) << entry.path();
+  }
+  SessionStore restarted(directory_.path());
+  ASSERT_TRUE(restarted.Load(&ids_, &warnings_).ok());
+  const SessionPtr loaded = *restarted.Get(record.id);
+  EXPECT_EQ(loaded->env, (std::map<std::string, std::string>{{"LANG", "C"}}));
+  EXPECT_EQ(loaded->env_sources, record.env_sources);
+}
+
+TEST_F(SessionStoreTest, AFileWithValuesIsWrittenWithoutThemAtLoad) {
+  SessionRecord record = Sample("1", "t");
+  std::string text = EncodeSession(record);
+  const std::string env = "\"TERM\": \"dumb\"";
+  text.replace(text.find(env), env.size(), std::string("\"A\": \"") + kValue + "\"");
+  directory_.Write(record.id + ".json", text);
+  ASSERT_EQ(Load().size(), 1u);
+  const std::string now = *ReadFile(directory_.path() + "/" + record.id + ".json", 1 << 20);
+  EXPECT_EQ(now.find(kValue), std::string::npos);
+  EXPECT_NE(now.find("\"A\""), std::string::npos) << "the name stays";
 }
 
 TEST_F(SessionStoreTest, PromptAndResponseAreNotWrittenTwice) {

@@ -818,9 +818,14 @@ TEST(SessionOwnerTest, ATurnBringsTheValuesOfToday) {
   using Values = std::map<std::string, std::string>;
   EXPECT_EQ(env_of(std::nullopt), (Values{{"HERE", "1"}, {"TOO", "1"}}));
   EXPECT_EQ(env_of(Environment{{"B", "2"}, {"X", "2"}}), (Values{{"THERE", "2"}}));
-  world.Restart();
-  EXPECT_EQ(env_of(std::nullopt), (Values{{"THERE", "2"}}));
   EXPECT_EQ(env_of(Environment{}), Values{});
+  EXPECT_EQ(env_of(Environment{{"B", "3"}}), (Values{{"THERE", "3"}}));
+  const auto fork = world.sessions().Fork(id);
+  ASSERT_TRUE(fork.ok());
+  EXPECT_EQ((*fork)->env, (Environment{{"B", "3"}}));
+  world.Restart();
+  EXPECT_EQ(env_of(std::nullopt), Values{}) << "values are in no file";
+  EXPECT_EQ(env_of(Environment{{"B", "4"}}), (Values{{"THERE", "4"}}));
   EXPECT_EQ(
       world.sessions().Submit(id, "p", Environment{{"A", std::string("1\0", 2)}}).status().code(),
       Code::kInvalidArgument);

@@ -51,13 +51,6 @@ bool IsEmpty(const supervisor::v1::ChangeCounts& counts) {
          0;
 }
 
-// The values of the bundle's variables; not those that every command inherits, such as LANG.
-std::map<std::string, std::string> SecretsOf(const SessionRecord& record) {
-  std::map<std::string, std::string> out = record.env;
-  std::erase_if(out, [&](const auto& item) { return record.env_sources.count(item.first) == 0; });
-  return out;
-}
-
 std::string Join(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
