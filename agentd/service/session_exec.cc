@@ -1,5 +1,6 @@
 #include "agentd/service/session_exec.h"
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "agentd/event/command_events.h"
 #include "agentd/event/command_output.h"
 #include "agentd/event/journal.h"
+#include "agentd/event/redacted_events.h"
 #include "agentd/service/session_access.h"
 #include "agentd/tool/tool.h"
 #include "common/base/utf8.h"
@@ -33,6 +35,12 @@ class OperatorRecord final {
     command_.assign(start.argv().begin(), start.argv().end());
     for (std::string& word : command_) word = SanitizeUtf8(word);
     cwd_ = start.cwd().empty() ? tools::kWorkspace : SanitizeUtf8(start.cwd());
+  }
+
+  // Before the command begins: what the journal does not get.
+  void Redact(const std::map<std::string, std::string>& secrets) {
+    redactor_ = agent::Redactor(secrets);
+    for (std::string& word : command_) word = redactor_.Text(word);
   }
 
   void Note(const sup::ExecResponse& response) {
@@ -86,10 +94,14 @@ class OperatorRecord final {
   }
   // A journal that cannot be written does not stop an operator, who may be there to make room.
   void Append(event::Event event) {
-    (void)journal_->Append(std::move(event), event::Durability::kBatched);
+    for (event::Event& recorded : events_.Of(std::move(event))) {
+      (void)journal_->Append(std::move(recorded), event::Durability::kBatched);
+    }
   }
 
   const std::shared_ptr<event::Journal> journal_;
+  agent::Redactor redactor_{std::map<std::string, std::string>()};
+  event::RedactedEvents events_{&redactor_};
   std::vector<std::string> command_;
   std::string cwd_;
   event::CommandId id_;  // exec_id: of the command that has begun and not ended
@@ -221,6 +233,10 @@ class SessionExecReactor final
       hold_.reset();
       return Finish(rpc::ToGrpc(cell_id.status()));
     }
+    // The values that the cell was just prepared with. A session that is held is not removed.
+    const Result<session::SessionPtr> record =
+        sessions_->runtime().store->GetWithoutTurns(session_id_);
+    if (record.ok()) record_->Redact(session::SecretsOf(**record));
     cell_id_ = *std::move(cell_id);
     if (hold_) StartUpstream();
   }
