@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "agentd/daemon/approval_command.h"
 #include "agentd/daemon/approval_expiry.h"
 #include "agentd/daemon/idle_cells.h"
 #include "agentd/daemon/log.h"
@@ -150,6 +151,10 @@ void LogAnswer(const std::string& session_id, const agent::v1::PermissionRequest
                            " by=" + answer.by + " uid=" + std::to_string(answer.by_uid));
 }
 
+void LogNoAnswer(const std::string& request_id, const std::string& why) {
+  Log(Priority::kWarning, "approval=" + request_id + " error=\"" + why + "\"");
+}
+
 // Everything that serves, in the order of construction; destroyed in reverse.
 class Server final {
  public:
@@ -181,6 +186,13 @@ class Server final {
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
     expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_, options_.approval_timeout);
     idle_cells_ = std::make_unique<IdleCells>(sessions_.get(), options_.idle_cell);
+    if (!options_.approval_command.empty()) {
+      ODY_RETURN_IF_ERROR(CheckApprovalCommand(options_.approval_command));
+      command_ = std::make_unique<ApprovalCommand>(
+          &approvals_,
+          ApprovalCommandOptions{options_.approval_command, options_.approval_fallback == "ask"},
+          LogNoAnswer);
+    }
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -200,9 +212,11 @@ class Server final {
     return OkStatus();
   }
 
-  // Turns first: what waits for them is answered before the server goes.
+  // Turns before the server: what waits for them is answered. The approval command before them: its
+  // death is no answer.
   void Stop() {
     unlink(options_.socket.c_str());
+    command_.reset();
     sessions_->Stop();
     listener_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
@@ -243,6 +257,7 @@ class Server final {
   std::unique_ptr<service::BundleService> bundle_service_;
   std::unique_ptr<ApprovalExpiry> expiry_;
   std::unique_ptr<IdleCells> idle_cells_;
+  std::unique_ptr<ApprovalCommand> command_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<rpc::PeerListener> listener_;
 };

@@ -100,9 +100,19 @@ const std::map<std::string, Setter>& Setters() {
          out->idle_cell = std::chrono::seconds(seconds);
          return OkStatus();
        }},
-      {"--approval-timeout", [](auto& o, auto& v, Options* out) -> Status {
+      {"--approval-timeout",
+       [](auto& o, auto& v, Options* out) -> Status {
          ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxApprovalSeconds));
          out->approval_timeout = std::chrono::seconds(seconds);
+         return OkStatus();
+       }},
+      {"--approval-command",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->approval_command); }},
+      {"--approval-command-fallback", [](auto& o, auto& v, Options* out) -> Status {
+         if (v != "ask" && v != "deny") {
+           return InvalidArgument(o + " \"" + v + "\": must be ask or deny");
+         }
+         out->approval_fallback = v;
          return OkStatus();
        }}};
   return kSetters;
@@ -138,6 +148,9 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
                                           {"--supervisor-socket", out.supervisor_socket}}) {
     if (value.empty()) return InvalidArgument(option + ": is required");
   }
+  if (!out.approval_fallback.empty() && out.approval_command.empty()) {
+    return InvalidArgument("--approval-command-fallback: needs --approval-command");
+  }
   return out;
 }
 
@@ -163,6 +176,9 @@ std::string Usage() {
          "its "
          "files stay\n"
          "                            (900; 0: never)\n"
+         "  --approval-command PATH   answers each request for approval (docs/APPROVALS.md)\n"
+         "  --approval-command-fallback deny|ask\n"
+         "                            what it does not answer (deny)\n"
          "  --version, --help\n";
 }
 

@@ -27,6 +27,8 @@ struct Options {
   std::string policy_directory = "/etc/odyssey/policy.d";
   std::chrono::seconds approval_timeout{0};  // 0: none
   std::chrono::seconds idle_cell{900};       // 0: never
+  std::string approval_command;              // empty: none
+  std::string approval_fallback;             // "ask" or "deny"; empty: "deny"
   bool help = false;
   bool version = false;
 };

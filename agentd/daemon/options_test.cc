@@ -51,12 +51,25 @@ TEST(OptionsTest, ReadsEveryOption) {
   EXPECT_EQ(options->approval_timeout, std::chrono::seconds(60));
 }
 
+TEST(OptionsTest, ReadsTheApprovalCommand) {
+  const auto options =
+      ParseOptions(With({"--approval-command", "/c", "--approval-command-fallback=ask"}));
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->approval_command, "/c");
+  EXPECT_EQ(options->approval_fallback, "ask");
+  EXPECT_EQ(ParseOptions(With({"--approval-command", "/c"}))->approval_fallback, "");
+}
+
 TEST(OptionsTest, NamesTheOptionTheValueAndWhatIsAllowed) {
   for (const auto& [more, message] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--workers", "0"}, "--workers \"0\": must be a number from 1 to 256"},
            {{"--workers", "2x"}, "--workers \"2x\": must be a number from 1 to 256"},
            {{"--allow-uid", "-1"}, "--allow-uid \"-1\": must be a number from 0 to 4294967294"},
            {{"--socket", "rel"}, "--socket \"rel\": must be an absolute path"},
+           {{"--approval-command-fallback", "deny"},
+            "--approval-command-fallback: needs --approval-command"},
+           {{"--approval-command-fallback", "allow"},
+            "--approval-command-fallback \"allow\": must be ask or deny"},
            {{"--queue"}, "--queue: needs a value"},
            {{"--model-key-file", "bogus=/k"},
             "--model-key-file bogus=/k: no provider of that name has a key"},
