@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,12 +53,27 @@ std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
 struct UpRequest {
   StateLayout layout;
   DaemonIdentities ids;
-  std::vector<uid_t> clients;       // may connect to agentd, besides root
-  uint32_t approval_timeout_s = 0;  // 0: none
+  std::vector<uid_t> clients;                 // may connect to agentd, besides root
+  uint32_t approval_timeout_s = 0;            // 0: none
+  std::vector<std::string> approval_command;  // further arguments of agentd
 };
 
+// The path as the person's working directory has it.
+std::vector<std::string> ApprovalCommandOf(const ParsedOptions& options) {
+  if (!options.Has("approval-command")) return {};
+  std::error_code error;
+  const std::string path = options.Text("approval-command");
+  const std::string absolute = std::filesystem::absolute(path, error).string();
+  std::vector<std::string> out = {"--approval-command", error ? path : absolute};
+  if (options.Has("approval-command-fallback")) {
+    out.insert(out.end(),
+               {"--approval-command-fallback", options.Text("approval-command-fallback")});
+  }
+  return out;
+}
+
 Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
-  const auto& [layout, ids, clients, approval_timeout_s] = request;
+  const auto& [layout, ids, clients, approval_timeout_s, approval_command] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
   for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard"}) {
@@ -79,6 +95,7 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .env = AgentdEnvironment(layout),
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
+  second.argv.insert(second.argv.end(), approval_command.begin(), approval_command.end());
   for (const uid_t client : clients) {
     second.argv.insert(second.argv.end(), {"--allow-uid", std::to_string(client)});
   }
@@ -222,9 +239,14 @@ int Up(const Invocation& call) {
     return console.Fail({"start the daemons", clients.status().message(),
                          "odyssey-ctl up --help lists the options."});
   }
-  const UpRequest request = {LayoutOf(call.locations.state), ChooseIdentities(),
-                             std::move(*clients),
-                             (call.options.DurationMs("approval-timeout") + 999) / 1000};
+  if (call.options.Has("approval-command-fallback") && !call.options.Has("approval-command")) {
+    return console.Fail({"start the daemons",
+                         "--approval-command-fallback: needs --approval-command",
+                         "odyssey-ctl up --help lists the options."});
+  }
+  const UpRequest request = {
+      LayoutOf(call.locations.state), ChooseIdentities(), std::move(*clients),
+      (call.options.DurationMs("approval-timeout") + 999) / 1000, ApprovalCommandOf(call.options)};
   if (call.options.Has("detach")) return Detach(console, request);
   return ReportUp(console, RunDaemons(console, request, -1));
 }
@@ -288,6 +310,15 @@ std::vector<Command> DaemonCommands() {
              .value_name = "DURATION",
              .help = "deny a request for approval that has no answer by then, in seconds rounded "
                      "up (default: never)"},
+            {.name = "approval-command",
+             .kind = ValueKind::kFile,
+             .value_name = "PATH",
+             .help = "a program that answers each request for approval, as agentd's user"},
+            {.name = "approval-command-fallback",
+             .kind = ValueKind::kChoice,
+             .value_name = "HOW",
+             .help = "what becomes of a request that it does not answer: deny (default) or ask",
+             .choices = {"deny", "ask"}},
             {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}},
        .notes =
            "Says `ready` on stdout once both serve, and on stderr on which directory. Needs root.",
