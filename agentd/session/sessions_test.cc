@@ -32,6 +32,15 @@ Status Hang(std::stop_token stop) {
   return Cancelled("stopped");
 }
 
+// A model whose first turn takes until it is stopped.
+fakes::FakeModelClient::Function HangFirst() {
+  return [calls = std::make_shared<std::atomic<int>>(0)](
+             const model::ModelRequest&, const model::ModelSink& sink, std::stop_token stop) {
+    ODY_RETURN_IF_ERROR(Say(sink, "x"));
+    return (*calls)++ == 0 ? Hang(std::move(stop)) : OkStatus();
+  };
+}
+
 // A model that says which turn it is in and then waits for `release`.
 class Gate {
  public:
@@ -262,8 +271,7 @@ TEST(DeadlineTest, TheFirstOfItsSessionEndsThoughNoWorkerIsFree) {
 }
 
 TEST(DeadlineTest, OneThatPassesWhileAgentdIsStoppedHolds) {
-  Gate gate;
-  SessionWorld world(gate.Function(), {.workers = 1});
+  SessionWorld world(HangFirst(), {.workers = 1});
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   world.Submit(session);
@@ -368,15 +376,13 @@ TEST(IdleCellTest, ACellOfBeforeARestartIsIdleFromTheFirstLookOn) {
 }
 
 TEST(SessionsTest, AQueuedTurnWaitsForASupervisorThatServesLaterThanAgentd) {
-  Gate gate;
-  SessionWorld world(gate.Function(), {.workers = 1});
+  SessionWorld world(HangFirst(), {.workers = 1});
   const BundleSource bundle;
   const std::string session = world.Create(bundle.path());
   world.Submit(session);
   world.Await(session, event::Event::kAgentMessageDelta);
   const std::string queued = world.Submit(session);
   world.Stop();
-  gate.Release();
   world.sandbox().FailPrepare(Unavailable("not yet"));
   world.Start();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
