@@ -182,6 +182,30 @@ class RedactionTest(WorldTest):
         self.assertEqual(printed, "w=[REDACTED:PROBE_WORD]\n[REDACTED:PROBE_WORD]\n")
 
 
+    def test_no_file_of_the_session_holds_a_value(self):
+        world, secret = self.world, "staple-battery-horse"
+        own = {**os.environ, "PROBE_WORD": secret}
+        bundle = bundles.write(world.directory + "/kept", [bundles.bash("echo \"w=$WORD\""), bundles.say("@${r.stdout}@")],
+                               env={"WORD": "PROBE_WORD"})
+        self.assertEqual(world.ctl("run", bundle, "go", env=own).code, 0)
+        session = world.json("session", "list")["sessions"][0]["id"]
+        done = world.ctl("session", "exec", session, "--", "sh", "-c", "echo \"x=$WORD\"; echo \"$1\"", "sh", secret)
+        self.assertEqual(done.out, f"x={secret}\n{secret}\n", "the person has all of it")
+        events = world.ctl("-o", "json", "session", "events", session)
+        printed = "".join(event["delta"] for event in payloads(events, "exec_command_output_delta"))
+        self.assertEqual(printed, "w=[]\nx=[]\n[]\n".replace("[]", "[REDACTED:PROBE_WORD]"))
+        self.assertEqual(payloads(events, "exec_command_begin")[1]["command"][-1], "[REDACTED:PROBE_WORD]")
+        looked_at = 0
+        for directory, _, names in os.walk(world.state):
+            for path in (os.path.join(directory, name) for name in names):
+                if not os.path.isfile(path):
+                    continue
+                with open(path, "rb") as file:
+                    self.assertNotIn(secret.encode(), file.read(), path)
+                looked_at += session in path
+        self.assertGreaterEqual(looked_at, 2, "the record and the turns")
+
+
 class ExpiryTest(WorldTest):
 
     def test_the_model_reads_that_no_answer_came(self):
@@ -194,6 +218,83 @@ class ExpiryTest(WorldTest):
         shown.until("denied by agentd (timeout): no answer in 2 s")
         shown.until("permission denied: tool Bash was denied: no answer in 2 s")
         self.assertEqual(shown.ended(), 0, shown.text)
+
+
+class CommandTest(WorldTest):
+    """--approval-command."""
+
+    def start(self, script, *more):
+        world = World()
+        self.addCleanup(world.close)
+        path = world.directory + "/answer"
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\n" + script + "\n")
+        os.chmod(path, 0o755)
+        os.chmod(world.directory, 0o755)
+        world.up("--approval-command", path, *more)
+        self.bundle = bundles.write(world.directory + "/asked", [bundles.bash("echo hello"), SAY], rules=ASK_BASH)
+        return world
+
+    def submit(self, world):
+        session = world.ctl("session", "create", self.bundle).out.strip()
+        self.assertEqual(world.ctl("turn", "submit", session, "go").code, 0)
+        return session
+
+    def events(self, world, session, kind):
+        def told():
+            return payloads(world.ctl("-o", "json", "session", "events", session), kind)
+        return host.eventually(told, HANG_S, kind)
+
+    def agentd_uid(self, world):
+        return os.stat(f"/proc/{world.agentd}").st_uid
+
+    def test_answers_what_it_reads(self):
+        world = self.start("read -r line; case $line in *'echo hello'*) echo '{\"decision\":\"allow_once\",\"note\":\"'"
+                           "$(id -u)' '$(env | wc -l)'\"}';; esac")
+        session = self.submit(world)
+        resolved, = self.events(world, session, "approval_resolved")
+        self.assertEqual((resolved["decision"], resolved["by"]), ("allow_once", "command"))
+        uid = self.agentd_uid(world)
+        self.assertEqual(resolved["by_uid"], uid)
+        self.assertEqual(resolved["note"].split()[0], str(uid))
+        self.assertIn("[true]", self.events(world, session, "turn_completed")[0]["message"])
+
+    def test_without_an_answer_it_denies(self):
+        world = self.start("echo '{\"decision\":\"allow_once\"}'; exit 3")
+        session = self.submit(world)
+        resolved, = self.events(world, session, "approval_resolved")
+        self.assertEqual((resolved["decision"], resolved["by"]), ("deny", "command"))
+        self.assertEqual(resolved["note"], "the approval command gave no answer: exit status 3")
+        self.assertIn("[false]", self.events(world, session, "turn_completed")[0]["message"])
+
+    def test_with_the_fallback_a_client_is_asked(self):
+        world = self.start("exit 3", "--approval-command-fallback", "ask")
+        session = self.submit(world)
+        request, = host.eventually(lambda: world.json("approval", "list", "--session", session)["approvals"], HANG_S,
+                                   "a question")
+        host.eventually(lambda: "gave no answer: exit status 3" in world.daemons.err, HANG_S, "the log")
+        done = world.ctl("approval", "allow", request["request"]["request_id"])
+        self.assertEqual(done.code, 0, done)
+        resolved, = self.events(world, session, "approval_resolved")
+        self.assertEqual((resolved["decision"], resolved["by"]), ("allow_once", "client"))
+
+    def test_is_killed_with_the_turn_and_with_agentd(self):
+        world = self.start("sleep 4711 & wait")
+
+        def asleep():
+            return [pid for pid in host.descendants(world.agentd) if "4711" in host.command_line(pid)]
+        session = self.submit(world)
+        host.eventually(asleep, HANG_S, "the command")
+        self.assertEqual(world.ctl("turn", "cancel", session).code, 0)
+        host.eventually(lambda: not asleep(), HANG_S, "its end")
+        self.submit(world)
+        left = host.eventually(asleep, HANG_S, "the command")
+        self.assertEqual(world.ctl("down").code, 0)
+        host.eventually(lambda: not any("4711" in host.command_line(pid) for pid in left), HANG_S, "its end")
+
+    def test_up_needs_a_program(self):
+        done = World.ctl(self.world, "up", "--approval-command-fallback", "ask")
+        self.assertEnded(done, 1, "needs --approval-command")
 
 
 if __name__ == "__main__":
