@@ -37,10 +37,10 @@ class PromptTest(WorldTest):
         shown.type("y\n")
         shown.until("not shown yet; v to view")
         for page in range(20):
-            if "more line" not in shown.text.rpartition("? help: ")[0].rpartition("? help: ")[2]:
-                break
             shown.type("v\n")
             shown.until("? help: ", count=3 + page)
+            if "more line" not in shown.text.rpartition("? help: ")[0].rpartition("? help: ")[2]:
+                break
         self.assertIn("evil", shown.text.rpartition("asks for approval")[2])
         self.assertNotIn("allowed once", shown.text)
         shown.type("y\n")
