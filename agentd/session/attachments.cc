@@ -14,13 +14,6 @@ bool EndsWith(const std::string& text, const std::string& suffix) {
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-std::string LowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // "." and "..", as a component anywhere.
 bool HasDots(const std::string& path) {
   const std::string whole = "/" + path + "/";
@@ -47,7 +40,7 @@ Status CheckPath(const std::string& path) {
 
 // Of the name without its directories, which may hold dots too.
 Status CheckSuffix(const std::string& path, const dialect::AttachmentPolicy& policy) {
-  const std::string name = LowerCase(path.substr(path.rfind('/') + 1));
+  const std::string name = dialect::LowerCase(path.substr(path.rfind('/') + 1));
   const auto ends = [&name](const std::string& suffix) { return EndsWith(name, suffix); };
   const size_t dot = name.rfind('.');
   const std::string suffix = dot == std::string::npos ? "" : name.substr(dot);

@@ -64,7 +64,7 @@ bool MayEnter(const struct stat& info, const Identity& who) {
 }
 
 // A uid that may rename a directory above could put another state there, with another ceiling in
-// it. In a directory that is sticky only what is his own.
+// it. In a sticky directory a uid may rename only its own.
 Status CheckAbove(const std::string& directory, const struct stat& info) {
   const bool others_write =
       !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0;

@@ -121,7 +121,7 @@ Status CallCreateSession(const Client& client, const agent::v1::SessionServiceSt
   return stub.CreateSession({kCellCallMs}, request, response);
 }
 
-// Of a session of somebody else the variables are his.
+// The variables of another user's session are its owner's to send.
 void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequest* request) {
   if (session.owner_uid() != geteuid()) return;
   const ExecInputs inputs = MakeExecInputs();

@@ -9,14 +9,14 @@ constexpr size_t kMaxSuffixes = 64;
 constexpr uint64_t kMaxTotalBytes = uint64_t{1} << 40;
 constexpr uint64_t kMaxAttachments = 10'000;
 
+}  // namespace
+
 std::string LowerCase(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return text;
 }
-
-}  // namespace
 
 std::vector<std::string> ReadSuffixes(MapReader* map, std::string_view name) {
   std::vector<std::string> suffixes;

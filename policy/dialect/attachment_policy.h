@@ -24,6 +24,9 @@ struct AttachmentPolicy {
 // Reads and finishes the map; the defaults if it is absent.
 AttachmentPolicy ReadAttachmentPolicy(MapReader map);
 
+// A to Z become a to z, as in the suffixes of a policy.
+std::string LowerCase(std::string text);
+
 // A list of suffixes such as `.md`, in lower case.
 std::vector<std::string> ReadSuffixes(MapReader* map, std::string_view name);
 
