@@ -18,6 +18,10 @@ template <typename V>
 void VisitFields(V& v, uint32_t& number) {
   v.U32("", number);
 }
+template <typename V>
+void VisitFields(V& v, uint16_t& number) {
+  v.U16("", number);
+}
 
 // Changes no field that it visits.
 class PutFields final {

@@ -24,31 +24,47 @@ Event EventOf(const std::string& payload) {
 
 std::vector<Event> OneOfEach() {
   std::vector<Event> out;
-  for (const char* payload :
-       {R"(turn_started { turn_id: "t" prompt: "do it" sandbox_mode: "workspace_write" })",
-        R"(turn_completed { turn_id: "t" message: "done" })",
-        R"(turn_failed { turn_id: "t" message: "why" interrupted: true })",
-        R"(turn_cancelled { turn_id: "t" })", R"(agent_message_delta { turn_id: "t" delta: "hé" })",
-        R"(reasoning_delta { turn_id: "t" delta: "hm" })",
-        R"(reasoning_section_break { turn_id: "t" })",
-        R"(tool_call_started { turn_id: "t" tool_call_id: "c" tool_name: "Bash"
+  for (
+      const char* payload :
+      {R"(turn_started { turn_id: "t" prompt: "do it" sandbox_mode: "workspace_write" })",
+       R"(turn_completed { turn_id: "t" message: "done" })",
+       R"(turn_failed { turn_id: "t" message: "why" interrupted: true })",
+       R"(turn_cancelled { turn_id: "t" })",
+       R"(agent_message_delta { turn_id: "t" delta: "hé" })",
+       R"(reasoning_delta { turn_id: "t" delta: "hm" })",
+       R"(reasoning_section_break { turn_id: "t" })",
+       R"(tool_call_started { turn_id: "t" tool_call_id: "c" tool_name: "Bash"
                                arguments_json: "{\"command\":\"ls\"}" })",
-        R"(tool_call_finished { turn_id: "t" tool_call_id: "c" tool_name: "Bash"
+       R"(tool_call_finished { turn_id: "t" tool_call_id: "c" tool_name: "Bash"
                                 result_json: "{\"status_code\":0}" success: true })",
-        R"(exec_command_begin { turn_id: "t" exec_id: "e" command: "sh" command: "ls" cwd: "/w" })",
-        R"(exec_command_output_delta { turn_id: "t" exec_id: "e" stream: "stdout" delta: "a\nb" })",
-        R"(exec_command_end { turn_id: "t" exec_id: "e" exit_code: -1 outcome: "timed_out" })",
-        R"(permission_requested { turn_id: "t" request_id: "apr_1" tool_name: "Write" rule: "Write"
+       R"(exec_command_begin { turn_id: "t" exec_id: "e" command: "sh" command: "ls" cwd: "/w" })",
+       R"(exec_command_output_delta { turn_id: "t" exec_id: "e" stream: "stdout" delta: "a\nb" })",
+       R"(exec_command_end { turn_id: "t" exec_id: "e" exit_code: -1 outcome: "timed_out" })",
+       R"(permission_requested { turn_id: "t" request_id: "apr_1" tool_name: "Write" rule: "Write"
                                   arguments_json: "{\"path\":\"a\"}" cwd: "/w" scope: "Write"
                                   diff: "--- a/a\n+++ b/a\n" })",
-        R"(approval_resolved { turn_id: "t" request_id: "apr_1" decision: "deny" by_uid: 1000 })",
-        R"(error { turn_id: "t" message: "e" })",
-        R"(access_denied { turn_id: "t" tool_call_id: "c"
+       R"(approval_resolved { turn_id: "t" request_id: "apr_1" decision: "deny" by_uid: 1000 })",
+       R"(permission_requested { turn_id: "t" request_id: "apr_2" reason: "why" arguments_json: "{}"
+                                  grants { grants { key: GRANT_KEY_LIMIT limit: "pids" value: "9"
+                                                    present: "8" } } })",
+       R"(approval_resolved { turn_id: "t" request_id: "apr_2" decision: "allow_once"
+                               grant_scope: GRANT_SCOPE_SESSION grants_expire_at: "later" })",
+       R"(grant_ended { turn_id: "" request_id: "apr_2" reason: "revoked" by_uid: 7 })",
+       R"(error { turn_id: "t" message: "e" })",
+       R"(access_denied { turn_id: "t" tool_call_id: "c"
                            denial { kind: "path" resource: "/usr/x" access: "write" rule: "mount"
                                     process: "sh[4]" hint: true exec_id: "e" count: 3 } })",
-        R"(workspace_changed { turn_id: "t" counts { added: 1 renamed: 4 conflicts: 7 } })",
-        R"(session_forked { from_session_id: "ses_2" at_sequence: 12 turns: 3 })",
-        R"(worker_started { turn_id: "t" tool_call_id: "c" worker: "w" session_id: "ses_3" })"}) {
+       R"(egress_decided { turn_id: "t" tool_call_id: "c"
+                            decision { verdict: EGRESS_VERDICT_AUDITED way: "request" host: "h" port: 443
+                                       rule: "r" method: "GET" path: "/a" status: 200 } })",
+       R"(workspace_changed { turn_id: "t" counts { added: 1 renamed: 4 conflicts: 7 } })",
+       R"(session_forked { from_session_id: "ses_2" at_sequence: 12 turns: 3 })",
+       R"(worker_started { turn_id: "t" tool_call_id: "c" worker: "w" session_id: "ses_3" })",
+       R"(turn_step { turn_id: "t" step: "model_call" duration_usec: 7 detail: "d"
+                       usage { input_tokens: 1 output_tokens: 2 estimated: true } })",
+       R"(history_summarized { turn_id: "t" messages: 4 summary: "s"
+                                usage { input_tokens: 3 cost_microdollars: 5 } })",
+       R"(events_removed { first_sequence: 1 last_sequence: 9 reason: "retention" })"}) {
     out.push_back(EventOf(payload));
   }
   return out;

@@ -16,6 +16,8 @@ Result<UniqueFd> OpenForReplace(const std::string& temporary, unsigned mode) {
   return fd;
 }
 
+}  // namespace
+
 Status SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -25,10 +27,8 @@ Status SyncDirectoryOf(const std::string& path) {
   return OkStatus();
 }
 
-}  // namespace
-
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, unsigned mode) {
-  const std::string temporary = path + ".tmp-" + std::to_string(getpid());
+  const std::string temporary = path + kTemporaryInfix + std::to_string(getpid());
   unlink(temporary.c_str());  // left by a crash of a process with our pid
   ODY_ASSIGN_OR_RETURN(UniqueFd fd, OpenForReplace(temporary, mode));
   Status status = WriteAll(fd.get(), bytes);

@@ -13,6 +13,12 @@ namespace odyssey {
 // `path` is replaced, not followed.
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, unsigned mode);
 
+// What WriteFileAtomically adds to a path, before a number, for a file that a crash may leave.
+inline constexpr char kTemporaryInfix[] = ".tmp-";
+
+// After a rename: the entry of `path` in its directory is on the disk.
+Status SyncDirectoryOf(const std::string& path);
+
 }  // namespace odyssey
 
 #endif  // ODYSSEY_COMMON_OS_ATOMIC_FILE_H_

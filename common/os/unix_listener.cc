@@ -3,24 +3,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace odyssey {
 namespace {
 
 constexpr int kBacklog = 128;
-
-Result<sockaddr_un> AddressOf(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return InvalidArgument("socket path " + path + ": longer than " +
-                           std::to_string(sizeof(address.sun_path) - 1) + " bytes");
-  }
-  memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
 
 // A socket file left by a killed daemon refuses connections; one that answers is in use.
 Status RemoveStale(const std::string& path, const sockaddr_un& address, int type) {
@@ -41,8 +29,19 @@ Status RemoveStale(const std::string& path, const sockaddr_un& address, int type
 
 }  // namespace
 
+Result<sockaddr_un> UnixAddress(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return InvalidArgument("socket path " + path + ": longer than " +
+                           std::to_string(sizeof(address.sun_path) - 1) + " bytes");
+  }
+  memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
 Result<UniqueFd> ListenUnix(const std::string& path, unsigned mode, int type) {
-  ODY_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  ODY_ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(path));
   ODY_RETURN_IF_ERROR(RemoveStale(path, address, type));
 
   UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <nghttp2/nghttp2.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "common/os/unix_connect.h"
 #include "common/rpc/h2_call.h"
 
 namespace odyssey::rpc {
@@ -113,20 +113,7 @@ Status H2Channel::Open() {
   if (session_ != nullptr) Pump();  // it may have been lost meanwhile
   if (IsUsable()) return OkStatus();
   Lose();
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_path_.size() >= sizeof(address.sun_path)) {
-    return InvalidArgument("socket path " + socket_path_ + ": longer than " +
-                           std::to_string(sizeof(address.sun_path) - 1) + " bytes");
-  }
-  socket_path_.copy(address.sun_path, socket_path_.size());
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return ErrnoStatus(errno, "create socket");
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return ErrnoStatus(errno, "connect to " + socket_path_)
-        .With({.path = socket_path_, .error = errno});
-  }
-  fd_ = std::move(fd);
+  ODY_ASSIGN_OR_RETURN(fd_, ConnectUnix(socket_path_, SOCK_STREAM));
   Configure();
   return OkStatus();
 }

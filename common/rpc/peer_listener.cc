@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/rpc/peer_groups.h"
 #include "common/rpc/peer_refusal.h"
 
 namespace odyssey::rpc {
@@ -20,11 +21,13 @@ constexpr int kExhaustedPauseMs = 50;
 
 }  // namespace
 
-PeerListener::PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed)
+PeerListener::PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed,
+                           std::optional<gid_t> group)
     : listener_(std::move(listener)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       server_(server),
       allowed_(std::move(allowed)),
+      group_(group),
       thread_([this] { AcceptLoop(); }) {}
 
 PeerListener::~PeerListener() {
@@ -51,10 +54,12 @@ void PeerListener::AcceptLoop() noexcept {
       ++refused_;
       continue;
     }
-    if (allowed_.count(credentials.uid) == 0) {
+    const bool served =
+        allowed_.count(credentials.uid) != 0 || (group_ && PeerHasGroup(peer.get(), *group_));
+    if (!served) {
       ++refused_;
       // A peer that does not read the line still reads the end of the connection.
-      const std::string frame = RefusalFrame(RefusalLine(allowed_, credentials.uid));
+      const std::string frame = RefusalFrame(RefusalLine(allowed_, group_, credentials.uid));
       (void)send(peer.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       continue;
     }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -18,8 +19,10 @@ namespace odyssey::rpc {
 
 class PeerListener final {
  public:
-  // `server` must outlive the listener. `allowed` are the uids that may connect.
-  PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed);
+  // `server` must outlive the listener. `allowed` are the uids that may connect, and `group` that
+  // of others who may.
+  PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed,
+               std::optional<gid_t> group = std::nullopt);
   // Stops accepting; established connections are the server's.
   ~PeerListener();
 
@@ -35,6 +38,7 @@ class PeerListener final {
   UniqueFd stop_;  // eventfd
   grpc::Server* const server_;
   const std::set<uid_t> allowed_;
+  const std::optional<gid_t> group_;
   std::atomic<uint64_t> refused_ = 0;
   std::thread thread_;
 };

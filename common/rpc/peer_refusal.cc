@@ -26,7 +26,8 @@ bool IsPlain(char c) { return c >= 0x20 && c < 0x7f; }
 
 }  // namespace
 
-std::string RefusalLine(const std::set<uid_t>& served, uid_t peer) {
+std::string RefusalLine(const std::set<uid_t>& served, const std::optional<gid_t>& group,
+                        uid_t peer) {
   std::string uids;
   size_t left = served.size();
   for (const uid_t uid : served) {
@@ -35,6 +36,7 @@ std::string RefusalLine(const std::set<uid_t>& served, uid_t peer) {
     --left;
   }
   if (left > 0) uids += " and " + std::to_string(left) + " more";
+  if (group) uids += " and group " + std::to_string(*group);
   return std::string(kStart) + "this socket serves uids " + uids + "; the peer has uid " +
          std::to_string(peer) + "\n";
 }
