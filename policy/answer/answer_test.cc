@@ -67,9 +67,9 @@ TEST_F(AnswerTest, WhatNoCellCanBeIsInvalidOrDenied) {
   EXPECT_EQ(Ask().verdict, Verdict::kInvalid);
   EXPECT_EQ(Ask().rule, kByCompiler);
   question_.request.limits.pids = 0;
-  question_.request.network = policy::Network::kEgress;  // valid, but there is no proxy
-  EXPECT_EQ(Ask().verdict, Verdict::kDeny);
-  EXPECT_EQ(Ask().refusal.detail().field, "network");
+  question_.request.network = policy::Network::kEgress;  // to nothing
+  EXPECT_EQ(Ask().verdict, Verdict::kInvalid);
+  EXPECT_EQ(Ask().refusal.detail().field, "egress");
 }
 
 TEST_F(AnswerTest, ProgramsAreThoseOfThisHost) {

@@ -70,6 +70,31 @@ void DescribeBounds(const char* what, const Bounds& bounds, std::vector<std::str
   }
 }
 
+void DescribeQuota(const QuotaRule& rule, std::vector<std::string>* lines) {
+  std::string who = "users";
+  for (const std::string& user : rule.users) who += " " + user;
+  for (size_t i = 0; i < kCountedKinds; ++i) {
+    const Bound& bound = rule.bounds[i];
+    if (bound.value == 0) continue;
+    lines->push_back(who + ": quota " + std::string(kCountedNames[i]) + " " +
+                     std::to_string(bound.value) + At(bound.origin));
+  }
+}
+
+bool IsNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// How closely the rules name the user; 0: not at all.
+int ClosenessOf(const std::vector<std::string>& rules, const Owner& owner) {
+  int closest = 0;
+  for (const std::string& rule : rules) {
+    if (!NamesOwner(rule, owner) || (rule == "*" && owner.uid == 0)) continue;
+    closest = std::max(closest, rule == "*" ? 1 : rule.rfind("group:", 0) == 0 ? 2 : 3);
+  }
+  return closest;
+}
+
 // Names of variables that hold secrets, or lead to them, as common programs call them.
 constexpr std::string_view kSecretNames[] = {"DATABASE_URL", "DOCKER_AUTH_CONFIG", "KUBECONFIG",
                                              "NETRC"};
@@ -101,6 +126,36 @@ Status CheckUserRule(const std::string& text) {
   return InvalidArgument("must be `*`, a user's name or uid, or `group:` and a name or gid");
 }
 
+bool NamesOwner(const std::string& rule, const Owner& owner) {
+  constexpr std::string_view kGroup = "group:";
+  if (rule == "*") return true;
+  if (rule.rfind(kGroup, 0) != 0) {
+    return IsNumber(rule) ? rule == std::to_string(owner.uid) : rule == owner.name;
+  }
+  const std::string group = rule.substr(kGroup.size());
+  if (!IsNumber(group)) {
+    return std::find(owner.groups.begin(), owner.groups.end(), group) != owner.groups.end();
+  }
+  return std::any_of(owner.gids.begin(), owner.gids.end(),
+                     [&](uint32_t gid) { return std::to_string(gid) == group; });
+}
+
+Quota QuotaOf(const Ceiling& ceiling, const Owner& owner) {
+  Quota out;
+  std::array<int, kCountedKinds> closest{};
+  for (const QuotaRule& rule : ceiling.quotas) {
+    const int closeness = ClosenessOf(rule.users, owner);
+    for (size_t i = 0; closeness > 0 && i < kCountedKinds; ++i) {
+      const Bound& bound = rule.bounds[i];
+      if (bound.value == 0 || closeness < closest[i]) continue;
+      if (closeness == closest[i] && bound.value >= out[i].value) continue;
+      closest[i] = closeness;
+      out[i] = bound;
+    }
+  }
+  return out;
+}
+
 const Ceiling& BuiltIn() {
   static const Ceiling ceiling = MakeBuiltIn();
   return ceiling;
@@ -112,6 +167,7 @@ void Merge(const Ceiling& next, Ceiling* into) {
   into->forbidden.insert(into->forbidden.end(), next.forbidden.begin(), next.forbidden.end());
   Lower(next.most, &into->most);
   Lower(next.unset, &into->unset);
+  into->quotas.insert(into->quotas.end(), next.quotas.begin(), next.quotas.end());
 }
 
 bool LooksSecret(std::string_view name) {
@@ -141,6 +197,7 @@ std::vector<std::string> Describe(const Ceiling& ceiling) {
   }
   DescribeBounds("at most", ceiling.most, &lines);
   DescribeBounds("unset means", ceiling.unset, &lines);
+  for (const QuotaRule& rule : ceiling.quotas) DescribeQuota(rule, &lines);
   return lines;
 }
 

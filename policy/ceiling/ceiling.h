@@ -48,6 +48,9 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
+// Whether that rule names the user.
+bool NamesOwner(const std::string& rule, const Owner& owner);
+
 // What needs a grant; in the order of the names a file has for them.
 enum class Choice {
   kNetworkEgress,
@@ -81,6 +84,20 @@ struct Bound {
 };
 using Bounds = std::array<Bound, policy::kLimitCount>;  // by row of policy::kLimitKeys
 
+// What agentd counts of a user's.
+enum class Counted { kSessions, kCells, kTurns, kDiskBytes };
+inline constexpr size_t kCountedKinds = 4;
+// As a file names them, without a unit; index = Counted.
+inline constexpr std::string_view kCountedNames[kCountedKinds] = {"sessions", "cells", "turns",
+                                                                  "disk_bytes"};
+using Quota = std::array<Bound, kCountedKinds>;  // by Counted
+
+struct QuotaRule {
+  std::vector<std::string> users;
+  Quota bounds;
+  friend bool operator==(const QuotaRule&, const QuotaRule&) = default;
+};
+
 struct Ceiling {
   // Until a file says `builtin: false`, what BuiltIn() grants is granted beside what the files say.
   bool keeps_built_in = true;
@@ -88,6 +105,7 @@ struct Ceiling {
   std::vector<Entry> forbidden;  // for every uid, whatever is granted; neither shown nor around it
   Bounds most;                   // of any request
   Bounds unset;                  // what an unset limit means, where it differs from kDefaultLimits
+  std::vector<QuotaRule> quotas;
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };
 
@@ -98,6 +116,10 @@ const Ceiling& BuiltIn();
 
 // Two files of one operator: grants and forbidden places add up, of two limits the smaller holds.
 void Merge(const Ceiling& next, Ceiling* into);
+
+// What bounds the user, each by the rule that names it most closely: by name or uid before a group
+// of its, and that before `*`, which does not mean root. Of equally close ones the smallest.
+Quota QuotaOf(const Ceiling& ceiling, const Owner& owner);
 
 // By the words that underscores make of it, whatever their case: AWS_* and SSH_*; a word that ends
 // like TOKEN or PASSWORD; KEY, PAT, PWD and the like beside another word; a few whole names. Says

@@ -73,6 +73,50 @@ TEST(MergeTest, OfTwoLimitsTheSmallerHoldsAndNoneIsNoBound) {
   EXPECT_EQ(merged.most[FieldNamed("memory_bytes")].value, 7u);
 }
 
+// What a user may have of what QuotaOf counts: 0 for no bound.
+uint64_t SessionsOf(const Ceiling& ceiling, const Owner& owner) {
+  return QuotaOf(ceiling, owner)[static_cast<size_t>(Counted::kSessions)].value;
+}
+
+TEST(QuotaOfTest, TheRuleThatNamesTheUserMostCloselyHolds) {
+  Ceiling ceiling;
+  const auto add = [&](const std::string& user, uint64_t sessions, int line) {
+    QuotaRule rule = {{user}, {}};
+    rule.bounds[0] = {sessions, {"q.yaml", line}};
+    ceiling.quotas.push_back(rule);
+  };
+  const Owner alice = {1000, "alice", "/home/alice", {100}, {"dev"}};
+  const Owner bob = {1001, "bob", "/home/bob", {100}, {"dev"}};
+  const Owner carol = {1002, "carol", "/home/carol", {7}, {"ops"}};
+  const Owner root = {0, "root", "/root", {0}, {"root"}};
+  EXPECT_EQ(SessionsOf(ceiling, alice), 0u);
+  add("*", 10, 1);
+  add("group:dev", 20, 2);
+  add("alice", 40, 3);
+  add("1000", 30, 4);
+  add("group:100", 25, 5);
+  EXPECT_EQ(SessionsOf(ceiling, alice), 30u);
+  EXPECT_EQ(SessionsOf(ceiling, bob), 20u);
+  EXPECT_EQ(SessionsOf(ceiling, carol), 10u);
+  EXPECT_EQ(SessionsOf(ceiling, root), 0u) << "* is not root";
+  EXPECT_EQ(QuotaOf(ceiling, alice)[0].origin, (Origin{"q.yaml", 4}));
+  add("root", 5, 6);
+  EXPECT_EQ(SessionsOf(ceiling, root), 5u);
+}
+
+TEST(QuotaOfTest, EachKindHasItsOwnClosestRule) {
+  Ceiling ceiling;
+  ceiling.quotas = {{{"*"}, {}}, {{"alice"}, {}}};
+  ceiling.quotas[0].bounds[1] = {4, {"q.yaml", 1}};
+  ceiling.quotas[1].bounds[0] = {9, {"q.yaml", 2}};
+  const Quota quota = QuotaOf(ceiling, {.uid = 1000, .name = "alice"});
+  EXPECT_EQ(quota[0].value, 9u);
+  EXPECT_EQ(quota[1].value, 4u);
+  EXPECT_EQ(Describe(ceiling),
+            (std::vector<std::string>{"users *: quota cells 4  (q.yaml:1)",
+                                      "users alice: quota sessions 9  (q.yaml:2)"}));
+}
+
 TEST(FillLimitsTest, AnUnsetLimitIsTheOperatorsOrTheDefaultButNeverAboveTheBound) {
   struct Case {
     uint64_t most, unset, expected;

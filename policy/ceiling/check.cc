@@ -20,24 +20,6 @@ constexpr size_t kMostNamed = 6;  // places or names that a refusal lists
 
 using Items = std::vector<Entry> Grant::*;
 
-bool IsNumber(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-bool Names(const std::string& rule, const Owner& owner) {
-  constexpr std::string_view kGroup = "group:";
-  if (rule == "*") return true;
-  if (rule.rfind(kGroup, 0) != 0) {
-    return IsNumber(rule) ? rule == std::to_string(owner.uid) : rule == owner.name;
-  }
-  const std::string group = rule.substr(kGroup.size());
-  if (!IsNumber(group)) {
-    return std::find(owner.groups.begin(), owner.groups.end(), group) != owner.groups.end();
-  }
-  return std::any_of(owner.gids.begin(), owner.gids.end(),
-                     [&](uint32_t gid) { return std::to_string(gid) == group; });
-}
-
 std::string ToString(const Owner& owner) {
   return "uid " + std::to_string(owner.uid) + (owner.name.empty() ? "" : " (" + owner.name + ")");
 }
@@ -47,7 +29,7 @@ std::vector<const Grant*> GrantsOf(const Ceiling& ceiling, const Owner& owner) {
   std::vector<const Grant*> grants;
   for (const Grant& grant : ceiling.grants) {
     if (std::any_of(grant.users.begin(), grant.users.end(),
-                    [&](const std::string& rule) { return Names(rule, owner); })) {
+                    [&](const std::string& rule) { return NamesOwner(rule, owner); })) {
       grants.push_back(&grant);
     }
   }
@@ -177,7 +159,7 @@ class Judgement final {
     };
     for (const Grant* grant : grants_) {
       const auto names = [&](const std::string& rule) {
-        return rule != "*" && Names(rule, asker_.owner);
+        return rule != "*" && NamesOwner(rule, asker_.owner);
       };
       if (std::none_of(grant->users.begin(), grant->users.end(), names)) continue;
       for (const Items items : GrantsFor(access)) {
@@ -350,6 +332,11 @@ Status CheckLimits(const Ceiling& ceiling, const std::string& prefix,
         "at most " + std::to_string(bound.value) + " is allowed by " + ToString(bound.origin));
   }
   return OkStatus();
+}
+
+uint32_t WallClockWithin(const Ceiling& ceiling, uint32_t wanted) {
+  const uint64_t most = ceiling.most[policy::LimitIndex("wall_clock_ms")].value;
+  return most == 0 ? wanted : static_cast<uint32_t>(std::min<uint64_t>(most, wanted));
 }
 
 void FillLimits(const Ceiling& ceiling, bool ephemeral, policy::Limits* limits) {

@@ -53,6 +53,9 @@ Result<std::set<std::string>> GrantedSources(const Ceiling& ceiling, const Owner
 // `prefix` is put before each field's name: "limits.".
 Status CheckLimits(const Ceiling& ceiling, const std::string& prefix, const policy::Limits& limits);
 
+// Of a command that names no wall clock of its own: `wanted`, or the bound if that is less.
+uint32_t WallClockWithin(const Ceiling& ceiling, uint32_t wanted);
+
 // Fills what is unset where the ceiling says what that means, or bounds it. An ephemeral cell has
 // no directories on disk for disk_bytes to bound.
 void FillLimits(const Ceiling& ceiling, bool ephemeral, policy::Limits* limits);

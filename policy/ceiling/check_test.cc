@@ -310,6 +310,14 @@ TEST(GrantedSourcesTest, TheNamesOfTheHostCountAndNotThoseOfTheCell) {
 
 // ── Limits ──────────────────────────────────────────────────────────────────────────────────────
 
+TEST(WallClockWithinTest, IsTheBoundIfThatIsLess) {
+  Ceiling ceiling;
+  EXPECT_EQ(WallClockWithin(ceiling, 60'000), 60'000u);
+  ceiling.most[policy::LimitIndex("wall_clock_ms")].value = 5000;
+  EXPECT_EQ(WallClockWithin(ceiling, 60'000), 5000u);
+  EXPECT_EQ(WallClockWithin(ceiling, 4000), 4000u);
+}
+
 TEST(CheckLimitsTest, EveryFieldHasABound) {
   for (size_t i = 0; i < policy::kLimitCount; ++i) {
     const policy::LimitKey& field = policy::kLimitKeys[i];

@@ -40,10 +40,7 @@ Status CheckOffered(const SandboxRequest& request) {
                    "it runs on the host, and no cell is made for it");
   }
   if (request.network == Network::kEgress) {
-    return Refused(Code::kFailedPrecondition, "network", "",
-                   "the policy's endpoints need the egress proxy, which this version does not "
-                   "have; no endpoints, which is no network, and the host's whole network are "
-                   "allowed");
+    ODY_RETURN_IF_ERROR(CheckEndpoints(request.egress));
   }
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
   return CheckReview(request);
@@ -112,14 +109,25 @@ std::string ExplainExecutables(const SandboxRequest& request) {
   return "executables all: anything visible may be executed, what the agent wrote included";
 }
 
+std::string ExplainNetwork(Network network) {
+  switch (network) {
+    case Network::kFull:
+      return "network full: the host's network namespace";
+    case Network::kEgress:
+      return "network egress: own network namespace; what a command connects to reaches "
+             "odyssey-egress, which decides by the endpoints";
+    case Network::kNone:
+      break;
+  }
+  return "network none: own network namespace, loopback only";
+}
+
 void ExplainChoices(const SandboxRequest& request, Compiled* out) {
-  const bool full = request.network == Network::kFull;
   const bool read_only = request.mode == Mode::kReadOnly;
   out->explanation = {
       read_only ? "mode read_only: the workspace is not writable; the cell's own directories are"
                 : "mode workspace_write: the workspace is writable",
-      full ? "network full: the host's network namespace"
-           : "network none: own network namespace, loopback only",
+      ExplainNetwork(request.network),
       ExplainExecutables(request),
       request.ephemeral ? "ephemeral: the cell's own directories are in memory"
                         : "not ephemeral: the cell's own directories stay on disk",
@@ -155,7 +163,8 @@ void FillPlan(const SandboxRequest& request, Compiled* out) {
 }
 
 // Everything that a cell is made of. Names of the environment but no values: a changed value
-// reaches the next command of the same cell.
+// reaches the next command of the same cell. Not the endpoints: changed ones reach the same cell,
+// at once.
 std::string Digest(const SandboxRequest& request, const FoundExecutables& found,
                    const Compiled& compiled) {
   Writer out;
@@ -203,6 +212,35 @@ Status CheckResult(const Compiled& compiled, const FoundExecutables& found,
 }
 
 }  // namespace
+
+Status CheckEndpoints(const egress::NetworkPolicy& policy) {
+  const auto refuse = [](const std::string& what) {
+    return Refused(Code::kFailedPrecondition, "network", "",
+                   what + " is not there in this version; endpoints without it are allowed");
+  };
+  if (!egress::HasEndpoints(policy)) {
+    return Refused(Code::kInvalidArgument, "egress", "",
+                   "names no endpoint; network none is the policy for that");
+  }
+  for (const egress::Middleware& middleware : policy.middlewares) {
+    return refuse("network_middlewares." + middleware.key + ": middleware");
+  }
+  for (const egress::Rule& rule : policy.rules) {
+    for (const egress::Endpoint& endpoint : rule.endpoints) {
+      if (egress::IsCredentialed(endpoint) && !egress::IsOpenToRequests(endpoint) &&
+          !endpoint.credentials.allow_uninspected) {
+        return Refused(Code::kInvalidArgument, "network", "",
+                       endpoint.key +
+                           ": a credentialed endpoint that is L4-only or `tls: skip` needs "
+                           "allow_uninspected_credentials");
+      }
+      if (endpoint.protocol == egress::Protocol::kSql) {
+        return refuse(endpoint.key + ": protocol sql");
+      }
+    }
+  }
+  return OkStatus();
+}
 
 Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
                          const FoundExecutables& found) {

@@ -61,6 +61,10 @@ struct Compiled {
 Result<Compiled> Compile(const policy::SandboxRequest& request, const HostFacts& facts,
                          const FoundExecutables& found = {});
 
+// What odyssey-egress does not do is FAILED_PRECONDITION, so that none of it is taken for granted;
+// a policy without an endpoint is INVALID_ARGUMENT.
+Status CheckEndpoints(const egress::NetworkPolicy& policy);
+
 }  // namespace odyssey::compile
 
 #endif  // ODYSSEY_POLICY_COMPILE_COMPILE_H_

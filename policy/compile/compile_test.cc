@@ -71,6 +71,21 @@ TEST(CompileTest, WorkspaceModeExecutesWhatTheWorkspaceHolds) {
   }
 }
 
+TEST(CompileTest, RefusesACredentialThatNothingInspects) {
+  SandboxRequest request = {.network = Network::kEgress};
+  request.egress.rules = {{.key = "x", .binaries = {"/**"}}};
+  request.egress.rules[0].endpoints = {{.host = "a.example.com", .ports = {443}}};
+  egress::Endpoint& endpoint = request.egress.rules[0].endpoints[0];
+  endpoint.credentials.provider = "p";
+  EXPECT_EQ(Bad(request).code(), Code::kInvalidArgument);
+  endpoint.protocol = egress::Protocol::kRest;
+  Good(request);
+  endpoint.tls = egress::Tls::kSkip;
+  EXPECT_NE(Bad(request).message().find("credentialed endpoint"), std::string::npos);
+  endpoint.credentials.allow_uninspected = true;
+  Good(request);
+}
+
 TEST(CompileTest, MakesAPlanThatRootAccepts) {
   Compiled compiled = Good(WithMount("/home/u/p", "/workspace/mount/read/abs/home/u/p"));
   compiled.plan.cell_id = "c1";
@@ -518,6 +533,21 @@ TEST(CompileTest, SaysWhatWritableMountsTakeForProtectedNames) {
   EXPECT_GT(std::stoi(message.substr(before + 1)), 1500) << message;
   request.protection = policy::Protection::kNone;
   Good(request);
+}
+
+TEST(CompileTest, EndpointsThatEgressServes) {
+  SandboxRequest request = {.network = Network::kEgress};
+  const auto protocol = [&](egress::Protocol is) {
+    request.egress.rules = {
+        {.endpoints = {{.host = "a.example.com", .ports = {443}, .protocol = is}}}};
+    return Compile(request, Facts()).status();
+  };
+  for (const auto is :
+       {egress::Protocol::kL4, egress::Protocol::kRest, egress::Protocol::kWebSocket,
+        egress::Protocol::kGraphQl, egress::Protocol::kJsonRpc}) {
+    EXPECT_TRUE(protocol(is).ok()) << protocol(is).ToString();
+  }
+  EXPECT_EQ(protocol(egress::Protocol::kSql).code(), Code::kFailedPrecondition);
 }
 
 TEST(CompileTest, NeedsLandlockAndPrograms) {

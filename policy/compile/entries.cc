@@ -25,7 +25,7 @@ constexpr char kHosts[] =
 constexpr char kNameServices[] =
     "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
     "protocols: files\nservices: files\nethers: files\nrpc: files\n";
-constexpr char kCellResolver[] = "nameserver 127.0.0.1\n";  // cell-init's, which refuses names
+constexpr char kCellResolver[] = "nameserver 127.0.0.1\n";  // cell-init's, or odyssey-egress
 
 // Of the user database only what names the three users that a cell can see.
 std::string Passwd(uint32_t user) {
@@ -251,7 +251,7 @@ void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Co
   entries.push_back(File("/etc/hosts", kHosts));
   entries.push_back(File("/etc/hostname", "cell\n"));
   entries.push_back(File("/etc/nsswitch.conf", kNameServices));
-  if (request.network == policy::Network::kNone) entries.push_back(File(kResolver, kCellResolver));
+  if (request.network != policy::Network::kFull) entries.push_back(File(kResolver, kCellResolver));
   out->explanation.push_back(
       "/etc: generated users, groups and hosts; no machine-id, shadow or host name");
 }

@@ -8,6 +8,10 @@
 namespace odyssey::compile {
 namespace {
 
+// Where odyssey-egress listens in a cell: kProxyPort of supervisor/wire.
+constexpr char kProxy[] = "http://127.0.0.1:3128";
+constexpr char kSocksProxy[] = "socks5h://127.0.0.1:3128";
+
 bool IsName(const std::string& name) {
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -65,6 +69,22 @@ std::vector<std::string> BaseEnvironment(policy::Network network) {
       "LOGNAME=agent",
       "ODYSSEY_SANDBOX=1",
   };
+  if (network == policy::Network::kEgress) {
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"}) {
+      env.push_back(std::string(name) + "=" + kProxy);
+    }
+    for (const char* name : {"all_proxy", "ALL_PROXY"}) {
+      env.push_back(std::string(name) + "=" + kSocksProxy);
+    }
+    for (const char* name : {"no_proxy", "NO_PROXY"}) {
+      env.push_back(std::string(name) + "=localhost,127.0.0.1,::1");
+    }
+    env.emplace_back("NODE_USE_ENV_PROXY=1");
+    for (const char* name : {"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+                             "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "DENO_CERT", "PIP_CERT"}) {
+      env.push_back(std::string(name) + "=" + kCertificates);
+    }
+  }
   // npm takes no answer of a resolver as final: it waits 70 s and asks three times.
   if (network == policy::Network::kNone) env.emplace_back("npm_config_fetch_retries=0");
   return env;

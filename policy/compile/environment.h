@@ -16,14 +16,17 @@ namespace odyssey::compile {
 inline constexpr size_t kMaxEnvBytes = 64 * 1024;
 inline constexpr size_t kMaxEnvNames = 1024;
 
+// In a cell with egress: whom its programs trust, written by odyssey-supervisor-rpc.
+inline constexpr char kCertificates[] = "/cell/data/certificates.pem";
+
 // INVALID_ARGUMENT naming env and the name, never the value.
 Status CheckEnvironment(const std::map<std::string, std::string>& env);
 
 // The names that a policy gives, without those that are inherited.
 std::vector<std::string> OwnNames(const std::map<std::string, std::string>& env);
 
-// "NAME=value": places, locale, the search path of the system's programs, and without a network
-// what keeps programs from waiting for one.
+// "NAME=value": places, locale, the search path of the system's programs; without a network what
+// keeps programs from waiting for one, with egress its proxy and its certificates.
 std::vector<std::string> BaseEnvironment(policy::Network network);
 
 }  // namespace odyssey::compile

@@ -1,12 +1,16 @@
 #include "policy/convert/sandbox_proto.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include "common/base/refusal.h"
+#include "policy/convert/egress_proto.h"
 #include "policy/model/policy_keys.h"
+#include "policy/model/provider_name.h"
 
 namespace odyssey::policy {
 namespace {
@@ -127,6 +131,23 @@ Status EnumsFromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
                    "LANDLOCK_HARD_REQUIREMENT or LANDLOCK_BEST_EFFORT", &out->landlock);
 }
 
+Status ProvidersFromProto(const v1::Sandbox& sandbox, std::vector<std::string>* out) {
+  if (sandbox.providers_size() > static_cast<int>(kMaxProviders)) {
+    return InvalidArgument("sandbox.providers: at most " + std::to_string(kMaxProviders) +
+                           " are allowed");
+  }
+  for (int i = 0; i < sandbox.providers_size(); ++i) {
+    const std::string& name = sandbox.providers(i);
+    if (!IsProviderName(name)) {
+      return Refused(Code::kInvalidArgument, "sandbox.providers[" + std::to_string(i) + "]",
+                     name.substr(0, kMaxProviderName),
+                     kProviderNameRule + std::string(" is allowed"));
+    }
+    if (std::find(out->begin(), out->end(), name) == out->end()) out->push_back(name);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 v1::FileIdentity ToProto(const FileIdentity& identity) {
@@ -170,6 +191,8 @@ v1::Sandbox ToProto(const SandboxRequest& request) {
   out.set_landlock(ToProto(request.landlock, kLandlocks));
   out.set_user(request.user);
   out.set_workspace_writes(ToProto(request.workspace_writes, kWrites));
+  if (request.network == Network::kEgress) *out.mutable_egress() = ToProto(request.egress);
+  out.mutable_providers()->Assign(request.providers.begin(), request.providers.end());
   return out;
 }
 
@@ -185,7 +208,8 @@ Status FromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
   out->protect.assign(sandbox.protect().begin(), sandbox.protect().end());
   out->deny.assign(sandbox.deny().begin(), sandbox.deny().end());
   out->user = sandbox.user();
-  return OkStatus();
+  ODY_RETURN_IF_ERROR(ProvidersFromProto(sandbox, &out->providers));
+  return FromProto(sandbox.egress(), &out->egress);
 }
 
 }  // namespace odyssey::policy

@@ -41,6 +41,32 @@ TEST(SandboxProtoTest, EveryFieldSurvives) {
   EXPECT_EQ(back, EverythingSet());
 }
 
+TEST(SandboxProtoTest, BudgetsOfEgressSurvive) {
+  SandboxRequest request;
+  request.network = Network::kEgress;
+  request.egress.budget = {1, 2, 3, 4, 5};
+  request.egress.rules = {{.key = "x",
+                           .endpoints = {{.host = "api.example.com",
+                                          .ports = {443},
+                                          .budget = {6, 7, 8, 9, uint64_t{1} << 60}}}}};
+  SandboxRequest back;
+  ASSERT_TRUE(FromProto(ToProto(request), &back).ok());
+  EXPECT_EQ(back.egress, request.egress);
+}
+
+TEST(SandboxProtoTest, PortsOfEgressAreSortedAndNone0) {
+  SandboxRequest request;
+  request.network = Network::kEgress;
+  request.egress.rules = {
+      {.key = "x", .endpoints = {{.host = "a.example.com", .ports = {8443, 80}}}}};
+  SandboxRequest back;
+  ASSERT_TRUE(FromProto(ToProto(request), &back).ok());
+  EXPECT_EQ(back.egress.rules[0].endpoints[0].ports, (std::vector<uint16_t>{80, 8443}));
+  request.egress.rules[0].endpoints[0].ports = {443, 0};
+  EXPECT_EQ(FromProto(ToProto(request), &back).message(),
+            "sandbox.egress.rules[0].endpoints[0].ports: 0 is every port, alone, of the host `**`");
+}
+
 TEST(SandboxProtoTest, EachFieldOfLimitsIsARow) {
   const auto& fields = *v1::Limits::descriptor();
   ASSERT_EQ(static_cast<size_t>(fields.field_count()), kLimitCount);

@@ -11,8 +11,8 @@
 namespace odyssey::dialect {
 namespace {
 
-// Of the numbers of a budget: more is a mistake.
-constexpr uint64_t kMaxBudget = 1'000'000'000;
+// Of a budget: more is a mistake.
+constexpr uint64_t kMaxToolCalls = 1'000'000'000;
 constexpr uint64_t kMaxWallClockSeconds = 30 * 24 * 3600;
 
 bool IsBlank(const std::string& text) {
@@ -134,6 +134,27 @@ ToolRuleSpec ReadTools(MapReader* tools, Origins* origins) {
   return spec;
 }
 
+uint64_t ReadDollars(MapReader* map, std::string_view name) {
+  const Node* node = map->Any(name);
+  if (node == nullptr) return 0;
+  const std::optional<uint64_t> dollars =
+      node->kind == NodeKind::kNumber ? policy::ParseDollars(node->text) : std::nullopt;
+  if (dollars && *dollars > 0) return *dollars;
+  map->source().Invalid(node->line, map->KeyOf(name),
+                        std::string("must be ") + policy::kDollarsRule + ", above 0");
+  return 0;
+}
+
+policy::Budget ReadBudget(MapReader map) {
+  policy::Budget budget;
+  budget.tokens = map.Whole(policy::kTokens.file_key, 0, 1, policy::kMaxBudget);
+  budget.cost_microdollars = ReadDollars(&map, policy::kCost.file_key);
+  budget.tool_calls = map.Whole(policy::kToolCalls.file_key, 0, 1, kMaxToolCalls);
+  budget.wall_clock_ms = map.Whole(policy::kWallClock.file_key, 0, 1, kMaxWallClockSeconds) * 1000;
+  map.Finish();
+  return budget;
+}
+
 DelegationSpec ReadDelegation(MapReader map, Origins* origins) {
   DelegationSpec spec;
   if (!map.present()) return spec;
@@ -145,10 +166,7 @@ DelegationSpec ReadDelegation(MapReader map, Origins* origins) {
                  PlaceOf(map.source(), text));
     spec.allow.push_back(text.value);
   }
-  MapReader budget = map.Map("budget");
-  spec.tool_calls = budget.Whole("tool_calls", 0, 1, kMaxBudget);
-  spec.wall_clock_s = budget.Whole("wall_clock_s", 0, 1, kMaxWallClockSeconds);
-  budget.Finish();
+  spec.budget = ReadBudget(map.Map("budget"));
   map.Finish();
   return spec;
 }
@@ -176,7 +194,11 @@ AgentSpec ReadPlain(MapReader map, const AgentSpec& defaults) {
 void ReadExecution(MapReader execution, AgentSpec* agent) {
   if (!execution.present()) return;
   execution.Enum<bool>("executor", {{"react/v1", true}}, true);
-  execution.Enum<bool>("memory", {{"session-window/v1", true}}, true);
+  agent->memory.kind =
+      execution.Enum<MemoryKind>("memory",
+                                 {{"session-window/v1", MemoryKind::kSlidingWindow},
+                                  {"summarizing-window/v1", MemoryKind::kSummarizingWindow}},
+                                 agent->memory.kind);
   ReadMemoryConfig(execution.Map("memory_config"), &agent->memory);
   execution.Finish();
 }

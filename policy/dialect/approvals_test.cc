@@ -29,7 +29,7 @@ TEST(ApprovalsTest, EachAskRuleWithItsPlace) {
 
 TEST(ApprovalsTest, ARuleForEveryToolNamesThoseOffered) {
   EXPECT_EQ(Approvals(WithTools({"Read", "Bash", "LS"}), {.ask = {"*"}, .deny = {"LS"}}),
-            Lines{"agent a: *, that is Bash, Read"});
+            Lines{"agent a: *, that is Bash, Job, Read"});
 }
 
 TEST(ApprovalsTest, ARuleForEditNamesTheToolsThatCountAsIt) {

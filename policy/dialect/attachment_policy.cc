@@ -1,5 +1,6 @@
 #include "policy/dialect/attachment_policy.h"
 
+#include "common/base/control.h"
 #include "policy/dialect/path_text.h"
 
 namespace odyssey::dialect {

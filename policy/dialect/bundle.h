@@ -14,6 +14,7 @@
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/dialect/project_root.h"
+#include "policy/model/budget.h"
 #include "policy/model/default_limits.h"
 #include "policy/model/request.h"
 
@@ -35,6 +36,8 @@ struct SandboxSpec {
   std::vector<std::string> review_mounts;
   std::vector<std::string> write_mounts;
   policy::Network network = policy::Network::kNone;
+  egress::NetworkPolicy egress;        // of network egress
+  std::vector<std::string> providers;  // of credentials, by name
   policy::ExecutablesMode system_tools_mode = policy::ExecutablesMode::kExplicit;
   std::vector<std::string> system_tools;
   policy::Limits limits = policy::kManifestLimits;
@@ -58,10 +61,14 @@ struct ModelSpec {
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
-// Conversation memory: the last `max_window` messages.
+// Conversation memory: what of earlier turns the model is sent.
+enum class MemoryKind { kSlidingWindow, kSummarizingWindow };
+
 struct MemorySpec {
-  std::string id = "sliding_window";
-  uint32_t max_window = 100;
+  MemoryKind kind = MemoryKind::kSlidingWindow;
+  uint32_t max_window = 100;       // messages
+  uint64_t max_tokens = 0;         // of these messages; 0: no bound
+  uint64_t summary_tokens = 1000;  // of a summary, with kSummarizingWindow
   friend bool operator==(const MemorySpec&, const MemorySpec&) = default;
 };
 
@@ -73,12 +80,11 @@ struct ToolRuleSpec {
   friend bool operator==(const ToolRuleSpec&, const ToolRuleSpec&) = default;
 };
 
-// To which agents of the bundle an agent may hand work, and what one piece of work may take. 0: no
-// bound of its own; the caller's remains hold all the same.
+// To which agents of the bundle an agent may hand work, and what one piece of work may use. What is
+// left of the caller's own budget holds all the same.
 struct DelegationSpec {
   std::vector<std::string> allow;  // ids of agents; "*": any
-  uint64_t tool_calls = 0;
-  uint64_t wall_clock_s = 0;
+  policy::Budget budget;
   friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
 };
 

@@ -127,7 +127,8 @@ TEST_F(BundleTest, ReadsEveryField) {
       .exec = {"scripts/run.sh"},
       .read_mounts = {".", "/srv/data"},
       .write_mounts = {"."},
-      .network = policy::Network::kFull,
+      .network = policy::Network::kEgress,
+      .egress = egress::PublicPolicy("sandbox.permissions.network"),
       .system_tools_mode = policy::ExecutablesMode::kStandard,
       .system_tools = {"sh", "/usr/bin/git"},
       .limits = {.memory_bytes = uint64_t{512} << 20,
@@ -167,7 +168,7 @@ TEST_F(BundleTest, RefusesProvidersThatItDoesNotHave) {
             "odyssey.bundle.json5:7: executor.id: executor id cannot be empty");
   EXPECT_EQ(ProblemsOf("memory: {type: 'prebuilt', id: 'vector'}"),
             "odyssey.bundle.json5:8: memory.id: unsupported prebuilt memory provider: vector, "
-            "expected `sliding_window`");
+            "expected `sliding_window`, `summarizing_window`");
   EXPECT_EQ(
       ProblemsOf("", "manifest_version: 'odyssey.bundle/v2'"),
       "odyssey.bundle.json5:4: manifest_version: unknown variant `odyssey.bundle/v2`, expected "
@@ -259,7 +260,41 @@ TEST_F(BundleTest, UnknownKeysAreErrorsAtEveryLevel) {
             "odyssey.bundle.json5:7: executor.config.x: unknown field `x`: there are none here");
   EXPECT_EQ(ProblemsOf("memory: {type: 'prebuilt', id: 'sliding_window', config: {x: 1}}"),
             "odyssey.bundle.json5:8: memory.config.x: unknown field `x`, expected one of "
-            "`max_window`, `window_size`");
+            "`max_window`, `window_size`, `max_tokens`");
+}
+
+TEST_F(BundleTest, ReadsWhatAPieceOfWorkMayUse) {
+  const std::string agent = std::string(kAgent) + "delegation: {budget: ";
+  EXPECT_EQ(
+      ProblemsOfAgent(agent + "{tokens: 9, cost_usd: 0.5, tool_calls: 3, wall_clock_s: 2}}\n"), "");
+  EXPECT_EQ(LoadBundle(root_)->agents[0].delegation.budget, (policy::Budget{9, 500'000, 3, 2000}));
+  for (const char* dollars : {"0", "-1", "1e2", "'1'", "0.0000001", "1000001"}) {
+    EXPECT_NE(ProblemsOfAgent(agent + "{cost_usd: " + dollars + "}}\n")
+                  .find("delegation.budget.cost_usd: must be a number of dollars"),
+              std::string::npos)
+        << dollars;
+  }
+}
+
+TEST_F(BundleTest, ReadsTheBoundsOfAWindowAndOfItsSummary) {
+  const auto memory = [&](const std::string& section) {
+    EXPECT_EQ(ProblemsOf(section), "");
+    return LoadBundle(root_)->agents[0].memory;
+  };
+  EXPECT_EQ(memory("memory: {type: 'prebuilt', id: 'sliding_window', config: {max_tokens: 900}}"),
+            (MemorySpec{MemoryKind::kSlidingWindow, 100, 900, 1000}));
+  EXPECT_EQ(memory("memory: {type: 'prebuilt', id: 'summarizing_window'}"),
+            (MemorySpec{MemoryKind::kSummarizingWindow, 100, 0, 1000}));
+  EXPECT_EQ(memory("memory: {type: 'prebuilt', id: 'summarizing_window', config: {max_window: 8, "
+                   "max_tokens: 900, summary_tokens: 60}}"),
+            (MemorySpec{MemoryKind::kSummarizingWindow, 8, 900, 60}));
+  EXPECT_NE(ProblemsOf("memory: {type: 'prebuilt', id: 'sliding_window', "
+                       "config: {summary_tokens: 60}}")
+                .find("memory.config.summary_tokens: unknown field"),
+            std::string::npos);
+  EXPECT_NE(ProblemsOf("memory: {type: 'prebuilt', id: 'sliding_window', config: {max_tokens: 9}}")
+                .find("memory.config.max_tokens"),
+            std::string::npos);
 }
 
 TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
@@ -267,14 +302,14 @@ TEST_F(BundleTest, ChecksToolsMountsEnvAndNetwork) {
       {"tools: [{name: 'Read', source: 'mcp'}]",
        "tools[0].source: only builtin tools are supported in v1: `mcp`"},
       {"tools: [{name: 'Raed'}]",
-       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `Glob`, `Grep`, `LS`, "
-       "`MultiEdit`, `Read`, `Skill`, `Write`, `worker_call`"},
+       "tools[0].name: unknown tool `Raed`, expected one of `Bash`, `Edit`, `Glob`, `Grep`, `Job`, "
+       "`LS`, `MultiEdit`, `Read`, `Skill`, `Write`, `worker_call`"},
       {"sandbox: {permissions: {network: ['api.example.com']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
-       "v1, not `api.example.com`"},
+       "v1, not `api.example.com`; network_policies names hosts"},
       {"sandbox: {permissions: {network: ['*', '*']}}",
        "sandbox.permissions.network: sandbox.permissions.network only supports [] or [\"*\"] in "
-       "v1, not `*, *`"},
+       "v1, not `*, *`; network_policies names hosts"},
       {"sandbox: {env: {'1BAD': 'A'}}",
        "sandbox.env.1BAD: sandbox.env target entry `1BAD` must start with an ASCII letter or "
        "underscore"},
@@ -326,7 +361,7 @@ TEST_F(BundleTest, ReportsEveryProblemInOrder) {
       "odyssey.bundle.json5:2: id: bundle id cannot be empty\n"
       "odyssey.bundle.json5:8: sandbox.env.A: sandbox.env source entries cannot be empty\n"
       "odyssey.bundle.json5:8: sandbox.permissions.network: sandbox.permissions.network only "
-      "supports [] or [\"*\"] in v1, not `x`\n"
+      "supports [] or [\"*\"] in v1, not `x`; network_policies names hosts\n"
       "agent.yaml:1: id: agent id cannot be empty\n"
       "agent.yaml:2: prompt: agent prompt cannot be empty\n"
       "agent.yaml:3: model.name: agent model provider and name are required\n"
@@ -404,9 +439,13 @@ TEST_F(BundleTest, ReadsTheOpinionOnRisks) {
 
 // A tool that no session would have is named, wherever a bundle names it.
 TEST_F(BundleTest, WhatIsNoRowOfTheTableIsNoTool) {
-  for (const std::string& tool : policy::ToolNames()) {
-    EXPECT_EQ(ProblemsOf("tools: [{name: '" + tool + "'}]"), "") << tool;
+  for (const policy::ToolRow& row : policy::kTools) {
+    const std::string with = row.comes_with == nullptr ? row.name : row.comes_with;
+    const std::string named = std::string("tools: [{name: '") + row.name + "'}";
+    EXPECT_EQ(ProblemsOf(named + ", {name: '" + with + "'}]"), "") << row.name;
   }
+  EXPECT_NE(ProblemsOf("tools: [{name: 'Job'}]").find("`Job` comes with `Bash`"),
+            std::string::npos);
   for (const std::string tool : {"Question", "WebFetch", "read"}) {
     const std::string unknown = "unknown tool `" + tool + "`, expected one of `Bash`, ";
     EXPECT_NE(ProblemsOf("tools: [{name: 'Read'}, {name: '" + tool + "'}]")

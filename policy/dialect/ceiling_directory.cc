@@ -168,6 +168,23 @@ Result<ceiling::Ceiling> LoadCeiling(const std::string& directory) {
   return ParseCeiling(texts);
 }
 
+Result<CeilingFiles::InForcePtr> CeilingFiles::Get() {
+  auto texts = ReadCeilingTexts(directory_);
+  const std::lock_guard lock(mutex_);
+  if (!texts.ok()) {
+    parsed_.reset();  // whatever is read next is parsed
+    return texts.status();
+  }
+  if (parsed_ && texts_ == *texts) return *parsed_;
+  texts_ = *std::move(texts);
+  Result<ceiling::Ceiling> ceiling = ParseCeiling(texts_);
+  if (!ceiling.ok()) return *(parsed_ = ceiling.status());
+  const auto count = texts_ ? std::optional(texts_->size()) : std::nullopt;
+  std::string digest = ceiling::Digest(*ceiling);
+  parsed_ = std::make_shared<const InForce>(InForce{*std::move(ceiling), digest, count});
+  return *parsed_;
+}
+
 ceiling::Owner OwnerOf(uid_t uid) {
   ceiling::Owner owner = {.uid = uid};
   std::vector<char> buffer(kLookupBytes);

@@ -5,8 +5,12 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -34,6 +38,31 @@ Result<ceiling::Ceiling> ParseCeiling(const std::optional<CeilingTexts>& texts);
 
 // Both.
 Result<ceiling::Ceiling> LoadCeiling(const std::string& directory);
+
+// A directory's ceiling, parsed again when its files have another text. Thread-safe.
+class CeilingFiles final {
+ public:
+  struct InForce {
+    ceiling::Ceiling ceiling;
+    std::string digest;           // of the ceiling
+    std::optional<size_t> count;  // of files; nullopt: there is no directory
+  };
+  using InForcePtr = std::shared_ptr<const InForce>;
+
+  explicit CeilingFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  // Reads the files. Errors of ReadCeilingTexts and ParseCeiling.
+  Result<InForcePtr> Get();
+
+  const std::string& directory() const { return directory_; }
+
+ private:
+  const std::string directory_;
+  std::mutex mutex_;
+  // The latest parse: of these texts, this came out. Guarded by mutex_.
+  std::optional<CeilingTexts> texts_;
+  std::optional<Result<InForcePtr>> parsed_;
+};
 
 // As the user database has him; what it does not have stays empty. The home is resolved as far as
 // the caller may look.

@@ -53,6 +53,25 @@ TEST_F(CeilingDirectoryTest, WithoutADirectoryTheBuiltInOneHolds) {
   EXPECT_EQ(*LoadCeiling(Path("none")), ceiling::BuiltIn());
 }
 
+TEST_F(CeilingDirectoryTest, IsParsedAgainWhenAFileHasChanged) {
+  CeilingFiles files(directory_);
+  Write("10.yaml", "version: odyssey.ceiling/v1\nlimits: {max: {pids: 5}}\n");
+  const auto first = files.Get();
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  EXPECT_EQ((*first)->count, 1u);
+  EXPECT_EQ((*first)->digest, ceiling::Digest((*first)->ceiling));
+  EXPECT_EQ(*files.Get(), *first) << "the same parse";
+  Write("10.yaml", "version: odyssey.ceiling/v1\nlimits: {max: {pids: 6}}\n");
+  const auto second = files.Get();
+  ASSERT_TRUE(second.ok());
+  EXPECT_NE((*second)->digest, (*first)->digest);
+  Write("10.yaml", "limits: 7\n");
+  EXPECT_EQ(files.Get().status().code(), Code::kInvalidArgument);
+  Write("10.yaml", "version: odyssey.ceiling/v1\nlimits: {max: {pids: 6}}\n");
+  EXPECT_EQ((*files.Get())->digest, (*second)->digest);
+  EXPECT_EQ((*CeilingFiles(Path("none")).Get())->count, std::nullopt);
+}
+
 TEST_F(CeilingDirectoryTest, AnEmptyDirectoryLeavesTheBuiltInOne) {
   EXPECT_EQ(*LoadCeiling(directory_), ceiling::BuiltIn());
 }

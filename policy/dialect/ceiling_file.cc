@@ -72,14 +72,14 @@ std::vector<ceiling::Entry> ReadEntries(MapReader* map, std::string_view name,
 
 Status CheckPath(const std::string& text) { return ceiling::CheckPathPattern(text); }
 
-std::vector<std::string> ReadUsers(MapReader* map) {
+std::vector<std::string> ReadUsers(MapReader* map, const std::string& of) {
   std::vector<std::string> users;
   for (const ceiling::Entry& entry : ReadEntries(map, "users", ceiling::CheckUserRule)) {
     users.push_back(entry.text);
   }
   if (users.empty()) {
     map->source().Invalid(map->line(), map->KeyOf("users"),
-                          "missing: the users of the grant, [\"*\"] for all");
+                          "missing: the users of the " + of + ", [\"*\"] for all");
   }
   return users;
 }
@@ -104,7 +104,7 @@ void ReadChoices(MapReader* map, const ChoiceKey& key, Grant* grant) {
 
 Grant ReadGrant(MapReader map) {
   Grant grant;
-  grant.users = ReadUsers(&map);
+  grant.users = ReadUsers(&map, "grant");
   grant.read = ReadEntries(&map, "read", CheckPath);
   grant.review = ReadEntries(&map, "review", CheckPath);
   grant.write = ReadEntries(&map, "write", CheckPath);
@@ -127,6 +127,37 @@ ceiling::Bounds ReadBounds(const Source& source, const Node* node, const std::st
   return bounds;
 }
 
+struct QuotaKey {
+  std::string_view name;
+  uint64_t most;
+  uint64_t unit;
+};
+// By ceiling::Counted.
+constexpr QuotaKey kQuotaKeys[ceiling::kCountedKinds] = {{"sessions", 1'000'000, 1},
+                                                         {"cells", 1'000, 1},
+                                                         {"turns", 10'000'000, 1},
+                                                         {"disk_mb", 1'048'576, uint64_t{1} << 20}};
+
+ceiling::QuotaRule ReadQuota(MapReader map) {
+  ceiling::QuotaRule rule;
+  rule.users = ReadUsers(&map, "quota");
+  bool bounds = false;
+  for (size_t i = 0; i < ceiling::kCountedKinds; ++i) {
+    const QuotaKey& key = kQuotaKeys[i];
+    const uint64_t value = map.Whole(key.name, 0, 1, key.most);
+    if (value == 0) continue;
+    bounds = true;
+    rule.bounds[i] = {value * key.unit, {map.source().file, Find(*map.node(), key.name)->line}};
+  }
+  if (!bounds) {
+    map.source().Invalid(
+        map.line(), map.key(),
+        "bounds nothing: one of `sessions`, `cells`, `turns`, `disk_mb` is needed");
+  }
+  map.Finish();
+  return rule;
+}
+
 }  // namespace
 
 ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Problems* problems) {
@@ -146,6 +177,9 @@ ceiling::Ceiling ReadCeiling(const std::string& file, std::string_view text, Pro
   out.most = ReadBounds(source, limits.Any("max"), "limits.max");
   out.unset = ReadBounds(source, limits.Any("default"), "limits.default");
   limits.Finish();
+  for (const MapReader& quota : map.Maps("quotas", kMaxGrants)) {
+    out.quotas.push_back(ReadQuota(quota));
+  }
   map.Finish();
   return out;
 }

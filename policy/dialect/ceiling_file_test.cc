@@ -87,6 +87,39 @@ TEST(ReadCeilingTest, EveryLimitHasAKeyInItsUnit) {
   for (size_t i = 0; i < out.most.size(); ++i) EXPECT_EQ(out.most[i].value, expected[i]) << i;
 }
 
+TEST(ReadCeilingTest, QuotasHaveTheirLines) {
+  const ceiling::Ceiling out = Good(Versioned(R"(quotas:
+  - users: ["*"]
+    sessions: 100
+    cells: 8
+    turns: 200
+    disk_mb: 3
+  - {users: [alice], sessions: 5}
+)"));
+  ASSERT_EQ(out.quotas.size(), 2u);
+  EXPECT_EQ(out.quotas[0].users, std::vector<std::string>{"*"});
+  EXPECT_EQ(out.quotas[0].bounds,
+            (ceiling::Quota{
+                {{100, {kFile, 4}}, {8, {kFile, 5}}, {200, {kFile, 6}}, {3 << 20, {kFile, 7}}}}));
+  EXPECT_EQ(out.quotas[1].bounds, (ceiling::Quota{{{5, {kFile, 8}}}}));
+}
+
+TEST(ReadCeilingTest, AQuotaBoundsSomethingOfSomebody) {
+  const std::string file = kFile;
+  EXPECT_EQ(Bad(Versioned("quotas:\n  - {users: [a]}")),
+            std::vector<std::string>{file + ":3: quotas[0]: bounds nothing: one of `sessions`, "
+                                            "`cells`, `turns`, `disk_mb` is needed"});
+  EXPECT_EQ(Bad(Versioned("quotas:\n  - {cells: 1}")),
+            std::vector<std::string>{file + ":3: quotas[0].users: missing: the users of the quota, "
+                                            "[\"*\"] for all"});
+  EXPECT_EQ(Bad(Versioned("quotas:\n  - {users: [a], cells: 0}")).front(),
+            file + ":3: quotas[0].cells: must be a whole number from 1 to 1000, not 0");
+  EXPECT_EQ(Bad(Versioned("quotas:\n  - {users: [a], turns: 1, disk: 1}")).front(),
+            file +
+                ":3: quotas[0].disk: unknown field `disk`, expected one of `users`, `sessions`, "
+                "`cells`, `turns`, `disk_mb`");
+}
+
 TEST(ReadCeilingTest, ChoicesThatNeedNoGrantGrantNothing) {
   const ceiling::Ceiling out = Good(Versioned(
       "grants: [{users: [a], network: [none], executables: [explicit, standard], "
@@ -109,7 +142,7 @@ TEST(ReadCeilingTest, EveryProblemHasItsLineItsKeyAndWhatIsAllowed) {
        {"10.yaml:1: version: unknown variant `odyssey.ceiling/v2`, expected `odyssey.ceiling/v1`"}},
       {"version: odyssey.ceiling/v1\ngrant: []",
        {"10.yaml:2: grant: unknown field `grant`, expected one of `version`, `builtin`, `grants`, "
-        "`forbidden`, `limits`"}},
+        "`forbidden`, `limits`, `quotas`"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - read: [/srv]",
        {"10.yaml:3: grants[0].users: missing: the users of the grant, [\"*\"] for all"}},
       {"version: odyssey.ceiling/v1\ngrants:\n  - users: [\"al*\"]\n    read: [srv, /srv/**]",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/control.h"
 #include "policy/dialect/llm_do_rules.h"
 #include "policy/dialect/manifest.h"
 #include "policy/dialect/path_text.h"

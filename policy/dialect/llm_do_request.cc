@@ -89,7 +89,10 @@ void AddRequest(const Worker& worker, const Source& source, const PolicyContext&
                                    .max_file_bytes = path.max_file_bytes});
     out->create.push_back(root);
   }
-  out->request.network = worker.network ? policy::Network::kFull : policy::Network::kNone;
+  if (worker.network) {
+    out->request.network = policy::Network::kEgress;
+    out->request.egress = egress::PublicPolicy("sandbox.network");
+  }
   out->elsewhere = Describe(worker);
   if (worker.require_os_sandbox == false) {
     out->elsewhere.push_back(

@@ -49,7 +49,7 @@ TEST(WorkshopTest, ScalarsAndListsOfTheWorkerReplaceItsOwn) {
       "attachment_policy: {max_count: 9, denied_suffixes: [.exe]}\n";
   const PolicyReading kept = Read(workshop, "instructions: i\n");
   EXPECT_EQ(kept.problems, "");
-  EXPECT_EQ(kept.policy->request.network, policy::Network::kFull);
+  EXPECT_TRUE(IsPublic(kept.policy->request.egress));
   EXPECT_EQ(kept.policy->elsewhere.size(), 5u);
 
   const PolicyReading replaced =
@@ -184,9 +184,7 @@ TEST(WorkshopTest, AValueThatIsRefusedLaterNamesTheFileThatItIsIn) {
 TEST(WorkshopTest, IsReadBesideTheWorkerOrAboveItsDirectoryOfWorkers) {
   const std::string workshop = "sandbox:\n  network: true\n";
   for (const char* path : {"w.yaml", "./w.yaml", "workers/w.yaml", "/home/u/project/w.yaml"}) {
-    EXPECT_EQ(Read(workshop, "instructions: i\n", path).policy->request.network,
-              policy::Network::kFull)
-        << path;
+    EXPECT_TRUE(IsPublic(Read(workshop, "instructions: i\n", path).policy->request.egress)) << path;
   }
   for (const char* path : {"other/w.yaml", "/srv/workers/w.yaml", "workers/x/w.yaml"}) {
     const PolicyReading reading = Read(workshop, "instructions: i\n", path);

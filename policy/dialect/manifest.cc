@@ -12,6 +12,10 @@ namespace {
 constexpr size_t kMaxComponentBytes = 128;
 constexpr size_t kMaxTools = 64;
 constexpr uint64_t kMaxWindow = 100'000;
+constexpr uint64_t kMinWindowTokens = 100;
+constexpr uint64_t kMaxWindowTokens = 10'000'000;
+constexpr uint64_t kMinSummaryTokens = 50;
+constexpr uint64_t kMaxSummaryTokens = 32'000;
 
 bool IsBlank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -45,36 +49,38 @@ void ReadReadme(MapReader* map, const ProjectRoot& root, Manifest* manifest) {
       CheckPath(map->source(), *text, "readme path", Wanted::kFile, root);
 }
 
-// executor and memory: {type: prebuilt, id, config}. Returns the id; reports one that is not
-// `only`.
+// executor and memory: {type: prebuilt, id, config}. Returns the id; reports one that is none of
+// `ids`, whose first is the default.
 std::string ReadProvider(MapReader* provider, const std::string& label, const std::string& plural,
-                         const std::string& only) {
+                         const std::vector<std::string_view>& ids) {
   provider->Enum<bool>("type", {{"prebuilt", true}}, true, Need::kRequired,
                        "only prebuilt " + plural + " are supported in v1");
   const std::optional<Text> id = provider->String("id", Need::kRequired);
-  if (!id) return only;
-  if (IsBlank(id->value)) {
+  if (id && std::find(ids.begin(), ids.end(), id->value) != ids.end()) return id->value;
+  if (id && IsBlank(id->value)) {
     provider->source().Invalid(id->line, id->key, label + " id cannot be empty");
-  } else if (id->value != only) {
+  } else if (id) {
     provider->source().Invalid(
         id->line, id->key,
-        "unsupported prebuilt " + label + ": " + id->value + ", expected `" + only + "`");
+        "unsupported prebuilt " + label + ": " + id->value + ", expected " + Quoted(ids));
   }
-  return only;
+  return std::string(ids.front());
 }
 
 void ReadProviders(MapReader* map, AgentSpec* defaults) {
   MapReader executor = map->Map("executor", Need::kRequired);
   if (executor.present()) {
-    defaults->executor = ReadProvider(&executor, "executor", "executors", "react");
+    defaults->executor = ReadProvider(&executor, "executor", "executors", {"react"});
     MapReader config = executor.Map("config");
     config.Finish();
     executor.Finish();
   }
   MapReader memory = map->Map("memory");
   if (!memory.present()) return;
-  defaults->memory.id =
-      ReadProvider(&memory, "memory provider", "memory providers", "sliding_window");
+  const std::string id = ReadProvider(&memory, "memory provider", "memory providers",
+                                      {"sliding_window", "summarizing_window"});
+  defaults->memory.kind =
+      id == "summarizing_window" ? MemoryKind::kSummarizingWindow : MemoryKind::kSlidingWindow;
   ReadMemoryConfig(memory.Map("config"), &defaults->memory);
   memory.Finish();
 }
@@ -99,6 +105,7 @@ std::vector<Skill> ReadSkills(MapReader* map, const ProjectRoot& root) {
 
 std::vector<std::string> ReadTools(MapReader* map, Origins* origins) {
   std::vector<std::string> tools;
+  std::vector<Text> companions;
   for (MapReader& entry : map->Maps("tools", kMaxTools)) {
     const std::optional<Text> name = entry.String("name", Need::kRequired);
     const std::optional<Text> source = entry.String("source");
@@ -113,7 +120,14 @@ std::vector<std::string> ReadTools(MapReader* map, Origins* origins) {
     } else if (std::find(tools.begin(), tools.end(), name->value) == tools.end()) {
       origins->Add("tools[" + std::to_string(tools.size()) + "]", PlaceOf(entry.source(), *name));
       tools.push_back(name->value);
+      if (policy::FindTool(name->value)->comes_with != nullptr) companions.push_back(*name);
     }
+  }
+  for (const Text& name : companions) {
+    const std::string other = policy::FindTool(name.value)->comes_with;
+    if (std::find(tools.begin(), tools.end(), other) != tools.end()) continue;
+    map->source().Invalid(name.line, name.key,
+                          "`" + name.value + "` comes with `" + other + "`, which is not named");
   }
   return tools;
 }
@@ -241,6 +255,12 @@ void ReadMemoryConfig(MapReader config, MemorySpec* memory) {
   if (both) {
     config.source().Invalid(config.line(), config.key(),
                             "max_window and window_size mean the same: give one");
+  }
+  memory->max_tokens =
+      config.Whole("max_tokens", memory->max_tokens, kMinWindowTokens, kMaxWindowTokens);
+  if (memory->kind == MemoryKind::kSummarizingWindow) {
+    memory->summary_tokens = config.Whole("summary_tokens", memory->summary_tokens,
+                                          kMinSummaryTokens, kMaxSummaryTokens);
   }
   config.Finish();
 }

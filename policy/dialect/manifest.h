@@ -34,7 +34,8 @@ Manifest ReadManifest(const Node& document, const Source& source, const ProjectR
 // One path component [A-Za-z0-9][A-Za-z0-9._-]{0,127}; `label` is "bundle id", "skill name", ….
 Status CheckComponent(const std::string& label, const std::string& value);
 
-// `{max_window: N}` or `{window_size: N}`.
+// `{max_window: N}` or `{window_size: N}`, `max_tokens`, and of the kind that summarises
+// `summary_tokens`. Reads `memory->kind`.
 void ReadMemoryConfig(MapReader config, MemorySpec* memory);
 
 }  // namespace odyssey::dialect

@@ -42,9 +42,7 @@ policy::Network NetworkOf(const Config& config, const Source& source) {
   }
   const std::string& value = config.network->value;
   if (value == "bridge") {
-    Warn(config.network->place, source,
-         "`bridge` is the host's own network here, with what listens on its loopback");
-    return policy::Network::kFull;
+    return policy::Network::kEgress;
   }
   Warn(config.network->place, source,
        value == "host" ? "`host` destroys container isolation. Forcing 'none'."
@@ -182,6 +180,9 @@ void AddRequest(const Config& config, const Source& source, const PolicyContext&
   request.workspace = context.client_cwd;
   AddImage(config, source, context);
   request.network = NetworkOf(config, source);
+  if (request.network == policy::Network::kEgress) {
+    request.egress = egress::PublicPolicy(config.network->place.key);
+  }
   AddLimits(config, &request);
   AddEnv(config, source, context, out);
   AddVolumes(config, source, context, out);

@@ -73,7 +73,8 @@ TEST(OdekTest, ReadsEveryKey) {
   ASSERT_EQ(reading.problems, "");
   policy::SandboxRequest expected;
   expected.mode = policy::Mode::kReadOnly;
-  expected.network = policy::Network::kFull;
+  expected.network = policy::Network::kEgress;
+  expected.egress = egress::PublicPolicy("sandbox_network");
   expected.mounts = {{"/home/u/project/data", "/data", Access::kReadOnly},
                      {"/home/u/project/out", "/out", Access::kReadWrite}};
   expected.env = {{"HERE", "home/x"}, {"LANG", "C"}};
@@ -88,14 +89,12 @@ TEST(OdekTest, ReadsEveryKey) {
 TEST(OdekTest, OnlyNoneAndBridgeAreNetworks) {
   const auto network = [](const std::string& value) {
     const PolicyReading reading = Read("{\"sandbox_network\": \"" + value + "\"}");
-    const bool full = reading.policy->request.network == policy::Network::kFull;
-    return std::string(full ? "full" : "none") + " " + reading.warnings;
+    const bool open = IsPublic(reading.policy->request.egress);
+    return std::string(open ? "public" : "none") + " " + reading.warnings;
   };
   EXPECT_EQ(network("none"), "none ");
   EXPECT_EQ(network(""), "none ");
-  EXPECT_EQ(network("bridge"),
-            "full odek.json:1: sandbox_network: `bridge` is the host's own network here, with what "
-            "listens on its loopback");
+  EXPECT_EQ(network("bridge"), "public ");
   EXPECT_EQ(network("host"),
             "none odek.json:1: sandbox_network: `host` destroys container isolation. Forcing "
             "'none'.");
@@ -138,7 +137,7 @@ TEST(OdekTest, TheEnvironmentIsOverTheProjectAndThatOverTheUser) {
   const policy::SandboxRequest& request = reading.policy->request;
   EXPECT_EQ(request.limits.memory_bytes, uint64_t{2} << 30);
   EXPECT_EQ(request.limits.cpu_millis, 3000u);
-  EXPECT_EQ(request.network, policy::Network::kFull);
+  EXPECT_TRUE(IsPublic(request.egress));
   EXPECT_EQ(request.user, 7u);
   EXPECT_EQ(request.env, (std::map<std::string, std::string>{{"A", "project"}}));
   EXPECT_EQ(reading.policy->also_read,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/control.h"
 #include "policy/dialect/path_text.h"
 
 namespace odyssey::dialect::odek {

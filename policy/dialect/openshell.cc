@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "common/base/control.h"
 #include "policy/dialect/openshell_rules.h"
 #include "policy/dialect/path_text.h"
 

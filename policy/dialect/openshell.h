@@ -25,7 +25,7 @@ struct Document {
   std::vector<Path> paths;
   std::optional<policy::Landlock> landlock;  // nullopt: not said
   uint32_t user = 0;                         // 0: `sandbox`
-  NetworkPolicy network;
+  egress::NetworkPolicy network;
   Origins origins;  // of what is no path
 };
 

@@ -1,20 +1,21 @@
 #include "policy/dialect/openshell_credentials.h"
 
 #include "policy/dialect/openshell_endpoint.h"
-#include "policy/dialect/openshell_names.h"
+#include "policy/egress/names.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
 
 bool ReadFlag(MapReader* map, std::string_view name) { return map->Bool(name).value_or(false); }
 
-void ReadSigning(MapReader* map, Credentials* out) {
-  out->signing = map->Enum<Signing>("credential_signing", SigningNames(), Signing::kNone);
+void ReadSigning(MapReader* map, egress::Credentials* out) {
+  out->signing = map->Enum<egress::Signing>("credential_signing", egress::SigningNames(),
+                                            egress::Signing::kNone);
   if (const auto text = map->String("signing_service")) out->signing_service = text->value;
   if (const auto text = map->String("signing_region")) out->signing_region = text->value;
 
   const Source& source = map->source();
-  if (out->signing == Signing::kNone) {
+  if (out->signing == egress::Signing::kNone) {
     if (out->signing_service.empty() && out->signing_region.empty()) return;
     source.Invalid(map->line(), map->key(),
                    "signing_service and signing_region need credential_signing");
@@ -32,9 +33,10 @@ void ReadSigning(MapReader* map, Credentials* out) {
 }
 
 // A credential is put only into requests that are inspected.
-void CheckInspected(const MapReader& map, const Endpoint& endpoint) {
-  const Credentials& credentials = endpoint.credentials;
-  const bool credentialed = !credentials.provider.empty() || credentials.signing != Signing::kNone;
+void CheckInspected(const MapReader& map, const egress::Endpoint& endpoint) {
+  const egress::Credentials& credentials = endpoint.credentials;
+  const bool credentialed =
+      !credentials.provider.empty() || credentials.signing != egress::Signing::kNone;
   if (!credentialed || credentials.allow_uninspected) return;
   const auto refuse = [&](const std::string& how) {
     map.source().Invalid(map.line(), map.key(),
@@ -42,14 +44,14 @@ void CheckInspected(const MapReader& map, const Endpoint& endpoint) {
                              ": no proxy would see where the credential goes; give it an inspected "
                              "protocol, or set allow_uninspected_credentials");
   };
-  if (!IsInspected(endpoint.protocol)) refuse("L4-only");
-  if (endpoint.tls == Tls::kSkip) refuse("`tls: skip`");
+  if (!egress::IsInspected(endpoint.protocol)) refuse("L4-only");
+  if (endpoint.tls == egress::Tls::kSkip) refuse("`tls: skip`");
 }
 
 }  // namespace
 
-void ReadCredentials(MapReader* map, Endpoint* endpoint) {
-  Credentials& out = endpoint->credentials;
+void ReadCredentials(MapReader* map, egress::Endpoint* endpoint) {
+  egress::Credentials& out = endpoint->credentials;
   out.rewrite_websocket = ReadFlag(map, "websocket_credential_rewrite");
   out.rewrite_body = ReadFlag(map, "request_body_credential_rewrite");
   out.allow_uninspected = ReadFlag(map, "allow_uninspected_credentials");
@@ -64,12 +66,13 @@ void ReadCredentials(MapReader* map, Endpoint* endpoint) {
   }
   binding.Finish();
 
-  const Protocol protocol = endpoint->protocol;
-  if (out.rewrite_websocket && protocol != Protocol::kWebSocket && protocol != Protocol::kRest) {
+  const egress::Protocol protocol = endpoint->protocol;
+  if (out.rewrite_websocket && protocol != egress::Protocol::kWebSocket &&
+      protocol != egress::Protocol::kRest) {
     map->source().Invalid(map->line(), map->KeyOf("websocket_credential_rewrite"),
                           "goes with protocol websocket or rest");
   }
-  if (out.rewrite_body && protocol != Protocol::kRest) {
+  if (out.rewrite_body && protocol != egress::Protocol::kRest) {
     map->source().Invalid(map->line(), map->KeyOf("request_body_credential_rewrite"),
                           "goes with protocol rest");
   }

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "policy/dialect/openshell_empty.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/pattern.h"
+#include "policy/egress/reach.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -11,12 +12,11 @@ namespace {
 constexpr size_t kMaxPorts = 64;
 constexpr size_t kMaxAllowedIps = 64;
 constexpr uint64_t kMaxPort = 65535;
-constexpr uint16_t kControlPlanePorts[] = {2379, 2380, 6443, 10250, 10255};
 
-void ReadHost(MapReader* map, Endpoint* out) {
+void ReadHost(MapReader* map, egress::Endpoint* out) {
   const std::optional<Text> host = map->String("host");
   if (!host || host->value.empty()) return;
-  Result<std::string> normal = NormalizeHost(host->value);
+  Result<std::string> normal = egress::NormalizeHost(host->value);
   if (normal.ok()) {
     out->host = std::move(normal).value();
   } else {
@@ -25,7 +25,8 @@ void ReadHost(MapReader* map, Endpoint* out) {
   }
 }
 
-void AddPort(const MapReader& map, const Node& node, const std::string& key, Endpoint* out) {
+void AddPort(const MapReader& map, const Node& node, const std::string& key,
+             egress::Endpoint* out) {
   uint64_t port = 0;
   const bool number = node.kind == NodeKind::kNumber && node.text.size() <= 5 &&
                       node.text.find_first_not_of("0123456789") == std::string::npos;
@@ -40,7 +41,7 @@ void AddPort(const MapReader& map, const Node& node, const std::string& key, End
     return;
   }
   const uint16_t value = static_cast<uint16_t>(port);
-  if (IsControlPlanePort(value)) {
+  if (egress::IsControlPlanePort(value)) {
     map.source().Warn(node.line, key,
                       "port " + std::to_string(port) +
                           " belongs to cluster control planes: connections to it are refused");
@@ -48,7 +49,7 @@ void AddPort(const MapReader& map, const Node& node, const std::string& key, End
   out->ports.push_back(value);
 }
 
-void ReadPorts(MapReader* map, Endpoint* out) {
+void ReadPorts(MapReader* map, egress::Endpoint* out) {
   const Node* one = map->Any("port");
   const Node* many = map->Any("ports");
   const Source& source = map->source();
@@ -77,11 +78,11 @@ void ReadPorts(MapReader* map, Endpoint* out) {
   }
 }
 
-void ReadAllowedIps(MapReader* map, Endpoint* out) {
+void ReadAllowedIps(MapReader* map, egress::Endpoint* out) {
   RefuseEmpty(*map, "allowed_ips");
   const std::vector<Text> texts = map->Strings("allowed_ips");
   for (const Text& text : texts) {
-    const Result<AddressRange> range = ParseRange(text.value);
+    const Result<egress::AddressRange> range = egress::ParseRange(text.value);
     if (range.ok()) {
       out->allowed_ips.push_back(*range);
     } else {
@@ -91,10 +92,11 @@ void ReadAllowedIps(MapReader* map, Endpoint* out) {
   if (texts.size() > kMaxAllowedIps) {
     map->source().Invalid(map->line(), map->KeyOf("allowed_ips"), "more than 64 entries");
   }
-  if (texts.empty() && IsHostPattern(out->host) && !KnownPrivate(out->host).empty()) {
+  if (texts.empty() && egress::IsHostPattern(out->host) &&
+      !egress::KnownPrivate(out->host).empty()) {
     map->source().Warn(map->line(), map->KeyOf("host"),
                        "`" + out->host + "` matches nothing without allowed_ips: " +
-                           KnownPrivate(out->host) + ", and a pattern opens none");
+                           egress::KnownPrivate(out->host) + ", and a pattern opens none");
   }
   const auto says = [&](const char* name) {
     const Node* node = map->Any(name);
@@ -108,12 +110,7 @@ void ReadAllowedIps(MapReader* map, Endpoint* out) {
 
 }  // namespace
 
-bool IsControlPlanePort(uint16_t port) {
-  return std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), port) !=
-         std::end(kControlPlanePorts);
-}
-
-void ReadDestination(MapReader* map, Endpoint* endpoint) {
+void ReadDestination(MapReader* map, egress::Endpoint* endpoint) {
   ReadHost(map, endpoint);
   ReadPorts(map, endpoint);
   ReadAllowedIps(map, endpoint);

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "policy/dialect/openshell_budget.h"
 #include "policy/dialect/openshell_credentials.h"
 #include "policy/dialect/openshell_destination.h"
 #include "policy/dialect/openshell_matcher.h"
-#include "policy/dialect/openshell_names.h"
 #include "policy/dialect/openshell_options.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/names.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -16,7 +17,7 @@ constexpr uint16_t kTlsPort = 443;
 
 bool Has(const MapReader& map, std::string_view name) { return Find(*map.node(), name) != nullptr; }
 
-Tls ReadTls(MapReader* map) {
+egress::Tls ReadTls(MapReader* map) {
   enum class Said { kAuto, kSkip, kDeprecated };
   const Said said = map->Enum<Said>("tls",
                                     {{"auto", Said::kAuto},
@@ -29,22 +30,22 @@ Tls ReadTls(MapReader* map) {
                        "`terminate` and `passthrough` are deprecated and do nothing: TLS is "
                        "recognised by itself; `skip` leaves it alone");
   }
-  return said == Said::kSkip ? Tls::kSkip : Tls::kAuto;
+  return said == Said::kSkip ? egress::Tls::kSkip : egress::Tls::kAuto;
 }
 
-void ReadEnforcement(MapReader* map, Endpoint* out) {
+void ReadEnforcement(MapReader* map, egress::Endpoint* out) {
   const bool said = Has(*map, "enforcement");
-  out->enforcement =
-      map->Enum<Enforcement>("enforcement", EnforcementNames(), Enforcement::kEnforce);
-  if (out->protocol != Protocol::kSql) return;
-  if (said && out->enforcement == Enforcement::kEnforce) {
+  out->enforcement = map->Enum<egress::Enforcement>("enforcement", egress::EnforcementNames(),
+                                                    egress::Enforcement::kEnforce);
+  if (out->protocol != egress::Protocol::kSql) return;
+  if (said && out->enforcement == egress::Enforcement::kEnforce) {
     map->source().Invalid(map->line(), map->KeyOf("enforcement"),
                           "protocol sql can only be audited: `enforcement: audit`");
   }
   if (!said) {
     map->source().Warn(map->line(), map->key(),
                        "protocol sql can only be audited; say so with `enforcement: audit`");
-    out->enforcement = Enforcement::kAudit;
+    out->enforcement = egress::Enforcement::kAudit;
   }
 }
 
@@ -58,7 +59,7 @@ void RefuseInternal(MapReader* map) {
 }
 
 // Of a protocol that is not looked into: nothing to allow or deny request by request.
-void CheckUninspected(MapReader* map, const Endpoint& endpoint) {
+void CheckUninspected(MapReader* map, const egress::Endpoint& endpoint) {
   const Source& source = map->source();
   for (const char* name : {"rules", "deny_rules"}) {
     const Node* node = map->Any(name);
@@ -66,38 +67,41 @@ void CheckUninspected(MapReader* map, const Endpoint& endpoint) {
     source.Invalid(node->line, map->KeyOf(name),
                    "needs an inspected protocol: without one no proxy sees requests");
   }
-  const bool restricts =
-      endpoint.access != AccessLevel::kByRules &&
-      (endpoint.access != AccessLevel::kFull || endpoint.protocol == Protocol::kTcp);
+  const bool restricts = endpoint.access != egress::AccessLevel::kByRules &&
+                         (endpoint.access != egress::AccessLevel::kFull ||
+                          endpoint.protocol == egress::Protocol::kTcp);
   if (restricts) {
     source.Invalid(map->line(), map->KeyOf("access"),
                    "needs an inspected protocol: without one no proxy sees requests");
   }
-  if (endpoint.protocol == Protocol::kTcp && (endpoint.host.empty() || IsAddress(endpoint.host))) {
+  if (endpoint.protocol == egress::Protocol::kTcp &&
+      (endpoint.host.empty() || egress::IsAddress(endpoint.host))) {
     source.Invalid(map->line(), map->KeyOf("host"),
                    "protocol tcp needs the name of a host, which it resolves for the program");
   }
 }
 
 // `access`, `rules` and `deny_rules` of an inspected protocol.
-void CheckInspected(const MapReader& map, const Endpoint& endpoint) {
+void CheckInspected(const MapReader& map, const egress::Endpoint& endpoint) {
   const Source& source = map.source();
-  const bool access = endpoint.access != AccessLevel::kByRules;
+  const bool access = endpoint.access != egress::AccessLevel::kByRules;
   const bool rules = Has(map, "rules");
   const bool known = endpoint.rpc.allow_all_known_methods;
-  const bool rpc = endpoint.protocol == Protocol::kMcp || endpoint.protocol == Protocol::kJsonRpc;
+  const bool rpc = endpoint.protocol == egress::Protocol::kMcp ||
+                   endpoint.protocol == egress::Protocol::kJsonRpc;
   if (access && rules) {
     source.Invalid(map.line(), map.KeyOf("access"), "and `rules` exclude each other: give one");
   }
   if (access && rpc) {
     source.Invalid(map.line(), map.KeyOf("access"),
-                   "does not go with protocol " + NameOf(endpoint.protocol, ProtocolNames()) +
+                   "does not go with protocol " +
+                       egress::NameOf(endpoint.protocol, egress::ProtocolNames()) +
                        ", which has `rules`");
   }
   if (!access && !rules && !known) {
     const std::string what = rpc ? "`rules`" : "`access` or `rules`";
     source.Invalid(map.line(), map.KeyOf("protocol"),
-                   NameOf(endpoint.protocol, ProtocolNames()) + " needs " + what +
+                   egress::NameOf(endpoint.protocol, egress::ProtocolNames()) + " needs " + what +
                        ": without them it allows nothing");
     if (Has(map, "deny_rules")) {
       source.Invalid(map.line(), map.KeyOf("deny_rules"),
@@ -106,25 +110,29 @@ void CheckInspected(const MapReader& map, const Endpoint& endpoint) {
   }
   const auto& ports = endpoint.ports;
   const bool tls_port = std::find(ports.begin(), ports.end(), kTlsPort) != ports.end();
-  if (endpoint.tls == Tls::kSkip && tls_port) {
+  if (endpoint.tls == egress::Tls::kSkip && tls_port) {
     source.Invalid(map.line(), map.KeyOf("tls"),
                    "`skip` leaves port 443 encrypted, and protocol " +
-                       NameOf(endpoint.protocol, ProtocolNames()) + " could not be inspected");
+                       egress::NameOf(endpoint.protocol, egress::ProtocolNames()) +
+                       " could not be inspected");
   }
 }
 
 }  // namespace
 
-Endpoint ReadEndpoint(MapReader map) {
-  Endpoint out{.line = map.line(), .key = map.key()};
-  out.protocol = map.Enum<Protocol>("protocol", ProtocolNames(), Protocol::kL4);
+egress::Endpoint ReadEndpoint(MapReader map) {
+  egress::Endpoint out{.line = map.line(), .key = map.key()};
+  out.protocol =
+      map.Enum<egress::Protocol>("protocol", egress::ProtocolNames(), egress::Protocol::kL4);
   ReadDestination(&map, &out);
   out.tls = ReadTls(&map);
   ReadEnforcement(&map, &out);
-  out.access = map.Enum<AccessLevel>("access", AccessNames(), AccessLevel::kByRules);
+  out.access =
+      map.Enum<egress::AccessLevel>("access", egress::AccessNames(), egress::AccessLevel::kByRules);
   ReadOptions(&map, &out);
   ReadCredentials(&map, &out);
-  if (IsInspected(out.protocol)) {
+  out.budget = ReadBudget(map.Map("budget"));
+  if (egress::IsInspected(out.protocol)) {
     ReadMatchers(&map, &out);
     CheckInspected(map, out);
   } else {
@@ -133,10 +141,6 @@ Endpoint ReadEndpoint(MapReader map) {
   RefuseInternal(&map);
   map.Finish();
   return out;
-}
-
-bool IsInspected(Protocol protocol) {
-  return protocol != Protocol::kL4 && protocol != Protocol::kTcp;
 }
 
 }  // namespace odyssey::dialect::openshell

@@ -1,16 +1,13 @@
 #ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_ENDPOINT_H_
 #define ODYSSEY_POLICY_DIALECT_OPENSHELL_ENDPOINT_H_
 
-#include "policy/dialect/openshell_network.h"
 #include "policy/dialect/schema.h"
+#include "policy/egress/network_policy.h"
 
 namespace odyssey::dialect::openshell {
 
 // One entry of `endpoints`, with every rule that concerns it alone.
-Endpoint ReadEndpoint(MapReader map);
-
-// Requests are looked into: neither bytes nor TCP.
-bool IsInspected(Protocol protocol);
+egress::Endpoint ReadEndpoint(MapReader map);
 
 }  // namespace odyssey::dialect::openshell
 

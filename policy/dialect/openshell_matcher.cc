@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "policy/dialect/openshell_empty.h"
-#include "policy/dialect/openshell_names.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/names.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -16,22 +16,22 @@ constexpr char kToolsCall[] = "tools/call";
 using FieldNames = std::vector<std::string_view>;
 
 // What a protocol's requests can be matched by.
-FieldNames FieldsOf(Protocol protocol) {
+FieldNames FieldsOf(egress::Protocol protocol) {
   switch (protocol) {
-    case Protocol::kRest:
+    case egress::Protocol::kRest:
       return {"method", "path", "query"};
-    case Protocol::kWebSocket:
+    case egress::Protocol::kWebSocket:
       return {"method", "path", "query", "operation_type", "operation_name", "fields"};
-    case Protocol::kGraphQl:
+    case egress::Protocol::kGraphQl:
       return {"operation_type", "operation_name", "fields"};
-    case Protocol::kMcp:
+    case egress::Protocol::kMcp:
       return {"method", "tool", "params"};
-    case Protocol::kJsonRpc:
+    case egress::Protocol::kJsonRpc:
       return {"method"};
-    case Protocol::kSql:
+    case egress::Protocol::kSql:
       return {"command"};
-    case Protocol::kL4:
-    case Protocol::kTcp:
+    case egress::Protocol::kL4:
+    case egress::Protocol::kTcp:
       break;
   }
   return {};
@@ -54,14 +54,14 @@ std::vector<std::string> ReadTexts(MapReader* map, std::string_view name) {
 }
 
 // query: {key: PATTERN} or {key: {any: [PATTERN, …]}}.
-std::vector<QueryMatch> ReadQuery(MapReader* map) {
-  std::vector<QueryMatch> matches;
+std::vector<egress::QueryMatch> ReadQuery(MapReader* map) {
+  std::vector<egress::QueryMatch> matches;
   const Node* node = map->Any("query");
   if (node == nullptr) return matches;
   MapReader query(&map->source(), node, map->KeyOf("query"));
   for (size_t i = 0; query.present() && i < node->keys.size(); ++i) {
     const Key& key = node->keys[i];
-    QueryMatch match{.name = key.name};
+    egress::QueryMatch match{.name = key.name};
     if (node->items[i].kind == NodeKind::kMap) {
       MapReader member = query.Map(key.name);
       match.any = ReadTexts(&member, "any");
@@ -74,11 +74,11 @@ std::vector<QueryMatch> ReadQuery(MapReader* map) {
   return matches;
 }
 
-Matcher ReadFields(MapReader* map) {
-  Matcher matcher;
+egress::Matcher ReadFields(MapReader* map) {
+  egress::Matcher matcher;
   matcher.method = ReadText(map, "method");
   if (const std::optional<Text> path = map->String("path")) {
-    const Status status = CheckPathPattern("path", path->value);
+    const Status status = egress::CheckPathPattern("path", path->value);
     if (!status.ok()) map->source().Invalid(path->line, path->key, status.message());
     matcher.path = path->value;
   }
@@ -102,7 +102,7 @@ bool IsOneOf(std::string_view name, const FieldNames& names) {
 }
 
 // Every field that is there belongs to the protocol, and there is one.
-void CheckFields(const MapReader& map, Protocol protocol) {
+void CheckFields(const MapReader& map, egress::Protocol protocol) {
   static const FieldNames all = {"method", "path", "query",  "operation_type", "operation_name",
                                  "fields", "tool", "params", "command"};
   const FieldNames allowed = FieldsOf(protocol);
@@ -115,7 +115,7 @@ void CheckFields(const MapReader& map, Protocol protocol) {
     RefuseEmpty(map, key.name);
     if (IsOneOf(key.name, allowed) || !IsOneOf(key.name, all)) continue;
     map.source().Invalid(key.line, map.KeyOf(key.name),
-                         "protocol " + NameOf(protocol, ProtocolNames()) +
+                         "protocol " + egress::NameOf(protocol, egress::ProtocolNames()) +
                              " does not match by it, but by " + Quoted(allowed));
   }
 }
@@ -141,7 +141,7 @@ bool MayCallATool(const std::string& method) {
   return method.empty() || method == kToolsCall || method == "tools/*";
 }
 
-void CheckMcp(const MapReader& map, const Matcher& matcher, bool strict) {
+void CheckMcp(const MapReader& map, const egress::Matcher& matcher, bool strict) {
   const auto refuse = [&](const char* name, const std::string& why) {
     map.source().Invalid(map.line(), map.KeyOf(name), why);
   };
@@ -166,21 +166,22 @@ void CheckMcp(const MapReader& map, const Matcher& matcher, bool strict) {
   }
 }
 
-void CheckMatcher(const MapReader& map, const Matcher& matcher, const Endpoint& endpoint) {
+void CheckMatcher(const MapReader& map, const egress::Matcher& matcher,
+                  const egress::Endpoint& endpoint) {
   const Source& source = map.source();
   switch (endpoint.protocol) {
-    case Protocol::kRest:
-    case Protocol::kWebSocket:
+    case egress::Protocol::kRest:
+    case egress::Protocol::kWebSocket:
       if (matcher.method.empty() || IsHttpMethod(matcher.method)) return;
       source.Warn(map.line(), map.KeyOf("method"),
                   "`" + matcher.method + "` is no method of HTTP; their case counts");
       return;
-    case Protocol::kJsonRpc:
+    case egress::Protocol::kJsonRpc:
       if (!HasStar(matcher.method) || matcher.method == "*") return;
       source.Invalid(map.line(), map.KeyOf("method"),
                      "a method is exact or `*`: `" + matcher.method + "`");
       return;
-    case Protocol::kMcp:
+    case egress::Protocol::kMcp:
       CheckMcp(map, matcher, endpoint.rpc.strict_tool_names);
       return;
     default:
@@ -188,8 +189,8 @@ void CheckMatcher(const MapReader& map, const Matcher& matcher, const Endpoint& 
   }
 }
 
-Matcher ReadMatcher(MapReader map, const Endpoint& endpoint) {
-  Matcher matcher = ReadFields(&map);
+egress::Matcher ReadMatcher(MapReader map, const egress::Endpoint& endpoint) {
+  egress::Matcher matcher = ReadFields(&map);
   map.Finish();
   CheckFields(map, endpoint.protocol);
   CheckMatcher(map, matcher, endpoint);
@@ -205,21 +206,22 @@ std::vector<MapReader> ListOf(MapReader* map, std::string_view name, const std::
   return map->Maps(name, kMaxMatchers);
 }
 
-bool IsBareToolsCall(const Matcher& matcher) {
+bool IsBareToolsCall(const egress::Matcher& matcher) {
   const std::string& method = matcher.method;
   const bool calls = method == kToolsCall || method == "tools/*" || method == "*";
   return calls && matcher.tool.empty() && matcher.params_name.empty();
 }
 
-bool NamesATool(const Matcher& matcher) {
+bool NamesATool(const egress::Matcher& matcher) {
   if (!matcher.tool.empty()) return true;
   return MayCallATool(matcher.method) && !matcher.params_name.empty();
 }
 
 // A rule for every tools/call beside rules for some tools: one of them has no effect.
-void CheckToolsCall(const MapReader& map, const Endpoint& endpoint) {
-  if (endpoint.protocol != Protocol::kMcp) return;
-  const auto any = [](const std::vector<Matcher>& matchers, bool (*is)(const Matcher&)) {
+void CheckToolsCall(const MapReader& map, const egress::Endpoint& endpoint) {
+  if (endpoint.protocol != egress::Protocol::kMcp) return;
+  const auto any = [](const std::vector<egress::Matcher>& matchers,
+                      bool (*is)(const egress::Matcher&)) {
     return std::any_of(matchers.begin(), matchers.end(), is);
   };
   if (!any(endpoint.allow, NamesATool)) return;
@@ -237,7 +239,7 @@ void CheckToolsCall(const MapReader& map, const Endpoint& endpoint) {
 
 }  // namespace
 
-void ReadMatchers(MapReader* map, Endpoint* endpoint) {
+void ReadMatchers(MapReader* map, egress::Endpoint* endpoint) {
   for (MapReader& rule : ListOf(map, "rules", "it would allow nothing; use `access`, or rules")) {
     const MapReader allow = rule.Map("allow", Need::kRequired);
     if (allow.present()) endpoint->allow.push_back(ReadMatcher(allow, *endpoint));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "policy/dialect/openshell_names.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/names.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -43,8 +43,8 @@ std::vector<std::string> ReadHosts(MapReader* endpoints, std::string_view name) 
     endpoints->source().Invalid(endpoints->line(), endpoints->KeyOf(name), "more than 32 patterns");
   }
   for (const Text& text : texts) {
-    const Result<std::string> host =
-        text.value == kAllHosts ? Result<std::string>(kAllHosts) : NormalizeHost(text.value);
+    const Result<std::string> host = text.value == kAllHosts ? Result<std::string>(kAllHosts)
+                                                             : egress::NormalizeHost(text.value);
     if (host.ok()) {
       hosts.push_back(*host);
     } else {
@@ -54,8 +54,8 @@ std::vector<std::string> ReadHosts(MapReader* endpoints, std::string_view name) 
   return hosts;
 }
 
-Middleware ReadMiddleware(const Key& key, MapReader map) {
-  Middleware out{.key = key.name, .name = key.name};
+egress::Middleware ReadMiddleware(const Key& key, MapReader map) {
+  egress::Middleware out{.key = key.name, .name = key.name};
   if (const auto name = map.String("name")) out.name = name->value;
   if (const auto text = map.String("middleware", Need::kRequired)) {
     out.middleware = text->value;
@@ -69,7 +69,8 @@ Middleware ReadMiddleware(const Key& key, MapReader map) {
   out.order = ReadOrder(&map);
   const MapReader config = map.Map("config");
   if (config.present()) out.config = ToJson(*config.node());
-  out.on_error = map.Enum<OnError>("on_error", OnErrorNames(), OnError::kFailClosed);
+  out.on_error =
+      map.Enum<egress::OnError>("on_error", egress::OnErrorNames(), egress::OnError::kFailClosed);
   MapReader endpoints = map.Map("endpoints");
   out.include = ReadHosts(&endpoints, "include");
   out.exclude = ReadHosts(&endpoints, "exclude");
@@ -80,13 +81,13 @@ Middleware ReadMiddleware(const Key& key, MapReader map) {
 
 bool Selects(const std::vector<std::string>& patterns, const std::string& host) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return pattern == kAllHosts || HostsOverlap(pattern, host);
+    return pattern == kAllHosts || egress::HostsOverlap(pattern, host);
   });
 }
 
 // An excluded host is surely out only if the pattern covers all of it; for one host that is so.
-bool Selects(const Middleware& middleware, const Endpoint& endpoint) {
-  const bool single = !IsHostPattern(endpoint.host);
+bool Selects(const egress::Middleware& middleware, const egress::Endpoint& endpoint) {
+  const bool single = !egress::IsHostPattern(endpoint.host);
   if (single && Selects(middleware.exclude, endpoint.host)) return false;
   for (const std::string& excluded : middleware.exclude) {
     if (excluded == endpoint.host || excluded == kAllHosts) return false;
@@ -94,10 +95,11 @@ bool Selects(const Middleware& middleware, const Endpoint& endpoint) {
   return middleware.include.empty() || Selects(middleware.include, endpoint.host);
 }
 
-void CheckSkipped(const NetworkPolicy& policy, const Middleware& middleware, const MapReader& map) {
-  for (const Rule& rule : policy.rules) {
-    for (const Endpoint& endpoint : rule.endpoints) {
-      if (endpoint.tls != Tls::kSkip || !Selects(middleware, endpoint)) continue;
+void CheckSkipped(const egress::NetworkPolicy& policy, const egress::Middleware& middleware,
+                  const MapReader& map) {
+  for (const egress::Rule& rule : policy.rules) {
+    for (const egress::Endpoint& endpoint : rule.endpoints) {
+      if (endpoint.tls != egress::Tls::kSkip || !Selects(middleware, endpoint)) continue;
       map.source().Invalid(map.line(), map.key(),
                            "selects " + endpoint.key +
                                ", whose `tls: skip` keeps its traffic from every middleware; "
@@ -108,10 +110,10 @@ void CheckSkipped(const NetworkPolicy& policy, const Middleware& middleware, con
 
 }  // namespace
 
-void ReadMiddlewares(MapReader* document, NetworkPolicy* policy) {
+void ReadMiddlewares(MapReader* document, egress::NetworkPolicy* policy) {
   for (const auto& [key, map] : document->MapOfMaps("network_middlewares", kMaxMiddlewares)) {
-    Middleware middleware = ReadMiddleware(key, map);
-    for (const Middleware& other : policy->middlewares) {
+    egress::Middleware middleware = ReadMiddleware(key, map);
+    for (const egress::Middleware& other : policy->middlewares) {
       if (other.order != middleware.order) continue;
       map.source().Invalid(map.line(), map.KeyOf("order"),
                            std::to_string(other.order) + " is the order of `" + other.key +

@@ -1,13 +1,13 @@
 #ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_MIDDLEWARE_H_
 #define ODYSSEY_POLICY_DIALECT_OPENSHELL_MIDDLEWARE_H_
 
-#include "policy/dialect/openshell_network.h"
 #include "policy/dialect/schema.h"
+#include "policy/egress/network_policy.h"
 
 namespace odyssey::dialect::openshell {
 
 // `network_middlewares`; the rules of the policy are read already.
-void ReadMiddlewares(MapReader* document, NetworkPolicy* policy);
+void ReadMiddlewares(MapReader* document, egress::NetworkPolicy* policy);
 
 }  // namespace odyssey::dialect::openshell
 

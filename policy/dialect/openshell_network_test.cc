@@ -1,4 +1,4 @@
-#include "policy/dialect/openshell_network.h"
+#include "policy/egress/network_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -53,38 +53,39 @@ TEST(OpenShellNetworkTest, ReadsEveryFieldOfAnEndpoint) {
        "allow_encoded_slash: true, credential_signing: sigv4:no_body, signing_service: s3, "
        "signing_region: eu, credential_binding: {provider: aws}"});
   ASSERT_EQ(reading.problems, "");
-  ASSERT_EQ(reading.policy->network.rules.size(), 1u);
-  const Rule& rule = reading.policy->network.rules[0];
+  ASSERT_EQ(reading.policy->request.egress.rules.size(), 1u);
+  const egress::Rule& rule = reading.policy->request.egress.rules[0];
   EXPECT_EQ(rule.key, "api");
   EXPECT_EQ(rule.binaries, std::vector<std::string>{"/usr/bin/curl"});
-  Endpoint expected;
+  egress::Endpoint expected;
   expected.host = "api.example.com";
   expected.ports = {443, 8443};
   expected.path = "/v1/**";
-  expected.protocol = Protocol::kRest;
-  expected.enforcement = Enforcement::kAudit;
-  Matcher get;
+  expected.protocol = egress::Protocol::kRest;
+  expected.enforcement = egress::Enforcement::kAudit;
+  egress::Matcher get;
   get.method = "GET";
   get.path = "/v1/*";
   get.query = {{"tag", {"v1*"}}, {"kind", {"a", "b"}}};
   expected.allow = {get};
   expected.deny.resize(1);
   expected.deny[0].method = "DELETE";
-  expected.allowed_ips = {*ParseRange("10.0.0.0/8")};
+  expected.allowed_ips = {*egress::ParseRange("10.0.0.0/8")};
   expected.allow_encoded_slash = true;
-  expected.credentials.signing = Signing::kSigV4NoBody;
+  expected.credentials.signing = egress::Signing::kSigV4NoBody;
   expected.credentials.signing_service = "s3";
   expected.credentials.signing_region = "eu";
   expected.credentials.provider = "aws";
   expected.line = 5;
   expected.key = "network_policies.api.endpoints[0]";
-  EXPECT_EQ(rule.endpoints, std::vector<Endpoint>{expected});
+  EXPECT_EQ(rule.endpoints, std::vector<egress::Endpoint>{expected});
   EXPECT_EQ(reading.policy->request.network, policy::Network::kEgress);
 }
 
 TEST(OpenShellNetworkTest, EnforcesUnlessAnAuditIsAskedFor) {
   const PolicyReading reading = ReadEndpoints({"host: a.b, port: 1, protocol: rest, access: full"});
-  EXPECT_EQ(reading.policy->network.rules[0].endpoints[0].enforcement, Enforcement::kEnforce);
+  EXPECT_EQ(reading.policy->request.egress.rules[0].endpoints[0].enforcement,
+            egress::Enforcement::kEnforce);
 }
 
 TEST(OpenShellNetworkTest, EveryEnumIsStrict) {
@@ -173,7 +174,8 @@ TEST(OpenShellNetworkTest, AccessAndRulesExcludeEachOther) {
                       "true}, deny_rules: [{tool: rm}]"),
             "");
   const PolicyReading sql = ReadEndpoints({"host: a.b, port: 80, protocol: sql, access: full"});
-  EXPECT_EQ(sql.policy->network.rules[0].endpoints[0].enforcement, Enforcement::kAudit);
+  EXPECT_EQ(sql.policy->request.egress.rules[0].endpoints[0].enforcement,
+            egress::Enforcement::kAudit);
   EXPECT_NE(sql.warnings.find("can only be audited"), std::string::npos);
 }
 

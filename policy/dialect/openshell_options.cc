@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "policy/dialect/openshell_empty.h"
-#include "policy/dialect/openshell_names.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/names.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -15,11 +15,11 @@ constexpr uint64_t kMaxBodyBytes = uint64_t{16} << 20;
 
 struct Owned {
   std::string_view key;
-  std::vector<Protocol> by;
+  std::vector<egress::Protocol> by;
 };
 
 const std::vector<Owned>& OwnedKeys() {
-  using P = Protocol;
+  using P = egress::Protocol;
   static const std::vector<Owned> keys = {
       {"path", {P::kRest, P::kWebSocket, P::kGraphQl, P::kMcp, P::kJsonRpc}},
       {"allow_encoded_slash", {P::kRest, P::kWebSocket, P::kGraphQl, P::kMcp, P::kJsonRpc}},
@@ -32,21 +32,21 @@ const std::vector<Owned>& OwnedKeys() {
   return keys;
 }
 
-void CheckOwners(const MapReader& map, Protocol protocol) {
+void CheckOwners(const MapReader& map, egress::Protocol protocol) {
   for (const Owned& owned : OwnedKeys()) {
     const Node* node = Find(*map.node(), owned.key);
     const bool fits = std::find(owned.by.begin(), owned.by.end(), protocol) != owned.by.end();
     if (node == nullptr || fits) continue;
     std::string names;
-    for (const Protocol owner : owned.by) {
-      names += (names.empty() ? "" : ", ") + NameOf(owner, ProtocolNames());
+    for (const egress::Protocol owner : owned.by) {
+      names += (names.empty() ? "" : ", ") + egress::NameOf(owner, egress::ProtocolNames());
     }
     map.source().Invalid(node->line, map.KeyOf(owned.key), "goes with protocol " + names);
   }
 }
 
-PersistedQuery ReadPersistedQuery(const Key& key, MapReader map) {
-  PersistedQuery query{.hash = key.name};
+egress::PersistedQuery ReadPersistedQuery(const Key& key, MapReader map) {
+  egress::PersistedQuery query{.hash = key.name};
   if (key.name.empty() || key.name.size() > kMaxHashBytes) {
     map.source().Invalid(key.line, map.key(), "a hash has 1 to 256 bytes");
   }
@@ -61,14 +61,15 @@ PersistedQuery ReadPersistedQuery(const Key& key, MapReader map) {
   return query;
 }
 
-void ReadGraphQl(MapReader* map, GraphQl* out) {
+void ReadGraphQl(MapReader* map, egress::GraphQl* out) {
   out->allow_registered =
       map->Enum<bool>("persisted_queries", {{"deny", false}, {"allow_registered", true}}, false);
   for (const auto& [key, query] :
        map->MapOfMaps("graphql_persisted_queries", kMaxPersistedQueries)) {
     out->registered.push_back(ReadPersistedQuery(key, query));
   }
-  out->max_body_bytes = map->Whole("graphql_max_body_bytes", kDefaultBodyBytes, 1, kMaxBodyBytes);
+  out->max_body_bytes =
+      map->Whole("graphql_max_body_bytes", egress::kDefaultBodyBytes, 1, kMaxBodyBytes);
   if (out->allow_registered == out->registered.empty()) {
     if (!out->allow_registered && out->registered.empty()) return;
     map->source().Invalid(map->line(), map->KeyOf("graphql_persisted_queries"),
@@ -77,26 +78,27 @@ void ReadGraphQl(MapReader* map, GraphQl* out) {
   }
 }
 
-void ReadRpc(MapReader* map, Rpc* out) {
+void ReadRpc(MapReader* map, egress::Rpc* out) {
   MapReader mcp = map->Map("mcp");
   if (mcp.present()) {
-    out->max_body_bytes = mcp.Whole("max_body_bytes", kDefaultBodyBytes, 1, kMaxBodyBytes);
+    out->max_body_bytes = mcp.Whole("max_body_bytes", egress::kDefaultBodyBytes, 1, kMaxBodyBytes);
     out->strict_tool_names = mcp.Bool("strict_tool_names").value_or(true);
     out->allow_all_known_methods = mcp.Bool("allow_all_known_mcp_methods").value_or(false);
   }
   mcp.Finish();
   MapReader json_rpc = map->Map("json_rpc");
   if (json_rpc.present()) {
-    out->max_body_bytes = json_rpc.Whole("max_body_bytes", kDefaultBodyBytes, 1, kMaxBodyBytes);
+    out->max_body_bytes =
+        json_rpc.Whole("max_body_bytes", egress::kDefaultBodyBytes, 1, kMaxBodyBytes);
   }
   json_rpc.Finish();
 }
 
 }  // namespace
 
-void ReadOptions(MapReader* map, Endpoint* endpoint) {
+void ReadOptions(MapReader* map, egress::Endpoint* endpoint) {
   if (const std::optional<Text> path = map->String("path")) {
-    const Status status = CheckPathPattern("path", path->value);
+    const Status status = egress::CheckPathPattern("path", path->value);
     if (!status.ok()) map->source().Invalid(path->line, path->key, status.message());
     endpoint->path = path->value;
   }

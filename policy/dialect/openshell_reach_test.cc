@@ -1,4 +1,4 @@
-#include "policy/dialect/openshell_reach.h"
+#include "policy/egress/reach.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 // "HOST PORT", "HOST PORT closed", or the error.
 std::string Parsed(const std::string& text) {
-  const Result<Destination> parsed = ParseDestination(text);
+  const Result<egress::Destination> parsed = egress::ParseDestination(text);
   if (!parsed.ok()) return parsed.status().message();
   return parsed->host + " " + std::to_string(parsed->port) +
          (parsed->never.empty() ? "" : " closed");
@@ -90,15 +90,16 @@ std::string Matches(const std::string& text) {
   const fakes::PolicyReading reading =
       fakes::ReadPolicyOn(fakes::FakePolicyHost(), kPolicy, "p.yaml");
   EXPECT_EQ(reading.problems, "");
-  const Result<Destination> destination = ParseDestination(text);
+  const Result<egress::Destination> destination = egress::ParseDestination(text);
   EXPECT_TRUE(destination.ok()) << text;
   std::string out;
-  for (const Match& match : MatchesOf(reading.policy->network, *destination)) {
+  for (const egress::Match& match :
+       egress::MatchesOf(reading.policy->request.egress, *destination)) {
     out += (out.empty() ? "" : " ") + match.rule->key;
     out += std::to_string(match.endpoint - match.rule->endpoints.data());
-    if (match.kind == MatchKind::kIfInRange) out += "?";
-    if (match.kind == MatchKind::kOtherPort) out += "!";
-    if (match.kind == MatchKind::kPrivate) out += "-";
+    if (match.kind == egress::MatchKind::kIfInRange) out += "?";
+    if (match.kind == egress::MatchKind::kOtherPort) out += "!";
+    if (match.kind == egress::MatchKind::kPrivate) out += "-";
   }
   return out;
 }
@@ -106,15 +107,15 @@ std::string Matches(const std::string& text) {
 TEST(DestinationTest, KnowsWhatIsPrivateWithoutAskingAnybody) {
   for (const char* host : {"10.1.2.3", "172.31.0.1", "192.168.0.1:80", "100.64.0.1", "198.18.0.1",
                            "[fd00::1]:80", "x.internal", "a.b.local:443", "router.home.arpa"}) {
-    EXPECT_NE(ParseDestination(host)->is_private, "") << host;
+    EXPECT_NE(egress::ParseDestination(host)->is_private, "") << host;
   }
   for (const char* host : {"8.8.8.8", "172.32.0.1", "2001:db8::1", "internal.example.com",
                            "example.internalx", "local.test"}) {
-    EXPECT_EQ(ParseDestination(host)->is_private, "") << host;
+    EXPECT_EQ(egress::ParseDestination(host)->is_private, "") << host;
   }
   for (const char* host : {"metadata.google.internal", "instance-data.ec2.internal:80",
                            "metadata.goog", "a.localhost"}) {
-    EXPECT_NE(ParseDestination(host)->never, "") << host;
+    EXPECT_NE(egress::ParseDestination(host)->never, "") << host;
   }
 }
 

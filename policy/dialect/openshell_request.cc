@@ -148,11 +148,11 @@ void AddRequest(const Document& document, const Source& source, const PolicyCont
   }
   request.landlock = document.landlock.value_or(policy::Landlock::kHardRequirement);
   request.user = document.user;
-  out->network = document.network;
+  request.egress = document.network;
   out->elsewhere = Describe(document.network);
   const auto& rules = document.network.rules;
   const bool egress = std::any_of(rules.begin(), rules.end(),
-                                  [](const Rule& rule) { return !rule.endpoints.empty(); });
+                                  [](const egress::Rule& rule) { return !rule.endpoints.empty(); });
   if (egress) request.network = policy::Network::kEgress;
 }
 

@@ -1,9 +1,10 @@
 #include "policy/dialect/openshell_rules.h"
 
 #include "policy/dialect/openshell_ambiguity.h"
+#include "policy/dialect/openshell_budget.h"
 #include "policy/dialect/openshell_endpoint.h"
 #include "policy/dialect/openshell_middleware.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::dialect::openshell {
 namespace {
@@ -20,7 +21,7 @@ std::vector<std::string> ReadBinaries(MapReader* map) {
     const auto path = binary.String("path", Need::kRequired);
     binary.Finish();
     if (!path) continue;
-    const Status status = CheckPathPattern("the path of a binary", path->value);
+    const Status status = egress::CheckPathPattern("the path of a binary", path->value);
     if (path->value.empty() || path->value[0] != '/') {
       map->source().Invalid(
           path->line, path->key,
@@ -37,8 +38,8 @@ std::vector<std::string> ReadBinaries(MapReader* map) {
   return paths;
 }
 
-Rule ReadRule(const Key& key, MapReader map) {
-  Rule rule{.key = key.name, .name = key.name};
+egress::Rule ReadRule(const Key& key, MapReader map) {
+  egress::Rule rule{.key = key.name, .name = key.name};
   if (key.name.rfind(kReservedPrefix, 0) == 0) {
     map.source().Invalid(key.line, map.key(),
                          "names that begin with `_provider_` are reserved for credential "
@@ -58,8 +59,8 @@ Rule ReadRule(const Key& key, MapReader map) {
 
 }  // namespace
 
-NetworkPolicy ReadNetwork(MapReader* document) {
-  NetworkPolicy policy;
+egress::NetworkPolicy ReadNetwork(MapReader* document) {
+  egress::NetworkPolicy policy;
   size_t endpoints = 0;
   for (const auto& [key, map] : document->MapOfMaps("network_policies", kMaxRules)) {
     policy.rules.push_back(ReadRule(key, map));
@@ -71,6 +72,7 @@ NetworkPolicy ReadNetwork(MapReader* document) {
   } else {
     CheckAmbiguity(policy, document->source());
   }
+  policy.budget = ReadBudget(document->Map("network_budget"));
   ReadMiddlewares(document, &policy);
   return policy;
 }

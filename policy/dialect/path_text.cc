@@ -46,11 +46,6 @@ bool HasParent(std::string_view path) {
   return std::find(parts.begin(), parts.end(), "..") != parts.end();
 }
 
-bool HasControl(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
 bool IsAtOrBelow(std::string_view path, std::string_view directory) {
   if (directory == "/") return !path.empty() && path[0] == '/';
   if (path.substr(0, directory.size()) != directory) return false;

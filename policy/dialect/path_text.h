@@ -16,9 +16,6 @@ std::string CleanPath(std::string_view path);
 // Has a ".." component.
 bool HasParent(std::string_view path);
 
-// Holds a control character.
-bool HasControl(std::string_view text);
-
 // `path` is `directory` or below it, by component. Both are clean.
 bool IsAtOrBelow(std::string_view path, std::string_view directory);
 

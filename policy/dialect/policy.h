@@ -12,7 +12,6 @@
 
 #include "common/base/status.h"
 #include "policy/dialect/llm_do_worker.h"
-#include "policy/dialect/openshell_network.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/dialect/project_root.h"
@@ -102,7 +101,6 @@ struct Policy {
   // the cell is for, and if it is granted.
   std::vector<std::string> create;
   std::string bundle_copy;               // the context's, of a bundle
-  openshell::NetworkPolicy network;      // what kEgress may reach
   std::optional<llm_do::Worker> worker;  // of llm-do
   std::optional<ProjectFile> project;    // of odek, unless the file is the user's own
 };

@@ -259,7 +259,8 @@ sandbox:
   ASSERT_EQ(reading.problems, "");
   policy::SandboxRequest expected;
   expected.mode = policy::Mode::kReadOnly;
-  expected.network = policy::Network::kFull;
+  expected.network = policy::Network::kEgress;
+  expected.egress = egress::PublicPolicy("sandbox.permissions.network");
   expected.env = {{"ENDPOINT", "u"}};
   expected.mounts = {
       {"/mnt/data", "/workspace/mount/read/abs/srv/data", policy::Access::kReadOnly},

@@ -141,6 +141,13 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   AddMounts(sandbox.write_mounts, policy::Access::kReadWrite, &out);
   AddEnv(&out);
   request.network = sandbox.network;
+  request.egress = sandbox.egress;
+  // Commands on the host have its network or none.
+  if (policy::IsDanger(request) && egress::IsPublic(request.egress)) {
+    request.network = policy::Network::kFull;
+    request.egress = {};
+  }
+  request.providers = sandbox.providers;
   request.limits = sandbox.limits;
   request.protect = sandbox.protect;
   request.protection = sandbox.protection;

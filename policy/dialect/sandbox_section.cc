@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/base/control.h"
+#include "policy/dialect/openshell_budget.h"
+#include "policy/dialect/openshell_rules.h"
 #include "policy/dialect/path_text.h"
 #include "policy/model/own_variables.h"
 #include "policy/model/policy_keys.h"
+#include "policy/model/provider_name.h"
 #include "policy/pattern/path_pattern.h"
 
 namespace odyssey::dialect {
@@ -115,23 +119,51 @@ std::string ValuesOf(const std::vector<Text>& texts) {
   return "`" + out + "`";
 }
 
-// `around` is the line of what would hold the permissions.
-policy::Network ReadNetwork(MapReader* permissions, int around, Origins* origins) {
+// `[]`, or `["*"]`: what is public. `around` is the line of what would hold the permissions.
+void ReadHosts(MapReader* permissions, int around, SandboxSpec* spec) {
+  const std::string key = permissions->KeyOf("network");
   const std::vector<Text> names = permissions->Strings("network");
   if (names.empty()) {
     const int line = permissions->present() ? permissions->line() : around;
-    origins->Add("network", permissions->source().At(line, permissions->KeyOf("network"), ""));
-    permissions->Note("network", "network", origins);
-    return policy::Network::kNone;
+    spec->origins.Add("network", permissions->source().At(line, key, ""));
+    permissions->Note("network", "network", &spec->origins);
+    return;
   }
   if (names.size() > 1 || names[0].value != "*") {
     permissions->source().Invalid(
-        names[0].line, permissions->KeyOf("network"),
-        "sandbox.permissions.network only supports [] or [\"*\"] in v1, not " + ValuesOf(names));
+        names[0].line, key,
+        "sandbox.permissions.network only supports [] or [\"*\"] in v1, not " + ValuesOf(names) +
+            "; network_policies names hosts");
   }
-  origins->Add("network",
-               permissions->source().At(names[0].line, permissions->KeyOf("network"), "[\"*\"]"));
-  return policy::Network::kFull;
+  spec->origins.Add("network", permissions->source().At(names[0].line, key, "[\"*\"]"));
+  spec->network = policy::Network::kEgress;
+  spec->egress = egress::PublicPolicy(key);
+  spec->egress.budget = openshell::ReadBudget(permissions->Map("network_budget"));
+}
+
+// Rules as OpenShell's policies have them.
+void ReadNetwork(MapReader* permissions, int around, SandboxSpec* spec) {
+  const Node* const rules = permissions->Any("network_policies");
+  if (rules == nullptr) return ReadHosts(permissions, around, spec);
+  const std::string key = permissions->KeyOf("network_policies");
+  if (!permissions->Strings("network").empty()) {
+    permissions->source().Invalid(rules->line, key,
+                                  "`network` and `network_policies` exclude each other: give one");
+  }
+  spec->egress = openshell::ReadNetwork(permissions);
+  permissions->Note("network_policies", "network", &spec->origins);
+  if (egress::HasEndpoints(spec->egress)) spec->network = policy::Network::kEgress;
+}
+
+std::vector<Text> ReadProviders(MapReader* permissions) {
+  std::vector<Text> names = permissions->Strings("providers");
+  for (const Text& name : names) {
+    if (policy::IsProviderName(name.value)) continue;
+    permissions->source().Invalid(
+        name.line, name.key,
+        "`" + name.value + "` names no provider: " + policy::kProviderNameRule + " is allowed");
+  }
+  return names;
 }
 
 std::vector<Text> ReadSystemTools(MapReader* sandbox) {
@@ -259,7 +291,8 @@ SandboxSpec ReadSandbox(MapReader sandbox, const ProjectRoot* root) {
   spec.write_mounts = Noted(mounts, ReadMounts(&mounts, "write"), "write_mounts", &origins);
   spec.exec = Noted(filesystem, ReadExec(&filesystem, root), "exec", &origins);
   spec.env = ReadEnv(&sandbox, &origins);
-  spec.network = ReadNetwork(&permissions, sandbox.line(), &origins);
+  ReadNetwork(&permissions, sandbox.line(), &spec);
+  spec.providers = Noted(permissions, ReadProviders(&permissions), "providers", &origins);
   spec.system_tools = Noted(sandbox, ReadSystemTools(&sandbox), "executables", &origins);
   ReadResources(sandbox.Map("resources"), &spec);
   ReadExtensions(&sandbox, &spec);

@@ -1,24 +1,27 @@
 #include "policy/difference/endpoints.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
-#include "policy/dialect/openshell_pattern.h"
+#include "common/base/join.h"
 #include "policy/difference/globs.h"
 #include "policy/difference/requests.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::difference {
 namespace {
 
-using dialect::openshell::AddressRange;
-using dialect::openshell::Endpoint;
-using dialect::openshell::Matcher;
-using dialect::openshell::Middleware;
-using dialect::openshell::NetworkPolicy;
-using dialect::openshell::Protocol;
-using dialect::openshell::Rpc;
-using dialect::openshell::Rule;
+using egress::AddressRange;
+using egress::Budget;
+using egress::Endpoint;
+using egress::Matcher;
+using egress::Middleware;
+using egress::NetworkPolicy;
+using egress::Protocol;
+using egress::Rpc;
+using egress::Rule;
 
 // An endpoint with the programs that it is for.
 struct Place {
@@ -49,10 +52,6 @@ bool Any(const std::vector<T>& items, Predicate holds) {
   return std::any_of(items.begin(), items.end(), holds);
 }
 
-bool HasPort(const Endpoint& endpoint, uint16_t port) {
-  return Any(endpoint.ports, [&](uint16_t other) { return other == port; });
-}
-
 bool HasProgram(const Rule& rule, const std::string& program) {
   return Any(rule.binaries, [&](const std::string& other) { return PathCovers(other, program); });
 }
@@ -65,7 +64,7 @@ void ComparePrograms(const Place& own, const Place& other, Beyond* out) {
 
 void ComparePlaces(const Endpoint& own, const Endpoint& other, Beyond* out) {
   if (!HostCovers(other.host, own.host)) {
-    const bool address = other.host.empty() && dialect::openshell::IsAddress(own.host);
+    const bool address = other.host.empty() && egress::IsAddress(own.host);
     (address ? out->unknown : out->more)
         .push_back("host " + (own.host.empty() ? "any" : own.host) + ", where the other has " +
                    (other.host.empty() ? "any of its allowed_ips" : other.host));
@@ -95,6 +94,15 @@ bool IsBytes(const Endpoint& endpoint) {
   return endpoint.protocol == Protocol::kL4 || endpoint.protocol == Protocol::kTcp;
 }
 
+// `own` lets through more of something than `other`.
+bool IsWider(const Budget& own, const Budget& other) {
+  return std::any_of(std::begin(egress::kBudgetKeys), std::end(egress::kBudgetKeys),
+                     [&](const egress::BudgetKey& key) {
+                       const uint64_t mine = own.*key.member, theirs = other.*key.member;
+                       return theirs != 0 && (mine == 0 || mine > theirs);
+                     });
+}
+
 // What connections may carry.
 void CompareProtocols(const Endpoint& own, const Endpoint& other, Beyond* out) {
   if (own.protocol != other.protocol) {
@@ -113,6 +121,7 @@ void CompareProtocols(const Endpoint& own, const Endpoint& other, Beyond* out) {
       {"allow_encoded_slash", own.allow_encoded_slash && !other.allow_encoded_slash},
       {"strict_tool_names false", !a.strict_tool_names && b.strict_tool_names},
       {"a longer body", a.max_body_bytes > b.max_body_bytes || g.max_body_bytes > h.max_body_bytes},
+      {"a larger budget", IsWider(own.budget, other.budget)},
       {"persisted_queries allow_registered", g.allow_registered && !h.allow_registered}};
   for (const auto& [what, more] : wider) {
     if (more) out->more.push_back(what);
@@ -171,7 +180,7 @@ std::vector<Piece> PiecesOf(const Place& place) {
         piece.rule.binaries = {program};
         piece.endpoint.ports = {port};
         piece.endpoint.allow = {matcher};
-        piece.endpoint.access = dialect::openshell::AccessLevel::kByRules;
+        piece.endpoint.access = egress::AccessLevel::kByRules;
         pieces.push_back(std::move(piece));
       }
     }
@@ -183,19 +192,11 @@ std::vector<Piece> PiecesOf(const Place& place) {
 bool Meet(const Place& a, const Place& b) {
   const bool port = Any(a.endpoint->ports, [&](uint16_t p) { return HasPort(*b.endpoint, p); });
   const bool program = Any(a.rule->binaries, [&](const std::string& one) {
-    return Any(b.rule->binaries, [&](const std::string& other) {
-      return dialect::openshell::PathsOverlap(one, other);
-    });
+    return Any(b.rule->binaries,
+               [&](const std::string& other) { return egress::PathsOverlap(one, other); });
   });
   const std::string &host = a.endpoint->host, &other = b.endpoint->host;
-  return port && program &&
-         (host.empty() || other.empty() || dialect::openshell::HostsOverlap(host, other));
-}
-
-std::string Join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : "; ") + word;
-  return out;
+  return port && program && (host.empty() || other.empty() || egress::HostsOverlap(host, other));
 }
 
 // What one policy lets through of `own`, held against the endpoints of the other one.
@@ -227,9 +228,9 @@ void Judge(const Place& own, const std::vector<Place>& others, std::vector<std::
   const Beyond beyond = Compare(own, near[0]);
   const std::string than = " than " + near[0].endpoint->key + " of the other: ";
   if (!beyond.more.empty()) {
-    more->push_back(line + ": more" + than + Join(beyond.more));
+    more->push_back(line + ": more" + than + Join(beyond.more, "; "));
   } else {
-    undecided->push_back(line + ": otherwise" + than + Join(beyond.unknown));
+    undecided->push_back(line + ": otherwise" + than + Join(beyond.unknown, "; "));
   }
 }
 
@@ -253,6 +254,9 @@ Difference CompareEndpoints(const NetworkPolicy& first, const NetworkPolicy& sec
   for (const Place& place : a) Judge(place, b, &out.only_first, &out.undecided);
   for (const Place& place : b) Judge(place, a, &out.only_second, &out.undecided);
   CompareMiddlewares(first, second, &out);
+  const std::string budget = "a larger budget of the whole cell";
+  if (IsWider(first.budget, second.budget)) out.only_first.push_back(budget);
+  if (IsWider(second.budget, first.budget)) out.only_second.push_back(budget);
   return out;
 }
 

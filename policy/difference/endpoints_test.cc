@@ -29,13 +29,12 @@ std::string Rest(const std::string& more, const std::string& host = "api.example
   return "{host: '" + host + "', " + port + ", protocol: rest, " + more + "}";
 }
 
-dialect::openshell::NetworkPolicy Network(const std::string& rules,
-                                          const std::string& middlewares = "") {
+egress::NetworkPolicy Network(const std::string& rules, const std::string& middlewares = "") {
   const std::string text =
       "version: 1\nnetwork_policies:" + (rules.empty() ? " {}\n" : "\n" + rules) + middlewares;
   const fakes::PolicyReading reading = fakes::ReadPolicyOn(fakes::FakePolicyHost(), text, "p.yaml");
   EXPECT_EQ(reading.problems, "") << text;
-  return reading.policy ? reading.policy->network : dialect::openshell::NetworkPolicy();
+  return reading.policy ? reading.policy->request.egress : egress::NetworkPolicy();
 }
 
 Difference Compare(const std::string& first, const std::string& second) {
@@ -49,6 +48,20 @@ void ExpectWider(const std::string& first, const std::string& second, const std:
   ASSERT_FALSE(difference.only_second.empty());
   EXPECT_NE(difference.only_second[0].find(words), std::string::npos) << difference.only_second[0];
   EXPECT_EQ(OrderOf(Compare(second, first)), Order::kNarrower) << second << first;
+}
+
+TEST(EndpointsTest, BudgetsAreCompared) {
+  const egress::NetworkPolicy free = Network(Rule(Rest("access: full")));
+  egress::NetworkPolicy bounded = free;
+  bounded.rules[0].endpoints[0].budget.bytes_up = 10;
+  EXPECT_EQ(OrderOf(CompareEndpoints(bounded, free)), Order::kWider);
+  egress::NetworkPolicy larger = bounded;
+  larger.rules[0].endpoints[0].budget.bytes_up = 11;
+  EXPECT_EQ(OrderOf(CompareEndpoints(bounded, larger)), Order::kWider);
+  bounded = free;
+  bounded.budget.max_connections = 3;
+  EXPECT_EQ(CompareEndpoints(free, bounded).only_first, Lines{"a larger budget of the whole cell"});
+  EXPECT_EQ(OrderOf(CompareEndpoints(free, bounded)), Order::kNarrower);
 }
 
 TEST(EndpointsTest, AnEndpointThatIsNotThere) {

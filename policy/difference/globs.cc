@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/pattern.h"
 
 namespace odyssey::difference {
 namespace {
@@ -75,7 +75,7 @@ bool PathCovers(const std::string& outer, const std::string& inner) {
 
 bool HostCovers(const std::string& outer, const std::string& inner) {
   if (outer == inner) return true;
-  if (outer.empty() || inner.empty() || dialect::openshell::IsAddress(inner)) return false;
+  if (outer.empty() || inner.empty() || egress::IsAddress(inner)) return false;
   const Parts a = Split(outer, '.'), b = Split(inner, '.');
   const bool any = a[0] == kAny;
   if (any ? b.size() < a.size() : b.size() != a.size()) return false;

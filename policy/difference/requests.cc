@@ -8,12 +8,12 @@
 namespace odyssey::difference {
 namespace {
 
-using dialect::openshell::AccessLevel;
-using dialect::openshell::Endpoint;
-using dialect::openshell::Enforcement;
-using dialect::openshell::Matcher;
-using dialect::openshell::Protocol;
-using dialect::openshell::QueryMatch;
+using egress::AccessLevel;
+using egress::Endpoint;
+using egress::Enforcement;
+using egress::Matcher;
+using egress::Protocol;
+using egress::QueryMatch;
 using Names = std::vector<std::string>;
 
 // Of `access`, as an OpenShell proxy reads it.

@@ -5,20 +5,20 @@
 
 #include <vector>
 
-#include "policy/dialect/openshell_network.h"
+#include "policy/egress/network_policy.h"
 
 namespace odyssey::difference {
 
 struct Requests {
-  std::vector<dialect::openshell::Matcher> allow;  // any of them
-  std::vector<dialect::openshell::Matcher> deny;   // and none of these
+  std::vector<egress::Matcher> allow;  // any of them
+  std::vector<egress::Matcher> deny;   // and none of these
 };
 
 // Its access or its rules. What is not looked into, or is only recorded, lets everything through.
-Requests RequestsOf(const dialect::openshell::Endpoint& endpoint);
+Requests RequestsOf(const egress::Endpoint& endpoint);
 
 // Every request that `inner` matches, `outer` matches; false where that cannot be told. Pure.
-bool Covers(const dialect::openshell::Matcher& outer, const dialect::openshell::Matcher& inner);
+bool Covers(const egress::Matcher& outer, const egress::Matcher& inner);
 
 }  // namespace odyssey::difference
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/join.h"
 #include "policy/difference/shell_rules.h"
 
 namespace odyssey::difference {
@@ -52,12 +53,6 @@ bool Has(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string Join(const Names& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : " ") + name;
-  return out;
-}
-
 void ExcessOfNumber(const char* key, uint64_t more, uint64_t less, Names* out) {
   if (more <= less) return;
   out->push_back("attachment_policy." + std::string(key) + ": " + std::to_string(more) +
@@ -71,7 +66,8 @@ Names Excess(const AttachmentPolicy& more, const AttachmentPolicy& less) {
   ExcessOfNumber("max_total_bytes", more.max_total_bytes, less.max_total_bytes, &out);
   const Names& allowed = less.allowed_suffixes;
   if (!allowed.empty() && more.allowed_suffixes.empty()) {
-    out.push_back("attachment_policy.allowed_suffixes: any, where the other has " + Join(allowed));
+    out.push_back("attachment_policy.allowed_suffixes: any, where the other has " +
+                  Join(allowed, " "));
   }
   for (const std::string& suffix : more.allowed_suffixes) {
     if (allowed.empty() || Has(allowed, suffix)) continue;

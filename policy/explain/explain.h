@@ -37,6 +37,7 @@ struct Grant {
     kExecutable,
     kAllExecutables,
     kLimit,
+    kNetworkEndpoint,
   };
 
   // NOLINTNEXTLINE(google-explicit-constructor): most are a text alone.

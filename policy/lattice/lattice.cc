@@ -126,11 +126,14 @@ Tree PlaceWorkspace(const std::string& workspace, const Rights& rights, SandboxR
   return tree;
 }
 
-// The request whose rights these are, in the child's words.
-SandboxRequest ToRequest(const Rights& rights, const SandboxRequest& child) {
+// The request whose rights these are, in the child's words; its endpoints are some of `endpoints`.
+SandboxRequest ToRequest(const Rights& rights, const egress::NetworkPolicy& endpoints,
+                         const SandboxRequest& child) {
   SandboxRequest out;
   out.mode = rights.mode;
   out.network = rights.network;
+  out.egress = Only(endpoints, rights.egress);
+  out.providers = {rights.providers.begin(), rights.providers.end()};
   out.executables_mode = rights.executables_mode;
   out.executables = {rights.executables.begin(), rights.executables.end()};
   for (const std::string& name : rights.env) out.env[name] = child.env.at(name);
@@ -159,7 +162,8 @@ SandboxRequest ToRequest(const Rights& rights, const SandboxRequest& child) {
 Result<SandboxRequest> Narrow(const SandboxRequest& parent, const SandboxRequest& child) {
   ODY_ASSIGN_OR_RETURN(const Rights from, RightsOf(parent));
   ODY_ASSIGN_OR_RETURN(const Rights asked, RightsOf(child));
-  return ToRequest(Meet(from, asked), child);
+  const bool any_host = asked.network == policy::Network::kFull;
+  return ToRequest(Meet(from, asked), any_host ? parent.egress : child.egress, child);
 }
 
 Status IsWithin(const SandboxRequest& child, const SandboxRequest& parent) {

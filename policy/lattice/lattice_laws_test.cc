@@ -31,6 +31,8 @@ class Source final {
           break;
         case 1:
           request.network = other.network;
+          request.egress = other.egress;
+          request.providers = other.providers;
           break;
         case 2:
           request.executables_mode = other.executables_mode;
@@ -71,6 +73,15 @@ class Source final {
                             policy::Mode::kWorkspaceWrite, policy::Mode::kDangerFullAccess});
     request.network = Pick<policy::Network>(
         {policy::Network::kNone, policy::Network::kFull, policy::Network::kEgress});
+    for (const std::string& host : Some({"a.example", "b.example", "c.example"})) {
+      egress::Endpoint endpoint;
+      endpoint.host = host;
+      endpoint.ports = Number(2) == 0 ? std::vector<uint16_t>{80, 443} : std::vector<uint16_t>{443};
+      endpoint.key = "endpoints[" + std::to_string(Number(3)) + "]";
+      request.egress.rules.push_back(
+          {.key = host, .endpoints = {endpoint}, .binaries = Some({"/usr/bin/git", "/**"})});
+    }
+    request.providers = Some({"github", "aws"});
     request.executables_mode = Pick<policy::ExecutablesMode>(
         {policy::ExecutablesMode::kExplicit, policy::ExecutablesMode::kStandard,
          policy::ExecutablesMode::kWorkspace, policy::ExecutablesMode::kAll});

@@ -233,6 +233,38 @@ TEST(LatticeRootTest, ListsAddUp) {
 
 // ── Everything else ─────────────────────────────────────────────────────────────────────────────
 
+egress::NetworkPolicy Named() {
+  egress::Endpoint endpoint;
+  endpoint.host = "api.example.com";
+  endpoint.ports = {80, 443};
+  return {.rules = {{.key = "api", .endpoints = {endpoint}, .binaries = {"/usr/bin/git", "/**"}}}};
+}
+
+egress::NetworkPolicy Both(egress::NetworkPolicy first, const egress::NetworkPolicy& second) {
+  first.rules.insert(first.rules.end(), second.rules.begin(), second.rules.end());
+  return first;
+}
+
+TEST(LatticeChoiceTest, EndpointsAreCountedForEachProgramAndPort) {
+  SandboxRequest parent{.network = policy::Network::kEgress, .egress = Named()};
+  SandboxRequest child = parent;
+  child.egress.rules[0].binaries = {"/usr/bin/git"};
+  child.egress.rules[0].endpoints[0].ports = {443};
+  child.egress.rules[0].endpoints[0].key = "elsewhere";
+  EXPECT_TRUE(IsWithin(child, parent).ok());
+  EXPECT_FALSE(IsWithin(parent, child).ok());
+  EXPECT_EQ(Narrow(child, parent)->egress.rules[0].endpoints[0].ports, std::vector<uint16_t>{443});
+}
+
+// Of two endpoints for one host a child cannot leave out the one that denies.
+TEST(LatticeChoiceTest, WhatIsDeniedIsDeniedToTheChild) {
+  SandboxRequest parent{.network = policy::Network::kEgress, .egress = Both(Named(), Named())};
+  parent.egress.rules[1].endpoints[0].deny = {{.method = "DELETE"}};
+  SandboxRequest child = parent;
+  child.egress.rules.pop_back();
+  EXPECT_FALSE(IsWithin(child, parent).ok());
+}
+
 TEST(LatticeChoiceTest, EachHasItsOrderAndItsWords) {
   struct Case {
     SandboxRequest more, less;
@@ -247,9 +279,15 @@ TEST(LatticeChoiceTest, EachHasItsOrderAndItsWords) {
        "mode: workspace_write, where read_only is the most"},
       {{.network = Network::kFull}, {}, "network: full, where none is the most"},
       {{.network = Network::kFull},
-       {.network = Network::kEgress},
+       {.network = Network::kEgress, .egress = egress::PublicPolicy("a")},
        "network: full, where egress is the most"},
-      {{.network = Network::kEgress}, {}, "network: egress, where none is the most"},
+      {{.network = Network::kEgress, .egress = egress::PublicPolicy("a")},
+       {},
+       "network: egress, where none is the most"},
+      {{.network = Network::kEgress, .egress = Both(egress::PublicPolicy("a"), Named())},
+       {.network = Network::kEgress, .egress = Named()},
+       "egress: every public host and port, bytes, enforce, for /**"},
+      {{.providers = {"aws", "github"}}, {.providers = {"aws"}}, "providers: github"},
       {{.executables_mode = ExecutablesMode::kAll},
        {},
        "executables_mode: all, where standard is the most"},

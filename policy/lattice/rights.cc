@@ -186,6 +186,23 @@ void GiveEverything(Rights* rights) {
   rights->landlock = Landlock::kBestEffort;
 }
 
+// Egress without endpoints is none.
+void SetNetwork(Network network, Pieces egress, Rights* rights) {
+  rights->network = network;
+  if (network != Network::kEgress) return;
+  if (egress.empty()) rights->network = Network::kNone;
+  rights->egress = std::move(egress);
+}
+
+void MeetNetworks(const Rights& a, const Rights& b, Rights* out) {
+  const Rights& less = Rank(a.network) < Rank(b.network) ? a : b;
+  Pieces egress = less.egress;
+  if (a.network == b.network) {
+    std::erase_if(egress, [&](const auto& piece) { return a.egress.count(piece.first) == 0; });
+  }
+  SetNetwork(less.network, std::move(egress), out);
+}
+
 void MeetExecutables(const Rights& a, const Rights& b, Rights* out) {
   out->executables_mode = Capped(std::min(a.executables_mode, b.executables_mode), out->mode);
   for (const Rights* one : {&a, &b}) {
@@ -249,6 +266,10 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   if (child.mode > parent.mode) add("mode", NameOf(child.mode), NameOf(parent.mode));
   if (Rank(child.network) > Rank(parent.network)) {
     add("network", NameOf(child.network), NameOf(parent.network));
+  } else if (parent.network == Network::kEgress) {
+    for (const auto& [piece, words] : child.egress) {
+      if (parent.egress.count(piece) == 0) Add("egress", words, out);
+    }
   }
   if (child.executables_mode > parent.executables_mode) {
     add("executables_mode", NameOf(child.executables_mode), NameOf(parent.executables_mode));
@@ -264,6 +285,9 @@ void ExcessOfNames(const Rights& child, const Rights& parent, Refusals* out) {
   }
   for (const std::string& name : child.env) {
     if (parent.env.count(name) == 0) Add("env", name, out);
+  }
+  for (const std::string& name : child.providers) {
+    if (parent.providers.count(name) == 0) Add("providers", name, out);
   }
   for (const std::string& path : parent.protect) {
     const bool kept = std::any_of(child.protect.begin(), child.protect.end(),
@@ -306,12 +330,13 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
   Rights rights;
   rights.mode = request.mode;
   for (const auto& [name, value] : request.env) rights.env.insert(name);
+  rights.providers = {request.providers.begin(), request.providers.end()};
   rights.limits = policy::WithDefaults(request.limits);
   if (policy::IsDanger(request)) {
     GiveEverything(&rights);
     return rights;
   }
-  rights.network = request.network;
+  SetNetwork(request.network, PiecesOf(request.egress), &rights);
   rights.executables_mode = Capped(request.executables_mode, request.mode);
   rights.ephemeral = request.ephemeral;
   rights.protect = ReduceProtect(request.protect);
@@ -328,7 +353,9 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
 Rights Meet(const Rights& first, const Rights& second) {
   Rights out;
   out.mode = std::min(first.mode, second.mode);
-  out.network = Rank(first.network) < Rank(second.network) ? first.network : second.network;
+  MeetNetworks(first, second, &out);
+  std::set_intersection(first.providers.begin(), first.providers.end(), second.providers.begin(),
+                        second.providers.end(), std::inserter(out.providers, out.providers.end()));
   MeetExecutables(first, second, &out);
   std::set_intersection(first.env.begin(), first.env.end(), second.env.begin(), second.env.end(),
                         std::inserter(out.env, out.env.end()));

@@ -9,7 +9,9 @@
 // part:
 //
 //   mode          read_only < workspace_write < danger_full_access
-//   network       none < egress < full
+//   network       none < egress < full; of egress the endpoints, each for one program and port,
+//                 are a subset
+//   providers     are a subset
 //   executables   named ones < the system's < those, and what a writable workspace holds <
 //                 anything visible
 //   trees         each lies in one of the other's: below its source, with no access, execution,
@@ -30,6 +32,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "policy/lattice/endpoints.h"
 #include "policy/model/request.h"
 
 namespace odyssey::lattice {
@@ -52,6 +55,8 @@ struct Tree {
 struct Rights {
   policy::Mode mode = policy::Mode::kReadOnly;
   policy::Network network = policy::Network::kNone;
+  Pieces egress;  // of network egress, at least one
+  std::set<std::string> providers;
   policy::ExecutablesMode executables_mode = policy::ExecutablesMode::kExplicit;
   std::set<std::string> executables;  // of the system and the workspace, beyond the mode's
   std::vector<Tree> trees;            // sorted; none lies in another

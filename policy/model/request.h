@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "policy/egress/network_policy.h"
+
 namespace odyssey::policy {
 
 enum class Mode { kReadOnly, kWorkspaceWrite, kDangerFullAccess };
-// kEgress: declared endpoints through a proxy. Read by the dialects that know it, refused by
-// policy/compile until there is a proxy.
+// kEgress: the endpoints of SandboxRequest::egress, through odyssey-egress.
 enum class Network { kNone, kFull, kEgress };
 // From least to most. kWorkspace: kStandard, and the files of the workspace.
 enum class ExecutablesMode { kExplicit, kStandard, kWorkspace, kAll };
@@ -59,6 +60,8 @@ struct Limits {
 struct SandboxRequest {
   Mode mode = Mode::kWorkspaceWrite;
   Network network = Network::kNone;
+  egress::NetworkPolicy egress;        // of kEgress
+  std::vector<std::string> providers;  // whose credentials odyssey-egress uses for the cell
   ExecutablesMode executables_mode = ExecutablesMode::kStandard;
   std::vector<std::string> executables;
   std::vector<Mount> mounts;

@@ -20,6 +20,7 @@ enum class ToolKind {
   kReadsFile,   // an operation of the cell's file worker
   kWritesFile,  // the same; a diff shows beforehand what it would change
   kWorker,      // a turn of another agent of the bundle, in a session of its own
+  kJob,         // a command that kCommand has left running
 };
 enum class ArgumentKind { kString, kBoolean, kCount, kList };
 enum class ArgumentNeed {
@@ -44,26 +45,55 @@ struct ToolRow {
   ToolKind kind;
   const char* subject;  // the argument that a rule's target is matched against
   std::span<const ToolArgument> arguments;
-  const char* output;               // the properties of its result, for a JSON schema
-  const char* counts_as = nullptr;  // rules for that tool speak of this one too
+  const char* output;                // the properties of its result, for a JSON schema
+  const char* counts_as = nullptr;   // rules for that tool speak of this one too
+  const char* comes_with = nullptr;  // offered where that tool is, and nowhere else
 };
 
 inline constexpr char kBash[] = "Bash";
+inline constexpr char kJob[] = "Job";
 inline constexpr char kWorkerCall[] = "worker_call";
 
 inline constexpr char kSkill[] = "Skill";
+
+// Of kBash: what the call asks for beyond its session's cell, and why.
+inline constexpr char kGrantsArgument[] = "grants";
+inline constexpr char kGrantReason[] = "reason";
 
 // What kSearches runs. A cell whose programs are named shows it if such a tool is offered.
 inline constexpr char kSearchProgram[] = "/usr/bin/rg";
 
 namespace tool_arguments {
 
+inline constexpr auto kGrantArguments = std::to_array<ToolArgument>({
+    {"mount_read", ArgumentKind::kString, ArgumentNeed::kOptional,
+     "A directory or file of the host to read: an absolute path; then at "
+     "/workspace/mount/read/abs/PATH"},
+    {"mount_write", ArgumentKind::kString, ArgumentNeed::kOptional,
+     "The same to write; then at /workspace/mount/write/abs/PATH"},
+    {"executable", ArgumentKind::kString, ArgumentNeed::kOptional,
+     "A program to execute: a name or an absolute path"},
+    {"network", ArgumentKind::kString, ArgumentNeed::kOptional, "HOST:PORT to connect to"},
+    {"limit", ArgumentKind::kString, ArgumentNeed::kOptional,
+     "The resource of a denial of kind limit, with value"},
+    {"value", ArgumentKind::kCount, ArgumentNeed::kOptional, "What to raise the limit to"},
+});
+
 inline constexpr auto kBashArguments = std::to_array<ToolArgument>({
     {"command", ArgumentKind::kString, ArgumentNeed::kRequired,
      "The command line. Output that is cut is in full in the files that full_stdout "
-     "and full_stderr name, for Read"},
+     "and full_stderr name, for Read. Processes that it leaves running are ended with it"},
+    {"background", ArgumentKind::kBoolean, ArgumentNeed::kOptional,
+     "Start it as a job of the session, for a server or another command that goes on, and return "
+     "its job_id; see the tool Job"},
     {"cwd", ArgumentKind::kString, ArgumentNeed::kOptional,
      "Directory to run it in: absolute, or relative to the workspace"},
+    {kGrantsArgument, ArgumentKind::kList, ArgumentNeed::kOptional,
+     "What the command needs beyond the sandbox; a person is asked. Each names one thing: "
+     "mount_read, mount_write, executable, network, or limit and value",
+     InDiff::kNo, kGrantArguments},
+    {kGrantReason, ArgumentKind::kString, ArgumentNeed::kOptional,
+     "With grants: why, for the person"},
 });
 
 inline constexpr auto kEditArguments = std::to_array<ToolArgument>({
@@ -93,6 +123,23 @@ inline constexpr auto kGrepArguments = std::to_array<ToolArgument>({
      "Lines before and after each match, at most 20; each is a row with context: true"},
     {"max_results", ArgumentKind::kCount, ArgumentNeed::kOptional,
      "Rows to return: default 200, at most 1000"},
+});
+
+inline constexpr auto kJobArguments = std::to_array<ToolArgument>({
+    {"action", ArgumentKind::kString, ArgumentNeed::kFilled,
+     "poll: its state, and the output since the last poll; input: write to its stdin, then poll; "
+     "stop: end all of its processes, then poll; list: all jobs of the session"},
+    {"job_id", ArgumentKind::kString, ArgumentNeed::kOptional, "The job; not with list"},
+    {"wait_ms", ArgumentKind::kCount, ArgumentNeed::kOptional,
+     "With poll and input: wait so long for new output or the job's end; default 0, at most 60000"},
+    {"text", ArgumentKind::kString, ArgumentNeed::kOptional,
+     "With input: what to write; end a line with \\n"},
+    {"close_stdin", ArgumentKind::kBoolean, ArgumentNeed::kOptional,
+     "With input: close stdin after text"},
+    {"stdout_offset", ArgumentKind::kCount, ArgumentNeed::kOptional,
+     "With poll: byte of stdout to begin at, instead of where the last poll ended"},
+    {"stderr_offset", ArgumentKind::kCount, ArgumentNeed::kOptional,
+     "With poll: the same for stderr"},
 });
 
 inline constexpr auto kListArguments = std::to_array<ToolArgument>({
@@ -143,7 +190,10 @@ inline constexpr char kBashResult[] = R"({
   "signal": {"type": "integer"}, "stdout": {"type": "string"}, "stderr": {"type": "string"},
   "stdout_truncated": {"type": "boolean"}, "stderr_truncated": {"type": "boolean"},
   "full_stdout": {"type": "string"}, "full_stderr": {"type": "string"},
-  "message": {"type": "string"}, "denials": {"type": "array", "items": {"type": "object"}}})";
+  "message": {"type": "string"}, "denials": {"type": "array", "items": {"type": "object"}},
+  "ended_processes": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"},
+  "job_id": {"type": "string"}, "state": {"enum": ["running", "ended"]},
+  "stdout_offset": {"type": "integer"}, "stderr_offset": {"type": "integer"}})";
 inline constexpr char kEditResult[] = R"({
   "path": {"type": "string"}, "edited": {"type": "boolean"}, "replacements": {"type": "integer"}})";
 inline constexpr char kGlobResult[] = R"({
@@ -154,6 +204,16 @@ inline constexpr char kGrepResult[] = R"({
     "path": {"type": "string"}, "line": {"type": "integer"}, "text": {"type": "string"},
     "text_truncated": {"type": "boolean"}, "context": {"type": "boolean"}}}},
   "truncated": {"type": "boolean"}, "denials": {"type": "array", "items": {"type": "object"}}})";
+inline constexpr char kJobResult[] = R"({
+  "job_id": {"type": "string"}, "state": {"enum": ["running", "ended"]},
+  "stdout": {"type": "string"}, "stderr": {"type": "string"},
+  "stdout_offset": {"type": "integer"}, "stderr_offset": {"type": "integer"},
+  "stdout_dropped": {"type": "integer"}, "stderr_dropped": {"type": "integer"},
+  "more": {"type": "boolean"}, "status_code": {"type": ["integer", "null"]},
+  "outcome": {"type": "string"}, "signal": {"type": "integer"}, "message": {"type": "string"},
+  "denials": {"type": "array", "items": {"type": "object"}},
+  "ended_processes": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"},
+  "jobs": {"type": "array", "items": {"type": "object"}}})";
 inline constexpr char kListResult[] = R"({
   "path": {"type": "string"}, "truncated": {"type": "boolean"},
   "entries": {"type": "array", "items": {"type": "object", "properties": {
@@ -184,6 +244,8 @@ inline constexpr auto kTools = std::to_array<ToolRow>({
      ToolKind::kSearches, "path", tool_arguments::kGlobArguments, tool_results::kGlobResult},
     {"Grep", "Search file contents with a regex; leaves out what .gitignore names",
      ToolKind::kSearches, "path", tool_arguments::kGrepArguments, tool_results::kGrepResult},
+    {kJob, "Poll, feed, stop and list the session's background jobs", ToolKind::kJob, "action",
+     tool_arguments::kJobArguments, tool_results::kJobResult, nullptr, kBash},
     {"LS", "List visible files and directories", ToolKind::kReadsFile, "path",
      tool_arguments::kListArguments, tool_results::kListResult},
     {"MultiEdit", "Make several replacements in a file, all or none", ToolKind::kWritesFile, "path",

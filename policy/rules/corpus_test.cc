@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "policy/rules/risk.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::rules {
 namespace {
 
-constexpr size_t kLeastCases = 250;
+constexpr size_t kLeastCases = 1000;
+constexpr size_t kLeastRisks = 150;
 
 struct Case {
   int line = 0;
@@ -36,8 +38,14 @@ std::string WithNewlines(std::string text) {
   return text;
 }
 
-std::vector<Case> ReadCorpus() {
+// Of the classifier the verdict is the name of the class.
+struct Corpus {
   std::vector<Case> cases;
+  std::vector<Case> risks;
+};
+
+Corpus ReadCorpus() {
+  Corpus corpus;
   std::ifstream file(ODYSSEY_RULES_CORPUS);
   ToolRules rules;
   bool in_rules = false;
@@ -48,7 +56,9 @@ std::vector<Case> ReadCorpus() {
     const std::string word = TakeWord(&text);
     if (word != "rule") {
       in_rules = false;
-      cases.push_back({number, word, WithNewlines(text), rules});
+      const bool risk = word == "risk";
+      const std::string wanted = risk ? TakeWord(&text) : word;
+      (risk ? corpus.risks : corpus.cases).push_back({number, wanted, WithNewlines(text), rules});
       continue;
     }
     if (!in_rules) rules.rules.clear();
@@ -58,11 +68,11 @@ std::vector<Case> ReadCorpus() {
     EXPECT_TRUE(rule.ok()) << number;
     if (rule.ok()) rules.rules.push_back(*rule);
   }
-  return cases;
+  return corpus;
 }
 
 TEST(CorpusTest, EveryLineGetsItsVerdict) {
-  const std::vector<Case> cases = ReadCorpus();
+  const std::vector<Case> cases = ReadCorpus().cases;
   EXPECT_GE(cases.size(), kLeastCases);
   for (const Case& each : cases) {
     const Result<Decision> decision = Decide(each.rules, {.name = "Bash", .command = each.command});
@@ -74,9 +84,20 @@ TEST(CorpusTest, EveryLineGetsItsVerdict) {
   }
 }
 
+TEST(CorpusTest, EveryRiskIsOfItsClass) {
+  const std::vector<Case> risks = ReadCorpus().risks;
+  EXPECT_GE(risks.size(), kLeastRisks);
+  for (const Case& each : risks) {
+    const Result<Risk> risk = ClassifyCommand(each.command);
+    ASSERT_TRUE(risk.ok()) << each.line << ": " << each.command;
+    EXPECT_EQ(RiskName(risk->risk), each.verdict)
+        << "corpus.txt:" << each.line << ": " << each.command << " (" << risk->reason << ")";
+  }
+}
+
 // Whatever runs inside, an unlimited allow covers it, and without rules nothing is asked.
 TEST(CorpusTest, WithoutRestrictionsEveryLineRuns) {
-  for (const Case& each : ReadCorpus()) {
+  for (const Case& each : ReadCorpus().cases) {
     for (const ToolRules& rules : {*Parse({}, {}, {}), *Parse({"Bash"}, {}, {})}) {
       const Result<Decision> decision = Decide(rules, {.name = "Bash", .command = each.command});
       EXPECT_EQ(decision->verdict, Verdict::kAllow) << each.command;
@@ -86,7 +107,7 @@ TEST(CorpusTest, WithoutRestrictionsEveryLineRuns) {
 
 // A coarse rule that asks or denies holds for every line.
 TEST(CorpusTest, ACoarseRuleHoldsForEveryLine) {
-  for (const Case& each : ReadCorpus()) {
+  for (const Case& each : ReadCorpus().cases) {
     const Result<Decision> decision =
         Decide(*Parse({}, {}, {"Bash"}), {.name = "Bash", .command = each.command});
     EXPECT_EQ(decision->verdict, Verdict::kDeny) << each.command;

@@ -164,8 +164,7 @@ Finding FindForPath(const ToolRules& rules, const std::string& tool, const std::
 
 // A path that a tool is given names one file: none of its characters stands for others.
 std::string Literal(std::string path) {
-  std::replace_if(
-      path.begin(), path.end(), [](char c) { return c == kUnknown || c == kGlob; }, '\x7f');
+  std::replace_if(path.begin(), path.end(), IsUnknown, '\x7f');
   return path;
 }
 
@@ -174,6 +173,7 @@ std::string Literal(std::string path) {
 // The directories that its relative names may be relative to.
 std::vector<std::string> Directories(const ShellLine& line, const std::string& cwd) {
   std::vector<std::string> out = {cwd};
+  if (line.directories_by_variable && !line.directories.empty()) out.emplace_back(1, kUnknown);
   for (const std::string& to : line.directories) {
     const size_t known = out.size();
     for (size_t i = 0; i < known; ++i) {
@@ -188,13 +188,18 @@ std::vector<std::string> Directories(const ShellLine& line, const std::string& c
 }
 
 // The paths that the file may have, from every directory.
-std::vector<std::string> PathsOf(const FileUse& file, const std::vector<std::string>& directories) {
+std::vector<std::string> PathsOf(const FileUse& file, const ShellLine& line,
+                                 const std::vector<std::string>& directories) {
   std::set<std::string> out;
+  if (line.patterns_fit_any_case && HasUnknown(file.path)) out.insert(std::string(1, kUnknown));
   for (const std::string& directory : directories) out.insert(JoinPath(directory, file.path));
   if (file.path[0] == '~') out.insert(kUnknown + file.path.substr(file.path.find('/') + 1));
   if (IsTree(file.access)) {
     const std::set<std::string> roots = out;
-    for (const std::string& root : roots) out.insert(root + "/" + kGlob);
+    for (const std::string& root : roots) {
+      out.insert(root + "/" + kBelow);
+      if (PathNames(root)[0] == "/") out.insert(std::string(1, kBelow));  // the workspace is below
+    }
   }
   return {out.begin(), out.end()};
 }
@@ -204,19 +209,20 @@ bool IsSink(const FileUse& file) {
 }
 
 // By the rules of the tools that write, or of Read.
-Finding FindForFile(const ToolRules& rules, const FileUse& file,
+Finding FindForFile(const ToolRules& rules, const FileUse& file, const ShellLine& line,
                     const std::vector<std::string>& directories) {
   Finding strictest;
   if (IsSink(file)) return strictest;
-  for (const std::string& path : PathsOf(file, directories)) {
+  for (const std::string& path : PathsOf(file, line, directories)) {
     if (IsRead(file.access)) {
       Finding finding = FindForPath(rules, kRead, &path, Coarse::kIgnored);
       if (Beats(finding, strictest)) strictest = std::move(finding);
-      continue;
+      if (file.access != FileAccess::kLink) continue;
     }
+    const Coarse coarse = file.access == FileAccess::kLink ? Coarse::kIgnored : Coarse::kCounts;
     for (const policy::ToolRow& row : policy::kTools) {
       if (row.kind != policy::ToolKind::kWritesFile) continue;
-      Finding finding = FindForPath(rules, row.name, &path);
+      Finding finding = FindForPath(rules, row.name, &path, coarse);
       if (Beats(finding, strictest)) strictest = std::move(finding);
     }
   }
@@ -284,7 +290,7 @@ class LineJudge final {
   }
 
   void File(const FileUse& file, const std::vector<std::string>& directories) {
-    Finding finding = FindForFile(rules_, file, directories);
+    Finding finding = FindForFile(rules_, file, line_, directories);
     if (parts_ != nullptr && (file.redirected || finding.rule != nullptr)) {
       parts_->push_back({FileText(file), "", finding.verdict,
                          finding.rule != nullptr ? finding.rule->text : "", finding.reason,

@@ -69,7 +69,8 @@ constexpr auto kPrograms = std::to_array<Program>({
      "torsocks proxychains proxychains4 tsocks cpulimit numactl chpst softlimit runuser "
      "daemonize screen tmux expect dbus-run-session xvfb-run ssh-agent pseudo at batch crontab "
      "lldb rr hyperfine nodemon watchexec reptyr dtach abduco rlwrap stap bpftrace gosu su-exec "
-     "cgexec ts-node-dev",
+     "cgexec ts-node-dev capsh choom chronic ifne pee systemd-cat uclampset runcon aa-exec run0 "
+     "please setuidgid s6-setuidgid setlock envdir tini dumb-init fish csh tcsh elvish nu xonsh",
      kCode, "", kPlain, Inner::kAnyWord},
     {"su pkexec sg", kSystem, "", kPlain, Inner::kAnyWord, 0, kPrivileged},
     {"sh bash dash ash zsh ksh mksh rbash", kCode, "", kPlain, Inner::kShell},
@@ -82,8 +83,12 @@ constexpr auto kPrograms = std::to_array<Program>({
     // ── shell builtins ──
     {"echo printf true false test [ [[ ]] : pwd shift return break continue exit wait jobs fg bg "
      "type read getopts ulimit umask times let local unset set shopt dirs popd pushd cd "
-     "logout disown suspend history fc help mapfile readarray compgen complete bind caller",
+     "logout disown suspend history fc help caller",
      kSafe},
+    {"compgen complete", kSafe,
+     "-C=c -F=! -A= -G= -P= -S= -W= -X= -o= -p -r -D -E -I -a -b -c -d -e -f -g -j -k -s -u -v"},
+    {"mapfile readarray", kSafe, "-C=c -c= -d= -n= -O= -s= -u= -t"},
+    {"bind", kSafe, "-x=! -f=! -m= -q= -u= -r= -l -p -P -s -S -v -V -X"},
     {"eval . source trap", kCode},
     {"export declare typeset readonly", kSafe},
     {"alias unalias hash enable", kSafe},
@@ -91,56 +96,73 @@ constexpr auto kPrograms = std::to_array<Program>({
 
     // ── programs that read ──
     {"cat tac nl od hexdump strings wc md5sum sha1sum sha224sum sha256sum sha384sum sha512sum "
-     "b2sum cksum sum stat file less more most bat batcat fold fmt rev base32 base64 expand "
-     "unexpand cmp comm diff join paste column zcat bzcat xzcat zstdcat readelf nm objdump size "
-     "ldd diff3 sdiff colordiff realpath readlink",
-     kSafe, "--help", Operands::kRead},
+     "b2sum cksum sum stat more most bat batcat fold fmt rev base32 base64 expand "
+     "unexpand cmp comm join paste column zcat bzcat xzcat zstdcat readelf nm objdump size "
+     "ldd realpath readlink pr hd ptx tsort uuencode uudecode zless zmore bzless bzmore xzless "
+     "xzmore "
+     "lzcat lz4cat ul colrm tbl eqn nroff soelim zsoelim highlight pdftotext exiftool identify "
+     "glow "
+     "mdcat gron mlr csvcut csvlook xsv vis",
+     kSafe, "--help --files0-from=N", Operands::kRead},
+    {"less", kSafe,
+     "-o=w -O=w --log-file=w --LOG-FILE=w -k=r --lesskey-file=r -T=r -p= -P= -x= -y=",
+     Operands::kRead},
+    {"file", kSafe, "-f=N --files-from=N -m=r --magic-file=r -F= -P= -e=", Operands::kRead},
+    {"m4 groff troff", kCode, "-m= -T=", Operands::kRead},
+    {"date", kSafe, "-f=r --file=r -r= --reference= -d= --date= -s=", kPlain},
+    {"bc dc", kSafe, "-f=r --file=r -e= --expression=", Operands::kRead},
+    {"diff diff3 sdiff colordiff", kSafe, "--help", Operands::kRead, Inner::kNone, 0, kRecursive},
+    {"look", kSafe, "-t=", Operands::kPatternThenRead},
     {"head tail", kSafe, "-n= -c= --lines= --bytes= -f -F -q -v", Operands::kRead},
     {"cut", kSafe, "-d= -f= -c= -b= --delimiter= --fields=", Operands::kRead},
-    {"grep egrep fgrep zgrep", kSafe,
-     "-A= -B= -C= -m= -e=s -f=r --file=r --include= --exclude= --exclude-dir= --color? "
+    {"grep egrep fgrep zgrep zegrep zfgrep bzgrep xzgrep zstdgrep pcregrep pcre2grep ugrep", kSafe,
+     "-A= -B= -C= -m= -e=s -f=P --file=P --exclude-from=r --include= --exclude= --exclude-dir= "
+     "--color? "
      "--context= --max-count= --regexp=s",
      Operands::kPatternThenRead, Inner::kNone, 0, kRecursive},
-    {"rg ack ag", kSafe,
-     "-A= -B= -C= -m= -e=s -f=r -g= -t= -T= --glob= --type= --pre=! --hostname-bin=! --file=r "
-     "--regexp=s -z --search-zip",
+    {"rg ack ag rgrep", kSafe,
+     "-A= -B= -C= -m= -e=s -f=r -g= -t= -T= --glob= --type= --pre=! --hostname-bin=! -f=P --file=P "
+     "--ignore-file=r --regexp=s -z --search-zip",
      Operands::kPatternThenRead, Inner::kNone, 0, kReadsTrees},
-    {"ls dir vdir tree du df", kSafe, "-o=w -I= -L= -P= --ignore= --output?", kPlain},
-    {"date id whoami who w users groups hostname uname uptime free arch nproc getconf locale tty "
-     "basename dirname seq expr bc dc sleep yes tput clear ps top htop pgrep pidof lsof lscpu "
+    {"ls dir vdir tree du df", kSafe, "--files0-from=N -o=w -I= -L= -P= --ignore= --output?",
+     kPlain},
+    {"id whoami who w users groups hostname uname uptime free arch nproc getconf locale tty "
+     "basename dirname seq expr sleep yes tput clear ps top htop pgrep pidof lsof lscpu "
      "lsblk lspci lsusb which whereis whatis apropos man info cal factor numfmt tr "
      "getent last lastlog vmstat iostat mpstat sar dmesg journalctl logname pathchk sync "
-     "tsort ptx cowsay figlet fortune banner jo",
+     "cowsay figlet fortune banner jo",
      kSafe},
     {"printenv", kSystem},
     {"jq", kSafe,
-     "-n -r -c -e -s -f=r --from-file=r --arg= --argjson= -L=", Operands::kPatternThenRead},
+     "-n -r -c -e -s -f=P --from-file=P --arg= --argjson= -L=", Operands::kPatternThenRead},
     {"yq", kSafe, "-i:I --inplace:I -e -r -P", Operands::kPatternThenRead},
     {"xmllint", kSafe, "-o=w --output=w --format --xpath= --schema=r", Operands::kRead},
     {"awk gawk mawk nawk original-awk", kSafe,
-     "-f=r --file=r -F= -v= --field-separator= --assign= -i=! --include=! -l=! --load=! -e=s "
-     "--source=s -o?w --pretty-print?w -d?w --dump-variables?w -p?w --profile?w -E=r --exec=r",
+     "-f=F --file=F -F= -v= --field-separator= --assign= -i=i --include=i -l=! --load=! -e=s "
+     "--source=s -o?w --pretty-print?w -d?w --dump-variables?w -p?w --profile?w -E=F --exec=F",
      Operands::kAwk},
     {"sed gsed", kSafe,
-     "-n -E -r -s -u -z -e=s --expression=s -f=r --file=r -i?I --in-place?I --quiet -l=",
+     "-n -E -r -s -u -z -e=s --expression=s -f=F --file=F -i?I --in-place?I --quiet -l=",
      Operands::kSed},
 
     // ── programs that write ──
     {"rm unlink shred rmdir wipe srm trash trash-put", kLocal,
      "-n= --iterations= -s= --size=", Operands::kWriteTree, Inner::kNone, 0, kDestroys},
     {"install", kLocal,
-     "-t=t --target-directory=t -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d -D",
+     "-t=T --target-directory=T -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d -D",
      Operands::kMove, Inner::kNone, 0, kDestroys},
     {"cp", kLocal,
-     "-t=t --target-directory=t -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d",
+     "-t=T --target-directory=T -S= --suffix= -m= --mode= -o= -g= --owner= --group= -Z? -d -l:L "
+     "--link:L -s:L --symbolic-link:L",
      Operands::kCopy, Inner::kNone, 0, kDestroys | kRecursive},
-    {"mv rename prename", kLocal, "-t=t --target-directory=t -S= --suffix=", Operands::kMove,
+    {"mv rename prename", kLocal, "-t=T --target-directory=T -S= --suffix=", Operands::kMove,
      Inner::kNone, 0, kDestroys},
-    {"ln link", kLocal, "-t=t --target-directory=t -S= --suffix=", Operands::kLink, Inner::kNone, 0,
+    {"ln link", kLocal, "-t=T --target-directory=T -S= --suffix=", Operands::kLink, Inner::kNone, 0,
      kDestroys},
     {"dd", kLocal, "", Operands::kAssignments, Inner::kNone, 0, kDestroys},
     {"tee sponge", kLocal, "-a -i -p", Operands::kWrite, Inner::kNone, 0, kDestroys},
-    {"touch mkdir mkfifo truncate mktemp", kLocal,
+    {"mktemp", kLocal, "-d -u -q -t -p=t --tmpdir?t --suffix=", Operands::kWrite},
+    {"touch mkdir mkfifo truncate", kLocal,
      "-d= -r=r -t= -m= --mode= -s= --size= --date= --reference=r -p", Operands::kWrite},
     {"fallocate mkswap", kLocal, "-l= -o= --length=", Operands::kWrite, Inner::kNone, 0, kDestroys},
     {"chmod chown chgrp chattr setfacl", kLocal, "--reference=r", Operands::kWrite, Inner::kNone, 0,
@@ -148,61 +170,78 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"mknod", kSystem, "", Operands::kWrite, Inner::kNone, 0, kDestroys},
     {"sort", kSafe,
      "-o=w --output=w -k= -t= -S= -T=t --temporary-directory=t --compress-program=c "
-     "--files0-from=r "
+     "--files0-from=N --random-source=r "
      "--key= --field-separator= --parallel=",
      Operands::kRead},
     {"uniq", kSafe, "-f= -s= -w= --skip-fields=", Operands::kCopy},
-    {"shuf", kSafe, "-o=w --output=w -n= -i= -e --random-source=r", kPlain},
-    {"split csplit", kLocal, "-b= -l= -n= -a= -C= --filter=c --bytes= --lines= -f=w --prefix=w",
-     Operands::kCopy},
-    {"patch", kLocal, "-p= -i=r -o=w --output=w -d=d --directory=d -r=w --input=r",
+    {"shuf", kSafe, "-o=w --output=w -n= -i= -e --random-source=r", Operands::kRead},
+    {"split", kLocal, "-b= -l= -n= -a= -C= --filter=c --bytes= --lines= --number= -t=",
+     Operands::kCopy, Inner::kNone, 0, kWritesUnnamed},
+    {"csplit", kLocal, "-n= -b= -f=W --prefix=W --suffix-format= --digits=", Operands::kRead,
+     Inner::kNone, 0, kWritesUnnamed},
+    {"patch", kLocal, "-p= -i=r -o=W --output=W -d=d --directory=d -r=w --input=r",
      Operands::kWrite, Inner::kNone, 0, kDestroys | kWritesUnnamed},
     {"tar bsdtar gtar", kSafe,
      "-c:A -r:A -u:A -A:A -x:X -t -f=f --file=f -C=d --directory=d -z -j -J -v -p -k -a "
      "--create:A --append:A --update:A --delete:A --extract:X --get:X --list --to-command=c "
      "--checkpoint-action=! --checkpoint? -I=c --use-compress-program=c --info-script=c -F=c "
-     "--new-volume-script=c --rsh-command=c --rmt-command=c -T=r --files-from=r -X=r "
+     "--new-volume-script=c --rsh-command=c --rmt-command=c -T=N --files-from=N -X=r "
      "--exclude-from=r --exclude= --transform= --strip-components= --owner= --group= "
      "--index-file=w -g=w --listed-incremental=w --remove-files:D -b= -N= -K= -L= -V= -H= -s=",
      kPlain, Inner::kNone, 0, kBareCluster},
-    {"cpio", kLocal, "-o -i:X -p:X -F=f -O=w -I=r -D=d --directory=d -E=r -H= --rsh-command=c"},
-    {"zip", kLocal, "-r -q -TT=c --unzip-command=c -T -x= -i= -b=t", Operands::kWrite},
-    {"unzip", kLocal, "-d=t -o -q -l -j -n -x= -P=", kPlain, Inner::kNone, 0, kWritesUnnamed},
-    {"gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma compress uncompress pigz", kLocal,
-     "-c -d -k -S= --suffix= -o=w -T= -t -l", Operands::kMove},
-    {"7z 7za 7zr unrar rar ar", kLocal, "-o?t", Operands::kWrite},
-    {"ranlib strip objcopy", kLocal, "-o=w", Operands::kWrite},
+    {"cpio", kLocal, "-o:N -i:O -p:N -F=r -O=w -I=r -D=d --directory=d -E=r -H= --rsh-command=c",
+     Operands::kReplace},
+    {"zip", kLocal, "-r -q -TT=c --unzip-command=c -T -x= -i= -b=t -@:N -O=w --out=w",
+     Operands::kConvert, Inner::kNone, 0, kRecursive},
+    {"unzip", kLocal, "-d=T -o -q -l -j -n -x= -P=", Operands::kRead, Inner::kNone, 0,
+     kWritesUnnamed},
+    {"gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 unlz4 lzma unlzma lzip "
+     "lzop brotli zopfli compress uncompress pigz pbzip2 pixz",
+     kLocal, "-c -d -k -S= --suffix= -o=w -T= -t -l", Operands::kConvert},
+    {"7z 7za 7zr unrar rar ar", kLocal, "-o?T", Operands::kConvert, Inner::kNone, 0,
+     kReadsTrees | kSubcommands},
+    {"7z/x 7z/e 7za/x 7za/e 7zr/x 7zr/e unrar/x unrar/e rar/x rar/e ar/x ar/xv ar/-x ar/xo", kLocal,
+     "-o?T -p?", Operands::kRead, Inner::kNone, 0, kWritesUnnamed},
+    {"ranlib strip objcopy", kLocal, "-o=w", Operands::kConvert},
     {"pandoc", kCode, "-o=w --output=w --filter=c -F=c --lua-filter=! --extract-media=t",
      Operands::kRead},
-    {"convert magick mogrify", kLocal, "", Operands::kWrite},
+    {"convert magick mogrify", kLocal, "", Operands::kConvert},
     {"ffmpeg", kLocal, "-i=r", Operands::kWrite, Inner::kNone, 0, kWholeWords},
     {"iconv", kSafe, "-f= -t= -o=w --output=w", Operands::kRead},
     {"xxd", kSafe, "-l= -s= -c=", Operands::kCopy},
-    {"openssl", kLocal, "-out=w -in=r -engine=! -config=r -keyout=w", kPlain, Inner::kNone, 0,
-     kWholeWords},
-    {"gpg gpg2", kLocal, "-o=w --output=w --homedir=d"},
-    {"dos2unix unix2dos", kLocal, "-n", Operands::kWrite},
+    {"openssl", kLocal,
+     "-out=w -keyout=w -writerand=w -outdir=t -crl_dir=t -sess_out=w -in=r -inkey=r -key=r "
+     "-kfile=r "
+     "-cert=r -certfile=r -CAfile=r -CA=r -CAkey=r -CAserial=w -signkey=r -sign=r -verify=r "
+     "-prverify=r -signature=r -content=r -extfile=r -rand=r -inform= -outform= -config=F "
+     "-engine=! "
+     "-provider=! -provider-path=! -pass=u -passin=u -passout=u -k= -K= -iv= -S= -md=",
+     Operands::kRead, Inner::kNone, 0, kWholeWords},
+    {"gpg gpg2", kLocal, "-o=w --output=w --homedir=d", Operands::kRead},
+    {"dos2unix unix2dos", kLocal, "-n", Operands::kConvert},
     {"clang-format", kSafe, "-i:I --style=", Operands::kRead},
     {"prettier gofmt black isort autopep8 shfmt", kLocal, "-w:I --write:I -i:I -d -l",
-     Operands::kWrite},
+     Operands::kConvert},
 
     // ── editors and pagers that run commands ──
-    {"vi vim nvim view rvim ex emacs emacsclient nano pico ed red joe micro", kCode,
-     "-c=! --cmd=! -S=! -s=! -e -E -es -u=! -l=! --eval=! -f=! --execute=! --load=! -w=w",
-     Operands::kWrite},
+    {"ed red", kCode, "-s -E -r -p= --silent --prompt=", Operands::kConvert},
+    {"vi vim nvim view rvim vimdiff ex emacs emacsclient nano pico joe micro", kCode,
+     "-c=! --cmd=! -S=F -s=F -e -E -es -u=! -l=! --eval=! -f=! --execute=! --load=! -w=w",
+     Operands::kConvert},
 
     // ── interpreters ──
     {"python python2 python3 pypy pypy3 ipython irb node nodejs deno bun php lua luajit "
      "Rscript R julia groovy scala ghci runghc guile racket sbcl clojure clj swift dart osascript "
-     "pwsh powershell fish csh tcsh elvish nu xonsh tclsh wish octave erl elixir iex ocaml "
+     "pwsh powershell tclsh wish octave erl elixir iex ocaml "
      "jshell kotlin java ts-node tsx mono qemu-x86_64 wasmtime wasmer bpython",
-     kCode},
+     kCode, "-c=s", Operands::kRead},
     {"perl ruby", kCode, "-i?I -e= -E= -p -n -a -l -w -I= -M=", Operands::kRead},
-    {"sqlite3 psql mysql mariadb mongo mongosh redis-cli", kCode},
+    {"sqlite3", kCode, "", Operands::kConvert},
+    {"psql mysql mariadb mongo mongosh redis-cli", kCode},
 
     // ── building, testing ──
     {"make gmake bmake", kUnclear,
-     "-C=d --directory=d -f=! --file=! --makefile=! -I= -j? -k -n -s -B -E=! --eval=! -o= -W= "
+     "-C=d --directory=d -f=F --file=F --makefile=F -I= -j? -k -n -s -B -E=! --eval=! -o= -W= "
      "--jobs? -l?",
      kPlain, Inner::kNone, 0, kSubcommands | kAssigns},
     {"ninja meson bazel buck2 scons rake ant mvn gradle sbt just task cmake ctest tox nox "
@@ -251,6 +290,9 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"uv/pip uv/add uv/sync uv/remove uv/lock", kInstalls},
     {"pip pip3", kInstalls, "--python=! --log=w --cache-dir=t --proxy= --isolated", kPlain,
      Inner::kNone, 0, kSubcommands},
+    {"pip/install pip3/install pip/download pip3/download", kInstalls,
+     "-t=t --target=t -d=t --dest=t --prefix=t --root=t --src=t -r=r --requirement=r -c=r "
+     "--constraint=r -i= --index-url= --extra-index-url= -f= --find-links= -U -q"},
     {"pip/list pip/show pip/freeze pip/check pip3/list pip3/show pip3/freeze pip3/check", kSafe},
     {"gem composer brew snap flatpak nix nix-env nix-shell guix easy_install cpan cpanm luarocks "
      "stack cabal rustup opam",
@@ -272,20 +314,32 @@ constexpr auto kPrograms = std::to_array<Program>({
      "git/rev-list git/ls-files git/ls-tree git/cat-file git/reflog git/whatchanged git/version "
      "git/--version git/diff-tree git/diff-index git/diff-files git/name-rev git/merge-base "
      "git/for-each-ref git/show-ref git/count-objects git/var git/check-ignore git/cherry "
-     "git/range-diff git/help git/symbolic-ref git/grep git/format-patch",
+     "git/range-diff git/help git/symbolic-ref git/format-patch",
      kSafe,
      "--output=w --ext-diff:! --textconv -o=t --output-directory=t --open-files-in-pager?! -O?! "
-     "--contents=r",
-     Operands::kGitObjects},
-    {"git/archive git/bundle", kLocal, "-o=w --output=w --exec=c --remote="},
+     "--contents=r --pathspec-from-file=r -S= -G=",
+     Operands::kGitObjects, Inner::kNone, 0, kPathspecs},
+    {"git/grep", kSafe, "-O?! --open-files-in-pager?! -e=s -f=P -A= -B= -C= -m= --max-count=",
+     Operands::kPatternThenRead, Inner::kNone, 0, kReadsTrees | kPathspecs},
+    {"git/hash-object", kSafe, "-w -t= --path= --stdin --stdin-paths:N --no-filters",
+     Operands::kRead},
+    {"git/bundle", kLocal, "", Operands::kConvert},
+    {"git/archive", kLocal, "-o=w --output=w --add-file=r --exec=c --remote=",
+     Operands::kGitObjects, Inner::kNone, 0, kReadsTrees | kPathspecs},
+    {"git/send-email", kNetwork,
+     "--smtp-server=c --sendmail-cmd=c --to-cmd=c --cc-cmd=c --header-cmd=c", Operands::kRead},
     {"git/rebase", kLocal, "-x=c --exec=c --onto= -s= -X= --strategy=!", kPlain, Inner::kNone, 0,
      kWritesUnnamed},
     {"git/bisect git/filter-branch git/filter-repo git/mergetool git/difftool", kCode,
      "-x=c --extcmd=c --tree-filter=c --index-filter=c --msg-filter=c --env-filter=c "
      "--commit-filter=c --tag-name-filter=c --parent-filter=c --tool=!",
      kPlain, Inner::kElsewhere},
-    {"git/submodule", kCode, "", kPlain, Inner::kElsewhere},
-    {"git/pull git/clone", kNetwork,
+    {"git/submodule", kCode, "", kPlain, Inner::kElsewhere, 0, kWritesUnnamed},
+    {"git/clone", kNetwork,
+     "--upload-pack=c -u=c -c=g --config=g --template=! -b= --branch= --depth= -j= --reference=r "
+     "--separate-git-dir=w -o= --origin= --filter= --shallow-since= --recurse-submodules?",
+     Operands::kCopy, Inner::kNone, 0, kReadsTrees | kWritesUnnamed},
+    {"git/pull", kNetwork,
      "--upload-pack=c -u=c -c=g --config=g --template=! -b= --branch= --depth= -j= --reference=r "
      "--separate-git-dir=w -o= -X= --strategy=!",
      kPlain, Inner::kNone, 0, kWritesUnnamed},
@@ -297,15 +351,25 @@ constexpr auto kPrograms = std::to_array<Program>({
      "-b= --branch= --depth= -j= --reference=r --separate-git-dir=w"},
     {"git/config", kLocal,
      "--file=w -f=w --get --list -l --global --unset --add --type=", Operands::kGitSetting},
-    {"git/checkout git/restore git/rm git/mv", kLocal, "-b= -B= -s= --source=", Operands::kMove,
-     Inner::kNone, 0, kDestroys},
+    {"git/mv", kLocal, "", Operands::kMove, Inner::kNone, 0, kDestroys},
+    {"git/restore git/rm", kLocal, "-s= --source= --pathspec-from-file=r", Operands::kReplace,
+     Inner::kNone, 0, kDestroys | kPathspecs},
+    {"git/checkout", kLocal, "-b= -B= --pathspec-from-file=r", Operands::kReplace, Inner::kNone, 0,
+     kDestroys | kWritesUnnamed | kPathspecs},
     {"git/reset git/clean git/switch git/stash", kLocal, "", kPlain, Inner::kNone, 0,
      kDestroys | kWritesUnnamed},
-    {"git/gc git/prune git/update-ref git/worktree git/branch git/tag", kLocal, "", kPlain,
-     Inner::kNone, 0, kDestroys},
-    {"git/add git/commit git/notes git/init", kLocal,
-     "-m= -F=r --file=r --template=! -s -C= -c= -t="},
-    {"git/merge git/cherry-pick git/revert git/am git/apply", kLocal,
+    {"git/gc git/prune git/update-ref git/branch git/tag", kLocal, "", kPlain, Inner::kNone, 0,
+     kDestroys},
+    {"git/worktree", kLocal, "-b= -B=", kPlain, Inner::kNone, 0, kDestroys | kWritesUnnamed},
+    {"git/init", kLocal, "--template=! --separate-git-dir=w -b= --initial-branch=", kPlain,
+     Inner::kNone, 0, kWritesUnnamed},
+    {"git/add git/stage", kLocal,
+     "--pathspec-from-file=N -A:a --all:a -u:a --update:a -n -v -f -i -p -N --chmod=",
+     Operands::kRead, Inner::kNone, 0, kReadsTrees | kPathspecs},
+    {"git/commit git/notes", kLocal, "-m= -F=r --file=r --template=! -s -C= -c= -t="},
+    {"git/am git/apply", kLocal, "-C= --directory= -p= -X= --reject", Operands::kRead, Inner::kNone,
+     0, kWritesUnnamed},
+    {"git/merge git/cherry-pick git/revert", kLocal,
      "-m= -F=r --file=r -X= --strategy=! -s -C= -c=", kPlain, Inner::kNone, 0, kWritesUnnamed},
     {"hg svn bzr jj", kNetwork, "--config=! -R=d --repository=d", kPlain, Inner::kNone, 0,
      kSubcommands},
@@ -314,16 +378,20 @@ constexpr auto kPrograms = std::to_array<Program>({
     // ── the network ──
     {"curl", kNetwork,
      "-o=w --output=w -O:O --remote-name:O --remote-name-all:O -J:O -D=w --dump-header=w -c=w "
-     "--cookie-jar=w -K=! --config=! --output-dir=t --trace=w --trace-ascii=w --stderr=w "
-     "--etag-save=w --hsts=w --alt-svc=w --libcurl=w -T=r --upload-file=r -X= -H= -d= -F= -u= -A= "
-     "-e= -b= -x= -m= -w= -r= -E= --request= --header= --data= --data-raw= --data-binary= --form= "
-     "--user= --proxy= --max-time= --retry= --url= --cacert=r --cert=r --key=r --netrc-file=r "
-     "--engine=! --unix-socket="},
+     "--cookie-jar=w -K=F --config=F --output-dir=t --trace=w --trace-ascii=w --stderr=w "
+     "--etag-save=w --hsts=w --alt-svc=w --libcurl=w -T=r --upload-file=r -X= -H=@ -d=@ -F=@ -u= "
+     "-A= "
+     "-e= -b=r -x= -m= -w=@ -r= -E=r --request= --header=@ --data=@ --data-ascii=@ --data-raw= "
+     "--data-binary=@ --data-urlencode=@ --json=@ --form=@ --form-string= --cookie=r --user= "
+     "--proxy= --max-time= --retry= --url=u --url-query=@ --cacert=r --cert=r --key=r "
+     "--netrc-file=r --engine=! --unix-socket= --etag-compare=r --pubkey=r --crlfile=r "
+     "--proxy-cacert=r --proxy-cert=r --proxy-key=r --random-file=r --variable=@",
+     Operands::kAddresses},
     {"wget", kNetwork,
-     "-O=w --output-document=w -o=w --output-file=w -a=w --append-output=w -P=t "
-     "--directory-prefix=t "
+     "-O=W --output-document=W -o=w --output-file=w -a=w --append-output=w -P=T "
+     "--directory-prefix=T --load-cookies=r --certificate=r --private-key=r --ca-certificate=r "
      "-i=r --input-file=r --use-askpass=c --save-cookies=w --post-file=r --body-file=r "
-     "--rejected-log=w --config=! --warc-file=w -e=! --execute=! --header= --user= --password= -t= "
+     "--rejected-log=w --config=F --warc-file=w -e=! --execute=! --header= --user= --password= -t= "
      "-T= -U=",
      kPlain, Inner::kNone, 0, kWritesUnnamed},
     {"aria2c axel httpie http https xh lftp ftp tftp telnet nc ncat netcat socat dig host nslookup "
@@ -339,8 +407,9 @@ constexpr auto kPrograms = std::to_array<Program>({
      Inner::kNone, 0, kRecursive},
     {"rsync", kNetwork,
      "-e=c --rsh=c --rsync-path=c --log-file=w --delete -f= --filter= --exclude= --include= "
-     "--exclude-from=r --files-from=r --temp-dir=t -T=t --backup-dir=t --write-batch=w "
-     "--password-file=r --remove-source-files:D",
+     "--exclude-from=r --include-from=r --files-from=N --temp-dir=t -T=t --backup-dir=t "
+     "--partial-dir=t --write-batch=w --read-batch=r --link-dest=v --config=F --password-file=r "
+     "--remove-source-files:D",
      Operands::kCopy, Inner::kNone, 0, kReadsTrees},
 
     // ── containers ──
@@ -349,24 +418,41 @@ constexpr auto kPrograms = std::to_array<Program>({
      Inner::kNone, 0, kSubcommands},
     {"docker/run docker/exec docker/create docker/compose podman/run podman/exec podman/create "
      "nerdctl/run nerdctl/exec docker/container podman/container",
-     kCode, "--cidfile=w", kPlain, Inner::kElsewhere},
+     kCode,
+     "--cidfile=w -v=v --volume=v --mount=v --env-file=r --label-file=r -f=F --file=F --name= -w= "
+     "-u= "
+     "-p= -e= -h= --entrypoint= --network=",
+     kPlain, Inner::kElsewhere},
     {"docker/ps docker/images docker/logs docker/inspect docker/version docker/info podman/ps "
      "podman/images podman/logs podman/inspect docker/stats docker/top",
      kSafe},
-    {"docker/build docker/buildx podman/build", kCode, "-o= --output= --iidfile=w -f=r -t="},
+    {"docker/build docker/buildx podman/build", kCode,
+     "-o= --output= --iidfile=w -f=r --file=r --secret=v -v=v --volume=v -t= --build-arg=",
+     Operands::kRead, Inner::kNone, 0, kReadsTrees},
     {"docker/rm docker/rmi docker/system docker/volume docker/kill docker/stop podman/rm "
      "podman/rmi",
      kLocal, "", kPlain, Inner::kNone, 0, kDestroys},
     {"docker/push docker/pull docker/login podman/push podman/pull", kNetwork},
     {"docker/save docker/export docker/cp podman/save podman/export podman/cp", kLocal,
-     "-o=w --output=w", Operands::kCopy},
+     "-o=W --output=W", Operands::kCopy},
     {"kubectl oc helm k9s minikube kind k3s", kNetwork,
      "-n= --namespace= --context= --cluster= --kubeconfig=! --user= -s= --server= --token= "
      "--as= --request-timeout= -v= --kube-context= --cache-dir=t",
      kPlain, Inner::kNone, 0, kSubcommands},
+    {"kubectl/apply kubectl/create kubectl/replace kubectl/diff kubectl/patch kubectl/set "
+     "kubectl/label kubectl/annotate kubectl/expose kubectl/scale oc/apply oc/create oc/replace",
+     kNetwork,
+     "-f=R --filename=R -k=R --kustomize=R --patch-file=r --from-file=n --from-env-file=n --cert=r "
+     "--key=r -o= -p= -l= -n="},
+    {"helm/install helm/upgrade helm/template helm/lint helm/package", kNetwork,
+     "-f=r --values=r --set-file=n --output-dir=t -d=t --destination=t -o= -n=", Operands::kRead,
+     Inner::kNone, 0, kReadsTrees},
+    {"kubectl/cp oc/cp oc/rsync", kNetwork, "-c= -n=", Operands::kCopy, Inner::kNone, 0,
+     kReadsTrees},
     {"kubectl/exec kubectl/run kubectl/debug oc/exec", kCode, "-c= -it -n=", kPlain,
      Inner::kElsewhere},
-    {"kubectl/delete kubectl/drain helm/uninstall oc/delete", kDestroy},
+    {"kubectl/delete kubectl/drain helm/uninstall oc/delete", kDestroy,
+     "-f=R --filename=R -k=R --kustomize=R"},
 
     // ── the system ──
     {"systemctl service loginctl hostnamectl timedatectl mount umount losetup swapon swapoff "

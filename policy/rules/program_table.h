@@ -28,15 +28,18 @@ enum class Operands : uint8_t {
   kRead,
   kWrite,
   kWriteTree,        // and everything below: rm
+  kReplace,          // and everything below, not to remove it: git checkout
+  kConvert,          // read and written: gzip, an editor
   kCopy,             // the last is written, the others are read
-  kMove,             // all are written
-  kLink,             // the last is written
+  kMove,             // the same, and the others are written too
+  kLink,             // the same as kCopy; a single one is written
   kPatternThenRead,  // grep
   kAwk,              // a program text, then files that are read
   kSed,              // the same, for sed
   kAssignments,      // if=FILE of=FILE
   kGitSetting,       // a key and its value
   kGitObjects,       // files that are read, or REVISION:FILE
+  kAddresses,        // of a network; of file:// a file is read
 };
 
 // Facts of a row, or'ed.
@@ -49,8 +52,9 @@ enum ProgramFact : uint16_t {
   kBareCluster = 32,     // the first operand is a cluster of options: tar xf
   kDestroys = 64,        // an "always" covers exactly the line that was shown
   kWritesUnnamed = 128,  // files that its input names, unless an option names them
-  kReadsTrees = 256,     // operands with what is below them; without any, its directory
+  kReadsTrees = 256,     // operands with what is below them; of grep without any, its directory
   kRecursive = 512,      // operands with what is below them where -r is given
+  kPathspecs = 1024,     // git's patterns of paths
 };
 
 // `options`: the known ones, separated by spaces. After the name:
@@ -58,12 +62,18 @@ enum ProgramFact : uint16_t {
 //   :R         a flag with the role R
 //   =R or =    takes a value, attached or the next word, with the role R
 //   ?R or ?    takes a value only if it is attached
-// Roles: w a file that is written, r a file that is read, d the directory that other names are
-// relative to, t the directory that is written, c a shell line, S a shell line which the following
-// words continue, e the words of a command up to ";" or "+", p the placeholder for input, ! changes
-// what runs, g a setting of git, k a setting that may name a program, I the operands are written
-// too, D the operands are removed, O writes a file that its input names, X unpacks, A writes the
-// archive, f the archive, s a script for sed or awk, q nothing of the inner command runs.
+// Roles. Of files: w one that is written, r one that is read, t a directory that is written, d the
+// directory that other names are relative to, W and T like w and t, in place of the last operand
+// and of what the input names, P one with the patterns, in place of the first operand, F one with
+// commands or a script, in place of the first operand, N one (of a flag, the input) with names of
+// files that are read, n a file or NAME=FILE, R a file or directory that is read, v one that
+// another name shows, as HOST:CELL or source=HOST, O writes one that its input names, X unpacks, A
+// writes the archive, f the archive, a reads all below its directory, I the operands are written
+// too, D they are removed, L they are linked to, i a library of awk, @ text in which "@" begins the
+// name of a file that is read, u an address. Of commands: c a shell line, S a shell line which the
+// following words continue, e the words of a command up to ";" or "+", p the placeholder for input,
+// ! changes what runs, g a setting of git, k a setting that may name a program, s a script for sed
+// or awk, q nothing of the inner command runs.
 struct Program {
   std::string_view names;  // separated by spaces, a subcommand joined by "/": "git/diff"
   RiskClass risk;

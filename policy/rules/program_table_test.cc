@@ -9,7 +9,7 @@
 namespace odyssey::rules {
 namespace {
 
-constexpr std::string_view kRoles = "wrdtcSep!gkIDOXAfsq";
+constexpr std::string_view kRoles = "wrtdWTPFNnRvOXAfaIDLi@ucSep!gksq";
 
 TEST(ProgramTableTest, EveryNameStandsOnce) {
   std::set<std::string> seen;

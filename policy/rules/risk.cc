@@ -75,7 +75,9 @@ bool IsRoot(Names path) {
   if (path == "." || StartsWith(path, "..") || path == "~" || path == "~/" || path == "~/\x02") {
     return true;
   }
-  if (path == "/workspace" || path == "/workspace/\x02" || path == ".git") return true;
+  if (path == "/workspace" || path == "/workspace/\x02" || path == ".git" || path == "/home") {
+    return true;
+  }
   if (StartsWith(path, "/home/")) return std::count(path.begin(), path.end(), '/') < 3;
   if (AnyPrefix(kKept, path)) return path.find_first_not_of("/\x02", 5) == Names::npos;
   return IsSystem(path);
@@ -96,7 +98,7 @@ bool IsForkBomb(Names line) {
   const size_t head = text.find("(){");
   if (head == std::string::npos || head == 0) return false;
   size_t start = head;
-  while (start > 0 && std::string_view(";&|").find(text[start - 1]) == Names::npos) --start;
+  while (start > 0 && std::string_view(";&|'\"").find(text[start - 1]) == Names::npos) --start;
   const std::string name = text.substr(start, head - start);
   return !name.empty() && text.find(name + "|" + name + "&", head) != std::string::npos;
 }
@@ -109,7 +111,8 @@ std::string_view Verb(FileAccess access) {
 }  // namespace
 
 RiskClass ClassifyPath(std::string_view given, FileAccess access) {
-  const std::string path = NormalizedPath(given);
+  std::string path = NormalizedPath(given);
+  std::replace(path.begin(), path.end(), kBelow, kGlob);
   if (IsRead(access)) {
     return IsSecret(path) ? RiskClass::kSystemWrite : RiskClass::kSafe;
   }
@@ -122,16 +125,18 @@ RiskClass ClassifyPath(std::string_view given, FileAccess access) {
 
 Risk Classify(const ShellLine& split, std::string_view line) {
   Risk out;
-  bool only_sinks = !split.files.empty();
+  bool writes_sinks = false, writes_files = false;
   for (const FileUse& file : split.files) {
     const RiskClass risk = ClassifyPath(file.path, file.access);
-    only_sinks = only_sinks && risk == RiskClass::kSafe;
+    if (!IsRead(file.access) && !file.redirected) {
+      (risk == RiskClass::kSafe ? writes_sinks : writes_files) = true;
+    }
     Raise(risk, file.by + std::string(Verb(file.access)) + ShownText(file.path), &out);
   }
   for (const SimpleCommand& command : split.commands) {
     if (command.kind == CommandKind::kGuess && command.risk == RiskClass::kUnknown) continue;
     // dd and tee only write what they name.
-    const bool sink = only_sinks && command.risk == RiskClass::kLocalWrite;
+    const bool sink = writes_sinks && !writes_files && command.risk == RiskClass::kLocalWrite;
     if (!sink) Raise(command.risk, command.words.empty() ? "" : ShownText(command.words[0]), &out);
   }
   if (IsForkBomb(line)) Raise(RiskClass::kBlocked, "a function that starts itself twice", &out);

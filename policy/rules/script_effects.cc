@@ -97,11 +97,31 @@ class SedReader final {
   ScriptEffects effects_;
 };
 
-// What follows `print` up to the end of its statement.
+// Whether a ">" follows before the end of the statement that begins at `at`. A "/" may begin a
+// regular expression, which holds anything: then the end is that of the script.
+bool RedirectsStatement(std::string_view script, size_t at) {
+  bool in_string = false, may_end = true;
+  for (; at < script.size(); ++at) {
+    const char c = script[at];
+    if (c == '\\') {
+      ++at;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && c == '>') {
+      return true;
+    } else if (!in_string && c == '/') {
+      may_end = false;
+    } else if (!in_string && may_end &&
+               std::string_view(";}\n").find(c) != std::string_view::npos) {
+      return c == '\n' && script[at - 1] == ',' && RedirectsStatement(script, at + 1);
+    }
+  }
+  return false;
+}
+
 bool RedirectsOutput(std::string_view script) {
   for (size_t at = script.find("print"); at != script.npos; at = script.find("print", at + 5)) {
-    const size_t end = std::min(script.find_first_of(";}\n", at), script.size());
-    if (script.substr(at, end - at).find('>') != std::string_view::npos) return true;
+    if (RedirectsStatement(script, at)) return true;
   }
   return false;
 }
@@ -121,7 +141,10 @@ ScriptEffects AwkEffects(std::string_view script) {
   for (const std::string_view word : {"system", "getline"}) {
     if (script.find(word) != script.npos) effects.runs_commands = true;
   }
-  effects.writes_unnamed = RedirectsOutput(script);
+  const auto holds = [&](std::string_view word) { return script.find(word) != script.npos; };
+  const bool loads = holds("@include") || holds("@load");
+  effects.reads_unnamed = holds("getline") || holds("ARGV") || loads;
+  effects.writes_unnamed = RedirectsOutput(script) || loads;
   return effects;
 }
 

@@ -12,6 +12,7 @@ namespace odyssey::rules {
 struct ScriptEffects {
   bool runs_commands = false;
   bool writes_unnamed = false;  // files that the text names at run time
+  bool reads_unnamed = false;
   std::vector<std::string> written;
   std::vector<std::string> read;
 };

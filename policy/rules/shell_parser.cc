@@ -131,6 +131,7 @@ ShellParser::Part ShellParser::CommandPart(Stop stop, Pending* command) {
 // At "(": a subshell, or something that only bash has a meaning for.
 void ShellParser::Parenthesis(Pending* command) {
   if (!command->empty()) Opaque("a parenthesis inside a command");
+  if (!command->words.empty()) command->words.push_back(std::string(1, kUnknown));  // @(a|b)
   if (Peek(1) == '(') Opaque("((…))");  // arithmetic in bash, subshells in dash
   ++position_;
   List(Stop::kParenthesis);
@@ -214,6 +215,7 @@ bool ShellParser::Assignment(Pending* command) {
   position_ = at + 1;
   command->assigned = true;
   if (ChangesPrograms(name)) Opaque("setting " + name);
+  if (MovesDirectories(name)) out_->directories_by_variable = true;
   if (Take("(")) {
     ArrayValue();
   } else {

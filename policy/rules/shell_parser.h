@@ -85,6 +85,8 @@ class ShellParser final {
 
   // --- shell_words.cc: words and expansions; also for the text of a here-document ---
   Word ReadWord();
+  void Pattern(Word* word);
+  static void BeginsWithDots(Word* word);
   void SingleQuoted(Word* word);
   void DoubleQuoted(Word* word);
   void Dollar(Quotes quotes, Word* word);

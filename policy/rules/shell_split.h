@@ -8,6 +8,7 @@
 // would start, never fewer without saying so. What a program does once it runs (make, python3 -c, a
 // script) is not seen: that is the cell's to confine.
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,10 @@ namespace odyssey::rules {
 
 // Stands in a word for text that is known only at run time.
 inline constexpr char kUnknown = '\x01';
-// The same, of a pattern that is expanded to names: without "..".
+// The same, of a pattern that is expanded to names: a part of one name, not of "..".
 inline constexpr char kGlob = '\x02';
+// The same, of any number of names, of which none is "..".
+inline constexpr char kBelow = '\x04';
 
 enum class CommandKind {
   kRuns,     // a program or builtin; no words: only assignments or redirections
@@ -42,13 +45,15 @@ struct SimpleCommand {
 enum class FileAccess {
   kRead,
   kReadTree,  // and what is below it
+  kLink,      // the same, and it can be written by another name from then on
   kWrite,
   kWriteTree,   // and what is below it
   kRemoveTree,  // the same, to remove it
 };
 
 constexpr bool IsRead(FileAccess access) {
-  return access == FileAccess::kRead || access == FileAccess::kReadTree;
+  return access == FileAccess::kRead || access == FileAccess::kReadTree ||
+         access == FileAccess::kLink;
 }
 constexpr bool IsTree(FileAccess access) {
   return access != FileAccess::kRead && access != FileAccess::kWrite;
@@ -70,14 +75,20 @@ struct ShellLine {
   // What relative names may be relative to besides the directory the line starts in: after `cd x`,
   // or `git -C x`. As written, each relative to any before it.
   std::vector<std::string> directories;
+  // Its patterns fit names in any case: shopt -s nocaseglob.
+  bool patterns_fit_any_case = false;
+  // `cd` leads where a variable says: CDPATH=x.
+  bool directories_by_variable = false;
 };
 
 // INVALID_ARGUMENT: "missing closing quote", or a NUL byte.
 Result<ShellLine> SplitShell(std::string_view command);
 
+constexpr bool IsUnknown(char c) { return c == kUnknown || c == kGlob || c == kBelow; }
+
 // True if the word holds text known only at run time.
 inline bool HasUnknown(std::string_view word) {
-  return word.find_first_of(std::string_view("\x01\x02", 2)) != std::string_view::npos;
+  return std::any_of(word.begin(), word.end(), IsUnknown);
 }
 
 }  // namespace odyssey::rules

@@ -76,8 +76,7 @@ ShellParser::Word ShellParser::ReadWord() {
         break;
       case '*':
       case '?':
-        word.text += kGlob;
-        ++position_;
+        Pattern(&word);
         break;
       case '[': {
         const bool test = (word.text.empty() && (EndsWord(Peek(1)) || Peek(1) == '[')) ||
@@ -104,10 +103,31 @@ ShellParser::Word ShellParser::ReadWord() {
     }
   }
   if (expands_to_rest) word.text.resize(word.text.find(kUnknown) + 1);
+  BeginsWithDots(&word);
   while (!word.likely.empty() && word.likely.back().first >= word.text.size()) {
     word.likely.pop_back();
   }
   return word;
+}
+
+// At "*" or "?". "**" fits directories below each other where globstar is set, and none too.
+void ShellParser::Pattern(Word* word) {
+  const bool below = text_.substr(position_, 2) == "**";
+  word->text += below ? kBelow : kGlob;
+  position_ += below ? 2 : 1;
+  if (below && Peek() == '/') ++position_;
+}
+
+// ".*" and ".?" fit "..".
+void ShellParser::BeginsWithDots(Word* word) {
+  for (size_t at = 0; at < word->text.size(); ++at) {
+    const size_t end = std::min(word->text.find('/', at), word->text.size());
+    const std::string_view name = std::string_view(word->text).substr(at, end - at);
+    const bool dots = !name.empty() && name[0] == '.' && HasUnknown(name) &&
+                      name.find_first_not_of(".\x02\x04") == name.npos;
+    if (dots) word->text[at] = kUnknown;
+    at = end;
+  }
 }
 
 void ShellParser::SingleQuoted(Word* word) {

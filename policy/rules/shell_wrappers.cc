@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/rules/argument_scan.h"
+#include "policy/rules/path_names.h"
 #include "policy/rules/program_table.h"
 #include "policy/rules/script_effects.h"
 
@@ -135,6 +136,12 @@ void SplitLiteral(const std::string& text, std::string_view what, int depth, She
   SplitNested(text, depth + 1, out);
 }
 
+// An option of the shell by which "S*" fits "secrets".
+void FitAnyCase(const Words& options, ShellLine* out) {
+  out->patterns_fit_any_case = out->patterns_fit_any_case || Contains(options, "nocaseglob") ||
+                               std::any_of(options.begin(), options.end(), HasUnknown);
+}
+
 // One simple command, read by its rows of the table.
 class CommandReader final {
  public:
@@ -166,6 +173,7 @@ class CommandReader final {
       return Push(CommandKind::kRuns);
     }
     const Program* row = FindProgram(name_ + "/" + words_[arguments.rest]);
+    if (row == nullptr && program.operands != Operands::kOther) return Plain(program, words_);
     if (row == nullptr) {
       own_.repeats = own_.repeats && own_.risk <= RiskClass::kLocalWrite;
       return Push(CommandKind::kRuns);
@@ -286,8 +294,13 @@ class CommandReader final {
       if (option.find('s') != std::string::npos) Opaque(name_ + " reading commands");
       if (option.back() == 'o' || option.back() == 'O') ++i;
     }
+    FitAnyCase(Words(words.begin(), words.begin() + static_cast<long>(std::min(i, words.size()))),
+               out_);
     if (!text_follows && i >= words.size()) return Opaque(name_ + " reading commands");
-    if (!text_follows) return Push(CommandKind::kRuns);
+    if (!text_follows) {
+      File(FileAccess::kRead, words[i]);
+      return Push(CommandKind::kRuns);
+    }
     if (i >= words.size()) return Opaque(name_ + " -c without a command");
     const RiskClass risk = std::exchange(own_.risk, RiskClass::kSafe);
     Push(CommandKind::kWrapper);
@@ -302,13 +315,47 @@ class CommandReader final {
   void Option(const FoundOption& option, const Words& words) {
     const std::string what = name_ + " " + option.name;
     switch (option.role) {
-      case 'w':
+      case 'W':
         target_given_ = true;
+        [[fallthrough]];
+      case 'w':
         return File(FileAccess::kWrite, option.value);
+      case 'F':
+        Opaque(what);
+        [[fallthrough]];
+      case 'P':
+        patterns_given_ = true;
+        [[fallthrough]];
       case 'r':
         return File(FileAccess::kRead, option.value);
-      case 't':
+      case 'R':
+        return File(FileAccess::kReadTree, option.value);
+      case 'N':
+        File(FileAccess::kRead, option.value);
+        return File(FileAccess::kRead, std::string(1, kUnknown));
+      case 'n':
+        File(FileAccess::kRead, option.value);
+        return File(FileAccess::kRead, AfterEquals(option.value));
+      case 'v':
+        return ShownFile(option.value);
+      case 'a':
+        return File(FileAccess::kReadTree, ".");
+      case 'L':
+        read_ = FileAccess::kLink;
+        return;
+      case 'i':
+        if (option.value.substr(0, 7) == "inplace") operands_written_ = true;
+        File(FileAccess::kRead, option.value);
+        return Opaque(what);
+      case '@':
+        return FileInText(option.value);
+      case 'u':
+        return Address(option.value);
+      case 'T':
         target_given_ = true;
+        [[fallthrough]];
+      case 't':
+        target_ = option.value;
         return File(FileAccess::kWriteTree, option.value);
       case 'd':
         directory_ = option.value;
@@ -419,19 +466,23 @@ class CommandReader final {
   void ReadOperands(const Program& program, const Words& words, const Arguments& arguments) {
     const bool trees =
         Has(program, kReadsTrees) || (Has(program, kRecursive) && IsRecursive(words, "rRa"));
-    if (trees) read_ = FileAccess::kReadTree;
-    if (Has(program, kWritesUnnamed) && !target_given_) {
-      File(FileAccess::kWrite, std::string(1, kGlob));
-    }
+    if (trees && read_ == FileAccess::kRead) read_ = FileAccess::kReadTree;
     Words operands;
     for (const size_t index : arguments.operands) operands.push_back(words[index]);
+    if (Has(program, kPathspecs)) {
+      std::transform(operands.begin(), operands.end(), operands.begin(), Pathspec);
+    }
+    const bool named = program.operands == Operands::kCopy && operands.size() > 1;
+    if (Has(program, kWritesUnnamed) && !target_given_ && !named) {
+      File(FileAccess::kWrite, std::string(1, kBelow));
+    }
     if (name_ == "cd" || name_ == "pushd") return ChangeDirectory(operands);
     if (Has(program, kBareCluster)) return Archive(operands);
     switch (program.operands) {
       case Operands::kOther:
         break;
       case Operands::kRead:
-        Each(operands_written_ ? FileAccess::kWrite : read_, operands, 0);
+        ReadOrEdit(operands, 0);
         break;
       case Operands::kGitObjects:
         for (const std::string& object : operands) {
@@ -446,8 +497,20 @@ class CommandReader final {
       case Operands::kWriteTree:
         Each(IsRecursive(words) ? FileAccess::kRemoveTree : FileAccess::kWrite, operands, 0);
         break;
+      case Operands::kReplace:
+        Each(FileAccess::kWriteTree, operands, 0);
+        break;
+      case Operands::kConvert:
+        Each(read_, operands, 0);
+        Each(trees ? FileAccess::kWriteTree : FileAccess::kWrite, operands, 0);
+        break;
       case Operands::kMove:
         Each(FileAccess::kWriteTree, operands, 0);
+        if (!target_given_ && !operands.empty()) operands.pop_back();
+        Each(FileAccess::kReadTree, operands, 0);
+        break;
+      case Operands::kLink:
+        Link(std::move(operands));
         break;
       case Operands::kCopy:
         if (operands.size() > 1 && !target_given_) {
@@ -456,12 +519,12 @@ class CommandReader final {
         }
         Each(read_, operands, 0);
         break;
-      case Operands::kLink:
-        if (!operands.empty() && !target_given_) File(FileAccess::kWriteTree, operands.back());
-        break;
       case Operands::kPatternThenRead:
-        if (trees && operands.size() < (scripts_.empty() ? 2 : 1)) operands = {"", "."};
-        Each(operands_written_ ? FileAccess::kWrite : read_, operands, scripts_.empty() ? 1 : 0);
+        if (!patterns_given_ && scripts_.empty() && !operands.empty()) {
+          operands.erase(operands.begin());
+        }
+        if (trees && operands.empty()) operands = {"."};
+        ReadOrEdit(operands, 0);
         break;
       case Operands::kAwk:
       case Operands::kSed:
@@ -475,6 +538,9 @@ class CommandReader final {
         break;
       case Operands::kGitSetting:
         if (operands.size() > 1) GitSetting(operands[0] + "=" + operands[1]);
+        break;
+      case Operands::kAddresses:
+        for (const std::string& address : operands) Address(address);
         break;
     }
     if (!operands_removed_) return;
@@ -493,8 +559,82 @@ class CommandReader final {
                       [](const std::string& word) { return !word.empty() && word[0] == '-'; }));
   }
 
+  // @FILE, NAME=@FILE, NAME=<FILE, NAME@FILE; of a form ";type=…" may follow.
+  void FileInText(const std::string& text) {
+    const size_t equals = text.find('=');
+    const bool named = equals != std::string::npos && equals + 1 < text.size() &&
+                       (text[equals + 1] == '@' || text[equals + 1] == '<');
+    const size_t mark = named ? equals + 1 : text.find('@');
+    if (mark >= text.size()) return;
+    File(FileAccess::kRead, text.substr(mark + 1, text.find(';', mark) - mark - 1));
+  }
+
+  // file:PATH, file://HOST/PATH. Of a path with patterns or escapes of curl's the beginning counts.
+  void Address(const std::string& address) {
+    static constexpr std::string_view kScheme = "file:";
+    std::string scheme = address.substr(0, kScheme.size());
+    std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (scheme != kScheme) return;
+    std::string path = address.substr(kScheme.size());
+    if (path.substr(0, 2) == "//") path.erase(0, std::min(path.find('/', 2), path.size()));
+    const size_t plain = path.find_first_of("{[%");
+    if (plain != std::string::npos) path.replace(plain, std::string::npos, 1, kUnknown);
+    File(read_, path);
+  }
+
+  static std::string AfterEquals(const std::string& text) {
+    const size_t equals = text.find('=');
+    return equals == std::string::npos ? "" : text.substr(equals + 1);
+  }
+
+  // HOST:CELL, or source=HOST among others that commas separate.
+  void ShownFile(const std::string& text) {
+    for (const std::string_view key : {"source=", "src="}) {
+      const size_t at = text.find(key);
+      if (at == std::string::npos) continue;
+      const size_t begin = at + key.size();
+      return File(FileAccess::kLink, text.substr(begin, text.find(',', begin) - begin));
+    }
+    File(FileAccess::kLink, text.substr(0, text.find(':')));
+  }
+
+  // ln TARGET… NAME: a symbolic link's target is relative to the link.
+  void Link(Words operands) {
+    std::string name = target_given_ ? target_ : ".";
+    if (operands.size() == 1) File(FileAccess::kWriteTree, operands[0]);
+    if (operands.size() > 1 && !target_given_) {
+      name = operands.back();
+      File(FileAccess::kWriteTree, name);
+      operands.pop_back();
+    }
+    for (const std::string& target : operands) {
+      File(FileAccess::kLink, target);
+      File(FileAccess::kLink, JoinPath(name, target));
+      File(FileAccess::kLink, JoinPath(name + "/..", target));
+    }
+  }
+
+  // Git's "*" fits "/" too; what follows ":" changes what a path means.
+  static std::string Pathspec(std::string path) {
+    if (path.size() > 1 && path[0] == ':' && std::string_view("(/!^").find(path[1]) != path.npos) {
+      return std::string(1, kUnknown);
+    }
+    std::replace_if(
+        path.begin(), path.end(), [](char c) { return c == '*' || c == '?' || c == kGlob; },
+        kBelow);
+    const size_t set = path.find('[');
+    if (set != std::string::npos) path.replace(set, std::string::npos, 1, kUnknown);
+    return path;
+  }
+
   void Each(FileAccess access, const Words& operands, size_t from) {
     for (size_t i = from; i < operands.size(); ++i) File(access, operands[i]);
+  }
+
+  void ReadOrEdit(const Words& operands, size_t from) {
+    Each(read_, operands, from);
+    if (operands_written_) Each(FileAccess::kWrite, operands, from);
   }
 
   // A word known only at run time may be the option.
@@ -508,7 +648,8 @@ class CommandReader final {
 
   void ChangeDirectory(const Words& operands) {
     const std::string to = operands.empty() ? "~" : operands.back();
-    out_->directories.push_back(to == "-" ? std::string(1, kUnknown) : to);
+    const bool earlier = to == "-" || to.substr(0, 2) == "~-";
+    out_->directories.push_back(earlier ? std::string(1, kUnknown) : to);
   }
 
   void Archive(const Words& operands) {
@@ -525,17 +666,18 @@ class CommandReader final {
   }
 
   void Script(Operands kind, Words operands) {
-    const bool from_option = !scripts_.empty();
+    const bool from_option = !scripts_.empty() || patterns_given_;
     if (!from_option && !operands.empty()) scripts_.push_back(operands[0]);
     for (const std::string& script : scripts_) {
       const ScriptEffects effects =
           kind == Operands::kSed ? SedEffects(script) : AwkEffects(script);
       if (effects.runs_commands) Opaque(name_ + " with a script that runs commands");
       if (effects.writes_unnamed) File(FileAccess::kWrite, std::string(1, kUnknown));
+      if (effects.reads_unnamed) File(FileAccess::kRead, std::string(1, kUnknown));
       for (const std::string& path : effects.written) File(FileAccess::kWrite, path);
       for (const std::string& path : effects.read) File(FileAccess::kRead, path);
     }
-    Each(operands_written_ ? FileAccess::kWrite : FileAccess::kRead, operands, from_option ? 0 : 1);
+    ReadOrEdit(operands, from_option ? 0 : 1);
   }
 
   void File(FileAccess access, const std::string& path) {
@@ -563,10 +705,11 @@ class CommandReader final {
   ShellLine* const out_;
   const std::string name_;
   SimpleCommand own_;
-  std::string directory_, archive_;
+  std::string directory_, archive_, target_;
   Words scripts_;
   FileAccess read_ = FileAccess::kRead;
-  bool target_given_ = false, operands_written_ = false, operands_removed_ = false;
+  bool target_given_ = false, patterns_given_ = false, operands_written_ = false,
+       operands_removed_ = false;
   bool unpacks_ = false, writes_archive_ = false;
 };
 
@@ -585,7 +728,8 @@ bool UnwrapBuiltin(const Words& words, int depth, ShellLine* out) {
   }
   if (name == "trap" && words.size() > 2) {
     PushRuns(words, RiskClass::kSafe, out);
-    if (words[1] != "-" && words[1] != "") SplitLiteral(words[1], "trap", depth, out);
+    const std::string& action = words[words[1] == "--" ? 2 : 1];
+    if (action != "-" && action != "") SplitLiteral(action, "trap", depth, out);
     return true;
   }
   const bool sets = name == "export" || name == "declare" || name == "typeset" ||
@@ -593,13 +737,19 @@ bool UnwrapBuiltin(const Words& words, int depth, ShellLine* out) {
   const bool changes_names = name == "." || name == "source" || name == "enable" ||
                              (name == "alias" && words.size() > 1) ||
                              (name == "hash" && words.size() > 1);
+  if (name == "shopt") FitAnyCase(words, out);
   if (!sets && !changes_names) return false;
   PushRuns(words, RiskClass::kSafe, out);
+  if ((name == "." || name == "source") && words.size() > 1) {
+    out->files.push_back({FileAccess::kRead, words[1], name});
+  }
   if (changes_names) AddOpaque(name, RiskClass::kCodeExecution, out);
   for (size_t i = 1; sets && i < words.size(); ++i) {
-    if (ChangesPrograms(words[i].substr(0, words[i].find('=')))) {
+    const std::string variable = words[i].substr(0, words[i].find('='));
+    if (ChangesPrograms(variable)) {
       AddOpaque(name + " " + words[i], RiskClass::kCodeExecution, out);
     }
+    if (MovesDirectories(variable)) out->directories_by_variable = true;
   }
   return true;
 }
@@ -619,6 +769,12 @@ bool ChangesPrograms(std::string_view variable) {
          std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
            return variable.substr(0, prefix.size()) == prefix;
          });
+}
+
+bool MovesDirectories(std::string_view variable) {
+  if (!variable.empty() && variable.back() == '+') variable.remove_suffix(1);
+  static constexpr auto kNames = std::to_array<std::string_view>({"CDPATH", "HOME", "OLDPWD"});
+  return Contains(kNames, variable);
 }
 
 void AddOpaque(std::string_view why, RiskClass risk, ShellLine* out) {

@@ -27,6 +27,9 @@ void AddOpaque(std::string_view why, RiskClass risk, ShellLine* out);
 // Whether setting the variable changes which program a command name means, or what it loads.
 bool ChangesPrograms(std::string_view variable);
 
+// Variables that change where `cd` leads.
+bool MovesDirectories(std::string_view variable);
+
 // Whether the name or path is one that the system's own directories would answer for.
 bool IsSystemProgram(std::string_view program);
 

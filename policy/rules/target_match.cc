@@ -15,11 +15,18 @@ constexpr uint8_t kColonSeen = 2;
 // Whether unknown text may be anything (is a match possible) or must not matter (is it certain).
 enum class Unknown { kAnything, kOnlyUnderStar };
 
+// Whether a pattern of the shell stands for a part of one name or for several words.
+enum class Patterns { kOfOneName, kOfWords };
+
 // The target as a nondeterministic automaton: state i = the first i characters are matched.
 class Automaton final {
  public:
-  Automaton(std::string_view target, Unknown unknown)
-      : target_(target), unknown_(unknown), states_(target.size() + 1), next_(target.size() + 1) {
+  Automaton(std::string_view target, Unknown unknown, Patterns patterns)
+      : target_(target),
+        unknown_(unknown),
+        patterns_(patterns),
+        states_(target.size() + 1),
+        next_(target.size() + 1) {
     states_[0] = kColonAhead;
     FollowStars(&states_);
   }
@@ -27,8 +34,9 @@ class Automaton final {
   // Every step is false once no match is possible any more.
   bool Text(std::string_view text) {
     for (const char c : text) {
-      if (!(c == kUnknown || c == kGlob ? AnyText() : Step(c, kColonAhead | kColonSeen, 0)))
-        return false;
+      const Slash slash =
+          c == kGlob && patterns_ == Patterns::kOfOneName ? Slash::kNo : Slash::kYes;
+      if (!(IsUnknown(c) ? AnyText(slash) : Step(c, kColonAhead | kColonSeen, 0))) return false;
     }
     return true;
   }
@@ -41,6 +49,8 @@ class Automaton final {
   bool Matches() const { return states_.back() != 0; }
 
  private:
+  enum class Slash { kNo, kYes };
+
   // Moves over `c` the states with a flag in `plain`, and over ":" those with one in `colon`, which
   // have seen it then.
   bool Step(char c, uint8_t plain, uint8_t colon) {
@@ -55,7 +65,7 @@ class Automaton final {
     return Commit();
   }
 
-  bool AnyText() {
+  bool AnyText(Slash slash) {
     std::fill(next_.begin(), next_.end(), 0);
     uint8_t reached = 0;
     for (size_t i = 0; i < states_.size(); ++i) {
@@ -63,6 +73,7 @@ class Automaton final {
         // The unknown text may hold the separator that becomes the ":".
         if (states_[i] != 0) reached |= states_[i] | kColonSeen;
         next_[i] = reached;
+        if (slash == Slash::kNo && i < target_.size() && target_[i] == '/') reached = 0;
       } else if (i < target_.size() && target_[i] == '*') {
         next_[i] = states_[i];
       }
@@ -84,13 +95,14 @@ class Automaton final {
 
   const std::string_view target_;
   const Unknown unknown_;
+  const Patterns patterns_;
   std::vector<uint8_t> states_;
   std::vector<uint8_t> next_;
 };
 
 bool CommandMatches(std::string_view target, const std::vector<std::string>& words,
                     Unknown unknown) {
-  Automaton automaton(target, unknown);
+  Automaton automaton(target, unknown, Patterns::kOfWords);
   for (size_t i = 0; i < words.size(); ++i) {
     if (i > 0 && !automaton.Separator()) return false;
     if (!automaton.Text(words[i])) return false;
@@ -99,7 +111,7 @@ bool CommandMatches(std::string_view target, const std::vector<std::string>& wor
 }
 
 bool TextMatches(std::string_view target, std::string_view text, Unknown unknown) {
-  Automaton automaton(target, unknown);
+  Automaton automaton(target, unknown, Patterns::kOfOneName);
   return automaton.Text(text) && automaton.Matches();
 }
 

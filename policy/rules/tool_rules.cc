@@ -127,6 +127,18 @@ std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_to
         some([&](const Rule& rule) { return !offers(rule) && !rule.target && speaks(rule); });
     if (wanted && !denied) selected.insert(tool);
   }
+  for (const policy::ToolRow& row : policy::kTools) {
+    if (row.comes_with == nullptr) continue;
+    const bool known = std::find(registry.begin(), registry.end(), row.name) != registry.end();
+    const bool denied = some([&](const Rule& rule) {
+      return !offers(rule) && !rule.target && policy::RuleSpeaksOf(rule.tool, row.name);
+    });
+    if (known && !denied && selected.count(row.comes_with) != 0) {
+      selected.insert(row.name);
+    } else {
+      selected.erase(row.name);
+    }
+  }
   return {selected.begin(), selected.end()};
 }
 

@@ -116,8 +116,8 @@ const Rule* RestrictingRule(const ToolRules& rules);
 bool IsPathDenied(const ToolRules& rules, const std::string& tool, const std::string& path);
 
 // The tools that the model is offered: of `manifest_tools` (all of `registry` if empty), those that
-// allow and ask name, unless they name none or "*"; without those denied as a whole. Sorted,
-// unique, known to the registry.
+// allow and ask name, unless they name none or "*"; without those denied as a whole. One that comes
+// with another (policy::ToolRow) is there if the other is. Sorted, unique, known to the registry.
 std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_tools,
                                      const std::vector<std::string>& registry,
                                      const ToolRules& rules);

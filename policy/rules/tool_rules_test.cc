@@ -76,6 +76,17 @@ TEST(SelectToolsTest, FollowsAllowAskAndDeny) {
   EXPECT_EQ(select(Rules({}, {}, {}), {"Write", "Nope", "Write"}), (List{"Write"}));
 }
 
+TEST(SelectToolsTest, JobIsWhereBashIs) {
+  const List registry = {"Bash", "Job", "Read"};
+  EXPECT_EQ(SelectTools({"Bash"}, registry, Rules({}, {}, {})), (List{"Bash", "Job"}));
+  EXPECT_EQ(SelectTools({}, registry, Rules({"Bash(git:*)"}, {}, {})), (List{"Bash", "Job"}));
+  EXPECT_EQ(SelectTools({}, registry, Rules({"Read"}, {}, {})), List{"Read"});
+  EXPECT_EQ(SelectTools({}, registry, Rules({}, {}, {"Bash"})), List{"Read"});
+  EXPECT_EQ(SelectTools({}, registry, Rules({}, {}, {"Job"})), (List{"Bash", "Read"}));
+  EXPECT_EQ(SelectTools({}, registry, Rules({}, {}, {"Job(input)"})), registry);
+  EXPECT_EQ(SelectTools({"Job", "Read"}, registry, Rules({}, {}, {})), List{"Read"});
+}
+
 // A rule against Edit is not left open by another tool that edits.
 TEST(DecideTest, ARuleForEditSpeaksOfMultiEdit) {
   const ToolRules rules = Rules({}, {"Edit"}, {"Edit(secrets/*)", "MultiEdit(own/*)"});

@@ -104,7 +104,8 @@ TEST(NotifiedCallsTest, AllowsWhatASlotDoes) {
                            SYS_rseq,       SYS_prlimit64,
                            SYS_ioprio_get, SYS_sched_getattr,
                            SYS_getrlimit,  SYS_sched_getaffinity,
-                           SYS_statfs}) {
+                           SYS_statfs,     SYS_getdents64,
+                           SYS_newfstatat, SYS_fcntl}) {
     EXPECT_EQ(Ask(Notifying(), number).action, kAllow) << number;
     EXPECT_EQ(Ask(NotifyingOfConnects(), number).action, kAllow) << number;
   }

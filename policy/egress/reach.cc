@@ -1,16 +1,17 @@
-#include "policy/dialect/openshell_reach.h"
+#include "policy/egress/reach.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "policy/dialect/openshell_destination.h"
-#include "policy/dialect/openshell_pattern.h"
-#include "policy/dialect/path_text.h"
+#include "common/base/control.h"
+#include "policy/egress/glob.h"
+#include "policy/egress/pattern.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 namespace {
 
+constexpr uint16_t kControlPlanePorts[] = {2379, 2380, 6443, 10250, 10255};
 constexpr size_t kShownBytes = 100;
 constexpr unsigned kMaxPort = 65535;
 
@@ -46,7 +47,7 @@ bool InRanges(const std::string& address, const std::vector<AddressRange>& range
 // Without regard to ports; nullopt: the endpoint does not name it.
 std::optional<MatchKind> MatchKindOf(const Endpoint& endpoint, const Destination& destination) {
   const std::string& host = destination.host;
-  if (!endpoint.host.empty() && !HostsOverlap(endpoint.host, host)) return std::nullopt;
+  if (!endpoint.host.empty() && !HostMatches(endpoint.host, host)) return std::nullopt;
   if (endpoint.allowed_ips.empty()) {
     const bool pattern = IsHostPattern(endpoint.host);
     return pattern && !destination.is_private.empty() ? MatchKind::kPrivate : MatchKind::kNamed;
@@ -57,6 +58,11 @@ std::optional<MatchKind> MatchKindOf(const Endpoint& endpoint, const Destination
 }
 
 }  // namespace
+
+bool IsControlPlanePort(uint16_t port) {
+  return std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), port) !=
+         std::end(kControlPlanePorts);
+}
 
 Result<Destination> ParseDestination(const std::string& text) {
   const auto refuse = [&](const std::string& why) {
@@ -91,19 +97,24 @@ Result<Destination> ParseDestination(const std::string& text) {
   return out;
 }
 
+Result<Destination> ParseReachable(const std::string& text) {
+  ODY_ASSIGN_OR_RETURN(Destination to, ParseDestination(text));
+  if (to.port == 0) return InvalidArgument("HOST:PORT is allowed");
+  if (!to.never.empty()) return PermissionDenied("no policy opens it: " + to.never);
+  return to;
+}
+
 std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& destination) {
   std::vector<Match> matches;
   for (const Rule& rule : policy.rules) {
     for (const Endpoint& endpoint : rule.endpoints) {
       std::optional<MatchKind> kind = MatchKindOf(endpoint, destination);
       if (!kind) continue;
-      const auto& ports = endpoint.ports;
-      const bool port = destination.port == 0 ||
-                        std::find(ports.begin(), ports.end(), destination.port) != ports.end();
+      const bool port = destination.port == 0 || HasPort(endpoint, destination.port);
       matches.push_back({&rule, &endpoint, port ? *kind : MatchKind::kOtherPort});
     }
   }
   return matches;
 }
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress

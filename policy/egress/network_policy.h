@@ -1,21 +1,26 @@
-#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_NETWORK_H_
-#define ODYSSEY_POLICY_DIALECT_OPENSHELL_NETWORK_H_
+#ifndef ODYSSEY_POLICY_EGRESS_NETWORK_POLICY_H_
+#define ODYSSEY_POLICY_EGRESS_NETWORK_POLICY_H_
 
-// `network_policies` and `network_middlewares` of an OpenShell policy as values: what a proxy would
-// need to decide every connection and request. Hosts are normalised, patterns are checked.
+// What a cell with egress may reach: the endpoints, and for which programs. Every connection and
+// request is decided by it. Hosts are normalised, patterns are checked.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "policy/dialect/openshell_address.h"
+#include "policy/egress/address.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 
 inline constexpr uint64_t kDefaultBodyBytes = 65536;
 
 // kL4: bytes, uninspected. kTcp: the same, with the name resolved for the program.
 enum class Protocol { kL4, kTcp, kRest, kWebSocket, kGraphQl, kMcp, kJsonRpc, kSql };
+// Requests are looked into: neither bytes nor TCP.
+inline bool IsInspected(Protocol protocol) {
+  return protocol != Protocol::kL4 && protocol != Protocol::kTcp;
+}
 enum class Tls { kAuto, kSkip };
 enum class Enforcement { kEnforce, kAudit };
 enum class AccessLevel { kByRules, kReadOnly, kReadWrite, kFull };
@@ -51,7 +56,7 @@ struct PersistedQuery {
   friend bool operator==(const PersistedQuery&, const PersistedQuery&) = default;
 };
 
-// What a program of ours would do with credentials for an endpoint.
+// What is done with credentials for an endpoint.
 struct Credentials {
   bool rewrite_websocket = false;
   bool rewrite_body = false;
@@ -77,9 +82,38 @@ struct Rpc {  // mcp and json_rpc
   friend bool operator==(const Rpc&, const Rpc&) = default;
 };
 
+inline constexpr char kEveryHost[] = "**";
+inline constexpr uint16_t kEveryPort = 0;
+inline constexpr char kEveryProgram[] = "/**";
+
+// What may be used; 0: as much as is asked for. Bytes are those of the cell's whole life, sent to
+// servers (up) and received from them.
+struct Budget {
+  uint64_t max_connections = 0;  // open at a time
+  uint64_t connections_per_minute = 0;
+  uint64_t requests_per_minute = 0;
+  uint64_t bytes_up = 0;
+  uint64_t bytes_down = 0;
+  friend bool operator==(const Budget&, const Budget&) = default;
+};
+
+// Its limits, by their names in a policy file and in messages.
+struct BudgetKey {
+  const char* name;
+  uint64_t Budget::*member;
+  const char* unit;  // for people
+};
+inline constexpr BudgetKey kBudgetKeys[] = {
+    {"max_connections", &Budget::max_connections, "connections at a time"},
+    {"connections_per_minute", &Budget::connections_per_minute, "connections a minute"},
+    {"requests_per_minute", &Budget::requests_per_minute, "requests a minute"},
+    {"bytes_up", &Budget::bytes_up, "bytes up"},
+    {"bytes_down", &Budget::bytes_down, "bytes down"}};
+inline constexpr uint64_t kMaxBudget = uint64_t{1} << 53;
+
 struct Endpoint {
-  std::string host;             // "": any, in allowed_ips
-  std::vector<uint16_t> ports;  // at least one, sorted
+  std::string host;             // "": any, in allowed_ips; kEveryHost: any that is public
+  std::vector<uint16_t> ports;  // at least one, sorted; with kEveryHost: kEveryPort alone
   std::string path;             // a pattern; "" = all
   Protocol protocol = Protocol::kL4;
   Tls tls = Tls::kAuto;
@@ -92,10 +126,27 @@ struct Endpoint {
   Credentials credentials;
   GraphQl graphql;
   Rpc rpc;
+  Budget budget;    // of what goes to it
   int line = 0;     // where it stands
   std::string key;  // "network_policies.x.endpoints[0]"
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
+
+// kEveryPort is first where it is.
+inline bool HasPort(const Endpoint& endpoint, uint16_t port) {
+  return std::binary_search(endpoint.ports.begin(), endpoint.ports.end(), port) ||
+         (!endpoint.ports.empty() && endpoint.ports[0] == kEveryPort);
+}
+
+// The policy has a credential put into its requests.
+inline bool IsCredentialed(const Endpoint& endpoint) {
+  return !endpoint.credentials.provider.empty() || endpoint.credentials.signing != Signing::kNone;
+}
+
+// Its requests are seen here.
+inline bool IsOpenToRequests(const Endpoint& endpoint) {
+  return IsInspected(endpoint.protocol) && endpoint.tls != Tls::kSkip;
+}
 
 struct Rule {
   std::string key;   // in the map
@@ -120,8 +171,20 @@ struct Middleware {
 struct NetworkPolicy {
   std::vector<Rule> rules;
   std::vector<Middleware> middlewares;
+  Budget budget;  // of the whole cell
   friend bool operator==(const NetworkPolicy&, const NetworkPolicy&) = default;
 };
+
+// One host and port for every program, uninspected. `key`: what asks for it.
+Rule RuleFor(const std::string& key, const std::string& host, uint16_t port);
+
+bool HasEndpoints(const NetworkPolicy& policy);
+
+// Everything public for every program, and nothing else. `key`: what asks for it.
+NetworkPolicy PublicPolicy(const std::string& key);
+inline bool IsPublic(const Endpoint& endpoint) { return endpoint.host == kEveryHost; }
+// It has what PublicPolicy has.
+bool IsPublic(const NetworkPolicy& policy);
 
 // "api.example.com:443, rest, enforce, access full, for /usr/bin/curl".
 std::string Describe(const Rule& rule, const Endpoint& endpoint);
@@ -130,6 +193,6 @@ std::string Describe(const Rule& rule, const Endpoint& endpoint);
 // api.example.com:443, …".
 std::vector<std::string> Describe(const NetworkPolicy& policy);
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress
 
-#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_NETWORK_H_
+#endif  // ODYSSEY_POLICY_EGRESS_NETWORK_POLICY_H_

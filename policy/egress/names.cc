@@ -1,6 +1,6 @@
-#include "policy/dialect/openshell_names.h"
+#include "policy/egress/names.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 
 const Names<Protocol>& ProtocolNames() {
   static const Names<Protocol> names = {{"", Protocol::kL4},
@@ -40,4 +40,4 @@ const Names<OnError>& OnErrorNames() {
   return names;
 }
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress

@@ -1,13 +1,13 @@
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/pattern.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
 
-#include "policy/dialect/openshell_address.h"
+#include "policy/egress/address.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 namespace {
 
 // The one spelling, or the error.
@@ -65,6 +65,10 @@ TEST(HostPatternTest, RefusesThisMachineAndWhatNoPolicyOpens) {
       {"224.0.0.1", "multicast"},
       {"255.255.255.255", "reserved"},
       {"168.63.129.16", "a cloud's metadata"},
+      {"100.100.100.200", "a cloud's metadata"},
+      {"192.0.0.192", "a cloud's metadata"},
+      {"2606::5efe:10.0.0.1", "ISATAP"},
+      {"2606::200:5efe:10.0.0.1", "ISATAP"},
       {"::1", "loopback"},
       {"[::]", "unspecified"},
       {"::ffff:10.0.0.1", "IPv4-mapped"},
@@ -151,9 +155,10 @@ TEST(AddressRangeTest, ReadsAddressesAndRanges) {
 TEST(AddressRangeTest, RefusesWhatNoPolicyOpens) {
   EXPECT_EQ(Range("0.0.0.0/0"), "`0.0.0.0/0` is every address; name the ranges that are meant");
   EXPECT_EQ(Range("10.0.0.1/8"), "`10.0.0.1/8` has bits below its prefix; 10.0.0.0/8 is the range");
-  for (const char* text : {"127.0.0.0/8", "127.1.0.0/16", "126.0.0.0/7", "128.0.0.0/1", "::1",
-                           "169.254.169.254", "fe80::/10", "::ffff:0:0/96", "fd00:ec2::254",
-                           "168.63.129.16", "168.63.0.0/16", "fd00:ec2::/32", "fd00::/8"}) {
+  for (const char* text :
+       {"127.0.0.0/8", "127.1.0.0/16", "126.0.0.0/7", "128.0.0.0/1", "::1", "169.254.169.254",
+        "fe80::/10", "::ffff:0:0/96", "fd00:ec2::254", "168.63.129.16", "168.63.0.0/16",
+        "100.64.0.0/10", "fd00:ec2::/32", "fd00::/8"}) {
     EXPECT_NE(Range(text).find("that no policy opens"), std::string::npos) << Range(text);
   }
   for (const char* text :
@@ -163,4 +168,4 @@ TEST(AddressRangeTest, RefusesWhatNoPolicyOpens) {
 }
 
 }  // namespace
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress

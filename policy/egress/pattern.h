@@ -1,13 +1,14 @@
-#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_PATTERN_H_
-#define ODYSSEY_POLICY_DIALECT_OPENSHELL_PATTERN_H_
+#ifndef ODYSSEY_POLICY_EGRESS_PATTERN_H_
+#define ODYSSEY_POLICY_EGRESS_PATTERN_H_
 
 // Patterns of hosts and of paths: `*` stays within one label or segment, `**` spans any number.
 
 #include <string>
+#include <string_view>
 
 #include "common/base/status.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 
 // A host in its one spelling: lower case, no trailing dot, ASCII, or an address (IPv6 without
 // brackets). `*` stands for one whole label, `**` as the first label for one or more; the last two
@@ -34,10 +35,12 @@ bool HostsOverlap(const std::string& a, const std::string& b);
 // A pattern of paths: "/a/*/b", or "**" for all. `*` matches within a segment, `**` is a whole
 // segment and matches any number of them. `what` begins the error: "path".
 Status CheckPathPattern(const std::string& what, const std::string& pattern);
+// A pattern that matches one path, itself.
+bool IsLiteralPath(const std::string& pattern);
 
 // Some path is matched by both; "" and "**" match all.
 bool PathsOverlap(const std::string& a, const std::string& b);
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress
 
-#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_PATTERN_H_
+#endif  // ODYSSEY_POLICY_EGRESS_PATTERN_H_

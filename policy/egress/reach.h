@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_REACH_H_
-#define ODYSSEY_POLICY_DIALECT_OPENSHELL_REACH_H_
+#ifndef ODYSSEY_POLICY_EGRESS_REACH_H_
+#define ODYSSEY_POLICY_EGRESS_REACH_H_
 
 // What a network policy says of one destination, as a proxy would decide it: before a request is
 // seen, and for whichever program asks.
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "policy/dialect/openshell_network.h"
+#include "policy/egress/network_policy.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 
 struct Destination {
   std::string host;   // normalised, no pattern
@@ -21,8 +21,15 @@ struct Destination {
   std::string is_private;
 };
 
+// Of the software that runs clusters: closed whatever a policy says.
+bool IsControlPlanePort(uint16_t port);
+
 // "HOST", "HOST:PORT"; an IPv6 address with a port is in brackets.
 Result<Destination> ParseDestination(const std::string& text);
+
+// One that a policy may open: INVALID_ARGUMENT, if the text is not "HOST:PORT"; PERMISSION_DENIED,
+// if no policy opens it. The message does not name what asked.
+Result<Destination> ParseReachable(const std::string& text);
 
 enum class MatchKind {
   kNamed,
@@ -41,6 +48,6 @@ struct Match {
 // path tells: they belong to rules with programs of their own.
 std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& destination);
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress
 
-#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_REACH_H_
+#endif  // ODYSSEY_POLICY_EGRESS_REACH_H_

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_NAMES_H_
-#define ODYSSEY_POLICY_DIALECT_OPENSHELL_NAMES_H_
+#ifndef ODYSSEY_POLICY_EGRESS_NAMES_H_
+#define ODYSSEY_POLICY_EGRESS_NAMES_H_
 
 // How the enums of a network policy are spelled in a file.
 
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "policy/dialect/openshell_network.h"
+#include "policy/egress/network_policy.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 
 template <typename E>
 using Names = std::vector<std::pair<std::string_view, E>>;
@@ -30,6 +30,6 @@ std::string NameOf(E value, const Names<E>& names) {
   return "";
 }
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress
 
-#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_NAMES_H_
+#endif  // ODYSSEY_POLICY_EGRESS_NAMES_H_

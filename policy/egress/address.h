@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_POLICY_DIALECT_OPENSHELL_ADDRESS_H_
-#define ODYSSEY_POLICY_DIALECT_OPENSHELL_ADDRESS_H_
+#ifndef ODYSSEY_POLICY_EGRESS_ADDRESS_H_
+#define ODYSSEY_POLICY_EGRESS_ADDRESS_H_
 
 // Internet addresses and ranges of them, as `allowed_ips` and hosts that are addresses name them.
 
@@ -10,7 +10,7 @@
 
 #include "common/base/status.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 
 struct AddressRange {
   bool v6 = false;
@@ -41,6 +41,6 @@ std::string Never(const AddressRange& range);
 // names an address of it, or has it in its allowed_ips, opens it.
 std::string PrivateUse(const AddressRange& range);
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress
 
-#endif  // ODYSSEY_POLICY_DIALECT_OPENSHELL_ADDRESS_H_
+#endif  // ODYSSEY_POLICY_EGRESS_ADDRESS_H_

@@ -1,37 +1,32 @@
-#include "policy/dialect/openshell_network.h"
+#include "policy/egress/network_policy.h"
 
-#include "policy/dialect/openshell_names.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "common/base/join.h"
+#include "policy/egress/names.h"
+#include "policy/egress/pattern.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 namespace {
-
-std::string Joined(const std::vector<std::string>& texts, const std::string& separator) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : separator) + text;
-  return out;
-}
 
 std::string DescribeMatcher(const Matcher& matcher) {
   std::vector<std::string> parts;
   if (!matcher.method.empty()) parts.push_back(matcher.method);
   if (!matcher.path.empty()) parts.push_back(matcher.path);
   for (const QueryMatch& match : matcher.query) {
-    parts.push_back("?" + match.name + "=" + Joined(match.any, "|"));
+    parts.push_back("?" + match.name + "=" + Join(match.any, "|"));
   }
   if (!matcher.operation_type.empty()) parts.push_back(matcher.operation_type);
   if (!matcher.operation_name.empty()) parts.push_back(matcher.operation_name);
-  if (!matcher.fields.empty()) parts.push_back("{" + Joined(matcher.fields, " ") + "}");
+  if (!matcher.fields.empty()) parts.push_back("{" + Join(matcher.fields, " ") + "}");
   if (!matcher.tool.empty()) parts.push_back("tool " + matcher.tool);
   if (!matcher.params_name.empty()) parts.push_back("name " + matcher.params_name);
   if (!matcher.command.empty()) parts.push_back(matcher.command);
-  return Joined(parts, " ");
+  return Join(parts, " ");
 }
 
 std::string DescribeAll(const std::vector<Matcher>& matchers) {
   std::vector<std::string> texts;
   for (const Matcher& matcher : matchers) texts.push_back(DescribeMatcher(matcher));
-  return Joined(texts, "; ");
+  return Join(texts, "; ");
 }
 
 std::vector<std::string> DescribeCredentials(const Credentials& credentials) {
@@ -47,18 +42,52 @@ std::vector<std::string> DescribeCredentials(const Credentials& credentials) {
   return parts;
 }
 
+std::vector<std::string> DescribeBudget(const Budget& budget) {
+  std::vector<std::string> parts;
+  for (const BudgetKey& key : kBudgetKeys) {
+    const uint64_t limit = budget.*key.member;
+    if (limit != 0) parts.push_back("at most " + std::to_string(limit) + " " + key.unit);
+  }
+  return parts;
+}
+
 std::string DescribeDestination(const Endpoint& endpoint) {
+  if (IsPublic(endpoint)) return "every public host and port";
   std::vector<std::string> ports;
   for (const uint16_t port : endpoint.ports) ports.push_back(std::to_string(port));
   std::string out = endpoint.host.empty() ? "any host" : BeforePort(endpoint.host);
-  out += ":" + Joined(ports, ",") + endpoint.path;
+  out += ":" + Join(ports, ",") + endpoint.path;
   std::vector<std::string> ranges;
   for (const AddressRange& range : endpoint.allowed_ips) ranges.push_back(ToString(range));
-  if (!ranges.empty()) out += " in " + Joined(ranges, " ");
+  if (!ranges.empty()) out += " in " + Join(ranges, " ");
   return out;
 }
 
 }  // namespace
+
+Rule RuleFor(const std::string& key, const std::string& host, uint16_t port) {
+  Endpoint endpoint;
+  endpoint.host = host;
+  endpoint.ports = {port};
+  endpoint.key = key;
+  return {.key = key, .name = key, .endpoints = {endpoint}, .binaries = {kEveryProgram}};
+}
+
+bool HasEndpoints(const NetworkPolicy& policy) {
+  return std::any_of(policy.rules.begin(), policy.rules.end(),
+                     [](const Rule& rule) { return !rule.endpoints.empty(); });
+}
+
+NetworkPolicy PublicPolicy(const std::string& key) {
+  return {.rules = {RuleFor(key, kEveryHost, kEveryPort)}};
+}
+
+bool IsPublic(const NetworkPolicy& policy) {
+  return std::any_of(policy.rules.begin(), policy.rules.end(), [](const Rule& rule) {
+    return std::any_of(rule.endpoints.begin(), rule.endpoints.end(),
+                       [](const Endpoint& endpoint) { return IsPublic(endpoint); });
+  });
+}
 
 std::string Describe(const Rule& rule, const Endpoint& endpoint) {
   std::vector<std::string> parts = {DescribeDestination(endpoint)};
@@ -78,8 +107,9 @@ std::string Describe(const Rule& rule, const Endpoint& endpoint) {
   for (std::string& part : DescribeCredentials(endpoint.credentials)) {
     parts.push_back(std::move(part));
   }
-  parts.push_back(rule.binaries.empty() ? "for no program" : "for " + Joined(rule.binaries, " "));
-  return Joined(parts, ", ");
+  for (std::string& part : DescribeBudget(endpoint.budget)) parts.push_back(std::move(part));
+  parts.push_back(rule.binaries.empty() ? "for no program" : "for " + Join(rule.binaries, " "));
+  return Join(parts, ", ");
 }
 
 std::vector<std::string> Describe(const NetworkPolicy& policy) {
@@ -95,7 +125,10 @@ std::vector<std::string> Describe(const NetworkPolicy& policy) {
                     ", order " + std::to_string(middleware.order) + ", " +
                     NameOf(middleware.on_error, OnErrorNames()));
   }
+  if (policy.budget != Budget{}) {
+    lines.push_back("of the whole cell: " + Join(DescribeBudget(policy.budget), ", "));
+  }
   return lines;
 }
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress

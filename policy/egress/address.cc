@@ -1,25 +1,28 @@
-#include "policy/dialect/openshell_address.h"
+#include "policy/egress/address.h"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
 #include <charconv>
+#include <vector>
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 namespace {
 
-struct Closed {
+struct Named {
   const char* range;
   const char* why;
 };
 
-constexpr Closed kClosed[] = {
+constexpr Named kClosed[] = {
     {"0.0.0.0/8", "unspecified"},
     {"127.0.0.0/8", "loopback"},
     {"169.254.0.0/16", "link-local"},
     {"224.0.0.0/4", "multicast"},
     {"240.0.0.0/4", "reserved"},
     {"168.63.129.16/32", "a cloud's metadata"},
+    {"100.100.100.200/32", "a cloud's metadata"},
+    {"192.0.0.192/32", "a cloud's metadata"},
     {"::/96", "unspecified, loopback or IPv4-compatible"},
     {"::ffff:0:0/96", "IPv4-mapped"},
     {"64:ff9b::/96", "NAT64"},
@@ -33,11 +36,12 @@ constexpr Closed kClosed[] = {
 };
 
 // Allowed where a policy names them.
-constexpr Closed kPrivate[] = {
+constexpr Named kPrivate[] = {
     {"10.0.0.0/8", "a private network"},      {"172.16.0.0/12", "a private network"},
     {"192.168.0.0/16", "a private network"},  {"100.64.0.0/10", "a carrier's own network"},
     {"192.0.0.0/24", "protocol assignments"}, {"198.18.0.0/15", "benchmarking"},
-    {"fc00::/7", "a private network"},
+    {"192.0.2.0/24", "documentation"},        {"198.51.100.0/24", "documentation"},
+    {"203.0.113.0/24", "documentation"},      {"fc00::/7", "a private network"},
 };
 
 int Bits(const AddressRange& range) { return range.v6 ? 128 : 32; }
@@ -62,6 +66,27 @@ std::optional<AddressRange> ParseAnyRange(const std::string& text) {
   return range;
 }
 
+struct NamedRange {
+  AddressRange range;
+  const char* why;
+};
+
+// The table's texts are read once.
+template <size_t kSize>
+std::vector<NamedRange> Parsed(const Named (&table)[kSize]) {
+  std::vector<NamedRange> ranges;
+  for (const Named& named : table) ranges.push_back({*ParseAnyRange(named.range), named.why});
+  return ranges;
+}
+
+// Made of the bytes of an IPv4 address behind 5EFE, under any prefix.
+bool IsIsatap(const AddressRange& range) {
+  const auto& bytes = range.bytes;
+  const bool global = bytes[8] == 0x02 && bytes[9] == 0;
+  return range.v6 && range.prefix >= 96 && (global || (bytes[8] == 0 && bytes[9] == 0)) &&
+         bytes[10] == 0x5e && bytes[11] == 0xfe;
+}
+
 }  // namespace
 
 std::string ToString(const AddressRange& range) {
@@ -73,6 +98,7 @@ std::string ToString(const AddressRange& range) {
 
 std::optional<AddressRange> ParseAddress(const std::string& text) {
   AddressRange out;
+  if (text.find('\0') != std::string::npos) return std::nullopt;  // inet_pton reads up to it
   if (inet_pton(AF_INET, text.c_str(), out.bytes.data()) == 1) {
     out.prefix = 32;
     return out;
@@ -85,9 +111,12 @@ std::optional<AddressRange> ParseAddress(const std::string& text) {
 
 bool Contains(const AddressRange& outer, const AddressRange& inner) {
   if (outer.v6 != inner.v6 || outer.prefix > inner.prefix) return false;
-  AddressRange cut = inner;
-  cut.prefix = outer.prefix;
-  return Masked(cut).bytes == outer.bytes;
+  const auto whole = static_cast<size_t>(outer.prefix / 8);
+  if (!std::equal(outer.bytes.begin(), outer.bytes.begin() + whole, inner.bytes.begin())) {
+    return false;
+  }
+  const int rest = outer.prefix % 8;
+  return rest == 0 || ((outer.bytes[whole] ^ inner.bytes[whole]) >> (8 - rest)) == 0;
 }
 
 Result<AddressRange> ParseRange(const std::string& text) {
@@ -107,20 +136,22 @@ Result<AddressRange> ParseRange(const std::string& text) {
 }
 
 std::string PrivateUse(const AddressRange& range) {
-  for (const Closed& closed : kPrivate) {
-    if (!Contains(*ParseAnyRange(closed.range), range)) continue;
-    return std::string(closed.why) + " (" + closed.range + ")";
+  static const std::vector<NamedRange> ranges = Parsed(kPrivate);
+  for (const NamedRange& closed : ranges) {
+    if (!Contains(closed.range, range)) continue;
+    return std::string(closed.why) + " (" + ToString(closed.range) + ")";
   }
   return "";
 }
 
 std::string Never(const AddressRange& range) {
-  for (const Closed& closed : kClosed) {
-    const AddressRange other = *ParseAnyRange(closed.range);
-    if (Contains(other, range)) return closed.why;
-    if (Contains(range, other)) return std::string(closed.why) + " (" + ToString(other) + ")";
+  static const std::vector<NamedRange> ranges = Parsed(kClosed);
+  for (const NamedRange& closed : ranges) {
+    if (Contains(closed.range, range)) return closed.why;
+    if (!Contains(range, closed.range)) continue;
+    return std::string(closed.why) + " (" + ToString(closed.range) + ")";
   }
-  return "";
+  return IsIsatap(range) ? "ISATAP" : "";
 }
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress

@@ -1,13 +1,13 @@
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/pattern.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "policy/dialect/openshell_address.h"
-#include "policy/dialect/path_text.h"
+#include "common/base/control.h"
+#include "policy/egress/address.h"
 
-namespace odyssey::dialect::openshell {
+namespace odyssey::egress {
 namespace {
 
 constexpr std::string_view kMetadataNames[] = {"metadata.google.internal", "metadata.goog",
@@ -200,6 +200,10 @@ Status CheckPathPattern(const std::string& what, const std::string& pattern) {
   return OkStatus();
 }
 
+bool IsLiteralPath(const std::string& pattern) {
+  return pattern.find('*') == std::string::npos && CheckPathPattern("path", pattern).ok();
+}
+
 bool PathsOverlap(const std::string& a, const std::string& b) {
   const auto segments = [](const std::string& pattern) {
     return pattern.empty() || pattern == "**" ? std::vector<std::string>{"**"}
@@ -208,4 +212,4 @@ bool PathsOverlap(const std::string& a, const std::string& b) {
   return ListsOverlap(segments(a), segments(b));
 }
 
-}  // namespace odyssey::dialect::openshell
+}  // namespace odyssey::egress

@@ -1,0 +1,28 @@
+#ifndef ODYSSEY_POLICY_EGRESS_POLICY_TEXT_H_
+#define ODYSSEY_POLICY_EGRESS_POLICY_TEXT_H_
+
+// Network policies as YAML, as a policy file has them.
+
+#include <string>
+#include <vector>
+
+#include "policy/egress/network_policy.h"
+
+namespace odyssey::egress {
+
+inline constexpr char kEndpointIndent[] = "      ";  // of an endpoint's keys
+
+// A scalar, and a list of them on one line.
+std::string Scalar(const std::string& text);
+std::string Sequence(const std::vector<std::string>& texts);
+
+// The keys of an endpoint but host and ports, a line each. `allow`: the one request that is
+// allowed; null: what the endpoint allows.
+std::string EndpointText(const Endpoint& endpoint, const Matcher* allow);
+
+// A whole file. What is every public host and port is no rule of a file, and a comment here.
+std::string PolicyText(const NetworkPolicy& policy);
+
+}  // namespace odyssey::egress
+
+#endif  // ODYSSEY_POLICY_EGRESS_POLICY_TEXT_H_
