@@ -49,7 +49,7 @@ Result<MessageType> TypeOf(std::string_view bytes) {
   const uint8_t version = in.U8();
   const uint8_t type = in.U8();
   if (in.failed() || version != kVersion || type < static_cast<uint8_t>(MessageType::kHello) ||
-      type > static_cast<uint8_t>(MessageType::kUnmapped)) {
+      type > static_cast<uint8_t>(MessageType::kIdentity)) {
     return InvalidArgument("decode cell message: version " + std::to_string(version) + ", type " +
                            std::to_string(type) + " is none of ours");
   }

@@ -5,9 +5,10 @@
 // message each (common/os/message_socket.h). rpc trusts nothing that comes out of a cell; the cell
 // trusts rpc, except that the seccomp filters are cell-init's own.
 //
-//   cell socket      rpc → cell-init: Configure, then WantSlot and WantTools; each SlotGone
-//                    again when no command of the cell lives (ADR 0032)
-//                    cell-init → rpc: Hello, Unmapped, SlotReady + 2 fds,
+//   cell socket      rpc → cell-init: Configure, in a cell with egress OpenEgress, then WantSlot
+//   and
+//                    WantTools; each SlotGone again when no command of the cell lives (ADR 0032)
+//                    cell-init → rpc: Hello, Unmapped, EgressWay + 1 fd, SlotReady + 2 fds,
 //                    ToolsReady + 1 fd, SlotGone, CellError
 //                    slot → rpc: SlotReady + 2 fds again, when its command's every process is dead
 //   slot.exec fd     rpc → slot: ExecSpec + 3 fds (0 with a terminal)
@@ -60,6 +61,9 @@ enum class MessageType : uint8_t {
   kKillSlot,
   kExecExited,
   kUnmapped,
+  kOpenEgress,
+  kEgressWay,
+  kIdentity,
 };
 
 struct Hello {
@@ -71,6 +75,41 @@ struct Hello {
 struct Unmapped {
   std::vector<std::string> targets;
   friend bool operator==(const Unmapped&, const Unmapped&) = default;
+};
+
+inline constexpr uint32_t kMaxEgressWays = 64;
+inline constexpr uint16_t kProxyPort = 3128;  // of 127.0.0.1
+
+// A way out of a cell with egress. From cell-init with one fd, which odyssey-egress serves.
+struct EgressWay {
+  enum class Kind : uint8_t {
+    kProxy,        // listener of TCP, for CONNECT, absolute-form requests and SOCKS
+    kNames,        // DNS: datagrams
+    kNameStreams,  // DNS: listener of TCP
+    kPort,         // listener of TCP, at every address
+    kSocketTable,  // NETLINK_SOCK_DIAG of the cell's network
+    kIdentities,   // where each Identity arrives
+  };
+  Kind kind = Kind::kProxy;
+  uint16_t port = 0;  // 0: it has none
+  friend auto operator<=>(const EgressWay&, const EgressWay&) = default;
+};
+
+// Of a cell with egress, before its first slot; again for ports that a new policy names.
+struct OpenEgress {
+  std::vector<EgressWay> ways;
+  friend bool operator==(const OpenEgress&, const OpenEgress&) = default;
+};
+
+inline constexpr uint32_t kMaxAncestors = 16;
+
+// slot → odyssey-egress, before the connection is made: whose it is.
+struct Identity {
+  uint64_t socket = 0;                 // inode; 0: no socket
+  std::string program;                 // path in the cell, as the kernel has it
+  std::vector<std::string> ancestors;  // programs of its parents in the slot, nearest first
+  std::string destination;             // "192.0.2.1:443"; "": the cell's own loopback
+  friend bool operator==(const Identity&, const Identity&) = default;
 };
 
 struct SlotReady {
@@ -132,6 +171,9 @@ struct SignalSlot {
   bool everyone = false;  // every process of the slot, not just the command's group
 };
 
+// Of the processes that a command left running, those that are named.
+inline constexpr uint32_t kMaxLeftProcesses = 16;
+
 struct ExecExited {
   int32_t wait_status = 0;  // as waitpid(2) gives it
   uint64_t user_usec = 0;
@@ -142,6 +184,7 @@ struct ExecExited {
   uint64_t refused_more = 0;  // calls that found no room in `refused`
   // Of kBoundedPlaces those whose file system has become full, or is full and the command failed.
   std::vector<std::string> full;
+  std::vector<std::string> left;  // names of the processes that it left running
   friend bool operator==(const ExecExited&, const ExecExited&) = default;
 };
 
@@ -157,6 +200,9 @@ std::string EncodeEmpty(MessageType type);
 constexpr MessageType TypeOf(const Hello&) { return MessageType::kHello; }
 constexpr MessageType TypeOf(const Unmapped&) { return MessageType::kUnmapped; }
 constexpr MessageType TypeOf(const Configure&) { return MessageType::kConfigure; }
+constexpr MessageType TypeOf(const OpenEgress&) { return MessageType::kOpenEgress; }
+constexpr MessageType TypeOf(const EgressWay&) { return MessageType::kEgressWay; }
+constexpr MessageType TypeOf(const Identity&) { return MessageType::kIdentity; }
 constexpr MessageType TypeOf(const SlotReady&) { return MessageType::kSlotReady; }
 constexpr MessageType TypeOf(const SlotGone&) { return MessageType::kSlotGone; }
 constexpr MessageType TypeOf(const CellError&) { return MessageType::kCellError; }
@@ -174,6 +220,25 @@ void VisitFields(V& v, Hello& m) {
 template <typename V>
 void VisitFields(V& v, Unmapped& m) {
   v.Texts("targets", m.targets, kMaxRules, kMaxPath);
+}
+
+template <typename V>
+void VisitFields(V& v, EgressWay& m) {
+  v.Enum("kind", m.kind, EgressWay::Kind::kIdentities);
+  v.U16("port", m.port);
+}
+
+template <typename V>
+void VisitFields(V& v, OpenEgress& m) {
+  v.List("ways", m.ways, kMaxEgressWays);
+}
+
+template <typename V>
+void VisitFields(V& v, Identity& m) {
+  v.U64("socket", m.socket);
+  v.Text("program", m.program, kMaxPath);
+  v.Texts("ancestors", m.ancestors, kMaxAncestors, kMaxPath);
+  v.Text("destination", m.destination, kMaxComm * 8);
 }
 
 template <typename V>
@@ -236,6 +301,7 @@ void VisitFields(V& v, ExecExited& m) {
   v.List("refused", m.refused, kMaxRefusedCalls + kMaxRefusedNames);
   v.U64("refused_more", m.refused_more);
   v.Texts("full", m.full, std::size(kBoundedPlaces), kMaxPath);
+  v.Texts("left", m.left, kMaxLeftProcesses, kMaxComm);
 }
 
 // What the fields of a message are to each other, beyond their own bounds.

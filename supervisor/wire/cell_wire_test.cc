@@ -37,7 +37,8 @@ ExecExited SampleExited() {
           .refused = {{41, {17, 3, 768}, uint64_t{1} << 33, 5, "ping"},
                       {165, {}, 1, 6, "", "192.0.2.1:443"}},
           .refused_more = 7,
-          .full = {"/tmp"}};
+          .full = {"/tmp"},
+          .left = {"python3", "sleep"}};
 }
 
 // Every message but the one decoded here is refused, as is every cut and every added byte.
@@ -124,9 +125,9 @@ TEST(CellWireTest, RefusesTypesAndVersionsThatAreNotOurs) {
   EXPECT_FALSE(TypeOf("").ok());
   EXPECT_FALSE(TypeOf("\1").ok());
   EXPECT_FALSE(TypeOf(std::string("\1\0", 2)).ok());
-  EXPECT_FALSE(TypeOf("\1\20").ok());
+  EXPECT_FALSE(TypeOf("\1\23").ok());
   EXPECT_FALSE(TypeOf("\2\1").ok());
-  EXPECT_TRUE(TypeOf("\1\17").ok());
+  EXPECT_TRUE(TypeOf("\1\22").ok());
 }
 
 TEST(CellWireTest, RefusesExecsThatTheKernelWouldCut) {

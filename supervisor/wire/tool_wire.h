@@ -92,6 +92,7 @@ struct Request {
   std::string old_text, new_text;  // kEdit
   uint32_t mode = 0;               // kWrite, kCreate: of a new file; 0 = 0644
   bool replace_all = false;        // kEdit
+  bool no_links = false;           // of clients' operations: ABORTED if `path` has a symbolic link
   std::vector<EditStep> edits;     // kMultiEdit
   uint32_t directories = 0;        // kDiscard: how many of those above it go too
   std::vector<std::string> names;  // kTrim: runs that stay, however old
@@ -112,6 +113,7 @@ struct ListEntry {
 struct Response {
   Code code = Code::kOk;  // with `error`
   std::string error;
+  std::string leads_to;            // of ABORTED by no_links: where `path` leads, absolute
   std::string content;             // kRead, kFetch
   uint64_t total_bytes = 0;        // kRead, kFetch: of the file
   uint64_t next_offset = 0;        // kRead, kFetch: 0 at the end
@@ -144,6 +146,7 @@ void VisitFields(Visitor& v, Request& m) {
   v.Text("new_text", m.new_text, kMaxContent);
   v.U32("mode", m.mode);
   v.Bool("replace_all", m.replace_all);
+  v.Bool("no_links", m.no_links);
   v.List("edits", m.edits, kMaxEdits);
   v.U32("directories", m.directories);
   v.Texts("names", m.names, kMaxNames, kMaxPath);
@@ -160,6 +163,7 @@ void VisitFields(Visitor& v, ListEntry& m) {
 
 template <typename Visitor>
 void VisitFields(Visitor& v, Response& m) {
+  v.Text("leads_to", m.leads_to, kMaxPath);
   v.Text("content", m.content, kMaxContent);
   v.U64("total_bytes", m.total_bytes);
   v.U64("next_offset", m.next_offset);
