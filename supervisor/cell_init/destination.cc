@@ -49,7 +49,7 @@ Destination DestinationOf(const seccomp_notif& call) {
                      (given.sin6_family == AF_INET6 && read >= kShortestV6);
   const uint16_t port = ntohs(given.sin6_port);
   if (!whole) return {};
-  if (IsLoopback(given)) return {.is_resolver = port == cell::kResolverPort};
+  if (IsLoopback(given)) return {.own_port = port};
   char text[INET6_ADDRSTRLEN] = "";
   (void)inet_ntop(IsV4(given) ? AF_INET : AF_INET6, BytesOf(given), text, sizeof(text));
   const std::string host = IsV4(given) ? text : "[" + std::string(text) + "]";

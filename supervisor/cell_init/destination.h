@@ -17,8 +17,8 @@ namespace odyssey::cell_init {
 bool GivesAddress(const seccomp_data& call);
 
 struct Destination {
-  std::string text;          // "192.0.2.1:443", "[2001:db8::1]:443"; "": nothing to record
-  bool is_resolver = false;  // the cell's
+  std::string text;       // "192.0.2.1:443", "[2001:db8::1]:443"; "": nothing to record
+  uint16_t own_port = 0;  // of the cell's loopback
 };
 
 // Nothing to record is an address of the cell's loopback, or of another family, or one that cannot

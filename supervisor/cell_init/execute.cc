@@ -15,6 +15,10 @@
 namespace odyssey::cell_init {
 namespace {
 
+// Of cell::kExecLimits.
+constexpr int kResources[] = {RLIMIT_CPU, RLIMIT_NOFILE, RLIMIT_FSIZE};
+static_assert(std::size(kResources) == std::size(cell::kExecLimits));
+
 constexpr int kNotStarted = 125;  // exit status of a command that did not start; never reported
 
 // No more than `value`: the supervisor may have been started with less.
@@ -118,14 +122,10 @@ void Execute(NextCommand* command, int exec_socket) {
   } else if (!TakeStdio(command->stdio)) {
     Fail(exec_socket, ErrnoStatus(errno, "stdio"));
   }
-  if (spec.open_files != 0 && !Limit(RLIMIT_NOFILE, spec.open_files)) {
-    Fail(exec_socket, ErrnoStatus(errno, "limit open files"));
-  }
-  if (spec.cpu_seconds != 0 && !Limit(RLIMIT_CPU, spec.cpu_seconds)) {
-    Fail(exec_socket, ErrnoStatus(errno, "limit cpu seconds"));
-  }
-  if (spec.file_bytes != 0 && !Limit(RLIMIT_FSIZE, spec.file_bytes)) {
-    Fail(exec_socket, ErrnoStatus(errno, "limit file size"));
+  for (size_t i = 0; i < std::size(kResources); ++i) {
+    const auto& [name, member] = cell::kExecLimits[i];
+    if (spec.*member == 0 || Limit(kResources[i], spec.*member)) continue;
+    Fail(exec_socket, ErrnoStatus(errno, "limit " + std::string(name)));
   }
   if (chdir(spec.cwd.c_str()) != 0) {
     Fail(exec_socket, ErrnoStatus(errno, "chdir " + spec.cwd), cell::ExecStep::kChdir);

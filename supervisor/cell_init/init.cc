@@ -50,11 +50,6 @@ Status CheckWorkspace() {
       .With({.field = "workspace"});
 }
 
-bool IsForTools(std::string_view bytes) {
-  const auto type = cell::TypeOf(bytes);
-  return type.ok() && *type == cell::MessageType::kWantTools;
-}
-
 // The owner of a mapped directory is this cell's own user.
 cell::Unmapped FindUnmapped(const cell::Configure& configure) {
   std::vector<std::string> targets = {plan::kWorkspacePath};
@@ -101,10 +96,10 @@ Status CellInit::Run() {
     const auto message = ReceiveMessage(socket_);
     if (!message.ok()) return message.status();
     const Status status = Handle(message->bytes);
+    const bool of_tools = message->bytes == cell::EncodeEmpty(cell::MessageType::kWantTools);
     if (!status.ok()) {
       ODY_RETURN_IF_ERROR(SendMessage(
-          socket_,
-          cell::Encode(cell::CellError{.status = status, .of_tools = IsForTools(message->bytes)})));
+          socket_, cell::Encode(cell::CellError{.status = status, .of_tools = of_tools})));
     }
   }
 }
@@ -115,6 +110,7 @@ Status CellInit::Handle(std::string_view bytes) {
   if (!confinement_) return FailedPrecondition("not configured");
   if (type == cell::MessageType::kWantSlot) return GiveSlot();
   if (type == cell::MessageType::kWantTools) return GiveTools();
+  if (type == cell::MessageType::kOpenEgress) return OpenEgress(bytes);
   if (type == cell::MessageType::kSlotGone) return ReleaseSlotMounts(bytes);
   return InvalidArgument("not a request");
 }
@@ -146,7 +142,8 @@ Status CellInit::GiveSlot() {
                         .spare_run = FreeSpareRun(),
                         .cell_socket = socket_,
                         .connections = connections_.fd(),
-                        .names = &names_};
+                        .names = &names_,
+                        .identities = ways_.identities()};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ReleaseStartupPages();
   slots_[slot.pid] = place;
@@ -165,9 +162,15 @@ uint32_t CellInit::FreeSpareRun() const {
 }
 
 Status CellInit::GiveTools() {
-  ODY_ASSIGN_OR_RETURN(ToolsProcess tools, StartTools(*confinement_));
-  return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady),
-                     {tools.socket.get()});
+  ODY_ASSIGN_OR_RETURN(const UniqueFd tools, StartTools(*confinement_));
+  return SendMessage(socket_, cell::EncodeEmpty(cell::MessageType::kToolsReady), {tools.get()});
+}
+
+Status CellInit::OpenEgress(std::string_view bytes) {
+  cell::OpenEgress request;
+  ODY_RETURN_IF_ERROR(cell::Decode(bytes, &request));
+  resolver_.reset();
+  return ways_.Open(request, socket_);
 }
 
 // No process that could hold a dirfd into this mount namespace is alive.

@@ -17,6 +17,7 @@
 #include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/refused_names.h"
 #include "supervisor/cell_init/slot.h"
+#include "supervisor/cell_init/ways.h"
 
 namespace odyssey::cell_init {
 
@@ -35,6 +36,7 @@ class CellInit final {
   Status GiveSlot();
   uint32_t FreeSpareRun() const;
   Status GiveTools();
+  Status OpenEgress(std::string_view bytes);
   Status Reap();
   Status ReleaseSlotMounts(std::string_view bytes);
 
@@ -42,6 +44,7 @@ class CellInit final {
   std::optional<Confinement> confinement_;
   ConnectionWatch connections_;
   UniqueFd resolver_;  // of a cell without a network
+  Ways ways_;          // of a cell with egress
   RefusedNames names_;
   std::map<pid_t, SlotPlace> slots_;
   std::map<uint64_t, UniqueFd> mounts_;  // Slot::mounts by number, of those that are gone too

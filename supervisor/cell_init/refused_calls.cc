@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,7 +13,9 @@
 #include <array>
 #include <utility>
 
+#include "common/os/message_socket.h"
 #include "supervisor/cell_init/destination.h"
+#include "supervisor/cell_init/identity.h"
 #include "supervisor/cell_init/seccomp_notify.h"
 
 namespace odyssey::cell_init {
@@ -115,11 +118,24 @@ void RefusedCalls::Count(const seccomp_notif& call, const std::string& destinati
   }
 }
 
-// The kernel refuses what leads out of the cell.
+// Before the connection is there to be accepted. Without room it has no identity, and is refused.
+void RefusedCalls::Identify(const seccomp_notif& call, const std::string& destination) const {
+  cell::Identity identity = IdentityOf(call);
+  identity.destination = destination;
+  if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return;
+  (void)SendMessage(identities_, cell::Encode(identity), {}, MSG_DONTWAIT);
+}
+
+// The kernel refuses what leads out of a cell without egress.
 void RefusedCalls::LetConnect(const seccomp_notif& call, seccomp_notif_resp* answer) {
   answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   const Destination to = DestinationOf(call);
-  if (to.is_resolver && names_ != nullptr && !asked_after_) asked_after_ = names_->last();
+  if (identities_ >= 0) {
+    const bool ours = !to.text.empty() || to.own_port == cell::kProxyPort;
+    return call.data.nr == SYS_connect && ours ? Identify(call, to.text) : void();
+  }
+  if (to.own_port == cell::kResolverPort && names_ != nullptr && !asked_after_)
+    asked_after_ = names_->last();
   if (!to.text.empty()) Count(call, to.text);
 }
 

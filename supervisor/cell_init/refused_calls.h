@@ -30,9 +30,13 @@ namespace odyssey::cell_init {
 class RefusedCalls final {
  public:
   // `listener`: from EnterNotifyingFilter; none where the filter answers by itself. `names`: of the
-  // cell's resolver, if it has one; borrowed.
-  RefusedCalls(UniqueFd listener, KernelMemory memory, const RefusedNames* names = nullptr)
-      : listener_(std::move(listener)), memory_(std::move(memory)), names_(names) {}
+  // cell's resolver, if it has one; borrowed. `identities`: Ways::identities().
+  RefusedCalls(UniqueFd listener, KernelMemory memory, const RefusedNames* names = nullptr,
+               int identities = -1)
+      : listener_(std::move(listener)),
+        memory_(std::move(memory)),
+        names_(names),
+        identities_(identities) {}
 
   int listener() const { return listener_.get(); }
   // For the child that becomes a command.
@@ -53,6 +57,7 @@ class RefusedCalls final {
  private:
   void Refuse(const seccomp_notif& call, seccomp_notif_resp* answer);
   void Bound(const seccomp_notif& call, seccomp_notif_resp* answer);
+  void Identify(const seccomp_notif& call, const std::string& destination) const;
   void LetConnect(const seccomp_notif& call, seccomp_notif_resp* answer);
   void Count(const seccomp_notif& call, const std::string& destination = "");
   std::string CommOf(const seccomp_notif& call) const;
@@ -62,6 +67,7 @@ class RefusedCalls final {
   std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
   uint64_t more_ = 0;                     // that found no room
   const RefusedNames* names_;
+  const int identities_;
   // Once the command has sent to the resolver: the name that was the last one then.
   std::optional<uint64_t> asked_after_;
 };

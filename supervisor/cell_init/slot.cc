@@ -17,12 +17,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/os/file.h"
 #include "common/os/message_socket.h"
 #include "policy/plan/kernel_memory.h"
 #include "supervisor/cell_init/command.h"
 #include "supervisor/cell_init/connection_watch.h"
 #include "supervisor/cell_init/kernel_table.h"
 #include "supervisor/cell_init/refused_calls.h"
+#include "supervisor/cell_tools/directory_stream.h"
 #include "supervisor/cell_tools/startup_memory.h"
 
 namespace odyssey::cell_init {
@@ -36,6 +38,8 @@ constexpr const char* kMaskedFiles[] = {"/proc/kallsyms", "/proc/keys",    "/pro
 // Together two seconds.
 constexpr int kForkTries = 200;
 constexpr int kForkPauseMs = 10;
+
+constexpr size_t kMaxProcessFile = 4096;  // of /proc/PID
 
 // A /proc that shows this slot's processes only.
 Status MountProc() {
@@ -59,14 +63,24 @@ Status MaskProc() {
 bool HasBegun(pid_t pid) {
   constexpr uint32_t kForkedOnly = 0x40;  // of proc_pid_stat(5), as ps(1) shows it: no exec since
   constexpr size_t kFlags = 6;            // after the name
-  bool has_begun = true;
-  const UniqueFd stat = OpenTable(("/proc/" + std::to_string(pid) + "/stat").c_str());
-  (void)ForEachLine(stat.get(), [&](const std::string& line) {
-    const auto words = WordsOf(std::string_view(line).substr(line.rfind(')') + 1));
-    has_begun = words.size() <= kFlags || (NumberIn(words[kFlags]) & kForkedOnly) == 0;
-    return false;
-  });
-  return has_begun;
+  const auto stat = ReadFile("/proc/" + std::to_string(pid) + "/stat", kMaxProcessFile);
+  if (!stat.ok()) return true;
+  const auto words = WordsOf(std::string_view(*stat).substr(stat->rfind(')') + 1));
+  return words.size() <= kFlags || (NumberIn(words[kFlags]) & kForkedOnly) == 0;
+}
+
+// The names of the first processes besides this one: its /proc shows those of the slot alone.
+std::vector<std::string> OtherProcesses() {
+  std::vector<std::string> names;
+  cell_tools::DirectoryStream proc(OpenTable("/proc"));
+  while (const dirent* entry = proc.ok() ? proc.Next() : nullptr) {
+    const uint32_t pid = NumberIn(entry->d_name);
+    if (pid <= 1 || names.size() == cell::kMaxLeftProcesses) continue;
+    const auto comm = ReadFile("/proc/" + std::to_string(pid) + "/comm", kMaxProcessFile);
+    // A name may hold line breaks: it is told up to the first.
+    if (comm.ok()) names.push_back(comm->substr(0, comm->find('\n')).substr(0, cell::kMaxComm));
+  }
+  return names;
 }
 
 std::vector<std::string> FullPlaces() {
@@ -96,7 +110,7 @@ class SlotInit final {
         place_(place),
         exec_(std::move(exec)),
         control_(std::move(control)),
-        refused_(std::move(listener), std::move(memory), place.names) {
+        refused_(std::move(listener), std::move(memory), place.names, place.identities) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
@@ -189,15 +203,17 @@ class SlotInit final {
       const bool before = std::count(full_.begin(), full_.end(), place) != 0;
       if (!before || wait_status != 0) report.full.push_back(std::move(place));
     }
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (waitpid(-1, nullptr, WNOHANG) == 0) report.left = OtherProcesses();
     (void)SendMessage(control_.get(), cell::Encode(report));
   }
 
   void ReadControl() {
     const auto message = ReceiveMessage(control_.get());
     if (!message.ok()) _exit(0);  // closed: rpc has given the slot up
-    const auto type = cell::TypeOf(message->bytes);
     // The command is reaped next, then its remaining processes.
-    if (type.ok() && *type == cell::MessageType::kKillSlot) kill(-1, SIGKILL);
+    if (message->bytes == cell::EncodeEmpty(cell::MessageType::kKillSlot)) kill(-1, SIGKILL);
     cell::SignalSlot request;
     if (!cell::Decode(message->bytes, &request).ok()) return;
     // Group 0 is ours alone; the command leads its own session, once it has made it.

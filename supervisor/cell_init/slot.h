@@ -22,6 +22,7 @@ struct SlotPlace {
   int cell_socket = -1;    // the supervisor's, borrowed: where the slot offers itself again
   int connections = -1;    // of cell-init's ConnectionWatch, borrowed
   const RefusedNames* names = nullptr;  // of the cell's resolver, borrowed
+  int identities = -1;                  // Ways::identities()
 };
 
 struct Slot {

@@ -23,7 +23,7 @@ Status BecomeTools(const Confinement& confinement, int socket) {
 
 }  // namespace
 
-Result<ToolsProcess> StartTools(const Confinement& confinement) {
+Result<UniqueFd> StartTools(const Confinement& confinement) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoStatus(errno, "create socket pair");
@@ -38,10 +38,7 @@ Result<ToolsProcess> StartTools(const Confinement& confinement) {
     dprintf(2, "cell-init: file worker: %s\n", status.message().c_str());
     _exit(125);
   }
-  ToolsProcess tools;
-  tools.pid = pid;
-  tools.socket = std::move(ours);
-  return tools;
+  return ours;
 }
 
 }  // namespace odyssey::cell_init

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -20,8 +19,6 @@
 
 namespace odyssey::cell_tools {
 namespace {
-
-constexpr mode_t kDefaultMode = 0644;
 
 struct OpenedFile {
   UniqueFd fd;
@@ -45,20 +42,10 @@ Result<OpenedFile> OpenRegular(const PathResolver& resolver, const VisiblePath& 
 }
 
 Result<tool::Response> Read(const PathResolver& resolver, const tool::Request& request) {
-  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path, request.no_links));
   ODY_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegular(resolver, path));
-
-  const uint64_t wanted = request.max_bytes == 0 ? tool::kDefaultReadBytes : request.max_bytes;
-  const uint64_t rest = file.size - std::min(file.size, request.offset);
-  const uint64_t length = std::min({wanted, uint64_t{tool::kMaxContent}, rest});
-  tool::Response response;
-  response.total_bytes = file.size;
-  if (length == 0) return response;
-
-  ODY_ASSIGN_OR_RETURN(response.content,
-                       ReadAt(file.fd.get(), request.offset, length, path.absolute));
-  // Shorter than asked: the file shrank meanwhile, and this is its end.
-  response.truncated = response.content.size() == length && length < rest;
+  ODY_ASSIGN_OR_RETURN(tool::Response response,
+                       ReadPart(file.fd.get(), file.size, request, path.absolute));
   if (response.truncated) {
     response.content.resize(LengthAtCharacterBoundary(response.content));
     response.next_offset = request.offset + response.content.size();
@@ -67,12 +54,8 @@ Result<tool::Response> Read(const PathResolver& resolver, const tool::Request& r
 }
 
 Result<tool::Response> Write(const PathResolver& resolver, const tool::Request& request) {
-  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path));
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path, request.no_links));
   ODY_RETURN_IF_ERROR(CheckMode(request.mode));
-  if (request.content.size() > tool::kMaxContent) {
-    return InvalidArgument("content: " + std::to_string(request.content.size()) +
-                           " bytes, at most " + std::to_string(tool::kMaxContent));
-  }
   const mode_t mode = request.mode == 0 ? kDefaultMode : request.mode;
   ODY_ASSIGN_OR_RETURN(const Created created,
                        ReplaceFile(resolver, path, request.content, mode, MissingParents::kCreate));
@@ -84,7 +67,8 @@ Result<tool::Response> Write(const PathResolver& resolver, const tool::Request& 
 
 // Makes one edit in `text`; how many occurrences it replaced.
 Result<uint32_t> MakeEdit(const tool::EditStep& edit, std::string* text) {
-  const uint32_t count = CountOccurrences(*text, edit.old_text);
+  const auto overlaps = edit.replace_all ? Overlaps::kLeaveOut : Overlaps::kCount;
+  const uint32_t count = CountOccurrences(*text, edit.old_text, overlaps);
   if (count == 0) return FailedPrecondition("old_text not found");
   if (count > 1 && !edit.replace_all) {
     return FailedPrecondition("old_text occurs " + std::to_string(count) +
@@ -100,16 +84,14 @@ Result<uint32_t> MakeEdit(const tool::EditStep& edit, std::string* text) {
   return count;
 }
 
-// Where an edit is one of a list, its error says which.
-enum class EditNames { kNone, kInList };
-
 // The file is written once, with what all edits make of it: all are made, or none.
-Result<tool::Response> EditFile(const PathResolver& resolver, const std::string& given,
-                                const std::vector<tool::EditStep>& edits, EditNames names) {
+Result<tool::Response> EditFile(const PathResolver& resolver, const tool::Request& request,
+                                const std::vector<tool::EditStep>& edits) {
+  // Where an edit is one of a list, its error says which.
   const auto name = [&](size_t i) {
-    return names == EditNames::kNone ? "" : "edits[" + std::to_string(i) + "]: ";
+    return request.op == tool::Op::kEdit ? "" : "edits[" + std::to_string(i) + "]: ";
   };
-  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(given));
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(request.path, request.no_links));
   for (size_t i = 0; i < edits.size(); ++i) {
     if (edits[i].old_text.empty()) return InvalidArgument(name(i) + "old_text: must not be empty");
   }
@@ -132,18 +114,17 @@ Result<tool::Response> EditFile(const PathResolver& resolver, const std::string&
 }
 
 Result<tool::Response> Edit(const PathResolver& resolver, const tool::Request& request) {
-  return EditFile(resolver, request.path,
-                  {{request.old_text, request.new_text, request.replace_all}}, EditNames::kNone);
+  return EditFile(resolver, request, {{request.old_text, request.new_text, request.replace_all}});
 }
 
 Result<tool::Response> MultiEdit(const PathResolver& resolver, const tool::Request& request) {
   if (request.edits.empty()) return InvalidArgument("edits: give one or more");
-  return EditFile(resolver, request.path, request.edits, EditNames::kInList);
+  return EditFile(resolver, request, request.edits);
 }
 
 Result<tool::Response> List(const PathResolver& resolver, const tool::Request& request) {
-  ODY_ASSIGN_OR_RETURN(const VisiblePath path,
-                       resolver.Parse(request.path.empty() ? "." : request.path));
+  const std::string& named = request.path.empty() ? "." : request.path;
+  ODY_ASSIGN_OR_RETURN(const VisiblePath path, resolver.Parse(named, request.no_links));
   return ListDirectory(resolver, path);
 }
 
@@ -186,6 +167,7 @@ tool::Response Perform(const Reach& reach, const tool::Request& request) {
   tool::Response response;
   response.code = result.status().code();
   response.error = SanitizeUtf8(result.status().message());
+  response.leads_to = SanitizeUtf8(result.status().detail().value).substr(0, tool::kMaxPath);
   return response;
 }
 

@@ -57,6 +57,60 @@ class FileOpsTest : public TestTree {
   }
 };
 
+// --- no_links
+
+TEST_F(FileOpsTest, DoesNothingThroughALinkWhereNoneMayBe) {
+  fs::create_directories(workspace() + "/secrets");
+  Put(workspace() + "/secrets/a", "token");
+  fs::create_symlink("secrets", workspace() + "/tree");
+  const Request requests[] = {
+      {.op = Op::kRead, .path = "tree/a", .no_links = true},
+      {.op = Op::kWrite, .path = "tree/a", .content = "x", .no_links = true},
+      {.op = Op::kEdit, .path = "tree/a", .old_text = "t", .new_text = "x", .no_links = true},
+      {.op = Op::kMultiEdit, .path = "tree/a", .no_links = true, .edits = {{"t", "x"}}},
+      {.op = Op::kList, .path = "tree/a", .no_links = true},
+  };
+  for (const Request& request : requests) {
+    const Response response = Do(request);
+    EXPECT_EQ(response.code, Code::kAborted) << static_cast<int>(request.op);
+    EXPECT_EQ(response.leads_to, workspace() + "/secrets/a");
+    EXPECT_EQ(response.content, "");
+  }
+  EXPECT_EQ(Read("secrets/a").content, "token");
+  EXPECT_EQ(Do({.op = Op::kRead, .path = "secrets/a", .no_links = true}).content, "token");
+}
+
+// An adversary who exchanges a file with a link to another one: each read is of the file, or is
+// refused, and no write reaches the other one.
+TEST_F(FileOpsTest, NoLinkIsFollowedThatIsExchangedMeanwhile) {
+  Put(workspace() + "/public", "public");
+  Put(workspace() + "/secret", "secret");
+  fs::create_symlink("secret", workspace() + "/link");
+  std::atomic<bool> stop = false;
+  std::thread adversary([&] {
+    while (!stop) {
+      renameat2(AT_FDCWD, (workspace() + "/public").c_str(), AT_FDCWD,
+                (workspace() + "/link").c_str(), RENAME_EXCHANGE);
+    }
+  });
+  int read = 0;
+  int refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const Response response = Do({.op = Op::kRead, .path = "public", .no_links = true});
+    ASSERT_NE(response.content, "secret");
+    read += response.content == "public" ? 1 : 0;
+    refused += response.code == Code::kAborted ? 1 : 0;
+  }
+  for (int i = 0; i < 2000; ++i) {
+    (void)Do({.op = Op::kWrite, .path = "public", .content = "public", .no_links = true});
+  }
+  stop = true;
+  adversary.join();
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(Read("secret").content, "secret");
+}
+
 // --- the whole of case ODY-069
 
 TEST_F(FileOpsTest, ReadsWritesEditsAndLists) {

@@ -49,6 +49,15 @@ Status Blocked(Access access, std::string_view absolute) {
                           std::string(absolute));
 }
 
+// A path that must have no link has one.
+Status LeadsElsewhere(const PathResolver& resolver, VisiblePath path) {
+  path.no_links = false;
+  ODY_ASSIGN_OR_RETURN(const Location end,
+                       resolver.Locate(path, Access::kRead, MissingParents::kName));
+  return Status(Code::kAborted, "path `" + path.given + "` leads to " + end.absolute)
+      .With({.value = end.absolute});
+}
+
 }  // namespace
 
 Status AccessError(int error_number, Access access, std::string_view absolute) {
@@ -83,7 +92,7 @@ Result<PathResolver> PathResolver::Create(const std::vector<cell::ToolRoot>& roo
   return PathResolver(std::move(opened));
 }
 
-Result<VisiblePath> PathResolver::Parse(std::string_view path) const {
+Result<VisiblePath> PathResolver::Parse(std::string_view path, bool no_links) const {
   if (path.empty()) return InvalidArgument("path: must not be empty");
   if (path.size() >= PATH_MAX) {
     return InvalidArgument("path: " + std::to_string(path.size()) + " bytes, at most " +
@@ -94,6 +103,7 @@ Result<VisiblePath> PathResolver::Parse(std::string_view path) const {
   }
   VisiblePath out;
   out.given = path;
+  out.no_links = no_links;
   out.relative = path[0] != '/';
   if (out.relative) out.absolute = roots_.front().path;
   for (PathWalk words{std::string(path)}; !words.AtEnd();) {
@@ -164,9 +174,13 @@ Result<Location> PathResolver::Locate(const VisiblePath& path, Access access,
     }
     bool is_link = false;
     ODY_RETURN_IF_ERROR(walk.FollowLink(name, access, &is_link));
+    if (is_link && path.no_links) return LeadsElsewhere(*this, path);
     if (is_link) continue;
     if (walk.AtEnd()) return walk.Finish(name);
-    ODY_RETURN_IF_ERROR(walk.EnterDirectory(name, access, missing));
+    const Status entered = walk.EnterDirectory(name, access, missing);
+    const bool absent = entered.code() == Code::kNotFound;
+    if (absent && missing == MissingParents::kName) return walk.Finish(name + walk.rest());
+    ODY_RETURN_IF_ERROR(entered);
   }
 }
 

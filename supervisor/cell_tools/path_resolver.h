@@ -17,6 +17,9 @@
 //                      or
 //                                                                          the kernel refused
 //   NOT_FOUND          no such file
+//   ABORTED            "path `P` leads to Q"                                a link, which the path
+//                                                                          must not have; Q is the
+//                                                                          detail's value
 
 #include <string>
 #include <string_view>
@@ -44,6 +47,7 @@ struct VisiblePath {
   std::string given;     // as the request spelled it
   std::string absolute;  // in the cell, without ".", ".." and empty components
   bool relative = false;
+  bool no_links = false;  // a symbolic link in it, in any component, is not followed
 };
 
 // Where a path leads: a directory, and in it a name that was no symbolic link when it was looked
@@ -59,7 +63,8 @@ struct OpenedPath {
   std::string absolute;  // where the path led
 };
 
-enum class MissingParents { kError, kCreate };
+// kName: the location is named by its nearest directory that is there, and the rest of the path.
+enum class MissingParents { kError, kCreate, kName };
 
 class PathResolver final {
  public:
@@ -70,7 +75,7 @@ class PathResolver final {
   const std::string& workspace() const { return roots_.front().path; }
 
   // Lexical checks only. The empty path is an error here: LS replaces it by "." first.
-  Result<VisiblePath> Parse(std::string_view path) const;
+  Result<VisiblePath> Parse(std::string_view path, bool no_links = false) const;
 
   // Follows links that stay within the roots, in the last component too. kCreate makes missing
   // directories on the way (0755). Use the name with O_NOFOLLOW or its like.

@@ -82,6 +82,35 @@ TEST_F(PathResolverTest, FollowsLinksThatStayInTheRoots) {
       << OpenStatus("absolute/other_root").ToString();
 }
 
+// Where a path without links leads, as its refusal says.
+TEST_F(PathResolverTest, SaysWhereAPathLeadsThatMustHaveNoLink) {
+  const PathResolver resolver = Resolver();
+  std::filesystem::create_directories(workspace() + "/secrets/deep");
+  std::filesystem::create_directories(workspace() + "/pub");
+  std::filesystem::create_symlink("../secrets/a", workspace() + "/pub/file");
+  std::filesystem::create_symlink(workspace() + "/secrets", workspace() + "/pub/tree");
+  std::filesystem::create_symlink("tree/deep", workspace() + "/pub/chain");
+  std::filesystem::create_symlink("/etc", workspace() + "/pub/out");
+  const std::string secrets = workspace() + "/secrets";
+  const std::pair<std::string, std::string> cases[] = {
+      {"pub/file", secrets + "/a"},         {"pub/tree", secrets},
+      {"pub/tree/a", secrets + "/a"},       {"pub/tree/none/of/it", secrets + "/none/of/it"},
+      {"pub/chain/x", secrets + "/deep/x"}, {workspace() + "/pub/./file", secrets + "/a"},
+  };
+  for (const auto& [path, end] : cases) {
+    for (const MissingParents missing : {MissingParents::kError, MissingParents::kCreate}) {
+      const auto at = resolver.Locate(*resolver.Parse(path, true), Access::kWrite, missing);
+      EXPECT_EQ(at.status(), Status(Code::kAborted, "path `" + path + "` leads to " + end));
+      EXPECT_EQ(at.status().detail().value, end);
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(secrets + "/none"));
+  EXPECT_TRUE(resolver.Open(*resolver.Parse("secrets", true), O_RDONLY, Access::kRead).ok());
+  const auto out =
+      resolver.Locate(*resolver.Parse("pub/out", true), Access::kRead, MissingParents::kError);
+  EXPECT_EQ(out.status().code(), Code::kPermissionDenied);
+}
+
 TEST_F(PathResolverTest, EndsOnALinkLoop) {
   std::filesystem::create_symlink("b", workspace() + "/a");
   std::filesystem::create_symlink("a", workspace() + "/b");

@@ -15,9 +15,6 @@ namespace {
 constexpr int kMaxLinks = 40;  // as the kernel's MAXSYMLINKS
 constexpr mode_t kDirectoryMode = 0755;
 
-// Another descriptor of the same directory; -1 with errno.
-int Duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
-
 }  // namespace
 
 std::string PathWalk::TakeComponent() {
@@ -39,7 +36,7 @@ bool PathWalk::EnterRoot(const Root& root) {
     errno = ENOTDIR;
     return false;
   }
-  directory_.reset(Duplicate(root.fd.get()));
+  directory_.reset(fcntl(root.fd.get(), F_DUPFD_CLOEXEC, 0));
   at_ = root.path;
   return has_directory();
 }

@@ -4,14 +4,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "supervisor/cell_tools/path_resolver.h"
 
 namespace odyssey::cell_tools {
-namespace {
-
-constexpr uint32_t kPermissionBits = 0777;
-
-}  // namespace
 
 Result<std::string> ReadAt(int fd, uint64_t offset, uint64_t max, std::string_view absolute) {
   std::string out(max, '\0');
@@ -26,6 +23,20 @@ Result<std::string> ReadAt(int fd, uint64_t offset, uint64_t max, std::string_vi
   }
   out.resize(filled);
   return out;
+}
+
+Result<tool::Response> ReadPart(int fd, uint64_t size, const tool::Request& request,
+                                std::string_view absolute) {
+  const uint64_t wanted = request.max_bytes == 0 ? tool::kDefaultReadBytes : request.max_bytes;
+  const uint64_t rest = size - std::min(size, request.offset);
+  const uint64_t length = std::min({wanted, uint64_t{tool::kMaxContent}, rest});
+  tool::Response response;
+  response.total_bytes = size;
+  ODY_ASSIGN_OR_RETURN(response.content, ReadAt(fd, request.offset, length, absolute));
+  // Shorter than asked: the file shrank meanwhile, and this is its end.
+  response.truncated = response.content.size() == length && length < rest;
+  if (response.truncated) response.next_offset = request.offset + length;
+  return response;
 }
 
 Status CheckMode(uint32_t mode) {

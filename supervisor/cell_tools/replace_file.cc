@@ -14,11 +14,11 @@
 
 #include "common/os/file.h"
 #include "supervisor/cell_tools/name_filter.h"
+#include "supervisor/cell_tools/read_file.h"
 
 namespace odyssey::cell_tools {
 namespace {
 
-constexpr mode_t kPermissionBits = 0777;
 // A link that is made while we look at the file is followed in turn: this bounds an adversary.
 constexpr int kMaxRetries = 64;
 

@@ -18,14 +18,11 @@
 namespace odyssey::cell_tools {
 namespace {
 
-constexpr mode_t kDefaultMode = 0644;
-constexpr mode_t kPermissionBits = 0777;
 constexpr int kSafeFlags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 Result<UniqueFd> OpenRegular(const RunTree& runs, const std::string& path, int flags,
                              struct stat* info) {
-  uint32_t made = 0;
-  ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path, MissingParents::kError, &made));
+  ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path));
   UniqueFd fd(openat(at.directory.get(), at.name.c_str(), flags | kSafeFlags));
   // ENXIO: a pipe without a reader, or a socket.
   const bool opened = fd && fstat(fd.get(), info) == 0;
@@ -39,8 +36,7 @@ Result<UniqueFd> OpenRegular(const RunTree& runs, const std::string& path, int f
 // The file that `path` names and, above it, that many directories that are empty then.
 Status RemoveFileAndParents(const RunTree& runs, std::string path, uint32_t directories) {
   for (int flags = 0;; flags = AT_REMOVEDIR) {
-    uint32_t made = 0;
-    ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path, MissingParents::kError, &made));
+    ODY_ASSIGN_OR_RETURN(const Location at, runs.Locate(path));
     if (unlinkat(at.directory.get(), at.name.c_str(), flags) != 0) {
       return ErrnoStatus(errno, "remove " + at.absolute);
     }
@@ -153,19 +149,16 @@ Result<tool::Response> MakeRun(const RunTree& runs, const tool::Request& request
 Result<tool::Response> Create(const RunTree& runs, const tool::Request& request) {
   ODY_RETURN_IF_ERROR(CheckMode(request.mode));
   tool::Response response;
-  Status status;
-  {
-    const auto at = runs.Locate(request.path, MissingParents::kCreate, &response.directories);
-    status = at.ok() ? WriteNewFile(*at, request) : at.status();
-  }
+  const auto at = runs.Locate(request.path, MissingParents::kCreate, &response.directories);
+  const Status status = at.ok() ? WriteNewFile(*at, request) : at.status();
   if (status.ok()) return response;
   // The directories that were made for it: those on the way, from the innermost.
   std::string path = request.path;
-  for (uint32_t made = 0; response.directories > 0 && path.rfind('/') != std::string::npos;) {
+  while (response.directories > 0 && path.rfind('/') != std::string::npos) {
     path.resize(path.rfind('/'));
-    const auto at = runs.Locate(path, MissingParents::kError, &made);
-    if (!at.ok()) continue;
-    if (unlinkat(at->directory.get(), at->name.c_str(), AT_REMOVEDIR) != 0) break;
+    const auto made = runs.Locate(path);
+    if (!made.ok()) continue;
+    if (unlinkat(made->directory.get(), made->name.c_str(), AT_REMOVEDIR) != 0) break;
     --response.directories;
   }
   return status;
@@ -192,15 +185,7 @@ Result<tool::Response> Append(const RunTree& runs, const tool::Request& request)
 Result<tool::Response> Fetch(const RunTree& runs, const tool::Request& request) {
   struct stat info;
   ODY_ASSIGN_OR_RETURN(const UniqueFd fd, OpenRegular(runs, request.path, O_RDONLY, &info));
-  tool::Response response;
-  response.total_bytes = static_cast<uint64_t>(info.st_size);
-  const uint64_t wanted = request.max_bytes == 0 ? tool::kDefaultReadBytes : request.max_bytes;
-  const uint64_t rest = response.total_bytes - std::min(response.total_bytes, request.offset);
-  const uint64_t length = std::min({wanted, uint64_t{tool::kMaxContent}, rest});
-  ODY_ASSIGN_OR_RETURN(response.content, ReadAt(fd.get(), request.offset, length, request.path));
-  response.truncated = response.content.size() == length && length < rest;
-  if (response.truncated) response.next_offset = request.offset + length;
-  return response;
+  return ReadPart(fd.get(), static_cast<uint64_t>(info.st_size), request, request.path);
 }
 
 Result<tool::Response> ListTree(const RunTree& runs, const tool::Request& request) {

@@ -35,8 +35,7 @@ Result<UniqueFd> RunTree::OpenDirectory(const std::string& path) const {
     if (!runs) return ErrnoStatus(errno, "open " + path_);
     return runs;
   }
-  uint32_t made = 0;
-  ODY_ASSIGN_OR_RETURN(const Location at, Locate(path, MissingParents::kError, &made));
+  ODY_ASSIGN_OR_RETURN(const Location at, Locate(path));
   UniqueFd fd(openat(at.directory.get(), at.name.c_str(), O_RDONLY | kDirectoryFlags));
   if (!fd) return EnterError(errno, at.directory.get(), at.name, at.absolute);
   return fd;

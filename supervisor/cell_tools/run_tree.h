@@ -29,7 +29,8 @@ class RunTree final {
   // Where `path`, relative to the runs, leads: its directory, and a last name that may be anything
   // or nothing. kCreate makes missing directories and adds their number to `*made`.
   // PERMISSION_DENIED "…: a symbolic link is in the way".
-  Result<Location> Locate(const std::string& path, MissingParents missing, uint32_t* made) const;
+  Result<Location> Locate(const std::string& path, MissingParents missing = MissingParents::kError,
+                          uint32_t* made = nullptr) const;
   // The directory that `path` names; the runs themselves for "".
   Result<UniqueFd> OpenDirectory(const std::string& path) const;
 

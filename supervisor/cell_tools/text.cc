@@ -24,15 +24,12 @@ size_t LengthAtCharacterBoundary(std::string_view bytes) {
   return is_text && whole > 0 ? whole : bytes.size();
 }
 
-uint32_t CountOccurrences(std::string_view text, std::string_view needle) {
+uint32_t CountOccurrences(std::string_view text, std::string_view needle, Overlaps overlaps) {
   uint32_t count = 0;
-  size_t first = std::string_view::npos;
-  for (size_t at = Find(text, needle, 0); at != std::string_view::npos;
-       at = Find(text, needle, at + needle.size())) {
-    if (count++ == 0) first = at;
-  }
-  if (count == 1 && Find(text, needle, first + 1) != std::string_view::npos) return 2;
-  return count;
+  const size_t first = Find(text, needle, 0);
+  for (size_t at = first; at != text.npos; at = Find(text, needle, at + needle.size())) ++count;
+  if (overlaps == Overlaps::kLeaveOut || count != 1) return count;
+  return Find(text, needle, first + 1) == text.npos ? 1 : 2;
 }
 
 std::string ReplaceAll(std::string_view text, std::string_view needle,

@@ -14,9 +14,10 @@ namespace odyssey::cell_tools {
 // or that would leave nothing, are kept whole.
 size_t LengthAtCharacterBoundary(std::string_view bytes);
 
-// How often `needle` (not empty) occurs in `text`, not overlapping; but 2 if overlapping
+// How often `needle` (not empty) occurs in `text`, not overlapping; with kCount 2 if overlapping
 // occurrences make a single one ambiguous. Linear in the sizes, whatever they hold.
-uint32_t CountOccurrences(std::string_view text, std::string_view needle);
+enum class Overlaps { kCount, kLeaveOut };
+uint32_t CountOccurrences(std::string_view text, std::string_view needle, Overlaps overlaps);
 
 // `text` with every non-overlapping `needle` replaced, from the left.
 std::string ReplaceAll(std::string_view text, std::string_view needle,

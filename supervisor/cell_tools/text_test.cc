@@ -25,11 +25,13 @@ TEST(TextTest, KeepsBinaryAndNeverCutsToNothing) {
 }
 
 TEST(TextTest, CountsOccurrences) {
-  EXPECT_EQ(CountOccurrences("abcabc", "abc"), 2u);
-  EXPECT_EQ(CountOccurrences("abc", "x"), 0u);
-  EXPECT_EQ(CountOccurrences("", "x"), 0u);
-  EXPECT_EQ(CountOccurrences("aaaa", "aa"), 2u);
-  EXPECT_EQ(CountOccurrences("aaa", "aa"), 2u);  // which of the two is meant is not clear
+  EXPECT_EQ(CountOccurrences("abcabc", "abc", Overlaps::kCount), 2u);
+  EXPECT_EQ(CountOccurrences("abc", "x", Overlaps::kCount), 0u);
+  EXPECT_EQ(CountOccurrences("", "x", Overlaps::kCount), 0u);
+  EXPECT_EQ(CountOccurrences("aaaa", "aa", Overlaps::kCount), 2u);
+  EXPECT_EQ(CountOccurrences("aaa", "aa", Overlaps::kCount),
+            2u);  // which of the two is meant is not clear
+  EXPECT_EQ(CountOccurrences("aaa", "aa", Overlaps::kLeaveOut), 1u);
 }
 
 TEST(TextTest, ReplacesAll) {

@@ -57,6 +57,19 @@ bool HasChildOf(const std::string& group) {
   cell_init::Execute(&command, kOwnerSocketFd);
 }
 
+// The names of the first processes of a control group.
+std::vector<std::string> NamesIn(const std::string& group) {
+  std::vector<std::string> names;
+  const auto pids = ReadFile(group + "/cgroup.procs", kMaxControlFile);
+  for (size_t at = 0, end; pids.ok() && (end = pids->find('\n', at)) != std::string::npos;
+       at = end + 1) {
+    if (names.size() == cell::kMaxLeftProcesses) break;
+    const auto comm = ReadFile("/proc/" + pids->substr(at, end - at) + "/comm", kMaxControlFile);
+    if (comm.ok()) names.push_back(comm->substr(0, comm->find('\n')).substr(0, cell::kMaxComm));
+  }
+  return names;
+}
+
 // Everything on the host, as roots that a path may be below: the workspace, and whatever is in "/".
 std::vector<cell::ToolRoot> HostRoots(const std::string& workspace) {
   std::vector<cell::ToolRoot> roots = {{.path = workspace}};
@@ -98,6 +111,7 @@ HostCell::HostCell(const CgroupLayout& layout, const std::string& group, HostUse
     : user_(std::move(user)),
       workspace_(std::move(workspace)),
       group_(group),
+      parts_directory_(layout.unified + "/" + group + "/"),
       kill_file_(layout.unified + "/" + group + "/cgroup.kill"),
       whole_(layout, group),
       parts_({.v2 = layout.v2, .unified = layout.unified}, group) {}
@@ -213,12 +227,13 @@ bool HostCell::ChildExited(pid_t pid, int wait_status, const rusage& usage) {
   Slot& slot = it->second;
   slot.pid = -1;
   if (!slot.control || ending_) return true;  // what ends with the cell has no end of its own
-  (void)SendMessage(slot.control.get(),
-                    cell::Encode(cell::ExecExited{
-                        .wait_status = wait_status,
-                        .user_usec = Microseconds(usage.ru_utime),
-                        .system_usec = Microseconds(usage.ru_stime),
-                        .max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024}));
+  (void)SendMessage(
+      slot.control.get(),
+      cell::Encode(cell::ExecExited{.wait_status = wait_status,
+                                    .user_usec = Microseconds(usage.ru_utime),
+                                    .system_usec = Microseconds(usage.ru_stime),
+                                    .max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024,
+                                    .left = NamesIn(parts_directory_ + PartOf(it->first))}));
   slot.control.reset();
   return true;
 }

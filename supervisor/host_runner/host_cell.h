@@ -69,6 +69,7 @@ class HostCell final {
   const HostUser user_;
   const std::string workspace_;
   const std::string group_;
+  const std::string parts_directory_;
   const std::string kill_file_;
   root::CgroupTree whole_;  // a tree of its own, whose top has the limits
   root::CgroupTree parts_;  // its v2 side, where each process has a group

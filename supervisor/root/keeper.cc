@@ -160,8 +160,8 @@ Status Keep(Options options) {
   // accept checks the peer's uid.
   ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, 0666));
 
-  ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range,
-                       HoldUidRange(options.uid_base, kMaxCells + 1, &options.first_uid));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range, HoldUidRange(kUidLocks, options.uid_base,
+                                                              kMaxCells + 1, &options.first_uid));
 
   ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
   const Status status = KeepWorkers(options, layout, listener.get());

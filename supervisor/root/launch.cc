@@ -44,11 +44,11 @@ std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
   std::vector<std::string> args = {
       "--userns", std::to_string(kUserNamespaceFd), "--unshare-pid", "--unshare-ipc",
       "--unshare-uts", "--unshare-cgroup", "--hostname", "cell", "--as-pid-1", "--die-with-parent",
-      "--new-session", "--chdir", "/",
       // For pid 1 alone, in the cell's own user namespace: to nest pid namespaces, to empty the
-      // bounding set of what it starts, and for the resolver of the cell's own network.
-      "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", "--cap-add", "CAP_NET_BIND_SERVICE",
-      "--bind", kStagedRoot, "/", "--proc", "/proc", "--dev", "/dev"};
+      // bounding set of what it starts, and for the cell's own network.
+      "--new-session", "--chdir", "/", "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_SYS_ADMIN",
+      "--cap-add", "CAP_SETPCAP", "--cap-add", "CAP_NET_BIND_SERVICE", "--bind", kStagedRoot, "/",
+      "--proc", "/proc", "--dev", "/dev"};
   if (plan.network == plan::Network::kNone) args.emplace_back("--unshare-net");
   if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", kStagedFuseDevice, "/dev/fuse"});
   return args;

@@ -77,6 +77,12 @@ void AuditLog::AddLimited(audit::Record record, const std::string& about) {
   }
 }
 
+void AuditLog::AddSuppressed(const std::string& type, const std::string& about, uint64_t count) {
+  const Lock lock(mutex_);
+  limit_.Count({type, about}, count, now_());
+  wake_.notify_one();
+}
+
 void AuditLog::Push(audit::Record record) {
   if (queue_.size() >= kMaxRecords) {
     limit_.Count({record.type(), kNoRoom}, 1, now_());

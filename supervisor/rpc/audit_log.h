@@ -56,6 +56,9 @@ class AuditLog final {
   // they are about.
   void AddLimited(audit::Record record, const std::string& about);
 
+  // What its source counted instead, in the same way.
+  void AddSuppressed(const std::string& type, const std::string& about, uint64_t count);
+
   // Waits until everything added so far is on disk and "head" says so, or until writing it has
   // failed; OK or why. Counts that wait for their second to end are recorded too.
   Status Flush();

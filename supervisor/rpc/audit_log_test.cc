@@ -93,6 +93,16 @@ TEST_F(AuditLogTest, StormBecomesItsFirstRecordsAndACount) {
                                       std::to_string(kStorm - audit::RateLimit::kPerInterval)));
 }
 
+// By what sent the records, which had a limit of its own.
+TEST_F(AuditLogTest, CountsOfASourceAreAddedToItsOwn) {
+  const auto log = Open();
+  const int storm = static_cast<int>(audit::RateLimit::kPerInterval) + 5;
+  for (int i = 0; i < storm; ++i) log->AddLimited(Record("egress").Number("n", i), "cel_1");
+  log->AddSuppressed("egress", "cel_1", 1000);
+  ASSERT_TRUE(log->Flush().ok());
+  EXPECT_THAT(WholeLog().back(), HasSubstr("\"of\":\"egress\",\"about\":\"cel_1\",\"count\":1005"));
+}
+
 TEST_F(AuditLogTest, WhatACrashLeftIsToldFirst) {
   Open()->Add(Record("start"));
   std::ofstream(File(), std::ios::app) << "{\"seq\":2,\"ti";

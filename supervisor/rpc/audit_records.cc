@@ -38,6 +38,7 @@ Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool create
   record.Number("owner_uid", spec.owner_uid).Number("host_uid", cell.host_uid);
   record.Number("revision", cell.revision).Flag("created", created);
   record.Text("policy_digest", cell.compiled.digest).Text("bundle_digest", spec.bundle_digest);
+  if (!spec.granted_by.empty()) record.Texts("granted_by", spec.granted_by);
   return record.Text("workspace", spec.sandbox.workspace);
 }
 
@@ -123,6 +124,17 @@ Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_u
   return record.Number("paths", Int(paths)).Number("refused", Int(refused));
 }
 
+Record ApprovalRecord(const v1::RecordApprovalRequest& approval, uint32_t reporter_uid) {
+  Record record("approval");
+  record.Text("request_id", approval.request_id()).Text("session_id", approval.session_id());
+  record.Text("turn_id", approval.turn_id()).Text("tool", approval.tool_name());
+  record.Text("scope", approval.scope()).Text("digest", approval.digest());
+  record.Text("decision", approval.decision()).Number("by_uid", approval.by_uid());
+  record.Text("by", approval.by());
+  if (!approval.note().empty()) record.Text("note", approval.note());
+  return record.Number("reporter_uid", reporter_uid);
+}
+
 Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                   const explain::Denial& denial) {
   Record record("deny");
@@ -135,6 +147,48 @@ Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
   if (!denial.process.empty()) record.Text("process", denial.process);
   if (denial.count > 1) record.Number("count", denial.count);
   if (denial.hint) record.Flag("hint", true);
+  return record;
+}
+
+Record EgressPolicyRecord(const std::string& cell_id, const std::string& session_id,
+                          const EgressRevision& revision) {
+  Record record("egress_policy");
+  record.Text("cell_id", cell_id).Text("session_id", session_id);
+  record.Number("revision", Int(revision.number)).Text("digest", revision.digest);
+  record.Text("source", revision.source).Number("by_uid", revision.by_uid);
+  if (revision.repeats != 0) record.Number("repeats", Int(revision.repeats));
+  record.Texts("endpoints", Describe(revision.policy));
+  return record;
+}
+
+Record EgressRecord(const std::string& cell_id, const std::string& session_id,
+                    const egress_wire::Record& decision) {
+  constexpr const char* kVerdicts[] = {"allowed", "denied", "audited"};
+  Record record("egress");
+  record.Text("cell_id", cell_id).Text("session_id", session_id);
+  record.Text("verdict", kVerdicts[static_cast<size_t>(decision.verdict)]);
+  record.Text("way", decision.way).Text("host", decision.host).Number("port", decision.port);
+  record.Number("revision", Int(decision.revision));
+  for (const auto& [name, text] : {std::pair{"address", &decision.address},
+                                   {"program", &decision.program},
+                                   {"rule", &decision.rule},
+                                   {"method", &decision.method},
+                                   {"path", &decision.path},
+                                   {"credential", &decision.credential},
+                                   {"code", &decision.code},
+                                   {"reason", &decision.reason},
+                                   {"grant", &decision.grant}}) {
+    if (!text->empty()) record.Text(name, *text);
+  }
+  if (decision.status != 0) record.Number("status", decision.status);
+  const egress_wire::InferenceRecord& inference = decision.inference;
+  if (!inference.route.empty()) record.Text("route", inference.route);
+  if (!inference.model.empty()) record.Text("model", inference.model);
+  if (inference.tokens_in + inference.tokens_out != 0) {
+    record.Number("tokens_in", Int(inference.tokens_in));
+    record.Number("tokens_out", Int(inference.tokens_out));
+    record.Number("cost_microdollars", Int(inference.cost));
+  }
   return record;
 }
 

@@ -11,9 +11,12 @@
 
 #include "common/audit/record.h"
 #include "common/base/status.h"
+#include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "policy/explain/denial.h"
 #include "supervisor/rpc/cell_spec.h"
+#include "supervisor/rpc/egress_revisions.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/wire/egress_wire.h"
 #include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
@@ -49,9 +52,18 @@ audit::Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t 
                             const std::vector<std::string>& directories, uint64_t paths,
                             uint64_t refused);
 
+// An answer to a request for approval, as the peer with `reporter_uid` has reported it.
+audit::Record ApprovalRecord(const v1::RecordApprovalRequest& approval, uint32_t reporter_uid);
+
 audit::Record DenyRecord(const std::string& cell_id, const std::string& exec_id,
                          const explain::Denial& denial);
-// A request that was refused as a whole: "prepare", "check", "exec".
+// Another network policy than the one that the cell was prepared with.
+audit::Record EgressPolicyRecord(const std::string& cell_id, const std::string& session_id,
+                                 const EgressRevision& revision);
+// A decision of odyssey-egress.
+audit::Record EgressRecord(const std::string& cell_id, const std::string& session_id,
+                           const egress_wire::Record& decision);
+// A request that was refused as a whole: "prepare", "check", "exec", "approval".
 audit::Record RefuseRecord(std::string_view what, const std::string& about,
                            std::optional<uint32_t> owner_uid, const Status& why);
 

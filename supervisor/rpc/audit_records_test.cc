@@ -62,6 +62,13 @@ TEST(AuditRecordsTest, CellHasItsKeyPolicyAndOwnerAndNoValueOfTheEnvironment) {
   EXPECT_EQ(json["host_uid"], 70001);
   EXPECT_EQ(json["created"], true);
   EXPECT_EQ(json.dump().find("hunter2"), std::string::npos);
+  EXPECT_FALSE(json.contains("granted_by"));
+}
+
+TEST(AuditRecordsTest, CellThatApprovalsWidenedNamesThem) {
+  const PrepareSpec spec{.granted_by = {"apr_1", "apr_2"}};
+  EXPECT_EQ(Encode(PrepareRecord(CellFacts(), spec, true))["granted_by"],
+            Json::array({"apr_1", "apr_2"}));
 }
 
 TEST(AuditRecordsTest, FileHasItsPathAndNoContent) {
@@ -85,6 +92,20 @@ TEST(AuditRecordsTest, DenialSaysWhatWhyAndWhetherItIsAHint) {
   EXPECT_FALSE(json.contains("hint"));
   denial.hint = true;
   EXPECT_EQ(Encode(DenyRecord("cel_1", "exe_1", denial))["hint"], true);
+}
+
+TEST(AuditRecordsTest, RequestToAModelSaysWhatItTook) {
+  egress_wire::Record decision{.verdict = egress_wire::Verdict::kAllowed,
+                               .host = "inference.local"};
+  EXPECT_FALSE(Encode(EgressRecord("cel_1", "ses_1", decision)).contains("route"));
+  decision.inference = {
+      .route = "main", .model = "large", .tokens_in = 7, .tokens_out = 5, .cost = 17};
+  const Json json = Encode(EgressRecord("cel_1", "ses_1", decision));
+  EXPECT_EQ(json["route"], "main");
+  EXPECT_EQ(json["model"], "large");
+  EXPECT_EQ(json["tokens_in"], 7);
+  EXPECT_EQ(json["tokens_out"], 5);
+  EXPECT_EQ(json["cost_microdollars"], 17);
 }
 
 TEST(AuditRecordsTest, RefusalNamesItsCodeAndItsOwnerIfThereIsOne) {

@@ -52,6 +52,16 @@ void Auditor::OnDenied(const CellFacts& cell, const std::string& exec_id,
   log_->AddLimited(DenyRecord(cell.id, exec_id, denial), cell.id);
 }
 
+void Auditor::OnEgress(const std::string& cell_id, const CellKey& key,
+                       const egress_wire::Record& record) {
+  if (record.suppressed > 0) return log_->AddSuppressed("egress", cell_id, record.suppressed);
+  log_->AddLimited(EgressRecord(cell_id, key.session_id, record), cell_id);
+}
+
+void Auditor::OnEgressPolicy(const CellFacts& cell, const EgressRevision& revision) {
+  log_->Add(EgressPolicyRecord(cell.id, cell.key.session_id, revision));
+}
+
 void Auditor::OnFileOp(const CellFacts& cell, const tool::Request& request,
                        const tool::Response& response) {
   log_->Add(FileRecord(cell.id, request, response));

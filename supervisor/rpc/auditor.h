@@ -13,7 +13,9 @@
 #include "policy/explain/denial.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/cell_spec.h"
+#include "supervisor/rpc/egress_revisions.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/wire/egress_wire.h"
 #include "supervisor/wire/tool_wire.h"
 
 namespace odyssey::supervisor {
@@ -33,6 +35,10 @@ class Auditor final {
   void OnExecRefused(const std::string& cell_id, const Status& why);
   // Of a command, or with an empty `exec_id` of a file operation.
   void OnDenied(const CellFacts& cell, const std::string& exec_id, const explain::Denial& denial);
+  // A decision of odyssey-egress about what the cell connects to.
+  void OnEgress(const std::string& cell_id, const CellKey& key, const egress_wire::Record& record);
+  // The policy by which it is decided from now on.
+  void OnEgressPolicy(const CellFacts& cell, const EgressRevision& revision);
   // Also one that failed.
   void OnFileOp(const CellFacts& cell, const tool::Request& request,
                 const tool::Response& response);

@@ -1,7 +1,11 @@
 #include "supervisor/rpc/broker.h"
 
+#include <unistd.h>
+
 #include <utility>
 
+#include "common/base/refusal.h"
+#include "common/base/time_text.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/exec_denials.h"
 
@@ -30,10 +34,37 @@ CellView View(const Cell& cell) {
           .explanation = facts.compiled.explanation};
 }
 
+// Of the peers that are served, root and our own user have no approvals to report.
+Status CheckReporter(uid_t uid) {
+  const bool known = uid != static_cast<uid_t>(-1);
+  if (known && uid != 0 && uid != getuid()) return OkStatus();
+  return PermissionDenied("approvals are reported by odyssey-agentd alone, not by " +
+                          (known ? "uid " + std::to_string(uid) : "an unknown peer"));
+}
+
+Status CheckApproval(const v1::RecordApprovalRequest& approval) {
+  for (const auto& [field, text] : {std::pair{"request_id", &approval.request_id()},
+                                    {"session_id", &approval.session_id()},
+                                    {"tool_name", &approval.tool_name()},
+                                    {"by", &approval.by()}}) {
+    if (text->empty()) return Refused(Code::kInvalidArgument, field, "", "is required");
+  }
+  const bool is_hex = approval.digest().find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hex || approval.digest().size() != audit::kHashDigits) {
+    return Refused(Code::kInvalidArgument, "digest", approval.digest(), "must be 64 hex digits");
+  }
+  const std::string& decision = approval.decision();
+  if (decision == "allow_once" || decision == "allow_always" || decision == "deny") {
+    return OkStatus();
+  }
+  return Refused(Code::kInvalidArgument, "decision", decision,
+                 "must be allow_once, allow_always or deny");
+}
+
 }  // namespace
 
 Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-               AuditLog* audit, const HostLink* host)
+               AuditLog* audit, const HostLink* host, const std::string& egress_socket)
     : root_(root),
       hello_(std::move(hello)),
       facts_(std::move(facts)),
@@ -41,7 +72,7 @@ Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, Ce
       audit_(audit),
       host_(host),
       auditor_(audit, ceiling),
-      cells_(&loop_, root, host, &auditor_, hello_.cells_directory) {
+      cells_(&loop_, root, host, &auditor_, hello_.cells_directory, egress_socket) {
   loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
     const Status status = root_->ReadOne();
     if (!status.ok()) loop_.Stop(status);
@@ -188,6 +219,19 @@ Status Broker::Remove(const std::string& cell_id, bool purge) {
   });
 }
 
+Status Broker::RecordApproval(const v1::RecordApprovalRequest& approval, uid_t reporter_uid) {
+  if (const Status may = CheckReporter(reporter_uid); !may.ok()) {
+    audit_->AddLimited(RefuseRecord("approval", approval.request_id(), std::nullopt, may),
+                       "uid " + std::to_string(reporter_uid));
+    return may;
+  }
+  ODY_RETURN_IF_ERROR(CheckApproval(approval));
+  ODY_RETURN_IF_ERROR(audit_->Admit());
+  audit_->Add(ApprovalRecord(approval, reporter_uid));
+  const Status written = audit_->Flush();
+  return written.ok() ? OkStatus() : ResourceExhausted("audit log: " + written.message());
+}
+
 Status Broker::HoldKey(const CellKey& key) {
   return loop_.Await<Status>([&](const Done<Status>& done) { cells_.Hold(key, done); });
 }
@@ -210,11 +254,28 @@ Result<std::shared_ptr<Exec>> Broker::StartExec(const v1::ExecStart& start,
                                                 const std::string& exec_id, ExecSink* sink) {
   const auto started = [&]() -> Result<std::shared_ptr<Exec>> {
     ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindAllowed(start.cell_id(), start.wall_clock_ms()));
-    return cell->StartExec(start, exec_id, sink);
+    if (start.wall_clock_ms() != 0) return cell->StartExec(start, exec_id, sink);
+    v1::ExecStart bounded = start;
+    ODY_ASSIGN_OR_RETURN(const uint32_t wall_clock_ms,
+                         ceiling_->WallClockWithin(start.default_wall_clock_ms()));
+    bounded.set_wall_clock_ms(wall_clock_ms);
+    return cell->StartExec(bounded, exec_id, sink);
   };
   auto exec = started();
   if (!exec.ok()) auditor_.OnExecRefused(start.cell_id(), exec.status());
   return exec;
+}
+
+Status Broker::CancelExec(const std::string& exec_id) {
+  return loop_.Call([&]() -> Status {
+    for (const auto& [id, cell] : cells_.all()) {
+      if (const std::shared_ptr<Exec> exec = cell->FindExec(exec_id)) {
+        exec->Cancel();
+        return OkStatus();
+      }
+    }
+    return Refused(Code::kNotFound, "exec_id", exec_id, "no such command runs");
+  });
 }
 
 // ── Files and runs ──────────────────────────────────────────────────────────────────────────────
@@ -230,6 +291,74 @@ Result<FileAnswer> Broker::FileOp(const std::string& cell_id, const tool::Reques
     });
   });
 }
+
+// ── Network policies ────────────────────────────────────────────────────────────────────────────
+
+Result<CellPtr> Broker::FindWithEgress(const std::string& cell_id) {
+  ODY_ASSIGN_OR_RETURN(CellPtr cell, FindAllowed(cell_id));
+  if (cell->egress() != nullptr) return cell;
+  return Refused(
+      Code::kFailedPrecondition, "cell_id", cell_id,
+      "the cell's network is not egress, and a cell that runs keeps its network; prepare "
+      "it again with network egress");
+}
+
+Result<EgressSet> Broker::ChangeEgress(
+    const EgressOrder& order,
+    const std::function<Result<Chosen>(const EgressRevisions& had)>& choose) {
+  ODY_RETURN_IF_ERROR(audit_->Admit());
+  EgressSet out;
+  const auto change = [&](const Done<Status>& done) -> Status {
+    ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindWithEgress(order.cell_id));
+    const EgressRevisions& had = cell->egress()->revisions();
+    const uint64_t expected = order.expected_revision;
+    if (expected != 0 && expected != had.current().number) {
+      return Refused(Code::kAborted, "expected_revision", std::to_string(expected),
+                     "revision " + std::to_string(had.current().number) + " is in force");
+    }
+    ODY_ASSIGN_OR_RETURN(const Chosen chosen, choose(had));
+    ODY_RETURN_IF_ERROR(compile::CheckEndpoints(chosen.policy));
+    out.changed = cell->SetEgressPolicy(chosen.policy, {.source = chosen.source,
+                                                        .repeats = chosen.repeats,
+                                                        .by_uid = order.by_uid,
+                                                        .at = Rfc3339Now()});
+    if (out.changed) auditor_.OnEgressPolicy(cell->facts(), had.current());
+    cell->egress()->AwaitLoaded([&out, cell, done](const Status& loaded) {
+      out.revision = cell->egress()->revisions().current();
+      done(loaded);
+    });
+    return OkStatus();
+  };
+  const Status loaded = loop_.Await<Status>([&](const Done<Status>& done) {
+    const Status changed = change(done);
+    if (!changed.ok()) done(changed);
+  });
+  if (!loaded.ok()) return loaded;
+  return out;
+}
+
+Result<EgressSet> Broker::SetEgress(const EgressOrder& order, const egress::NetworkPolicy& policy) {
+  return ChangeEgress(order, [&](const EgressRevisions&) -> Result<Chosen> {
+    return Chosen{.policy = policy, .source = "set"};
+  });
+}
+
+Result<EgressSet> Broker::RollBackEgress(const EgressOrder& order, uint64_t revision) {
+  return ChangeEgress(order, [&](const EgressRevisions& had) -> Result<Chosen> {
+    ODY_ASSIGN_OR_RETURN(EgressRevision earlier, had.FindEarlier(revision));
+    return Chosen{
+        .policy = std::move(earlier.policy), .source = "rollback", .repeats = earlier.number};
+  });
+}
+
+Result<EgressRevisions> Broker::EgressOf(const std::string& cell_id) {
+  return loop_.Call([&]() -> Result<EgressRevisions> {
+    ODY_ASSIGN_OR_RETURN(const CellPtr cell, FindWithEgress(cell_id));
+    return cell->egress()->revisions();
+  });
+}
+
+// ── Files and runs ──────────────────────────────────────────────────────────────────────────────
 
 FileAnswer Broker::Conclude(const Cell& cell, const tool::Request& request,
                             tool::Response response) {

@@ -5,6 +5,7 @@
 // answered; compiling, and what reads host files, runs on their threads. Knows nothing of gRPC.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,11 +37,22 @@ struct FileAnswer {
   std::optional<explain::Denial> denial;
 };
 
+// Of a cell's network policy.
+struct EgressOrder {
+  std::string cell_id;
+  uint64_t expected_revision = 0;  // that has to be in force; 0: any
+  uint32_t by_uid = 0;
+};
+struct EgressSet {
+  EgressRevision revision;  // that is in force now
+  bool changed = false;
+};
+
 class Broker final {
  public:
   // All pointers are borrowed and must outlive the broker.
   Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, CeilingGate* ceiling,
-         AuditLog* audit, const HostLink* host);
+         AuditLog* audit, const HostLink* host, const std::string& egress_socket);
 
   // ── Any thread but the loop's; blocking ──
 
@@ -52,6 +64,8 @@ class Broker final {
   Result<CellView> Describe(const std::string& cell_id);
   // Until no process of the cell is left.
   Status Remove(const std::string& cell_id, bool purge);
+  // Of a peer with `reporter_uid`. On disk when it returns.
+  Status RecordApproval(const v1::RecordApprovalRequest& approval, uid_t reporter_uid);
 
   // A run to put files into or take them from; `run_id` empty: a new one. Errors name `field`.
   Result<std::unique_ptr<RunUse>> UseRun(const std::string& cell_id, std::string_view field,
@@ -60,7 +74,14 @@ class Broker final {
   // is for the file worker to say.
   Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
                                             const std::string& run_id);
+  // Kills the command's processes; its sink is sent the outcome when none is left.
+  Status CancelExec(const std::string& exec_id);
   Result<FileAnswer> FileOp(const std::string& cell_id, const tool::Request& request);
+
+  // Until odyssey-egress decides by the policy. As supervisor/v1/egress.proto says.
+  Result<EgressSet> SetEgress(const EgressOrder& order, const egress::NetworkPolicy& policy);
+  Result<EgressSet> RollBackEgress(const EgressOrder& order, uint64_t revision);
+  Result<EgressRevisions> EgressOf(const std::string& cell_id);
 
   // The plan of the cell of this key, as it would be made now: admitted and compiled, not started.
   Result<plan::Plan> PlanOf(const PrepareSpec& spec);
@@ -105,6 +126,18 @@ class Broker final {
   // it is.
   Result<CellPtr> FindAllowed(const std::string& cell_id, uint32_t wall_clock_ms = 0);
   FileAnswer Conclude(const Cell& cell, const tool::Request& request, tool::Response response);
+
+  // FAILED_PRECONDITION: it has no egress.
+  Result<CellPtr> FindWithEgress(const std::string& cell_id);
+  // `choose`: the policy and its source, of what the cell has had.
+  struct Chosen {
+    egress::NetworkPolicy policy;
+    std::string source;
+    uint64_t repeats = 0;
+  };
+  Result<EgressSet> ChangeEgress(
+      const EgressOrder& order,
+      const std::function<Result<Chosen>(const EgressRevisions& had)>& choose);
 
   wire::CellUsage AskUsage(const CellPtr& cell);
   std::unique_ptr<RunUse> MakeUse(const CellPtr& cell, uint64_t run);

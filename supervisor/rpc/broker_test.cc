@@ -7,15 +7,19 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
 
 #include "common/audit/log_directory.h"
 #include "common/audit/log_store.h"
+#include "common/os/file.h"
 #include "common/os/unix_listener.h"
 #include "tests/fakes/temporary_directory.h"
 
@@ -60,7 +64,7 @@ class BrokerTest : public ::testing::Test {
     auto ends = MessageSocketPair();
     root_ = std::move(ends->first);
     client_.emplace(std::move(ends->second));
-    broker_.emplace(&*client_, wire::Hello{}, Facts(), &ceiling_, &audit_, &host_);
+    broker_.emplace(&*client_, wire::Hello{}, Facts(), &ceiling_, &audit_, &host_, "");
     loop_ = std::thread([this] { (void)broker_->Run(); });
   }
   ~BrokerTest() override {
@@ -162,6 +166,14 @@ class BrokerTest : public ::testing::Test {
       exec->reset();
       return true;
     });
+  }
+  // All that is in the audit log.
+  std::string AuditText() const {
+    std::string out;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      if (entry.path().extension() == ".jsonl") out += *ReadFile(entry.path(), 1 << 20);
+    }
+    return out;
   }
   // A command in slot 1 of a cell.
   std::shared_ptr<Exec> StartCommand(ExecSink* sink, bool terminal = false) {
@@ -339,6 +351,67 @@ TEST_F(BrokerTest, CheckOfACellOnTheHostIsTheRunnersAnswer) {
     EXPECT_EQ(ReceiveMessage(runner.get()).status().code(), Code::kUnavailable) << "it hung up";
   }
   EXPECT_EQ(broker_->live_cells(), 0u);
+}
+
+v1::RecordApprovalRequest Approval(const std::string& decision) {
+  v1::RecordApprovalRequest out;
+  out.set_request_id("apr_1");
+  out.set_session_id("ses_1");
+  out.set_turn_id("trn_1");
+  out.set_tool_name("Bash");
+  out.set_scope("Bash(rm:*): rm");
+  out.set_digest(std::string(64, 'a'));
+  out.set_decision(decision);
+  out.set_by_uid(1000);
+  out.set_by("client");
+  out.set_note("go on");
+  return out;
+}
+constexpr uid_t kAgentdUid = 4711;
+
+TEST_F(BrokerTest, RecordsAnApprovalAsItsReporterToldIt) {
+  ASSERT_TRUE(broker_->RecordApproval(Approval("allow_always"), kAgentdUid).ok());
+  EXPECT_NE(AuditText().find(
+                R"("type":"approval","request_id":"apr_1","session_id":"ses_1","turn_id":"trn_1",)"
+                R"("tool":"Bash","scope":"Bash(rm:*): rm","digest":")" +
+                std::string(64, 'a') +
+                R"(","decision":"allow_always","by_uid":1000,"by":"client","note":"go on",)"
+                R"("reporter_uid":4711,)"),
+            std::string::npos)
+      << AuditText();
+}
+
+TEST_F(BrokerTest, OthersReportNoApprovals) {
+  for (const uid_t uid : {uid_t{0}, getuid(), static_cast<uid_t>(-1)}) {
+    EXPECT_EQ(broker_->RecordApproval(Approval("deny"), uid).code(), Code::kPermissionDenied);
+  }
+  ASSERT_TRUE(audit_.Flush().ok());
+  EXPECT_EQ(AuditText().find(R"("type":"approval")"), std::string::npos);
+  EXPECT_NE(AuditText().find(R"("type":"refuse","what":"approval","about":"apr_1")"),
+            std::string::npos);
+}
+
+TEST_F(BrokerTest, AnApprovalThatSaysLessIsRefused) {
+  for (const auto& spoil : std::vector<std::function<void(v1::RecordApprovalRequest*)>>{
+           [](auto* of) { of->clear_request_id(); }, [](auto* of) { of->clear_session_id(); },
+           [](auto* of) { of->clear_by(); }, [](auto* of) { of->set_digest("aa"); },
+           [](auto* of) { of->set_decision("allow"); }}) {
+    v1::RecordApprovalRequest approval = Approval("deny");
+    spoil(&approval);
+    EXPECT_EQ(broker_->RecordApproval(approval, kAgentdUid).code(), Code::kInvalidArgument);
+  }
+}
+
+TEST_F(BrokerTest, AnApprovalThatIsNotOnDiskIsAFailure) {
+  ASSERT_TRUE(broker_->RecordApproval(Approval("deny"), kAgentdUid).ok());
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit none{AuditText().size() + 10, RLIM_INFINITY};  // stands for a full disk
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  EXPECT_EQ(broker_->RecordApproval(Approval("allow_once"), kAgentdUid).code(),
+            Code::kResourceExhausted);
+  const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &all), 0);
+  EXPECT_TRUE(broker_->RecordApproval(Approval("allow_once"), kAgentdUid).ok());
 }
 
 TEST_F(BrokerTest, ConnectionToTheHostEndsWithItsCellWhateverWasAskedOnIt) {

@@ -1,5 +1,6 @@
 #include "supervisor/rpc/ceiling_gate.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/base/refusal.h"
@@ -8,26 +9,13 @@
 
 namespace odyssey::supervisor {
 CeilingGate::CeilingGate(std::string directory, plan::CheckContext host)
-    : directory_(std::move(directory)), host_(std::move(host)) {}
+    : files_(std::move(directory)), host_(std::move(host)) {}
 
 Result<CeilingGate::InForcePtr> CeilingGate::Current() {
-  const auto texts = dialect::ReadCeilingTexts(directory_);
-  const std::lock_guard lock(mutex_);
-  if (!texts.ok()) {
-    parsed_.reset();  // whatever is read next is parsed
-    return FailedPrecondition("the operator's ceiling cannot be used, so no cell is: " +
-                              texts.status().message());
-  }
-  if (parsed_ && texts_ == *texts) return *parsed_;
-  texts_ = *texts;
-  const Result<ceiling::Ceiling> ceiling = dialect::ParseCeiling(texts_);
-  if (ceiling.ok()) {
-    parsed_ = std::make_shared<const InForce>(InForce{*ceiling, ceiling::Digest(*ceiling)});
-  } else {
-    parsed_ = FailedPrecondition("the operator's ceiling cannot be used, so no cell is: " +
-                                 ceiling.status().message());
-  }
-  return *parsed_;
+  Result<InForcePtr> current = files_.Get();
+  if (current.ok()) return current;
+  return FailedPrecondition("the operator's ceiling cannot be used, so no cell is: " +
+                            current.status().message());
 }
 
 Status CeilingGate::Check() { return Current().status(); }
@@ -52,7 +40,7 @@ Result<Admission> CeilingGate::Admit(policy::SandboxRequest request, uint32_t ow
 
 Result<answer::Under> CeilingGate::UnderFor(uint32_t owner_uid) {
   ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
-  return answer::Under{directory_, current->ceiling, {dialect::OwnerOf(owner_uid), host_}};
+  return answer::Under{files_.directory(), current->ceiling, {dialect::OwnerOf(owner_uid), host_}};
 }
 
 void CeilingGate::SetOwners(const Admission& admission, plan::Plan* plan) const {
@@ -79,6 +67,11 @@ Status CeilingGate::StillAllows(Admission* admission, uint32_t wall_clock_ms) {
   return OkStatus();
 }
 
+Result<uint32_t> CeilingGate::WallClockWithin(uint32_t wanted) {
+  ODY_ASSIGN_OR_RETURN(const InForcePtr current, Current());
+  return ceiling::WallClockWithin(current->ceiling, wanted);
+}
+
 policy::Limits CeilingGate::DefaultLimits() {
   policy::Limits limits;
   const Result<InForcePtr> current = Current();
@@ -89,13 +82,13 @@ policy::Limits CeilingGate::DefaultLimits() {
 Feature CeilingGate::Describe() {
   const Result<InForcePtr> current = Current();
   if (!current.ok()) return {"operator_policy", false, current.status().message()};
-  const std::lock_guard lock(mutex_);
+  const std::optional<size_t>& count = (*current)->count;
   const std::string source =
-      texts_ ? std::to_string(texts_->size()) + (texts_->size() == 1 ? " file" : " files") + " in "
-             : "built in, since there is no ";
-  const bool both = texts_ && (*current)->ceiling.keeps_built_in;
+      count ? std::to_string(*count) + (*count == 1 ? " file" : " files") + " in "
+            : "built in, since there is no ";
+  const bool both = count && (*current)->ceiling.keeps_built_in;
   return {"operator_policy", true,
-          source + directory_ + (both ? ", beside the built-in grants" : "") + ", sha256 " +
+          source + files_.directory() + (both ? ", beside the built-in grants" : "") + ", sha256 " +
               (*current)->digest};
 }
 

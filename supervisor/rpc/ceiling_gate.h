@@ -7,8 +7,6 @@
 // Thread-safe.
 
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "common/base/status.h"
@@ -50,6 +48,9 @@ class CeilingGate final {
   // Whether what was admitted would still be; also a command's own wall clock, 0 = the cell's.
   Status StillAllows(Admission* admission, uint32_t wall_clock_ms = 0);
 
+  // A command's that names no wall clock of its own. 0: the cell's.
+  Result<uint32_t> WallClockWithin(uint32_t wanted);
+
   // What an unset limit means now.
   policy::Limits DefaultLimits();
 
@@ -57,20 +58,12 @@ class CeilingGate final {
   Feature Describe();
 
  private:
-  struct InForce {
-    ceiling::Ceiling ceiling;
-    std::string digest;
-  };
-  using InForcePtr = std::shared_ptr<const InForce>;
+  using InForcePtr = dialect::CeilingFiles::InForcePtr;
 
   Result<InForcePtr> Current();
 
-  const std::string directory_;
+  dialect::CeilingFiles files_;
   const plan::CheckContext host_;
-  std::mutex mutex_;
-  // The latest parse: of these texts, this came out.
-  std::optional<dialect::CeilingTexts> texts_;
-  std::optional<Result<InForcePtr>> parsed_;
 };
 
 }  // namespace odyssey::supervisor

@@ -53,6 +53,13 @@ TEST_F(CeilingGateTest, WithoutADirectoryTheBuiltInOneHolds) {
                                           ceiling::Digest(ceiling::BuiltIn()));
 }
 
+TEST_F(CeilingGateTest, ACommandsDefaultWallClockIsTheOperatorsBoundIfThatIsLess) {
+  Write("10.yaml", "limits: {max: {wall_clock_s: 2}}\n");
+  EXPECT_EQ(*gate().WallClockWithin(60'000), 2000u);
+  EXPECT_EQ(*gate().WallClockWithin(1000), 1000u);
+  EXPECT_EQ(*gate().WallClockWithin(0), 0u) << "the cell's";
+}
+
 TEST_F(CeilingGateTest, WhatTheFilesSayIsWhatHolds) {
   Write("10.yaml", "grants: [{users: ['4242'], read: [/srv]}]\n");
   EXPECT_TRUE(Ask(Mounting("/srv")).ok());

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "common/base/refusal.h"
+#include "common/base/time_text.h"
+#include "policy/compile/environment.h"
 #include "policy/executables/closure.h"
 #include "supervisor/rpc/exec_denials.h"
 
@@ -118,6 +120,74 @@ Status Cell::LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan)
   return provider_->Launch(plan, OnLaunched());
 }
 
+Status Cell::OpenEgress(const std::string& broker_socket) {
+  const auto record = [auditor = auditor_, id = facts_.id, key = facts_.key](const auto& decision) {
+    auditor->OnEgress(id, key, decision);
+  };
+  egress_ = std::make_shared<CellEgress>(loop_, record, [weak = weak_from_this()] {
+    const auto cell = weak.lock();
+    if (!cell) return;
+    cell->TakeEarlySlots();
+    cell->on_change_();
+  });
+  ODY_RETURN_IF_ERROR(egress_->Open(facts_, broker_socket));
+  writes_certificates_ = true;
+  return OkStatus();
+}
+
+// Before the first command. What the cell's programs trust is a file of the cell's own: changing it
+// changes whom they believe, and nothing else.
+void Cell::WriteCertificates() {
+  const tool::Request request{
+      .op = tool::Op::kWrite, .path = compile::kCertificates, .content = egress_->certificates()};
+  AskOwn(request, [weak = weak_from_this()](const Result<tool::Response>& written) {
+    const auto cell = weak.lock();
+    if (!cell || cell->state_ != State::kLaunching) return;
+    cell->writes_certificates_ = false;
+    if (!written.ok()) {
+      return cell->EndLaunch(
+          Internal("write the cell's certificates: " + written.status().message()));
+    }
+    cell->TakeEarlySlots();
+  });
+}
+
+void Cell::EndLaunch(Status why) {
+  failure_ = std::move(why);
+  SetState(State::kEnding);
+}
+
+// Once what commands find in a cell with egress is there.
+void Cell::TakeEarlySlots() {
+  if (state_ != State::kLaunching || writes_certificates_ || !egress_->ready()) return;
+  if (!egress_->failure().ok()) return EndLaunch(egress_->failure());
+  for (auto& [ready, message] : std::exchange(early_slots_, {})) {
+    OnSlotReady(ready, std::move(message));
+  }
+}
+
+void Cell::SetEgress(const policy::SandboxRequest& asked) {
+  if (!egress_) return;
+  const uint32_t owner = facts_.admission.owner.uid;
+  if (asked.providers != facts_.request.providers) egress_->SetProviders(owner, asked.providers);
+  if (asked.egress != facts_.request.egress) {
+    (void)SetEgressPolicy(asked.egress, {.source = "prepare", .by_uid = owner, .at = Rfc3339Now()});
+  }
+  facts_.request.providers = asked.providers;
+  facts_.request.egress = asked.egress;
+}
+
+bool Cell::SetEgressPolicy(const egress::NetworkPolicy& policy, const EgressChange& change) {
+  const bool changed = egress_->SetPolicy(policy, change);
+  if (changed && socket_) (void)AskForWays();
+  return changed;
+}
+
+Status Cell::AskForWays() {
+  const cell::OpenEgress request{egress_->Ways()};
+  return SendMessage(socket_.get(), cell::Encode(request), {}, MSG_DONTWAIT);
+}
+
 void Cell::FailLaunch(Status why) {
   failure_ = std::move(why);
   Close();
@@ -129,6 +199,7 @@ void Cell::Close() {
   loop_->Forget(group_);
   KeepUnused();
   if (host_) loop_->Unwatch(host_->fd());
+  if (egress_) egress_->Close();
   socket_.reset();
   worker_.Close(failure_.ok() ? Unavailable("the cell ended") : failure_);
   SetState(State::kGone);
@@ -149,7 +220,8 @@ void Cell::OnLaunched(const wire::Launched& launched, UniqueFd socket) {
     return;
   }
   // Before cell-init's Hello: the messages wait for it in the socket.
-  const Status sent = SendMessage(socket_.get(), cell::Encode(facts_.compiled.confinement));
+  Status sent = SendMessage(socket_.get(), cell::Encode(facts_.compiled.confinement));
+  if (sent.ok() && egress_) sent = AskForWays();
   if (sent.ok()) {
     slots_.Open(socket_.get());
   } else if (sent.code() != Code::kUnavailable) {  // else it ended already, and Gone says why
@@ -203,6 +275,10 @@ void Cell::OnMessage(Message message) {
       return Handle<cell::SlotReady>(message, [&](const auto& ready) {
         if (message.fds.size() == 2) OnSlotReady(ready, std::move(message));
       });
+    case cell::MessageType::kEgressWay:
+      return Handle<cell::EgressWay>(message, [&](const auto& way) {
+        if (egress_ && message.fds.size() == 1) egress_->AddWay(way, std::move(message.fds[0]));
+      });
     case cell::MessageType::kSlotGone:
       return Handle<cell::SlotGone>(message, [&](const auto& gone) { OnSlotGone(gone); });
     case cell::MessageType::kCellError:
@@ -217,6 +293,11 @@ void Cell::OnMessage(Message message) {
 
 // A new slot, or one whose command has ended: then every process of that command is dead.
 void Cell::OnSlotReady(const cell::SlotReady& slot, Message message) {
+  if (state_ == State::kLaunching && egress_ && (writes_certificates_ || !egress_->ready())) {
+    early_slots_.emplace_back(slot, std::move(message));
+    if (writes_certificates_ && early_slots_.size() == 1) WriteCertificates();
+    return;
+  }
   const auto ended = slots_.TakeEnded(slot.slot);
   if (state_ == State::kLaunching) SetState(State::kReady);
   if (ended) OnExecEnded(ended->options());
@@ -257,7 +338,10 @@ void Cell::OnError(const cell::CellError& error) {
 
 Result<std::shared_ptr<Exec>> Cell::StartExec(const v1::ExecStart& start,
                                               const std::string& exec_id, ExecSink* sink) {
-  ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(facts_.compiled, facts_.env, start));
+  std::map<std::string, std::string> env = facts_.env;
+  if (egress_) env.insert(egress_->env().begin(), egress_->env().end());
+  if (egress_ && !busy()) egress_->ForgetDecisions();
+  ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(facts_.compiled, env, start));
   options.exec_id = exec_id;
   if (!facts_.compiled.unconfined || !start.run_id().empty() || start.keep_output()) {
     ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(RunField(start), start.run_id()));
@@ -318,13 +402,16 @@ std::vector<explain::Denial> Cell::Conclude(const ExecOptions& options, Outcome*
   std::vector<explain::Denial> denials =
       FindDenials(Known(), options, *outcome, stderr_tail, FindOnHost);
   if (outcome->never_forked) outcome->sent.set_message(DescribeNeverForked(Known()));
+  std::vector<explain::Denial> of_network;  // recorded as they were decided
+  if (egress_) egress_->Describe(&outcome->sent, &of_network);
   outcome->sent.set_denials(static_cast<uint32_t>(
-      std::min<uint64_t>(denials.size() + outcome->refused_more, UINT32_MAX)));
+      std::min<uint64_t>(denials.size() + of_network.size() + outcome->refused_more, UINT32_MAX)));
   for (explain::Denial& denial : denials) {
     denial.session_id = facts_.key.session_id;
     auditor_->OnDenied(facts_, options.exec_id, denial);
   }
   auditor_->OnExecEnded(facts_, options, *outcome);
+  denials.insert(denials.begin(), of_network.begin(), of_network.end());
   if (denials.size() > kMaxDenialsSent) denials.resize(kMaxDenialsSent);
   return denials;
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -17,6 +18,7 @@
 #include "common/os/unique_fd.h"
 #include "policy/explain/explain.h"
 #include "supervisor/rpc/auditor.h"
+#include "supervisor/rpc/cell_egress.h"
 #include "supervisor/rpc/cell_spec.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/exec.h"
@@ -44,6 +46,16 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   const CellFacts& facts() const { return facts_; }
   // Facts that may change while it lives: what its next command gets, and what admits it.
   void SetEnv(std::map<std::string, std::string> env) { facts_.env = std::move(env); }
+  // Of its policy with egress, in force at once. What was asked for last time changes nothing.
+  void SetEgress(const policy::SandboxRequest& asked);
+  // null: it has no egress.
+  CellEgress* egress() const { return egress_.get(); }
+  // It is being launched, or its providers have not been looked up.
+  bool unsettled() const {
+    return state_ == State::kLaunching || (state_ == State::kReady && egress_ && !egress_->ready());
+  }
+  // False: it was in force already.
+  bool SetEgressPolicy(const egress::NetworkPolicy& policy, const EgressChange& change);
   void SetAdmission(Admission admission) { facts_.admission = std::move(admission); }
   Admission* admission() { return &facts_.admission; }
 
@@ -51,6 +63,8 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   // Why it never became ready, or ended; OK if that is not known.
   const Status& failure() const { return failure_; }
   bool busy() const { return slots_.busy(); }
+  // The command of this id that runs or waits for a slot; null: none.
+  std::shared_ptr<Exec> FindExec(const std::string& exec_id) const { return slots_.Find(exec_id); }
   uint32_t running_execs() const { return static_cast<uint32_t>(slots_.running()); }
   explain::Cell Known() const { return {facts_.request, facts_.compiled}; }
 
@@ -58,6 +72,8 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   // reads. `plan` is what that provider launches.
   Status LaunchBy(RootClient* root, const std::string& plan);
   Status LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan);
+  // Before it is launched, where its network is egress. UNAVAILABLE: odyssey-egress does not serve.
+  Status OpenEgress(const std::string& broker_socket);
   // It cannot be launched at all.
   void FailLaunch(Status why);
   // Kills its processes; OnGone follows. `why`: sent to callers that wait for it to be ready.
@@ -102,6 +118,10 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   void OnSlotReady(const cell::SlotReady& slot, Message message);
   void OnSlotGone(const cell::SlotGone& gone);
   void OnError(const cell::CellError& error);
+  Status AskForWays();
+  void WriteCertificates();
+  void TakeEarlySlots();
+  void EndLaunch(Status why);
   void OnExecEnded(const ExecOptions& options);
 
   Result<uint64_t> TakeRun(std::string_view field, const std::string& run_id);
@@ -123,6 +143,10 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   UniqueFd socket_;  // cell-init's
   SlotPool slots_;
   FileWorker worker_;
+  std::shared_ptr<CellEgress> egress_;  // none: no egress
+  bool writes_certificates_ = false;    // until they are written
+  std::vector<std::pair<cell::SlotReady, Message>>
+      early_slots_;  // that came before egress was ready
   RunList runs_;
   uint64_t unused_timer_ = EventLoop::kNoTimer;  // of a single-use cell
   uint64_t oom_seen_ = 0, pids_seen_ = 0;        // as of the last time that usage was asked for

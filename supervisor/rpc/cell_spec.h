@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "policy/compile/compile.h"
 #include "policy/model/request.h"
@@ -23,6 +24,7 @@ struct PrepareSpec {
   uint32_t owner_uid = 0;     // on whose behalf
   bool allow_danger = false;  // the person's own word
   bool spare_running = false;
+  std::vector<std::string> granted_by;  // for the audit log
 };
 
 struct CellFacts {

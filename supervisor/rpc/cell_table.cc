@@ -1,7 +1,5 @@
 #include "supervisor/rpc/cell_table.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <iterator>
 #include <thread>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "common/base/refusal.h"
+#include "common/base/time_text.h"
 #include "policy/compile/launch_failure.h"
 #include "policy/plan/plan.h"
 #include "supervisor/wire/host_wire.h"
@@ -18,15 +17,6 @@ namespace {
 
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
-
-std::string Rfc3339Now() {
-  const time_t now = time(nullptr);
-  tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 std::string IdentityOf(const CellOrder& order) {
   const PrepareSpec& spec = order.spec;
@@ -55,12 +45,13 @@ CellFacts FactsOf(const CellOrder& order, uint32_t revision) {
 }  // namespace
 
 CellTable::CellTable(EventLoop* loop, RootClient* root, const HostLink* host, Auditor* auditor,
-                     std::string cells_directory)
+                     std::string cells_directory, std::string broker_socket)
     : loop_(loop),
       root_(root),
       host_(host),
       auditor_(auditor),
-      cells_directory_(std::move(cells_directory)) {
+      cells_directory_(std::move(cells_directory)),
+      broker_socket_(std::move(broker_socket)) {
   root_->set_on_gone([this](const wire::Gone& gone) {
     if (const CellPtr cell = FindAny(gone.cell_id)) cell->OnGone(gone.reason);
   });
@@ -146,6 +137,7 @@ void CellTable::PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t r
   }
   if (cell->facts().identity == IdentityOf(*order) && cell->state() != Cell::State::kEnding) {
     cell->SetEnv(spec.sandbox.env);  // a rotated value reaches the next command
+    cell->SetEgress(spec.sandbox);
     return AwaitReady(order, cell, false, done);
   }
   if (spec.spare_running && cell->busy()) {
@@ -164,7 +156,11 @@ void CellTable::PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t r
 void CellTable::AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPtr& cell,
                            bool created, const Done<Result<PreparedCell>>& done) {
   const auto then = [this, order, cell, created, done](bool in_time) {
-    if (in_time && cell->state() == Cell::State::kReady) {
+    const bool ready = in_time && cell->state() == Cell::State::kReady;
+    if (ready && cell->egress() != nullptr && !cell->egress()->failure().ok()) {
+      return done(cell->egress()->failure());
+    }
+    if (ready) {
       cell->SetAdmission(order->admission);
       auditor_->OnPrepared(cell->facts(), order->spec, created);  // before any other record of it
       return done(PreparedCell{cell, created});
@@ -179,7 +175,7 @@ void CellTable::AwaitReady(const std::shared_ptr<CellOrder>& order, const CellPt
     End(cell, /*purge=*/false, "", [done, why](const Status&) { done(why); });
   };
   Await(
-      kLaunchTimeout, [cell] { return cell->state() != Cell::State::kLaunching; }, then);
+      kLaunchTimeout, [cell] { return !cell->unsettled(); }, then);
 }
 
 Result<CellPtr> CellTable::Launch(const CellOrder& order, uint32_t revision) {
@@ -204,6 +200,9 @@ Result<CellPtr> CellTable::Launch(const CellOrder& order, uint32_t revision) {
   if (on_host) {
     LaunchOnHost(cell, order.spec.owner_uid);
   } else {
+    if (order.spec.sandbox.network == policy::Network::kEgress) {
+      ODY_RETURN_IF_ERROR(cell->OpenEgress(broker_socket_));
+    }
     ODY_RETURN_IF_ERROR(cell->LaunchBy(root_, bytes));
   }
   cells_[cell->facts().id] = cell;

@@ -36,9 +36,10 @@ struct PreparedCell {
 
 class CellTable final {
  public:
-  // All are borrowed. `cells_directory`: of the trees that last, as root said.
+  // All are borrowed. `cells_directory`: of the trees that last, as root said; `broker_socket`: of
+  // odyssey-egress.
   CellTable(EventLoop* loop, RootClient* root, const HostLink* host, Auditor* auditor,
-            std::string cells_directory);
+            std::string cells_directory, std::string broker_socket);
 
   // NOT_FOUND also for one that is ending.
   Result<CellPtr> Find(const std::string& cell_id) const;
@@ -85,6 +86,7 @@ class CellTable final {
   const HostLink* const host_;
   Auditor* const auditor_;
   const std::string cells_directory_;
+  const std::string broker_socket_;
   std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
   std::set<CellKey> held_keys_;
   std::list<Waiter> waiters_;

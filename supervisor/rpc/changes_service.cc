@@ -1,11 +1,10 @@
 #include "supervisor/rpc/changes_service.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "common/base/refusal.h"
+#include "common/base/time_text.h"
 #include "common/base/utf8.h"
 #include "common/rpc/status_map.h"
 #include "policy/plan/plan_check.h"
@@ -155,15 +154,6 @@ Status CheckForkKey(const std::string& field, const CellKey& key) {
 Status StatusOf(const Result<review::End>& end) {
   return end.ok() ? (end->code == Code::kOk ? OkStatus() : Status(end->code, end->error))
                   : end.status();
-}
-
-std::string Rfc3339(int64_t seconds) {
-  const time_t at = static_cast<time_t>(seconds);
-  tm parts{};
-  gmtime_r(&at, &parts);
-  char text[32];
-  strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 }  // namespace

@@ -21,12 +21,26 @@ Status CheckLength(const char* field, const std::string& value, size_t most) {
                          " bytes; at most " + std::to_string(most) + " are allowed");
 }
 
+Status CheckGrantedBy(const google::protobuf::RepeatedPtrField<std::string>& ids) {
+  constexpr int kMostIds = 64;
+  constexpr size_t kMostBytes = 128;
+  if (ids.size() > kMostIds) {
+    return InvalidArgument("granted_by: " + std::to_string(ids.size()) + " ids; at most " +
+                           std::to_string(kMostIds) + " are allowed");
+  }
+  for (const std::string& id : ids) {
+    ODY_RETURN_IF_ERROR(CheckLength("granted_by", id, kMostBytes));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   constexpr size_t kMaxDigest = 256;  // of any hash, in hex
   ODY_RETURN_IF_ERROR(CheckLength("bundle_digest", request.bundle_digest(), kMaxDigest));
   ODY_RETURN_IF_ERROR(CheckLength("sources_digest", request.sources_digest(), kMaxDigest));
+  ODY_RETURN_IF_ERROR(CheckGrantedBy(request.granted_by()));
   PrepareSpec spec;
   spec.key = {request.key().session_id(), request.key().agent_id(), request.key().kind(),
               request.key().component()};
@@ -40,6 +54,7 @@ Result<PrepareSpec> FromProto(const pb::PrepareCellRequest& request) {
   spec.owner_uid = request.owner_uid();
   spec.allow_danger = request.allow_danger();
   spec.spare_running = request.spare_running();
+  spec.granted_by = {request.granted_by().begin(), request.granted_by().end()};
   return spec;
 }
 
@@ -92,7 +107,8 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
   out->set_owner_uid(view.owner_uid);
 }
 
-static_assert(static_cast<int>(explain::Grant::Key::kLimit) == pb::GRANT_KEY_LIMIT);
+static_assert(static_cast<int>(explain::Grant::Key::kNetworkEndpoint) ==
+              pb::GRANT_KEY_NETWORK_ENDPOINT);
 static_assert(static_cast<int>(explain::Grant::Key::kMountRead) == pb::GRANT_KEY_MOUNT_READ);
 
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out) {

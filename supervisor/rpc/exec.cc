@@ -391,7 +391,8 @@ void Exec::AskUsageOnce() {
 
 bool Exec::Complete() {
   if (!discard_output_ && !(stdout_.CopyDone() && stderr_.CopyDone())) return false;
-  const bool silent = state_ == State::kExited && !stdout_.open() && !stderr_.open();
+  const bool silent =
+      state_ == State::kExited && facts_.exited->left.empty() && !stdout_.open() && !stderr_.open();
   if (!gone() && !silent) return false;
   AskUsageOnce();
   return usage_ != Usage::kAsked;

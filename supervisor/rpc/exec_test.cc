@@ -42,6 +42,21 @@ TEST_F(ExecTest, WaitsForOutputThatComesAfterTheExit) {
   EXPECT_TRUE(sink_.outcome.has_value());
 }
 
+// They may still write to the cell's files.
+TEST_F(ExecTest, ACommandThatLeavesProcessesHasEndedWhenTheyAreGone) {
+  Start(Options());
+  ASSERT_TRUE(SendMessage(control_.get(), cell::Encode(cell::ExecExited{.left = {"sleep"}})).ok());
+  out_.reset();
+  err_.reset();
+  for (const Source source : {Source::kControl, Source::kStdout, Source::kStderr}) {
+    exec_->OnReady(source);
+  }
+  EXPECT_FALSE(sink_.outcome.has_value());
+  exec_->OnSlotGone();
+  ASSERT_TRUE(sink_.outcome.has_value());
+  EXPECT_EQ(sink_.outcome->sent.ended_processes_size(), 1);
+}
+
 TEST_F(ExecTest, ASlotThatIsGoneEndsItWhoeverHoldsTheOutputOpen) {
   Start(Options());
   Write(out_, "last words");

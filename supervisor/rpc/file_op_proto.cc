@@ -137,6 +137,7 @@ Result<tool::Request> FromProto(const v1::FileOpRequest& request) {
   for (const tool::ClientOp& row : tool::kClientOps) {
     if (chosen == nullptr || chosen->name() != row.name) continue;
     tool::Request out{.op = row.op};
+    out.no_links = request.no_links();
     FromMessage from(request.GetReflection()->GetMessage(request, chosen));
     VisitFields(from, out);
     ODY_RETURN_IF_ERROR(from.status());

@@ -22,6 +22,7 @@
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/changes_service.h"
+#include "supervisor/rpc/egress_service.h"
 #include "supervisor/rpc/supervisor_service.h"
 
 namespace odyssey::supervisor {
@@ -75,18 +76,23 @@ int Serve(int argc, char** argv) {
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
   AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));
-  const HostLink host(wire::HostSocket(OptionOr(argc, argv, "--run", "")));
-  Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host);
+  const std::string run = OptionOr(argc, argv, "--run", "");
+  const HostLink host(wire::HostSocket(run));
+  Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host,
+                run + egress_wire::kBrokerSocket);
   SupervisorService service(&broker, &*reviewed);
   ChangesService changes(&broker, &*reviewed);
+  EgressService egress(&broker);
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   builder.RegisterService(&changes);
+  builder.RegisterService(&egress);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   const std::unique_ptr<grpc::Server> server = rpc::StartWithHealth(
-      &builder, {v1::Supervisor::service_full_name(), v1::Changes::service_full_name()});
+      &builder, {v1::Supervisor::service_full_name(), v1::Changes::service_full_name(),
+                 v1::Egress::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "common/base/utf8.h"
+
 namespace odyssey::supervisor {
 namespace {
 
@@ -103,6 +105,11 @@ Outcome MakeOutcome(const ExecFacts& facts) {
   outcome.pids_refused = facts.pids_refused;
   outcome.never_forked = facts.never_forked;
   SetEnd(facts, &outcome);
+  // What rpc killed was not left.
+  if (!facts.exited || facts.stopped != Stopped::kNo || facts.killed) return outcome;
+  for (const std::string& name : facts.exited->left) {
+    outcome.sent.add_ended_processes(SanitizeUtf8(name));
+  }
   return outcome;
 }
 

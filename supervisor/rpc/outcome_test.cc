@@ -19,6 +19,18 @@ TEST(OutcomeTest, SaysHowTheCommandEnded) {
   EXPECT_EQ(signalled.sent.signal(), SIGTERM);
 }
 
+TEST(OutcomeTest, NamesTheProcessesThatTheCommandLeftRunning) {
+  ExecFacts facts = Exited(0);
+  facts.exited->left = {"python3", "a\xff"};
+  const v1::ExecOutcome outcome = MakeOutcome(facts).sent;
+  ASSERT_EQ(outcome.ended_processes_size(), 2);
+  EXPECT_EQ(outcome.ended_processes(0), "python3");
+  EXPECT_EQ(outcome.ended_processes(1), "a\xEF\xBF\xBD") << "a process chooses its name";
+
+  facts.killed = true;
+  EXPECT_EQ(MakeOutcome(facts).sent.ended_processes_size(), 0) << "rpc killed all of them at once";
+}
+
 TEST(OutcomeTest, WhyRpcEndedItCountsBeforeHowItEnded) {
   ExecFacts facts = Exited(SIGKILL);
   facts.wall_clock_ms = 2000;

@@ -127,6 +127,16 @@ void SlotPool::SetTimer(Exec* exec) {
       exec->deadline(), [exec = exec->shared_from_this()] { exec->OnDeadline(Clock::now()); });
 }
 
+SlotPool::ExecPtr SlotPool::Find(const std::string& exec_id) const {
+  for (const ExecPtr& exec : waiting_) {
+    if (exec->options().exec_id == exec_id) return exec;
+  }
+  for (const auto& [slot, exec] : running_) {
+    if (exec->options().exec_id == exec_id) return exec;
+  }
+  return nullptr;
+}
+
 // For the commands that wait; without any, a running command's slot comes back.
 void SlotPool::Want() {
   const size_t ahead = running_.empty() && !on_host_ ? kReadySlots : 0;

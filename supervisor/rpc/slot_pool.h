@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -58,6 +59,9 @@ class SlotPool final {
   // Of a command that runs or waits here.
   void Watch(Exec* exec, int fd, Exec::Source source, bool writable);
   void SetTimer(Exec* exec);
+
+  // The command of this id that runs or waits here; null: none.
+  ExecPtr Find(const std::string& exec_id) const;
 
   size_t running() const { return running_.size(); }
   bool busy() const { return !running_.empty() || !waiting_.empty(); }

@@ -1,6 +1,7 @@
 #include "supervisor/rpc/supervisor_service.h"
 
 #include "common/base/version.h"
+#include "common/rpc/peer_uid.h"
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
 #include "supervisor/rpc/convert.h"
@@ -14,7 +15,10 @@ namespace {
 
 // The denial goes with the error, as its details: odyssey.supervisor.v1.Denial.
 grpc::Status FileError(const FileAnswer& answer) {
-  const Status status(answer.response.code, DescribeFileError(answer.response, answer.denial));
+  Status status(answer.response.code, DescribeFileError(answer.response, answer.denial));
+  if (answer.response.code == Code::kAborted) {
+    status = status.With({.field = "path", .value = answer.response.leads_to});
+  }
   v1::Denial denial;
   if (answer.denial) ToProto(*answer.denial, "", &denial);
   return rpc::ToGrpc(status, answer.denial ? &denial : nullptr);
@@ -104,6 +108,12 @@ grpc::ServerBidiReactor<v1::ExecRequest, v1::ExecResponse>* SupervisorService::E
   return new ExecReactor(broker_);
 }
 
+grpc::Status SupervisorService::CancelExec(grpc::ServerContext*,
+                                           const v1::CancelExecRequest* request,
+                                           v1::CancelExecResponse*) {
+  return rpc::ToGrpc(broker_->CancelExec(request->exec_id()));
+}
+
 grpc::Status SupervisorService::FileOp(grpc::ServerContext*, const v1::FileOpRequest* request,
                                        v1::FileOpResponse* response) {
   const auto op = FromProto(*request);
@@ -139,6 +149,14 @@ grpc::Status SupervisorService::RemoveCell(grpc::ServerContext*,
     reviewed_->Forget(info.key());
   }
   return rpc::ToGrpc(removed);
+}
+
+grpc::Status SupervisorService::RecordApproval(grpc::ServerContext* context,
+                                               const v1::RecordApprovalRequest* request,
+                                               v1::RecordApprovalResponse*) {
+  const uid_t reporter = rpc::PeerUid(context->peer());
+  if (context->IsCancelled()) return rpc::ToGrpc(Cancelled("the client has gone"));
+  return rpc::ToGrpc(broker_->RecordApproval(*request, reporter));
 }
 
 }  // namespace odyssey::supervisor

@@ -30,6 +30,8 @@ class SupervisorService final
                             v1::DescribeCellResponse* response) override;
   grpc::ServerBidiReactor<v1::ExecRequest, v1::ExecResponse>* Exec(
       grpc::CallbackServerContext* context) override;
+  grpc::Status CancelExec(grpc::ServerContext* context, const v1::CancelExecRequest* request,
+                          v1::CancelExecResponse* response) override;
   grpc::Status FileOp(grpc::ServerContext* context, const v1::FileOpRequest* request,
                       v1::FileOpResponse* response) override;
   grpc::Status InjectFiles(grpc::ServerContext* context,
@@ -39,6 +41,9 @@ class SupervisorService final
                             grpc::ServerWriter<v1::CollectFilesResponse>* writer) override;
   grpc::Status RemoveCell(grpc::ServerContext* context, const v1::RemoveCellRequest* request,
                           v1::RemoveCellResponse* response) override;
+  grpc::Status RecordApproval(grpc::ServerContext* context,
+                              const v1::RecordApprovalRequest* request,
+                              v1::RecordApprovalResponse* response) override;
 
  private:
   std::vector<Feature> LayersOf(const CellView& view) const;
