@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_AGENTD_APPROVAL_COMMAND_ANSWER_H_
 #define ODYSSEY_AGENTD_APPROVAL_COMMAND_ANSWER_H_
 
-// What the approval command reads and writes. Pure.
+// What the operator's approval command and approval webhook read and write. Pure.
 
 #include <cstddef>
 #include <string>

@@ -17,6 +17,12 @@ Verdict Judge(const rules::Decision& decision, bool granted) {
   return {rules::Verdict::kDeny, "", "", "permission denied: unknown verdict"};
 }
 
+Verdict JudgeWithGrants(const rules::Decision& decision) {
+  if (decision.verdict == rules::Verdict::kDeny) return Judge(decision, false);
+  const bool rule_asks = decision.verdict == rules::Verdict::kAsk;
+  return {rules::Verdict::kAsk, rule_asks ? decision.rule : "", "", "", decision.risk};
+}
+
 std::string DeniedMessage(const std::string& tool, const std::string& rule,
                           const std::string& note) {
   return "permission denied: tool " + (rule.empty() ? tool : rule) + " was denied" +

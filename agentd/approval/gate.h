@@ -21,6 +21,11 @@ struct Verdict {
 // `granted`: whether the session has been granted the decision's scope.
 Verdict Judge(const rules::Decision& decision, bool granted);
 
+// Of a call that asks for more than its cell has: a person is asked even where a rule, or an
+// earlier "always", allows the call. A rule that denies it still does. There is nothing to allow
+// always.
+Verdict JudgeWithGrants(const rules::Decision& decision);
+
 // What the model reads when a person said no: "permission denied: tool Write was denied", with the
 // note if there is one. `rule` is the one that asked; "", because none could judge the call, and
 // the tool is named.

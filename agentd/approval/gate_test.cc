@@ -33,5 +33,17 @@ TEST(GateTest, DenialOfWhatNoRuleJudgesNamesTheTool) {
   EXPECT_EQ(DeniedMessage("Bash", "", ""), "permission denied: tool Bash was denied");
 }
 
+TEST(GateTest, ACallWithGrantsIsAskedAboutWhateverTheRulesAllow) {
+  const rules::Decision allowed{rules::Verdict::kAllow, "Bash", "", "",
+                                rules::RiskClass::kLocalWrite};
+  EXPECT_EQ(JudgeWithGrants(allowed),
+            (Verdict{rules::Verdict::kAsk, "", "", "", rules::RiskClass::kLocalWrite}));
+  const rules::Decision asked{rules::Verdict::kAsk, "Bash(curl:*)", "", "Bash(curl:*): curl"};
+  EXPECT_EQ(JudgeWithGrants(asked), (Verdict{rules::Verdict::kAsk, "Bash(curl:*)", "", ""}))
+      << "nothing is allowed always";
+  const rules::Decision denied{rules::Verdict::kDeny, "Bash(rm:*)", "", ""};
+  EXPECT_EQ(JudgeWithGrants(denied), Judge(denied, true));
+}
+
 }  // namespace
 }  // namespace odyssey::approval

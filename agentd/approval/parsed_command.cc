@@ -1,5 +1,9 @@
 #include "agentd/approval/parsed_command.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "policy/rules/shell_split.h"
 
 namespace odyssey::approval {
@@ -28,7 +32,10 @@ agent::v1::SimpleCommands ParsedCommand(std::string_view line) {
   for (const rules::SimpleCommand& command : split->commands) {
     if (command.words.empty()) continue;
     agent::v1::SimpleCommand* added = out.add_commands();
-    added->mutable_argv()->Assign(command.words.begin(), command.words.end());
+    for (std::string word : command.words) {
+      std::replace_if(word.begin(), word.end(), rules::IsUnknown, rules::kUnknown);
+      added->add_argv(std::move(word));
+    }
     added->set_kind(KindName(command.kind));
   }
   return out;

@@ -31,6 +31,11 @@ TEST(ParsedCommandTest, SaysWhatCannotBeKnown) {
   EXPECT_EQ(shown.back().substr(0, 7), "opaque|");
 }
 
+TEST(ParsedCommandTest, HasOneMarkForWhatIsKnownAtRunTime) {
+  EXPECT_EQ(Shown("ls $X *.c a/**/b"), (std::vector<std::string>{"runs|ls|\x01|\x01.c|a/\x01"
+                                                                 "b"}));
+}
+
 TEST(ParsedCommandTest, ALineThatCannotBeReadHasNone) { EXPECT_TRUE(Shown("echo 'x").empty()); }
 
 }  // namespace

@@ -34,6 +34,49 @@ TEST(RegistryTest, AlwaysGrantsTheScopeToThatSessionOnly) {
   EXPECT_FALSE(registry.IsGranted("s1", "Bash(find:*): find, rm"));
 }
 
+TEST(RegistryTest, AnAnswerMustFitItsRequest) {
+  agent::v1::PermissionRequested plain, asks;
+  asks.mutable_grants()->add_grants();
+  const Answer once{Decision::kAllowOnce}, always{Decision::kAllowAlways};
+  Answer session = once, deny{Decision::kDeny}, timed = once, unknown = once;
+  session.grant_scope = deny.grant_scope = agent::v1::GRANT_SCOPE_SESSION;
+  timed.grant_duration_ms = 1;
+  unknown.grant_scope = static_cast<agent::v1::GrantScope>(9);
+  for (const Answer& fits : {once, always}) EXPECT_TRUE(CheckAnswer(plain, fits).ok());
+  for (const Answer& fits : {once, session}) EXPECT_TRUE(CheckAnswer(asks, fits).ok());
+  EXPECT_FALSE(CheckAnswer(plain, session).ok()) << "there is nothing to grant";
+  EXPECT_FALSE(CheckAnswer(asks, always).ok()) << "a rule's answer widens nothing";
+  EXPECT_FALSE(CheckAnswer(asks, deny).ok());
+  EXPECT_FALSE(CheckAnswer(asks, timed).ok()) << "of a call";
+  EXPECT_FALSE(CheckAnswer(asks, unknown).ok());
+  session.grant_duration_ms = kMaxGrantDurationMs;
+  EXPECT_TRUE(CheckAnswer(asks, session).ok());
+  session.grant_duration_ms += 1;
+  EXPECT_FALSE(CheckAnswer(asks, session).ok());
+}
+
+TEST(RegistryTest, WhatWasGrantedIsListedAndTakenBack) {
+  Registry registry;
+  for (const char* scope : {"B", "A", "B"}) {
+    registry.Add(Ask(std::string("of ") + scope, "s1", scope), [](const Answer&) {});
+    EXPECT_TRUE(registry.Resolve(std::string("of ") + scope, {Decision::kAllowAlways, "", 7}));
+  }
+  const auto allowed = registry.Allowed("s1");
+  ASSERT_EQ(allowed.size(), 2u);
+  EXPECT_EQ(allowed[0].scope(), "A");
+  EXPECT_EQ(allowed[1].scope(), "B");
+  EXPECT_EQ(allowed[1].request_id(), "of B");
+  EXPECT_EQ(allowed[1].by_uid(), 7u);
+  EXPECT_EQ(allowed[1].by(), "client");
+  EXPECT_TRUE(registry.Allowed("s2").empty());
+  EXPECT_EQ(registry.Forget("s2", "A"), 0u);
+  EXPECT_EQ(registry.Forget("s1", "A"), 1u);
+  EXPECT_FALSE(registry.IsGranted("s1", "A"));
+  EXPECT_TRUE(registry.IsGranted("s1", "B"));
+  EXPECT_EQ(registry.Forget("s1", ""), 1u);
+  EXPECT_TRUE(registry.Allowed("s1").empty());
+}
+
 TEST(RegistryTest, OnceAndDenyGrantNothing) {
   Registry registry;
   for (const Decision decision : {Decision::kAllowOnce, Decision::kDeny}) {

@@ -12,6 +12,7 @@
 
 #include "agentd/bundle/installed_tree.h"
 #include "agentd/bundle/legacy_copies.h"
+#include "agentd/package/bundle_files.h"
 #include "agentd/package/installation.h"
 #include "agentd/package/pack.h"
 #include "agentd/package/unpack.h"
@@ -210,7 +211,10 @@ Status BundleStore::KeepBlobs(const package::LayoutDirectory& layout, const pack
   const package::LayoutDirectory own(directory_);
   for (const std::string& hex : package::BlobsOf(parts)) {
     const std::string to = own.BlobPath(hex);
-    if (link(layout.BlobPath(hex).c_str(), to.c_str()) != 0 && errno != EEXIST) {
+    const std::string from = layout.BlobPath(hex);
+    if (link(from.c_str(), to.c_str()) == 0) continue;
+    // The one that is there may be damaged; that of the staging directory was checked.
+    if (errno != EEXIST || rename(from.c_str(), to.c_str()) != 0) {
       return ErrnoStatus(errno, "link " + to);
     }
   }
@@ -236,11 +240,13 @@ Result<BundleStore::BundlePtr> BundleStore::KeepTree(const std::string& tree,
     if (errno != EEXIST && errno != ENOTEMPTY) return ErrnoStatus(errno, "rename to " + to);
     // Of an earlier start; a cell may show it.
     if (const Result<BundlePtr> there = Load(bundle.pin); there.ok()) {
+      damaged_.erase(to);
       return loaded_[bundle.pin.digest] = *there;
     }
     if (renameat2(AT_FDCWD, tree.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
       return ErrnoStatus(errno, "exchange with " + to);
     }
+    damaged_.erase(to);
   }
   ODY_RETURN_IF_ERROR(SyncDirectory(directory_ + "/trees"));
   InstalledBundle moved = bundle;
@@ -399,8 +405,22 @@ Result<BundleStore::BundlePtr> BundleStore::Open(const BundlePin& pin) {
   // Held while its files are compared: nothing is collected meanwhile.
   std::lock_guard lock(mutex_);
   if (const auto it = loaded_.find(pin.digest); it != loaded_.end()) return it->second;
-  ODY_ASSIGN_OR_RETURN(BundlePtr bundle, Load(pin));
-  return loaded_[pin.digest] = std::move(bundle);
+  Result<BundlePtr> bundle = Load(pin);
+  if (bundle.status().code() == Code::kDataLoss) damaged_.insert(TreeOf(pin.digest));
+  ODY_RETURN_IF_ERROR(bundle.status());
+  damaged_.erase(TreeOf(pin.digest));
+  return loaded_[pin.digest] = *std::move(bundle);
+}
+
+std::vector<std::string> BundleStore::damaged() const {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> out = damaged_;
+  for (const Root& root : RootsFor(0)) {
+    for (std::string& path : DamagedInstallations(root.directory + "/installs")) {
+      out.insert(std::move(path));
+    }
+  }
+  return {out.begin(), out.end()};
 }
 
 Result<package::Parts> BundleStore::PartsOf(const std::string& digest) const {
@@ -429,6 +449,31 @@ Result<BundleStore::BundlePtr> BundleStore::Load(const BundlePin& pin) {
   return LoadTree(PinOf(*parts), tree);
 }
 
+// Nothing below a tree changes. Caller holds mutex_.
+uint64_t BundleStore::TreeBytes(const std::string& digest) {
+  const auto known = tree_bytes_.find(digest);
+  if (known != tree_bytes_.end()) return known->second;
+  const auto files = package::ListTreeFiles(TreeOf(digest));
+  if (!files.ok()) return 0;
+  uint64_t out = 0;
+  for (const package::BundleFile& file : *files) out += file.bytes;
+  return tree_bytes_[digest] = out;
+}
+
+uint64_t BundleStore::BytesOf(uid_t owner, const std::set<std::string>& pinned) {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> counted = pinned;
+  std::set<std::string> installed;
+  for (const Installation& each : ListLocked(owner)) {
+    if (each.shared) counted.erase(each.pin.digest);
+    if (!each.shared && each.owner == owner) installed.insert(each.pin.digest);
+  }
+  counted.merge(installed);
+  uint64_t out = 0;
+  for (const std::string& digest : counted) out += TreeBytes(digest);
+  return out;
+}
+
 void BundleStore::CollectGarbage(const std::function<std::set<std::string>()>& pinned) {
   std::lock_guard lock(mutex_);
   std::set<std::string> used;
@@ -439,6 +484,7 @@ void BundleStore::CollectGarbage(const std::function<std::set<std::string>()>& p
   for (const Installation& each : ListLocked(0)) used.insert(each.pin.digest);
   for (const auto& [owner, digests] : unlisted_) used.insert(digests.begin(), digests.end());
   std::erase_if(loaded_, [&](const auto& entry) { return used.count(entry.first) == 0; });
+  std::erase_if(tree_bytes_, [&](const auto& entry) { return used.count(entry.first) == 0; });
   RemoveUnusedNames(directory_ + "/trees", used);
 
   std::set<std::string> blobs;

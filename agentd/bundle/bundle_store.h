@@ -95,6 +95,14 @@ class BundleStore final {
   // What a session pinned. NOT_FOUND, or DATA_LOSS if its files are not what the digest says.
   Result<std::shared_ptr<const InstalledBundle>> Open(const BundlePin& pin);
 
+  // Of the files of what that user installed for itself, and of those `pinned` (digests) that are
+  // installed for no other user. A file of several bundles counts with each.
+  uint64_t BytesOf(uid_t owner, const std::set<std::string>& pinned);
+
+  // The paths of installations whose metadata cannot be read, and of trees that Open refused;
+  // sorted.
+  std::vector<std::string> damaged() const;
+
   // Removes trees and blobs that no installation uses and whose digest `pinned` does not return.
   // What OpenFor or Open returned stays while its caller holds it: a session that is being made
   // must be among the pinned ones before it releases its bundle.
@@ -127,6 +135,7 @@ class BundleStore final {
   void AddUnlisted(uid_t owner, const std::string& digest);
   std::vector<Installation> ListLocked(uid_t caller) const;
   Result<Installation> FindLocked(const std::string& reference, uid_t caller) const;
+  uint64_t TreeBytes(const std::string& digest);
   Result<package::Parts> PartsOf(const std::string& digest) const;
   Result<BundlePtr> Load(const BundlePin& pin);
 
@@ -136,8 +145,10 @@ class BundleStore final {
   mutable std::mutex mutex_;  // of every change below installs/, trees/ and blobs/, too
   // By digest; an entry is dropped with its tree.
   std::map<std::string, BundlePtr> loaded_;
+  std::set<std::string> damaged_;  // trees
   // Digests that a user uploaded for its next session, the latest last.
   std::map<uid_t, std::vector<std::string>> unlisted_;
+  std::map<std::string, uint64_t> tree_bytes_;  // by digest, as far as they were asked for
 };
 
 }  // namespace odyssey::bundle

@@ -102,6 +102,27 @@ TEST_F(BundleStoreTest, OpensAfterARestartAndNoticesTampering) {
             Code::kDataLoss);
 }
 
+TEST_F(BundleStoreTest, DamageIsNamedAndInstallingAgainReplacesIt) {
+  const Installation installed = *Build();
+  const std::string digest = installed.pin.digest;
+  const std::string tree = directory_.path() + "/trees/" + digest;
+  struct Case {
+    std::string file, named;
+  };
+  for (const auto& [file, named] :
+       {Case{directory_.path() + "/blobs/sha256/" + digest, tree}, Case{tree + "/README.md", tree},
+        Case{installed.directory + "/.odyssey/bundle.json", installed.directory}}) {
+    fs::remove(file);  // a hard link of others
+    std::ofstream(file) << "xxxx";
+    BundleStore store(directory_.path(), &ids_, kSelf);
+    EXPECT_EQ(store.Open(installed.pin).status().code() == Code::kDataLoss, named == tree);
+    EXPECT_EQ(store.damaged(), std::vector<std::string>{named}) << file;
+    ASSERT_TRUE(store.Build(source_.path(), {.force = true}).ok());
+    EXPECT_TRUE(store.damaged().empty()) << file;
+    EXPECT_TRUE(BundleStore(directory_.path(), &ids_, kSelf).Open(installed.pin).ok()) << file;
+  }
+}
+
 TEST_F(BundleStoreTest, OpensWhatAnEarlierVersionPinned) {
   const BundlePin pin = {"demo", "0.1.0", kLegacyDigest};
   const std::string copy = directory_.path() + "/demo/0.1.0-" + kLegacyDigest;

@@ -24,6 +24,21 @@ std::vector<std::string> NamesIn(const std::string& directory) {
   return out;
 }
 
+// Calls `use` with each DIR/NS/ID/VERSION and what its bundle.json says, if that is the same names.
+template <typename Use>
+void ForEachInstallation(const std::string& directory, const Use& use) {
+  for (const std::string& ns : NamesIn(directory)) {
+    for (const std::string& id : NamesIn(directory + "/" + ns)) {
+      for (const std::string& version : NamesIn(directory + "/" + ns + "/" + id)) {
+        const std::string path = directory + "/" + ns + "/" + id + "/" + version;
+        std::optional<BundlePin> pin = ReadInstallation(path);
+        if (pin && (pin->ns != ns || pin->id != id || pin->version != version)) pin.reset();
+        use(path, std::move(pin));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const InstalledBundle>> LoadTree(const BundlePin& pin,
@@ -52,16 +67,17 @@ std::optional<BundlePin> ReadInstallation(const std::string& installed) {
 
 std::vector<std::pair<std::string, BundlePin>> ReadInstallations(const std::string& directory) {
   std::vector<std::pair<std::string, BundlePin>> out;
-  for (const std::string& ns : NamesIn(directory)) {
-    for (const std::string& id : NamesIn(directory + "/" + ns)) {
-      for (const std::string& version : NamesIn(directory + "/" + ns + "/" + id)) {
-        const std::string path = directory + "/" + ns + "/" + id + "/" + version;
-        const std::optional<BundlePin> pin = ReadInstallation(path);
-        if (!pin || pin->ns != ns || pin->id != id || pin->version != version) continue;
-        out.emplace_back(path, *pin);
-      }
-    }
-  }
+  ForEachInstallation(directory, [&](const std::string& path, std::optional<BundlePin> pin) {
+    if (pin) out.emplace_back(path, *std::move(pin));
+  });
+  return out;
+}
+
+std::vector<std::string> DamagedInstallations(const std::string& directory) {
+  std::vector<std::string> out;
+  ForEachInstallation(directory, [&](const std::string& path, const std::optional<BundlePin>& pin) {
+    if (!pin) out.push_back(path);
+  });
   return out;
 }
 

@@ -28,6 +28,9 @@ std::optional<BundlePin> ReadInstallation(const std::string& installed);
 // Every DIR/NS/ID/VERSION whose bundle.json says the same names, with its directory.
 std::vector<std::pair<std::string, BundlePin>> ReadInstallations(const std::string& directory);
 
+// Every other DIR/NS/ID/VERSION, sorted.
+std::vector<std::string> DamagedInstallations(const std::string& directory);
+
 // Removes the entries of the directory whose names are not in `used`.
 void RemoveUnusedNames(const std::string& directory, const std::set<std::string>& used);
 

@@ -2,29 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "agentd/approval/command_answer.h"
 
 namespace odyssey::daemon {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// At the same time; further questions wait for one of them to end.
-constexpr size_t kMaxRunning = 16;
-// How soon a question that was taken back is noticed.
-constexpr int kTickMs = 200;
 
 // Both ends of a pipe, closed at exec.
 struct Pipe {
@@ -137,6 +129,64 @@ Result<approval::Answer> AnswerOf(int status, const std::string& output) {
   return approval::ParseCommandAnswer(output);
 }
 
+class CommandRun final : public AnswerRun {
+ public:
+  CommandRun(pid_t pid, UniqueFd input, UniqueFd output, std::string question)
+      : pid_(pid),
+        process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+        input_(std::move(input)),
+        output_(std::move(output)),
+        unsent_(std::move(question)) {}
+  ~CommandRun() override {
+    if (pid_ > 0) KillAndWait(pid_);
+  }
+  CommandRun(const CommandRun&) = delete;
+  CommandRun& operator=(const CommandRun&) = delete;
+
+  std::optional<Result<approval::Answer>> Advance() override {
+    Send(&input_, &unsent_);
+    const bool ended = HasEnded(pid_);  // before the last of its output is read
+    Receive(&output_, &answer_);
+    if (answer_.size() > approval::kMaxCommandAnswer) return approval::ParseCommandAnswer(answer_);
+    if (!ended) return std::nullopt;
+    return AnswerOf(KillAndWait(std::exchange(pid_, -1)), answer_);
+  }
+
+  void AddPolled(std::vector<pollfd>* out) const override {
+    out->push_back({process_.get(), POLLIN, 0});
+    out->push_back({output_.get(), POLLIN, 0});
+    out->push_back({input_.get(), POLLOUT, 0});
+  }
+
+ private:
+  pid_t pid_;  // -1: waited for
+  const UniqueFd process_;
+  UniqueFd input_, output_;
+  std::string unsent_, answer_;
+};
+
+class CommandTransport final : public AnswerTransport {
+ public:
+  explicit CommandTransport(std::string path) : path_(std::move(path)) {}
+
+  std::string_view name() const override { return "command"; }
+
+  Result<std::unique_ptr<AnswerRun>> Start(const std::string& question) override {
+    ODY_ASSIGN_OR_RETURN(Pipe input, OpenPipe());
+    ODY_ASSIGN_OR_RETURN(Pipe output, OpenPipe());
+    ODY_RETURN_IF_ERROR(DoNotBlock(input.write.get()));
+    ODY_RETURN_IF_ERROR(DoNotBlock(output.read.get()));
+    pid_t pid = -1;
+    const int error = SpawnSetup().Spawn(path_, input.read.get(), output.write.get(), &pid);
+    if (error != 0) return ErrnoStatus(error, "start " + path_);
+    return std::unique_ptr<AnswerRun>(std::make_unique<CommandRun>(
+        pid, std::move(input.write), std::move(output.read), question));
+  }
+
+ private:
+  const std::string path_;
+};
+
 }  // namespace
 
 Status CheckApprovalCommand(const std::string& path) {
@@ -148,111 +198,8 @@ Status CheckApprovalCommand(const std::string& path) {
   return OkStatus();
 }
 
-ApprovalCommand::ApprovalCommand(
-    approval::Registry* registry, ApprovalCommandOptions options,
-    std::function<void(const std::string& request_id, const std::string& why)> on_failure)
-    : registry_(registry),
-      options_(std::move(options)),
-      on_failure_(std::move(on_failure)),
-      wake_(std::make_shared<const UniqueFd>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  ODY_CHECK(*wake_);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
-}
-
-void ApprovalCommand::Watch(const std::stop_token& stop) {
-  const std::stop_callback wake(stop, [this] { eventfd_write(wake_->get(), 1); });
-  while (!stop.stop_requested()) {
-    StartNew();
-    std::erase_if(running_, [this](Run& run) { return !Advance(run); });
-    Wait();
-  }
-  for (const Run& run : running_) KillAndWait(run.pid);
-}
-
-void ApprovalCommand::StartNew() {
-  const uint64_t latest = registry_->last_ordinal();
-  for (const approval::Registry::Open& open : registry_->After(seen_, "")) {
-    if (running_.size() >= kMaxRunning) return;
-    seen_ = open.ordinal;
-    Result<Run> run = Start(open.question);
-    if (run.ok()) {
-      running_.push_back(*std::move(run));
-    } else {
-      Settle(open.question.request().request_id(), run.status());
-    }
-  }
-  seen_ = std::max(seen_, latest);  // beyond those that were taken back
-}
-
-Result<ApprovalCommand::Run> ApprovalCommand::Start(const approval::Question& question) const {
-  ODY_ASSIGN_OR_RETURN(Pipe input, OpenPipe());
-  ODY_ASSIGN_OR_RETURN(Pipe output, OpenPipe());
-  ODY_RETURN_IF_ERROR(DoNotBlock(input.write.get()));
-  ODY_RETURN_IF_ERROR(DoNotBlock(output.read.get()));
-  Run out;
-  const int error =
-      SpawnSetup().Spawn(options_.path, input.read.get(), output.write.get(), &out.pid);
-  if (error != 0) return ErrnoStatus(error, "start " + options_.path);
-  out.request_id = question.request().request_id();
-  out.process.reset(static_cast<int>(syscall(SYS_pidfd_open, out.pid, 0)));
-  out.input = std::move(input.write);
-  out.output = std::move(output.read);
-  out.unsent = approval::QuestionLine(question);
-  out.deadline = Clock::now() + options_.timeout;
-  return out;
-}
-
-// False: it is over, and nothing of it runs.
-bool ApprovalCommand::Advance(Run& run) {
-  if (!registry_->Find(run.request_id)) {
-    KillAndWait(run.pid);
-    return false;
-  }
-  Send(&run.input, &run.unsent);
-  const bool ended = HasEnded(run.pid);  // before the last of its output is read
-  Receive(&run.output, &run.answer);
-  const bool too_long = run.answer.size() > approval::kMaxCommandAnswer;
-  const bool too_late = Clock::now() >= run.deadline;
-  if (!ended && !too_long && !too_late) return true;
-  const int status = KillAndWait(run.pid);
-  if (ended || too_long) {
-    Settle(run.request_id,
-           too_long ? approval::ParseCommandAnswer(run.answer) : AnswerOf(status, run.answer));
-  } else {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.timeout).count();
-    Settle(run.request_id, InvalidArgument("no answer in " + std::to_string(seconds) + " s"));
-  }
-  return false;
-}
-
-void ApprovalCommand::Settle(const std::string& request_id, Result<approval::Answer> answer) {
-  if (!answer.ok()) {
-    const std::string why = "the approval command gave no answer: " + answer.status().message();
-    on_failure_(request_id, why);
-    if (options_.fallback_ask) return;
-    answer = approval::Answer{approval::Decision::kDeny, why};
-  }
-  answer->by_uid = getuid();
-  answer->by = "command";
-  registry_->Resolve(request_id, *answer);
-}
-
-// Until a command or the registry has something, or the end is asked for.
-void ApprovalCommand::Wait() {
-  const auto wake = wake_;
-  if (running_.empty() &&
-      !registry_->NotifyAfter(seen_, [wake] { eventfd_write(wake->get(), 1); })) {
-    return;
-  }
-  std::vector<pollfd> polled = {{wake_->get(), POLLIN, 0}};
-  for (const Run& run : running_) {
-    polled.push_back({run.process.get(), POLLIN, 0});
-    polled.push_back({run.output.get(), POLLIN, 0});
-    polled.push_back({run.input.get(), POLLOUT, 0});
-  }
-  (void)poll(polled.data(), polled.size(), running_.empty() ? -1 : kTickMs);
-  eventfd_t count = 0;
-  (void)eventfd_read(wake_->get(), &count);
+std::unique_ptr<AnswerTransport> NewApprovalCommand(std::string path) {
+  return std::make_unique<CommandTransport>(std::move(path));
 }
 
 }  // namespace odyssey::daemon

@@ -23,19 +23,20 @@ class ApprovalCommandTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { signal(SIGPIPE, SIG_IGN); }
 
-  // A shell script that knows its directory as $D.
-  ApprovalCommandOptions Script(const std::string& body) {
+  // The path of a shell script that knows its directory as $D.
+  std::string Script(const std::string& body) {
     const std::string path =
         directory_.Write("command", "#!/bin/sh\nD=" + directory_.path() + "\n" + body + "\n");
     chmod(path.c_str(), 0755);
-    return {.path = path};
+    return path;
   }
-  std::unique_ptr<ApprovalCommand> Watch(const ApprovalCommandOptions& options) {
-    return std::make_unique<ApprovalCommand>(&registry_, options,
-                                             [this](const std::string&, const std::string& why) {
-                                               const std::lock_guard lock(mutex_);
-                                               failures_.push_back(why);
-                                             });
+  std::unique_ptr<ApprovalAnswerer> Watch(const std::string& path,
+                                          ApprovalAnswerer::Options options = {}) {
+    return std::make_unique<ApprovalAnswerer>(&registry_, NewApprovalCommand(path), options,
+                                              [this](const std::string&, const std::string& why) {
+                                                const std::lock_guard lock(mutex_);
+                                                failures_.push_back(why);
+                                              });
   }
   std::future<approval::Answer> Ask(const std::string& id, const std::string& diff = "") {
     approval::Question question;
@@ -115,9 +116,7 @@ TEST_F(ApprovalCommandTest, WithoutAnAnswerItDenies) {
            {yes + "; " + yes, "answer: no JSON object"},
            {yes + "; sleep 1000", "no answer in 1 s"},
            {"yes", "answer: more than 8192 bytes"}}) {
-    ApprovalCommandOptions options = Script(script);
-    options.timeout = std::chrono::seconds(1);
-    const auto command = Watch(options);
+    const auto command = Watch(Script(script), {.timeout = std::chrono::seconds(1)});
     const approval::Answer answer = Get(Ask("r"));
     EXPECT_EQ(answer.decision, Decision::kDeny) << script;
     EXPECT_EQ(answer.note, "the approval command gave no answer: " + why) << script;
@@ -125,22 +124,34 @@ TEST_F(ApprovalCommandTest, WithoutAnAnswerItDenies) {
   }
 }
 
+TEST_F(ApprovalCommandTest, AlwaysIsNoAnswerToARequestWithGrants) {
+  const auto command = Watch(Script("echo '{\"decision\":\"allow_always\"}'"));
+  approval::Question question;
+  question.mutable_request()->set_request_id("apr_1");
+  question.mutable_request()->mutable_grants()->add_grants();
+  const auto promise = std::make_shared<std::promise<approval::Answer>>();
+  registry_.Add(question,
+                [promise](const approval::Answer& answer) { promise->set_value(answer); });
+  const approval::Answer answer = Get(promise->get_future());
+  EXPECT_EQ(answer.decision, Decision::kDeny);
+  EXPECT_NE(answer.note.find("a request with grants is not allowed always"), std::string::npos)
+      << answer.note;
+}
+
 TEST_F(ApprovalCommandTest, WhatCannotBeStartedDenies) {
-  ApprovalCommandOptions options = Script("true");
-  EXPECT_TRUE(CheckApprovalCommand(options.path).ok());
-  std::filesystem::remove(options.path);
-  EXPECT_FALSE(CheckApprovalCommand(options.path).ok());
+  const std::string path = Script("true");
+  EXPECT_TRUE(CheckApprovalCommand(path).ok());
+  std::filesystem::remove(path);
+  EXPECT_FALSE(CheckApprovalCommand(path).ok());
   EXPECT_FALSE(CheckApprovalCommand("/").ok());
-  const auto command = Watch(options);
+  const auto command = Watch(path);
   const approval::Answer answer = Get(Ask("r"));
   EXPECT_EQ(answer.decision, Decision::kDeny);
-  EXPECT_NE(answer.note.find("start " + options.path), std::string::npos) << answer.note;
+  EXPECT_NE(answer.note.find("start " + path), std::string::npos) << answer.note;
 }
 
 TEST_F(ApprovalCommandTest, WithTheFallbackTheQuestionStaysOpen) {
-  ApprovalCommandOptions options = Script("exit 1");
-  options.fallback_ask = true;
-  const auto command = Watch(options);
+  const auto command = Watch(Script("exit 1"), {.fallback_ask = true});
   auto answer = Ask("r");
   ASSERT_TRUE(Eventually([&] {
     const std::lock_guard lock(mutex_);
@@ -152,16 +163,16 @@ TEST_F(ApprovalCommandTest, WithTheFallbackTheQuestionStaysOpen) {
 }
 
 TEST_F(ApprovalCommandTest, IsKilledWithWhatItStarted) {
-  const ApprovalCommandOptions options = Script("sleep 1000 & echo $! > $D/pid; wait");
+  const std::string path = Script("sleep 1000 & echo $! > $D/pid; wait");
   {
-    const auto command = Watch(options);
+    const auto command = Watch(path);
     const auto answer = Ask("r");
     ASSERT_TRUE(Eventually([&] { return !Read("pid").empty(); }));
     registry_.Drop("r");  // the turn is cancelled
     EXPECT_TRUE(Eventually([&] { return IsGone(); }));
   }
   std::filesystem::remove(directory_.path() + "/pid");
-  auto command = Watch(options);
+  auto command = Watch(path);
   auto answer = Ask("r2");
   ASSERT_TRUE(Eventually([&] { return !Read("pid").empty(); }));
   command.reset();  // agentd stops

@@ -3,9 +3,10 @@
 
 // Denies requests that are not answered in time.
 
-#include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "agentd/approval/registry.h"
@@ -13,22 +14,25 @@
 
 namespace odyssey::daemon {
 
-// Denies every question that is older than `timeout`, with a note that says so. Returns how many.
-size_t DenyExpired(approval::Registry& registry, const agent::Clock& clock,
-                   std::chrono::seconds timeout);
+// Denies every question whose expires_at has come, with a note that says so. Returns how many.
+size_t DenyExpired(approval::Registry& registry, const agent::Clock& clock);
 
-// Does so once a second, until it is destroyed. The objects are borrowed. A timeout of 0: never.
+// Does so once a second while a question is open, until it is destroyed. The objects are borrowed.
 class ApprovalExpiry final {
  public:
-  ApprovalExpiry(approval::Registry* registry, const agent::Clock* clock,
-                 std::chrono::seconds timeout);
+  ApprovalExpiry(approval::Registry* registry, const agent::Clock* clock);
 
  private:
-  void Watch(std::stop_token stop, approval::Registry* registry, const agent::Clock* clock,
-             std::chrono::seconds timeout);
+  // What the registry wakes; it may keep it for longer.
+  struct Signal {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    bool asked = false;  // guarded by mutex
+  };
 
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
+  static void Watch(const std::stop_token& stop, approval::Registry& registry,
+                    const agent::Clock& clock, const std::shared_ptr<Signal>& signal);
+
   std::jthread thread_;
 };
 

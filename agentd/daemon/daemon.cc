@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -11,14 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "agentd/daemon/approval_answerer.h"
 #include "agentd/daemon/approval_command.h"
 #include "agentd/daemon/approval_expiry.h"
-#include "agentd/daemon/idle_cells.h"
+#include "agentd/daemon/approval_webhook.h"
 #include "agentd/daemon/log.h"
+#include "agentd/daemon/periodic.h"
 #include "agentd/model/http_stream.h"
+#include "agentd/provider/price_list.h"
 #include "agentd/provider/provider_variables.h"
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
@@ -37,8 +46,14 @@ namespace {
 
 constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
 constexpr size_t kMaxKeyBytes = 8 * 1024;
+constexpr size_t kGroupBytes = 64 * 1024;  // of a group's line
+constexpr gid_t kOverflowGid = 65534;
+constexpr int kDrainTickMs = 100;
+constexpr size_t kMaxPricesBytes = 1024 * 1024;
 // For calls that are under way when the daemon ends: their answers are ready then.
 constexpr std::chrono::seconds kGoodbye{1};
+constexpr std::chrono::seconds kLongestIdlePeriod{30};
+constexpr std::chrono::seconds kLongestRetentionPeriod{600};
 
 // Signals become readable before any thread exists, so that every thread has them blocked.
 Result<UniqueFd> OpenSignals() {
@@ -57,6 +72,40 @@ void WaitForSignal(int signals) {
   signalfd_siginfo info;
   while (read(signals, &info, sizeof(info)) < 0 && errno == EINTR) {
   }
+}
+
+// True: one came, and was taken.
+bool SignalCame(int signals, int timeout_ms) {
+  pollfd polled = {signals, POLLIN, 0};
+  if (poll(&polled, 1, timeout_ms) <= 0) return false;
+  WaitForSignal(signals);
+  return true;
+}
+
+// By name or gid. The overflow gid is refused: it is what the kernel says of a peer in another user
+// namespace, whose gids are unmapped here.
+Result<std::optional<gid_t>> FindAdminGroup(const std::string& name) {
+  using Group = std::optional<gid_t>;
+  if (name.empty()) return Group();
+  gid_t gid = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, gid);
+  if (error != std::errc() || stop != end) {
+    std::vector<char> buffer(kGroupBytes);
+    group entry{};
+    group* found = nullptr;
+    const int failed = getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (failed != 0) return ErrnoStatus(failed, "--admin-group " + name);
+    if (found == nullptr) {
+      return NotFound("--admin-group " + name + ": no such group; give a name or a gid");
+    }
+    gid = found->gr_gid;
+  }
+  if (gid == kOverflowGid) {
+    return InvalidArgument("--admin-group " + name + ": gid " + std::to_string(gid) +
+                           " stands for every gid that is unmapped here; use another group");
+  }
+  return Group(gid);
 }
 
 // The directories, and the lock that a second daemon on the same state runs into.
@@ -135,6 +184,14 @@ Result<model::AccessTable> AccessesOf(const Options& options) {
   return out;
 }
 
+// A missing file has no prices.
+Result<provider::PriceList> PricesOf(const Options& options) {
+  const Result<std::string> text = ReadFile(options.prices, kMaxPricesBytes);
+  if (text.status().code() == Code::kNotFound) return provider::PriceList();
+  ODY_RETURN_IF_ERROR(text.status());
+  return provider::ParsePrices(options.prices, *text);
+}
+
 void LogTurnEnd(const std::string& session_id, const session::TurnRecord& turn) {
   const bool completed = turn.status == session::TurnStatus::kCompleted;
   Log(completed ? Priority::kInfo : Priority::kWarning,
@@ -143,36 +200,57 @@ void LogTurnEnd(const std::string& session_id, const session::TurnRecord& turn) 
 }
 
 void LogAnswer(const std::string& session_id, const agent::v1::PermissionRequested& request,
-               const approval::Answer& answer) {
-  Log(Priority::kInfo, "session=" + session_id + " turn=" + request.turn_id() +
-                           " approval=" + request.request_id() + " tool=" + request.tool_name() +
-                           " digest=" + request.digest() +
-                           " decision=" + std::string(approval::DecisionName(answer.decision)) +
-                           " by=" + answer.by + " uid=" + std::to_string(answer.by_uid));
+               const approval::Answer& answer, const Status& recorded) {
+  std::string grants;
+  if (request.has_grants() && answer.decision != approval::Decision::kDeny) {
+    const bool of_session = answer.grant_scope == agent::v1::GRANT_SCOPE_SESSION;
+    grants = of_session ? " grants=session" : " grants=call";
+  }
+  Log(recorded.ok() ? Priority::kInfo : Priority::kError,
+      "session=" + session_id + " turn=" + request.turn_id() + " approval=" + request.request_id() +
+          " tool=" + request.tool_name() + " digest=" + request.digest() +
+          " decision=" + std::string(approval::DecisionName(answer.decision)) + grants +
+          " by=" + answer.by + " uid=" + std::to_string(answer.by_uid) +
+          (recorded.ok() ? "" : " not recorded: error=\"" + recorded.message() + "\""));
+}
+
+void LogAdmin(std::string_view act, const std::string& session_id, uint32_t uid) {
+  Log(Priority::kInfo,
+      "admin=" + std::string(act) + " session=" + session_id + " uid=" + std::to_string(uid));
 }
 
 void LogNoAnswer(const std::string& request_id, const std::string& why) {
   Log(Priority::kWarning, "approval=" + request_id + " error=\"" + why + "\"");
 }
 
+// How often to look for what has been there for so long; 0: never has.
+std::chrono::seconds PeriodOf(std::chrono::seconds age, std::chrono::seconds longest) {
+  return age.count() == 0 ? longest : std::clamp(age / 10, std::chrono::seconds(1), longest);
+}
+
 // Everything that serves, in the order of construction; destroyed in reverse.
 class Server final {
  public:
-  Server(const Options& options, model::AccessTable access)
+  Server(const Options& options, model::AccessTable access, provider::PriceList prices,
+         std::optional<gid_t> admin_group)
       : channel_(sandbox::OpenSupervisorChannel(options.supervisor_socket)),
         sandbox_(sandbox::NewSupervisorClient(channel_, options.supervisor_socket)),
         store_(options.state + "/sessions"),
         journals_(options.state + "/journals", {&clock_, &ids_}),
         bundles_(options.state + "/bundles", &ids_),
-        providers_(std::move(access)),
-        options_(options) {}
+        providers_(std::move(access), std::move(prices)),
+        options_(options),
+        admin_group_(admin_group) {}
 
   Status Load() {
     std::vector<std::string> warnings;
     ODY_RETURN_IF_ERROR(store_.Load(&ids_, &warnings));
     sessions_ = std::make_unique<session::Sessions>(
         MakeRuntime(),
-        session::Sessions::Options{options_.workers, options_.queue, options_.queue_total});
+        session::Sessions::Options{options_.workers,
+                                   options_.queue,
+                                   options_.queue_total,
+                                   {options_.journal_max_bytes, options_.journal_keep}});
     for (std::string& warning : sessions_->Recover()) warnings.push_back(std::move(warning));
     for (const std::string& warning : warnings) Log(Priority::kWarning, warning);
     return OkStatus();
@@ -184,15 +262,14 @@ class Server final {
     changes_service_ = std::make_unique<service::ChangesService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
-    expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_, options_.approval_timeout);
-    idle_cells_ = std::make_unique<IdleCells>(sessions_.get(), options_.idle_cell);
-    if (!options_.approval_command.empty()) {
-      ODY_RETURN_IF_ERROR(CheckApprovalCommand(options_.approval_command));
-      command_ = std::make_unique<ApprovalCommand>(
-          &approvals_,
-          ApprovalCommandOptions{options_.approval_command, options_.approval_fallback == "ask"},
-          LogNoAnswer);
+    expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_);
+    if (options_.idle_cell.count() > 0) {
+      idle_cells_ = std::make_unique<Periodic>(PeriodOf(options_.idle_cell, kLongestIdlePeriod),
+                                               [this] { EndIdleCells(); });
     }
+    retention_ = std::make_unique<Periodic>(
+        PeriodOf(options_.journal_keep, kLongestRetentionPeriod), [this] { ApplyRetention(); });
+    ODY_RETURN_IF_ERROR(StartAnswerer());
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -208,21 +285,64 @@ class Server final {
     if (!server_) return Internal("start the gRPC server");
     std::set<uid_t> allowed = options_.allowed_uids;
     allowed.insert({0, getuid()});
-    listener_ = std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), allowed);
+    listener_ = std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), allowed,
+                                                    admin_group_);
     return OkStatus();
   }
 
-  // Turns before the server: what waits for them is answered. The approval command before them: its
-  // death is no answer.
+  // Serves on, but accepts no work, until what runs has ended, the time is up, or a signal comes.
+  void Drain(int signals) {
+    using Clock = std::chrono::steady_clock;
+    sessions_->BeginDrain();
+    Log(Priority::kInfo, "drains seconds=" + std::to_string(options_.drain.count()));
+    const Clock::time_point until = Clock::now() + options_.drain;
+    while (!sessions_->IsQuiet() && Clock::now() < until && !SignalCame(signals, kDrainTickMs)) {
+    }
+  }
+
+  // Turns before the server: what waits for them is answered. What answers approvals before them:
+  // its end is no answer.
   void Stop() {
     unlink(options_.socket.c_str());
-    command_.reset();
+    answerer_.reset();
+    retention_.reset();
     sessions_->Stop();
     listener_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
   }
 
  private:
+  // The operator's command or webhook, if there is one.
+  Status StartAnswerer() {
+    std::unique_ptr<AnswerTransport> transport;
+    bool ask = false;
+    if (!options_.approval_command.empty()) {
+      ODY_RETURN_IF_ERROR(CheckApprovalCommand(options_.approval_command));
+      transport = NewApprovalCommand(options_.approval_command);
+      ask = options_.approval_command_fallback == "ask";
+    } else if (!options_.approval_webhook.empty()) {
+      WebhookOptions webhook = {options_.approval_webhook, {}, options_.approval_webhook_ca};
+      const std::string& token = options_.approval_webhook_token_file;
+      if (!token.empty()) {
+        ODY_ASSIGN_OR_RETURN(webhook.token, ReadWebhookToken(token));
+      }
+      ODY_RETURN_IF_ERROR(CheckApprovalWebhook(webhook));
+      transport = NewApprovalWebhook(std::move(webhook));
+      ask = options_.approval_webhook_fallback == "ask";
+    } else {
+      return OkStatus();
+    }
+    answerer_ = std::make_unique<ApprovalAnswerer>(&approvals_, std::move(transport),
+                                                   ApprovalAnswerer::Options{.fallback_ask = ask},
+                                                   LogNoAnswer);
+    return OkStatus();
+  }
+
+  void EndIdleCells() { sessions_->EndIdleCells(options_.idle_cell); }
+  void ApplyRetention() {
+    for (const std::string& warning : sessions_->ApplyRetention()) Log(Priority::kWarning, warning);
+  }
+
   session::Runtime MakeRuntime() {
     return {.clock = &clock_,
             .ids = &ids_,
@@ -235,7 +355,9 @@ class Server final {
             .tools = &tools_,
             .policy_directory = options_.policy_directory,
             .approval_timeout = options_.approval_timeout,
+            .admin_group = admin_group_,
             .on_answer = LogAnswer,
+            .on_admin = LogAdmin,
             .on_turn_end = LogTurnEnd};
   }
 
@@ -250,14 +372,15 @@ class Server final {
   model::Providers providers_;
   const tools::ToolRegistry tools_;
   const Options options_;
+  const std::optional<gid_t> admin_group_;
   std::unique_ptr<session::Sessions> sessions_;
   std::unique_ptr<service::SessionService> session_service_;
   std::unique_ptr<service::ApprovalService> approval_service_;
   std::unique_ptr<service::ChangesService> changes_service_;
   std::unique_ptr<service::BundleService> bundle_service_;
   std::unique_ptr<ApprovalExpiry> expiry_;
-  std::unique_ptr<IdleCells> idle_cells_;
-  std::unique_ptr<ApprovalCommand> command_;
+  std::unique_ptr<Periodic> idle_cells_, retention_;
+  std::unique_ptr<ApprovalAnswerer> answerer_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<rpc::PeerListener> listener_;
 };
@@ -267,13 +390,16 @@ class Server final {
 Status Serve(const Options& options) {
   ODY_ASSIGN_OR_RETURN(const UniqueFd signals, OpenSignals());
   ODY_ASSIGN_OR_RETURN(model::AccessTable access, AccessesOf(options));
+  ODY_ASSIGN_OR_RETURN(const std::optional<gid_t> admin_group, FindAdminGroup(options.admin_group));
+  ODY_ASSIGN_OR_RETURN(provider::PriceList prices, PricesOf(options));
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, OpenState(options.state));
-  Server server(options, std::move(access));
+  Server server(options, std::move(access), std::move(prices), admin_group);
   ODY_RETURN_IF_ERROR(server.Load());
   ODY_RETURN_IF_ERROR(server.Start());
   Log(Priority::kInfo, "serves socket=" + options.socket + " state=" + options.state);
   ODY_RETURN_IF_ERROR(WriteAll(STDOUT_FILENO, "ready\n"));
   WaitForSignal(signals.get());
+  if (options.drain.count() > 0) server.Drain(signals.get());
   Log(Priority::kInfo, "stops");
   server.Stop();
   return OkStatus();

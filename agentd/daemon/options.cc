@@ -3,6 +3,7 @@
 #include <charconv>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "agentd/provider/model_config.h"
@@ -15,6 +16,10 @@ constexpr uint64_t kMaxQueue = 100'000;
 constexpr uint64_t kMaxQueueTotal = 10'000'000;
 constexpr uint64_t kMaxApprovalSeconds = 7 * 24 * 3600;
 constexpr uint64_t kMaxIdleSeconds = 30 * 24 * 3600;
+constexpr uint64_t kMaxDrainSeconds = 24 * 3600;
+constexpr uint64_t kMinJournalBytes = 64 * 1024;
+constexpr uint64_t kMaxJournalBytes = uint64_t{1} << 50;
+constexpr uint64_t kMaxKeepSeconds = uint64_t{100} * 366 * 24 * 3600;
 constexpr uint64_t kMaxUid = 0xfffffffe;
 
 Result<uint64_t> ParseNumber(const std::string& option, const std::string& text, uint64_t low,
@@ -52,6 +57,14 @@ Result<OfProvider> SplitProvider(const std::string& option, const std::string& v
   return OfProvider{std::string((*row)->name), value.substr(equals + 1)};
 }
 
+Status SetFallback(const std::string& option, const std::string& value, std::string* out) {
+  if (value != "ask" && value != "deny") {
+    return InvalidArgument(option + " \"" + value + "\": must be ask or deny");
+  }
+  *out = value;
+  return OkStatus();
+}
+
 using Setter = std::function<Status(const std::string& option, const std::string& value, Options*)>;
 
 const std::map<std::string, Setter>& Setters() {
@@ -73,10 +86,23 @@ const std::map<std::string, Setter>& Setters() {
        }},
       {"--policy",
        [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->policy_directory); }},
+      {"--prices", [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->prices); }},
       {"--allow-uid",
        [](auto& o, auto& v, Options* out) -> Status {
          ODY_ASSIGN_OR_RETURN(const uint64_t uid, ParseNumber(o, v, 0, kMaxUid));
          out->allowed_uids.insert(static_cast<uid_t>(uid));
+         return OkStatus();
+       }},
+      {"--admin-group",
+       [](auto& o, auto& v, Options* out) -> Status {
+         if (v.empty()) return InvalidArgument(o + ": needs a group's name or gid");
+         out->admin_group = v;
+         return OkStatus();
+       }},
+      {"--drain",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxDrainSeconds));
+         out->drain = std::chrono::seconds(seconds);
          return OkStatus();
        }},
       {"--workers",
@@ -100,6 +126,21 @@ const std::map<std::string, Setter>& Setters() {
          out->idle_cell = std::chrono::seconds(seconds);
          return OkStatus();
        }},
+      {"--journal-max-bytes",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(out->journal_max_bytes, ParseNumber(o, v, 0, kMaxJournalBytes));
+         if (out->journal_max_bytes == 0 || out->journal_max_bytes >= kMinJournalBytes) {
+           return OkStatus();
+         }
+         return InvalidArgument(o + " \"" + v + "\": must be 0, or at least " +
+                                std::to_string(kMinJournalBytes));
+       }},
+      {"--journal-keep",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxKeepSeconds));
+         out->journal_keep = std::chrono::seconds(seconds);
+         return OkStatus();
+       }},
       {"--approval-timeout",
        [](auto& o, auto& v, Options* out) -> Status {
          ODY_ASSIGN_OR_RETURN(const uint64_t seconds, ParseNumber(o, v, 0, kMaxApprovalSeconds));
@@ -108,14 +149,46 @@ const std::map<std::string, Setter>& Setters() {
        }},
       {"--approval-command",
        [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->approval_command); }},
-      {"--approval-command-fallback", [](auto& o, auto& v, Options* out) -> Status {
-         if (v != "ask" && v != "deny") {
-           return InvalidArgument(o + " \"" + v + "\": must be ask or deny");
-         }
-         out->approval_fallback = v;
+      {"--approval-command-fallback",
+       [](auto& o, auto& v, Options* out) {
+         return SetFallback(o, v, &out->approval_command_fallback);
+       }},
+      {"--approval-webhook",
+       [](auto&, auto& v, Options* out) {
+         out->approval_webhook = v;
          return OkStatus();
+       }},
+      {"--approval-webhook-token-file",
+       [](auto& o, auto& v, Options* out) {
+         return SetPath(o, v, &out->approval_webhook_token_file);
+       }},
+      {"--approval-webhook-ca",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->approval_webhook_ca); }},
+      {"--approval-webhook-fallback", [](auto& o, auto& v, Options* out) {
+         return SetFallback(o, v, &out->approval_webhook_fallback);
        }}};
   return kSetters;
+}
+
+// One program answers; an option of one that is not there would do nothing.
+Status CheckApprovalOptions(const Options& options) {
+  if (!options.approval_command.empty() && !options.approval_webhook.empty()) {
+    return InvalidArgument("--approval-webhook: excludes --approval-command; give one");
+  }
+  for (const auto& [option, value, needed, given] :
+       {std::tuple{"--approval-command-fallback", options.approval_command_fallback,
+                   "--approval-command", options.approval_command},
+        {"--approval-webhook-fallback", options.approval_webhook_fallback, "--approval-webhook",
+         options.approval_webhook},
+        {"--approval-webhook-token-file", options.approval_webhook_token_file, "--approval-webhook",
+         options.approval_webhook},
+        {"--approval-webhook-ca", options.approval_webhook_ca, "--approval-webhook",
+         options.approval_webhook}}) {
+    if (!value.empty() && given.empty()) {
+      return InvalidArgument(std::string(option) + ": needs " + needed);
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -148,9 +221,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
                                           {"--supervisor-socket", out.supervisor_socket}}) {
     if (value.empty()) return InvalidArgument(option + ": is required");
   }
-  if (!out.approval_fallback.empty() && out.approval_command.empty()) {
-    return InvalidArgument("--approval-command-fallback: needs --approval-command");
-  }
+  ODY_RETURN_IF_ERROR(CheckApprovalOptions(out));
   return out;
 }
 
@@ -162,6 +233,10 @@ std::string Usage() {
          "  --supervisor-socket PATH  where odyssey-supervisor serves\n"
          "  --allow-uid UID           may connect, beside this process's own uid and 0; "
          "repeatable\n"
+         "  --admin-group GROUP       its members may connect too, and list, read, stop and remove "
+         "every session\n"
+         "                            and answer its approvals; a name or a gid (none)\n"
+         "  --drain N                 seconds that running turns get to end at SIGTERM (0)\n"
          "  --workers N               turns that run at the same time (4)\n"
          "  --queue N                 turns that may wait in one session (128)\n"
          "  --queue-total N           turns that may wait in all sessions together (10000)\n"
@@ -171,13 +246,24 @@ std::string Usage() {
          "  --model-base-url [PROVIDER=]URL\n"
          "                            its server (openai); else PROVIDER_BASE_URL; repeatable\n"
          "  --policy DIR              the operator's ceiling (/etc/odyssey/policy.d)\n"
+         "  --prices FILE             what models cost (/etc/odyssey/prices.yaml); may be missing\n"
          "  --approval-timeout N      seconds until an unanswered approval is denied (0: never)\n"
          "  --idle-cell N             seconds without work after which a session's cell is ended; "
          "its "
          "files stay\n"
          "                            (900; 0: never)\n"
+         "  --journal-max-bytes N     of a session's events; the oldest turns' go first (67108864; "
+         "0: no bound)\n"
+         "  --journal-keep N          seconds that a session's events are kept (0: for ever)\n"
          "  --approval-command PATH   answers each request for approval (docs/APPROVALS.md)\n"
          "  --approval-command-fallback deny|ask\n"
+         "                            what it does not answer (deny)\n"
+         "  --approval-webhook URL    answers each request for approval by POST\n"
+         "  --approval-webhook-token-file FILE\n"
+         "                            its bearer token, also the key of the signature\n"
+         "  --approval-webhook-ca FILE\n"
+         "                            the only authorities whose certificates are trusted, in PEM\n"
+         "  --approval-webhook-fallback deny|ask\n"
          "                            what it does not answer (deny)\n"
          "  --version, --help\n";
 }

@@ -6,11 +6,13 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "agentd/session/retention.h"
 #include "common/base/status.h"
 
 namespace odyssey::daemon {
@@ -20,15 +22,23 @@ struct Options {
   std::string socket;
   std::string supervisor_socket;
   std::set<uid_t> allowed_uids;  // beside our own and 0
+  std::string admin_group;       // a name or a gid; empty: none
   size_t workers = 4;
   size_t queue = 128;
   size_t queue_total = 10'000;
   std::map<std::string, std::string> model_key_files, model_base_urls;  // by provider
   std::string policy_directory = "/etc/odyssey/policy.d";
-  std::chrono::seconds approval_timeout{0};  // 0: none
-  std::chrono::seconds idle_cell{900};       // 0: never
-  std::string approval_command;              // empty: none
-  std::string approval_fallback;             // "ask" or "deny"; empty: "deny"
+  std::string prices = "/etc/odyssey/prices.yaml";
+  std::chrono::seconds approval_timeout{0};                    // 0: none
+  std::chrono::seconds idle_cell{900};                         // 0: never
+  uint64_t journal_max_bytes = session::kDefaultJournalBytes;  // of a session; 0: no bound
+  std::chrono::seconds journal_keep{0};                        // 0: for ever
+  std::chrono::seconds drain{0};                               // what running turns get at SIGTERM
+  std::string approval_command;                                // empty: none
+  std::string approval_webhook;                                // a URL; empty: none
+  std::string approval_webhook_token_file, approval_webhook_ca;
+  // "ask" or "deny"; empty: "deny".
+  std::string approval_command_fallback, approval_webhook_fallback;
   bool help = false;
   bool version = false;
 };

@@ -33,7 +33,13 @@ TEST(OptionsTest, ReadsEveryOption) {
                                                "--queue-total",
                                                "4",
                                                "--idle-cell",
-                                               "0"}));
+                                               "0",
+                                               "--admin-group",
+                                               "ops",
+                                               "--drain=60",
+                                               "--journal-max-bytes=65536",
+                                               "--journal-keep",
+                                               "86400"}));
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->state, "/s");
   EXPECT_EQ(options->supervisor_socket, "/b.sock");
@@ -42,6 +48,10 @@ TEST(OptionsTest, ReadsEveryOption) {
   EXPECT_EQ(options->queue, 3u);
   EXPECT_EQ(options->queue_total, 4u);
   EXPECT_EQ(options->idle_cell, std::chrono::seconds(0));
+  EXPECT_EQ(options->admin_group, "ops");
+  EXPECT_EQ(options->drain, std::chrono::seconds(60));
+  EXPECT_EQ(options->journal_max_bytes, 65536u);
+  EXPECT_EQ(options->journal_keep, std::chrono::hours(24));
   EXPECT_EQ(options->model_key_files,
             (std::map<std::string, std::string>{{"openai", "/k"}, {"google", "/g"}}));
   EXPECT_EQ(options->model_base_urls,
@@ -51,13 +61,21 @@ TEST(OptionsTest, ReadsEveryOption) {
   EXPECT_EQ(options->approval_timeout, std::chrono::seconds(60));
 }
 
+TEST(OptionsTest, JournalsHaveABoundUnlessItIsTaken) {
+  EXPECT_EQ(ParseOptions(With({}))->journal_max_bytes, uint64_t{64} << 20);
+  EXPECT_EQ(ParseOptions(With({}))->journal_keep, std::chrono::seconds(0));
+  EXPECT_EQ(ParseOptions(With({"--journal-max-bytes", "0"}))->journal_max_bytes, 0u);
+  EXPECT_EQ(ParseOptions(With({"--journal-max-bytes", "65535"})).status().message(),
+            "--journal-max-bytes \"65535\": must be 0, or at least 65536");
+}
+
 TEST(OptionsTest, ReadsTheApprovalCommand) {
   const auto options =
       ParseOptions(With({"--approval-command", "/c", "--approval-command-fallback=ask"}));
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->approval_command, "/c");
-  EXPECT_EQ(options->approval_fallback, "ask");
-  EXPECT_EQ(ParseOptions(With({"--approval-command", "/c"}))->approval_fallback, "");
+  EXPECT_EQ(options->approval_command_fallback, "ask");
+  EXPECT_EQ(ParseOptions(With({"--approval-command", "/c"}))->approval_command_fallback, "");
 }
 
 TEST(OptionsTest, NamesTheOptionTheValueAndWhatIsAllowed) {
@@ -66,11 +84,22 @@ TEST(OptionsTest, NamesTheOptionTheValueAndWhatIsAllowed) {
            {{"--workers", "2x"}, "--workers \"2x\": must be a number from 1 to 256"},
            {{"--allow-uid", "-1"}, "--allow-uid \"-1\": must be a number from 0 to 4294967294"},
            {{"--socket", "rel"}, "--socket \"rel\": must be an absolute path"},
+           {{"--approval-webhook-fallback", "deny"},
+            "--approval-webhook-fallback: needs --approval-webhook"},
+           {{"--approval-webhook-token-file", "/t", "--approval-command", "/c"},
+            "--approval-webhook-token-file: needs --approval-webhook"},
+           {{"--approval-webhook-ca", "/ca"}, "--approval-webhook-ca: needs --approval-webhook"},
+           {{"--approval-webhook-ca", "ca"},
+            "--approval-webhook-ca \"ca\": must be an absolute path"},
+           {{"--approval-webhook", "https://h/", "--approval-command", "/c"},
+            "--approval-webhook: excludes --approval-command; give one"},
            {{"--approval-command-fallback", "deny"},
             "--approval-command-fallback: needs --approval-command"},
            {{"--approval-command-fallback", "allow"},
             "--approval-command-fallback \"allow\": must be ask or deny"},
            {{"--queue"}, "--queue: needs a value"},
+           {{"--admin-group", ""}, "--admin-group: needs a group's name or gid"},
+           {{"--drain", "86401"}, "--drain \"86401\": must be a number from 0 to 86400"},
            {{"--model-key-file", "bogus=/k"},
             "--model-key-file bogus=/k: no provider of that name has a key"},
            {{"--nope", "1"}, "unknown option --nope; --help lists them"}}) {

@@ -47,4 +47,14 @@ Event AccessIsDenied(const std::string& turn_id, const std::string& tool_call_id
   return out;
 }
 
+Event EgressIsDecided(const std::string& turn_id, const std::string& tool_call_id,
+                      const supervisor::v1::EgressDecision& decision) {
+  Event out;
+  agent::v1::EgressDecided& decided = *out.mutable_egress_decided();
+  decided.set_turn_id(turn_id);
+  decided.set_tool_call_id(tool_call_id);
+  *decided.mutable_decision() = decision;
+  return out;
+}
+
 }  // namespace odyssey::event

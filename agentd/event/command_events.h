@@ -26,6 +26,9 @@ agent::v1::Event CommandEnds(const CommandId& id, int32_t exit_code, std::string
 agent::v1::Event AccessIsDenied(const std::string& turn_id, const std::string& tool_call_id,
                                 const supervisor::v1::Denial& denial);
 
+agent::v1::Event EgressIsDecided(const std::string& turn_id, const std::string& tool_call_id,
+                                 const supervisor::v1::EgressDecision& decision);
+
 }  // namespace odyssey::event
 
 #endif  // ODYSSEY_AGENTD_EVENT_COMMAND_EVENTS_H_

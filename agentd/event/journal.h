@@ -1,8 +1,9 @@
 #ifndef ODYSSEY_AGENTD_EVENT_JOURNAL_H_
 #define ODYSSEY_AGENTD_EVENT_JOURNAL_H_
 
-// The append-only record of one session's events: a file of JSON lines in which line N is the event
-// with sequence N. Thread-safe.
+// The record of one session's events: a file of JSON lines, one event each, whose sequences have no
+// gaps. New ones are appended; the oldest ones may be removed together, and then the first line is
+// an `events_removed` in their place, with the sequence of the last of them. Thread-safe.
 //
 // Append encodes an event once. While a Follower exists, the journal keeps the latest encodings,
 // and hands the same ones to every follower; only a follower that is further behind reads the file.
@@ -43,10 +44,38 @@ struct Stamp {
   agent::IdSource* ids = nullptr;
 };
 
+// Reasons of `events_removed`.
+inline constexpr char kCompaction[] = "compaction";  // a client asked for it
+inline constexpr char kRetention[] = "retention";    // the operator's bounds
+inline constexpr char kDamage[] = "damage";          // the lines could not be read
+
+// Added to a journal's path: what a crash may leave of a removal of events.
+inline constexpr char kJournalTemporary[] = ".tmp";
+
+// What was removed.
+struct Removed {
+  uint64_t events = 0;
+  uint64_t bytes = 0;  // by which the file is smaller
+};
+
+// The file of a journal between two removals of events, with the index of its lines.
+struct JournalFile {
+  UniqueFd fd;
+  uint64_t first = 1;             // sequence of line 1
+  bool marked = false;            // line 1 is an `events_removed`
+  uint64_t lines = 0;             // complete ones
+  uint64_t size = 0;              // bytes of them
+  std::vector<uint64_t> offsets;  // where line 1, 1 + kIndexStride, … begins
+
+  uint64_t last() const { return first + lines - 1; }
+  uint64_t removed() const { return marked ? first : 0; }  // the last event that is gone
+  void AddLine(uint64_t bytes);
+};
+
 class Journal final {
  public:
-  // Opens or creates (0600). A last line that a crash cut off is removed from the file.
-  // DATA_LOSS: the file holds a complete line out of sequence.
+  // Opens or creates (0600). A last line that a crash cut off is removed from the file. A damaged
+  // file is made readable as by ReadAfter.
   static Result<std::shared_ptr<Journal>> Open(std::string path, std::string session_id,
                                                Stamp stamp);
 
@@ -66,8 +95,18 @@ class Journal final {
   void ForgetFailure();
 
   // The events after `sequence`, oldest first, from the file: at least one if there is one, at most
-  // `max_events`.
-  Result<std::vector<Event>> ReadAfter(uint64_t sequence, size_t max_events) const;
+  // `max_events`. Of removed ones: the `events_removed`. Where a line cannot be read, it and all
+  // before it are removed, or those behind it if none of them can be read, and the file as it was
+  // is kept as PATH.corrupt-SIZE.
+  Result<std::vector<Event>> ReadAfter(uint64_t sequence, size_t max_events);
+
+  // Removes every event up to `sequence`, whole or not at all. Events after it, and their
+  // sequences, stay. FAILED_PRECONDITION after Close.
+  Result<Removed> RemoveThrough(uint64_t sequence, const char* reason);
+  // The last event that was removed; 0: none.
+  uint64_t removed_through() const;
+  // Bytes of the file from the event after `sequence` on, or some more.
+  uint64_t BytesAfter(uint64_t sequence) const;
 
   // If nothing is after `sequence` yet, and there is no failure: keeps `ready`, calls it once when
   // that changes (or at Close) from the appending thread, and returns true. Otherwise returns false
@@ -81,13 +120,30 @@ class Journal final {
  private:
   friend class Follower;
 
+  using FilePtr = std::shared_ptr<JournalFile>;
+  // Events that stay when others are removed.
+  struct Run {
+    uint64_t sequence = 0;  // of the first one
+    uint64_t begin = 0;     // where it is
+    uint64_t end = 0;       // behind the last one
+  };
+
   Journal(UniqueFd fd, std::string path, std::string session_id, Stamp stamp);
 
   Status Recover();
-  Status RecoverLastLine();
+  Status DropZeroedLines();
+  Status Repair();
+  void StampEvent(Event* event, uint64_t sequence) const;
   Status WriteLine(const std::string& line);
   Status AppendLine(const std::string& line, Durability durability);
-  void AddLine(uint64_t bytes);
+  FilePtr CurrentFile() const;
+  Result<std::vector<Event>> ReadFrom(const JournalFile& file, uint64_t sequence,
+                                      size_t max_events) const;
+  // With mutex_ held, the next four.
+  Result<std::string> ReadLine(uint64_t sequence) const;
+  Result<uint64_t> OffsetAfter(uint64_t sequence) const;
+  Result<Run> LastReadableRun() const;
+  Status Rewrite(const Run& kept, const char* reason);
   void AddToTail(Encoded encoded);
   // The events after `sequence`, if the tail has them; nothing: the file has.
   std::optional<std::vector<Encoded>> TailAfter(uint64_t sequence, size_t max_events) const;
@@ -95,7 +151,6 @@ class Journal final {
   void RemoveFollower();
   std::vector<std::function<void()>> TakeWaiters();
 
-  const UniqueFd fd_;
   const std::string path_;
   const std::string session_id_;
   const Stamp stamp_;
@@ -104,17 +159,16 @@ class Journal final {
   // All below: guarded by mutex_.
   bool closed_ = false;
   Status failure_;
-  uint64_t size_ = 0;              // bytes of complete lines
-  uint64_t last_sequence_ = 0;     // = number of lines
-  std::vector<uint64_t> offsets_;  // where line 1, 1 + kIndexStride, … begins
+  FilePtr file_;  // and what it points to; one that is no longer here does not change
   std::vector<std::function<void()>> waiters_;
   size_t followers_ = 0;
-  std::deque<Encoded> tail_;  // the latest events, the last of them last_sequence_
+  std::deque<Encoded> tail_;  // the latest events, the last of them file_->last()
   size_t tail_bytes_ = 0;
 };
 
 // A subscriber's place in a journal. While one exists, what is appended stays in memory for it.
-// Used by one thread at a time.
+// Once it has begun to read the file it reads that file to its end, though events of it be removed
+// meanwhile. Used by one thread at a time.
 class Follower final {
  public:
   Follower(std::shared_ptr<Journal> journal, uint64_t after);
@@ -131,6 +185,7 @@ class Follower final {
 
  private:
   const std::shared_ptr<Journal> journal_;
+  std::shared_ptr<JournalFile> file_;  // that it reads; null: none
   uint64_t position_;
 };
 

@@ -5,12 +5,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "agentd/base/quarantine.h"
 #include "agentd/event/journal_store.h"
 #include "common/message/event_json.h"
+#include "common/os/file.h"
 #include "tests/fakes/events.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_ids.h"
@@ -95,11 +98,157 @@ TEST_F(JournalTest, OnlyATornLineLeavesAnEmptyJournal) {
   EXPECT_EQ(AppendDelta(*Open(), "a"), 1u);
 }
 
-TEST_F(JournalTest, LineOutOfSequenceIsDataLoss) {
+std::vector<uint64_t> Sequences(const std::vector<Event>& events) {
+  std::vector<uint64_t> out;
+  for (const Event& event : events) out.push_back(event.sequence());
+  return out;
+}
+
+Event RemovedUntil(uint64_t last, const std::string& reason) {
+  Event out;
+  out.mutable_events_removed()->set_first_sequence(1);
+  out.mutable_events_removed()->set_last_sequence(last);
+  out.mutable_events_removed()->set_reason(reason);
+  return out;
+}
+
+TEST_F(JournalTest, RemovedEventsAreOneAndTheOthersKeepTheirSequences) {
+  const auto journal = Open();
+  for (int i = 1; i <= 300; ++i) AppendDelta(*journal, std::to_string(i) + std::string(500, 'x'));
+  const uint64_t before = std::filesystem::file_size(path_);
+  const Result<Removed> removed = journal->RemoveThrough(200, kCompaction);
+  ASSERT_TRUE(removed.ok()) << removed.status().ToString();
+  EXPECT_EQ(removed->events, 200u);
+  EXPECT_EQ(removed->bytes, before - std::filesystem::file_size(path_));
+  EXPECT_EQ(journal->last_sequence(), 300u);
+  EXPECT_EQ(AppendDelta(*journal, "next"), 301u);
+
+  for (const auto& each : {journal, Open()}) {
+    EXPECT_EQ(each->last_sequence(), 301u);
+    EXPECT_EQ(each->removed_through(), 200u);
+    for (const uint64_t after : {0, 7, 199}) {
+      const std::vector<Event> events = *each->ReadAfter(after, 3);
+      EXPECT_EQ(Sequences(events), (std::vector<uint64_t>{200, 201, 202})) << after;
+      EXPECT_EQ(fakes::Unstamped(events[0]), RemovedUntil(200, kCompaction));
+    }
+    for (const uint64_t after : {200, 263, 264, 265, 299}) {
+      EXPECT_EQ(each->ReadAfter(after, 1)->at(0).sequence(), after + 1) << after;
+    }
+  }
+  EXPECT_EQ(journal->RemoveThrough(200, kCompaction)->events, 0u);
+  EXPECT_EQ(journal->RemoveThrough(250, kRetention)->events, 50u);
+  EXPECT_EQ(fakes::Unstamped(journal->ReadAfter(0, 1)->at(0)), RemovedUntil(250, kRetention));
+  EXPECT_EQ(journal->RemoveThrough(999, kRetention)->events, 51u) << "all that there is";
+  EXPECT_EQ(Sequences(*Open()->ReadAfter(0, 9)), std::vector<uint64_t>{301});
+  EXPECT_EQ(AppendDelta(*Open(), "more"), 302u);
+}
+
+TEST_F(JournalTest, ARemovalThatFailsLeavesTheJournalAsItWas) {
+  const auto journal = Open();
+  for (int i = 0; i < 5; ++i) AppendDelta(*journal, "x");
+  std::filesystem::create_directories(path_ + kJournalTemporary + "/in the way");
+  EXPECT_FALSE(journal->RemoveThrough(3, kCompaction).ok());
+  EXPECT_EQ(journal->ReadAfter(0, 9)->size(), 5u);
+  EXPECT_EQ(AppendDelta(*journal, "y"), 6u);
+  EXPECT_EQ(Open()->last_sequence(), 6u);
+}
+
+TEST_F(JournalTest, WhatACrashLeftOfARemovalIsReplaced) {
+  const auto journal = Open();
+  for (int i = 0; i < 5; ++i) AppendDelta(*journal, "x");
+  std::ofstream(path_ + kJournalTemporary) << "half of a li";
+  ASSERT_TRUE(journal->RemoveThrough(3, kCompaction).ok());
+  EXPECT_EQ(Sequences(*Open()->ReadAfter(0, 9)), (std::vector<uint64_t>{3, 4, 5}));
+  EXPECT_FALSE(std::filesystem::exists(path_ + kJournalTemporary));
+}
+
+TEST_F(JournalTest, ARemovalDoesNotBringTheJournalOfARemovedSessionBack) {
+  const auto journal = Open();
+  for (int i = 0; i < 5; ++i) AppendDelta(*journal, "x");
+  journal->Close();
+  std::filesystem::remove(path_);
+  EXPECT_EQ(journal->RemoveThrough(3, kRetention).status().code(), Code::kFailedPrecondition);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(JournalTest, ALineOutOfSequenceIsDamage) {
   Event out_of_sequence = kCancelled;
   out_of_sequence.set_sequence(5);
   AppendRaw(EncodeEvent(out_of_sequence) + "\n");
-  EXPECT_EQ(Journal::Open(path_, kSession, {&clock_, &ids_}).status().code(), Code::kDataLoss);
+  const auto journal = Open();
+  const std::vector<Event> events = *journal->ReadAfter(0, 9);
+  EXPECT_EQ(Sequences(events), (std::vector<uint64_t>{4, 5}));
+  EXPECT_EQ(fakes::Unstamped(events[0]), RemovedUntil(4, kDamage));
+}
+
+// Replaces the byte at `offset` of the file.
+void Damage(const std::string& path, size_t offset, char byte) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(byte);
+}
+
+TEST_F(JournalTest, ADamagedLineAndAllBeforeItBecomeAGap) {
+  const auto journal = Open();
+  std::vector<size_t> ends;
+  for (int i = 0; i < 10; ++i) {
+    AppendDelta(*journal, "x");
+    ends.push_back(std::filesystem::file_size(path_));
+  }
+  struct Case {
+    size_t offset;
+    char byte;
+    uint64_t gap;
+  };
+  // A line that is no JSON, two lines in one, a line in two.
+  const std::string whole = *ReadFile(path_, 1 << 20);
+  for (const Case& damage :
+       {Case{ends[3] + 5, '\x01', 5}, {ends[3] - 1, ' ', 5}, {ends[6] + 9, '\n', 8}}) {
+    std::ofstream(path_) << whole;
+    Damage(path_, damage.offset, damage.byte);
+    const auto again = Open();
+    EXPECT_EQ(again->last_sequence(), 10u);
+    std::vector<Event> events;
+    for (uint64_t after = 0; after < 10; after = events.back().sequence()) {
+      const Result<std::vector<Event>> more = again->ReadAfter(after, 100);
+      ASSERT_TRUE(more.ok()) << more.status().ToString();
+      ASSERT_FALSE(more->empty());
+      events.insert(events.end(), more->begin(), more->end());
+    }
+    const auto gap = std::find_if(events.begin(), events.end(),
+                                  [](const Event& event) { return event.has_events_removed(); });
+    ASSERT_NE(gap, events.end());
+    EXPECT_EQ(gap->sequence(), damage.gap);
+    EXPECT_EQ(gap->events_removed().reason(), kDamage);
+    const std::string aside = path_ + ".corrupt-" + std::to_string(whole.size());
+    EXPECT_TRUE(std::filesystem::exists(aside)) << "kept for a person";
+    std::filesystem::remove(aside);
+    EXPECT_EQ(AppendDelta(*again, "y"), 11u);
+    EXPECT_EQ(Open()->last_sequence(), 11u);
+  }
+}
+
+TEST_F(JournalTest, DamagedLinesAtTheEndAreCutOff) {
+  const auto journal = Open();
+  for (int i = 0; i < 5; ++i) AppendDelta(*journal, "x");
+  AppendRaw("not a line\n");
+  const auto again = Open();
+  EXPECT_EQ(Sequences(*again->ReadAfter(0, 9)), (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(AppendDelta(*again, "y"), 6u);
+  EXPECT_EQ(agent::QuarantinedIn(directory_.path()).size(), 1u);
+  ASSERT_TRUE(again->RemoveThrough(4, kCompaction).ok());
+  AppendRaw("not a line");
+  const std::vector<Event> events = *Open()->ReadAfter(0, 9);
+  EXPECT_EQ(Sequences(events), (std::vector<uint64_t>{4, 5, 6}));
+  EXPECT_EQ(events[0].events_removed().reason(), kCompaction);
+}
+
+TEST_F(JournalTest, AFileThatIsNoJournalIsSetAside) {
+  AppendRaw("this is not\na journal");
+  const auto journal = Open();
+  EXPECT_EQ(AppendDelta(*journal, "a"), 2u) << "one line was there";
+  EXPECT_EQ(Sequences(*journal->ReadAfter(0, 9)), (std::vector<uint64_t>{1, 2}));
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".corrupt-21"));
 }
 
 TEST_F(JournalTest, ReadsAnyRangeOfALongJournal) {
@@ -235,6 +384,52 @@ TEST_F(JournalTest, AFollowerThatFallsBehindReadsTheFileAndCatchesUp) {
     EXPECT_EQ(event.sequence(), ++seen);
     EXPECT_EQ(event.agent_message_delta().delta(), text);
   }
+}
+
+TEST_F(JournalTest, AFollowerReadsItsFileToTheEndThoughEventsAreRemoved) {
+  const auto journal = Open();
+  for (int i = 0; i < 200; ++i) AppendDelta(*journal, "x");
+  Follower reading(journal, 0), behind(journal, 0);
+  ASSERT_EQ(reading.Next(10)->size(), 10u);
+  ASSERT_TRUE(journal->RemoveThrough(150, kRetention).ok());
+  AppendDelta(*journal, "y");
+  uint64_t seen = 10;
+  while (seen < 201) {
+    const Result<std::vector<Encoded>> next = reading.Next(7);
+    ASSERT_TRUE(next.ok()) << next.status().ToString();
+    for (const Encoded& encoded : *next) EXPECT_EQ(Parsed(encoded).sequence(), ++seen);
+  }
+  EXPECT_EQ(reading.position(), 201u);
+  const Event gap = Parsed(behind.Next(1)->at(0));
+  EXPECT_EQ(fakes::Unstamped(gap), RemovedUntil(150, kRetention));
+  EXPECT_EQ(Parsed(behind.Next(1)->at(0)).sequence(), 151u);
+}
+
+TEST_F(JournalTest, ReadersBesideRemovalsSeeEveryEventOnceOrAGap) {
+  const auto journal = Open();
+  constexpr uint64_t kEvents = 6000;
+  std::thread writer([&] {
+    for (uint64_t i = 1; i <= kEvents; ++i) {
+      AppendDelta(*journal, std::string(50, 'x'));
+      if (i % 500 != 0) continue;
+      EXPECT_TRUE(journal->RemoveThrough(i - 100, kRetention).ok());
+    }
+  });
+  Follower follower(journal, 0);
+  for (uint64_t seen = 0; seen < kEvents;) {
+    const Result<std::vector<Encoded>> next = follower.Next(64);
+    ASSERT_TRUE(next.ok()) << next.status().ToString();
+    for (const Encoded& encoded : *next) {
+      const Event event = Parsed(encoded);
+      if (event.has_events_removed()) {
+        ASSERT_GT(event.sequence(), seen);
+      } else {
+        ASSERT_EQ(event.sequence(), seen + 1);
+      }
+      seen = event.sequence();
+    }
+  }
+  writer.join();
 }
 
 TEST_F(JournalTest, NothingIsKeptForAFollowerThatHasGone) {

@@ -5,16 +5,37 @@
 // everything up to the next one. Pure.
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "agentd/memory/tokens.h"
 #include "agentd/model/chat.h"
 
 namespace odyssey::memory {
 
-// As many whole exchanges from the end of `history` as have at most `max_messages` messages
-// together. The latest exchange is kept even if it alone has more: half of it would make no sense
-// to a model. `max_messages` 0: nothing.
-std::vector<model::Message> Window(const std::vector<model::Message>& history, size_t max_messages);
+struct WindowBounds {
+  size_t messages = 0;  // 0: nothing is in the window
+  uint64_t tokens = 0;  // 0: no bound
+  TokenScale scale;
+};
+
+// Of a result that was shortened.
+inline constexpr size_t kShortestResultBytes = 256;
+
+// Where the window begins in `history`: as many whole exchanges from the end as keep both bounds
+// together. The latest exchange is in it even if it alone exceeds them: half of it would make no
+// sense to a model.
+size_t WindowBegin(const std::vector<model::Message>& history, const WindowBounds& bounds);
+
+// The messages from `begin` on, an exchange's first. Where these have more tokens than allowed, the
+// largest results of tools are shortened, each to kShortestResultBytes at the least, with a note of
+// what is left out. Messages, calls and their order stay.
+std::vector<model::Message> WindowFrom(const std::vector<model::Message>& history, size_t begin,
+                                       const WindowBounds& bounds);
+
+// Both.
+std::vector<model::Message> Window(const std::vector<model::Message>& history,
+                                   const WindowBounds& bounds);
 
 }  // namespace odyssey::memory
 

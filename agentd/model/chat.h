@@ -3,6 +3,8 @@
 
 // A conversation, as sessions keep it and models read it. Values.
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,22 @@ enum class MessageKind {
   kToolUse,     // the assistant calls tools: `tools`, and what it said with them in `content`
   kToolResult,  // one element in `tools`
 };
+
+// How records, clients and session files write a kind.
+struct MessageKindName {
+  MessageKind kind;
+  const char* role;
+  const char* name;
+};
+inline constexpr std::array<MessageKindName, 4> kMessageKinds = {
+    {{MessageKind::kUser, "user", "text"},
+     {MessageKind::kAssistant, "assistant", "text"},
+     {MessageKind::kToolUse, "assistant", "tool_use"},
+     {MessageKind::kToolResult, "tool", "tool_result"}}};
+static_assert(kMessageKinds[3].kind == MessageKind::kToolResult, "a kind is its index");
+constexpr const MessageKindName& NameOf(MessageKind kind) {
+  return kMessageKinds[static_cast<size_t>(kind)];
+}
 
 struct Message {
   MessageKind kind = MessageKind::kUser;

@@ -22,15 +22,15 @@ struct UrlParts {
   bool fragment = false;
 };
 
-Result<UrlParts> SplitUrl(const std::string& url) {
+Result<UrlParts> SplitUrl(const std::string& what, const std::string& url) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> handle(curl_url(), curl_url_cleanup);
   if (curl_url_set(handle.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
-    return InvalidArgument("model base_url \"" + url + "\": not a URL");
+    return InvalidArgument(what + " \"" + url + "\": not a URL");
   }
-  const auto part = [&](CURLUPart what) {
+  const auto part = [&](CURLUPart which) {
     char* text = nullptr;
     std::string out;
-    if (curl_url_get(handle.get(), what, &text, 0) == CURLUE_OK) out = text;
+    if (curl_url_get(handle.get(), which, &text, 0) == CURLUE_OK) out = text;
     curl_free(text);
     return out;
   };
@@ -73,8 +73,8 @@ size_t OnBody(char* data, size_t, size_t bytes, void* user) noexcept {
   return transfer.status.ok() ? bytes : 0;
 }
 
-Status FromHttpCode(long http_code, const std::string& body) {
-  const std::string what = "model provider answered HTTP " + std::to_string(http_code) +
+Status FromHttpCode(long http_code, const HttpPost& post, const std::string& body) {
+  const std::string what = post.server + " answered HTTP " + std::to_string(http_code) +
                            (body.empty() ? "" : ": " + QuoteForError(body));
   if (http_code == 401 || http_code == 403) return PermissionDenied(what);
   if (http_code == 429) return ResourceExhausted(what);
@@ -89,9 +89,9 @@ Status FromCurl(CURLcode code, const char* detail, const HttpPost& post) {
     case CURLE_OK:
       return OkStatus();
     case CURLE_OPERATION_TIMEDOUT:
-      return {Code::kDeadlineExceeded, "model provider at " + post.url + ": " + why};
+      return {Code::kDeadlineExceeded, post.server + " at " + post.url + ": " + why};
     default:
-      return Unavailable("model provider at " + post.url + ": " + why);
+      return Unavailable(post.server + " at " + post.url + ": " + why);
   }
 }
 
@@ -99,7 +99,7 @@ Status FromCurl(CURLcode code, const char* detail, const HttpPost& post) {
 Status CheckSilence(const HttpPost& post, const Transfer& transfer) {
   const auto allowed = transfer.has_byte ? post.idle_timeout : post.first_byte_timeout;
   if (Clock::now() - transfer.latest < allowed) return OkStatus();
-  return {Code::kDeadlineExceeded, "model provider at " + post.url + ": no byte for " +
+  return {Code::kDeadlineExceeded, post.server + " at " + post.url + ": no byte for " +
                                        std::to_string(allowed.count()) + " s"};
 }
 
@@ -109,10 +109,12 @@ Result<CURLcode> Drive(CURLM* multi, const HttpPost& post, const Transfer& trans
   const std::stop_callback wake(stop, [multi] { curl_multi_wakeup(multi); });
   for (;;) {
     int running = 0;
-    if (curl_multi_perform(multi, &running) != CURLM_OK) return Internal("model: transfer failed");
+    if (curl_multi_perform(multi, &running) != CURLM_OK)
+      return Internal(post.server + ": transfer failed");
     int left = 0;
     if (const CURLMsg* message = curl_multi_info_read(multi, &left)) return message->data.result;
-    if (stop.stop_requested()) return Cancelled("the model call was cancelled");
+    if (stop.stop_requested())
+      return Cancelled("the call of the " + post.server + " was cancelled");
     ODY_RETURN_IF_ERROR(CheckSilence(post, transfer));
     curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
   }
@@ -123,7 +125,7 @@ using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 HeaderList Headers(const HttpPost& post) {
   HeaderList list(curl_slist_append(nullptr, "Content-Type: application/json"),
                   curl_slist_free_all);
-  curl_slist_append(list.get(), "Accept: text/event-stream");
+  curl_slist_append(list.get(), ("Accept: " + post.accept).c_str());
   for (const std::string& header : post.headers) curl_slist_append(list.get(), header.c_str());
   if (post.key != nullptr && !post.key->empty()) {
     std::string header = post.key_header + post.key->Reveal();
@@ -138,6 +140,8 @@ void Configure(CURL* easy, const HttpPost& post, bool loopback, Transfer* transf
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  // A name that is being resolved does not delay the end of a cancelled call.
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, static_cast<long>(post.connect_timeout.count()));
   curl_easy_setopt(easy, CURLOPT_TIMEOUT, static_cast<long>(post.timeout.count()));
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
@@ -145,7 +149,10 @@ void Configure(CURL* easy, const HttpPost& post, bool loopback, Transfer* transf
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
   // A proxy from the environment is for the way out, not for this host.
-  if (loopback) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  if (loopback || post.proxy == Proxy::kNone) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  if (post.ca_file.empty()) return;
+  curl_easy_setopt(easy, CURLOPT_CAINFO, post.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
 }
 
 bool MayRepeat(long http_code) {
@@ -171,38 +178,42 @@ HttpEnd EndOf(CURL* easy, const Result<CURLcode>& ended, const char* detail, con
               const Transfer& transfer) {
   if (!transfer.status.ok()) return {transfer.status};
   if (!ended.ok()) return {ended.status()};
-  if (*ended != CURLE_OK) return {FromCurl(*ended, detail, post), IsConnectionFailure(*ended)};
+  if (*ended != CURLE_OK) return {FromCurl(*ended, detail, post), 0, IsConnectionFailure(*ended)};
   const long http_code = HttpCode(easy);
-  if (http_code == 200) return {OkStatus()};
-  return {FromHttpCode(http_code, transfer.error_body), MayRepeat(http_code), RetryAfter(easy)};
+  if (http_code == 200) return {OkStatus(), http_code};
+  return {FromHttpCode(http_code, post, transfer.error_body), http_code, MayRepeat(http_code),
+          RetryAfter(easy)};
 }
 
 }  // namespace
 
-Status CheckProviderUrl(const std::string& url) {
-  ODY_ASSIGN_OR_RETURN(const UrlParts parts, SplitUrl(url));
+Status CheckPostUrl(const std::string& what, const std::string& url) {
+  ODY_ASSIGN_OR_RETURN(const UrlParts parts, SplitUrl(what, url));
   const bool secure = parts.scheme == "https";
   if (!secure && !(parts.scheme == "http" && IsLoopback(parts.host))) {
-    return InvalidArgument("model base_url \"" + url +
+    return InvalidArgument(what + " \"" + url +
                            "\": allowed are https:// and, to this host itself, http://");
   }
   if (parts.credentials || parts.fragment) {
-    return InvalidArgument("model base_url must have no user, password or fragment");
+    return InvalidArgument(what + " must have no user, password or fragment");
   }
   return OkStatus();
 }
 
+Status CheckProviderUrl(const std::string& url) { return CheckPostUrl("model base_url", url); }
+
 HttpEnd PostAndStream(const HttpPost& post, const std::function<Status(std::string_view)>& sink,
                       std::stop_token stop) {
-  if (const Status url = CheckProviderUrl(post.url); !url.ok()) return {url};
-  const Result<UrlParts> parts = SplitUrl(post.url);
+  const std::string what = "URL of the " + post.server;
+  if (const Status url = CheckPostUrl(what, post.url); !url.ok()) return {url};
+  const Result<UrlParts> parts = SplitUrl(what, post.url);
   if (!parts.ok()) return {parts.status()};
   const HeaderList headers = Headers(post);
   const std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi(curl_multi_init(),
                                                                     curl_multi_cleanup);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(),
                                                                  curl_easy_cleanup);
-  if (!multi || !easy) return {ResourceExhausted("model: no memory for a transfer")};
+  if (!multi || !easy) return {ResourceExhausted(post.server + ": no memory for a transfer")};
 
   Transfer transfer;
   transfer.easy = easy.get();

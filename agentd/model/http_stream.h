@@ -15,6 +15,8 @@
 
 namespace odyssey::model {
 
+enum class Proxy { kFromEnvironment, kNone };
+
 struct HttpPost {
   std::string url;
   std::string body;             // JSON
@@ -25,16 +27,22 @@ struct HttpPost {
   std::chrono::seconds connect_timeout{10};      // until the connection, with its TLS, stands
   std::chrono::seconds first_byte_timeout{300};  // from the beginning to the first byte of a body
   std::chrono::seconds idle_timeout{120};        // between two bytes of a body
+  std::string server = "model provider";         // what an error calls it
+  std::string accept = "text/event-stream";
+  std::string ca_file = {};  // PEM: the only authorities that are trusted; empty: the host's
+  Proxy proxy = Proxy::kFromEnvironment;
 };
 
 struct HttpEnd {
   Status status;
+  long http_code = 0;                        // 0: there was no answer
   bool may_repeat = false;                   // 408, 409, 429, 5xx, or no connection
   std::chrono::milliseconds retry_after{0};  // what the server's Retry-After asks for
 };
 
 // https anywhere, http only to this host itself; no user, password or fragment. INVALID_ARGUMENT
-// otherwise.
+// otherwise; `what` is what a person calls the URL.
+Status CheckPostUrl(const std::string& what, const std::string& url);
 Status CheckProviderUrl(const std::string& url);
 
 // Blocks until the answer is complete, passing its body to `sink`. Follows no redirect. Closes the

@@ -25,9 +25,14 @@ struct ToolSpec {
 
 struct ModelRequest {
   std::string system;
+  // What stands for the messages before `messages`: a summary of them, or their text. Data, whose
+  // instructions are not to be followed.
+  std::string earlier = {};
   // Ends with the user's message of this turn and what followed it.
   std::vector<Message> messages;
   std::vector<ToolSpec> tools;
+  // Of the answer, where the provider can be asked for it; 0: as many as the model may write.
+  uint64_t max_answer_tokens = 0;
 };
 
 struct TextDelta {

@@ -5,10 +5,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "agentd/model/model_client.h"
 #include "agentd/model/provider_client.h"
+#include "agentd/provider/price_list.h"
 #include "common/base/status.h"
 
 namespace odyssey::model {
@@ -27,6 +30,9 @@ class ModelSource {
   // INVALID_ARGUMENT: unknown provider, or something wrong in the choice; nothing has been called
   // then. Thread-safe.
   virtual Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) = 0;
+  // What the operator has set; nullopt: nothing.
+  virtual std::optional<provider::Price> PriceOf(const std::string& provider,
+                                                 const std::string& name) const = 0;
 };
 
 // The operator's access, by the provider's name in the table.
@@ -35,11 +41,17 @@ using AccessTable = std::map<std::string, ProviderAccess, std::less<>>;
 // The rows of provider::kProviders. "script" plays a scenario of the bundle (docs/SCRIPT.md).
 class Providers final : public ModelSource {
  public:
-  explicit Providers(AccessTable access) : access_(std::move(access)) {}
+  explicit Providers(AccessTable access, provider::PriceList prices = {})
+      : access_(std::move(access)), prices_(std::move(prices)) {}
   Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) override;
+  std::optional<provider::Price> PriceOf(const std::string& provider,
+                                         const std::string& name) const override {
+    return prices_.Find(provider, name);
+  }
 
  private:
   const AccessTable access_;  // outlives the clients: the daemon keeps this object to its end
+  const provider::PriceList prices_;
 };
 
 }  // namespace odyssey::model

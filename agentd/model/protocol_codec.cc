@@ -1,5 +1,7 @@
 #include "agentd/model/protocol_codec.h"
 
+#include <algorithm>
+
 #include "agentd/model/anthropic_messages.h"
 #include "agentd/model/chat_completions.h"
 #include "agentd/model/gemini_content.h"
@@ -22,9 +24,22 @@ const ProtocolCodec& CodecOf(provider::Protocol protocol) {
   }
 }
 
+namespace {
+
+ModelTarget WithAnswerBound(ModelTarget target, uint64_t most) {
+  const long reasoning = target.config.Integer("reasoning_budget_tokens", 0);
+  const long own = target.config.Integer("max_tokens", kEveryModelWrites + reasoning);
+  if (most == 0 || most >= static_cast<uint64_t>(own)) return target;
+  const long bound = std::max(static_cast<long>(most), reasoning + 1);
+  target.config.values["max_tokens"] = std::to_string(bound);
+  return target;
+}
+
+}  // namespace
+
 std::string EncodeBody(const ProtocolCodec& codec, const ModelTarget& target,
                        const ModelRequest& request) {
-  Json body = codec.encode(target, request);
+  Json body = codec.encode(WithAnswerBound(target, request.max_answer_tokens), request);
   const Json extra = Json::parse(target.config.Json("extra_body"));
   if (extra.is_object()) body.update(extra);
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);

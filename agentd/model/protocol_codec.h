@@ -42,7 +42,12 @@ struct ProtocolCodec {
 // Of a protocol other than kScript.
 const ProtocolCodec& CodecOf(provider::Protocol protocol);
 
-// The body's text: `encode` with the fields of extra_body.
+// Every model can write an answer of so many tokens: a higher bound is not sent where the
+// configuration has none, since a provider refuses one that is more than its model writes.
+inline constexpr long kEveryModelWrites = 4096;
+
+// The body's text: `encode` with the fields of extra_body. max_answer_tokens of the request lowers
+// max_tokens of the configuration, down to what the reasoning takes and one more.
 std::string EncodeBody(const ProtocolCodec& codec, const ModelTarget& target,
                        const ModelRequest& request);
 

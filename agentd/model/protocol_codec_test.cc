@@ -168,6 +168,23 @@ TEST(ProtocolCodecTest, ChatSendsReasoningBackInItsTurnOnly) {
       << body.dump(1);
 }
 
+TEST(ProtocolCodecTest, WhatIsLeftOfABudgetBoundsTheAnswer) {
+  const auto bound = [](const ModelTarget& target, uint64_t most, const char* field) {
+    ModelRequest request = Conversation("none", {});
+    request.max_answer_tokens = most;
+    return Encoded(target, request).value(field, 0);
+  };
+  const ModelTarget own = Target("deepseek", R"({"max_tokens":900})");
+  EXPECT_EQ(bound(own, 0, "max_tokens"), 900);
+  EXPECT_EQ(bound(own, 5000, "max_tokens"), 900);
+  EXPECT_EQ(bound(own, 50, "max_tokens"), 50);
+  EXPECT_EQ(bound(Target("deepseek"), 50, "max_tokens"), 50);
+  EXPECT_EQ(bound(Target("deepseek"), 1'000'000, "max_tokens"), 0) << "the model may write less";
+  const ModelTarget thinks = Target("anthropic", R"({"reasoning_budget_tokens":2000})");
+  EXPECT_EQ(bound(thinks, 50, "max_tokens"), 2001) << "the provider wants more than the reasoning";
+  EXPECT_EQ(bound(thinks, 100'000, "max_tokens"), 10192);
+}
+
 TEST(ProtocolCodecTest, ReplayOfAnotherProtocolIsNotSent) {
   const Json body = Encoded(Target("deepseek"), Conversation("anthropic", {{"x", "hm"}}));
   EXPECT_EQ(body.dump().find("hm"), std::string::npos) << body.dump(1);

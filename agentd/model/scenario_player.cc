@@ -2,6 +2,8 @@
 
 #include <regex.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agentd/model/render.h"
@@ -70,10 +72,13 @@ class Player final {
     scope_["prompt"] = prompt;
   }
 
-  Result<Played> Play() {
-    ODY_RETURN_IF_ERROR(Steps(scenario_.steps).status());
-    if (next_ < calls_.size()) {
-      return Internal(scenario_.file + ": the turn holds calls that the scenario does not make");
+  Played Play() {
+    played_.end = Steps(scenario_.steps).status();
+    if (next_ == calls_.size()) return std::move(played_);
+    played_.events.clear();
+    if (played_.end.ok()) {
+      played_.end =
+          Internal(scenario_.file + ": the turn holds calls that the scenario does not make");
     }
     return std::move(played_);
   }
@@ -105,6 +110,12 @@ class Player final {
     if (!text.empty()) played_.events.emplace_back(ReasoningDelta{std::move(text)});
     return Walk::kOn;
   }
+  Result<Walk> Do(const scenario::Usage& usage) {
+    played_.usage.set_input_tokens(usage.input);
+    played_.usage.set_cached_input_tokens(usage.cached_input);
+    played_.usage.set_output_tokens(usage.output);
+    return Walk::kOn;
+  }
   Result<Walk> Do(const Set& set) {
     for (const auto& [name, text] : set.values) {
       ODY_ASSIGN_OR_RETURN(scope_[name], Render(text, scope_));
@@ -125,18 +136,20 @@ class Player final {
 
   Result<Walk> Do(const Calls& step) {
     if (next_ < calls_.size()) return Recall(step);
+    std::vector<ModelEvent> made;  // all or none
     for (size_t i = 0; i < step.calls.size(); ++i) {
       ODY_ASSIGN_OR_RETURN(const Json arguments, Evaluate(step.calls[i].arguments));
-      played_.events.emplace_back(
-          ToolUse{"call-" + std::to_string(next_ + i + 1), step.calls[i].tool,
-                  arguments.dump(-1, ' ', false, Json::error_handler_t::replace)});
+      made.emplace_back(ToolUse{"call-" + std::to_string(next_ + i + 1), step.calls[i].tool,
+                                arguments.dump(-1, ' ', false, Json::error_handler_t::replace)});
     }
+    std::move(made.begin(), made.end(), std::back_inserter(played_.events));
     return Walk::kStopped;
   }
 
   // The step was played before: what was said up to here was heard, its results are known.
   Result<Walk> Recall(const Calls& step) {
     played_.events.clear();
+    played_.usage.Clear();
     for (const ToolCallStep& call : step.calls) {
       if (next_ == calls_.size() || calls_[next_].tool != call.tool) {
         return Internal("the turn's calls are not the scenario's");
@@ -216,8 +229,8 @@ class Player final {
 
 }  // namespace
 
-Result<Played> PlayScenario(const Scenario& scenario, const std::string& prompt,
-                            const std::vector<PlayedCall>& calls) {
+Played PlayScenario(const Scenario& scenario, const std::string& prompt,
+                    const std::vector<PlayedCall>& calls) {
   return Player(scenario, prompt, calls).Play();
 }
 

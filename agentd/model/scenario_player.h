@@ -11,6 +11,7 @@
 
 #include "agentd/model/model_client.h"
 #include "agentd/scenario/scenario.h"
+#include "common/base/status.h"
 
 namespace odyssey::model {
 
@@ -23,12 +24,16 @@ struct PlayedCall {
 struct Played {
   // Text, reasoning, and then perhaps tool calls (with the ids "call-1", …).
   std::vector<ModelEvent> events;
+  // What follows them, if not OK. FAILED_PRECONDITION: a `fail` step, or a reference that has no
+  // value, as "file:line: …".
+  Status end;
+  agent::v1::Usage usage;  // of this answer
 };
 
 // `calls`: what was called in this turn, in order: the results of every `call` step that was
-// reached. FAILED_PRECONDITION: a `fail` step, or a reference that has no value, as "file:line: …".
-Result<Played> PlayScenario(const scenario::Scenario& scenario, const std::string& prompt,
-                            const std::vector<PlayedCall>& calls);
+// reached.
+Played PlayScenario(const scenario::Scenario& scenario, const std::string& prompt,
+                    const std::vector<PlayedCall>& calls);
 
 }  // namespace odyssey::model
 

@@ -25,10 +25,10 @@ std::string Show(const ModelEvent& event) {
 }
 
 std::vector<std::string> Play(const Scenario& scenario, const std::vector<PlayedCall>& calls = {}) {
-  Result<Played> played = PlayScenario(scenario, "the prompt", calls);
-  if (!played.ok()) return {"error " + played.status().message()};
+  const Played played = PlayScenario(scenario, "the prompt", calls);
   std::vector<std::string> out;
-  for (const ModelEvent& event : played->events) out.push_back(Show(event));
+  for (const ModelEvent& event : played.events) out.push_back(Show(event));
+  if (!played.end.ok()) out.push_back("error " + played.end.message());
   return out;
 }
 
@@ -48,6 +48,31 @@ TEST(ScenarioPlayerTest, StopsAtACallAndGoesOnWithItsResult) {
   EXPECT_EQ(Play(scenario, {{"Bash", R"({"status_code":0,"stdout":"a\n"})"}}),
             (Lines{"say a 0 true"}))
       << "what was said before the call is not said again";
+}
+
+TEST(ScenarioPlayerTest, ReportsTheUsageOfTheAnswerThatItIsIn) {
+  const Scenario scenario = Parse(
+      "  - usage: {input: 50, cached_input: 20, output: 5}\n"
+      "  - call: {tool: LS}\n"
+      "  - say: done\n"
+      "  - usage: {output: 9}\n");
+  const Result<Played> first = PlayScenario(scenario, "p", {});
+  EXPECT_EQ(first->usage.input_tokens(), 50u);
+  EXPECT_EQ(first->usage.cached_input_tokens(), 20u);
+  EXPECT_EQ(first->usage.output_tokens(), 5u);
+  const Result<Played> second = PlayScenario(scenario, "p", {{"LS", "{}"}});
+  EXPECT_EQ(second->usage.input_tokens(), 0u);
+  EXPECT_EQ(second->usage.output_tokens(), 9u);
+  std::vector<ModelEvent> events;
+  ASSERT_TRUE(NewScriptClient(scenario)
+                  ->Stream({.messages = {{MessageKind::kUser, "p", {}}}},
+                           [&](ModelEvent event) {
+                             events.push_back(std::move(event));
+                             return OkStatus();
+                           },
+                           {})
+                  .ok());
+  EXPECT_EQ(std::get<ModelEnd>(events.back()).usage.input_tokens(), 50u);
 }
 
 TEST(ScenarioPlayerTest, CallsSeveralToolsInOneGo) {
@@ -113,6 +138,8 @@ TEST(ScenarioPlayerTest, EndsAndFails) {
   EXPECT_EQ(Play(Parse("  - fail: 'no ${prompt}'\n")), (Lines{"error s.yaml:3: no the prompt"}));
   EXPECT_EQ(Play(Parse("  - if: {value: a, equals: a}\n    then:\n      - fail: deep\n")),
             (Lines{"error s.yaml:5: deep"}));
+  EXPECT_EQ(Play(Parse("  - think: hm\n  - say: a\n  - fail: b\n")),
+            (Lines{"think hm", "say a", "error s.yaml:5: b"}));
 }
 
 TEST(ScenarioPlayerTest, MissingValueNamesTheLine) {

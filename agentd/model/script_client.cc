@@ -54,12 +54,15 @@ class ScriptClient final : public ModelClient {
 
   Status Stream(const ModelRequest& request, const ModelSink& sink, std::stop_token stop) override {
     const Turn turn = LatestTurn(request.messages);
-    ODY_ASSIGN_OR_RETURN(Played played, PlayScenario(scenario_, turn.prompt, turn.calls));
+    Played played = PlayScenario(scenario_, turn.prompt, turn.calls);
     for (ModelEvent& event : played.events) {
       if (stop.stop_requested()) return Cancelled("the model call was cancelled");
       ODY_RETURN_IF_ERROR(Deliver(event, sink));
     }
-    return sink(ModelEnd{});
+    if (!played.end.ok()) return played.end;
+    ModelEnd end;
+    end.usage = std::move(played.usage);
+    return sink(std::move(end));
   }
 
  private:

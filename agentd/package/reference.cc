@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kArchiveSuffix = ".odyssey";
 constexpr std::string_view kLatest = "latest";
+constexpr size_t kMaxReferenceBytes = 4096;
 
 bool EndsWith(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
@@ -93,6 +94,10 @@ int CompareVersions(std::string_view a, std::string_view b) {
 
 Result<Reference> ParseReference(const std::string& text) {
   if (text.empty()) return oci::InvalidBundle("a bundle reference cannot be empty");
+  if (text.size() > kMaxReferenceBytes || text.find('\0') != std::string::npos) {
+    return oci::InvalidBundle("a bundle reference has at most " +
+                              std::to_string(kMaxReferenceBytes) + " bytes, and no NUL byte");
+  }
   if (EndsWith(text, kArchiveSuffix)) {
     return oci::InvalidBundle("bundle archives must be imported before use: " + text);
   }

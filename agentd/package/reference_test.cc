@@ -35,6 +35,8 @@ TEST(ReferenceTest, RefusesWhatIsNone) {
            {"x.odyssey", "bundle archives must be imported before use: x.odyssey"},
            {"/d/x.odyssey", "bundle archives must be imported before use: /d/x.odyssey"},
            {"", "a bundle reference cannot be empty"},
+           {std::string("/d\0x", 4), "a bundle reference has at most 4096 bytes, and no NUL byte"},
+           {std::string(4097, 'x'), "a bundle reference has at most 4096 bytes, and no NUL byte"},
            {"a/b/c", "bundle id must not contain path separators or traversal segments: b/c"},
            {"demo@../x",
             "bundle version must not contain path separators or traversal segments: ../x"},

@@ -4,6 +4,14 @@ namespace odyssey::sandbox {
 
 namespace pb = ::odyssey::supervisor::v1;
 
+std::optional<std::string> LeadsTo(const Status& status) {
+  const Detail& detail = status.detail();
+  if (status.code() != Code::kAborted || detail.field != "path" || detail.value.empty()) {
+    return std::nullopt;
+  }
+  return detail.value;
+}
+
 Result<pb::FileReadResult> Sandbox::ReadFile(const FilePlace& place, const std::string& path,
                                              uint64_t offset, uint64_t max_bytes) {
   pb::FileOpRequest request;

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "agentd/sandbox/cell_key_proto.h"
+#include "agentd/sandbox/exec_cancel.h"
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/changes.grpc.pb.h"
@@ -54,6 +56,8 @@ pb::PrepareCellRequest ToProto(const CellSpec& spec) {
   request.set_bundle_digest(spec.bundle_digest);
   request.set_owner_uid(spec.owner_uid);
   request.set_allow_danger(spec.allow_danger);
+  request.set_spare_running(spec.spare_running);
+  request.mutable_granted_by()->Assign(spec.granted_by.begin(), spec.granted_by.end());
   return request;
 }
 
@@ -143,11 +147,20 @@ class SupervisorClient final : public Sandbox {
     return FromCall(stub_->RemoveCell(&context, request, &response));
   }
 
+  Status RecordApproval(const pb::RecordApprovalRequest& record) override {
+    if (!channel_->WaitForConnected(After(kConnectDeadline))) return NoAnswer("");
+    pb::RecordApprovalResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(After(kCallDeadline));
+    return FromCall(stub_->RecordApproval(&context, record, &response));
+  }
+
   Result<pb::ExecOutcome> Exec(const pb::ExecStart& start, const ExecSink& sink,
                                std::stop_token stop) override;
 
   Result<pb::FileOpResponse> FileOp(const FilePlace& place, pb::FileOpRequest request) override {
     request.set_cell_id(place.cell_id);
+    request.set_no_links(place.links == Links::kRefuse);
     pb::FileOpResponse response;
     grpc::ClientContext context;
     context.set_deadline(After(kCallDeadline));
@@ -183,9 +196,11 @@ class SupervisorClient final : public Sandbox {
     return gone ? Unavailable("the cell ended: " + failed.message()) : FromCall(status);
   }
 
+  // Until the feed or the call ends.
+  static void WriteFeed(ExecStream& stream, ExecFeed* feed);
   // Hands every message to the sink until the outcome; an error is the sink's.
-  static Status ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
-                         std::optional<pb::ExecOutcome>* outcome);
+  static Status ReadExec(ExecStream& stream, const ExecSink& sink, ExecCancel* cancel,
+                         bool* started, std::optional<pb::ExecOutcome>* outcome);
   // The outcome, unless it means that the cell ended; a kind that we do not know is a failure.
   static Result<pb::ExecOutcome> Judged(pb::ExecOutcome outcome, bool started);
 
@@ -197,22 +212,37 @@ class SupervisorClient final : public Sandbox {
 
 Result<pb::ExecOutcome> SupervisorClient::Exec(const pb::ExecStart& start, const ExecSink& sink,
                                                std::stop_token stop) {
-  grpc::ClientContext context;
-  if (start.wall_clock_ms() > 0) {
-    context.set_deadline(After(milliseconds(start.wall_clock_ms()) + kExecGrace));
+  const auto context = std::make_shared<grpc::ClientContext>();
+  const uint32_t wall_clock_ms =
+      start.wall_clock_ms() != 0 ? start.wall_clock_ms() : start.default_wall_clock_ms();
+  if (wall_clock_ms != 0) {
+    context->set_deadline(After(milliseconds(wall_clock_ms) + kExecGrace));
   }
-  const std::unique_ptr<ExecStream> stream = stub_->Exec(&context);
-  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  const std::unique_ptr<ExecStream> stream = stub_->Exec(context.get());
+  ExecCancel cancel(stub_.get(), context);
+  const std::stop_callback on_stop(stop, [&cancel] { cancel.Request(); });
 
   pb::ExecRequest request;
   *request.mutable_start() = start;
   stream->Write(request);  // a failed write shows as the status below
-  stream->WritesDone();
+  std::thread writer;
+  if (sink.feed != nullptr) {
+    writer = std::thread([&] { WriteFeed(*stream, sink.feed); });
+  } else {
+    stream->WritesDone();
+  }
 
   bool started = false;
   std::optional<pb::ExecOutcome> outcome;
-  const Status sunk = ReadExec(*stream, sink, &started, &outcome);
-  if (!sunk.ok()) context.TryCancel();
+  const Status sunk = ReadExec(*stream, sink, &cancel, &started, &outcome);
+  if (!sunk.ok()) {
+    cancel.Request();
+    for (pb::ExecResponse unread; stream->Read(&unread);) continue;
+  }
+  if (sink.feed != nullptr) {
+    sink.feed->End();
+    writer.join();
+  }
   const grpc::Status status = stream->Finish();
   ODY_RETURN_IF_ERROR(sunk);
   if (stop.stop_requested()) return Cancelled("the command was cancelled");
@@ -221,12 +251,19 @@ Result<pb::ExecOutcome> SupervisorClient::Exec(const pb::ExecStart& start, const
   return Judged(*std::move(outcome), started);
 }
 
-Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool* started,
-                                  std::optional<pb::ExecOutcome>* outcome) {
+void SupervisorClient::WriteFeed(ExecStream& stream, ExecFeed* feed) {
+  while (const std::optional<pb::ExecRequest> message = feed->Take()) {
+    if (!stream.Write(*message)) return;
+  }
+}
+
+Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, ExecCancel* cancel,
+                                  bool* started, std::optional<pb::ExecOutcome>* outcome) {
   pb::ExecResponse response;
   while (stream.Read(&response)) {
     if (response.has_started()) {
       *started = true;
+      cancel->OnStarted(response.started().exec_id());
       ODY_RETURN_IF_ERROR(sink.started(response.started()));
     } else if (response.has_output()) {
       ODY_RETURN_IF_ERROR(sink.output(response.output()));
@@ -234,6 +271,9 @@ Status SupervisorClient::ReadExec(ExecStream& stream, const ExecSink& sink, bool
       if (sink.denied) ODY_RETURN_IF_ERROR(sink.denied(response.denial()));
     } else if (response.has_outcome()) {
       *outcome = response.outcome();
+      for (const pb::EgressDecision& decision : response.outcome().egress()) {
+        if (sink.decided) ODY_RETURN_IF_ERROR(sink.decided(decision));
+      }
     }
   }
   return OkStatus();

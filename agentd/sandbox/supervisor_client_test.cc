@@ -3,7 +3,9 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <thread>
 
 #include "common/base/refusal.h"
 #include "common/rpc/status_map.h"
@@ -14,6 +16,25 @@ namespace odyssey::sandbox {
 namespace {
 
 namespace pb = ::odyssey::supervisor::v1;
+
+pb::ExecResponse Started() {
+  pb::ExecResponse out;
+  out.mutable_started()->set_exec_id("exe_1");
+  out.mutable_started()->set_run_id("run_1");
+  return out;
+}
+pb::ExecResponse Output(pb::OutputStream stream, const std::string& data) {
+  pb::ExecResponse out;
+  out.mutable_output()->set_stream(stream);
+  out.mutable_output()->set_data(data);
+  return out;
+}
+pb::ExecResponse OutcomeOf(pb::OutcomeKind kind, int exit_code = 0) {
+  pb::ExecResponse out;
+  out.mutable_outcome()->set_kind(kind);
+  out.mutable_outcome()->set_exit_code(exit_code);
+  return out;
+}
 
 // Answers as the tests say; remembers what it was asked.
 class ScriptedSupervisor final : public pb::Supervisor::Service {
@@ -42,9 +63,17 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
     for (const pb::ExecResponse& answer : answers) stream->Write(answer);
     if (!hang) return grpc::Status::OK;
     hanging.set_value();
-    // Returns when the call is cancelled: the client has half-closed, so this reads nothing else.
-    while (!context->IsCancelled()) stream->Write(answers.front());
-    return grpc::Status::CANCELLED;
+    while (!cancel_asked && !context->IsCancelled()) stream->Write(answers.front());
+    if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    killed = true;
+    stream->Write(OutcomeOf(pb::OUTCOME_KIND_CANCELLED));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status CancelExec(grpc::ServerContext*, const pb::CancelExecRequest* request,
+                          pb::CancelExecResponse*) override {
+    cancel_asked = request->exec_id() == "exe_1";
+    return grpc::Status::OK;
   }
 
   pb::PrepareCellRequest prepared, checked;
@@ -54,26 +83,8 @@ class ScriptedSupervisor final : public pb::Supervisor::Service {
   std::vector<pb::ExecResponse> answers;
   bool hang = false;
   std::promise<void> hanging;
+  std::atomic<bool> cancel_asked = false, killed = false;
 };
-
-pb::ExecResponse Started() {
-  pb::ExecResponse out;
-  out.mutable_started()->set_exec_id("exe_1");
-  out.mutable_started()->set_run_id("run_1");
-  return out;
-}
-pb::ExecResponse Output(pb::OutputStream stream, const std::string& data) {
-  pb::ExecResponse out;
-  out.mutable_output()->set_stream(stream);
-  out.mutable_output()->set_data(data);
-  return out;
-}
-pb::ExecResponse OutcomeOf(pb::OutcomeKind kind, int exit_code = 0) {
-  pb::ExecResponse out;
-  out.mutable_outcome()->set_kind(kind);
-  out.mutable_outcome()->set_exit_code(exit_code);
-  return out;
-}
 
 class SupervisorClientTest : public ::testing::Test {
  protected:
@@ -200,7 +211,7 @@ TEST_F(SupervisorClientTest, AnOutcomeOfALaterSupervisorIsAFailure) {
   EXPECT_EQ(result->kind(), pb::OUTCOME_KIND_SETUP_FAILED);
 }
 
-TEST_F(SupervisorClientTest, StopCancelsARunningCommand) {
+TEST_F(SupervisorClientTest, StopReturnsWhenTheCommandIsKilled) {
   supervisor_.answers = {Started()};
   supervisor_.hang = true;
   std::stop_source stop;
@@ -210,7 +221,18 @@ TEST_F(SupervisorClientTest, StopCancelsARunningCommand) {
   });
   EXPECT_EQ(client_->Exec(Command(), Collect(), stop.get_token()).status().code(),
             Code::kCancelled);
+  EXPECT_TRUE(supervisor_.killed);
   canceller.join();
+}
+
+TEST_F(SupervisorClientTest, StopBeforeTheCommandHasBegun) {
+  supervisor_.answers = {Started()};
+  supervisor_.hang = true;
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(client_->Exec(Command(), Collect(), stop.get_token()).status().code(),
+            Code::kCancelled);
+  EXPECT_TRUE(supervisor_.killed);
 }
 
 TEST_F(SupervisorClientTest, ErrorOfTheSinkEndsTheCommand) {
@@ -219,6 +241,7 @@ TEST_F(SupervisorClientTest, ErrorOfTheSinkEndsTheCommand) {
   const ExecSink refuses{[](const pb::ExecStarted&) { return Internal("disk full"); },
                          [](const pb::ExecOutput&) { return OkStatus(); }};
   EXPECT_EQ(client_->Exec(Command(), refuses, {}).status(), Internal("disk full"));
+  EXPECT_TRUE(supervisor_.killed);
 }
 
 TEST_F(SupervisorClientTest, KeepsTheSupervisorsCodes) {

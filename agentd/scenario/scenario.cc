@@ -21,7 +21,7 @@ using dialect::NodeKind;
 using dialect::Text;
 using Json = nlohmann::json;
 
-constexpr std::string_view kVerbs[] = {"say", "think", "call", "set", "if", "fail", "end"};
+constexpr std::string_view kVerbs[] = {"say", "think", "call", "usage", "set", "if", "fail", "end"};
 
 struct OperatorName {
   std::string_view name;
@@ -117,6 +117,7 @@ class Parser final {
     if (verb == "think") step.what = Think{TextAt(map, verb)};
     if (verb == "fail") step.what = Fail{TextAt(map, verb)};
     if (verb == "call") step.what = ParseCalls(map);
+    if (verb == "usage") step.what = ParseUsage(map);
     if (verb == "set") step.what = ParseSet(map);
     if (verb == "if") step.what = ParseIf(map, depth);
     if (verb == "end") CheckEnd(map);
@@ -222,6 +223,17 @@ class Parser final {
       out.items.push_back(ParseArgument(node.items[i], key + "." + name));
       if (map) out.keys.push_back(name);
     }
+    return out;
+  }
+
+  Usage ParseUsage(MapReader& map) {
+    Usage out;
+    MapReader usage = map.Map("usage", Need::kRequired);
+    if (!usage.present()) return out;
+    out.input = usage.Whole("input", 0, 0, kMaxScenarioTokens);
+    out.cached_input = usage.Whole("cached_input", 0, 0, out.input);
+    out.output = usage.Whole("output", 0, 0, kMaxScenarioTokens);
+    usage.Finish();
     return out;
   }
 

@@ -47,6 +47,8 @@ struct Condition {
   std::vector<Condition> parts;  // of the others
 };
 
+inline constexpr uint64_t kMaxScenarioTokens = 1'000'000'000;
+
 struct Step;
 
 struct Say {
@@ -63,6 +65,10 @@ struct ToolCallStep {
 struct Calls {
   std::vector<ToolCallStep> calls;  // at least one
 };
+// What the provider reports of the answer that the step is in.
+struct Usage {
+  uint64_t input = 0, cached_input = 0, output = 0;
+};
 struct Set {
   std::vector<std::pair<std::string, Template>> values;
 };
@@ -77,7 +83,7 @@ struct End {};
 
 struct Step {
   int line = 0;
-  std::variant<Say, Think, Calls, Set, If, Fail, End> what;
+  std::variant<Say, Think, Calls, Usage, Set, If, Fail, End> what;
 };
 
 struct Scenario {

@@ -43,6 +43,20 @@ Status StrandPool::Post(const std::string& strand, std::shared_ptr<Job> job, Adm
   return OkStatus();
 }
 
+bool StrandPool::RunIfFree(const std::string& strand, const std::shared_ptr<Job>& job) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_ || strands_.count(strand) != 0) return false;
+    Strand& added = strands_[strand];
+    added.current = job;
+    added.state = State::kRunning;
+    added.begun = true;
+  }
+  ODY_CHECK(job->Run() == Progress::kDone);
+  Finish(strand, Progress::kDone);
+  return true;
+}
+
 void StrandPool::Resume(const std::string& strand, const Job* job) {
   std::lock_guard lock(mutex_);
   const auto it = strands_.find(strand);
@@ -74,6 +88,21 @@ bool StrandPool::Withdraw(const std::string& strand, const Job* job) {
   waiting.erase(found);
   --not_begun_;
   return true;
+}
+
+std::vector<std::shared_ptr<Job>> StrandPool::WithdrawAll(const std::string& strand) {
+  std::vector<std::shared_ptr<Job>> out;
+  std::lock_guard lock(mutex_);
+  const auto it = strands_.find(strand);
+  if (it == strands_.end()) return out;
+  if (!it->second.begun) out.push_back(std::move(it->second.current));
+  out.insert(out.end(), it->second.waiting.begin(), it->second.waiting.end());
+  not_begun_ -= out.size();
+  it->second.waiting.clear();
+  if (it->second.begun) return out;
+  std::erase(runnable_, strand);
+  strands_.erase(it);
+  return out;
 }
 
 void StrandPool::Stop() {
@@ -120,7 +149,9 @@ void StrandPool::Serve() {
 void StrandPool::Finish(const std::string& name, Progress progress) {
   std::shared_ptr<Job> done;  // destroyed without the lock
   std::lock_guard lock(mutex_);
-  Strand& strand = strands_.at(name);
+  const auto it = strands_.find(name);
+  if (it == strands_.end()) return;  // stopped
+  Strand& strand = it->second;
   if (progress == Progress::kParked) {
     strand.state = State::kParked;
     if (strand.resumed_early) MakeRunnable(name, strand);

@@ -48,11 +48,19 @@ class StrandPool final {
   Status Post(const std::string& strand, std::shared_ptr<Job> job,
               Admission admission = Admission::kBounded);
 
+  // Runs the job on the caller's thread, if the strand has none; what is posted meanwhile waits for
+  // it. False: it has one, or the pool is stopped. The job must not park.
+  bool RunIfFree(const std::string& strand, const std::shared_ptr<Job>& job);
+
   // Runs the job again if it is parked, or as soon as it parks. Of any other job: no effect.
   void Resume(const std::string& strand, const Job* job);
 
   // Takes a job that has not begun out of the queue. False: it has begun, or is done.
   bool Withdraw(const std::string& strand, const Job* job);
+
+  // Takes every job of the strand that has not begun out of the queue, all at once: none begins
+  // since the one before it was taken.
+  std::vector<std::shared_ptr<Job>> WithdrawAll(const std::string& strand);
 
   // Returns when no job runs any more. Jobs that are parked or wait are dropped.
   void Stop();

@@ -181,6 +181,71 @@ TEST(StrandPoolTest, BoundsWhatWaitsInAllStrandsAndWithdrawsTheFirstOfOne) {
   EXPECT_FALSE(ran);
 }
 
+TEST(StrandPoolTest, AFreeStrandsJobRunsOnTheCallersThread) {
+  StrandPool pool(1, 10);
+  std::promise<void> begun, go, waited;
+  // The only worker is busy with another strand.
+  ASSERT_TRUE(pool.Post("busy", MakeJob([&] {
+                          begun.set_value();
+                          go.get_future().wait();
+                          return Progress::kDone;
+                        }))
+                  .ok());
+  begun.get_future().wait();
+  std::vector<std::string> order;
+  EXPECT_TRUE(pool.RunIfFree("s", MakeJob([&] {
+                               // What is posted meanwhile waits for it.
+                               EXPECT_TRUE(pool.Post("s", MakeJob([&] {
+                                                       order.push_back("posted");
+                                                       waited.set_value();
+                                                       return Progress::kDone;
+                                                     }))
+                                               .ok());
+                               EXPECT_FALSE(pool.RunIfFree("s", MakeJob([] {
+                                                             ADD_FAILURE() << "the strand has one";
+                                                             return Progress::kDone;
+                                                           })));
+                               order.push_back("here");
+                               return Progress::kDone;
+                             })));
+  go.set_value();
+  waited.get_future().wait();
+  EXPECT_EQ(order, (std::vector<std::string>{"here", "posted"}));
+  pool.Stop();
+  EXPECT_FALSE(pool.RunIfFree("s", MakeJob([] { return Progress::kDone; })));
+}
+
+TEST(StrandPoolTest, WithdrawsAllThatHasNotBegunAtOnce) {
+  StrandPool pool(1, 10);
+  std::promise<void> begun, go, last;
+  std::atomic<int> ran = 0;
+  ASSERT_TRUE(pool.Post("a", MakeJob([&] {
+                          begun.set_value();
+                          go.get_future().wait();
+                          return Progress::kDone;
+                        }))
+                  .ok());
+  begun.get_future().wait();
+  for (const char* strand : {"a", "a", "b", "b"}) {
+    ASSERT_TRUE(pool.Post(strand, MakeJob([&] {
+                            ++ran;
+                            return Progress::kDone;
+                          }))
+                    .ok());
+  }
+  EXPECT_EQ(pool.WithdrawAll("a").size(), 2u) << "not the one that runs";
+  EXPECT_EQ(pool.WithdrawAll("b").size(), 2u);
+  EXPECT_TRUE(pool.WithdrawAll("c").empty());
+  ASSERT_TRUE(pool.Post("b", MakeJob([&] {
+                          last.set_value();
+                          return Progress::kDone;
+                        }))
+                  .ok());
+  go.set_value();
+  last.get_future().wait();
+  EXPECT_EQ(ran, 0);
+}
+
 TEST(StrandPoolTest, StopDropsWhatWaitsAndRefusesMore) {
   StrandPool pool(1, 2);
   std::promise<void> parked;

@@ -22,10 +22,14 @@ class ApprovalService final
                                agent::v1::ResolveApprovalResponse*) override;
   grpc::ServerWriteReactor<agent::v1::Approval>* WatchApprovals(
       grpc::CallbackServerContext*, const agent::v1::WatchApprovalsRequest*) override;
+  grpc::Status ListAllowed(grpc::ServerContext*, const agent::v1::ListAllowedRequest*,
+                           agent::v1::ListAllowedResponse*) override;
+  grpc::Status ForgetAllowed(grpc::ServerContext*, const agent::v1::ForgetAllowedRequest*,
+                             agent::v1::ForgetAllowedResponse*) override;
 
  private:
-  Status CheckMayAnswer(const agent::v1::ResolveApprovalRequest& answer,
-                        const grpc::ServerContextBase& call) const;
+  Status CheckMayAnswer(const agent::v1::ResolveApprovalRequest& request,
+                        const approval::Answer& answer, const grpc::ServerContextBase& call) const;
 
   approval::Registry* const registry_;
   const session::Sessions* const sessions_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agentd/package/bundle_files.h"
+#include "agentd/package/description.h"
 #include "agentd/service/session_access.h"
 #include "common/oci/digest.h"
 #include "common/rpc/status_map.h"
@@ -28,26 +29,6 @@ pb::Bundle ToProto(const Installation& installation) {
   return out;
 }
 
-void AddSpec(const dialect::Bundle& spec, pb::Bundle* out) {
-  out->set_readme(spec.readme);
-  const dialect::SandboxSpec& sandbox = spec.sandbox;
-  for (const auto& [name, source] : sandbox.env) out->add_env_sources(source);
-  const bool direct = sandbox.mode != dialect::SandboxMode::kDangerFullAccess &&
-                      sandbox.writes != policy::Writes::kReview;
-  for (const std::string& mount : sandbox.write_mounts) {
-    if (direct) out->add_direct_writes(mount);
-  }
-  for (size_t i = 0; i < spec.agents.size(); ++i) {
-    const dialect::AgentSpec& agent = spec.agents[i];
-    pb::BundleAgent& added = *out->add_agents();
-    added.set_id(agent.id);
-    added.set_description(agent.description);
-    added.set_model_provider(agent.model.provider);
-    added.set_model_id(agent.model.name);
-    added.set_is_default(i == spec.default_agent);
-  }
-}
-
 // The first message; INVALID_ARGUMENT if it is none.
 Result<bundle::InstallOptions> ReadOptions(grpc::ServerReader<pb::ImportBundleRequest>* reader,
                                            uid_t caller) {
@@ -66,7 +47,9 @@ Result<bundle::InstallOptions> ReadOptions(grpc::ServerReader<pb::ImportBundleRe
 }
 
 Result<Installation> Receive(grpc::ServerReader<pb::ImportBundleRequest>* reader, uid_t caller,
-                             const grpc::ServerContext& context, bundle::BundleStore* store) {
+                             const grpc::ServerContext& context, const session::Sessions& sessions,
+                             bundle::BundleStore* store) {
+  ODY_RETURN_IF_ERROR(sessions.CheckDiskQuota(caller));
   ODY_ASSIGN_OR_RETURN(const bundle::InstallOptions options, ReadOptions(reader, caller));
   ODY_ASSIGN_OR_RETURN(const std::unique_ptr<bundle::Staging> staging, store->NewStaging());
   package::ArchiveReceiver archive(&staging->layout());
@@ -120,6 +103,8 @@ grpc::Status BundleService::BuildBundle(grpc::ServerContext* context,
                                         pb::BuildBundleResponse* response) {
   const Result<uid_t> caller = CallerOf(*context);
   if (!caller.ok()) return ToGrpc(caller.status());
+  const Status room = sessions_->CheckDiskQuota(*caller);
+  if (!room.ok()) return ToGrpc(room);
   bundle::InstallOptions options;
   options.owner = *caller;
   options.force = request->force();
@@ -134,7 +119,7 @@ grpc::Status BundleService::ImportBundle(grpc::ServerContext* context,
                                          pb::ImportBundleResponse* response) {
   const Result<uid_t> caller = CallerOf(*context);
   if (!caller.ok()) return ToGrpc(caller.status());
-  const Result<Installation> imported = Receive(reader, *caller, *context, store_);
+  const Result<Installation> imported = Receive(reader, *caller, *context, *sessions_, store_);
   if (!imported.ok()) return ToGrpc(imported.status());
   *response->mutable_bundle() = ToProto(*imported);
   return grpc::Status::OK;
@@ -165,14 +150,8 @@ grpc::Status BundleService::InspectBundle(grpc::ServerContext* context,
   if (!files.ok()) return ToGrpc(files.status());
   pb::Bundle& bundle = *response->mutable_bundle();
   bundle = ToProto(*found);
-  AddSpec((*opened)->spec, &bundle);
+  package::Describe((*opened)->spec, *files, &bundle);
   bundle.set_manifest(parts->config.bundle_manifest);
-  for (const package::BundleFile& file : *files) {
-    pb::BundleFile& added = *bundle.add_files();
-    added.set_path(file.path);
-    added.set_bytes(file.bytes);
-    added.set_executable(file.executable);
-  }
   return grpc::Status::OK;
 }
 

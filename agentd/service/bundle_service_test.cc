@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "common/rpc/status_map.h"
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
@@ -122,6 +125,17 @@ TEST_F(BundleServiceTest, RefusesStreamsThatAreNone) {
   EXPECT_EQ(
       Import({Options(other), Chunk(archive)}).status(),
       InvalidArgument("invalid bundle: the bundle has digest " + digest + ", expected " + other));
+}
+
+TEST_F(BundleServiceTest, NothingIsBuiltOrImportedBeyondTheCallersQuota) {
+  source_.Write("large", std::string(2 << 20, 'x'));
+  ASSERT_TRUE(Build().ok());
+  const std::string archive = Export("demo");
+  std::filesystem::create_directory(world_.state() + "/policy.d");
+  std::ofstream(world_.state() + "/policy.d/10.yaml")
+      << "version: odyssey.ceiling/v1\nquotas: [{users: ['*'], disk_mb: 1}]\n";
+  EXPECT_EQ(Build(true).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(Import({Options(), Chunk(archive)}).status().code(), Code::kResourceExhausted);
 }
 
 TEST_F(BundleServiceTest, InspectsWhatASessionWouldHave) {

@@ -1,6 +1,8 @@
 #include "agentd/service/changes_service.h"
 
 #include <chrono>
+#include <string_view>
+#include <type_traits>
 
 #include "agentd/sandbox/cell_key_proto.h"
 #include "agentd/service/session_access.h"
@@ -20,12 +22,24 @@ void SetDeadline(grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() + kDeadline);
 }
 
-// The request with the key of the session's cell, if the session is for the caller.
+// The method that reads; "" of one that writes to the host or ends something, as the owner.
+template <typename Request>
+constexpr std::string_view NameOfReading() {
+  if (std::is_same_v<Request, pb::ListChangesRequest>) return "ListChanges";
+  if (std::is_same_v<Request, pb::DiffChangesRequest>) return "DiffChanges";
+  if (std::is_same_v<Request, pb::ListCommitsRequest>) return "ListCommits";
+  return "";
+}
+
+// The request with the key of the session's cell, if the session is for the caller. Only what reads
+// is for admins.
 template <typename Request>
 Result<Request> ForSession(const session::Sessions& sessions, const grpc::ServerContext& context,
                            const Request& request) {
+  constexpr std::string_view kReads = NameOfReading<Request>();
   const std::string& id = request.key().session_id();
-  ODY_RETURN_IF_ERROR(CheckCaller(sessions, id, context));
+  ODY_RETURN_IF_ERROR(kReads.empty() ? CheckCaller(sessions, id, context)
+                                     : CheckCallerOrAdmin(sessions, id, context, kReads));
   ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(id));
   Request out = request;
   sandbox::ToProto(session::ToolingCell(*record), out.mutable_key());
@@ -37,7 +51,7 @@ Status PutAgainst(const session::Sessions& sessions, const grpc::ServerContext& 
                   pb::DiffChangesRequest* request) {
   if (!request->has_against()) return OkStatus();
   const std::string& id = request->against().session_id();
-  ODY_RETURN_IF_ERROR(CheckCaller(sessions, id, context));
+  ODY_RETURN_IF_ERROR(CheckCallerOrAdmin(sessions, id, context, "DiffChanges"));
   ODY_ASSIGN_OR_RETURN(const session::SessionPtr record, sessions.Get(id));
   sandbox::ToProto(session::ToolingCell(*record), request->mutable_against());
   return OkStatus();
@@ -73,15 +87,15 @@ grpc::Status PassStream(const session::Sessions& sessions, const grpc::ServerCon
 grpc::Status ChangesService::ListReviewed(grpc::ServerContext* context,
                                           const pb::ListReviewedRequest*,
                                           pb::ListReviewedResponse* response) {
-  const Result<uid_t> caller = CallerOf(*context);
-  if (!caller.ok()) return ToGrpc(caller.status());
+  const Result<Peer> peer = PeerOf(*sessions_, *context, "ListReviewed");
+  if (!peer.ok()) return ToGrpc(peer.status());
   pb::ListReviewedResponse all;
   grpc::ClientContext client;
   SetDeadline(&client);
   const grpc::Status status = stub_->ListReviewed(&client, {}, &all);
   for (const pb::ReviewedCell& cell : all.cells()) {
     const Result<session::SessionPtr> record = sessions_->Get(cell.key().session_id());
-    if (record.ok() && IsFor(**record, *caller)) *response->add_cells() = cell;
+    if (record.ok() && IsFor(**record, *peer)) *response->add_cells() = cell;
   }
   return status;
 }

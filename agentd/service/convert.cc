@@ -1,11 +1,10 @@
 #include "agentd/service/convert.h"
 
+#include "agentd/base/clock.h"
 #include "common/base/utf8.h"
 
 namespace odyssey::service {
 namespace {
-
-using model::MessageKind;
 
 pb::TurnStatus ToProto(session::TurnStatus status) {
   switch (status) {
@@ -25,20 +24,12 @@ pb::TurnStatus ToProto(session::TurnStatus status) {
   return pb::TURN_STATUS_UNSPECIFIED;
 }
 
-pb::ChatMessage ToProto(const model::Message& message) {
-  pb::ChatMessage out;
-  const bool is_tool_use = message.kind == MessageKind::kToolUse;
-  const bool is_result = message.kind == MessageKind::kToolResult;
-  const bool is_user = message.kind == MessageKind::kUser;
-  out.set_role(is_user ? "user" : is_result ? "tool" : "assistant");
-  out.set_kind(is_tool_use ? "tool_use" : is_result ? "tool_result" : "text");
-  out.set_content(SanitizeUtf8(message.content));
-  for (const model::ToolUse& tool : message.tools) {
-    pb::ToolCall* call = out.add_tool_calls();
-    call->set_id(tool.id);
-    call->set_name(tool.name);
-    call->set_arguments(tool.json);
-  }
+pb::Budget ToProto(const policy::Budget& budget) {
+  pb::Budget out;
+  out.set_tokens(budget.tokens);
+  out.set_cost_microdollars(budget.cost_microdollars);
+  out.set_tool_calls(budget.tool_calls);
+  out.set_wall_clock_ms(budget.wall_clock_ms);
   return out;
 }
 
@@ -52,11 +43,24 @@ pb::Turn ToProto(const session::TurnRecord& turn) {
   out.set_prompt(SanitizeUtf8(turn.prompt));
   out.set_response(SanitizeUtf8(turn.response));
   out.set_error(SanitizeUtf8(turn.error));
-  for (const model::Message& message : turn.history) *out.add_chat_history() = ToProto(message);
   return out;
 }
 
-pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence, Turns turns) {
+pb::ChatMessage ToProto(const model::Message& message) {
+  pb::ChatMessage out;
+  out.set_role(model::NameOf(message.kind).role);
+  out.set_kind(model::NameOf(message.kind).name);
+  out.set_content(SanitizeUtf8(message.content));
+  for (const model::ToolUse& tool : message.tools) {
+    pb::ToolCall* call = out.add_tool_calls();
+    call->set_id(tool.id);
+    call->set_name(tool.name);
+    call->set_arguments(tool.json);
+  }
+  return out;
+}
+
+pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence) {
   pb::Session out;
   out.set_id(record.id);
   out.set_bundle_ref(bundle::RefOf(record.bundle));
@@ -72,11 +76,23 @@ pb::Session ToProto(const session::SessionRecord& record, uint64_t last_sequence
   out.set_parent_session_id(record.parent.session_id);
   out.mutable_env_sources()->Assign(record.env_sources.begin(), record.env_sources.end());
   out.set_last_sequence(last_sequence);
-  if (turns == Turns::kInclude) {
-    for (const session::TurnRecord& turn : record.turns) *out.add_turns() = ToProto(turn);
-  }
   out.set_message_count(static_cast<uint32_t>(record.message_count));
+  if (record.budget != policy::Budget()) *out.mutable_budget() = ToProto(record.budget);
+  *out.mutable_used() = ToProto(record.used);
   return out;
+}
+
+pb::SessionGrant ToProto(const session::SessionGrant& grant) {
+  pb::SessionGrant out;
+  out.set_id(grant.id);
+  *out.mutable_grants() = grant.grants.grants();
+  if (grant.expires_at) out.set_expires_at(agent::FormatTime(*grant.expires_at));
+  out.set_by_uid(grant.by_uid);
+  return out;
+}
+
+policy::Budget FromProto(const pb::Budget& budget) {
+  return {budget.tokens(), budget.cost_microdollars(), budget.tool_calls(), budget.wall_clock_ms()};
 }
 
 Result<approval::Decision> FromProto(pb::Decision decision) {

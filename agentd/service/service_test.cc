@@ -1,9 +1,14 @@
 // The services through a real gRPC server and channel in this process, over sessions on fakes.
 
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <future>
 
 #include "agentd/service/approval_service.h"
 #include "agentd/service/session_service.h"
@@ -18,7 +23,8 @@ namespace pb = ::odyssey::agent::v1;
 namespace sup = ::odyssey::supervisor::v1;
 using grpc::StatusCode;
 
-// Exec that repeats stdin, and exits with the length of its first argument.
+// Exec that repeats stdin, and exits with the length of its first argument. A stubborn one ends
+// when it is killed, after CancelExec.
 class EchoSupervisor final : public sup::Supervisor::Service {
  public:
   grpc::Status Exec(
@@ -36,12 +42,21 @@ class EchoSupervisor final : public sup::Supervisor::Service {
       response.mutable_output()->set_stream(sup::OUTPUT_STREAM_STDOUT);
       stream->Write(response);
     }
+    if (stubborn) killed.get_future().wait();
     response.mutable_outcome()->set_kind(sup::OUTCOME_KIND_EXITED);
     response.mutable_outcome()->set_exit_code(exit_code);
     stream->Write(response);
     return grpc::Status::OK;
   }
+  grpc::Status CancelExec(grpc::ServerContext*, const sup::CancelExecRequest* request,
+                          sup::CancelExecResponse*) override {
+    cancelled.set_value(request->exec_id());
+    return grpc::Status::OK;
+  }
   std::string cell_id;
+  bool stubborn = false;
+  std::promise<std::string> cancelled;  // the id
+  std::promise<void> killed;
 };
 
 class ServiceTest : public ::testing::Test {
@@ -84,6 +99,24 @@ class ServiceTest : public ::testing::Test {
     grpc::ClientContext context;
     EXPECT_TRUE(sessions_->SubmitTurn(&context, request, &response).ok());
     return response;
+  }
+  // Parts of a turn put together.
+  std::vector<pb::Turn> ListTurns(const std::string& session_id, const std::string& turn_id = "") {
+    pb::ListTurnsRequest request;
+    request.set_session_id(session_id);
+    request.set_turn_id(turn_id);
+    grpc::ClientContext context;
+    const auto stream = sessions_->ListTurns(&context, request);
+    std::vector<pb::Turn> out;
+    for (pb::ListTurnsResponse part; stream->Read(&part);) {
+      if (out.empty() || out.back().id() != part.turn().id()) {
+        out.push_back(part.turn());
+      } else {
+        out.back().mutable_chat_history()->MergeFrom(part.turn().chat_history());
+      }
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return out;
   }
   pb::SubscribeRequest SubscribeTo(const std::string& session_id, uint64_t after, bool follow) {
     pb::SubscribeRequest out;
@@ -139,9 +172,9 @@ TEST_F(ServiceTest, TurnWithAnApprovalFromSubmitToTheEnd) {
       sessions_->Subscribe(&context, SubscribeTo(session, submitted.after_sequence(), true));
   std::vector<pb::Event::PayloadCase> seen;
   pb::Event event;
-  while (events->Read(&event)) {
-    EXPECT_EQ(event.sequence(), seen.size() + 1);
-    seen.push_back(event.payload_case());
+  for (uint64_t last = 0; events->Read(&event);) {
+    EXPECT_EQ(event.sequence(), ++last);
+    if (!event.has_turn_step()) seen.push_back(event.payload_case());
     if (event.has_turn_completed()) break;
   }
   EXPECT_EQ(seen, (std::vector<pb::Event::PayloadCase>{
@@ -158,11 +191,65 @@ TEST_F(ServiceTest, TurnWithAnApprovalFromSubmitToTheEnd) {
   ASSERT_TRUE(sessions_->GetTurn(&get_context, get, &turn).ok());
   EXPECT_EQ(turn.turn().status(), pb::TURN_STATUS_COMPLETED)
       << "the record is there before the event";
-  ASSERT_EQ(turn.turn().chat_history_size(), 4);
-  EXPECT_EQ(turn.turn().chat_history(1).kind(), "tool_use");
-  EXPECT_EQ(turn.turn().chat_history(2).role(), "tool");
+  EXPECT_TRUE(turn.turn().chat_history().empty());
+  const std::vector<pb::Turn> turns = ListTurns(session);
+  ASSERT_EQ(turns.size(), 1u);
+  ASSERT_EQ(turns[0].chat_history_size(), 4);
+  EXPECT_EQ(turns[0].chat_history(1).kind(), "tool_use");
+  EXPECT_EQ(turns[0].chat_history(2).role(), "tool");
   context.TryCancel();
   watch_context.TryCancel();
+}
+
+TEST_F(ServiceTest, AnAnswerToAnotherDigestIsRefused) {
+  const std::string session = Create();
+  Submit(session);
+  const auto asked = world_.Await(session, event::Event::kPermissionRequested);
+  pb::ResolveApprovalRequest resolve;
+  resolve.set_request_id(asked.permission_requested().request_id());
+  resolve.set_decision(pb::DECISION_ALLOW_ONCE);
+  resolve.set_digest(std::string(64, '0'));
+  const auto answer = [&] {
+    grpc::ClientContext context;
+    pb::ResolveApprovalResponse response;
+    return approvals_->ResolveApproval(&context, resolve, &response).error_code();
+  };
+  EXPECT_EQ(answer(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(world_.approvals().size(), 1u);
+  resolve.set_digest(asked.permission_requested().digest());
+  EXPECT_EQ(answer(), StatusCode::OK);
+}
+
+TEST_F(ServiceTest, WhatIsAllowedForTheSessionIsListedAndForgotten) {
+  const std::string session = Create();
+  const pb::SubmitTurnResponse submitted = Submit(session);
+  const auto asked = world_.Await(session, event::Event::kPermissionRequested);
+  EXPECT_TRUE(world_.approvals().Resolve(asked.permission_requested().request_id(),
+                                         {approval::Decision::kAllowAlways, "", 5}));
+  world_.AwaitEnd(session, submitted.turn_id());
+  pb::ListAllowedRequest list;
+  list.set_session_id(session);
+  pb::ListAllowedResponse listed;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(approvals_->ListAllowed(&context, list, &listed).ok());
+  }
+  ASSERT_EQ(listed.allowed_size(), 1);
+  EXPECT_EQ(listed.allowed(0).scope(), "Write");
+  EXPECT_EQ(listed.allowed(0).by_uid(), 5u);
+  pb::ForgetAllowedRequest forget;
+  forget.set_session_id(session);
+  forget.set_scope("Write");
+  for (const uint32_t times : {1u, 0u}) {
+    grpc::ClientContext context;
+    pb::ForgetAllowedResponse forgotten;
+    ASSERT_TRUE(approvals_->ForgetAllowed(&context, forget, &forgotten).ok());
+    EXPECT_EQ(forgotten.forgotten(), times);
+  }
+  EXPECT_FALSE(world_.approvals().IsGranted(session, "Write"));
+  list.set_session_id("ses_none");
+  grpc::ClientContext context;
+  EXPECT_EQ(approvals_->ListAllowed(&context, list, &listed).error_code(), StatusCode::NOT_FOUND);
 }
 
 TEST_F(ServiceTest, WhatTheOperatorDoesNotAllowMakesNoSession) {
@@ -231,10 +318,89 @@ TEST_F(ServiceTest, DeletingASessionEndsItsSubscribers) {
   pb::Event event;
   while (events->Read(&event)) {
   }
-  // NOT_FOUND if the deletion was quicker than the subscription.
   const grpc::Status status = events->Finish();
-  EXPECT_TRUE(status.ok() || status.error_code() == StatusCode::NOT_FOUND)
-      << status.error_message();
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND) << status.error_message();
+}
+
+// One that falls behind costs no memory and loses nothing but what it is told of.
+TEST_F(ServiceTest, ASubscriberThatDoesNotReadGetsEveryEventOrAGap) {
+  const std::string session = Create();
+  const std::shared_ptr<event::Journal> journal = *world_.sessions().JournalOf(session);
+  const event::Event delta = fakes::EventOf(R"(agent_message_delta { turn_id: "trn_1" delta: ")" +
+                                            std::string(2000, 'x') + R"(" })");
+  constexpr uint64_t kEvents = 12'000;
+  const auto append = [&](uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) {
+      ASSERT_TRUE(journal->Append(delta, event::Durability::kBatched).ok());
+    }
+  };
+  append(1);
+  grpc::ClientContext context;
+  const auto events = sessions_->Subscribe(&context, SubscribeTo(session, 0, true));
+  pb::Event event;
+  ASSERT_TRUE(events->Read(&event));
+  append(kEvents / 2);
+  ASSERT_TRUE(journal->RemoveThrough(kEvents / 4, event::kRetention).ok());
+  append(kEvents / 2);
+  ASSERT_TRUE(journal->RemoveThrough(kEvents * 3 / 4, event::kRetention).ok());
+  uint64_t seen = event.sequence(), gaps = 0;
+  while (seen < journal->last_sequence() && events->Read(&event)) {
+    if (event.has_events_removed()) {
+      ++gaps;
+      EXPECT_GT(event.sequence(), seen);
+      EXPECT_EQ(event.sequence(), event.events_removed().last_sequence());
+    } else {
+      ASSERT_EQ(event.sequence(), seen + 1);
+    }
+    seen = event.sequence();
+  }
+  EXPECT_EQ(seen, kEvents + 1);
+  EXPECT_GE(gaps, 1u);
+  context.TryCancel();
+}
+
+TEST_F(ServiceTest, ASessionIsExportedImportedAndCompacted) {
+  const fakes::BundleSource plain;
+  const std::string session = world_.Create(plain.path());
+  world_.AwaitEnd(session, world_.Submit(session));
+  pb::ExportSessionRequest which;
+  which.set_session_id(session);
+  grpc::ClientContext export_context;
+  const auto parts = sessions_->ExportSession(&export_context, which);
+  std::string text;
+  for (pb::ExportSessionResponse part; parts->Read(&part);) text += part.data();
+  ASSERT_TRUE(parts->Finish().ok());
+  EXPECT_NE(text.find("\"bundle_ref\": \"local/demo@0.1.0\""), std::string::npos) << text;
+
+  const auto import = [&](const std::string& file, pb::ImportSessionResponse* response) {
+    grpc::ClientContext context;
+    const auto writer = sessions_->ImportSession(&context, response);
+    pb::ImportSessionRequest request;
+    request.set_bundle(plain.path());
+    request.set_cwd("/");
+    for (size_t sent = 0; sent < file.size(); sent += 100) {
+      request.set_data(file.substr(sent, 100));
+      writer->Write(request);
+      request.Clear();
+    }
+    writer->WritesDone();
+    return writer->Finish();
+  };
+  pb::ImportSessionResponse imported;
+  const grpc::Status done = import(text, &imported);
+  ASSERT_TRUE(done.ok()) << done.error_message();
+  EXPECT_EQ(imported.session().message_count(), 4u);
+  EXPECT_EQ(HistoryOf(**world_.sessions().Get(imported.session().id())),
+            HistoryOf(**world_.sessions().Get(session)));
+  EXPECT_EQ(import(text.substr(0, 100), &imported).error_code(), StatusCode::INVALID_ARGUMENT);
+
+  pb::CompactSessionRequest compact;
+  compact.set_session_id(session);
+  pb::CompactSessionResponse removed;
+  grpc::ClientContext compact_context;
+  ASSERT_TRUE(sessions_->CompactSession(&compact_context, compact, &removed).ok());
+  EXPECT_GT(removed.removed_events(), 0u);
+  EXPECT_GT(removed.freed_bytes(), 0u);
 }
 
 TEST_F(ServiceTest, UnknownSessionsAreNotFound) {
@@ -343,6 +509,29 @@ TEST_F(ServiceTest, OperatorWhoGivesUpFreesTheSession) {
   EXPECT_EQ(world_.Await(session, pb::Event::kPermissionRequested).session_id(), session);
 }
 
+TEST_F(ServiceTest, OperatorWhoGivesUpHoldsTheSessionUntilTheCommandIsKilled) {
+  supervisor_.stubborn = true;
+  const std::string session = Create();
+  {
+    grpc::ClientContext context;
+    const auto stream = sessions_->SessionExec(&context);
+    sup::ExecRequest request;
+    request.mutable_start()->set_cell_id(session);
+    request.mutable_start()->add_argv("x");
+    ASSERT_TRUE(stream->Write(request));
+    sup::ExecResponse response;
+    ASSERT_TRUE(stream->Read(&response));
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+  }
+  EXPECT_EQ(supervisor_.cancelled.get_future().get(), "exe_1");
+  const pb::SubmitTurnResponse submitted = Submit(session);
+  EXPECT_EQ(world_.sessions().GetTurn(session, submitted.turn_id())->status,
+            session::TurnStatus::kQueued);
+  supervisor_.killed.set_value();
+  EXPECT_EQ(world_.Await(session, pb::Event::kPermissionRequested).session_id(), session);
+}
+
 // Whoever is at the other end of a channel within the process is nobody known.
 TEST_F(ServiceTest, WhatActsAsItsOwnerOnTheHostIsNobodyElses) {
   const std::string id = Create();
@@ -405,6 +594,34 @@ TEST_F(ServiceTest, WhatActsAsItsOwnerOnTheHostIsNobodyElses) {
   EXPECT_EQ(supervisor_.cell_id, "");
 }
 
+TEST_F(ServiceTest, VariablesComeFromTheOwnerAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "another user may not submit at all";
+  int fds[2] = {-1, -1};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+  grpc::AddInsecureChannelFromFd(server_.get(), fds[0]);
+  const auto as_root =
+      pb::SessionService::NewStub(grpc::CreateInsecureChannelFromFd("root", fds[1]));
+  pb::SubmitTurnRequest request;
+  request.set_session_id(Create());
+  request.set_prompt("go");
+  const auto make = [](session::SessionRecord& record) {
+    record.owner_uid = 1000;
+    return OkStatus();
+  };
+  ASSERT_TRUE(world_.store().Update(request.session_id(), make).ok());
+  const auto submit = [&] {
+    grpc::ClientContext context;
+    pb::SubmitTurnResponse response;
+    return as_root->SubmitTurn(&context, request, &response);
+  };
+  EXPECT_TRUE(submit().ok());
+  (*request.mutable_env()->mutable_values())["NAME"] = "value";
+  const grpc::Status refused = submit();
+  EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused.error_message(),
+            "env: from the session's owner alone, uid 1000, not from uid 0");
+}
+
 TEST_F(ServiceTest, InfoCountsWhatThereIs) {
   const std::string session = Create();
   Submit(session);
@@ -425,7 +642,62 @@ TEST_F(ServiceTest, InfoCountsWhatThereIs) {
   EXPECT_EQ(info.quarantined(0), aside);
 }
 
-TEST_F(ServiceTest, ReadsAFileAndListsWithoutTurns) {
+// Of two turns one is larger than a message may be, in 40 messages of 512 KiB.
+TEST_F(ServiceTest, ASessionLargerThanAMessageIsListedWhole) {
+  const std::string session = Create();
+  session::TurnRecord large, small;
+  large.id = "trn_large";
+  large.status = session::TurnStatus::kCompleted;
+  large.prompt = "go";
+  for (int i = 0; i < 40; ++i) {
+    large.history.push_back({.kind = model::MessageKind::kAssistant,
+                             .content = std::to_string(i) + std::string(512 * 1024, 'x')});
+  }
+  small.id = "trn_small";
+  small.status = session::TurnStatus::kFailed;
+  small.error = "why";
+  const auto add = [&](session::SessionRecord& record) {
+    record.turns = {large, small};
+    return OkStatus();
+  };
+  ASSERT_TRUE(world_.store().Update(session, add).ok());
+  pb::GetSessionRequest get;
+  get.set_session_id(session);
+  pb::GetSessionResponse got;
+  grpc::ClientContext context;
+  ASSERT_TRUE(sessions_->GetSession(&context, get, &got).ok());
+
+  const std::vector<pb::Turn> turns = ListTurns(session);
+  ASSERT_EQ(turns.size(), 2u);
+  EXPECT_EQ(turns[0].prompt(), "go");
+  ASSERT_EQ(turns[0].chat_history_size(), 40);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(turns[0].chat_history(i).content(), large.history[static_cast<size_t>(i)].content);
+  }
+  EXPECT_EQ(turns[1].id(), "trn_small");
+  EXPECT_EQ(turns[1].status(), pb::TURN_STATUS_FAILED);
+  EXPECT_EQ(turns[1].error(), "why");
+  EXPECT_EQ(ListTurns(session, "trn_small").size(), 1u);
+}
+
+TEST_F(ServiceTest, CancelledAndFailedTurnsAreListed) {
+  const std::string session = Create();
+  const std::string cancelled = Submit(session).turn_id();
+  world_.Await(session, pb::Event::kPermissionRequested);
+  ASSERT_TRUE(*world_.sessions().Cancel(session, cancelled));
+  world_.sandbox().FailPrepare(FailedPrecondition("no"));
+  const std::string failed = Submit(session).turn_id();
+  world_.AwaitEnd(session, failed);
+  const std::vector<pb::Turn> turns = ListTurns(session);
+  ASSERT_EQ(turns.size(), 2u);
+  EXPECT_EQ(turns[0].id(), cancelled);
+  EXPECT_EQ(turns[0].status(), pb::TURN_STATUS_CANCELLED);
+  EXPECT_EQ(turns[1].id(), failed);
+  EXPECT_EQ(turns[1].status(), pb::TURN_STATUS_FAILED);
+  EXPECT_FALSE(turns[1].error().empty());
+}
+
+TEST_F(ServiceTest, ReadsAFileAndListsSessions) {
   const std::string session = Create();
   pb::ReadFileRequest read;
   read.set_session_id(session);
@@ -440,7 +712,6 @@ TEST_F(ServiceTest, ReadsAFileAndListsWithoutTurns) {
   ASSERT_TRUE(sessions_->ListSessions(&list_context, {}, &list).ok());
   ASSERT_EQ(list.sessions_size(), 1);
   EXPECT_EQ(list.sessions(0).bundle_ref(), "local/demo@0.1.0");
-  EXPECT_EQ(list.sessions(0).turns_size(), 0);
 }
 
 }  // namespace

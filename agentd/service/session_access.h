@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <string>
+#include <string_view>
 
 #include "agentd/session/sessions.h"
 
@@ -13,12 +14,26 @@ namespace odyssey::service {
 // another's by now.
 Result<uid_t> CallerOf(const grpc::ServerContextBase& call);
 
+// Who calls about sessions of any owner.
+struct Peer {
+  uid_t uid = 0;
+  bool is_admin = false;  // of the operator's admin group, and not root
+};
+// As CallerOf. What an admin is shown of all sessions together, by `act`, is logged.
+Result<Peer> PeerOf(const session::Sessions& sessions, const grpc::ServerContextBase& call,
+                    std::string_view act);
+
 // A session is its owner's, and root's, who is that user anyway: it has what the operator grants
-// the owner, shows his files, and may act on the host as him.
-bool IsFor(const session::SessionRecord& record, uid_t caller);
-// NOT_FOUND, or PERMISSION_DENIED naming the owner.
+// the owner, shows his files, and may act on the host as him. An admin sees it.
+bool IsFor(const session::SessionRecord& record, const Peer& peer);
+// NOT_FOUND, or PERMISSION_DENIED naming the owner. An admin is refused: for what acts as the
+// owner.
 Status CheckCaller(const session::Sessions& sessions, const std::string& session_id,
                    const grpc::ServerContextBase& call);
+// The same, but for admins too, whose `act` (the method's name) is logged: for what reads a
+// session, stops or removes something of it, or answers its questions (docs/OPERATIONS.md).
+Status CheckCallerOrAdmin(const session::Sessions& sessions, const std::string& session_id,
+                          const grpc::ServerContextBase& call, std::string_view act);
 
 // For what is the owner's own alone, not even root's: `what` begins the message.
 Status CheckOwner(const session::Sessions& sessions, const std::string& session_id,

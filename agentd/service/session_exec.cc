@@ -11,6 +11,7 @@
 #include "agentd/event/command_output.h"
 #include "agentd/event/journal.h"
 #include "agentd/event/redacted_events.h"
+#include "agentd/sandbox/exec_cancel.h"
 #include "agentd/service/session_access.h"
 #include "agentd/tool/tool.h"
 #include "common/base/utf8.h"
@@ -53,6 +54,9 @@ class OperatorRecord final {
     } else if (response.has_denial()) {
       Append(event::AccessIsDenied(id_.turn_id, "", response.denial()));
     } else if (response.has_outcome()) {
+      for (const sup::EgressDecision& decision : response.outcome().egress()) {
+        Append(event::EgressIsDecided(id_.turn_id, "", decision));
+      }
       const bool exited = response.outcome().kind() == sup::OUTCOME_KIND_EXITED;
       End(exited ? response.outcome().exit_code() : -1,
           message::EnumName(response.outcome().kind()));
@@ -127,9 +131,14 @@ class SessionExecReactor final
     : public grpc::ServerBidiReactor<sup::ExecRequest, sup::ExecResponse>,
       public std::enable_shared_from_this<SessionExecReactor> {
  public:
-  SessionExecReactor(session::Sessions* sessions, std::shared_ptr<sup::Supervisor::Stub> supervisor,
+  SessionExecReactor(session::Sessions* sessions, PreparedExecs* prepared,
+                     std::shared_ptr<sup::Supervisor::Stub> supervisor,
                      const grpc::CallbackServerContext* call)
-      : sessions_(sessions), supervisor_(std::move(supervisor)), call_(call), upstream_(this) {}
+      : sessions_(sessions),
+        prepared_(prepared),
+        supervisor_(std::move(supervisor)),
+        call_(call),
+        upstream_(this) {}
 
   void Start() {
     self_ = shared_from_this();
@@ -153,7 +162,7 @@ class SessionExecReactor final
   void OnWriteDone(bool ok) override {
     std::lock_guard lock(mutex_);
     if (!upstream_open_) return;
-    if (!ok) upstream_context_.TryCancel();
+    if (!ok) cancel_.Request();
     upstream_.StartRead(&response_);
   }
   void OnCancel() override {
@@ -162,7 +171,7 @@ class SessionExecReactor final
       std::lock_guard lock(mutex_);
       cancelled_ = true;
       if (upstream_open_) {
-        upstream_context_.TryCancel();
+        cancel_.Request();
       } else {
         waiting = hold_;
       }
@@ -179,6 +188,7 @@ class SessionExecReactor final
   void OnUpstreamReadDone(bool ok) {
     std::lock_guard lock(mutex_);
     if (ok) {
+      if (response_.has_started()) cancel_.OnStarted(response_.started().exec_id());
       record_->Note(response_);
       StartWrite(&response_);
       return;
@@ -200,22 +210,37 @@ class SessionExecReactor final
   }
 
  private:
-  // The first message names the session.
+  // The session's own cell shows the owner's variables: it is not for admins. A prepared one is for
+  // the user that has prepared it.
+  Status Admit(const std::string& id) {
+    if (!PreparedExecs::IsId(id)) {
+      session_id_ = id;
+      return CheckCaller(*sessions_, id, *call_);
+    }
+    ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(*call_));
+    ODY_ASSIGN_OR_RETURN(PreparedExec prepared, prepared_->Take(id, caller));
+    session_id_ = prepared.session_id;
+    policy_ = std::move(prepared.policy);
+    return CheckCallerOrAdmin(*sessions_, session_id_, *call_, "SessionExec");
+  }
+
+  // The first message names the session, or what was prepared for it.
   void Begin(bool ok, std::unique_lock<std::mutex>& lock) {
     if (!ok || !request_.has_start()) {
       return Finish(rpc::ToGrpc(InvalidArgument("the first message must be `start`")));
     }
-    session_id_ = request_.start().cell_id();
-    const Status may = CheckCaller(*sessions_, session_id_, *call_);
+    const Status may = Admit(request_.start().cell_id());
     if (!may.ok()) return Finish(rpc::ToGrpc(may));
     Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(session_id_);
     if (!journal.ok()) return Finish(rpc::ToGrpc(journal.status()));
     record_.emplace(*std::move(journal), sessions_->runtime().ids->New("opr"), request_.start());
     lock.unlock();
-    Result<std::shared_ptr<session::OperatorHold>> hold =
-        sessions_->Hold(session_id_, [self = shared_from_this()](Result<std::string> cell_id) {
+    Result<std::shared_ptr<session::OperatorHold>> hold = sessions_->Hold(
+        session_id_,
+        [self = shared_from_this()](Result<std::string> cell_id) {
           self->OnHeld(std::move(cell_id));
-        });
+        },
+        policy_);
     if (!hold.ok()) return Finish(rpc::ToGrpc(hold.status()));
     lock.lock();
     hold_ = *hold;
@@ -236,33 +261,48 @@ class SessionExecReactor final
     // The values that the cell was just prepared with. A session that is held is not removed.
     const Result<session::SessionPtr> record =
         sessions_->runtime().store->GetWithoutTurns(session_id_);
-    if (record.ok()) record_->Redact(session::SecretsOf(**record));
+    if (record.ok()) record_->Redact(SecretsFor(**record));
     cell_id_ = *std::move(cell_id);
     if (hold_) StartUpstream();
+  }
+
+  // The operator's own values are not for the journal either, which the session's owner reads.
+  std::map<std::string, std::string> SecretsFor(const session::SessionRecord& record) const {
+    std::map<std::string, std::string> out = session::SecretsOf(record);
+    if (policy_) {
+      for (const auto& [name, value] : session::SecretsOf(*policy_)) {
+        out["operator's " + name] = value;
+      }
+    }
+    return out;
   }
 
   // Called with the lock, when both the hold and the cell are known.
   void StartUpstream() {
     request_.mutable_start()->set_cell_id(*cell_id_);
-    supervisor_->async()->Exec(&upstream_context_, &upstream_);
+    supervisor_->async()->Exec(upstream_context_.get(), &upstream_);
     upstream_open_ = true;
     upstream_.AddHold();
     upstream_.StartWrite(&request_);
     upstream_.StartRead(&response_);
     upstream_.StartCall();
-    if (cancelled_) upstream_context_.TryCancel();
-    stop_.emplace(hold_->stop_token(), [this] { upstream_context_.TryCancel(); });
+    if (cancelled_) cancel_.Request();
+    stop_.emplace(hold_->stop_token(), [this] { cancel_.Request(); });
   }
 
   session::Sessions* const sessions_;
+  PreparedExecs* const prepared_;
   const std::shared_ptr<sup::Supervisor::Stub> supervisor_;
   const grpc::CallbackServerContext* const call_;
   std::shared_ptr<SessionExecReactor> self_;
-  grpc::ClientContext upstream_context_;
+  const std::shared_ptr<grpc::ClientContext> upstream_context_ =
+      std::make_shared<grpc::ClientContext>();
+  sandbox::ExecCancel cancel_{supervisor_.get(), upstream_context_};
   Upstream upstream_;
   sup::ExecRequest request_;    // on its way up: read, then written
   sup::ExecResponse response_;  // on its way down
   std::string session_id_;
+  std::optional<session::OperatorPolicy> policy_;  // of what was prepared
   std::optional<std::stop_callback<std::function<void()>>> stop_;
 
   std::mutex mutex_;
@@ -283,9 +323,10 @@ void Upstream::OnDone(const grpc::Status& status) { owner_->OnUpstreamDone(statu
 }  // namespace
 
 grpc::ServerBidiReactor<sup::ExecRequest, sup::ExecResponse>* StartSessionExec(
-    session::Sessions* sessions, std::shared_ptr<sup::Supervisor::Stub> supervisor,
-    const grpc::CallbackServerContext* call) {
-  const auto reactor = std::make_shared<SessionExecReactor>(sessions, std::move(supervisor), call);
+    session::Sessions* sessions, PreparedExecs* prepared,
+    std::shared_ptr<sup::Supervisor::Stub> supervisor, const grpc::CallbackServerContext* call) {
+  const auto reactor =
+      std::make_shared<SessionExecReactor>(sessions, prepared, std::move(supervisor), call);
   reactor->Start();
   return reactor.get();
 }

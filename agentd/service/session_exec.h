@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "agentd/service/prepared_execs.h"
 #include "agentd/session/sessions.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 
@@ -14,7 +15,7 @@ namespace odyssey::service {
 // supervisor's Exec, one at a time each way, so that a slow side slows the other. The reactor owns
 // itself until gRPC is done with it.
 grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>*
-StartSessionExec(session::Sessions* sessions,
+StartSessionExec(session::Sessions* sessions, PreparedExecs* prepared,
                  std::shared_ptr<supervisor::v1::Supervisor::Stub> supervisor,
                  const grpc::CallbackServerContext* call);
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "agentd/service/prepared_execs.h"
 #include "agentd/session/sessions.h"
 #include "odyssey/agent/v1/session.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
@@ -34,12 +35,31 @@ class SessionService final : public SessionServiceBase {
                          agent::v1::ListToolsResponse*) override;
   grpc::Status SubmitTurn(grpc::ServerContext*, const agent::v1::SubmitTurnRequest*,
                           agent::v1::SubmitTurnResponse*) override;
+  grpc::Status RevokeGrant(grpc::ServerContext*, const agent::v1::RevokeGrantRequest*,
+                           agent::v1::RevokeGrantResponse*) override;
   grpc::Status GetTurn(grpc::ServerContext*, const agent::v1::GetTurnRequest*,
                        agent::v1::GetTurnResponse*) override;
+  grpc::Status ListTurns(grpc::ServerContext*, const agent::v1::ListTurnsRequest*,
+                         grpc::ServerWriter<agent::v1::ListTurnsResponse>*) override;
   grpc::Status CancelTurn(grpc::ServerContext*, const agent::v1::CancelTurnRequest*,
                           agent::v1::CancelTurnResponse*) override;
   grpc::Status ReadFile(grpc::ServerContext*, const agent::v1::ReadFileRequest*,
                         agent::v1::ReadFileResponse*) override;
+  grpc::Status PrepareSessionExec(grpc::ServerContext*, const agent::v1::PrepareSessionExecRequest*,
+                                  agent::v1::PrepareSessionExecResponse*) override;
+  grpc::Status GetQuota(grpc::ServerContext*, const agent::v1::GetQuotaRequest*,
+                        agent::v1::GetQuotaResponse*) override;
+  grpc::Status ListJobs(grpc::ServerContext*, const agent::v1::ListJobsRequest*,
+                        agent::v1::ListJobsResponse*) override;
+  grpc::Status StopJob(grpc::ServerContext*, const agent::v1::StopJobRequest*,
+                       agent::v1::StopJobResponse*) override;
+  grpc::Status ExportSession(grpc::ServerContext*, const agent::v1::ExportSessionRequest*,
+                             grpc::ServerWriter<agent::v1::ExportSessionResponse>*) override;
+  grpc::Status ImportSession(grpc::ServerContext*,
+                             grpc::ServerReader<agent::v1::ImportSessionRequest>*,
+                             agent::v1::ImportSessionResponse*) override;
+  grpc::Status CompactSession(grpc::ServerContext*, const agent::v1::CompactSessionRequest*,
+                              agent::v1::CompactSessionResponse*) override;
   // Raw: an event goes out as the bytes that the journal made.
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Subscribe(grpc::CallbackServerContext*,
                                                         const grpc::ByteBuffer*) override;
@@ -48,6 +68,7 @@ class SessionService final : public SessionServiceBase {
 
  private:
   session::Sessions* const sessions_;
+  PreparedExecs prepared_;
   const std::shared_ptr<supervisor::v1::Supervisor::Stub> supervisor_;
 };
 

@@ -11,7 +11,12 @@ void Deadlines::Add(const std::string& id, std::chrono::milliseconds after) {
   const Time time = std::chrono::steady_clock::now() + after;
   {
     std::lock_guard lock(mutex_);
-    times_[id] = time;
+    const auto [it, added] = times_.try_emplace(id, time);
+    if (!added) {
+      if (it->second <= time) return;
+      due_.erase({it->second, id});
+      it->second = time;
+    }
     due_.emplace(time, id);
   }
   changed_.notify_one();

@@ -22,7 +22,7 @@ class Deadlines final {
   // Stops.
   ~Deadlines();
 
-  // An id is added once.
+  // Of an id that is added again the earlier time counts.
   void Add(const std::string& id, std::chrono::milliseconds after);
   void Remove(const std::string& id);
   // Returns when `on_due` is not running and will not be called again.

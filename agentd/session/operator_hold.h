@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_AGENTD_SESSION_OPERATOR_HOLD_H_
 #define ODYSSEY_AGENTD_SESSION_OPERATOR_HOLD_H_
 
-// An operator who holds a session: waits in its queue as a turn does, and then keeps the session to
-// himself, without a worker, until he lets go.
+// An operator's hold of a session: a job in the session's queue, as a turn is. Once it runs, no
+// turn of the session runs, and it occupies no worker thread, until Release.
 
 #include <atomic>
 #include <functional>
@@ -20,15 +20,15 @@ class OperatorHold final : public SessionJob {
   struct Hooks {
     std::function<void(const SessionJob*)> resume;  // makes the pool run the job again
     std::function<Result<std::string>()> prepare;   // the session's cell for an operator
-    // Called once, by a worker or by who stops the job: the cell's id, or why there is none. After
-    // a cell's id the holder must call Release.
+    // Called once: by the worker thread with what `prepare` returned, or by the thread that stops
+    // the job with CANCELLED. After a cell's id the holder must call Release.
     std::function<void(Result<std::string>)> on_held;
     std::function<void()> on_end;
   };
 
   explicit OperatorHold(Hooks hooks) : hooks_(std::move(hooks)) {}
 
-  // Requested when the session is deleted, agentd stops, or the operator has gone.
+  // Requested when the session is deleted, agentd stops, or the operator's call has ended.
   std::stop_token stop_token() const { return stop_.get_token(); }
   void Release();
 

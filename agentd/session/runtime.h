@@ -7,21 +7,30 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "agentd/approval/registry.h"
 #include "agentd/base/clock.h"
 #include "agentd/base/ids.h"
 #include "agentd/bundle/bundle_store.h"
 #include "agentd/event/journal_store.h"
+#include "agentd/job/jobs.h"
 #include "agentd/model/model_source.h"
 #include "agentd/sandbox/sandbox.h"
 #include "agentd/session/session_record.h"
 #include "agentd/session/session_store.h"
 #include "agentd/tool/tool_registry.h"
 
+namespace odyssey::dialect {
+class CeilingFiles;
+}
+
 namespace odyssey::session {
 
+class CellQuota;
+class SessionGrants;
 class SetupCache;
 class Workers;
 
@@ -35,16 +44,25 @@ struct Runtime {
   sandbox::Sandbox* sandbox = nullptr;
   model::ModelSource* models = nullptr;
   const tools::ToolRegistry* tools = nullptr;
-  SetupCache* setups = nullptr;  // set by Sessions, whose own it is
-  Workers* workers = nullptr;    // the same
-  // The operator's ceiling (policy/dialect/ceiling_directory.h): which variables of the client
-  // bundles may have. The supervisor enforces the rest of it.
+  SetupCache* setups = nullptr;     // set by Sessions, whose own it is
+  Workers* workers = nullptr;       // the same
+  CellQuota* cells = nullptr;       // the same
+  job::Jobs* jobs = nullptr;        // the same
+  SessionGrants* grants = nullptr;  // the same
+  // The operator's ceiling: which variables of the client bundles may have, quotas, the limits in
+  // force. The supervisor enforces the rest of it.
   std::string policy_directory;
-  std::chrono::seconds approval_timeout{0};  // 0: none
-  // Called once for each approval that was answered, from the thread of its turn. For the log.
+  dialect::CeilingFiles* ceiling = nullptr;  // of policy_directory; set by Sessions
+  std::chrono::seconds approval_timeout{0};  // the operator's; 0: none
+  std::optional<uint32_t> admin_group;       // the gid whose members see every session
+  // Called once for each approval that was answered, from the thread of its turn, with whether the
+  // supervisor has recorded it. For the log.
   std::function<void(const std::string& session_id, const agent::v1::PermissionRequested& request,
-                     const approval::Answer& answer)>
+                     const approval::Answer& answer, const Status& recorded)>
       on_answer;
+  // Called for each method that a member of the admin group calls about another's session; "*":
+  // about all. From the call's thread. For the log.
+  std::function<void(std::string_view act, const std::string& session_id, uint32_t uid)> on_admin;
   // Called once for each turn that has ended, from the thread that ended it. For the log.
   std::function<void(const std::string& session_id, const TurnRecord& turn)> on_turn_end;
 };

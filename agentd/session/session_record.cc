@@ -20,17 +20,22 @@ struct Malformed {
 };
 
 Json EncodeParent(const Parent& parent) {
-  return {{"session_id", parent.session_id},
-          {"turn_id", parent.turn_id},
-          {"callers", parent.callers},
-          {"tool_calls", parent.budget.tool_calls}};
+  return {
+      {"session_id", parent.session_id}, {"turn_id", parent.turn_id}, {"callers", parent.callers}};
 }
 
 Parent DecodeParent(const Json& json) {
-  return {json.at("session_id").get<std::string>(),
-          json.at("turn_id").get<std::string>(),
-          json.at("callers").get<std::vector<std::string>>(),
-          {json.at("tool_calls").get<uint64_t>()}};
+  return {json.at("session_id").get<std::string>(), json.at("turn_id").get<std::string>(),
+          json.at("callers").get<std::vector<std::string>>()};
+}
+
+Json EncodeJob(const job::BegunJob& job) {
+  return {{"id", job.id}, {"turn_id", job.turn_id}, {"exec_id", job.exec_id}};
+}
+
+job::BegunJob DecodeJob(const Json& json) {
+  return {json.at("id").get<std::string>(), json.at("turn_id").get<std::string>(),
+          json.at("exec_id").get<std::string>()};
 }
 
 // A source may have any name, an inherited variable's too: then its value is a secret all the same.
@@ -63,14 +68,25 @@ SessionRecord Decode(const Json& json) {
   out.allow_danger = json.value("allow_danger", false);
   out.review = json.value("review", false);
   out.reviews = json.value("reviews", out.review);
+  out.approval_timeout_ms = json.value("approval_timeout_ms", uint64_t{0});
   out.forked_from = json.value("forked_from", "");
-  if (json.contains("parent")) out.parent = DecodeParent(json.at("parent"));
+  if (json.contains("parent")) {
+    out.parent = DecodeParent(json.at("parent"));
+    // Of a file older than `budget`.
+    out.budget.tool_calls =
+        json.at("parent").value(std::string(policy::kToolCalls.name), uint64_t{0});
+  }
+  if (json.contains("budget")) out.budget = BudgetFromJson(json.at("budget"));
   out.env = json.at("env").get<std::map<std::string, std::string>>();
   // Of a file older than env_sources.
   for (const auto& [source, value] : out.env) out.env_sources.insert(source);
   out.env_sources = json.value("env_sources", out.env_sources);
   out.cell_used = json.at("cell_used").get<bool>();
   out.staged = json.at("staged").get<bool>();
+  out.jobs_begun = json.value("jobs_begun", uint64_t{0});
+  for (const Json& job : json.value("running_jobs", Json::array())) {
+    out.running_jobs.push_back(DecodeJob(job));
+  }
   // Of a file of version 1, which held the turns too.
   for (const Json& turn : json.value("turns", Json::array())) {
     Result<TurnRecord> decoded = TurnFromJson(turn);
@@ -129,12 +145,17 @@ std::string EncodeSession(const SessionRecord& record) {
               {"allow_danger", record.allow_danger},
               {"review", record.review},
               {"reviews", record.reviews},
+              {"approval_timeout_ms", record.approval_timeout_ms},
               {"forked_from", record.forked_from},
               {"env_sources", record.env_sources},
               {"env", InheritedOf(record)},
               {"cell_used", record.cell_used},
               {"staged", record.staged}};
+  if (record.jobs_begun != 0) out["jobs_begun"] = record.jobs_begun;
+  for (const job::BegunJob& job : record.running_jobs)
+    out["running_jobs"].push_back(EncodeJob(job));
   if (!record.parent.session_id.empty()) out["parent"] = EncodeParent(record.parent);
+  if (record.budget != policy::Budget()) out["budget"] = BudgetToJson(record.budget);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "agentd/bundle/bundle_pin.h"
+#include "agentd/job/job.h"
+#include "agentd/memory/summary.h"
 #include "agentd/model/chat.h"
 #include "common/base/status.h"
+#include "policy/model/budget.h"
 
 namespace odyssey::session {
 
@@ -35,16 +38,13 @@ struct TurnRecord {
   int64_t deadline_at_ms = 0;   // the same as Unix time; 0: none
   std::string idempotency_key;  // of the call that made it; empty: none
   uint64_t after_sequence = 0;  // what that call was answered; kept of a turn with a key
+  policy::Budget used;          // its workers included
+  uint32_t token_permille = 0;  // memory::TokenScale after it; 0: its provider reported no tokens
+  memory::Summary summary;      // that it made; without messages: none
   // Whether the event of its end is known to be in the journal. May be false for one that is: then
   // the journal's end is looked at after a restart.
   bool announced = false;
   friend bool operator==(const TurnRecord&, const TurnRecord&) = default;
-};
-
-// What a session that another one started may take in all; 0: no bound.
-struct Budget {
-  uint64_t tool_calls = 0;
-  friend bool operator==(const Budget&, const Budget&) = default;
 };
 
 // Of a session that another one's turn started, with worker_call.
@@ -52,7 +52,6 @@ struct Parent {
   std::string session_id;            // empty: a client made the session
   std::string turn_id;               // of that session
   std::vector<std::string> callers;  // ids of agents, the first caller's first
-  Budget budget;
   friend bool operator==(const Parent&, const Parent&) = default;
 };
 
@@ -67,16 +66,23 @@ struct SessionRecord {
   bool allow_danger = false;     // and said that danger_full_access is meant
   bool review = false;           // and said that host directories are written on a copy
   bool reviews = false;          // some are: by that word, or by the bundle's
-  std::string forked_from;       // the session that it is a copy of; empty: none
+  // A request for approval without an answer by then is denied; 0: the operator's time.
+  uint64_t approval_timeout_ms = 0;
+  std::string forked_from;  // the session that it is a copy of; empty: none
   Parent parent;
+  policy::Budget budget;              // of all its turns together
   std::set<std::string> env_sources;  // of the bundle's sandbox.env
   // Their values, where the owner's environment has one, and the inherited variables. Only the
   // latter are in the file: values of sources end with agentd, and the next turn brings them again.
   std::map<std::string, std::string> env;
-  bool cell_used = false;  // a cell was prepared for it: there are directories to purge
-  bool staged = false;     // its private workspace holds the bundle's files
+  bool cell_used = false;   // a cell was prepared for it: there are directories to purge
+  bool staged = false;      // its private workspace holds the bundle's files
+  uint64_t jobs_begun = 0;  // background jobs, which are numbered
+  std::vector<job::BegunJob> running_jobs;  // after a crash of agentd those that ended with it
   std::vector<TurnRecord> turns;
-  uint64_t message_count = 0;  // of all turns; kept by the store
+  // Of all turns; kept by the store.
+  uint64_t message_count = 0;
+  policy::Budget used;
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 

@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
+#include "agentd/base/quarantine.h"
 #include "agentd/session/turn_log.h"
+#include "agentd/session_file/session_file.h"
 #include "common/base/refusal.h"
 #include "common/os/atomic_file.h"
 #include "common/os/file.h"
@@ -19,8 +22,12 @@ namespace {
 constexpr size_t kMaxSessionBytes = size_t{256} * 1024 * 1024;
 constexpr char kSuffix[] = ".json";
 constexpr char kTurnsSuffix[] = ".turns";
-constexpr char kCorrupt[] = ".corrupt-";
-constexpr char kAnyCorrupt[] = ".corrupt";
+constexpr char kCorruptSuffix[] = ".corrupt-";
+
+void SetSums(const TurnSummary& summary, SessionRecord* record) {
+  record->message_count = summary.messages;
+  record->used = summary.used;
+}
 
 bool HasSuffix(const std::string& name) {
   const std::string suffix = kSuffix;
@@ -44,7 +51,11 @@ Status SessionStore::Load(agent::IdSource* ids, std::vector<std::string>* warnin
   if (error) return ErrnoStatus(error.value(), "read directory " + directory_);
   for (const auto& entry : names) {
     const std::string name = entry.path().filename().string();
-    if (HasSuffix(name)) ODY_RETURN_IF_ERROR(LoadFile(name, ids, warnings));
+    if (name.find(kTemporaryInfix) != std::string::npos) {
+      unlink(entry.path().c_str());
+    } else if (HasSuffix(name) && !session_file::IsSessionFileName(name)) {
+      ODY_RETURN_IF_ERROR(LoadFile(name, ids, warnings));
+    }
   }
   return OkStatus();
 }
@@ -63,7 +74,7 @@ Status SessionStore::AddLoaded(SessionRecord record, const std::string& text) {
   record.turns.clear();
   entry->loaded = false;
   const Result<TurnSummary> summary = ReadTurnSummary(TurnsPathOf(id));
-  if (summary.ok()) record.message_count = summary->messages;
+  if (summary.ok()) SetSums(*summary, &record);
   // Of a torn file too: reading it tells.
   if (!summary.ok() || summary->unfinished > 0) unfinished_.push_back(id);
   entry->record = std::make_shared<const SessionRecord>(std::move(record));
@@ -85,12 +96,12 @@ Status SessionStore::LoadTurns(const std::string& id, Entry& entry) const {
   DecodedTurns decoded = DecodeTurns(text.ok() ? *text : "");
   if (decoded.bad_lines > 0) {
     // The name is the same at each try, so that one damage leaves one file.
-    const std::string aside = path + kCorrupt + std::to_string(text->size());
+    const std::string aside = path + kCorruptSuffix + std::to_string(text->size());
     ODY_RETURN_IF_ERROR(WriteFileAtomically(aside, *text, 0600));
     ODY_RETURN_IF_ERROR(WriteFileAtomically(path, EncodeTurnChanges({}, decoded.turns), 0600));
   }
   SessionRecord whole = *entry.record;
-  whole.message_count = Summarize(decoded.turns).messages;
+  SetSums(Summarize(decoded.turns), &whole);
   whole.turns = std::move(decoded.turns);
   entry.loaded = true;
   entry.written = std::make_shared<const SessionRecord>(std::move(whole));
@@ -134,11 +145,12 @@ Status SessionStore::LoadFile(const std::string& name, agent::IdSource* ids,
 // The turns before the record, whose write syncs the directory for both.
 Status SessionStore::Create(SessionRecord record) {
   const std::string id = record.id;
-  record.message_count = Summarize(record.turns).messages;
-  ODY_RETURN_IF_ERROR(AppendTurnLines(TurnsPathOf(id), EncodeTurnChanges({}, record.turns),
-                                      event::Durability::kSynced));
-  const Status written = WriteFileAtomically(PathOf(id), EncodeSession(record), 0600);
+  SetSums(Summarize(record.turns), &record);
+  Status written = AppendTurnLines(TurnsPathOf(id), EncodeTurnChanges({}, record.turns),
+                                   event::Durability::kSynced);
+  if (written.ok()) written = WriteFileAtomically(PathOf(id), EncodeSession(record), 0600);
   if (!written.ok()) {
+    unlink(PathOf(id).c_str());
     unlink(TurnsPathOf(id).c_str());
     return written;
   }
@@ -170,7 +182,7 @@ Status SessionStore::Update(const std::string& id,
   ODY_RETURN_IF_ERROR(LoadTurns(id, *entry));
   SessionRecord copy = *entry->record;  // only a holder of `write` replaces it
   ODY_RETURN_IF_ERROR(change(copy));
-  copy.message_count = Summarize(copy.turns).messages;
+  SetSums(Summarize(copy.turns), &copy);
   ODY_RETURN_IF_ERROR(Write(*entry->written, copy, durability));
   entry->written = std::make_shared<const SessionRecord>(std::move(copy));
   Replace(*entry, entry->written);
@@ -185,8 +197,30 @@ void SessionStore::UpdateInMemory(const std::string& id,
   if (!LoadTurns(id, **entry).ok()) return;
   SessionRecord copy = *(*entry)->record;
   change(copy);
-  copy.message_count = Summarize(copy.turns).messages;
+  SetSums(Summarize(copy.turns), &copy);
   Replace(**entry, std::make_shared<const SessionRecord>(std::move(copy)));
+}
+
+Result<uint64_t> SessionStore::CompactTurns(const std::string& id, Compaction when) {
+  ODY_ASSIGN_OR_RETURN(const std::shared_ptr<Entry> entry, Find(id));
+  std::lock_guard writing(entry->write);
+  if (entry->removed) return NoSuchSession(id);
+  const std::string path = TurnsPathOf(id);
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return 0;
+    return ErrnoStatus(errno, "stat " + path);
+  }
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const bool always = when == Compaction::kAlways;
+  // Turns that were not read since the start have not changed since.
+  if (!always && (!entry->loaded || size < entry->compact_at)) return 0;
+  ODY_RETURN_IF_ERROR(LoadTurns(id, *entry));
+  const std::string lines = EncodeTurnChanges({}, entry->written->turns);
+  entry->compact_at = std::max<uint64_t>(kMinCompactBytes, 2 * lines.size());
+  if (!always && size < 2 * lines.size()) return 0;
+  ODY_RETURN_IF_ERROR(WriteFileAtomically(path, lines, 0600));
+  return size - std::min<uint64_t>(size, lines.size());
 }
 
 Status SessionStore::Remove(const std::string& id) {
@@ -227,15 +261,22 @@ std::vector<SessionPtr> SessionStore::List() const {
 }
 
 std::vector<std::string> SessionStore::quarantined() const {
-  std::vector<std::string> out;
-  std::error_code error;
-  std::filesystem::directory_iterator names(directory_, error);
-  if (error) return out;
-  for (const auto& entry : names) {
+  std::vector<std::string> out = agent::QuarantinedIn(directory_);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.find(kAnyCorrupt) != std::string::npos) out.push_back(entry.path().string());
+    if (session_file::IsSessionFileName(name)) out.push_back(entry.path().string());
   }
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+uint64_t SessionStore::BytesOf(const std::string& id) const {
+  uint64_t out = 0;
+  for (const std::string& path : {PathOf(id), TurnsPathOf(id)}) {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0) out += static_cast<uint64_t>(info.st_size);
+  }
   return out;
 }
 

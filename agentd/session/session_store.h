@@ -4,6 +4,7 @@
 // Every session's record: DIR/<session id>.json without its turns, which are in DIR/<session
 // id>.turns (turn_log.h) and are read at the first use. A shared registry; thread-safe.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,8 +30,9 @@ class SessionStore final {
 
   // Reads every record without its turns; to be called once, before anything else. A file of an
   // older version, which may hold values of variables, is written as this one does. A file that is
-  // no session's is left alone; one that cannot be read as a session is renamed to
-  // NAME.json.corrupt-ID and named in `warnings`.
+  // no session's is left alone, and so is one of the original Odyssey (session_file.h); one that
+  // cannot be read as a session is renamed to NAME.json.corrupt-ID and named in `warnings`. What a
+  // crash left of a write is removed.
   Status Load(agent::IdSource* ids, std::vector<std::string>* warnings);
   // Sessions with a turn that is open, or whose end may not be in the journal, when Load read them.
   std::vector<std::string> unfinished() const;
@@ -42,6 +44,10 @@ class SessionStore final {
   // alone: a crash of the machine may lose the change.
   Status Update(const std::string& id, const std::function<Status(SessionRecord&)>& change,
                 event::Durability durability = event::Durability::kSynced);
+  // Writes the file of turns without the lines that no longer count, whole and synced; returns the
+  // bytes by which it is smaller. kIfWorthwhile: if they are most of it.
+  enum class Compaction { kIfWorthwhile, kAlways };
+  Result<uint64_t> CompactTurns(const std::string& id, Compaction when);
   // NOT_FOUND if there is none.
   Status Remove(const std::string& id);
 
@@ -50,20 +56,27 @@ class SessionStore final {
   void UpdateInMemory(const std::string& id, const std::function<void(SessionRecord&)>& change);
 
   Result<SessionPtr> Get(const std::string& id) const;
-  // Reads no file: the turns may be missing, message_count is right.
+  // Reads no file: the turns may be missing, message_count and used are right.
   Result<SessionPtr> GetWithoutTurns(const std::string& id) const;
   std::vector<SessionPtr> List() const;  // as GetWithoutTurns; newest first
   size_t size() const;
-  // The paths of files that were set aside since they, or lines of them, could not be read; sorted.
+  // Of the session's files.
+  uint64_t BytesOf(const std::string& id) const;
+  // The paths of files that were set aside since they, or lines of them, could not be read, and of
+  // session files of the original Odyssey; sorted.
   std::vector<std::string> quarantined() const;
 
  private:
+  static constexpr uint64_t kMinCompactBytes = 64 * 1024;
+
   struct Entry {
     std::mutex write;      // held while the record is changed; taken before mutex_
     SessionPtr record;     // guarded by SessionStore::mutex_
     SessionPtr written;    // what the files hold; guarded by `write`
     bool loaded = true;    // whether `record` has its turns; guarded by `write`
     bool removed = false;  // guarded by `write`
+    // From which size on the file of turns is looked at; guarded by `write`.
+    uint64_t compact_at = kMinCompactBytes;
   };
 
   std::string PathOf(const std::string& id) const;

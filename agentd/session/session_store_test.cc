@@ -138,6 +138,48 @@ TEST_F(SessionStoreTest, DamagedLinesAreLeftOutAndTheFileKeptAside) {
   EXPECT_EQ(aside, 1u);
 }
 
+TEST_F(SessionStoreTest, SupersededLinesOfTurnsGoWhenTheyAreMostOfTheFile) {
+  SessionStore store(directory_.path());
+  SessionRecord record = Sample("1", "t");
+  record.turns[0].prompt = std::string(40'000, 'x');
+  record.turns[0].history[0].content = record.turns[0].prompt;
+  ASSERT_TRUE(store.Create(record).ok());
+  const std::string turns = directory_.path() + "/" + record.id + ".turns";
+  const auto touch = [&](const std::string& error) {
+    EXPECT_TRUE(store
+                    .Update(record.id,
+                            [&](SessionRecord& changed) {
+                              changed.turns[0].error = error;
+                              return OkStatus();
+                            })
+                    .ok());
+  };
+  using Compaction = SessionStore::Compaction;
+  touch("one");
+  EXPECT_EQ(*store.CompactTurns(record.id, Compaction::kIfWorthwhile), 0u) << "not most of it";
+  const uint64_t before = std::filesystem::file_size(turns);
+  touch("two");
+  EXPECT_GT(*store.CompactTurns(record.id, Compaction::kIfWorthwhile), 70'000u);
+  EXPECT_LT(std::filesystem::file_size(turns), before);
+  touch("three");
+  EXPECT_EQ(*store.CompactTurns(record.id, Compaction::kIfWorthwhile), 0u);
+  EXPECT_GT(*store.CompactTurns(record.id, Compaction::kAlways), 30'000u);
+  record.turns[0].error = "three";
+  SessionStore again(directory_.path());
+  ASSERT_TRUE(again.Load(&ids_, &warnings_).ok());
+  EXPECT_EQ((*again.Get(record.id))->turns, record.turns);
+}
+
+TEST_F(SessionStoreTest, FilesOfTheOriginalAreNamedAndWhatACrashLeftIsRemoved) {
+  const std::string file = directory_.Write("0f8fad5b-d9cb-469f-a165-70867728950e.json", "{");
+  const std::string left = directory_.Write("ses_1.json.tmp-77", "{");
+  SessionStore store(directory_.path());
+  ASSERT_TRUE(store.Load(&ids_, &warnings_).ok());
+  EXPECT_TRUE(warnings_.empty());
+  EXPECT_EQ(store.quarantined(), std::vector<std::string>{file});
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
 TEST_F(SessionStoreTest, CorruptFilesAreSetAsideAndOthersLeftAlone) {
   ASSERT_TRUE(SessionStore(directory_.path()).Create(Sample("1", "t")).ok());
   directory_.Write("ses_00000000000000000000000000000002.json", "{\"schema_version\": 1");

@@ -34,7 +34,7 @@ TEST(SessionTurnTest, TurnRunsAToolAndCompletes) {
       (Names{"turn_started", "tool_call_started", "exec_command_begin", "exec_command_output_delta",
              "exec_command_end", "tool_call_finished", "agent_message_delta", "turn_completed"}));
   EXPECT_EQ(world.model().requests()[0].system, "Be brief.");
-  EXPECT_EQ(world.model().requests()[0].tools.size(), 3u);
+  EXPECT_EQ(world.model().requests()[0].tools.size(), 4u) << "Job comes with Bash";
 }
 
 // The bundle's mounts, beside its tools.
@@ -160,6 +160,115 @@ TEST(SessionTurnTest, AllowAlwaysHoldsForThisSessionUntilARestart) {
   world.Await(first, event::Event::kPermissionRequested, before);
 }
 
+TEST(SessionTurnTest, EachAnswerIsInTheAuditLogBeforeItsCallRuns) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  uint64_t after = 0;
+  for (const Decision decision : {Decision::kDeny, Decision::kAllowOnce}) {
+    const std::string turn = world.Submit(session);
+    const event::Event asked = world.Await(session, event::Event::kPermissionRequested, after);
+    const auto& request = asked.permission_requested();
+    EXPECT_TRUE(world.approvals().Resolve(request.request_id(), {decision, "a note", 5}));
+    EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
+    after = asked.sequence();
+    const supervisor::v1::RecordApprovalRequest record = world.sandbox().approvals().back();
+    EXPECT_EQ(record.request_id(), request.request_id());
+    EXPECT_EQ(record.session_id(), session);
+    EXPECT_EQ(record.turn_id(), turn);
+    EXPECT_EQ(record.tool_name(), "Write");
+    EXPECT_EQ(record.scope(), "Write");
+    EXPECT_EQ(record.digest(), request.digest());
+    EXPECT_EQ(record.decision(), approval::DecisionName(decision));
+    EXPECT_EQ(record.by_uid(), 5u);
+    EXPECT_EQ(record.by(), "client");
+    EXPECT_EQ(record.note(), "a note");
+  }
+  EXPECT_EQ(world.sandbox().approvals().size(), 2u);
+}
+
+TEST(SessionTurnTest, AnAllowedCallDoesNotRunWithoutTheRecordOfIt) {
+  for (const Decision decision : {Decision::kAllowOnce, Decision::kAllowAlways}) {
+    SessionWorld world(CallOnce("Write", kWriteA));
+    const BundleSource bundle("{ask: [Write]}");
+    const std::string session = world.Create(bundle.path());
+    world.sandbox().FailRecords(ResourceExhausted("audit log: write: No space left on device"));
+    const std::string turn = world.Submit(session);
+    const event::Event asked = world.Await(session, event::Event::kPermissionRequested);
+    EXPECT_TRUE(
+        world.approvals().Resolve(asked.permission_requested().request_id(), {decision, "", 5}));
+    const TurnRecord ended = world.AwaitEnd(session, turn);
+    EXPECT_EQ(ended.status, TurnStatus::kFailed);
+    EXPECT_NE(ended.error.find("could not be recorded: audit log"), std::string::npos)
+        << ended.error;
+    EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
+    EXPECT_FALSE(world.approvals().IsGranted(session, "Write")) << "nor does a later one";
+  }
+}
+
+TEST(SessionTurnTest, ADenialHoldsWithoutTheRecordOfIt) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  world.sandbox().FailRecords(Unavailable("no supervisor"));
+  const std::string turn = world.Submit(session);
+  const event::Event asked = world.Await(session, event::Event::kPermissionRequested);
+  EXPECT_TRUE(world.approvals().Resolve(asked.permission_requested().request_id(),
+                                        {Decision::kDeny, "", 5}));
+  EXPECT_EQ(world.AwaitEnd(session, turn).status, TurnStatus::kCompleted);
+  EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
+}
+
+TEST(SessionTurnTest, BeyondTheMostOfAMinuteNobodyIsAsked) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  const std::string session = world.Create(bundle.path());
+  for (size_t n = 0; n < approval::kMaxAsksPerMinute; ++n) {
+    ASSERT_TRUE(world.approvals().CountAsk(session, world.clock().Now()));
+  }
+  EXPECT_EQ(world.AwaitEnd(session, world.Submit(session)).status, TurnStatus::kCompleted);
+  const auto resolved = world.Await(session, event::Event::kApprovalResolved).approval_resolved();
+  EXPECT_EQ(resolved.decision(), "deny");
+  EXPECT_EQ(resolved.by(), "limit");
+  EXPECT_EQ(world.sandbox().approvals().back().by(), "limit") << "that is recorded too";
+  EXPECT_EQ(world.sandbox().files(session).count("a"), 0u);
+}
+
+TEST(SessionTurnTest, AKeyInAResultReachesNeitherTheModelNorTheJournal) {
+  const std::string key = "ghp_" + std::string(36, 'x');
+  SessionWorld world(CallOnce("Bash", R"({"command":"cat key"})"));
+  world.sandbox().on_exec = [&](const supervisor::v1::ExecStart&, const sandbox::ExecSink& sink,
+                                std::stop_token) -> Result<supervisor::v1::ExecOutcome> {
+    ODY_RETURN_IF_ERROR(fakes::Begin(sink));
+    ODY_RETURN_IF_ERROR(fakes::Print(sink, "the key: " + key + "\n"));
+    return fakes::Exited();
+  };
+  const BundleSource bundle;
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_NE(turn.response.find("the key: [REDACTED:github_token]"), std::string::npos)
+      << turn.response;
+  EXPECT_EQ(turn.response.find(key), std::string::npos);
+  for (const event::Event& event : world.Events(session)) {
+    EXPECT_EQ(event.SerializeAsString().find(key), std::string::npos) << event.DebugString();
+  }
+}
+
+TEST(SessionTurnTest, ARequestExpiresAsItsSessionSays) {
+  SessionWorld world(CallOnce("Write", kWriteA));
+  const BundleSource bundle("{ask: [Write]}");
+  session::NewSession spec{bundle.path(), "/", {}, ""};
+  spec.approval_timeout_ms = 90'000;
+  const Result<SessionPtr> created = world.sessions().Create(spec);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  world.Restart();
+  world.Submit((*created)->id);
+  const auto asked = world.Await((*created)->id, event::Event::kPermissionRequested);
+  EXPECT_EQ(asked.permission_requested().expires_at(),
+            agent::FormatTime(world.clock().Now() + std::chrono::seconds(90)));
+  EXPECT_EQ(world.approvals().After(0, "").at(0).timeout, std::chrono::seconds(90));
+}
+
 TEST(SessionTurnTest, DenialIsAToolResultAndTheTurnGoesOn) {
   SessionWorld world(CallOnce("Write", kWriteA));
   const BundleSource bundle("{ask: [Write]}");
@@ -205,7 +314,7 @@ TEST(SessionTurnTest, ToolThatIsNotOfferedIsNamedToTheModel) {
   const std::string session = world.Create(bundle.path());
   EXPECT_EQ(
       world.AwaitEnd(session, world.Submit(session)).response,
-      R"({"error":"execution failed: there is no tool \"Edit\"; available: Bash, Read, Write"})");
+      R"({"error":"execution failed: there is no tool \"Edit\"; available: Bash, Job, Read, Write"})");
 }
 
 TEST(SessionTurnTest, RefusedPolicyFailsTheTurnBeforeTheModelIsCalled) {

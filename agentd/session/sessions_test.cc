@@ -630,6 +630,7 @@ TEST(SessionsTest, EndThatCannotBeRecordedIsShownAsFailed) {
   const TurnRecord ended = world.AwaitEnd(session, turn);
   EXPECT_EQ(ended.status, TurnStatus::kFailed);
   EXPECT_EQ(ended.error.rfind("the turn's end could not be recorded", 0), 0u) << ended.error;
+  EXPECT_EQ(world.EventNames(session).back(), "turn_failed") << "as the record says";
 }
 
 TEST(SessionsTest, DeleteEndsTheTurnAndRemovesEverything) {

@@ -24,9 +24,11 @@ namespace odyssey::session {
 
 class SetupCache final {
  public:
-  // SetUpTurn of the record, or what it returned for the last turn. Failures are not kept.
+  // SetUpTurn of the record, or what it returned for the last turn. Failures are not kept. `trace`
+  // may be null.
   Result<std::shared_ptr<const TurnSetup>> SetUp(const SessionRecord& record,
-                                                 const Runtime& runtime);
+                                                 const Runtime& runtime,
+                                                 TurnTrace* trace = nullptr);
   // Of a session that was deleted.
   void Forget(const std::string& session_id);
 

@@ -1,5 +1,7 @@
 #include "agentd/session/turn_events.h"
 
+#include <utility>
+
 namespace odyssey::session {
 
 using agent::v1::Event;
@@ -13,21 +15,27 @@ Event TurnStarts(const std::string& turn_id, const std::string& prompt,
   return out;
 }
 
-Event TurnEnds(const std::string& turn_id, TurnStatus status, const std::string& message) {
-  Event out;
+std::vector<Event> TurnEnds(const std::string& turn_id, TurnStatus status,
+                            const std::string& message) {
+  std::vector<Event> out;
+  Event end;
   switch (status) {
     case TurnStatus::kCompleted:
-      out.mutable_turn_completed()->set_turn_id(turn_id);
-      out.mutable_turn_completed()->set_message(message);
+      end.mutable_turn_completed()->set_turn_id(turn_id);
+      end.mutable_turn_completed()->set_message(message);
       break;
     case TurnStatus::kCancelled:
-      out.mutable_turn_cancelled()->set_turn_id(turn_id);
+      end.mutable_turn_cancelled()->set_turn_id(turn_id);
       break;
     default:
-      out.mutable_turn_failed()->set_turn_id(turn_id);
-      out.mutable_turn_failed()->set_message(message);
-      out.mutable_turn_failed()->set_interrupted(status == TurnStatus::kInterrupted);
+      out.emplace_back();
+      out.back().mutable_error()->set_turn_id(turn_id);
+      out.back().mutable_error()->set_message(message);
+      end.mutable_turn_failed()->set_turn_id(turn_id);
+      end.mutable_turn_failed()->set_message(message);
+      end.mutable_turn_failed()->set_interrupted(status == TurnStatus::kInterrupted);
   }
+  out.push_back(std::move(end));
   return out;
 }
 

@@ -8,16 +8,16 @@
 #include <mutex>
 #include <utility>
 
-#include "agentd/approval/gate.h"
 #include "agentd/approval/parsed_command.h"
 #include "agentd/base/json_text.h"
 #include "agentd/event/redacted_events.h"
-#include "agentd/memory/window.h"
+#include "agentd/session/approval_timeout.h"
+#include "agentd/session/model_call.h"
 #include "agentd/session/setup_cache.h"
 #include "agentd/session/turn_events.h"
 #include "agentd/tool/bash_tool.h"
-#include "agentd/tool/skill_tool.h"
 #include "agentd/tool/tool_result.h"
+#include "common/base/utf8.h"
 #include "common/message/message_utf8.h"
 #include "policy/model/tool_table.h"
 
@@ -30,6 +30,16 @@ using turn::Ending;
 
 constexpr std::chrono::milliseconds kRestoredRetry{200};
 constexpr std::chrono::seconds kRestoredPatience{30};
+constexpr size_t kMaxSummaryBytes = 256 * 1024;
+
+std::chrono::steady_clock::time_point Now() { return std::chrono::steady_clock::now(); }
+
+// Whether a call of the tool changes no file of the cell.
+bool LeavesFiles(const std::string& tool) {
+  const policy::ToolKind kind = policy::FindTool(tool)->kind;
+  return kind == policy::ToolKind::kReadsFile || kind == policy::ToolKind::kSearches ||
+         kind == policy::ToolKind::kSkill;
+}
 
 TurnStatus StatusOf(Ending ending) {
   switch (ending) {
@@ -51,19 +61,18 @@ bool IsEmpty(const supervisor::v1::ChangeCounts& counts) {
          0;
 }
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 }  // namespace
 
 TurnJob::TurnJob(Spec spec, const Runtime* runtime)
     : spec_(std::move(spec)),
       runtime_(runtime),
       machine_(spec_.turn_id, spec_.prompt,
-               [runtime](std::string_view prefix) { return runtime->ids->New(prefix); }) {}
+               [runtime](std::string_view prefix) { return runtime->ids->New(prefix); }),
+      cell_(spec_.session_id, spec_.turn_id, runtime,
+            {[this](event::Event event) { return Append(std::move(event), Durability::kSynced); },
+             [this](const std::string& cell_id) { spec_.on_cell(cell_id); }}),
+      judge_(spec_.session_id, runtime, &cell_),
+      question_(spec_.session_id, runtime) {}
 
 void TurnJob::RequestStop(Ending ending) {
   int none = -1;
@@ -74,9 +83,11 @@ void TurnJob::RequestStop(Ending ending) {
 
 void TurnJob::StopAsRequested() {
   const auto ending = static_cast<Ending>(stop_requested_.load());
-  StopMachine(ending, ending == Ending::kFailed
-                          ? "deadline of " + std::to_string(spec_.deadline_ms) + " ms exceeded"
-                          : "agentd was stopped");
+  if (ending != Ending::kFailed) return StopMachine(ending, "agentd was stopped");
+  const std::string budget = meter_.Reached(BudgetMeter::Next::kModelCall, Now());
+  StopMachine(ending, !budget.empty()
+                          ? budget
+                          : "deadline of " + std::to_string(spec_.deadline_ms) + " ms exceeded");
 }
 
 void TurnJob::EndWithoutRunning() {
@@ -90,7 +101,11 @@ Progress TurnJob::Run() {
     // Nothing is known about what the supervisor did: the same as when it ends later.
     const Ending ending =
         begun.code() == Code::kUnavailable ? Ending::kInterrupted : Ending::kFailed;
+    if (!begun.ok()) trace_.Note(begun.message());
+    trace_.Leave();
+    TellSteps();
     if (begun.ok()) {
+      trace_.Enter(TurnStep::kRunExecutor);
       Feed(machine_.Start());
     } else if (stop_.stop_requested()) {
       StopAsRequested();
@@ -103,36 +118,112 @@ Progress TurnJob::Run() {
 }
 
 Status TurnJob::Begin() {
+  trace_.Enter(TurnStep::kLoadSession);
   ODY_RETURN_IF_ERROR(RecordRunning());
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime_->store->Get(spec_.session_id));
-  const auto setup = runtime_->setups->SetUp(*record, *runtime_);
+  trace_.Note(std::to_string(record->turns.size() - 1) + " other turns, " +
+              std::to_string(record->message_count) + " messages");
+  const auto setup = runtime_->setups->SetUp(*record, *runtime_, &trace_);
+  if (!setup.ok()) trace_.Note(setup.status().message());
+  trace_.Leave();
   ODY_RETURN_IF_ERROR(
       Append(TurnStarts(spec_.turn_id, spec_.prompt, setup.ok() ? (*setup)->sandbox_mode : ""),
              Durability::kSynced));
+  told_start_ = true;
   ODY_RETURN_IF_ERROR(setup.status());
   setup_ = *setup;
-  budget_ = record->parent.budget;
-  machine_.BoundTokens(setup_->model->max_total_tokens());
+  MeterTurn(*record);
+  const std::string why = meter_.Reached(BudgetMeter::Next::kToolCall, Now());
+  if (!why.empty()) return FailedPrecondition(why);
+  approval_timeout_ = ApprovalTimeout(record->approval_timeout_ms, runtime_->approval_timeout);
   redactor_ = agent::Redactor(SecretsOf(*record));
-  window_ = memory::Window(HistoryOf(*record), setup_->agent.memory.max_window);
-  ODY_ASSIGN_OR_RETURN(cell_id_, PrepareCell());
-  spec_.on_cell(cell_id_);
+  const bool bounded = setup_->cell.request.limits.wall_clock_ms != 0;
+  jobs_ = {runtime_->jobs, spec_.session_id, spec_.journal, SecretsOf(*record),
+           bounded ? 0 : job::kWallClockMs};
+  trace_.Enter(TurnStep::kPrepareCell);
+  cell_.Use(setup_);
+  judge_.Use(setup_);
+  ODY_RETURN_IF_ERROR(PrepareCell());
+  ignored_ = std::make_unique<tools::IgnoredPaths>(runtime_->sandbox, setup_->workspace);
+  trace_.Note(cell_.id());
+  trace_.Leave();
+  TellSteps();
+  RecallTurns(*record);
   return OkStatus();
 }
 
+void TurnJob::MeterTurn(const SessionRecord& record) {
+  meter_ = BudgetMeter({record.budget, record.used, setup_->model->max_total_tokens(),
+                        setup_->price, LatestScale(record), Now()});
+  const uint64_t left_ms = meter_.Left(Now()).wall_clock_ms;
+  if (left_ms != 0) spec_.stop_after(spec_.turn_id, left_ms);
+}
+
+void TurnJob::RecallTurns(const SessionRecord& record) {
+  trace_.Enter(TurnStep::kBuildMemory);
+  memory_ = BuildMemory(record, setup_->agent.memory,
+                        [this](const model::ModelRequest& request) { return AskSummary(request); });
+  trace_.Note(memory_.detail);
+  if (!memory_.summarised) return;
+  event::Event event;
+  agent::v1::HistorySummarized& told = *event.mutable_history_summarized();
+  told.set_turn_id(spec_.turn_id);
+  told.set_messages(static_cast<uint32_t>(memory_.summary.messages));
+  told.set_summary(memory_.summary.text);
+  *told.mutable_usage() = summary_usage_;
+  // Without the journal the turn fails at its next event.
+  (void)Append(std::move(event), Durability::kBatched);
+}
+
+Result<std::string> TurnJob::AskSummary(const model::ModelRequest& request) {
+  std::string text;
+  ModelCallEnd end = CallForText(setup_->model.get(), request, kMaxSummaryBytes, &meter_,
+                                 stop_.get_token(), &text);
+  summary_usage_ = end.step.usage();
+  TellStep(std::move(end.step));
+  ODY_RETURN_IF_ERROR(end.status);
+  return SanitizeUtf8(text);
+}
+
+// The journal's failure is no reason of its own to end the turn: what matters is told again.
+void TurnJob::TellStep(agent::v1::TurnStep step) {
+  if (!told_start_) return;
+  step.set_turn_id(spec_.turn_id);
+  event::Event event;
+  *event.mutable_turn_step() = std::move(step);
+  (void)Append(std::move(event), Durability::kBatched);
+}
+
+void TurnJob::TellSteps() {
+  for (agent::v1::TurnStep& step : trace_.Take(spec_.turn_id)) TellStep(std::move(step));
+}
+
 // After a restart of both daemons the supervisor may serve later than agentd does.
-Result<std::string> TurnJob::PrepareCell() const {
+Status TurnJob::PrepareCell() {
   const auto until = std::chrono::steady_clock::now() + kRestoredPatience;
   std::mutex mutex;
   std::condition_variable_any stopped;
   for (;;) {
-    Result<std::string> cell = PrepareSessionCell(spec_.session_id, *setup_, *runtime_);
-    const bool again = spec_.restored && cell.status().code() == Code::kUnavailable &&
+    Status cell = cell_.Enter();
+    const bool again = spec_.restored && cell.code() == Code::kUnavailable &&
                        std::chrono::steady_clock::now() < until;
     if (!again || stop_.stop_requested()) return cell;
     std::unique_lock lock(mutex);
     stopped.wait_for(lock, stop_.get_token(), kRestoredRetry, [] { return false; });
   }
+}
+
+// False: there is none for the call under way, which has its result, or the turn its end.
+bool TurnJob::EnterCell() {
+  const Status entered = cell_.Enter();
+  if (entered.ok()) return true;
+  if (tools::EndsTurn(entered)) {
+    StopMachine(Ending::kInterrupted, entered.message());
+  } else {
+    const tools::ToolResult failure = tools::Failure(entered);
+    Feed(machine_.OnToolResult(failure.json, failure.success));
+  }
+  return false;
 }
 
 Status TurnJob::RecordRunning() {
@@ -149,7 +240,7 @@ void TurnJob::Proceed() {
   while (!ended_) {
     if (!worker_session_.empty() && !TakeWorkerEnd()) return;
     if (stop_.stop_requested() && !stopping_) StopAsRequested();
-    if (!asked_request_.empty() && !TakeAnswer()) return;
+    if (question_.is_open() && !TakeAnswer()) return;
     ODY_CHECK(!effects_.empty());
     const turn::Effect effect = std::move(effects_.front());
     effects_.pop_front();
@@ -159,7 +250,10 @@ void TurnJob::Proceed() {
 
 void TurnJob::StopMachine(Ending ending, const std::string& message) {
   stopping_ = true;
-  if (!asked_request_.empty()) runtime_->approvals->Drop(std::exchange(asked_request_, {}));
+  if (question_.is_open()) {
+    const auto answer = question_.Drop();
+    if (answer) (void)question_.Record(*answer);  // it was given as the turn stopped
+  }
   // What was decided but not done yet is not done; what happened is still told.
   std::erase_if(effects_, [](const turn::Effect& effect) {
     return !std::holds_alternative<turn::Emit>(effect) &&
@@ -174,17 +268,27 @@ void TurnJob::Feed(turn::Effects effects) {
 
 // False: there is none yet.
 bool TurnJob::TakeAnswer() {
-  if (answer_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  asked_request_.clear();
-  OnAnswer(answer_.get());
+  const std::optional<approval::Answer> answer = question_.Take();
+  if (!answer) return false;
+  OnAnswer(*answer);
   return true;
 }
 
+// A call that was allowed does not run without the record of it.
 void TurnJob::OnAnswer(const approval::Answer& answer) {
-  if (runtime_->on_answer) runtime_->on_answer(spec_.session_id, asked_, answer);
-  Feed(machine_.OnAnswer({answer.decision != approval::Decision::kDeny,
+  const Status recorded = question_.Record(answer);
+  if (!recorded.ok() && answer.decision != approval::Decision::kDeny) {
+    return StopMachine(
+        recorded.code() == Code::kUnavailable ? Ending::kInterrupted : Ending::kFailed,
+        "the call was allowed and did not run: the answer could not be recorded: " +
+            recorded.message());
+  }
+  turn::Answered answered{answer.decision != approval::Decision::kDeny,
                           std::string(approval::DecisionName(answer.decision)), answer.note,
-                          answer.by_uid, answer.by}));
+                          answer.by_uid, answer.by};
+  const agent::v1::PermissionRequested& asked = question_.request();
+  if (answered.allowed && asked.has_grants()) cell_.Add(asked, answer, &answered);
+  Feed(machine_.OnAnswer(answered));
 }
 
 Status TurnJob::Append(event::Event event, Durability durability) {
@@ -205,8 +309,9 @@ void TurnJob::Do(const turn::Emit& effect) {
 
 model::ModelRequest TurnJob::NextModelRequest() const {
   model::ModelRequest out;
-  out.system = tools::SystemPrompt(setup_->agent.prompt, setup_->bundle->spec);
-  out.messages = window_;
+  out.system = setup_->system_prompt;
+  if (!memory_.summary.text.empty()) out.earlier = "summary:\n" + memory_.summary.text;
+  out.messages = memory_.window;
   const auto& own = machine_.messages();
   out.messages.insert(out.messages.end(), own.begin(), own.end());
   for (const std::string& name : setup_->offered) {
@@ -217,56 +322,36 @@ model::ModelRequest TurnJob::NextModelRequest() const {
 }
 
 void TurnJob::Do(const turn::CallModel&) {
+  if (const std::string why = meter_.Reached(BudgetMeter::Next::kModelCall, Now()); !why.empty()) {
+    return StopMachine(Ending::kFailed, why);
+  }
   const model::ModelSink sink = [this](model::ModelEvent event) {
     for (const turn::Effect& effect : machine_.OnModelEvent(event)) {
       ODY_RETURN_IF_ERROR(Append(std::get<turn::Emit>(effect).event, Durability::kBatched));
     }
     return OkStatus();
   };
-  const Status status = setup_->model->Stream(NextModelRequest(), sink, stop_.get_token());
+  ModelCallEnd end =
+      CallModel(setup_->model.get(), NextModelRequest(), &meter_, sink, stop_.get_token());
+  TellStep(std::move(end.step));
   if (stop_.stop_requested()) return;
-  if (!status.ok()) stopping_ = true;
-  Feed(machine_.OnModelEnd(status));
-}
-
-// Whether a rule of the agent, or of one that called it, keeps it from reading the path.
-bool TurnJob::IsHidden(const std::string& path) const {
-  const auto denies = [&](const rules::ToolRules& rules) {
-    return rules::IsPathDenied(rules, "Read", path);
-  };
-  return denies(setup_->rules) || std::any_of(setup_->bounds.begin(), setup_->bounds.end(), denies);
-}
-
-// INVALID_ARGUMENT or NOT_FOUND: neither asked about nor run.
-Result<approval::Verdict> TurnJob::JudgeCall(const turn::Call& call) const {
-  const auto& offered = setup_->offered;
-  if (std::find(offered.begin(), offered.end(), call.tool) == offered.end()) {
-    return NotFound("there is no tool \"" + call.tool + "\"; available: " + Join(offered));
-  }
-  ODY_ASSIGN_OR_RETURN(const rules::ToolCall terms,
-                       runtime_->tools->Find(call.tool)->ForRules(call.arguments_json));
-  ODY_ASSIGN_OR_RETURN(rules::Decision decision, rules::Decide(setup_->rules, terms));
-  for (const rules::ToolRules& bound : setup_->bounds) {
-    ODY_ASSIGN_OR_RETURN(rules::Decision callers, rules::Decide(bound, terms));
-    if (callers.verdict > decision.verdict) decision = std::move(callers);
-  }
-  // Handing work on is asked about unless a rule speaks of it.
-  if (call.tool == policy::kWorkerCall && decision.rule.empty()) {
-    decision = {rules::Verdict::kAsk, policy::kWorkerCall, "no rule speaks of worker_call",
-                std::string(policy::kWorkerCall) + "(" + terms.paths[0] + ")"};
-  }
-  return approval::Judge(decision,
-                         runtime_->approvals->IsGranted(spec_.session_id, decision.scope));
+  const std::string exceeded = meter_.Exceeded(Now());
+  if (end.status.ok() && !exceeded.empty()) return StopMachine(Ending::kFailed, exceeded);
+  if (!end.status.ok()) stopping_ = true;
+  Feed(machine_.OnModelEnd(end.status));
 }
 
 void TurnJob::Do(const turn::Authorize& effect) {
-  const Result<approval::Verdict> verdict = JudgeCall(effect.call);
+  if (EnterCell()) TakeVerdict(judge_.Judge(effect.call));
+}
+
+void TurnJob::TakeVerdict(const Result<approval::Verdict>& verdict) {
   if (verdict.ok()) return Feed(machine_.OnVerdict(*verdict));
   const tools::ToolResult failure = tools::Failure(verdict.status());
   Feed(machine_.OnToolResult(failure.json, failure.success));
 }
 
-agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) const {
+agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) {
   const tools::Tool* tool = runtime_->tools->Find(ask.call.tool);
   agent::v1::PermissionRequested request;
   request.set_turn_id(spec_.turn_id);
@@ -277,13 +362,19 @@ agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) const {
   request.set_cwd(tool->WorkingDirectory(ask.call.arguments_json, setup_->workspace));
   request.set_scope(ask.scope);
   request.set_risk(std::string(rules::RiskName(ask.risk)));
-  request.set_diff(tool->Preview(ask.call.arguments_json, *runtime_->sandbox, cell_id_));
+  request.set_diff(tool->Preview(ask.call.arguments_json, ContextOf(ask.call)));
+  if (!judge_.leads_to().empty()) request.set_leads_to(judge_.leads_to());
   const Result<rules::ToolCall> terms = tool->ForRules(ask.call.arguments_json);
   if (terms.ok() && !terms->command.empty()) {
     *request.mutable_parsed() = approval::ParsedCommand(terms->command);
   }
-  if (runtime_->approval_timeout.count() > 0) {
-    request.set_expires_at(agent::FormatTime(runtime_->clock->Now() + runtime_->approval_timeout));
+  const tools::GrantRequest& wanted = judge_.wanted();
+  if (!wanted.grants.grants().empty()) {
+    *request.mutable_grants() = wanted.grants;
+    request.set_reason(wanted.reason);
+  }
+  if (approval_timeout_.count() > 0) {
+    request.set_expires_at(agent::FormatTime(runtime_->clock->Now() + approval_timeout_));
   }
   message::SanitizeStrings(&request);
   request.set_digest(approval::DigestOf(request));
@@ -292,55 +383,37 @@ agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) const {
 
 // The question is open before it is told, so that an answer to what was told always finds it.
 void TurnJob::Do(const turn::Ask& effect) {
-  asked_ = RequestOf(effect);
-  const bool admitted = runtime_->approvals->CountAsk(spec_.session_id, runtime_->clock->Now());
-  if (admitted) OpenQuestion();
+  const bool open = question_.Open(RequestOf(effect), approval_timeout_, [self = weak_from_this()] {
+    if (const auto job = self.lock()) job->spec_.resume(job.get());
+  });
   event::Event event;
-  *event.mutable_permission_requested() = asked_;
+  *event.mutable_permission_requested() = question_.request();
   const Status told = Append(std::move(event), Durability::kSynced);
   if (!told.ok()) return StopMachine(Ending::kFailed, told.message());
-  if (admitted) return;
+  if (open) return;
   OnAnswer({approval::Decision::kDeny,
             "more than " + std::to_string(approval::kMaxAsksPerMinute) +
                 " requests for approval in a minute",
             getuid(), "limit"});
 }
 
-void TurnJob::OpenQuestion() {
-  const auto promise = std::make_shared<std::promise<approval::Answer>>();
-  answer_ = promise->get_future();
-  asked_request_ = asked_.request_id();
-  approval::Question question;
-  question.set_session_id(spec_.session_id);
-  question.set_created_at(agent::FormatTime(runtime_->clock->Now()));
-  *question.mutable_request() = asked_;
-  const std::weak_ptr<TurnJob> self = weak_from_this();
-  runtime_->approvals->Add(std::move(question), [promise, self](const approval::Answer& answer) {
-    promise->set_value(answer);
-    if (const auto job = self.lock()) job->spec_.resume(job.get());
-  });
-}
-
-Budget TurnJob::BudgetLeft() const {
-  Budget left = budget_;
-  if (left.tool_calls != 0) left.tool_calls -= std::min(tool_calls_, left.tool_calls - 1);
-  return left;
-}
-
 // A worker that cannot be started is a result like any other.
 void TurnJob::StartWorker(const turn::Call& call, const tools::WorkerCall& work) {
+  if (const std::string why = meter_.Reached(BudgetMeter::Next::kToolCall, Now()); !why.empty()) {
+    return Feed(
+        machine_.OnToolResult(agent::ErrorObject("nothing is left for a worker: " + why), false));
+  }
   const auto promise = std::make_shared<std::promise<WorkerEnd>>();
   worker_end_ = promise->get_future();
   worker_stopped_ = false;
   const std::weak_ptr<TurnJob> self = weak_from_this();
-  Result<std::string> started =
-      runtime_->workers->StartWorker({spec_.session_id, spec_.turn_id, cell_id_, BudgetLeft(),
-                                      DeadlineLeftMs(spec_.deadline_at_ms, *runtime_->clock)},
-                                     work, [promise, self](const WorkerEnd& end) {
-                                       promise->set_value(end);
-                                       if (const auto job = self.lock())
-                                         job->spec_.resume(job.get());
-                                     });
+  Result<std::string> started = runtime_->workers->StartWorker(
+      {spec_.session_id, spec_.turn_id, cell_.id(), meter_.Left(Now()),
+       DeadlineLeftMs(spec_.deadline_at_ms, *runtime_->clock)},
+      work, [promise, self](const WorkerEnd& end) {
+        promise->set_value(end);
+        if (const auto job = self.lock()) job->spec_.resume(job.get());
+      });
   if (!started.ok()) {
     const tools::ToolResult failure = tools::Failure(started.status());
     return Feed(machine_.OnToolResult(failure.json, failure.success));
@@ -364,7 +437,7 @@ bool TurnJob::TakeWorkerEnd() {
   }
   if (worker_end_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
   const WorkerEnd end = worker_end_.get();
-  tool_calls_ += end.tool_calls;
+  meter_.CountWorker(end.used);
   const std::string session_id = std::exchange(worker_session_, {});
   const tools::ToolResult result = WorkerResult(session_id, end);
   if (!stop_.stop_requested()) {
@@ -373,43 +446,57 @@ bool TurnJob::TakeWorkerEnd() {
   return true;
 }
 
+tools::ToolContext TurnJob::ContextOf(const turn::Call& call) {
+  tools::ToolContext context;
+  context.sandbox = runtime_->sandbox;
+  context.cell_id = cell_.id();
+  context.turn_id = spec_.turn_id;
+  context.tool_call_id = call.id;
+  context.wall_clock_ms = cell_.wall_clock_ms();
+  context.output_cap_bytes = setup_->output_cap_bytes;
+  context.keep_output = setup_->cell.request.mode != policy::Mode::kDangerFullAccess;
+  context.workspace = setup_->workspace;
+  context.shell = setup_->shell;
+  context.stop = stop_.get_token();
+  context.leads_to = judge_.leads_to();
+  context.ignored = ignored_.get();
+  context.is_hidden = [this](const std::string& path) { return judge_.IsHidden(path); };
+  context.bundle = &setup_->bundle->spec;
+  context.jobs = &jobs_;
+  return context;
+}
+
 // A tool's result reaches the model, the journal and the record without the secrets in it.
 void TurnJob::Do(const turn::RunTool& effect) {
-  ++tool_calls_;
-  if (budget_.tool_calls != 0 && tool_calls_ > budget_.tool_calls) {
-    return StopMachine(Ending::kFailed, "the budget of " + std::to_string(budget_.tool_calls) +
-                                            " tool calls is used up");
+  if (!EnterCell()) return;
+  if (!judge_.is_detour()) {
+    const std::string why = meter_.Reached(BudgetMeter::Next::kToolCall, Now());
+    if (!why.empty()) return StopMachine(Ending::kFailed, why);
+    meter_.CountToolCall();
   }
   const tools::Tool* called = runtime_->tools->Find(effect.call.tool);
+  if (!LeavesFiles(effect.call.tool)) ignored_->Forget();
   if (const auto work = called->AsWorkerCall(effect.call.arguments_json)) {
     return StartWorker(effect.call, *work);
   }
   event::RedactedEvents redacted(&redactor_);
-  tools::ToolContext context{
-      runtime_->sandbox,
-      cell_id_,
-      spec_.turn_id,
-      effect.call.id,
-      setup_->wall_clock_ms,
-      setup_->output_cap_bytes,
-      setup_->cell.request.mode != policy::Mode::kDangerFullAccess,
-      setup_->workspace,
-      setup_->shell,
-      stop_.get_token(),
-      [this, &redacted](event::Event event) {
-        for (event::Event& recorded : redacted.Of(std::move(event))) {
-          ODY_RETURN_IF_ERROR(Append(std::move(recorded), Durability::kBatched));
-        }
-        return OkStatus();
-      },
-      [this](const std::string& path) { return IsHidden(path); },
-      &setup_->bundle->spec};
+  tools::ToolContext context = ContextOf(effect.call);
+  context.emit = [this, &redacted](event::Event event) {
+    for (event::Event& recorded : redacted.Of(std::move(event))) {
+      ODY_RETURN_IF_ERROR(Append(std::move(recorded), Durability::kBatched));
+    }
+    return OkStatus();
+  };
   ran_tool_ = true;
   const Result<tools::ToolResult> result = called->Run(effect.call.arguments_json, context);
+  cell_.Leave();
   if (result.ok()) {
     return Feed(machine_.OnToolResult(redactor_.JsonText(result->json), result->success));
   }
   if (stop_.stop_requested()) return;
+  if (auto leads_to = sandbox::LeadsTo(result.status())) {
+    return TakeVerdict(judge_.JudgeDetour(effect.call, *std::move(leads_to)));
+  }
   const bool lost = result.status().code() == Code::kUnavailable;
   StopMachine(lost ? Ending::kInterrupted : Ending::kFailed, result.status().message());
 }
@@ -417,6 +504,10 @@ void TurnJob::Do(const turn::RunTool& effect) {
 void TurnJob::Do(const turn::Finish& effect) {
   // An interrupted turn has no supervisor to ask: what waits is told with the next one.
   if (ran_tool_ && effect.ending != Ending::kInterrupted) TellChanges();
+  trace_.Note(std::to_string(meter_.model_calls()) + " model calls, " +
+              std::to_string(meter_.tool_calls()) + " tool calls");
+  trace_.Leave();
+  TellSteps();
   End(effect.ending, effect.message);
 }
 
@@ -433,12 +524,22 @@ void TurnJob::TellChanges() {
 
 // The record first: who reads the event of the end and asks for the turn sees it ended.
 void TurnJob::End(Ending ending, const std::string& message) {
-  const TurnStatus status = StatusOf(ending);
   ending_ = true;
-  RecordEnd(status, message);
-  event::Event end = TurnEnds(spec_.turn_id, status, message);
-  if (end.has_turn_completed()) machine_.DescribeEnd(end.mutable_turn_completed());
-  const Status told = Append(std::move(end), Durability::kSynced);
+  cell_.Leave();
+  const TurnRecord recorded = RecordEnd(StatusOf(ending), message);
+  TellSteps();
+  std::vector<event::Event> events =
+      TurnEnds(spec_.turn_id, recorded.status,
+               recorded.status == TurnStatus::kCompleted ? recorded.response : recorded.error);
+  event::Event& end = events.back();
+  if (end.has_turn_completed()) {
+    machine_.DescribeEnd(end.mutable_turn_completed());
+    AddUse(end.mutable_turn_completed());
+  }
+  Status told;
+  for (event::Event& event : events) {
+    if (told.ok()) told = Append(std::move(event), Durability::kSynced);
+  }
   TurnRecord ended;
   const auto announce = [&](SessionRecord& record) {
     TurnRecord* turn = FindTurn(record, spec_.turn_id);
@@ -458,25 +559,54 @@ void TurnJob::End(Ending ending, const std::string& message) {
   ended_promise_.set_value();
 }
 
-void TurnJob::RecordEnd(TurnStatus status, const std::string& message) {
+void TurnJob::AddUse(TurnRecord* turn) const {
+  if (setup_ == nullptr) return;  // nothing was begun
+  turn->used = meter_.UseOfTurn(Now());
+  turn->token_permille = meter_.scale().permille();
+  if (memory_.summarised) turn->summary = memory_.summary;
+}
+
+void TurnJob::AddUse(agent::v1::TurnCompleted* completed) const {
+  if (!summary_usage_.estimated() && summary_usage_.input_tokens() != 0) {
+    AddUsage(summary_usage_, completed->mutable_usage());
+  }
+  const std::optional<uint64_t> cost = meter_.cost_microdollars();
+  if (completed->has_usage() && cost) completed->mutable_usage()->set_cost_microdollars(*cost);
+}
+
+// How the turn has ended, in the record.
+TurnRecord TurnJob::RecordEnd(TurnStatus status, const std::string& message) {
+  trace_.Enter(TurnStep::kCollectHistory);
+  const std::vector<model::Message>& history = machine_.messages();
+  trace_.Note(std::to_string(history.size()) + " messages");
+  trace_.Enter(TurnStep::kPersistTurn);
+  TurnRecord ended;
   const auto change = [&](SessionRecord& record) {
     TurnRecord* turn = FindTurn(record, spec_.turn_id);
     if (turn == nullptr) return Internal("turn " + spec_.turn_id + " is not in its session");
     turn->status = status;
-    turn->history = machine_.messages();
+    turn->history = history;
+    AddUse(turn);
     (status == TurnStatus::kCompleted ? turn->response : turn->error) = message;
+    ended = *turn;
     return OkStatus();
   };
   const Status recorded = runtime_->store->Update(spec_.session_id, change);
-  if (recorded.ok()) return;
+  trace_.Note(recorded.ok() ? "recorded" : recorded.message());
+  trace_.Leave();
+  if (recorded.ok()) return ended;
   // The disk is full, perhaps. The turn must end all the same; after a restart it is interrupted.
+  ended.status = TurnStatus::kFailed;
+  ended.error = "the turn's end could not be recorded: " + recorded.message();
   runtime_->store->UpdateInMemory(spec_.session_id, [&](SessionRecord& record) {
     TurnRecord* turn = FindTurn(record, spec_.turn_id);
     if (turn == nullptr) return;
-    turn->status = TurnStatus::kFailed;
-    turn->history = machine_.messages();
-    turn->error = "the turn's end could not be recorded: " + recorded.message();
+    turn->status = ended.status;
+    turn->history = history;
+    AddUse(turn);
+    turn->error = ended.error;
   });
+  return ended;
 }
 
 }  // namespace odyssey::session

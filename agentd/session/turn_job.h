@@ -6,6 +6,7 @@
 // destructor may be called from elsewhere.
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <future>
@@ -16,10 +17,17 @@
 
 #include "agentd/base/redactor.h"
 #include "agentd/event/journal.h"
+#include "agentd/session/budget_meter.h"
+#include "agentd/session/call_judge.h"
+#include "agentd/session/call_question.h"
+#include "agentd/session/granted_cell.h"
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_job.h"
+#include "agentd/session/turn_memory.h"
 #include "agentd/session/turn_setup.h"
+#include "agentd/session/turn_trace.h"
 #include "agentd/session/worker_call.h"
+#include "agentd/tool/ignored_paths.h"
 #include "agentd/turn/turn_machine.h"
 
 namespace odyssey::session {
@@ -35,6 +43,8 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
     std::function<void(const SessionJob*)> resume;            // makes the pool run the job again
     std::function<void(const std::string& cell_id)> on_cell;  // the session's cell is this one
     std::function<void(const std::string& turn_id)> on_end;   // the last thing before it has ended
+    // Makes a call of RequestStop(kFailed) so much later, if the turn has not ended.
+    std::function<void(const std::string& turn_id, uint64_t after_ms)> stop_after;
     // A worker's questions and their answers, for the journals of its callers; may be empty.
     std::function<void(const event::Event&)> mirror;
   };
@@ -54,15 +64,15 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
  private:
   Status Begin();
   Status RecordRunning();
-  Result<std::string> PrepareCell() const;
+  Status PrepareCell();
+  bool EnterCell();
   void Proceed();
   void StopMachine(turn::Ending ending, const std::string& message);
   void StopAsRequested();
   void Feed(turn::Effects effects);
   bool TakeAnswer();
   void OnAnswer(const approval::Answer& answer);
-  void OpenQuestion();
-  agent::v1::PermissionRequested RequestOf(const turn::Ask& ask) const;
+  agent::v1::PermissionRequested RequestOf(const turn::Ask& ask);
 
   void Do(const turn::Emit& effect);
   void Do(const turn::CallModel& effect);
@@ -73,16 +83,22 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
 
   void StartWorker(const turn::Call& call, const tools::WorkerCall& work);
   bool TakeWorkerEnd();
-  Budget BudgetLeft() const;
   void TellChanges();
+  void TellStep(agent::v1::TurnStep step);
+  void TellSteps();
+  void MeterTurn(const SessionRecord& record);
+  void RecallTurns(const SessionRecord& record);
+  Result<std::string> AskSummary(const model::ModelRequest& request);
+  void AddUse(TurnRecord* turn) const;
+  void AddUse(agent::v1::TurnCompleted* completed) const;
 
-  Result<approval::Verdict> JudgeCall(const turn::Call& call) const;
-  bool IsHidden(const std::string& path) const;
+  void TakeVerdict(const Result<approval::Verdict>& verdict);
+  tools::ToolContext ContextOf(const turn::Call& call);
   model::ModelRequest NextModelRequest() const;
   // Appends to the journal; the first failure is kept and fails the turn.
   Status Append(event::Event event, event::Durability durability);
   void End(turn::Ending ending, const std::string& message);
-  void RecordEnd(TurnStatus status, const std::string& message);
+  TurnRecord RecordEnd(TurnStatus status, const std::string& message);
 
   const Spec spec_;
   const Runtime* const runtime_;
@@ -90,21 +106,25 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
 
   std::shared_ptr<const TurnSetup> setup_;
   agent::Redactor redactor_{std::map<std::string, std::string>()};
-  std::vector<model::Message> window_;  // of earlier turns
-  std::string cell_id_;
+  job::JobScope jobs_;
+  BudgetMeter meter_;
+  TurnTrace trace_;
+  TurnMemory memory_;  // of earlier turns
+  agent::v1::Usage summary_usage_;
+  GrantedCell cell_;
+  CallJudge judge_;
+  CallQuestion question_;
   bool begun_ = false;
+  bool told_start_ = false;
   bool ran_tool_ = false;
   bool stopping_ = false;
   bool ended_ = false;
   std::deque<turn::Effect> effects_;
-  std::string asked_request_;  // not empty: waits for an answer
-  agent::v1::PermissionRequested asked_;
-  std::future<approval::Answer> answer_;
-  std::string worker_session_;  // not empty: waits for that session's turn
+  std::unique_ptr<tools::IgnoredPaths> ignored_;   // once the turn has begun
+  std::chrono::milliseconds approval_timeout_{0};  // 0: none
+  std::string worker_session_;                     // not empty: waits for that session's turn
   bool worker_stopped_ = false;
   std::future<WorkerEnd> worker_end_;
-  Budget budget_;            // of a worker
-  uint64_t tool_calls_ = 0;  // those of its own workers included
 
   std::atomic<bool> ending_ = false;
 

@@ -12,16 +12,6 @@ using Json = nlohmann::json;
 using model::Message;
 using model::MessageKind;
 
-struct KindName {
-  MessageKind kind;
-  const char* role;
-  const char* name;
-};
-constexpr std::array<KindName, 4> kKinds = {{{MessageKind::kUser, "user", "text"},
-                                             {MessageKind::kAssistant, "assistant", "text"},
-                                             {MessageKind::kToolUse, "assistant", "tool_use"},
-                                             {MessageKind::kToolResult, "tool", "tool_result"}}};
-
 constexpr std::array<std::pair<TurnStatus, const char*>, 6> kStatuses = {
     {{TurnStatus::kQueued, "queued"},
      {TurnStatus::kRunning, "running"},
@@ -43,7 +33,7 @@ Json EncodeMessage(const Message& message) {
                      {"name", tool.name},
                      {"arguments", tool.json}});
   }
-  const KindName& kind = kKinds[static_cast<size_t>(message.kind)];
+  const model::MessageKindName& kind = model::NameOf(message.kind);
   Json out = {{"role", kind.role},
               {"content", message.content},
               {"kind", kind.name},
@@ -55,7 +45,7 @@ Json EncodeMessage(const Message& message) {
 Message DecodeMessage(const Json& json) {
   const std::string role = json.at("role").get<std::string>();
   const std::string name = json.value("kind", "text");
-  for (const KindName& kind : kKinds) {
+  for (const model::MessageKindName& kind : model::kMessageKinds) {
     if (role != kind.role || name != kind.name) continue;
     Message out{kind.kind, json.at("content").get<std::string>(), {}, json.value("replay", "")};
     for (const Json& call : json.at("tool_calls")) {
@@ -86,6 +76,11 @@ Json EncodeTurn(const TurnRecord& turn) {
     out["idempotency_key"] = turn.idempotency_key;
     out["after_sequence"] = turn.after_sequence;
   }
+  if (turn.used != policy::Budget()) out["used"] = BudgetToJson(turn.used);
+  if (turn.token_permille != 0) out["token_permille"] = turn.token_permille;
+  if (turn.summary.messages != 0) {
+    out["summary"] = {{"messages", turn.summary.messages}, {"text", turn.summary.text}};
+  }
   for (const Message& message : turn.history) out["chat_history"].push_back(EncodeMessage(message));
   if (turn.history.empty()) {
     out["prompt"] = turn.prompt;
@@ -112,6 +107,12 @@ TurnRecord DecodeTurn(const Json& json) {
   out.deadline_at_ms = json.value("deadline_at_ms", int64_t{0});
   out.idempotency_key = json.value("idempotency_key", "");
   out.after_sequence = json.value("after_sequence", uint64_t{0});
+  if (json.contains("used")) out.used = BudgetFromJson(json.at("used"));
+  out.token_permille = json.value("token_permille", uint32_t{0});
+  if (json.contains("summary")) {
+    const Json& summary = json.at("summary");
+    out.summary = {summary.at("messages").get<uint64_t>(), summary.at("text").get<std::string>()};
+  }
   out.prompt = json.value("prompt", "");
   out.response = json.value("response", "");
   for (const Json& message : json.at("chat_history")) out.history.push_back(DecodeMessage(message));
@@ -124,6 +125,22 @@ TurnRecord DecodeTurn(const Json& json) {
 }
 
 }  // namespace
+
+Json BudgetToJson(const policy::Budget& budget) {
+  Json out = Json::object();
+  for (const policy::BudgetKind& kind : policy::kBudgetKinds) {
+    out[std::string(kind.name)] = budget.*kind.count;
+  }
+  return out;
+}
+
+policy::Budget BudgetFromJson(const Json& json) {
+  policy::Budget out;
+  for (const policy::BudgetKind& kind : policy::kBudgetKinds) {
+    out.*kind.count = json.at(std::string(kind.name)).get<uint64_t>();
+  }
+  return out;
+}
 
 Json TurnToJson(const TurnRecord& turn) { return EncodeTurn(turn); }
 

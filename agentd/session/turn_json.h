@@ -7,8 +7,13 @@
 
 #include "agentd/session/session_record.h"
 #include "common/base/status.h"
+#include "policy/model/budget.h"
 
 namespace odyssey::session {
+
+nlohmann::json BudgetToJson(const policy::Budget& budget);
+// Throws nlohmann's exceptions.
+policy::Budget BudgetFromJson(const nlohmann::json& json);
 
 nlohmann::json TurnToJson(const TurnRecord& turn);
 // DATA_LOSS naming what is wrong.

@@ -21,7 +21,9 @@ using Json = nlohmann::json;
 constexpr off_t kTailBytes = 64 * 1024;
 
 std::string Line(Json json, const TurnSummary& summary) {
-  json["summary"] = {{"unfinished", summary.unfinished}, {"messages", summary.messages}};
+  json["summary"] = {{"unfinished", summary.unfinished},
+                     {"messages", summary.messages},
+                     {"used", BudgetToJson(summary.used)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -107,6 +109,7 @@ TurnSummary Summarize(const std::vector<TurnRecord>& turns) {
   for (const TurnRecord& turn : turns) {
     out.unfinished += IsOpen(turn.status) || !turn.announced;
     out.messages += turn.history.size();
+    out.used = out.used + turn.used;
   }
   return out;
 }
@@ -173,7 +176,16 @@ Result<TurnSummary> ReadTurnSummary(const std::string& path) {
   if (line.back() != '\n' || unfinished == nullptr || messages == nullptr) {
     return Status(Code::kDataLoss, "read " + path + ": the last line is torn or malformed");
   }
-  return TurnSummary{unfinished->get<uint64_t>(), messages->get<uint64_t>()};
+  TurnSummary out{unfinished->get<uint64_t>(), messages->get<uint64_t>(), {}};
+  // Older files do not have it.
+  const auto used = json["summary"].find("used");
+  if (used == json["summary"].end()) return out;
+  try {
+    out.used = BudgetFromJson(*used);
+  } catch (const Json::exception& error) {
+    return Status(Code::kDataLoss, "read " + path + ": the last line: " + error.what());
+  }
+  return out;
 }
 
 }  // namespace odyssey::session

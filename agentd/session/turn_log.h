@@ -18,6 +18,7 @@ namespace odyssey::session {
 struct TurnSummary {
   uint64_t unfinished = 0;  // turns that are open, or whose end may not be in the journal
   uint64_t messages = 0;    // of all turns
+  policy::Budget used;      // by all turns
   friend bool operator==(const TurnSummary&, const TurnSummary&) = default;
 };
 

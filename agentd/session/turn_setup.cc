@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "agentd/package/bundle_files.h"
+#include "agentd/session/cell_quota.h"
+#include "agentd/tool/skill_tool.h"
+#include "common/base/join.h"
 #include "common/base/refusal.h"
 #include "common/os/file.h"
 #include "policy/ceiling/check.h"
@@ -163,6 +166,8 @@ Status BoundByCaller(const SessionRecord& record, const Runtime& runtime, TurnSe
   ODY_ASSIGN_OR_RETURN(const TurnSetup bound, SetUpTurn(*caller, runtime));
   ODY_ASSIGN_OR_RETURN(setup->cell.request,
                        lattice::Narrow(bound.cell.request, setup->cell.request));
+  setup->within = bound.cell.request;
+  setup->within->limits.wall_clock_ms = bound.wall_clock_ms;
   setup->bounds = bound.bounds;
   setup->bounds.push_back(bound.rules);
   std::erase_if(setup->offered, [&](const std::string& tool) {
@@ -177,10 +182,9 @@ Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
                                              const dialect::SandboxSpec& sandbox,
                                              const Runtime& runtime) {
   if (sandbox.env.empty()) return std::set<std::string>();
-  ODY_ASSIGN_OR_RETURN(const ceiling::Ceiling ceiling,
-                       dialect::LoadCeiling(runtime.policy_directory));
-  Result<std::set<std::string>> granted =
-      ceiling::GrantedSources(ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env, record.env);
+  ODY_ASSIGN_OR_RETURN(const auto current, runtime.ceiling->Get());
+  Result<std::set<std::string>> granted = ceiling::GrantedSources(
+      current->ceiling, dialect::OwnerOf(record.owner_uid), sandbox.env, record.env);
   if (!granted.ok()) return sandbox.origins.Locate(granted.status());
   return granted;
 }
@@ -189,27 +193,57 @@ sandbox::CellKey ToolingCell(const SessionRecord& record) {
   return {record.id, record.agent_id, "tooling", "tools"};
 }
 
-Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime) {
+Status CheckPriced(const SessionRecord& record, const TurnSetup& setup) {
+  if (record.budget.cost_microdollars == 0 || setup.price) return OkStatus();
+  const dialect::ModelSpec& model = setup.agent.model;
+  return Refused(Code::kFailedPrecondition, "budget." + std::string(policy::kCost.name), "",
+                 "model " + model.provider + "/" + model.name +
+                     " has no price; the operator sets it in the file of odyssey-agentd --prices");
+}
+
+Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime, TurnTrace* trace) {
+  TurnTrace unused;
+  if (trace == nullptr) trace = &unused;
   TurnSetup out;
+  trace->Enter(TurnStep::kResolveBundle);
   ODY_ASSIGN_OR_RETURN(out.bundle, runtime.bundles->Open(record.bundle));
   const dialect::Bundle& spec = out.bundle->spec;
   ODY_ASSIGN_OR_RETURN(out.agent, dialect::FindAgent(spec, record.agent_id));
+  trace->Note(bundle::RefOf(record.bundle) + ", agent " + out.agent.id);
+
+  trace->Enter(TurnStep::kBuildRules);
   const dialect::ToolRuleSpec& entries = out.agent.tools;
   ODY_ASSIGN_OR_RETURN(out.rules,
                        rules::Parse(entries.allow, entries.ask, entries.deny, entries.risk));
+  trace->Note(std::to_string(entries.allow.size()) + " allow, " +
+              std::to_string(entries.ask.size()) + " ask, " + std::to_string(entries.deny.size()) +
+              " deny");
+
+  trace->Enter(TurnStep::kBuildPrompt);
+  out.system_prompt = tools::SystemPrompt(out.agent.prompt, spec);
+  trace->Note(std::to_string(out.system_prompt.size()) + " bytes");
+
+  trace->Enter(TurnStep::kSelectTools);
   out.offered = WithoutIdleTools(rules::SelectTools(spec.tools, runtime.tools->Names(), out.rules),
                                  out.agent);
   // A bundle that names neither tools nor skills has none to list.
   if (spec.tools.empty() && spec.skills.empty()) std::erase(out.offered, policy::kSkill);
+
+  trace->Enter(TurnStep::kResolveModel);
   const dialect::ModelSpec& model = out.agent.model;
   Result<std::shared_ptr<model::ModelClient>> client =
       runtime.models->Open({model.provider, model.name, model.config, out.bundle->directory});
   if (!client.ok()) return out.agent.origins.Locate(client.status());
   out.model = *std::move(client);
+  out.price = runtime.models->PriceOf(model.provider, model.name);
+  trace->Note(model.provider + "/" + model.name);
+
+  trace->Enter(TurnStep::kChooseMode);
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
   ODY_RETURN_IF_ERROR(ShowSearchProgram(spec, &out.offered, &out.cell.request));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = ModeName(out.cell.request.mode);
+  trace->Note(out.sandbox_mode);
   out.shell = ShellOf(out.cell.request);
   if (out.cell.request.mode == policy::Mode::kWorkspaceWrite) {
     ODY_RETURN_IF_ERROR(CheckStageable(*out.bundle));
@@ -222,6 +256,10 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime)
                           : kDefaultWallClockMs;
   out.output_cap_bytes =
       spec.sandbox.output_bytes != 0 ? spec.sandbox.output_bytes : kDefaultOutputBytes;
+
+  trace->Enter(TurnStep::kSelectTools);  // where the host and the caller have narrowed them
+  trace->Note(Join(out.offered, ", "));
+  trace->Leave();
   return out;
 }
 
@@ -241,7 +279,7 @@ Result<std::string> PrepareSessionCell(const std::string& session_id, const Turn
       return OkStatus();
     }));
   }
-  const Result<sandbox::Cell> prepared = runtime.sandbox->PrepareCell(setup.cell);
+  const Result<sandbox::Cell> prepared = runtime.cells->Prepare(setup.cell, runtime);
   if (!prepared.ok()) return setup.origins.Locate(prepared.status());
   const sandbox::Cell& made = *prepared;
   // On the host the workspace is the person's own directory: nothing is put there.

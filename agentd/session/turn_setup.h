@@ -4,12 +4,15 @@
 // What one turn of a session runs with, worked out from its record and its bundle.
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "agentd/provider/price_list.h"
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_record.h"
+#include "agentd/session/turn_trace.h"
 #include "policy/dialect/bundle.h"
 #include "policy/rules/tool_rules.h"
 
@@ -20,14 +23,17 @@ struct TurnSetup {
   dialect::AgentSpec agent;
   rules::ToolRules rules;
   std::vector<rules::ToolRules> bounds;  // of the agents that called this one: each holds too
-  std::vector<std::string> offered;      // names of tools
+  std::string system_prompt;
+  std::vector<std::string> offered;  // names of tools
   std::shared_ptr<model::ModelClient> model;
+  std::optional<provider::Price> price;  // of the model
   sandbox::CellSpec cell;
-  dialect::Origins origins;  // of the fields of the cell's request
-  std::string sandbox_mode;  // "read_only", "workspace_write" or "danger_full_access"
-  std::string shell;         // what runs the command lines of Bash
-  std::string workspace;     // where commands start, as they see it
-  uint32_t wall_clock_ms = 0;
+  std::optional<policy::SandboxRequest> within;  // of a worker: its caller's, which bounds it
+  dialect::Origins origins;                      // of the fields of the cell's request
+  std::string sandbox_mode;    // "read_only", "workspace_write" or "danger_full_access"
+  std::string shell;           // what runs the command lines of Bash
+  std::string workspace;       // where commands start, as they see it
+  uint32_t wall_clock_ms = 0;  // of a command, within the operator's bound
   uint64_t output_cap_bytes = 0;
 };
 
@@ -41,8 +47,12 @@ Result<std::set<std::string>> GrantedSources(const SessionRecord& record,
 sandbox::CellKey ToolingCell(const SessionRecord& record);
 
 // Checks everything that can be checked without the supervisor: creating a session fails on what
-// would make each of its turns fail.
-Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime);
+// would make each of its turns fail. `trace` may be null.
+Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime,
+                            TurnTrace* trace = nullptr);
+
+// FAILED_PRECONDITION: the budget bounds the cost, and the model has no price.
+Status CheckPriced(const SessionRecord& record, const TurnSetup& setup);
 
 // Asks the supervisor whether the operator allows the session's cell, and says what is refused as
 // PrepareSessionCell does. OK if the supervisor cannot be asked: the turn is told.

@@ -3,23 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "common/base/join.h"
 #include "common/base/refusal.h"
 
 namespace odyssey::session {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string Join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
-uint64_t Less(uint64_t a, uint64_t b) {
-  if (a == 0 || b == 0) return std::max(a, b);
-  return std::min(a, b);
-}
 
 }  // namespace
 
@@ -32,14 +22,14 @@ Status CheckWorkerCall(const SessionRecord& caller, const dialect::AgentSpec& ag
   if (!allowed) {
     return Refused(
         Code::kPermissionDenied, "worker", worker,
-        "Worker '" + worker + "' not in allow_workers list. Allowed: [" + Join(allow) + "]");
+        "Worker '" + worker + "' not in allow_workers list. Allowed: [" + Join(allow, ", ") + "]");
   }
   ODY_RETURN_IF_ERROR(dialect::FindAgent(bundle, worker).status());
   const std::vector<std::string>& callers = caller.parent.callers;
   const bool above = std::find(callers.begin(), callers.end(), worker) != callers.end();
   if (worker == caller.agent_id || above) {
     return Refused(Code::kPermissionDenied, "worker", worker,
-                   "it waits for this call itself: " + Join(callers) +
+                   "it waits for this call itself: " + Join(callers, ", ") +
                        (callers.empty() ? "" : ", ") + caller.agent_id);
   }
   if (callers.size() < kMaxWorkerDepth) return OkStatus();
@@ -49,7 +39,7 @@ Status CheckWorkerCall(const SessionRecord& caller, const dialect::AgentSpec& ag
 }
 
 SessionRecord WorkerRecord(const SessionRecord& caller, const std::string& turn_id,
-                           const dialect::AgentSpec& worker, const Budget& budget) {
+                           const dialect::AgentSpec& worker, const policy::Budget& budget) {
   SessionRecord out;
   out.bundle = caller.bundle;
   out.agent_id = worker.id;
@@ -60,19 +50,13 @@ SessionRecord WorkerRecord(const SessionRecord& caller, const std::string& turn_
   out.allow_danger = caller.allow_danger;
   out.review = caller.review;
   out.reviews = caller.reviews;
+  out.approval_timeout_ms = caller.approval_timeout_ms;
   out.env_sources = caller.env_sources;
   out.env = caller.env;
-  out.parent = {caller.id, turn_id, caller.parent.callers, budget};
+  out.parent = {caller.id, turn_id, caller.parent.callers};
+  out.budget = budget;
   out.parent.callers.push_back(caller.agent_id);
   return out;
-}
-
-Budget Narrowed(const dialect::DelegationSpec& own, const Budget& left) {
-  return {Less(own.tool_calls, left.tool_calls)};
-}
-
-uint64_t WorkerDeadlineMs(const dialect::DelegationSpec& own, uint64_t left_ms) {
-  return Less(own.wall_clock_s * 1000, left_ms);
 }
 
 uint64_t DeadlineLeftMs(int64_t deadline_at_ms, const agent::Clock& clock) {

@@ -28,14 +28,14 @@ struct Caller {
   std::string session_id;
   std::string turn_id;
   std::string cell_id;
-  Budget left;                    // of the caller's own budget; 0: no bound
+  policy::Budget left;            // of the caller's own budget
   uint64_t deadline_left_ms = 0;  // of its turn; 0: no deadline
 };
 
 struct WorkerEnd {
   TurnStatus status = TurnStatus::kFailed;
   std::string output;  // the answer, or why there is none
-  uint64_t tool_calls = 0;
+  policy::Budget used;
 };
 
 // What starts workers: Sessions.
@@ -56,14 +56,7 @@ Status CheckWorkerCall(const SessionRecord& caller, const dialect::AgentSpec& ag
 
 // The record of the worker's session: of its caller's owner, bundle, directory and environment.
 SessionRecord WorkerRecord(const SessionRecord& caller, const std::string& turn_id,
-                           const dialect::AgentSpec& worker, const Budget& budget);
-
-// The stricter of both; 0 is no bound.
-Budget Narrowed(const dialect::DelegationSpec& own, const Budget& left);
-
-// The deadline of the worker's turn: the smaller of the agent's own bound and of what is left of
-// its own turn. 0: none.
-uint64_t WorkerDeadlineMs(const dialect::DelegationSpec& own, uint64_t left_ms);
+                           const dialect::AgentSpec& worker, const policy::Budget& budget);
 
 // What is left until that Unix time, at least 1; 0 if that is 0: no deadline.
 uint64_t DeadlineLeftMs(int64_t deadline_at_ms, const agent::Clock& clock);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/fakes/session_world.h"
 
 namespace odyssey::session {
@@ -17,7 +19,7 @@ using fakes::TemporaryDirectory;
 class TeamBundle final {
  public:
   explicit TeamBundle(const std::string& lead, const std::string& helper = "",
-                      const std::string& deep = "") {
+                      const std::string& deep = "", const std::string& sandbox = "") {
     directory_.Write("odyssey.bundle.yaml",
                      "apiVersion: odyssey.ai/bundle.v1\nkind: AgentBundle\n"
                      "metadata: {name: team, version: 0.1.0, readme: README.md}\n"
@@ -27,7 +29,8 @@ class TeamBundle final {
                      "    - {id: lead, spec: lead.yaml, default: true}\n"
                      "    - {id: helper, spec: helper.yaml}\n"
                      "    - {id: deep, spec: deep.yaml}\n"
-                     "  sandbox: {mode: workspace_write, system_tools_mode: standard}\n");
+                     "  sandbox: {mode: workspace_write, system_tools_mode: standard" +
+                         sandbox + "}\n");
     directory_.Write("README.md", "# team\n");
     Agent("lead", lead);
     Agent("helper", helper);
@@ -119,6 +122,49 @@ TEST(WorkerCallTest, OnlyListedAgentsAreCalledAndNeverACaller) {
   EXPECT_EQ(CheckWorkerCall(SessionRecord{}, agent, whole, "deep").code(), Code::kPermissionDenied);
 }
 
+TEST(WorkerCallTest, WhatApprovalsAddedToACallerIsNotAWorkers) {
+  constexpr char kWrites[] = R"({"command":"x","grants":[{"mount_write":"/srv/data"}]})";
+  SessionWorld world(
+      [&](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
+        const model::Message& last = request.messages.back();
+        if (last.kind == model::MessageKind::kToolResult) return Say(sink, last.tools[0].json);
+        if (last.content != "delegate") return sink(model::ToolUse{"c", "Bash", kWrites});
+        return sink(model::ToolUse{"c", "worker_call", kAskHelper});
+      });
+  const TeamBundle bundle(kCalls);
+  const std::string session = world.Create(bundle.path());
+  const std::string turn = world.Submit(session, "ask");
+  const auto asked = world.Await(session, Event::kPermissionRequested).permission_requested();
+  approval::Answer answer{Decision::kAllowOnce};
+  answer.grant_scope = agent::v1::GRANT_SCOPE_SESSION;
+  EXPECT_TRUE(world.approvals().Resolve(asked.request_id(), answer));
+  world.AwaitEnd(session, turn);
+  EXPECT_EQ(world.sandbox().prepared().back().request.mounts.size(), 1u);
+
+  const TurnRecord delegated = world.AwaitEnd(session, world.Submit(session, "delegate"));
+  EXPECT_NE(delegated.response.find("a worker gets no more than its caller has"), std::string::npos)
+      << delegated.response;
+  EXPECT_EQ(world.approvals().last_ordinal(), 1u) << "no person is asked about the worker's call";
+  EXPECT_TRUE(world.sandbox().prepared().back().request.mounts.empty()) << "the worker's cell";
+}
+
+// Whatever the worker's own record says.
+TEST(WorkerCallTest, TheCellOfAWorkerIsWithinItsCallers) {
+  SessionWorld world(Team({}));
+  const TeamBundle bundle(kCalls, "", "",
+                          ", permissions: {filesystem: {mounts: {write: [/srv/project]}}}");
+  NewSession spec{bundle.path(), "/", {}, ""};
+  spec.review = true;
+  const SessionPtr caller = *world.sessions().Create(spec);
+  SessionRecord worker = *caller;
+  worker.review = false;
+  EXPECT_FALSE(
+      policy::HasReviewedWrites(SetUpTurn(worker, world.sessions().runtime())->cell.request));
+  worker.parent = {caller->id, "trn_1", {"lead"}};
+  EXPECT_TRUE(
+      policy::HasReviewedWrites(SetUpTurn(worker, world.sessions().runtime())->cell.request));
+}
+
 TEST(WorkerCallTest, AnAgentWithoutWorkersIsNotOfferedTheTool) {
   SessionWorld world(Team({}));
   const TeamBundle bundle("");
@@ -128,6 +174,51 @@ TEST(WorkerCallTest, AnAgentWithoutWorkersIsNotOfferedTheTool) {
   for (const model::ToolSpec& tool : requests[0].tools) {
     EXPECT_NE(tool.name, "worker_call");
   }
+}
+
+TEST(WorkerCallTest, AKeyInAWorkersAnswerReachesNeitherItsCallersModelNorItsJournal) {
+  const std::string key = "ghp_" + std::string(36, 'x');
+  SessionWorld world(
+      [&](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
+        const model::Message& last = request.messages.back();
+        if (last.kind == model::MessageKind::kToolResult) return Say(sink, last.tools[0].json);
+        if (request.system != "You are lead.") return Say(sink, "the key: " + key);
+        return sink(model::ToolUse{"c", "worker_call", kAskHelper});
+      });
+  const TeamBundle bundle(kCalls);
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_NE(turn.response.find("the key: [REDACTED:github_token]"), std::string::npos)
+      << turn.response;
+  for (const Event& event : world.Events(session)) {
+    EXPECT_EQ(event.SerializeAsString().find(key), std::string::npos) << event.DebugString();
+  }
+}
+
+TEST(WorkerCallTest, AWorkerIsGrantedNoLimitBeyondItsCallers) {
+  SessionWorld world(
+      Team({{"lead", {"worker_call", kAskHelper}},
+            {"helper",
+             {"Bash", R"({"command":"x","grants":[{"limit":"wall_clock_ms","value":90000}]})"}}}));
+  const TeamBundle bundle(kCalls);
+  const std::string session = world.Create(bundle.path());
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_NE(turn.response.find("a worker gets no more than its caller has"), std::string::npos)
+      << turn.response;
+}
+
+TEST(WorkerCallTest, AWorkerIsOfferedNoToolThatItsCallerIsNot) {
+  SessionWorld world(Team({{"lead", {"worker_call", kAskHelper}}}));
+  const TeamBundle bundle(
+      "  delegation: {allow: [helper]}\n  tools: {allow: [Read, worker_call]}\n");
+  const std::string session = world.Create(bundle.path());
+  world.AwaitEnd(session, world.Submit(session));
+  std::vector<std::string> offered;
+  for (const model::ModelRequest& request : world.model().requests()) {
+    if (request.system != "You are helper.") continue;
+    for (const model::ToolSpec& tool : request.tools) offered.push_back(tool.name);
+  }
+  EXPECT_EQ(offered, std::vector<std::string>{"Read"});
 }
 
 TEST(WorkerCallTest, AWorkerIsBoundByItsCallersRulesToo) {
@@ -184,9 +275,6 @@ TEST(WorkerCallTest, CancellingTheCallerEndsTheWorkerFirst) {
 }
 
 TEST(WorkerCallTest, TheBudgetOfAWorkerIsWithinItsCallers) {
-  EXPECT_EQ(Narrowed({{}, 5}, {3}), Budget{3});
-  EXPECT_EQ(Narrowed({{}, 5}, {0}), Budget{5}) << "no bound of the caller's";
-  EXPECT_EQ(Narrowed({{}, 0}, {3}), Budget{3});
   SessionWorld world(
       [](const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
         const bool lead = request.system == "You are lead.";
@@ -212,7 +300,7 @@ TEST(WorkerCallTest, AQueuedWorkerIsInterruptedByARestartSinceItsCallerIsGone) {
   SessionRecord worker = **world.sessions().Get(session);
   worker.id = "ses_00000000000000000000000000000abc";
   worker.agent_id = "helper";
-  worker.parent = {session, "trn_1", {"lead"}, {}};
+  worker.parent = {session, "trn_1", {"lead"}};
   TurnRecord queued;
   queued.id = "trn_00000000000000000000000000000abc";
   queued.prompt = "count";
@@ -225,14 +313,7 @@ TEST(WorkerCallTest, AQueuedWorkerIsInterruptedByARestartSinceItsCallerIsGone) {
   EXPECT_TRUE(world.model().requests().empty());
 }
 
-TEST(WorkerCallTest, TheDeadlineOfAWorkerIsWithinItsCallers) {
-  dialect::DelegationSpec own;
-  EXPECT_EQ(WorkerDeadlineMs(own, 0), 0u);
-  EXPECT_EQ(WorkerDeadlineMs(own, 700), 700u);
-  own.wall_clock_s = 1;
-  EXPECT_EQ(WorkerDeadlineMs(own, 0), 1000u);
-  EXPECT_EQ(WorkerDeadlineMs(own, 700), 700u);
-  EXPECT_EQ(WorkerDeadlineMs(own, 1700), 1000u);
+TEST(WorkerCallTest, TheTimeOfAWorkerIsBoundedByItsBudget) {
   const fakes::FakeClock clock;
   EXPECT_EQ(DeadlineLeftMs(0, clock), 0u);
   EXPECT_EQ(DeadlineLeftMs(agent::UnixMillis(clock.Now()) + 5, clock), 5u);
@@ -247,8 +328,102 @@ TEST(WorkerCallTest, TheDeadlineOfAWorkerIsWithinItsCallers) {
   const std::string session = world.Create(bundle.path());
   const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
   EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
-  EXPECT_NE(turn.response.find("failed: deadline of 1000 ms exceeded"), std::string::npos)
+  EXPECT_NE(turn.response.find("the budget of 1000 ms of running turns is used up"),
+            std::string::npos)
       << turn.response;
+}
+
+// Of a lead, its helper, and the helper's own one: the deepest uses the most.
+fakes::FakeModelClient::Function ThreeDeep(uint64_t tokens) {
+  return [tokens](const model::ModelRequest& request, const model::ModelSink& sink,
+                  std::stop_token) {
+    const bool deep = request.system == "You are deep.";
+    const bool lead = request.system == "You are lead.";
+    const model::Message& last = request.messages.back();
+    if (last.kind == model::MessageKind::kToolResult || deep) {
+      ODY_RETURN_IF_ERROR(Say(sink, deep ? "deep done" : last.tools[0].json));
+    } else {
+      const std::string whom = lead ? "helper" : "deep";
+      ODY_RETURN_IF_ERROR(
+          sink(model::ToolUse{"c", "worker_call", R"({"worker":")" + whom + R"(","input":"x"})"}));
+    }
+    model::ModelEnd end;
+    end.usage.set_input_tokens(deep ? tokens : 10);
+    return sink(end);
+  };
+}
+
+const char* const kDeepTeam[] = {
+    "  delegation: {allow: [helper]}\n  tools: {allow: ['*', worker_call]}\n",
+    "  delegation: {allow: [deep], budget: {tokens: 500}}\n"
+    "  tools: {allow: ['*', worker_call]}\n"};
+
+TEST(WorkerCallTest, WhatWorkersUseCountsAtEveryLevelAbove) {
+  SessionWorld world(ThreeDeep(100));
+  const TeamBundle bundle(kDeepTeam[0], kDeepTeam[1]);
+  NewSession spec{bundle.path(), "/", {}, ""};
+  spec.budget.tokens = 1000;
+  const std::string session = (*world.sessions().Create(spec))->id;
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kCompleted) << turn.error;
+  // Two calls each of the lead and of the helper, one of the deepest.
+  EXPECT_EQ(turn.used.tokens, 140u);
+  EXPECT_EQ(turn.used.tool_calls, 2u);
+  EXPECT_EQ((*world.sessions().Get(session))->used.tokens, 140u);
+  std::vector<uint64_t> bounds;
+  for (const SessionPtr& record : world.sessions().List()) bounds.push_back(record->budget.tokens);
+  std::sort(bounds.begin(), bounds.end());
+  EXPECT_EQ(bounds, (std::vector<uint64_t>{500, 990, 1000})) << "each within what its caller has";
+}
+
+TEST(WorkerCallTest, ABudgetEndsTheWorkersAtEveryDepth) {
+  SessionWorld world(ThreeDeep(5000));
+  const TeamBundle bundle(kDeepTeam[0], kDeepTeam[1]);
+  NewSession spec{bundle.path(), "/", {}, ""};
+  spec.budget.tokens = 1000;
+  const std::string session = (*world.sessions().Create(spec))->id;
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_EQ(turn.status, TurnStatus::kFailed);
+  EXPECT_EQ(turn.error, "the budget of 1000 tokens is used up: 5020 tokens used");
+  for (const SessionPtr& record : world.sessions().List()) {
+    EXPECT_EQ((*world.sessions().Get(record->id))->turns[0].status, TurnStatus::kFailed);
+  }
+}
+
+TEST(WorkerCallTest, AWorkerIsNotStartedWithoutAnythingLeft) {
+  SessionWorld world(Team({{"lead", {"worker_call", kAskHelper}}}));
+  const TeamBundle bundle(kCalls);
+  NewSession spec{bundle.path(), "/", {}, ""};
+  spec.budget.tool_calls = 1;
+  const std::string session = (*world.sessions().Create(spec))->id;
+  const TurnRecord turn = world.AwaitEnd(session, world.Submit(session));
+  EXPECT_NE(turn.response.find("nothing is left for a worker: the budget of 1 tool calls"),
+            std::string::npos)
+      << turn.response << turn.error;
+  EXPECT_EQ(world.sessions().List().size(), 1u);
+}
+
+constexpr char kAttachLink[] =
+    R"({"worker":"helper","input":"read","attachments":[{"path":"pub/link"}]})";
+
+// What is handed on is read: by the name that the rules judge, which no link leads away from.
+TEST(WorkerCallTest, AttachmentsAreJudgedByTheRulesForRead) {
+  for (const bool is_link : {false, true}) {
+    SessionWorld world(Team({{"lead", {"worker_call", kAttachLink}}}));
+    const TeamBundle bundle(
+        "  delegation: {allow: [helper]}\n  tools: {allow: ['*', worker_call], " +
+        std::string(is_link ? "" : "deny: ['Read(pub/**)']") + "}\n");
+    const std::string session = world.Create(bundle.path());
+    ASSERT_TRUE(world.sandbox().WriteFile({"cel_" + session}, "pub/link", "token", 0).ok());
+    if (is_link) world.sandbox().links["pub/link"] = "/workspace/secrets/a";
+    const std::string response = world.AwaitEnd(session, world.Submit(session)).response;
+    EXPECT_NE(
+        response.find(is_link ? "attach that file by its path" : "tool Read(pub/**) is denied"),
+        std::string::npos)
+        << response;
+    const auto names = world.EventNames(session);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "worker_started"), 0);
+  }
 }
 
 TEST(WorkerCallTest, AttachmentsAreCopiedIfBothEndsAllowThem) {

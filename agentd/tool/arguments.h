@@ -28,6 +28,7 @@ class Arguments final {
   // allowed.
   static Result<Arguments> Parse(Parameters parameters, const std::string& json);
 
+  bool Has(const char* name) const { return values_.contains(name); }
   // The value of a declared parameter; empty, false or 0 if it was left out.
   std::string String(const char* name) const;
   bool Boolean(const char* name) const;

@@ -6,6 +6,8 @@
 #include "agentd/event/command_events.h"
 #include "agentd/event/command_output.h"
 #include "agentd/tool/arguments.h"
+#include "agentd/tool/command_outcome.h"
+#include "agentd/tool/job_tool.h"
 #include "agentd/tool/tool_denial.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
@@ -24,6 +26,7 @@ Result<Arguments> ParseBash(const std::string& json) {
   if (given.String("command").find_first_not_of(" \t\r\n") == std::string::npos) {
     return InvalidArgument("command cannot be empty");
   }
+  ODY_RETURN_IF_ERROR(ParseGrants(given).status());
   return given;
 }
 
@@ -50,7 +53,8 @@ class CommandRun final {
     const sandbox::ExecSink sink{
         [this](const pb::ExecStarted& started) { return OnStarted(started); },
         [this](const pb::ExecOutput& output) { return OnOutput(output); },
-        [this](const pb::Denial& denial) { return OnDenied(denial); }};
+        [this](const pb::Denial& denial) { return OnDenied(denial); },
+        [this](const pb::EgressDecision& decision) { return OnDecided(decision); }};
     const Result<pb::ExecOutcome> ended = context_.sandbox->Exec(ToStart(), sink, context_.stop);
     if (!ended.ok()) return OnError(ended.status());
 
@@ -64,16 +68,12 @@ class CommandRun final {
  private:
   std::vector<std::string> Argv() const { return {context_.shell, "-lc", command_}; }
 
-  static bool Exited(const pb::ExecOutcome& ended) {
-    return ended.kind() == pb::OUTCOME_KIND_EXITED;
-  }
-
   pb::ExecStart ToStart() const {
     pb::ExecStart out;
     out.set_cell_id(context_.cell_id);
     for (const std::string& word : Argv()) out.add_argv(word);
     out.set_cwd(cwd_);
-    out.set_wall_clock_ms(context_.wall_clock_ms);
+    out.set_default_wall_clock_ms(context_.wall_clock_ms);
     out.set_stdout_cap_bytes(context_.output_cap_bytes);
     out.set_stderr_cap_bytes(context_.output_cap_bytes);
     out.set_keep_output(context_.keep_output);
@@ -96,6 +96,10 @@ class CommandRun final {
     return context_.emit(event::AccessIsDenied(id_.turn_id, context_.tool_call_id, denial));
   }
 
+  Status OnDecided(const pb::EgressDecision& decision) {
+    return context_.emit(event::EgressIsDecided(id_.turn_id, context_.tool_call_id, decision));
+  }
+
   Status Deliver(Captured& captured, const std::string& text) {
     if (text.empty()) return OkStatus();
     captured.text += text;
@@ -116,38 +120,14 @@ class CommandRun final {
     return Failure(status);
   }
 
-  // Why a command that did not exit by itself ended; "" if it did.
-  std::string ErrorOf(const pb::ExecOutcome& ended) const {
-    const std::string detail = ended.message().empty() ? "" : ": " + ended.message();
-    switch (ended.kind()) {
-      case pb::OUTCOME_KIND_EXITED:
-        return "";
-      case pb::OUTCOME_KIND_SIGNALLED:
-        return "execution failed: command was killed by signal " + std::to_string(ended.signal());
-      case pb::OUTCOME_KIND_TIMED_OUT:
-        return "execution failed: command exceeded wall clock limit of " +
-               std::to_string((context_.wall_clock_ms + 999) / 1000) + " seconds";
-      case pb::OUTCOME_KIND_OOM_KILLED:
-        return "execution failed: command was killed because the cell's memory limit was reached";
-      case pb::OUTCOME_KIND_DENIED:
-        return "permission denied: the policy does not let " + context_.shell + " execute" + detail;
-      case pb::OUTCOME_KIND_NOT_FOUND:
-        return "execution failed: there is no " + context_.shell + " in the cell" + detail;
-      default:
-        return "execution failed: command could not be started" + detail;
-    }
-  }
-
   ToolResult ToResult(const pb::ExecOutcome& ended) const {
     const bool exited = Exited(ended);
-    Json result = {{"status_code", exited ? Json(ended.exit_code()) : Json(nullptr)},
-                   {"outcome", message::EnumName(ended.kind())},
-                   {"stdout", out_.text},
+    Json result = {{"stdout", out_.text},
                    {"stderr", err_.text},
                    {"stdout_truncated", ended.stdout_truncated()},
                    {"stderr_truncated", ended.stderr_truncated()}};
-    if (ended.kind() == pb::OUTCOME_KIND_SIGNALLED) result["signal"] = ended.signal();
-    if (!exited) result["error"] = ErrorOf(ended);
+    AddOutcome(ended, &result);
+    if (!exited) result["error"] = WhyEnded(ended, context_.shell);
     AddFullOutput(ended, &result);
     if (!denials_.empty()) result["denials"] = denials_;
     return {result.dump(), exited};
@@ -191,9 +171,18 @@ class BashTool final : public Tool {
     return From(workspace, given.ok() ? given->String("cwd") : "");
   }
 
+  GrantRequest GrantsOf(const std::string& arguments_json) const override {
+    const Result<Arguments> given = ParseBash(arguments_json);
+    return given.ok() ? *ParseGrants(*given) : GrantRequest();
+  }
+
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, ParseBash(arguments_json));
-    return CommandRun(context, given.String("command"), given.String("cwd")).Execute();
+    const std::string command = given.String("command"), cwd = given.String("cwd");
+    if (given.Boolean("background")) {
+      return StartJob({command, cwd, From(context.workspace, cwd)}, context);
+    }
+    return CommandRun(context, command, cwd).Execute();
   }
 };
 

@@ -9,8 +9,9 @@
 namespace odyssey::tools {
 
 // Bash: `bash -lc COMMAND`, or with sh, in the cell. Its result is {status_code, outcome, signal?,
-// stdout, stderr, stdout_truncated, stderr_truncated, full_stdout?, full_stderr?}; exec_command_*
-// events go out while the command runs.
+// stdout, stderr, stdout_truncated, stderr_truncated, full_stdout?, full_stderr?,
+// ended_processes?}; exec_command_* events go out while the command runs. In the background it is a
+// job (job_tool.h).
 std::unique_ptr<Tool> NewBashTool();
 
 // The description of Bash in a session, with what its shell does not have.

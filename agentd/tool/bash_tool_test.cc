@@ -140,9 +140,19 @@ TEST_F(BashToolTest, OutputThatIsNotUtf8IsShownAsBroken) {
   EXPECT_EQ(RunJson()["stdout"], "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
+TEST_F(BashToolTest, SaysWhichProcessesEndedWithTheCommand) {
+  ExecOutcome ended = Exited();
+  ended.add_ended_processes("python3");
+  Behave({}, ended);
+  const Json result = RunJson();
+  EXPECT_EQ(result["ended_processes"], Json::parse(R"(["python3"])"));
+  EXPECT_NE(result["note"].get<std::string>().find("background: true"), std::string::npos);
+}
+
 TEST_F(BashToolTest, TimeoutSaysTheLimit) {
   ExecOutcome ended;
   ended.set_kind(supervisor::v1::OUTCOME_KIND_TIMED_OUT);
+  ended.set_message("command exceeded wall clock limit of 1 seconds");
   Behave({{kStdout, "partial"}}, ended);
   const Json result = RunJson(false);
   EXPECT_EQ(result["error"], "execution failed: command exceeded wall clock limit of 1 seconds");
@@ -185,7 +195,8 @@ TEST_F(BashToolTest, BlankCommandIsInvalid) {
     EXPECT_EQ(tool_->ForRules(arguments).status(), InvalidArgument("command cannot be empty"));
   }
   EXPECT_EQ(tool_->ForRules(R"({"command":"ls","timeout":5})").status(),
-            InvalidArgument("unknown argument \"timeout\"; allowed: command, cwd"));
+            InvalidArgument("unknown argument \"timeout\"; allowed: command, background, cwd, "
+                            "grants, reason"));
 }
 
 TEST(ToolRegistryTest, EveryRowOfTheTableRuns) {

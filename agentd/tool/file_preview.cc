@@ -23,12 +23,13 @@ std::string CutLines(std::string text) {
 
 }  // namespace
 
-Result<std::optional<std::string>> ReadBefore(sandbox::Sandbox& sandbox, const std::string& cell_id,
+Result<std::optional<std::string>> ReadBefore(sandbox::Sandbox& sandbox,
+                                              const sandbox::FilePlace& place,
                                               const std::string& path) {
   std::string content;
   for (uint64_t offset = 0;;) {
     Result<supervisor::v1::FileReadResult> read =
-        sandbox.ReadFile(cell_id, path, offset, kMaxFileBytes);
+        sandbox.ReadFile(place, path, offset, kMaxFileBytes);
     if (read.status().code() == Code::kNotFound) return std::optional<std::string>();
     ODY_RETURN_IF_ERROR(read.status());
     if (read->total_bytes() > kMaxFileBytes) return ResourceExhausted(path + ": too large");
@@ -44,12 +45,15 @@ std::optional<std::string> Replace(const std::string& text, const std::string& o
   std::string out;
   size_t from = 0;
   size_t count = 0;
+  const size_t first = text.find(old_text);
+  const bool overlaps = first != text.npos && text.find(old_text, first + 1) != text.npos;
+  if (overlaps && !replace_all) return std::nullopt;
   for (size_t at; (at = text.find(old_text, from)) != std::string::npos; ++count) {
     out.append(text, from, at - from);
     out += new_text;
     from = at + old_text.size();
   }
-  if (count == 0 || (count > 1 && !replace_all)) return std::nullopt;
+  if (count == 0) return std::nullopt;
   return out.append(text, from);
 }
 

@@ -20,7 +20,8 @@ struct FileChange {
 };
 
 // The whole file, nothing if there is none. RESOURCE_EXHAUSTED for a larger one than is compared.
-Result<std::optional<std::string>> ReadBefore(sandbox::Sandbox& sandbox, const std::string& cell_id,
+Result<std::optional<std::string>> ReadBefore(sandbox::Sandbox& sandbox,
+                                              const sandbox::FilePlace& place,
                                               const std::string& path);
 
 // As the Edit tool replaces; nothing where it refuses. Pure.

@@ -15,18 +15,19 @@ class FilePreviewTest : public ::testing::Test {
   FilePreviewTest() {
     sandbox::CellSpec spec;
     spec.key.session_id = "s";
-    cell_ = (*sandbox_.PrepareCell(spec)).id;
-    EXPECT_TRUE(sandbox_.WriteFile(cell_, "a.txt", "one\ntwo\nthree\n", 0).ok());
+    context_.sandbox = &sandbox_;
+    context_.cell_id = (*sandbox_.PrepareCell(spec)).id;
+    EXPECT_TRUE(sandbox_.WriteFile(context_.cell_id, "a.txt", "one\ntwo\nthree\n", 0).ok());
   }
   std::string Write(const std::string& arguments) {
-    return ToolOf("Write")->Preview(arguments, sandbox_, cell_);
+    return ToolOf("Write")->Preview(arguments, context_);
   }
   std::string Edit(const std::string& arguments) {
-    return ToolOf("Edit")->Preview(arguments, sandbox_, cell_);
+    return ToolOf("Edit")->Preview(arguments, context_);
   }
 
   fakes::FakeSandbox sandbox_;
-  std::string cell_;
+  ToolContext context_;
 };
 
 TEST_F(FilePreviewTest, WriteOfAFileThatIsThereIsTheDifference) {
@@ -51,7 +52,7 @@ TEST_F(FilePreviewTest, NothingWhereNothingChangesOrItCannotBeTold) {
   EXPECT_EQ(Edit(R"({"path":"a.txt","old_text":"four","new_text":"4"})"), "");
   EXPECT_EQ(Edit(R"({"path":"missing","old_text":"four","new_text":"4"})"), "");
   EXPECT_EQ(Edit(R"({"path":"a.txt","old_text":"t","new_text":"4"})"), "") << "it is there twice";
-  EXPECT_EQ(ToolOf("Read")->Preview(R"({"path":"a.txt"})", sandbox_, cell_), "");
+  EXPECT_EQ(ToolOf("Read")->Preview(R"({"path":"a.txt"})", context_), "");
 }
 
 TEST_F(FilePreviewTest, EditReplacesAsTheToolDoes) {
@@ -62,12 +63,25 @@ TEST_F(FilePreviewTest, EditReplacesAsTheToolDoes) {
   EXPECT_NE(all.find("-two\n-three\n+Two\n+Three\n"), std::string::npos) << all;
 }
 
+TEST_F(FilePreviewTest, OverlappingTextsAreAmbiguousButForReplaceAll) {
+  EXPECT_EQ(Replace("aaa", "aa", "b", false), std::nullopt);
+  EXPECT_EQ(Replace("aaa", "aa", "b", true), "ba");
+}
+
+// The file is the one that the call would write, and none where that is not known.
+TEST_F(FilePreviewTest, ADifferenceIsOfTheFileThatALinkLeadsTo) {
+  sandbox_.links["link"] = "/workspace/a.txt";
+  EXPECT_EQ(Write(R"({"path":"link","content":"x"})"), "");
+  context_.leads_to = "/workspace/a.txt";
+  EXPECT_NE(Write(R"({"path":"link","content":"x"})").find("--- a/a.txt\n"), std::string::npos);
+}
+
 TEST_F(FilePreviewTest, SeveralEditsAreOneDifference) {
   const auto preview = [&](const std::string& second) {
     return ToolOf("MultiEdit")
         ->Preview(R"({"path":"a.txt","edits":[{"old_text":"two","new_text":"2"},{"old_text":")" +
                       second + R"(","new_text":"x"}]})",
-                  sandbox_, cell_);
+                  context_);
   };
   EXPECT_EQ(preview("2\\nthree"),
             "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n"

@@ -10,7 +10,9 @@
 
 #include "agentd/event/command_events.h"
 #include "agentd/tool/arguments.h"
+#include "agentd/tool/cell_path.h"
 #include "agentd/tool/file_preview.h"
+#include "agentd/tool/ignored_paths.h"
 #include "agentd/tool/tool_denial.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/utf8.h"
@@ -31,8 +33,8 @@ std::string PathOf(const Arguments& given) {
 // What a tool does, beside what its row says.
 struct Handler {
   std::string_view tool;
-  // The operation, but for its cell.
-  void (*ask)(const Arguments&, pb::FileOpRequest*);
+  // The operation on the path, but for its cell.
+  void (*ask)(const Arguments&, const std::string& path, pb::FileOpRequest*);
   // The keys of the result beside `path`.
   Result<Json> (*answer)(const Arguments&, pb::FileOpResponse);
   // kWritesFile: the file's text after the call, from the text before, of which there is none if
@@ -41,35 +43,50 @@ struct Handler {
 };
 
 // --- Read: {content}, and for a file longer than what is returned truncated, total_bytes and
-// next_offset. UTF-8 only. ---
+// next_offset. UTF-8 only; at least one character, so that each part brings the next one nearer.
+// ---
 
-void AskRead(const Arguments& given, pb::FileOpRequest* out) {
-  out->mutable_read()->set_path(PathOf(given));
+constexpr uint64_t kMaxCharacterBytes = 4;
+
+void AskRead(const Arguments& given, const std::string& path, pb::FileOpRequest* out) {
+  out->mutable_read()->set_path(path);
   out->mutable_read()->set_offset(given.Count("offset"));
-  out->mutable_read()->set_max_bytes(given.Count("max_bytes"));
+  const uint64_t most = given.Count("max_bytes");
+  out->mutable_read()->set_max_bytes(most == 0 ? 0 : std::max(most, kMaxCharacterBytes));
 }
 
-Result<Json> AnswerRead(const Arguments&, pb::FileOpResponse response) {
+// The longest part of whole characters in `most` bytes, or the first character.
+size_t WholeCharacters(std::string_view content, size_t most) {
+  size_t out = 0;
+  for (; out == 0 && most <= content.size(); ++most) {
+    out = CompleteUtf8Prefix(content.substr(0, most));
+  }
+  return out == 0 ? content.size() : out;
+}
+
+Result<Json> AnswerRead(const Arguments& given, pb::FileOpResponse response) {
   pb::FileReadResult& read = *response.mutable_read();
   std::string content = std::move(*read.mutable_content());
+  const uint64_t most = given.Count("max_bytes");
+  const bool cut = most != 0 && most < content.size();
   // A cut inside a character: the next part begins with it.
-  const size_t complete = read.truncated() ? CompleteUtf8Prefix(content) : content.size();
-  const size_t left_out = content.size() - complete;
-  content.resize(complete);
+  if (cut || read.truncated())
+    content.resize(WholeCharacters(content, cut ? most : content.size()));
   if (!IsValidUtf8(content)) return Internal("stream did not contain valid UTF-8");
-  Json result = {{"content", std::move(content)}};
-  if (read.truncated()) {
+  Json result;
+  if (cut || read.truncated()) {
     result["truncated"] = true;
     result["total_bytes"] = read.total_bytes();
-    result["next_offset"] = read.next_offset() - left_out;
+    result["next_offset"] = given.Count("offset") + content.size();
   }
+  result["content"] = std::move(content);
   return result;
 }
 
 // --- Write: {bytes} ---
 
-void AskWrite(const Arguments& given, pb::FileOpRequest* out) {
-  out->mutable_write()->set_path(PathOf(given));
+void AskWrite(const Arguments& given, const std::string& path, pb::FileOpRequest* out) {
+  out->mutable_write()->set_path(path);
   out->mutable_write()->set_content(given.String("content"));
 }
 
@@ -83,8 +100,8 @@ std::optional<std::string> ForeseeWrite(const Arguments& given, const std::optio
 
 // --- Edit: {edited}, and with replace_all replacements ---
 
-void AskEdit(const Arguments& given, pb::FileOpRequest* out) {
-  out->mutable_edit()->set_path(PathOf(given));
+void AskEdit(const Arguments& given, const std::string& path, pb::FileOpRequest* out) {
+  out->mutable_edit()->set_path(path);
   out->mutable_edit()->set_old_text(given.String("old_text"));
   out->mutable_edit()->set_new_text(given.String("new_text"));
   out->mutable_edit()->set_replace_all(given.Boolean("replace_all"));
@@ -105,8 +122,8 @@ std::optional<std::string> ForeseeEdit(const Arguments& given,
 
 // --- MultiEdit: {edited, replacements} ---
 
-void AskMultiEdit(const Arguments& given, pb::FileOpRequest* out) {
-  out->mutable_multi_edit()->set_path(PathOf(given));
+void AskMultiEdit(const Arguments& given, const std::string& path, pb::FileOpRequest* out) {
+  out->mutable_multi_edit()->set_path(path);
   for (const Arguments& edit : given.List("edits")) {
     pb::FileEditStep* added = out->mutable_multi_edit()->add_edits();
     added->set_old_text(edit.String("old_text"));
@@ -130,8 +147,8 @@ std::optional<std::string> ForeseeMultiEdit(const Arguments& given,
 
 // --- LS: {entries: [{name, path, type}]}, sorted by type, then name ---
 
-void AskList(const Arguments& given, pb::FileOpRequest* out) {
-  out->mutable_list()->set_path(PathOf(given));
+void AskList(const Arguments&, const std::string& path, pb::FileOpRequest* out) {
+  out->mutable_list()->set_path(path);
 }
 
 Result<Json> AnswerList(const Arguments&, pb::FileOpResponse response) {
@@ -177,13 +194,32 @@ static_assert(HandlersFitTheTable());
 // What a failed file operation means: a result for the model, with what refused it, or the end of
 // the turn.
 Result<ToolResult> FromError(const Status& status, const Json& denials) {
-  if (EndsTurn(status)) return status;
+  if (EndsTurn(status) || sandbox::LeadsTo(status)) return status;
   ToolResult result = Failure(status);
   if (denials.empty()) return result;
   Json with_denials = Json::parse(result.json);
   with_denials["denials"] = denials;
   result.json = with_denials.dump();
   return result;
+}
+
+// Read and LS see what Glob and Grep see. `given` is the path as the model named it.
+Status LeaveOutIgnored(const std::string& path, const std::string& given, ToolContext& context,
+                       pb::FileOpResponse* response) {
+  const bool lists = response->has_list();
+  if (context.ignored == nullptr || (!lists && !response->has_read())) return OkStatus();
+  const auto ignored = [&](const std::string& name, bool directory) {
+    const auto kind = directory ? ignore::NodeKind::kDirectory : ignore::NodeKind::kOther;
+    return context.ignored->Contains(context.cell_id, name, kind);
+  };
+  if (ignored(path, lists)) return IgnoredError(given);
+  if (!lists) return OkStatus();
+  auto& entries = *response->mutable_list()->mutable_entries();
+  const auto left_out = std::remove_if(entries.begin(), entries.end(), [&](const auto& entry) {
+    return ignored(entry.path(), entry.type() == "dir");
+  });
+  entries.erase(left_out, entries.end());
+  return OkStatus();
 }
 
 class FileTool final : public Tool {
@@ -200,26 +236,29 @@ class FileTool final : public Tool {
     return rules::ToolCall{row_.name, "", {subject.empty() ? "." : subject}};
   }
 
-  std::string Preview(const std::string& arguments_json, sandbox::Sandbox& sandbox,
-                      const std::string& cell_id) const override {
+  std::string Preview(const std::string& arguments_json,
+                      const ToolContext& context) const override {
     const Result<Arguments> given = Parse(arguments_json);
     if (!given.ok() || row_.kind != ToolKind::kWritesFile) return "";
-    Result<std::optional<std::string>> before = ReadBefore(sandbox, cell_id, PathOf(*given));
+    const std::string path = UsedPath(PathOf(*given), context.leads_to, context.workspace);
+    Result<std::optional<std::string>> before =
+        ReadBefore(*context.sandbox, {context.cell_id, sandbox::Links::kRefuse}, path);
     if (!before.ok()) return "";
     std::optional<std::string> after = handler_.foresee(*given, *before);
-    return after ? DiffOf(PathOf(*given), {*std::move(before), *std::move(after)}) : "";
+    return after ? DiffOf(path, {*std::move(before), *std::move(after)}) : "";
   }
 
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {
     ODY_ASSIGN_OR_RETURN(const Arguments given, Parse(arguments_json));
     Json denials = Json::array();
-    const sandbox::FilePlace place{
+    sandbox::FilePlace place{
         context.cell_id, [&](const pb::Denial& denial) {
           denials.push_back(DenialForModel(denial));
           // A record that cannot be made is not the operation's to report.
           (void)context.emit(event::AccessIsDenied(context.turn_id, context.tool_call_id, denial));
         }};
-    Result<Json> result = Act(given, place, *context.sandbox);
+    place.links = sandbox::Links::kRefuse;
+    Result<Json> result = Act(given, place, context);
     if (!result.ok()) return FromError(result.status(), denials);
     (*result)["path"] = PathOf(given);
     return ToolResult{result->dump(-1, ' ', false, Json::error_handler_t::replace), true};
@@ -231,10 +270,13 @@ class FileTool final : public Tool {
   }
 
   Result<Json> Act(const Arguments& given, const sandbox::FilePlace& place,
-                   sandbox::Sandbox& sandbox) const {
+                   ToolContext& context) const {
+    const std::string path = UsedPath(PathOf(given), context.leads_to, context.workspace);
     pb::FileOpRequest request;
-    handler_.ask(given, &request);
-    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response, sandbox.FileOp(place, std::move(request)));
+    handler_.ask(given, path, &request);
+    ODY_ASSIGN_OR_RETURN(pb::FileOpResponse response,
+                         context.sandbox->FileOp(place, std::move(request)));
+    ODY_RETURN_IF_ERROR(LeaveOutIgnored(path, PathOf(given), context, &response));
     return handler_.answer(given, std::move(response));
   }
 

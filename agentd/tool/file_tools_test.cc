@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agentd/tool/ignored_paths.h"
 #include "agentd/tool/tool_result.h"
 #include "tests/fakes/events.h"
 #include "tests/fakes/fake_sandbox.h"
@@ -24,6 +25,8 @@ class FileToolsTest : public ::testing::Test {
     ToolContext context;
     context.sandbox = &sandbox_;
     context.cell_id = "cel_s";
+    context.leads_to = leads_to_;
+    context.ignored = &ignored_;
     context.turn_id = "trn_1";
     context.tool_call_id = "tcl_1";
     context.emit = [this](agent::v1::Event event) {
@@ -40,6 +43,8 @@ class FileToolsTest : public ::testing::Test {
   }
 
   fakes::FakeSandbox sandbox_;
+  IgnoredPaths ignored_{&sandbox_, kWorkspace};
+  std::string leads_to_;
   std::vector<agent::v1::Event> events_;
 };
 
@@ -73,6 +78,22 @@ TEST_F(FileToolsTest, TruncatedReadEndsAtACharacterAndSaysWhereToGoOn) {
   EXPECT_EQ(Json::parse(Call(*ToolOf("Read"), R"({"path":"a","offset":2})").json)["content"], "€!");
 }
 
+// Each part begins where the one before it ended, however few bytes are asked for.
+TEST_F(FileToolsTest, AReadOfOneByteReturnsOneCharacter) {
+  const std::string text = "aé€\xF0\x9F\x98\x80z";
+  Put("a", text);
+  std::string all;
+  for (int parts = 0; parts < 5; ++parts) {
+    const Json read = Json::parse(Call(*ToolOf("Read"), R"({"path":"a","max_bytes":1,"offset":)" +
+                                                            std::to_string(all.size()) + "}")
+                                      .json);
+    all += read["content"].get<std::string>();
+    EXPECT_EQ(read.value("next_offset", text.size()), all.size());
+    EXPECT_EQ(read.value("truncated", false), parts < 4);
+  }
+  EXPECT_EQ(all, text);
+}
+
 TEST_F(FileToolsTest, RefusesBinaryFiles) {
   Put("a", "\xFF\xFE");
   EXPECT_EQ(Error(Call(*ToolOf("Read"), R"({"path":"a"})")),
@@ -102,6 +123,49 @@ TEST_F(FileToolsTest, WhatWasRefusedIsAnEvent) {
             Json::parse(R"([{"kind":"path","resource":"/srv/x","access":"write",
                 "rule":"mount /srv read_only"}])"));
   EXPECT_EQ(events_, std::vector<agent::v1::Event>{told});
+}
+
+// Nothing is done, and the error is the session's to see.
+TEST_F(FileToolsTest, APathWithALinkIsRefusedUntilItIsKnownWhereItLeads) {
+  Put("secrets/a", "token");
+  Put("pub/link", "token");  // as the fake follows links
+  sandbox_.links["pub/link"] = "/workspace/secrets/a";
+  for (const char* tool : {"Read", "Write", "Edit", "MultiEdit", "LS"}) {
+    ToolContext context;
+    context.sandbox = &sandbox_;
+    context.cell_id = "cel_s";
+    const auto result = ToolOf(tool)->Run(
+        std::string_view(tool) == "MultiEdit"
+            ? R"({"path":"pub/link","edits":[{"old_text":"t","new_text":"x"}]})"
+        : std::string_view(tool) == "Edit"  ? R"({"path":"pub/link","old_text":"t","new_text":"x"})"
+        : std::string_view(tool) == "Write" ? R"({"path":"pub/link","content":"x"})"
+                                            : R"({"path":"pub/link"})",
+        context);
+    EXPECT_EQ(sandbox::LeadsTo(result.status()), "/workspace/secrets/a") << tool;
+  }
+  EXPECT_EQ(sandbox_.files("s")["pub/link"], "token");
+}
+
+TEST_F(FileToolsTest, ACallWorksWhereItsPathLeads) {
+  Put("secrets/a", "token");
+  sandbox_.links["pub/link"] = "/workspace/secrets/a";
+  leads_to_ = "/workspace/secrets/a";
+  EXPECT_EQ(Call(*ToolOf("Read"), R"({"path":"pub/link"})").json,
+            R"({"content":"token","path":"pub/link"})");
+}
+
+TEST_F(FileToolsTest, ReadAndListLeaveOutWhatIsIgnored) {
+  Put("/workspace/.gitignore", "*.log\nbuild/\n");
+  Put("a.log", "x");
+  Put("a.txt", "x");
+  EXPECT_EQ(Error(Call(*ToolOf("Read"), R"({"path":"a.log"})")),
+            "permission denied: path `a.log` is ignored by .gitignore");
+  EXPECT_EQ(Error(Call(*ToolOf("LS"), R"({"path":"build"})")),
+            "permission denied: path `build` is ignored by .gitignore");
+  const std::string listed = Call(*ToolOf("LS"), "{}").json;
+  EXPECT_EQ(listed.find("a.log"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("a.txt"), std::string::npos) << listed;
+  EXPECT_TRUE(Call(*ToolOf("Write"), R"({"path":"b.log","content":"x"})").success);
 }
 
 TEST_F(FileToolsTest, RulesSeeThePath) {

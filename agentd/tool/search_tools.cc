@@ -10,9 +10,12 @@
 
 #include "agentd/event/command_events.h"
 #include "agentd/tool/arguments.h"
+#include "agentd/tool/cell_path.h"
+#include "agentd/tool/ignored_paths.h"
 #include "agentd/tool/path_glob.h"
 #include "agentd/tool/tool_denial.h"
 #include "agentd/tool/tool_result.h"
+#include "common/base/control.h"
 #include "common/base/utf8.h"
 #include "policy/model/request.h"
 
@@ -60,13 +63,15 @@ std::string_view Below(std::string_view path, std::string_view root) {
   return path.size() > prefix ? path.substr(prefix) : path;
 }
 
-// Calls `take` with each line. A line that is too long is dropped.
+// Calls `take` with each line, which `end` ends. A line that is too long is dropped.
 class LineSplitter final {
  public:
+  explicit LineSplitter(char end) : end_(end) {}
+
   template <typename Take>
   void Push(std::string_view data, const Take& take) {
     while (!data.empty()) {
-      const size_t end = data.find('\n');
+      const size_t end = data.find(end_);
       const std::string_view piece = data.substr(0, end);
       if (pending_.size() + piece.size() > kMaxLineBytes) dropping_ = dropped_ = true;
       if (!dropping_) pending_ += piece;
@@ -80,6 +85,7 @@ class LineSplitter final {
   bool dropped() const { return dropped_; }
 
  private:
+  const char end_;
   std::string pending_;
   bool dropping_ = false;
   bool dropped_ = false;
@@ -122,6 +128,7 @@ struct Query {
   std::string root;
   std::optional<PathGlob> glob;
   size_t most = kDefaultResults;
+  char line_end = '\n';
 };
 
 Result<Query> BaseQuery(const Arguments& given) {
@@ -137,16 +144,12 @@ Result<Query> BaseQuery(const Arguments& given) {
   return out;
 }
 
-void EndArgv(Query* query) {
-  query->argv.emplace_back("--");
-  query->argv.push_back(query->root);
-}
-
 Result<Query> GlobQuery(const Arguments& given) {
   ODY_ASSIGN_OR_RETURN(Query out, BaseQuery(given));
   ODY_ASSIGN_OR_RETURN(out.glob, PathGlob::Parse(given.String("pattern")));
   out.argv.emplace_back("--files");
-  EndArgv(&out);
+  out.argv.emplace_back("--null");  // a name may hold a newline
+  out.line_end = '\0';
   return out;
 }
 
@@ -167,13 +170,12 @@ Result<Query> GrepQuery(const Arguments& given) {
   if (context != 0) out.argv.push_back("--context=" + std::to_string(context));
   if (given.Boolean("case_insensitive")) out.argv.emplace_back("--ignore-case");
   out.argv.push_back("--regexp=" + given.String("pattern"));
-  EndArgv(&out);
   return out;
 }
 
 // A line of a result: without its end, and cut.
 void SetText(std::string text, Json* row) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  StripLineEnd(&text);
   if (text.size() > kMaxTextBytes) {
     text.resize(kMaxTextBytes);
     text.resize(CompleteUtf8Prefix(text));
@@ -192,7 +194,7 @@ std::optional<std::string> TextOf(const Json& value) {
 class Search final {
  public:
   Search(ToolContext& context, Query query)
-      : context_(context), query_(std::move(query)), rows_(query_.most) {}
+      : context_(context), query_(std::move(query)), rows_(query_.most), lines_(query_.line_end) {}
 
   // `take_line` adds the rows of one line of ripgrep's output.
   using TakeLine = void (Search::*)(const std::string& line);
@@ -249,7 +251,9 @@ class Search final {
     pb::ExecStart out;
     out.set_cell_id(context_.cell_id);
     for (const std::string& word : query_.argv) out.add_argv(word);
-    out.set_wall_clock_ms(context_.wall_clock_ms);
+    out.add_argv("--");
+    out.add_argv(query_.root);
+    out.set_default_wall_clock_ms(context_.wall_clock_ms);
     out.set_stdout_cap_bytes(policy::kMaxOutputBytes);
     out.set_stderr_cap_bytes(kMaxErrorBytes);
     return out;
@@ -276,9 +280,7 @@ class Search final {
       case pb::OUTCOME_KIND_EXITED:
         return ended.exit_code() < 2 ? OkStatus() : CheckError();
       case pb::OUTCOME_KIND_TIMED_OUT:
-        return Internal("search exceeded the wall clock limit of " +
-                        std::to_string((context_.wall_clock_ms + 999) / 1000) +
-                        " seconds; search a smaller path");
+        return Internal(program + ": " + ended.message() + "; search a smaller path");
       case pb::OUTCOME_KIND_OOM_KILLED:
         return Internal("search reached the cell's memory limit; search a smaller path");
       case pb::OUTCOME_KIND_NOT_FOUND:
@@ -347,6 +349,25 @@ constexpr bool HandlersFitTheTable() {
 }
 static_assert(HandlersFitTheTable());
 
+// ripgrep searches the root that it is given, whatever ignore files say of it, wherever it is, and
+// through links. So the file worker judges it as it does for Read and LS; what it says of a file,
+// as by the suffixes of its mount, does not bind a search. A root that is not there is an error of
+// ripgrep's.
+Status CheckRoot(const std::string& root, const std::string& given, const ToolContext& context) {
+  if (root == ".") return OkStatus();
+  const sandbox::FilePlace place{context.cell_id, sandbox::Links::kRefuse};
+  const Status read = context.sandbox->ReadFile(place, root, 0, 1).status();
+  if (sandbox::LeadsTo(read)) return read;
+  if (read.code() == Code::kPermissionDenied &&
+      context.sandbox->ListFiles(place, root).status().code() == Code::kPermissionDenied) {
+    return read;
+  }
+  const auto kind = read.ok() ? ignore::NodeKind::kOther : ignore::NodeKind::kDirectory;
+  const bool ignored =
+      context.ignored != nullptr && context.ignored->Contains(context.cell_id, root, kind);
+  return ignored ? IgnoredError(given) : OkStatus();
+}
+
 class SearchTool final : public Tool {
  public:
   SearchTool(const policy::ToolRow& row, const Handler& handler) : row_(row), handler_(handler) {}
@@ -362,6 +383,11 @@ class SearchTool final : public Tool {
 
   Result<ToolResult> Run(const std::string& arguments_json, ToolContext& context) const override {
     ODY_ASSIGN_OR_RETURN(Query query, Parse(arguments_json));
+    const std::string given =
+        std::exchange(query.root, UsedPath(query.root, context.leads_to, context.workspace));
+    const Status checked = CheckRoot(query.root, given, context);
+    if (sandbox::LeadsTo(checked)) return checked;
+    if (!checked.ok()) return Failure(checked);
     return Search(context, std::move(query)).Run(handler_.take_line);
   }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "agentd/tool/ignored_paths.h"
 #include "tests/fakes/events.h"
 #include "tests/fakes/fake_sandbox.h"
 
@@ -26,6 +27,12 @@ std::string Match(const std::string& path, uint64_t line, const std::string& tex
                           {"line_number", line},
                           {"submatches", Json::array()}}}};
   return message.dump() + "\n";
+}
+
+// Names as ripgrep prints them with --null; a line each here.
+std::string Names(std::string lines) {
+  std::replace(lines.begin(), lines.end(), '\n', '\0');
+  return lines;
 }
 
 class SearchToolsTest : public ::testing::Test {
@@ -49,6 +56,7 @@ class SearchToolsTest : public ::testing::Test {
     ToolContext context;
     context.sandbox = &sandbox_;
     context.cell_id = "cel_s";
+    context.ignored = &ignored_;
     context.is_hidden = [this](const std::string& path) {
       return rules::IsPathDenied(rules_, "Read", path);
     };
@@ -68,12 +76,33 @@ class SearchToolsTest : public ::testing::Test {
   }
 
   fakes::FakeSandbox sandbox_;
+  IgnoredPaths ignored_{&sandbox_, kWorkspace};
   rules::ToolRules rules_;
   ExecStart start_;
 };
 
+// Neither is left to ripgrep, which searches whatever root it is given.
+TEST_F(SearchToolsTest, ARootThatIsIgnoredOrALinkIsNotSearched) {
+  ASSERT_TRUE(sandbox_.WriteFile({"cel_s"}, "/workspace/.gitignore", "build/\n", 0).ok());
+  Behave("build/a\n");
+  EXPECT_EQ(RunJson("Glob", R"({"pattern":"*","path":"build"})")["error"],
+            "permission denied: path `build` is ignored by .gitignore");
+  for (const char* path : {"/etc", "/", "/etc/passwd"}) {
+    EXPECT_EQ(RunJson("Grep", R"({"pattern":"x","path":")" + std::string(path) + "\"}")["error"],
+              "permission denied: path " + std::string(path) + " is outside the visible workspace");
+  }
+  sandbox_.links["pub/link"] = "/workspace/secrets";
+  ToolContext context;
+  context.sandbox = &sandbox_;
+  context.cell_id = "cel_s";
+  const auto result = NewSearchTool(*policy::FindTool("Grep"))
+                          ->Run(R"({"pattern":"x","path":"pub/link"})", context);
+  EXPECT_EQ(sandbox::LeadsTo(result.status()), "/workspace/secrets");
+  EXPECT_EQ(start_.argv_size(), 0);
+}
+
 TEST_F(SearchToolsTest, GlobGivesThePathsThatMatchInOrder) {
-  Behave("./src/b.rs\n./src/x/a.rs\n./a.txt\n./src/a.rs\n");
+  Behave(Names("./src/b.rs\n./src/x/a.rs\n./a.txt\n./src/a.rs\n"));
   EXPECT_EQ(RunJson("Glob", R"({"pattern":"src/**/*.rs"})"),
             Json::parse(R"({"matches":["src/a.rs","src/b.rs","src/x/a.rs"],"truncated":false})"));
   EXPECT_EQ(start_.argv(0), "/usr/bin/rg");
@@ -81,8 +110,14 @@ TEST_F(SearchToolsTest, GlobGivesThePathsThatMatchInOrder) {
   EXPECT_TRUE(Asked("--files"));
 }
 
+TEST_F(SearchToolsTest, ANameMayHoldANewline) {
+  Behave(std::string("./a\nb\0./c\0", 10));
+  EXPECT_EQ(RunJson("Glob", R"({"pattern":"*"})")["matches"], Json::parse(R"(["a\nb","c"])"));
+  EXPECT_TRUE(Asked("--null"));
+}
+
 TEST_F(SearchToolsTest, GlobMatchesBelowItsPath) {
-  Behave("src/b.rs\nsrc/x/a.rs\n");
+  Behave(Names("src/b.rs\nsrc/x/a.rs\n"));
   EXPECT_EQ(RunJson("Glob", R"({"pattern":"./*.rs","path":"src/"})")["matches"],
             Json::parse(R"(["src/b.rs"])"));
   EXPECT_EQ(*start_.argv().rbegin(), "src");
@@ -90,13 +125,13 @@ TEST_F(SearchToolsTest, GlobMatchesBelowItsPath) {
 }
 
 TEST_F(SearchToolsTest, TheFirstRowsAreKeptAndTheRestIsSaid) {
-  Behave("./c\n./a\n./d\n./b\n");
+  Behave(Names("./c\n./a\n./d\n./b\n"));
   EXPECT_EQ(RunJson("Glob", R"({"pattern":"*","max_results":2})"),
             Json::parse(R"({"matches":["a","b"],"truncated":true})"));
 }
 
 TEST_F(SearchToolsTest, AsManyAsAskedForIsNotTruncated) {
-  Behave("./b\n./a\n");
+  Behave(Names("./b\n./a\n"));
   EXPECT_EQ(RunJson("Glob", R"({"pattern":"*","max_results":2})")["truncated"], false);
 }
 
@@ -130,7 +165,7 @@ TEST_F(SearchToolsTest, WhatTheRulesDenyForReadIsLeftOut) {
   rules_ = *rules::Parse({}, {}, {"Read(secrets/*)"});
   Behave(Match("./secrets/a", 1, "key\n") + Match("./a", 1, "key\n"));
   EXPECT_EQ(RunJson("Grep", R"({"pattern":"key"})")["matches"].size(), 1u);
-  Behave("./secrets/a\n./a\n");
+  Behave(Names("./secrets/a\n./a\n"));
   EXPECT_EQ(RunJson("Glob", R"({"pattern":"**"})")["matches"], Json::parse(R"(["a"])"));
 }
 
@@ -154,7 +189,7 @@ TEST_F(SearchToolsTest, AHugeLineOfOutputIsDroppedAndSaid) {
 TEST_F(SearchToolsTest, CutOutputIsSaid) {
   ExecOutcome ended = Exited();
   ended.set_stdout_truncated(true);
-  Behave("./a\n./b", ended);
+  Behave(Names("./a\n./b"), ended);
   EXPECT_EQ(RunJson("Glob", R"({"pattern":"*"})"),
             Json::parse(R"({"matches":["a"],"truncated":true})"));
 }

@@ -20,6 +20,32 @@ TEST(ToolDenialTest, ModelsReadWhatIsKnown) {
       "rule":"cgroup memory_bytes 1","count":3,"verdict":"kill"})"));
 }
 
+TEST(ToolDenialTest, ModelsReadHowToAskForIt) {
+  supervisor::v1::Denial denial;
+  denial.set_grant_key(supervisor::v1::GRANT_KEY_MOUNT_WRITE);
+  denial.set_grant_value("/srv/data");
+  EXPECT_EQ(DenialForModel(denial)["ask"],
+            R"(call Bash again with "grants": [{"mount_write":"/srv/data"}] and a "reason": )"
+            "a person is asked; it is then at /workspace/mount/write/abs/srv/data; "
+            "a directory above it can be named too");
+  denial.set_resource("pids");
+  denial.set_grant_key(supervisor::v1::GRANT_KEY_LIMIT);
+  denial.set_grant_value("64");
+  EXPECT_EQ(DenialForModel(denial)["ask"],
+            R"(call Bash again with "grants": [{"limit":"pids","value":64}] and a "reason": )"
+            "a person is asked");
+}
+
+TEST(ToolDenialTest, WhatNoPersonCanGrantIsNotOffered) {
+  supervisor::v1::Denial denial;
+  denial.set_grant_key(supervisor::v1::GRANT_KEY_NETWORK_FULL);
+  EXPECT_FALSE(DenialForModel(denial).contains("ask"));
+  denial.set_resource("disk_bytes");
+  denial.set_grant_key(supervisor::v1::GRANT_KEY_LIMIT);
+  denial.set_grant_value("64");
+  EXPECT_FALSE(DenialForModel(denial).contains("ask"));
+}
+
 TEST(ToolDenialTest, ACountOfOneSaysNothing) {
   supervisor::v1::Denial denial;
   denial.set_kind("path");

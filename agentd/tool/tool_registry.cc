@@ -2,6 +2,7 @@
 
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/file_tools.h"
+#include "agentd/tool/job_tool.h"
 #include "agentd/tool/search_tools.h"
 #include "agentd/tool/skill_tool.h"
 #include "agentd/tool/worker_tool.h"
@@ -20,6 +21,8 @@ std::unique_ptr<Tool> Bind(const policy::ToolRow& row) {
       return NewSkillTool();
     case policy::ToolKind::kWorker:
       return NewWorkerTool();
+    case policy::ToolKind::kJob:
+      return NewJobTool();
     case policy::ToolKind::kReadsFile:
     case policy::ToolKind::kWritesFile:
       break;

@@ -59,12 +59,6 @@ Effects TurnMachine::CallModelAgain() {
     return Stop(Ending::kFailed, "the turn used its " + std::to_string(max_model_calls_) +
                                      " model calls without coming to an end");
   }
-  const uint64_t tokens = usage_.input_tokens() + usage_.output_tokens();
-  if (max_total_tokens_ != 0 && tokens >= max_total_tokens_) {
-    return Stop(Ending::kFailed, "model.config.max_total_tokens: the turn used " +
-                                     std::to_string(tokens) +
-                                     " tokens; allowed: " + std::to_string(max_total_tokens_));
-  }
   ++model_calls_;
   answering_ = true;
   end_.reset();
@@ -191,6 +185,8 @@ Event TurnMachine::Resolved(const Answered& answer) const {
   resolved.set_by_uid(answer.by_uid);
   if (!answer.note.empty()) resolved.set_note(SanitizeUtf8(answer.note));
   resolved.set_by(answer.by);
+  if (answer.grant_scope) resolved.set_grant_scope(*answer.grant_scope);
+  if (!answer.grants_expire_at.empty()) resolved.set_grants_expire_at(answer.grants_expire_at);
   return out;
 }
 

@@ -71,6 +71,9 @@ struct Answered {
   std::string note;
   uint32_t by_uid = 0;
   std::string by = "client";
+  // How far the request's grants reach; nothing: it has none, or is denied.
+  std::optional<agent::v1::GrantScope> grant_scope;
+  std::string grants_expire_at;  // empty: with the session, or the call
 };
 
 class TurnMachine final {
@@ -79,9 +82,6 @@ class TurnMachine final {
   TurnMachine(std::string turn_id, std::string prompt,
               std::function<std::string(std::string_view)> new_id,
               uint32_t max_model_calls = kMaxModelCalls);
-
-  // The most tokens of all model calls; 0: no bound. The call that exceeds it is the last one.
-  void BoundTokens(uint64_t most) { max_total_tokens_ = most; }
 
   Effects Start();
   Effects OnModelEvent(const model::ModelEvent& event);
@@ -116,7 +116,6 @@ class TurnMachine final {
   const std::string turn_id_;
   const std::function<std::string(std::string_view)> new_id_;
   const uint32_t max_model_calls_;
-  uint64_t max_total_tokens_ = 0;
 
   std::vector<model::Message> messages_;
   uint32_t model_calls_ = 0;

@@ -252,20 +252,5 @@ TEST_F(TurnMachineTest, KeepsTheReplayAndAddsUpTheUsage) {
   EXPECT_EQ(completed.usage().output_tokens(), 7u);
 }
 
-TEST_F(TurnMachineTest, TokensAreBounded) {
-  machine_.BoundTokens(10);
-  OneCall(machine_);
-  machine_.OnModelEvent(EndOf(agent::v1::END_REASON_TOOL_CALLS, 9));
-  machine_.OnVerdict(kAllow);
-  EXPECT_EQ(machine_.OnToolResult("{}", true).back(), Effect(CallModel{}));
-  machine_.OnModelEvent(ToolUse{"c", "Write", "{}"});
-  machine_.OnModelEvent(EndOf(agent::v1::END_REASON_TOOL_CALLS, 1));
-  machine_.OnModelEnd(OkStatus());
-  machine_.OnVerdict(kAllow);
-  EXPECT_EQ(machine_.OnToolResult("{}", true).back(),
-            Effect(Finish{Ending::kFailed,
-                          "model.config.max_total_tokens: the turn used 10 tokens; allowed: 10"}));
-}
-
 }  // namespace
 }  // namespace odyssey::turn

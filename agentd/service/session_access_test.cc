@@ -1,0 +1,183 @@
+// Every method of every service of agentd's socket: who may call it for a session of another user.
+
+#include "agentd/service/session_access.h"
+
+#include <google/protobuf/message.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "agentd/service/approval_service.h"
+#include "agentd/service/bundle_service.h"
+#include "agentd/service/changes_service.h"
+#include "agentd/service/session_service.h"
+#include "tests/fakes/bundle_source.h"
+#include "tests/fakes/session_world.h"
+
+namespace odyssey::service {
+namespace {
+
+using google::protobuf::Message;
+
+enum class For {
+  kOwner,        // of the session, and root
+  kAdmin,        // these and the admin group
+  kNoSession,    // names no session: what it makes and shows is the caller's own, or for admins all
+  kUnavailable,  // is not served here
+};
+
+// As docs/OPERATIONS.md has them.
+const std::map<std::string, std::map<std::string, For>> kMethods = {
+    {"odyssey.agent.v1.SessionService",
+     {{"GetInfo", For::kNoSession},      {"CreateSession", For::kNoSession},
+      {"ListSessions", For::kNoSession}, {"GetSession", For::kAdmin},
+      {"DeleteSession", For::kAdmin},    {"SubmitTurn", For::kOwner},
+      {"GetTurn", For::kAdmin},          {"ListTurns", For::kAdmin},
+      {"CancelTurn", For::kAdmin},       {"Subscribe", For::kAdmin},
+      {"SessionExec", For::kOwner},      {"PrepareSessionExec", For::kAdmin},
+      {"ReadFile", For::kAdmin},         {"ForkSession", For::kOwner},
+      {"ListTools", For::kNoSession},    {"ListJobs", For::kAdmin},
+      {"StopJob", For::kAdmin},          {"RevokeGrant", For::kAdmin},
+      {"ExportSession", For::kAdmin},    {"ImportSession", For::kNoSession},
+      {"CompactSession", For::kAdmin},   {"GetQuota", For::kNoSession}}},
+    {"odyssey.agent.v1.ApprovalService",
+     {{"ListApprovals", For::kNoSession},
+      {"ResolveApproval", For::kAdmin},
+      {"WatchApprovals", For::kNoSession},
+      {"ListAllowed", For::kAdmin},
+      {"ForgetAllowed", For::kAdmin}}},
+    {"odyssey.agent.v1.BundleService",
+     {{"BuildBundle", For::kNoSession},
+      {"ImportBundle", For::kNoSession},
+      {"ListBundles", For::kNoSession},
+      {"InspectBundle", For::kNoSession},
+      {"ExportBundle", For::kNoSession},
+      {"RemoveBundle", For::kNoSession}}},
+    {"odyssey.supervisor.v1.Changes",
+     {{"ListReviewed", For::kNoSession},
+      {"ListChanges", For::kAdmin},
+      {"DiffChanges", For::kAdmin},
+      {"CommitChanges", For::kOwner},
+      {"UndoCommits", For::kOwner},
+      {"DiscardChanges", For::kOwner},
+      {"ListCommits", For::kAdmin},
+      {"ForkCell", For::kUnavailable}}},
+};
+
+class SessionAccessTest : public ::testing::Test {
+ protected:
+  SessionAccessTest() {
+    const auto supervisor =
+        grpc::CreateChannel("unix:/nonexistent", grpc::InsecureChannelCredentials());
+    sessions_ = std::make_unique<SessionService>(&world_.sessions(), supervisor);
+    approvals_ = std::make_unique<ApprovalService>(&world_.approvals(), &world_.sessions());
+    changes_ = std::make_unique<ChangesService>(&world_.sessions(), supervisor);
+    bundles_ = std::make_unique<BundleService>(&world_.bundles(), &world_.sessions());
+    grpc::ServerBuilder builder;
+    builder.RegisterService(sessions_.get());
+    builder.RegisterService(approvals_.get());
+    builder.RegisterService(changes_.get());
+    builder.RegisterService(bundles_.get());
+    server_ = builder.BuildAndStart();
+    channel_ = server_->InProcessChannel({});
+    session_ = world_.Create(bundle_.path());
+    world_.Submit(session_);
+    request_ = world_.Await(session_, event::Event::kPermissionRequested)
+                   .permission_requested()
+                   .request_id();
+    const auto anothers = [](session::SessionRecord& record) {
+      record.owner_uid = 1000;
+      return OkStatus();
+    };
+    EXPECT_TRUE(world_.store().Update(session_, anothers).ok());
+  }
+  ~SessionAccessTest() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  // Names the session, or its open request for approval.
+  std::unique_ptr<Message> RequestFor(const google::protobuf::MethodDescriptor& method) {
+    const google::protobuf::Descriptor* type = method.input_type();
+    std::unique_ptr<Message> out(
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+    Set(out.get(), "session_id", session_);
+    Set(out.get(), "request_id", request_);
+    for (const auto& [part, field] : {std::pair("key", "session_id"), {"start", "cell_id"}}) {
+      const auto* inner = type->FindFieldByName(part);
+      if (inner != nullptr)
+        Set(out->GetReflection()->MutableMessage(out.get(), inner), field, session_);
+    }
+    if (const auto* decision = type->FindFieldByName("decision")) {
+      out->GetReflection()->SetEnumValue(out.get(), decision, 1);
+    }
+    return out;
+  }
+
+  // The message of the failure, "" without one.
+  std::string Call(const google::protobuf::MethodDescriptor& method) {
+    const std::string path = "/" + method.service()->full_name() + "/" + method.name();
+    const grpc::Slice bytes(RequestFor(method)->SerializeAsString());
+    grpc::GenericStub stub(channel_);
+    grpc::CompletionQueue queue;
+    grpc::ClientContext context;
+    const auto done = [&queue] {
+      void* tag = nullptr;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    const auto call = stub.PrepareCall(&context, path, &queue);
+    call->StartCall(nullptr);
+    done();
+    call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), nullptr);
+    done();
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    if (done()) context.TryCancel();
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    done();
+    return status.error_code() == grpc::StatusCode::CANCELLED ? "" : status.error_message();
+  }
+
+  fakes::SessionWorld world_{fakes::CallOnce("Write", R"({"content":"x","path":"a"})")};
+  const fakes::BundleSource bundle_{"{ask: [Write]}"};
+  std::unique_ptr<SessionService> sessions_;
+  std::unique_ptr<ApprovalService> approvals_;
+  std::unique_ptr<ChangesService> changes_;
+  std::unique_ptr<BundleService> bundles_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::string session_, request_;
+
+ private:
+  static void Set(Message* message, const std::string& name, const std::string& value) {
+    const auto* field = message->GetDescriptor()->FindFieldByName(name);
+    if (field != nullptr) message->GetReflection()->SetString(message, field, value);
+  }
+};
+
+// The refusal of another user says for whom the method is.
+TEST_F(SessionAccessTest, EveryMethodIsForWhomTheTableSays) {
+  for (const auto& [name, methods] : kMethods) {
+    const google::protobuf::ServiceDescriptor* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+    ASSERT_NE(service, nullptr) << name;
+    EXPECT_EQ(static_cast<size_t>(service->method_count()), methods.size()) << name;
+    for (int i = 0; i < service->method_count(); ++i) {
+      const google::protobuf::MethodDescriptor& method = *service->method(i);
+      const auto found = methods.find(method.name());
+      ASSERT_NE(found, methods.end()) << method.full_name() << ": whom is it for?";
+      if (found->second == For::kNoSession || found->second == For::kUnavailable) continue;
+      const std::string others =
+          found->second == For::kAdmin ? ", for root, and for the admin group" : ", and for root";
+      EXPECT_EQ(Call(method),
+                "session_id \"" + session_ + "\": it is for its owner alone, uid 1000" + others)
+          << method.full_name();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace odyssey::service
