@@ -1,6 +1,7 @@
-// approval list|watch|show|allow|deny.
+// approval list|watch|show|allow|deny|granted|forget.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/message/message_json.h"
@@ -99,15 +100,12 @@ int Watch(const Invocation& call) {
   return status.ok() ? kExitOk : console.Fail(client->Explain("watch approvals", status));
 }
 
-int Resolve(const Invocation& call, agent::v1::Decision decision, const std::string& note) {
+int Resolve(const Invocation& call, agent::v1::ResolveApprovalRequest request) {
   const Console& console = *call.console;
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("answer an approval", client.status()));
   const ApprovalServiceStub stub(client->channel());
-  agent::v1::ResolveApprovalRequest request;
   request.set_request_id(call.options.Word(0));
-  request.set_decision(decision);
-  request.set_note(note);
   request.set_digest(call.options.Text("digest"));
   agent::v1::ResolveApprovalResponse response;
   const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
@@ -118,14 +116,68 @@ int Resolve(const Invocation& call, agent::v1::Decision decision, const std::str
 }
 
 int Allow(const Invocation& call) {
-  return Resolve(call,
-                 call.options.Has("always") ? agent::v1::DECISION_ALLOW_ALWAYS
-                                            : agent::v1::DECISION_ALLOW_ONCE,
-                 "");
+  agent::v1::ResolveApprovalRequest request;
+  request.set_decision(call.options.Has("always") ? agent::v1::DECISION_ALLOW_ALWAYS
+                                                  : agent::v1::DECISION_ALLOW_ONCE);
+  if (call.options.Has("session")) request.set_grant_scope(agent::v1::GRANT_SCOPE_SESSION);
+  request.set_grant_duration_ms(call.options.DurationMs("for"));
+  return Resolve(call, std::move(request));
 }
 
 int Deny(const Invocation& call) {
-  return Resolve(call, agent::v1::DECISION_DENY, call.options.Text("note"));
+  agent::v1::ResolveApprovalRequest request;
+  request.set_decision(agent::v1::DECISION_DENY);
+  request.set_note(call.options.Text("note"));
+  return Resolve(call, std::move(request));
+}
+
+int Granted(const Invocation& call) {
+  const Console& console = *call.console;
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect("list what is allowed", client.status()));
+  const ApprovalServiceStub stub(client->channel());
+  agent::v1::ListAllowedRequest request;
+  request.set_session_id(call.options.Word(0));
+  agent::v1::ListAllowedResponse response;
+  const Status status = stub.ListAllowed({kQuickCallMs}, request, &response);
+  if (!status.ok()) return console.Fail(client->Explain("list what is allowed", status));
+  if (console.json) {
+    console.PrintJson(message::ToJson(response));
+    return kExitOk;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const agent::v1::AllowedScope& allowed : response.allowed()) {
+    rows.push_back({Sanitize(allowed.scope(), Lines::kOne),
+                    Sanitize(allowed.by(), Lines::kOne) + " " + std::to_string(allowed.by_uid()),
+                    Sanitize(allowed.request_id(), Lines::kOne)});
+  }
+  rows.empty() ? console.PrintLine("nothing is allowed without asking again")
+               : console.Print(FormatTable({"SCOPE", "BY UID", "REQUEST"}, rows));
+  return kExitOk;
+}
+
+int Forget(const Invocation& call) {
+  const Console& console = *call.console;
+  const std::string scope = call.options.Word(1);
+  if (scope.empty() != call.options.Has("all")) {
+    console.Fail({"forget what is allowed", "SCOPE or --all: give one",
+                  "odyssey-ctl approval granted " + call.options.Word(0) + " lists the scopes."});
+    return kExitUsage;
+  }
+  const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
+  if (!client.ok()) return console.Fail(ExplainConnect("forget what is allowed", client.status()));
+  const ApprovalServiceStub stub(client->channel());
+  agent::v1::ForgetAllowedRequest request;
+  request.set_session_id(call.options.Word(0));
+  request.set_scope(scope);
+  agent::v1::ForgetAllowedResponse response;
+  const Status status = stub.ForgetAllowed({kQuickCallMs}, request, &response);
+  if (!status.ok()) return console.Fail(client->Explain("forget what is allowed", status));
+  if (console.json) console.PrintJson(message::ToJson(response));
+  if (response.forgotten() > 0 || scope.empty()) return kExitOk;
+  return console.Fail(
+      {"forget " + scope, "it is not allowed in this session",
+       "odyssey-ctl approval granted " + request.session_id() + " lists the scopes."});
 }
 
 }  // namespace
@@ -158,6 +210,12 @@ std::vector<Command> ApprovalCommands() {
        .positionals = {request},
        .options = {{.name = "always",
                     .help = "and what its scope names, for the rest of the session"},
+                   {.name = "session",
+                    .help = "and what it adds to the cell, for the rest of the session"},
+                   {.name = "for",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "TIME",
+                    .help = "with --session: for so long, such as 10m"},
                    digest},
        .run = Allow},
       {.name = "approval deny",
@@ -169,6 +227,15 @@ std::vector<Command> ApprovalCommands() {
                     .help = "why; the model sees it"},
                    digest},
        .run = Deny},
+      {.name = "approval granted",
+       .summary = "list the scopes that a session's \"always\" answers allow",
+       .positionals = {{.name = "SESSION"}},
+       .run = Granted},
+      {.name = "approval forget",
+       .summary = "ask again about calls that \"always\" allows",
+       .positionals = {{.name = "SESSION"}, {.name = "SCOPE", .required = false}},
+       .options = {{.name = "all", .help = "every scope of the session"}},
+       .run = Forget},
   };
 }
 

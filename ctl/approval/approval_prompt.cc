@@ -145,8 +145,9 @@ std::string ApprovalPrompt::NextPage() {
 std::string ApprovalPrompt::Begin() { return NextPage(); }
 
 std::string ApprovalPrompt::PromptText() const {
-  const std::string allow =
-      needs_word_ ? std::string(kWord) + " once" : std::string("y once, a always");
+  std::string allow = "y once, a always";
+  if (request_.has_grants()) allow = "y this call, s session";
+  if (needs_word_) allow = std::string(kWord) + " once";
   return Paint("  allow? " + allow + ", n [note] deny, ? help: ", Style::kBold, color_);
 }
 
@@ -154,9 +155,17 @@ std::string ApprovalPrompt::Help() const {
   const std::string always = request_.scope().empty() ? "" : ": " + SafeScope(request_);
   std::string out;
   if (needs_word_) {
-    out += kMargin + std::string(kWord) + "   allow this call; y and a are off after " +
+    out += kMargin + std::string(kWord) + "   allow this call; y, a and s are off after " +
            std::to_string(kPaceAllows) + " allowed calls of this tool in " +
            std::to_string(kPaceMs / 1000) + " s\n";
+  } else if (request_.has_grants()) {
+    out += kMargin +
+           std::string("y         allow this call, and what it adds to the cell until it ends\n");
+    out += kMargin +
+           std::string(
+               "s         allow it, and what it adds to the cell for the rest of this session; "
+               "later calls\n              are asked about as before. "
+               "session revoke takes it back\n");
   } else {
     out += kMargin + std::string("y         allow this call, as shown, once\n");
     out += kMargin +
@@ -171,8 +180,8 @@ std::string ApprovalPrompt::Help() const {
   return out;
 }
 
-ApprovalPrompt::Step ApprovalPrompt::Allow(agent::v1::Decision decision) const {
-  if (all_shown()) return {"", Answered{decision, ""}};
+ApprovalPrompt::Step ApprovalPrompt::Allow(Answered answer) const {
+  if (all_shown()) return {"", std::move(answer)};
   return {kMargin + CountOf(lines_.size() - shown_) + " not shown yet; v to view\n", std::nullopt};
 }
 
@@ -186,13 +195,22 @@ ApprovalPrompt::Step ApprovalPrompt::Type(std::string_view line) {
   if (!rest.empty()) return {};
   if (word == "v" || word == "view") return {NextPage(), std::nullopt};
   if (word == "?" || word == "help") return {Help(), std::nullopt};
+  const Answered once = {.decision = agent::v1::DECISION_ALLOW_ONCE};
+  if (needs_word_ && word == kWord) return Allow(once);
   const bool always = word == "a" || word == "always";
-  if (always || word == "y" || word == "yes") {
-    if (needs_word_) return {kMargin + std::string("type ") + kWord + "\n", std::nullopt};
-    return Allow(always ? agent::v1::DECISION_ALLOW_ALWAYS : agent::v1::DECISION_ALLOW_ONCE);
+  const bool session = request_.has_grants() && (word == "s" || word == "session");
+  if (!always && !session && word != "y" && word != "yes") return {};
+  if (needs_word_) return {kMargin + std::string("type ") + kWord + "\n", std::nullopt};
+  if (session) {
+    return Allow({.decision = agent::v1::DECISION_ALLOW_ONCE,
+                  .grant_scope = agent::v1::GRANT_SCOPE_SESSION});
   }
-  if (needs_word_ && word == kWord) return Allow(agent::v1::DECISION_ALLOW_ONCE);
-  return {};
+  if (!always) return Allow(once);
+  if (request_.has_grants()) {
+    return {kMargin + std::string("a is for rules; type y for this call, or s for the session\n"),
+            std::nullopt};
+  }
+  return Allow({.decision = agent::v1::DECISION_ALLOW_ALWAYS});
 }
 
 }  // namespace odyssey::ctl

@@ -26,6 +26,8 @@ ApproveMode ApproveModeOf(std::string_view name);
 struct Answered {
   agent::v1::Decision decision = agent::v1::DECISION_UNSPECIFIED;
   std::string note;  // for the model, with a denial
+  // Of a request with grants that is allowed; unspecified: this call.
+  agent::v1::GrantScope grant_scope = agent::v1::GRANT_SCOPE_UNSPECIFIED;
 };
 
 struct AutomaticAnswer {
@@ -87,7 +89,7 @@ class ApprovalPrompt final {
   std::string NextPage();
   std::string Help() const;
   bool all_shown() const { return shown_ == lines_.size(); }
-  Step Allow(agent::v1::Decision decision) const;
+  Step Allow(Answered answer) const;
 
   const agent::v1::PermissionRequested request_;
   const std::vector<std::string> lines_;

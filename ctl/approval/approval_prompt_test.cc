@@ -38,6 +38,31 @@ TEST(ApprovalPromptTest, OnlyClearAnswersCount) {
   }
 }
 
+TEST(ApprovalPromptTest, GrantsAreForTheCallOrTheSessionAndNeverAlways) {
+  agent::v1::PermissionRequested request = Request();
+  request.mutable_grants()->add_grants()->set_key(supervisor::v1::GRANT_KEY_EXECUTABLE);
+  const auto type = [&](std::string_view line, bool needs_word = false) {
+    ApprovalPrompt prompt(request, {24, 80}, needs_word, false);
+    prompt.Begin();
+    return prompt.Type(line);
+  };
+  ApprovalPrompt::Step step = type("y\n");
+  ASSERT_TRUE(step.answer);
+  EXPECT_EQ(step.answer->grant_scope, agent::v1::GRANT_SCOPE_UNSPECIFIED) << "this call";
+  step = type("s\n");
+  ASSERT_TRUE(step.answer);
+  EXPECT_EQ(step.answer->decision, agent::v1::DECISION_ALLOW_ONCE);
+  EXPECT_EQ(step.answer->grant_scope, agent::v1::GRANT_SCOPE_SESSION);
+  step = type("a\n");
+  EXPECT_FALSE(step.answer);
+  EXPECT_NE(step.text.find("type y for this call, or s for the session"), std::string::npos);
+  EXPECT_FALSE(type("s\n", true).answer) << "a word is needed";
+  EXPECT_TRUE(type("approve\n", true).answer);
+  EXPECT_FALSE(Typed(Prompt(), "s\n")) << "of a request without grants";
+  ApprovalPrompt prompt(request, {24, 80}, false, false);
+  EXPECT_NE(prompt.PromptText().find("y this call, s session"), std::string::npos);
+}
+
 TEST(ApprovalPromptTest, ADenialTakesANote) {
   ApprovalPrompt prompt = Prompt();
   const ApprovalPrompt::Step step = prompt.Type("n  use the mirror instead \n");

@@ -48,6 +48,8 @@ Status CheckValue(const OptionSpec& spec, const std::string& value) {
       return ParseSize(value).status();
     case ValueKind::kDuration:
       return ParseDurationMs(value).status();
+    case ValueKind::kAge:
+      return ParseAgeS(value).status();
     case ValueKind::kCpus:
       return ParseCpus(value).status();
     case ValueKind::kNumber:

@@ -21,6 +21,7 @@ enum class ValueKind {
   kDirectory,
   kSize,  // units.h
   kDuration,
+  kAge,
   kCpus,
   kNumber,  // min..max
   kChoice,  // one of `choices`

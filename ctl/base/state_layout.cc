@@ -112,7 +112,9 @@ Status CheckWays(const std::string& state, const Identity& agentd) {
 }  // namespace
 
 DaemonIdentities ChooseIdentities() {
-  return {UserOr("odyssey-rpc", kFallbackRpcId), UserOr("odyssey-agentd", kFallbackAgentdId)};
+  return {.rpc = UserOr("odyssey-rpc", kFallbackRpcId),
+          .agentd = UserOr("odyssey-agentd", kFallbackAgentdId),
+          .egress = UserOr("odyssey-egress", kFallbackEgressId)};
 }
 
 StateLayout LayoutOf(const std::string& state) {
@@ -120,14 +122,18 @@ StateLayout LayoutOf(const std::string& state) {
           .supervisor_dir = state + "/supervisor",
           .agentd_dir = state + "/agentd",
           .run_dir = state + "/run",
+          .egress_dir = state + "/run/egress",
+          .egress_state = state + "/egress",
           .log_dir = state + "/log",
           .policy_dir = state + "/policy.d",
+          .prices_path = state + "/prices.yaml",
           .lock_path = state + "/up.lock",
           .supervisor_socket = state + "/run/supervisor.sock",
           .agentd_socket = state + "/run/agentd.sock"};
 }
 
-Status CreateLayout(const StateLayout& layout, const Identity& agentd) {
+Status CreateLayout(const StateLayout& layout, const DaemonIdentities& ids) {
+  const Identity& agentd = ids.agentd;
   ODY_RETURN_IF_ERROR(CheckWays(layout.state, agentd));
   // The mode of one that is there is its owner's decision.
   const bool is_new = access(layout.state.c_str(), F_OK) != 0;
@@ -145,7 +151,9 @@ Status CreateLayout(const StateLayout& layout, const Identity& agentd) {
   ODY_RETURN_IF_ERROR(EnsureDirectory(layout.log_dir, root, 0700));
   ODY_RETURN_IF_ERROR(EnsureDirectory(layout.agentd_dir, agentd, 0700));
   // Sticky: agentd may make its own socket there, and may not remove or replace the supervisor's.
-  return EnsureDirectory(layout.run_dir, {0, agentd.gid}, 01775);
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.run_dir, {0, agentd.gid}, 01775));
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.egress_state, ids.egress, 0700));
+  return EnsureDirectory(layout.egress_dir, ids.egress, 0755);
 }
 
 }  // namespace odyssey::ctl

@@ -6,10 +6,13 @@
 //   STATE/             root 0755   up.lock
 //   STATE/supervisor/  root 0700   cells
 //   STATE/agentd/      agentd 0700 sessions, journals, bundles
+//   STATE/egress/      egress 0700 users' providers, with their secrets
 //   STATE/run/         root:agentd 1775; agentd makes its own socket there, and no more; others may
 //                      connect to it, and agentd looks at their uid
+//   STATE/run/egress/  egress 0755  odyssey-egress makes its socket there
 //   STATE/log/         root 0700   with --detach
 //   STATE/policy.d/    the operator's ceiling; his to make
+//   STATE/prices.yaml  what models cost; his to make
 
 #include <cstdint>
 #include <string>
@@ -21,6 +24,7 @@ namespace odyssey::ctl {
 // Used where the system users do not exist. Beside the cells' range, far from anything allocated.
 inline constexpr uint32_t kFallbackRpcId = 0x6fff0001;
 inline constexpr uint32_t kFallbackAgentdId = 0x6fff0002;
+inline constexpr uint32_t kFallbackEgressId = 0x6fff0003;
 
 struct Identity {
   uint32_t uid = 0;
@@ -30,10 +34,11 @@ struct Identity {
 struct DaemonIdentities {
   Identity rpc;
   Identity agentd;
+  Identity egress;
 };
 
-// The users odyssey-rpc and odyssey-agentd if they exist, else the fixed numbers. Reads the user
-// database.
+// The users odyssey-rpc, odyssey-agentd and odyssey-egress if they exist, else the fixed numbers.
+// Reads the user database.
 DaemonIdentities ChooseIdentities();
 
 struct StateLayout {
@@ -41,8 +46,11 @@ struct StateLayout {
   std::string supervisor_dir;
   std::string agentd_dir;
   std::string run_dir;
+  std::string egress_dir;
+  std::string egress_state;
   std::string log_dir;
   std::string policy_dir;
+  std::string prices_path;
   std::string lock_path;
   std::string supervisor_socket;
   std::string agentd_socket;
@@ -53,7 +61,7 @@ StateLayout LayoutOf(const std::string& state);
 // Makes what is missing and sets owners and modes. Runs as root. Follows no symbolic link below
 // STATE. Refuses a STATE that a uid other than root could rearrange or replace, or that agentd
 // could not reach.
-Status CreateLayout(const StateLayout& layout, const Identity& agentd);
+Status CreateLayout(const StateLayout& layout, const DaemonIdentities& ids);
 
 }  // namespace odyssey::ctl
 

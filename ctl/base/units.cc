@@ -76,6 +76,23 @@ Result<uint32_t> ParseDurationMs(std::string_view text) {
   return Bad(text, kAllowed);
 }
 
+Result<uint64_t> ParseAgeS(std::string_view text) {
+  static constexpr std::string_view kAllowed =
+      "an age from 1s to 36500d, such as 60s, 5m, 2h, 30d (a bare number is seconds)";
+  static constexpr uint64_t kDay = 86'400;
+  static constexpr uint64_t kMax = 36'500 * kDay;
+  static constexpr Unit kUnits[] = {{"s", 1}, {"", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}};
+  std::string_view rest = text;
+  uint64_t value = 0;
+  if (!TakeDigits(&rest, &value) || value == 0) return Bad(text, kAllowed);
+  for (const Unit& unit : kUnits) {
+    if (rest != unit.suffix) continue;
+    if (value > kMax / unit.factor) return Bad(text, kAllowed);
+    return value * unit.factor;
+  }
+  return Bad(text, kAllowed);
+}
+
 Result<uint32_t> ParseCpus(std::string_view text) {
   static constexpr std::string_view kAllowed = "cores from 0.001 to 1024, such as 2, 1.5, 0.25";
   std::string_view rest = text;
@@ -128,6 +145,13 @@ std::string FormatDurationMs(uint64_t ms) {
     const unsigned long long seconds = ms / 1000;
     snprintf(buffer, sizeof(buffer), "%llu m %02llu s", seconds / 60, seconds % 60);
   }
+  return buffer;
+}
+
+std::string FormatDurationUsec(uint64_t usec) {
+  if (usec >= 1'000'000) return FormatDurationMs(usec / 1000);
+  char buffer[32];
+  snprintf(buffer, sizeof(buffer), "%.2f ms", static_cast<double>(usec) / 1000.0);
   return buffer;
 }
 

@@ -20,6 +20,9 @@ Result<uint64_t> ParseSize(std::string_view text);
 // "500ms", "60s", "5m", "2h"; a bare number is seconds. Milliseconds, at least 1, at most 2^32 - 1.
 Result<uint32_t> ParseDurationMs(std::string_view text);
 
+// "60s", "5m", "2h", "30d"; a bare number is seconds. Seconds, at least 1, at most 100 years.
+Result<uint64_t> ParseAgeS(std::string_view text);
+
 // "1.5", "2", "0.25": cores, at most three digits after the point, 0.001 to 1024. Thousandths.
 Result<uint32_t> ParseCpus(std::string_view text);
 
@@ -31,6 +34,9 @@ std::string FormatSize(uint64_t bytes);
 
 // "340 ms", "2.1 s", "3 m 05 s".
 std::string FormatDurationMs(uint64_t ms);
+
+// "0.34 ms", "12.05 ms"; of a second and more as above.
+std::string FormatDurationUsec(uint64_t usec);
 
 }  // namespace odyssey::ctl
 

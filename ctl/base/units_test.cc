@@ -42,6 +42,15 @@ TEST(UnitsTest, RefusesWhatIsNoDuration) {
   }
 }
 
+TEST(UnitsTest, ReadsAges) {
+  EXPECT_EQ(*ParseAgeS("90"), 90u);
+  EXPECT_EQ(*ParseAgeS("5m"), 300u);
+  EXPECT_EQ(*ParseAgeS("30d"), uint64_t{30} * 86'400);
+  for (const char* text : {"", "0", "0d", "d", "1.5d", "500ms", "36501d", "1y"}) {
+    EXPECT_EQ(ParseAgeS(text).status().code(), Code::kInvalidArgument) << text;
+  }
+}
+
 TEST(UnitsTest, ReadsCores) {
   EXPECT_EQ(*ParseCpus("2"), 2000u);
   EXPECT_EQ(*ParseCpus("1.5"), 1500u);

@@ -1,9 +1,17 @@
 #include "ctl/bundle/bundle_archive.h"
 
-#include <utility>
+#include <errno.h>
+#include <fcntl.h>
 
+#include <utility>
+#include <vector>
+
+#include "agentd/package/bundle_files.h"
+#include "agentd/package/description.h"
 #include "common/oci/digest.h"
+#include "ctl/policy/policy_file.h"
 #include "odyssey/agent/v1/bundle.stub.h"
+#include "policy/dialect/bundle.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -29,6 +37,20 @@ agent::v1::Bundle DescribePacked(const package::Parts& parts, const std::string&
   out.set_path(path);
   out.set_readme(parts.config.readme);
   out.set_manifest(parts.config.bundle_manifest);
+  return out;
+}
+
+Result<agent::v1::Bundle> DescribeDirectory(const std::string& directory) {
+  ODY_ASSIGN_OR_RETURN(const Packed packed, PackHere(directory));
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle spec,
+                       dialect::LoadBundle(directory, OpenBundleDirectory));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd named, OpenBundleDirectory(directory));
+  const UniqueFd root(openat(named.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return ErrnoStatus(errno, "open " + directory);
+  ODY_ASSIGN_OR_RETURN(const std::vector<package::BundleFile> files,
+                       package::ListBundleFiles(root.get(), directory));
+  agent::v1::Bundle out = DescribePacked(packed.parts, directory);
+  package::Describe(spec, files, &out);
   return out;
 }
 

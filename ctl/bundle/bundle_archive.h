@@ -22,7 +22,10 @@ struct Packed {
   package::Parts parts;
 };
 Result<Packed> PackHere(const std::string& directory);
+// What it will be installed as; no more.
 agent::v1::Bundle DescribePacked(const package::Parts& parts, const std::string& path);
+// All that can be said of a directory, with the digest that it will be installed with.
+Result<agent::v1::Bundle> DescribeDirectory(const std::string& directory);
 
 // Where the bytes go, told once which bundle they are.
 using ArchiveOpener = std::function<Result<package::ByteSink>(const agent::v1::Bundle&)>;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "agentd/package/installation.h"
@@ -18,7 +19,6 @@
 #include "common/oci/digest.h"
 #include "common/os/file.h"
 #include "ctl/bundle/bundle_upload.h"
-#include "policy/model/tool_table.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -81,10 +81,14 @@ std::string Replaced(std::string text, const std::string& word, const std::strin
   return text;
 }
 
+// Of every version; Job comes with Bash.
+constexpr auto kFirstTools = std::to_array<std::string_view>(
+    {"Bash", "Edit", "Glob", "Grep", "LS", "Read", "Skill", "Write"});
+
 std::string ToolLines() {
   std::string out;
-  for (const std::string& tool : policy::ToolNames()) {
-    out += "    { name: \"" + tool + "\", source: \"builtin\" },\n";
+  for (const std::string_view tool : kFirstTools) {
+    out += "    { name: \"" + std::string(tool) + "\", source: \"builtin\" },\n";
   }
   return out;
 }

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "policy/dialect/bundle.h"
-#include "policy/model/tool_table.h"
 #include "tests/fakes/bundle_source.h"
 
 namespace odyssey::ctl {
@@ -30,9 +29,10 @@ TEST(BundleOutputTest, InitMakesABundleThatIsValid) {
   ASSERT_TRUE(bundle.ok()) << bundle.status().message();
   EXPECT_EQ(bundle->id, "my-cool-bundle");
   EXPECT_EQ(bundle->sandbox.mode, dialect::SandboxMode::kReadOnly);
-  EXPECT_EQ(bundle->sandbox.network, policy::Network::kFull);
+  EXPECT_EQ(bundle->sandbox.network, policy::Network::kEgress);
   EXPECT_EQ(bundle->sandbox.system_tools_mode, policy::ExecutablesMode::kStandard);
-  EXPECT_EQ(bundle->tools.size(), policy::ToolNames().size());
+  EXPECT_EQ(bundle->tools, (std::vector<std::string>{"Bash", "Edit", "Glob", "Grep", "LS", "Read",
+                                                     "Skill", "Write"}));
   EXPECT_TRUE(fs::is_directory(path + "/skills"));
   EXPECT_TRUE(fs::is_directory(path + "/resources"));
 }

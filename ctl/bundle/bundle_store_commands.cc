@@ -134,17 +134,21 @@ int List(const Invocation& call) {
   });
 }
 
-void PrintInspected(const Console& console, const Bundle& bundle) {
+void PrintInspected(const Console& console, const Bundle& bundle, bool installed) {
   if (!console.json) console.PrintLine("bundle metadata");
   Json shown = message::ToJson(bundle);
+  // Of an installation alone.
+  for (const char* field : {"shared", "owner_uid"}) {
+    if (!installed) shown.erase(field);
+  }
   shown["manifest"] = Json::parse(bundle.manifest(), nullptr, /*allow_exceptions=*/false);
   console.PrintJson(shown);
 }
 
 int InspectDirectory(const Console& console, const std::string& directory) {
-  const Result<Packed> packed = PackHere(directory);
-  if (!packed.ok()) return console.Fail({"inspect " + directory, packed.status().message(), ""});
-  PrintInspected(console, DescribePacked(packed->parts, directory));
+  const Result<Bundle> bundle = DescribeDirectory(directory);
+  if (!bundle.ok()) return console.Fail({"inspect " + directory, bundle.status().message(), ""});
+  PrintInspected(console, *bundle, /*installed=*/false);
   return kExitOk;
 }
 
@@ -159,7 +163,7 @@ int Inspect(const Invocation& call) {
     request.set_reference(named->reference);
     agent::v1::InspectBundleResponse response;
     const Status status = stub.InspectBundle({kCellCallMs}, request, &response);
-    if (status.ok()) PrintInspected(console, response.bundle());
+    if (status.ok()) PrintInspected(console, response.bundle(), /*installed=*/true);
     return status;
   });
 }

@@ -8,10 +8,12 @@ namespace {
 
 std::vector<Command> MakeTable() {
   std::vector<Command> table;
-  for (auto* group : {DaemonCommands, StatusCommands, ExecCommands, RunCommands, SessionCommands,
-                      TurnCommands, ToolCommands, ApprovalCommands, AuditCommands, CellCommands,
-                      ChangesCommands, TransferCommands, PolicyCommands, BundleCommands,
-                      BundleStoreCommands, HubCommands, CompletionCommands}) {
+  for (auto* group :
+       {DaemonCommands,      StatusCommands,  ExecCommands,      RunCommands,    SessionCommands,
+        SessionFileCommands, QuotaCommands,   TurnCommands,      JobCommands,    ToolCommands,
+        ApprovalCommands,    AuditCommands,   ProviderCommands,  CellCommands,   CellPolicyCommands,
+        EgressCommands,      ChangesCommands, TransferCommands,  PolicyCommands, BundleCommands,
+        BundleStoreCommands, HubCommands,     CompletionCommands}) {
     std::vector<Command> commands = group();
     table.insert(table.end(), std::make_move_iterator(commands.begin()),
                  std::make_move_iterator(commands.end()));

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "common/base/join.h"
 #include "ctl/cli/command_table.h"
 
 namespace odyssey::ctl {
@@ -65,12 +66,6 @@ std::string PositionalWord(const PositionalSpec& positional) {
 
 // ---- completion
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
 // First words, and the second words of each that has them.
 std::map<std::string, std::vector<std::string>> Verbs(std::vector<std::string>* first) {
   std::map<std::string, std::vector<std::string>> verbs;
@@ -89,7 +84,7 @@ std::string ValueWords(const OptionSpec& option) {
   switch (option.kind) {
     case ValueKind::kChoice: {
       std::vector<std::string> words(option.choices.begin(), option.choices.end());
-      return "COMPREPLY=($(compgen -W '" + Join(words) + "' -- \"$current\"))";
+      return "COMPREPLY=($(compgen -W '" + Join(words, " ") + "' -- \"$current\"))";
     }
     case ValueKind::kFile:
       return "COMPREPLY=($(compgen -f -- \"$current\"))";
@@ -122,8 +117,8 @@ std::string WordsCase(const Command& command) {
     if (positional.kind == ValueKind::kDirectory) paths = "-d";
     if (positional.rest) paths = "-c";
   }
-  return "    '" + std::string(command.name) + "') words='" + Join(words) + "'; paths=(" + paths +
-         ") ;;\n";
+  return "    '" + std::string(command.name) + "') words='" + Join(words, " ") + "'; paths=(" +
+         paths + ") ;;\n";
 }
 
 }  // namespace
@@ -191,11 +186,11 @@ _odyssey_ctl() {
     case $previous in
 )";
   out += OptionCase(GlobalOptions(), "");
-  out += "    esac\n    COMPREPLY=($(compgen -W '" + Join(first) + " " + Join(global) +
+  out += "    esac\n    COMPREPLY=($(compgen -W '" + Join(first, " ") + " " + Join(global, " ") +
          "' -- \"$current\"))\n    return\n  fi\n  case $noun in\n";
   for (const auto& [noun, words] : verbs) {
     out += "    " + noun + ") if ((COMP_CWORD == i + 1)); then COMPREPLY=($(compgen -W '" +
-           Join(words) +
+           Join(words, " ") +
            "' -- \"$current\")); return; fi\n      name=\"$noun ${COMP_WORDS[i+1]}\" ;;\n";
   }
   out += "    *) name=$noun ;;\n  esac\n  case \"$name $previous\" in\n";

@@ -1,17 +1,17 @@
 // up, down.
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,12 +19,15 @@
 
 #include "agentd/provider/provider_variables.h"
 #include "common/os/file.h"
+#include "common/os/open_files.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/log_file.h"
 #include "ctl/base/program_path.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/state_layout.h"
+#include "ctl/base/units.h"
+#include "ctl/daemon/agentd_options.h"
 #include "ctl/daemon/daemon_monitor.h"
 #include "ctl/daemon/up_lock.h"
 #include "policy/dialect/ceiling_directory.h"
@@ -32,7 +35,7 @@
 namespace odyssey::ctl {
 namespace {
 
-constexpr int kDownTimeoutMs = 45'000;  // `up` waits up to 20 s for each of two daemons
+constexpr uint32_t kDownTimeoutMs = 45'000;  // `up` waits up to 20 s for each of two daemons
 
 std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
   std::vector<std::string> env = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + layout.agentd_dir};
@@ -54,32 +57,37 @@ struct UpRequest {
   StateLayout layout;
   DaemonIdentities ids;
   std::vector<uid_t> clients;                 // may connect to agentd, besides root
-  uint32_t approval_timeout_s = 0;            // 0: none
-  std::vector<std::string> approval_command;  // further arguments of agentd
+  std::vector<std::string> agentd_arguments;  // of AgentdOptions
+  uint32_t drain_s = 0;
+  std::vector<std::string> egress_arguments;
 };
 
-// The path as the person's working directory has it.
-std::vector<std::string> ApprovalCommandOf(const ParsedOptions& options) {
-  if (!options.Has("approval-command")) return {};
-  std::error_code error;
-  const std::string path = options.Text("approval-command");
-  const std::string absolute = std::filesystem::absolute(path, error).string();
-  std::vector<std::string> out = {"--approval-command", error ? path : absolute};
-  if (options.Has("approval-command-fallback")) {
-    out.insert(out.end(),
-               {"--approval-command-fallback", options.Text("approval-command-fallback")});
+std::vector<std::string> EgressArguments(const ParsedOptions& options) {
+  std::vector<std::string> out;
+  if (options.Has("upstream-proxy")) {
+    out = {"--upstream-proxy", options.Text("upstream-proxy")};
   }
   return out;
 }
 
 Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
-  const auto& [layout, ids, clients, approval_timeout_s, approval_command] = request;
+  const auto& [layout, ids, clients, agentd_arguments, drain_s, egress_arguments] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
-  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard"}) {
+  ODY_ASSIGN_OR_RETURN(const std::string egress, FindProgram("odyssey-egress"));
+  for (const char* name : {"odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard",
+                           "odyssey-egress-worker"}) {
     ODY_RETURN_IF_ERROR(FindProgram(name).status());
   }
   const std::string agentd_uid = std::to_string(ids.agentd.uid);
+  DaemonSpec broker = {
+      .name = "odyssey-egress",
+      .argv = {egress, "--run", layout.run_dir, "--client-uid", std::to_string(ids.rpc.uid),
+               "--state", layout.egress_state, "--config", layout.state},
+      .env = {"PATH=/usr/local/bin:/usr/bin:/bin"},
+      .uid = ids.egress.uid,
+      .gid = ids.egress.gid};
+  broker.argv.insert(broker.argv.end(), egress_arguments.begin(), egress_arguments.end());
   DaemonSpec first = {
       .name = "odyssey-supervisor",
       .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir, "--rpc-user",
@@ -91,15 +99,16 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .name = "odyssey-agentd",
       .argv = {agentd, "--state", layout.agentd_dir, "--socket", layout.agentd_socket,
                "--supervisor-socket", layout.supervisor_socket, "--policy", layout.policy_dir,
-               "--allow-uid", "0", "--approval-timeout", std::to_string(approval_timeout_s)},
+               "--prices", layout.prices_path, "--allow-uid", "0"},
       .env = AgentdEnvironment(layout),
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
-  second.argv.insert(second.argv.end(), approval_command.begin(), approval_command.end());
+  second.argv.insert(second.argv.end(), agentd_arguments.begin(), agentd_arguments.end());
+  second.stop_timeout += std::chrono::seconds(drain_s);
   for (const uid_t client : clients) {
     second.argv.insert(second.argv.end(), {"--allow-uid", std::to_string(client)});
   }
-  return std::vector<DaemonSpec>{std::move(first), std::move(second)};
+  return std::vector<DaemonSpec>{std::move(broker), std::move(first), std::move(second)};
 }
 
 Result<UniqueFd> StopSignals() {
@@ -127,21 +136,12 @@ void AnnounceReady(const Console& console, const std::string& state, int detache
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
 }
 
-// A login shell's soft limit is there for programs that use select(2); the daemons have some
-// descriptors for each cell. Commands have the limit of their policy.
-void RaiseOpenFiles() {
-  rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-}
-
 // The daemons from start to stop. `detached_pipe` < 0: in the foreground.
 Status RunDaemons(const Console& console, const UpRequest& request, int detached_pipe) {
   const StateLayout& layout = request.layout;
   RaiseOpenFiles();
   ODY_ASSIGN_OR_RETURN(std::vector<DaemonSpec> specs, MakeSpecs(request));
-  ODY_RETURN_IF_ERROR(CreateLayout(layout, request.ids.agentd));
+  ODY_RETURN_IF_ERROR(CreateLayout(layout, request.ids));
   // The supervisor would refuse to start, and say so less briefly.
   ODY_RETURN_IF_ERROR(dialect::LoadCeiling(layout.policy_dir).status());
   ODY_ASSIGN_OR_RETURN(const UpLock lock, UpLock::Acquire(layout.lock_path));
@@ -239,14 +239,12 @@ int Up(const Invocation& call) {
     return console.Fail({"start the daemons", clients.status().message(),
                          "odyssey-ctl up --help lists the options."});
   }
-  if (call.options.Has("approval-command-fallback") && !call.options.Has("approval-command")) {
-    return console.Fail({"start the daemons",
-                         "--approval-command-fallback: needs --approval-command",
-                         "odyssey-ctl up --help lists the options."});
-  }
-  const UpRequest request = {
-      LayoutOf(call.locations.state), ChooseIdentities(), std::move(*clients),
-      (call.options.DurationMs("approval-timeout") + 999) / 1000, ApprovalCommandOf(call.options)};
+  const UpRequest request = {LayoutOf(call.locations.state),
+                             ChooseIdentities(),
+                             std::move(*clients),
+                             AgentdArguments(call.options),
+                             (call.options.DurationMs("drain") + 999) / 1000,
+                             EgressArguments(call.options)};
   if (call.options.Has("detach")) return Detach(console, request);
   return ReportUp(console, RunDaemons(console, request, -1));
 }
@@ -274,15 +272,18 @@ int Down(const Invocation& call) {
                          ErrnoStatus(errno, "signal").message(),
                          "Run it as root, for example: sudo odyssey-ctl down"});
   }
+  const uint32_t wait_ms =
+      call.options.Has("wait") ? call.options.DurationMs("wait") : kDownTimeoutMs;
   pollfd polled = {holder.pidfd.get(), POLLIN, 0};
   int ready = 0;
   do {
-    ready = poll(&polled, 1, kDownTimeoutMs);
+    ready = poll(&polled, 1, static_cast<int>(std::min<uint32_t>(wait_ms, INT_MAX)));
   } while (ready < 0 && errno == EINTR);
   if (ready != 1) {
-    return console.Fail({"stop pid " + std::to_string(holder.pid), "it still runs after 45 s",
-                         "Its log has the reason; kill -9 " + std::to_string(holder.pid) +
-                             " ends it, and the daemons with it."});
+    return console.Fail({"stop pid " + std::to_string(holder.pid),
+                         "it still runs after " + FormatDurationMs(wait_ms),
+                         "Its log has the reason; another down ends a drain at once, and kill -9 " +
+                             std::to_string(holder.pid) + " ends it, and the daemons with it."});
   }
   console.PrintLine("stopped");
   return kExitOk;
@@ -295,37 +296,33 @@ std::vector<Command> DaemonCommands() {
                             .kind = ValueKind::kDirectory,
                             .value_name = "DIR",
                             .help = "as before the command: the state directory"};
+  std::vector<OptionSpec> of_up = {
+      state,
+      {.name = "allow-user",
+       .kind = ValueKind::kText,
+       .value_name = "USER",
+       .help = "may use sessions besides root; a name or a uid",
+       .repeatable = true},
+      {.name = "upstream-proxy",
+       .kind = ValueKind::kText,
+       .value_name = "ADDRESS:PORT",
+       .help = "reach what cells connect to through this proxy, by CONNECT"},
+      {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}};
+  of_up.insert(of_up.end(), AgentdOptions().begin(), AgentdOptions().end());
   return {
       {.name = "up",
        .summary = "run the supervisor and agentd without systemd, until Ctrl-C",
-       .options =
-           {state,
-            {.name = "allow-user",
-             .kind = ValueKind::kText,
-             .value_name = "USER",
-             .help = "may use sessions besides root; a name or a uid",
-             .repeatable = true},
-            {.name = "approval-timeout",
-             .kind = ValueKind::kDuration,
-             .value_name = "DURATION",
-             .help = "deny a request for approval that has no answer by then, in seconds rounded "
-                     "up (default: never)"},
-            {.name = "approval-command",
-             .kind = ValueKind::kFile,
-             .value_name = "PATH",
-             .help = "a program that answers each request for approval, as agentd's user"},
-            {.name = "approval-command-fallback",
-             .kind = ValueKind::kChoice,
-             .value_name = "HOW",
-             .help = "what becomes of a request that it does not answer: deny (default) or ask",
-             .choices = {"deny", "ask"}},
-            {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}},
+       .options = std::move(of_up),
        .notes =
            "Says `ready` on stdout once both serve, and on stderr on which directory. Needs root.",
        .run = Up},
       {.name = "down",
        .summary = "stop what `up` started, and wait until it is gone",
-       .options = {state},
+       .options = {state,
+                   {.name = "wait",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "DURATION",
+                    .help = "how long to wait, with `up --drain` more than that (default 45s)"}},
        .run = Down},
   };
 }

@@ -15,7 +15,6 @@ namespace odyssey::ctl {
 namespace {
 
 constexpr std::chrono::seconds kReadyTimeout{30};
-constexpr std::chrono::seconds kStopTimeout{20};
 constexpr std::chrono::hours kIdle{1};
 
 // Everything that a non-blocking pipe holds now.
@@ -96,23 +95,26 @@ Status DaemonMonitor::Keep() {
 
 void DaemonMonitor::StopAll() {
   stopping_ = true;
+  signalled_ = false;
   for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) {
     if (!(*slot)->process) continue;
     (*slot)->process->Signal(SIGTERM);
-    const Clock::time_point deadline = Clock::now() + kStopTimeout;
+    const Clock::time_point deadline = Clock::now() + (*slot)->spec.stop_timeout;
     while ((*slot)->process && Clock::now() < deadline) {
       // While stopping, a daemon's end is no error.
       ODY_CHECK(Step(deadline).ok());
+      if (std::exchange(signalled_, false) && (*slot)->process) (*slot)->process->Signal(SIGTERM);
     }
     if ((*slot)->process) {
-      log_((*slot)->spec.name + " did not stop within 20 s; killed");
+      log_((*slot)->spec.name + " did not stop within " +
+           std::to_string((*slot)->spec.stop_timeout.count()) + " s; killed");
       (*slot)->process.reset();
     }
   }
 }
 
 Status DaemonMonitor::Step(Clock::time_point until) {
-  std::vector<pollfd> polled = {{stopping_ ? -1 : signal_fd_, POLLIN, 0}};
+  std::vector<pollfd> polled = {{signal_fd_, POLLIN, 0}};
   std::vector<Slot*> owners = {nullptr};
   for (const auto& slot : slots_) {
     if (!slot->process) continue;

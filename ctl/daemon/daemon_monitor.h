@@ -44,7 +44,8 @@ class DaemonMonitor final {
   Status StartAll();
   // Until a signal (OK), or until a daemon died too often (UNAVAILABLE).
   Status Keep();
-  // SIGTERM in reverse order, SIGKILL to one that takes longer than 20 s.
+  // SIGTERM in reverse order, SIGKILL to one that takes longer than its time. A signal meanwhile is
+  // another SIGTERM to the one that is being stopped.
   void StopAll();
 
  private:

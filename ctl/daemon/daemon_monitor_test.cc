@@ -57,6 +57,28 @@ TEST_F(DaemonMonitorTest, StartsInOrderAndStopsInReverse) {
   EXPECT_EQ(log_, (std::vector<std::string>{"second: bye", "first: bye"}));
 }
 
+TEST_F(DaemonMonitorTest, ASignalWhileItStopsIsPassedOn) {
+  // Ends at the second SIGTERM, which comes when `first` is read: the trap for it is set before.
+  DaemonMonitor monitor(
+      {Shell("slow",
+             "trap 'trap \"echo second >&2; exit 0\" TERM; echo first >&2' TERM; echo ready; "
+             "while :; do sleep 0.05; done")},
+      signals_.get(), Log());
+  ASSERT_TRUE(monitor.StartAll().ok());
+  stop_at_ = "slow: first";
+  monitor.StopAll();
+  EXPECT_EQ(log_, (std::vector<std::string>{"slow: first", "slow: second"}));
+}
+
+TEST_F(DaemonMonitorTest, KillsWhatDoesNotStopInItsTime) {
+  DaemonSpec spec = Shell("stubborn", "trap '' TERM; echo ready; while :; do sleep 0.05; done");
+  spec.stop_timeout = std::chrono::seconds(1);
+  DaemonMonitor monitor({spec}, signals_.get(), Log());
+  ASSERT_TRUE(monitor.StartAll().ok());
+  monitor.StopAll();
+  EXPECT_EQ(log_, std::vector<std::string>{"stubborn did not stop within 1 s; killed"});
+}
+
 TEST_F(DaemonMonitorTest, FailureBeforeReadyIsTheDaemonsLastWords) {
   DaemonMonitor monitor({Shell("broken", "echo '<3>broken: no space left' >&2; exit 3")},
                         signals_.get(), Log());

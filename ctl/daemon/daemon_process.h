@@ -3,6 +3,7 @@
 
 // A daemon as a child process: its own session, user, environment; its output on two pipes.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@ struct DaemonSpec {
   std::vector<std::string> env;   // "NAME=value"; the whole environment
   uint32_t uid = 0;
   uint32_t gid = 0;
+  std::chrono::seconds stop_timeout{20};  // after SIGTERM; then SIGKILL
 };
 
 class DaemonProcess final {

@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/base/join.h"
 #include "common/os/file.h"
 
 namespace odyssey::ctl {
@@ -66,12 +67,6 @@ Snapshot Sysctls() {
     values[path] = value.ok() ? *value : value.status().message();
   }
   return values;
-}
-
-std::string Join(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += (out.empty() ? "" : "; ") + line;
-  return out;
 }
 
 // Contained if there is nothing to say.
@@ -275,23 +270,24 @@ std::vector<ProbeResult> ProbeCanaries::Check(const std::string& cell, bool netw
   const char* kMounts = "the mount namespace; read-only mounts";
   check("writes.host_files", "the host's canaries are as they were", kMounts,
         Join(Differences(files_, TakeSnapshot({directory_ + "/outside", directory_ + "/ro",
-                                               directory_ + "/bin"}))));
+                                               directory_ + "/bin"})),
+             "; "));
   check("escape.host_sysctls", "what rules the host is as it was", "a host uid that is not root",
-        Join(Differences(sysctls_, Sysctls())));
+        Join(Differences(sysctls_, Sysctls()), "; "));
   std::vector<std::string> dangerous =
       DangerousFiles(directory_ + "/rw", directory_ + "/rw/device");
   for (std::string& line : DangerousFiles(directory_ + "/workspace", "")) {
     dangerous.push_back(std::move(line));
   }
-  check("escape.host_set_id_files", "no set-uid file, no device", "seccomp", Join(dangerous));
+  check("escape.host_set_id_files", "no set-uid file, no device", "seccomp", Join(dangerous, "; "));
   check("leak.host_ipc", "the host's IPC is as it was", "ipc namespace", WrongOf(CheckIpc()));
   check("leak.host_key", "the host's key is as it was", "a session keyring of its own",
         WrongOf(CheckKey()));
   check("leak.host_process", "the host's process runs on", "pid namespace",
         WrongOf(CheckProcess()));
   check("network.host_unix_listeners", "they and the pipes hear nothing", "namespaces; Landlock",
-        Join(listeners_.TakeHeardByName()));
-  const std::string heard = Join(listeners_.TakeHeardOnLoopback());
+        Join(listeners_.TakeHeardByName(), "; "));
+  const std::string heard = Join(listeners_.TakeHeardOnLoopback(), "; ");
   if (!network_full) {
     check("network.host_listeners", "they receive nothing", "network namespace", heard);
   } else {

@@ -97,6 +97,7 @@ std::string Describe(const AgentdAnswer& answer) {
                     " sessions, " + std::to_string(answer.info.running_turns()) +
                     " turns running, " + std::to_string(answer.info.pending_approvals()) +
                     " approvals pending";
+  if (answer.info.draining()) out += "; draining: it accepts no turns, and stops";
   if (!answer.info.supervisor_reachable()) out += "; it cannot reach the supervisor";
   return out;
 }
@@ -169,8 +170,16 @@ std::vector<Check> CheckDaemons(const Locations& locations) {
   add("supervisor", supervisor.reachable, Describe(supervisor));
   add("agentd", agentd.reachable, Describe(agentd));
   for (const std::string& path : agentd.info.quarantined()) {
-    checks.push_back({"session file", Verdict::kWarning, path + " could not be read",
-                      "look at it, then remove it; docs/SESSIONS.md says what it was"});
+    if (path.ends_with(".json")) {
+      checks.push_back({"session file", Verdict::kWarning, path + " is not imported",
+                        "odyssey-ctl session import " + path + ", then remove it"});
+      continue;
+    }
+    const bool bundle = path.find("/bundles/") != std::string::npos;
+    checks.push_back({bundle ? "bundle" : "session file", Verdict::kWarning,
+                      path + " could not be read",
+                      bundle ? "install the bundle again with --force"
+                             : "look at it, then remove it; docs/SESSIONS.md says what it was"});
   }
   for (const auto& feature : supervisor.info.features()) {
     checks.push_back(CheckFeature(feature.name(), feature.in_force(), feature.detail()));

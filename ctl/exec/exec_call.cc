@@ -117,6 +117,9 @@ int ExecCall::Run(const Console& console, supervisor::v1::ExecStart start, const
       console.Warn("odyssey-ctl: " + line);
     }
   }
+  if (pump.outcome() && !pump.outcome()->ended_processes().empty()) {
+    console.Warn("odyssey-ctl: " + EndedProcesses(*pump.outcome()));
+  }
   if (report.message.empty()) return report.code;
   if (denials_ == ShowDenials::kNever && report.next.empty()) report.next = WhatAllows(denials);
   if (!pump.outcome()) return CannotExec(console, {report.message, "", report.next});

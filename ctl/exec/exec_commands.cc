@@ -21,8 +21,8 @@
 #include "ctl/client/message_text.h"
 #include "ctl/exec/exec_call.h"
 #include "ctl/exec/exec_files.h"
+#include "ctl/exec/exec_policy.h"
 #include "ctl/exec/exec_review.h"
-#include "ctl/file/file_rights.h"
 #include "ctl/file/sources_digest.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/explain.h"
@@ -40,8 +40,6 @@ namespace {
 constexpr char kOptions[] = "odyssey-ctl exec --help lists the options.";
 
 using supervisor::v1::SupervisorStub;
-
-constexpr unsigned kNewDirectoryMode = 0755;
 
 Result<std::string> RandomComponent(const char* start, size_t count) {
   unsigned char bytes[12];
@@ -114,30 +112,6 @@ class CellRemover final {
   const SupervisorStub& stub_;
   const std::string cell_id_;
 };
-
-// What of a policy has to be known before its cell is asked for: whether the client may take its
-// variables that look like secrets, and whether the directories that llm-do makes if they are
-// missing would be shown. Nothing is made that the cell would not be shown: why not the supervisor
-// says when it is asked for the cell. What was made is what is mounted.
-Status AskAboutPolicy(const PolicyAsker& asker, NamedPlaces* places, ExecOptions* options) {
-  if (!options->policy) return OkStatus();
-  const dialect::Policy& policy = *options->policy;
-  if (policy.secrets.empty() && policy.create.empty()) return OkStatus();
-  AnsweredBy by;
-  ODY_ASSIGN_OR_RETURN(const answer::Answer answer,
-                       asker.Ask(QuestionAbout(options->sandbox, &policy, asker.owner()), &by));
-  if (!answer.refusal.ok()) {
-    return policy.secrets.empty() ? OkStatus() : options->origins.Locate(answer.refusal);
-  }
-  const FileRights rights(asker.owner());
-  for (const std::string& path : policy.create) {
-    ODY_ASSIGN_OR_RETURN(const NamedPlace* made, places->Make(path, kNewDirectoryMode));
-    for (policy::Mount& mount : options->sandbox.mounts) {
-      if (mount.source == made->name()) mount.identity = made->identity();
-    }
-  }
-  return OkStatus();
-}
 
 // What no option asked for is not insisted on: where the operator's ceiling lets no file of a
 // workspace execute, the system's programs remain. True if there is another request to make.

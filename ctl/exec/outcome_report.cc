@@ -56,4 +56,14 @@ ExitReport ReportOutcome(const supervisor::v1::ExecOutcome& outcome, const std::
   }
 }
 
+std::string EndedProcesses(const supervisor::v1::ExecOutcome& outcome) {
+  std::string names;
+  for (const std::string& name : outcome.ended_processes()) {
+    names += (names.empty() ? "" : ", ") + Sanitize(name, Lines::kOne);
+  }
+  const int count = outcome.ended_processes_size();
+  return "ended with the command: " + std::to_string(count) +
+         (count == 1 ? " process" : " processes") + " that it left running (" + names + ")";
+}
+
 }  // namespace odyssey::ctl

@@ -21,6 +21,9 @@ struct ExitReport {
 ExitReport ReportOutcome(const supervisor::v1::ExecOutcome& outcome, const std::string& command,
                          int signal);
 
+// Of an outcome that has some: "ended with the command: 2 processes that it left running (a, b)".
+std::string EndedProcesses(const supervisor::v1::ExecOutcome& outcome);
+
 }  // namespace odyssey::ctl
 
 #endif  // ODYSSEY_CTL_EXEC_OUTCOME_REPORT_H_

@@ -21,6 +21,15 @@ TEST(OutcomeReportTest, ExitCodeIsTheCommandsOwn) {
   }
 }
 
+TEST(OutcomeReportTest, NamesTheProcessesThatWereEnded) {
+  ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_EXITED);
+  outcome.add_ended_processes("python3");
+  EXPECT_EQ(EndedProcesses(outcome),
+            "ended with the command: 1 process that it left running (python3)");
+  outcome.add_ended_processes("a\x1b[31m");
+  EXPECT_EQ(EndedProcesses(outcome).find('\x1b'), std::string::npos);
+}
+
 TEST(OutcomeReportTest, SignalIs128AndItsNumber) {
   ExecOutcome outcome = Outcome(supervisor::v1::OUTCOME_KIND_SIGNALLED);
   outcome.set_signal(11);

@@ -6,13 +6,9 @@
 namespace odyssey::ctl {
 namespace {
 
-using dialect::openshell::Destination;
-using dialect::openshell::Match;
-using dialect::openshell::MatchKind;
-
-constexpr char kNoCell[] =
-    "; all the same no cell is made of this policy: endpoints need the egress proxy, which this "
-    "version does not have";
+using egress::Destination;
+using egress::Match;
+using egress::MatchKind;
 
 std::string PlaceOf(const Match& match, const dialect::Policy& policy) {
   const dialect::Place* network = policy.origins.Find("network");
@@ -48,10 +44,10 @@ bool Allows(const Match& match) {
 rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destination& destination) {
   rules::Decision out{.verdict = rules::Verdict::kDeny, .rule = "network egress"};
   if (!destination.never.empty()) {
-    out.reason = "closed whatever a policy says: " + destination.never + kNoCell;
+    out.reason = "closed whatever a policy says: " + destination.never;
     return out;
   }
-  const std::vector<Match> matches = MatchesOf(policy.network, destination);
+  const std::vector<Match> matches = MatchesOf(policy.request.egress, destination);
   bool some = false;
   std::string told;
   for (const Match& match : matches) {
@@ -60,9 +56,9 @@ rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destinati
             " (" + Describe(*match.rule, *match.endpoint) + ")";
   }
   if (matches.empty()) told = "no endpoint names it";
-  out.reason = some ? "an endpoint would let it through: " + told
-                    : "the endpoints would refuse it to every program: " + told;
-  out.reason += kNoCell;
+  if (some) out.verdict = rules::Verdict::kAllow;
+  out.reason = some ? "an endpoint lets it through: " + told
+                    : "the endpoints refuse it to every program: " + told;
   return out;
 }
 

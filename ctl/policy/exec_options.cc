@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "ctl/policy/policy_file.h"
+#include "policy/egress/reach.h"
 #include "policy/model/own_variables.h"
 #include "policy/model/policy_keys.h"
+#include "policy/model/provider_name.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::ctl {
@@ -97,14 +99,39 @@ void SetModes(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
                                                 : policy::Mode::kDangerFullAccess;
   }
   if (options.Has("network")) {
-    sandbox->network =
-        options.Text("network") == "full" ? policy::Network::kFull : policy::Network::kNone;
+    const std::string network = options.Text("network");
+    sandbox->network = network == "full"     ? policy::Network::kFull
+                       : network == "public" ? policy::Network::kEgress
+                                             : policy::Network::kNone;
+    sandbox->egress = {};
+    if (network == "public") sandbox->egress = egress::PublicPolicy("--network public");
   }
   if (options.Has("landlock")) {
     sandbox->landlock = options.Text("landlock") == "best_effort"
                             ? policy::Landlock::kBestEffort
                             : policy::Landlock::kHardRequirement;
   }
+}
+
+Status AddReach(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
+  for (const std::string& place : options.All("reach")) {
+    const std::string option = "--reach " + place;
+    const Result<egress::Destination> to = egress::ParseReachable(place);
+    if (!to.ok()) return Status(to.status().code(), option + ": " + to.status().message());
+    if (sandbox->network == policy::Network::kFull) {
+      return InvalidArgument(option + ": the network is full, which has no endpoints");
+    }
+    sandbox->network = policy::Network::kEgress;
+    sandbox->egress.rules.push_back(egress::RuleFor(option, to->host, to->port));
+  }
+  for (const std::string& name : options.All("provider")) {
+    if (!policy::IsProviderName(name)) {
+      return InvalidArgument("--provider " + name + ": " + policy::kProviderNameRule +
+                             " is allowed");
+    }
+    sandbox->providers.push_back(name);
+  }
+  return OkStatus();
 }
 
 // Another mode than the policy's starts from nothing: what the policy names is of its own mode.
@@ -260,8 +287,20 @@ std::vector<OptionSpec> AccessOptionSpecs() {
       {.name = "network",
        .kind = ValueKind::kChoice,
        .value_name = "WHICH",
-       .help = "none (default) or full",
-       .choices = {"none", "full"}},
+       .help =
+           "none (default), public: what is public, through odyssey-egress, or full: the host's",
+       .choices = {"none", "public", "full"}},
+      {.name = "reach",
+       .kind = ValueKind::kText,
+       .value_name = "HOST:PORT",
+       .help =
+           "let every program connect there, through odyssey-egress, beside what the policy allows",
+       .repeatable = true},
+      {.name = "provider",
+       .kind = ValueKind::kText,
+       .value_name = "NAME",
+       .help = "use the credentials of this provider (`odyssey-ctl provider`)",
+       .repeatable = true},
       {.name = "landlock",
        .kind = ValueKind::kChoice,
        .value_name = "HOW",
@@ -368,7 +407,6 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
       ReadPolicy(options.Text("policy"), context, &problems, policy_name);
   if (!policy.ok()) return Named("--policy", policy.status());
   out->policy = std::move(*policy);
-  ForgetSecretsOfOptions(options, &out->policy->secrets);
   out->sandbox = out->policy->request;
   out->origins = out->policy->origins;
   return OkStatus();
@@ -427,8 +465,10 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ExecOptions out;
   std::string policy_name;
   ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
+  if (out.policy) ForgetSecretsOfOptions(options, &out.policy->secrets);
   NoteOptions(options, &out.origins);
   SetModes(options, &out.sandbox);
+  ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimits(options, &out.sandbox.limits);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
@@ -465,6 +505,16 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   out.collect = options.Text("collect");
   out.denials = ReadDenialsOption(options);
   out.explain = options.Has("explain");
+  policy::InheritVariables(inputs.environment, &out.sandbox.env);
+  return out;
+}
+
+Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInputs& inputs) {
+  ODY_CHECK(options.Has("policy"));
+  ExecOptions out;
+  std::string policy_name;
+  ODY_RETURN_IF_ERROR(ReadPolicyOption(options, inputs, &policy_name, &out));
+  ProtectPolicy(policy_name, &out);
   policy::InheritVariables(inputs.environment, &out.sandbox.env);
   return out;
 }

@@ -73,6 +73,9 @@ std::vector<OptionSpec> ExecOptionSpecs();
 // Every error names the option, the value and what is allowed.
 Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInputs& inputs);
 
+// The same of --policy alone, where it is the only one of the options. It must be given.
+Result<ExecOptions> ReadPolicyAlone(const ParsedOptions& options, const ExecInputs& inputs);
+
 }  // namespace odyssey::ctl
 
 #endif  // ODYSSEY_CTL_POLICY_EXEC_OPTIONS_H_

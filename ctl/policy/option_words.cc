@@ -96,6 +96,8 @@ std::string GrantAsOption(const supervisor::v1::Denial& denial, policy::Executab
       return "--mode workspace_write";
     case supervisor::v1::GRANT_KEY_NETWORK_FULL:
       return "--network full";
+    case supervisor::v1::GRANT_KEY_NETWORK_ENDPOINT:
+      return "--reach " + Word(denial.grant_value());
     case supervisor::v1::GRANT_KEY_EXECUTABLE:
     case supervisor::v1::GRANT_KEY_EXECUTABLES_ALL:
       return ProgramWords(denial, mode);

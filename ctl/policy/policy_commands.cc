@@ -26,7 +26,7 @@
 namespace odyssey::ctl {
 namespace {
 
-using dialect::openshell::Destination;
+using egress::Destination;
 
 constexpr char kExplainNotes[] =
     "FILE is a policy of any kind (odyssey.policy/v1, llm-do, odek, OpenShell), a bundle "
@@ -247,7 +247,7 @@ Result<std::optional<Destination>> ReadQuestion(const ParsedOptions& options) {
   if (options.Has("path")) ODY_RETURN_IF_ERROR(CheckAskedPath(options.Text("path")));
   std::optional<Destination> destination;
   if (options.Has("host")) {
-    Result<Destination> parsed = dialect::openshell::ParseDestination(options.Text("host"));
+    Result<Destination> parsed = egress::ParseDestination(options.Text("host"));
     if (!parsed.ok()) return InvalidArgument("--host " + parsed.status().message());
     destination = *std::move(parsed);
   }

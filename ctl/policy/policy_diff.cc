@@ -171,8 +171,12 @@ Result<Difference> CompareLocated(const policy::SandboxRequest& first,
                                   const dialect::Origins& first_origins,
                                   const policy::SandboxRequest& second,
                                   const dialect::Origins& second_origins) {
-  ODY_ASSIGN_OR_RETURN(const lattice::Rights a, lattice::RightsOf(first));
-  ODY_ASSIGN_OR_RETURN(const lattice::Rights b, lattice::RightsOf(second));
+  ODY_ASSIGN_OR_RETURN(lattice::Rights a, lattice::RightsOf(first));
+  ODY_ASSIGN_OR_RETURN(lattice::Rights b, lattice::RightsOf(second));
+  if (a.network == b.network) {  // CompareEndpoints knows which endpoint holds another one
+    a.egress.clear();
+    b.egress.clear();
+  }
   return Difference{.only_first = Lines(lattice::Excess(a, b), first_origins),
                     .only_second = Lines(lattice::Excess(b, a), second_origins),
                     .undecided = {}};
@@ -189,7 +193,7 @@ Result<Difference> ComparePolicies(const dialect::Policy& first, const dialect::
   ODY_ASSIGN_OR_RETURN(
       Difference out, CompareLocated(first.request, first.origins, second.request, second.origins));
   if (HasComparableNetwork(first) && HasComparableNetwork(second)) {
-    Append(difference::CompareEndpoints(first.network, second.network), &out);
+    Append(difference::CompareEndpoints(first.request.egress, second.request.egress), &out);
   }
   if (first.worker && second.worker) {
     Append(difference::CompareWorkers(*first.worker, *second.worker), &out);

@@ -135,20 +135,22 @@ answer::Question QuestionOf(const PolicyQuestion& asked) {
   return out;
 }
 
-// Why no cell is made. Where that is for its endpoints, the question about a host is one about
-// them.
+bool AsksEndpoints(const PolicyQuestion& asked) {
+  return asked.destination && asked.policy.request.network == policy::Network::kEgress;
+}
+
+// Why no cell is made; of a host what the endpoints say too.
 PolicyAnswer NoCell(const PolicyQuestion& asked, const answer::Answer& answer) {
-  const bool endpoints = asked.policy.request.network == policy::Network::kEgress;
-  if (!asked.destination || !endpoints) return Denied(asked, answer.rule, answer.refusal);
-  rules::Decision by_endpoints = DecideByEndpoints(asked.policy, *asked.destination);
-  if (answer.rule != answer::kByCeiling) return {std::move(by_endpoints), {}, {}};
   PolicyAnswer denied = Denied(asked, answer.rule, answer.refusal);
-  denied.decision.reason += "; " + by_endpoints.reason;
+  if (AsksEndpoints(asked)) {
+    denied.decision.reason += "; " + DecideByEndpoints(asked.policy, *asked.destination).reason;
+  }
   return denied;
 }
 
 // Of a cell that would be made.
 rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& answer) {
+  if (AsksEndpoints(asked)) return DecideByEndpoints(asked.policy, *asked.destination);
   const bool about_cell = !asked.destination && !asked.call.options.Has("path");
   if (!about_cell) return WithGrant(asked.policy.dialect, answer);
   return {.reason =

@@ -11,8 +11,8 @@
 #include "ctl/base/command.h"
 #include "ctl/policy/policy_asker.h"
 #include "policy/dialect/bundle.h"
-#include "policy/dialect/openshell_reach.h"
 #include "policy/dialect/policy.h"
+#include "policy/egress/reach.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::ctl {
@@ -22,8 +22,8 @@ struct PolicyQuestion {
   const Invocation& call;
   const dialect::Policy& policy;  // that of the command's first word
   const PolicyAsker& asker;
-  const std::optional<dialect::Policy>& within;                       // that of --within
-  const std::optional<dialect::openshell::Destination>& destination;  // that of --host
+  const std::optional<dialect::Policy>& within;           // that of --within
+  const std::optional<egress::Destination>& destination;  // that of --host
 };
 
 struct PolicyAnswer {

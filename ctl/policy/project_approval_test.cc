@@ -50,7 +50,7 @@ TEST(ProjectApprovalTest, AProjectMayTakeAwayWithoutAsking) {
 
 TEST(ProjectApprovalTest, WhatItAddsIsToBeApproved) {
   EXPECT_EQ(Added("{\n\"sandbox_network\": \"bridge\"}"),
-            Lines{"odek.json:2: sandbox_network: bridge: network: full, where none is the most"});
+            Lines{"odek.json:2: sandbox_network: bridge: network: egress, where none is the most"});
   EXPECT_EQ(Added("{\n\"sandbox_env\": {\n\"A\": \"${LANG}\"}}"),
             Lines{"odek.json:3: sandbox_env.A: ${LANG}: env: A"});
   // What is no reference may be a secret.

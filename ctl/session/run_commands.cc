@@ -18,6 +18,7 @@
 #include "ctl/changes/change_question.h"
 #include "ctl/client/client.h"
 #include "ctl/file/named_place.h"
+#include "ctl/session/session_budget.h"
 #include "ctl/session/session_calls.h"
 #include "ctl/session/turn_watch.h"
 #include "ctl/view/confinement_line.h"
@@ -47,7 +48,12 @@ struct RunOptions {
   std::vector<Save> saves;
   bool allow_danger = false;
   bool review = false;
+  uint64_t approval_timeout_ms = 0;
+  // Without a terminal, others may answer until the time is over.
+  bool wait_for_others = false;
   uint64_t deadline_ms = 0;
+  agent::v1::Budget budget;
+  bool trace = false;
 };
 
 Result<std::vector<Save>> ReadSaves(const std::vector<std::string>& entries) {
@@ -72,12 +78,24 @@ Result<RunOptions> ReadRunOptions(const ParsedOptions& options) {
   ODY_ASSIGN_OR_RETURN(out.saves, ReadSaves(options.All("save")));
   out.allow_danger = options.Has("dangerous-sandbox-mode");
   out.review = options.Has("review");
+  out.approval_timeout_ms = options.DurationMs("approval-timeout");
+  out.wait_for_others = out.approval_timeout_ms != 0 && !options.Has("approve");
   out.deadline_ms = options.DurationMs("deadline");
+  ODY_ASSIGN_OR_RETURN(out.budget, ReadBudget(options));
+  out.trace = options.Has("trace");
   if (!out.cwd.empty() && !out.session_id.empty()) {
     return InvalidArgument("--cwd: said when a session is made, not later");
   }
   if (out.review && !out.session_id.empty()) {
     return InvalidArgument("--review: said when a session is made, not later");
+  }
+  for (const OptionSpec& option : BudgetOptions()) {
+    if (!options.Has(option.name) || out.session_id.empty()) continue;
+    return InvalidArgument("--" + std::string(option.name) +
+                           ": said when a session is made, not later");
+  }
+  if (out.approval_timeout_ms != 0 && !out.session_id.empty()) {
+    return InvalidArgument("--approval-timeout: said when a session is made, not later");
   }
   if (out.allow_danger && !out.session_id.empty()) {
     return InvalidArgument("--dangerous-sandbox-mode: said when a session is made, not later");
@@ -161,7 +179,9 @@ std::optional<std::string> FindOrCreate(const Console& console, const Client& cl
                     {.bundle = options.bundle,
                      .cwd = options.cwd,
                      .allow_danger = options.allow_danger,
-                     .review = options.review});
+                     .review = options.review,
+                     .approval_timeout_ms = options.approval_timeout_ms,
+                     .budget = options.budget});
   if (!session) return std::nullopt;
   if (!console.json) {
     const std::string writes = session->review() ? "writes are reviewed" : "writes are direct";
@@ -177,7 +197,6 @@ void OfferChanges(const Console& console, const Client& client, const SessionSer
                   const std::string& session_id) {
   agent::v1::GetSessionRequest request;
   request.set_session_id(session_id);
-  request.set_without_turns(true);
   agent::v1::GetSessionResponse response;
   const Status status = stub.GetSession({kQuickCallMs}, request, &response);
   if (!status.ok() || !response.session().review()) return;
@@ -192,7 +211,6 @@ int RefuseOtherBundle(const Console& console, const Client& client, const Sessio
   if (options.session_id.empty()) return kExitOk;
   agent::v1::GetSessionRequest request;
   request.set_session_id(options.session_id);
-  request.set_without_turns(true);
   agent::v1::GetSessionResponse response;
   const Status found = stub.GetSession({kQuickCallMs}, request, &response);
   if (!found.ok()) return console.Fail(client.Explain("run in the session", found));
@@ -223,8 +241,10 @@ int RunTurn(const Console& console, const Locations& locations, const RunOptions
          .turn_id = submitted->turn_id(),
          .after = submitted->after_sequence(),
          .approve = options.approve,
+         .trace = options.trace,
          .in_fd = STDIN_FILENO,
-         .has_terminal = console.in_is_terminal && console.out_is_terminal && !console.json},
+         .has_terminal = console.in_is_terminal && console.out_is_terminal && !console.json,
+         .wait_for_others = options.wait_for_others},
         signal_fd);
     end = watch.Run();
   }
@@ -251,49 +271,61 @@ int RunCommand(const Invocation& call) {
 }  // namespace
 
 std::vector<Command> RunCommands() {
-  return {{.name = "run",
-           .summary = "run one turn of an agent and show it live; asks approvals on the terminal",
-           .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory},
-                           {.name = "PROMPT", .required = false}},
-           .options = {{.name = "prompt",
-                        .kind = ValueKind::kText,
-                        .value_name = "TEXT",
-                        .help = "what the agent is to do, in place of PROMPT; - reads stdin"},
-                       {.name = "session",
-                        .kind = ValueKind::kText,
-                        .value_name = "ID",
-                        .help = "go on in this session instead of a new one"},
-                       {.name = "approve",
-                        .kind = ValueKind::kChoice,
-                        .value_name = "HOW",
-                        .help = "ask (default; without a terminal that denies), all, deny, or "
-                                "strict: deny and name the rule; interactive and approve_all are "
-                                "ask and all",
-                        .choices = ApproveModeNames()},
-                       {.name = "cwd",
-                        .kind = ValueKind::kDirectory,
-                        .value_name = "DIR",
-                        .help = "what \".\" in the bundle's mounts means (default: here)"},
-                       {.name = "deadline",
-                        .kind = ValueKind::kDuration,
-                        .value_name = "DURATION",
-                        .help = "the turn fails if it has not ended so long after it was accepted "
-                                "(default: none)"},
-                       {.name = "save",
-                        .kind = ValueKind::kText,
-                        .value_name = "PATH=FILE",
-                        .help = "copy PATH of the workspace to FILE at the end; FILE is in no "
-                                "directory behind a symbolic link",
-                        .repeatable = true},
-                       {.name = "dangerous-sandbox-mode",
-                        .help = "the bundle's danger_full_access is meant: UNCONFINED on the "
-                                "host"},
-                       {.name = "review",
-                        .help = "directories are written on a copy; commit what you like of it"}},
-           .notes = "Exits 0 if the turn completed and every file was saved.\n"
-                    "BUNDLE is a bundle directory, or an installed bundle: [NS/]ID[@VERSION], "
-                    "sha256:HEX.",
-           .run = RunCommand}};
+  return {
+      {.name = "run",
+       .summary = "run one turn of an agent and show it live; asks approvals on the terminal",
+       .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory},
+                       {.name = "PROMPT", .required = false}},
+       .options = {{.name = "prompt",
+                    .kind = ValueKind::kText,
+                    .value_name = "TEXT",
+                    .help = "what the agent is to do, in place of PROMPT; - reads stdin"},
+                   {.name = "session",
+                    .kind = ValueKind::kText,
+                    .value_name = "ID",
+                    .help = "go on in this session instead of a new one"},
+                   {.name = "approve",
+                    .kind = ValueKind::kChoice,
+                    .value_name = "HOW",
+                    .help = "ask (default; without a terminal that denies), all, deny, or "
+                            "strict: deny and name the rule; interactive and approve_all are "
+                            "ask and all",
+                    .choices = ApproveModeNames()},
+                   {.name = "approval-timeout",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "DURATION",
+                    .help = "deny a request for approval that has no answer by then (default: "
+                            "the operator's, which it cannot exceed); without a terminal and "
+                            "without --approve, approval allow can answer until then"},
+                   {.name = "cwd",
+                    .kind = ValueKind::kDirectory,
+                    .value_name = "DIR",
+                    .help = "what \".\" in the bundle's mounts means (default: here)"},
+                   {.name = "deadline",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "DURATION",
+                    .help = "the turn fails if it has not ended so long after it was accepted "
+                            "(default: none)"},
+                   {.name = "save",
+                    .kind = ValueKind::kText,
+                    .value_name = "PATH=FILE",
+                    .help = "copy PATH of the workspace to FILE at the end; FILE is in no "
+                            "directory behind a symbolic link",
+                    .repeatable = true},
+                   {.name = "dangerous-sandbox-mode",
+                    .help = "the bundle's danger_full_access is meant: UNCONFINED on the "
+                            "host"},
+                   {.name = "review",
+                    .help = "directories are written on a copy; commit what you like of it"},
+                   {.name = "trace", .help = "show the steps of the turn and how long each took"},
+                   MaxTokensOption(),
+                   MaxCostOption(),
+                   MaxToolCallsOption(),
+                   MaxTimeOption()},
+       .notes = "Exits 0 if the turn completed and every file was saved.\n"
+                "BUNDLE is a bundle directory, or an installed bundle: [NS/]ID[@VERSION], "
+                "sha256:HEX.",
+       .run = RunCommand}};
 }
 
 }  // namespace odyssey::ctl

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "agentd/package/reference.h"
+#include "common/message/message_json.h"
 #include "common/os/file.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/bundle/bundle_upload.h"
 #include "ctl/bundle/named_bundle.h"
 #include "ctl/changes/direct_writes.h"
 #include "ctl/client/message_text.h"
+#include "ctl/file/named_place.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/policy_file.h"
 #include "odyssey/agent/v1/bundle.stub.h"
@@ -19,7 +21,11 @@
 namespace odyssey::ctl {
 namespace {
 
-constexpr size_t kMaxPromptBytes = 1024 * 1024;  // agentd's limit
+constexpr size_t kMaxPromptBytes = 1024 * 1024;                    // agentd's limit
+constexpr size_t kMaxSessionFileBytes = size_t{64} * 1024 * 1024;  // agentd's too
+constexpr size_t kChunkBytes = 256 * 1024;
+constexpr int kImportMs = 600'000;
+constexpr int kTurnsMs = 600'000;
 
 Result<FoundPlace> ResolveCwd(const std::string& cwd, const ExecInputs& inputs) {
   Result<FoundPlace> place = inputs.resolve(cwd.empty() ? "." : cwd);
@@ -101,6 +107,8 @@ Result<agent::v1::CreateSessionRequest> MakeRequest(const Console& console, cons
   request.set_agent_id(session.agent_id);
   request.set_allow_danger(session.allow_danger);
   request.set_review(session.review);
+  *request.mutable_budget() = session.budget;
+  request.set_approval_timeout_ms(session.approval_timeout_ms);
   for (auto& [name, value] : facts.environment) (*request.mutable_env())[name] = value;
   if (!session.review) *written = std::move(facts.written);
   ODY_RETURN_IF_ERROR(CheckText(request));
@@ -131,6 +139,60 @@ void AddEnvironment(const agent::v1::Session& session, agent::v1::SubmitTurnRequ
     if (const auto value = inputs.environment(source)) values[source] = *value;
   }
   request->mutable_env()->mutable_values()->insert(values.begin(), values.end());
+}
+
+// A directory is packed and uploaded.
+Result<std::string> ReferenceOf(const Client& client, const std::string& named) {
+  if (named.empty()) return named;
+  ODY_ASSIGN_OR_RETURN(const NamedBundle bundle, LookAtName(named));
+  if (bundle.directory.empty()) return bundle.reference;
+  ImportOptions options;
+  options.set_unlisted(true);
+  ODY_ASSIGN_OR_RETURN(const agent::v1::Bundle uploaded,
+                       UploadBundle(client.channel(), bundle.directory, options));
+  return uploaded.digest();
+}
+
+Result<std::string> ReadSessionFile(const std::string& file) {
+  ODY_ASSIGN_OR_RETURN(const NamedPlace place, OpenNamedPlace(file, Links::kFileItself));
+  ODY_ASSIGN_OR_RETURN(const UniqueFd fd, place.OpenFile());
+  return ReadToTheEnd(fd.get(), file, kMaxSessionFileBytes);
+}
+
+Result<agent::v1::Session> SendSessionFile(const agent::v1::SessionServiceStub& stub,
+                                           agent::v1::ImportSessionRequest request,
+                                           const std::string& text) {
+  auto stream = stub.ImportSession({kImportMs});
+  for (size_t sent = 0; sent == 0 || sent < text.size(); sent += kChunkBytes) {
+    request.set_data(text.substr(sent, kChunkBytes));
+    if (!stream.Write(request)) break;  // its status says why
+    request.Clear();
+  }
+  stream.WritesDone();
+  agent::v1::ImportSessionResponse response;
+  const bool answered = stream.Read(&response);
+  ODY_RETURN_IF_ERROR(stream.Finish());
+  if (!answered) return Internal("agentd gave no answer");
+  return std::move(*response.mutable_session());
+}
+
+// The model is the bundle's: a file cannot choose who reads the session.
+void TellModel(const Console& console, const std::string& text, const agent::v1::Session& session) {
+  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object()) return;
+  const auto word = [&](const char* key, const char* otherwise) {
+    const auto it = file.find(key);
+    return it != file.end() && it->is_string() ? it->get<std::string>() : std::string(otherwise);
+  };
+  const std::string named = word("model_provider", "openai") + "/" + word("model_id", "");
+  const std::string used = session.model_provider() + "/" + session.model_id();
+  const auto config = file.find("model_config");
+  const bool configured = config != file.end() && !config->is_null();
+  if (named == used && !configured) return;
+  console.Warn("odyssey-ctl: " +
+               Sanitize("the model is the bundle's, " + used + ", not the file's " + named +
+                            (configured ? " with its model_config" : ""),
+                        Lines::kOne));
 }
 
 }  // namespace
@@ -205,12 +267,61 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
   return std::move(*response.mutable_session());
 }
 
+std::optional<agent::v1::Session> ImportSession(const Console& console, const Client& client,
+                                                const agent::v1::SessionServiceStub& stub,
+                                                const SessionImport& what) {
+  const std::string doing = "import " + what.file;
+  const ExecInputs inputs = MakeExecInputs();
+  const auto import = [&]() -> Result<agent::v1::Session> {
+    ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, ResolveCwd(what.cwd, inputs));
+    TellLink(console, "--cwd " + what.cwd, cwd);
+    ODY_ASSIGN_OR_RETURN(const std::string text, ReadSessionFile(what.file));
+    agent::v1::ImportSessionRequest request;
+    request.set_cwd(cwd.name);
+    ODY_ASSIGN_OR_RETURN(*request.mutable_bundle(), ReferenceOf(client, what.bundle));
+    ODY_RETURN_IF_ERROR(CheckText(request));
+    ODY_ASSIGN_OR_RETURN(agent::v1::Session session,
+                         SendSessionFile(stub, std::move(request), text));
+    TellModel(console, text, session);
+    // One that was uploaded for this session is not listed: its manifest was the person's own.
+    const Result<BundleFacts> facts =
+        FactsOfReference(client, session.bundle_ref(), session.cwd(), inputs);
+    if (facts.ok()) WarnOfDirectWrites(console, facts->written);
+    return session;
+  };
+  Result<agent::v1::Session> session = import();
+  if (session.ok()) return *std::move(session);
+  Failure failure = client.Explain(doing, session.status());
+  if (session.status().code() == Code::kNotFound && what.bundle.empty()) {
+    failure.next = "Install the bundle, or name another one with --bundle.";
+  }
+  console.Fail(failure);
+  return std::nullopt;
+}
+
+Result<std::vector<agent::v1::Turn>> ListTurns(const agent::v1::SessionServiceStub& stub,
+                                               const std::string& session_id) {
+  agent::v1::ListTurnsRequest request;
+  request.set_session_id(session_id);
+  auto stream = stub.ListTurns({kTurnsMs}, request);
+  std::vector<agent::v1::Turn> out;
+  for (agent::v1::ListTurnsResponse part; stream.Read(&part);) {
+    const bool goes_on = !out.empty() && out.back().id() == part.turn().id();
+    if (goes_on) {
+      out.back().mutable_chat_history()->MergeFrom(part.turn().chat_history());
+    } else {
+      out.push_back(std::move(*part.mutable_turn()));
+    }
+  }
+  ODY_RETURN_IF_ERROR(stream.Finish());
+  return out;
+}
+
 std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
     const Console& console, const Client& client, const agent::v1::SessionServiceStub& stub,
     const std::string& session_id, const std::string& prompt, const TurnTerms& terms) {
   agent::v1::GetSessionRequest which;
   which.set_session_id(session_id);
-  which.set_without_turns(true);
   agent::v1::GetSessionResponse session;
   Status status = stub.GetSession({kQuickCallMs}, which, &session);
   agent::v1::SubmitTurnResponse response;

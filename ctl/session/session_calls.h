@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ctl/base/console.h"
 #include "ctl/client/client.h"
@@ -19,6 +20,8 @@ struct NewSession {
   std::string agent_id;
   bool allow_danger = false;
   bool review = false;
+  uint64_t approval_timeout_ms = 0;  // 0: the operator's
+  agent::v1::Budget budget = {};
 };
 
 // Resolves the paths, reads the variables that the manifest exports, and makes the session.
@@ -26,12 +29,27 @@ std::optional<agent::v1::Session> CreateSession(const Console& console, const Cl
                                                 const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session);
 
+struct SessionImport {
+  std::string file;    // as typed
+  std::string bundle;  // as typed, as NewSession's; "": the file's reference
+  std::string cwd;     // as typed; "": here
+};
+
+// Sends the file, and says where the session differs from it.
+std::optional<agent::v1::Session> ImportSession(const Console& console, const Client& client,
+                                                const agent::v1::SessionServiceStub& stub,
+                                                const SessionImport& what);
+
 // Whether what a person named can be the bundle of that session, which is pinned: its id is
 // compared, its version and digest where the name has one. INVALID_ARGUMENT: it is another one.
 Status CheckSameBundle(const std::string& named, const agent::v1::Session& session);
 
 // A turn's prompt, given as an argument or by --prompt: one of them. "-" reads stdin.
 Result<std::string> ReadPrompt(const std::string& argument, const std::string& option);
+
+// The session's turns, with their histories.
+Result<std::vector<agent::v1::Turn>> ListTurns(const agent::v1::SessionServiceStub& stub,
+                                               const std::string& session_id);
 
 struct TurnTerms {
   uint64_t deadline_ms = 0;     // 0: none

@@ -1,4 +1,4 @@
-// session create|list|show|rm|fork|events|exec|cancel.
+// session create|list|show|revoke|rm|fork|events|exec|cancel.
 #include <unistd.h>
 
 #include <memory>
@@ -12,13 +12,18 @@
 #include "ctl/base/exit_code.h"
 #include "ctl/base/line_reader.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/units.h"
 #include "ctl/changes/change_choice.h"
 #include "ctl/changes/change_question.h"
 #include "ctl/changes/changes_client.h"
 #include "ctl/client/client.h"
+#include "ctl/client/message_text.h"
 #include "ctl/exec/exec_call.h"
+#include "ctl/exec/exec_policy.h"
 #include "ctl/session/event_feed.h"
+#include "ctl/session/session_budget.h"
 #include "ctl/session/session_calls.h"
+#include "ctl/view/approval_view.h"
 #include "ctl/view/change_view.h"
 #include "ctl/view/event_view.h"
 #include "odyssey/agent/v1/session.stub.h"
@@ -45,20 +50,28 @@ int WithAgentd(const Invocation& call, const std::string& what, Body body) {
 
 int Create(const Invocation& call) {
   const Console& console = *call.console;
-  return WithAgentd(call, "create a session",
-                    [&](const Client& client, const SessionServiceStub& stub) {
-                      const std::optional<Session> session =
-                          CreateSession(console, client, stub,
-                                        {.bundle = call.options.Word(0),
-                                         .cwd = call.options.Text("cwd"),
-                                         .agent_id = call.options.Text("agent"),
-                                         .allow_danger = call.options.Has("dangerous-sandbox-mode"),
-                                         .review = call.options.Has("review")});
-                      if (!session) return kExitFailed;
-                      console.json ? console.PrintJson(message::ToJson(*session))
-                                   : console.PrintLine(Safe(session->id()));
-                      return kExitOk;
-                    });
+  const Result<agent::v1::Budget> budget = ReadBudget(call.options);
+  if (!budget.ok()) {
+    console.Fail({"session create", budget.status().message(),
+                  "odyssey-ctl session create --help lists the options."});
+    return kExitUsage;
+  }
+  return WithAgentd(
+      call, "create a session", [&](const Client& client, const SessionServiceStub& stub) {
+        const std::optional<Session> session =
+            CreateSession(console, client, stub,
+                          {.bundle = call.options.Word(0),
+                           .cwd = call.options.Text("cwd"),
+                           .agent_id = call.options.Text("agent"),
+                           .allow_danger = call.options.Has("dangerous-sandbox-mode"),
+                           .review = call.options.Has("review"),
+                           .approval_timeout_ms = call.options.DurationMs("approval-timeout"),
+                           .budget = *budget});
+        if (!session) return kExitFailed;
+        console.json ? console.PrintJson(message::ToJson(*session))
+                     : console.PrintLine(Safe(session->id()));
+        return kExitOk;
+      });
 }
 
 int List(const Invocation& call) {
@@ -94,6 +107,12 @@ void PrintTurn(const Console& console, const agent::v1::Turn& turn) {
   if (!turn.error().empty()) console.PrintLine("error: " + Safe(turn.error()));
 }
 
+void PrintGrant(const Console& console, const agent::v1::SessionGrant& grant) {
+  console.PrintLine("granted " + Safe(grant.id()) + " by uid " + std::to_string(grant.by_uid()) +
+                    (grant.expires_at().empty() ? "" : " until " + Safe(grant.expires_at())));
+  for (const agent::v1::Grant& one : grant.grants()) console.PrintLine("  " + DescribeGrant(one));
+}
+
 int Show(const Invocation& call) {
   const Console& console = *call.console;
   return WithAgentd(
@@ -105,8 +124,17 @@ int Show(const Invocation& call) {
         if (!status.ok())
           return console.Fail(client.Explain("show session " + request.session_id(), status));
         const Session& session = response.session();
+        const Result<std::vector<agent::v1::Turn>> turns = ListTurns(stub, session.id());
+        if (!turns.ok()) {
+          return console.Fail(client.Explain("show session " + session.id(), turns.status()));
+        }
         if (console.json) {
-          console.PrintJson(message::ToJson(session));
+          Json shown = message::ToJson(session);
+          shown["turns"] = Json::array();
+          for (const agent::v1::Turn& turn : *turns) {
+            shown["turns"].push_back(message::ToJson(turn));
+          }
+          console.PrintJson(shown);
           return kExitOk;
         }
         console.Print(FormatTable(
@@ -117,12 +145,18 @@ int Show(const Invocation& call) {
              {"cwd", Safe(session.cwd())},
              {"writes",
               session.review() ? "reviewed: odyssey-ctl changes " + Safe(session.id()) : "direct"},
+             {"approvals", session.approval_timeout_ms() == 0
+                               ? "wait without end"
+                               : "denied without an answer in " +
+                                     FormatDurationMs(session.approval_timeout_ms())},
              {"created", Safe(session.created_at())},
+             {"used", BudgetText(session.used(), session.budget())},
              {"events", std::to_string(session.last_sequence())}}));
         if (!session.forked_from().empty()) {
           console.PrintLine("forked from " + Safe(session.forked_from()));
         }
-        for (const agent::v1::Turn& turn : session.turns()) PrintTurn(console, turn);
+        for (const agent::v1::SessionGrant& grant : session.grants()) PrintGrant(console, grant);
+        for (const agent::v1::Turn& turn : *turns) PrintTurn(console, turn);
         return kExitOk;
       });
 }
@@ -130,7 +164,6 @@ int Show(const Invocation& call) {
 bool IsReviewed(const SessionServiceStub& stub, const std::string& id) {
   agent::v1::GetSessionRequest request;
   request.set_session_id(id);
-  request.set_without_turns(true);
   agent::v1::GetSessionResponse response;
   return stub.GetSession({kQuickCallMs}, request, &response).ok() && response.session().review();
 }
@@ -210,7 +243,7 @@ int Events(const Invocation& call) {
   const Console& console = *call.console;
   EventFeed feed(call.locations, call.options.Word(0), call.options.Number("after"),
                  call.options.Has("follow"));
-  EventView view({.color = console.color_out});
+  EventView view({.color = console.color_out, .steps = true});
   for (;;) {
     const EventFeed::Item item = feed.Take();
     if (item.event && console.json) console.PrintJson(message::EventToJson(*item.event));
@@ -221,10 +254,31 @@ int Events(const Invocation& call) {
   }
 }
 
+// Has agentd check the policy. `*cell_id`: what SessionExec is to name.
+Status PrepareExec(const ExecCall& exec, const SessionServiceStub& stub,
+                   const std::string& session_id, const policy::v1::Sandbox& policy,
+                   std::string* cell_id) {
+  agent::v1::PrepareSessionExecRequest request;
+  request.set_session_id(session_id);
+  *request.mutable_policy() = policy;
+  ODY_RETURN_IF_ERROR(CheckText(request));
+  agent::v1::PrepareSessionExecResponse response;
+  ODY_RETURN_IF_ERROR(stub.PrepareSessionExec(exec.Interruptible(kCellCallMs), request, &response));
+  *cell_id = response.cell_id();
+  return OkStatus();
+}
+
 int Exec(const Invocation& call) {
   const Console& console = *call.console;
   if (const Status status = CheckTerminal(console, call.options.Has("tty")); !status.ok()) {
     return CannotExec(console, {"session exec", status.message(), ""});
+  }
+  const ExecInputs inputs = MakeExecInputs();  // keeps open what the policy names
+  std::optional<OwnPolicy> policy;
+  if (call.options.Has("policy")) {
+    Result<OwnPolicy> read = ReadOwnPolicy(console, call.options, inputs, call.locations);
+    if (!read.ok()) return CannotExec(console, {"session exec", read.status().message(), ""});
+    policy = *std::move(read);
   }
   ExecCall exec(call.options.Has("tty"), ReadDenialsOption(call.options));
   const Result<Client> client = Client::Connect(Daemon::kAgentd, call.locations);
@@ -234,10 +288,17 @@ int Exec(const Invocation& call) {
   const SessionServiceStub stub(client->channel());
   supervisor::v1::ExecStart start;
   start.set_cell_id(call.options.Word(0));
+  dialect::Origins origins;
+  if (policy) {
+    origins = policy->origins;
+    const Status status =
+        PrepareExec(exec, stub, call.options.Word(0), policy->sandbox, start.mutable_cell_id());
+    if (exec.interrupted_by() != 0 && !status.ok()) return kExitSignalBase + exec.interrupted_by();
+    if (!status.ok()) return CannotExec(console, client->Explain("session exec", status, origins));
+  }
   for (size_t i = 1; i < call.options.words().size(); ++i) start.add_argv(call.options.Word(i));
   start.set_cwd(call.options.Text("cwd"));
   start.set_wall_clock_ms(call.options.DurationMs("timeout"));
-  dialect::Origins origins;
   origins.Add("start.wall_clock_ms", {.key = "--timeout", .written = call.options.Text("timeout")});
   return exec.Run(console, std::move(start), *client, origins,
                   [&] { return stub.SessionExec({}); });
@@ -259,6 +320,24 @@ int Cancel(const Invocation& call) {
       });
 }
 
+int Revoke(const Invocation& call) {
+  const Console& console = *call.console;
+  return WithAgentd(
+      call, "revoke a grant", [&](const Client& client, const SessionServiceStub& stub) {
+        agent::v1::RevokeGrantRequest request;
+        request.set_session_id(call.options.Word(0));
+        request.set_grant_id(call.options.Word(1));
+        agent::v1::RevokeGrantResponse response;
+        const Status status = stub.RevokeGrant({kQuickCallMs}, request, &response);
+        if (!status.ok()) {
+          return console.Fail(client.Explain("revoke grant " + request.grant_id(), status));
+        }
+        console.json ? console.PrintJson({{"revoked", request.grant_id()}})
+                     : console.PrintLine("revoked " + Safe(request.grant_id()));
+        return kExitOk;
+      });
+}
+
 }  // namespace
 
 std::vector<Command> SessionCommands() {
@@ -267,7 +346,11 @@ std::vector<Command> SessionCommands() {
       {.name = "session create",
        .summary = "make a session of a bundle; prints its id",
        .positionals = {{.name = "BUNDLE", .kind = ValueKind::kDirectory}},
-       .options = {{.name = "cwd",
+       .options = {MaxTokensOption(),
+                   MaxCostOption(),
+                   MaxToolCallsOption(),
+                   MaxTimeOption(),
+                   {.name = "cwd",
                     .kind = ValueKind::kDirectory,
                     .value_name = "DIR",
                     .help = "what \".\" in the bundle's mounts means (default: here)"},
@@ -278,7 +361,12 @@ std::vector<Command> SessionCommands() {
                    {.name = "dangerous-sandbox-mode",
                     .help = "the bundle's danger_full_access is meant: UNCONFINED on the host"},
                    {.name = "review",
-                    .help = "directories are written on a copy; commit what you like of it"}},
+                    .help = "directories are written on a copy; commit what you like of it"},
+                   {.name = "approval-timeout",
+                    .kind = ValueKind::kDuration,
+                    .value_name = "DURATION",
+                    .help = "deny a request for approval that has no answer by then (default: the "
+                            "operator's, which it cannot exceed)"}},
        .notes = "BUNDLE is a bundle directory, or an installed bundle: [NS/]ID[@VERSION], "
                 "sha256:HEX.",
        .run = Create},
@@ -287,6 +375,11 @@ std::vector<Command> SessionCommands() {
        .summary = "show a session and its turns",
        .positionals = {id},
        .run = Show},
+      {.name = "session revoke",
+       .summary = "take back what an approval added to a session's cell",
+       .positionals = {id, {.name = "GRANT"}},
+       .notes = "From the next call on. session show lists grants; a call that runs goes on.",
+       .run = Revoke},
       {.name = "session rm",
        .summary = "end a session's turn; remove the session, its journal and its cells",
        .positionals = {id},
@@ -311,6 +404,12 @@ std::vector<Command> SessionCommands() {
        .summary = "run an operator's command in the session's cell, outside any turn",
        .positionals = {id, {.name = "CMD", .rest = true}},
        .options = {{.name = "tty", .help = "give the command a terminal"},
+                   {.name = "policy",
+                    .kind = ValueKind::kFile,
+                    .value_name = "FILE",
+                    .help =
+                        "a policy of any kind (see policy check), in place of the bundle's; the "
+                        "workspace stays the session's"},
                    {.name = "cwd",
                     .kind = ValueKind::kText,
                     .value_name = "PATH",

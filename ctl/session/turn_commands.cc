@@ -1,4 +1,4 @@
-// turn submit|status|cancel.
+// turn submit|status|trace|cancel.
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,7 +7,9 @@
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/units.h"
 #include "ctl/client/client.h"
+#include "ctl/session/event_feed.h"
 #include "ctl/session/session_calls.h"
 #include "odyssey/agent/v1/session.stub.h"
 
@@ -68,6 +70,48 @@ int Status(const Invocation& call) {
       });
 }
 
+// The steps of one turn, or of the session's latest one, as its journal has them.
+int Trace(const Invocation& call) {
+  const Console& console = *call.console;
+  const std::string turn = call.options.Word(1);
+  std::vector<agent::v1::TurnStep> steps;
+  bool found = false;
+  EventFeed feed(call.locations, call.options.Word(0), 0, /*follow=*/false);
+  for (;;) {
+    const EventFeed::Item item = feed.Take();
+    if (item.failure) return console.Fail(*item.failure);
+    if (item.event && item.event->has_turn_started()) {
+      if (turn.empty()) steps.clear();
+      found = found || turn.empty() || item.event->turn_started().turn_id() == turn;
+    }
+    if (item.event && item.event->has_turn_step()) {
+      const agent::v1::TurnStep& step = item.event->turn_step();
+      if (turn.empty() || step.turn_id() == turn) steps.push_back(step);
+    }
+    if (item.ended) break;
+  }
+  if (!found) {
+    return console.Fail({"trace a turn",
+                         turn.empty() ? "the session has none that has begun"
+                                      : "turn " + turn +
+                                            ": it has not begun, or "
+                                            "session " +
+                                            call.options.Word(0) + " has no such turn",
+                         "odyssey-ctl session show SESSION lists the turns of a session."});
+  }
+  if (console.json) {
+    for (const agent::v1::TurnStep& step : steps) console.PrintJson(message::ToJson(step));
+    return kExitOk;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const agent::v1::TurnStep& step : steps) {
+    rows.push_back({Sanitize(step.step(), Lines::kOne), FormatDurationUsec(step.duration_usec()),
+                    Sanitize(step.detail(), Lines::kOne)});
+  }
+  console.Print(FormatTable({"STEP", "TOOK", "DETAIL"}, rows));
+  return kExitOk;
+}
+
 int Cancel(const Invocation& call) {
   agent::v1::CancelTurnRequest request;
   request.set_session_id(call.options.Word(0));
@@ -105,6 +149,10 @@ std::vector<Command> TurnCommands() {
        .summary = "show a turn's status and answer",
        .positionals = {session, {.name = "TURN"}},
        .run = Status},
+      {.name = "turn trace",
+       .summary = "print the steps of a turn and how long each took (default: the latest one)",
+       .positionals = {session, {.name = "TURN", .required = false}},
+       .run = Trace},
       {.name = "turn cancel",
        .summary = "cancel a turn (default: the running one); returns when it has ended",
        .positionals = {session, {.name = "TURN", .required = false}},

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/message/event_json.h"
+#include "ctl/base/sanitize.h"
 #include "ctl/base/terminal.h"
 #include "odyssey/agent/v1/approval.stub.h"
 #include "odyssey/agent/v1/session.stub.h"
@@ -38,7 +39,7 @@ TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWat
       locations_(locations),
       options_(std::move(options)),
       signal_fd_(signal_fd),
-      view_({.color = console.color_out}),
+      view_({.color = console.color_out, .steps = options_.trace}),
       feed_(locations, options_.session_id, options_.after, /*follow=*/true) {}
 
 TurnWatch::~TurnWatch() {
@@ -105,6 +106,10 @@ void TurnWatch::OnEvent(const Event& event) {
 }
 
 void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
+  if (options_.wait_for_others && !options_.has_terminal && request.has_expires_at()) {
+    return Say("waits for an answer until " + Sanitize(request.expires_at(), Lines::kOne) +
+               ": odyssey-ctl approval allow " + Sanitize(request.request_id(), Lines::kOne));
+  }
   const std::optional<AutomaticAnswer> answer =
       AnswerWithoutAsking(options_.approve, options_.has_terminal, request);
   if (answer) {
@@ -181,6 +186,7 @@ void TurnWatch::Resolve(const agent::v1::PermissionRequested& asked, const Answe
   request.set_decision(answer.decision);
   request.set_note(answer.note);
   request.set_digest(asked.digest());
+  request.set_grant_scope(answer.grant_scope);
   agent::v1::ResolveApprovalResponse response;
   const agent::v1::ApprovalServiceStub stub(client->channel());
   const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);

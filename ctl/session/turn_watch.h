@@ -26,8 +26,11 @@ struct TurnWatchOptions {
   std::string turn_id;
   uint64_t after = 0;
   ApproveMode approve = ApproveMode::kAsk;
+  bool trace = false;         // shows the turn's steps
   int in_fd = 0;              // where a person answers
   bool has_terminal = false;  // whether one is there
+  // Without one: a request that expires is left to other clients instead of denied at once.
+  bool wait_for_others = false;
 };
 
 class TurnWatch final {

@@ -1,10 +1,12 @@
 #include "ctl/view/approval_view.h"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "ctl/base/console.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/units.h"
 #include "ctl/view/diff_view.h"
 #include "ctl/view/tool_text.h"
 
@@ -32,6 +34,26 @@ std::string CommandLine(const agent::v1::SimpleCommand& command) {
   return out;
 }
 
+// What the call would add to the cell, and why.
+std::string Additions(const agent::v1::PermissionRequested& request) {
+  if (!request.has_grants()) return "";
+  std::string out = kIndent + std::string("adds to the cell:\n");
+  for (const agent::v1::Grant& grant : request.grants().grants()) {
+    out += kIndent + ("  " + DescribeGrant(grant)) + "\n";
+  }
+  if (!request.reason().empty())
+    out += kIndent + ("the model's reason: " + Safe(request.reason())) + "\n";
+  return out;
+}
+
+std::string LimitText(const std::string& limit, const std::string& value) {
+  const bool bytes = limit.size() > 6 && limit.substr(limit.size() - 6) == "_bytes";
+  uint64_t number = 0;
+  const auto end = std::from_chars(value.data(), value.data() + value.size(), number).ptr;
+  if (!bytes || value.empty() || end != value.data() + value.size()) return Safe(value);
+  return value + " (" + FormatSize(number) + ")";
+}
+
 // What the line starts, where it is more than one program.
 std::string Commands(const agent::v1::SimpleCommands& parsed) {
   if (parsed.commands_size() < 2 &&
@@ -46,6 +68,25 @@ std::string Commands(const agent::v1::SimpleCommands& parsed) {
 }
 
 }  // namespace
+
+std::string DescribeGrant(const agent::v1::Grant& grant) {
+  switch (grant.key()) {
+    case supervisor::v1::GRANT_KEY_MOUNT_READ:
+      return "read " + Safe(grant.value()) + " on the host";
+    case supervisor::v1::GRANT_KEY_MOUNT_WRITE:
+      return "read and write " + Safe(grant.value()) + " on the host";
+    case supervisor::v1::GRANT_KEY_EXECUTABLE:
+      return "execute " + Safe(grant.value());
+    case supervisor::v1::GRANT_KEY_NETWORK_ENDPOINT:
+      return "connect to " + Safe(grant.value());
+    case supervisor::v1::GRANT_KEY_LIMIT:
+      return Safe(grant.limit()) + " " + LimitText(grant.limit(), grant.value()) +
+             (grant.present().empty() ? ""
+                                      : " instead of " + LimitText(grant.limit(), grant.present()));
+    default:
+      return "key " + std::to_string(grant.key()) + ": " + Safe(grant.value());
+  }
+}
 
 std::string SafeScope(const agent::v1::PermissionRequested& request) {
   return Safe(request.scope());
@@ -67,8 +108,11 @@ std::string FormatApproval(const agent::v1::PermissionRequested& request, Extent
   out += shows_content
              ? BriefArguments(request.tool_name(), request.arguments_json(), kIndent, max_lines)
              : ExactArguments(request.arguments_json(), kIndent, max_lines);
+  if (!request.leads_to().empty())
+    out += kIndent + ("leads to: " + Safe(request.leads_to())) + "\n";
   out += FoldDiff(request.diff(), max_lines, kIndent, kShowsAll, color);
   out += Commands(request.parsed());
+  out += Additions(request);
   if (!request.cwd().empty()) out += kIndent + ("in " + Safe(request.cwd())) + "\n";
   if (!request.scope().empty()) out += kIndent + ("always means: " + SafeScope(request)) + "\n";
   if (request.has_expires_at()) {
@@ -83,6 +127,14 @@ std::string DescribeDecision(const agent::v1::ApprovalResolved& resolved) {
                     : decision == "allow_always" ? "allowed for the rest of the session"
                     : decision == "deny"         ? "denied"
                                                  : Safe(decision);
+  if (resolved.has_grant_scope()) {
+    out += resolved.grant_scope() == agent::v1::GRANT_SCOPE_SESSION
+               ? ", its additions for the session"
+               : ", its additions for this call";
+  }
+  if (!resolved.grants_expire_at().empty()) {
+    out += " until " + Safe(resolved.grants_expire_at());
+  }
   const std::string& by = resolved.by();
   out += by.empty() || by == "client" ? " by uid " + std::to_string(resolved.by_uid())
                                       : " by agentd (" + Safe(by) + ")";

@@ -20,6 +20,10 @@ enum class Extent {
 std::string FormatApproval(const agent::v1::PermissionRequested& request, Extent extent,
                            bool color);
 
+// One addition to a cell: "read /srv/data on the host", "memory_bytes 4294967296 (4 GiB) instead
+// of 536870912 (512 MiB)".
+std::string DescribeGrant(const agent::v1::Grant& grant);
+
 // The request's scope, sanitised.
 std::string SafeScope(const agent::v1::PermissionRequested& request);
 

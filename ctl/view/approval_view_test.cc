@@ -21,6 +21,42 @@ TEST(ApprovalTextTest, ShowsExactlyWhatWouldRun) {
             "    always means: Bash(curl:*): curl, rm\n");
 }
 
+agent::v1::Grant Addition(supervisor::v1::GrantKey key, const std::string& value,
+                          const std::string& limit = "", const std::string& present = "") {
+  agent::v1::Grant out;
+  out.set_key(key);
+  out.set_value(value);
+  out.set_limit(limit);
+  if (!present.empty()) out.set_present(present);
+  return out;
+}
+
+TEST(ApprovalTextTest, SaysWhatACallAddsToTheCellAndWhy) {
+  agent::v1::PermissionRequested request;
+  request.set_tool_name("Bash");
+  request.set_arguments_json(R"({"command":"make"})");
+  request.set_reason("the \x1b[2Jbuild\nneeds it");
+  *request.mutable_grants()->add_grants() =
+      Addition(supervisor::v1::GRANT_KEY_MOUNT_WRITE, "/srv/\ndata");
+  *request.mutable_grants()->add_grants() =
+      Addition(supervisor::v1::GRANT_KEY_MOUNT_READ, "/srv/in");
+  *request.mutable_grants()->add_grants() = Addition(supervisor::v1::GRANT_KEY_EXECUTABLE, "make");
+  *request.mutable_grants()->add_grants() =
+      Addition(supervisor::v1::GRANT_KEY_LIMIT, "4294967296", "memory_bytes", "536870912");
+  *request.mutable_grants()->add_grants() =
+      Addition(supervisor::v1::GRANT_KEY_LIMIT, "64", "pids", "32");
+  EXPECT_EQ(FormatApproval(request, Extent::kFolded, false),
+            "? Bash asks for approval\n"
+            "    command: make\n"
+            "    adds to the cell:\n"
+            "      read and write /srv/\\ndata on the host\n"
+            "      read /srv/in on the host\n"
+            "      execute make\n"
+            "      memory_bytes 4294967296 (4 GiB) instead of 536870912 (512 MiB)\n"
+            "      pids 64 instead of 32\n"
+            "    the model's reason: the \\e[2Jbuild\\nneeds it\n");
+}
+
 TEST(ApprovalTextTest, AWriteIsItsDifferenceAndItsPathExactly) {
   agent::v1::PermissionRequested request;
   request.set_tool_name("Write");
@@ -38,6 +74,17 @@ TEST(ApprovalTextTest, AWriteIsItsDifferenceAndItsPathExactly) {
             "     one\n"
             "    +two\\e[2J\\r\n"
             "    in /workspace\n");
+}
+
+TEST(ApprovalTextTest, ALinkIsShownWithWhereItLeads) {
+  agent::v1::PermissionRequested request;
+  request.set_tool_name("Read");
+  request.set_arguments_json(R"({"path":"pub/link"})");
+  request.set_leads_to("/workspace/secrets/a\n");
+  EXPECT_EQ(FormatApproval(request, Extent::kFolded, false),
+            "? Read asks for approval\n"
+            "    path: pub/link\n"
+            "    leads to: /workspace/secrets/a\\n\n");
 }
 
 TEST(ApprovalTextTest, SeveralEditsAreTheirDifference) {

@@ -94,6 +94,7 @@ std::string EventView::ToolFinished(const agent::v1::ToolCallFinished& call) {
 std::string EventView::CommandBegin(const Event& event) {
   const auto& begin = event.exec_command_begin();
   commands_[begin.exec_id()].begun_ms = ParseTimeMs(event.created_at());
+  commands_[begin.exec_id()].job_id = begin.job_id();
   // The tool call before it has already said the command.
   if (open_tools_ > 0) return CloseText();
   const std::vector<std::string> argv(begin.command().begin(), begin.command().end());
@@ -136,6 +137,16 @@ std::string EventView::Denied(const supervisor::v1::Denial& denial) {
   return "";
 }
 
+// One that was refused is shown as a denial.
+std::string EventView::Decided(const supervisor::v1::EgressDecision& decision) {
+  if (decision.verdict() == supervisor::v1::EGRESS_VERDICT_DENIED) return "";
+  const std::string request = decision.method().empty() ? "" : decision.method() + " ";
+  const std::string place = decision.host() +
+                            (decision.port() == 0 ? "" : ":" + std::to_string(decision.port())) +
+                            decision.path();
+  return CloseText() + Dimmed(kIndent + Safe("→ " + request + place)) + "\n";
+}
+
 std::string EventView::CommandEnd(const Event& event) {
   const auto& end = event.exec_command_end();
   CommandOutput output = std::move(commands_[end.exec_id()]);
@@ -150,8 +161,8 @@ std::string EventView::CommandEnd(const Event& event) {
   out += output.denials;
 
   const bool good = end.exit_code() == 0;
-  std::string line =
-      kIndent + Paint(DescribeEnd(end), good ? Style::kGood : Style::kBad, options_.color);
+  std::string line = kIndent + (output.job_id.empty() ? "" : Safe(output.job_id) + ": ") +
+                     Paint(DescribeEnd(end), good ? Style::kGood : Style::kBad, options_.color);
   const uint64_t now = ParseTimeMs(event.created_at());
   if (output.begun_ms != 0 && now >= output.begun_ms) {
     line += Dimmed(" · " + FormatDurationMs(now - output.begun_ms));
@@ -228,6 +239,8 @@ std::string EventView::Show(const Event& event) {
       return CommandEnd(event);
     case Event::kAccessDenied:
       return Denied(event.access_denied().denial());
+    case Event::kEgressDecided:
+      return Decided(event.egress_decided().decision());
     case Event::kWorkspaceChanged:
       return CloseText() +
              Dimmed("∆ " + CountsText(event.workspace_changed().counts()) +
@@ -252,9 +265,34 @@ std::string EventView::Show(const Event& event) {
              FormatApproval(event.permission_requested(), Extent::kFolded, options_.color);
     case Event::kApprovalResolved:
       return CloseText() + kIndent + DescribeDecision(event.approval_resolved()) + "\n";
-    case Event::kError:
-      return CloseText() + Paint("✗ ", Style::kBad, options_.color) +
-             Safe(event.error().message()) + "\n";
+    case Event::kGrantEnded: {
+      const auto& ended = event.grant_ended();
+      return CloseText() +
+             Dimmed("grant " + Safe(ended.request_id()) + " ended: " + Safe(ended.reason())) + "\n";
+    }
+    case Event::kError:  // the end of the turn, which follows, has the same message
+      return CloseText();
+    case Event::kTurnStep: {
+      if (!options_.steps) return "";
+      const auto& step = event.turn_step();
+      return CloseText() + kIndent +
+             Dimmed("· " + Safe(step.step()) + "  " + FormatDurationUsec(step.duration_usec()) +
+                    (step.detail().empty() ? "" : "  " + Safe(step.detail()))) +
+             "\n";
+    }
+    case Event::kHistorySummarized:
+      return CloseText() + kIndent +
+             Dimmed("the first " + std::to_string(event.history_summarized().messages()) +
+                    " messages of the session are summarised") +
+             "\n";
+    case Event::kEventsRemoved: {
+      const auto& removed = event.events_removed();
+      return CloseText() +
+             Dimmed("events " + std::to_string(removed.first_sequence()) + " to " +
+                    std::to_string(removed.last_sequence()) +
+                    " were removed: " + Safe(removed.reason())) +
+             "\n";
+    }
     case Event::PAYLOAD_NOT_SET:
       break;
   }

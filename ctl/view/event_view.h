@@ -19,6 +19,7 @@ struct EventViewOptions {
   size_t width = 100;     // characters of one line of a command or its output; the rest is cut
   size_t head_lines = 8;  // of a command's output, shown as they come
   size_t tail_lines = 3;  // shown at its end, with a count of those between
+  bool steps = false;     // of turns
 };
 
 class EventView final {
@@ -33,6 +34,7 @@ class EventView final {
  private:
   struct CommandOutput {
     uint64_t begun_ms = 0;
+    std::string job_id;  // of a background job
     std::string partial;
     size_t lines = 0;
     std::deque<std::string> tail;  // of the lines after the head
@@ -43,6 +45,7 @@ class EventView final {
   std::string Delta(Stream stream, const std::string& text);
   std::string CloseText();
   std::string Denied(const supervisor::v1::Denial& denial);
+  std::string Decided(const supervisor::v1::EgressDecision& decision);
   std::string ToolStarted(const agent::v1::ToolCallStarted& call);
   std::string ToolFinished(const agent::v1::ToolCallFinished& call);
   std::string CommandBegin(const agent::v1::Event& event);

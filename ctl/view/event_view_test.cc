@@ -153,6 +153,19 @@ TEST_F(EventViewTest, CommandOutsideATurnShowsItsArgv) {
             "    timed out · 10 ms · 0 lines\n");
 }
 
+// It may end long after the call that started it.
+TEST_F(EventViewTest, TheEndOfAJobNamesIt) {
+  Event begin = Next();
+  begin.mutable_exec_command_begin()->set_exec_id("exe_1");
+  begin.mutable_exec_command_begin()->set_job_id("job_1");
+  Show(begin);
+  Event end = Next();
+  end.mutable_exec_command_end()->set_exec_id("exe_1");
+  end.mutable_exec_command_end()->set_outcome("exited");
+  Show(end);
+  EXPECT_NE(shown_.find("job_1: exit 0"), std::string::npos) << shown_;
+}
+
 TEST_F(EventViewTest, FailedCallSaysWhy) {
   Call("Read", R"({"path":"/etc/shadow"})");
   Finish("Read", R"({"error":"permission denied"})", false);
@@ -173,13 +186,22 @@ TEST_F(EventViewTest, InterruptedTurnIsToldFromAFailedOne) {
   EXPECT_EQ(shown_, "half\n✗ turn interrupted: agentd ended\n");
 }
 
-TEST_F(EventViewTest, WhyATurnFailedIsOneLine) {
-  Event failed = Next(), error = Next();
+TEST_F(EventViewTest, WhyATurnFailedIsOneLineAndShownOnce) {
+  Event error = Next(), failed = Next();
+  error.mutable_error()->set_message("read a\nb:\tno\r");
   failed.mutable_turn_failed()->set_message("read a\nb:\tno\r");
-  error.mutable_error()->set_message("one\n✓ two");
-  Show(failed);
   Show(error);
-  EXPECT_EQ(shown_, "✗ turn failed: read a\\nb:\\tno\\r\n✗ one\\n✓ two\n");
+  Show(failed);
+  EXPECT_EQ(shown_, "✗ turn failed: read a\\nb:\\tno\\r\n");
+}
+
+TEST_F(EventViewTest, RemovedEventsAreTold) {
+  Event event = Next();
+  event.mutable_events_removed()->set_first_sequence(1);
+  event.mutable_events_removed()->set_last_sequence(812);
+  event.mutable_events_removed()->set_reason("retention");
+  Show(event);
+  EXPECT_EQ(shown_, "events 1 to 812 were removed: retention\n");
 }
 
 TEST_F(EventViewTest, AgentCannotActOnTheTerminal) {
@@ -202,6 +224,24 @@ TEST(ParseTimeTest, ReadsMillisecondsOfUtc) {
   EXPECT_EQ(ParseTimeMs("1970-01-01T00:00:01.250Z"), 1250u);
   EXPECT_EQ(ParseTimeMs("1970-01-01T00:00:01.250+02:00"), 0u);
   EXPECT_EQ(ParseTimeMs("yesterday"), 0u);
+}
+
+TEST_F(EventViewTest, AGrantAndItsEndAreTold) {
+  EventView view({});
+  Event resolved;
+  resolved.mutable_approval_resolved()->set_decision("allow_once");
+  resolved.mutable_approval_resolved()->set_grant_scope(agent::v1::GRANT_SCOPE_SESSION);
+  resolved.mutable_approval_resolved()->set_grants_expire_at("2026-03-24T09:31:00.000Z");
+  EXPECT_EQ(view.Show(resolved),
+            "    allowed once, its additions for the session until 2026-03-24T09:31:00.000Z by uid "
+            "0\n");
+  resolved.mutable_approval_resolved()->set_grant_scope(agent::v1::GRANT_SCOPE_CALL);
+  resolved.mutable_approval_resolved()->clear_grants_expire_at();
+  EXPECT_EQ(view.Show(resolved), "    allowed once, its additions for this call by uid 0\n");
+  Event ended;
+  ended.mutable_grant_ended()->set_request_id("apr_1");
+  ended.mutable_grant_ended()->set_reason("expired");
+  EXPECT_EQ(view.Show(ended), "grant apr_1 ended: expired\n");
 }
 
 }  // namespace
