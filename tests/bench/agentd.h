@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <grpcpp/grpcpp.h>
 
@@ -17,23 +18,33 @@
 
 namespace odyssey::bench {
 
-// odyssey-agentd with its state in DIRECTORY/agentd. Stopped when it goes out of scope.
+// odyssey-agentd with its state in the supervisor's directory. Stopped when it goes out of scope.
 class Agentd final {
  public:
-  static Result<std::unique_ptr<Agentd>> Start(const Supervisor& supervisor);
+  static Result<std::unique_ptr<Agentd>> Start(const Supervisor& supervisor,
+                                               const std::vector<std::string>& options = {});
   Agentd(const Agentd&) = delete;
   Agentd& operator=(const Agentd&) = delete;
   ~Agentd();
 
   std::string socket() const { return directory_ + "/run/agentd.sock"; }
-  std::string state() const { return directory_ + "/agentd"; }
-  // A bundle whose model calls Bash with `true` once, then ends the turn.
+  const std::string& state() const { return state_; }
+  // A bundle whose model calls Bash with `true` once, then ends the turn; or says a word.
   Result<std::string> MakeBundle() const;
+  Result<std::string> MakeTalkingBundle() const;
+  // One whose model calls Grep in `directory` of the host, which the cell reads, with so many
+  // cores.
+  Result<std::string> MakeGrepBundle(const std::string& directory, const std::string& pattern,
+                                     unsigned cores) const;
   pid_t pid() const { return process_->pid(); }
 
  private:
-  explicit Agentd(std::string directory) : directory_(std::move(directory)) {}
+  Result<std::string> Write(const std::string& name, const std::string& manifest,
+                            const std::string& scenario) const;
+  explicit Agentd(const Supervisor& supervisor)
+      : directory_(supervisor.directory()), state_(supervisor.agentd_state()) {}
   std::string directory_;
+  std::string state_;
   std::optional<Child> process_;
 };
 
@@ -49,11 +60,15 @@ class SessionClient final {
 
   // Returns when the subscription has shown the end of the turn; an error if it did not complete.
   Status RunTurn();
+  // The same turn; answers the time from the start of its only tool call to the end, in
+  // microseconds, as the subscription shows them.
+  Result<double> RunTurnForItsCall();
   // Every event from the first, by a subscription of its own; answers how many there were.
   Result<uint64_t> Replay();
 
  private:
   SessionClient() = default;
+  Status Submit();
   std::unique_ptr<agent::v1::SessionService::Stub> stub_;
   std::string id_;
   grpc::ClientContext context_;

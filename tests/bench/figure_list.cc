@@ -33,6 +33,7 @@ constexpr Entry kFigures[] = {
     {"repository", MeasureRepository},
     {"turn", MeasureTurn},
     {"turns-per-second", MeasureTurns},
+    {"grep", MeasureGrep},
     {"replay", MeasureReplay},
     {"agentd-start", MeasureAgentdStart},
 };

@@ -74,6 +74,8 @@ Result<Figure> MeasureRepository(const Supervisor& supervisor, const Scale& scal
 Result<Figure> MeasureTurn(const Supervisor& supervisor, const Scale& scale);
 // Such turns per second of sixteen sessions.
 Result<Figure> MeasureTurns(const Supervisor& supervisor, const Scale& scale);
+// A call of Grep over many files of the host, against `rg` there.
+Result<Figure> MeasureGrep(const Supervisor& supervisor, const Scale& scale);
 // Every event of a session, from the first, to a new subscriber.
 Result<Figure> MeasureReplay(const Supervisor& supervisor, const Scale& scale);
 // From the start of agentd until it is ready, with many sessions on its disk; its memory then.

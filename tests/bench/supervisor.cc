@@ -55,7 +55,8 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start() {
 Status Supervisor::Launch() {
   ODY_ASSIGN_OR_RETURN(
       Child process, LaunchDaemon({"odyssey-supervisor", "--state", directory_ + "/state", "--run",
-                                   directory_ + "/run", "--client-uid", std::to_string(getuid())},
+                                   directory_ + "/run", "--client-uid", std::to_string(getuid()),
+                                   "--bundle-store", agentd_state() + "/bundles/trees"},
                                   directory_ + "/log"));
   process_.emplace(std::move(process));
   return OkStatus();

@@ -26,6 +26,8 @@ class Supervisor final {
   ~Supervisor();
 
   std::string socket() const { return directory_ + "/run/supervisor.sock"; }
+  // Of the agentd that uses it, whose copies of bundles it takes for what they are.
+  std::string agentd_state() const { return directory_ + "/agentd"; }
   const std::string& directory() const { return directory_; }
 
  private:

@@ -1,12 +1,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "agentd/base/ids.h"
@@ -14,6 +16,8 @@
 #include "common/os/unique_fd.h"
 #include "tests/bench/agentd.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/file_tree.h"
+#include "tests/bench/floor.h"
 #include "tests/bench/process_memory.h"
 #include "tests/bench/rate.h"
 
@@ -21,6 +25,7 @@ namespace odyssey::bench {
 namespace {
 
 constexpr int kSessions = 16;
+constexpr size_t kSearchedBytes = 200;  // of a file
 constexpr double kMebibyte = 1024 * 1024;
 
 // Two appends to a file, each with fdatasync: what the record and the journal of a turn wait for.
@@ -94,6 +99,41 @@ Result<Figure> MeasureTurns(const Supervisor& supervisor, const Scale& scale) {
                 .peer = "",
                 .targets = {{"≥ 60 % of them", std::to_string(std::lround(share * 100)) + " %",
                              share >= 0.6}}};
+}
+
+Result<Figure> MeasureGrep(const Supervisor& supervisor, const Scale& scale) {
+  // In one of a hundred files, on one line.
+  const std::string pattern = "file [0-9]*77, line 1$";
+  const std::string directory = supervisor.directory() + "/searched";
+  ODY_RETURN_IF_ERROR(MakeFiles(directory, scale.many_files, kSearchedBytes));
+  ODY_ASSIGN_OR_RETURN(const auto agentd, Agentd::Start(supervisor));
+  const auto search_with = [&](unsigned cores) -> Result<std::unique_ptr<SessionClient>> {
+    ODY_ASSIGN_OR_RETURN(const std::string bundle,
+                         agentd->MakeGrepBundle(directory, pattern, cores));
+    return SessionClient::Create(*agentd, bundle);
+  };
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  ODY_ASSIGN_OR_RETURN(const auto of_all, search_with(cores));
+  ODY_ASSIGN_OR_RETURN(const auto of_one, search_with(1));
+  const auto on_host = [&](unsigned threads) {
+    return Timed([=] {
+      return DrainPipe({"/usr/bin/rg", "--no-config", "--hidden", "--line-number",
+                        "--threads=" + std::to_string(threads), pattern, directory})
+          .status();
+    });
+  };
+  ODY_ASSIGN_OR_RETURN(const std::vector<Samples> s,
+                       Interleave({[&] { return of_all->RunTurnForItsCall(); }, on_host(cores),
+                                   [&] { return of_one->RunTurnForItsCall(); }, on_host(1)},
+                                  1, scale.rate_rounds));
+  const std::string all = std::to_string(cores);
+  return Figure{
+      .what = "Grep over " + std::to_string(scale.many_files) + " files",
+      .odyssey = "in a cell with " + all + " cores: " + Times(s[0]) + "; with one: " + Times(s[2]),
+      .floor = "`rg` on the host, " + all + " threads: " + Times(s[1]) + "; one: " + Times(s[3]),
+      .peer = "",
+      .targets = {AtMostTimes(1.2, s[0].Median(), s[1].Median(), "`rg`"),
+                  AtMostTimes(1.2, s[2].Median(), s[3].Median(), "`rg` with one thread")}};
 }
 
 Result<Figure> MeasureReplay(const Supervisor& supervisor, const Scale& scale) {

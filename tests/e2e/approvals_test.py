@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Approvals: what the prompt shows before it takes a yes, and what an answer is bound to."""
 
+import json
 import os
 import signal
+import subprocess
 
 import bundles
 import host
@@ -223,6 +225,124 @@ class ExpiryTest(WorldTest):
         self.assertEqual(shown.ended(), 0, shown.text)
 
 
+    def test_a_session_may_wait_for_less_time_and_not_for_more(self):
+        world = World()
+        self.addCleanup(world.close)
+        world.up("--approval-timeout", "1h")
+        bundle = bundles.write(world.directory + "/late", [bundles.bash("true"), SAY], rules=ASK_BASH)
+        done = world.ctl("run", bundle, "go", "--approval-timeout", "1500ms")
+        self.assertEnded(done, 0, "waits for an answer until 20")
+        self.assertIn("permission denied: tool Bash was denied: no answer in 2 s", done.out)
+        session, = world.json("session", "list")["sessions"]
+        self.assertEqual(session["approval_timeout_ms"], 1500)
+        self.assertIn("denied without an answer in 1.5 s", world.ctl("session", "show", session["id"]).out)
+        self.assertEnded(world.ctl("session", "create", bundle, "--approval-timeout", "61m"), 1, "at most 3600000")
+        self.assertEnded(world.ctl("run", bundle, "go", "--session", session["id"], "--approval-timeout", "1s"), 2,
+                         "said when a session is made")
+        other = world.ctl("session", "create", bundle).out.strip()
+        self.assertEqual(world.json("session", "show", other)["approval_timeout_ms"], 3600000)
+
+    def test_without_a_terminal_another_client_answers(self):
+        bundle = bundles.write(self.world.directory + "/waits", [bundles.bash("true"), SAY], rules=ASK_BASH)
+        running = self.world.start("run", bundle, "go", "--approval-timeout", "10m")
+        asked, = host.eventually(lambda: self.world.json("approval", "list")["approvals"], HANG_S, "a question")
+        self.assertEqual(self.world.ctl("approval", "allow", asked["request"]["request_id"]).code, 0)
+        done = running.ended()
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("[true]", done.out)
+
+
+class AuditTest(WorldTest):
+    """Who allowed what, in the supervisor's log."""
+
+    def bundle(self, world):
+        return bundles.write(world.directory + "/audited", [bundles.bash("echo > made"), SAY], rules=ASK_BASH)
+
+    def records(self, world, kind):
+        done = world.ctl("-o", "json", "audit", "tail", "-n", "1000")
+        return [record for record in map(json.loads, done.out.splitlines()) if record["type"] == kind]
+
+    def runs(self, world):
+        return [one for one in self.records(world, "exec") if any("echo > made" in word for word in one["argv"])]
+
+    def ask(self, world):
+        session = world.ctl("session", "create", self.bundle(world)).out.strip()
+        self.assertEqual(world.ctl("turn", "submit", session, "go").code, 0)
+
+        def asked():
+            return world.json("approval", "list", "--session", session)["approvals"]
+        return session, host.eventually(asked, HANG_S, "a question")[0]["request"]
+
+    def end_of(self, world, session):
+        def ended():
+            turn = world.json("session", "show", session)["turns"][0]
+            return turn if turn["status"] not in ("queued", "running") else None
+        return host.eventually(ended, HANG_S, "the end")
+
+    def test_each_answer_is_recorded_before_the_command(self):
+        world = self.world
+        uid = os.stat(f"/proc/{world.agentd}").st_uid
+        for words, decision in ((("deny",), "deny"), (("allow", "--always"), "allow_always")):
+            session, request = self.ask(world)
+            note = ("--note", "no, not now") if decision == "deny" else ()
+            self.assertEqual(world.ctl("approval", words[0], request["request_id"], *words[1:], *note).code, 0)
+            self.end_of(world, session)
+            record = self.records(world, "approval")[-1]
+            self.assertEqual({name: record[name] for name in (
+                "request_id", "session_id", "turn_id", "tool", "digest", "decision", "by_uid", "by", "reporter_uid")},
+                {"request_id": request["request_id"], "session_id": session, "turn_id": request["turn_id"],
+                 "tool": "Bash", "digest": request["digest"], "decision": decision, "by_uid": 0, "by": "client",
+                 "reporter_uid": uid})
+            self.assertEqual(record.get("note"), "no, not now" if note else None)
+        run = self.runs(world)
+        self.assertEqual(len(run), 1, "the denied one did not run")
+        self.assertGreater(run[0]["seq"], record["seq"])
+        self.assertEqual(world.ctl("audit", "verify").code, 0)
+        self.assertRegex(world.ctl("audit", "tail", "-n", "1000").out,
+                         f" approval request_id={record['request_id']} .* digest={record['digest']} "
+                         f"decision=allow_always by_uid=0 by=client reporter_uid={uid}\n")
+
+    def test_what_always_allows_is_listed_and_forgotten(self):
+        world = self.world
+        session, request = self.ask(world)
+        self.assertEqual(world.ctl("approval", "allow", request["request_id"], "--always").code, 0)
+        self.end_of(world, session)
+        shown = world.ctl("approval", "granted", session)
+        self.assertEqual(shown.code, 0, shown)
+        self.assertIn(request["scope"], shown.out)
+        self.assertIn(request["request_id"], shown.out)
+        self.assertEqual(world.json("approval", "granted", session)["allowed"][0]["by"], "client")
+        self.assertEnded(world.ctl("approval", "forget", session), 2, "SCOPE or --all")
+        self.assertEnded(world.ctl("approval", "forget", session, "Bash(other:*)"), 1, "not allowed in this session")
+        self.assertEqual(world.ctl("approval", "forget", session, request["scope"]).code, 0)
+        self.assertIn("nothing is allowed", world.ctl("approval", "granted", session).out)
+        self.assertEqual(world.ctl("turn", "submit", session, "again").code, 0)
+        host.eventually(lambda: world.json("approval", "list", "--session", session)["approvals"], HANG_S, "a question")
+
+    def test_nothing_that_was_allowed_runs_without_its_record(self):
+        world = World()
+        self.addCleanup(world.close)
+        log = f"{world.state}/supervisor/audit"
+        os.makedirs(log, mode=0o700)
+        os.chmod(world.state, 0o755)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=0700", "tmpfs", log], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", log], check=True)  # before the world is closed
+        world.up()
+        session, request = self.ask(world)
+        with open(log + "/filler", "wb", buffering=0) as filler:
+            with self.assertRaises(OSError):
+                while True:
+                    filler.write(b"x" * 1024)
+        self.assertEqual(world.ctl("approval", "allow", request["request_id"]).code, 0)
+        turn = self.end_of(world, session)
+        self.assertEqual(turn["status"], "failed")
+        self.assertIn("could not be recorded: audit log", turn["error"])
+        os.unlink(log + "/filler")
+        host.eventually(lambda: world.ctl("exec", "--", "true").code == 0, HANG_S, "room")
+        self.assertEqual(self.runs(world), [])
+        self.assertEqual(world.ctl("audit", "verify").code, 0)
+
+
 class CommandTest(WorldTest):
     """--approval-command."""
 
@@ -294,10 +414,6 @@ class CommandTest(WorldTest):
         left = host.eventually(asleep, HANG_S, "the command")
         self.assertEqual(world.ctl("down").code, 0)
         host.eventually(lambda: not any("4711" in host.command_line(pid) for pid in left), HANG_S, "its end")
-
-    def test_up_needs_a_program(self):
-        done = World.ctl(self.world, "up", "--approval-command-fallback", "ask")
-        self.assertEnded(done, 1, "needs --approval-command")
 
 
 if __name__ == "__main__":

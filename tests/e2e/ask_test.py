@@ -9,7 +9,8 @@ from world import SOURCE, World, WorldTest, main
 
 EXAMPLES = SOURCE + "/examples/policies"
 ENDPOINTS = ("version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /**}]\n"
-             "    endpoints: [{host: a.example.com, port: 443}]\n")
+             "    endpoints: [{host: a.example.com, port: 443, protocol: sql, access: full, "
+             "enforcement: audit}]\n")  # sql: what egress does not have
 AGENT = "id: alone\nprompt: x\nmodel: {provider: script, name: s.yaml}\ntools:\n"
 
 

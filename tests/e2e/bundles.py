@@ -8,7 +8,7 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
-          tools_mode="standard", offered=TOOLS, skills=()):
+          tools_mode="standard", offered=TOOLS, skills=(), memory=None):
     """A bundle directory; its path.
 
     `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
@@ -38,6 +38,8 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
         "executor": {"type": "prebuilt", "id": "react"},
         "tools": [{"name": tool} for tool in offered], "sandbox": sandbox,
     }
+    if memory:
+        manifest["memory"] = memory
     if skills:
         manifest["skills"] = [{"name": name, "path": f"./skills/{name}"} for name in skills]
         for name, text in skills.items():

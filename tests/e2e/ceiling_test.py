@@ -63,7 +63,7 @@ limits:
     def test_a_manifest_cannot_lift_it(self):
         for options, words in (
                 ({"write_": [self.other]}, f"mounts.write[0]: {self.other}: writing it is not granted"),
-                ({"network": ["*"]}, "network: full: not granted"),
+                ({"network": ["*"]}, "network: egress: not granted"),
                 ({"mode": "danger_full_access"}, "danger_full_access"),
                 ({"resources": {"pids": 500}}, "resources.pids: 500: at most 200")):
             bundle = self.bundle(**options)
@@ -182,7 +182,7 @@ class DiffTest(unittest.TestCase):
                  for line in done.out.splitlines()]
         self.assertEqual(lines, [
             f"Each of {a} and {b} may allow what the other does not.", f"{b} allows what {a} does not:",
-            f'  {b}/permissions.network: ["*"]: network: full, where none is the most',
+            f'  {b}/permissions.network: ["*"]: network: egress, where none is the most',
             f"  {b}/permissions.filesystem.mounts.read[0]: {data} (read)",
             f"{a} allows what {b} does not:", f"  {a}/env.KEY: DEPLOY_TOKEN: env: KEY"])
         done = self.world.ctl("-o", "json", "policy", "diff", a, b)

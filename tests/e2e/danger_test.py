@@ -107,6 +107,16 @@ class GrantedTest(DangerTest):
         self.assertRegex(said, r"/odyssey-\d+-\d+/exec-\d+\n")
         self.assertEqual(os.stat(self.made).st_uid, BOTH.pw_uid)
 
+    def test_jobs_run_on_the_host_and_leftovers_are_told(self):
+        bundle = self.bundle(
+            bundles.bash("sleep 47130", "job", background=True),
+            bundles.call("Job", "stopped", action="stop", job_id="job_1"),
+            bundles.bash("sleep 47131 & sleep 0.3", "left"),
+            bundles.say("@@${job.state} ${stopped.outcome} ${left.ended_processes | join \", \"}@@"))
+        done = self.run_as(BOTH, bundle, FLAG)
+        self.assertIn("@@running signalled sleep@@", done.out, done)
+        self.assertEqual(subprocess.run(["pgrep", "-f", "sleep 4713[01]"], capture_output=True).stdout, b"")
+
     def test_the_variables_of_a_session_are_its_owners(self):
         bundle = self.bundle(bundles.bash("echo $PROBE_WORD"), bundles.say("@@${r.stdout}@@"),
                              mode="workspace_write", network=(), env={"PROBE_WORD": "PROBE_WORD"})

@@ -78,7 +78,7 @@ class DialectFilesTest(unittest.TestCase):
         for path in [*EXPLAINED, EXAMPLES + "/llm-do-worker.yaml", EXAMPLES + "/openshell-policy.yaml"]:
             done = self.world.ctl("-o", "json", "policy", "check", path, cwd=self.project)
             code, verdict = ((4, "ask") if path.endswith("odek.json") else
-                             (3, "deny") if "openshell-policy" in path else (0, "allow"))  # for its endpoints
+                             (3, "deny") if "openshell-policy" in path else (0, "allow"))  # for its middleware
             self.assertEqual((done.code, done.err), (code, ""), (path, done))
             self.assertEqual(done.json()["verdict"], verdict)
 
@@ -93,10 +93,10 @@ class DialectFilesTest(unittest.TestCase):
             self.assertEqual(parsed["policy"]["dialect"], dialect)
             self.assertEqual(parsed["policy"]["warnings"], [])
 
-    def test_endpoints_need_what_is_not_there(self):
+    def test_what_egress_does_not_do_is_refused(self):
         done = self.world.ctl("policy", "explain", EXAMPLES + "/openshell-policy.yaml")
         self.assertEqual(done.code, 1, done)
-        self.assertIn("egress proxy", done.err)
+        self.assertIn("network_middlewares.redact: middleware is not there", done.err)
         self.assertIn("network_policies.github.endpoints[1] on line 26: api.github.com:443/graphql", done.out)
 
     def test_what_is_wrong_has_its_line_and_key(self):
@@ -287,11 +287,14 @@ class DialectExecTest(WorldTest):
         with open(f"{out}/file", encoding="utf-8") as file:
             self.assertEqual(file.read(), "new\n")
 
-    def test_endpoints_are_refused_and_never_dropped(self):
+    def test_endpoints_are_served_and_never_dropped(self):
         policy = self.policy("o.yaml", NETWORK % "host: a.b, port: 443")
         done = self.shell(policy, "echo ran")
-        self.assertEqual((done.code, done.out), (125, ""), done)
-        self.assertIn("egress proxy", done.err)
+        self.assertEqual((done.code, done.out), (0, "ran\n"), done)
+        for more in ("protocol: sql, enforcement: audit", "credential_binding: {provider: p}"):
+            refused = self.policy("r.yaml", NETWORK % ("host: a.b, port: 443, " + more))
+            done = self.shell(refused, "echo ran")
+            self.assertEqual((done.code, done.out), (125, ""), done)
         done = self.shell(policy, "echo ran", "--network", "none")
         self.assertEqual((done.code, done.out), (0, "ran\n"), done)
 

@@ -13,7 +13,6 @@ network_policies:
     binaries: [{path: /usr/bin/curl}]
 """
 ENDPOINT = ":5: network_policies.api.endpoints[0] "
-NO_CELL = "no cell is made of this policy: endpoints need the egress proxy"
 
 BAD = ["", "a b", "a.b:0", "a.b:65536", "a.b:abc", "a.b:", "[2001:db8::1", "[::1]:x", "a" * 300 + ".b",
        "a\x1b[31m.b", "a\n.b", "*.example.com", "https://a.b/"]
@@ -26,16 +25,15 @@ class HostQuestionTest(unittest.TestCase):
         self.addCleanup(self.world.close)
         self.file = self.world.make("o.yaml", POLICY)
 
-    def reason(self, host):
+    def reason(self, host, code=3, verdict="deny"):
         done = self.world.ctl("-o", "json", "policy", "check", self.file, "--host", host)
-        self.assertEqual((done.code, done.json()["verdict"]), (3, "deny"), done)
-        self.assertIn(NO_CELL, done.json()["reason"])
+        self.assertEqual((done.code, done.json()["verdict"]), (code, verdict), done)
         return done.json()["reason"]
 
     def test_the_endpoint_that_would_allow_it(self):
         for host in ("a.example.com", "A.Example.Com.:443"):
             self.assertIn(self.file + ENDPOINT + "allows it (*.example.com:443, rest, enforce, access read-only, "
-                          "for /usr/bin/curl)", self.reason(host))
+                          "for /usr/bin/curl)", self.reason(host, 0, "allow"))
         self.assertIn(self.file + ENDPOINT + "names the host with other ports", self.reason("a.example.com:80"))
         for host in ("example.com:443", "a.b.example.com:443", "[2001:db8::1]:443"):
             self.assertIn("no endpoint names it", self.reason(host))
@@ -43,9 +41,8 @@ class HostQuestionTest(unittest.TestCase):
 
     def test_explain_lists_endpoints_with_their_lines(self):
         done = self.world.ctl("policy", "explain", self.file)
-        self.assertEqual(done.code, 1, done)
+        self.assertEqual(done.code, 0, done)
         self.assertIn("network_policies.api.endpoints[0] on line 5: *.example.com:443", done.out)
-        self.assertIn(self.file + ":3: network_policies: ", done.err)
 
     def test_what_is_no_host(self):
         for host in BAD:

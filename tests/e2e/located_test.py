@@ -121,7 +121,7 @@ class LocatedSessionTest(WorldTest):
                 ("mount", {"read": ["/proc"]}, '"/proc"',
                  "permissions.filesystem.mounts.read[0]: /proc: nothing of /proc"),
                 ("network", {"network": ["*"]}, '"*"',
-                 'permissions.network: ["*"]: network: full: not granted by the operator'),
+                 'permissions.network: ["*"]: network: egress: not granted by the operator'),
                 ("pids", {"resources": {"pids": 500}}, '"pids"', "resources.pids: 500: at most 200 is allowed"),
                 ("memory", {"resources": {"memory_mb": 2048}}, '"memory_mb"',
                  "resources.memory_mb: 2048: limits.memory_bytes: 2147483648: at most 1073741824"),

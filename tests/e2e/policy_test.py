@@ -149,7 +149,8 @@ class PolicyTest(unittest.TestCase):
         ceiling = self.world.make_directory("ceiling")
         self.world.make("ceiling/a.yaml", "version: odyssey.ceiling/v1\nbuiltin: false\n")
         endpoints = self.world.make("o.yaml", "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /**}]\n"
-                                              "    endpoints: [{host: a.example.com, port: 443}]\n")
+                                              "    endpoints: [{host: a.example.com, port: 443, protocol: sql, "
+                                              "access: full, enforcement: audit}]\n")
         refused = ["--ceiling", ceiling]
         for words, code, verdict, place in (
                 (["check", bundle], 1, "invalid", (wrong, 5, "manifest_version")),
@@ -305,10 +306,11 @@ class PolicyTest(unittest.TestCase):
         self.assertTrue(done.out.startswith(f"{manifest}:{line}: sandbox.permissions.network: "), done)
         self.assertIn('["*"]', done.out)
         endpoints = self.world.make("o.yaml", "version: 1\nnetwork_policies:\n  x:\n    binaries: [{path: /**}]\n"
-                                              "    endpoints: [{host: a.example.com, port: 443}]\n")
+                                              "    endpoints: [{host: a.example.com, port: 443, protocol: sql, "
+                                              "access: full, enforcement: audit}]\n")
         refused = self.world.ctl("policy", "explain", endpoints)
         self.assertIn(f"{endpoints}:3: network_policies: ", refused.err)
-        self.assertIn("no endpoints, which is no network,", refused.err)
+        self.assertIn("protocol sql is not there in this version", refused.err)
         for said in (done.out, refused.err):
             self.assertNotIn("NETWORK_", said)
 

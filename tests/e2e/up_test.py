@@ -2,6 +2,7 @@
 """odyssey-ctl up and down, and state directories that are not as they should be."""
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -104,6 +105,25 @@ class UpTest(unittest.TestCase):
     def test_it_says_where_it_serves(self):
         self.world.up()
         self.assertIn(f"odyssey-ctl: the daemons serve on {self.world.state}", self.world.daemons.err)
+
+    def test_agentds_options_are_options_of_up(self):
+        def options(*argv):
+            done = subprocess.run(argv, capture_output=True, text=True, check=True)
+            return set(re.findall(r"(?m)^ +(--[a-z-]+)", done.stdout))
+        places = {"--state", "--socket", "--supervisor-socket", "--policy", "--prices", "--allow-uid", "--version"}
+        agentds = options(BIN + "/odyssey-agentd", "--help")
+        self.assertGreater(len(agentds), 15)
+        self.assertEqual(agentds - places - options(CTL, "up", "--help"), set())
+        self.world.up("--queue-total", "7", "--idle-cell", "0")
+        with open(f"/proc/{self.world.agentd}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+        self.assertEqual(words[words.index(b"--queue-total") + 1], b"7")
+        self.assertEqual(words[words.index(b"--idle-cell") + 1], b"0")
+
+    def test_agentd_refuses_a_wrong_value(self):
+        done = self.world.start_up("--workers", "0").ended(HANG_S)
+        self.assertEqual((done.code, done.out), (1, ""), done)
+        self.assertIn('--workers "0": must be a number from 1 to 256', done.err)
 
     def test_the_mode_of_a_directory_that_is_there_stays(self):
         os.makedirs(self.world.state)
@@ -325,8 +345,9 @@ class UpTest(unittest.TestCase):
             self.skipTest("Odyssey is installed, and its programs are found there")
         programs = self.world.make_directory("programs")
         ctl = shutil.copy(CTL, programs)
-        for missing in ("odyssey-supervisor", "odyssey-agentd", "odyssey-supervisor-rpc",
-                        "odyssey-cell-init", "odyssey-cell-guard"):
+        for missing in ("odyssey-supervisor", "odyssey-agentd", "odyssey-egress",
+                        "odyssey-supervisor-rpc", "odyssey-cell-init", "odyssey-cell-guard",
+                        "odyssey-egress-worker"):
             done = subprocess.run([ctl, "--state", self.world.state, "up"], capture_output=True,
                                   text=True, timeout=HANG_S, check=False)
             self.assertEqual(done.returncode, 1)

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,12 @@ class FakeModelSource final : public model::ModelSource {
     ++opened_;
     return client_;
   }
+  std::optional<provider::Price> PriceOf(const std::string&, const std::string&) const override {
+    return price;
+  }
   int opened() const { return opened_; }
+
+  std::optional<provider::Price> price;  // of every model
 
  private:
   const std::shared_ptr<model::ModelClient> client_;

@@ -59,10 +59,28 @@ class FakeSandbox final : public sandbox::Sandbox {
   // What WriteFile tells, and is refused.
   std::optional<pb::Denial> refuse_writes;
 
+  std::map<std::string, std::string> links;  // a path → where it leads, absolute
+
   Result<pb::ChangeCounts> changes = pb::ChangeCounts();  // what CountChanges answers
   Status fork_status;  // what ForkCell answers; OK: the files are copied
 
+  std::atomic<size_t> most_cells = 1000;  // that PrepareCell makes
+
   std::atomic<uint32_t> running_execs = 0;  // what ListCells says of every cell
+
+  // Set before use. What the operator and the host say of a cell: CheckCell and PrepareCell fail
+  // so.
+  std::function<Status(const sandbox::CellSpec&)> on_check = [](const auto&) { return OkStatus(); };
+
+  // What RecordApproval answers from now on; OK: recorded.
+  void FailRecords(Status status) {
+    std::lock_guard lock(mutex_);
+    record_status_ = std::move(status);
+  }
+  std::vector<pb::RecordApprovalRequest> approvals() {
+    std::lock_guard lock(mutex_);
+    return approvals_;
+  }
 
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
@@ -94,13 +112,18 @@ class FakeSandbox final : public sandbox::Sandbox {
   Result<sandbox::Cell> PrepareCell(const sandbox::CellSpec& spec) override {
     std::lock_guard lock(mutex_);
     ODY_RETURN_IF_ERROR(prepare_status_);
-    prepared_.push_back(spec);
+    ODY_RETURN_IF_ERROR(on_check(spec));
     const std::string id = "cel_" + spec.key.session_id;
+    if (cells_.count(id) == 0 && cells_.size() >= most_cells) {
+      return ResourceExhausted("the most cells are live");
+    }
+    prepared_.push_back(spec);
     return sandbox::Cell{id, spec.key, cells_.insert({id, spec.key}).second};
   }
-  Status CheckCell(const sandbox::CellSpec&) override {
+  Status CheckCell(const sandbox::CellSpec& spec) override {
     std::lock_guard lock(mutex_);
-    return prepare_status_;
+    ODY_RETURN_IF_ERROR(prepare_status_);
+    return on_check(spec);
   }
   Result<std::vector<sandbox::Cell>> ListCells() override {
     std::lock_guard lock(mutex_);
@@ -114,6 +137,12 @@ class FakeSandbox final : public sandbox::Sandbox {
     forked_.emplace_back(from, to);
     ODY_RETURN_IF_ERROR(fork_status);
     files_[to.session_id] = files_[from.session_id];
+    return OkStatus();
+  }
+  Status RecordApproval(const pb::RecordApprovalRequest& record) override {
+    std::lock_guard lock(mutex_);
+    ODY_RETURN_IF_ERROR(record_status_);
+    approvals_.push_back(record);
     return OkStatus();
   }
   Status RemoveCell(const std::string& cell_id, bool purge) override {
@@ -138,6 +167,8 @@ class FakeSandbox final : public sandbox::Sandbox {
     std::lock_guard lock(mutex_);
     auto& files = files_[SessionOf(place.cell_id)];
     pb::FileOpResponse out;
+    ODY_RETURN_IF_ERROR(CheckPlace(request));
+    if (place.links == sandbox::Links::kRefuse) ODY_RETURN_IF_ERROR(CheckLinks(request));
     switch (request.op_case()) {
       case pb::FileOpRequest::kRead:
         if (cells_.count(place.cell_id) == 0 && must_exist_) return Unavailable("the cell ended");
@@ -179,11 +210,34 @@ class FakeSandbox final : public sandbox::Sandbox {
   }
 
  private:
+  // As the file worker says it, of places that no cell shows to tools.
+  static Status CheckPlace(const pb::FileOpRequest& request) {
+    const std::string& path = request.has_list() ? request.list().path() : request.read().path();
+    if (path != "/" && path != "/etc" && path.substr(0, 5) != "/etc/") return OkStatus();
+    return PermissionDenied("path " + path + " is outside the visible workspace");
+  }
+  Status CheckLinks(const pb::FileOpRequest& request) const {
+    const std::string& path = request.has_read()    ? request.read().path()
+                              : request.has_write() ? request.write().path()
+                              : request.has_edit()  ? request.edit().path()
+                              : request.has_list()  ? request.list().path()
+                                                    : request.multi_edit().path();
+    const auto link = links.find(path);
+    if (link == links.end()) return OkStatus();
+    return Status(Code::kAborted, "path `" + path + "` leads to " + link->second)
+        .With({.field = "path", .value = link->second});
+  }
+
   using Files = std::map<std::string, std::string>;
 
   static Status Read(const Files& files, const pb::FileRead& asked, pb::FileReadResult* out) {
     const auto it = files.find(asked.path());
     if (it == files.end()) {
+      const auto below = files.lower_bound(asked.path() + "/");
+      const bool is_directory =
+          below != files.end() &&
+          below->first.compare(0, asked.path().size() + 1, asked.path() + "/") == 0;
+      if (is_directory) return FailedPrecondition("path `" + asked.path() + "` is a directory");
       return NotFound("open " + asked.path() + ": No such file or directory");
     }
     const uint64_t total = it->second.size();
@@ -207,7 +261,8 @@ class FakeSandbox final : public sandbox::Sandbox {
 
   std::atomic<bool> must_exist_ = false;
   std::mutex mutex_;
-  Status prepare_status_;
+  Status prepare_status_, record_status_;
+  std::vector<pb::RecordApprovalRequest> approvals_;
   std::map<std::string, sandbox::CellKey> cells_;
   std::map<std::string, std::map<std::string, std::string>> files_;
   std::vector<sandbox::CellSpec> prepared_;

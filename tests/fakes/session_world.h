@@ -73,7 +73,7 @@ class SessionWorld final {
   bundle::BundleStore& bundles() { return *bundles_; }
   FakeSandbox& sandbox() { return sandbox_; }
   FakeModelClient& model() { return *model_; }
-  const FakeModelSource& models() const { return models_; }
+  FakeModelSource& models() { return models_; }
   FakeClock& clock() { return clock_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   const std::string& state() const { return state_.path(); }
@@ -131,10 +131,11 @@ class SessionWorld final {
     }
     return out;
   }
+  // Without the steps of turns.
   std::vector<std::string> EventNames(const std::string& session_id) {
     std::vector<std::string> out;
     for (const event::Event& event : Events(session_id)) {
-      out.push_back(message::TypeName(event));
+      if (!event.has_turn_step()) out.push_back(message::TypeName(event));
     }
     return out;
   }

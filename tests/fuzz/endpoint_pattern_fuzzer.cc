@@ -7,40 +7,40 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "policy/dialect/openshell_address.h"
-#include "policy/dialect/openshell_pattern.h"
+#include "policy/egress/address.h"
+#include "policy/egress/pattern.h"
 
 namespace {
 
-namespace openshell = odyssey::dialect::openshell;
-
 void CheckHosts(const std::string& a, const std::string& b) {
-  const auto one = openshell::NormalizeHost(a);
-  const auto other = openshell::NormalizeHost(b);
+  const auto one = odyssey::egress::NormalizeHost(a);
+  const auto other = odyssey::egress::NormalizeHost(b);
   if (!one.ok()) return;
-  const auto again = openshell::NormalizeHost(*one);
+  const auto again = odyssey::egress::NormalizeHost(*one);
   ODY_CHECK(again.ok() && *again == *one);
-  ODY_CHECK(openshell::HostsOverlap(*one, *one));
+  ODY_CHECK(odyssey::egress::HostsOverlap(*one, *one));
   if (!other.ok()) return;
-  ODY_CHECK(openshell::HostsOverlap(*one, *other) == openshell::HostsOverlap(*other, *one));
-  const bool plain = !openshell::IsHostPattern(*one) && !openshell::IsHostPattern(*other);
-  if (plain) ODY_CHECK(openshell::HostsOverlap(*one, *other) == (*one == *other));
+  ODY_CHECK(odyssey::egress::HostsOverlap(*one, *other) ==
+            odyssey::egress::HostsOverlap(*other, *one));
+  const bool plain =
+      !odyssey::egress::IsHostPattern(*one) && !odyssey::egress::IsHostPattern(*other);
+  if (plain) ODY_CHECK(odyssey::egress::HostsOverlap(*one, *other) == (*one == *other));
 }
 
 void CheckPaths(const std::string& a, const std::string& b) {
-  if (!openshell::CheckPathPattern("path", a).ok()) return;
-  ODY_CHECK(openshell::PathsOverlap(a, a));
-  ODY_CHECK(openshell::PathsOverlap(a, "**"));
-  if (!openshell::CheckPathPattern("path", b).ok()) return;
-  ODY_CHECK(openshell::PathsOverlap(a, b) == openshell::PathsOverlap(b, a));
+  if (!odyssey::egress::CheckPathPattern("path", a).ok()) return;
+  ODY_CHECK(odyssey::egress::PathsOverlap(a, a));
+  ODY_CHECK(odyssey::egress::PathsOverlap(a, "**"));
+  if (!odyssey::egress::CheckPathPattern("path", b).ok()) return;
+  ODY_CHECK(odyssey::egress::PathsOverlap(a, b) == odyssey::egress::PathsOverlap(b, a));
 }
 
 void CheckRange(const std::string& text) {
-  const auto range = openshell::ParseRange(text);
+  const auto range = odyssey::egress::ParseRange(text);
   if (!range.ok()) return;
-  const auto again = openshell::ParseRange(openshell::ToString(*range));
+  const auto again = odyssey::egress::ParseRange(odyssey::egress::ToString(*range));
   ODY_CHECK(again.ok() && *again == *range);
-  ODY_CHECK(openshell::Never(*range).empty());
+  ODY_CHECK(odyssey::egress::Never(*range).empty());
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "policy/dialect/openshell_pattern.h"
 #include "policy/dialect/policy_reader.h"
+#include "policy/egress/pattern.h"
 
 namespace {
 
@@ -36,13 +36,13 @@ void CheckAbsolute(const std::string& path) {
   ODY_CHECK((path + "/").find("/../") == std::string::npos);
 }
 
-void CheckEndpoints(const dialect::openshell::NetworkPolicy& network) {
+void CheckEndpoints(const odyssey::egress::NetworkPolicy& network) {
   for (const auto& rule : network.rules) {
     for (const auto& endpoint : rule.endpoints) {
       ODY_CHECK(!endpoint.ports.empty());
       ODY_CHECK(!endpoint.host.empty() || !endpoint.allowed_ips.empty());
       if (endpoint.host.empty()) continue;
-      const auto again = dialect::openshell::NormalizeHost(endpoint.host);
+      const auto again = odyssey::egress::NormalizeHost(endpoint.host);
       ODY_CHECK(again.ok() && *again == endpoint.host);
     }
   }
@@ -60,7 +60,7 @@ void CheckRequest(const dialect::Policy& policy) {
   const bool danger = policy.request.mode == odyssey::policy::Mode::kDangerFullAccess;
   ODY_CHECK(!danger || policy.dialect == dialect::Dialect::kOdyssey);  // no other one can ask
   ODY_CHECK(policy.request.workspace.empty() || policy.request.workspace == "/home/user/project");
-  CheckEndpoints(policy.network);
+  CheckEndpoints(policy.request.egress);
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   CheckRequest(*policy);
   const auto again = dialect::ReadPolicy(text, path, Host(), &problems);
-  ODY_CHECK(again && again->request == policy->request && again->network == policy->network &&
-            again->warnings == policy->warnings && again->elsewhere == policy->elsewhere);
+  ODY_CHECK(again && again->request == policy->request && again->warnings == policy->warnings &&
+            again->elsewhere == policy->elsewhere);
   return 0;
 }

@@ -18,10 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int kMaxRounds = 8;
   std::vector<model::PlayedCall> calls;
   for (int round = 0; round < kMaxRounds; ++round) {
-    const auto played = model::PlayScenario(*scenario, "prompt", calls);
-    if (!played.ok()) return 0;
+    const model::Played played = model::PlayScenario(*scenario, "prompt", calls);
+    if (!played.end.ok()) return 0;
     const size_t before = calls.size();
-    for (const model::ModelEvent& event : played->events) {
+    for (const model::ModelEvent& event : played.events) {
       if (const auto* call = std::get_if<model::ToolUse>(&event)) {
         calls.push_back(
             {call->name, R"({"status_code":1,"stdout":"a\nb\n","entries":[{"name":"x"}]})"});

@@ -105,6 +105,22 @@ TEST_F(AuditTest, RefusedRequestsAreRecorded) {
   EXPECT_TRUE(RecordsOfType(supervisor_, "exec").empty()) << "it did not run";
 }
 
+TEST_F(AuditTest, RootReportsNoApprovalInAgentdsName) {
+  v1::RecordApprovalRequest request;
+  request.set_request_id("apr_1");
+  request.set_session_id("ses_1");
+  request.set_tool_name("Bash");
+  request.set_digest(std::string(64, 'a'));
+  request.set_decision("allow_once");
+  request.set_by("client");
+  grpc::ClientContext context;
+  v1::RecordApprovalResponse response;
+  EXPECT_EQ(supervisor_.stub()->RecordApproval(&context, request, &response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  const std::string text = WholeText();
+  EXPECT_EQ(text.find(R"("type":"approval")"), std::string::npos);
+}
+
 TEST_F(AuditTest, ClientsThatGoAwayLeaveAnEndBehind) {
   const std::string cell = supervisor_.Cell();
   {

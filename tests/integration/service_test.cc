@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "common/os/file.h"
 #include "tests/testing/supervisor_harness.h"
 
 namespace odyssey::testing {
@@ -85,6 +86,37 @@ TEST_F(ServiceTest, EndsASingleUseCellWhoseClientIsGone) {
     EXPECT_FALSE(stream->Finish().ok());
   }
   EXPECT_TRUE(Eventually([&] { return SupervisorHarness::ProcessesOf(cell->host_uid()).empty(); }));
+}
+
+TEST_F(ServiceTest, ACancelledCommandHasNoProcessLeftWhenItsCallEnds) {
+  const auto cell = supervisor_.Prepare(SupervisorHarness::Request("cancelled"));
+  ASSERT_TRUE(cell.ok()) << cell.status().ToString();
+  grpc::ClientContext context;
+  const auto stream = supervisor_.stub()->Exec(&context);
+  v1::ExecRequest start;
+  start.mutable_start()->set_cell_id(cell->cell_id());
+  for (const char* word : {"sh", "-c", "sleep 4747 & sleep 4747 & echo go; sleep 4747"}) {
+    start.mutable_start()->add_argv(word);
+  }
+  ASSERT_TRUE(stream->Write(start));
+  v1::ExecResponse response;
+  v1::CancelExecRequest request;
+  while (!response.has_output() && stream->Read(&response)) {
+    if (response.has_started()) request.set_exec_id(response.started().exec_id());
+  }
+  v1::CancelExecResponse unused;
+  grpc::ClientContext cancel;
+  ASSERT_TRUE(supervisor_.stub()->CancelExec(&cancel, request, &unused).ok());
+  while (stream->Read(&response)) continue;
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(response.outcome().kind(), v1::OUTCOME_KIND_CANCELLED);
+  for (const pid_t pid : SupervisorHarness::ProcessesOf(cell->host_uid())) {
+    const auto line = ReadFile("/proc/" + std::to_string(pid) + "/cmdline", 4096);
+    EXPECT_TRUE(!line.ok() || line->find("4747") == std::string::npos) << *line;
+  }
+  grpc::ClientContext again;
+  EXPECT_EQ(supervisor_.stub()->CancelExec(&again, request, &unused).error_code(),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(ServiceTest, KnowsNoCellThatWasRemoved) {
