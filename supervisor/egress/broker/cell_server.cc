@@ -312,7 +312,7 @@ asio::awaitable<Result<UniqueFd>> CellServer::Connect(const Dial& dial, Dialed* 
       .port = dial.port,
       .program = {
           .path = dial.program, .ancestors = dial.ancestors, .known = !dial.program.empty()}};
-  const Decision decision = inference::DecideConnection(policy->policy, to);
+  const Decision decision = DecideConnection(policy->policy, to);
   if (!decision.allowed) {
     answer->code = CodeOf(decision.refusal);
     co_return PermissionDenied(decision.reason);

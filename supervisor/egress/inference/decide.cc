@@ -11,8 +11,7 @@ bool IsWanted(const NetworkPolicy& policy) {
   });
 }
 
-Decision DecideConnection(const NetworkPolicy& policy, const Connection& connection) {
-  Decision decision = egress::DecideConnection(policy, connection);
+Decision Inspect(Decision decision, const Connection& connection) {
   if (connection.host == kHost) decision.inspected = true;
   return decision;
 }

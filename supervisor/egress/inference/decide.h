@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_SUPERVISOR_EGRESS_INFERENCE_DECIDE_H_
 #define ODYSSEY_SUPERVISOR_EGRESS_INFERENCE_DECIDE_H_
 
-// What a cell may reach, inference.local among it.
+// How inference.local differs from other hosts of a policy.
 
 #include "policy/egress/decide.h"
 
@@ -13,8 +13,9 @@ inline constexpr char kHost[] = "inference.local";
 // An endpoint names it: the cell has routes, if the operator gives its user any.
 bool IsWanted(const NetworkPolicy& policy);
 
-// As egress::DecideConnection, and requests to inference.local are always inspected.
-Decision DecideConnection(const NetworkPolicy& policy, const Connection& connection);
+// `decision` on `connection`; requests to inference.local are inspected, whatever the endpoint
+// says.
+Decision Inspect(Decision decision, const Connection& connection);
 
 }  // namespace odyssey::egress::inference
 

@@ -55,7 +55,7 @@ TEST(InferenceDecideTest, AnEndpointOpensItForItsPrograms) {
   EXPECT_TRUE(IsWanted(policy));
   Connection connection{
       .host = kHost, .port = 443, .program = {.path = "/usr/bin/curl", .known = true}};
-  const Decision decision = DecideConnection(policy, connection);
+  const Decision decision = Inspect(DecideConnection(policy, connection), connection);
   EXPECT_TRUE(decision.allowed);
   EXPECT_TRUE(decision.inspected);
   connection.program.path = "/usr/bin/wget";

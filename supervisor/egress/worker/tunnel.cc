@@ -109,7 +109,8 @@ asio::awaitable<void> FromClient(Worker* worker, const Passage* passage,
 
 void Decide(Worker* worker, Passage* passage) {
   passage->policy = worker->policy();
-  passage->decision = inference::DecideConnection(passage->policy->policy, passage->to);
+  passage->decision =
+      inference::Inspect(DecideConnection(passage->policy->policy, passage->to), passage->to);
   passage->code = CodeOf(passage->decision.refusal);
   passage->reason = passage->decision.reason;
 }

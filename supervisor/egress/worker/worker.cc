@@ -13,7 +13,6 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "supervisor/egress/inference/decide.h"
 #include "supervisor/egress/worker/name_server.h"
 #include "supervisor/egress/worker/proxy.h"
 #include "supervisor/egress/worker/transparent.h"
@@ -137,9 +136,7 @@ void Worker::OnRoutes(egress_wire::SetRoutes routes) {
 
 std::unique_ptr<Worker::Tunnel> Worker::Hold(Connection what, std::function<void()> shut) {
   return Hold(
-      [this, what = std::move(what)] {
-        return inference::DecideConnection(policy_->policy, what).allowed;
-      },
+      [this, what = std::move(what)] { return DecideConnection(policy_->policy, what).allowed; },
       std::move(shut));
 }
 
@@ -257,7 +254,7 @@ Program Worker::ProgramOf(Tcp::socket* client) {
 asio::awaitable<Dialled> Worker::Dial(Connection to, std::string route) {
   Excess excess;
   std::shared_ptr<Meter::Account> account =
-      ledger_.Open(to.host, inference::DecideConnection(policy_->policy, to).pairs, &excess);
+      ledger_.Open(to.host, DecideConnection(policy_->policy, to).pairs, &excess);
   if (!account) {
     co_return Dialled{.status = ResourceExhausted(std::move(excess.reason)),
                       .code = std::move(excess.code),
