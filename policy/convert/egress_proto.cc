@@ -194,6 +194,7 @@ v1::EgressPolicy ToProto(const egress::NetworkPolicy& policy) {
 
 Status FromProto(const v1::EgressPolicy& message, egress::NetworkPolicy* out,
                  const std::string& path) {
+  *out = {};
   Status status;
   GetMessage get(&message, path, &status);
   VisitFields(get, *out);

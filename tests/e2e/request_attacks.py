@@ -188,9 +188,10 @@ CONNECTION = [
 
 _UPGRADE = (b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
+# With `protocol: rest` an allowed GET may open a WebSocket.
 UPGRADES = [Attack("an upgrade", message(b"GET ~" + path, _UPGRADE, host=host), 403, "policy_denied",
-                   host=host)
-            for host, path in ((REST, b"/v1/a"), (GRAPHQL, b"/graphql"), (JSON_RPC, b"/"), (MCP, b"/"))]
+                   host=host, grant=host == REST)
+            for host, path in ((REST, b"/x/a"), (GRAPHQL, b"/graphql"), (JSON_RPC, b"/"), (MCP, b"/"))]
 
 
 def _graphql(name, body, grant=False, status=403, code="policy_denied", lines=b""):
