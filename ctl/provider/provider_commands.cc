@@ -44,6 +44,11 @@ Result<std::vector<Provider>> Ask(const Locations& locations, const std::string&
   }
 }
 
+int Fail(const Invocation& call, const char* what, const Status& status) {
+  const bool unreachable = status.detail().path == SocketPath(call.locations);
+  return call.console->Fail({what, status.message(), unreachable ? kNext : ""});
+}
+
 Result<uint32_t> OwnerOf(const Invocation& call) {
   if (!call.options.Has("user")) return provider_wire::kPeer;
   ODY_ASSIGN_OR_RETURN(const auto owner, dialect::FindOwner("--user", call.options.Text("user")));
@@ -72,13 +77,13 @@ Status Put(const Invocation& call, bool create) {
 int Create(const Invocation& call) {
   const Status status = Put(call, true);
   if (status.ok()) return kExitOk;
-  return call.console->Fail({"create a provider", status.message(), kNext});
+  return Fail(call, "create a provider", status);
 }
 
 int Update(const Invocation& call) {
   const Status status = Put(call, false);
   if (status.ok()) return kExitOk;
-  return call.console->Fail({"update a provider", status.message(), kNext});
+  return Fail(call, "update a provider", status);
 }
 
 Status Remove(const Invocation& call) {
@@ -90,7 +95,7 @@ Status Remove(const Invocation& call) {
 int RemoveCommand(const Invocation& call) {
   const Status status = Remove(call);
   if (status.ok()) return kExitOk;
-  return call.console->Fail({"remove a provider", status.message(), kNext});
+  return Fail(call, "remove a provider", status);
 }
 
 Result<std::vector<Provider>> List(const Invocation& call) {
@@ -101,7 +106,7 @@ Result<std::vector<Provider>> List(const Invocation& call) {
 int ListCommand(const Invocation& call) {
   const Result<std::vector<Provider>> providers = List(call);
   if (!providers.ok()) {
-    return call.console->Fail({"list providers", providers.status().message(), kNext});
+    return Fail(call, "list providers", providers.status());
   }
   if (call.console->json) {
     call.console->PrintJson(ProvidersJson(*providers));

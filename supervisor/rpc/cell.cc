@@ -377,6 +377,13 @@ void Cell::AskUsage(Exec* exec) {
   });
 }
 
+bool Cell::AwaitDecisions(Exec* exec) {
+  if (!egress_) return false;
+  return egress_->AwaitDecisions([waiting = exec->weak_from_this()] {
+    if (const auto command = waiting.lock()) command->OnDecisionsKnown();
+  });
+}
+
 // The client may have come for more to a single-use cell: then it stays until the client removes
 // it, or asks for nothing more.
 void Cell::OnExecEnded(const ExecOptions& options) {

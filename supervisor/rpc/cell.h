@@ -102,6 +102,7 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   void Watch(Exec* exec, int fd, Source source, bool writable) override;
   void SetTimer(Exec* exec) override;
   void AskUsage(Exec* exec) override;
+  bool AwaitDecisions(Exec* exec) override;
   std::shared_ptr<RunOutput> MakeCopy(Exec* exec, Stream stream) override;
   std::vector<explain::Denial> Conclude(const ExecOptions& options, Outcome* outcome,
                                         std::string_view stderr_tail) override;

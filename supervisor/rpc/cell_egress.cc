@@ -13,6 +13,8 @@ namespace odyssey::supervisor {
 namespace {
 
 constexpr auto kLoadTimeout = std::chrono::seconds(5);
+// Of an egress worker that is stopped or overloaded: the outcome goes without the rest.
+constexpr auto kDecisionsTimeout = std::chrono::milliseconds(500);
 constexpr size_t kMaxDecisions = 64;  // as supervisor.proto says
 constexpr size_t kMaxDenials = 16;
 
@@ -82,6 +84,7 @@ Status CellEgress::Open(const CellFacts& cell, const std::string& broker_socket)
                                   if (const auto self = weak.lock()) self->OnDecision(decision);
                                 },
                             .on_loaded = call(&CellEgress::OnLoaded),
+                            .on_synced = call(&CellEgress::OnSynced),
                             .on_placeholders = call(&CellEgress::OnPlaceholders)};
   link_ = std::make_shared<EgressLink>(loop_, broker_socket, cell.id, std::move(events));
   ODY_RETURN_IF_ERROR(link_->Open());
@@ -101,6 +104,7 @@ void CellEgress::Close() {
   if (link_) link_->Close();
   loop_->Cancel(std::exchange(timer_, EventLoop::kNoTimer));
   for (const auto& done : std::exchange(waiting_, {})) done(Unavailable("the cell ended"));
+  OnSynced(last_sync_);
 }
 
 void CellEgress::SetProviders(uint32_t owner_uid, const std::vector<std::string>& names) {
@@ -161,6 +165,27 @@ std::vector<cell::EgressWay> CellEgress::Ways() const {
 void CellEgress::OnDecision(const egress_wire::Record& record) {
   decided_ += std::max<uint64_t>(record.suppressed, 1);
   if (record.suppressed == 0 && decisions_.size() < kMaxDecisions) decisions_.push_back(record);
+}
+
+bool CellEgress::AwaitDecisions(std::function<void()> done) {
+  const uint64_t number = ++last_sync_;
+  if (!link_->Sync(number)) return false;
+  const uint64_t timer =
+      loop_->At(Clock::now() + kDecisionsTimeout, [weak = weak_from_this(), number] {
+        if (const auto self = weak.lock()) self->OnSynced(number);
+      });
+  waiters_[number] = {std::move(done), timer};
+  return true;
+}
+
+void CellEgress::OnSynced(const uint64_t& number) {
+  const auto self = shared_from_this();  // `done` may end the cell
+  while (!waiters_.empty() && waiters_.begin()->first <= number) {
+    const Waiter waiter = std::move(waiters_.begin()->second);
+    waiters_.erase(waiters_.begin());
+    loop_->Cancel(waiter.timer);
+    waiter.done();
+  }
 }
 
 void CellEgress::ForgetDecisions() {

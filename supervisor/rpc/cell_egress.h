@@ -55,6 +55,10 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
 
   // No command runs that they are about.
   void ForgetDecisions();
+  // Calls `done` when each decision on what the cell's commands have asked for is known: a command
+  // may have its answer, and end, before the record of it has come. At the latest after half a
+  // second. False: odyssey-egress does not serve, and none is awaited.
+  bool AwaitDecisions(std::function<void()> done);
   // What was decided since: to the outcome of a command, and what was refused as denials.
   void Describe(v1::ExecOutcome* outcome, std::vector<explain::Denial>* denials) const;
 
@@ -62,6 +66,12 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   void OnDecision(const egress_wire::Record& record);
   void OnLoaded(const uint64_t& revision);
   void OnPlaceholders(const egress_wire::Placeholders& placeholders);
+  void OnSynced(const uint64_t& number);
+
+  struct Waiter {
+    std::function<void()> done;
+    uint64_t timer;
+  };
 
   EventLoop* const loop_;
   const OnRecord on_record_;
@@ -74,6 +84,8 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   Status failure_;
   std::vector<std::function<void(const Status&)>> waiting_;  // for the revision in force
   uint64_t timer_ = EventLoop::kNoTimer;
+  std::map<uint64_t, Waiter> waiters_;  // for decisions, by the number of their Sync
+  uint64_t last_sync_ = 0;
   std::vector<egress_wire::Record> decisions_;  // the first ones
   uint64_t decided_ = 0;                        // all
 };

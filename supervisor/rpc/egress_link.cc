@@ -73,6 +73,12 @@ void EgressLink::AddWay(const EgressWay& way, UniqueFd fd) {
   ways_[way] = std::move(fd);
 }
 
+bool EgressLink::Sync(uint64_t number) {
+  if (closed_) return false;
+  Send(egress_wire::Encode(egress_wire::Sync{number}));
+  return static_cast<bool>(socket_);
+}
+
 std::vector<EgressWay> EgressLink::WaysOf(const egress::NetworkPolicy& policy) {
   using Kind = EgressWay::Kind;
   std::vector<EgressWay> ways = {{Kind::kProxy, cell::kProxyPort},
@@ -111,11 +117,14 @@ void EgressLink::OnReadable() {
   }
   egress_wire::Record record;
   egress_wire::Loaded loaded;
+  egress_wire::Synced synced;
   egress_wire::Placeholders placeholders;
   if (egress_wire::Decode(message->bytes, &record).ok()) {
     events_.on_record(record);
   } else if (egress_wire::Decode(message->bytes, &loaded).ok()) {
     events_.on_loaded(loaded.revision);
+  } else if (egress_wire::Decode(message->bytes, &synced).ok()) {
+    events_.on_synced(synced.number);
   } else if (egress_wire::Decode(message->bytes, &placeholders).ok()) {
     events_.on_placeholders(placeholders);
   }

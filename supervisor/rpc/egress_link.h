@@ -25,6 +25,7 @@ class EgressLink final : public std::enable_shared_from_this<EgressLink> {
   struct Events {
     std::function<void(const egress_wire::Record&)> on_record;
     std::function<void(uint64_t revision)> on_loaded;  // it decides by this policy
+    std::function<void(uint64_t number)> on_synced;    // the answer to Sync
     // The answer to a policy, and when a provider was changed.
     std::function<void(const egress_wire::Placeholders&)> on_placeholders;
   };
@@ -44,6 +45,10 @@ class EgressLink final : public std::enable_shared_from_this<EgressLink> {
 
   // In force for what follows, and for connections that last.
   void SetPolicy(const egress::NetworkPolicy& policy, uint64_t revision);
+
+  // Answered when the records of what was decided before have come; not at all if the connection
+  // breaks. False: there is none.
+  bool Sync(uint64_t number);
 
   void AddWay(const cell::EgressWay& way, UniqueFd fd);
   // What cell-init is to open for the policy; no more than kMaxEgressWays.

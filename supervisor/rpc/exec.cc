@@ -223,7 +223,7 @@ void Exec::OnSlotGone() {
 void Exec::OnCellGone(const Status& why) {
   if (!gone()) ReadControl();
   state_ = State::kGone;
-  usage_ = Usage::kKnown;
+  usage_ = decisions_ = Fact::kKnown;
   facts_.cell_ended = why;
   Pump();
 }
@@ -231,7 +231,12 @@ void Exec::OnCellGone(const Status& why) {
 void Exec::SetUsage(uint64_t oom_kills, uint64_t pids_refused) {
   facts_.oom_kills = oom_kills;
   facts_.pids_refused = pids_refused;
-  usage_ = Usage::kKnown;
+  usage_ = Fact::kKnown;
+  Pump();
+}
+
+void Exec::OnDecisionsKnown() {
+  decisions_ = Fact::kKnown;
   Pump();
 }
 
@@ -384,9 +389,14 @@ bool Exec::MayHaveReachedALimit() const {
 }
 
 void Exec::AskUsageOnce() {
-  if (usage_ != Usage::kUnknown || !MayHaveReachedALimit()) return;
-  usage_ = Usage::kAsked;
+  if (usage_ != Fact::kUnknown || !MayHaveReachedALimit()) return;
+  usage_ = Fact::kAsked;
   host_->AskUsage(this);
+}
+
+void Exec::AwaitDecisionsOnce() {
+  if (decisions_ != Fact::kUnknown) return;
+  decisions_ = host_->AwaitDecisions(this) ? Fact::kAsked : Fact::kKnown;
 }
 
 bool Exec::Complete() {
@@ -395,7 +405,8 @@ bool Exec::Complete() {
       state_ == State::kExited && facts_.exited->left.empty() && !stdout_.open() && !stderr_.open();
   if (!gone() && !silent) return false;
   AskUsageOnce();
-  return usage_ != Usage::kAsked;
+  AwaitDecisionsOnce();
+  return usage_ != Fact::kAsked && decisions_ != Fact::kAsked;
 }
 
 void Exec::Pump() {

@@ -70,6 +70,8 @@ class ExecHost {
   // Asks what the kernel has counted of the cell since it was asked last; answers by
   // exec->SetUsage.
   virtual void AskUsage(Exec* exec) = 0;
+  // False: no decision on the network is under way. True: calls exec->OnDecisionsKnown().
+  virtual bool AwaitDecisions(Exec* exec) = 0;
   // The file to which the whole of a stream goes that its cap cuts.
   virtual std::shared_ptr<RunOutput> MakeCopy(Exec* exec, Stream stream) = 0;
   // What the end of the command means, from the outcome, to which it adds, and the end of stderr:
@@ -103,6 +105,7 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   void OnSlotGone();                   // every process of it is dead
   void OnCellGone(const Status& why);  // likewise, and the cell too; not ok
   void SetUsage(uint64_t oom_kills, uint64_t pids_refused);
+  void OnDecisionsKnown();
   void OnDeadline(Clock::time_point now);
   // The next time OnDeadline is needed; time_point::max() for never.
   Clock::time_point deadline() const;
@@ -127,7 +130,8 @@ class Exec final : public std::enable_shared_from_this<Exec> {
     kExited,   // its first process has; others, and output, may be left
     kGone,     // no process of it is left
   };
-  enum class Usage { kUnknown, kAsked, kKnown };
+  // What the outcome needs from others.
+  enum class Fact { kUnknown, kAsked, kKnown };
 
   bool queued() const { return state_ == State::kQueued; }
   bool gone() const { return state_ == State::kGone; }
@@ -148,6 +152,7 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   void SendSignal(int signal);
   bool MayHaveReachedALimit() const;
   void AskUsageOnce();
+  void AwaitDecisionsOnce();
   bool Complete();
   void KeepTail(std::string_view bytes);
   void End();
@@ -157,7 +162,7 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   const std::shared_ptr<ExecHost> host_;
   State state_ = State::kQueued;
   ExecFacts facts_;
-  Usage usage_ = Usage::kUnknown;
+  Fact usage_ = Fact::kUnknown, decisions_ = Fact::kUnknown;
   UniqueFd exec_socket_, control_;
   std::vector<int> early_signals_;
   InputStream stdin_;

@@ -58,6 +58,7 @@ class TestHost final : public ExecHost {
   void Watch(Exec*, int, Source source, bool) override { watched[static_cast<size_t>(source)]++; }
   void SetTimer(Exec* exec) override { timer = exec->deadline(); }
   void AskUsage(Exec*) override { ++usage_asked; }
+  bool AwaitDecisions(Exec*) override { return decisions_under_way; }
   std::shared_ptr<RunOutput> MakeCopy(Exec*, Stream stream) override { return make_copy(stream); }
   std::vector<explain::Denial> Conclude(const ExecOptions&, Outcome* outcome,
                                         std::string_view stderr_tail) override {
@@ -70,6 +71,7 @@ class TestHost final : public ExecHost {
   std::function<std::vector<explain::Denial>(Outcome*, std::string_view)> conclude;
   int watched[5] = {};
   Clock::time_point timer = Clock::time_point::max();
+  bool decisions_under_way = false;
   int usage_asked = 0, left_queue = 0, overdue = 0;
 };
 

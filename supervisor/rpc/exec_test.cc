@@ -251,6 +251,16 @@ TEST_F(ExecTest, ACommandThatComplainsAsksThoughItEndsWell) {
   EXPECT_EQ(host_->usage_asked, 1);
 }
 
+// A command may end before the record of what it was refused has come.
+TEST_F(ExecTest, TheOutcomeWaitsForDecisionsOnTheNetwork) {
+  host_->decisions_under_way = true;
+  Start(Options());
+  End(0);
+  EXPECT_FALSE(sink_.outcome.has_value());
+  exec_->OnDecisionsKnown();
+  EXPECT_TRUE(sink_.outcome.has_value());
+}
+
 // The way of most commands is not longer for it.
 TEST_F(ExecTest, ACommandThatEndsWellAndSilentlyAsksNothing) {
   Start(Options());

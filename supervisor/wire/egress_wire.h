@@ -6,8 +6,8 @@
 // ends what the cell has with the network. odyssey-egress starts a worker for the cell when
 // something arrives on one of its ways, and passes both sides' messages on.
 //
-//   rpc → broker → worker   SetPolicy · SetAuthority · Way + 1 fd
-//   worker → broker → rpc   Record · Loaded, which the broker sends itself without a worker
+//   rpc → broker → worker   SetPolicy · SetAuthority · Way + 1 fd · Sync
+//   worker → broker → rpc   Record · Loaded · Synced; the last two the broker without a worker
 //   worker → broker         Dial
 //   broker → worker         Dialed + 1 fd · SetCredentials · SetRoutes
 //   broker → rpc            Placeholders
@@ -46,7 +46,9 @@ enum class MessageType : uint8_t {
   kLoaded,
   kSetRoutes,
   kUsedBytes,
-  kLast = kUsedBytes,
+  kSync,
+  kSynced,
+  kLast = kSynced,
 };
 
 // The policy from now on. Connections that it refuses are shut.
@@ -157,6 +159,15 @@ struct UsedBytes {
   uint64_t down = 0;
 };
 
+// Answered by Synced when every Record of what was decided before it has been sent.
+struct Sync {
+  uint64_t number = 0;  // grows
+};
+
+struct Synced {
+  uint64_t number = 0;
+};
+
 inline constexpr uint32_t kMaxShortBytes = 1024;
 inline constexpr uint32_t kMaxLongBytes = 8 * 1024;
 inline constexpr uint32_t kMaxProviders = 64;     // of a cell
@@ -176,6 +187,8 @@ constexpr MessageType TypeOf(const SetCredentials&) { return MessageType::kSetCr
 constexpr MessageType TypeOf(const Loaded&) { return MessageType::kLoaded; }
 constexpr MessageType TypeOf(const SetRoutes&) { return MessageType::kSetRoutes; }
 constexpr MessageType TypeOf(const UsedBytes&) { return MessageType::kUsedBytes; }
+constexpr MessageType TypeOf(const Sync&) { return MessageType::kSync; }
+constexpr MessageType TypeOf(const Synced&) { return MessageType::kSynced; }
 
 template <typename V>
 void VisitFields(V& v, SetPolicy& m) {
@@ -225,6 +238,16 @@ void VisitFields(V& v, Dial& m) {
   v.Text("program", m.program, cell::kMaxPath);
   v.Texts("ancestors", m.ancestors, cell::kMaxAncestors, cell::kMaxPath);
   v.Text("route", m.route, kMaxRouteTextBytes);
+}
+
+template <typename V>
+void VisitFields(V& v, Sync& m) {
+  v.U64("number", m.number);
+}
+
+template <typename V>
+void VisitFields(V& v, Synced& m) {
+  v.U64("number", m.number);
 }
 
 template <typename V>

@@ -8,7 +8,7 @@ import world
 from cell_client import ABSOLUTE, CONNECT, HTTP_WAYS, TCP
 from egress_attacks_test import AttackWorld
 from network import OTHER, PUBLIC
-from upstreams import start
+from upstreams import TORN, start
 
 API = "api.example.com"
 REST = """
@@ -173,6 +173,10 @@ WHOLE = {
 }
 
 
+# Whole as HTTP has it, and under TLS it may be the beginning.
+TORN_ANSWER = OK + b"\r\nhello"
+
+
 class ResponsesTest(AttackWorld):
     policy = """
 version: 1
@@ -187,7 +191,7 @@ network_policies:
 
     @classmethod
     def serve(cls):
-        answers = {path: sent.hex() for path, sent in {**MALFORMED, **CUT, **WHOLE}.items()}
+        answers = {path: sent.hex() for path, sent in {**MALFORMED, **CUT, **WHOLE, TORN: TORN_ANSWER}.items()}
         start(cls.network, "answers", PUBLIC, 80, answers)
         start(cls.network, "tls-answers", PUBLIC, 443, answers)
         cls.other = cls.network.serve(OTHER, 80)
@@ -217,6 +221,12 @@ network_policies:
         for _, _, answer in self.answers(CUT):
             self.assertEqual((answer.status, answer.end), (200, "reset"), answer)
             self.assertNotIn(b"0\r\n\r\n", answer.got)
+
+    def test_a_connection_without_the_end_of_tls_was_cut(self):
+        for way, port, tls in HTTP_WAYS:
+            if tls:
+                answer = self.client.exchange(way, API, port, message(b"GET /torn"), tls=True)
+                self.assertEqual((answer.status, answer.end), (200, "reset"), (way, answer))
 
     def test_nor_for_a_client_to_which_the_end_of_the_connection_is_its_end(self):
         for way, port, tls in HTTP_WAYS:

@@ -11,11 +11,15 @@ import sys
 import network
 
 
+TORN = "/torn"
+
+
 def start(net, kind, address, port, content, certificate=None):
     """A server, with the certificate and key of the network unless it has its own (a pair of paths).
     `content` depends on its kind:
 
-    "answers", "tls-answers": {path: hex of all that is answered}; the connection is closed then
+    "answers", "tls-answers": {path: hex of all that is answered}; the connection is closed then,
+        but for TORN with the end that TLS has
     "files": a directory, over HTTPS
     "names": {name: [[address, …] for the first query, [address, …] for the next, …]}
     "redis": {key: value}
@@ -55,6 +59,8 @@ def _answers(stream, record, content):
         record(body)
         path = head.split(b" ")[1].decode()
         stream.sendall(bytes.fromhex(content.get(path, "")))
+        if hasattr(stream, "unwrap") and path != TORN:
+            stream.unwrap()
 
 
 def _files(stream, record, content):

@@ -289,6 +289,8 @@ void Cell::Receive() {
     const Result<Message> message = ReceiveMessage(rpc_.get(), MSG_DONTWAIT);
     if (!message.ok()) return;
     egress_wire::Record record;
+    egress_wire::Synced synced;
+    if (egress_wire::Decode(message->bytes, &synced).ok()) synced_ = synced.number;
     // Else it is loaded, or has placeholders.
     if (egress_wire::Decode(message->bytes, &record).ok()) records_.push_back(std::move(record));
   }
@@ -310,9 +312,28 @@ void Cell::WaitFor(const std::string& code, size_t count) {
   EXPECT_EQ(Count(code), count);
 }
 
+void Cell::Sync() {
+  const egress_wire::Sync sync{++sync_};
+  ASSERT_TRUE(SendMessage(rpc_.get(), egress_wire::Encode(sync)).ok());
+  while (synced_ < sync.number) {
+    pollfd readable{rpc_.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&readable, 1, -1), 1);
+    Receive();
+  }
+}
+
 uint64_t Cell::suppressed() {
   uint64_t sum = 0;
   for (const egress_wire::Record& record : records()) sum += record.suppressed;
+  return sum;
+}
+
+uint64_t Cell::denied() {
+  uint64_t sum = 0;
+  for (const egress_wire::Record& record : records()) {
+    if (record.verdict != egress_wire::Verdict::kDenied) continue;
+    sum += std::max<uint64_t>(record.suppressed, 1);
+  }
   return sum;
 }
 

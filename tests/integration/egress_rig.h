@@ -94,7 +94,11 @@ class Cell final {
   size_t Count(const std::string& code);
   void WaitFor(const std::string& code, size_t count = 1);
   uint64_t suppressed();
+  // Records of refusals, written or counted.
+  uint64_t denied();
   const std::vector<egress_wire::Record>& records();
+  // Until the records of all decisions so far are here.
+  void Sync();
   // Closes the connection, as rpc does when the cell ends.
   void End() { rpc_.reset(); }
 
@@ -102,6 +106,7 @@ class Cell final {
   void Receive();
   UniqueFd rpc_;
   uint64_t revision_ = 0;
+  uint64_t sync_ = 0, synced_ = 0;
   uint16_t proxy_ = 0, names_ = 0;
   std::vector<egress_wire::Record> records_;
 };

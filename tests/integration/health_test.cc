@@ -86,7 +86,8 @@ void ExpectServes(const std::shared_ptr<grpc::Channel>& channel,
 TEST(HealthTest, TheSupervisorAnswersForEachService) {
   const SupervisorHarness supervisor;
   ExpectServes(Channel(supervisor.socket()),
-               {"odyssey.supervisor.v1.Supervisor", "odyssey.supervisor.v1.Changes"});
+               {"odyssey.supervisor.v1.Supervisor", "odyssey.supervisor.v1.Changes",
+                "odyssey.supervisor.v1.Egress"});
 }
 
 TEST(HealthTest, AgentdAnswersForEachService) {

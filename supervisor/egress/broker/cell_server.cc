@@ -113,6 +113,13 @@ Status CellServer::OnRpc(Message message) {
     if (worker_) worker_->Send(encoded_authority_);
     return OkStatus();
   }
+  if (type == MessageType::kSync) {
+    egress_wire::Sync sync;
+    ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &sync));
+    sync_ = sync.number;
+    worker_ ? worker_->Send(std::move(message.bytes)) : TellSynced();
+    return OkStatus();
+  }
   egress_wire::Way way;
   ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &way));
   if (message.fds.size() != 1) return InvalidArgument("a way has one descriptor");
@@ -215,6 +222,8 @@ void CellServer::TellLoaded() {
   rpc_->Send(egress_wire::Encode(egress_wire::Loaded{policy_->revision}));
 }
 
+void CellServer::TellSynced() { rpc_->Send(egress_wire::Encode(egress_wire::Synced{sync_})); }
+
 void CellServer::GiveWay(const cell::EgressWay& way) {
   worker_->Send(egress_wire::Encode(egress_wire::Way{way}), Copy(ways_[way]->native_handle()));
 }
@@ -236,7 +245,9 @@ asio::awaitable<void> CellServer::ServeWorker(std::shared_ptr<Link> worker) {
   parts_.shares->dials.Forget(this);
   parts_.shares->workers.Release(this);
   if (ended_) co_return rpc_->Close();
-  TellLoaded();  // what the worker did not say before it ended
+  // What the worker did not say before it ended.
+  TellLoaded();
+  TellSynced();
   // What arrived meanwhile starts the next one.
   WatchAll();
 }
@@ -260,6 +271,12 @@ Status CellServer::OnWorker(const std::shared_ptr<Link>& worker, const Message& 
     egress_wire::Loaded loaded;
     ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &loaded));
     if (loaded.revision == policy_->revision) TellLoaded();
+    return OkStatus();
+  }
+  if (type == MessageType::kSynced) {
+    egress_wire::Synced synced;
+    ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &synced));
+    rpc_->Send(message.bytes);
     return OkStatus();
   }
   egress_wire::Record record;

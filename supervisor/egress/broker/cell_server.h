@@ -79,6 +79,7 @@ class CellServer final : public std::enable_shared_from_this<CellServer> {
   void GiveCredentials(std::vector<egress_wire::Credential> all);
   void GiveWay(const cell::EgressWay& way);
   void TellLoaded();
+  void TellSynced();
   void GiveRoutes();
   asio::awaitable<void> ServeWorker(std::shared_ptr<Link> worker);
   Status OnWorker(const std::shared_ptr<Link>& worker, const Message& message);
@@ -106,6 +107,7 @@ class CellServer final : public std::enable_shared_from_this<CellServer> {
   CellRoutes routes_;
   std::shared_ptr<Link> worker_;
   std::map<std::string, egress_wire::UsedBytes> used_;  // by key
+  uint64_t sync_ = 0;                                   // the latest that rpc has sent
   bool asked_ = false;                                  // for a worker
   bool ended_ = false;
 };

@@ -90,6 +90,12 @@ Status Worker::OnMessage(Message message) {
     meter()->Restore({.key = std::move(used.key), .up = used.up, .down = used.down});
     return OkStatus();
   }
+  if (type == MessageType::kSync) {
+    egress_wire::Sync sync;
+    ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &sync));
+    broker_->Send(egress_wire::Encode(egress_wire::Synced{sync.number}));
+    return OkStatus();
+  }
   egress_wire::Dialed answer;
   ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &answer));
   const auto it = dials_.find(answer.id);
