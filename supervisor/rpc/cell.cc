@@ -191,6 +191,7 @@ Status Cell::AskForWays() {
 void Cell::FailLaunch(Status why) {
   failure_ = std::move(why);
   Close();
+  if (egress_) egress_->Close();
 }
 
 // Its handlers may hold the last reference.
@@ -199,7 +200,6 @@ void Cell::Close() {
   loop_->Forget(group_);
   KeepUnused();
   if (host_) loop_->Unwatch(host_->fd());
-  if (egress_) egress_->Close();
   socket_.reset();
   worker_.Close(failure_.ok() ? Unavailable("the cell ended") : failure_);
   SetState(State::kGone);
@@ -247,6 +247,7 @@ void Cell::OnGone(Status why) {
   const auto execs = slots_.Close();
   Close();
   for (const auto& exec : execs) exec->OnCellGone(why);
+  if (egress_) egress_->Close();  // after its commands have asked for decisions
   auditor_->OnCellEnded(facts_.id, why);
 }
 

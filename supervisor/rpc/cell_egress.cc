@@ -104,7 +104,6 @@ void CellEgress::Close() {
   if (link_) link_->Close();
   loop_->Cancel(std::exchange(timer_, EventLoop::kNoTimer));
   for (const auto& done : std::exchange(waiting_, {})) done(Unavailable("the cell ended"));
-  OnSynced(last_sync_);
 }
 
 void CellEgress::SetProviders(uint32_t owner_uid, const std::vector<std::string>& names) {

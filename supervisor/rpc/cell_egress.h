@@ -30,6 +30,7 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
 
   // UNAVAILABLE: odyssey-egress does not serve on `broker_socket`.
   Status Open(const CellFacts& cell, const std::string& broker_socket);
+  // Decisions that are awaited still come.
   void Close();
 
   // Whom the cell's programs trust: its own authority and the host's (PEM).

@@ -223,7 +223,7 @@ void Exec::OnSlotGone() {
 void Exec::OnCellGone(const Status& why) {
   if (!gone()) ReadControl();
   state_ = State::kGone;
-  usage_ = decisions_ = Fact::kKnown;
+  usage_ = Fact::kKnown;
   facts_.cell_ended = why;
   Pump();
 }

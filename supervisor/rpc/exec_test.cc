@@ -261,6 +261,15 @@ TEST_F(ExecTest, TheOutcomeWaitsForDecisionsOnTheNetwork) {
   EXPECT_TRUE(sink_.outcome.has_value());
 }
 
+TEST_F(ExecTest, ItWaitsForThemThoughTheCellIsGone) {
+  host_->decisions_under_way = true;
+  Start(Options());
+  exec_->OnCellGone(Unavailable("gone"));
+  EXPECT_FALSE(sink_.outcome.has_value());
+  exec_->OnDecisionsKnown();
+  EXPECT_TRUE(sink_.outcome.has_value());
+}
+
 // The way of most commands is not longer for it.
 TEST_F(ExecTest, ACommandThatEndsWellAndSilentlyAsksNothing) {
   Start(Options());
