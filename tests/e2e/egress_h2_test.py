@@ -174,6 +174,15 @@ print(c.answer(103))
         self.assertNotReceived("/v1/malformed")
         self.assertRecord(code="malformed_request", path="/v1/echo")
 
+    def test_a_placeholder_goes_nowhere_in_a_cell_without_credentials(self):
+        for path, *options in (("/v1/a?of=nothing", "-H", "x-t: openshell:resolve:env:KEY"),
+                               ("/v1/provider-OPENSHELL-RESOLVE-ENV-OF_NOTHING",)):
+            done = self.curl("https://api.example.com" + path, *options, "-w", "\n%{http_version}")
+            self.assertEqual(json.loads(done.out.splitlines()[0])["error"], "credential_unknown", done)
+            self.assertEqual(done.out.splitlines()[-1], "2", done)
+        self.assertNotReceived("of=nothing")
+        self.assertNotReceived("OF_NOTHING")
+
     def test_connect_is_refused(self):
         done = self.by_hand("""
 c = Client()

@@ -27,12 +27,12 @@ def block(fields):
 
 
 class Client:
-    """A connection through the proxy of the cell to HOST:443."""
+    """A connection through the proxy of the cell."""
 
-    def __init__(self, host="api.example.com", settings=b""):
-        self.host = host
+    def __init__(self, host="api.example.com", settings=b"", port=443):
+        self.host = host if port == 443 else f"{host}:{port}"
         plain = socket.create_connection(("127.0.0.1", 3128), 60)
-        plain.sendall(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
+        plain.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
         assert b" 200 " in plain.recv(1000)
         context = ssl.create_default_context()
         context.set_alpn_protocols(["h2"])

@@ -36,7 +36,7 @@ class Reader final {
     const Fields get = {
         {":method", "GET"}, {":scheme", "https"}, {":authority", "h"}, {":path", "/"}};
     for (int i = 0; i < 3; ++i) {
-      const h2::StreamId stream = session_.Request(get, i != 0);
+      const h2::StreamId stream = session_.Request(get, i != 0, h2::Indexing::kAllowed);
       if (stream != 0) open_.insert(stream);
     }
     while (!session_.TakeOutput().empty()) Check();

@@ -23,11 +23,14 @@ uint8_t* Bytes(std::string_view text) {
   return reinterpret_cast<uint8_t*>(const_cast<char*>(text.data()));  // libnghttp2 only reads them
 }
 
-std::vector<nghttp2_nv> PairsOf(const http::Fields& fields) {
+std::vector<nghttp2_nv> PairsOf(const http::Fields& fields,
+                                Indexing indexing = Indexing::kAllowed) {
   std::vector<nghttp2_nv> out;
+  const auto flags = static_cast<uint8_t>(indexing == Indexing::kNever ? NGHTTP2_NV_FLAG_NO_INDEX
+                                                                       : NGHTTP2_NV_FLAG_NONE);
   for (const http::Field& field : fields) {
-    out.push_back({Bytes(field.name), Bytes(field.value), field.name.size(), field.value.size(),
-                   NGHTTP2_NV_FLAG_NONE});
+    out.push_back(
+        {Bytes(field.name), Bytes(field.value), field.name.size(), field.value.size(), flags});
   }
   return out;
 }
@@ -370,9 +373,9 @@ std::string Session::TakeOutput() {
   return out;
 }
 
-StreamId Session::Request(const http::Fields& fields, bool ended) {
+StreamId Session::Request(const http::Fields& fields, bool ended, Indexing indexing) {
   if (going_away() || !violation_.empty()) return 0;
-  const std::vector<nghttp2_nv> pairs = PairsOf(fields);
+  const std::vector<nghttp2_nv> pairs = PairsOf(fields, indexing);
   nghttp2_data_provider body = {{.ptr = nullptr}, Callbacks::ReadOut};
   const StreamId stream = nghttp2_submit_request(session_, nullptr, pairs.data(), pairs.size(),
                                                  ended ? nullptr : &body, nullptr);

@@ -22,6 +22,10 @@ namespace odyssey::egress::h2 {
 // Towards the client we are the server.
 enum class Side { kServer, kClient };
 
+// Whether the fields of a head may enter the tables of HPACK, where they stay for later heads.
+// kNever is for heads with secrets (RFC 7541 section 7.1).
+enum class Indexing { kAllowed, kNever };
+
 inline constexpr uint32_t kMaxStreams = 100;
 // What a peer may send before it is taken: on one stream, and on all of them.
 inline constexpr int32_t kStreamWindow = 256 * 1024;
@@ -50,7 +54,7 @@ class Session final {
   size_t streams() const { return streams_.size(); }
 
   // As a client. 0: the peer takes no new streams.
-  StreamId Request(const http::Fields& fields, bool ended);
+  StreamId Request(const http::Fields& fields, bool ended, Indexing indexing);
   // As a server: a response, and 100 before one.
   void Respond(StreamId stream, const http::Fields& fields, bool ended);
   void Continue(StreamId stream);

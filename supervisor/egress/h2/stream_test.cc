@@ -46,7 +46,7 @@ class H2StreamTest : public testing::Test {
 };
 
 TEST_F(H2StreamTest, ARequestAndItsResponseWithTrailers) {
-  const StreamId stream = client_.Request(kGet, true);
+  const StreamId stream = client_.Request(kGet, true, Indexing::kAllowed);
   Move();
   ASSERT_EQ(Kinds(server_events_), std::vector{Kind::kRequest});
   EXPECT_TRUE(server_events_[0].ended);
@@ -64,7 +64,7 @@ TEST_F(H2StreamTest, ARequestAndItsResponseWithTrailers) {
 }
 
 TEST_F(H2StreamTest, InformationalHeadsAreNoEvents) {
-  const StreamId stream = client_.Request(kGet, true);
+  const StreamId stream = client_.Request(kGet, true, Indexing::kAllowed);
   Move();
   server_.Continue(stream);
   server_.Respond(stream, kOk, true);
@@ -73,7 +73,7 @@ TEST_F(H2StreamTest, InformationalHeadsAreNoEvents) {
 }
 
 TEST_F(H2StreamTest, TooManyInformationalHeadsAreMalformed) {
-  const StreamId stream = client_.Request(kGet, true);
+  const StreamId stream = client_.Request(kGet, true, Indexing::kAllowed);
   Move();
   for (int i = 0; i < http::kMaxInformational + 1; ++i) server_.Continue(stream);
   Move();
@@ -81,7 +81,7 @@ TEST_F(H2StreamTest, TooManyInformationalHeadsAreMalformed) {
 }
 
 TEST_F(H2StreamTest, AResetHasItsCode) {
-  const StreamId stream = client_.Request(kGet, false);
+  const StreamId stream = client_.Request(kGet, false, Indexing::kAllowed);
   Move();
   client_.Reset(stream, ErrorCode::kCancel);
   Move();
@@ -90,7 +90,7 @@ TEST_F(H2StreamTest, AResetHasItsCode) {
 }
 
 TEST_F(H2StreamTest, AResponseThatDoesNotWaitForTheBody) {
-  const StreamId stream = client_.Request(kGet, false);
+  const StreamId stream = client_.Request(kGet, false, Indexing::kAllowed);
   Move();
   server_.Respond(stream, {{":status", "403"}}, false);
   server_.Send(stream, "no");
@@ -104,7 +104,7 @@ TEST_F(H2StreamTest, AResponseThatDoesNotWaitForTheBody) {
 }
 
 TEST_F(H2StreamTest, NoMoreIsSentThanThePeerTakes) {
-  const StreamId stream = client_.Request(kGet, true);
+  const StreamId stream = client_.Request(kGet, true, Indexing::kAllowed);
   Move();
   server_.Respond(stream, kOk, false);
   server_.Send(stream, std::string(3 * kStreamWindow, 'x'));
@@ -133,19 +133,39 @@ TEST_F(H2StreamTest, NoMoreIsSentThanThePeerTakes) {
 }
 
 TEST_F(H2StreamTest, WhatIsInFramesIsSaid) {
-  const StreamId stream = client_.Request(kGet, false);
+  const StreamId stream = client_.Request(kGet, false, Indexing::kAllowed);
   client_.Send(stream, "abc");
   (void)client_.TakeOutput();
   EXPECT_EQ(Kinds(client_.TakeEvents()), std::vector{Kind::kTaken});
 }
 
+// A table of HPACK keeps what it has, and what has one of its fields again is shorter.
+TEST_F(H2StreamTest, AHeadWithASecretEntersNoTable) {
+  Fields secret = kGet;
+  secret.push_back({"x-api-key", "sk-0123456789abcdefghijklmnopqrstuv"});
+  Move();
+  const auto size_of = [&](Indexing indexing) {
+    client_.Request(secret, true, indexing);
+    const std::string out = client_.TakeOutput();
+    server_.Receive(out, kNow);
+    return out.size();
+  };
+  const size_t first = size_of(Indexing::kNever);
+  EXPECT_EQ(size_of(Indexing::kNever), first);
+  (void)size_of(Indexing::kAllowed);
+  EXPECT_LT(size_of(Indexing::kAllowed), first / 2);
+  const std::vector<Event> events = server_.TakeEvents();
+  ASSERT_EQ(events.size(), 4u);
+  for (const Event& event : events) EXPECT_EQ(event.request, events[0].request);
+}
+
 TEST_F(H2StreamTest, AConnectionThatGoesAwayEndsAfterItsStreams) {
-  const StreamId stream = client_.Request(kGet, true);
+  const StreamId stream = client_.Request(kGet, true, Indexing::kAllowed);
   Move();
   server_.GoAway();
   Move();
   EXPECT_TRUE(client_.going_away());
-  EXPECT_EQ(client_.Request(kGet, true), 0);
+  EXPECT_EQ(client_.Request(kGet, true, Indexing::kAllowed), 0);
   EXPECT_FALSE(server_.over());
   server_.Respond(stream, kOk, true);
   Move();
@@ -154,7 +174,7 @@ TEST_F(H2StreamTest, AConnectionThatGoesAwayEndsAfterItsStreams) {
 }
 
 TEST_F(H2StreamTest, AShortResponseHasNoEnd) {
-  client_.Request(kGet, true);
+  client_.Request(kGet, true, Indexing::kAllowed);
   (void)client_.TakeOutput();
   client_.Receive(raw::Frame(raw::kSettings, 0, 0, "") +
                       raw::Headers(1, {{":status", "200"}, {"content-length", "5"}}, false) +
@@ -167,7 +187,7 @@ TEST_F(H2StreamTest, AShortResponseHasNoEnd) {
 
 TEST_F(H2StreamTest, NothingIsPushed) {
   constexpr uint8_t kAck = 1;  // of the settings that forbid it
-  client_.Request(kGet, true);
+  client_.Request(kGet, true, Indexing::kAllowed);
   (void)client_.TakeOutput();
   client_.Receive(
       raw::Frame(raw::kSettings, 0, 0, "") + raw::Frame(raw::kSettings, kAck, 0, "") +

@@ -20,7 +20,7 @@ using http::RequestHead;
 
 constexpr uint64_t kMaxSignedBytes = 10 * 1024 * 1024;
 constexpr uint16_t kHttpsPort = 443;
-constexpr int kForbidden = 403, kTooLarge = 413, kUnsupported = 415;
+constexpr int kForbidden = 403, kTooLarge = 413, kUnsupported = 415, kBadGateway = 502;
 constexpr char kChunkSignatures[] = "STREAMING-";
 constexpr char kIdKey[] = "AWS_ACCESS_KEY_ID", kSecretKey[] = "AWS_SECRET_ACCESS_KEY",
                kTokenKey[] = "AWS_SESSION_TOKEN";
@@ -58,12 +58,16 @@ bool HasBody(const RequestHead& head) {
   return head.framing.kind == FramingKind::kChunked || head.framing.length > 0;
 }
 
-// A response is looked through as it is.
+// A response is looked through as it is. gRPC compresses each message in fields of its own.
 void RefuseEncodings(http::Fields* fields) {
+  const bool grpc = std::erase_if(*fields, [](const http::Field& field) {
+                      return http::SameText(field.name, "grpc-accept-encoding");
+                    }) != 0;
   std::erase_if(*fields, [](const http::Field& field) {
     return http::SameText(field.name, "accept-encoding");
   });
   fields->push_back({"Accept-Encoding", "identity"});
+  if (grpc) fields->push_back({"Grpc-Accept-Encoding", "identity"});
 }
 
 }  // namespace
@@ -86,7 +90,7 @@ bool CredentialUse::HashesBody(const RequestHead& head) const {
 uint64_t CredentialUse::BodyBytes(const RequestHead& head) const {
   if (!HasBody(head)) return 0;
   if (HashesBody(head)) return kMaxSignedBytes;
-  if (keyring_->empty()) return 0;
+  if (keyring_->empty() && !rules_.rewrite_body) return 0;
   const bool chunked = head.framing.kind == FramingKind::kChunked;
   const bool fits = !chunked && head.framing.length <= credentials::kMaxBodyBytes;
   return fits || (chunked && rules_.rewrite_body) ? credentials::kMaxBodyBytes : 0;
@@ -147,8 +151,11 @@ bool CredentialUse::PutInText(BodyForm form, std::string* text) {
 bool CredentialUse::HasNone(std::string_view text) {
   credentials::Replacer guard = BodyGuard();
   (void)guard.Feed(text);
-  return !guard.found() || Refuse(kForbidden, credentials::InBodyRefusal());
+  if (guard.found()) RefuseBody();
+  return !guard.found();
 }
+
+void CredentialUse::RefuseBody() { Refuse(kForbidden, credentials::InBodyRefusal()); }
 
 std::string CredentialUse::PayloadFor(std::string_view said,
                                       const std::optional<std::string>& body) const {
@@ -214,9 +221,29 @@ credentials::Replacer CredentialUse::Redactor() const {
   return credentials::Replacer(std::move(all));
 }
 
-bool CredentialUse::MayPass(const http::ResponseHead& response) const {
+bool CredentialUse::TakeOut(http::ResponseHead* response) {
+  if (!IsReadable(*response)) {
+    return Refuse(kBadGateway, {"response_encoded",
+                                "the response to a request with a credential is compressed, and "
+                                "cannot be looked through"});
+  }
+  TakeOut(&response->fields);
+  const credentials::Replacer redactor = Redactor();
+  response->reason = redactor.Whole(response->reason);
+  return true;
+}
+
+void CredentialUse::TakeOut(http::Fields* fields) const {
+  const credentials::Replacer redactor = Redactor();
+  for (http::Field& field : *fields) field.value = redactor.Whole(field.value);
+}
+
+bool CredentialUse::IsReadable(const http::ResponseHead& response) const {
   if (names_.empty() || response.framing.kind == FramingKind::kNone) return true;
-  const auto encodings = http::ListMembers(response.fields, "content-encoding");
+  std::vector<std::string> encodings = http::ListMembers(response.fields, "content-encoding");
+  for (std::string& encoding : http::ListMembers(response.fields, "grpc-encoding")) {
+    encodings.push_back(std::move(encoding));
+  }
   return std::all_of(encodings.begin(), encodings.end(), [](const std::string& encoding) {
     return http::SameText(encoding, "identity");
   });

@@ -7,7 +7,9 @@
 //   CredentialUse use(worker->keyring(), passage, secure);
 //   if (use.BodyBytes(head) != 0) …take the body…
 //   if (!use.PutIn(&head, &path, &body)) …refuse…
-//   … a body that was not taken goes through use.BodyGuard(), the response through use.Redactor()
+//   … a body that was not taken goes through use.BodyGuard() …
+//   if (!use.TakeOut(&response)) …refuse…
+//   … the response's body goes through use.Redactor()
 
 #include <cstdint>
 #include <memory>
@@ -40,21 +42,30 @@ class CredentialUse final {
   // Where the endpoint says so: in a text message of a WebSocket. false: as above.
   bool PutInMessage(std::string* text);
 
-  const credentials::Refusal& refusal() const { return refusal_; }
+  // Of a request that is refused; 0: it is not.
   int status() const { return status_; }
+  const credentials::Refusal& refusal() const { return refusal_; }
 
-  // For a body that is not taken: if the guard found() a placeholder, the rest must not be sent.
+  // For a body that is not taken: if the guard found() a placeholder, the rest must not be sent,
+  // and RefuseBody sets status() and refusal().
   credentials::Replacer BodyGuard() const;
-  // For each field and the body of the response.
+  void RefuseBody();
+
+  // Replaces the secrets in the response's head. false: a secret was sent, and the response is in
+  // an encoding that the redactor does not read; none of it may pass, as refusal() and status()
+  // say.
+  bool TakeOut(http::ResponseHead* response);
+  // In those behind the response's body.
+  void TakeOut(http::Fields* trailers) const;
+  // For the body of the response.
   credentials::Replacer Redactor() const;
-  // false: a secret was sent, and the response is in an encoding that the redactor does not read.
-  bool MayPass(const http::ResponseHead& response) const;
 
   // That were put in: "PROVIDER/KEY", separated by commas.
   const std::string& names() const { return names_; }
 
  private:
   bool Refuse(int status, credentials::Refusal refusal);
+  bool IsReadable(const http::ResponseHead& response) const;
   bool PutInBody(const http::RequestHead& head, std::optional<std::string>* body);
   bool PutInText(credentials::BodyForm form, std::string* text);
   // Of placeholders, in a text that none may be in.

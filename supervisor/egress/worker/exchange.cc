@@ -9,7 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "supervisor/egress/http/body.h"
-#include "supervisor/egress/http/path.h"
+#include "supervisor/egress/http/forward.h"
 #include "supervisor/egress/inference/decide.h"
 #include "supervisor/egress/websocket/handshake.h"
 #include "supervisor/egress/worker/inference_exchange.h"
@@ -26,9 +26,6 @@ using http::ResponseHead;
 using std::chrono::seconds;
 
 constexpr int kSwitchingProtocols = 101, kBadRequest = 400, kLate = 408, kBadGateway = 502;
-constexpr uint16_t kHttpPort = 80, kHttpsPort = 443;
-constexpr int kForbidden = 403;
-constexpr char kStalled[] = "the request's body did not come";
 constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // With what the filter holds back.
@@ -121,76 +118,30 @@ asio::awaitable<bool> Exchange::Serve(const RequestHead& head) {
   };
   std::optional<Judgement> judged = co_await JudgeRequest(worker_, arrival_, head, take_body);
   if (!judged) co_return false;
-  if (judged->status != 0) {
-    co_await Refuse(judged->passage, RefusalOf(judged->passage, judged->status, &head));
-    co_return false;
-  }
-  const Passage& passage = judged->passage;
-  if (passage.to.host == inference::kHost) {
+  if (judged->status == 0 && judged->passage.to.host == inference::kHost) {
     const auto refuse = [this](const Passage& refused, http::Refusal refusal) {
       return Refuse(refused, std::move(refusal));
     };
     InferenceCall call{.head = head, .judged = *judged, .take_body = take_body, .refuse = refuse};
     co_return co_await ServeInference(worker_, client_, std::move(call));
   }
-  RequestHead sent = head;
-  if (!co_await UseCredentials(passage, &sent, &judged->path, &judged->body)) co_return false;
-  const auto written = WriteHead(sent, *judged);
-  if (const auto* error = std::get_if<http::ParseError>(&written)) {
-    const Passage refused = Refused(passage, http::RefusalOf(*error).error, error->reason);
-    co_await Refuse(refused, RefusalOf(refused, error->status, &head));
+  std::optional<Outgoing> out =
+      co_await PrepareRequest(worker_, arrival_, head, *std::move(judged), take_body);
+  if (!out) co_return false;
+  const Passage& passage = out->judged.passage;
+  if (out->judged.status != 0) {
+    co_await Refuse(passage, RefusalOf(passage, out->judged.status, &head));
     co_return false;
   }
   if (!co_await Reach(passage)) co_return false;
-  const bool again =
-      co_await Forward(passage, head, std::get<std::string>(written), std::move(judged->body));
+  const bool again = co_await Forward(head, &*out);
   if (!again || !switched_) co_return again;
   WebSocketEnd client{client_, std::move(buffer_)};
   WebSocketEnd server{upstream_.get(), std::move(upstream_buffer_)};
-  co_await ServeWebSocket(worker_, passage, std::move(judged->request), &*credentials_,
+  co_await ServeWebSocket(worker_, passage, std::move(out->judged.request), &out->credentials,
                           std::move(client), std::move(server));
   upstream_.reset();
   co_return false;
-}
-
-// For the server.
-std::variant<std::string, http::ParseError> Exchange::WriteHead(const RequestHead& head,
-                                                                const Judgement& judged) const {
-  if (head.upgrade == http::Upgrade::kWebSocket) {
-    const std::string_view error = websocket::CheckRequest(head.fields);
-    if (!error.empty()) return http::ParseError{kBadRequest, std::string(error)};
-  }
-  return http::WriteRequestHead(head, judged.path, RouteOf(judged.passage, head, judged.body));
-}
-
-asio::awaitable<bool> Exchange::UseCredentials(const Passage& passage, RequestHead* head,
-                                               http::CanonicalPath* path,
-                                               std::optional<std::string>* body) {
-  credentials_.emplace(worker_->keyring(), passage, arrival_.server && arrival_.server->tls);
-  failure_ = {};
-  if (const uint64_t limit = credentials_->BodyBytes(*head); limit != 0 && !*body) {
-    *body = co_await TakeBodyOf(passage, *head, limit);
-    if (!*body) co_return false;
-  }
-  if (credentials_->PutIn(head, path, body)) co_return true;
-  const credentials::Refusal& why = credentials_->refusal();
-  const Passage refused = Refused(passage, why.code, why.reason);
-  co_await Refuse(refused, RefusalOf(refused, credentials_->status(), head));
-  co_return false;
-}
-
-http::Route Exchange::RouteOf(const Passage& passage, const RequestHead& head,
-                              const std::optional<std::string>& body) const {
-  const bool tls = arrival_.server && arrival_.server->tls;
-  http::Route route{.host = passage.to.host,
-                    .port = passage.to.port,
-                    .default_port = tls ? kHttpsPort : kHttpPort,
-                    .upgrade = MayOpenWebSocket(passage.decision) ? http::UpgradeRule::kWebSocket
-                                                                  : http::UpgradeRule::kRefuse};
-  if (body && head.framing.kind != http::FramingKind::kNone) {
-    route.framing = http::Framing{http::FramingKind::kLength, body->size()};
-  }
-  return route;
 }
 
 // Connects to the server, unless the request before was for the same.
@@ -247,22 +198,19 @@ asio::awaitable<std::optional<std::string>> Exchange::TakeBodyOf(const Passage& 
   }
 }
 
-// `written`: the head for the server.
-asio::awaitable<bool> Exchange::Forward(const Passage& passage, const RequestHead& head,
-                                        const std::string& written,
-                                        std::optional<std::string> body) {
+asio::awaitable<bool> Exchange::Forward(const RequestHead& head, Outgoing* out) {
   using asio::experimental::awaitable_operators::operator&&;
+  const Passage& passage = out->judged.passage;
   int status = 0;
   bool keep = false;
-  if ((co_await upstream_->Write(written)).ok()) {
-    if (head.expects_continue && !body) (void)co_await client_->Write(kContinue);
-    const auto [sent, answered] =
-        co_await (SendBody(head, std::move(body)) && Answer(passage, head, &status));
+  if ((co_await upstream_->Write(out->head)).ok()) {
+    if (head.expects_continue && !out->judged.body) (void)co_await client_->Write(kContinue);
+    const auto [sent, answered] = co_await (SendBody(head, out) && Answer(head, out, &status));
     keep = sent && answered && !head.close;
   }
-  if (!failure_.code.empty()) {
-    const Passage failed = Refused(passage, failure_.code, failure_.reason);
-    const http::Refusal refusal = RefusalOf(failed, failed_status_, &head);
+  if (const CredentialUse& use = out->credentials; use.status() != 0) {
+    const Passage failed = Refused(passage, use.refusal().code, use.refusal().reason);
+    const http::Refusal refusal = RefusalOf(failed, use.status(), &head);
     if (status == 0) {
       co_await Refuse(failed, refusal);
     } else {
@@ -296,14 +244,12 @@ std::pair<Passage, int> Exchange::FailureOf(const Passage& passage) const {
   return {std::move(failed), status};
 }
 
-// `taken`: the whole body.
-asio::awaitable<bool> Exchange::SendBody(const RequestHead& head,
-                                         std::optional<std::string> taken) {
-  if (taken) co_return (co_await upstream_->Write(*taken)).ok();
-  credentials::Replacer guard = credentials_->BodyGuard();
+asio::awaitable<bool> Exchange::SendBody(const RequestHead& head, Outgoing* out) {
+  if (out->judged.body) co_return (co_await upstream_->Write(*out->judged.body)).ok();
+  credentials::Replacer guard = out->credentials.BodyGuard();
   const Copied copied = co_await CopyBody(client_, &buffer_, head.framing, upstream_.get(),
                                           head.framing, &guard, OnFound::kStop);
-  if (copied == Copied::kRefused) Fail(kForbidden, credentials::InBodyRefusal());
+  if (copied == Copied::kRefused) out->credentials.RefuseBody();
   if (copied == Copied::kBroken) broken_ = true;
   if (broken_ || copied == Copied::kRefused || upstream_->excess()) {
     // Else the server would wait for the rest, and the client for the server.
@@ -313,8 +259,7 @@ asio::awaitable<bool> Exchange::SendBody(const RequestHead& head,
 }
 
 // The record is sent before the client has an answer, and may end.
-asio::awaitable<bool> Exchange::Answer(const Passage& passage, const RequestHead& head,
-                                       int* status) {
+asio::awaitable<bool> Exchange::Answer(const RequestHead& head, Outgoing* out, int* status) {
   http::Asked asked{.method = head.method, .websocket = head.upgrade == http::Upgrade::kWebSocket};
   http::HeadScanner scanner(http::ObsText::kAllow);
   const seconds stall(worker_->limits().response_stall);
@@ -336,41 +281,27 @@ asio::awaitable<bool> Exchange::Answer(const Passage& passage, const RequestHead
     if (!more.ok() || !*more) co_return false;
   }
   answer_limit_.reset();
-  if (!credentials_->MayPass(response)) {
-    Fail(kBadGateway, {"response_encoded",
-                       "the response to a request with a credential is compressed, and cannot be "
-                       "looked through"});
-    co_return false;
-  }
+  if (!out->credentials.TakeOut(&response)) co_return false;
   switched_ = response.status == kSwitchingProtocols;
   if (switched_ && !websocket::CheckAnswer(head.fields, response.fields).empty()) co_return false;
-  credentials::Replacer redactor = credentials_->Redactor();
-  for (http::Field& field : response.fields) field.value = redactor.Whole(field.value);
-  response.reason = redactor.Whole(response.reason);
   *status = response.status;
-  egress_wire::Record record = RecordOf(passage);
-  record.verdict = egress_wire::Verdict::kAllowed;
+  egress_wire::Record record = RecordOf(out->judged.passage);
   record.method = head.method;
   record.path = head.path;
   record.status = static_cast<uint16_t>(response.status);
-  record.credential = credentials_->names();
   worker_->Report(std::move(record));
   const http::Framing framing = http::FramingForClient(response, head.version);
   const bool close = head.close || framing.kind == http::FramingKind::kUntilClose;
   if (!(co_await client_->Write(http::WriteResponseHead(response, framing, close))).ok()) {
     co_return false;
   }
+  credentials::Replacer redactor = out->credentials.Redactor();
   const Copied copied = co_await CopyBody(upstream_.get(), &upstream_buffer_, response.framing,
                                           client_, framing, &redactor, OnFound::kGoOn);
   const bool whole = copied == Copied::kWhole;
   // A body that was cut must not look whole.
   if (!whole) Reset(&client_->socket());
   co_return whole && !close && !response.close;
-}
-
-void Exchange::Fail(int status, credentials::Refusal why) {
-  failed_status_ = status;
-  failure_ = std::move(why);
 }
 
 asio::awaitable<Exchange::Copied> Exchange::CopyBody(Stream* from, std::string* buffered,

@@ -8,15 +8,14 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include <boost/asio/awaitable.hpp>
 
-#include "supervisor/egress/http/forward.h"
+#include "supervisor/egress/http/framing.h"
 #include "supervisor/egress/http/refusal.h"
 #include "supervisor/egress/http/request_head.h"
-#include "supervisor/egress/worker/credential_use.h"
 #include "supervisor/egress/worker/judge.h"
+#include "supervisor/egress/worker/outgoing.h"
 #include "supervisor/egress/worker/stream.h"
 
 namespace odyssey::egress {
@@ -39,29 +38,18 @@ class Exchange final {
 
  private:
   void Report(const Passage& passage, const http::Refusal& refusal);
-  // The request that is under way is refused.
-  void Fail(int status, credentials::Refusal why);
   asio::awaitable<std::optional<http::RequestHead>> ReadHead();
   // true: another request may follow.
   asio::awaitable<bool> Serve(const http::RequestHead& head);
-  // false: it was refused, or its body did not come.
-  asio::awaitable<bool> UseCredentials(const Passage& passage, http::RequestHead* head,
-                                       http::CanonicalPath* path, std::optional<std::string>* body);
   asio::awaitable<bool> Reach(const Passage& passage);
-  std::variant<std::string, http::ParseError> WriteHead(const http::RequestHead& head,
-                                                        const Judgement& judged) const;
-  // `body`: all of it, where the request was judged by it.
-  http::Route RouteOf(const Passage& passage, const http::RequestHead& head,
-                      const std::optional<std::string>& body) const;
-  asio::awaitable<bool> Forward(const Passage& passage, const http::RequestHead& head,
-                                const std::string& written, std::optional<std::string> body);
+  asio::awaitable<bool> Forward(const http::RequestHead& head, Outgoing* out);
   // nullopt: it was refused, or did not come.
   asio::awaitable<std::optional<std::string>> TakeBodyOf(const Passage& passage,
                                                          const http::RequestHead& head,
                                                          uint64_t limit);
   std::pair<Passage, int> FailureOf(const Passage& passage) const;
-  asio::awaitable<bool> SendBody(const http::RequestHead& head, std::optional<std::string> taken);
-  asio::awaitable<bool> Answer(const Passage& passage, const http::RequestHead& head, int* status);
+  asio::awaitable<bool> SendBody(const http::RequestHead& head, Outgoing* out);
+  asio::awaitable<bool> Answer(const http::RequestHead& head, Outgoing* out, int* status);
   enum class Copied {
     kWhole,
     kBroken,    // what `from` sent is no body, or was cut
@@ -86,10 +74,6 @@ class Exchange final {
   bool broken_ = false;                    // the body of a request was
   bool stalled_ = false;                   // it did not come
   bool switched_ = false;                  // the server agreed on a WebSocket
-  // Of the request that is served, and why it fails on the way.
-  std::optional<CredentialUse> credentials_;
-  credentials::Refusal failure_;
-  int failed_status_ = 0;
 };
 
 }  // namespace odyssey::egress

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -27,7 +26,7 @@ using Part = H2Stream::Part;
 constexpr auto kBodyTimeout = std::chrono::hours(24);
 constexpr auto kEndTimeout = std::chrono::seconds(10);  // for what is not needed any more
 constexpr size_t kMaxUnread = 1 << 20;                  // of a body that was refused
-constexpr int kBadRequest = 400, kBadGateway = 502;
+constexpr int kBadRequest = 400, kLate = 408, kBadGateway = 502;
 using std::chrono::seconds;
 
 asio::awaitable<void> Wait(asio::steady_timer* timer) {
@@ -52,14 +51,24 @@ void Join(const std::shared_ptr<H2Stream>& client, const std::shared_ptr<H2Strea
   });
 }
 
-// Until the body's end, which is left to the caller, or one of the streams is closed.
-asio::awaitable<Part> Copy(H2Stream* from, H2Stream* to) {
+enum class OnFound { kGoOn, kStop };
+
+// Through `filter`, until the body's end, which is left to the caller, until the filter has found
+// something, with kStop, or until one of the streams is closed. What the filter holds back is
+// credited too: the sender would else not send what ends the waiting.
+asio::awaitable<Part> Copy(H2Stream* from, H2Stream* to, credentials::Replacer* filter,
+                           OnFound on_found) {
   std::string bytes;
   for (;;) {
     const Part part = co_await from->Read(&bytes, kBodyTimeout);
-    if (part != Part::kBytes) co_return part;
-    if (!co_await to->Write(bytes)) co_return Part::kCut;
-    from->Credit(bytes.size());
+    if (part == Part::kCut) co_return part;
+    const size_t taken = bytes.size();
+    if (!filter->empty()) bytes = part == Part::kEnd ? filter->End() : filter->Feed(bytes);
+    if (on_found == OnFound::kStop && filter->found()) co_return Part::kCut;
+    const bool written = co_await to->Write(bytes);
+    if (!written) co_return Part::kCut;
+    if (part == Part::kEnd) co_return part;
+    from->Credit(taken);
   }
 }
 
@@ -143,17 +152,14 @@ asio::awaitable<void> H2Exchange::Judge(StreamPtr client, const RequestHead& hea
   };
   std::optional<Judgement> judged = co_await JudgeRequest(worker_, arrival_, head, take_body);
   if (!judged) co_return;
-  const Passage& passage = judged->passage;
-  if (judged->status != 0) {
-    co_return co_await Refuse(client.get(), passage, RefusalOf(passage, judged->status, &head));
+  std::optional<Outgoing> out =
+      co_await PrepareRequest(worker_, arrival_, head, *std::move(judged), take_body);
+  if (!out) co_return;
+  const Passage& passage = out->judged.passage;
+  if (out->judged.status != 0) {
+    co_return co_await Refuse(client.get(), passage, RefusalOf(passage, out->judged.status, &head));
   }
-  const http::Route route{.host = passage.to.host, .port = passage.to.port};
-  const auto written = http::WriteRequestHead(head, judged->path, route);
-  if (const auto* error = std::get_if<http::ParseError>(&written)) {
-    const Passage refused = Refused(passage, http::RefusalOf(*error).error, error->reason);
-    co_return co_await Refuse(client.get(), refused, RefusalOf(refused, error->status, &head));
-  }
-  co_await Forward(std::move(client), head, std::get<std::string>(written), *std::move(judged));
+  co_await Forward(std::move(client), head, &*out);
 }
 
 // All of it, or a little more than `limit`.
@@ -172,6 +178,12 @@ asio::awaitable<std::optional<std::string>> H2Exchange::TakeBodyOf(H2Stream* cli
     client->Credit(bytes.size());
     if (body.size() > limit) co_return body;
   }
+  if (!client->closed()) {
+    const Passage late = Refused(passage, kRequestTimeout, kStalled);
+    SendRefusal(client, late, RefusalOf(late, kLate, &head));
+    client->ResetOnceEnded();
+    co_return std::nullopt;
+  }
   if (!client->malformed().empty()) {
     Report(Refused(passage, "malformed_request", client->malformed()), head, kBadRequest);
   }
@@ -179,56 +191,85 @@ asio::awaitable<std::optional<std::string>> H2Exchange::TakeBodyOf(H2Stream* cli
   co_return std::nullopt;
 }
 
-// `written`: the head for the server.
 asio::awaitable<void> H2Exchange::Forward(StreamPtr client, const RequestHead& head,
-                                          const std::string& written, Judgement judged) {
+                                          Outgoing* out) {
   using asio::experimental::awaitable_operators::operator&&;
-  if (client->closed()) co_return Report(judged.passage, head, 0);
+  if (client->closed()) co_return Report(out->judged.passage, head, 0);
   const bool bodiless = head.framing.kind == http::FramingKind::kNone;
-  http::Fields fields = h2::RequestFields(written);
+  http::Fields fields = h2::RequestFields(out->head);
   if (http::FindField(head.fields, "te") != nullptr) fields.push_back({"te", "trailers"});
-  const StreamPtr server = server_.Request(fields, bodiless);
+  const auto indexing =
+      out->credentials.names().empty() ? h2::Indexing::kAllowed : h2::Indexing::kNever;
+  const StreamPtr server = server_.Request(fields, bodiless, indexing);
   // The client may ask again, on another connection.
   if (server == nullptr) {
     client_.GoAway();
     co_return client->Reset(ErrorCode::kRefusedStream);
   }
   Join(client, server);
-  if (head.expects_continue && !judged.body) client->Continue();
+  if (head.expects_continue && !out->judged.body) client->Continue();
   if (bodiless) {
-    co_await Answer(client.get(), server.get(), head, judged.passage);
+    co_await Answer(client.get(), server.get(), head, out);
   } else {
-    co_await (SendBody(client.get(), server.get(), judged.body) &&
-              Answer(client.get(), server.get(), head, judged.passage));
+    co_await (SendBody(client.get(), server.get(), head, out) &&
+              Answer(client.get(), server.get(), head, out));
   }
 }
 
-// `taken`: the whole body. A request's trailers were not judged, and are left out.
+// A request's trailers were not judged, and are left out.
 asio::awaitable<void> H2Exchange::SendBody(H2Stream* client, H2Stream* server,
-                                           const std::optional<std::string>& taken) {
+                                           const RequestHead& head, Outgoing* out) {
+  CredentialUse& use = out->credentials;
+  credentials::Replacer guard = use.BodyGuard();
   bool whole = true;
-  if (taken) {
-    whole = co_await server->Write(*taken);
+  if (out->judged.body) {
+    whole = co_await server->Write(*out->judged.body);
   } else {
-    whole = co_await Copy(client, server) == Part::kEnd;
+    whole = co_await Copy(client, server, &guard, OnFound::kStop) == Part::kEnd;
   }
   if (whole) co_return server->End({});
-  server->Reset(ErrorCode::kCancel);  // a body that was cut is never ended
+  const bool refused = guard.found() && use.status() == 0;
+  if (refused) server->set_on_closed({});  // Refuse reads what the client still sends
+  server->Reset(ErrorCode::kCancel);       // a body that was cut is never ended
+  if (!refused) co_return;
+  use.RefuseBody();
+  const Passage passage = Refused(out->judged.passage, use.refusal().code, use.refusal().reason);
+  if (client->responded()) {
+    Report(passage, head, use.status());
+    co_return client->ResetOnceEnded();
+  }
+  co_await Refuse(client, passage, RefusalOf(passage, use.status(), &head));
 }
 
 // The record is sent before the client has an answer, and may end.
 asio::awaitable<void> H2Exchange::Answer(H2Stream* client, H2Stream* server,
-                                         const RequestHead& head, const Passage& passage) {
+                                         const RequestHead& head, Outgoing* out) {
+  CredentialUse& use = out->credentials;
+  const Passage& passage = out->judged.passage;
   const seconds stall(worker_->limits().response_stall);
-  const http::ResponseHead* const response = co_await server->ReadHead(stall);
-  if (response == nullptr) {
+  const http::ResponseHead* const received = co_await server->ReadHead(stall);
+  if (use.status() != 0) co_return;  // its body was refused, and the server's stream is reset
+  if (received == nullptr) {
     Fail(client, *server, head, passage);
     co_return server->Reset(ErrorCode::kCancel);
   }
-  Report(passage, head, response->status);
-  const std::string text = http::WriteResponseHead(*response, response->framing, false);
+  http::ResponseHead response = *received;
+  if (!use.TakeOut(&response)) {
+    const Passage refused = Refused(passage, use.refusal().code, use.refusal().reason);
+    SendRefusal(client, refused, RefusalOf(refused, use.status(), &head));
+    client->ResetOnceEnded();
+    co_return server->Reset(ErrorCode::kCancel);
+  }
+  Report(passage, head, response.status);
+  const std::string text = http::WriteResponseHead(response, response.framing, false);
   client->Respond(h2::ResponseFields(text), server->is_only_head());
-  if (co_await Copy(server, client) == Part::kEnd) co_return client->End(server->trailers());
+  credentials::Replacer redactor = use.Redactor();
+  const Part ended = co_await Copy(server, client, &redactor, OnFound::kGoOn);
+  if (ended == Part::kEnd) {
+    http::Fields trailers = server->trailers();
+    use.TakeOut(&trailers);
+    co_return client->End(std::move(trailers));
+  }
   client->Reset(CodeFor(*server));
   server->Reset(ErrorCode::kCancel);
 }

@@ -15,6 +15,7 @@
 
 #include "supervisor/egress/worker/h2_link.h"
 #include "supervisor/egress/worker/judge.h"
+#include "supervisor/egress/worker/outgoing.h"
 #include "supervisor/egress/worker/stream.h"
 #include "supervisor/egress/worker/worker.h"
 
@@ -40,12 +41,11 @@ class H2Exchange final : public std::enable_shared_from_this<H2Exchange> {
   asio::awaitable<std::optional<std::string>> TakeBodyOf(H2Stream* client, const Passage& passage,
                                                          const http::RequestHead& head,
                                                          uint64_t limit);
-  asio::awaitable<void> Forward(StreamPtr client, const http::RequestHead& head,
-                                const std::string& written, Judgement judged);
-  asio::awaitable<void> SendBody(H2Stream* client, H2Stream* server,
-                                 const std::optional<std::string>& taken);
+  asio::awaitable<void> Forward(StreamPtr client, const http::RequestHead& head, Outgoing* out);
+  asio::awaitable<void> SendBody(H2Stream* client, H2Stream* server, const http::RequestHead& head,
+                                 Outgoing* out);
   asio::awaitable<void> Answer(H2Stream* client, H2Stream* server, const http::RequestHead& head,
-                               const Passage& passage);
+                               Outgoing* out);
   // The server has answered nothing.
   void Fail(H2Stream* client, const H2Stream& server, const http::RequestHead& head,
             const Passage& passage);

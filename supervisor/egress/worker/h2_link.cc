@@ -66,6 +66,7 @@ void H2Stream::Send(std::string_view bytes) {
 }
 
 void H2Stream::Respond(const http::Fields& fields, bool ended) {
+  responded_ = true;
   link_->session_.Respond(id_, fields, ended);
   link_->Flush();
 }
@@ -135,8 +136,9 @@ void H2Stream::Wake() {
 H2Link::H2Link(Stream* stream, h2::Side side)
     : stream_(stream), session_(side), output_(stream->socket().get_executor()) {}
 
-std::shared_ptr<H2Stream> H2Link::Request(const http::Fields& fields, bool ended) {
-  const h2::StreamId id = ended_ ? 0 : session_.Request(fields, ended);
+std::shared_ptr<H2Stream> H2Link::Request(const http::Fields& fields, bool ended,
+                                          h2::Indexing indexing) {
+  const h2::StreamId id = ended_ ? 0 : session_.Request(fields, ended, indexing);
   if (id == 0) return nullptr;
   Flush();
   return streams_[id] = std::make_shared<H2Stream>(this, id);

@@ -43,6 +43,7 @@ class H2Stream final {
   asio::awaitable<bool> Write(std::string_view bytes);
   void Send(std::string_view bytes);  // without waiting: a few
   void Respond(const http::Fields& fields, bool ended);
+  bool responded() const { return responded_; }
   void Continue();
   void End(http::Fields trailers);
   void Reset(h2::ErrorCode code);
@@ -70,7 +71,7 @@ class H2Stream final {
   std::string bytes_;
   bool ended_ = false;
   http::Fields trailers_;
-  bool taken_ = true;
+  bool taken_ = true, responded_ = false;
   std::function<void()> on_closed_;
   bool closed_ = false, lost_ = false;
   h2::ErrorCode code_ = h2::ErrorCode::kNoError;
@@ -87,7 +88,7 @@ class H2Link final {
   using OnRequest = std::function<void(std::shared_ptr<H2Stream>, h2::Event)>;
   void set_on_request(OnRequest on_request) { on_request_ = std::move(on_request); }
   // A request to a server. nullptr: it takes none any more.
-  std::shared_ptr<H2Stream> Request(const http::Fields& fields, bool ended);
+  std::shared_ptr<H2Stream> Request(const http::Fields& fields, bool ended, h2::Indexing indexing);
 
   // Until the connection is over; its streams are closed then.
   asio::awaitable<void> Run();

@@ -38,11 +38,11 @@ asio::awaitable<bool> ReadFirst(PlainStream* client, std::chrono::seconds time, 
   }
 }
 
-// What the client offers to speak, if HTTP/2 is among it. Secrets are put into requests of HTTP/1.1
-// alone, and inference.local is no server that could choose.
-std::optional<HttpVersions> VersionsOf(const protocol::ClientHello& hello, Worker* worker,
+// What the client offers to speak, if HTTP/2 is among it. inference.local is no server that could
+// choose.
+std::optional<HttpVersions> VersionsOf(const protocol::ClientHello& hello,
                                        const std::string& host) {
-  if (host == inference::kHost || !worker->keyring()->empty()) return std::nullopt;
+  if (host == inference::kHost) return std::nullopt;
   const auto offers = [&](std::string_view name) {
     return std::find(hello.alpn.begin(), hello.alpn.end(), name) != hello.alpn.end();
   };
@@ -126,7 +126,7 @@ asio::awaitable<void> ServeTerminated(Worker* worker, Passage passage, Tcp::sock
   }
   server.tls = true;
   ReachedServer reached;
-  if (const auto versions = VersionsOf(received.hello, worker, server.host)) {
+  if (const auto versions = VersionsOf(received.hello, server.host)) {
     reached = co_await ReachServer(worker, passage.to, *versions);
     if (reached.stream == nullptr && *versions == HttpVersions::kHttp2) {
       worker->Report(RecordOf(Refused(passage, reached.failure)));

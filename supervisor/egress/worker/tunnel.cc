@@ -176,6 +176,7 @@ egress_wire::Record RecordOf(const Passage& passage) {
   record.reason = passage.reason;
   record.grant = decision.rule_missing;
   record.inference = passage.inference;
+  record.credential = passage.credential;
   return record;
 }
 

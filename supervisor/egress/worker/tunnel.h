@@ -15,6 +15,7 @@ namespace odyssey::egress {
 inline constexpr char kUnreachable[] = "upstream_unreachable";
 // Of a request whose body stopped coming.
 inline constexpr char kRequestTimeout[] = "request_timeout";
+inline constexpr char kStalled[] = "the request's body did not come";
 
 // Where a connection goes, as it was decided, and on which way the client came.
 struct Passage {
@@ -25,6 +26,7 @@ struct Passage {
   // Of a refusal by the policy, the broker or the worker itself; "": it is not refused.
   std::string code, reason;
   egress_wire::InferenceRecord inference;
+  std::string credential;               // as of Record
   std::chrono::seconds retry_after{0};  // of a refusal by a budget; 0: waiting does not help
 };
 
