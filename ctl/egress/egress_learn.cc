@@ -62,7 +62,8 @@ egress::NetworkPolicy LearnedPolicy::Policy() const {
   egress::NetworkPolicy out;
   std::set<std::string> keys;
   for (const auto& [program, places] : seen_) {
-    egress::Rule rule{.key = KeyOf(program, &keys), .name = program, .binaries = {program}};
+    egress::Rule rule{
+        .key = KeyOf(program, &keys), .name = program, .binaries = {{.path = program}}};
     for (const auto& [place, seen] : places) {
       egress::Endpoint endpoint;
       endpoint.host = place.first;

@@ -73,7 +73,7 @@ TEST(CompileTest, WorkspaceModeExecutesWhatTheWorkspaceHolds) {
 
 TEST(CompileTest, RefusesACredentialThatNothingInspects) {
   SandboxRequest request = {.network = Network::kEgress};
-  request.egress.rules = {{.key = "x", .binaries = {"/**"}}};
+  request.egress.rules = {{.key = "x", .binaries = {{.path = "/**"}}}};
   request.egress.rules[0].endpoints = {{.host = "a.example.com", .ports = {443}}};
   egress::Endpoint& endpoint = request.egress.rules[0].endpoints[0];
   endpoint.credentials.provider = "p";

@@ -140,6 +140,7 @@ class GetMessage final {
 // As a reader of files leaves it.
 void Normalize(egress::NetworkPolicy* policy) {
   for (egress::Rule& rule : policy->rules) {
+    for (egress::Binary& binary : rule.binaries) binary.only_itself |= !binary.sha256.empty();
     for (egress::Endpoint& endpoint : rule.endpoints) {
       std::sort(endpoint.ports.begin(), endpoint.ports.end());
       for (uint64_t* bytes : {&endpoint.graphql.max_body_bytes, &endpoint.rpc.max_body_bytes}) {
@@ -183,6 +184,19 @@ Status Check(const egress::Endpoint& endpoint, const std::string& path) {
   return OkStatus();
 }
 
+Status Check(const egress::Binary& binary, const std::string& path) {
+  if (binary.sha256.empty() || egress::IsSha256(binary.sha256)) return OkStatus();
+  return InvalidArgument(path + ".sha256: 64 hex digits in lower case are allowed");
+}
+
+template <typename T>
+Status CheckAll(const std::vector<T>& items, const std::string& path) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    ODY_RETURN_IF_ERROR(Check(items[i], path + "[" + std::to_string(i) + "]"));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 v1::EgressPolicy ToProto(const egress::NetworkPolicy& policy) {
@@ -202,10 +216,8 @@ Status FromProto(const v1::EgressPolicy& message, egress::NetworkPolicy* out,
   Normalize(out);
   for (size_t i = 0; i < out->rules.size(); ++i) {
     const std::string rule = path + ".rules[" + std::to_string(i) + "]";
-    for (size_t j = 0; j < out->rules[i].endpoints.size(); ++j) {
-      ODY_RETURN_IF_ERROR(
-          Check(out->rules[i].endpoints[j], rule + ".endpoints[" + std::to_string(j) + "]"));
-    }
+    ODY_RETURN_IF_ERROR(CheckAll(out->rules[i].endpoints, rule + ".endpoints"));
+    ODY_RETURN_IF_ERROR(CheckAll(out->rules[i].binaries, rule + ".binaries"));
   }
   return OkStatus();
 }

@@ -67,6 +67,34 @@ TEST(SandboxProtoTest, PortsOfEgressAreSortedAndNone0) {
             "sandbox.egress.rules[0].endpoints[0].ports: 0 is every port, alone, of the host `**`");
 }
 
+TEST(SandboxProtoTest, PinsOfEgressSurvive) {
+  SandboxRequest request;
+  request.network = Network::kEgress;
+  const std::string hash(64, 'a');
+  request.egress.rules = {{.key = "x",
+                           .endpoints = {{.host = "a.example.com", .ports = {443}}},
+                           .binaries = {{.path = "/p", .sha256 = hash, .only_itself = true},
+                                        {.path = "/q", .only_itself = true},
+                                        {.path = "/**"}}}};
+  v1::Sandbox message = ToProto(request);
+  SandboxRequest back;
+  ASSERT_TRUE(FromProto(message, &back).ok());
+  EXPECT_EQ(back.egress, request.egress);
+
+  v1::EgressBinary& pinned = *message.mutable_egress()->mutable_rules(0)->mutable_binaries(0);
+  pinned.set_only_itself(false);  // a pin implies it
+  SandboxRequest implied;
+  ASSERT_TRUE(FromProto(message, &implied).ok());
+  EXPECT_EQ(implied.egress, request.egress);
+  for (const std::string& bad : {std::string("aa"), std::string(64, 'A'), std::string(64, '/')}) {
+    pinned.set_sha256(bad);
+    SandboxRequest refused;
+    EXPECT_EQ(FromProto(message, &refused).message(),
+              "sandbox.egress.rules[0].binaries[0].sha256: 64 hex digits in lower case are "
+              "allowed");
+  }
+}
+
 TEST(SandboxProtoTest, EachFieldOfLimitsIsARow) {
   const auto& fields = *v1::Limits::descriptor();
   ASSERT_EQ(static_cast<size_t>(fields.field_count()), kLimitCount);

@@ -57,7 +57,10 @@ TEST(PolicyTextTest, ReadsBackAsThePolicy) {
     - {host: t.example.com, port: 443, protocol: rest, access: full, credential_binding: {provider: github},
        request_body_credential_rewrite: true}
     - {host: u.example.com, port: 8443, tls: skip, budget: {max_connections: 3, bytes_up: 1000}}
-    binaries: [{path: /**}, {path: "/opt/my tools/*"}]
+    binaries:
+    - {path: /**}
+    - {path: "/opt/my tools/*", ancestors: false}
+    - {path: /opt/tool, sha256: 0123456789012345678901234567890123456789012345678901234567890123}
 network_budget: {connections_per_minute: 60, requests_per_minute: 600, bytes_down: 1000000}
 )";
   egress::NetworkPolicy policy = Read(kHead + std::string(kRules) + more);

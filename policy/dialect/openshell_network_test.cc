@@ -56,7 +56,7 @@ TEST(OpenShellNetworkTest, ReadsEveryFieldOfAnEndpoint) {
   ASSERT_EQ(reading.policy->request.egress.rules.size(), 1u);
   const egress::Rule& rule = reading.policy->request.egress.rules[0];
   EXPECT_EQ(rule.key, "api");
-  EXPECT_EQ(rule.binaries, std::vector<std::string>{"/usr/bin/curl"});
+  EXPECT_EQ(rule.binaries, std::vector<egress::Binary>{{.path = "/usr/bin/curl"}});
   egress::Endpoint expected;
   expected.host = "api.example.com";
   expected.ports = {443, 8443};
@@ -311,6 +311,42 @@ TEST(OpenShellNetworkTest, NamesAndBinariesOfAPolicy) {
   EXPECT_EQ(none.problems, "");
   EXPECT_NE(none.warnings.find("names no program"), std::string::npos);
   EXPECT_EQ(Read("network_policies: {}").policy->request.network, policy::Network::kNone);
+}
+
+TEST(OpenShellNetworkTest, ProgramsMayBePinnedOrCountForThemselves) {
+  const auto read = [](const std::string& binary) {
+    return Read("network_policies: {a: {endpoints: [{host: a.b, port: 1}], binaries: [{path: /p" +
+                binary + "}]}}");
+  };
+  const auto binary = [&](const std::string& keys) {
+    const PolicyReading reading = read(keys);
+    EXPECT_EQ(reading.problems, "");
+    return reading.policy->request.egress.rules[0].binaries[0];
+  };
+  const std::string hash(64, 'a');
+  const egress::Binary pinned{.path = "/p", .sha256 = hash, .only_itself = true};
+  EXPECT_EQ(binary(", sha256: " + hash), pinned);
+  EXPECT_EQ(binary(", ancestors: false, sha256: " + hash), pinned);
+  EXPECT_EQ(binary(", ancestors: false"), (egress::Binary{.path = "/p", .only_itself = true}));
+  EXPECT_EQ(binary(", ancestors: true"), egress::Binary{.path = "/p"});
+
+  const std::string place = "p.yaml:2: network_policies.a.binaries[0].";
+  const std::string upper(64, 'A');
+  for (const std::string& bad : {upper, hash + "0", hash.substr(1), std::string("sha256:") + hash,
+                                 hash.substr(1) + "g", std::string()}) {
+    EXPECT_EQ(read(", sha256: '" + bad + "'").problems,
+              place +
+                  "sha256: 64 hex digits in lower case are allowed, as sha256sum(1) prints them: "
+                  "`" +
+                  bad + "`");
+  }
+  EXPECT_NE(read(", sha256: 12").problems.find(place + "sha256: "), std::string::npos);
+  EXPECT_EQ(read(", ancestors: true, sha256: " + hash).problems,
+            place +
+                "ancestors: beside `sha256` only `false` is allowed: a file with that content "
+                "is the program itself, not one that started it");
+  EXPECT_NE(read(", ancestors: 'no'").problems.find(place + "ancestors: "), std::string::npos);
+  EXPECT_NE(read(", sha512: " + hash).problems.find("sha512"), std::string::npos);
 }
 
 TEST(OpenShellNetworkTest, MiddlewaresAreOrderedAndSeeTheirTraffic) {

@@ -1,5 +1,8 @@
 #include "policy/dialect/openshell_rules.h"
 
+#include <optional>
+#include <utility>
+
 #include "policy/dialect/openshell_ambiguity.h"
 #include "policy/dialect/openshell_budget.h"
 #include "policy/dialect/openshell_endpoint.h"
@@ -15,11 +18,33 @@ constexpr size_t kMaxEndpoints = 512;
 constexpr size_t kMaxBinaries = 256;
 constexpr char kReservedPrefix[] = "_provider_";
 
-std::vector<std::string> ReadBinaries(MapReader* map) {
-  std::vector<std::string> paths;
-  for (MapReader& binary : map->Maps("binaries", kMaxBinaries)) {
-    const auto path = binary.String("path", Need::kRequired);
-    binary.Finish();
+// A program's file is hashed, and never those of the programs that started it.
+void ReadPin(MapReader* map, egress::Binary* binary) {
+  const std::optional<Text> sha256 = map->String("sha256");
+  const std::optional<bool> ancestors = map->Bool("ancestors");
+  binary->only_itself = sha256 || !ancestors.value_or(true);
+  if (!sha256) return;
+  binary->sha256 = sha256->value;
+  if (!egress::IsSha256(sha256->value)) {
+    map->source().Invalid(sha256->line, sha256->key,
+                          "64 hex digits in lower case are allowed, as sha256sum(1) prints them: "
+                          "`" +
+                              sha256->value + "`");
+  }
+  if (ancestors.value_or(false)) {
+    map->source().Invalid(map->line(), map->KeyOf("ancestors"),
+                          "beside `sha256` only `false` is allowed: a file with that content is "
+                          "the program itself, not one that started it");
+  }
+}
+
+std::vector<egress::Binary> ReadBinaries(MapReader* map) {
+  std::vector<egress::Binary> binaries;
+  for (MapReader& item : map->Maps("binaries", kMaxBinaries)) {
+    const auto path = item.String("path", Need::kRequired);
+    egress::Binary binary;
+    ReadPin(&item, &binary);
+    item.Finish();
     if (!path) continue;
     const Status status = egress::CheckPathPattern("the path of a binary", path->value);
     if (path->value.empty() || path->value[0] != '/') {
@@ -29,13 +54,14 @@ std::vector<std::string> ReadBinaries(MapReader* map) {
     } else if (!status.ok()) {
       map->source().Invalid(path->line, path->key, status.message());
     }
-    paths.push_back(path->value);
+    binary.path = path->value;
+    binaries.push_back(std::move(binary));
   }
-  if (paths.empty()) {
+  if (binaries.empty()) {
     map->source().Warn(map->line(), map->KeyOf("binaries"),
                        "names no program: nothing can use these endpoints; `/**` is any program");
   }
-  return paths;
+  return binaries;
 }
 
 egress::Rule ReadRule(const Key& key, MapReader map) {

@@ -14,6 +14,7 @@ namespace odyssey::difference {
 namespace {
 
 using egress::AddressRange;
+using egress::Binary;
 using egress::Budget;
 using egress::Endpoint;
 using egress::Matcher;
@@ -52,13 +53,15 @@ bool Any(const std::vector<T>& items, Predicate holds) {
   return std::any_of(items.begin(), items.end(), holds);
 }
 
-bool HasProgram(const Rule& rule, const std::string& program) {
-  return Any(rule.binaries, [&](const std::string& other) { return PathCovers(other, program); });
+bool HasProgram(const Rule& rule, const Binary& program) {
+  return Any(rule.binaries, [&](const Binary& other) {
+    return PathCovers(other.path, program.path) && IsAsStrict(program, other);
+  });
 }
 
 void ComparePrograms(const Place& own, const Place& other, Beyond* out) {
-  for (const std::string& program : own.rule->binaries) {
-    if (!HasProgram(*other.rule, program)) out->more.push_back("for " + program);
+  for (const Binary& program : own.rule->binaries) {
+    if (!HasProgram(*other.rule, program)) out->more.push_back("for " + Describe(program));
   }
 }
 
@@ -172,7 +175,7 @@ struct Piece {
 std::vector<Piece> PiecesOf(const Place& place) {
   std::vector<Piece> pieces;
   const Requests requests = RequestsOf(*place.endpoint);
-  for (const std::string& program : place.rule->binaries) {
+  for (const Binary& program : place.rule->binaries) {
     for (const uint16_t port : place.endpoint->ports) {
       for (const Matcher& matcher : requests.allow) {
         Piece piece{*place.rule, *place.endpoint};
@@ -191,9 +194,11 @@ std::vector<Piece> PiecesOf(const Place& place) {
 // Some program may reach something by both.
 bool Meet(const Place& a, const Place& b) {
   const bool port = Any(a.endpoint->ports, [&](uint16_t p) { return HasPort(*b.endpoint, p); });
-  const bool program = Any(a.rule->binaries, [&](const std::string& one) {
-    return Any(b.rule->binaries,
-               [&](const std::string& other) { return egress::PathsOverlap(one, other); });
+  const bool program = Any(a.rule->binaries, [&](const Binary& one) {
+    return Any(b.rule->binaries, [&](const Binary& other) {
+      const bool content = one.sha256.empty() || other.sha256.empty() || one.sha256 == other.sha256;
+      return content && egress::PathsOverlap(one.path, other.path);
+    });
   });
   const std::string &host = a.endpoint->host, &other = b.endpoint->host;
   return port && program && (host.empty() || other.empty() || egress::HostsOverlap(host, other));

@@ -95,6 +95,25 @@ TEST(EndpointsTest, MoreOfEachKindIsWider) {
               "allow_encoded_slash");
 }
 
+TEST(EndpointsTest, APinIsNarrower) {
+  const std::string free = Rule(Rest("access: full"));
+  const auto with = [&](const std::string& keys) {
+    std::string out = free;
+    return out.replace(out.find("curl'"), 5, "curl', " + keys);
+  };
+  const std::string a = "sha256: " + std::string(64, 'a'), b = "sha256: " + std::string(64, 'b');
+  ExpectWider(with(a), free, ": for /usr/bin/curl");
+  ExpectWider(with("ancestors: false"), free, ": for /usr/bin/curl");
+  ExpectWider(with(a), with("ancestors: false"), ": for /usr/bin/curl itself");
+  ExpectWider(with(a), Rule(Rest("access: full"), "/usr/bin/*"), ": for /usr/bin/*");
+  EXPECT_EQ(OrderOf(Compare(with(a), with(b))), Order::kDifferent);
+  EXPECT_EQ(Compare(with(a), with(b)).only_second,
+            Lines{"network_policies.x.endpoints[0] on line 5: api.example.com:443, rest, enforce, "
+                  "access full, for /usr/bin/curl with sha256 " +
+                  std::string(64, 'b')});
+  EXPECT_EQ(Compare(with(a), with(a)), Difference());
+}
+
 TEST(EndpointsTest, RulesAreWhatTheyMatch) {
   const std::string one = Rule(Rest("rules: [{allow: {method: GET, path: '/v1/*'}}]"));
   const std::string two = Rule(

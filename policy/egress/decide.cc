@@ -13,6 +13,8 @@
 namespace odyssey::egress {
 namespace {
 
+constexpr size_t kShownPins = 4;
+
 Decision Refuse(const Connection& connection, Refusal refusal, const std::string& why,
                 std::string rule_missing = "") {
   const std::string program =
@@ -31,13 +33,21 @@ bool NamesHost(const Endpoint& endpoint, const std::string& host) {
   return HostMatches(endpoint.host, host);
 }
 
+bool IsFor(const Binary& binary, const std::string& path, const std::string& sha256) {
+  return (binary.sha256.empty() || binary.sha256 == sha256) && PathMatches(binary.path, path);
+}
+
+// The hash of an ancestor's file is never known, so that it meets no pin.
 bool IsForProgram(const Rule& rule, const Program& program) {
   const auto& binaries = rule.binaries;
-  return std::any_of(binaries.begin(), binaries.end(), [&](const std::string& pattern) {
-    if (!program.known || pattern.empty() || pattern[0] != '/') return pattern == kEveryProgram;
-    return PathMatches(pattern, program.path) ||
+  return std::any_of(binaries.begin(), binaries.end(), [&](const Binary& binary) {
+    if (!program.known || binary.path.empty() || binary.path[0] != '/') {
+      return binary.path == kEveryProgram && binary.sha256.empty();
+    }
+    if (IsFor(binary, program.path, program.sha256)) return true;
+    return !binary.only_itself &&
            std::any_of(program.ancestors.begin(), program.ancestors.end(),
-                       [&](const std::string& ancestor) { return PathMatches(pattern, ancestor); });
+                       [&](const std::string& ancestor) { return IsFor(binary, ancestor, ""); });
   });
 }
 
@@ -145,15 +155,47 @@ std::string OtherPorts(const Nearest& nearest) {
   return out;
 }
 
+// "" if no pin is why.
+std::string OtherContent(const Nearest& nearest, const Program& program) {
+  std::vector<std::string> pins;
+  for (const Pair& pair : nearest.pairs) {
+    for (const Binary& binary : pair.rule->binaries) {
+      const bool pinned = !binary.sha256.empty() && PathMatches(binary.path, program.path);
+      const bool listed = std::find(pins.begin(), pins.end(), binary.sha256) != pins.end();
+      if (pinned && !listed && pins.size() < kShownPins) pins.push_back(binary.sha256);
+    }
+  }
+  if (pins.empty()) return "";
+  const std::string file = "; the file of " + Shown(program.path);
+  const std::string pinned = ", the rule pins " + Join(pins, " or ");
+  if (!program.sha256.empty()) return file + " has sha256 " + program.sha256 + pinned;
+  return file + " was not hashed while it was executed" + pinned;
+}
+
 std::string OtherPrograms(const Nearest& nearest, const Program& program) {
   std::string out;
   for (const Pair& pair : nearest.pairs) {
+    std::vector<std::string> programs;
+    for (const Binary& binary : pair.rule->binaries) {
+      const char* note = binary.only_itself ? " itself" : "";
+      programs.push_back(binary.path + (binary.sha256.empty() ? note : " (pinned)"));
+    }
     out += (out.empty() ? "" : "; ") + pair.endpoint->key + " is for " +
-           ListOf(pair.rule->binaries, "no program");
+           ListOf(programs, "no program");
   }
   if (!program.known) return out + "; only a rule for any program (`/**`) matches an unknown one";
+  const std::string content = OtherContent(nearest, program);
+  if (!content.empty()) return out + content;
   return out + "; the program is " + Shown(program.path) +
          ", as the kernel names it: symbolic links are resolved, and argv does not count";
+}
+
+// None for a program whose hash the policy asks for and that has none: it would drop the pin.
+std::string GrantFor(const NetworkPolicy& policy, const Connection& connection,
+                     const Endpoint* like) {
+  const Program& program = connection.program;
+  if (program.sha256.empty() && program.known && IsPinned(policy, program.path)) return "";
+  return SmallestGrant(connection, like, nullptr);
 }
 
 Decision Explain(const NetworkPolicy& policy, const Connection& connection) {
@@ -165,20 +207,20 @@ Decision Explain(const NetworkPolicy& policy, const Connection& connection) {
       return Refuse(connection, Refusal::kPolicyDenied,
                     policy.rules.empty() ? "the policy has no rules for the network"
                                          : "no rule names the host",
-                    SmallestGrant(connection, nullptr, nullptr));
+                    GrantFor(policy, connection, nullptr));
     case Near::kOtherPort:
       return Refuse(connection, Refusal::kPolicyDenied, OtherPorts(nearest),
-                    SmallestGrant(connection, nullptr, nullptr));
+                    GrantFor(policy, connection, nullptr));
     case Near::kPrivate:
       return Refuse(connection, Refusal::kSsrfDenied,
                     like->key + " names the host by a pattern, which opens no private network: " +
                         why_private,
-                    SmallestGrant(connection, like, nullptr));
+                    GrantFor(policy, connection, like));
     case Near::kOtherProgram:
       break;
   }
   return Refuse(connection, Refusal::kPolicyDenied, OtherPrograms(nearest, connection.program),
-                SmallestGrant(connection, like, nullptr));
+                GrantFor(policy, connection, like));
 }
 
 // ── by address ──
@@ -209,6 +251,14 @@ std::string WhyClosed(const Endpoint& endpoint, const std::vector<AddressRange>&
 }
 
 }  // namespace
+
+bool IsPinned(const NetworkPolicy& policy, const std::string& path) {
+  return std::any_of(policy.rules.begin(), policy.rules.end(), [&](const Rule& rule) {
+    return std::any_of(rule.binaries.begin(), rule.binaries.end(), [&](const Binary& binary) {
+      return !binary.sha256.empty() && PathMatches(binary.path, path);
+    });
+  });
+}
 
 Decision DecideConnection(const NetworkPolicy& policy, const Connection& connection) {
   if (IsControlPlanePort(connection.port)) {

@@ -18,6 +18,9 @@ namespace odyssey::egress {
 // hosts that NormalizeHost refuses, ports of cluster control planes.
 Decision DecideConnection(const NetworkPolicy& policy, const Connection& connection);
 
+// Some rule is for a file at this path with one content alone: its hash decides.
+bool IsPinned(const NetworkPolicy& policy, const std::string& path);
+
 // Allowed: each of the addresses may be dialled, and no other. One that may not refuses them all.
 // `own`: of this machine's interfaces, closed like the ranges of Never. An address of a private
 // network needs allowed_ips that hold it, or an endpoint that names the host itself.

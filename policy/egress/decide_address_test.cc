@@ -18,7 +18,7 @@ struct Case {
 Decision Decide(const Case& one, uint16_t port = kPort) {
   Endpoint endpoint{.host = one.host, .ports = {port}, .key = "e"};
   if (*one.allowed_ips != '\0') endpoint.allowed_ips = {*ParseRange(one.allowed_ips)};
-  const Rule rule{.key = "r", .name = "r", .endpoints = {}, .binaries = {"/**"}};
+  const Rule rule{.key = "r", .name = "r", .endpoints = {}, .binaries = {{.path = "/**"}}};
   std::vector<AddressRange> addresses;
   for (const std::string& text : one.addresses) addresses.push_back(*ParseAddress(text));
   const Connection connection{"h.example.com", port, {.path = "/usr/bin/curl", .known = true}};

@@ -16,9 +16,10 @@ Endpoint To(const std::string& host, std::vector<uint16_t> ports, const std::str
 }
 
 Rule For(const std::string& key, std::vector<Endpoint> endpoints,
-         std::vector<std::string> binaries) {
-  return {
-      .key = key, .name = key, .endpoints = std::move(endpoints), .binaries = std::move(binaries)};
+         const std::vector<std::string>& paths) {
+  Rule rule{.key = key, .name = key, .endpoints = std::move(endpoints), .binaries = {}};
+  for (const std::string& path : paths) rule.binaries.push_back({.path = path});
+  return rule;
 }
 
 Connection By(const std::string& program, const std::string& host, uint16_t port) {
@@ -92,6 +93,93 @@ TEST(DecideConnectionTest, AnAncestorCountsAndArgvDoesNot) {
   EXPECT_EQ(Answer(policy, By("/opt/a/b/run", "d.example.com", 443)), "allowed e");
   EXPECT_EQ(Answer(policy, By("/opt/run", "d.example.com", 443)), "allowed e");
   EXPECT_EQ(Answer(policy, By("/opt/a/running", "d.example.com", 443)), "policy_denied");
+}
+
+const std::string kGood(64, 'a');
+const std::string kBad(64, 'b');
+
+NetworkPolicy Pinned(const std::string& path) {
+  Rule rule = For("p", {To("p.example.com", {443})}, {});
+  rule.binaries = {{.path = path, .sha256 = kGood, .only_itself = true}};
+  return {.rules = {rule}};
+}
+
+Connection With(const std::string& program, const std::string& sha256) {
+  Connection out = By(program, "p.example.com", 443);
+  out.program.sha256 = sha256;
+  return out;
+}
+
+TEST(DecideConnectionTest, APinIsMetByTheFileWithThatContentAlone) {
+  const NetworkPolicy policy = Pinned(kCurl);
+  EXPECT_EQ(Answer(policy, With(kCurl, kGood)), "allowed e");
+  EXPECT_EQ(Answer(policy, With(kCurl, kBad)), "policy_denied");
+  EXPECT_EQ(Answer(policy, With(kCurl, "")), "policy_denied") << "the hash is not known";
+  EXPECT_EQ(Answer(policy, With("/opt/curl", kGood)), "policy_denied") << "another path";
+  EXPECT_EQ(Answer(Pinned("/opt/*"), With("/opt/a", kGood)), "allowed e");
+  EXPECT_EQ(Answer(Pinned("/**"), With("/opt/a", kBad)), "policy_denied");
+  EXPECT_EQ(Answer(Pinned("/**"), {"p.example.com", 443, {}}), "policy_denied") << "not known";
+}
+
+TEST(DecideConnectionTest, AnotherRuleWithoutAPinIsEnough) {
+  NetworkPolicy policy = Pinned(kCurl);
+  policy.rules.push_back(For("free", {To("p.example.com", {443}, "free")}, {"/usr/bin/*"}));
+  EXPECT_EQ(Answer(policy, With(kCurl, kBad)), "allowed free");
+  EXPECT_EQ(Answer(policy, With(kCurl, kGood)), "allowed e free");
+}
+
+TEST(DecideConnectionTest, WhatAPinnedProgramStartedIsNotPinned) {
+  NetworkPolicy policy = Pinned(kCurl);
+  Connection child = With("/usr/bin/other", kGood);
+  child.program.ancestors = {kCurl};
+  EXPECT_EQ(Answer(policy, child), "policy_denied");
+  child.program.sha256.clear();
+  EXPECT_EQ(Answer(policy, child), "policy_denied");
+  // Also if a caller left out what a pin implies.
+  policy.rules[0].binaries[0].only_itself = false;
+  EXPECT_EQ(Answer(policy, child), "policy_denied");
+}
+
+TEST(DecideConnectionTest, ARuleMayBeForTheProgramItselfAlone) {
+  NetworkPolicy policy = {.rules = {For("g", {To("p.example.com", {443})}, {"/usr/bin/git"})}};
+  Connection child = By("/usr/lib/git-core/git-remote-https", "p.example.com", 443);
+  child.program.ancestors = {"/usr/bin/git"};
+  EXPECT_EQ(Answer(policy, child), "allowed e");
+  policy.rules[0].binaries[0].only_itself = true;
+  EXPECT_EQ(Answer(policy, child), "policy_denied");
+  EXPECT_EQ(Answer(policy, By("/usr/bin/git", "p.example.com", 443)), "allowed e");
+  EXPECT_NE(DecideConnection(policy, child)
+                .reason.find("e is for /usr/bin/git itself; the program "
+                             "is /usr/lib/git-core/git-remote-https"),
+            std::string::npos);
+}
+
+TEST(DecideConnectionTest, ARefusalNamesThePin) {
+  const Decision other = DecideConnection(Pinned(kCurl), With(kCurl, kBad));
+  EXPECT_EQ(other.reason,
+            "/usr/bin/curl may not connect to p.example.com:443: e is for /usr/bin/curl (pinned); "
+            "the file of /usr/bin/curl has sha256 " +
+                kBad + ", the rule pins " + kGood);
+  EXPECT_NE(other.rule_missing.find("    - path: /usr/bin/curl\n      sha256: " + kBad + "\n"),
+            std::string::npos)
+      << other.rule_missing;
+  const Decision unknown = DecideConnection(Pinned(kCurl), With(kCurl, ""));
+  EXPECT_NE(unknown.reason.find("; the file of /usr/bin/curl was not hashed while it was executed, "
+                                "the rule pins " +
+                                kGood),
+            std::string::npos)
+      << unknown.reason;
+  EXPECT_EQ(unknown.rule_missing, "") << "it would drop the pin";
+  const Decision elsewhere = DecideConnection(Pinned(kCurl), With("/opt/curl", ""));
+  EXPECT_EQ(elsewhere.reason.find("sha256"), std::string::npos) << elsewhere.reason;
+}
+
+TEST(DecideConnectionTest, FilesAreHashedForRulesWithAPin) {
+  EXPECT_TRUE(IsPinned(Pinned("/usr/bin/*"), kCurl));
+  EXPECT_FALSE(IsPinned(Pinned("/opt/*"), kCurl));
+  EXPECT_FALSE(IsPinned({.rules = {For("g", {}, {kCurl})}}, kCurl));
+  EXPECT_TRUE(HasPins(Pinned("/opt/*")));
+  EXPECT_FALSE(HasPins({.rules = {For("g", {}, {kCurl})}}));
 }
 
 TEST(DecideConnectionTest, AnUnknownProgramNeedsARuleForAny) {
@@ -248,7 +336,7 @@ TEST(DecideConnectionTest, AgreesWithTheEndpointsThatNameTheHost) {
       bool named = false;
       for (const Match& match : MatchesOf(policy, destination)) {
         const bool open = match.kind == MatchKind::kNamed || match.kind == MatchKind::kIfInRange;
-        named = named || (open && match.rule->binaries[0] == program);
+        named = named || (open && match.rule->binaries[0].path == program);
       }
       named = named && destination.never.empty();
       const Connection connection = By(program, destination.host, destination.port);

@@ -24,7 +24,8 @@ Endpoint ByRules(std::vector<Matcher> allow, std::vector<Matcher> deny = {}) {
 }
 
 Decision Decide(const std::vector<Endpoint>& endpoints, const Request& request) {
-  static const Rule rule{.key = "r", .name = "r", .endpoints = {}, .binaries = {"/usr/bin/curl"}};
+  static const Rule rule{
+      .key = "r", .name = "r", .endpoints = {}, .binaries = {{.path = "/usr/bin/curl"}}};
   std::vector<Pair> pairs;
   for (const Endpoint& endpoint : endpoints) pairs.push_back({&rule, &endpoint});
   Decision decision = DecideRequest(kConnection, pairs, request);

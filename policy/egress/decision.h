@@ -17,6 +17,7 @@ struct Program {
   std::string path;                    // of the executable file, symbolic links resolved
   std::vector<std::string> ancestors;  // likewise, from its parent up to the command of the exec
   bool known = false;                  // false: only rules for any program (`/**`) match
+  std::string sha256;                  // of the file in hex; "": not known, no pin is met
   friend bool operator==(const Program&, const Program&) = default;
 };
 

@@ -35,8 +35,8 @@ std::string SmallestGrant(const Connection& connection, const Endpoint* like,
   return "network_policies:\n  " + KeyOf(connection) +
          ":\n    endpoints:\n    - host: " + Scalar(connection.host) + "\n" + kEndpointIndent +
          "port: " + std::to_string(connection.port) + "\n" +
-         (like == nullptr ? "" : EndpointText(*like, allow)) +
-         "    binaries:\n    - path: " + Scalar(program) + "\n";
+         (like == nullptr ? "" : EndpointText(*like, allow)) + "    binaries:\n" +
+         BinaryText({.path = program, .sha256 = connection.program.sha256});
 }
 
 }  // namespace odyssey::egress

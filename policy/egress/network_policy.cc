@@ -65,17 +65,40 @@ std::string DescribeDestination(const Endpoint& endpoint) {
 
 }  // namespace
 
+bool IsSha256(std::string_view text) {
+  constexpr size_t kDigits = 64;
+  return text.size() == kDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool IsAsStrict(const Binary& inner, const Binary& outer) {
+  const bool pinned = outer.sha256.empty() || inner.sha256 == outer.sha256;
+  return pinned && (inner.only_itself || !outer.only_itself);
+}
+
+std::string Describe(const Binary& binary) {
+  if (!binary.sha256.empty()) return binary.path + " with sha256 " + binary.sha256;
+  return binary.path + (binary.only_itself ? " itself" : "");
+}
+
 Rule RuleFor(const std::string& key, const std::string& host, uint16_t port) {
   Endpoint endpoint;
   endpoint.host = host;
   endpoint.ports = {port};
   endpoint.key = key;
-  return {.key = key, .name = key, .endpoints = {endpoint}, .binaries = {kEveryProgram}};
+  return {.key = key, .name = key, .endpoints = {endpoint}, .binaries = {{.path = kEveryProgram}}};
 }
 
 bool HasEndpoints(const NetworkPolicy& policy) {
   return std::any_of(policy.rules.begin(), policy.rules.end(),
                      [](const Rule& rule) { return !rule.endpoints.empty(); });
+}
+
+bool HasPins(const NetworkPolicy& policy) {
+  return std::any_of(policy.rules.begin(), policy.rules.end(), [](const Rule& rule) {
+    return std::any_of(rule.binaries.begin(), rule.binaries.end(),
+                       [](const Binary& binary) { return !binary.sha256.empty(); });
+  });
 }
 
 NetworkPolicy PublicPolicy(const std::string& key) {
@@ -108,7 +131,9 @@ std::string Describe(const Rule& rule, const Endpoint& endpoint) {
     parts.push_back(std::move(part));
   }
   for (std::string& part : DescribeBudget(endpoint.budget)) parts.push_back(std::move(part));
-  parts.push_back(rule.binaries.empty() ? "for no program" : "for " + Join(rule.binaries, " "));
+  std::vector<std::string> programs;
+  for (const Binary& binary : rule.binaries) programs.push_back(Describe(binary));
+  parts.push_back(programs.empty() ? "for no program" : "for " + Join(programs, " "));
   return Join(parts, ", ");
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/egress/address.h"
@@ -148,11 +149,28 @@ inline bool IsOpenToRequests(const Endpoint& endpoint) {
   return IsInspected(endpoint.protocol) && endpoint.tls != Tls::kSkip;
 }
 
+// Programs of a rule.
+struct Binary {
+  std::string path;          // a pattern
+  std::string sha256;        // of the executable file, in hex; "": any
+  bool only_itself = false;  // not what it started; so with every sha256
+  friend bool operator==(const Binary&, const Binary&) = default;
+};
+
+// 64 hex digits in lower case.
+bool IsSha256(std::string_view text);
+
+// Whatever the paths are, `inner` asks for as much as `outer` does.
+bool IsAsStrict(const Binary& inner, const Binary& outer);
+
+// "/usr/bin/curl with sha256 9f86…", "/usr/bin/git itself".
+std::string Describe(const Binary& binary);
+
 struct Rule {
   std::string key;   // in the map
   std::string name;  // the label; the key if there is none
   std::vector<Endpoint> endpoints;
-  std::vector<std::string> binaries;  // patterns; empty: nothing matches
+  std::vector<Binary> binaries;  // empty: nothing matches
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -179,6 +197,9 @@ struct NetworkPolicy {
 Rule RuleFor(const std::string& key, const std::string& host, uint16_t port);
 
 bool HasEndpoints(const NetworkPolicy& policy);
+
+// Some rule is for a file with one content alone.
+bool HasPins(const NetworkPolicy& policy);
 
 // Everything public for every program, and nothing else. `key`: what asks for it.
 NetworkPolicy PublicPolicy(const std::string& key);

@@ -15,6 +15,7 @@ inline constexpr uint32_t kMaxRules = 1024;
 inline constexpr uint32_t kMaxItems = 1024;      // of one list in a rule
 inline constexpr uint32_t kMaxTextBytes = 4096;  // of a name, a pattern, a key
 inline constexpr uint32_t kMaxConfigBytes = 64 * 1024;
+inline constexpr uint32_t kMaxSha256Digits = 64;
 
 template <typename V>
 void VisitFields(V& v, QueryMatch& m) {
@@ -86,11 +87,18 @@ void VisitFields(V& v, Endpoint& m) {
 }
 
 template <typename V>
+void VisitFields(V& v, Binary& m) {
+  v.Text("path", m.path, kMaxTextBytes);
+  v.Text("sha256", m.sha256, kMaxSha256Digits);
+  v.Bool("only_itself", m.only_itself);
+}
+
+template <typename V>
 void VisitFields(V& v, Rule& m) {
   v.Text("key", m.key, kMaxTextBytes);
   v.Text("name", m.name, kMaxTextBytes);
   v.List("endpoints", m.endpoints, kMaxItems);
-  v.Texts("binaries", m.binaries, kMaxItems, kMaxTextBytes);
+  v.List("binaries", m.binaries, kMaxItems);
 }
 
 template <typename V>

@@ -106,7 +106,7 @@ std::string RuleText(const Rule& rule) {
     }
   }
   out += "    binaries:\n";
-  for (const std::string& path : rule.binaries) out += "    - path: " + Scalar(path) + "\n";
+  for (const Binary& binary : rule.binaries) out += BinaryText(binary);
   return out;
 }
 
@@ -167,6 +167,12 @@ std::string EndpointText(const Endpoint& endpoint, const Matcher* allow) {
     for (const Matcher& deny : endpoint.deny) line("- " + MatcherText(deny));
   }
   return out;
+}
+
+std::string BinaryText(const Binary& binary) {
+  std::string out = "    - path: " + Scalar(binary.path) + "\n";
+  if (!binary.sha256.empty()) return out + "      sha256: " + Scalar(binary.sha256) + "\n";
+  return binary.only_itself ? out + "      ancestors: false\n" : out;
 }
 
 std::string PolicyText(const NetworkPolicy& policy) {

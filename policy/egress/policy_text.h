@@ -20,6 +20,9 @@ std::string Sequence(const std::vector<std::string>& texts);
 // allowed; null: what the endpoint allows.
 std::string EndpointText(const Endpoint& endpoint, const Matcher* allow);
 
+// An item of `binaries`.
+std::string BinaryText(const Binary& binary);
+
 // A whole file. What is every public host and port is no rule of a file, and a comment here.
 std::string PolicyText(const NetworkPolicy& policy);
 

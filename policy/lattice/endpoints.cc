@@ -1,5 +1,7 @@
 #include "policy/lattice/endpoints.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,7 @@
 namespace odyssey::lattice {
 namespace {
 
+using egress::Binary;
 using egress::Endpoint;
 using egress::NetworkPolicy;
 using egress::Rule;
@@ -33,8 +36,8 @@ std::vector<egress::Matcher> DeniedAt(const NetworkPolicy& policy, const Endpoin
 }
 
 // The rule with that one program, port and endpoint.
-Rule PieceOf(const NetworkPolicy& policy, const std::string& program, const Endpoint& endpoint,
-             uint16_t port) {
+Rule RuleOf(const NetworkPolicy& policy, const Binary& program, const Endpoint& endpoint,
+            uint16_t port) {
   Rule out{.endpoints = {endpoint}, .binaries = {program}};
   out.endpoints[0].ports = {port};
   out.endpoints[0].deny = DeniedAt(policy, endpoint, port);
@@ -42,36 +45,90 @@ Rule PieceOf(const NetworkPolicy& policy, const std::string& program, const Endp
   return out;
 }
 
+// For the same path, and less strict.
+std::vector<Binary> WiderThan(const Binary& program) {
+  std::vector<Binary> out;
+  if (!program.sha256.empty()) out.push_back({.path = program.path, .only_itself = true});
+  if (program.only_itself) out.push_back({.path = program.path});
+  return out;
+}
+
+Piece PieceOf(const Rule& rule) {
+  Piece out{.words = Describe(rule, rule.endpoints[0]), .program = rule.binaries[0]};
+  Rule wider = rule;
+  for (const Binary& program : WiderThan(rule.binaries[0])) {
+    wider.binaries = {program};
+    out.wider.push_back(EncodeFields(wider));
+  }
+  return out;
+}
+
+bool GivesWider(const Pieces& pieces, const Piece& piece) {
+  return std::any_of(piece.wider.begin(), piece.wider.end(),
+                     [&](const std::string& key) { return pieces.count(key) != 0; });
+}
+
+// The program, or what of it the pieces are for.
+std::vector<Binary> PartsOf(const Binary& program, const Pieces& pieces) {
+  std::vector<Binary> out;
+  for (const auto& [key, piece] : pieces) {
+    const Binary& part = piece.program;
+    if (part.path != program.path || !IsAsStrict(part, program)) continue;
+    if (std::find(out.begin(), out.end(), part) == out.end()) out.push_back(part);
+  }
+  return out;
+}
+
 }  // namespace
 
 Pieces PiecesOf(const NetworkPolicy& policy) {
-  Pieces out;
+  Pieces all;
   for (const Rule& rule : policy.rules) {
     for (const Endpoint& endpoint : rule.endpoints) {
       for (const uint16_t port : endpoint.ports) {
-        for (const std::string& program : rule.binaries) {
-          const Rule piece = PieceOf(policy, program, endpoint, port);
-          out[EncodeFields(piece)] = Describe(piece, piece.endpoints[0]);
+        for (const Binary& program : rule.binaries) {
+          const Rule one = RuleOf(policy, program, endpoint, port);
+          all[EncodeFields(one)] = PieceOf(one);
         }
       }
     }
   }
+  Pieces out;
+  std::copy_if(all.begin(), all.end(), std::inserter(out, out.end()),
+               [&](const auto& piece) { return !GivesWider(all, piece.second); });
+  return out;
+}
+
+bool Give(const Pieces& pieces, const Pieces::value_type& piece) {
+  return pieces.count(piece.first) != 0 || GivesWider(pieces, piece.second);
+}
+
+Pieces Meet(const Pieces& a, const Pieces& b) {
+  Pieces out;
+  const auto add = [&](const Pieces& of, const Pieces& in) {
+    std::copy_if(of.begin(), of.end(), std::inserter(out, out.end()),
+                 [&](const auto& piece) { return Give(in, piece); });
+  };
+  add(a, b);
+  add(b, a);
   return out;
 }
 
 NetworkPolicy Only(const NetworkPolicy& policy, const Pieces& pieces) {
   NetworkPolicy out{.middlewares = policy.middlewares};
   for (const Rule& rule : policy.rules) {
-    for (const std::string& program : rule.binaries) {
-      Rule kept{.key = rule.key, .name = rule.name, .binaries = {program}};
-      for (const Endpoint& endpoint : rule.endpoints) {
-        Endpoint part = endpoint;
-        std::erase_if(part.ports, [&](uint16_t port) {
-          return pieces.count(EncodeFields(PieceOf(policy, program, endpoint, port))) == 0;
-        });
-        if (!part.ports.empty()) kept.endpoints.push_back(std::move(part));
+    for (const Binary& program : rule.binaries) {
+      for (const Binary& part : PartsOf(program, pieces)) {
+        Rule kept{.key = rule.key, .name = rule.name, .binaries = {part}};
+        for (const Endpoint& whole : rule.endpoints) {
+          Endpoint endpoint = whole;
+          std::erase_if(endpoint.ports, [&](uint16_t port) {
+            return pieces.count(EncodeFields(RuleOf(policy, part, whole, port))) == 0;
+          });
+          if (!endpoint.ports.empty()) kept.endpoints.push_back(std::move(endpoint));
+        }
+        if (!kept.endpoints.empty()) out.rules.push_back(std::move(kept));
       }
-      if (!kept.endpoints.empty()) out.rules.push_back(std::move(kept));
     }
   }
   return out;

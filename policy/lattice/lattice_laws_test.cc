@@ -79,7 +79,7 @@ class Source final {
       endpoint.ports = Number(2) == 0 ? std::vector<uint16_t>{80, 443} : std::vector<uint16_t>{443};
       endpoint.key = "endpoints[" + std::to_string(Number(3)) + "]";
       request.egress.rules.push_back(
-          {.key = host, .endpoints = {endpoint}, .binaries = Some({"/usr/bin/git", "/**"})});
+          {.key = host, .endpoints = {endpoint}, .binaries = Binaries()});
     }
     request.providers = Some({"github", "aws"});
     request.executables_mode = Pick<policy::ExecutablesMode>(
@@ -112,6 +112,16 @@ class Source final {
   }
 
  private:
+  std::vector<egress::Binary> Binaries() {
+    std::vector<egress::Binary> out;
+    for (const std::string& path : Some({"/usr/bin/git", "/usr/bin/git", "/**"})) {
+      egress::Binary binary{.path = path, .sha256 = Pick<std::string>({"", "", "a", "b"})};
+      binary.only_itself = !binary.sha256.empty() || Number(3) == 0;
+      out.push_back(binary);
+    }
+    return out;
+  }
+
   // 0 to `below` - 1.
   int Number(int below) { return static_cast<int>(random_() % static_cast<uint32_t>(below)); }
 

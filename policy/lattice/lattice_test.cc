@@ -237,7 +237,9 @@ egress::NetworkPolicy Named() {
   egress::Endpoint endpoint;
   endpoint.host = "api.example.com";
   endpoint.ports = {80, 443};
-  return {.rules = {{.key = "api", .endpoints = {endpoint}, .binaries = {"/usr/bin/git", "/**"}}}};
+  return {.rules = {{.key = "api",
+                     .endpoints = {endpoint},
+                     .binaries = {{.path = "/usr/bin/git"}, {.path = "/**"}}}}};
 }
 
 egress::NetworkPolicy Both(egress::NetworkPolicy first, const egress::NetworkPolicy& second) {
@@ -248,12 +250,31 @@ egress::NetworkPolicy Both(egress::NetworkPolicy first, const egress::NetworkPol
 TEST(LatticeChoiceTest, EndpointsAreCountedForEachProgramAndPort) {
   SandboxRequest parent{.network = policy::Network::kEgress, .egress = Named()};
   SandboxRequest child = parent;
-  child.egress.rules[0].binaries = {"/usr/bin/git"};
+  child.egress.rules[0].binaries = {{.path = "/usr/bin/git"}};
   child.egress.rules[0].endpoints[0].ports = {443};
   child.egress.rules[0].endpoints[0].key = "elsewhere";
   EXPECT_TRUE(IsWithin(child, parent).ok());
   EXPECT_FALSE(IsWithin(parent, child).ok());
   EXPECT_EQ(Narrow(child, parent)->egress.rules[0].endpoints[0].ports, std::vector<uint16_t>{443});
+}
+
+TEST(LatticeChoiceTest, APinnedProgramLiesInTheSameWithoutAPin) {
+  SandboxRequest parent{.network = policy::Network::kEgress, .egress = Named()};
+  SandboxRequest pinned = parent;
+  const egress::Binary pin{.path = "/usr/bin/git", .sha256 = "a", .only_itself = true};
+  pinned.egress.rules[0].binaries = {pin};
+  EXPECT_TRUE(IsWithin(pinned, parent).ok());
+  EXPECT_EQ(IsWithin(parent, pinned).message(),
+            "egress: api.example.com:80, bytes, enforce, for /**");
+  EXPECT_EQ(Narrow(pinned, parent)->egress.rules[0].binaries, std::vector<egress::Binary>{pin});
+  SandboxRequest other = pinned;
+  other.egress.rules[0].binaries[0].sha256 = "b";
+  EXPECT_FALSE(IsWithin(other, pinned).ok());
+  SandboxRequest itself = pinned;
+  itself.egress.rules[0].binaries[0].sha256.clear();
+  EXPECT_TRUE(IsWithin(pinned, itself).ok());
+  EXPECT_TRUE(IsWithin(itself, parent).ok());
+  EXPECT_FALSE(IsWithin(itself, pinned).ok());
 }
 
 // Of two endpoints for one host a child cannot leave out the one that denies.

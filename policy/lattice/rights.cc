@@ -196,10 +196,7 @@ void SetNetwork(Network network, Pieces egress, Rights* rights) {
 
 void MeetNetworks(const Rights& a, const Rights& b, Rights* out) {
   const Rights& less = Rank(a.network) < Rank(b.network) ? a : b;
-  Pieces egress = less.egress;
-  if (a.network == b.network) {
-    std::erase_if(egress, [&](const auto& piece) { return a.egress.count(piece.first) == 0; });
-  }
+  Pieces egress = a.network == b.network ? Meet(a.egress, b.egress) : less.egress;
   SetNetwork(less.network, std::move(egress), out);
 }
 
@@ -267,8 +264,8 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   if (Rank(child.network) > Rank(parent.network)) {
     add("network", NameOf(child.network), NameOf(parent.network));
   } else if (parent.network == Network::kEgress) {
-    for (const auto& [piece, words] : child.egress) {
-      if (parent.egress.count(piece) == 0) Add("egress", words, out);
+    for (const auto& piece : child.egress) {
+      if (!Give(parent.egress, piece)) Add("egress", piece.second.words, out);
     }
   }
   if (child.executables_mode > parent.executables_mode) {

@@ -10,7 +10,7 @@
 //
 //   mode          read_only < workspace_write < danger_full_access
 //   network       none < egress < full; of egress the endpoints, each for one program and port,
-//                 are a subset
+//                 are a subset, or the same with a pin
 //   providers     are a subset
 //   executables   named ones < the system's < those, and what a writable workspace holds <
 //                 anything visible

@@ -143,7 +143,7 @@ Status CellInit::GiveSlot() {
                         .cell_socket = socket_,
                         .connections = connections_.fd(),
                         .names = &names_,
-                        .identities = ways_.identities()};
+                        .ways = &ways_};
   ODY_ASSIGN_OR_RETURN(Slot slot, MakeSlot(*confinement_, place));
   cell_tools::ReleaseStartupPages();
   slots_[slot.pid] = place;

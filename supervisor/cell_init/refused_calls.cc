@@ -122,15 +122,19 @@ void RefusedCalls::Count(const seccomp_notif& call, const std::string& destinati
 void RefusedCalls::Identify(const seccomp_notif& call, const std::string& destination) const {
   cell::Identity identity = IdentityOf(call);
   identity.destination = destination;
+  const UniqueFd file = ways_->files() ? OpenOf(call, "exe") : UniqueFd();
+  const UniqueFd memory = file ? OpenOf(call, "pagemap") : UniqueFd();
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return;
-  (void)SendMessage(identities_, cell::Encode(identity), {}, MSG_DONTWAIT);
+  std::vector<int> fds;
+  if (memory) fds = {file.get(), memory.get()};
+  (void)SendMessage(ways_->identities(), cell::Encode(identity), fds, MSG_DONTWAIT);
 }
 
 // The kernel refuses what leads out of a cell without egress.
 void RefusedCalls::LetConnect(const seccomp_notif& call, seccomp_notif_resp* answer) {
   answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   const Destination to = DestinationOf(call);
-  if (identities_ >= 0) {
+  if (ways_ != nullptr && ways_->identities() >= 0) {
     const bool ours = !to.text.empty() || to.own_port == cell::kProxyPort;
     return call.data.nr == SYS_connect && ours ? Identify(call, to.text) : void();
   }
@@ -150,7 +154,7 @@ void RefusedCalls::CountConnections() {
 // The caller waits, so it is there to be looked at, unless it is killed in this moment: then its
 // number could already be another's.
 std::string RefusedCalls::CommOf(const seccomp_notif& call) const {
-  const UniqueFd file(open(ProcOf(call, "comm").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = OpenOf(call, "comm");
   char text[cell::kMaxComm + 1];
   const ssize_t n = file ? read(file.get(), text, sizeof(text)) : -1;
   if (n <= 0 || ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return "";

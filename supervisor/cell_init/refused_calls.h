@@ -20,6 +20,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/kernel_memory.h"
 #include "supervisor/cell_init/refused_names.h"
+#include "supervisor/cell_init/ways.h"
 #include "supervisor/wire/cell_wire.h"
 
 struct seccomp_notif;
@@ -30,13 +31,10 @@ namespace odyssey::cell_init {
 class RefusedCalls final {
  public:
   // `listener`: from EnterNotifyingFilter; none where the filter answers by itself. `names`: of the
-  // cell's resolver, if it has one; borrowed. `identities`: Ways::identities().
+  // cell's resolver, if it has one; `ways`: out of the cell. Both are borrowed.
   RefusedCalls(UniqueFd listener, KernelMemory memory, const RefusedNames* names = nullptr,
-               int identities = -1)
-      : listener_(std::move(listener)),
-        memory_(std::move(memory)),
-        names_(names),
-        identities_(identities) {}
+               const Ways* ways = nullptr)
+      : listener_(std::move(listener)), memory_(std::move(memory)), names_(names), ways_(ways) {}
 
   int listener() const { return listener_.get(); }
   // For the child that becomes a command.
@@ -67,7 +65,7 @@ class RefusedCalls final {
   std::vector<cell::RefusedCall> calls_;  // at most kMaxRefusedCalls
   uint64_t more_ = 0;                     // that found no room
   const RefusedNames* names_;
-  const int identities_;
+  const Ways* ways_;
   // Once the command has sent to the resolver: the name that was the last one then.
   std::optional<uint64_t> asked_after_;
 };

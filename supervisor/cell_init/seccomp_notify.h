@@ -25,10 +25,14 @@ inline std::string ProcOf(const seccomp_notif& call, const std::string& file) {
   return "/proc/" + std::to_string(call.pid) + "/" + file;
 }
 
+inline UniqueFd OpenOf(const seccomp_notif& call, const std::string& file) {
+  return UniqueFd(open(ProcOf(call, file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
 // The notifying task's memory at `address`, at most `size` bytes; how many, or -1. Another thread
 // of the task may change them afterwards: nothing may be decided by them.
 inline ssize_t ReadMemory(const seccomp_notif& call, uint64_t address, void* to, size_t size) {
-  const UniqueFd memory(open(ProcOf(call, "mem").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd memory = OpenOf(call, "mem");
   return memory ? pread(memory.get(), to, size, static_cast<off_t>(address)) : -1;
 }
 

@@ -110,7 +110,7 @@ class SlotInit final {
         place_(place),
         exec_(std::move(exec)),
         control_(std::move(control)),
-        refused_(std::move(listener), std::move(memory), place.names, place.identities) {
+        refused_(std::move(listener), std::move(memory), place.names, place.ways) {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);

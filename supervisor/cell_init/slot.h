@@ -13,6 +13,7 @@
 #include "common/os/unique_fd.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/refused_names.h"
+#include "supervisor/cell_init/ways.h"
 
 namespace odyssey::cell_init {
 
@@ -22,7 +23,7 @@ struct SlotPlace {
   int cell_socket = -1;    // the supervisor's, borrowed: where the slot offers itself again
   int connections = -1;    // of cell-init's ConnectionWatch, borrowed
   const RefusedNames* names = nullptr;  // of the cell's resolver, borrowed
-  int identities = -1;                  // Ways::identities()
+  const Ways* ways = nullptr;           // the cell's, borrowed
 };
 
 struct Slot {

@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <utility>
@@ -56,6 +57,13 @@ Status AddRoutes() {
   return v6.detail().error == EAFNOSUPPORT || v6.detail().error == EOPNOTSUPP ? OkStatus() : v6;
 }
 
+// Without memory for it no slot sends a file, and no pin is met.
+std::atomic<bool>* ShareFlag() {
+  void* memory = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::atomic<bool>*>(memory);
+}
+
 // Of IPv4 and IPv6, and of every address unless it is the proxy's.
 Result<UniqueFd> Listen(EgressWay way) {
   const bool proxy = way.kind == EgressWay::Kind::kProxy;
@@ -93,6 +101,8 @@ Result<UniqueFd> Make(EgressWay way, UniqueFd* identities) {
 
 Status Ways::Open(const cell::OpenEgress& request, int supervisor) {
   if (open_.empty()) ODY_RETURN_IF_ERROR(AddRoutes());
+  if (files_ == nullptr) files_ = ShareFlag();
+  if (files_ != nullptr) *files_ = request.files;
   for (const EgressWay& way : request.ways) {
     if (!open_.insert(way).second) continue;
     ODY_ASSIGN_OR_RETURN(const UniqueFd fd, Make(way, &identities_));

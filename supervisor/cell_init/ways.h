@@ -6,6 +6,7 @@
 // it reaches a listener here, or nothing. cell-init makes the listeners and gives them away;
 // odyssey-egress serves them, and decides.
 
+#include <atomic>
 #include <set>
 
 #include "common/base/status.h"
@@ -22,9 +23,12 @@ class Ways final {
 
   // Where slots send an Identity for each connection; -1 in a cell without egress.
   int identities() const { return identities_.get(); }
+  // What the last OpenEgress says of them, also to a slot that was forked before it came.
+  bool files() const { return files_ != nullptr && *files_; }
 
  private:
   UniqueFd identities_;
+  std::atomic<bool>* files_ = nullptr;  // MAP_SHARED, for as long as the process
   std::set<cell::EgressWay> open_;
 };
 

@@ -184,8 +184,7 @@ bool Cell::SetEgressPolicy(const egress::NetworkPolicy& policy, const EgressChan
 }
 
 Status Cell::AskForWays() {
-  const cell::OpenEgress request{egress_->Ways()};
-  return SendMessage(socket_.get(), cell::Encode(request), {}, MSG_DONTWAIT);
+  return SendMessage(socket_.get(), cell::Encode(egress_->Ways()), {}, MSG_DONTWAIT);
 }
 
 void Cell::FailLaunch(Status why) {

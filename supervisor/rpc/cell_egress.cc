@@ -155,8 +155,9 @@ void CellEgress::OnPlaceholders(const egress_wire::Placeholders& placeholders) {
   if (!std::exchange(ready_, true)) on_ready_();
 }
 
-std::vector<cell::EgressWay> CellEgress::Ways() const {
-  return EgressLink::WaysOf(revisions_.current().policy);
+cell::OpenEgress CellEgress::Ways() const {
+  const egress::NetworkPolicy& policy = revisions_.current().policy;
+  return {.ways = EgressLink::WaysOf(policy), .files = egress::HasPins(policy)};
 }
 
 // ── What was decided ────────────────────────────────────────────────────────────────────────────

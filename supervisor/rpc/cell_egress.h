@@ -51,7 +51,7 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   const EgressRevisions& revisions() const { return revisions_; }
 
   // What cell-init is to open, and has opened.
-  std::vector<cell::EgressWay> Ways() const;
+  cell::OpenEgress Ways() const;
   void AddWay(const cell::EgressWay& way, UniqueFd fd) { link_->AddWay(way, std::move(fd)); }
 
   // No command runs that they are about.

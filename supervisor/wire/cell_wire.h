@@ -98,12 +98,15 @@ struct EgressWay {
 // Of a cell with egress, before its first slot; again for ports that a new policy names.
 struct OpenEgress {
   std::vector<EgressWay> ways;
+  bool files = false;  // slots send what programs execute, beside each Identity from now on
   friend bool operator==(const OpenEgress&, const OpenEgress&) = default;
 };
 
 inline constexpr uint32_t kMaxAncestors = 16;
 
-// slot → odyssey-egress, before the connection is made: whose it is.
+// slot → odyssey-egress, before the connection is made: whose it is. Where OpenEgress says `files`,
+// with 2 fds: the file that the program executes, and its /proc/PID/pagemap, which can be read
+// while it executes that; without, if they cannot be opened.
 struct Identity {
   uint64_t socket = 0;                 // inode; 0: no socket
   std::string program;                 // path in the cell, as the kernel has it
@@ -231,6 +234,7 @@ void VisitFields(V& v, EgressWay& m) {
 template <typename V>
 void VisitFields(V& v, OpenEgress& m) {
   v.List("ways", m.ways, kMaxEgressWays);
+  v.Bool("files", m.files);
 }
 
 template <typename V>

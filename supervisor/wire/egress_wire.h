@@ -110,7 +110,8 @@ struct Dial {
   uint16_t port = 0;
   std::string program;
   std::vector<std::string> ancestors;
-  std::string route;  // of inference.local, which is `host` then: that route's server is meant
+  std::string sha256;  // of the program's file; "": not known
+  std::string route;   // of inference.local, which is `host` then: that route's server is meant
 };
 
 // With the connected socket if `status` is OK.
@@ -237,6 +238,7 @@ void VisitFields(V& v, Dial& m) {
   v.U16("port", m.port);
   v.Text("program", m.program, cell::kMaxPath);
   v.Texts("ancestors", m.ancestors, cell::kMaxAncestors, cell::kMaxPath);
+  v.Text("sha256", m.sha256, egress::kMaxSha256Digits);
   v.Text("route", m.route, kMaxRouteTextBytes);
 }
 

@@ -36,6 +36,16 @@ TEST(EgressWireTest, CarriesCredentialsAndTheirPlaceholders) {
   EXPECT_EQ(policy.providers, std::vector<std::string>{"gh"});
 }
 
+TEST(EgressWireTest, CarriesPinsAndHashes) {
+  const std::string hash(egress::kMaxSha256Digits, 'a');
+  const egress::Rule rule{.key = "x",
+                          .binaries = {{.path = "/p", .sha256 = hash, .only_itself = true}}};
+  EXPECT_EQ(Again(SetPolicy{.policy = {.rules = {rule}}}).policy.rules[0].binaries, rule.binaries);
+  EXPECT_EQ(Again(Dial{.program = "/p", .sha256 = hash}).sha256, hash);
+  Dial out;
+  EXPECT_FALSE(Decode(Encode(Dial{.sha256 = hash + "a"}), &out).ok());
+}
+
 TEST(EgressWireTest, RefusesASecretBeyondItsBound) {
   SetCredentials out;
   const Credential long_one{.secret = std::string(kMaxSecretBytes + 1, 'x')};

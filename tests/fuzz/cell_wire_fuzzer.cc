@@ -34,5 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RoundTrip<odyssey::cell::ExecError>(bytes);
   RoundTrip<odyssey::cell::SignalSlot>(bytes);
   RoundTrip<odyssey::cell::ExecExited>(bytes);
+  RoundTrip<odyssey::cell::OpenEgress>(bytes);
+  RoundTrip<odyssey::cell::EgressWay>(bytes);
+  RoundTrip<odyssey::cell::Identity>(bytes);
   return 0;
 }

@@ -342,7 +342,7 @@ egress::NetworkPolicy PolicyFor(std::vector<uint16_t> ports, const std::string& 
   out.rules = {{.key = "x",
                 .name = "x",
                 .endpoints = {{.host = host, .ports = std::move(ports), .key = "x.endpoints[0]"}},
-                .binaries = {"/**"}}};
+                .binaries = {{.path = "/**"}}}};
   return out;
 }
 

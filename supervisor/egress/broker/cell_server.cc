@@ -324,11 +324,12 @@ asio::awaitable<void> CellServer::Serve(std::shared_ptr<Link> worker, Dial dial)
 
 asio::awaitable<Result<UniqueFd>> CellServer::Connect(const Dial& dial, Dialed* answer) {
   const auto policy = policy_;  // whatever comes meanwhile
-  const Connection to{
-      .host = dial.host,
-      .port = dial.port,
-      .program = {
-          .path = dial.program, .ancestors = dial.ancestors, .known = !dial.program.empty()}};
+  const Connection to{.host = dial.host,
+                      .port = dial.port,
+                      .program = {.path = dial.program,
+                                  .ancestors = dial.ancestors,
+                                  .known = !dial.program.empty(),
+                                  .sha256 = dial.sha256}};
   const Decision decision = DecideConnection(policy->policy, to);
   if (!decision.allowed) {
     answer->code = CodeOf(decision.refusal);

@@ -22,6 +22,7 @@ namespace odyssey::egress {
 namespace {
 
 constexpr char kCurl[] = "/usr/bin/curl";
+constexpr char kPinned[] = "8.8.8.8";
 
 // What the worker asks for, one after the other.
 std::vector<egress_wire::Dial> Asked() {
@@ -30,7 +31,9 @@ std::vector<egress_wire::Dial> Asked() {
           {.id = 3, .host = "named.example", .port = 80, .program = "/usr/bin/other"},
           {.id = 4, .host = "named.example", .port = 80},
           {.id = 5, .host = "127.0.0.1", .port = 80, .program = kCurl},
-          {.id = 6, .host = "169.254.169.254", .port = 80, .program = kCurl}};
+          {.id = 6, .host = "169.254.169.254", .port = 80, .program = kCurl},
+          {.id = 7, .host = kPinned, .port = 80, .program = kCurl, .sha256 = "b"},
+          {.id = 8, .host = kPinned, .port = 80, .program = kCurl, .sha256 = "a"}};
 }
 
 // Asks, and reports the code of each answer as that of a decision.
@@ -53,12 +56,18 @@ int BeWorker() {
 
 egress_wire::SetPolicy Policy() {
   egress_wire::SetPolicy set{.cell_id = "cel_1", .revision = 1};
-  Rule rule{.key = "named", .name = "named", .binaries = {kCurl}};
+  Rule rule{.key = "named", .name = "named", .binaries = {{.path = kCurl}}};
   // The last two are none that a file could have: they lead where no policy does.
   for (const char* host : {"named.example", "127.0.0.1", "169.254.169.254"}) {
     rule.endpoints.push_back({.host = host, .ports = {80}, .key = "network_policies.named"});
   }
   set.policy.rules.push_back(std::move(rule));
+  // No address that it leads to is among those that are allowed.
+  Endpoint closed{.host = kPinned, .ports = {80}, .allowed_ips = {*ParseRange("10.0.0.0/8")}};
+  set.policy.rules.push_back({.key = "pinned",
+                              .name = "pinned",
+                              .endpoints = {closed},
+                              .binaries = {{.path = kCurl, .sha256 = "a", .only_itself = true}}});
   return set;
 }
 
@@ -93,7 +102,8 @@ TEST(CellServerTest, DecidesOnWhatAWorkerAsksFor) {
     }
   }
   EXPECT_EQ(codes, (std::vector<std::string>{"policy_denied", "policy_denied", "policy_denied",
-                                             "policy_denied", "ssrf_denied", "ssrf_denied"}));
+                                             "policy_denied", "ssrf_denied", "ssrf_denied",
+                                             "policy_denied", "ssrf_denied"}));
 }
 
 }  // namespace

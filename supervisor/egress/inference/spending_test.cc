@@ -45,7 +45,7 @@ NetworkPolicy PolicyWith(const std::string& host, const std::string& binary) {
   NetworkPolicy out;
   Rule rule{.key = "x"};
   rule.endpoints = {{.host = host, .ports = {443}}};
-  rule.binaries = {binary};
+  rule.binaries = {{.path = binary}};
   out.rules = {rule};
   return out;
 }

@@ -77,6 +77,7 @@ constexpr int kCalls[] = {
     SYS_tgkill,
     SYS_newfstatat,
     SYS_fstat,
+    SYS_fstatfs,
 };
 
 // A library that looks for a file finds none.

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/os/message_socket.h"
+#include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::egress {
 namespace {
@@ -44,28 +44,37 @@ bool Place(const sockaddr_storage& from, uint32_t* address, uint16_t* port) {
 
 bool Identities::Drain() {
   while (arriving_) {
-    const Result<Message> message = ReceiveMessage(arriving_.get(), MSG_DONTWAIT);
-    cell::Identity identity;
-    if (!message.ok()) {
-      if (message.status().code() != Code::kResourceExhausted) arriving_.reset();
+    Result<Message> message = ReceiveMessage(arriving_.get(), MSG_DONTWAIT);
+    if (message.ok()) {
+      Take(std::move(*message));
+    } else if (message.status().code() == Code::kResourceExhausted) {
       break;
+    } else if (message.status().code() != Code::kInvalidArgument) {  // no room for its descriptors
+      arriving_.reset();
     }
-    if (!cell::Decode(message->bytes, &identity).ok()) continue;
-    if (on_arrival_) on_arrival_(identity);
-    identity.destination.clear();  // the same socket may be connected again
-    if (identity.socket != 0) Add(std::move(identity));
   }
   return static_cast<bool>(arriving_);
 }
 
+void Identities::Take(Message message) {
+  cell::Identity identity;
+  if (!cell::Decode(message.bytes, &identity).ok()) return;
+  Program program{.path = std::move(identity.program), .ancestors = std::move(identity.ancestors)};
+  program.known = !program.path.empty();
+  if (message.fds.size() == 2 && is_pinned_(program.path)) {
+    program.sha256 = files_.Sha256Of(message.fds[0], std::move(message.fds[1]));
+  }
+  if (on_arrival_) on_arrival_(identity.destination, program);
+  if (identity.socket != 0) Add(identity.socket, std::move(program));
+}
+
 // The kernel numbers sockets anew: the same number again is the same socket, connected again, or
 // one that another process shares.
-void Identities::Add(cell::Identity identity) {
-  const uint64_t socket = identity.socket;
+void Identities::Add(uint64_t socket, Program program) {
   const auto it = known_.find(socket);
   if (it != known_.end()) {
     Known& known = it->second;
-    if (known.identity != identity) known.ambiguous = true;
+    if (known.program != program) known.ambiguous = true;
     ages_.splice(ages_.end(), ages_, known.age);
     return;
   }
@@ -74,10 +83,10 @@ void Identities::Add(cell::Identity identity) {
     ages_.pop_front();
   }
   ages_.push_back(socket);
-  known_[socket] = {std::move(identity), false, std::prev(ages_.end())};
+  known_[socket] = {std::move(program), false, std::prev(ages_.end())};
 }
 
-std::optional<cell::Identity> Identities::Of(int accepted) {
+Program Identities::Of(int accepted) {
   (void)Drain();
   sockaddr_storage client{}, listener{};
   socklen_t size = sizeof(client);
@@ -86,7 +95,7 @@ std::optional<cell::Identity> Identities::Of(int accepted) {
   if (getsockname(accepted, reinterpret_cast<sockaddr*>(&listener), &size) != 0) return {};
   const auto it = known_.find(SocketOf(client, listener));
   if (it == known_.end() || it->second.ambiguous) return {};
-  return it->second.identity;
+  return it->second.program;
 }
 
 // 0: there is none any more.

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
+#include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
-#include "supervisor/wire/cell_wire.h"
+#include "policy/egress/decision.h"
+#include "supervisor/egress/worker/executed_files.h"
 
 struct sockaddr_storage;
 
@@ -21,33 +23,38 @@ namespace odyssey::egress {
 
 class Identities final {
  public:
+  // `is_pinned`: the file of a program with this path is to be hashed.
+  explicit Identities(std::function<bool(const std::string& path)> is_pinned)
+      : is_pinned_(std::move(is_pinned)) {}
+
   // `arriving`: the way kIdentities; `table`: kSocketTable.
   void Open(UniqueFd arriving) { arriving_ = std::move(arriving); }
   void OpenTable(UniqueFd table) { table_ = std::move(table); }
 
   // Takes what has arrived; does not block. false: nothing more will.
   bool Drain();
-  // Each that arrives, before it can be asked for.
-  void set_on_arrival(std::function<void(const cell::Identity&)> call) {
-    on_arrival_ = std::move(call);
-  }
+  // Each that arrives, with where it connects to, before it can be asked for.
+  using OnArrival = std::function<void(const std::string& destination, const Program&)>;
+  void set_on_arrival(OnArrival call) { on_arrival_ = std::move(call); }
 
-  // Of the process that connected `accepted`, which accept(2) gave. nullopt: no identity came for
-  // its socket, or two of different programs came: then the kernel does not tell which of them uses
-  // it.
-  std::optional<cell::Identity> Of(int accepted);
+  // That connected `accepted`, which accept(2) gave. Not known: no identity came for its socket, or
+  // two of different programs came: then the kernel does not tell which of them uses it.
+  Program Of(int accepted);
 
  private:
   struct Known {
-    cell::Identity identity;
+    Program program;
     bool ambiguous = false;
     std::list<uint64_t>::iterator age;
   };
-  void Add(cell::Identity identity);
+  void Take(Message message);
+  void Add(uint64_t socket, Program program);
   uint64_t SocketOf(const sockaddr_storage& client, const sockaddr_storage& listener) const;
 
+  const std::function<bool(const std::string&)> is_pinned_;
   UniqueFd arriving_, table_;
-  std::function<void(const cell::Identity&)> on_arrival_;
+  ExecutedFiles files_;
+  OnArrival on_arrival_;
   std::unordered_map<uint64_t, Known> known_;  // by socket
   std::list<uint64_t> ages_;                   // oldest first
 };

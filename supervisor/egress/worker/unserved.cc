@@ -8,19 +8,17 @@
 
 namespace odyssey::egress {
 
-void ReportUnserved(Worker* worker, const cell::Identity& identity,
+void ReportUnserved(Worker* worker, const std::string& destination, const Program& program,
                     const std::set<uint16_t>& served) {
-  if (identity.destination.empty()) return;
-  const Result<Destination> to = ParseDestination(identity.destination);
+  if (destination.empty()) return;
+  const Result<Destination> to = ParseDestination(destination);
   if (!to.ok() || served.count(to->port) != 0) return;
   boost::system::error_code error;
   const auto address = asio::ip::make_address(to->host, error);
   Passage passage{.way = "tcp"};
   passage.to = {.host = error ? to->host : NameOf(worker, address).value_or(to->host),
                 .port = to->port,
-                .program = {.path = identity.program,
-                            .ancestors = identity.ancestors,
-                            .known = !identity.program.empty()}};
+                .program = program};
   Decide(worker, &passage);
   // A policy that came meanwhile may name the port: what connects again is served.
   if (passage.decision.allowed) return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
 
 #include "supervisor/egress/worker/worker.h"
 
@@ -10,7 +11,7 @@ namespace odyssey::egress {
 
 // Records a connection that the cell's kernel refuses at once, since the policy names no endpoint
 // on its port: one of `served` is decided when it arrives.
-void ReportUnserved(Worker* worker, const cell::Identity& identity,
+void ReportUnserved(Worker* worker, const std::string& destination, const Program& program,
                     const std::set<uint16_t>& served);
 
 }  // namespace odyssey::egress

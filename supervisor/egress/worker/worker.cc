@@ -37,6 +37,7 @@ Worker::Worker(asio::io_context* loop, UniqueFd broker, UniqueFd roots, const Li
       ledger_(loop, broker_, limits.per_host),
       policy_(std::make_shared<Policy>()),
       keyring_(std::make_shared<credentials::Keyring>()),
+      identities_([this](const std::string& path) { return IsPinned(policy_->policy, path); }),
       names_(kNameTtl),
       tls_(std::move(roots)) {}
 
@@ -184,8 +185,9 @@ void Worker::Serve(const EgressWay& way, UniqueFd fd) {
 
 // Of connections that arrive nowhere too.
 asio::awaitable<void> Worker::WatchIdentities(UniqueFd arriving) {
-  identities_.set_on_arrival(
-      [this](const cell::Identity& identity) { ReportUnserved(this, identity, served_); });
+  identities_.set_on_arrival([this](const std::string& destination, const Program& program) {
+    ReportUnserved(this, destination, program, served_);
+  });
   asio::posix::stream_descriptor descriptor(*loop_, arriving.release());
   boost::system::error_code error;
   do {
@@ -251,11 +253,7 @@ asio::awaitable<void> Worker::ServeClient(EgressWay way, Tcp::socket client) {
   last_use_ = std::chrono::steady_clock::now();
 }
 
-Program Worker::ProgramOf(Tcp::socket* client) {
-  const std::optional<cell::Identity> identity = identities_.Of(client->native_handle());
-  if (!identity || identity->program.empty()) return {};
-  return {.path = identity->program, .ancestors = identity->ancestors, .known = true};
-}
+Program Worker::ProgramOf(Tcp::socket* client) { return identities_.Of(client->native_handle()); }
 
 asio::awaitable<Dialled> Worker::Dial(Connection to, std::string route) {
   Excess excess;
@@ -275,6 +273,7 @@ asio::awaitable<Dialled> Worker::Dial(Connection to, std::string route) {
                                                       .port = to.port,
                                                       .program = to.program.path,
                                                       .ancestors = to.program.ancestors,
+                                                      .sha256 = to.program.sha256,
                                                       .route = std::move(route)}));
   boost::system::error_code ignored;
   co_await waiting->answered.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
