@@ -166,15 +166,16 @@ void Cell::TakeEarlySlots() {
   }
 }
 
-void Cell::SetEgress(const policy::SandboxRequest& asked) {
-  if (!egress_) return;
+bool Cell::SetEgress(const policy::SandboxRequest& asked) {
+  if (!egress_) return false;
   const uint32_t owner = facts_.admission.owner.uid;
   if (asked.providers != facts_.request.providers) egress_->SetProviders(owner, asked.providers);
-  if (asked.egress != facts_.request.egress) {
-    (void)SetEgressPolicy(asked.egress, {.source = "prepare", .by_uid = owner, .at = Rfc3339Now()});
-  }
+  const bool changed =
+      asked.egress != facts_.request.egress &&
+      SetEgressPolicy(asked.egress, {.source = "prepare", .by_uid = owner, .at = Rfc3339Now()});
   facts_.request.providers = asked.providers;
   facts_.request.egress = asked.egress;
+  return changed;
 }
 
 bool Cell::SetEgressPolicy(const egress::NetworkPolicy& policy, const EgressChange& change) {

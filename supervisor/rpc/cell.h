@@ -46,8 +46,9 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   const CellFacts& facts() const { return facts_; }
   // Facts that may change while it lives: what its next command gets, and what admits it.
   void SetEnv(std::map<std::string, std::string> env) { facts_.env = std::move(env); }
-  // Of its policy with egress, in force at once. What was asked for last time changes nothing.
-  void SetEgress(const policy::SandboxRequest& asked);
+  // Of its policy with egress. What was asked for last time changes nothing. True: the policy is a
+  // new revision, which is in force once it is loaded.
+  bool SetEgress(const policy::SandboxRequest& asked);
   // null: it has no egress.
   CellEgress* egress() const { return egress_.get(); }
   // It is being launched, or its providers have not been looked up.

@@ -137,8 +137,11 @@ void CellTable::PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t r
   }
   if (cell->facts().identity == IdentityOf(*order) && cell->state() != Cell::State::kEnding) {
     cell->SetEnv(spec.sandbox.env);  // a rotated value reaches the next command
-    cell->SetEgress(spec.sandbox);
-    return AwaitReady(order, cell, false, done);
+    if (!cell->SetEgress(spec.sandbox)) return AwaitReady(order, cell, false, done);
+    // Who prepares a cell with other endpoints runs a command for them, or for the lack of them.
+    return cell->egress()->AwaitLoaded([this, order, cell, done](const Status& loaded) {
+      loaded.ok() ? AwaitReady(order, cell, false, done) : done(loaded);
+    });
   }
   if (spec.spare_running && cell->busy()) {
     return done(FailedPrecondition(
