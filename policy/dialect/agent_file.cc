@@ -6,6 +6,7 @@
 #include "policy/dialect/attachment_policy.h"
 #include "policy/dialect/manifest.h"
 #include "policy/model/tool_table.h"
+#include "policy/rules/network_rules.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::dialect {
@@ -64,7 +65,8 @@ std::optional<rules::Rule> ReadRule(const Source& source, const std::string& lab
     return std::nullopt;
   }
   const std::string what = label + " entry `" + text.value + "`";
-  if (rule->tool != "*" && !CheckTool(source, text, what, rule->tool)) return std::nullopt;
+  const bool of_tool = rule->tool != "*" && !rules::IsOfNetwork(*rule);
+  if (of_tool && !CheckTool(source, text, what, rule->tool)) return std::nullopt;
   return *rule;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/model/tool_table.h"
+#include "policy/rules/network_rules.h"
 #include "policy/rules/tool_rules.h"
 
 namespace odyssey::dialect {
@@ -12,9 +13,11 @@ namespace {
 
 constexpr char kEveryTool[] = "*";
 
-// Of the tools that are offered, those that the rule speaks of.
+// Of the tools that are offered, those that the rule speaks of; of a rule about destinations the
+// one whose commands connect.
 std::vector<std::string> ToolsFor(const rules::Rule& rule,
                                   const std::vector<std::string>& offered) {
+  if (rules::IsOfNetwork(rule)) return ToolsFor({rule.action, policy::kBash, {}, {}}, offered);
   std::vector<std::string> out;
   std::copy_if(offered.begin(), offered.end(), std::back_inserter(out),
                [&](const std::string& tool) { return policy::RuleSpeaksOf(rule.tool, tool); });
@@ -43,7 +46,8 @@ std::vector<Approval> ApprovalsOf(const Bundle& bundle, const AgentSpec& agent) 
     Approval approval{agent.id, rule.text, ToolsFor(rule, offered), {}, {}};
     if (approval.tools.empty()) continue;
     if (place != nullptr) approval.place = *place;
-    every_line = every_line || (!rule.target && Has(approval.tools, policy::kBash));
+    const bool every_call = !rule.target && !rules::IsOfNetwork(rule);
+    every_line = every_line || (every_call && Has(approval.tools, policy::kBash));
     out.push_back(std::move(approval));
   }
   const rules::Rule* restricting = rules::RestrictingRule(*parsed);

@@ -57,14 +57,9 @@ std::optional<MatchKind> MatchKindOf(const Endpoint& endpoint, const Destination
   return MatchKind::kNamed;
 }
 
-}  // namespace
+enum class Patterns { kRefused, kAllowed };
 
-bool IsControlPlanePort(uint16_t port) {
-  return std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), port) !=
-         std::end(kControlPlanePorts);
-}
-
-Result<Destination> ParseDestination(const std::string& text) {
+Result<Destination> Parse(const std::string& text, Patterns patterns) {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument("\"" + text.substr(0, kShownBytes) + "\": " + why +
                            "; allowed: HOST or HOST:PORT, such as api.example.com:443 or "
@@ -79,8 +74,10 @@ Result<Destination> ParseDestination(const std::string& text) {
     if (!port) return refuse("the port is a number from 1 to 65535");
     out.port = *port;
   }
-  if (IsHostPattern(parts.host)) return refuse("is a pattern, not a host");
-  Result<std::string> host = NormalizeHost(parts.host);
+  const bool pattern = IsHostPattern(parts.host);
+  if (pattern && patterns == Patterns::kRefused) return refuse("is a pattern, not a host");
+  Result<std::string> host =
+      parts.host == "*" ? Result<std::string>(kEveryHost) : NormalizeHost(parts.host);
   if (host.ok()) {
     out.host = std::move(host).value();
     out.is_private = KnownPrivate(out.host);
@@ -89,12 +86,29 @@ Result<Destination> ParseDestination(const std::string& text) {
     out.never = host.status().message();
   } else {
     return refuse(
-        "is no host: labels of 1 to 63 of a-z, 0-9, - and _, 253 together, or an address");
+        pattern
+            ? host.status().message()
+            : "is no host: labels of 1 to 63 of a-z, 0-9, - and _, 253 together, or an address");
   }
   if (out.never.empty() && IsControlPlanePort(out.port)) {
     out.never = "port " + std::to_string(out.port) + " belongs to cluster control planes";
   }
   return out;
+}
+
+}  // namespace
+
+bool IsControlPlanePort(uint16_t port) {
+  return std::find(std::begin(kControlPlanePorts), std::end(kControlPlanePorts), port) !=
+         std::end(kControlPlanePorts);
+}
+
+Result<Destination> ParseDestination(const std::string& text) {
+  return Parse(text, Patterns::kRefused);
+}
+
+Result<Destination> ParseDestinationPattern(const std::string& text) {
+  return Parse(text, Patterns::kAllowed);
 }
 
 Result<Destination> ParseReachable(const std::string& text) {
@@ -115,6 +129,12 @@ std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& des
     }
   }
   return matches;
+}
+
+bool NamesDestination(const NetworkPolicy& policy, const Destination& destination) {
+  const std::vector<Match> matches = MatchesOf(policy, destination);
+  return std::any_of(matches.begin(), matches.end(),
+                     [](const Match& match) { return match.kind != MatchKind::kOtherPort; });
 }
 
 }  // namespace odyssey::egress

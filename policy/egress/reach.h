@@ -27,6 +27,9 @@ bool IsControlPlanePort(uint16_t port);
 // "HOST", "HOST:PORT"; an IPv6 address with a port is in brackets.
 Result<Destination> ParseDestination(const std::string& text);
 
+// The same of a host or a pattern of hosts; "*" is every host, kEveryHost.
+Result<Destination> ParseDestinationPattern(const std::string& text);
+
 // One that a policy may open: INVALID_ARGUMENT, if the text is not "HOST:PORT"; PERMISSION_DENIED,
 // if no policy opens it. The message does not name what asked.
 Result<Destination> ParseReachable(const std::string& text);
@@ -47,6 +50,9 @@ struct Match {
 // The endpoints that name the host, in the order of the file. Which of them decides, a program's
 // path tells: they belong to rules with programs of their own.
 std::vector<Match> MatchesOf(const NetworkPolicy& policy, const Destination& destination);
+
+// Whether an endpoint names the host with the port, for whichever program.
+bool NamesDestination(const NetworkPolicy& policy, const Destination& destination);
 
 }  // namespace odyssey::egress
 

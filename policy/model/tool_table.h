@@ -56,6 +56,9 @@ inline constexpr char kWorkerCall[] = "worker_call";
 
 inline constexpr char kSkill[] = "Skill";
 
+// In the place of a tool's name: a rule about destinations (policy/rules/network_rules.h).
+inline constexpr char kNetworkRule[] = "Network";
+
 // Of kBash: what the call asks for beyond its session's cell, and why.
 inline constexpr char kGrantsArgument[] = "grants";
 inline constexpr char kGrantReason[] = "reason";
@@ -192,6 +195,7 @@ inline constexpr char kBashResult[] = R"({
   "full_stdout": {"type": "string"}, "full_stderr": {"type": "string"},
   "message": {"type": "string"}, "denials": {"type": "array", "items": {"type": "object"}},
   "ended_processes": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"},
+  "network": {"type": "array", "items": {"type": "object"}},
   "job_id": {"type": "string"}, "state": {"enum": ["running", "ended"]},
   "stdout_offset": {"type": "integer"}, "stderr_offset": {"type": "integer"}})";
 inline constexpr char kEditResult[] = R"({
@@ -213,6 +217,7 @@ inline constexpr char kJobResult[] = R"({
   "outcome": {"type": "string"}, "signal": {"type": "integer"}, "message": {"type": "string"},
   "denials": {"type": "array", "items": {"type": "object"}},
   "ended_processes": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"},
+  "network": {"type": "array", "items": {"type": "object"}},
   "jobs": {"type": "array", "items": {"type": "object"}}})";
 inline constexpr char kListResult[] = R"({
   "path": {"type": "string"}, "truncated": {"type": "boolean"},

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "policy/model/tool_table.h"
+#include "policy/rules/network_rules.h"
 #include "policy/rules/path_names.h"
 #include "policy/rules/program_table.h"
 #include "policy/rules/risk.h"
@@ -453,6 +454,7 @@ Result<Decision> Decide(const ToolRules& rules, const ToolCall& call, std::vecto
 }
 
 Result<bool> Fits(const Rule& rule, const std::string& example) {
+  if (IsOfNetwork(rule)) return FitsDestination(rule, example);
   const bool bash = rule.tool == policy::kBash || rule.tool == "*";
   ToolRules alone;
   const bool allows = rule.action == Verdict::kAllow;

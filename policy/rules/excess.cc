@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/model/tool_table.h"
+#include "policy/rules/network_rules.h"
 
 namespace odyssey::rules {
 namespace {
@@ -16,8 +17,10 @@ bool Has(const ToolRules& rules, const Rule& wanted) {
   return std::find(rules.rules.begin(), rules.rules.end(), wanted) != rules.rules.end();
 }
 
-// Granular beats coarse: the only way in which one more rule makes a verdict milder.
+// Granular beats coarse: the only way in which one more rule makes a verdict milder. Of the network
+// what no rule speaks of is refused.
 bool Loosens(const Rule& rule, const ToolRules& rules) {
+  if (IsOfNetwork(rule)) return rule.action != Verdict::kDeny;
   if (!rule.target) return false;
   return std::any_of(rules.rules.begin(), rules.rules.end(), [&](const Rule& other) {
     return !other.target && other.action > rule.action && MayMeet(rule, other);
@@ -27,6 +30,7 @@ bool Loosens(const Rule& rule, const ToolRules& rules) {
 // Whether the rules are as strict as `rule` on everything that it matches: by the same rule of at
 // least its strictness, or by a coarse one which nothing granular and milder overrides.
 bool IsKept(const Rule& rule, const ToolRules& rules) {
+  if (IsOfNetwork(rule) && rule.action == Verdict::kAsk) return true;  // without it, refused
   const auto some = [&](auto holds) {
     return std::any_of(rules.rules.begin(), rules.rules.end(), holds);
   };

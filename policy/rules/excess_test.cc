@@ -36,6 +36,14 @@ TEST(ExcessTest, ARuleThatMakesNothingMilderIsNotMore) {
   EXPECT_EQ(More({.ask = {"Write"}}, {}), Lines{});
 }
 
+TEST(ExcessTest, OfTheNetworkWhatIsAskedAboutIsMore) {
+  EXPECT_EQ(More({.ask = {"Network(*)"}}, {}), Lines{"ask: Network(*)"});
+  EXPECT_EQ(More({.allow = {"Network(a.b)"}}, {.ask = {"Network"}}), Lines{"allow: Network(a.b)"});
+  EXPECT_EQ(More({}, {.ask = {"Network(*)"}}), Lines{});
+  EXPECT_EQ(More({.ask = {"Network"}}, {.ask = {"Network"}, .deny = {"Network(a.b)"}}),
+            Lines{"deny: Network(a.b) is not there"});
+}
+
 TEST(ExcessTest, AnOpinionOnARiskThatIsGoneIsMore) {
   const ToolRules parent = *Parse({}, {}, {}, {{"install", "deny"}, {"safe", "allow"}});
   EXPECT_EQ(Excess(*Parse({}, {}, {}), parent), Lines{"deny: risk install is not there"});

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "policy/model/tool_table.h"
+#include "policy/rules/network_rules.h"
 
 namespace odyssey::rules {
 namespace {
@@ -29,6 +30,14 @@ Status ParseInto(std::string_view label, Verdict action, const std::vector<std::
     rules->rules.push_back(std::move(rule).value());
   }
   return OkStatus();
+}
+
+// Of an entry that is whole.
+Result<Rule> Checked(Rule rule, const std::string& quoted) {
+  if (!IsOfNetwork(rule)) return rule;
+  const Status fits = CheckNetworkRule(rule);
+  if (!fits.ok()) return InvalidArgument(quoted + ": " + fits.message());
+  return rule;
 }
 
 }  // namespace
@@ -66,7 +75,7 @@ Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view 
     if (text.find(')') != std::string_view::npos) {
       return InvalidArgument(quoted + " has an unmatched closing parenthesis");
     }
-    return Rule{action, std::string(text), std::nullopt, std::string(text)};
+    return Checked({action, std::string(text), std::nullopt, std::string(text)}, quoted);
   }
   const std::string_view tool = Trim(text.substr(0, open));
   if (tool.find(')') != std::string_view::npos) {
@@ -87,7 +96,7 @@ Result<Rule> ParseRule(std::string_view label, Verdict action, std::string_view 
   if (tool == "*") {
     return InvalidArgument(quoted + " cannot have a matcher target for every tool: name the tool");
   }
-  return Rule{action, std::string(tool), std::string(target), std::string(text)};
+  return Checked({action, std::string(tool), std::string(target), std::string(text)}, quoted);
 }
 
 Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector<std::string>& ask,
@@ -114,7 +123,9 @@ std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_to
   const auto some = [&](auto holds) {
     return std::any_of(rules.rules.begin(), rules.rules.end(), holds);
   };
-  const auto offers = [](const Rule& rule) { return rule.action != Verdict::kDeny; };
+  const auto offers = [](const Rule& rule) {
+    return rule.action != Verdict::kDeny && !IsOfNetwork(rule);
+  };
   const bool every = !some(offers);
 
   std::set<std::string> selected;

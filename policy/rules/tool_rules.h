@@ -18,7 +18,8 @@
 //
 // A file that a shell line writes is judged as one that Write, Edit and MultiEdit are asked to
 // write; one that it reads, by the granular ask and deny rules of Read. `risk` is a second opinion:
-// the stricter one counts. docs/RULES.md is the reference.
+// the stricter one counts. Rules of Network are about no tool (network_rules.h). docs/RULES.md is
+// the reference.
 
 #include <map>
 #include <optional>
@@ -104,8 +105,9 @@ std::optional<Verdict> FindVerdict(std::string_view name);
 Result<Decision> Decide(const ToolRules& rules, const ToolCall& call,
                         std::vector<Part>* parts = nullptr);
 
-// Whether the rule fits the call that an author wrote beside it: a command line for Bash, else a
-// path or name. An allow rule fits a line if it covers every part of it. The errors of Decide.
+// Whether the rule fits the call that an author wrote beside it: a command line for Bash, a
+// destination for Network, else a path or name. An allow rule fits a line if it covers every part
+// of it. The errors of Decide.
 Result<bool> Fits(const Rule& rule, const std::string& example);
 
 // A rule for Bash that is not about every line; nullptr: there is none. With one, a line that
