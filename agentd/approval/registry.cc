@@ -21,7 +21,7 @@ std::string_view DecisionName(Decision decision) {
 Status CheckAnswer(const agent::v1::PermissionRequested& request, const Answer& answer) {
   const bool of_session = answer.grant_scope == agent::v1::GRANT_SCOPE_SESSION;
   const bool says_scope = answer.grant_scope != agent::v1::GRANT_SCOPE_UNSPECIFIED;
-  if (!agent::v1::GrantScope_IsValid(answer.grant_scope)) {
+  if (says_scope && !of_session && answer.grant_scope != agent::v1::GRANT_SCOPE_CALL) {
     return InvalidArgument("grant_scope " + std::to_string(answer.grant_scope) +
                            ": allowed are GRANT_SCOPE_CALL, GRANT_SCOPE_SESSION");
   }

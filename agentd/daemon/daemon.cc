@@ -204,7 +204,7 @@ void LogAnswer(const std::string& session_id, const agent::v1::PermissionRequest
   std::string grants;
   if (request.has_grants() && answer.decision != approval::Decision::kDeny) {
     const bool of_session = answer.grant_scope == agent::v1::GRANT_SCOPE_SESSION;
-    grants = of_session ? " grants=session" : " grants=call";
+    grants = of_session ? " grants=session" : " grants=once";
   }
   Log(recorded.ok() ? Priority::kInfo : Priority::kError,
       "session=" + session_id + " turn=" + request.turn_id() + " approval=" + request.request_id() +

@@ -12,6 +12,8 @@
 #include "common/base/refusal.h"
 #include "policy/ceiling/check.h"
 #include "policy/dialect/ceiling_directory.h"
+#include "policy/egress/pattern.h"
+#include "policy/egress/reach.h"
 #include "policy/lattice/lattice.h"
 #include "policy/model/default_limits.h"
 
@@ -111,6 +113,23 @@ std::vector<SessionGrant> GrantedCell::Granted() const {
 
 Result<Grants> GrantedCell::Beyond(const Grants& asked) const {
   if (asked.grants().empty()) return asked;
+  ODY_ASSIGN_OR_RETURN(Grants beyond, BeyondPresent(asked));
+  if (!beyond.grants().empty()) ODY_RETURN_IF_ERROR(CheckIdle());
+  return beyond;
+}
+
+Result<Grants> GrantedCell::BeyondNetwork(const Grants& asked) const {
+  return BeyondPresent(asked);
+}
+
+bool GrantedCell::NamesDestination(const std::string& host, uint16_t port) const {
+  const Result<TurnSetup> present = WithGrants(*setup_, Granted(), *runtime_);
+  if (!present.ok()) return true;
+  const std::string is_private = egress::KnownPrivate(host);
+  return egress::NamesDestination(present->cell.request.egress, {host, port, "", is_private});
+}
+
+Result<Grants> GrantedCell::BeyondPresent(const Grants& asked) const {
   ODY_RETURN_IF_ERROR(CheckGrantable(asked, setup_->cell.request));
   ODY_ASSIGN_OR_RETURN(TurnSetup present, WithGrants(*setup_, Granted(), *runtime_));
   ODY_RETURN_IF_ERROR(FillLimits(*runtime_, &present));
@@ -122,7 +141,6 @@ Result<Grants> GrantedCell::Beyond(const Grants& asked) const {
     AddTo(one, &wider);
     ODY_RETURN_IF_ERROR(CheckAllowed(wider, grant));
   }
-  if (!beyond.grants().empty()) ODY_RETURN_IF_ERROR(CheckIdle());
   return beyond;
 }
 
@@ -156,8 +174,9 @@ Status GrantedCell::CheckIdle() const {
 }
 
 void GrantedCell::Add(const agent::v1::PermissionRequested& request, const approval::Answer& answer,
-                      turn::Answered* answered) {
+                      agent::v1::GrantScope once, turn::Answered* answered) {
   SessionGrant grant;
+  grant.scope = once;
   grant.id = request.request_id();
   grant.grants = request.grants();
   grant.by_uid = answer.by_uid;
@@ -168,10 +187,19 @@ void GrantedCell::Add(const agent::v1::PermissionRequested& request, const appro
           runtime_->clock->Now() + std::chrono::milliseconds(answer.grant_duration_ms);
       answered->grants_expire_at = agent::FormatTime(*grant.expires_at);
     }
-  } else {
+  } else if (once == agent::v1::GRANT_SCOPE_CALL) {
     of_call_ = grant.id;
   }
   answered->grant_scope = grant.scope;
+  runtime_->grants->Add(session_id_, std::move(grant));
+}
+
+void GrantedCell::AddByRule(const Grants& grants) {
+  SessionGrant grant;
+  grant.id = runtime_->ids->New("rul");
+  grant.grants = grants;
+  grant.scope = agent::v1::GRANT_SCOPE_TURN;
+  grant.by_uid = getuid();
   runtime_->grants->Add(session_id_, std::move(grant));
 }
 
@@ -238,6 +266,19 @@ void GrantedCell::Leave() {
   if (!had_it) return;
   stale_ = true;
   // Where this fails the supervisor has ended, or the next cell of the session ends this one.
+  (void)runtime_->sandbox->RemoveCell(id_, /*purge=*/false);
+}
+
+// Jobs outlive the turn, so the cell is narrowed now and not by the next one; also from what could
+// not be put in force in time, and may be since.
+void GrantedCell::LeaveTurn() {
+  bool had_some = false;
+  for (const SessionGrant& grant : Granted()) {
+    if (grant.scope != agent::v1::GRANT_SCOPE_TURN) continue;
+    runtime_->grants->Remove(session_id_, grant.id);
+    had_some = true;
+  }
+  if (!had_some || Prepare(Granted()).ok()) return;
   (void)runtime_->sandbox->RemoveCell(id_, /*purge=*/false);
 }
 

@@ -46,9 +46,17 @@ class GrantedCell final {
   // person says: then none is asked.
   Result<agent::v1::Grants> Beyond(const agent::v1::Grants& asked) const;
 
-  // A person has allowed the request: adds its grants, and says so in `answered`.
+  // Beyond, of one endpoint more for a cell that has egress: its processes may go on.
+  Result<agent::v1::Grants> BeyondNetwork(const agent::v1::Grants& asked) const;
+  // Whether an endpoint of the cell's policy names the destination, for whichever program.
+  bool NamesDestination(const std::string& host, uint16_t port) const;
+
+  // A person has allowed the request: adds its grants, and says so in `answered`. `once`: how far
+  // those reach that are not for the session, GRANT_SCOPE_CALL or GRANT_SCOPE_TURN.
   void Add(const agent::v1::PermissionRequested& request, const approval::Answer& answer,
-           turn::Answered* answered);
+           agent::v1::GrantScope once, turn::Answered* answered);
+  // A rule has: for the turn.
+  void AddByRule(const agent::v1::Grants& grants);
 
   // Makes the cell, or keeps it: to be called before each call. Grants that have expired, and those
   // that the operator no longer allows, end here. An error while grants are being added is theirs:
@@ -58,6 +66,9 @@ class GrantedCell final {
   // The call has ended: what was granted for it alone ends, with the cell that had it. Any number
   // of times.
   void Leave();
+  // The turn has ended: what was granted for it ends. Processes of the cell go on, and their
+  // connections to what is no longer granted are reset. Any number of times.
+  void LeaveTurn();
 
   const std::string& id() const { return id_; }
   // Of a command in it.
@@ -65,6 +76,7 @@ class GrantedCell final {
 
  private:
   std::vector<SessionGrant> Granted() const;
+  Result<agent::v1::Grants> BeyondPresent(const agent::v1::Grants& asked) const;
   Status CheckAllowed(const TurnSetup& wider, const agent::v1::Grant& grant) const;
   Status CheckIdle() const;
   Status Prepare(const std::vector<SessionGrant>& granted);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "common/base/refusal.h"
 #include "tests/fakes/bundle_source.h"
@@ -17,7 +16,6 @@ namespace sup = ::odyssey::supervisor::v1;
 using approval::Decision;
 using event::Event;
 using fakes::BundleSource;
-using fakes::Say;
 using fakes::SessionWorld;
 using Json = nlohmann::json;
 
@@ -25,18 +23,6 @@ constexpr char kData[] = "/srv/data";
 constexpr char kPlain[] = R"({"command":"plain"})";
 constexpr char kWrites[] =
     R"({"command":"write","grants":[{"mount_write":"/srv/data"}],"reason":"to build"})";
-
-// Calls Bash once for each line of the prompt, which has the arguments, then says the last result.
-Status CallBash(const model::ModelRequest& request, const model::ModelSink& sink, std::stop_token) {
-  std::istringstream calls(fakes::PromptOf(request));
-  std::string call;
-  std::getline(calls, call);
-  for (auto it = request.messages.rbegin(); it->kind != model::MessageKind::kUser; ++it) {
-    if (it->kind != model::MessageKind::kToolResult || std::getline(calls, call)) continue;
-    return Say(sink, request.messages.back().tools[0].json);
-  }
-  return sink(model::ToolUse{"c", "Bash", call});
-}
 
 bool Shows(const sandbox::CellSpec& spec, const std::string& source) {
   return std::any_of(spec.request.mounts.begin(), spec.request.mounts.end(),
@@ -94,7 +80,7 @@ class GrantedCellTest : public ::testing::Test {
   }
   static approval::Answer ForTheCall() { return {Decision::kAllowOnce, "", 5}; }
 
-  SessionWorld world_{CallBash};
+  SessionWorld world_{fakes::CallBash};
   std::unique_ptr<BundleSource> bundle_;
   agent::v1::PermissionRequested asked_;
   uint64_t last_ = 0;

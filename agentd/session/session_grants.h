@@ -17,7 +17,7 @@
 namespace odyssey::session {
 
 struct SessionGrant {
-  std::string id;  // the request that granted it
+  std::string id;  // the request that granted it, or of one that a rule granted its own
   agent::v1::Grants grants;
   agent::v1::GrantScope scope = agent::v1::GRANT_SCOPE_CALL;
   std::optional<std::chrono::system_clock::time_point> expires_at;

@@ -55,6 +55,15 @@ TurnStatus StatusOf(Ending ending) {
   return TurnStatus::kFailed;
 }
 
+constexpr char kTurnEnds[] = "this turn ends";
+
+// How long what was granted is reachable.
+std::string UntilOf(const turn::Answered& answered) {
+  if (!answered.grants_expire_at.empty()) return answered.grants_expire_at;
+  const bool session = answered.grant_scope == agent::v1::GRANT_SCOPE_SESSION;
+  return session ? "the session ends" : kTurnEnds;
+}
+
 bool IsEmpty(const supervisor::v1::ChangeCounts& counts) {
   return counts.added() + counts.modified() + counts.deleted() + counts.renamed() +
              counts.other() ==
@@ -72,7 +81,8 @@ TurnJob::TurnJob(Spec spec, const Runtime* runtime)
             {[this](event::Event event) { return Append(std::move(event), Durability::kSynced); },
              [this](const std::string& cell_id) { spec_.on_cell(cell_id); }}),
       judge_(spec_.session_id, runtime, &cell_),
-      question_(spec_.session_id, runtime) {}
+      question_(spec_.session_id, runtime),
+      refused_(&cell_) {}
 
 void TurnJob::RequestStop(Ending ending) {
   int none = -1;
@@ -143,6 +153,7 @@ Status TurnJob::Begin() {
   trace_.Enter(TurnStep::kPrepareCell);
   cell_.Use(setup_);
   judge_.Use(setup_);
+  refused_.Use(setup_);
   ODY_RETURN_IF_ERROR(PrepareCell());
   ignored_ = std::make_unique<tools::IgnoredPaths>(runtime_->sandbox, setup_->workspace);
   trace_.Note(cell_.id());
@@ -254,6 +265,8 @@ void TurnJob::StopMachine(Ending ending, const std::string& message) {
     const auto answer = question_.Drop();
     if (answer) (void)question_.Record(*answer);  // it was given as the turn stopped
   }
+  // The call has run.
+  if (refused_.has_result()) FeedResult(refused_.TakeResult());
   // What was decided but not done yet is not done; what happened is still told.
   std::erase_if(effects_, [](const turn::Effect& effect) {
     return !std::holds_alternative<turn::Emit>(effect) &&
@@ -274,20 +287,24 @@ bool TurnJob::TakeAnswer() {
   return true;
 }
 
-// A call that was allowed does not run without the record of it.
+// What was allowed is not done without the record of it.
 void TurnJob::OnAnswer(const approval::Answer& answer) {
   const Status recorded = question_.Record(answer);
   if (!recorded.ok() && answer.decision != approval::Decision::kDeny) {
     return StopMachine(
         recorded.code() == Code::kUnavailable ? Ending::kInterrupted : Ending::kFailed,
-        "the call was allowed and did not run: the answer could not be recorded: " +
-            recorded.message());
+        std::string(refused_.has_result() ? "the destination was allowed and not opened"
+                                          : "the call was allowed and did not run") +
+            ": the answer could not be recorded: " + recorded.message());
   }
   turn::Answered answered{answer.decision != approval::Decision::kDeny,
                           std::string(approval::DecisionName(answer.decision)), answer.note,
                           answer.by_uid, answer.by};
   const agent::v1::PermissionRequested& asked = question_.request();
-  if (answered.allowed && asked.has_grants()) cell_.Add(asked, answer, &answered);
+  const auto once =
+      refused_.has_result() ? agent::v1::GRANT_SCOPE_TURN : agent::v1::GRANT_SCOPE_CALL;
+  if (answered.allowed && asked.has_grants()) cell_.Add(asked, answer, once, &answered);
+  if (refused_.has_result()) until_ = UntilOf(answered);
   Feed(machine_.OnAnswer(answered));
 }
 
@@ -368,7 +385,7 @@ agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) {
   if (terms.ok() && !terms->command.empty()) {
     *request.mutable_parsed() = approval::ParsedCommand(terms->command);
   }
-  const tools::GrantRequest& wanted = judge_.wanted();
+  const tools::GrantRequest& wanted = refused_.has_result() ? refused_.wanted() : judge_.wanted();
   if (!wanted.grants.grants().empty()) {
     *request.mutable_grants() = wanted.grants;
     request.set_reason(wanted.reason);
@@ -440,9 +457,7 @@ bool TurnJob::TakeWorkerEnd() {
   meter_.CountWorker(end.used);
   const std::string session_id = std::exchange(worker_session_, {});
   const tools::ToolResult result = WorkerResult(session_id, end);
-  if (!stop_.stop_requested()) {
-    Feed(machine_.OnToolResult(redactor_.JsonText(result.json), result.success));
-  }
+  if (!stop_.stop_requested()) FeedResult(result);
   return true;
 }
 
@@ -491,7 +506,8 @@ void TurnJob::Do(const turn::RunTool& effect) {
   const Result<tools::ToolResult> result = called->Run(effect.call.arguments_json, context);
   cell_.Leave();
   if (result.ok()) {
-    return Feed(machine_.OnToolResult(redactor_.JsonText(result->json), result->success));
+    refused_.Begin(*result);
+    return SettleRefused();
   }
   if (stop_.stop_requested()) return;
   if (auto leads_to = sandbox::LeadsTo(result.status())) {
@@ -499,6 +515,42 @@ void TurnJob::Do(const turn::RunTool& effect) {
   }
   const bool lost = result.status().code() == Code::kUnavailable;
   StopMachine(lost ? Ending::kInterrupted : Ending::kFailed, result.status().message());
+}
+
+// Opens what rules open, until there is a question or the result.
+void TurnJob::SettleRefused() {
+  while (const std::optional<rules::Verdict> verdict = refused_.Next()) {
+    if (*verdict == rules::Verdict::kAsk) return Feed(machine_.AskBeforeResult(refused_.rule()));
+    cell_.AddByRule(refused_.wanted().grants);
+    if (!OpenDestination(kTurnEnds)) return;
+  }
+  FeedResult(refused_.TakeResult());
+}
+
+void TurnJob::Do(const turn::ResumeResult& effect) {
+  if (!effect.allowed) {
+    refused_.StaysRefused("denied" + (effect.note.empty() ? "" : ": " + effect.note));
+  } else if (!OpenDestination(until_)) {
+    return;
+  }
+  SettleRefused();
+}
+
+// Puts what was just granted in force. False: the turn ends.
+bool TurnJob::OpenDestination(const std::string& until) {
+  Status entered = cell_.Enter();
+  if (entered.ok()) {
+    refused_.Opened(until);
+    return true;
+  }
+  refused_.StaysRefused(entered.message());
+  if (!tools::EndsTurn(entered)) entered = cell_.Enter();  // without it
+  if (tools::EndsTurn(entered)) StopMachine(Ending::kInterrupted, entered.message());
+  return !tools::EndsTurn(entered);
+}
+
+void TurnJob::FeedResult(const tools::ToolResult& result) {
+  Feed(machine_.OnToolResult(redactor_.JsonText(result.json), result.success));
 }
 
 void TurnJob::Do(const turn::Finish& effect) {
@@ -526,6 +578,7 @@ void TurnJob::TellChanges() {
 void TurnJob::End(Ending ending, const std::string& message) {
   ending_ = true;
   cell_.Leave();
+  cell_.LeaveTurn();
   const TurnRecord recorded = RecordEnd(StatusOf(ending), message);
   TellSteps();
   std::vector<event::Event> events =

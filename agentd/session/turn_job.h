@@ -21,6 +21,7 @@
 #include "agentd/session/call_judge.h"
 #include "agentd/session/call_question.h"
 #include "agentd/session/granted_cell.h"
+#include "agentd/session/refused_network.h"
 #include "agentd/session/runtime.h"
 #include "agentd/session/session_job.h"
 #include "agentd/session/turn_memory.h"
@@ -79,10 +80,14 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void Do(const turn::Authorize& effect);
   void Do(const turn::Ask& effect);
   void Do(const turn::RunTool& effect);
+  void Do(const turn::ResumeResult& effect);
   void Do(const turn::Finish& effect);
 
   void StartWorker(const turn::Call& call, const tools::WorkerCall& work);
   bool TakeWorkerEnd();
+  void SettleRefused();
+  bool OpenDestination(const std::string& until);
+  void FeedResult(const tools::ToolResult& result);
   void TellChanges();
   void TellStep(agent::v1::TurnStep step);
   void TellSteps();
@@ -114,6 +119,8 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   GrantedCell cell_;
   CallJudge judge_;
   CallQuestion question_;
+  RefusedNetwork refused_;
+  std::string until_;  // of what the latest answer granted
   bool begun_ = false;
   bool told_start_ = false;
   bool ran_tool_ = false;

@@ -130,7 +130,7 @@ class CommandRun final {
     if (!exited) result["error"] = WhyEnded(ended, context_.shell);
     AddFullOutput(ended, &result);
     if (!denials_.empty()) result["denials"] = denials_;
-    return {result.dump(), exited};
+    return {result.dump(), exited, RefusedDestinations(ended)};
   }
 
   // Where the model reads on. What is to be said of these files, that a full disk cut them short

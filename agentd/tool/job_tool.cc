@@ -90,7 +90,9 @@ ToolResult ToResult(const job::Polled& polled, const std::string& shell) {
   }
   if (!polled.error.empty()) result["message"] = "execution failed: " + polled.error;
   for (const auto& denial : polled.denials) result["denials"].push_back(DenialForModel(denial));
-  return {result.dump(), true};
+  return {
+      result.dump(), true,
+      polled.outcome ? RefusedDestinations(*polled.outcome) : std::vector<RefusedDestination>()};
 }
 
 Json ListOf(const std::vector<job::JobPtr>& jobs) {

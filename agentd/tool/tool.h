@@ -13,6 +13,7 @@
 #include "agentd/model/model_client.h"
 #include "agentd/sandbox/sandbox.h"
 #include "agentd/tool/grant_arguments.h"
+#include "agentd/tool/refused_destinations.h"
 #include "common/base/status.h"
 #include "odyssey/agent/v1/event.pb.h"
 #include "policy/dialect/bundle.h"
@@ -55,6 +56,7 @@ struct ToolContext {
 struct ToolResult {
   std::string json;  // an object; on failure it has the key "error"
   bool success = true;
+  std::vector<RefusedDestination> refused = {};  // of a command that has ended
   friend bool operator==(const ToolResult&, const ToolResult&) = default;
 };
 

@@ -220,9 +220,20 @@ Effects TurnMachine::OnVerdict(const approval::Verdict& verdict) {
   return OnToolResult(agent::ErrorObject(verdict.message), false);
 }
 
+Effects TurnMachine::AskBeforeResult(const std::string& rule) {
+  if (finished_) return {};
+  has_run_ = true;
+  request_id_ = new_id_("apr");
+  return {Ask{request_id_, calls_[next_call_], rule, "", rules::RiskClass::kNetworkEgress}};
+}
+
 Effects TurnMachine::OnAnswer(const Answered& answer) {
   if (finished_) return {};
   Effects out = {Emit{Resolved(answer), true}};
+  if (std::exchange(has_run_, false)) {
+    out.push_back(ResumeResult{answer.allowed, SanitizeUtf8(answer.note)});
+    return out;
+  }
   if (answer.allowed) {
     out.push_back(RunTool{calls_[next_call_]});
     return out;

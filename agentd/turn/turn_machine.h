@@ -31,8 +31,8 @@ struct Call {
 
 enum class Ending { kCompleted, kFailed, kCancelled, kInterrupted };
 
-// What to do, in order. After CallModel, Authorize, Ask and RunTool the machine waits for the
-// matching On… method.
+// What to do, in order. After CallModel, Authorize, Ask, RunTool and ResumeResult the machine waits
+// for the matching On… method.
 struct Emit {
   agent::v1::Event event;  // its payload; the journal sets the rest
   bool durable = false;
@@ -56,12 +56,18 @@ struct RunTool {
   Call call;
   friend bool operator==(const RunTool&, const RunTool&) = default;
 };
+// A person has answered what AskBeforeResult asked.
+struct ResumeResult {
+  bool allowed = false;
+  std::string note;
+  friend bool operator==(const ResumeResult&, const ResumeResult&) = default;
+};
 struct Finish {
   Ending ending = Ending::kCompleted;
   std::string message;  // the assistant's last message, or why the turn ended
   friend bool operator==(const Finish&, const Finish&) = default;
 };
-using Effect = std::variant<Emit, CallModel, Authorize, Ask, RunTool, Finish>;
+using Effect = std::variant<Emit, CallModel, Authorize, Ask, RunTool, ResumeResult, Finish>;
 using Effects = std::vector<Effect>;
 
 // A person's answer to Ask.
@@ -90,6 +96,9 @@ class TurnMachine final {
   // The arguments are wrong, or there is no such tool: the result without running anything.
   // Also the normal end of RunTool.
   Effects OnToolResult(const std::string& result_json, bool success);
+  // In place of OnToolResult after RunTool and ResumeResult: the call has run, and a person is
+  // asked what its cell gets before the result is given. `rule` is the one that asks.
+  Effects AskBeforeResult(const std::string& rule);
   Effects OnAnswer(const Answered& answer);
   // Ends the turn from outside, whatever it waits for: kCancelled, kInterrupted, or kFailed.
   Effects Stop(Ending ending, const std::string& message);
@@ -128,6 +137,7 @@ class TurnMachine final {
   std::vector<Call> calls_;  // of the latest answer
   size_t next_call_ = 0;     // the first that has no result
   bool started_ = false;     // whether its ToolCallStarted went out
+  bool has_run_ = false;     // the question is one of AskBeforeResult
   approval::Verdict asked_;
   std::string request_id_;
 };

@@ -110,6 +110,19 @@ TEST_F(TurnMachineTest, AskedCallRunsExactlyWhatWasShown) {
                      RunTool{kCall}}));
 }
 
+TEST_F(TurnMachineTest, ACallThatHasRunIsNotRunAgainByAnAnswer) {
+  OneCall(machine_);
+  machine_.OnVerdict(kAllow);
+  EXPECT_EQ(machine_.AskBeforeResult("Network(*)"),
+            (Effects{Ask{"apr2", kCall, "Network(*)", "", rules::RiskClass::kNetworkEgress}}));
+  const Effects allowed = machine_.OnAnswer({true, "allow_once", "", 7});
+  ASSERT_EQ(allowed.size(), 2u);
+  EXPECT_EQ(allowed[1], Effect(ResumeResult{true, ""}));
+  machine_.AskBeforeResult("Network(*)");
+  EXPECT_EQ(machine_.OnAnswer({false, "deny", "no", 7})[1], Effect(ResumeResult{false, "no"}));
+  EXPECT_EQ(machine_.OnToolResult("{}", true), (Effects{FinishedWith("{}", true), CallModel{}}));
+}
+
 TEST_F(TurnMachineTest, DenialReachesTheModelWithItsNote) {
   OneCall(machine_);
   machine_.OnVerdict(kAsk);

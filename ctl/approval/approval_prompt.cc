@@ -147,6 +147,7 @@ std::string ApprovalPrompt::Begin() { return NextPage(); }
 std::string ApprovalPrompt::PromptText() const {
   std::string allow = "y once, a always";
   if (request_.has_grants()) allow = "y this call, s session";
+  if (IsAboutDestination(request_)) allow = "y this turn, s session";
   if (needs_word_) allow = std::string(kWord) + " once";
   return Paint("  allow? " + allow + ", n [note] deny, ? help: ", Style::kBold, color_);
 }
@@ -158,6 +159,12 @@ std::string ApprovalPrompt::Help() const {
     out += kMargin + std::string(kWord) + "   allow this call; y, a and s are off after " +
            std::to_string(kPaceAllows) + " allowed calls of this tool in " +
            std::to_string(kPaceMs / 1000) + " s\n";
+  } else if (IsAboutDestination(request_)) {
+    out += kMargin + std::string("y         let the cell connect until this turn ends\n");
+    out += kMargin +
+           std::string(
+               "s         let it connect for the rest of this session; session revoke takes it "
+               "back\n");
   } else if (request_.has_grants()) {
     out += kMargin +
            std::string("y         allow this call, and what it adds to the cell until it ends\n");
@@ -174,7 +181,7 @@ std::string ApprovalPrompt::Help() const {
                "asking, every call in its scope") +
            always + "\n";
   }
-  out += kMargin + std::string("n [note]  deny this call; the model reads the note\n");
+  out += kMargin + std::string("n [note]  deny it; the model reads the note\n");
   out += kMargin + std::string("v         view the next page; at the end, the first\n");
   out += kMargin + std::string("?         this text\n");
   return out;
@@ -207,7 +214,8 @@ ApprovalPrompt::Step ApprovalPrompt::Type(std::string_view line) {
   }
   if (!always) return Allow(once);
   if (request_.has_grants()) {
-    return {kMargin + std::string("a is for rules; type y for this call, or s for the session\n"),
+    const std::string once = IsAboutDestination(request_) ? "turn" : "call";
+    return {kMargin + ("a is for rules; type y for this " + once + ", or s for the session\n"),
             std::nullopt};
   }
   return Allow({.decision = agent::v1::DECISION_ALLOW_ALWAYS});

@@ -63,6 +63,21 @@ TEST(ApprovalPromptTest, GrantsAreForTheCallOrTheSessionAndNeverAlways) {
   EXPECT_NE(prompt.PromptText().find("y this call, s session"), std::string::npos);
 }
 
+TEST(ApprovalPromptTest, ADestinationIsForTheTurnOrTheSession) {
+  agent::v1::PermissionRequested request = Request();
+  request.set_rule("Network(*.example.com)");
+  request.clear_scope();
+  request.mutable_grants()->add_grants()->set_key(supervisor::v1::GRANT_KEY_NETWORK_ENDPOINT);
+  ApprovalPrompt prompt(request, {24, 80}, false, false);
+  prompt.Begin();
+  EXPECT_NE(prompt.PromptText().find("y this turn, s session"), std::string::npos);
+  EXPECT_NE(prompt.Type("a\n").text.find("type y for this turn"), std::string::npos);
+  EXPECT_NE(prompt.Type("?\n").text.find("until this turn ends"), std::string::npos);
+  const ApprovalPrompt::Step once = prompt.Type("y\n");
+  ASSERT_TRUE(once.answer);
+  EXPECT_EQ(once.answer->grant_scope, agent::v1::GRANT_SCOPE_UNSPECIFIED);
+}
+
 TEST(ApprovalPromptTest, ADenialTakesANote) {
   ApprovalPrompt prompt = Prompt();
   const ApprovalPrompt::Step step = prompt.Type("n  use the mirror instead \n");

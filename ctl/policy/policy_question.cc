@@ -14,6 +14,7 @@
 #include "policy/dialect/llm_do_command.h"
 #include "policy/dialect/path_text.h"
 #include "policy/plan/plan_check.h"
+#include "policy/rules/network_rules.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -68,10 +69,21 @@ Result<PolicyAnswer> DecideCommand(const dialect::AgentSpec& agent, const std::s
 
 PolicyAnswer OfDecision(rules::Decision decision) { return {std::move(decision), {}, {}}; }
 
+bool IsBundle(const dialect::Policy& policy) {
+  using dialect::Dialect;
+  return policy.dialect == Dialect::kManifest || policy.dialect == Dialect::kBundle;
+}
+
+Result<dialect::AgentSpec> ReadAgentFor(const std::string& file, const std::string& agent) {
+  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
+  ODY_ASSIGN_OR_RETURN(const dialect::Bundle read,
+                       dialect::LoadBundle(directory, OpenBundleDirectory));
+  return AgentFor(read, file, agent);
+}
+
 Result<PolicyAnswer> CheckCommand(const dialect::Policy& policy, const std::string& file,
                                   const std::string& agent, const std::string& command) {
-  using dialect::Dialect;
-  const bool bundle = policy.dialect == Dialect::kManifest || policy.dialect == Dialect::kBundle;
+  const bool bundle = IsBundle(policy);
   if ((policy.worker || bundle) && IsBlank(command)) return OfDecision(Blank());
   if (policy.worker) {
     ODY_ASSIGN_OR_RETURN(rules::Decision decision, CheckWorkerCommand(policy, command));
@@ -82,10 +94,7 @@ Result<PolicyAnswer> CheckCommand(const dialect::Policy& policy, const std::stri
                            std::string(dialect::DialectName(policy.dialect)) +
                            " has no rules about commands; bundles and llm-do workers have");
   }
-  ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
-  ODY_ASSIGN_OR_RETURN(const dialect::Bundle read,
-                       dialect::LoadBundle(directory, OpenBundleDirectory));
-  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, AgentFor(read, file, agent));
+  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec spec, ReadAgentFor(file, agent));
   return DecideCommand(spec, command);
 }
 
@@ -157,6 +166,27 @@ rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& 
               "the file is valid: " + std::string(dialect::DialectName(asked.policy.dialect))};
 }
 
+// What the agent's rules make of a destination that the endpoints refuse and do not name.
+Result<rules::Decision> DecideByNetworkRules(const PolicyQuestion& asked, rules::Decision refused) {
+  const egress::Destination& to = *asked.destination;
+  const bool open = refused.verdict == rules::Verdict::kAllow || !to.never.empty();
+  if (open || NamesDestination(asked.policy.request.egress, to)) return refused;
+  const ParsedOptions& options = asked.call.options;
+  ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec agent,
+                       ReadAgentFor(options.Word(0), options.Text("agent")));
+  const dialect::ToolRuleSpec& tools = agent.tools;
+  ODY_ASSIGN_OR_RETURN(const rules::ToolRules parsed,
+                       rules::Parse(tools.allow, tools.ask, tools.deny, tools.risk));
+  const rules::Rule* const rule = rules::FindNetworkRule(parsed, to.host, to.port);
+  if (rule == nullptr) return refused;
+  refused.verdict = rule->action;
+  refused.rule = rule->text;
+  if (rule->action == rules::Verdict::kAsk)
+    refused.reason += "; a person is asked when it is refused";
+  if (rule->action == rules::Verdict::kAllow) refused.reason += "; it is opened when it is refused";
+  return refused;
+}
+
 Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& answer) {
   if (answer.verdict == answer::Verdict::kInvalid) return answer.refusal;
   if (!answer.refusal.ok() && answer.rule == answer::kByCeiling) return NoCell(asked, answer);
@@ -164,6 +194,9 @@ Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& a
   if (beyond) return *beyond;
   if (!answer.refusal.ok()) return NoCell(asked, answer);
   ODY_ASSIGN_OR_RETURN(rules::Decision decision, AskFirst(asked, DecideInCell(asked, answer)));
+  if (AsksEndpoints(asked) && IsBundle(asked.policy)) {
+    ODY_ASSIGN_OR_RETURN(decision, DecideByNetworkRules(asked, std::move(decision)));
+  }
   // A command runs nowhere if no cell is made.
   const ParsedOptions& options = asked.call.options;
   if (options.Has("cmd") && decision.verdict == rules::Verdict::kAllow) {
@@ -176,9 +209,7 @@ Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& a
 
 policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
   policy::SandboxRequest request = policy.request;
-  const bool agents =
-      policy.dialect == dialect::Dialect::kManifest || policy.dialect == dialect::Dialect::kBundle;
-  if (!agents || request.mode != policy::Mode::kDangerFullAccess) return request;
+  if (!IsBundle(policy) || request.mode != policy::Mode::kDangerFullAccess) return request;
   const Result<FoundPlace> here = MakeExecInputs().resolve(".");
   if (here.ok()) request.workspace = here->name;
   return request;

@@ -9,6 +9,7 @@
 #include "ctl/base/units.h"
 #include "ctl/view/diff_view.h"
 #include "ctl/view/tool_text.h"
+#include "policy/model/tool_table.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -41,9 +42,10 @@ std::string Additions(const agent::v1::PermissionRequested& request) {
   for (const agent::v1::Grant& grant : request.grants().grants()) {
     out += kIndent + ("  " + DescribeGrant(grant)) + "\n";
   }
-  if (!request.reason().empty())
-    out += kIndent + ("the model's reason: " + Safe(request.reason())) + "\n";
-  return out;
+  if (request.reason().empty()) return out;
+  const std::string label =
+      IsAboutDestination(request) ? "it was refused: " : "the model's reason: ";
+  return out + kIndent + label + Safe(request.reason()) + "\n";
 }
 
 std::string LimitText(const std::string& limit, const std::string& value) {
@@ -88,6 +90,11 @@ std::string DescribeGrant(const agent::v1::Grant& grant) {
   }
 }
 
+bool IsAboutDestination(const agent::v1::PermissionRequested& request) {
+  const std::string& rule = request.rule();
+  return request.has_grants() && rule.substr(0, rule.find('(')) == policy::kNetworkRule;
+}
+
 std::string SafeScope(const agent::v1::PermissionRequested& request) {
   return Safe(request.scope());
 }
@@ -128,9 +135,10 @@ std::string DescribeDecision(const agent::v1::ApprovalResolved& resolved) {
                     : decision == "deny"         ? "denied"
                                                  : Safe(decision);
   if (resolved.has_grant_scope()) {
-    out += resolved.grant_scope() == agent::v1::GRANT_SCOPE_SESSION
-               ? ", its additions for the session"
-               : ", its additions for this call";
+    out +=
+        resolved.grant_scope() == agent::v1::GRANT_SCOPE_SESSION ? ", its additions for the session"
+        : resolved.grant_scope() == agent::v1::GRANT_SCOPE_TURN  ? ", its additions for this turn"
+                                                                 : ", its additions for this call";
   }
   if (!resolved.grants_expire_at().empty()) {
     out += " until " + Safe(resolved.grants_expire_at());

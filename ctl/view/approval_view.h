@@ -24,6 +24,9 @@ std::string FormatApproval(const agent::v1::PermissionRequested& request, Extent
 // of 536870912 (512 MiB)".
 std::string DescribeGrant(const agent::v1::Grant& grant);
 
+// A rule of Network asks about a destination that a command was refused, and the command has run.
+bool IsAboutDestination(const agent::v1::PermissionRequested& request);
+
 // The request's scope, sanitised.
 std::string SafeScope(const agent::v1::PermissionRequested& request);
 

@@ -8,7 +8,7 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
-          tools_mode="standard", offered=TOOLS, skills=(), memory=None):
+          tools_mode="standard", offered=TOOLS, skills=(), memory=None, network_policies=None):
     """A bundle directory; its path.
 
     `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
@@ -18,6 +18,8 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
     permissions = {"network": list(network)}
+    if network_policies:
+        permissions["network_policies"] = network_policies
     filesystem = {"mounts": mounts} if mounts else {}
     if programs:
         filesystem["exec"] = list(programs)

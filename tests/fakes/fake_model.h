@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,19 @@ inline FakeModelClient::Function CallOnce(std::string tool, std::string argument
     if (last.kind == model::MessageKind::kToolResult) return Say(sink, last.tools[0].json);
     return sink(model::ToolUse{"c", tool, arguments});
   };
+}
+
+// Calls Bash once for each line of the prompt, which has the arguments, then says the last result.
+inline Status CallBash(const model::ModelRequest& request, const model::ModelSink& sink,
+                       std::stop_token) {
+  std::istringstream calls(PromptOf(request));
+  std::string call;
+  std::getline(calls, call);
+  for (auto it = request.messages.rbegin(); it->kind != model::MessageKind::kUser; ++it) {
+    if (it->kind != model::MessageKind::kToolResult || std::getline(calls, call)) continue;
+    return Say(sink, request.messages.back().tools[0].json);
+  }
+  return sink(model::ToolUse{"c", "Bash", call});
 }
 
 }  // namespace odyssey::fakes
