@@ -79,13 +79,17 @@ Status CheckGrantable(const Grants& asked, const policy::SandboxRequest& request
 Result<TurnSetup> WithGrants(const TurnSetup& setup, const std::vector<SessionGrant>& granted,
                              const Runtime& runtime) {
   TurnSetup out = setup;
-  if (granted.empty()) return out;
-  ODY_RETURN_IF_ERROR(FillLimits(runtime, &out));
+  const bool raises_limits =
+      std::any_of(granted.begin(), granted.end(), [](const SessionGrant& grant) {
+        const auto& grants = grant.grants.grants();
+        return std::any_of(grants.begin(), grants.end(), IsLimit);
+      });
+  if (raises_limits) ODY_RETURN_IF_ERROR(FillLimits(runtime, &out));
   for (const SessionGrant& grant : granted) {
     AddTo(grant.grants, &out);
     out.cell.granted_by.push_back(grant.id);
   }
-  out.wall_clock_ms = out.cell.request.limits.wall_clock_ms;
+  if (raises_limits) out.wall_clock_ms = out.cell.request.limits.wall_clock_ms;
   return out;
 }
 

@@ -21,7 +21,8 @@
 namespace odyssey::session {
 
 // The setup with these additions to its cell. Reads the operator's ceiling, for the limits in
-// force, if there are any.
+// force, if one of them is raised: else the request has its limits as they were, and one with other
+// endpoints is for the same cell.
 Result<TurnSetup> WithGrants(const TurnSetup& setup, const std::vector<SessionGrant>& granted,
                              const Runtime& runtime);
 

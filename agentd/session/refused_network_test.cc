@@ -141,7 +141,11 @@ TEST_F(RefusedNetworkTest, OnceIsForTheRestOfTheTurn) {
   ASSERT_EQ(world_.sandbox().approvals().size(), 1u);
   EXPECT_EQ(world_.sandbox().approvals()[0].request_id(), asked_.request_id());
 
-  EXPECT_FALSE(CellNames(kApi)) << "the cell is narrowed as the turn ends";
+  std::vector<sandbox::CellSpec> prepared = world_.sandbox().prepared();
+  ASSERT_EQ(prepared.size(), 3u);
+  EXPECT_EQ(prepared[2].request, prepared[0].request) << "the cell is narrowed as the turn ends";
+  prepared[1].request.egress = prepared[0].request.egress;
+  EXPECT_EQ(prepared[1].request, prepared[0].request) << "for the supervisor the same cell";
   EXPECT_EQ(removed_, 0) << "jobs go on";
   EXPECT_TRUE(world_.sessions().GrantsOf(session).empty());
 }

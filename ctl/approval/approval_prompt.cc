@@ -214,8 +214,8 @@ ApprovalPrompt::Step ApprovalPrompt::Type(std::string_view line) {
   }
   if (!always) return Allow(once);
   if (request_.has_grants()) {
-    const std::string once = IsAboutDestination(request_) ? "turn" : "call";
-    return {kMargin + ("a is for rules; type y for this " + once + ", or s for the session\n"),
+    const std::string reach = IsAboutDestination(request_) ? "turn" : "call";
+    return {kMargin + ("a is for rules; type y for this " + reach + ", or s for the session\n"),
             std::nullopt};
   }
   return Allow({.decision = agent::v1::DECISION_ALLOW_ALWAYS});

@@ -6,6 +6,7 @@ servers that keep each byte they are sent.
 import os
 import re
 import shutil
+import signal
 
 import bundles
 import host
@@ -30,8 +31,12 @@ grants:
 """
 
 
+# What odyssey-egress says of a connection is two processes away from the end of its command.
+SAID = "code=$?; sleep 0.5; exit $code"
+
+
 def curl(path, result="r", place=API):
-    return bundles.bash(f"curl -sS --fail --max-time 20 http://{place}{path}", result)
+    return bundles.bash(f"curl -sS --fail --max-time 20 http://{place}{path}; {SAID}", result)
 
 
 class AskTest(EgressWorld):
@@ -139,7 +144,7 @@ class AskTest(EgressWorld):
 
     def test_what_was_allowed_once_ends_for_a_job_that_goes_on(self):
         fetch = (f"i=0; while :; do i=$((i+1)); curl -s --fail http://{API}/job-$i && touch reached; "
-                 "test -e stop && exit; sleep 0.1; done")
+                 "test -e stop && sleep 0.5 && exit; sleep 0.1; done")
         session = self.create({"go": [curl("/job-first", "a"), bundles.bash(fetch, "b", background=True),
                                       bundles.bash("until test -e reached; do sleep 0.1; done", "c")],
                                "mark": [bundles.bash("rm reached; sleep 1; ls reached; touch stop", "d"),
@@ -156,6 +161,27 @@ class AskTest(EgressWorld):
         self.assertEqual(polled["outcome"], "exited", polled)
         self.assertLessEqual(len(self.web.received()), counted + 1)
 
+    def test_it_is_open_only_when_odyssey_egress_has_loaded_it(self):
+        session = self.create({"go": [curl("/loaded-1", "a"), curl("/loaded-2", "b")]})
+        turn = self.submit(session, "go")
+        self.question(session)
+        workers = [pid for pid in host.descendants(self.world.daemon("odyssey-egress"))
+                   if host.name(pid) == "odyssey-egress-worker"]
+        self.assertTrue(workers)
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            self.answer(session, "allow")
+            failed, = host.eventually(lambda: self.events(session, "turn_failed"), HANG_S,
+                                      lambda: self.world.ctl("session", "events", session).out)
+        finally:
+            for pid in workers:
+                os.kill(pid, signal.SIGCONT)
+        self.assertIn("has not loaded the policy", failed["message"])
+        results = [one["result"] for one in self.events(session, "tool_call_finished") if one["turn_id"] == turn]
+        self.assertFalse(results[0]["network"][0]["reachable"])
+        self.assertNotIn(b"/loaded-", self.web.all_received())
+
     def test_denied_no_byte_is_sent_and_the_turn_does_not_ask_again(self):
         session = self.create({"go": [curl("/denied-1", "a"), curl("/denied-2", "b")]})
         first, second = self.turn(session, "go", ("deny", "--note", "not there"))
@@ -166,7 +192,7 @@ class AskTest(EgressWorld):
 
     def test_each_of_several_is_asked_about(self):
         both = bundles.bash(f"curl -sS --fail http://{API}/both; curl -sS --fail http://{OTHER_PLACE}/both; "
-                            f"curl -sS --fail http://{API}/both; curl -s --fail http://www.example.org/both")
+                            f"curl -sS --fail http://{API}/both; curl -s --fail http://www.example.org/both; {SAID}")
         session = self.create({"go": [both, both]})
         _, second = self.turn(session, "go", ("deny",), ("allow",))
         asked = [one["grants"]["grants"][0]["value"] for one in self.events(session, "permission_requested")]
