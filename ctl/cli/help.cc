@@ -1,10 +1,8 @@
 #include "ctl/cli/help.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
-#include "common/base/join.h"
 #include "ctl/cli/command_table.h"
 
 namespace odyssey::ctl {
@@ -64,63 +62,6 @@ std::string PositionalWord(const PositionalSpec& positional) {
   return positional.required ? word : "[" + word + "]";
 }
 
-// ---- completion
-
-// First words, and the second words of each that has them.
-std::map<std::string, std::vector<std::string>> Verbs(std::vector<std::string>* first) {
-  std::map<std::string, std::vector<std::string>> verbs;
-  for (const Command& command : CommandTable()) {
-    const std::string name(command.name);
-    const size_t space = name.find(' ');
-    const std::string noun = name.substr(0, space);
-    if (std::find(first->begin(), first->end(), noun) == first->end()) first->push_back(noun);
-    if (space != std::string::npos) verbs[noun].push_back(name.substr(space + 1));
-  }
-  return verbs;
-}
-
-// What can follow an option that takes a value.
-std::string ValueWords(const OptionSpec& option) {
-  switch (option.kind) {
-    case ValueKind::kChoice: {
-      std::vector<std::string> words(option.choices.begin(), option.choices.end());
-      return "COMPREPLY=($(compgen -W '" + Join(words, " ") + "' -- \"$current\"))";
-    }
-    case ValueKind::kFile:
-      return "COMPREPLY=($(compgen -f -- \"$current\"))";
-    case ValueKind::kDirectory:
-      return "COMPREPLY=($(compgen -d -- \"$current\"))";
-    case ValueKind::kEnv:
-      return "COMPREPLY=($(compgen -e -- \"$current\"))";
-    default:
-      return "COMPREPLY=()";
-  }
-}
-
-std::string OptionCase(const std::vector<OptionSpec>& options, const std::string& prefix) {
-  std::string out;
-  for (const OptionSpec& option : options) {
-    if (option.kind == ValueKind::kFlag) continue;
-    std::string pattern = "'" + prefix + "--" + std::string(option.name) + "'";
-    if (option.letter != 0) pattern += "|'" + prefix + "-" + option.letter + "'";
-    out += "    " + pattern + ") " + ValueWords(option) + "; return ;;\n";
-  }
-  return out;
-}
-
-std::string WordsCase(const Command& command) {
-  std::vector<std::string> words = {"--help"};
-  for (const OptionSpec& option : command.options) words.push_back("--" + std::string(option.name));
-  std::string paths = "-W ''";
-  for (const PositionalSpec& positional : command.positionals) {
-    if (positional.kind == ValueKind::kFile) paths = "-f";
-    if (positional.kind == ValueKind::kDirectory) paths = "-d";
-    if (positional.rest) paths = "-c";
-  }
-  return "    '" + std::string(command.name) + "') words='" + Join(words, " ") + "'; paths=(" +
-         paths + ") ;;\n";
-}
-
 }  // namespace
 
 std::string UsageLine(const Command& command) {
@@ -161,55 +102,6 @@ std::string NounHelp(std::string_view noun, size_t columns) {
   if (out.empty()) return "";
   return "usage: odyssey-ctl " + std::string(noun) + " VERB ...\n\n" + out + "\nodyssey-ctl " +
          std::string(noun) + " VERB --help lists a verb's options.\n";
-}
-
-std::string BashCompletion() {
-  std::vector<std::string> first;
-  const auto verbs = Verbs(&first);
-  std::vector<std::string> global;
-  for (const OptionSpec& option : GlobalOptions())
-    global.push_back("--" + std::string(option.name));
-
-  std::string out = R"(# bash completion for odyssey-ctl; made by: odyssey-ctl completion bash
-_odyssey_ctl() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-  local i=1 noun= name= words= paths=()
-  while ((i < COMP_CWORD)); do
-    case ${COMP_WORDS[i]} in
-      --state|--socket|--output|-o) ((i += 2)) ;;
-      -*) ((i += 1)) ;;
-      *) break ;;
-    esac
-  done
-  ((i < COMP_CWORD)) && noun=${COMP_WORDS[i]}
-  if [[ -z $noun ]]; then
-    case $previous in
-)";
-  out += OptionCase(GlobalOptions(), "");
-  out += "    esac\n    COMPREPLY=($(compgen -W '" + Join(first, " ") + " " + Join(global, " ") +
-         "' -- \"$current\"))\n    return\n  fi\n  case $noun in\n";
-  for (const auto& [noun, words] : verbs) {
-    out += "    " + noun + ") if ((COMP_CWORD == i + 1)); then COMPREPLY=($(compgen -W '" +
-           Join(words, " ") +
-           "' -- \"$current\")); return; fi\n      name=\"$noun ${COMP_WORDS[i+1]}\" ;;\n";
-  }
-  out += "    *) name=$noun ;;\n  esac\n  case \"$name $previous\" in\n";
-  for (const Command& command : CommandTable()) {
-    out += OptionCase(command.options, std::string(command.name) + " ");
-  }
-  out += "  esac\n  case $name in\n";
-  for (const Command& command : CommandTable()) out += WordsCase(command);
-  out += R"(    *) return ;;
-  esac
-  if [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
-  else
-    COMPREPLY=($(compgen "${paths[@]}" -- "$current"))
-  fi
-}
-complete -o filenames -F _odyssey_ctl odyssey-ctl
-)";
-  return out;
 }
 
 }  // namespace odyssey::ctl

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_CTL_CLI_HELP_H_
 #define ODYSSEY_CTL_CLI_HELP_H_
 
-// Help and completion, made from the command table. Pure.
+// Help, made from the command table. Pure.
 
 #include <string>
 #include <string_view>
@@ -20,9 +20,6 @@ std::string CommandHelp(const Command& command, size_t columns = kNotWrapped);
 std::string GeneralHelp(size_t columns = kNotWrapped);
 // The verbs of a noun, "" if there are none.
 std::string NounHelp(std::string_view noun, size_t columns = kNotWrapped);
-
-// A bash script that completes commands, options, choices and paths.
-std::string BashCompletion();
 
 }  // namespace odyssey::ctl
 
