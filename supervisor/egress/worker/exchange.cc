@@ -248,7 +248,7 @@ asio::awaitable<bool> Exchange::SendBody(const RequestHead& head, Outgoing* out)
   if (out->judged.body) co_return (co_await upstream_->Write(*out->judged.body)).ok();
   credentials::Replacer guard = out->credentials.BodyGuard();
   const Copied copied = co_await CopyBody(client_, &buffer_, head.framing, upstream_.get(),
-                                          head.framing, &guard, OnFound::kStop);
+                                          head.framing, &guard, OnFound::kStop, std::string());
   if (copied == Copied::kRefused) out->credentials.RefuseBody();
   if (copied == Copied::kBroken) broken_ = true;
   if (broken_ || copied == Copied::kRefused || upstream_->excess()) {
@@ -292,12 +292,11 @@ asio::awaitable<bool> Exchange::Answer(const RequestHead& head, Outgoing* out, i
   worker_->Report(std::move(record));
   const http::Framing framing = http::FramingForClient(response, head.version);
   const bool close = head.close || framing.kind == http::FramingKind::kUntilClose;
-  if (!(co_await client_->Write(http::WriteResponseHead(response, framing, close))).ok()) {
-    co_return false;
-  }
   credentials::Replacer redactor = out->credentials.Redactor();
-  const Copied copied = co_await CopyBody(upstream_.get(), &upstream_buffer_, response.framing,
-                                          client_, framing, &redactor, OnFound::kGoOn);
+  std::string written = http::WriteResponseHead(response, framing, close);
+  const Copied copied =
+      co_await CopyBody(upstream_.get(), &upstream_buffer_, response.framing, client_, framing,
+                        &redactor, OnFound::kGoOn, std::move(written));
   const bool whole = copied == Copied::kWhole;
   // A body that was cut must not look whole.
   if (!whole) Reset(&client_->socket());
@@ -308,7 +307,7 @@ asio::awaitable<Exchange::Copied> Exchange::CopyBody(Stream* from, std::string* 
                                                      http::Framing framing, Stream* to,
                                                      http::Framing framed,
                                                      credentials::Replacer* filter,
-                                                     OnFound on_found) {
+                                                     OnFound on_found, std::string head) {
   http::BodyReader reader(framing);
   http::BodyWriter writer(framed);
   const Limits& limits = worker_->limits();
@@ -318,7 +317,7 @@ asio::awaitable<Exchange::Copied> Exchange::CopyBody(Stream* from, std::string* 
     Cancel(to);
   });
   for (;;) {
-    std::string out;
+    std::string out = std::exchange(head, "");
     size_t taken = 0;
     http::BodyReader::Step step;
     do {

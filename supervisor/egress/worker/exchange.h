@@ -57,10 +57,11 @@ class Exchange final {
     kRefused,   // for what the filter found
   };
   enum class OnFound { kGoOn, kStop };
-  // Through `filter`.
+  // Through `filter`. `head` is written before, in one piece with what is there of the body: a
+  // segment of TCP less for each small response.
   asio::awaitable<Copied> CopyBody(Stream* from, std::string* buffered, http::Framing framing,
                                    Stream* to, http::Framing framed, credentials::Replacer* filter,
-                                   OnFound on_found);
+                                   OnFound on_found, std::string head);
 
   Worker* const worker_;
   Stream* const client_;
