@@ -291,7 +291,7 @@ class RulesTest(ContractTest):
         return sets
 
     def verdicts(self, rules, lines):
-        """What agentd decides of each line, while nobody allows anything."""
+        """What agentd decides of each line, where the client answers no question."""
         calls = [{"tool": "Bash", "args": {"command": line.replace("${", "$${")}} for line in lines]
         steps = [{"call": calls[at:at + self.CALLS]} for at in range(0, len(calls), self.CALLS)]
         found = []

@@ -3,9 +3,9 @@
 
 // SHA-256 of the files that programs of the cell execute, from the descriptors that their slots
 // sent. A program may write to its own file before and after it runs, and a time of the file does
-// not always show that: stores to a mapped file of tmpfs change none. But nobody writes to a file
-// while it is executed (ETXTBSY). So a hash counts if some process executed the file from before
-// the connection until the file was read. For one thread.
+// not always show that: stores to a mapped file of tmpfs change none. But the kernel opens no file
+// for writing while a process executes it (ETXTBSY). So a hash counts if some process executed the
+// file from before the connection until the worker had read it. For one thread.
 
 #include <sys/types.h>
 
