@@ -375,8 +375,7 @@ class MemoryTest(StoreTest):
     """A file of almost 256 MiB goes in and out, and agentd does not grow by it."""
 
     def peak(self):
-        with open(f"/proc/{self.world.agentd}/status", encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) // 1024
+        return host.peak_bytes(self.world.agentd) // MIB
 
     def test_a_large_file(self):
         source = self.source("large", mode="read_only")

@@ -10,6 +10,7 @@ import re
 import subprocess
 
 import h2_server
+import host
 import world
 from egress_h2_test import LARGE, client_source
 from egress_test import EgressWorld
@@ -474,10 +475,7 @@ input()
 """, stdin=subprocess.PIPE)
         live.until("True\n")
         self.assertEqual(live.out, f"{LARGE} True True\n")
-        with open(f"/proc/{self.world.daemon('odyssey-egress-worker')}/status",
-                  encoding="ascii") as file:
-            peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
-        self.assertLess(peak << 10, LARGE // 2)
+        self.assertLess(host.peak_bytes(self.world.daemon("odyssey-egress-worker")), LARGE // 2)
         live.process.stdin.close()
         live.ended()
 

@@ -367,10 +367,7 @@ input()
 """, stdin=subprocess.PIPE)
         live.until("read\n")
         self.assertEqual(live.out, f"{LARGE} {LARGE} read\n")
-        with open(f"/proc/{self.world.daemon('odyssey-egress-worker')}/status",
-                  encoding="ascii") as file:
-            peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
-        self.assertLess(peak << 10, LARGE // 2)
+        self.assertLess(host.peak_bytes(self.world.daemon("odyssey-egress-worker")), LARGE // 2)
         live.process.stdin.close()
         live.ended()
 

@@ -1,6 +1,7 @@
 """What the host shows: processes, control groups, mounts, sockets. Reads /proc and /sys only."""
 
 import os
+import re
 import time
 
 POLL_S = 0.02
@@ -77,6 +78,11 @@ def name(pid):
 
 def command_line(pid):
     return _read(f"/proc/{pid}/cmdline").rstrip("\0").split("\0")
+
+
+def peak_bytes(pid):
+    """The most memory that the process has had at a time (VmHWM)."""
+    return int(re.search(r"^VmHWM:\s+(\d+) kB$", _read(f"/proc/{pid}/status"), re.MULTILINE)[1]) << 10
 
 
 def uid(pid):
