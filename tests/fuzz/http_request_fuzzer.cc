@@ -1,6 +1,6 @@
 // A request is whatever a command of a cell sends to the proxy. The head is read the same in pieces
-// and whole, what is written of it for the server is read the same, and a body in pieces has the
-// same payload. The first byte of the input says how it is read.
+// and whole, what is written of it for the server is read the same, by llhttp too, and a body in
+// pieces has the same payload. The first byte of the input says how it is read.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,16 +9,21 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/base/status.h"
 #include "supervisor/egress/http/body.h"
 #include "supervisor/egress/http/forward.h"
 #include "supervisor/egress/http/path.h"
 #include "supervisor/egress/http/request_head.h"
+#include "tests/fuzz/http_oracle.h"
 
 namespace {
 
 namespace http = odyssey::egress::http;
+
+constexpr uint64_t kMaxBody = 4096;  // of one that is written for llhttp
+constexpr std::string_view kNext = "GET /next HTTP/1.1\r\nHost: h.example\r\n\r\n";
 
 // One more byte at each call, until there is an answer.
 http::Parsed<http::RequestHead> ReadInPieces(std::string_view bytes, http::Role role) {
@@ -72,6 +77,31 @@ void CheckBody(const http::Framing& framing, std::string_view bytes) {
   ODY_CHECK(again.taken == written.size());
 }
 
+// A server that read more or fewer bytes as this request would be one to smuggle by. `written`: the
+// head for the server.
+void CheckByLlhttp(const http::RequestHead& head, const http::CanonicalPath& path,
+                   const std::string& written) {
+  const http::Framing framing = head.framing;
+  if (framing.length > kMaxBody) return;
+  std::string body;
+  if (framing.kind == http::FramingKind::kLength) body.assign(framing.length, 'b');
+  if (framing.kind == http::FramingKind::kChunked) body = "GET /body HTTP/1.1\r\n\r\n";
+  std::string sent = written;
+  http::BodyWriter writer(framing);
+  ODY_CHECK(body.empty() || writer.Write(body, &sent));
+  ODY_CHECK(writer.End(&sent));
+  sent += kNext;
+
+  const std::vector<odyssey::fuzz::OracleRequest> requests = odyssey::fuzz::ReadByLlhttp(sent);
+  if (requests.empty()) return;
+  ODY_CHECK(requests.size() == 2);
+  const odyssey::fuzz::OracleRequest& first = requests[0];
+  ODY_CHECK(first.whole && requests[1].whole);
+  ODY_CHECK(first.method == head.method && first.body == body && first.hosts == 1);
+  ODY_CHECK(first.target == path.wire + (path.query.empty() ? "" : "?" + path.query));
+  ODY_CHECK(requests[1].target == "/next" && requests[1].body.empty());
+}
+
 void CheckForward(const http::RequestHead& head, const http::PathOptions& options) {
   const auto path = http::CanonicalizePath(head.path, head.query, options);
   const auto* canonical = std::get_if<http::CanonicalPath>(&path);
@@ -83,7 +113,9 @@ void CheckForward(const http::RequestHead& head, const http::PathOptions& option
       .host = "h.example", .port = 8443, .upgrade = http::UpgradeRule::kStrip};
   const auto written = http::WriteRequestHead(head, *canonical, route);
   const auto* text = std::get_if<std::string>(&written);
-  if (text == nullptr || text->size() > http::kMaxHeadBytes) return;
+  if (text == nullptr) return;
+  CheckByLlhttp(head, *canonical, *text);
+  if (text->size() > http::kMaxHeadBytes) return;
   if (head.fields.size() == http::kMaxFields) return;  // Host may be one more
   const auto parsed = http::ParseRequestHead(*text, http::Role::kOrigin);
   const auto* again = std::get_if<http::RequestHead>(&parsed);
