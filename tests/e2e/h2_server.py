@@ -8,12 +8,9 @@ trailer. Of these paths it does something else:
 """
 
 import ctypes
-import json
-import socket
-import ssl
 import sys
-import threading
 
+import recording_server
 from h2_client import DATA, END_HEADERS, END_STREAM, HEADERS, PING, SETTINGS, WINDOW_UPDATE, block, frame
 
 FRAME_BYTES = 7
@@ -120,29 +117,9 @@ class _Connection:
 
 
 def _main(_, address, port, log_path, certificate, key):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    context.set_alpn_protocols(["h2"])
-    log = open(log_path, "w", encoding="ascii", buffering=1)
-    listener = socket.create_server((address, int(port)), backlog=64)
-    print("ready", flush=True)
-
-    def serve(plain, number):
-        def record(data):
-            log.write(json.dumps({"connection": number, "bytes": data.hex()}) + "\n")
-        record(b"")
-        try:
-            stream = context.wrap_socket(plain, server_side=True)
-            _Connection(stream, record).serve()
-            stream.close()
-        except OSError:
-            plain.close()
-
-    number = 0
-    while True:
-        plain, _ = listener.accept()
-        number += 1
-        threading.Thread(target=serve, args=(plain, number), daemon=True).start()
+    recording_server.serve(address, port, log_path,
+                           lambda stream, record: _Connection(stream, record).serve(),
+                           recording_server.tls(certificate, key, "h2"))
 
 
 if __name__ == "__main__":

@@ -160,26 +160,13 @@ class Server:
 
 
 def _main(kind, address, port, log_path, certificate, key):
-    import socket  # pylint: disable=import-outside-toplevel
-    import ssl  # pylint: disable=import-outside-toplevel
-    import threading  # pylint: disable=import-outside-toplevel
-
+    import recording_server  # pylint: disable=import-outside-toplevel
     import websocket  # pylint: disable=import-outside-toplevel
 
-    log = open(log_path, "w", encoding="ascii", buffering=1)
-    lock = threading.Lock()
-    listener = socket.create_server((address, int(port)), backlog=1024)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-
-    def record(connection, chunk):
-        with lock:
-            log.write(json.dumps({"connection": connection, "bytes": chunk.hex()}) + "\n")
-
-    def answer_http(stream, connection):
+    def answer_http(stream, record):
         pending = b""
         while chunk := stream.recv(65536):
-            record(connection, chunk)
+            record(chunk)
             pending += chunk
             while b"\r\n\r\n" in pending:
                 head, rest = pending.split(b"\r\n\r\n", 1)
@@ -202,30 +189,19 @@ def _main(kind, address, port, log_path, certificate, key):
                 stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nAlt-Svc: h3=\":443\"\r\n%s"
                                b"\r\n%s" % (len(text), mirrored, b"" if head[:4] == b"HEAD" else text))
 
-    def echo(stream, connection):
+    def echo(stream, record):
         while chunk := stream.recv(65536):
-            record(connection, chunk)
+            record(chunk)
             stream.sendall(chunk)
 
-    def serve(plain, connection):
-        record(connection, b"")
-        try:
-            under_tls = kind in ("https", "tls", "mirror", "websocket-tls")
-            stream = context.wrap_socket(plain, server_side=True) if under_tls else plain
-            if kind.startswith("websocket"):
-                websocket.answer(stream, lambda chunk: record(connection, chunk))
-            else:
-                (answer_http if kind in ("http", "https", "mirror") else echo)(stream, connection)
-            stream.close()
-        except OSError:
-            plain.close()
-
-    print("ready", flush=True)
-    number = 0
-    while True:
-        plain, _ = listener.accept()
-        number += 1
-        threading.Thread(target=serve, args=(plain, number), daemon=True).start()
+    answer = echo
+    if kind.startswith("websocket"):
+        answer = websocket.answer
+    elif kind in ("http", "https", "mirror"):
+        answer = answer_http
+    under_tls = kind in ("https", "tls", "mirror", "websocket-tls")
+    recording_server.serve(address, port, log_path, answer,
+                           recording_server.tls(certificate, key) if under_tls else None)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import network
-
+import recording_server
 
 TORN = "/torn"
 
@@ -121,40 +121,15 @@ def _names(address, port, record, content):
 
 
 def _main(kind, address, port, log_path, certificate, key, content):
-    import socket  # pylint: disable=import-outside-toplevel
-    import ssl  # pylint: disable=import-outside-toplevel
-    import threading  # pylint: disable=import-outside-toplevel
-
-    content, port = json.loads(content), int(port)
-    log = open(log_path, "w", encoding="ascii", buffering=1)
-
-    def recorder(connection):
-        return lambda data: log.write(json.dumps({"connection": connection, "bytes": data.hex()}) +
-                                      "\n")
-
+    content = json.loads(content)
     if kind == "names":
-        _names(address, port, recorder(1), content)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+        record = recording_server.recorder(log_path)
+        _names(address, int(port), lambda data: record(1, data), content)
     answer = {"files": _files, "redis": _redis}.get(kind, _answers)
-
-    def serve(stream, record):
-        record(b"")
-        try:
-            if kind in ("files", "tls-answers"):
-                stream = context.wrap_socket(stream, server_side=True)
-            answer(stream, record, content)
-            stream.close()
-        except OSError:
-            stream.close()
-
-    listener = socket.create_server((address, port), backlog=64)
-    print("ready", flush=True)
-    number = 0
-    while True:
-        stream, _ = listener.accept()
-        number += 1
-        threading.Thread(target=serve, args=(stream, recorder(number)), daemon=True).start()
+    recording_server.serve(address, port, log_path,
+                           lambda stream, record: answer(stream, record, content),
+                           recording_server.tls(certificate, key)
+                           if kind in ("files", "tls-answers") else None)
 
 
 if __name__ == "__main__":
