@@ -9,20 +9,16 @@
 #include <future>
 #include <mutex>
 
+#include "agentd/daemon/answerer_fixture.h"
 #include "common/os/file.h"
-#include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::daemon {
 namespace {
 
 using approval::Decision;
 
-constexpr std::chrono::seconds kHang{20};
-
-class ApprovalCommandTest : public ::testing::Test {
+class ApprovalCommandTest : public AnswererTest {
  protected:
-  static void SetUpTestSuite() { signal(SIGPIPE, SIG_IGN); }
-
   // The path of a shell script that knows its directory as $D.
   std::string Script(const std::string& body) {
     const std::string path =
@@ -44,15 +40,7 @@ class ApprovalCommandTest : public ::testing::Test {
     question.mutable_request()->set_request_id(id);
     question.mutable_request()->set_scope("Write");
     question.mutable_request()->set_diff(diff);
-    const auto promise = std::make_shared<std::promise<approval::Answer>>();
-    registry_.Add(question,
-                  [promise](const approval::Answer& answer) { promise->set_value(answer); });
-    return promise->get_future();
-  }
-  approval::Answer Get(std::future<approval::Answer> answer) {
-    if (answer.wait_for(kHang) == std::future_status::ready) return answer.get();
-    ADD_FAILURE() << "no answer";
-    return {};
+    return Add(question);
   }
   std::string Read(const std::string& name) {
     const auto text = ReadFile(directory_.path() + "/" + name, 1 << 20);
@@ -73,8 +61,6 @@ class ApprovalCommandTest : public ::testing::Test {
     return !line.ok() || line->empty();  // that of a zombie is empty
   }
 
-  fakes::TemporaryDirectory directory_;
-  approval::Registry registry_;
   std::mutex mutex_;
   std::vector<std::string> failures_;  // guarded by mutex_
 };

@@ -1,7 +1,6 @@
 #include "agentd/daemon/approval_webhook.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +9,8 @@
 
 #include "agentd/approval/command_answer.h"
 #include "agentd/base/hmac.h"
+#include "agentd/daemon/answerer_fixture.h"
 #include "tests/fakes/fake_http_server.h"
-#include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::daemon {
 namespace {
@@ -19,17 +18,14 @@ namespace {
 using approval::Decision;
 using fakes::FakeHttpServer;
 
-constexpr std::chrono::seconds kHang{20};
 constexpr char kAllow[] = R"({"decision":"allow_once"})";
 
 std::string Ok(const std::string& body) {
   return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-class ApprovalWebhookTest : public ::testing::Test {
+class ApprovalWebhookTest : public AnswererTest {
  protected:
-  static void SetUpTestSuite() { signal(SIGPIPE, SIG_IGN); }
-
   std::unique_ptr<ApprovalAnswerer> Watch(WebhookOptions webhook,
                                           ApprovalAnswerer::Options options = {}) {
     EXPECT_TRUE(CheckApprovalWebhook(webhook).ok());
@@ -42,19 +38,9 @@ class ApprovalWebhookTest : public ::testing::Test {
     question.set_session_id("ses_1");
     question.mutable_request()->set_request_id(id);
     line_ = approval::QuestionLine(question);
-    const auto promise = std::make_shared<std::promise<approval::Answer>>();
-    registry_.Add(question,
-                  [promise](const approval::Answer& answer) { promise->set_value(answer); });
-    return promise->get_future();
-  }
-  approval::Answer Get(std::future<approval::Answer> answer) {
-    if (answer.wait_for(kHang) == std::future_status::ready) return answer.get();
-    ADD_FAILURE() << "no answer";
-    return {};
+    return Add(question);
   }
 
-  fakes::TemporaryDirectory directory_;
-  approval::Registry registry_;
   std::string line_;
 };
 
