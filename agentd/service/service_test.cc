@@ -100,6 +100,19 @@ class ServiceTest : public ::testing::Test {
     EXPECT_TRUE(sessions_->SubmitTurn(&context, request, &response).ok());
     return response;
   }
+  // Cancels the call once the command has said something.
+  void ExecAndGiveUp(const std::string& session_id) {
+    grpc::ClientContext context;
+    const auto stream = sessions_->SessionExec(&context);
+    sup::ExecRequest request;
+    request.mutable_start()->set_cell_id(session_id);
+    request.mutable_start()->add_argv("x");
+    ASSERT_TRUE(stream->Write(request));
+    sup::ExecResponse response;
+    ASSERT_TRUE(stream->Read(&response));
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+  }
   // Parts of a turn put together.
   std::vector<pb::Turn> ListTurns(const std::string& session_id, const std::string& turn_id = "") {
     pb::ListTurnsRequest request;
@@ -493,18 +506,7 @@ TEST_F(ServiceTest, OperatorsCommandNeedsASession) {
 
 TEST_F(ServiceTest, OperatorWhoGivesUpFreesTheSession) {
   const std::string session = Create();
-  {
-    grpc::ClientContext context;
-    const auto stream = sessions_->SessionExec(&context);
-    sup::ExecRequest request;
-    request.mutable_start()->set_cell_id(session);
-    request.mutable_start()->add_argv("x");
-    ASSERT_TRUE(stream->Write(request));
-    sup::ExecResponse response;
-    ASSERT_TRUE(stream->Read(&response));
-    context.TryCancel();
-    EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
-  }
+  ASSERT_NO_FATAL_FAILURE(ExecAndGiveUp(session));
   const pb::SubmitTurnResponse submitted = Submit(session);
   EXPECT_EQ(world_.Await(session, pb::Event::kPermissionRequested).session_id(), session);
 }
@@ -512,18 +514,7 @@ TEST_F(ServiceTest, OperatorWhoGivesUpFreesTheSession) {
 TEST_F(ServiceTest, OperatorWhoGivesUpHoldsTheSessionUntilTheCommandIsKilled) {
   supervisor_.stubborn = true;
   const std::string session = Create();
-  {
-    grpc::ClientContext context;
-    const auto stream = sessions_->SessionExec(&context);
-    sup::ExecRequest request;
-    request.mutable_start()->set_cell_id(session);
-    request.mutable_start()->add_argv("x");
-    ASSERT_TRUE(stream->Write(request));
-    sup::ExecResponse response;
-    ASSERT_TRUE(stream->Read(&response));
-    context.TryCancel();
-    EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
-  }
+  ASSERT_NO_FATAL_FAILURE(ExecAndGiveUp(session));
   EXPECT_EQ(supervisor_.cancelled.get_future().get(), "exe_1");
   const pb::SubmitTurnResponse submitted = Submit(session);
   EXPECT_EQ(world_.sessions().GetTurn(session, submitted.turn_id())->status,
