@@ -101,8 +101,7 @@ bool IsBytes(const Endpoint& endpoint) {
 bool IsWider(const Budget& own, const Budget& other) {
   return std::any_of(std::begin(egress::kBudgetKeys), std::end(egress::kBudgetKeys),
                      [&](const egress::BudgetKey& key) {
-                       const uint64_t mine = own.*key.member, theirs = other.*key.member;
-                       return theirs != 0 && (mine == 0 || mine > theirs);
+                       return egress::IsMore(own.*key.member, other.*key.member);
                      });
 }
 

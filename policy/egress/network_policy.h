@@ -112,6 +112,11 @@ inline constexpr BudgetKey kBudgetKeys[] = {
     {"bytes_down", &Budget::bytes_down, "bytes down"}};
 inline constexpr uint64_t kMaxBudget = uint64_t{1} << 53;
 
+// One of a budget's limits lets through more than the other, 0 being none.
+inline bool IsMore(uint64_t limit, uint64_t other) {
+  return other != 0 && (limit == 0 || limit > other);
+}
+
 struct Endpoint {
   std::string host;             // "": any, in allowed_ips; kEveryHost: any that is public
   std::vector<uint16_t> ports;  // at least one, sorted; with kEveryHost: kEveryPort alone

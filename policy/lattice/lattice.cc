@@ -133,6 +133,7 @@ SandboxRequest ToRequest(const Rights& rights, const egress::NetworkPolicy& endp
   out.mode = rights.mode;
   out.network = rights.network;
   out.egress = Only(endpoints, rights.egress);
+  out.egress.budget = rights.network_budget;
   out.providers = {rights.providers.begin(), rights.providers.end()};
   out.executables_mode = rights.executables_mode;
   out.executables = {rights.executables.begin(), rights.executables.end()};

@@ -81,6 +81,9 @@ class Source final {
       request.egress.rules.push_back(
           {.key = host, .endpoints = {endpoint}, .binaries = Binaries()});
     }
+    for (const egress::BudgetKey& key : egress::kBudgetKeys) {
+      request.egress.budget.*key.member = Pick<uint64_t>({0, 0, 5, 9});
+    }
     request.providers = Some({"github", "aws"});
     request.executables_mode = Pick<policy::ExecutablesMode>(
         {policy::ExecutablesMode::kExplicit, policy::ExecutablesMode::kStandard,

@@ -247,6 +247,21 @@ egress::NetworkPolicy Both(egress::NetworkPolicy first, const egress::NetworkPol
   return first;
 }
 
+TEST(LatticeChoiceTest, ABudgetOfTheNetworkIsTheSmallerOfBoth) {
+  SandboxRequest parent{.network = policy::Network::kEgress, .egress = Named()};
+  SandboxRequest child = parent;
+  parent.egress.budget = {.requests_per_minute = 60, .bytes_up = 9};
+  child.egress.budget = {.requests_per_minute = 6, .bytes_down = 7};
+  EXPECT_EQ(IsWithin(child, parent).message(),
+            "network_budget.bytes_up: unlimited, where 9 is the most");
+  const egress::Budget both{.requests_per_minute = 6, .bytes_up = 9, .bytes_down = 7};
+  EXPECT_EQ(Narrow(child, parent)->egress.budget, both);
+  // Of the whole network no budget is known.
+  parent = {.network = policy::Network::kFull};
+  EXPECT_TRUE(IsWithin(child, parent).ok());
+  EXPECT_EQ(Narrow(child, parent)->egress.budget, child.egress.budget);
+}
+
 TEST(LatticeChoiceTest, EndpointsAreCountedForEachProgramAndPort) {
   SandboxRequest parent{.network = policy::Network::kEgress, .egress = Named()};
   SandboxRequest child = parent;

@@ -187,17 +187,30 @@ void GiveEverything(Rights* rights) {
 }
 
 // Egress without endpoints is none.
-void SetNetwork(Network network, Pieces egress, Rights* rights) {
+void SetNetwork(Network network, Pieces egress, const egress::Budget& budget, Rights* rights) {
   rights->network = network;
   if (network != Network::kEgress) return;
-  if (egress.empty()) rights->network = Network::kNone;
+  if (egress.empty()) {
+    rights->network = Network::kNone;
+    return;
+  }
   rights->egress = std::move(egress);
+  rights->network_budget = budget;
+}
+
+egress::Budget Meet(const egress::Budget& a, const egress::Budget& b) {
+  egress::Budget out;
+  for (const egress::BudgetKey& key : egress::kBudgetKeys) {
+    const uint64_t one = a.*key.member, other = b.*key.member;
+    out.*key.member = egress::IsMore(one, other) ? other : one;
+  }
+  return out;
 }
 
 void MeetNetworks(const Rights& a, const Rights& b, Rights* out) {
   const Rights& less = Rank(a.network) < Rank(b.network) ? a : b;
   Pieces egress = a.network == b.network ? Meet(a.egress, b.egress) : less.egress;
-  SetNetwork(less.network, std::move(egress), out);
+  SetNetwork(less.network, std::move(egress), Meet(a.network_budget, b.network_budget), out);
 }
 
 void MeetExecutables(const Rights& a, const Rights& b, Rights* out) {
@@ -255,6 +268,17 @@ void Add(const std::string& field, const std::string& what, Refusals* out) {
   out->push_back(OfField(field, PermissionDenied(what), what));
 }
 
+void ExcessOfBudget(const egress::Budget& child, const egress::Budget& parent, Refusals* out) {
+  for (const egress::BudgetKey& key : egress::kBudgetKeys) {
+    const uint64_t value = child.*key.member, bound = parent.*key.member;
+    if (!egress::IsMore(value, bound)) continue;
+    Add("network_budget." + std::string(key.name),
+        (value == 0 ? "unlimited" : std::to_string(value)) + ", where " + std::to_string(bound) +
+            " is the most",
+        out);
+  }
+}
+
 void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   const auto add = [&](const char* key, const char* value, const char* most) {
     out->push_back(OfField(
@@ -267,6 +291,7 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
     for (const auto& piece : child.egress) {
       if (!Give(parent.egress, piece)) Add("egress", piece.second.words, out);
     }
+    ExcessOfBudget(child.network_budget, parent.network_budget, out);
   }
   if (child.executables_mode > parent.executables_mode) {
     add("executables_mode", NameOf(child.executables_mode), NameOf(parent.executables_mode));
@@ -333,7 +358,7 @@ Result<Rights> RightsOf(const SandboxRequest& request) {
     GiveEverything(&rights);
     return rights;
   }
-  SetNetwork(request.network, PiecesOf(request.egress), &rights);
+  SetNetwork(request.network, PiecesOf(request.egress), request.egress.budget, &rights);
   rights.executables_mode = Capped(request.executables_mode, request.mode);
   rights.ephemeral = request.ephemeral;
   rights.protect = ReduceProtect(request.protect);

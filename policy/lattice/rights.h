@@ -16,7 +16,7 @@
 //                 anything visible
 //   trees         each lies in one of the other's: below its source, with no access, execution,
 //                 suffix or size beyond it
-//   env, limits   names are a subset; no limit is higher
+//   env, limits   names are a subset; no limit is higher, nor one of egress' network_budget
 //   protect, deny, held, protection, landlock, ephemeral
 //                 nothing that the other keeps back is given
 //
@@ -55,7 +55,8 @@ struct Tree {
 struct Rights {
   policy::Mode mode = policy::Mode::kReadOnly;
   policy::Network network = policy::Network::kNone;
-  Pieces egress;  // of network egress, at least one
+  Pieces egress;                  // of network egress, at least one
+  egress::Budget network_budget;  // of network egress
   std::set<std::string> providers;
   policy::ExecutablesMode executables_mode = policy::ExecutablesMode::kExplicit;
   std::set<std::string> executables;  // of the system and the workspace, beyond the mode's
