@@ -256,6 +256,9 @@ TEST(LatticeChoiceTest, ABudgetOfTheNetworkIsTheSmallerOfBoth) {
             "network_budget.bytes_up: unlimited, where 9 is the most");
   const egress::Budget both{.requests_per_minute = 6, .bytes_up = 9, .bytes_down = 7};
   EXPECT_EQ(Narrow(child, parent)->egress.budget, both);
+  child.network = policy::Network::kNone;
+  EXPECT_TRUE(IsWithin(child, parent).ok());
+  child.network = policy::Network::kEgress;
   // Of the whole network no budget is known.
   parent = {.network = policy::Network::kFull};
   EXPECT_TRUE(IsWithin(child, parent).ok());

@@ -287,7 +287,7 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
   if (child.mode > parent.mode) add("mode", NameOf(child.mode), NameOf(parent.mode));
   if (Rank(child.network) > Rank(parent.network)) {
     add("network", NameOf(child.network), NameOf(parent.network));
-  } else if (parent.network == Network::kEgress) {
+  } else if (child.network == Network::kEgress && parent.network == Network::kEgress) {
     for (const auto& piece : child.egress) {
       if (!Give(parent.egress, piece)) Add("egress", piece.second.words, out);
     }
