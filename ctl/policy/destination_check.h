@@ -7,8 +7,8 @@
 
 namespace odyssey::ctl {
 
-// Which of a policy's endpoints would let a destination through, for which programs, and where they
-// are written. The verdict is deny all the same, since no cell is made of such a policy. Pure.
+// Whether a policy's endpoints let a destination through, for which programs, and where they are
+// written. Pure.
 rules::Decision DecideByEndpoints(const dialect::Policy& policy,
                                   const egress::Destination& destination);
 

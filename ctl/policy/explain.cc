@@ -32,18 +32,12 @@ void PrintFile(const Console& console, const dialect::Policy& policy) {
   }
 }
 
-// Which alone has agents, and rules of tools.
-bool IsBundle(const dialect::Policy& policy) {
-  return policy.dialect == dialect::Dialect::kManifest ||
-         policy.dialect == dialect::Dialect::kBundle;
-}
-
 Json FileAsJson(const dialect::Policy& policy) {
   Json out = {{"dialect", dialect::DialectName(policy.dialect)},
               {"also_read", policy.also_read},
               {"warnings", WarningsAsJson(policy.warnings)},
               {"not_part_of_the_cell", policy.elsewhere}};
-  if (!IsBundle(policy)) return out;
+  if (!dialect::IsBundle(policy.dialect)) return out;
   out["waits_for_approval"] = Json::array();
   for (const dialect::Approval& approval : policy.approvals) {
     out["waits_for_approval"].push_back({{"agent", approval.agent},

@@ -69,11 +69,6 @@ Result<PolicyAnswer> DecideCommand(const dialect::AgentSpec& agent, const std::s
 
 PolicyAnswer OfDecision(rules::Decision decision) { return {std::move(decision), {}, {}}; }
 
-bool IsBundle(const dialect::Policy& policy) {
-  using dialect::Dialect;
-  return policy.dialect == Dialect::kManifest || policy.dialect == Dialect::kBundle;
-}
-
 Result<dialect::AgentSpec> ReadAgentFor(const std::string& file, const std::string& agent) {
   ODY_ASSIGN_OR_RETURN(const std::string directory, BundleDirectory(file));
   ODY_ASSIGN_OR_RETURN(const dialect::Bundle read,
@@ -83,7 +78,7 @@ Result<dialect::AgentSpec> ReadAgentFor(const std::string& file, const std::stri
 
 Result<PolicyAnswer> CheckCommand(const dialect::Policy& policy, const std::string& file,
                                   const std::string& agent, const std::string& command) {
-  const bool bundle = IsBundle(policy);
+  const bool bundle = dialect::IsBundle(policy.dialect);
   if ((policy.worker || bundle) && IsBlank(command)) return OfDecision(Blank());
   if (policy.worker) {
     ODY_ASSIGN_OR_RETURN(rules::Decision decision, CheckWorkerCommand(policy, command));
@@ -169,8 +164,8 @@ rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& 
 // What the agent's rules make of a destination that the endpoints refuse and do not name.
 Result<rules::Decision> DecideByNetworkRules(const PolicyQuestion& asked, rules::Decision refused) {
   const egress::Destination& to = *asked.destination;
-  const bool open = refused.verdict == rules::Verdict::kAllow || !to.never.empty();
-  if (open || NamesDestination(asked.policy.request.egress, to)) return refused;
+  const bool settled = refused.verdict == rules::Verdict::kAllow || !to.never.empty();
+  if (settled || NamesDestination(asked.policy.request.egress, to)) return refused;
   const ParsedOptions& options = asked.call.options;
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec agent,
                        ReadAgentFor(options.Word(0), options.Text("agent")));
@@ -194,7 +189,7 @@ Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& a
   if (beyond) return *beyond;
   if (!answer.refusal.ok()) return NoCell(asked, answer);
   ODY_ASSIGN_OR_RETURN(rules::Decision decision, AskFirst(asked, DecideInCell(asked, answer)));
-  if (AsksEndpoints(asked) && IsBundle(asked.policy)) {
+  if (AsksEndpoints(asked) && dialect::IsBundle(asked.policy.dialect)) {
     ODY_ASSIGN_OR_RETURN(decision, DecideByNetworkRules(asked, std::move(decision)));
   }
   // A command runs nowhere if no cell is made.
@@ -209,7 +204,8 @@ Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& a
 
 policy::SandboxRequest RequestOf(const dialect::Policy& policy) {
   policy::SandboxRequest request = policy.request;
-  if (!IsBundle(policy) || request.mode != policy::Mode::kDangerFullAccess) return request;
+  if (!dialect::IsBundle(policy.dialect) || request.mode != policy::Mode::kDangerFullAccess)
+    return request;
   const Result<FoundPlace> here = MakeExecInputs().resolve(".");
   if (here.ok()) request.workspace = here->name;
   return request;

@@ -23,6 +23,10 @@ enum class Dialect { kOdyssey, kManifest, kBundle, kLlmDo, kOdek, kOpenShell };
 
 // "openshell", …: for people and for -o json.
 std::string_view DialectName(Dialect dialect);
+// Which alone has agents, and rules of tools.
+inline bool IsBundle(Dialect dialect) {
+  return dialect == Dialect::kManifest || dialect == Dialect::kBundle;
+}
 
 struct PathFacts {
   bool exists = false;

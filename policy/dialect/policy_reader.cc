@@ -306,8 +306,7 @@ std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
   if (!detected) return std::nullopt;
 
   out.dialect = detected->dialect;
-  const bool bundle = out.dialect == Dialect::kManifest || out.dialect == Dialect::kBundle;
-  if (bundle) return ReadBundleOf(path, detected->is_agent, context, problems);
+  if (IsBundle(out.dialect)) return ReadBundleOf(path, detected->is_agent, context, problems);
   if (out.dialect != Dialect::kOdek && text.size() > kMaxDocumentBytes) {
     source.Syntax(0, "", "longer than " + std::to_string(kMaxDocumentBytes) + " bytes");
     return std::nullopt;
