@@ -24,7 +24,8 @@ int TailCommand(const Invocation& call) {
   TailRequest request{.wanted = [](const std::string&) { return true; },
                       .print = [&](const std::string& line) { PrintRecord(console, line); }};
   ReadTailOptions(call.options, &request);
-  Result<LogTail> log = LogTail::Open(LogDirectoryOf(call, call.options.Word(0)));
+  Result<LogTail> log =
+      LogTail::Open(LogDirectoryOf(call, call.options.Word(0)), WatchingFor(request));
   const Status status = log.ok() ? TailLog(&*log, request) : log.status();
   return status.ok() ? kExitOk : console.Fail({"read the audit log", status.message(), kLogNext});
 }

@@ -10,10 +10,11 @@
 
 namespace odyssey::ctl {
 
-Result<LogTail> LogTail::Open(const std::string& directory) {
+Result<LogTail> LogTail::Open(const std::string& directory, Watching watching) {
   ODY_ASSIGN_OR_RETURN(UniqueFd opened, audit::OpenLogDirectory(directory));
+  if (watching == Watching::kNone) return LogTail(std::move(opened), UniqueFd());
   UniqueFd watch(inotify_init1(IN_CLOEXEC));
-  if (inotify_add_watch(watch.get(), directory.c_str(), IN_MODIFY | IN_CREATE) < 0) {
+  if (!watch || inotify_add_watch(watch.get(), directory.c_str(), IN_MODIFY | IN_CREATE) < 0) {
     return ErrnoStatus(errno, "watch " + directory);
   }
   return LogTail(std::move(opened), std::move(watch));

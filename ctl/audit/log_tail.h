@@ -15,14 +15,16 @@
 
 namespace odyssey::ctl {
 
+enum class Watching { kNone, kWatch };
+
 class LogTail final {
  public:
-  // Watches the directory from now on: nothing comes unseen in between.
-  static Result<LogTail> Open(const std::string& directory);
+  // With kWatch, watches the directory from now on, for Wait: nothing comes unseen in between.
+  static Result<LogTail> Open(const std::string& directory, Watching watching);
 
   // The next line; nullopt if there is none for now.
   Result<std::optional<std::string>> Next();
-  // Until something is written, or a signal came.
+  // Until something is written, or a signal came. Of one that watches.
   Status Wait() const;
 
  private:
@@ -44,6 +46,10 @@ struct TailRequest {
   std::function<bool(const std::string& line)> wanted;
   std::function<void(const std::string& line)> print;
 };
+// What the log of the request is opened with.
+inline Watching WatchingFor(const TailRequest& request) {
+  return request.follow ? Watching::kWatch : Watching::kNone;
+}
 Status TailLog(LogTail* log, const TailRequest& request);
 
 // The directory of the audit log: `named`, or that of the state directory.

@@ -43,10 +43,8 @@ std::string ChoiceWords(const OptionSpec& option) {
 // What can follow an option that takes a value.
 std::string BashValue(const OptionSpec& option) {
   switch (option.kind) {
-    case ValueKind::kChoice: {
-      std::vector<std::string> words(option.choices.begin(), option.choices.end());
-      return "COMPREPLY=($(compgen -W '" + Join(words, " ") + "' -- \"$current\"))";
-    }
+    case ValueKind::kChoice:
+      return "COMPREPLY=($(compgen -W '" + ChoiceWords(option) + "' -- \"$current\"))";
     case ValueKind::kFile:
       return "COMPREPLY=($(compgen -f -- \"$current\"))";
     case ValueKind::kDirectory:

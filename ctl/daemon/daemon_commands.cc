@@ -35,7 +35,7 @@
 namespace odyssey::ctl {
 namespace {
 
-constexpr uint32_t kDownTimeoutMs = 45'000;  // `up` waits up to 20 s for each of two daemons
+constexpr uint32_t kDownTimeoutMs = 65'000;  // `up` waits up to 20 s for each of three daemons
 
 std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
   std::vector<std::string> env = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + layout.agentd_dir};
@@ -88,14 +88,14 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .uid = ids.egress.uid,
       .gid = ids.egress.gid};
   broker.argv.insert(broker.argv.end(), egress_arguments.begin(), egress_arguments.end());
-  DaemonSpec first = {
+  DaemonSpec supervisor_spec = {
       .name = "odyssey-supervisor",
       .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir, "--rpc-user",
                std::to_string(ids.rpc.uid), "--client-uid", "0", "--client-uid", agentd_uid,
                "--bundle-store", layout.agentd_dir + "/bundles/trees", "--policy",
                layout.policy_dir, "--danger-grants", layout.state + "/danger_full_access"},
       .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
-  DaemonSpec second = {
+  DaemonSpec agentd_spec = {
       .name = "odyssey-agentd",
       .argv = {agentd, "--state", layout.agentd_dir, "--socket", layout.agentd_socket,
                "--supervisor-socket", layout.supervisor_socket, "--policy", layout.policy_dir,
@@ -103,12 +103,13 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .env = AgentdEnvironment(layout),
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
-  second.argv.insert(second.argv.end(), agentd_arguments.begin(), agentd_arguments.end());
-  second.stop_timeout += std::chrono::seconds(drain_s);
+  agentd_spec.argv.insert(agentd_spec.argv.end(), agentd_arguments.begin(), agentd_arguments.end());
+  agentd_spec.stop_timeout += std::chrono::seconds(drain_s);
   for (const uid_t client : clients) {
-    second.argv.insert(second.argv.end(), {"--allow-uid", std::to_string(client)});
+    agentd_spec.argv.insert(agentd_spec.argv.end(), {"--allow-uid", std::to_string(client)});
   }
-  return std::vector<DaemonSpec>{std::move(broker), std::move(first), std::move(second)};
+  return std::vector<DaemonSpec>{std::move(broker), std::move(supervisor_spec),
+                                 std::move(agentd_spec)};
 }
 
 Result<UniqueFd> StopSignals() {
@@ -311,10 +312,10 @@ std::vector<Command> DaemonCommands() {
   of_up.insert(of_up.end(), AgentdOptions().begin(), AgentdOptions().end());
   return {
       {.name = "up",
-       .summary = "run the supervisor and agentd without systemd, until Ctrl-C",
+       .summary = "run the three daemons without systemd, until Ctrl-C",
        .options = std::move(of_up),
        .notes =
-           "Says `ready` on stdout once both serve, and on stderr on which directory. Needs root.",
+           "Says `ready` on stdout once all serve, and on stderr on which directory. Needs root.",
        .run = Up},
       {.name = "down",
        .summary = "stop what `up` started, and wait until it is gone",
@@ -322,7 +323,7 @@ std::vector<Command> DaemonCommands() {
                    {.name = "wait",
                     .kind = ValueKind::kDuration,
                     .value_name = "DURATION",
-                    .help = "how long to wait, with `up --drain` more than that (default 45s)"}},
+                    .help = "how long to wait, with `up --drain` more than that (default 65s)"}},
        .run = Down},
   };
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/message/message_json.h"
 #include "common/os/unique_fd.h"
 #include "ctl/audit/log_tail.h"
 #include "ctl/base/command.h"
@@ -16,6 +17,7 @@
 #include "ctl/egress/egress_learn.h"
 #include "ctl/egress/egress_view.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
+#include "policy/convert/egress_proto.h"
 #include "policy/egress/policy_text.h"
 
 namespace odyssey::ctl {
@@ -48,7 +50,8 @@ int Tail(const Invocation& call) {
                          : console.PrintLine(FormatEgress(record, console.color_out));
           }};
   ReadTailOptions(call.options, &request);
-  Result<LogTail> log = LogTail::Open(LogDirectoryOf(call, call.options.Text("log")));
+  Result<LogTail> log =
+      LogTail::Open(LogDirectoryOf(call, call.options.Text("log")), WatchingFor(request));
   const Status status = log.ok() ? TailLog(&*log, request) : log.status();
   return status.ok() ? kExitOk : console.Fail({"read the audit log", status.message(), kLogNext});
 }
@@ -70,7 +73,8 @@ int Top(const Invocation& call) {
   const bool watch = call.options.Has("watch");
   const UniqueFd interrupt = watch ? MakeSignalFd({SIGINT, SIGTERM}) : UniqueFd();
   EgressTotals totals;
-  Result<LogTail> log = LogTail::Open(LogDirectoryOf(call, call.options.Text("log")));
+  Result<LogTail> log =
+      LogTail::Open(LogDirectoryOf(call, call.options.Text("log")), Watching::kNone);
   for (;;) {
     const Status status =
         log.ok() ? ForEach(&*log, filter, [&](const Json& record) { totals.Add(record); })
@@ -92,11 +96,18 @@ int Learn(const Invocation& call) {
   const Console& console = *call.console;
   const EgressFilter filter{.cell = CellOf(call), .denied = call.options.Has("denied")};
   LearnedPolicy learned(call.options.Has("requests"));
-  Result<LogTail> log = LogTail::Open(LogDirectoryOf(call, call.options.Text("log")));
+  Result<LogTail> log =
+      LogTail::Open(LogDirectoryOf(call, call.options.Text("log")), Watching::kNone);
   const Status status =
       log.ok() ? ForEach(&*log, filter, [&](const Json& record) { learned.Add(record); })
                : log.status();
   if (!status.ok()) return console.Fail({"read the audit log", status.message(), kLogNext});
+  if (console.json) {
+    Json out = message::ToJson(policy::ToProto(learned.Policy()));
+    out["left_out"] = learned.left_out();
+    console.PrintJson(out);
+    return kExitOk;
+  }
   console.Print(Sanitize(egress::PolicyText(learned.Policy()), Lines::kMany));
   if (learned.left_out() > 0) {
     console.Warn("left out: " + std::to_string(learned.left_out()) +

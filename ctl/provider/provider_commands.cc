@@ -21,7 +21,7 @@ namespace {
 using provider_wire::Provider;
 
 constexpr char kNext[] =
-    "odyssey-egress keeps providers; it is started with the supervisor. See `odyssey-ctl status`.";
+    "odyssey-egress keeps providers; `odyssey-ctl up` or odyssey-egress.service starts it.";
 
 std::string SocketPath(const Locations& locations) {
   const std::string& supervisor = locations.supervisor_socket;
