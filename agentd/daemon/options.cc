@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agentd/provider/model_config.h"
+#include "agentd/session/approval_timeout.h"
 
 namespace odyssey::daemon {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr uint64_t kMaxWorkers = 256;
 constexpr uint64_t kMaxQueue = 100'000;
 constexpr uint64_t kMaxQueueTotal = 10'000'000;
-constexpr uint64_t kMaxApprovalSeconds = 7 * 24 * 3600;
+constexpr uint64_t kMaxApprovalSeconds = session::kMaxApprovalTimeoutMs / 1000;
 constexpr uint64_t kMaxIdleSeconds = 30 * 24 * 3600;
 constexpr uint64_t kMaxDrainSeconds = 24 * 3600;
 constexpr uint64_t kMinJournalBytes = 64 * 1024;

@@ -21,11 +21,6 @@ Result<std::shared_ptr<Journal>> JournalStore::Get(const std::string& session_id
   return journal;
 }
 
-uint64_t JournalStore::SizeOf(const std::string& session_id) const {
-  struct stat info;
-  return stat(PathOf(session_id).c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
-}
-
 Status JournalStore::Remove(const std::string& session_id) {
   std::lock_guard lock(mutex_);
   if (const auto it = open_.find(session_id); it != open_.end()) {

@@ -23,13 +23,10 @@ class JournalStore final {
   // The journal of a session, opened at its first use. `session_id` must be a session's id.
   Result<std::shared_ptr<Journal>> Get(const std::string& session_id);
 
-  // Bytes of its file, which is not opened; 0: it has none.
-  uint64_t SizeOf(const std::string& session_id) const;
-
   // Ends its readers and removes the file. A missing one is fine.
   Status Remove(const std::string& session_id);
 
-  // Of the session's journal; 0 if there is none.
+  // Of the session's journal, whose file is not opened; 0 if there is none.
   uint64_t BytesOf(const std::string& session_id) const;
 
   // The paths of journals that were kept aside since lines of them could not be read; sorted.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxNoteBytes = 4096;
 
-// Whether somebody may see the question. A session that is gone takes its questions along.
+// Whether the peer may see the question. A session that is gone takes its questions along.
 bool IsShownTo(const Peer& peer, const approval::Question& question,
                const session::Sessions& sessions) {
   const Result<session::SessionPtr> record = sessions.Get(question.session_id());

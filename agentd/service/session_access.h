@@ -14,7 +14,7 @@ namespace odyssey::service {
 // another's by now.
 Result<uid_t> CallerOf(const grpc::ServerContextBase& call);
 
-// Who calls about sessions of any owner.
+// The caller of a method about sessions of any owner.
 struct Peer {
   uid_t uid = 0;
   bool is_admin = false;  // of the operator's admin group, and not root

@@ -394,7 +394,7 @@ grpc::Status SessionService::ImportSession(grpc::ServerContext* context,
   if (!file.ok()) return ToGrpc(file.status());
   const Result<session::SessionPtr> imported = sessions_->Import(std::move(spec), *file);
   if (!imported.ok()) return ToGrpc(imported.status());
-  *response->mutable_session() = ToProto(**imported, 0);
+  *response->mutable_session() = Shown(*sessions_, **imported, 0);
   return grpc::Status::OK;
 }
 

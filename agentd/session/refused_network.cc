@@ -48,7 +48,7 @@ std::optional<rules::Verdict> RefusedNetwork::Next() {
     const tools::RefusedDestination next = std::move(left_.front());
     left_.pop_front();
     const rules::Rule* const rule = RuleFor(next);
-    // Where the policy names it, for other programs, it has said who may connect.
+    // Where the policy names it, its endpoint lists the programs that may connect.
     if (rule == nullptr || cell_->NamesDestination(next.host, next.port)) continue;
     const std::string place = egress::BeforePort(next.host) + ":" + std::to_string(next.port);
     if (!seen_.insert(place).second) continue;

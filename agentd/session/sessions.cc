@@ -327,7 +327,7 @@ Result<SessionPtr> Sessions::Import(NewSession spec, const session_file::Session
   spec.created_at = file.created_at;
   for (const session_file::FileTurn& from : file.turns) {
     TurnRecord turn;
-    turn.id = session_file::IdOf("trn", from.id);
+    turn.id = session_file::IdOf(kTurnPrefix, from.id);
     turn.status = TurnStatus::kCompleted;
     turn.created_at = from.created_at;
     turn.history = from.history;
@@ -388,7 +388,7 @@ Status Sessions::Retain(const std::string& session_id) {
   ODY_RETURN_IF_ERROR(
       runtime_.store->CompactTurns(session_id, SessionStore::Compaction::kIfWorthwhile).status());
   const auto [max_bytes, keep] = retention_;
-  const bool large = max_bytes != 0 && runtime_.journals->SizeOf(session_id) > max_bytes;
+  const bool large = max_bytes != 0 && runtime_.journals->BytesOf(session_id) > max_bytes;
   if (!large && keep.count() == 0) return OkStatus();
   ODY_ASSIGN_OR_RETURN(const auto journal, JournalOf(session_id));
   const std::string oldest =
@@ -917,19 +917,29 @@ void Sessions::EndIdleCells(std::chrono::seconds idle) {
 void Sessions::EndIdleCell(const sandbox::Cell& cell, std::chrono::seconds idle) {
   const std::string job_id = runtime_.ids->New("end");
   CellEnd::Hooks hooks;
+  hooks.on_end = ForgetActive(job_id);
   hooks.end_cell = [this, cell, idle] {
-    const std::string& session_id = cell.key.session_id;
-    if (!IsIdle(session_id, idle)) return;  // a turn came first
-    ForgetCell(session_id, cell.id);
-    (void)runtime_.sandbox->RemoveCell(cell.id, /*purge=*/false);
-    jobs_.ForgetEnded(session_id);
-  };
-  hooks.on_end = [this, job_id] {
-    std::lock_guard lock(mutex_);
-    active_.erase(job_id);
+    if (!IsIdle(cell.key.session_id, idle)) return;  // a turn came first
+    (void)EndCell(cell);
   };
   (void)Enqueue(job_id, cell.key.session_id, std::make_shared<CellEnd>(std::move(hooks)),
                 scheduler::Admission::kAccepted);
+}
+
+std::function<void()> Sessions::ForgetActive(const std::string& job_id) {
+  return [this, job_id] {
+    std::lock_guard lock(mutex_);
+    active_.erase(job_id);
+  };
+}
+
+// Jobs that have ended go with their cell.
+Status Sessions::EndCell(const sandbox::Cell& cell) {
+  const std::string& session_id = cell.key.session_id;
+  ForgetCell(session_id, cell.id);
+  Status removed = runtime_.sandbox->RemoveCell(cell.id, /*purge=*/false);
+  jobs_.ForgetEnded(session_id);
+  return removed;
 }
 
 bool Sessions::EndIdlestCell(const std::vector<sandbox::Cell>& cells) {
@@ -956,14 +966,8 @@ bool Sessions::EndCellIfFree(const sandbox::Cell& cell) {
   const std::string job_id = runtime_.ids->New("end");
   const auto ended = std::make_shared<bool>(false);
   CellEnd::Hooks hooks;
-  hooks.end_cell = [this, cell, ended] {
-    ForgetCell(cell.key.session_id, cell.id);
-    *ended = runtime_.sandbox->RemoveCell(cell.id, /*purge=*/false).ok();
-  };
-  hooks.on_end = [this, job_id] {
-    std::lock_guard lock(mutex_);
-    active_.erase(job_id);
-  };
+  hooks.on_end = ForgetActive(job_id);
+  hooks.end_cell = [this, cell, ended] { *ended = EndCell(cell).ok(); };
   const auto job = std::make_shared<CellEnd>(std::move(hooks));
   {
     std::lock_guard lock(mutex_);

@@ -225,6 +225,9 @@ class Sessions final : public Workers {
   Status Retain(const std::string& session_id);
   bool IsIdle(const std::string& session_id, std::chrono::seconds idle);
   void EndIdleCell(const sandbox::Cell& cell, std::chrono::seconds idle);
+  // Of a job in the session's queue, which holds its cell.
+  Status EndCell(const sandbox::Cell& cell);
+  std::function<void()> ForgetActive(const std::string& job_id);
   bool EndCellIfFree(const sandbox::Cell& cell);
   bool EndIdlestCell(const std::vector<sandbox::Cell>& cells);
   Result<std::string> OperatorCell(const std::string& session_id);
