@@ -6,11 +6,9 @@ import hmac
 import http.server
 import json
 import os
-import shutil
 import ssl
 import subprocess
 import threading
-import unittest
 
 import bundles
 import host
@@ -223,7 +221,6 @@ class WebhookTest(Asking, WorldTest):
             self.assertEnded(world.ctl("up", *options), 1, why)
 
 
-@unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
 class WebhookTlsTest(Asking, WorldTest):
 
     def authority(self, name):

@@ -4,7 +4,6 @@ see what Glob and Grep see."""
 
 import os
 import subprocess
-import unittest
 
 import bundles
 from world import WorldTest, main
@@ -94,7 +93,6 @@ class LinksTest(FileRulesTest):
         self.denied(inside, "LS")
         self.assertIn("pub/plain", [entry["path"] for entry in own["entries"]])
 
-    @unittest.skipUnless(os.access("/usr/bin/rg", os.X_OK), "no ripgrep")
     def test_searches_do_not_show_denied_files_through_a_link(self):
         _, glob, grep, of_file, all_of_it, denied, allowed = self.results(
             [bundles.bash(TREE), bundles.call("Glob", pattern="*", path="pub/tree"),
@@ -213,7 +211,6 @@ class IgnoredTest(FileRulesTest):
         self.assertEqual(build["error"], "permission denied: path `build` is ignored by .gitignore")
         self.assertEqual(gen["error"], "permission denied: path `src/gen` is ignored by .gitignore")
 
-    @unittest.skipUnless(os.access("/usr/bin/rg", os.X_OK), "no ripgrep")
     def test_read_agrees_with_glob(self):
         _, glob, ignored, files = self.results(
             [bundles.bash(self.TREE), bundles.call("Glob", pattern="*"),

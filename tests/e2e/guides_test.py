@@ -91,7 +91,9 @@ class GuidesTest(WorldTest):
         self.assertIn(said, done.out + done.err)
 
     def test_the_table_of_targets(self):
-        for target, fits in rows(section(page("RULES"), "Command lines")):
+        targets = list(rows(section(page("RULES"), "Command lines")))
+        self.assertEqual(len(targets), 5)
+        for target, fits in targets:
             agent = self.agent(f"tools: {{deny: ['Bash({quoted(target)[0]})']}}\n")
             fit, _, unfit = fits.partition("not ")
             for line in quoted(fit):
@@ -135,6 +137,7 @@ class GuidesTest(WorldTest):
         session = self.world.ctl("session", "create", bundle).out.strip()
         self.assertEqual(self.world.ctl("run", bundle, "go", "--session", session).code, 0)
         lines = [line[4:] for line in page("EVENTS").splitlines() if line.startswith("    odyssey-ctl")]
+        self.assertGreater(len(lines), 2)
         for line in lines:
             words = shlex.split(line, comments=True)[1:]
             if "--follow" in words:

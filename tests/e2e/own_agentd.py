@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import host
-from world import BIN, HANG_S, Ended, Running, WorldTest
+from world import BIN, HANG_S, Running, WorldTest
 
 
 class OwnAgentd:
@@ -53,15 +53,11 @@ class OwnAgentd:
     def argv(self, *words):
         return self._world.argv("--socket", self.socket, *words)
 
-    def ctl(self, *words, timeout=HANG_S, **options):
-        done = subprocess.run(self.argv(*words), capture_output=True, text=True, errors="replace",
-                              timeout=timeout, check=False, stdin=subprocess.DEVNULL, **options)
-        return Ended(done.returncode, done.stdout, done.stderr)
+    def ctl(self, *words, **options):
+        return self._world.ctl("--socket", self.socket, *words, **options)
 
     def json(self, *words):
-        done = self.ctl("-o", "json", *words)
-        assert done.code == 0, done
-        return done.json()
+        return self._world.json("--socket", self.socket, *words)
 
     def create(self, bundle, *more):
         done = self.ctl("session", "create", bundle, *more)

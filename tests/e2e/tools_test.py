@@ -2,7 +2,6 @@
 """The tools of a model, called by a scenario in real cells: Glob, Grep, hard links, the list of tools."""
 
 import os
-import unittest
 
 import bundles
 from world import WorldTest, main
@@ -23,7 +22,6 @@ class ToolsTest(WorldTest):
         return [event["payload"]["result"] for event in events if event["type"] == "tool_call_finished"]
 
 
-@unittest.skipUnless(os.access("/usr/bin/rg", os.X_OK), "no ripgrep")
 class SearchTest(ToolsTest):
 
     TREE = ("mkdir -p src/x node_modules secrets && echo needle >src/a.rs && echo 'a needle' >src/x/b.rs && "
