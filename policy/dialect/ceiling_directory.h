@@ -15,26 +15,15 @@
 
 #include "common/base/status.h"
 #include "policy/ceiling/ceiling.h"
+#include "policy/dialect/operator_files.h"
 
 namespace odyssey::dialect {
 
 inline constexpr char kCeilingDirectory[] = "/etc/odyssey/policy.d";
 
-struct CeilingText {
-  std::string file;  // its path
-  std::string text;
-  friend bool operator==(const CeilingText&, const CeilingText&) = default;
-};
-using CeilingTexts = std::vector<CeilingText>;
-
-// The *.yaml files of `directory` in the order of their names; other names are left alone. nullopt:
-// there is no such directory. Directory and files must be root's or the caller's own and writable
-// by root only, the files regular and no links: FAILED_PRECONDITION names the one that is not.
-Result<std::optional<CeilingTexts>> ReadCeilingTexts(const std::string& directory);
-
 // What the files say together; the built-in ceiling if there is no directory. INVALID_ARGUMENT
 // names the first problem as "file:line: key: message".
-Result<ceiling::Ceiling> ParseCeiling(const std::optional<CeilingTexts>& texts);
+Result<ceiling::Ceiling> ParseCeiling(const std::optional<OperatorFiles>& texts);
 
 // Both.
 Result<ceiling::Ceiling> LoadCeiling(const std::string& directory);
@@ -51,7 +40,7 @@ class CeilingFiles final {
 
   explicit CeilingFiles(std::string directory) : directory_(std::move(directory)) {}
 
-  // Reads the files. Errors of ReadCeilingTexts and ParseCeiling.
+  // Reads the files. Errors of ReadOperatorFiles and ParseCeiling.
   Result<InForcePtr> Get();
 
   const std::string& directory() const { return directory_; }
@@ -60,7 +49,7 @@ class CeilingFiles final {
   const std::string directory_;
   std::mutex mutex_;
   // The latest parse: of these texts, this came out. Guarded by mutex_.
-  std::optional<CeilingTexts> texts_;
+  std::optional<OperatorFiles> texts_;
   std::optional<Result<InForcePtr>> parsed_;
 };
 

@@ -28,7 +28,7 @@ class CeilingDirectoryTest : public ::testing::Test {
     std::ofstream(Path(name)) << text;
   }
   void ExpectRefused(const std::string& words) const {
-    const auto texts = ReadCeilingTexts(directory_);
+    const auto texts = ReadOperatorFiles(directory_);
     EXPECT_EQ(texts.status().code(), Code::kFailedPrecondition) << texts.status().ToString();
     EXPECT_NE(texts.status().message().find(words), std::string::npos) << texts.status().message();
   }
@@ -42,12 +42,12 @@ TEST_F(CeilingDirectoryTest, ReadsYamlFilesInTheOrderOfTheirNames) {
   Write("README", "c");
   Write(".hidden.yaml", "d");
   Write("10.yaml.dpkg-old", "e");
-  EXPECT_EQ(**ReadCeilingTexts(directory_),
-            (CeilingTexts{{Path("10.yaml"), "a"}, {Path("20.yaml"), "b"}}));
+  EXPECT_EQ(**ReadOperatorFiles(directory_),
+            (OperatorFiles{{Path("10.yaml"), "a"}, {Path("20.yaml"), "b"}}));
 }
 
 TEST_F(CeilingDirectoryTest, WithoutADirectoryTheBuiltInOneHolds) {
-  const auto texts = ReadCeilingTexts(Path("none"));
+  const auto texts = ReadOperatorFiles(Path("none"));
   ASSERT_TRUE(texts.ok());
   EXPECT_FALSE(texts->has_value());
   EXPECT_EQ(*LoadCeiling(Path("none")), ceiling::BuiltIn());
@@ -119,8 +119,7 @@ TEST_F(CeilingDirectoryTest, AStrangersFileOrDirectoryIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a file away";
   Write("10.yaml", "");
   ASSERT_EQ(chown(Path("10.yaml").c_str(), 4242, 4242), 0);
-  ExpectRefused(Path("10.yaml") +
-                ": it belongs to uid 4242; the operator's ceiling must be root's");
+  ExpectRefused(Path("10.yaml") + ": it belongs to uid 4242; the operator's files must be root's");
   fs::remove(Path("10.yaml"));
   ASSERT_EQ(chown(directory_.c_str(), 4242, 4242), 0);
   ExpectRefused(directory_ + ": it belongs to uid 4242");
