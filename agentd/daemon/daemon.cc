@@ -26,9 +26,9 @@
 #include "agentd/daemon/approval_webhook.h"
 #include "agentd/daemon/log.h"
 #include "agentd/daemon/periodic.h"
+#include "agentd/daemon/provider_access.h"
+#include "agentd/daemon/settings.h"
 #include "agentd/model/http_stream.h"
-#include "agentd/provider/price_list.h"
-#include "agentd/provider/provider_variables.h"
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
@@ -36,6 +36,7 @@
 #include "agentd/service/session_service.h"
 #include "agentd/session/sessions.h"
 #include "common/os/file.h"
+#include "common/os/notify_socket.h"
 #include "common/os/unique_fd.h"
 #include "common/os/unix_listener.h"
 #include "common/rpc/health.h"
@@ -45,11 +46,9 @@ namespace odyssey::daemon {
 namespace {
 
 constexpr int kMaxMessageBytes = 17 * 1024 * 1024;
-constexpr size_t kMaxKeyBytes = 8 * 1024;
 constexpr size_t kGroupBytes = 64 * 1024;  // of a group's line
 constexpr gid_t kOverflowGid = 65534;
 constexpr int kDrainTickMs = 100;
-constexpr size_t kMaxPricesBytes = 1024 * 1024;
 // For calls that are under way when the daemon ends: their answers are ready then.
 constexpr std::chrono::seconds kGoodbye{1};
 constexpr std::chrono::seconds kLongestIdlePeriod{30};
@@ -59,8 +58,7 @@ constexpr std::chrono::seconds kLongestRetentionPeriod{600};
 Result<UniqueFd> OpenSignals() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
   if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "block signals");
   signal(SIGPIPE, SIG_IGN);
   UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC));
@@ -68,23 +66,22 @@ Result<UniqueFd> OpenSignals() {
   return fd;
 }
 
-void WaitForSignal(int signals) {
-  signalfd_siginfo info;
+int WaitForSignal(int signals) {
+  signalfd_siginfo info{};
   while (read(signals, &info, sizeof(info)) < 0 && errno == EINTR) {
   }
+  return static_cast<int>(info.ssi_signo);
 }
 
-// True: one came, and was taken.
-bool SignalCame(int signals, int timeout_ms) {
+// True: one that stops us came, and was taken.
+bool StopCame(int signals, int timeout_ms) {
   pollfd polled = {signals, POLLIN, 0};
-  if (poll(&polled, 1, timeout_ms) <= 0) return false;
-  WaitForSignal(signals);
-  return true;
+  return poll(&polled, 1, timeout_ms) > 0 && WaitForSignal(signals) != SIGHUP;
 }
 
 // By name or gid. The overflow gid is refused: it is what the kernel says of a peer in another user
 // namespace, whose gids are unmapped here.
-Result<std::optional<gid_t>> FindAdminGroup(const std::string& name) {
+Result<std::optional<gid_t>> FindGroup(const std::string& option, const std::string& name) {
   using Group = std::optional<gid_t>;
   if (name.empty()) return Group();
   gid_t gid = 0;
@@ -95,14 +92,14 @@ Result<std::optional<gid_t>> FindAdminGroup(const std::string& name) {
     group entry{};
     group* found = nullptr;
     const int failed = getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (failed != 0) return ErrnoStatus(failed, "--admin-group " + name);
+    if (failed != 0) return ErrnoStatus(failed, option + " " + name);
     if (found == nullptr) {
-      return NotFound("--admin-group " + name + ": no such group; give a name or a gid");
+      return NotFound(option + " " + name + ": no such group; give a name or a gid");
     }
     gid = found->gr_gid;
   }
   if (gid == kOverflowGid) {
-    return InvalidArgument("--admin-group " + name + ": gid " + std::to_string(gid) +
+    return InvalidArgument(option + " " + name + ": gid " + std::to_string(gid) +
                            " stands for every gid that is unmapped here; use another group");
   }
   return Group(gid);
@@ -122,74 +119,6 @@ Result<UniqueFd> OpenState(const std::string& state) {
     return AlreadyExists("another odyssey-agentd uses the state directory " + state);
   }
   return lock;
-}
-
-std::string FromEnvironment(const char* name) {
-  const char* value = getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string OptionOf(const std::map<std::string, std::string>& options, std::string_view provider) {
-  const auto it = options.find(std::string(provider));
-  return it == options.end() ? "" : it->second;
-}
-
-// The key leaves the environment: /proc/PID/environ of a later look does not matter, what is passed
-// on does.
-std::string TakeFromEnvironment(const std::string& name) {
-  std::string value = FromEnvironment(name.c_str());
-  unsetenv(name.c_str());
-  return value;
-}
-
-Result<model::Secret> KeyOf(const provider::Provider& row, const Options& options) {
-  std::string key;
-  for (const std::string& name : provider::VariablesOf(row).keys) {
-    std::string value = TakeFromEnvironment(name);
-    if (key.empty()) key = std::move(value);
-  }
-  const std::string file = OptionOf(options.model_key_files, row.name);
-  if (!file.empty()) {
-    ODY_ASSIGN_OR_RETURN(key, ReadFile(file, kMaxKeyBytes));
-  }
-  key.erase(key.find_last_not_of(" \t\r\n") + 1);
-  if (key.find_first_of("\r\n") != std::string::npos) {
-    return InvalidArgument("key of model provider " + std::string(row.name) + " " + file +
-                           ": holds more than a key");
-  }
-  return model::Secret(std::move(key));
-}
-
-Result<model::ProviderAccess> AccessOf(const provider::Provider& row, const Options& options) {
-  model::ProviderAccess out;
-  out.base_url = OptionOf(options.model_base_urls, row.name);
-  for (const std::string& name : provider::VariablesOf(row).addresses) {
-    if (out.base_url.empty()) out.base_url = FromEnvironment(name.c_str());
-  }
-  if (out.base_url.empty()) out.base_url = row.base_url;
-  ODY_ASSIGN_OR_RETURN(out.key, KeyOf(row, options));
-  if (out.base_url.empty()) return out;
-  ODY_RETURN_IF_ERROR(model::CheckProviderUrl(out.base_url));
-  while (out.base_url.back() == '/') out.base_url.pop_back();
-  return out;
-}
-
-Result<model::AccessTable> AccessesOf(const Options& options) {
-  model::AccessTable out;
-  for (const provider::Provider& row : provider::kProviders) {
-    if (row.protocol == provider::kScript) continue;
-    ODY_ASSIGN_OR_RETURN(model::ProviderAccess access, AccessOf(row, options));
-    out.emplace(row.name, std::move(access));
-  }
-  return out;
-}
-
-// A missing file has no prices.
-Result<provider::PriceList> PricesOf(const Options& options) {
-  const Result<std::string> text = ReadFile(options.prices, kMaxPricesBytes);
-  if (text.status().code() == Code::kNotFound) return provider::PriceList();
-  ODY_RETURN_IF_ERROR(text.status());
-  return provider::ParsePrices(options.prices, *text);
 }
 
 void LogTurnEnd(const std::string& session_id, const session::TurnRecord& turn) {
@@ -231,14 +160,13 @@ std::chrono::seconds PeriodOf(std::chrono::seconds age, std::chrono::seconds lon
 // Everything that serves, in the order of construction; destroyed in reverse.
 class Server final {
  public:
-  Server(const Options& options, model::AccessTable access, provider::PriceList prices,
-         std::optional<gid_t> admin_group)
+  Server(const Options& options, ModelAccess models, std::optional<gid_t> admin_group)
       : channel_(sandbox::OpenSupervisorChannel(options.supervisor_socket)),
         sandbox_(sandbox::NewSupervisorClient(channel_, options.supervisor_socket)),
         store_(options.state + "/sessions"),
         journals_(options.state + "/journals", {&clock_, &ids_}),
         bundles_(options.state + "/bundles", &ids_),
-        providers_(std::move(access), std::move(prices)),
+        providers_(std::move(models.access), std::move(models.prices)),
         options_(options),
         admin_group_(admin_group) {}
 
@@ -257,7 +185,12 @@ class Server final {
   }
 
   Status Start() {
-    ODY_ASSIGN_OR_RETURN(UniqueFd socket, ListenUnix(options_.socket, 0666));
+    UniqueFd socket(options_.listener);
+    if (!socket) {
+      ODY_ASSIGN_OR_RETURN(socket, ListenUnix(options_.socket, 0666));
+    }
+    fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
+    ODY_ASSIGN_OR_RETURN(rpc::PeerListener::Allowed allowed, AllowedBy(options_));
     session_service_ = std::make_unique<service::SessionService>(sessions_.get(), channel_);
     changes_service_ = std::make_unique<service::ChangesService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
@@ -283,10 +216,24 @@ class Server final {
                                               supervisor::v1::Changes::service_full_name(),
                                               agent::v1::BundleService::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
-    std::set<uid_t> allowed = options_.allowed_uids;
-    allowed.insert({0, getuid()});
-    listener_ = std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), allowed,
-                                                    admin_group_);
+    listener_ =
+        std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), std::move(allowed));
+    return OkStatus();
+  }
+
+  // Returns once the lock that every call takes is free: a server whose lock is held for ever is
+  // not alive.
+  void WaitUntilFree() const { (void)sessions_->IsQuiet(); }
+
+  // Of what a reload applies: who may connect, keys, addresses and prices. Nothing has changed if
+  // it fails.
+  Status Reload(const Options& anew, const ProviderEnvironment& environment) {
+    ODY_ASSIGN_OR_RETURN(rpc::PeerListener::Allowed allowed, AllowedBy(anew));
+    ODY_ASSIGN_OR_RETURN(ModelAccess models, ReadModelAccess(anew, environment));
+    listener_->Allow(std::move(allowed));
+    providers_.Replace(std::move(models.access), std::move(models.prices));
+    const std::string left = NeedRestart(options_, anew);
+    Log(Priority::kInfo, "reloaded" + (left.empty() ? "" : " need_restart=\"" + left + "\""));
     return OkStatus();
   }
 
@@ -296,14 +243,14 @@ class Server final {
     sessions_->BeginDrain();
     Log(Priority::kInfo, "drains seconds=" + std::to_string(options_.drain.count()));
     const Clock::time_point until = Clock::now() + options_.drain;
-    while (!sessions_->IsQuiet() && Clock::now() < until && !SignalCame(signals, kDrainTickMs)) {
+    while (!sessions_->IsQuiet() && Clock::now() < until && !StopCame(signals, kDrainTickMs)) {
     }
   }
 
   // Turns before the server: what waits for them is answered. What answers approvals before them:
   // its end is no answer.
   void Stop() {
-    unlink(options_.socket.c_str());
+    if (options_.listener < 0) unlink(options_.socket.c_str());
     answerer_.reset();
     retention_.reset();
     sessions_->Stop();
@@ -312,6 +259,17 @@ class Server final {
   }
 
  private:
+  // Ourselves, root, and those of the options; the admin group is that of the start.
+  Result<rpc::PeerListener::Allowed> AllowedBy(const Options& options) const {
+    ODY_ASSIGN_OR_RETURN(const std::optional<gid_t> group,
+                         FindGroup("--allow-group", options.allow_group));
+    rpc::PeerListener::Allowed out = {.uids = options.allowed_uids};
+    out.uids.insert({0, getuid()});
+    if (group) out.groups.insert(*group);
+    if (admin_group_) out.groups.insert(*admin_group_);
+    return out;
+  }
+
   // The operator's command or webhook, if there is one.
   Status StartAnswerer() {
     std::unique_ptr<AnswerTransport> transport;
@@ -389,16 +347,33 @@ class Server final {
 
 Status Serve(const Options& options) {
   ODY_ASSIGN_OR_RETURN(const UniqueFd signals, OpenSignals());
-  ODY_ASSIGN_OR_RETURN(model::AccessTable access, AccessesOf(options));
-  ODY_ASSIGN_OR_RETURN(const std::optional<gid_t> admin_group, FindAdminGroup(options.admin_group));
-  ODY_ASSIGN_OR_RETURN(provider::PriceList prices, PricesOf(options));
+  const NotifySocket manager = NotifySocket::FromEnvironment();
+  const ProviderEnvironment environment = TakeProviderEnvironment();
+  ODY_ASSIGN_OR_RETURN(ModelAccess models, ReadModelAccess(options, environment));
+  ODY_ASSIGN_OR_RETURN(const std::optional<gid_t> admin_group,
+                       FindGroup("--admin-group", options.admin_group));
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, OpenState(options.state));
-  Server server(options, std::move(access), std::move(prices), admin_group);
+  Server server(options, std::move(models), admin_group);
   ODY_RETURN_IF_ERROR(server.Load());
   ODY_RETURN_IF_ERROR(server.Start());
   Log(Priority::kInfo, "serves socket=" + options.socket + " state=" + options.state);
   ODY_RETURN_IF_ERROR(WriteAll(STDOUT_FILENO, "ready\n"));
-  WaitForSignal(signals.get());
+  manager.Ready();
+  std::optional<Periodic> alive;
+  if (manager.alive_period().count() > 0) {
+    alive.emplace(std::chrono::ceil<std::chrono::seconds>(manager.alive_period()), [&] {
+      server.WaitUntilFree();
+      manager.Alive();
+    });
+  }
+  while (WaitForSignal(signals.get()) == SIGHUP) {
+    manager.Reloading();
+    const Result<Options> anew = ReadOptionsAnew(options);
+    const Status status = anew.ok() ? server.Reload(*anew, environment) : anew.status();
+    if (!status.ok()) Log(Priority::kError, "not reloaded: " + status.message());
+    manager.Ready();
+  }
+  manager.Stopping();
   if (options.drain.count() > 0) server.Drain(signals.get());
   Log(Priority::kInfo, "stops");
   server.Stop();

@@ -22,6 +22,7 @@ constexpr uint64_t kMinJournalBytes = 64 * 1024;
 constexpr uint64_t kMaxJournalBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxKeepSeconds = uint64_t{100} * 366 * 24 * 3600;
 constexpr uint64_t kMaxUid = 0xfffffffe;
+constexpr uint64_t kFirstInherited = 3, kMostInherited = 1023;
 
 Result<uint64_t> ParseNumber(const std::string& option, const std::string& text, uint64_t low,
                              uint64_t high) {
@@ -39,6 +40,12 @@ Status SetPath(const std::string& option, const std::string& value, std::string*
   if (value.empty() || value.front() != '/') {
     return InvalidArgument(option + " \"" + value + "\": must be an absolute path");
   }
+  *out = value;
+  return OkStatus();
+}
+
+Status SetGroup(const std::string& option, const std::string& value, std::string* out) {
+  if (value.empty()) return InvalidArgument(option + ": needs a group's name or gid");
   *out = value;
   return OkStatus();
 }
@@ -94,10 +101,16 @@ const std::map<std::string, Setter>& Setters() {
          out->allowed_uids.insert(static_cast<uid_t>(uid));
          return OkStatus();
        }},
+      {"--allow-group",
+       [](auto& o, auto& v, Options* out) { return SetGroup(o, v, &out->allow_group); }},
       {"--admin-group",
+       [](auto& o, auto& v, Options* out) { return SetGroup(o, v, &out->admin_group); }},
+      {"--settings", [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->settings); }},
+      {"--listen-fd",
        [](auto& o, auto& v, Options* out) -> Status {
-         if (v.empty()) return InvalidArgument(o + ": needs a group's name or gid");
-         out->admin_group = v;
+         ODY_ASSIGN_OR_RETURN(const uint64_t fd,
+                              ParseNumber(o, v, kFirstInherited, kMostInherited));
+         out->listener = static_cast<int>(fd);
          return OkStatus();
        }},
       {"--drain",
@@ -234,6 +247,7 @@ std::string Usage() {
          "  --supervisor-socket PATH  where odyssey-supervisor serves\n"
          "  --allow-uid UID           may connect, beside this process's own uid and 0; "
          "repeatable\n"
+         "  --allow-group GROUP       its members may connect too; a name or a gid (none)\n"
          "  --admin-group GROUP       its members may connect too, and list, read, stop and remove "
          "every session\n"
          "                            and answer its approvals; a name or a gid (none)\n"
@@ -266,6 +280,9 @@ std::string Usage() {
          "                            the only authorities whose certificates are trusted, in PEM\n"
          "  --approval-webhook-fallback deny|ask\n"
          "                            what it does not answer (deny)\n"
+         "  --listen-fd N             a listening socket that was inherited, in place of making "
+         "--socket\n"
+         "  --settings DIR            where SIGHUP reads options anew, by odyssey-start\n"
          "  --version, --help\n";
 }
 

@@ -21,8 +21,10 @@ struct Options {
   std::string state;
   std::string socket;
   std::string supervisor_socket;
-  std::set<uid_t> allowed_uids;  // beside our own and 0
-  std::string admin_group;       // a name or a gid; empty: none
+  std::set<uid_t> allowed_uids;          // beside our own and 0
+  std::string allow_group, admin_group;  // a name or a gid; empty: none
+  int listener = -1;                     // an inherited listening socket; -1: `socket` is made
+  std::string settings;                  // where SIGHUP reads the options anew; "": nowhere
   size_t workers = 4;
   size_t queue = 128;
   size_t queue_total = 10'000;

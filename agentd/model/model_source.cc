@@ -24,15 +24,31 @@ Result<std::shared_ptr<ModelClient>> Providers::Open(const ModelChoice& choice) 
   if (row->protocol == provider::kScript) return OpenScript(choice);
   ODY_ASSIGN_OR_RETURN(provider::ModelConfig config,
                        provider::ParseModelConfig(*row, choice.config_json));
-  const auto access = access_.find(row->name);
-  if (access == access_.end() || access->second.base_url.empty()) {
+  std::shared_ptr<const ProviderAccess> access;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = access_.find(row->name); it != access_.end()) access = it->second;
+  }
+  if (access == nullptr || access->base_url.empty()) {
     const std::string name(row->name);
     return Refused(Code::kFailedPrecondition, "model.provider", choice.provider,
                    "has no address; the operator gives odyssey-agentd --model-base-url " + name +
                        "=URL, or " + std::string(row->prefix) + "_BASE_URL in its environment");
   }
   return WithMarkedResults(
-      NewProviderClient(&access->second, {row, choice.name, std::move(config)}));
+      NewProviderClient(std::move(access), {row, choice.name, std::move(config)}));
+}
+
+void Providers::Replace(AccessTable access, provider::PriceList prices) {
+  const std::lock_guard lock(mutex_);
+  access_ = std::move(access);
+  prices_ = std::move(prices);
+}
+
+std::optional<provider::Price> Providers::PriceOf(const std::string& provider,
+                                                  const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return prices_.Find(provider, name);
 }
 
 }  // namespace odyssey::model

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,22 +37,23 @@ class ModelSource {
 };
 
 // The operator's access, by the provider's name in the table.
-using AccessTable = std::map<std::string, ProviderAccess, std::less<>>;
+using AccessTable = std::map<std::string, std::shared_ptr<const ProviderAccess>, std::less<>>;
 
 // The rows of provider::kProviders. "script" plays a scenario of the bundle (docs/SCRIPT.md).
 class Providers final : public ModelSource {
  public:
   explicit Providers(AccessTable access, provider::PriceList prices = {})
       : access_(std::move(access)), prices_(std::move(prices)) {}
+  // For clients that are opened from now on.
+  void Replace(AccessTable access, provider::PriceList prices);
   Result<std::shared_ptr<ModelClient>> Open(const ModelChoice& choice) override;
   std::optional<provider::Price> PriceOf(const std::string& provider,
-                                         const std::string& name) const override {
-    return prices_.Find(provider, name);
-  }
+                                         const std::string& name) const override;
 
  private:
-  const AccessTable access_;  // outlives the clients: the daemon keeps this object to its end
-  const provider::PriceList prices_;
+  mutable std::mutex mutex_;  // guards what follows
+  AccessTable access_;
+  provider::PriceList prices_;
 };
 
 }  // namespace odyssey::model

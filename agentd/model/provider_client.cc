@@ -37,8 +37,9 @@ Status WithoutKey(const Status& status, const Secret& key) {
 
 class ProviderClient final : public ModelClient {
  public:
-  ProviderClient(const ProviderAccess* access, ModelTarget target, milliseconds first_delay)
-      : access_(access),
+  ProviderClient(std::shared_ptr<const ProviderAccess> access, ModelTarget target,
+                 milliseconds first_delay)
+      : access_(std::move(access)),
         target_(std::move(target)),
         codec_(CodecOf(provider::ProtocolOf(*target_.provider, target_.config))),
         first_delay_(first_delay) {}
@@ -104,7 +105,7 @@ class ProviderClient final : public ModelClient {
     return {body.Finish(counting)};
   }
 
-  const ProviderAccess* const access_;
+  const std::shared_ptr<const ProviderAccess> access_;
   const ModelTarget target_;
   const ProtocolCodec& codec_;
   const milliseconds first_delay_;
@@ -112,9 +113,9 @@ class ProviderClient final : public ModelClient {
 
 }  // namespace
 
-std::unique_ptr<ModelClient> NewProviderClient(const ProviderAccess* access, ModelTarget target,
-                                               milliseconds first_retry_delay) {
-  return std::make_unique<ProviderClient>(access, std::move(target), first_retry_delay);
+std::unique_ptr<ModelClient> NewProviderClient(std::shared_ptr<const ProviderAccess> access,
+                                               ModelTarget target, milliseconds first_retry_delay) {
+  return std::make_unique<ProviderClient>(std::move(access), std::move(target), first_retry_delay);
 }
 
 }  // namespace odyssey::model

@@ -26,9 +26,8 @@ inline constexpr std::chrono::milliseconds kFirstRetryDelay{500};
 inline constexpr std::chrono::milliseconds kMaxRetryDelay{30000};
 inline constexpr long kDefaultRetries = 3;
 
-// `access` must outlive the client.
 std::unique_ptr<ModelClient> NewProviderClient(
-    const ProviderAccess* access, ModelTarget target,
+    std::shared_ptr<const ProviderAccess> access, ModelTarget target,
     std::chrono::milliseconds first_retry_delay = kFirstRetryDelay);
 
 }  // namespace odyssey::model

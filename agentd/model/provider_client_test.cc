@@ -27,10 +27,11 @@ struct Asked {
 };
 
 Answer Ask(const FakeHttpServer& server, const Asked& asked = {}) {
-  const ProviderAccess access{server.url() + "/v1", Secret(asked.key)};
+  const auto access = std::make_shared<const ProviderAccess>(
+      ProviderAccess{server.url() + "/v1", Secret(asked.key)});
   const provider::Provider* row = *provider::FindProvider(asked.provider);
   const auto client =
-      NewProviderClient(&access, {row, "gpt", *provider::ParseModelConfig(*row, asked.config)},
+      NewProviderClient(access, {row, "gpt", *provider::ParseModelConfig(*row, asked.config)},
                         std::chrono::milliseconds(1));
   ModelRequest request;
   request.messages = {{MessageKind::kUser, "hi", {}}};

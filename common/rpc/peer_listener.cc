@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/status.h"
@@ -21,19 +22,34 @@ constexpr int kExhaustedPauseMs = 50;
 
 }  // namespace
 
-PeerListener::PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed,
-                           std::optional<gid_t> group)
+PeerListener::PeerListener(UniqueFd listener, grpc::Server* server, Allowed allowed)
     : listener_(std::move(listener)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       server_(server),
       allowed_(std::move(allowed)),
-      group_(group),
       thread_([this] { AcceptLoop(); }) {}
 
 PeerListener::~PeerListener() {
   const uint64_t one = 1;
   ODY_CHECK(write(stop_.get(), &one, sizeof(one)) == sizeof(one));
   thread_.join();
+}
+
+void PeerListener::Allow(Allowed allowed) {
+  const std::lock_guard lock(mutex_);
+  allowed_ = std::move(allowed);
+}
+
+std::string PeerListener::RefusalOf(int peer) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return "\n";
+  const std::lock_guard lock(mutex_);
+  const auto& [uids, groups] = allowed_;
+  if (uids.count(credentials.uid) != 0) return "";
+  const bool in_group = std::any_of(groups.begin(), groups.end(),
+                                    [&](gid_t group) { return PeerHasGroup(peer, group); });
+  return in_group ? "" : RefusalLine(uids, groups, credentials.uid);
 }
 
 void PeerListener::AcceptLoop() noexcept {
@@ -48,18 +64,11 @@ void PeerListener::AcceptLoop() noexcept {
       continue;
     }
 
-    ucred credentials{};
-    socklen_t size = sizeof(credentials);
-    if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-      ++refused_;
-      continue;
-    }
-    const bool served =
-        allowed_.count(credentials.uid) != 0 || (group_ && PeerHasGroup(peer.get(), *group_));
-    if (!served) {
+    const std::string refusal = RefusalOf(peer.get());
+    if (!refusal.empty()) {
       ++refused_;
       // A peer that does not read the line still reads the end of the connection.
-      const std::string frame = RefusalFrame(RefusalLine(allowed_, group_, credentials.uid));
+      const std::string frame = RefusalFrame(refusal);
       (void)send(peer.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       continue;
     }

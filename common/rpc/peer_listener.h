@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <optional>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -19,26 +19,34 @@ namespace odyssey::rpc {
 
 class PeerListener final {
  public:
-  // `server` must outlive the listener. `allowed` are the uids that may connect, and `group` that
-  // of others who may.
-  PeerListener(UniqueFd listener, grpc::Server* server, std::set<uid_t> allowed,
-               std::optional<gid_t> group = std::nullopt);
+  // Who may connect: a peer with one of the uids or groups.
+  struct Allowed {
+    std::set<uid_t> uids;
+    std::set<gid_t> groups;
+  };
+  // `server` must outlive the listener.
+  PeerListener(UniqueFd listener, grpc::Server* server, Allowed allowed);
   // Stops accepting; established connections are the server's.
   ~PeerListener();
 
   PeerListener(const PeerListener&) = delete;
   PeerListener& operator=(const PeerListener&) = delete;
 
+  // Of connections from now on.
+  void Allow(Allowed allowed);
+
   uint64_t refused() const { return refused_; }
 
  private:
   void AcceptLoop() noexcept;
+  // "": the peer is served. Else what it is told.
+  std::string RefusalOf(int peer);
 
   UniqueFd listener_;
   UniqueFd stop_;  // eventfd
   grpc::Server* const server_;
-  const std::set<uid_t> allowed_;
-  const std::optional<gid_t> group_;
+  std::mutex mutex_;
+  Allowed allowed_;  // guarded by mutex_
   std::atomic<uint64_t> refused_ = 0;
   std::thread thread_;
 };

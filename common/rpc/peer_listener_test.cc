@@ -48,34 +48,43 @@ class PeerListenerTest : public ::testing::Test {
 };
 
 TEST_F(PeerListenerTest, ServesThePeersItWasGiven) {
-  const PeerListener listener(Listen(), server_.get(), {getuid()});
+  const PeerListener listener(Listen(), server_.get(), {.uids = {getuid()}});
   EXPECT_TRUE(IsServed());
   EXPECT_TRUE(IsServed());
   EXPECT_EQ(listener.refused(), 0u);
 }
 
+TEST_F(PeerListenerTest, ServesMembersOfItsGroups) {
+  PeerListener listener(Listen(), server_.get(), {.uids = {}, .groups = {getgid() + 1, getgid()}});
+  EXPECT_TRUE(IsServed());
+  listener.Allow({.uids = {getuid() + 1}, .groups = {getgid() + 1, getgid() + 2}});
+  EXPECT_FALSE(IsServed());
+  const std::string groups = std::to_string(getgid() + 1) + " and " + std::to_string(getgid() + 2);
+  EXPECT_NE(AskWhetherRefused(path_).find(" and groups " + groups + ";"), std::string::npos);
+}
+
 TEST_F(PeerListenerTest, ClosesTheConnectionOfAnybodyElseUnserved) {
-  const PeerListener listener(Listen(), server_.get(), {getuid() + 1});
+  const PeerListener listener(Listen(), server_.get(), {.uids = {getuid() + 1}});
   EXPECT_FALSE(IsServed());
   EXPECT_FALSE(IsServed());
   EXPECT_EQ(listener.refused(), 2u);
 }
 
 TEST_F(PeerListenerTest, SendsARefusedPeerTheUidsThatItServes) {
-  const PeerListener listener(Listen(), server_.get(), {getuid() + 1, getuid() + 2});
+  const PeerListener listener(Listen(), server_.get(), {.uids = {getuid() + 1, getuid() + 2}});
   EXPECT_EQ(AskWhetherRefused(path_), "this socket serves uids " + std::to_string(getuid() + 1) +
                                           " and " + std::to_string(getuid() + 2) +
                                           "; the peer has uid " + std::to_string(getuid()));
 }
 
 TEST_F(PeerListenerTest, APeerThatIsServedWasNotRefused) {
-  const PeerListener listener(Listen(), server_.get(), {getuid()});
+  const PeerListener listener(Listen(), server_.get(), {.uids = {getuid()}});
   EXPECT_EQ(AskWhetherRefused(path_), "");
   EXPECT_EQ(AskWhetherRefused(path_ + "-missing"), "");
 }
 
 TEST_F(PeerListenerTest, StopsAcceptingWhenItGoes) {
-  { const PeerListener listener(Listen(), server_.get(), {getuid()}); }
+  { const PeerListener listener(Listen(), server_.get(), {.uids = {getuid()}}); }
   EXPECT_FALSE(IsServed());
 }
 

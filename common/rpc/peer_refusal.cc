@@ -22,23 +22,28 @@ constexpr int kWaitMs = 200;
 constexpr size_t kFrameHeader = 9;
 constexpr char kGoaway = 7;
 
+// "1, 2 and 3", with "and N more" of many.
+std::string Named(const std::set<uid_t>& ids) {
+  std::string out;
+  size_t left = ids.size();
+  for (const uid_t id : ids) {
+    if (ids.size() - left == kMostNamed) break;
+    out += (out.empty() ? "" : left == 1 ? " and " : ", ") + std::to_string(id);
+    --left;
+  }
+  if (left > 0) out += " and " + std::to_string(left) + " more";
+  return out;
+}
+
 bool IsPlain(char c) { return c >= 0x20 && c < 0x7f; }
 
 }  // namespace
 
-std::string RefusalLine(const std::set<uid_t>& served, const std::optional<gid_t>& group,
-                        uid_t peer) {
-  std::string uids;
-  size_t left = served.size();
-  for (const uid_t uid : served) {
-    if (served.size() - left == kMostNamed) break;
-    uids += (uids.empty() ? "" : left == 1 ? " and " : ", ") + std::to_string(uid);
-    --left;
-  }
-  if (left > 0) uids += " and " + std::to_string(left) + " more";
-  if (group) uids += " and group " + std::to_string(*group);
-  return std::string(kStart) + "this socket serves uids " + uids + "; the peer has uid " +
-         std::to_string(peer) + "\n";
+std::string RefusalLine(const std::set<uid_t>& served, const std::set<gid_t>& groups, uid_t peer) {
+  std::string line = std::string(kStart) + "this socket serves uids " + Named(served);
+  if (!groups.empty())
+    line += (groups.size() == 1 ? " and group " : " and groups ") + Named(groups);
+  return line + "; the peer has uid " + std::to_string(peer) + "\n";
 }
 
 std::string RefusalFrame(const std::string& line) {

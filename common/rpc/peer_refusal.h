@@ -7,16 +7,14 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <set>
 #include <string>
 
 namespace odyssey::rpc {
 
-// "refused: this socket serves uids 0 and 998; the peer has uid 1000\n". With a group whose members
-// are served: "… uids 0 and 998 and group 27; …".
-std::string RefusalLine(const std::set<uid_t>& served, const std::optional<gid_t>& group,
-                        uid_t peer);
+// "refused: this socket serves uids 0 and 998; the peer has uid 1000\n". With groups whose
+// members are served: "… uids 0 and 998 and groups 27 and 30; …".
+std::string RefusalLine(const std::set<uid_t>& served, const std::set<gid_t>& groups, uid_t peer);
 
 // GOAWAY with the line. No SETTINGS comes before it, so no client takes the connection for one that
 // is served.

@@ -35,6 +35,7 @@ struct Command {
 
 // One file of commands each.
 std::vector<Command> DaemonCommands();
+std::vector<Command> SettingsCommands();
 std::vector<Command> StatusCommands();
 std::vector<Command> ExecCommands();
 std::vector<Command> RunCommands();

@@ -35,33 +35,37 @@ Status CheckChoice(const OptionSpec& spec, const std::string& value) {
   return InvalidArgument("\"" + Shown(value) + "\": expected " + JoinChoices(spec.choices));
 }
 
-Status CheckValue(const OptionSpec& spec, const std::string& value) {
+// "64 KiB", "7 d": how a bound of the option is written.
+std::string BoundText(const OptionSpec& spec, uint64_t bound) {
   switch (spec.kind) {
-    case ValueKind::kFlag:
-      return OkStatus();
-    case ValueKind::kText:
-    case ValueKind::kFile:
-    case ValueKind::kDirectory:
-      return value.empty() ? InvalidArgument("\"\": expected a value that is not empty")
-                           : OkStatus();
     case ValueKind::kSize:
-      return ParseSize(value).status();
+      return FormatSize(bound);
     case ValueKind::kDuration:
-      return ParseDurationMs(value).status();
-    case ValueKind::kAge:
-      return ParseAgeS(value).status();
-    case ValueKind::kCpus:
-      return ParseCpus(value).status();
-    case ValueKind::kNumber:
-      return ParseNumber(value, spec.min, spec.max).status();
-    case ValueKind::kChoice:
-      return CheckChoice(spec, value);
-    case ValueKind::kEnv:
-      if (IsName(value.substr(0, value.find('=')))) return OkStatus();
-      return InvalidArgument("\"" + Shown(value) +
-                             "\": expected NAME or NAME=VALUE, with NAME of letters, digits and _");
+      return std::to_string(bound / 1000) + "s";
+    default:
+      return std::to_string(bound) + "s";
+  }
+}
+
+// A quantity with bounds of its option's own.
+Status CheckBounds(const OptionSpec& spec, const std::string& text,
+                   const Result<uint64_t>& quantity) {
+  ODY_RETURN_IF_ERROR(quantity.status());
+  const std::string zero = spec.zero ? "0, or " : "";
+  if (*quantity < spec.min) {
+    return InvalidArgument("\"" + Shown(text) + "\": expected " + zero + "at least " +
+                           BoundText(spec, spec.min));
+  }
+  if (*quantity > spec.max) {
+    return InvalidArgument("\"" + Shown(text) + "\": expected at most " +
+                           BoundText(spec, spec.max));
   }
   return OkStatus();
+}
+
+Result<uint64_t> ParseDuration(const std::string& text) {
+  ODY_ASSIGN_OR_RETURN(const uint32_t ms, ParseDurationMs(text));
+  return uint64_t{ms};
 }
 
 // One argument list being read from the left.
@@ -95,7 +99,7 @@ class Scanner {
     if (!spec->repeatable && out_.Has(spec->name)) {
       return InvalidArgument(name + " \"" + Shown(*value) + "\": given twice, allowed once");
     }
-    if (const Status status = CheckValue(*spec, *value); !status.ok()) {
+    if (const Status status = CheckOptionValue(*spec, *value); !status.ok()) {
       return InvalidArgument(name + " " + status.message());
     }
     out_.Add(spec->name, std::move(*value));
@@ -147,6 +151,36 @@ Status CheckWords(const std::vector<PositionalSpec>& positionals,
 
 }  // namespace
 
+Status CheckOptionValue(const OptionSpec& spec, const std::string& value) {
+  if (spec.zero && value == "0") return OkStatus();
+  switch (spec.kind) {
+    case ValueKind::kFlag:
+      return OkStatus();
+    case ValueKind::kText:
+    case ValueKind::kFile:
+    case ValueKind::kDirectory:
+      return value.empty() ? InvalidArgument("\"\": expected a value that is not empty")
+                           : OkStatus();
+    case ValueKind::kSize:
+      return CheckBounds(spec, value, ParseSize(value));
+    case ValueKind::kDuration:
+      return CheckBounds(spec, value, ParseDuration(value));
+    case ValueKind::kAge:
+      return CheckBounds(spec, value, ParseAgeS(value));
+    case ValueKind::kCpus:
+      return ParseCpus(value).status();
+    case ValueKind::kNumber:
+      return ParseNumber(value, spec.min, spec.max).status();
+    case ValueKind::kChoice:
+      return CheckChoice(spec, value);
+    case ValueKind::kEnv:
+      if (IsName(value.substr(0, value.find('=')))) return OkStatus();
+      return InvalidArgument("\"" + Shown(value) +
+                             "\": expected NAME or NAME=VALUE, with NAME of letters, digits and _");
+  }
+  return OkStatus();
+}
+
 ParsedOptions::ParsedOptions(const std::vector<OptionSpec>& specs) {
   for (const OptionSpec& spec : specs) values_[std::string(spec.name)] = {};
 }
@@ -163,11 +197,11 @@ std::string ParsedOptions::Text(std::string_view name) const {
 }
 
 uint64_t ParsedOptions::Size(std::string_view name) const {
-  return Has(name) ? ParseSize(Text(name)).value() : 0;
+  return Has(name) && Text(name) != "0" ? ParseSize(Text(name)).value() : 0;
 }
 
 uint32_t ParsedOptions::DurationMs(std::string_view name) const {
-  return Has(name) ? ParseDurationMs(Text(name)).value() : 0;
+  return Has(name) && Text(name) != "0" ? ParseDurationMs(Text(name)).value() : 0;
 }
 
 uint32_t ParsedOptions::CpuMillis(std::string_view name) const {

@@ -35,8 +35,9 @@ struct OptionSpec {
   std::string_view value_name;  // "SIZE"; shown in help
   std::string_view help;
   std::vector<std::string_view> choices;
-  uint64_t min = 0;
+  uint64_t min = 0;  // of kNumber, kSize (bytes), kDuration (ms) and kAge (s)
   uint64_t max = UINT64_MAX;
+  bool zero = false;  // "0" is allowed too, whatever the kind
   bool repeatable = false;
 };
 
@@ -78,6 +79,9 @@ class ParsedOptions final {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
   std::vector<std::string> words_;
 };
+
+// Whether a value is one of the option's. INVALID_ARGUMENT names the value and what is allowed.
+Status CheckOptionValue(const OptionSpec& spec, const std::string& value);
 
 // INVALID_ARGUMENT naming the option, the value and what is allowed.
 Result<ParsedOptions> ParseOptions(const std::vector<OptionSpec>& options,

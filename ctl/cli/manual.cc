@@ -30,6 +30,7 @@ constexpr std::pair<const char*, const char*> kFiles[] = {
     {"/var/lib/odyssey", "that of root, and of the services"},
     {"/run/odyssey", "the sockets of the services"},
     {"/etc/odyssey/policy.d", "the operator's ceiling of the services"},
+    {"/etc/odyssey/*.yaml", "settings of the services: odyssey-agentd.yaml(5) and others"},
     {"/usr/share/doc/odyssey", "the documents: OPERATIONS.md, policy/README.md"}};
 
 // Of a character that roff would read as something else, or show as another; nullptr: none.
@@ -103,7 +104,49 @@ std::string ExitStatus() {
                          " as described there.");
 }
 
+std::string Title(std::string_view name, const char* section) {
+  return ".\\\" Made from a table of odyssey-ctl; ctl/cli/manual.cc\n.TH " + ToRoff(name) + " " +
+         section + " \"\" \"Odyssey " + ToRoff(kVersion) + "\" \"Odyssey\"\n.nh\n.ad l\n";
+}
+
+constexpr char kSettingsForm[] =
+    "YAML. Files of the directory are read after the first one, in the order of their names. A "
+    "value of a later file replaces an earlier one; the members of a list are added, and those of "
+    "a map by their names. An empty list or map removes what earlier files said. Sizes are written "
+    "as 64m, times as 90s, 15m, 2h or 30d. Files must be root's, and writable by root alone. An "
+    "unknown key, a duplicate one or a wrong value is an error with the file's name and line, and "
+    "the daemon does not start: check with \"odyssey-ctl config check\".";
+
+// What a key takes, and what holds without it.
+std::string SettingItem(const Setting& setting) {
+  std::string text(setting.option.help);
+  text += setting.shape == Shape::kList  ? ". A list."
+          : setting.shape == Shape::kMap ? ". A map."
+                                         : ".";
+  if (!setting.fallback.empty()) text += " Default: " + std::string(setting.fallback) + ".";
+  if (!setting.needs.empty()) text += " Needs " + std::string(setting.needs) + ".";
+  if (setting.reloaded) text += " A reload applies it.";
+  return Item(Bold(setting.key) + ": " + Italic(setting.option.value_name), text);
+}
+
 }  // namespace
+
+std::string SettingsPage(const DaemonSettings& daemon) {
+  const std::string name(daemon.name), program(daemon.program);
+  std::string out = Title(program + ".yaml", "5");
+  out += Section("NAME") + ToRoff(program + ".yaml - settings of " + program + "\n");
+  out += Section("SYNOPSIS") + Italic("/etc/odyssey/" + name + ".yaml") + ", " +
+         Italic("/etc/odyssey/" + name + ".d/*.yaml") + "\n";
+  out += Section("DESCRIPTION") + ToRoff("The service odyssey-" + name +
+                                         " reads them when it starts. " + kSettingsForm + "\n");
+  out += Paragraph("\"odyssey-ctl up\" reads " + name + ".yaml and " + name +
+                   ".d of its state directory, which may not hold the keys that say where "
+                   "files are.");
+  out += Section("KEYS");
+  for (const Setting& setting : daemon.settings) out += SettingItem(setting);
+  out += Section("SEE ALSO") + Bold(program) + "(8), " + Bold("odyssey-ctl") + "(1)\n";
+  return out;
+}
 
 std::string ToRoff(std::string_view text) {
   std::string out;
@@ -128,11 +171,7 @@ std::string ToRoff(std::string_view text) {
 }
 
 std::string ManualPage() {
-  std::string out =
-      ".\\\" Made from the command table of odyssey-ctl; ctl/cli/manual.cc\n.TH ODYSSEY\\-CTL 1 "
-      "\"\" "
-      "\"Odyssey " +
-      ToRoff(kVersion) + "\" \"Odyssey\"\n.nh\n.ad l\n";
+  std::string out = Title("ODYSSEY-CTL", "1");
   out += Section("NAME") + "odyssey\\-ctl \\- run commands and agents in cells\n";
   out += Synopsis();
   out += Section("DESCRIPTION") + ToRoff(kDescription) + "\n";

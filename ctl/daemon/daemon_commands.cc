@@ -27,9 +27,10 @@
 #include "ctl/base/sanitize.h"
 #include "ctl/base/state_layout.h"
 #include "ctl/base/units.h"
-#include "ctl/daemon/agentd_options.h"
 #include "ctl/daemon/daemon_monitor.h"
 #include "ctl/daemon/up_lock.h"
+#include "ctl/settings/setting.h"
+#include "ctl/settings/settings_reader.h"
 #include "policy/dialect/ceiling_directory.h"
 
 namespace odyssey::ctl {
@@ -56,22 +57,30 @@ std::vector<std::string> AgentdEnvironment(const StateLayout& layout) {
 struct UpRequest {
   StateLayout layout;
   DaemonIdentities ids;
-  std::vector<uid_t> clients;                 // may connect to agentd, besides root
-  std::vector<std::string> agentd_arguments;  // of AgentdOptions
-  uint32_t drain_s = 0;
-  std::vector<std::string> egress_arguments;
+  std::vector<uid_t> clients;  // may connect to agentd, besides root
+  std::vector<std::string> agentd_arguments, egress_arguments;  // beside what `up` decides
 };
 
-std::vector<std::string> EgressArguments(const ParsedOptions& options) {
-  std::vector<std::string> out;
-  if (options.Has("upstream-proxy")) {
-    out = {"--upstream-proxy", options.Text("upstream-proxy")};
-  }
+// Of the files in the state directory, then of the options, which win.
+Result<std::vector<std::string>> ArgumentsFor(std::string_view daemon, const Invocation& call,
+                                              const StateLayout& layout) {
+  ODY_ASSIGN_OR_RETURN(std::vector<std::string> out, ArgumentsOfState(daemon, layout.state));
+  const std::vector<std::string> typed = ArgumentsOfUp(daemon, call.options);
+  out.insert(out.end(), typed.begin(), typed.end());
   return out;
 }
 
+// Of the last --drain, in seconds.
+uint32_t DrainOf(const std::vector<std::string>& arguments) {
+  uint32_t seconds = 0;
+  for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
+    if (arguments[i] == "--drain") seconds = static_cast<uint32_t>(atoi(arguments[i + 1].c_str()));
+  }
+  return seconds;
+}
+
 Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
-  const auto& [layout, ids, clients, agentd_arguments, drain_s, egress_arguments] = request;
+  const auto& [layout, ids, clients, agentd_arguments, egress_arguments] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
   ODY_ASSIGN_OR_RETURN(const std::string egress, FindProgram("odyssey-egress"));
@@ -104,7 +113,7 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
       .uid = ids.agentd.uid,
       .gid = ids.agentd.gid};
   agentd_spec.argv.insert(agentd_spec.argv.end(), agentd_arguments.begin(), agentd_arguments.end());
-  agentd_spec.stop_timeout += std::chrono::seconds(drain_s);
+  agentd_spec.stop_timeout += std::chrono::seconds(DrainOf(agentd_arguments));
   for (const uid_t client : clients) {
     agentd_spec.argv.insert(agentd_spec.argv.end(), {"--allow-uid", std::to_string(client)});
   }
@@ -216,13 +225,17 @@ int Detach(const Console& console, const UpRequest& request) {
   return kExitFailed;
 }
 
-Result<std::vector<uid_t>> ReadClients(const ParsedOptions& options) {
-  std::vector<uid_t> clients;
-  for (const std::string& user : options.All("allow-user")) {
+Result<UpRequest> ReadRequest(const Invocation& call) {
+  UpRequest out = {.layout = LayoutOf(call.locations.state), .ids = ChooseIdentities()};
+  for (const std::string& user : call.options.All("allow-user")) {
     ODY_ASSIGN_OR_RETURN(const ceiling::Owner owner, dialect::FindOwner("--allow-user", user));
-    clients.push_back(owner.uid);
+    out.clients.push_back(owner.uid);
   }
-  return clients;
+  ODY_ASSIGN_OR_RETURN(out.agentd_arguments, ArgumentsFor("agentd", call, out.layout));
+  ODY_ASSIGN_OR_RETURN(out.egress_arguments, ArgumentsFor("egress", call, out.layout));
+  // It has no setting that `up` leaves to it, so its file would be ignored.
+  ODY_RETURN_IF_ERROR(ArgumentsOfState("supervisor", out.layout.state).status());
+  return out;
 }
 
 int Up(const Invocation& call) {
@@ -235,19 +248,13 @@ int Up(const Invocation& call) {
              std::to_string(geteuid()),
          "Run it as root, for example: sudo odyssey-ctl up"});
   }
-  Result<std::vector<uid_t>> clients = ReadClients(call.options);
-  if (!clients.ok()) {
-    return console.Fail({"start the daemons", clients.status().message(),
+  const Result<UpRequest> request = ReadRequest(call);
+  if (!request.ok()) {
+    return console.Fail({"start the daemons", request.status().message(),
                          "odyssey-ctl up --help lists the options."});
   }
-  const UpRequest request = {LayoutOf(call.locations.state),
-                             ChooseIdentities(),
-                             std::move(*clients),
-                             AgentdArguments(call.options),
-                             (call.options.DurationMs("drain") + 999) / 1000,
-                             EgressArguments(call.options)};
-  if (call.options.Has("detach")) return Detach(console, request);
-  return ReportUp(console, RunDaemons(console, request, -1));
+  if (call.options.Has("detach")) return Detach(console, *request);
+  return ReportUp(console, RunDaemons(console, *request, -1));
 }
 
 int Down(const Invocation& call) {
@@ -304,12 +311,11 @@ std::vector<Command> DaemonCommands() {
        .value_name = "USER",
        .help = "may use sessions besides root; a name or a uid",
        .repeatable = true},
-      {.name = "upstream-proxy",
-       .kind = ValueKind::kText,
-       .value_name = "ADDRESS:PORT",
-       .help = "reach what cells connect to through this proxy, by CONNECT"},
       {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}};
-  of_up.insert(of_up.end(), AgentdOptions().begin(), AgentdOptions().end());
+  for (const std::string_view daemon : {"egress", "agentd"}) {
+    const std::vector<OptionSpec> own = OptionsOfUp(daemon);
+    of_up.insert(of_up.end(), own.begin(), own.end());
+  }
   return {
       {.name = "up",
        .summary = "run the three daemons without systemd, until Ctrl-C",

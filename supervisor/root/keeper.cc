@@ -158,14 +158,18 @@ Status Keep(Options options) {
   ODY_ASSIGN_OR_RETURN(const UniqueFd lock, LockState(options.state_directory));
   const std::string socket_path = options.run_directory + "/supervisor.sock";
   // accept checks the peer's uid.
-  ODY_ASSIGN_OR_RETURN(UniqueFd listener, ListenUnix(socket_path, 0666));
+  UniqueFd listener(options.listener);
+  if (!listener) {
+    ODY_ASSIGN_OR_RETURN(listener, ListenUnix(socket_path, 0666));
+  }
+  fcntl(listener.get(), F_SETFD, FD_CLOEXEC);
 
   ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range, HoldUidRange(kUidLocks, options.uid_base,
                                                               kMaxCells + 1, &options.first_uid));
 
   ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
   const Status status = KeepWorkers(options, layout, listener.get());
-  unlink(socket_path.c_str());
+  if (options.listener < 0) unlink(socket_path.c_str());
   return status;
 }
 

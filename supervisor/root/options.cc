@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include <memory>
 #include <utility>
 
 #include "common/os/file.h"
@@ -20,22 +18,9 @@ Result<uid_t> ParseUid(const std::string& option, const std::string& text) {
   errno = 0;
   const unsigned long long value = strtoull(text.c_str(), &end, 10);
   if (errno != 0 || end == text.c_str() || *end != '\0' || text[0] == '-' || value >= UINT_MAX) {
-    return InvalidArgument(option + " " + text + ": not a uid; give a number below 4294967295");
+    return InvalidArgument(option + " " + text + ": not a number below 4294967295");
   }
   return static_cast<uid_t>(value);
-}
-
-// A name is looked up in /etc/passwd itself: the name service would load code into root.
-Result<uid_t> ParseUser(const std::string& option, const std::string& text) {
-  const auto number = ParseUid(option, text);
-  if (number.ok()) return number;
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen("/etc/passwd", "re"), fclose);
-  while (file != nullptr) {
-    const passwd* entry = fgetpwent(file.get());
-    if (entry == nullptr) break;
-    if (text == entry->pw_name) return entry->pw_uid;
-  }
-  return InvalidArgument(option + " " + text + ": no such user in /etc/passwd; give one or a uid");
 }
 
 constexpr std::pair<const char*, std::string Options::*> kDirectories[] = {
@@ -54,7 +39,7 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
                : InvalidArgument(name + " " + value + ": give an absolute path without . and ..");
   }
   if (name == "--rpc-user") {
-    ODY_ASSIGN_OR_RETURN(options->rpc_uid, ParseUser(name, value));
+    ODY_ASSIGN_OR_RETURN(options->rpc_uid, ParseUid(name, value));
     if (options->rpc_uid == 0)
       return InvalidArgument("--rpc-user " + value + ": root is not allowed");
   } else if (name == "--uid-base") {
@@ -63,12 +48,16 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
       return InvalidArgument("--uid-base " + value + ": give at least 65536, the range of no user");
     }
   } else if (name == "--client-uid") {
-    ODY_ASSIGN_OR_RETURN(const uid_t uid, ParseUser(name, value));
+    ODY_ASSIGN_OR_RETURN(const uid_t uid, ParseUid(name, value));
     options->client_uids.push_back(uid);
+  } else if (name == "--listen-fd") {
+    ODY_ASSIGN_OR_RETURN(const uid_t fd, ParseUid(name, value));
+    options->listener = static_cast<int>(fd);
   } else {
     return InvalidArgument("unknown option " + name +
                            "; allowed: --state --run --rpc-user --client-uid --uid-base "
-                           "--bundle-store --danger-grants --policy");
+                           "--bundle-store --danger-grants --policy --listen-fd, and -- before "
+                           "those of rpc");
   }
   return OkStatus();
 }
@@ -79,6 +68,10 @@ Result<Options> ParseOptions(int argc, char** argv) {
   Options options;
   options.argv = argv;
   for (int i = 1; i < argc; i += 2) {
+    if (strcmp(argv[i], "--") == 0) {
+      options.rpc_arguments.assign(argv + i + 1, argv + argc);
+      break;
+    }
     if (i + 1 == argc) return InvalidArgument(std::string(argv[i]) + ": needs a value");
     ODY_RETURN_IF_ERROR(SetOption(argv[i], argv[i + 1], &options));
   }

@@ -10,8 +10,9 @@
 
 namespace odyssey::root {
 
-// odyssey-supervisor --state DIR --run DIR [--rpc-user NAME|UID] [--client-uid UID]… [--uid-base N]
-//                    [--bundle-store DIR] [--danger-grants FILE] [--policy DIR]
+// odyssey-supervisor --state DIR --run DIR [--rpc-user UID] [--client-uid UID]… [--uid-base N]
+//                    [--bundle-store DIR] [--danger-grants FILE] [--policy DIR] [--listen-fd N]
+//                    [-- ARGUMENT OF RPC…]
 struct Options {
   std::string state_directory;
   std::string run_directory;
@@ -25,7 +26,9 @@ struct Options {
   std::string policy_directory = "/etc/odyssey/policy.d";
   std::string program_directory;  // where our sibling programs are
   std::string danger_grants;      // file of grants of host execution; "" = no grants
-  char** argv = nullptr;          // what all of this was read from
+  int listener = -1;              // an inherited listening socket; -1: RUN/supervisor.sock is made
+  std::vector<std::string> rpc_arguments;  // root looks at none of them
+  char** argv = nullptr;                   // what all of this was read from
 };
 
 // INVALID_ARGUMENT names the option, the value and what is allowed.

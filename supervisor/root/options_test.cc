@@ -26,12 +26,18 @@ TEST(OptionsTest, TakesDirectoriesAndFillsInUsers) {
   EXPECT_FALSE(options->program_directory.empty());
 }
 
-TEST(OptionsTest, TakesUsersByNumberOrByNameInPasswd) {
+TEST(OptionsTest, TakesUsersByNumber) {
   EXPECT_EQ(ParseWith("--rpc-user", "1234")->rpc_uid, 1234u);
-  EXPECT_EQ(ParseWith("--rpc-user", "nobody")->rpc_uid, 65534u);
   const auto clients =
-      Parse({"--state", "/s", "--run", "/r", "--client-uid", "5", "--client-uid", "nobody"});
+      Parse({"--state", "/s", "--run", "/r", "--client-uid", "5", "--client-uid", "65534"});
   EXPECT_EQ(clients->client_uids, (std::vector<uid_t>{5, 65534}));
+}
+
+TEST(OptionsTest, PassesOnWhatRpcReads) {
+  const auto options = Parse({"--state", "/s", "--run", "/r", "--", "--notify", "/n", "--state"});
+  EXPECT_EQ(options->rpc_arguments, (std::vector<std::string>{"--notify", "/n", "--state"}));
+  EXPECT_EQ(options->listener, -1);
+  EXPECT_EQ(ParseWith("--listen-fd", "3")->listener, 3);
 }
 
 TEST(OptionsTest, SaysWhichOptionIsWrongAndWhatIsAllowed) {
@@ -49,14 +55,14 @@ TEST(OptionsTest, SaysWhichOptionIsWrongAndWhatIsAllowed) {
       {{"--run", "/s/"}, "--run /s/: give an absolute path"},
       {{"--bundle-store", "x"}, "--bundle-store x: give an absolute path"},
       {{"--rpc-user", "0"}, "--rpc-user 0: root is not allowed"},
-      {{"--rpc-user", "root"}, "--rpc-user root: root is not allowed"},
-      {{"--rpc-user", "no such"}, "--rpc-user no such: no such user in /etc/passwd"},
+      {{"--rpc-user", "root"}, "--rpc-user root: not a number below"},
+      {{"--listen-fd", "x"}, "--listen-fd x: not a number below"},
       {{"--client-uid", "-1"}, "--client-uid -1: "},
       {{"--client-uid", "4294967295"}, "--client-uid 4294967295: "},
       {{"--client-uid", "12x"}, "--client-uid 12x: "},
       {{"--client-uid", ""}, "--client-uid : "},
       {{"--uid-base", "1000"}, "--uid-base 1000: give at least 65536"},
-      {{"--uid-base", "base"}, "--uid-base base: not a uid"},
+      {{"--uid-base", "base"}, "--uid-base base: not a number below"},
   };
   for (const auto& bad : cases) {
     const auto options = Parse(bad.words);

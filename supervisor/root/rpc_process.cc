@@ -49,6 +49,7 @@ Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent)
   for (const uid_t uid : options.client_uids) {
     args.insert(args.end(), {"--client-uid", std::to_string(uid)});
   }
+  args.insert(args.end(), options.rpc_arguments.begin(), options.rpc_arguments.end());
   std::vector<char*> argv;
   for (std::string& arg : args) argv.push_back(arg.data());
   argv.push_back(nullptr);

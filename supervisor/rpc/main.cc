@@ -1,19 +1,21 @@
-// odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]…: started by
-// odyssey-supervisor, as a user of its own without capabilities, with fd 3 = socket to root, fd 4 =
-// the listening socket and fd 5 = the directory of the audit log.
+// odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]… [--notify SOCKET
+// [--watchdog-usec N]]: started by odyssey-supervisor, as a user of its own without capabilities,
+// with fd 3 = socket to root, fd 4 = the listening socket and fd 5 = the directory of the audit
+// log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <set>
+#include <string>
 
 #include "common/base/version.h"
+#include "common/os/notify_socket.h"
 #include "common/os/stdio.h"
 #include "common/rpc/health.h"
 #include "common/rpc/peer_listener.h"
@@ -39,26 +41,45 @@ int Fail(const Status& status) {
   return 1;
 }
 
-// Root and ourselves beside those named on the command line.
-std::set<uid_t> AllowedClients(int argc, char** argv) {
-  std::set<uid_t> allowed = {0, getuid()};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--client-uid") == 0) {
-      allowed.insert(static_cast<uid_t>(strtoul(argv[i + 1], nullptr, 10)));
+struct Options {
+  std::string run;
+  std::string policy = dialect::kCeilingDirectory;
+  std::set<uid_t> clients = {0, getuid()};
+  std::string notify;  // the service manager's socket; "": none
+  uint64_t watchdog_usec = 0;
+};
+
+Result<Options> ParseOptions(int argc, char** argv) {
+  Options out;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) return InvalidArgument(name + ": needs a value");
+    const char* const value = argv[i + 1];
+    if (name == "--run") {
+      out.run = value;
+    } else if (name == "--policy") {
+      out.policy = value;
+    } else if (name == "--client-uid") {
+      out.clients.insert(static_cast<uid_t>(strtoul(value, nullptr, 10)));
+    } else if (name == "--notify") {
+      out.notify = value;
+    } else if (name == "--watchdog-usec") {
+      out.watchdog_usec = strtoull(value, nullptr, 10);
+    } else {
+      return InvalidArgument("unknown option " + name +
+                             "; allowed: --run --policy --client-uid --notify --watchdog-usec");
     }
   }
-  return allowed;
+  return out;
 }
 
-// Of an option that comes once.
-std::string OptionOr(int argc, char** argv, const char* name, const char* otherwise) {
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], name) == 0) return argv[i + 1];
-  }
-  return otherwise;
+// Reports that the thread which owns the cells runs, and again and again.
+void ReportAlive(const NotifySocket& manager, EventLoop* loop) {
+  manager.Alive();
+  loop->At(Clock::now() + manager.alive_period(), [&manager, loop] { ReportAlive(manager, loop); });
 }
 
-int Serve(int argc, char** argv) {
+int Serve(const Options& options) {
   RootClient root{UniqueFd(kRootSocketFd)};
   auto hello = root.ReceiveHello();
   if (!hello.ok()) return Fail(hello.status());
@@ -68,7 +89,7 @@ int Serve(int argc, char** argv) {
   if (const size_t slash = store.rfind('/'); slash != std::string::npos && slash > 0) {
     facts.check.own_directories.push_back(store.substr(0, store.rfind('/', slash - 1)));
   }
-  CeilingGate ceiling(OptionOr(argc, argv, "--policy", dialect::kCeilingDirectory), facts.check);
+  CeilingGate ceiling(options.policy, facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
   auto reviewed = ReviewedCells::Open(kAuditFd);
   if (!reviewed.ok()) return Fail(reviewed.status());
@@ -76,10 +97,9 @@ int Serve(int argc, char** argv) {
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
   AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));
-  const std::string run = OptionOr(argc, argv, "--run", "");
-  const HostLink host(wire::HostSocket(run));
+  const HostLink host(wire::HostSocket(options.run));
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host,
-                run + egress_wire::kBrokerSocket);
+                options.run + egress_wire::kBrokerSocket);
   SupervisorService service(&broker, &*reviewed);
   ChangesService changes(&broker, &*reviewed);
   EgressService egress(&broker);
@@ -95,8 +115,11 @@ int Serve(int argc, char** argv) {
                  v1::Egress::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
-  rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), AllowedClients(argc, argv));
+  rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), {.uids = options.clients});
+  const NotifySocket manager(options.notify, options.watchdog_usec);
   Status status = root.SendReady();
+  if (status.ok()) manager.Ready();
+  if (manager.alive_period().count() > 0) ReportAlive(manager, broker.loop());
   if (status.ok()) status = broker.Run();
   // Root stops, is gone or does not want us: the cells end with it, and there is nothing else to
   // save.
@@ -116,5 +139,7 @@ int Serve(int argc, char** argv) {
 int main(int argc, char** argv) {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   signal(SIGPIPE, SIG_IGN);
-  return odyssey::supervisor::Serve(argc, argv);
+  const auto options = odyssey::supervisor::ParseOptions(argc, argv);
+  if (!options.ok()) return odyssey::supervisor::Fail(options.status());
+  return odyssey::supervisor::Serve(*options);
 }

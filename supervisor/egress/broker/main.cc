@@ -32,6 +32,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "common/os/file.h"
+#include "common/os/notify_socket.h"
 #include "common/os/open_files.h"
 #include "common/os/stdio.h"
 #include "common/os/unix_listener.h"
@@ -147,6 +148,16 @@ asio::awaitable<void> Accept(const BrokerParts& parts, UniqueFd listener, std::s
   }
 }
 
+// The loop runs, again and again.
+asio::awaitable<void> ReportAlive(const NotifySocket& manager) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    manager.Alive();
+    timer.expires_after(manager.alive_period());
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
 Status Serve(const Options& options) {
   asio::io_context loop(1);
   ODY_ASSIGN_OR_RETURN(const auto names, NameLookup::Make(&loop));
@@ -180,8 +191,13 @@ Status Serve(const Options& options) {
   asio::co_spawn(loop, Accept(parts, std::move(listener), options.clients, &cells), asio::detached);
   asio::signal_set stop(loop, SIGTERM, SIGINT);
   stop.async_wait([&loop](const auto&, int) { loop.stop(); });
+  const NotifySocket manager = NotifySocket::FromEnvironment();
+  if (manager.alive_period().count() > 0) {
+    asio::co_spawn(loop, ReportAlive(manager), asio::detached);
+  }
   printf("ready\n");
   fflush(stdout);
+  manager.Ready();
   loop.run();
   unlink(path.c_str());
   unlink(providers_path.c_str());

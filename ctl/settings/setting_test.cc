@@ -1,4 +1,4 @@
-#include "ctl/daemon/agentd_options.h"
+#include "ctl/settings/setting.h"
 
 #include <gtest/gtest.h>
 
@@ -8,16 +8,16 @@ namespace odyssey::ctl {
 namespace {
 
 std::vector<std::string> Passed(const std::vector<std::string>& typed) {
-  const Result<ParsedOptions> options = ParseOptions(AgentdOptions(), {}, typed);
+  const Result<ParsedOptions> options = ParseOptions(OptionsOfUp("agentd"), {}, typed);
   EXPECT_TRUE(options.ok()) << options.status().message();
-  return options.ok() ? AgentdArguments(*options) : std::vector<std::string>();
+  return options.ok() ? ArgumentsOfUp("agentd", *options) : std::vector<std::string>();
 }
 
 using Words = std::vector<std::string>;
 
-TEST(AgentdOptionsTest, WhatWasNotGivenIsLeftToAgentd) { EXPECT_EQ(Passed({}), Words()); }
+TEST(SettingTest, WhatWasNotGivenIsLeftToAgentd) { EXPECT_EQ(Passed({}), Words()); }
 
-TEST(AgentdOptionsTest, PassesEachValueAsAgentdReadsIt) {
+TEST(SettingTest, PassesEachValueAsAgentdReadsIt) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(Passed({"--approval-timeout", "1500ms", "--approval-command", "bin/x", "--idle-cell",
                     "0", "--approval-webhook-fallback", "ask"}),

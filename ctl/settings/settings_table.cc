@@ -1,0 +1,244 @@
+#include "ctl/settings/setting.h"
+
+namespace odyssey::ctl {
+namespace {
+
+constexpr uint64_t kMsPerSecond = 1000;
+constexpr uint64_t kSecondsPerDay = 24 * 3600;
+
+Setting Path(std::string_view key, std::string_view option, std::string_view fallback,
+             std::string_view help) {
+  return {.key = key,
+          .option = {.name = option, .kind = ValueKind::kFile, .value_name = "PATH", .help = help},
+          .fallback = fallback};
+}
+
+Setting Directory(std::string_view key, std::string_view option, std::string_view fallback,
+                  std::string_view help) {
+  return {
+      .key = key,
+      .option = {.name = option, .kind = ValueKind::kDirectory, .value_name = "DIR", .help = help},
+      .of_services = true,
+      .fallback = fallback};
+}
+
+Setting Users(std::string_view key, std::string_view option, std::string_view fallback,
+              std::string_view help) {
+  return {.key = key,
+          .option = {.name = option,
+                     .kind = ValueKind::kText,
+                     .value_name = "USER",
+                     .help = help,
+                     .repeatable = true},
+          .shape = Shape::kList,
+          .is_user = true,
+          .fallback = fallback};
+}
+
+Setting Count(std::string_view key, std::string_view option, std::string_view fallback,
+              uint64_t most, std::string_view help) {
+  return {.key = key,
+          .option = {.name = option,
+                     .kind = ValueKind::kNumber,
+                     .value_name = "N",
+                     .help = help,
+                     .min = 1,
+                     .max = most},
+          .of_up = true,
+          .fallback = fallback};
+}
+
+// Both in milliseconds at most.
+Setting Time(std::string_view key, ValueKind kind, std::string_view fallback, uint64_t most_s,
+             std::string_view help) {
+  const bool is_age = kind == ValueKind::kAge;
+  return {.key = key,
+          .option = {.kind = kind,
+                     .value_name = is_age ? "AGE" : "DURATION",
+                     .help = help,
+                     .max = is_age ? most_s : most_s * kMsPerSecond,
+                     .zero = true},
+          .of_up = true,
+          .fallback = fallback};
+}
+
+Setting Named(Setting setting, std::string_view option) {
+  setting.option.name = option;
+  return setting;
+}
+
+// What becomes of a request for approval that a program does not answer.
+Setting Fallback(std::string_view key, std::string_view option, std::string_view needs) {
+  return {.key = key,
+          .option = {.name = option,
+                     .kind = ValueKind::kChoice,
+                     .value_name = "HOW",
+                     .help = "what becomes of a request that it does not answer: deny (default) "
+                             "or ask",
+                     .choices = {"deny", "ask"}},
+          .of_up = true,
+          .needs = needs};
+}
+
+Setting OfUp(Setting setting, std::string_view needs = "") {
+  setting.of_up = true;
+  setting.needs = needs;
+  return setting;
+}
+
+Setting OfServices(Setting setting) {
+  setting.of_services = true;
+  return setting;
+}
+
+Setting Text(std::string_view key, std::string_view option, std::string_view value_name,
+             std::string_view help) {
+  return {
+      .key = key,
+      .option = {.name = option, .kind = ValueKind::kText, .value_name = value_name, .help = help}};
+}
+
+Setting Group(std::string_view key, std::string_view option, std::string_view fallback,
+              std::string_view help) {
+  Setting out = Text(key, option, "GROUP", help);
+  out.fallback = fallback;
+  return out;
+}
+
+Setting Map(Setting setting) {
+  setting.shape = Shape::kMap;
+  setting.option.repeatable = true;
+  return setting;
+}
+
+Setting Reloaded(Setting setting) {
+  setting.reloaded = true;
+  return setting;
+}
+
+DaemonSettings Supervisor() {
+  return {"supervisor",
+          "odyssey-supervisor",
+          {Directory("state", "state", "/var/lib/odyssey/supervisor",
+                     "cells' directories, approvals of projects, the audit log"),
+           Directory("run", "run", "/run/odyssey", "where supervisor.sock is"),
+           {.key = "rpc_user",
+            .option = {.name = "rpc-user",
+                       .kind = ValueKind::kText,
+                       .value_name = "USER",
+                       .help = "the user that serves clients, not root"},
+            .is_user = true,
+            .of_services = true,
+            .fallback = "odyssey-rpc"},
+           OfServices(
+               Users("client_users", "client-uid", "odyssey-agentd", "may connect, beside root")),
+           {.key = "uid_base",
+            .option = {.name = "uid-base",
+                       .kind = ValueKind::kNumber,
+                       .value_name = "UID",
+                       .help = "owns cells' directories; live cells have uids above it",
+                       .min = 65536,
+                       .max = 0xfffffffe},
+            .of_services = true,
+            .fallback = "1879048192"},
+           Directory("bundle_store", "bundle-store", "/var/lib/odyssey/agentd/bundles/trees",
+                     "the trees of installed bundles, which cells share"),
+           Directory("policy", "policy", "/etc/odyssey/policy.d", "the operator's ceiling"),
+           OfServices(Path("danger_grants", "danger-grants", "/etc/odyssey/danger_full_access",
+                           "users who may run commands without a cell"))}};
+}
+
+DaemonSettings Egress() {
+  return {"egress",
+          "odyssey-egress",
+          {Directory("run", "run", "/run/odyssey", "egress/ there has its sockets"),
+           OfServices(Users("client_users", "client-uid", "odyssey-rpc", "may connect for cells")),
+           Directory("state", "state", "/var/lib/odyssey/egress", "users' secrets"),
+           Directory("config", "config", "/etc/odyssey", "where inference.yaml is"),
+           Path("certificates", "certificates", "/etc/ssl/certs/ca-certificates.crt",
+                "authorities whose servers are trusted, in PEM"),
+           OfUp(Text("upstream_proxy", "upstream-proxy", "ADDRESS:PORT",
+                     "reach what cells connect to through this proxy, by CONNECT")),
+           OfUp(Path("upstream_proxy_authorization", "upstream-proxy-authorization", "",
+                     "its USER:PASSWORD, in a file"),
+                "upstream_proxy"),
+           Map(Text("limits", "limit", "NAME=N", "bounds of what one cell may take"))}};
+}
+
+DaemonSettings Agentd() {
+  DaemonSettings out = {
+      "agentd",
+      "odyssey-agentd",
+      {Directory("state", "state", "/var/lib/odyssey/agentd",
+                 "sessions, journals and installed bundles"),
+       OfServices(Path("socket", "socket", "/run/odyssey/agentd.sock", "where it serves")),
+       OfServices(Path("supervisor_socket", "supervisor-socket", "/run/odyssey/supervisor.sock",
+                       "where odyssey-supervisor serves")),
+       Directory("policy", "policy", "/etc/odyssey/policy.d", "the operator's ceiling"),
+       OfServices(Path("prices", "prices", "/etc/odyssey/prices.yaml", "what models cost")),
+       Reloaded(Users("allow_users", "allow-uid", "", "may use sessions, beside root")),
+       Reloaded(OfUp(Group("allow_group", "allow-group", "odyssey",
+                           "its members may use sessions; a name or a gid"))),
+       OfUp(Group("admin_group", "admin-group", "",
+                  "its members may connect too, and list, read, stop and remove every session and "
+                  "answer its approvals; a name or a gid")),
+       Count("workers", "workers", "4", 256, "turns that run at the same time (4)"),
+       Count("queue", "queue", "128", 100'000, "turns that may wait in one session (128)"),
+       Count("queue_total", "queue-total", "10000", 10'000'000,
+             "turns that may wait in all sessions together (10000)"),
+       Named(Time("idle_cell", ValueKind::kDuration, "15m", 30 * kSecondsPerDay,
+                  "without work after which a session's cell is ended; its files stay (15m; 0: "
+                  "never)"),
+             "idle-cell"),
+       Named(Time("drain", ValueKind::kDuration, "60s", kSecondsPerDay,
+                  "what running turns get to end when agentd is stopped, in seconds rounded up; "
+                  "a second signal stops at once"),
+             "drain"),
+       {.key = "journal_max_bytes",
+        .option = {.name = "journal-max-bytes",
+                   .kind = ValueKind::kSize,
+                   .value_name = "SIZE",
+                   .help = "of a session's events; those of its oldest turns go first (64m; 0: no "
+                           "bound)",
+                   .min = 64 * 1024,
+                   .max = uint64_t{1} << 50,
+                   .zero = true},
+        .of_up = true,
+        .fallback = "64m"},
+       Named(Time("journal_keep", ValueKind::kAge, "0", 100 * 366 * kSecondsPerDay,
+                  "how long a session's events are kept, such as 30d (0: for ever)"),
+             "journal-keep"),
+       Reloaded(Map(
+           OfUp(Text("model_key_files", "model-key-file", "[PROVIDER=]FILE",
+                     "an absolute path: the key for a provider (openai), read as agentd's user; "
+                     "else PROVIDER_API_KEY")))),
+       Reloaded(Map(OfUp(Text("model_base_urls", "model-base-url", "[PROVIDER=]URL",
+                              "its server (openai); else PROVIDER_BASE_URL")))),
+       Named(Time("approval_timeout", ValueKind::kDuration, "0", 7 * kSecondsPerDay,
+                  "deny a request for approval that has no answer by then, in seconds rounded up "
+                  "(0: never)"),
+             "approval-timeout"),
+       OfUp(Path("approval_command", "approval-command", "",
+                 "a program that answers each request for approval, as agentd's user")),
+       Fallback("approval_command_fallback", "approval-command-fallback", "approval_command"),
+       OfUp(Text("approval_webhook", "approval-webhook", "URL",
+                 "a server that answers each request for approval, by POST; https, or http on "
+                 "loopback")),
+       OfUp(Path("approval_webhook_token_file", "approval-webhook-token-file", "",
+                 "its bearer token, which signs each request too; read as agentd's user"),
+            "approval_webhook"),
+       OfUp(Path("approval_webhook_ca", "approval-webhook-ca", "",
+                 "the only authorities whose certificates it may have, in PEM"),
+            "approval_webhook"),
+       Fallback("approval_webhook_fallback", "approval-webhook-fallback", "approval_webhook")}};
+  return out;
+}
+
+}  // namespace
+
+const std::vector<DaemonSettings>& AllSettings() {
+  static const std::vector<DaemonSettings> kAll = {Supervisor(), Egress(), Agentd()};
+  return kAll;
+}
+
+}  // namespace odyssey::ctl
