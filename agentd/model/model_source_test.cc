@@ -16,10 +16,10 @@ class ProvidersTest : public ::testing::Test {
 
   fakes::TemporaryDirectory directory_;
   static AccessTable Access() {
-    AccessTable out;
-    out["openai"].base_url = "https://127.0.0.1/v1";
-    out["phind"];
-    return out;
+    return {{"openai", At("https://127.0.0.1/v1")}, {"phind", At("")}};
+  }
+  static std::shared_ptr<const ProviderAccess> At(std::string base_url) {
+    return std::make_shared<const ProviderAccess>(ProviderAccess{std::move(base_url), Secret("")});
   }
 
   Providers providers_{Access()};

@@ -67,6 +67,8 @@ class GrantedCell final {
   // The call has ended: what was granted for it alone ends, with the cell that had it. Any number
   // of times.
   void Leave();
+  // It has ended by itself: Enter makes it anew.
+  void Lost() { stale_ = true; }
   // The turn has ended: what was granted for it ends. Processes of the cell go on, and their
   // connections to what is no longer granted are reset. Any number of times.
   void LeaveTurn();

@@ -54,7 +54,9 @@ struct Runtime {
   std::string policy_directory;
   dialect::CeilingFiles* ceiling = nullptr;  // of policy_directory; set by Sessions
   std::chrono::seconds approval_timeout{0};  // the operator's; 0: none
-  std::optional<uint32_t> admin_group;       // the gid whose members see every session
+  // How long a turn waits for a supervisor that does not serve, as while it is restarted.
+  std::chrono::milliseconds supervisor_patience{30'000};
+  std::optional<uint32_t> admin_group;  // the gid whose members see every session
   // Called once for each approval that was answered, from the thread of its turn, with whether the
   // supervisor has recorded it. For the log.
   std::function<void(const std::string& session_id, const agent::v1::PermissionRequested& request,

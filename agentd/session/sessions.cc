@@ -506,8 +506,7 @@ Result<TurnRecord> Sessions::RecordQueued(const std::string& session_id, TurnRec
 Status Sessions::EnqueueTurn(const std::string& session_id, const TurnRecord& turn,
                              std::shared_ptr<event::Journal> journal,
                              scheduler::Admission admission) {
-  const std::shared_ptr<SessionJob> job =
-      MakeTurn(session_id, turn, std::move(journal), admission == scheduler::Admission::kAccepted);
+  const std::shared_ptr<SessionJob> job = MakeTurn(session_id, turn, std::move(journal));
   const int64_t left = turn.deadline_at_ms - agent::UnixMillis(runtime_.clock->Now());
   if (turn.deadline_at_ms != 0 && left <= 0) job->RequestStop(turn::Ending::kFailed);
   ODY_RETURN_IF_ERROR(Enqueue(turn.id, session_id, job, admission));
@@ -541,15 +540,13 @@ void Sessions::ForgetTurn(const std::string& session_id, const std::string& turn
 
 std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
                                                const TurnRecord& turn,
-                                               std::shared_ptr<event::Journal> journal,
-                                               bool restored) {
+                                               std::shared_ptr<event::Journal> journal) {
   TurnJob::Spec spec;
   spec.session_id = session_id;
   spec.turn_id = turn.id;
   spec.prompt = turn.prompt;
   spec.deadline_ms = turn.deadline_ms;
   spec.deadline_at_ms = turn.deadline_at_ms;
-  spec.restored = restored;
   spec.journal = std::move(journal);
   spec.resume = [this, session_id](const SessionJob* job) { pool_.Resume(session_id, job); };
   spec.on_cell = [this, session_id](const std::string& cell_id) {

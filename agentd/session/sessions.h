@@ -211,7 +211,7 @@ class Sessions final : public Workers {
   void RequestStop(const Active& active, turn::Ending ending);
   void StopJobs(const std::vector<Active>& jobs, turn::Ending ending);
   std::shared_ptr<SessionJob> MakeTurn(const std::string& session_id, const TurnRecord& turn,
-                                       std::shared_ptr<event::Journal> journal, bool restored);
+                                       std::shared_ptr<event::Journal> journal);
   Status EnqueueTurn(const std::string& session_id, const TurnRecord& turn,
                      std::shared_ptr<event::Journal> journal, scheduler::Admission admission);
   void OnDeadline(const std::string& turn_id);

@@ -28,8 +28,7 @@ using event::Durability;
 using scheduler::Progress;
 using turn::Ending;
 
-constexpr std::chrono::milliseconds kRestoredRetry{200};
-constexpr std::chrono::seconds kRestoredPatience{30};
+constexpr std::chrono::milliseconds kSupervisorRetry{200};
 constexpr size_t kMaxSummaryBytes = 256 * 1024;
 
 std::chrono::steady_clock::time_point Now() { return std::chrono::steady_clock::now(); }
@@ -154,7 +153,7 @@ Status TurnJob::Begin() {
   cell_.Use(setup_);
   judge_.Use(setup_);
   refused_.Use(setup_);
-  ODY_RETURN_IF_ERROR(PrepareCell());
+  ODY_RETURN_IF_ERROR(AwaitCell());
   ignored_ = std::make_unique<tools::IgnoredPaths>(runtime_->sandbox, setup_->workspace);
   trace_.Note(cell_.id());
   trace_.Leave();
@@ -209,24 +208,24 @@ void TurnJob::TellSteps() {
   for (agent::v1::TurnStep& step : trace_.Take(spec_.turn_id)) TellStep(std::move(step));
 }
 
-// After a restart of both daemons the supervisor may serve later than agentd does.
-Status TurnJob::PrepareCell() {
-  const auto until = std::chrono::steady_clock::now() + kRestoredPatience;
+// The supervisor may be restarted meanwhile, or serve later than agentd after a start of both.
+Status TurnJob::AwaitCell() {
+  const auto until = std::chrono::steady_clock::now() + runtime_->supervisor_patience;
   std::mutex mutex;
   std::condition_variable_any stopped;
   for (;;) {
     Status cell = cell_.Enter();
-    const bool again = spec_.restored && cell.code() == Code::kUnavailable &&
-                       std::chrono::steady_clock::now() < until;
+    const bool again =
+        cell.code() == Code::kUnavailable && std::chrono::steady_clock::now() < until;
     if (!again || stop_.stop_requested()) return cell;
     std::unique_lock lock(mutex);
-    stopped.wait_for(lock, stop_.get_token(), kRestoredRetry, [] { return false; });
+    stopped.wait_for(lock, stop_.get_token(), kSupervisorRetry, [] { return false; });
   }
 }
 
 // False: there is none for the call under way, which has its result, or the turn its end.
 bool TurnJob::EnterCell() {
-  const Status entered = cell_.Enter();
+  const Status entered = AwaitCell();
   if (entered.ok()) return true;
   if (tools::EndsTurn(entered)) {
     StopMachine(Ending::kInterrupted, entered.message());
@@ -513,8 +512,13 @@ void TurnJob::Do(const turn::RunTool& effect) {
   if (auto leads_to = sandbox::LeadsTo(result.status())) {
     return TakeVerdict(judge_.JudgeDetour(effect.call, *std::move(leads_to)));
   }
-  const bool lost = result.status().code() == Code::kUnavailable;
-  StopMachine(lost ? Ending::kInterrupted : Ending::kFailed, result.status().message());
+  if (result.status().code() != Code::kUnavailable) {
+    return StopMachine(Ending::kFailed, result.status().message());
+  }
+  // The cell or the supervisor ended. The model goes on; its next call waits for a cell.
+  cell_.Lost();
+  FeedResult(tools::Failure(
+      Unavailable(result.status().message() + "; what the call had done by then is not known")));
 }
 
 // Opens what rules open, until there is a question or the result.

@@ -39,7 +39,6 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
     std::string session_id, turn_id, prompt;
     uint64_t deadline_ms = 0;    // for the words of its end; Sessions watches it
     int64_t deadline_at_ms = 0;  // Unix time; 0: none
-    bool restored = false;       // it was queued before a restart
     std::shared_ptr<event::Journal> journal;
     std::function<void(const SessionJob*)> resume;            // makes the pool run the job again
     std::function<void(const std::string& cell_id)> on_cell;  // the session's cell is this one
@@ -65,7 +64,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
  private:
   Status Begin();
   Status RecordRunning();
-  Status PrepareCell();
+  Status AwaitCell();
   bool EnterCell();
   void Proceed();
   void StopMachine(turn::Ending ending, const std::string& message);

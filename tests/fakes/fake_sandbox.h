@@ -5,6 +5,7 @@
 // the test's `on_exec` does. Thread-safe.
 
 #include <atomic>
+#include <climits>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -85,10 +86,11 @@ class FakeSandbox final : public sandbox::Sandbox {
   // Called at the beginning of RemoveCell, without the lock.
   std::function<void()> on_remove = [] {};
 
-  // What the next calls of PrepareCell and CheckCell answer; OK: a cell.
-  void FailPrepare(Status status) {
+  // What the next calls of PrepareCell and CheckCell answer, or so many of them; OK: a cell.
+  void FailPrepare(Status status, int times = INT_MAX) {
     std::lock_guard lock(mutex_);
     prepare_status_ = std::move(status);
+    prepare_failures_ = times;
   }
   std::map<std::string, std::string> files(const std::string& session_id) {
     std::lock_guard lock(mutex_);
@@ -111,7 +113,7 @@ class FakeSandbox final : public sandbox::Sandbox {
 
   Result<sandbox::Cell> PrepareCell(const sandbox::CellSpec& spec) override {
     std::lock_guard lock(mutex_);
-    ODY_RETURN_IF_ERROR(prepare_status_);
+    ODY_RETURN_IF_ERROR(NextPrepare());
     ODY_RETURN_IF_ERROR(on_check(spec));
     const std::string id = "cel_" + spec.key.session_id;
     if (cells_.count(id) == 0 && cells_.size() >= most_cells) {
@@ -122,7 +124,7 @@ class FakeSandbox final : public sandbox::Sandbox {
   }
   Status CheckCell(const sandbox::CellSpec& spec) override {
     std::lock_guard lock(mutex_);
-    ODY_RETURN_IF_ERROR(prepare_status_);
+    ODY_RETURN_IF_ERROR(NextPrepare());
     return on_check(spec);
   }
   Result<std::vector<sandbox::Cell>> ListCells() override {
@@ -259,9 +261,17 @@ class FakeSandbox final : public sandbox::Sandbox {
   }
   static std::string SessionOf(const std::string& cell_id) { return cell_id.substr(4); }
 
+  // With mutex_ held.
+  Status NextPrepare() {
+    if (prepare_failures_ == 0) return OkStatus();
+    --prepare_failures_;
+    return prepare_status_;
+  }
+
   std::atomic<bool> must_exist_ = false;
   std::mutex mutex_;
   Status prepare_status_, record_status_;
+  int prepare_failures_ = 0;
   std::vector<pb::RecordApprovalRequest> approvals_;
   std::map<std::string, sandbox::CellKey> cells_;
   std::map<std::string, std::map<std::string, std::string>> files_;

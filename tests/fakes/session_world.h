@@ -62,6 +62,7 @@ class SessionWorld final {
     runtime.sandbox = &sandbox_;
     runtime.models = &models_;
     runtime.tools = &tools_;
+    runtime.supervisor_patience = std::chrono::milliseconds(400);  // one or two tries more
     runtime.policy_directory = state_.path() + "/policy.d";
     sessions_ = std::make_unique<session::Sessions>(runtime, options_);
     for (std::string& warning : sessions_->Recover()) warnings_.push_back(std::move(warning));
