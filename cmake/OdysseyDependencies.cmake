@@ -31,6 +31,8 @@ odyssey_either(nghttp2 PkgConfig::NGHTTP2 libnghttp2.a)
 find_package(nlohmann_json REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
+find_library(CIVETWEB civetweb REQUIRED)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 # What runs the tests: Debian's, whatever other one comes first in PATH (pyenv). -DPython3_EXECUTABLE=… says otherwise.
 if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
