@@ -47,6 +47,11 @@ Status AuditLog::State() {
   return StateLocked();
 }
 
+uint64_t AuditLog::added() {
+  const Lock lock(mutex_);
+  return added_;
+}
+
 // There may be room again: an earlier failure refuses no new request.
 void AuditLog::RetryLocked(Lock& lock) {
   retry_ = true;

@@ -50,6 +50,9 @@ class AuditLog final {
   // The same, read-only.
   Status State();
 
+  // Records that it was given, the counts in place of others included.
+  uint64_t added();
+
   // Never blocks. What finds no room is counted, and the count is recorded.
   void Add(audit::Record record);
   // For records that may come in storms: beyond the first few of a second they are counted, by what

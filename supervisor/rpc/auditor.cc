@@ -24,14 +24,16 @@ void Auditor::OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool cr
     log_->Add(GrantRecord("danger_full_access", spec.key, spec.owner_uid));
   }
   log_->Add(PrepareRecord(cell, spec, created));
+  metrics_->OnPrepared(cell.admission.request.mode, created);
 }
 
 void Auditor::OnRemoved(const std::string& cell_id, bool purge) {
   log_->Add(RemoveRecord(cell_id, purge));
 }
 
-void Auditor::OnCellEnded(const std::string& cell_id, const Status& why) {
+void Auditor::OnCellEnded(const std::string& cell_id, CellEnd how, const Status& why) {
   log_->Add(CellEndRecord(cell_id, why.message()));
+  metrics_->OnCellEnded(how);
 }
 
 void Auditor::OnExecStarted(const CellFacts& cell, const ExecOptions& options) {
@@ -41,19 +43,23 @@ void Auditor::OnExecStarted(const CellFacts& cell, const ExecOptions& options) {
 void Auditor::OnExecEnded(const CellFacts& cell, const ExecOptions& options,
                           const Outcome& outcome) {
   log_->Add(ExecEndRecord(cell.id, options, outcome));
+  metrics_->OnExecEnded(outcome);
 }
 
 void Auditor::OnExecRefused(const std::string& cell_id, const Status& why) {
   log_->AddLimited(RefuseRecord("exec", cell_id, std::nullopt, why), cell_id);
+  metrics_->OnRefused("exec", why);
 }
 
 void Auditor::OnDenied(const CellFacts& cell, const std::string& exec_id,
                        const explain::Denial& denial) {
   log_->AddLimited(DenyRecord(cell.id, exec_id, denial), cell.id);
+  metrics_->OnDenied(denial);
 }
 
 void Auditor::OnEgress(const std::string& cell_id, const CellKey& key,
                        const egress_wire::Record& record) {
+  metrics_->OnEgress(record);
   if (record.suppressed > 0) return log_->AddSuppressed("egress", cell_id, record.suppressed);
   log_->AddLimited(EgressRecord(cell_id, key.session_id, record), cell_id);
 }

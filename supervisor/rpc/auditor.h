@@ -1,7 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_AUDITOR_H_
 #define ODYSSEY_SUPERVISOR_RPC_AUDITOR_H_
 
-// Observes what happens to cells and commands, and records it. For the loop's thread alone.
+// Observes what happens to cells and commands, records it and counts it. For the loop's thread
+// alone.
 
 #include <cstdint>
 #include <set>
@@ -15,6 +16,7 @@
 #include "supervisor/rpc/cell_spec.h"
 #include "supervisor/rpc/egress_revisions.h"
 #include "supervisor/rpc/exec.h"
+#include "supervisor/rpc/metrics.h"
 #include "supervisor/wire/egress_wire.h"
 #include "supervisor/wire/tool_wire.h"
 
@@ -22,13 +24,14 @@ namespace odyssey::supervisor {
 
 class Auditor final {
  public:
-  // Both are borrowed.
-  Auditor(AuditLog* log, CeilingGate* ceiling) : log_(log), ceiling_(ceiling) {}
+  // All are borrowed.
+  Auditor(AuditLog* log, CeilingGate* ceiling, Metrics* metrics)
+      : log_(log), ceiling_(ceiling), metrics_(metrics) {}
 
   // A cell was made, or answered warm.
   void OnPrepared(const CellFacts& cell, const PrepareSpec& spec, bool created);
   void OnRemoved(const std::string& cell_id, bool purge);
-  void OnCellEnded(const std::string& cell_id, const Status& why);
+  void OnCellEnded(const std::string& cell_id, CellEnd how, const Status& why);
 
   void OnExecStarted(const CellFacts& cell, const ExecOptions& options);
   void OnExecEnded(const CellFacts& cell, const ExecOptions& options, const Outcome& outcome);
@@ -39,13 +42,14 @@ class Auditor final {
   void OnEgress(const std::string& cell_id, const CellKey& key, const egress_wire::Record& record);
   // The policy by which it is decided from now on.
   void OnEgressPolicy(const CellFacts& cell, const EgressRevision& revision);
-  // Also one that failed.
+  // Of one that writes, also where it failed.
   void OnFileOp(const CellFacts& cell, const tool::Request& request,
                 const tool::Response& response);
 
  private:
   AuditLog* const log_;
-  CeilingGate* const ceiling_;               // for its text
+  CeilingGate* const ceiling_;  // for its text
+  Metrics* const metrics_;
   std::set<std::string> recorded_policies_;  // digests
 };
 

@@ -7,6 +7,7 @@
 #include "common/base/refusal.h"
 #include "common/base/time_text.h"
 #include "supervisor/rpc/audit_records.h"
+#include "supervisor/rpc/egress_health.h"
 #include "supervisor/rpc/exec_denials.h"
 
 namespace odyssey::supervisor {
@@ -71,7 +72,8 @@ Broker::Broker(RootClient* root, wire::Hello hello, compile::HostFacts facts, Ce
       ceiling_(ceiling),
       audit_(audit),
       host_(host),
-      auditor_(audit, ceiling),
+      egress_socket_(egress_socket),
+      auditor_(audit, ceiling, &metrics_),
       cells_(&loop_, root, host, &auditor_, hello_.cells_directory, egress_socket) {
   loop_.Watch(loop_.NewGroup(), kOnlyPlace, root_->fd(), EventLoop::When::kReadable, [this] {
     const Status status = root_->ReadOne();
@@ -107,10 +109,14 @@ Result<std::shared_ptr<CellOrder>> Broker::OrderOf(const PrepareSpec& spec, bool
 
 Result<CellView> Broker::Prepare(const PrepareSpec& spec, bool* created) {
   ODY_RETURN_IF_ERROR(audit_->Admit());
+  const Clock::time_point began = Clock::now();
   Result<CellView> view = PrepareAdmitted(spec, created);
   if (!view.ok()) {
     const std::string about = KeyText(spec.key);
     audit_->AddLimited(RefuseRecord("prepare", about, spec.owner_uid, view.status()), about);
+    metrics_.OnRefused("prepare", view.status());
+  } else if (*created) {
+    metrics_.OnMade(Clock::now() - began);
   }
   return view;
 }
@@ -133,6 +139,7 @@ Status Broker::Check(const PrepareSpec& spec) {
   if (!allowed.ok()) {
     audit_->AddLimited(RefuseRecord("check", KeyText(spec.key), spec.owner_uid, allowed),
                        "uid " + std::to_string(spec.owner_uid));
+    metrics_.OnRefused("check", allowed);
   }
   return allowed;
 }
@@ -223,6 +230,7 @@ Status Broker::RecordApproval(const v1::RecordApprovalRequest& approval, uid_t r
   if (const Status may = CheckReporter(reporter_uid); !may.ok()) {
     audit_->AddLimited(RefuseRecord("approval", approval.request_id(), std::nullopt, may),
                        "uid " + std::to_string(reporter_uid));
+    metrics_.OnRefused("approval", may);
     return may;
   }
   ODY_RETURN_IF_ERROR(CheckApproval(approval));
@@ -246,6 +254,19 @@ bool Broker::IsLive(const CellKey& key) {
 
 uint32_t Broker::live_cells() {
   return loop_.Call([this] { return static_cast<uint32_t>(cells_.all().size()); });
+}
+
+std::string Broker::CollectMetrics() {
+  Metrics::Now now = loop_.Call([this] {
+    Metrics::Now counted{.cells = cells_.all().size()};
+    for (const auto& [id, cell] : cells_.all()) counted.execs_running += cell->running_execs();
+    return counted;
+  });
+  now.max_cells = hello_.max_cells;
+  now.audit_records = audit_->added();
+  now.audit_writable = audit_->State().ok();
+  now.egress_up = AskEgress(egress_socket_).ok();
+  return metrics_.Text(now);
 }
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────
@@ -363,6 +384,7 @@ Result<EgressRevisions> Broker::EgressOf(const std::string& cell_id) {
 FileAnswer Broker::Conclude(const Cell& cell, const tool::Request& request,
                             tool::Response response) {
   if (tool::Writes(request.op)) auditor_.OnFileOp(cell.facts(), request, response);
+  metrics_.OnFileOp(request.op, response.code == Code::kOk);
   FileAnswer answer{std::move(response), std::nullopt};
   const bool refused = answer.response.code == Code::kPermissionDenied;
   if (!refused || cell.facts().compiled.unconfined) return answer;

@@ -24,6 +24,7 @@
 #include "supervisor/rpc/host_facts.h"
 #include "supervisor/rpc/host_link.h"
 #include "supervisor/rpc/linked_configuration.h"
+#include "supervisor/rpc/metrics.h"
 #include "supervisor/rpc/plan_cache.h"
 #include "supervisor/rpc/root_client.h"
 #include "supervisor/rpc/run_use.h"
@@ -91,6 +92,8 @@ class Broker final {
   void ReleaseKey(const CellKey& key);
   bool IsLive(const CellKey& key);
   uint32_t live_cells();
+  // What is counted, in Prometheus's text format. Asks odyssey-egress whether it answers.
+  std::string CollectMetrics();
   // Of the host, as cells are compiled with now. May wait for the first look at /usr.
   compile::HostFacts FactsNow();
 
@@ -108,6 +111,8 @@ class Broker final {
   const HostLink* host() const { return host_; }
   RootClient* root() const { return root_; }  // for the loop's thread
   AuditLog* audit() const { return audit_; }
+  Metrics* metrics() { return &metrics_; }
+  const std::string& egress_socket() const { return egress_socket_; }
   EventLoop* loop() { return &loop_; }
 
   // The loop; returns when root is gone. Call from one long-lived thread.
@@ -148,6 +153,8 @@ class Broker final {
   CeilingGate* const ceiling_;
   AuditLog* const audit_;
   const HostLink* const host_;
+  const std::string egress_socket_;
+  Metrics metrics_;
   PlanCache plans_;
   LinkedConfiguration linked_;
   EventLoop loop_;

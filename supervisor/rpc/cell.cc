@@ -239,16 +239,23 @@ Status Cell::Kill(bool purge, const Status& why) {
 
 void Cell::OnGone(Status why) {
   if (state_ == State::kGone) return;
+  CellEnd how = CellEnd::kFailed;
   if (why.ok()) why = Internal("");
-  if (why.code() == Code::kAborted) why = Status(Code::kAborted, "its memory limit was reached");
+  if (why.code() == Code::kAborted) {
+    why = Status(Code::kAborted, "its memory limit was reached");
+    how = CellEnd::kMemory;
+  }
   if (failure_.ok() && !why.message().empty()) failure_ = why;
+  if (why.message().empty() && (failure_.ok() || failure_.code() == Code::kAborted)) {
+    how = CellEnd::kStopped;
+  }
   if (why.message().empty() && !failure_.ok()) why = failure_;
   const auto self = shared_from_this();
   const auto execs = slots_.Close();
   Close();
   for (const auto& exec : execs) exec->OnCellGone(why);
   if (egress_) egress_->Close();  // after its commands have asked for decisions
-  auditor_->OnCellEnded(facts_.id, why);
+  auditor_->OnCellEnded(facts_.id, how, why);
 }
 
 // ── Messages of cell-init ───────────────────────────────────────────────────────────────────────

@@ -64,7 +64,8 @@ Exec::Exec(ExecOptions options, ExecSink* sink, std::shared_ptr<ExecHost> host)
       host_(std::move(host)),
       stdout_(options_.stdout_cap),
       stderr_(options_.stderr_cap),
-      started_(Clock::now()) {
+      requested_(Clock::now()),
+      started_(requested_) {
   facts_.wall_clock_ms = options_.wall_clock_ms;
   facts_.cwd = options_.spec.cwd;
   if (!options_.keep_output) return;
@@ -90,6 +91,7 @@ void Exec::Start(UniqueFd exec_socket, UniqueFd control_socket) {
   exec_socket_ = std::move(exec_socket);
   control_ = std::move(control_socket);
   StartClock();
+  waited_ = started_ - requested_;
   const Status status = SendSpec();
   for (const int signal : std::exchange(early_signals_, {})) SendSignal(signal);
   if (status.ok()) return;
@@ -433,6 +435,10 @@ void Exec::Pump() {
 void Exec::End() {
   if (outcome_) return;
   outcome_ = MakeOutcome(facts_);
+  if (waited_) {
+    outcome_->launch_usec = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(*waited_).count());
+  }
   outcome_->sent.set_stdout_bytes(stdout_.bytes());
   outcome_->sent.set_stderr_bytes(stderr_.bytes());
   outcome_->sent.set_stdout_truncated(stdout_.truncated());

@@ -168,6 +168,8 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   InputStream stdin_;
   OutputStream stdout_, stderr_;
   bool discard_output_ = false;  // the client takes no more
+  const Clock::time_point requested_;
+  std::optional<Clock::duration> waited_;  // for its slot
   Clock::time_point started_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point end_by_ = Clock::time_point::max();  // of all its processes

@@ -18,6 +18,7 @@
 #include "common/os/notify_socket.h"
 #include "common/os/stdio.h"
 #include "common/rpc/health.h"
+#include "common/rpc/metrics_service.h"
 #include "common/rpc/peer_listener.h"
 #include "supervisor/rpc/audit_log.h"
 #include "supervisor/rpc/audit_records.h"
@@ -103,16 +104,18 @@ int Serve(const Options& options) {
   SupervisorService service(&broker, &*reviewed);
   ChangesService changes(&broker, &*reviewed);
   EgressService egress(&broker);
+  rpc::MetricsService metrics([&broker](const auto&) { return broker.CollectMetrics(); });
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   builder.RegisterService(&changes);
   builder.RegisterService(&egress);
+  builder.RegisterService(&metrics);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   const std::unique_ptr<grpc::Server> server = rpc::StartWithHealth(
       &builder, {v1::Supervisor::service_full_name(), v1::Changes::service_full_name(),
-                 v1::Egress::service_full_name()});
+                 v1::Egress::service_full_name(), ops::v1::Metrics::service_full_name()});
   if (server == nullptr) return Fail(Internal("start the gRPC server"));
 
   rpc::PeerListener listener(UniqueFd(kListenerFd), server.get(), {.uids = options.clients});

@@ -15,10 +15,11 @@
 namespace odyssey::supervisor {
 
 struct Outcome {
-  v1::ExecOutcome sent;       // to the client
-  uint64_t pids_refused = 0;  // processes that the cell's limit did not let start
-  bool never_forked = false;  // the command's own was one of these
-  uint32_t pid = 0;           // of the command, in its slot; 0: not known
+  v1::ExecOutcome sent;                 // to the client
+  uint64_t pids_refused = 0;            // processes that the cell's limit did not let start
+  bool never_forked = false;            // the command's own was one of these
+  uint32_t pid = 0;                     // of the command, in its slot; 0: not known
+  std::optional<uint64_t> launch_usec;  // from the request to the slot; unset: it had none
   std::vector<cell::RefusedCall> refused_calls;
   uint64_t refused_more = 0;      // calls beyond these
   std::vector<std::string> full;  // cell::ExecExited::full

@@ -5,6 +5,7 @@
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
 #include "supervisor/rpc/convert.h"
+#include "supervisor/rpc/egress_health.h"
 #include "supervisor/rpc/exec_denials.h"
 #include "supervisor/rpc/exec_reactor.h"
 #include "supervisor/rpc/file_op_proto.h"
@@ -48,6 +49,7 @@ grpc::Status SupervisorService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
   ToProto(broker_->ceiling()->Describe(), response->add_features());
   ToProto(broker_->host()->Describe(), response->add_features());
   ToProto(DescribeAudit(broker_->audit()->State()), response->add_features());
+  ToProto(DescribeEgress(AskEgress(broker_->egress_socket())), response->add_features());
   *response->mutable_default_limits() = policy::ToProto(broker_->ceiling()->DefaultLimits());
   response->set_live_cells(broker_->live_cells());
   response->set_max_cells(broker_->hello().max_cells);

@@ -48,6 +48,7 @@ Status ReceiveFiles(Broker* broker, const grpc::ServerContext& context,
   // The end of the stream, or of the client: what a client did not finish does not stay.
   if (context.IsCancelled()) return Cancelled("the client is gone");
   ODY_RETURN_IF_ERROR(injection.Finish());
+  broker->metrics()->OnTransferred(Transfer::kIn, injection.bytes());
   broker->audit()->Add(InjectRecord(cell_id, use->name(), injection.files(), injection.bytes()));
   response->set_run_id(use->name());
   response->set_files(injection.files());
@@ -67,6 +68,7 @@ Status SendFiles(Broker* broker, const v1::CollectFilesRequest& request,
                              },
                          .data =
                              [&](std::string data) {
+                               broker->metrics()->OnTransferred(Transfer::kOut, data.size());
                                response.set_data(std::move(data));
                                return writer->Write(response);
                              }};

@@ -87,14 +87,15 @@ TEST(HealthTest, TheSupervisorAnswersForEachService) {
   const SupervisorHarness supervisor;
   ExpectServes(Channel(supervisor.socket()),
                {"odyssey.supervisor.v1.Supervisor", "odyssey.supervisor.v1.Changes",
-                "odyssey.supervisor.v1.Egress"});
+                "odyssey.supervisor.v1.Egress", "odyssey.ops.v1.Metrics"});
 }
 
 TEST(HealthTest, AgentdAnswersForEachService) {
   const Agentd agentd;
   ExpectServes(Channel(agentd.socket()),
                {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService",
-                "odyssey.agent.v1.BundleService", "odyssey.supervisor.v1.Changes"});
+                "odyssey.agent.v1.BundleService", "odyssey.supervisor.v1.Changes",
+                "odyssey.ops.v1.Metrics"});
 }
 
 }  // namespace
