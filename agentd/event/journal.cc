@@ -334,6 +334,7 @@ Result<uint64_t> Journal::Append(Event event, Durability durability) {
   }
   for (const auto& ready : waiters) ready();
   ODY_RETURN_IF_ERROR(status);
+  if (stamp_.on_append) stamp_.on_append(event);
   return event.sequence();
 }
 

@@ -38,10 +38,12 @@ inline constexpr size_t kTailBytes = 256 * 1024;
 // alone loses neither kind.
 enum class Durability { kBatched, kSynced };
 
-// What an event is stamped with. Both must outlive the journal.
+// What an event is stamped with, and who is told of it. All must outlive the journal.
 struct Stamp {
   const agent::Clock* clock = nullptr;
   agent::IdSource* ids = nullptr;
+  // Called with each event that was appended, from the appending thread; may be empty.
+  std::function<void(const Event&)> on_append = nullptr;
 };
 
 // Reasons of `events_removed`.

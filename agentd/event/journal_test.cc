@@ -55,6 +55,19 @@ class JournalTest : public ::testing::Test {
   const std::string path_ = directory_.path() + "/j.jsonl";
 };
 
+TEST_F(JournalTest, TellsOfWhatWasAppendedAndOfNothingElse) {
+  std::vector<Event> told;
+  const auto journal = *Journal::Open(
+      path_, kSession, {&clock_, &ids_, [&told](const Event& event) { told.push_back(event); }});
+  AppendDelta(*journal, "a");
+  AppendDelta(*journal, "b");
+  journal->Close();
+  EXPECT_FALSE(journal->Append(Delta("c"), Durability::kBatched).ok());
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(fakes::Unstamped(told[1]), Delta("b"));
+  EXPECT_EQ(told[1].sequence(), 2u);
+}
+
 TEST_F(JournalTest, SequencesCountFromOneWithoutGapsAcrossRestarts) {
   EXPECT_EQ(AppendDelta(*Open(), "a"), 1u);
   EXPECT_EQ(AppendDelta(*Open(), "b"), 2u);

@@ -41,6 +41,7 @@ ModelCallEnd CallModel(model::ModelClient* model, model::ModelRequest request, B
   end.step.set_duration_usec(static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begun).count()));
   end.step.set_detail(Describe(usage, end.status));
+  if (!end.status.ok()) end.step.set_failed(true);
   *end.step.mutable_usage() = usage;
   return end;
 }

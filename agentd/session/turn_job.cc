@@ -11,6 +11,7 @@
 #include "agentd/approval/parsed_command.h"
 #include "agentd/base/json_text.h"
 #include "agentd/event/redacted_events.h"
+#include "agentd/provider/model_config.h"
 #include "agentd/session/approval_timeout.h"
 #include "agentd/session/model_call.h"
 #include "agentd/session/setup_cache.h"
@@ -190,7 +191,7 @@ Result<std::string> TurnJob::AskSummary(const model::ModelRequest& request) {
   ModelCallEnd end = CallForText(setup_->model.get(), request, kMaxSummaryBytes, &meter_,
                                  stop_.get_token(), &text);
   summary_usage_ = end.step.usage();
-  TellStep(std::move(end.step));
+  TellModelCall(std::move(end.step));
   ODY_RETURN_IF_ERROR(end.status);
   return SanitizeUtf8(text);
 }
@@ -202,6 +203,13 @@ void TurnJob::TellStep(agent::v1::TurnStep step) {
   event::Event event;
   *event.mutable_turn_step() = std::move(step);
   (void)Append(std::move(event), Durability::kBatched);
+}
+
+void TurnJob::TellModelCall(agent::v1::TurnStep step) {
+  const std::string& name = setup_->agent.model.provider;
+  const Result<const provider::Provider*> row = provider::FindProvider(name);
+  step.set_provider(row.ok() ? std::string((*row)->name) : name);
+  TellStep(std::move(step));
 }
 
 void TurnJob::TellSteps() {
@@ -349,7 +357,7 @@ void TurnJob::Do(const turn::CallModel&) {
   };
   ModelCallEnd end =
       CallModel(setup_->model.get(), NextModelRequest(), &meter_, sink, stop_.get_token());
-  TellStep(std::move(end.step));
+  TellModelCall(std::move(end.step));
   if (stop_.stop_requested()) return;
   const std::string exceeded = meter_.Exceeded(Now());
   if (end.status.ok() && !exceeded.empty()) return StopMachine(Ending::kFailed, exceeded);

@@ -89,6 +89,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   void FeedResult(const tools::ToolResult& result);
   void TellChanges();
   void TellStep(agent::v1::TurnStep step);
+  void TellModelCall(agent::v1::TurnStep step);
   void TellSteps();
   void MeterTurn(const SessionRecord& record);
   void RecallTurns(const SessionRecord& record);

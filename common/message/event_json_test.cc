@@ -61,6 +61,7 @@ std::vector<Event> OneOfEach() {
        R"(session_forked { from_session_id: "ses_2" at_sequence: 12 turns: 3 })",
        R"(worker_started { turn_id: "t" tool_call_id: "c" worker: "w" session_id: "ses_3" })",
        R"(turn_step { turn_id: "t" step: "model_call" duration_usec: 7 detail: "d"
+                       provider: "p" failed: true
                        usage { input_tokens: 1 output_tokens: 2 estimated: true } })",
        R"(history_summarized { turn_id: "t" messages: 4 summary: "s"
                                 usage { input_tokens: 3 cost_microdollars: 5 } })",
