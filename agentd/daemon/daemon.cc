@@ -25,21 +25,28 @@
 #include "agentd/daemon/approval_expiry.h"
 #include "agentd/daemon/approval_webhook.h"
 #include "agentd/daemon/log.h"
+#include "agentd/daemon/metrics_listener.h"
 #include "agentd/daemon/periodic.h"
 #include "agentd/daemon/provider_access.h"
 #include "agentd/daemon/settings.h"
+#include "agentd/metrics/metrics.h"
 #include "agentd/model/http_stream.h"
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
 #include "agentd/service/changes_service.h"
+#include "agentd/service/convert.h"
+#include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
+#include "agentd/service/version.h"
 #include "agentd/session/sessions.h"
+#include "common/message/enum_name.h"
 #include "common/os/file.h"
 #include "common/os/notify_socket.h"
 #include "common/os/unique_fd.h"
 #include "common/os/unix_listener.h"
 #include "common/rpc/health.h"
+#include "common/rpc/metrics_service.h"
 #include "common/rpc/peer_listener.h"
 
 namespace odyssey::daemon {
@@ -164,7 +171,9 @@ class Server final {
       : channel_(sandbox::OpenSupervisorChannel(options.supervisor_socket)),
         sandbox_(sandbox::NewSupervisorClient(channel_, options.supervisor_socket)),
         store_(options.state + "/sessions"),
-        journals_(options.state + "/journals", {&clock_, &ids_}),
+        metrics_(service::kVersion),
+        journals_(options.state + "/journals",
+                  {&clock_, &ids_, [this](const auto& event) { metrics_.OnEvent(event); }}),
         bundles_(options.state + "/bundles", &ids_),
         providers_(std::move(models.access), std::move(models.prices)),
         options_(options),
@@ -195,6 +204,15 @@ class Server final {
     changes_service_ = std::make_unique<service::ChangesService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
+    collector_ = std::make_unique<service::MetricsCollector>(&metrics_, sessions_.get(), &bundles_,
+                                                             channel_);
+    metrics_service_ = std::make_unique<rpc::MetricsService>(
+        [this](const auto& call) { return collector_->CollectFor(call); });
+    if (!options_.metrics_listen.empty()) {
+      ODY_ASSIGN_OR_RETURN(metrics_listener_, ListenForMetrics(options_.metrics_listen, [this] {
+                             return collector_->Collect();
+                           }));
+    }
     expiry_ = std::make_unique<ApprovalExpiry>(&approvals_, &clock_);
     if (options_.idle_cell.count() > 0) {
       idle_cells_ = std::make_unique<Periodic>(PeriodOf(options_.idle_cell, kLongestIdlePeriod),
@@ -211,10 +229,12 @@ class Server final {
     builder.RegisterService(approval_service_.get());
     builder.RegisterService(changes_service_.get());
     builder.RegisterService(bundle_service_.get());
+    builder.RegisterService(metrics_service_.get());
     server_ = rpc::StartWithHealth(&builder, {agent::v1::SessionService::service_full_name(),
                                               agent::v1::ApprovalService::service_full_name(),
                                               supervisor::v1::Changes::service_full_name(),
-                                              agent::v1::BundleService::service_full_name()});
+                                              agent::v1::BundleService::service_full_name(),
+                                              ops::v1::Metrics::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     listener_ =
         std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), std::move(allowed));
@@ -253,6 +273,7 @@ class Server final {
     if (options_.listener < 0) unlink(options_.socket.c_str());
     answerer_.reset();
     retention_.reset();
+    metrics_listener_.reset();
     sessions_->Stop();
     listener_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
@@ -296,6 +317,11 @@ class Server final {
     return OkStatus();
   }
 
+  void CountTurnEnd(const session::TurnRecord& turn) {
+    metrics_.OnTurnEnd(turn.id, message::EnumName(service::ToProto(turn).status()),
+                       std::chrono::milliseconds(turn.used.wall_clock_ms));
+  }
+
   void EndIdleCells() { sessions_->EndIdleCells(options_.idle_cell); }
   void ApplyRetention() {
     for (const std::string& warning : sessions_->ApplyRetention()) Log(Priority::kWarning, warning);
@@ -316,7 +342,10 @@ class Server final {
             .admin_group = admin_group_,
             .on_answer = LogAnswer,
             .on_admin = LogAdmin,
-            .on_turn_end = LogTurnEnd};
+            .on_turn_end = [this](const auto& session_id, const auto& turn) {
+              LogTurnEnd(session_id, turn);
+              CountTurnEnd(turn);
+            }};
   }
 
   agent::SystemClock clock_;
@@ -324,6 +353,7 @@ class Server final {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<sandbox::Sandbox> sandbox_;
   session::SessionStore store_;
+  agent::Metrics metrics_;
   event::JournalStore journals_;
   bundle::BundleStore bundles_;
   approval::Registry approvals_;
@@ -336,6 +366,9 @@ class Server final {
   std::unique_ptr<service::ApprovalService> approval_service_;
   std::unique_ptr<service::ChangesService> changes_service_;
   std::unique_ptr<service::BundleService> bundle_service_;
+  std::unique_ptr<service::MetricsCollector> collector_;
+  std::unique_ptr<rpc::MetricsService> metrics_service_;
+  std::unique_ptr<MetricsListener> metrics_listener_;
   std::unique_ptr<ApprovalExpiry> expiry_;
   std::unique_ptr<Periodic> idle_cells_, retention_;
   std::unique_ptr<ApprovalAnswerer> answerer_;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "agentd/daemon/metrics_listener.h"
 #include "agentd/provider/model_config.h"
 #include "agentd/session/approval_timeout.h"
 
@@ -111,6 +112,12 @@ const std::map<std::string, Setter>& Setters() {
          ODY_ASSIGN_OR_RETURN(const uint64_t fd,
                               ParseNumber(o, v, kFirstInherited, kMostInherited));
          out->listener = static_cast<int>(fd);
+         return OkStatus();
+       }},
+      {"--metrics-listen",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_RETURN_IF_ERROR(CheckMetricsAddress(o, v));
+         out->metrics_listen = v;
          return OkStatus();
        }},
       {"--drain",
@@ -252,6 +259,10 @@ std::string Usage() {
          "every session\n"
          "                            and answer its approvals; a name or a gid (none)\n"
          "  --drain N                 seconds that running turns get to end at SIGTERM (0)\n"
+         "  --metrics-listen ADDRESS:PORT\n"
+         "                            serves GET /metrics to Prometheus by HTTP, on 127.0.0.0/8 or "
+         "[::1]; every\n"
+         "                            user of this host can read it (none; docs/METRICS.md)\n"
          "  --workers N               turns that run at the same time (4)\n"
          "  --queue N                 turns that may wait in one session (128)\n"
          "  --queue-total N           turns that may wait in all sessions together (10000)\n"

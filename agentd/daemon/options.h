@@ -36,6 +36,7 @@ struct Options {
   uint64_t journal_max_bytes = session::kDefaultJournalBytes;  // of a session; 0: no bound
   std::chrono::seconds journal_keep{0};                        // 0: for ever
   std::chrono::seconds drain{0};                               // what running turns get at SIGTERM
+  std::string metrics_listen;                                  // ADDRESS:PORT; empty: none
   std::string approval_command;                                // empty: none
   std::string approval_webhook;                                // a URL; empty: none
   std::string approval_webhook_token_file, approval_webhook_ca;

@@ -92,6 +92,7 @@ std::string NeedRestart(const Options& current, const Options& anew) {
   compare("--supervisor-socket", current.supervisor_socket, anew.supervisor_socket);
   compare("--policy", current.policy_directory, anew.policy_directory);
   compare("--admin-group", current.admin_group, anew.admin_group);
+  compare("--metrics-listen", current.metrics_listen, anew.metrics_listen);
   compare("--workers", current.workers, anew.workers);
   compare("--queue", current.queue, anew.queue);
   compare("--queue-total", current.queue_total, anew.queue_total);

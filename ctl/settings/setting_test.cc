@@ -23,6 +23,8 @@ TEST(SettingTest, PassesEachValueAsAgentdReadsIt) {
                     "0", "--approval-webhook-fallback", "ask"}),
             (Words{"--idle-cell", "0", "--approval-timeout", "2", "--approval-command",
                    here + "/bin/x", "--approval-webhook-fallback", "ask"}));
+  EXPECT_EQ(Passed({"--metrics-listen", "127.0.0.1:9464"}),
+            (Words{"--metrics-listen", "127.0.0.1:9464"}));
   EXPECT_EQ(Passed({"--model-base-url", "groq=https://g/", "--model-base-url", "https://o/"}),
             (Words{"--model-base-url", "groq=https://g/", "--model-base-url", "https://o/"}));
 }

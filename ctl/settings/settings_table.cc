@@ -182,6 +182,9 @@ DaemonSettings Agentd() {
        OfUp(Group("admin_group", "admin-group", "",
                   "its members may connect too, and list, read, stop and remove every session and "
                   "answer its approvals; a name or a gid")),
+       OfUp(Text("metrics_listen", "metrics-listen", "ADDRESS:PORT",
+                 "serve metrics to Prometheus by HTTP, on 127.0.0.0/8 or [::1], for every user of "
+                 "this host to read (default: nowhere)")),
        Count("workers", "workers", "4", 256, "turns that run at the same time (4)"),
        Count("queue", "queue", "128", 100'000, "turns that may wait in one session (128)"),
        Count("queue_total", "queue-total", "10000", 10'000'000,
