@@ -37,6 +37,7 @@ struct Command {
 std::vector<Command> DaemonCommands();
 std::vector<Command> SettingsCommands();
 std::vector<Command> StatusCommands();
+std::vector<Command> MetricsCommands();
 std::vector<Command> ExecCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> SessionCommands();

@@ -17,6 +17,7 @@ namespace odyssey::ctl {
 namespace {
 
 constexpr char kVersion[] = ODYSSEY_VERSION;
+constexpr char kEgressFeature[] = "egress";  // of the supervisor's GetInfo
 
 // A daemon's answer, or why there is none.
 template <typename Response>
@@ -78,10 +79,25 @@ void PrintDaemon(const Console& console, const std::string& name, bool reachable
   console.PrintLine(mark + " " + name + "  " + Sanitize(text, Lines::kOne));
 }
 
+// odyssey-egress, as the supervisor finds it: its sockets are for the supervisor, and for users.
+struct EgressAnswer {
+  bool reachable = false;
+  std::string detail;
+};
+
+EgressAnswer EgressOf(const SupervisorAnswer& supervisor) {
+  for (const auto& feature : supervisor.info.features()) {
+    if (feature.name() == kEgressFeature) return {feature.in_force(), feature.detail()};
+  }
+  return {false, supervisor.reachable ? "the supervisor does not say"
+                                      : "not known: the supervisor does not answer"};
+}
+
 std::string Describe(const SupervisorAnswer& answer) {
   if (!answer.reachable) return answer.why;
   std::string missing;
   for (const auto& feature : answer.info.features()) {
+    if (feature.name() == kEgressFeature) continue;  // has a line of its own
     const Check check = CheckFeature(feature.name(), feature.in_force(), feature.detail());
     if (check.verdict == Verdict::kGood) continue;
     missing += (missing.empty() ? "" : ", ") + feature.name();
@@ -116,21 +132,24 @@ int StatusCommand(const Invocation& call) {
   const Console& console = *call.console;
   const SupervisorAnswer supervisor = AskSupervisor(call.locations);
   const AgentdAnswer agentd = AskAgentd(call.locations);
+  const EgressAnswer egress = EgressOf(supervisor);
   const int reviewed = supervisor.reachable ? CountReviewed(call.locations) : 0;
   if (console.json) {
     console.PrintJson({{"state", call.locations.state},
                        {"reviewed_cells", reviewed},
                        {"supervisor", AnswerToJson(supervisor, call.locations.supervisor_socket)},
-                       {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)}});
+                       {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)},
+                       {"egress", {{"reachable", egress.reachable}, {"detail", egress.detail}}}});
   } else {
     PrintDaemon(console, "odyssey-supervisor", supervisor.reachable, Describe(supervisor));
     PrintDaemon(console, "odyssey-agentd    ", agentd.reachable, Describe(agentd));
+    PrintDaemon(console, "odyssey-egress    ", egress.reachable, egress.detail);
     if (reviewed > 0) {
       console.PrintLine("  writes are reviewed in " + std::to_string(reviewed) +
                         (reviewed == 1 ? " cell" : " cells") + "; odyssey-ctl changes lists them");
     }
   }
-  if (supervisor.reachable && agentd.reachable) return kExitOk;
+  if (supervisor.reachable && agentd.reachable && egress.reachable) return kExitOk;
   if (!console.json) {
     const std::string& next = supervisor.reachable ? agentd.next : supervisor.next;
     if (!next.empty()) console.Warn(next);
@@ -226,7 +245,7 @@ int DoctorCommand(const Invocation& call) {
 std::vector<Command> StatusCommands() {
   return {
       {.name = "status",
-       .summary = "show whether the daemons answer, and their sessions and cells",
+       .summary = "show whether each daemon answers, and their sessions and cells",
        .notes = "Exits 1 if one of them does not answer.",
        .run = StatusCommand},
       {.name = "version",
