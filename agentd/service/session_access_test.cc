@@ -14,7 +14,9 @@
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
 #include "agentd/service/changes_service.h"
+#include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
+#include "common/rpc/metrics_service.h"
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
 
@@ -27,6 +29,7 @@ enum class For {
   kOwner,        // of the session, and root
   kAdmin,        // these and the admin group
   kNoSession,    // names no session: what it makes and shows is the caller's own, or for admins all
+  kOperator,     // root, the admin group and agentd's own uid: it tells of all users together
   kUnavailable,  // is not served here
 };
 
@@ -66,6 +69,7 @@ const std::map<std::string, std::map<std::string, For>> kMethods = {
       {"DiscardChanges", For::kOwner},
       {"ListCommits", For::kAdmin},
       {"ForkCell", For::kUnavailable}}},
+    {"odyssey.ops.v1.Metrics", {{"GetMetrics", For::kOperator}}},
 };
 
 class SessionAccessTest : public ::testing::Test {
@@ -77,7 +81,12 @@ class SessionAccessTest : public ::testing::Test {
     approvals_ = std::make_unique<ApprovalService>(&world_.approvals(), &world_.sessions());
     changes_ = std::make_unique<ChangesService>(&world_.sessions(), supervisor);
     bundles_ = std::make_unique<BundleService>(&world_.bundles(), &world_.sessions());
+    collector_ = std::make_unique<MetricsCollector>(&counted_, &world_.sessions(),
+                                                    &world_.bundles(), supervisor);
+    metrics_ = std::make_unique<rpc::MetricsService>(
+        [this](const auto& call) { return collector_->CollectFor(call); });
     grpc::ServerBuilder builder;
+    builder.RegisterService(metrics_.get());
     builder.RegisterService(sessions_.get());
     builder.RegisterService(approvals_.get());
     builder.RegisterService(changes_.get());
@@ -147,6 +156,9 @@ class SessionAccessTest : public ::testing::Test {
   std::unique_ptr<ApprovalService> approvals_;
   std::unique_ptr<ChangesService> changes_;
   std::unique_ptr<BundleService> bundles_;
+  agent::Metrics counted_{"1"};
+  std::unique_ptr<MetricsCollector> collector_;
+  std::unique_ptr<rpc::MetricsService> metrics_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::string session_, request_;
@@ -170,6 +182,11 @@ TEST_F(SessionAccessTest, EveryMethodIsForWhomTheTableSays) {
       const auto found = methods.find(method.name());
       ASSERT_NE(found, methods.end()) << method.full_name() << ": whom is it for?";
       if (found->second == For::kNoSession || found->second == For::kUnavailable) continue;
+      if (found->second == For::kOperator) {
+        EXPECT_EQ(Call(method).rfind("metrics count what all users do: they are for root, ", 0), 0u)
+            << method.full_name();
+        continue;
+      }
       const std::string others =
           found->second == For::kAdmin ? ", for root, and for the admin group" : ", and for root";
       EXPECT_EQ(Call(method),

@@ -49,6 +49,10 @@ Label EgressCodes() {
            "idle_timeout", "credential"}};
 }
 
+Label EgressWays() {
+  return {"way", {"connect", "request", "socks", "tcp", "dns", "accept", "unknown"}};
+}
+
 std::string CodeLabel(const std::string& code) {
   if (code.empty()) return "none";
   return code.rfind("credential_", 0) == 0 ? "credential" : code;
@@ -125,7 +129,7 @@ Metrics::Metrics()
           metrics::CommandBuckets())),
       decisions_(registry_.AddCounter({"odyssey_egress_decisions_total",
                                        "Decisions about connections, requests and names.",
-                                       {Verdicts(), EgressCodes()},
+                                       {Verdicts(), EgressWays(), EgressCodes()},
                                        Series::kUsed})),
       egress_tokens_(registry_.AddCounter({"odyssey_egress_model_tokens_total",
                                            "Tokens of models that cells called by a route.",
@@ -175,7 +179,9 @@ void Metrics::OnTransferred(Transfer direction, uint64_t bytes) {
 void Metrics::OnEgress(const egress_wire::Record& record) {
   constexpr const char* kVerdicts[] = {"allowed", "denied", "audited"};
   const char* const verdict = kVerdicts[static_cast<size_t>(record.verdict)];
-  decisions_->Add({verdict, CodeLabel(record.code)},
+  // A count in place of records does not say which way.
+  const std::string way = record.way.empty() ? "unknown" : record.way;
+  decisions_->Add({verdict, way, CodeLabel(record.code)},
                   static_cast<double>(std::max<uint64_t>(record.suppressed, 1)));
   egress_tokens_->Add({"input"}, static_cast<double>(record.inference.tokens_in));
   egress_tokens_->Add({"output"}, static_cast<double>(record.inference.tokens_out));

@@ -88,18 +88,21 @@ TEST(MetricsTest, CountsFilesAndTransfers) {
 
 TEST(MetricsTest, CountsDecisionsOfTheNetworkAndThoseWithoutARecord) {
   Metrics metrics;
-  egress_wire::Record record{.verdict = egress_wire::Verdict::kAllowed, .host = "example.org"};
+  egress_wire::Record record{
+      .verdict = egress_wire::Verdict::kAllowed, .way = "request", .host = "example.org"};
   record.inference = {.route = "r", .model = "m", .tokens_in = 3, .tokens_out = 4, .cost = 5};
   metrics.OnEgress(record);
-  metrics.OnEgress({.verdict = egress_wire::Verdict::kDenied, .code = "policy_denied"});
   metrics.OnEgress(
-      {.verdict = egress_wire::Verdict::kDenied, .code = "credential_location_denied"});
+      {.verdict = egress_wire::Verdict::kDenied, .way = "dns", .code = "policy_denied"});
+  metrics.OnEgress({.verdict = egress_wire::Verdict::kDenied,
+                    .way = "request",
+                    .code = "credential_location_denied"});
   metrics.OnEgress({.verdict = egress_wire::Verdict::kAllowed, .suppressed = 10});
   const std::string text = Text(metrics);
-  EXPECT_THAT(text,
-              HasSubstr("odyssey_egress_decisions_total{code=\"none\",verdict=\"allowed\"} 11\n"));
-  EXPECT_THAT(text, HasSubstr("{code=\"policy_denied\",verdict=\"denied\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("{code=\"credential\",verdict=\"denied\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{code=\"none\",verdict=\"allowed\",way=\"request\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{code=\"none\",verdict=\"allowed\",way=\"unknown\"} 10\n"));
+  EXPECT_THAT(text, HasSubstr("{code=\"policy_denied\",verdict=\"denied\",way=\"dns\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{code=\"credential\",verdict=\"denied\",way=\"request\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_egress_model_tokens_total{direction=\"input\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_egress_model_tokens_total{direction=\"output\"} 4\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_egress_model_cost_microdollars_total 5\n"));
@@ -109,16 +112,17 @@ TEST(MetricsTest, CountsDecisionsOfTheNetworkAndThoseWithoutARecord) {
 // A worker that hostile bytes have taken over says what it likes.
 TEST(MetricsTest, WordsOfAWorkerMakeNoSeries) {
   Metrics metrics;
-  metrics.OnEgress({.verdict = egress_wire::Verdict::kDenied, .code = "x0"});
+  const auto say = [&metrics](int number) {
+    const std::string word = "x" + std::to_string(number);
+    metrics.OnEgress({.verdict = egress_wire::Verdict::kDenied, .way = word, .code = word});
+  };
+  say(0);
   const std::string before = Text(metrics);
-  for (int i = 1; i < 50; ++i) {
-    metrics.OnEgress({.verdict = egress_wire::Verdict::kDenied, .code = "x" + std::to_string(i)});
-  }
+  for (int i = 1; i < 50; ++i) say(i);
   const std::string after = Text(metrics);
   EXPECT_EQ(std::count(after.begin(), after.end(), '\n'),
             std::count(before.begin(), before.end(), '\n'));
-  EXPECT_THAT(after,
-              HasSubstr("odyssey_egress_decisions_total{code=\"other\",verdict=\"denied\"} 50"));
+  EXPECT_THAT(after, HasSubstr("{code=\"other\",verdict=\"denied\",way=\"other\"} 50\n"));
 }
 
 TEST(MetricsTest, SaysWhatIsTrueNow) {
