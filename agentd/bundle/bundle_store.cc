@@ -46,7 +46,8 @@ std::string Described(const std::string& directory) {
   return directory + " (mode " + mode + ", of uid " + std::to_string(info.st_uid) + ")";
 }
 
-// The client may reach a directory where agentd, a user of its own, may not.
+// The client may reach a directory where agentd, a user of its own, may not, or which a unit hides
+// from it (PrivateTmp).
 Status CheckReachable(const std::string& source) {
   for (size_t slash = source.find('/', 1);; slash = source.find('/', slash + 1)) {
     const bool whole = slash == std::string::npos;
@@ -59,6 +60,11 @@ Status CheckReachable(const std::string& source) {
                            std::to_string(getuid()) + ", to which " + Described(directory) +
                            " is closed; open it, with chmod o+" + (whole ? "rx " : "x ") +
                            directory + ", or import its archive"));
+    }
+    if (!open && errno == ENOENT) {
+      return WithHint(package::kHintUnreadableBundle,
+                      NotFound("bundle " + source + ": odyssey-agentd finds no " + directory +
+                               "; name another directory, or import its archive"));
     }
     if (!open || whole) return OkStatus();  // other faults are reported by what reads it
   }

@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,20 +89,6 @@ class Walk final {
   std::vector<BundleFile> files_;
 };
 
-// A file by the names that Walk found, which are no links and none of which is "..". Not by
-// openat2, which a unit with RestrictSUIDSGID refuses. -1: errno says why.
-UniqueFd OpenBeneath(int directory, const std::string& path) {
-  UniqueFd parent;
-  size_t at = 0;
-  for (size_t slash = 0; (slash = path.find('/', at)) != std::string::npos; at = slash + 1) {
-    parent = UniqueFd(openat(parent ? parent.get() : directory, path.substr(at, slash - at).c_str(),
-                             O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!parent) return parent;
-  }
-  return UniqueFd(openat(parent ? parent.get() : directory, path.substr(at).c_str(),
-                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-}
-
 }  // namespace
 
 Result<std::vector<BundleFile>> ListBundleFiles(int directory, const std::string& shown) {
@@ -119,9 +107,12 @@ Result<std::vector<BundleFile>> ListTreeFiles(const std::string& tree) {
 
 Result<UniqueFd> OpenBundleFile(int directory, const BundleFile& file, const std::string& shown) {
   const std::string path = shown + "/" + file.path;
-  UniqueFd fd = OpenBeneath(directory, file.path);
-  if (!fd && (errno == ELOOP || errno == ENOTDIR))
-    return InvalidArgument("bundle entry " + path + " has changed");
+  open_how how = {};
+  how.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  UniqueFd fd(
+      static_cast<int>(syscall(SYS_openat2, directory, file.path.c_str(), &how, sizeof(how))));
+  if (!fd && errno == ELOOP) return InvalidArgument("bundle entry " + path + " has changed");
   if (!fd) return ErrnoStatus(errno, "open " + path);
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "stat " + path);
