@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <civetweb.h>
 
+#include <atomic>
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -16,10 +17,8 @@ constexpr char kPath[] = "/metrics";
 
 bool IsLoopback(const std::string& host) {
   in_addr address{};
-  if (inet_pton(AF_INET, host.c_str(), &address) == 1) {
-    return ntohl(address.s_addr) >> 24 == kLoopback;
-  }
-  return host == "[::1]";
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 &&
+         ntohl(address.s_addr) >> 24 == kLoopback;
 }
 
 bool IsPort(std::string_view text) {
@@ -51,10 +50,15 @@ class Listener final : public MetricsListener {
                              nullptr};
     mg_callbacks callbacks{};
     callbacks.begin_request = [](mg_connection* connection) { return Answer(connection); };
-    callbacks.log_message = [](const mg_connection*, const char*) { return 1; };  // none of it
+    callbacks.log_message = [](const mg_connection* connection, const char* text) {
+      auto* const self = static_cast<Listener*>(mg_get_user_data(mg_get_context(connection)));
+      if (!self->started_ && self->why_.empty()) self->why_ = text;
+      return 1;  // it logs nothing by itself
+    };
     context_ = mg_start(&callbacks, this, options);
+    started_ = true;
     if (context_ != nullptr) return OkStatus();
-    return Unavailable("--metrics-listen " + address + ": cannot be listened on");
+    return Unavailable("--metrics-listen " + address + ": cannot be listened on: " + why_);
   }
 
  private:
@@ -81,6 +85,8 @@ class Listener final : public MetricsListener {
   }
 
   const std::function<std::string()> text_;
+  std::atomic<bool> started_ = false;
+  std::string why_;  // it does not start
   mg_context* context_ = nullptr;
 };
 
@@ -92,8 +98,8 @@ Status CheckMetricsAddress(const std::string& option, const std::string& address
                      IsPort(std::string_view(address).substr(colon + 1));
   if (valid) return OkStatus();
   return InvalidArgument(option + " \"" + address +
-                         "\": must be ADDRESS:PORT with an address of 127.0.0.0/8 or [::1], such "
-                         "as 127.0.0.1:9464; a proxy with authentication serves others");
+                         "\": must be ADDRESS:PORT with an address of 127.0.0.0/8, such as "
+                         "127.0.0.1:9464; a proxy with authentication serves other hosts");
 }
 
 Result<std::unique_ptr<MetricsListener>> ListenForMetrics(const std::string& address,

@@ -11,7 +11,7 @@
 
 namespace odyssey::daemon {
 
-// "ADDRESS:PORT", with an IPv4 address of 127.0.0.0/8 or [::1]. INVALID_ARGUMENT names `option`.
+// "ADDRESS:PORT", with an address of 127.0.0.0/8. INVALID_ARGUMENT names `option`.
 Status CheckMetricsAddress(const std::string& option, const std::string& address);
 
 class MetricsListener {
@@ -20,8 +20,8 @@ class MetricsListener {
   virtual ~MetricsListener() = default;
 };
 
-// `text` is called for each request, from threads of the listener. UNAVAILABLE: the address cannot
-// be listened on.
+// `text` is called for each request, from threads of the listener. UNAVAILABLE says why the
+// address cannot be listened on.
 Result<std::unique_ptr<MetricsListener>> ListenForMetrics(const std::string& address,
                                                           std::function<std::string()> text);
 

@@ -38,7 +38,7 @@ TEST(OptionsTest, ReadsEveryOption) {
                                                "ops",
                                                "--drain=60",
                                                "--metrics-listen",
-                                               "[::1]:9464",
+                                               "127.0.0.1:9464",
                                                "--journal-max-bytes=65536",
                                                "--journal-keep",
                                                "86400"}));
@@ -52,7 +52,7 @@ TEST(OptionsTest, ReadsEveryOption) {
   EXPECT_EQ(options->idle_cell, std::chrono::seconds(0));
   EXPECT_EQ(options->admin_group, "ops");
   EXPECT_EQ(options->drain, std::chrono::seconds(60));
-  EXPECT_EQ(options->metrics_listen, "[::1]:9464");
+  EXPECT_EQ(options->metrics_listen, "127.0.0.1:9464");
   EXPECT_EQ(options->journal_max_bytes, 65536u);
   EXPECT_EQ(options->journal_keep, std::chrono::hours(24));
   EXPECT_EQ(options->model_key_files,

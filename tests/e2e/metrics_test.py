@@ -301,6 +301,15 @@ class ReaderTest(Base):
         with socket.socket() as probe:  # 127.0.0.1 and no other address
             self.assertNotEqual(probe.connect_ex(("127.0.0.2", self.port)), 0)
 
+    def test_which_cells_reach_it(self):
+        policy = self.world.make("own.yaml", POLICY.replace("api.example.com", "127.0.0.1").replace("443", str(self.port)))
+        for options, reached in ((["--network", "none"], False), (["--policy", policy], False),
+                                 (["--network", "full"], True)):
+            with self.subTest(options):
+                done = self.world.ctl("exec", *options, "--", "curl", "-sS", "--max-time", "20",
+                                      f"http://127.0.0.1:{self.port}/metrics")
+                self.assertEqual("odyssey_agentd_sessions" in done.out, reached, done)
+
     def test_other_addresses_are_refused(self):
         world = World()
         self.addCleanup(world.close)
