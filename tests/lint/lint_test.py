@@ -312,6 +312,142 @@ class DocsTest(LintCase):
         self.assert_fails("docs/adr/README.md has no row", "check_docs.py", self.root)
 
 
+PROTO = """syntax = "proto3";
+package odyssey.low.v1;
+enum Kind {
+  KIND_UNSPECIFIED = 0;
+  KIND_A = 1;
+}
+message Thing {
+  reserved 9;
+  string name = 1;
+  repeated int32 numbers = 2;
+  optional bool maybe = 3;
+  oneof choice {
+    Kind kind = 4;
+    bytes data = 5;
+  }
+  map<string, string> env = 6;
+}
+message AskRequest {}
+message AskResponse {
+  Thing thing = 1;
+}
+service Low {
+  rpc Ask(AskRequest) returns (AskResponse);
+  rpc Watch(AskRequest) returns (stream AskResponse);
+}
+"""
+
+
+class ProtosTest(LintCase):
+    def setUp(self):
+        super().setUp()
+        self.write("CMakeLists.txt", "project(low VERSION 0.1.0 LANGUAGES CXX)\n")
+        self.write("proto/odyssey/low/v1/low.proto", PROTO)
+        os.makedirs(f"{self.root}/proto/released")
+        self.assert_passes("check_protos.py", self.root, "--write")
+
+    def change(self, *replacements):
+        text = PROTO
+        for old, new in replacements:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        self.write("proto/odyssey/low/v1/low.proto", text)
+
+    def assert_breaks(self, message, *replacements):
+        self.change(*replacements)
+        self.assert_fails(f"since 0.1.0: {message}", "check_protos.py", self.root)
+        self.assert_fails(message, "check_protos.py", self.root, "--write")
+
+    def test_passes_what_is_the_same(self):
+        self.assert_passes("check_protos.py", self.root)
+
+    def test_passes_additions_comments_and_another_order(self):
+        self.change(("  string name = 1;\n", ""), ("  map<", "  // Its name.\n  string name = 1;\n  Kind other = 7;\n  map<"),
+                    ("  KIND_A = 1;", "  KIND_A = 1;\n  KIND_B = 2;"), ("  bytes data", "  bool more = 8;\n    bytes data"),
+                    ("service Low {", "message NewRequest {}\nmessage NewResponse {}\nservice Low {\n"
+                                      "  rpc New(NewRequest) returns (NewResponse);"))
+        self.assert_passes("check_protos.py", self.root)
+
+    def test_passes_removed_fields_and_values_whose_numbers_are_reserved(self):
+        self.change(("reserved 9;", "reserved 1, 9;"), ("  string name = 1;\n", ""), ("  KIND_A = 1;", "  reserved 1;"))
+        self.assert_passes("check_protos.py", self.root)
+
+    def test_fails_on_a_removed_field(self):
+        self.assert_breaks("field odyssey.low.v1.Thing 1: `name singular string` is gone and its number is not reserved",
+                           ("  string name = 1;\n", ""))
+
+    def test_fails_on_another_number(self):
+        self.assert_breaks("field odyssey.low.v1.Thing 1: `name singular string` is gone", ("name = 1", "name = 10"))
+
+    def test_fails_on_another_type(self):
+        for message, change in (("1: was `name singular string`, is `name singular bytes`", ("string name", "bytes name")),
+                                ("2: was `numbers repeated int32`, is `numbers repeated sint32`", ("int32", "sint32")),
+                                ("4: was `kind in choice odyssey.low.v1.Kind`, is `kind in choice int32`",
+                                 ("Kind kind", "int32 kind"))):
+            self.assert_breaks("field odyssey.low.v1.Thing " + message, change)
+        self.assert_breaks("field odyssey.low.v1.Thing.EnvEntry 2: was", ("map<string, string>", "map<string, int32>"))
+
+    def test_fails_on_another_name(self):
+        self.assert_breaks("field odyssey.low.v1.Thing 1: was `name singular string`, is `title singular string`",
+                           ("string name", "string title"))
+        self.assert_breaks("value odyssey.low.v1.Kind 1: was `KIND_A`, is `KIND_FIRST`", ("KIND_A", "KIND_FIRST"))
+
+    def test_fails_on_another_label(self):
+        for message, change in (("1: was `name singular string`, is `name repeated", ("string name", "repeated string name")),
+                                ("2: was `numbers repeated int32`, is `numbers singular", ("repeated int32", "int32")),
+                                ("3: was `maybe optional bool`, is `maybe singular", ("optional bool", "bool")),
+                                ("4: was `kind in choice", ("oneof choice", "oneof other"))):
+            self.assert_breaks("field odyssey.low.v1.Thing " + message, change)
+
+    def test_fails_where_a_reserved_number_is_used_or_free_again(self):
+        self.assert_breaks("odyssey.low.v1.Thing: the reserved number 9 is used again, by again",
+                           ("reserved 9", "string again = 9"))
+        self.assert_breaks("odyssey.low.v1.Thing: the number 9 is no longer reserved", ("  reserved 9;\n", ""))
+
+    def test_fails_on_a_removed_value(self):
+        self.assert_breaks("value odyssey.low.v1.Kind 1: `KIND_A` is gone and its number is not reserved",
+                           ("  KIND_A = 1;\n", ""))
+
+    def test_fails_on_a_removed_message_enum_method_or_service(self):
+        self.assert_breaks("message odyssey.low.v1.Thing: is gone", ("message Thing", "message Other"),
+                           ("  Thing thing", "  Other thing"))
+        self.assert_breaks("enum odyssey.low.v1.Kind: is gone", ("enum Kind", "enum Sort"), ("Kind kind", "Sort kind"))
+        self.assert_breaks("rpc odyssey.low.v1.Low/Ask: is gone", ("rpc Ask(", "rpc Request("))
+        self.assert_breaks("service odyssey.low.v1.Low: is gone", ("service Low", "service High"))
+
+    def test_fails_on_another_request_response_or_stream(self):
+        ask = "rpc odyssey.low.v1.Low/Ask: was `odyssey.low.v1.AskRequest returns odyssey.low.v1.AskResponse`, is `"
+        self.assert_breaks(ask + "odyssey.low.v1.Thing returns", ("Ask(AskRequest)", "Ask(Thing)"))
+        self.assert_breaks(ask + "odyssey.low.v1.AskRequest returns odyssey.low.v1.Thing`",
+                           ("Ask(AskRequest) returns (AskResponse)", "Ask(AskRequest) returns (Thing)"))
+        self.assert_breaks(ask + "stream odyssey.low.v1.AskRequest returns", ("Ask(AskRequest)", "Ask(stream AskRequest)"))
+        self.assert_breaks("rpc odyssey.low.v1.Low/Watch: was", ("(stream AskResponse)", "(AskResponse)"))
+
+    def test_fails_on_another_package_or_file(self):
+        self.assert_breaks("file odyssey/low/v1/low.proto: was `package odyssey.low.v1`, is `package odyssey.low.v2`",
+                           ("package odyssey.low.v1", "package odyssey.low.v2"))
+        os.remove(f"{self.root}/proto/odyssey/low/v1/low.proto")
+        self.write("proto/odyssey/low/v1/other.proto", PROTO)
+        self.assert_fails("file odyssey/low/v1/low.proto: is gone", "check_protos.py", self.root)
+
+    def test_compares_with_the_newest_release(self):
+        self.change(("  string name = 1;", "  string name = 1;\n  string more = 10;"))
+        self.write("CMakeLists.txt", "project(low VERSION 0.10.0 LANGUAGES CXX)\n")
+        self.assert_passes("check_protos.py", self.root, "--write")
+        self.write("proto/released/0.9.0.txt", "field odyssey.low.v1.Thing 1: other singular string\n")
+        self.assert_passes("check_protos.py", self.root)
+        self.write("proto/odyssey/low/v1/low.proto", PROTO)
+        self.assert_fails("since 0.10.0: field odyssey.low.v1.Thing 10: `more singular", "check_protos.py", self.root)
+
+    def test_fails_without_a_release(self):
+        self.write("proto/released/0.1.0.txt", "")
+        self.assert_fails("0.1.0.txt: it has no field", "check_protos.py", self.root)
+        os.remove(f"{self.root}/proto/released/0.1.0.txt")
+        self.assert_fails("no release to compare with", "check_protos.py", self.root)
+
+
 class CommitsTest(LintCase):
     def setUp(self):
         super().setUp()
