@@ -17,7 +17,27 @@ std::string Missing(uint64_t first, uint64_t last) {
   return Range(first, last) + (first == last ? " is missing" : " are missing");
 }
 
+// The fields of RotatedRecord, which come first.
+Result<Position> ParseRotated(std::string_view text) {
+  constexpr std::string_view kSeq = "\"type\":\"rotated\",\"last_seq\":";
+  constexpr std::string_view kHash = ",\"last_hash\":\"";
+  const size_t seq = text.find(kSeq);
+  const size_t hash = text.find(kHash);
+  if (seq == text.npos || hash == text.npos || hash < seq + kSeq.size()) {
+    return Status(Code::kDataLoss, "no last_seq and last_hash");
+  }
+  const size_t from = seq + kSeq.size();
+  return ParsePosition(std::string(text.substr(from, hash - from)) + ":" +
+                       std::string(text.substr(hash + kHash.size(), kHashDigits)));
+}
+
 }  // namespace
+
+Record RotatedRecord(const Position& last) {
+  return std::move(Record(kRotatedType)
+                       .Number("last_seq", static_cast<int64_t>(last.seq))
+                       .Text("last_hash", last.hash));
+}
 
 Chain::Chain(Position after, Result<Position> head)
     : after_(std::move(after)), head_(std::move(head)), last_(after_) {}
@@ -62,7 +82,8 @@ void Chain::Add(std::string_view text) {
   if (line.type == kMissingType) {
     Report(line_, line.seq, "the supervisor found records missing when it opened the log here");
   }
-  if (records_++ == 0) first_seq_ = line.seq;
+  if (line.type == kRotatedType) TakeRotated(line, text);
+  ++records_;
   last_ = {line.seq, std::string(line.hash)};
 }
 
@@ -81,13 +102,45 @@ void Chain::Settle(const Line* line, std::string_view text) {
 }
 
 void Chain::CheckFirst(const Line& line) {
-  if (line.seq > after_.seq + 1) {
-    Report(line_, line.seq, "before it, " + Missing(after_.seq + 1, line.seq - 1));
-  } else if (line.seq == after_.seq + 1 && line.prev != after_.hash) {
+  first_seq_ = line.seq;
+  first_prev_ = line.prev;
+  first_file_ = file_;
+  first_line_ = line_;
+  // Records that are missing before it: CheckRotated, when the log has been read.
+  if (line.seq == after_.seq + 1 && line.prev != after_.hash) {
     Report(line_, line.seq,
            after_.seq == 0 ? "the first record, but it names one before it"
                            : "it does not go on from the record given as known");
   }
+}
+
+void Chain::TakeRotated(const Line& line, std::string_view text) {
+  Result<Position> last = ParseRotated(text);
+  if (!last.ok() || last->seq < rotated_.seq || last->seq >= line.seq) {
+    Report(line_, line.seq, "it does not say which records were removed");
+    return;
+  }
+  rotated_ = *std::move(last);
+}
+
+// The writer's own record alone excuses what is missing at the beginning. It does not where a known
+// record was given: nothing ties the log to that one.
+void Chain::CheckRotated() {
+  if (records_ == 0 || first_seq_ <= after_.seq + 1) return;
+  const uint64_t gone = first_seq_ - 1;
+  std::string what = "before it, " + Missing(after_.seq + 1, gone);
+  if (after_.seq != 0) {
+    if (rotated_.seq >= gone) what += " (rotation): nothing ties it to the record given as known";
+  } else if (rotated_.seq > gone) {
+    return;  // the writer stopped while it removed them
+  } else if (rotated_.seq == gone) {
+    if (rotated_.hash == first_prev_) return;
+    what = "it does not go on from the last record that rotation removed";
+  } else if (rotated_.seq != 0) {
+    what += "; rotation removed those up to record " + std::to_string(rotated_.seq);
+  }
+  file_ = first_file_;
+  Report(first_line_, first_seq_, std::move(what));
 }
 
 // After a gap the chain goes on from where the line says it is, so that each fault is told once.
@@ -113,6 +166,7 @@ void Chain::CheckKnown(const Line& line) {
 
 void Chain::Finish() {
   Settle(nullptr, "");
+  CheckRotated();
   if (last_.seq < after_.seq) {
     Report(0, after_.seq, "the log ends before the record given as known");
   }

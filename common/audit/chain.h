@@ -18,6 +18,9 @@ namespace odyssey::audit {
 // what a crash left of one. `missing`: the writer found the log shorter than it had left it.
 inline constexpr char kTornType[] = "torn";
 inline constexpr char kMissingType[] = "missing";
+// `rotated`: the writer removes the records up to `last`, the oldest ones, as it was told to.
+inline constexpr char kRotatedType[] = "rotated";
+Record RotatedRecord(const Position& last);
 
 struct Problem {
   std::string file;
@@ -53,12 +56,16 @@ class Chain final {
   uint64_t unfinished() const { return unfinished_; }
   // Records that a crash left unfinished and that the log tells of.
   uint64_t torn() const { return torn_; }
+  // The last record that the log says was removed by its writer; seq 0: none.
+  const Position& rotated() const { return rotated_; }
 
  private:
   void Report(uint64_t line, uint64_t seq, std::string what);
   void Settle(const Line* line, std::string_view text);
   void CheckPlace(const Line& line);
   void CheckFirst(const Line& line);
+  void TakeRotated(const Line& line, std::string_view text);
+  void CheckRotated();
   void CheckKnown(const Line& line);
 
   const Position after_;
@@ -71,6 +78,10 @@ class Chain final {
   Position last_;
   uint64_t unfinished_ = 0;
   uint64_t torn_ = 0;
+  Position rotated_;
+  // Of the first record, whose place is judged when the last `rotated` has been read.
+  uint64_t first_line_ = 0;
+  std::string first_file_, first_prev_;
   // Lines that are no records, until it is known whether the next record vouches for them.
   uint64_t garbage_lines_ = 0;
   Sha256 garbage_;

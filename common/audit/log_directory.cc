@@ -118,9 +118,11 @@ Result<std::optional<std::string>> LineReader::Next() {
   }
 }
 
-Result<Chain> Verify(int directory, Position after) {
+namespace {
+
+Result<Chain> VerifyOnce(int directory, const Position& after) {
   // First the head: what it names is in the log by then.
-  Chain chain(std::move(after), ReadHead(directory));
+  Chain chain(after, ReadHead(directory));
   ODY_ASSIGN_OR_RETURN(const std::vector<LogFile> files, ListLogFiles(directory));
   for (const LogFile& file : files) {
     chain.BeginFile(file.name, file.first_seq);
@@ -134,6 +136,16 @@ Result<Chain> Verify(int directory, Position after) {
   }
   chain.Finish();
   return chain;
+}
+
+}  // namespace
+
+Result<Chain> Verify(int directory, const Position& after) {
+  // Rotation may remove a file between the listing and its turn.
+  for (int attempts = 3;;) {
+    Result<Chain> chain = VerifyOnce(directory, after);
+    if (chain.ok() || chain.status().code() != Code::kNotFound || --attempts == 0) return chain;
+  }
 }
 
 }  // namespace odyssey::audit

@@ -57,7 +57,7 @@ class LineReader final {
 };
 
 // Reads the whole log: a finished Chain. Fails only if it cannot be read.
-Result<Chain> Verify(int directory, Position after);
+Result<Chain> Verify(int directory, const Position& after);
 
 }  // namespace odyssey::audit
 

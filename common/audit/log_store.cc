@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,12 +69,17 @@ struct LogStore::Tail {
   std::optional<Position> record;
 };
 
-Result<LogStore> LogStore::Open(UniqueFd directory, uint64_t file_bytes) {
+Retention KeepAbout(uint64_t keep_bytes) {
+  if (keep_bytes == 0) return {};
+  return {.file_bytes = std::min(kDefaultFileBytes, keep_bytes / 4), .keep_bytes = keep_bytes};
+}
+
+Result<LogStore> LogStore::Open(UniqueFd directory, Retention retention) {
   // The writer before us may still be recording its own end.
   while (flock(directory.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return ErrnoStatus(errno, "lock the directory of the audit log");
   }
-  LogStore store(std::move(directory), file_bytes);
+  LogStore store(std::move(directory), retention);
   ODY_RETURN_IF_ERROR(store.Recover());
   return store;
 }
@@ -151,20 +157,68 @@ Status LogStore::OpenForAppend(const std::string& name) {
 }
 
 Status LogStore::Append(const std::vector<TimedRecord>& records) {
-  if (!file_ || size_ >= file_bytes_) {
+  if (!file_ || size_ >= retention_.file_bytes) {
     // What is in the old file must be durable before the head speaks of the new one.
     if (file_ && fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync " + file_name_);
     ODY_RETURN_IF_ERROR(OpenForAppend(LogFileName(last_.seq + 1)));
+    look_for_excess_ = true;
   }
   Position position = last_;
   std::string lines = line_is_open_ ? "\n" : "";
   for (const TimedRecord& record : records) {
     lines += EncodeLine(record.record, record.time, &position) + "\n";
   }
+  Excess excess;
+  if (look_for_excess_ && !records.empty()) {
+    // A log whose oldest files cannot be read stays as it is: `verify` says what is wrong with it.
+    if (Result<Excess> found = FindExcess(); found.ok()) excess = *std::move(found);
+    // After the others: `torn` must follow what it vouches for.
+    if (!excess.files.empty()) {
+      lines += EncodeLine(RotatedRecord(excess.last), records.back().time, &position) + "\n";
+    }
+  }
   ODY_RETURN_IF_ERROR(WriteLines(lines));
   line_is_open_ = false;
   last_ = position;
+  if (!excess.files.empty()) Remove(excess);
+  look_for_excess_ = false;
   return OkStatus();
+}
+
+Result<LogStore::Excess> LogStore::FindExcess() const {
+  Excess excess;
+  if (retention_.keep_bytes == 0) return excess;
+  ODY_ASSIGN_OR_RETURN(std::vector<LogFile> files, ListLogFiles(directory_.get()));
+  std::vector<uint64_t> sizes;
+  uint64_t total = 0;
+  for (const LogFile& file : files) {
+    struct stat info;
+    if (fstatat(directory_.get(), file.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      return ErrnoStatus(errno, "stat " + file.name);
+    }
+    sizes.push_back(static_cast<uint64_t>(info.st_size));
+    total += sizes.back();
+  }
+  size_t gone = 0;
+  // The newest two stay: the one that is being written, and the one before it.
+  while (gone + 2 < files.size() && total > retention_.keep_bytes) total -= sizes[gone++];
+  if (gone == 0) return excess;
+  ODY_ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(directory_.get(), files[gone].name));
+  ODY_ASSIGN_OR_RETURN(const std::optional<std::string> line, reader.Next());
+  if (!line) return Status(Code::kDataLoss, files[gone].name + " is empty");
+  ODY_ASSIGN_OR_RETURN(const Line first, ParseLine(*line));
+  excess.last = {first.seq - 1, std::string(first.prev)};
+  files.resize(gone);
+  excess.files = std::move(files);
+  return excess;
+}
+
+// What cannot be removed now is in excess again when the next file begins.
+void LogStore::Remove(const Excess& excess) {
+  if (!SaveHead().ok()) return;
+  for (const LogFile& file : excess.files) {
+    if (unlinkat(directory_.get(), file.name.c_str(), 0) != 0) return;
+  }
 }
 
 Status LogStore::WriteLines(const std::string& lines) {

@@ -5,7 +5,8 @@
 //
 // What a crash leaves is told by the log itself: bytes that are no record stay where they are, and
 // the next record, `torn`, vouches for them; `missing` says that the log is shorter than its head.
-// Nothing is mended in silence.
+// Nothing is mended in silence, and no file is removed before a durable record, `rotated`, says
+// where the log begins without it.
 
 #include <cstdint>
 #include <string>
@@ -19,6 +20,15 @@
 namespace odyssey::audit {
 
 inline constexpr uint64_t kDefaultFileBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kMinKeepBytes = uint64_t{64} << 10;
+
+// How large a file grows, and how much of the log stays.
+struct Retention {
+  uint64_t file_bytes = kDefaultFileBytes;
+  uint64_t keep_bytes = 0;  // 0: all of it
+};
+// Of a log of about `keep_bytes`: at least three whole files of it stay.
+Retention KeepAbout(uint64_t keep_bytes);
 
 struct TimedRecord {
   Record record;
@@ -29,9 +39,9 @@ class LogStore final {
  public:
   // Waits until no other store has the directory: `directory` is an open file description of its
   // own, and its lock (flock) is held until it is closed. A file that has reached `file_bytes` is
-  // followed by a new one. DATA_LOSS if the end of the log cannot be parsed: the operator must move
-  // the log away.
-  static Result<LogStore> Open(UniqueFd directory, uint64_t file_bytes = kDefaultFileBytes);
+  // followed by a new one; the oldest files are removed when all have more than `keep_bytes`.
+  // DATA_LOSS if the end of the log cannot be parsed: the operator must move the log away.
+  static Result<LogStore> Open(UniqueFd directory, Retention retention = {});
 
   // What Open found, to be appended before anything else.
   std::vector<Record> TakeFindings();
@@ -48,18 +58,26 @@ class LogStore final {
 
  private:
   struct Tail;
+  // Files to remove, oldest first, and the last record in them.
+  struct Excess {
+    std::vector<LogFile> files;
+    Position last;
+  };
 
-  LogStore(UniqueFd directory, uint64_t file_bytes)
-      : directory_(std::move(directory)), file_bytes_(file_bytes) {}
+  LogStore(UniqueFd directory, Retention retention)
+      : directory_(std::move(directory)), retention_(retention) {}
 
   Status Recover();
   Result<Tail> ReadTail(const LogFile& file);
   Status CompareWithHead(bool fresh);
   Status OpenForAppend(const std::string& name);
   Status WriteLines(const std::string& lines);
+  Result<Excess> FindExcess() const;
+  void Remove(const Excess& excess);
 
   UniqueFd directory_;
-  uint64_t file_bytes_;
+  Retention retention_;
+  bool look_for_excess_ = true;  // a file was begun, or the log opened
   UniqueFd file_;
   std::string file_name_;
   uint64_t size_ = 0;          // of the file, without what a failed write left

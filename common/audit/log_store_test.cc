@@ -22,10 +22,25 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+// RLIMIT_FSIZE stands for a full disk: write(2) takes a part, then fails.
+class FileSizeLimit final {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 class LogStoreTest : public ::testing::Test {
  protected:
-  LogStore Open(uint64_t file_bytes = kDefaultFileBytes) {
-    Result<LogStore> store = LogStore::Open(*OpenLogDirectory(directory_.path()), file_bytes);
+  LogStore Open(Retention retention = {}) {
+    Result<LogStore> store = LogStore::Open(*OpenLogDirectory(directory_.path()), retention);
     EXPECT_TRUE(store.ok()) << store.status().message();
     return std::move(*store);
   }
@@ -61,19 +76,32 @@ class LogStoreTest : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
-  std::vector<std::string> Problems() {
-    const Result<Chain> chain = Verify(OpenLogDirectory(directory_.path())->get(), {});
+  std::vector<std::string> Problems(const Position& after = {}) {
+    const Result<Chain> chain = Verify(OpenLogDirectory(directory_.path())->get(), after);
     EXPECT_TRUE(chain.ok()) << chain.status().message();
     std::vector<std::string> out;
     for (const Problem& problem : chain->problems()) out.push_back(problem.what);
     torn_ = chain->torn();
     records_ = chain->records();
+    first_ = chain->first_seq();
+    rotated_ = chain->rotated();
     return out;
+  }
+
+  std::vector<LogFile> Files() { return *ListLogFiles(OpenLogDirectory(directory_.path())->get()); }
+
+  // A log of which rotation has removed the beginning.
+  void MakeRotatedLog() {
+    LogStore store = Open({.file_bytes = 1000, .keep_bytes = 4000});
+    for (int i = 0; i < 60; ++i) Append(&store, Record("exec").Number("n", i));
+    EXPECT_TRUE(store.SaveHead().ok());
   }
 
   const fakes::TemporaryDirectory directory_;
   uint64_t torn_ = 0;
   uint64_t records_ = 0;
+  uint64_t first_ = 0;
+  Position rotated_;
 };
 
 TEST_F(LogStoreTest, ChainGoesOnOverReopening) {
@@ -104,7 +132,7 @@ TEST_F(LogStoreTest, FilesAreNobodyElsesToRead) {
 }
 
 TEST_F(LogStoreTest, ChainGoesOnOverFiles) {
-  LogStore store = Open(/*file_bytes=*/500);
+  LogStore store = Open({.file_bytes = 500});
   for (int i = 0; i < 10; ++i) Append(&store, Record("exec").Number("n", i));
   ASSERT_TRUE(store.SaveHead().ok());
   const auto files = ListLogFiles(OpenLogDirectory(directory_.path())->get());
@@ -112,10 +140,102 @@ TEST_F(LogStoreTest, ChainGoesOnOverFiles) {
   EXPECT_THAT(Problems(), IsEmpty());
   const Position last = store.last();
   { const LogStore closed = std::move(store); }
-  EXPECT_EQ(Open(500).last(), last);
+  EXPECT_EQ(Open({.file_bytes = 500}).last(), last);
 
   std::filesystem::remove(Path((*files)[1].name));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("missing")));
+}
+
+TEST_F(LogStoreTest, RotationRemovesTheOldestFilesAndSaysSo) {
+  MakeRotatedLog();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_GT(first_, 10u);
+  EXPECT_EQ(rotated_.seq, first_ - 1);
+  uint64_t bytes = 0;
+  for (const LogFile& file : Files()) bytes += std::filesystem::file_size(Path(file.name));
+  EXPECT_LE(bytes, 4000u + 1000u);
+  EXPECT_GE(Files().size(), 3u);
+}
+
+TEST_F(LogStoreTest, NothingIsRemovedByDefault) {
+  LogStore store = Open({.file_bytes = 1000});
+  for (int i = 0; i < 60; ++i) Append(&store, Record("exec"));
+  EXPECT_EQ(Files().front().first_seq, 1u);
+  EXPECT_GT(Files().size(), 5u);
+}
+
+TEST_F(LogStoreTest, LessToKeepTakesEffectAtTheNextRecord) {
+  {
+    LogStore store = Open({.file_bytes = 1000});
+    for (int i = 0; i < 60; ++i) Append(&store, Record("exec"));
+  }
+  LogStore store = Open({.file_bytes = 1000, .keep_bytes = 3000});
+  EXPECT_EQ(Files().front().first_seq, 1u);
+  Append(&store, Record("start"));
+  EXPECT_GT(Files().front().first_seq, 1u);
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(LogStoreTest, MoreRemovedThanRotationDidIsAProblem) {
+  MakeRotatedLog();
+  std::filesystem::remove(Path(Files().front().name));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("missing; rotation removed those up to record")));
+}
+
+// What a kill between two removals leaves: the record is there, and so are files it speaks of.
+TEST_F(LogStoreTest, RotationThatStoppedHalfwayIsNoProblem) {
+  {
+    LogStore store = Open({.file_bytes = 1000});
+    for (int i = 0; i < 60; ++i) Append(&store, Record("exec"));
+  }
+  const std::string second = Files()[1].name;
+  std::filesystem::copy_file(Path(second), Path("copy"));
+  {
+    LogStore store = Open({.file_bytes = 1000, .keep_bytes = 3000});
+    Append(&store, Record("start"));
+    ASSERT_TRUE(store.SaveHead().ok());
+  }
+  const std::vector<LogFile> files = Files();
+  ASSERT_NE(files.front().name, second);
+  // A gap behind it is one all the same: rotation removes the oldest files first.
+  std::filesystem::rename(Path("copy"), Path(second));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("missing")));
+  EXPECT_EQ(first_, FirstSeqOf(second));
+}
+
+TEST_F(LogStoreTest, RotatedBeginningThatWasReplacedIsAProblem) {
+  MakeRotatedLog();
+  const std::string oldest = Path(Files().front().name);
+  std::string text = Read(oldest);
+  const size_t prev = text.find("\"prev\":\"") + 8;
+  text[prev] = text[prev] == '0' ? '1' : '0';
+  Write(oldest, text);
+  EXPECT_THAT(Problems(), ::testing::Contains(HasSubstr("the last record that rotation removed")));
+}
+
+TEST_F(LogStoreTest, KnownRecordIsNotTakenOnRotationsWord) {
+  MakeRotatedLog();
+  EXPECT_THAT(Problems({.seq = 3, .hash = std::string(kHashDigits, 'a')}),
+              ElementsAre(HasSubstr("nothing ties it to the record given as known")));
+}
+
+// Nothing goes before the record of it is durable.
+TEST_F(LogStoreTest, NothingIsRemovedThatCannotBeRecorded) {
+  {
+    LogStore store = Open({.file_bytes = 1000});
+    for (int i = 0; i < 60; ++i) Append(&store, Record("exec"));
+  }
+  LogStore store = Open({.file_bytes = 1 << 20, .keep_bytes = 2000});
+  const std::vector<LogFile> before = Files();
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(Path(before.back().name)) + 50);
+    EXPECT_FALSE(store.Append({{Record("exec"), Time()}}).ok());
+    EXPECT_EQ(Files(), before);
+  }
+  std::filesystem::create_directory(Path("head.new"));  // head cannot be replaced
+  Append(&store, Record("exec"));
+  EXPECT_EQ(Files(), before);
+  EXPECT_THAT(Read(Path(before.back().name)), HasSubstr("\"type\":\"rotated\""));
 }
 
 TEST_F(LogStoreTest, TornRecordIsToldAndKept) {
@@ -210,21 +330,6 @@ TEST_F(LogStoreTest, LinkInPlaceOfAFileIsNotFollowed) {
   std::filesystem::create_symlink("elsewhere", FirstFile());
   EXPECT_FALSE(LogStore::Open(*OpenLogDirectory(directory_.path())).ok());
 }
-
-// RLIMIT_FSIZE stands for a full disk: write(2) takes a part, then fails.
-class FileSizeLimit final {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 TEST_F(LogStoreTest, FailedWriteLeavesNothing) {
   MakeLog(3);

@@ -46,7 +46,7 @@ int VerifyCommand(const Invocation& call) {
   if (!directory.ok()) {
     return console.Fail({"verify the audit log", directory.status().message(), kLogNext});
   }
-  const Result<audit::Chain> chain = audit::Verify(directory->get(), std::move(after));
+  const Result<audit::Chain> chain = audit::Verify(directory->get(), after);
   if (!chain.ok()) {
     return console.Fail({"verify the audit log", chain.status().message(), kLogNext});
   }

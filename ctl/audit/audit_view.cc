@@ -69,6 +69,9 @@ std::string FormatVerdict(const audit::Chain& chain) {
   if (chain.unfinished() > 0) {
     out += "note: the last record is not whole: it is being written, or a crash cut it off\n";
   }
+  if (chain.rotated().seq > 0) {
+    out += "note: rotation removed the records up to " + std::to_string(chain.rotated().seq) + "\n";
+  }
   out += chain.problem_count() == 0 ? "ok: " : Count(chain.problem_count(), "problem") + " in ";
   out += Count(chain.records(), "record");
   if (chain.records() > 0) {
@@ -90,7 +93,7 @@ Json VerdictJson(const audit::Chain& chain) {
           {"first_seq", chain.first_seq()},         {"last_seq", chain.last().seq},
           {"last_hash", chain.last().hash},         {"torn", chain.torn()},
           {"unfinished_bytes", chain.unfinished()}, {"problem_count", chain.problem_count()},
-          {"problems", std::move(problems)}};
+          {"rotated_seq", chain.rotated().seq},     {"problems", std::move(problems)}};
 }
 
 }  // namespace odyssey::ctl

@@ -39,7 +39,10 @@ Result<bool> LogTail::NextFile() {
     if (file.first_seq <= file_) continue;
     // What came between the last look at the old file and now.
     if (reader_ && !std::exchange(looked_again_, true)) return true;
-    ODY_ASSIGN_OR_RETURN(reader_, audit::LineReader::Open(directory_.get(), file.name));
+    Result<audit::LineReader> next = audit::LineReader::Open(directory_.get(), file.name);
+    // Removed by rotation since it was listed; the newest never is.
+    if (!next.ok() && next.status().code() == Code::kNotFound && file != files.back()) continue;
+    ODY_ASSIGN_OR_RETURN(reader_, std::move(next));
     file_ = file.first_seq;
     looked_again_ = false;
     return true;

@@ -58,7 +58,8 @@ struct UpRequest {
   StateLayout layout;
   DaemonIdentities ids;
   std::vector<uid_t> clients;  // may connect to agentd, besides root
-  std::vector<std::string> agentd_arguments, egress_arguments;  // beside what `up` decides
+  // Beside what `up` decides.
+  std::vector<std::string> agentd_arguments, egress_arguments, supervisor_arguments;
 };
 
 // Of the files in the state directory, then of the options, which win.
@@ -80,7 +81,8 @@ uint32_t DrainOf(const std::vector<std::string>& arguments) {
 }
 
 Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
-  const auto& [layout, ids, clients, agentd_arguments, egress_arguments] = request;
+  const auto& [layout, ids, clients, agentd_arguments, egress_arguments, supervisor_arguments] =
+      request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
   ODY_ASSIGN_OR_RETURN(const std::string egress, FindProgram("odyssey-egress"));
@@ -104,6 +106,8 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
                "--bundle-store", layout.agentd_dir + "/bundles/trees", "--policy",
                layout.policy_dir, "--danger-grants", layout.state + "/danger_full_access"},
       .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
+  const std::vector<std::string> rest = WithRpcLast("supervisor", supervisor_arguments);
+  supervisor_spec.argv.insert(supervisor_spec.argv.end(), rest.begin(), rest.end());
   DaemonSpec agentd_spec = {
       .name = "odyssey-agentd",
       .argv = {agentd, "--state", layout.agentd_dir, "--socket", layout.agentd_socket,
@@ -233,8 +237,7 @@ Result<UpRequest> ReadRequest(const Invocation& call) {
   }
   ODY_ASSIGN_OR_RETURN(out.agentd_arguments, ArgumentsFor("agentd", call, out.layout));
   ODY_ASSIGN_OR_RETURN(out.egress_arguments, ArgumentsFor("egress", call, out.layout));
-  // It has no setting that `up` leaves to it, so its file would be ignored.
-  ODY_RETURN_IF_ERROR(ArgumentsOfState("supervisor", out.layout.state).status());
+  ODY_ASSIGN_OR_RETURN(out.supervisor_arguments, ArgumentsFor("supervisor", call, out.layout));
   return out;
 }
 
@@ -312,7 +315,7 @@ std::vector<Command> DaemonCommands() {
        .help = "may use sessions besides root; a name or a uid",
        .repeatable = true},
       {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}};
-  for (const std::string_view daemon : {"egress", "agentd"}) {
+  for (const std::string_view daemon : {"supervisor", "egress", "agentd"}) {
     const std::vector<OptionSpec> own = OptionsOfUp(daemon);
     of_up.insert(of_up.end(), own.begin(), own.end());
   }

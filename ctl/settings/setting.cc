@@ -1,6 +1,7 @@
 #include "ctl/settings/setting.h"
 
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "ctl/base/units.h"
@@ -49,6 +50,27 @@ std::vector<std::string> ArgumentsOfUp(std::string_view daemon, const ParsedOpti
       out.push_back(ToArgument(option, typed));
     }
   }
+  return out;
+}
+
+std::vector<std::string> WithRpcLast(std::string_view daemon,
+                                     const std::vector<std::string>& arguments) {
+  std::set<std::string> of_rpc = {"--notify", "--watchdog-usec"};  // of odyssey-start alone
+  if (daemon != "supervisor") return arguments;
+  for (const Setting& setting : Of(daemon).settings) {
+    if (setting.of_rpc) of_rpc.insert("--" + std::string(setting.option.name));
+  }
+  std::vector<std::string> out, last;
+  for (size_t i = 0; i < arguments.size(); i += 2) {
+    if (i + 1 == arguments.size()) {
+      out.push_back(arguments[i]);  // without a value, which the daemon reports
+      break;
+    }
+    std::vector<std::string>& to = of_rpc.count(arguments[i]) != 0 ? last : out;
+    to.insert(to.end(), {arguments[i], arguments[i + 1]});
+  }
+  if (!last.empty()) out.emplace_back("--");
+  out.insert(out.end(), last.begin(), last.end());
   return out;
 }
 

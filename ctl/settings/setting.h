@@ -28,6 +28,7 @@ struct Setting {
   bool of_up = false;         // `odyssey-ctl up` has the option too
   bool of_services = false;   // `up` decides it by its state directory
   std::string_view fallback;  // in force for the services where no file has the key; "": none
+  bool of_rpc = false;        // of odyssey-supervisor-rpc, which the supervisor passes it on to
   bool reloaded = false;      // SIGHUP applies it
   std::string_view needs;     // a key without which this one would do nothing
 };
@@ -47,6 +48,9 @@ Result<const DaemonSettings*> FindDaemon(std::string_view name);
 std::vector<OptionSpec> OptionsOfUp(std::string_view daemon);
 // Those that were given to `up`, as the daemon reads them.
 std::vector<std::string> ArgumentsOfUp(std::string_view daemon, const ParsedOptions& options);
+// The options of odyssey-supervisor-rpc last, after "--". Of other daemons unchanged.
+std::vector<std::string> WithRpcLast(std::string_view daemon,
+                                     const std::vector<std::string>& arguments);
 
 // A value of an option or a file that was checked, in the daemon's unit: seconds and bytes.
 std::string ToArgument(const OptionSpec& option, const std::string& value);

@@ -84,21 +84,23 @@ Result<std::vector<std::string>> ManagersArguments(const Request& request) {
   if (request.daemon != "supervisor") return out;
   const std::string socket = TakeVariable("NOTIFY_SOCKET");
   const std::string usec = TakeVariable("WATCHDOG_USEC");
-  out.emplace_back("--");
   if (!socket.empty()) out.insert(out.end(), {"--notify", socket});
   if (!usec.empty()) out.insert(out.end(), {"--watchdog-usec", usec});
   return out;
 }
 
-// The daemon's name, then its arguments.
-Result<std::vector<std::string>> CommandOf(const Request& request) {
+// The daemon's name, then its arguments; `managers` are the last.
+Result<std::vector<std::string>> CommandOf(const Request& request,
+                                           const std::vector<std::string>& managers) {
   ODY_ASSIGN_OR_RETURN(const DaemonSettings* daemon, FindDaemon(request.daemon));
   ODY_ASSIGN_OR_RETURN(std::vector<SettingValue> values, ReadSettings(*daemon, request.directory));
   dialect::Problems problems;
   std::vector<std::string> out = ToArguments(WithDefaults(*daemon, std::move(values)), &problems);
   if (!problems.empty()) return dialect::ToStatus(problems);
-  out.insert(out.begin(), std::string(daemon->program));
   out.insert(out.end(), request.more.begin(), request.more.end());
+  out.insert(out.end(), managers.begin(), managers.end());
+  out = WithRpcLast(request.daemon, out);
+  out.insert(out.begin(), std::string(daemon->program));
   return out;
 }
 
@@ -119,14 +121,12 @@ int Run(const std::vector<std::string>& words) {
   };
   const Result<Request> request = ReadRequest(words);
   if (!request.ok()) return fail(EX_USAGE, request.status());
-  Result<std::vector<std::string>> command = CommandOf(*request);
+  Result<std::vector<std::string>> managers = std::vector<std::string>();
+  if (!request->print) managers = ManagersArguments(*request);
+  if (!managers.ok()) return fail(EX_OSERR, managers.status());
+  Result<std::vector<std::string>> command = CommandOf(*request, *managers);
   if (!command.ok()) return fail(EX_CONFIG, command.status());
-  if (!request->print) {
-    const Result<std::vector<std::string>> more = ManagersArguments(*request);
-    if (!more.ok()) return fail(EX_OSERR, more.status());
-    command->insert(command->end(), more->begin(), more->end());
-    return fail(EX_OSERR, Execute(*std::move(command)));
-  }
+  if (!request->print) return fail(EX_OSERR, Execute(*std::move(command)));
   for (size_t i = 1; i < command->size(); ++i) {
     std::fwrite((*command)[i].c_str(), 1, (*command)[i].size() + 1, stdout);
   }

@@ -1,7 +1,7 @@
-// odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]… [--notify SOCKET
-// [--watchdog-usec N]]: started by odyssey-supervisor, as a user of its own without capabilities,
-// with fd 3 = socket to root, fd 4 = the listening socket and fd 5 = the directory of the audit
-// log.
+// odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]… [--audit-keep-bytes N]
+// [--notify SOCKET [--watchdog-usec N]]: started by odyssey-supervisor, as a user of its own
+// without capabilities, with fd 3 = socket to root, fd 4 = the listening socket and fd 5 = the
+// directory of the audit log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <set>
 #include <string>
 
@@ -46,6 +47,7 @@ struct Options {
   std::string run;
   std::string policy = dialect::kCeilingDirectory;
   std::set<uid_t> clients = {0, getuid()};
+  std::string audit_keep_bytes = "0";
   std::string notify;  // the service manager's socket; "": none
   uint64_t watchdog_usec = 0;
 };
@@ -62,13 +64,16 @@ Result<Options> ParseOptions(int argc, char** argv) {
       out.policy = value;
     } else if (name == "--client-uid") {
       out.clients.insert(static_cast<uid_t>(strtoul(value, nullptr, 10)));
+    } else if (name == "--audit-keep-bytes") {
+      out.audit_keep_bytes = value;
     } else if (name == "--notify") {
       out.notify = value;
     } else if (name == "--watchdog-usec") {
       out.watchdog_usec = strtoull(value, nullptr, 10);
     } else {
       return InvalidArgument("unknown option " + name +
-                             "; allowed: --run --policy --client-uid --notify --watchdog-usec");
+                             "; allowed: --run --policy --client-uid --audit-keep-bytes --notify "
+                             "--watchdog-usec");
     }
   }
   return out;
@@ -78,6 +83,17 @@ Result<Options> ParseOptions(int argc, char** argv) {
 void ReportAlive(const NotifySocket& manager, EventLoop* loop) {
   manager.Alive();
   loop->At(Clock::now() + manager.alive_period(), [&manager, loop] { ReportAlive(manager, loop); });
+}
+
+// How much of the audit log stays: 0, or at least kMinKeepBytes.
+Result<audit::Retention> AuditRetention(const std::string& text) {
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc() || *end != '\0' || (bytes != 0 && bytes < audit::kMinKeepBytes)) {
+    return InvalidArgument("--audit-keep-bytes " + text + ": give 0, to keep all, or at least " +
+                           std::to_string(audit::kMinKeepBytes) + " bytes");
+  }
+  return audit::KeepAbout(bytes);
 }
 
 int Serve(const Options& options) {
@@ -94,7 +110,9 @@ int Serve(const Options& options) {
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
   auto reviewed = ReviewedCells::Open(kAuditFd);
   if (!reviewed.ok()) return Fail(reviewed.status());
-  auto log = audit::LogStore::Open(UniqueFd(kAuditFd));
+  const auto retention = AuditRetention(options.audit_keep_bytes);
+  if (!retention.ok()) return Fail(retention.status());
+  auto log = audit::LogStore::Open(UniqueFd(kAuditFd), *retention);
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));
   AuditLog audit(std::move(*log));
   audit.Add(StartRecord(kVersion));

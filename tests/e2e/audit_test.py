@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The audit log as an auditor reads it, and refusals as a person sees them."""
 
+import glob
 import json
 import os
 import re
@@ -139,6 +140,45 @@ class AuditVerbsTest(WorldTest):
                       other.ctl("audit", "tail", "-n", "1", log).out)
         self.assertNotIn("supervisor-rpc", other.daemons.err)  # nothing went wrong
         self.assertEqual(other.ctl("audit", "verify", log).code, 0)
+
+
+class RotationTest(WorldTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.world = World()
+        cls.addClassCleanup(cls.world.close)
+        cls.world.up("--audit-keep-bytes", "64k")
+
+    def fill(self):
+        """More records than may stay: each has 8 KiB of arguments."""
+        for _ in range(30):
+            self.world.ctl("exec", "--", "true", "x" * 4000, "y" * 4000)
+
+    def test_the_oldest_records_go_and_the_log_is_whole(self):
+        log = self.world.state + "/supervisor/audit"
+        self.fill()
+        names = sorted(name for name in os.listdir(log) if name.endswith(".jsonl"))
+        self.assertLessEqual(sum(os.path.getsize(f"{log}/{name}") for name in names), (64 + 2 * 16) << 10)
+        verdict = self.world.json("audit", "verify")
+        self.assertTrue(verdict["ok"], verdict)
+        self.assertGreater(verdict["first_seq"], 1)
+        self.assertGreaterEqual(verdict["rotated_seq"], verdict["first_seq"] - 1)
+        done = self.world.ctl("audit", "verify")
+        self.assertIn("note: rotation removed the records up to ", done.out)
+
+        copy = self.world.make_directory("copy")
+        shutil.copytree(log, copy, dirs_exist_ok=True)
+        os.unlink(min(glob.glob(f"{copy}/audit-*.jsonl")))
+        done = self.world.ctl("audit", "verify", copy)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("; rotation removed those up to record ", done.out)
+
+    def test_too_little_to_keep_ends_the_start(self):
+        world = World()
+        self.addCleanup(world.close)
+        done = world.start_up("--audit-keep-bytes", "100").ended()
+        self.assertNotEqual(done.code, 0)
+        self.assertIn("--audit-keep-bytes 100: give 0, to keep all, or at least 65536 bytes", done.err)
 
 
 class DenialsTest(WorldTest):
