@@ -38,6 +38,7 @@ std::vector<Command> DaemonCommands();
 std::vector<Command> SettingsCommands();
 std::vector<Command> StatusCommands();
 std::vector<Command> MetricsCommands();
+std::vector<Command> BackupCommands();
 std::vector<Command> ExecCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> SessionCommands();

@@ -157,6 +157,7 @@ class RotationTest(WorldTest):
     def test_the_oldest_records_go_and_the_log_is_whole(self):
         log = self.world.state + "/supervisor/audit"
         self.fill()
+        self.assertEqual(self.world.ctl("down").code, 0)
         names = sorted(name for name in os.listdir(log) if name.endswith(".jsonl"))
         self.assertLessEqual(sum(os.path.getsize(f"{log}/{name}") for name in names), (64 + 2 * 16) << 10)
         verdict = self.world.json("audit", "verify")
