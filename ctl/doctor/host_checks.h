@@ -21,6 +21,7 @@ struct Check {
   Verdict verdict = Verdict::kGood;
   std::string detail;  // what was found
   std::string advice;  // what to do about it; empty when good
+  std::string mend;    // the command that does it; empty if no one command can
 };
 
 std::vector<Check> CheckHost(const Locations& locations);

@@ -1,8 +1,12 @@
 // status, version, doctor.
+#include <sys/socket.h>
+
 #include <string>
 #include <vector>
 
 #include "common/message/message_json.h"
+#include "common/os/unique_fd.h"
+#include "common/os/unix_connect.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
@@ -178,27 +182,52 @@ int VersionCommand(const Invocation& call) {
   return kExitOk;
 }
 
+bool IsOfUnits(const Locations& locations) {
+  return locations.supervisor_socket == "/run/odyssey/supervisor.sock";
+}
+
+std::string StartCommand(const Locations& locations) {
+  return IsOfUnits(locations) ? "systemctl restart odyssey-egress odyssey-supervisor odyssey-agentd"
+                              : "odyssey-ctl --state " + locations.state + " up --detach";
+}
+
+// What the supervisor's rpc connects to for a cell with a way out.
+Check CheckEgress(const Locations& locations) {
+  const std::string& socket = locations.supervisor_socket;
+  const std::string path = socket.substr(0, socket.rfind('/')) + "/egress/egress.sock";
+  const Result<UniqueFd> connected = ConnectUnix(path, SOCK_SEQPACKET);
+  if (connected.ok()) return {"egress", Verdict::kGood, path, "", ""};
+  return {"egress", Verdict::kWarning, connected.status().message(),
+          "odyssey-egress does not serve: cells with a network of named destinations are refused",
+          IsOfUnits(locations)
+              ? "systemctl restart odyssey-egress"
+              : "odyssey-ctl --state " + locations.state + " down; " + StartCommand(locations)};
+}
+
 std::vector<Check> CheckDaemons(const Locations& locations) {
   std::vector<Check> checks;
   const SupervisorAnswer supervisor = AskSupervisor(locations);
   const AgentdAnswer agentd = AskAgentd(locations);
   const auto add = [&](const char* name, bool reachable, const std::string& detail) {
     checks.push_back({name, reachable ? Verdict::kGood : Verdict::kMissing, detail,
-                      reachable ? "" : "start the daemons: odyssey-ctl up"});
+                      reachable ? "" : "start the daemons, or read why they ended",
+                      reachable ? "" : StartCommand(locations)});
   };
   add("supervisor", supervisor.reachable, Describe(supervisor));
   add("agentd", agentd.reachable, Describe(agentd));
+  if (supervisor.reachable) checks.push_back(CheckEgress(locations));
   for (const std::string& path : agentd.info.quarantined()) {
     if (path.ends_with(".json")) {
       checks.push_back({"session file", Verdict::kWarning, path + " is not imported",
-                        "odyssey-ctl session import " + path + ", then remove it"});
+                        "import it, then remove it", "odyssey-ctl session import " + path});
       continue;
     }
     const bool bundle = path.find("/bundles/") != std::string::npos;
     checks.push_back({bundle ? "bundle" : "session file", Verdict::kWarning,
                       path + " could not be read",
                       bundle ? "install the bundle again with --force"
-                             : "look at it, then remove it; docs/SESSIONS.md says what it was"});
+                             : "look at it, then remove it; docs/SESSIONS.md says what it was",
+                      bundle ? "" : "rm -i -- " + path});
   }
   for (const auto& feature : supervisor.info.features()) {
     checks.push_back(CheckFeature(feature.name(), feature.in_force(), feature.detail()));
@@ -218,6 +247,7 @@ void PrintCheck(const Console& console, const Check& check) {
   console.PrintLine(Paint(mark, style, console.color_out) + " " + name + " " +
                     Sanitize(check.detail, Lines::kOne));
   if (!check.advice.empty()) console.PrintLine("    → " + Sanitize(check.advice, Lines::kOne));
+  if (!check.mend.empty()) console.PrintLine("    $ " + Sanitize(check.mend, Lines::kOne));
 }
 
 int DoctorCommand(const Invocation& call) {
@@ -233,7 +263,8 @@ int DoctorCommand(const Invocation& call) {
     list.push_back({{"name", check.name},
                     {"verdict", VerdictName(check.verdict)},
                     {"detail", check.detail},
-                    {"advice", check.advice}});
+                    {"advice", check.advice},
+                    {"mend", check.mend}});
     if (!console.json) PrintCheck(console, check);
   }
   if (console.json) console.PrintJson({{"healthy", healthy}, {"checks", list}});

@@ -174,7 +174,7 @@ class ImportTest(OwnAgentdTest):
             found = [check for check in self.world.ctl("-o", "json", "doctor").json()["checks"]
                      if path in check["detail"]]
             self.assertEqual(len(found), 1)
-            self.assertIn(f"odyssey-ctl session import {path}", found[0]["advice"])
+            self.assertIn(f"odyssey-ctl session import {path}", found[0]["mend"])
             done = self.world.ctl("session", "import", path)
             self.assertEqual(done.code, 0 if content.endswith("}") else 1, done)
 
