@@ -1,5 +1,6 @@
 // status, version, doctor.
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "common/message/message_json.h"
 #include "common/os/unique_fd.h"
 #include "common/os/unix_connect.h"
+#include "common/rpc/call_status.h"
+#include "common/rpc/peer_refusal.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
@@ -28,15 +31,19 @@ template <typename Response>
 struct Answer {
   bool reachable = false;
   Response info;
+  Code code = Code::kOk;
   std::string why, next;  // and what to do
 };
 
 template <typename Stub, typename Request, typename Response>
 Answer<Response> Ask(Daemon daemon, const Locations& locations) {
+  const std::string& socket =
+      daemon == Daemon::kAgentd ? locations.agentd_socket : locations.supervisor_socket;
   Answer<Response> answer;
   const Result<Client> client = Client::Connect(daemon, locations);
   if (!client.ok()) {
     const Failure failure = ExplainConnect("", client.status());
+    answer.code = client.status().code();
     answer.why = failure.why;
     answer.next = failure.next;
     return answer;
@@ -46,6 +53,10 @@ Answer<Response> Ask(Daemon daemon, const Locations& locations) {
   answer.reachable = status.ok();
   if (!status.ok()) {
     const Failure failure = client->Explain("", status);
+    // A connection that is accepted and then closed: of a uid that is not served, or of an end.
+    const bool refused =
+        status.detail().hint == rpc::kHintConnectionLost && !rpc::AskWhetherRefused(socket).empty();
+    answer.code = refused ? Code::kUnauthenticated : status.code();
     answer.why = failure.why;
     answer.next = failure.next;
   }
@@ -191,6 +202,21 @@ std::string StartCommand(const Locations& locations) {
                               : "odyssey-ctl --state " + locations.state + " up --detach";
 }
 
+// Of a socket that is closed to us, of one whose daemon does not serve our uid, and of none.
+std::string ReachCommand(Code code, const std::string& socket, const Locations& locations) {
+  const std::string directory = socket.substr(0, socket.rfind('/'));
+  if (code == Code::kPermissionDenied) {
+    return access(directory.c_str(), X_OK) == 0 ? "chmod 666 " + socket : "chmod o+x " + directory;
+  }
+  if (code == Code::kUnauthenticated) {
+    return IsOfUnits(locations)
+               ? "systemctl edit odyssey-agentd"
+               : "odyssey-ctl --state " + locations.state + " down; " + StartCommand(locations) +
+                     " --allow-user " + std::to_string(getuid());
+  }
+  return StartCommand(locations);
+}
+
 // What the supervisor's rpc connects to for a cell with a way out.
 Check CheckEgress(const Locations& locations) {
   const std::string& socket = locations.supervisor_socket;
@@ -208,13 +234,13 @@ std::vector<Check> CheckDaemons(const Locations& locations) {
   std::vector<Check> checks;
   const SupervisorAnswer supervisor = AskSupervisor(locations);
   const AgentdAnswer agentd = AskAgentd(locations);
-  const auto add = [&](const char* name, bool reachable, const std::string& detail) {
-    checks.push_back({name, reachable ? Verdict::kGood : Verdict::kMissing, detail,
-                      reachable ? "" : "start the daemons, or read why they ended",
-                      reachable ? "" : StartCommand(locations)});
+  const auto add = [&](const char* name, const auto& answer, const std::string& socket) {
+    checks.push_back({name, answer.reachable ? Verdict::kGood : Verdict::kMissing, Describe(answer),
+                      answer.next,
+                      answer.reachable ? "" : ReachCommand(answer.code, socket, locations)});
   };
-  add("supervisor", supervisor.reachable, Describe(supervisor));
-  add("agentd", agentd.reachable, Describe(agentd));
+  add("supervisor", supervisor, locations.supervisor_socket);
+  add("agentd", agentd, locations.agentd_socket);
   if (supervisor.reachable) checks.push_back(CheckEgress(locations));
   for (const std::string& path : agentd.info.quarantined()) {
     if (path.ends_with(".json")) {

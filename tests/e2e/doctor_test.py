@@ -196,6 +196,21 @@ class HostTest(unittest.TestCase):
             self.assertEqual(checks[name]["mend"], f"odyssey-ctl --state {self.world.state} up --detach")
         self.assertNotIn("egress", checks)
 
+    def test_sockets_that_a_user_cannot_use(self):
+        self.world.up()
+        run = f"{self.world.state}/run"
+        nobody = World.__new__(World)
+        nobody.prefix, nobody.state = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"], self.world.state
+
+        def agentd():
+            return next(each for each in nobody.ctl("-o", "json", "doctor").json()["checks"] if each["name"] == "agentd")
+        self.assertFound(agentd(), "the peer has uid 65534", f"odyssey-ctl --state {self.world.state} down; "
+                         f"odyssey-ctl --state {self.world.state} up --detach --allow-user 65534")
+        os.chmod(f"{run}/agentd.sock", 0o600)
+        self.assertFound(agentd(), "Permission denied", f"chmod 666 {run}/agentd.sock")
+        os.chmod(run, 0o1770)
+        self.assertFound(agentd(), "Permission denied", f"chmod o+x {run}")
+
     def test_egress_does_not_serve(self):
         self.world.up()
         self.assertEqual(self.run_in("true")["egress"]["verdict"], "good")
