@@ -39,6 +39,7 @@ std::vector<Command> SettingsCommands();
 std::vector<Command> StatusCommands();
 std::vector<Command> MetricsCommands();
 std::vector<Command> BackupCommands();
+std::vector<Command> GcCommands();
 std::vector<Command> ExecCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> SessionCommands();
