@@ -9,6 +9,7 @@
 
 #include "ctl/base/console.h"
 #include "ctl/base/state_layout.h"
+#include "ctl/settings/setting.h"
 
 namespace odyssey::ctl {
 
@@ -25,13 +26,19 @@ struct BackupPart {
 
 inline std::vector<BackupPart> BackupParts(const DaemonIdentities& ids) {
   const Identity root;
-  return {{"agentd", ids.agentd},
-          {"supervisor/project_approvals", root},
-          {"policy.d", root},
-          {"prices.yaml", root},
-          {"danger_full_access", root},
-          {"inference.yaml", root},
-          {"egress", ids.egress, /*secret=*/true}};
+  std::vector<BackupPart> out = {{"agentd", ids.agentd},
+                                 {"supervisor/project_approvals", root},
+                                 {"policy.d", root},
+                                 {"prices.yaml", root},
+                                 {"danger_full_access", root},
+                                 {"inference.yaml", root},
+                                 {"egress", ids.egress, /*secret=*/true}};
+  for (const DaemonSettings& daemon : AllSettings()) {
+    for (const char* suffix : {".yaml", ".d"}) {
+      out.push_back({std::string(daemon.name) + suffix, root});
+    }
+  }
+  return out;
 }
 
 inline bool IsBelow(const std::string& name, const std::string& part) {

@@ -27,9 +27,9 @@ struct Setting {
   bool is_user = false;       // a user's name or uid; the daemon takes the uid
   bool of_up = false;         // `odyssey-ctl up` has the option too
   bool of_services = false;   // `up` decides it by its state directory
-  std::string_view fallback;  // in force for the services where no file has the key; "": none
   bool of_rpc = false;        // of odyssey-supervisor-rpc, which the supervisor passes it on to
   bool reloaded = false;      // SIGHUP applies it
+  std::string_view fallback;  // in force for the services where no file has the key; "": none
   std::string_view needs;     // a key without which this one would do nothing
 };
 
