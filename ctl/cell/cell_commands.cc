@@ -1,4 +1,5 @@
-// cell list|show|rm|top.
+// cell list|show|rm|top, and what is said of a cell: cell
+// suspend|resume|stop|start|quarantine|release.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/message/enum_name.h"
 #include "common/message/message_json.h"
 #include "common/os/unique_fd.h"
 #include "ctl/base/command.h"
@@ -67,26 +69,46 @@ Status GetCells(const SupervisorStub& stub, supervisor::v1::ListCellsResponse* r
   return stub.ListCells({kQuickCallMs}, {}, response);
 }
 
+// "suspended since 2026-…Z by uid 0: looking at it".
+std::string StandingText(const supervisor::v1::CellStanding& standing) {
+  std::string text = message::EnumName(standing.phase()) + " since " + standing.since();
+  if (standing.has_by_uid()) text += " by uid " + std::to_string(standing.by_uid());
+  if (!standing.reason().empty()) text += ": " + standing.reason();
+  return Safe(text);
+}
+
+bool HasEnded(const CellInfo& cell) {
+  return cell.standing().phase() == supervisor::v1::CELL_PHASE_ENDED;
+}
+
 int List(const Invocation& call) {
   const Console& console = *call.console;
   return WithSupervisor(call, "list cells", [&](const Client& client, const SupervisorStub& stub) {
+    supervisor::v1::ListCellsRequest request;
+    request.set_all(true);
     supervisor::v1::ListCellsResponse response;
-    const Status status = GetCells(stub, &response);
+    const Status status = stub.ListCells({kQuickCallMs}, request, &response);
     if (!status.ok()) return console.Fail(client.Explain("list cells", status));
+    if (!call.options.Has("all")) {
+      auto* cells = response.mutable_cells();
+      cells->erase(std::remove_if(cells->begin(), cells->end(), HasEnded), cells->end());
+    }
     if (console.json) {
       console.PrintJson(message::ToJson(response));
       return kExitOk;
     }
     std::vector<std::vector<std::string>> rows;
     for (const CellInfo& cell : response.cells()) {
-      rows.push_back({Safe(cell.cell_id()), KeyText(cell.key()), std::to_string(cell.revision()),
+      rows.push_back({Safe(cell.cell_id()), KeyText(cell.key()),
+                      message::EnumName(cell.standing().phase()), std::to_string(cell.revision()),
                       std::to_string(cell.host_uid()), Safe(cell.policy_digest().substr(0, 12)),
                       std::to_string(cell.running_execs()), Safe(cell.created_at())});
     }
     if (rows.empty()) {
       console.PrintLine("no cells");
     } else {
-      console.Print(FormatTable({"ID", "KEY", "REV", "UID", "POLICY", "EXECS", "CREATED"}, rows));
+      console.Print(
+          FormatTable({"ID", "KEY", "PHASE", "REV", "UID", "POLICY", "EXECS", "CREATED"}, rows));
     }
     return kExitOk;
   });
@@ -108,6 +130,7 @@ int Show(const Invocation& call) {
     const CellInfo& info = response.cell();
     std::vector<std::vector<std::string>> rows = {
         {"key", KeyText(info.key())},
+        {"phase", StandingText(info.standing())},
         {"revision", std::to_string(info.revision())},
         {"uid", std::to_string(info.host_uid())},
         {"policy", Safe(info.policy_digest())},
@@ -122,6 +145,30 @@ int Show(const Invocation& call) {
                         Safe(layer.detail()));
     }
     for (const std::string& line : response.plan()) console.PrintLine(Safe(line));
+    return kExitOk;
+  });
+}
+
+template <supervisor::v1::CellChange kChange>
+int Change(const Invocation& call) {
+  const Console& console = *call.console;
+  const std::string verb = message::EnumName(kChange);
+  return WithCell(call, verb, [&](const FoundCell& cell) {
+    supervisor::v1::ChangeCellRequest request;
+    request.set_cell_id(cell.id);
+    request.set_change(kChange);
+    request.set_reason(call.options.Text("reason"));
+    supervisor::v1::ChangeCellResponse response;
+    const Status status = cell.stub.ChangeCell({kCellCallMs}, request, &response);
+    if (!status.ok()) return console.Fail(cell.client.Explain(verb + " cell " + cell.id, status));
+    const CellInfo& info = response.cell();
+    if (console.json) {
+      console.PrintJson(message::ToJson(response));
+    } else if (info.standing().phase() == supervisor::v1::CELL_PHASE_UNSPECIFIED) {
+      console.PrintLine(Safe(cell.id) + ": its next command makes it again");
+    } else {
+      console.PrintLine(Safe(cell.id) + " " + StandingText(info.standing()));
+    }
     return kExitOk;
   });
 }
@@ -205,12 +252,50 @@ int Top(const Invocation& call) {
 
 std::vector<Command> CellCommands() {
   const PositionalSpec cell = {.name = "CELL"};  // its id, or what exec --cell called it
+  const OptionSpec reason = {
+      .name = "reason",
+      .kind = ValueKind::kText,
+      .value_name = "TEXT",
+      .help = "one line, for the audit log and whoever wants to use the cell"};
   return {
-      {.name = "cell list", .summary = "list live cells", .run = List},
+      {.name = "cell list",
+       .summary = "list cells, those that are stopped or quarantined included",
+       .options = {{.name = "all", .help = "the last that ended too"}},
+       .run = List},
       {.name = "cell show",
        .summary = "show a cell: uid, layers in force, the compiled plan",
        .positionals = {cell},
        .run = Show},
+      {.name = "cell suspend",
+       .summary = "freeze a cell's processes",
+       .positionals = {cell},
+       .options = {reason},
+       .run = Change<supervisor::v1::CELL_CHANGE_SUSPEND>},
+      {.name = "cell resume",
+       .summary = "let a suspended cell go on",
+       .positionals = {cell},
+       .options = {reason},
+       .run = Change<supervisor::v1::CELL_CHANGE_RESUME>},
+      {.name = "cell stop",
+       .summary = "end a cell's processes, and let none start until cell start",
+       .positionals = {cell},
+       .options = {reason},
+       .run = Change<supervisor::v1::CELL_CHANGE_STOP>},
+      {.name = "cell start",
+       .summary = "let a stopped cell be used again",
+       .positionals = {cell},
+       .options = {reason},
+       .run = Change<supervisor::v1::CELL_CHANGE_START>},
+      {.name = "cell quarantine",
+       .summary = "freeze a cell until root releases it",
+       .positionals = {cell},
+       .options = {reason},
+       .run = Change<supervisor::v1::CELL_CHANGE_QUARANTINE>},
+      {.name = "cell release",
+       .summary = "let a quarantined cell go on",
+       .positionals = {cell},
+       .options = {reason},
+       .run = Change<supervisor::v1::CELL_CHANGE_RELEASE>},
       {.name = "cell rm",
        .summary = "kill a cell's processes and remove it",
        .positionals = {cell},

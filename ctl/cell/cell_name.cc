@@ -24,14 +24,17 @@ CellKey KeyOfCommand(const std::string& name) {
 
 Status FindCell(const supervisor::v1::SupervisorStub& stub, const std::string& word,
                 std::string* id) {
+  supervisor::v1::ListCellsRequest request;
+  request.set_all(true);
   supervisor::v1::ListCellsResponse response;
-  const Status status = stub.ListCells({kQuickCallMs}, {}, &response);
+  const Status status = stub.ListCells({kQuickCallMs}, request, &response);
   if (!status.ok()) return status;
   *id = word;
   std::string named;
   for (const supervisor::v1::CellInfo& cell : response.cells()) {
     if (cell.cell_id() == word) return OkStatus();
-    if (IsSame(cell.key(), KeyOfCommand(word))) {
+    const bool ended = cell.standing().phase() == supervisor::v1::CELL_PHASE_ENDED;
+    if (!ended && IsSame(cell.key(), KeyOfCommand(word))) {
       named += (named.empty() ? "" : ", ") + cell.cell_id();
       *id = cell.cell_id();
     }

@@ -111,7 +111,8 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   cell.messages = spare_->launcher.TakeMessages();
   cell.tree = plan.cell_tree;
   spare_.reset();
-  return Started{first_uid_ + cell.slot, std::move(ends.first)};
+  return Started{first_uid_ + cell.slot, std::move(ends.first),
+                 cgroups_->OpenFreezer(GroupOf(cell.slot))};
 }
 
 wire::CellUsage CellTable::Usage(const std::string& cell_id) const {
@@ -170,8 +171,8 @@ bool CellTable::Finished(Cell* cell) {
   return !removal.ok();
 }
 
-std::vector<GoneCell> CellTable::Advance() {
-  std::vector<GoneCell> gone;
+std::vector<wire::Gone> CellTable::Advance() {
+  std::vector<wire::Gone> gone;
   for (auto it = cells_.begin(), next = it; it != cells_.end(); it = next) {
     ++next;
     if (!Finished(&it->second)) continue;

@@ -24,18 +24,13 @@ namespace odyssey::root {
 // the kernel's default pid_max of 32768.
 inline constexpr uint32_t kMaxCells = 1024;
 
-struct GoneCell {
-  std::string cell_id;
-  Status reason;  // never OK; the message may be empty
-};
-
 class CellTable final {
  public:
   CellTable(CgroupTree* cgroups, StagingPaths paths, uid_t first_uid);
 
   struct Started {
     uid_t uid = 0;
-    UniqueFd socket;  // the caller's end of the cell's socket
+    UniqueFd socket, freezer;  // the caller's end of the cell's socket; cgroup.freeze or none
   };
   // The plan must have been checked.
   Result<Started> Start(const plan::Plan& plan);
@@ -52,7 +47,7 @@ class CellTable final {
   void ChildExited(pid_t pid, int wait_status);
 
   // Moves dying cells on and returns those of which nothing is left now.
-  std::vector<GoneCell> Advance();
+  std::vector<wire::Gone> Advance();
 
   bool empty() const { return cells_.empty(); }
   // True if Advance should be called again soon.

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/os/file.h"
-#include "common/os/unique_fd.h"
 
 namespace odyssey::root {
 namespace {
@@ -83,11 +82,9 @@ Status CgroupTree::EnterSelf(const std::string& group) {
 }
 
 void CgroupTree::Kill(const std::string& group) {
-  // Without cgroup.kill (before Linux 5.14) the launcher's death still ends the cell: every process
-  // of it dies with bubblewrap and pid 1.
-  if (!layout_.unified.empty()) {
-    (void)WriteControlFile(layout_.unified + "/" + name_ + "/" + group + "/cgroup.kill", "1");
-  }
+  // Without a v2 tree or cgroup.kill (before Linux 5.14) there is no such file, and the launcher's
+  // death still ends the cell: every process of it dies with bubblewrap and pid 1.
+  (void)WriteControlFile(layout_.unified + "/" + name_ + "/" + group + "/cgroup.kill", "1");
 }
 
 bool CgroupTree::Remove(const std::string& group) {
@@ -117,6 +114,11 @@ wire::CellUsage CgroupTree::Usage(const std::string& group) const {
     usage.cpu_usec = ReadControlNumber(layout_.cpuacct + leaf + "/cpuacct.usage") / 1000;
   }
   return usage;
+}
+
+UniqueFd CgroupTree::OpenFreezer(const std::string& group) const {
+  const std::string path = layout_.unified + "/" + name_ + "/" + group + "/cgroup.freeze";
+  return UniqueFd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
 }
 
 std::set<std::string> CgroupTree::Cells() const {

@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "common/os/cgroup_layout.h"
+#include "common/os/unique_fd.h"
 #include "supervisor/wire/root_wire.h"
 
 namespace odyssey::root {
@@ -38,6 +39,8 @@ class CgroupTree final {
   // True when no hierarchy has the group any more; false while members are still dying.
   bool Remove(const std::string& group);
   wire::CellUsage Usage(const std::string& group) const;
+  // Its cgroup.freeze, to be written; none where the host has no v2 tree.
+  UniqueFd OpenFreezer(const std::string& group) const;
 
   // Kills and removes every group of this tree and the tree itself; waits up to two seconds.
   void Sweep();

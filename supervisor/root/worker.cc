@@ -178,9 +178,13 @@ Status Worker::HandleLaunch(std::string_view bytes) {
   const Status allowed = plan::CheckPlan(plan, check_);
   const auto started = allowed.ok() ? cells_.Start(plan) : Result<CellTable::Started>(allowed);
   wire::Launched answer{.request = launch.request, .status = started.status()};
-  if (started.ok()) answer.uid = started->uid;
-  Send(wire::Encode(answer),
-       started.ok() ? std::vector<int>{started->socket.get()} : std::vector<int>{});
+  std::vector<int> fds;
+  if (started.ok()) {
+    answer.uid = started->uid;
+    fds = {started->socket.get(), started->freezer.get()};
+    if (!started->freezer) fds.pop_back();
+  }
+  Send(wire::Encode(answer), fds);
   return OkStatus();
 }
 
@@ -203,9 +207,7 @@ Status Worker::HandleStats(std::string_view bytes) {
 }
 
 void Worker::ReportGone() {
-  for (const GoneCell& cell : cells_.Advance()) {
-    Send(wire::Encode(wire::Gone{.cell_id = cell.cell_id, .reason = cell.reason}));
-  }
+  for (const wire::Gone& gone : cells_.Advance()) Send(wire::Encode(gone));
 }
 
 // Blocks at most for kSendTimeout: a peer that does not read must not hold root.

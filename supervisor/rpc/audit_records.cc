@@ -49,6 +49,14 @@ Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_u
   return record;
 }
 
+Record CellChangeRecord(const std::string& cell_id, const CellKey& key, v1::CellChange change,
+                        const std::string& reason, uint32_t by_uid) {
+  Record record("cell_change");
+  record.Text("cell_id", cell_id).Text("change", message::EnumName(change));
+  AddKey(key, &record);
+  return record.Text("reason", reason).Number("by_uid", by_uid);
+}
+
 Record RemoveRecord(const std::string& cell_id, bool purge) {
   return Record("remove").Text("cell_id", cell_id).Flag("purge", purge);
 }

@@ -32,6 +32,9 @@ audit::Record PolicyRecord(std::string_view of, const std::string& digest,
 audit::Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created);
 // A right beyond the built-in grants.
 audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
+// Somebody suspended, resumed, stopped, started, quarantined or released it.
+audit::Record CellChangeRecord(const std::string& cell_id, const CellKey& key,
+                               v1::CellChange change, const std::string& reason, uint32_t by_uid);
 audit::Record RemoveRecord(const std::string& cell_id, bool purge);
 // Nothing of the cell is left.
 audit::Record CellEndRecord(const std::string& cell_id, const std::string& reason);
@@ -63,7 +66,7 @@ audit::Record EgressPolicyRecord(const std::string& cell_id, const std::string& 
 // A decision of odyssey-egress.
 audit::Record EgressRecord(const std::string& cell_id, const std::string& session_id,
                            const egress_wire::Record& decision);
-// A request that was refused as a whole: "prepare", "check", "exec", "approval".
+// A request that was refused as a whole: "prepare", "check", "exec", "change", "approval".
 audit::Record RefuseRecord(std::string_view what, const std::string& about,
                            std::optional<uint32_t> owner_uid, const Status& why);
 

@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "common/base/refusal.h"
 #include "common/base/time_text.h"
+#include "common/message/enum_name.h"
 #include "supervisor/rpc/audit_records.h"
 #include "supervisor/rpc/egress_health.h"
 #include "supervisor/rpc/exec_denials.h"
@@ -20,19 +23,61 @@ std::string KeyText(const CellKey& key) {
   return key.session_id + "/" + key.agent_id + "/" + key.kind + "/" + key.component;
 }
 
-CellView View(const Cell& cell) {
-  const CellFacts& facts = cell.facts();
-  return {.id = facts.id,
-          .key = facts.key,
-          .revision = facts.revision,
-          .policy_digest = facts.compiled.digest,
-          .host_uid = facts.host_uid,
-          .running_execs = cell.running_execs(),
-          .created_at = facts.created_at,
-          .workspace_path = facts.workspace_path,
-          .mode = facts.admission.request.mode,
-          .owner_uid = facts.admission.owner.uid,
-          .explanation = facts.compiled.explanation};
+constexpr size_t kMaxReason = 512;
+
+// INVALID_ARGUMENT, or PERMISSION_DENIED.
+Status CheckChange(const CellChange& change) {
+  const std::string& reason = change.reason;
+  const bool one_line = std::all_of(reason.begin(), reason.end(),
+                                    [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+  if (!one_line || reason.size() > kMaxReason) {
+    return Refused(Code::kInvalidArgument, "reason", "", "give one line of at most 512 bytes");
+  }
+  if (change.change == v1::CELL_CHANGE_QUARANTINE && reason.empty()) {
+    return Refused(Code::kInvalidArgument, "reason", "", "a quarantine needs one");
+  }
+  if (change.change == v1::CELL_CHANGE_RELEASE && change.by_uid != 0) {
+    return PermissionDenied("change: root alone releases a quarantined cell, not uid " +
+                            std::to_string(change.by_uid));
+  }
+  return OkStatus();
+}
+
+// What the cell's phase becomes; UNSPECIFIED: what it is by itself.
+Result<v1::CellPhase> NextPhase(v1::CellChange change, const CellView& view) {
+  using Phases = std::initializer_list<v1::CellPhase>;
+  struct Rule {
+    v1::CellChange change;
+    v1::CellPhase to;
+    Phases from;
+  };
+  static const Rule kRules[] = {
+      {v1::CELL_CHANGE_SUSPEND,
+       v1::CELL_PHASE_SUSPENDED,
+       {v1::CELL_PHASE_READY, v1::CELL_PHASE_RUNNING}},
+      {v1::CELL_CHANGE_RESUME, v1::CELL_PHASE_UNSPECIFIED, {v1::CELL_PHASE_SUSPENDED}},
+      {v1::CELL_CHANGE_STOP,
+       v1::CELL_PHASE_STOPPED,
+       {v1::CELL_PHASE_READY, v1::CELL_PHASE_RUNNING, v1::CELL_PHASE_SUSPENDED}},
+      {v1::CELL_CHANGE_START, v1::CELL_PHASE_UNSPECIFIED, {v1::CELL_PHASE_STOPPED}},
+      {v1::CELL_CHANGE_QUARANTINE,
+       v1::CELL_PHASE_QUARANTINED,
+       {v1::CELL_PHASE_PREPARING, v1::CELL_PHASE_READY, v1::CELL_PHASE_RUNNING,
+        v1::CELL_PHASE_SUSPENDED, v1::CELL_PHASE_STOPPED}},
+      {v1::CELL_CHANGE_RELEASE, v1::CELL_PHASE_UNSPECIFIED, {v1::CELL_PHASE_QUARANTINED}}};
+  for (const Rule& rule : kRules) {
+    if (rule.change != change) continue;
+    if (std::count(rule.from.begin(), rule.from.end(), view.standing.phase) != 0) return rule.to;
+    std::string allowed;
+    for (const v1::CellPhase phase : rule.from)
+      allowed += (allowed.empty() ? "" : ", ") + message::EnumName(phase);
+    return Refused(
+        Code::kFailedPrecondition, "cell_id", view.id,
+        "it is " + message::EnumName(view.standing.phase) + ", and this change is for: " + allowed,
+        allowed);
+  }
+  return Refused(Code::kInvalidArgument, "change", std::to_string(change),
+                 "give suspend, resume, stop, start, quarantine or release");
 }
 
 // Of the peers that are served, root and our own user have no approvals to report.
@@ -128,7 +173,7 @@ Result<CellView> Broker::PrepareAdmitted(const PrepareSpec& spec, bool* created)
     cells_.Prepare(order, [created, done](const Result<PreparedCell>& prepared) {
       if (!prepared.ok()) return done(prepared.status());
       *created = prepared->created;
-      done(View(*prepared->cell));
+      done(prepared->cell->View());
     });
   });
 }
@@ -175,34 +220,117 @@ Result<plan::Plan> Broker::PlanOf(const PrepareSpec& spec) {
 
 Result<CellPtr> Broker::FindAllowed(const std::string& cell_id, uint32_t wall_clock_ms) {
   ODY_ASSIGN_OR_RETURN(CellPtr cell, cells_.Find(cell_id));
+  if (const Status may = cells_.CheckMayRun(cell->facts().key); !may.ok()) {
+    return OfField("cell_id", may);
+  }
   ODY_RETURN_IF_ERROR(ceiling_->StillAllows(cell->admission(), wall_clock_ms));
   return cell;
 }
 
-std::vector<CellView> Broker::List() {
-  const auto ready = loop_.Call([this] {
+std::vector<CellView> Broker::List(bool all) {
+  const auto listed = loop_.Call([this, all] {
     std::vector<std::pair<CellPtr, CellView>> found;
     for (const auto& [id, cell] : cells_.all()) {
-      if (cell->state() == Cell::State::kReady) found.emplace_back(cell, View(*cell));
+      if (all || cell->state() == Cell::State::kReady) found.emplace_back(cell, ViewOf(*cell));
     }
+    if (!all) return found;
+    for (const auto& [key, view] : cells_.standings()) {
+      if (cells_.FindByKey(key) == nullptr) found.emplace_back(nullptr, view);
+    }
+    for (const CellView& view : cells_.ended()) found.emplace_back(nullptr, view);
     return found;
   });
   std::vector<CellView> views;
-  for (const auto& [cell, view] : ready) {
+  for (const auto& [cell, view] : listed) {
     views.push_back(view);
-    views.back().usage = AskUsage(cell);
+    if (cell != nullptr) views.back().usage = AskUsage(cell);
   }
   return views;
 }
 
 Result<CellView> Broker::Describe(const std::string& cell_id) {
   CellPtr cell;
-  Result<CellView> view = loop_.Call([&]() -> Result<CellView> {
-    ODY_ASSIGN_OR_RETURN(cell, cells_.Find(cell_id));
-    return View(*cell);
+  Result<CellView> view = loop_.Call([&] {
+    cell = cells_.FindAny(cell_id);
+    return FindView(cell_id);
   });
-  if (view.ok()) view->usage = AskUsage(cell);
+  if (view.ok() && cell != nullptr) view->usage = AskUsage(cell);
   return view;
+}
+
+// ── What is said of them ────────────────────────────────────────────────────────────────────────
+
+CellView Broker::ViewOf(const Cell& cell) const {
+  CellView view = cell.View();
+  view.standing = cells_.StandingOf(cell);
+  return view;
+}
+
+// One that lives, one that something was said of, or one that ended.
+Result<CellView> Broker::FindView(const std::string& cell_id) {
+  if (const CellPtr cell = cells_.FindAny(cell_id)) return ViewOf(*cell);
+  for (const auto& [key, view] : cells_.standings()) {
+    if (view.id == cell_id) return view;
+  }
+  for (const CellView& view : cells_.ended()) {
+    if (view.id == cell_id) return view;
+  }
+  return cells_.Find(cell_id).status();
+}
+
+Result<CellView> Broker::Change(const CellChange& change,
+                                const std::function<Status(const CellView&)>& keep) {
+  const std::lock_guard lock(changing_);
+  const auto changed = [&]() -> Result<CellView> {
+    ODY_RETURN_IF_ERROR(audit_->Admit());
+    ODY_RETURN_IF_ERROR(CheckChange(change));
+    CellPtr cell;
+    ODY_ASSIGN_OR_RETURN(CellView view, loop_.Call([&] {
+      cell = cells_.FindAny(change.cell_id);
+      return FindView(change.cell_id);
+    }));
+    ODY_ASSIGN_OR_RETURN(const v1::CellPhase phase, NextPhase(change.change, view));
+    const bool lasts = cell == nullptr || !(cell->facts().ephemeral || cell->facts().single_use);
+    if (change.change == v1::CELL_CHANGE_STOP && !lasts) {
+      return Refused(Code::kFailedPrecondition, "cell_id", view.id,
+                     "nothing of it lasts, so that it could start again; remove it instead");
+    }
+    view.standing = {
+        .phase = phase, .since = Rfc3339Now(), .reason = change.reason, .by_uid = change.by_uid};
+    ODY_RETURN_IF_ERROR(keep(view));
+    ODY_RETURN_IF_ERROR(
+        loop_.Await<Status>([&](const Done<Status>& done) { Apply(change, view, done); }));
+    const auto now = loop_.Call([&] { return FindView(change.cell_id); });
+    return now.ok() ? *now : view;  // one that was started has no process, and no other trace
+  };
+  auto view = changed();
+  audit_->Add(view.ok() ? CellChangeRecord(change.cell_id, view->key, change.change, change.reason,
+                                           change.by_uid)
+                        : RefuseRecord("change", change.cell_id, change.by_uid, view.status()));
+  return view;
+}
+
+void Broker::Apply(const CellChange& change, const CellView& view, const Done<Status>& done) {
+  const CellPtr cell = cells_.FindAny(change.cell_id);
+  const bool frozen = view.standing.phase == v1::CELL_PHASE_SUSPENDED ||
+                      view.standing.phase == v1::CELL_PHASE_QUARANTINED;
+  const Status froze = cell == nullptr ? FailedPrecondition("it has ended") : cell->Freeze(frozen);
+  if (view.standing.phase == v1::CELL_PHASE_SUSPENDED && !froze.ok()) {
+    return done(Refused(Code::kFailedPrecondition, "cell_id", change.cell_id, froze.message()));
+  }
+  if (view.standing.phase == v1::CELL_PHASE_UNSPECIFIED) {
+    cells_.standings().erase(view.key);
+    return done(OkStatus());
+  }
+  cells_.standings()[view.key] = view;
+  const bool ends = view.standing.phase == v1::CELL_PHASE_STOPPED ||
+                    (view.standing.phase == v1::CELL_PHASE_QUARANTINED && !froze.ok());
+  if (cell == nullptr || !ends) return done(OkStatus());
+  cells_.End(cell, /*purge=*/false, cells_.CheckMayRun(view.key).message(), done);
+}
+
+void Broker::Restore(CellView view) {
+  loop_.Post([this, view = std::move(view)] { cells_.standings()[view.key] = view; });
 }
 
 // Nothing, if the provider does not answer in time.
@@ -217,10 +345,19 @@ wire::CellUsage Broker::AskUsage(const CellPtr& cell) {
   });
 }
 
-Status Broker::Remove(const std::string& cell_id, bool purge) {
+Status Broker::Remove(const std::string& cell_id, bool purge, uint32_t by_uid) {
   return loop_.Await<Status>([&](const Done<Status>& done) {
     const CellPtr cell = cells_.FindAny(cell_id);  // one that is ending: then this waits for it
     if (cell == nullptr) return done(cells_.Find(cell_id).status());
+    const auto said = cells_.standings().find(cell->facts().key);
+    if (said != cells_.standings().end()) {
+      const bool suspended = said->second.standing.phase == v1::CELL_PHASE_SUSPENDED;
+      if (!suspended && by_uid != 0) {
+        return done(PermissionDenied(cells_.CheckMayRun(cell->facts().key).message()));
+      }
+      // Who ends an idle cell does not mean the next one to run.
+      if (suspended && (purge || by_uid == 0)) cells_.standings().erase(said);
+    }
     auditor_.OnRemoved(cell_id, purge);
     cells_.End(cell, purge, "key: the cell was removed while it was being made", done);
   });

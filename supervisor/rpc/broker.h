@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,13 @@ struct EgressOrder {
   uint64_t expected_revision = 0;  // that has to be in force; 0: any
   uint32_t by_uid = 0;
 };
+// What someone asks for a cell.
+struct CellChange {
+  std::string cell_id;
+  v1::CellChange change = v1::CELL_CHANGE_UNSPECIFIED;
+  std::string reason;
+  uint32_t by_uid = 0;
+};
 struct EgressSet {
   EgressRevision revision;  // that is in force now
   bool changed = false;
@@ -61,10 +69,17 @@ class Broker final {
   Result<CellView> Prepare(const PrepareSpec& spec, bool* created);
   // Fails as Prepare would if the operator does not allow the cell; makes nothing.
   Status Check(const PrepareSpec& spec);
-  std::vector<CellView> List();
+  // `all`: as supervisor.proto says.
+  std::vector<CellView> List(bool all);
   Result<CellView> Describe(const std::string& cell_id);
-  // Until no process of the cell is left.
-  Status Remove(const std::string& cell_id, bool purge);
+  // Until no process of the cell is left. For the peer `by_uid`.
+  Status Remove(const std::string& cell_id, bool purge, uint32_t by_uid);
+  // The cell as it is then. `keep` makes that outlive this supervisor, or forgets what did if the
+  // view's phase is UNSPECIFIED, before it takes effect; one call at a time.
+  Result<CellView> Change(const CellChange& change,
+                          const std::function<Status(const CellView&)>& keep);
+  // What an earlier supervisor kept. Before anything else.
+  void Restore(CellView view);
   // Of a peer with `reporter_uid`. On disk when it returns.
   Status RecordApproval(const v1::RecordApprovalRequest& approval, uid_t reporter_uid);
 
@@ -144,6 +159,9 @@ class Broker final {
       const EgressOrder& order,
       const std::function<Result<Chosen>(const EgressRevisions& had)>& choose);
 
+  CellView ViewOf(const Cell& cell) const;
+  Result<CellView> FindView(const std::string& cell_id);
+  void Apply(const CellChange& change, const CellView& view, const Done<Status>& done);
   wire::CellUsage AskUsage(const CellPtr& cell);
   std::unique_ptr<RunUse> MakeUse(const CellPtr& cell, uint64_t run);
 
@@ -160,6 +178,7 @@ class Broker final {
   EventLoop loop_;
   Auditor auditor_;
   CellTable cells_;
+  std::mutex changing_;
 };
 
 }  // namespace odyssey::supervisor

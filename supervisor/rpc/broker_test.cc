@@ -192,6 +192,46 @@ class BrokerTest : public ::testing::Test {
   UniqueFd root_, cell_, exec_, control_;
 };
 
+// This root sends no cgroup.freeze.
+TEST_F(BrokerTest, CellThatCannotBeFrozenIsNotSuspendedAndEndsInQuarantine) {
+  const auto cell = MakeCell();
+  ASSERT_TRUE(cell.ok());
+  std::vector<v1::CellPhase> kept;
+  const auto change = [&](v1::CellChange what, uint32_t by_uid) {
+    return broker_->Change(
+        {.cell_id = cell->id, .change = what, .reason = "it is bad", .by_uid = by_uid},
+        [&](const CellView& view) {
+          kept.push_back(view.standing.phase);
+          return OkStatus();
+        });
+  };
+  EXPECT_THAT(change(v1::CELL_CHANGE_SUSPEND, 0).status().message(),
+              HasSubstr("no cgroup v2 tree"));
+  EXPECT_TRUE(PrepareLater().get().ok()) << "nothing was said of it";
+
+  auto quarantined =
+      std::async(std::launch::async, [&] { return change(v1::CELL_CHANGE_QUARANTINE, 5); });
+  const auto asked = ReceiveMessage(root_.get());
+  wire::Kill kill;
+  ASSERT_TRUE(asked.ok() && wire::Decode(asked->bytes, &kill).ok());
+  EXPECT_FALSE(kill.purge);
+  ASSERT_TRUE(SendMessage(root_.get(), wire::Encode(wire::Gone{.cell_id = kill.cell_id})).ok());
+  const auto view = quarantined.get();
+  ASSERT_TRUE(view.ok()) << view.status().message();
+  EXPECT_EQ(view->standing.phase, v1::CELL_PHASE_QUARANTINED);
+  EXPECT_EQ(view->standing.by_uid, 5u);
+  const Status refused = PrepareLater().get().status();
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("by uid 5: it is bad"));
+
+  EXPECT_EQ(change(v1::CELL_CHANGE_RELEASE, 5).status().code(), Code::kPermissionDenied);
+  EXPECT_FALSE(PrepareLater().get().ok());
+  EXPECT_TRUE(change(v1::CELL_CHANGE_RELEASE, 0).ok());
+  EXPECT_TRUE(MakeCell().ok());
+  EXPECT_EQ(kept, (std::vector{v1::CELL_PHASE_SUSPENDED, v1::CELL_PHASE_QUARANTINED,
+                               v1::CELL_PHASE_UNSPECIFIED}));
+}
+
 // What a cell is explained by is read without the broker's lock, as soon as there are commands.
 TEST_F(BrokerTest, CellThatIsReadyHasSaidWhatItFound) {
   auto preparing = PrepareLater();

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -88,16 +89,55 @@ Cell::Cell(EventLoop* loop, Auditor* auditor, CellFacts facts, std::function<voi
 
 void Cell::SetState(State state) {
   state_ = state;
+  since_ = Rfc3339Now();
   if (state_ == State::kEnding) slots_.Stop();
   on_change_();
+}
+
+Standing Cell::standing() const {
+  switch (state_) {
+    case State::kLaunching:
+      return {.phase = v1::CELL_PHASE_PREPARING, .since = since_};
+    case State::kReady:
+      return {.phase = busy() ? v1::CELL_PHASE_RUNNING : v1::CELL_PHASE_READY, .since = since_};
+    default:
+      return {.phase = v1::CELL_PHASE_ENDED, .since = since_, .reason = failure_.message()};
+  }
+}
+
+CellView Cell::View() const {
+  return {.id = facts_.id,
+          .key = facts_.key,
+          .revision = facts_.revision,
+          .policy_digest = facts_.compiled.digest,
+          .host_uid = facts_.host_uid,
+          .running_execs = running_execs(),
+          .created_at = facts_.created_at,
+          .workspace_path = facts_.workspace_path,
+          .mode = facts_.admission.request.mode,
+          .owner_uid = facts_.admission.owner.uid,
+          .explanation = facts_.compiled.explanation,
+          .standing = standing()};
+}
+
+Status Cell::Freeze(bool frozen) {
+  if (state_ != State::kReady) return FailedPrecondition("it is not ready");
+  if (facts_.compiled.unconfined) return FailedPrecondition("its commands run on the host");
+  if (!freezer_) return FailedPrecondition("this host has no cgroup v2 tree");
+  const char value = frozen ? '1' : '0';
+  if (write(freezer_.get(), &value, 1) != 1) return ErrnoStatus(errno, "write cgroup.freeze");
+  frozen ? slots_.Pause() : slots_.Resume();
+  if (!facts_.single_use || busy()) return OkStatus();
+  frozen ? KeepUnused() : EndUnusedLater();
+  return OkStatus();
 }
 
 // ── Launch and end ──────────────────────────────────────────────────────────────────────────────
 
 // Weak: a connection of the cell's own, which holds the callback until it is answered, is its.
 RootClient::LaunchedCallback Cell::OnLaunched() {
-  return [weak = weak_from_this()](const wire::Launched& launched, UniqueFd socket) {
-    if (const auto cell = weak.lock()) cell->OnLaunched(launched, std::move(socket));
+  return [weak = weak_from_this()](const wire::Launched& launched, std::vector<UniqueFd> fds) {
+    if (const auto cell = weak.lock()) cell->OnLaunched(launched, std::move(fds));
   };
 }
 
@@ -201,17 +241,19 @@ void Cell::Close() {
   KeepUnused();
   if (host_) loop_->Unwatch(host_->fd());
   socket_.reset();
+  freezer_.reset();
   worker_.Close(failure_.ok() ? Unavailable("the cell ended") : failure_);
   SetState(State::kGone);
 }
 
-void Cell::OnLaunched(const wire::Launched& launched, UniqueFd socket) {
-  if (!launched.status.ok() || !socket) {
+void Cell::OnLaunched(const wire::Launched& launched, std::vector<UniqueFd> fds) {
+  if (!launched.status.ok() || fds.empty()) {
     FailLaunch(launched.status.ok() ? Internal("") : launched.status);
     return;
   }
   facts_.host_uid = launched.uid;
-  socket_ = std::move(socket);
+  socket_ = std::move(fds[0]);
+  if (fds.size() > 1) freezer_ = std::move(fds[1]);
   loop_->Watch(group_, kInitPlace, socket_.get(), EventLoop::When::kReadable,
                [cell = shared_from_this()] { cell->OnReadable(); });
   if (facts_.compiled.unconfined) {
@@ -357,6 +399,7 @@ Result<std::shared_ptr<Exec>> Cell::StartExec(const v1::ExecStart& start,
   auto exec = std::make_shared<Exec>(std::move(options), sink, shared_from_this());
   auditor_->OnExecStarted(facts_, exec->options());
   KeepUnused();
+  if (!busy()) since_ = Rfc3339Now();
   slots_.Run(exec);
   return exec;
 }
@@ -392,9 +435,14 @@ bool Cell::AwaitDecisions(Exec* exec) {
   });
 }
 
+void Cell::NoteIdle() {
+  if (!busy()) since_ = Rfc3339Now();
+}
+
 // The client may have come for more to a single-use cell: then it stays until the client removes
 // it, or asks for nothing more.
 void Cell::OnExecEnded(const ExecOptions& options) {
+  NoteIdle();
   runs_.Release(options.spec.run);
   if (!facts_.single_use || state_ != State::kReady) return;
   options.stays ? EndUnusedLater() : EndUnused();
@@ -403,6 +451,7 @@ void Cell::OnExecEnded(const ExecOptions& options) {
 void Cell::OnLeftQueue(Exec* exec) {
   runs_.Release(exec->options().spec.run);
   slots_.Remove(exec);
+  NoteIdle();
 }
 
 // Root can always end a cell.

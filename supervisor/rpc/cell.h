@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/time_text.h"
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
 #include "policy/explain/explain.h"
 #include "supervisor/rpc/auditor.h"
 #include "supervisor/rpc/cell_egress.h"
 #include "supervisor/rpc/cell_spec.h"
+#include "supervisor/rpc/cell_view.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/exec.h"
 #include "supervisor/rpc/exec_request.h"
@@ -61,6 +63,13 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   Admission* admission() { return &facts_.admission; }
 
   State state() const { return state_; }
+  // Of its processes alone: what was said of its key is the table's (cell_standings.h).
+  Standing standing() const;
+  // Without its usage.
+  CellView View() const;
+  // Freezes its processes, or lets them go on. What waits for them waits longer; no deadline of a
+  // command passes. FAILED_PRECONDITION: it is not ready, or root gave no means.
+  Status Freeze(bool frozen);
   // Why it never became ready, or ended; OK if that is not known.
   const Status& failure() const { return failure_; }
   bool busy() const { return slots_.busy(); }
@@ -114,7 +123,7 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   void SetState(State state);
   void Close();
   RootClient::LaunchedCallback OnLaunched();
-  void OnLaunched(const wire::Launched& launched, UniqueFd socket);
+  void OnLaunched(const wire::Launched& launched, std::vector<UniqueFd> fds);
   void OnReadable();
   void OnMessage(Message message);
   void OnSlotReady(const cell::SlotReady& slot, Message message);
@@ -125,6 +134,7 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   void TakeEarlySlots();
   void EndLaunch(Status why);
   void OnExecEnded(const ExecOptions& options);
+  void NoteIdle();
 
   Result<uint64_t> TakeRun(std::string_view field, const std::string& run_id);
   // Removes old runs, in at most `rounds` requests; `left` is what the last answer counted.
@@ -142,7 +152,9 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   RootClient* provider_ = nullptr;
   State state_ = State::kLaunching;
   Status failure_;
-  UniqueFd socket_;  // cell-init's
+  UniqueFd socket_;                   // cell-init's
+  UniqueFd freezer_;                  // cgroup.freeze of its group
+  std::string since_ = Rfc3339Now();  // of its phase
   SlotPool slots_;
   FileWorker worker_;
   std::shared_ptr<CellEgress> egress_;  // none: no egress

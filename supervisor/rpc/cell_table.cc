@@ -18,6 +18,20 @@ namespace {
 constexpr auto kLaunchTimeout = std::chrono::seconds(20);
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 
+constexpr size_t kMaxEnded = 32;  // as supervisor.proto says
+
+struct PhaseName {
+  const char* name;
+  const char* lifted_by;  // the change
+};
+
+// Of those that keep a cell from running.
+PhaseName NameOf(v1::CellPhase phase) {
+  if (phase == v1::CELL_PHASE_SUSPENDED) return {"suspended", "resume"};
+  if (phase == v1::CELL_PHASE_STOPPED) return {"stopped", "start"};
+  return {"quarantined", "release"};
+}
+
 std::string IdentityOf(const CellOrder& order) {
   const PrepareSpec& spec = order.spec;
   return order.compiled.digest + "|" + spec.bundle_digest + "|" + spec.sources_digest + "|" +
@@ -76,6 +90,24 @@ CellPtr CellTable::FindByKey(const CellKey& key) const {
   return it == cells_.end() ? nullptr : it->second;
 }
 
+Standing CellTable::StandingOf(const Cell& cell) const {
+  const auto said = standings_.find(cell.facts().key);
+  const bool ended = cell.state() == Cell::State::kEnding || cell.state() == Cell::State::kGone;
+  return said == standings_.end() || ended ? cell.standing() : said->second.standing;
+}
+
+Status CellTable::CheckMayRun(const CellKey& key) const {
+  const auto said = standings_.find(key);
+  if (said == standings_.end()) return OkStatus();
+  const Standing& standing = said->second.standing;
+  const PhaseName phase = NameOf(standing.phase);
+  std::string why = std::string("the cell is ") + phase.name + " since " + standing.since;
+  if (standing.by_uid) why += " by uid " + std::to_string(*standing.by_uid);
+  if (!standing.reason.empty()) why += ": " + standing.reason;
+  return FailedPrecondition(why + "; odyssey-ctl cell " + phase.lifted_by + " " + said->second.id +
+                            " lifts it");
+}
+
 // ── Waiting ─────────────────────────────────────────────────────────────────────────────────────
 
 void CellTable::Await(Clock::duration timeout, std::function<bool()> over,
@@ -93,8 +125,12 @@ void CellTable::Await(Clock::duration timeout, std::function<bool()> over,
 
 // Posted: a cell changes in the middle of its own work.
 void CellTable::OnChange() {
-  std::erase_if(cells_,
-                [](const auto& entry) { return entry.second->state() == Cell::State::kGone; });
+  for (auto it = cells_.begin(); it != cells_.end();) {
+    const bool gone = it->second->state() == Cell::State::kGone;
+    if (gone) ended_.push_back(it->second->View());
+    it = gone ? cells_.erase(it) : std::next(it);
+  }
+  while (ended_.size() > kMaxEnded) ended_.pop_front();
   if (std::exchange(changed_, true)) return;
   loop_->Post([this] { RunWaiters(); });
 }
@@ -124,6 +160,7 @@ void CellTable::Prepare(const std::shared_ptr<CellOrder>& order,
 void CellTable::PrepareAfter(const std::shared_ptr<CellOrder>& order, uint32_t revision,
                              const Done<Result<PreparedCell>>& done) {
   const PrepareSpec& spec = order->spec;
+  if (const Status may = CheckMayRun(spec.key); !may.ok()) return done(OfField("key", may));
   if (held_keys_.count(spec.key) != 0) {
     return Await(
         kForever, [this, key = spec.key] { return held_keys_.count(key) == 0; },
@@ -246,6 +283,7 @@ void CellTable::Hold(const CellKey& key, const Done<Status>& done) {
   if (held_keys_.count(key) != 0) {
     return done(FailedPrecondition("key: another call works on the changes of this cell"));
   }
+  if (const Status may = CheckMayRun(key); !may.ok()) return done(OfField("key", may));
   const CellPtr cell = FindByKey(key);
   if (cell == nullptr) {
     held_keys_.insert(key);

@@ -4,6 +4,7 @@
 // The cells of this supervisor: finds them by id and by key, has them launched, and ends them. For
 // the loop's thread alone; what takes time answers by its last argument.
 
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -14,6 +15,7 @@
 #include "common/base/status.h"
 #include "supervisor/rpc/auditor.h"
 #include "supervisor/rpc/cell.h"
+#include "supervisor/rpc/cell_view.h"
 #include "supervisor/rpc/event_loop.h"
 #include "supervisor/rpc/host_link.h"
 #include "supervisor/rpc/root_client.h"
@@ -47,6 +49,15 @@ class CellTable final {
   // Also one that is ending.
   CellPtr FindAny(const std::string& cell_id) const;
   const std::map<std::string, CellPtr>& all() const { return cells_; }
+  // The last that ended, oldest first.
+  const std::deque<CellView>& ended() const { return ended_; }
+
+  // What was said of cells, by key: suspended, quarantined or stopped. It outlives the cell. The
+  // view is of the cell as it was then.
+  std::map<CellKey, CellView>& standings() { return standings_; }
+  Standing StandingOf(const Cell& cell) const;
+  // FAILED_PRECONDITION, with the reason, if something was said of this key: nothing is to run.
+  Status CheckMayRun(const CellKey& key) const;
 
   // The cell of the key, ready for commands: the one that lives if it is the same, else a new one
   // in its place.
@@ -56,7 +67,7 @@ class CellTable final {
   void End(const CellPtr& cell, bool purge, const std::string& why, const Done<Status>& done);
 
   // Ends the cell of this key and lets none be made for it until Release. FAILED_PRECONDITION
-  // while commands run in it, or another call holds the key.
+  // while commands run in it, another call holds the key, or CheckMayRun fails.
   void Hold(const CellKey& key, const Done<Status>& done);
   void Release(const CellKey& key);
 
@@ -89,6 +100,8 @@ class CellTable final {
   const std::string broker_socket_;
   std::map<std::string, CellPtr> cells_;  // by id: launching, ready or ending
   std::set<CellKey> held_keys_;
+  std::map<CellKey, CellView> standings_;
+  std::deque<CellView> ended_;
   std::list<Waiter> waiters_;
   bool changed_ = false;  // RunWaiters is posted
 };

@@ -4,14 +4,23 @@
 // A cell as clients see it. A value.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "odyssey/supervisor/v1/supervisor.pb.h"
 #include "policy/model/request.h"
 #include "supervisor/rpc/cell_key.h"
 #include "supervisor/wire/root_wire.h"
 
 namespace odyssey::supervisor {
+
+// What a cell's phase is, since when, why, and by whom.
+struct Standing {
+  v1::CellPhase phase = v1::CELL_PHASE_UNSPECIFIED;
+  std::string since, reason;
+  std::optional<uint32_t> by_uid;  // nobody
+};
 
 struct CellView {
   std::string id;
@@ -27,6 +36,7 @@ struct CellView {
   uint32_t owner_uid = 0;
   bool reviewable = false;
   std::vector<std::string> explanation;
+  Standing standing;
 };
 
 }  // namespace odyssey::supervisor

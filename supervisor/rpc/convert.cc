@@ -105,6 +105,28 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
   out->set_workspace_path(view.workspace_path);
   out->set_mode(policy::ToProto(policy::SandboxRequest{.mode = view.mode}).mode());
   out->set_owner_uid(view.owner_uid);
+  pb::CellStanding& standing = *out->mutable_standing();
+  standing.set_phase(view.standing.phase);
+  standing.set_since(view.standing.since);
+  standing.set_reason(SanitizeUtf8(view.standing.reason));
+  if (view.standing.by_uid) standing.set_by_uid(*view.standing.by_uid);
+}
+
+CellView FromProto(const pb::CellInfo& cell) {
+  const pb::CellStanding& standing = cell.standing();
+  CellView view{
+      .id = cell.cell_id(),
+      .key = {cell.key().session_id(), cell.key().agent_id(), cell.key().kind(),
+              cell.key().component()},
+      .revision = cell.revision(),
+      .policy_digest = cell.policy_digest(),
+      .created_at = cell.created_at(),
+      .workspace_path = cell.workspace_path(),
+      .owner_uid = cell.owner_uid(),
+      .standing = {
+          .phase = standing.phase(), .since = standing.since(), .reason = standing.reason()}};
+  if (standing.has_by_uid()) view.standing.by_uid = standing.by_uid();
+  return view;
 }
 
 static_assert(static_cast<int>(explain::Grant::Key::kNetworkEndpoint) ==

@@ -20,6 +20,8 @@ Status CheckFollowing(const pb::ExecRequest& request);
 
 void ToProto(const Feature& feature, pb::Feature* out);
 void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellInfo* out);
+// What the standing store keeps of a cell.
+CellView FromProto(const pb::CellInfo& cell);
 void ToProto(const explain::Denial& denial, const std::string& exec_id, pb::Denial* out);
 
 }  // namespace odyssey::supervisor

@@ -249,6 +249,13 @@ Clock::time_point Exec::deadline() const {
   return std::min(sink_ == nullptr ? never : deadline_, gone() ? never : end_by_);
 }
 
+void Exec::Delay(Clock::duration pause) {
+  for (Clock::time_point* time : {&deadline_, &end_by_}) {
+    if (*time != Clock::time_point::max()) *time += pause;
+  }
+  host_->SetTimer(this);
+}
+
 void Exec::OnDeadline(Clock::time_point now) {
   if (!gone() && now >= end_by_) {
     end_by_ = Clock::time_point::max();

@@ -107,6 +107,8 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   void SetUsage(uint64_t oom_kills, uint64_t pids_refused);
   void OnDecisionsKnown();
   void OnDeadline(Clock::time_point now);
+  // Every deadline is so much later: its processes did not run for that long.
+  void Delay(Clock::duration pause);
   // The next time OnDeadline is needed; time_point::max() for never.
   Clock::time_point deadline() const;
 

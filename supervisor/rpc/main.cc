@@ -26,7 +26,9 @@
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/ceiling_gate.h"
 #include "supervisor/rpc/changes_service.h"
+#include "supervisor/rpc/convert.h"
 #include "supervisor/rpc/egress_service.h"
+#include "supervisor/rpc/standing_store.h"
 #include "supervisor/rpc/supervisor_service.h"
 
 namespace odyssey::supervisor {
@@ -110,6 +112,10 @@ int Serve(const Options& options) {
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
   auto reviewed = ReviewedCells::Open(kAuditFd);
   if (!reviewed.ok()) return Fail(reviewed.status());
+  auto standings = StandingStore::Open(kAuditFd);
+  if (!standings.ok()) return Fail(standings.status());
+  const auto kept = standings->All();
+  if (!kept.ok()) return Fail(kept.status());
   const auto retention = AuditRetention(options.audit_keep_bytes);
   if (!retention.ok()) return Fail(retention.status());
   auto log = audit::LogStore::Open(UniqueFd(kAuditFd), *retention);
@@ -119,7 +125,8 @@ int Serve(const Options& options) {
   const HostLink host(wire::HostSocket(options.run));
   Broker broker(&root, std::move(*hello), facts, &ceiling, &audit, &host,
                 options.run + egress_wire::kBrokerSocket);
-  SupervisorService service(&broker, &*reviewed);
+  for (const v1::CellInfo& cell : *kept) broker.Restore(FromProto(cell));
+  SupervisorService service(&broker, &*reviewed, &*standings);
   ChangesService changes(&broker, &*reviewed);
   EgressService egress(&broker);
   rpc::MetricsService metrics([&broker](const auto&) { return broker.CollectMetrics(); });

@@ -34,10 +34,10 @@ Result<std::unique_ptr<ReviewCell>> ReviewCell::Start(EventLoop* loop, RootClien
   auto answer = launched->get_future();
   ODY_RETURN_IF_ERROR(loop->Call([&] {
     root->NotifyGone(cell->id_, [gone](const wire::Gone& message) { gone->set_value(message); });
-    return root->Launch(plan::EncodePlan(plan),
-                        [launched](const wire::Launched& message, UniqueFd socket) {
-                          launched->set_value({message.status, std::move(socket)});
-                        });
+    return root->Launch(plan::EncodePlan(plan), [launched](const wire::Launched& message,
+                                                           std::vector<UniqueFd> fds) {
+      launched->set_value({message.status, fds.empty() ? UniqueFd() : std::move(fds[0])});
+    });
   }));
   if (answer.wait_for(kLaunchTimeout) != std::future_status::ready) {
     return Unavailable("the review cell was not ready in time");

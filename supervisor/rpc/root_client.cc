@@ -71,9 +71,8 @@ Status RootClient::ReadOne() {
 Status RootClient::HandleLaunched(Message message) {
   wire::Launched launched;
   ODY_RETURN_IF_ERROR(wire::Decode(message.bytes, &launched));
-  UniqueFd socket = message.fds.empty() ? UniqueFd() : std::move(message.fds[0]);
   const auto callback = TakeCallback(&launches_, launched.request);
-  if (callback) callback(launched, std::move(socket));
+  if (callback) callback(launched, std::move(message.fds));
   return OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common/os/message_socket.h"
 #include "common/os/unique_fd.h"
@@ -17,7 +18,8 @@ namespace odyssey::supervisor {
 
 class RootClient final {
  public:
-  using LaunchedCallback = std::function<void(const wire::Launched&, UniqueFd socket)>;
+  // `fds`: what came with it, as root_wire.h says.
+  using LaunchedCallback = std::function<void(const wire::Launched&, std::vector<UniqueFd> fds)>;
   using StatsCallback = std::function<void(const wire::StatsReply&)>;
   using GoneCallback = std::function<void(const wire::Gone&)>;
 

@@ -122,9 +122,22 @@ void SlotPool::Watch(Exec* exec, int fd, Exec::Source source, bool writable) {
 void SlotPool::SetTimer(Exec* exec) {
   const auto ids = ids_.find(exec);
   if (ids == ids_.end()) return;
-  loop_->Cancel(ids->second.timer);
+  loop_->Cancel(std::exchange(ids->second.timer, EventLoop::kNoTimer));
+  if (paused_ != kNotPaused) return;
   ids->second.timer = loop_->At(
       exec->deadline(), [exec = exec->shared_from_this()] { exec->OnDeadline(Clock::now()); });
+}
+
+void SlotPool::Pause() {
+  if (paused_ == kNotPaused) paused_ = Clock::now();
+  for (auto& [exec, ids] : ids_) loop_->Cancel(std::exchange(ids.timer, EventLoop::kNoTimer));
+}
+
+void SlotPool::Resume() {
+  if (paused_ == kNotPaused) return;
+  const Clock::duration pause = Clock::now() - std::exchange(paused_, kNotPaused);
+  for (const ExecPtr& exec : waiting_) exec->Delay(pause);
+  for (const auto& [slot, exec] : running_) exec->Delay(pause);
 }
 
 SlotPool::ExecPtr SlotPool::Find(const std::string& exec_id) const {

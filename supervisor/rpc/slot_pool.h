@@ -46,6 +46,10 @@ class SlotPool final {
   // The cell is to end: it is asked for nothing more.
   void Stop() { cell_ = -1; }
 
+  // The cell's processes are frozen, or run again: the time in between counts against no deadline.
+  void Pause();
+  void Resume();
+
   // Events. First the command whose slot this was, if it was one's: its every process is dead.
   ExecPtr TakeEnded(uint64_t slot);
   // Then: the slot is ready. `made`: it is a new one.
@@ -67,6 +71,7 @@ class SlotPool final {
   bool busy() const { return !running_.empty() || !waiting_.empty(); }
 
  private:
+  static constexpr auto kNotPaused = Clock::time_point::max();
   struct Ids {
     uint64_t group = 0;
     uint64_t timer = EventLoop::kNoTimer;
@@ -88,6 +93,7 @@ class SlotPool final {
   std::map<uint64_t, ExecPtr> running_;  // by slot
   std::unordered_map<const Exec*, Ids> ids_;
   std::vector<uint64_t> gone_;  // slots whose mounts cell-init still holds
+  Clock::time_point paused_ = kNotPaused;
   Clock::time_point busy_until_ = Clock::time_point::min();
   uint64_t trim_timer_ = EventLoop::kNoTimer;
 };

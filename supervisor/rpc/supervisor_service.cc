@@ -31,9 +31,11 @@ Feature DescribeAudit(const Status& state) {
 
 }  // namespace
 
-SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed)
+SupervisorService::SupervisorService(Broker* broker, ReviewedCells* reviewed,
+                                     const StandingStore* standings)
     : broker_(broker),
       reviewed_(reviewed),
+      standings_(standings),
       features_(DescribeFeatures(broker->hello(), broker->facts())),
       policy_check_(broker->ceiling()) {}
 
@@ -87,9 +89,9 @@ grpc::Status SupervisorService::CheckPolicy(grpc::ServerContext*,
       *request, request->has_cell() ? broker_->FactsNow() : broker_->facts(), response));
 }
 
-grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest*,
+grpc::Status SupervisorService::ListCells(grpc::ServerContext*, const v1::ListCellsRequest* request,
                                           v1::ListCellsResponse* response) {
-  for (const CellView& view : broker_->List()) {
+  for (const CellView& view : broker_->List(request->all())) {
     ToProto(view, LayersOf(view), response->add_cells());
   }
   return grpc::Status::OK;
@@ -139,11 +141,35 @@ grpc::Status SupervisorService::CollectFiles(grpc::ServerContext*,
   return rpc::ToGrpc(SendFiles(broker_, *request, writer));
 }
 
-grpc::Status SupervisorService::RemoveCell(grpc::ServerContext*,
+grpc::Status SupervisorService::ChangeCell(grpc::ServerContext* context,
+                                           const v1::ChangeCellRequest* request,
+                                           v1::ChangeCellResponse* response) {
+  const uid_t by_uid = rpc::PeerUid(context->peer());
+  if (context->IsCancelled()) return rpc::ToGrpc(Cancelled("the client has gone"));
+  const auto keep = [&](const CellView& view) {
+    v1::CellInfo info;
+    ToProto(view, {}, &info);
+    const bool lasts = view.standing.phase == v1::CELL_PHASE_STOPPED ||
+                       view.standing.phase == v1::CELL_PHASE_QUARANTINED;
+    return lasts ? standings_->Save(info) : standings_->Erase(info.key());
+  };
+  const auto view = broker_->Change({.cell_id = request->cell_id(),
+                                     .change = request->change(),
+                                     .reason = request->reason(),
+                                     .by_uid = by_uid},
+                                    keep);
+  if (!view.ok()) return rpc::ToGrpc(view.status());
+  ToProto(*view, LayersOf(*view), response->mutable_cell());
+  return grpc::Status::OK;
+}
+
+grpc::Status SupervisorService::RemoveCell(grpc::ServerContext* context,
                                            const v1::RemoveCellRequest* request,
                                            v1::RemoveCellResponse*) {
+  const uid_t by_uid = rpc::PeerUid(context->peer());
+  if (context->IsCancelled()) return rpc::ToGrpc(Cancelled("the client has gone"));
   const Result<CellView> view = broker_->Describe(request->cell_id());
-  const Status removed = broker_->Remove(request->cell_id(), request->purge());
+  const Status removed = broker_->Remove(request->cell_id(), request->purge(), by_uid);
   if (removed.ok() && request->purge() && view.ok()) {
     // Its changes went with its directories.
     v1::CellInfo info;

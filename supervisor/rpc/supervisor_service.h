@@ -5,6 +5,7 @@
 #include "supervisor/rpc/broker.h"
 #include "supervisor/rpc/policy_check.h"
 #include "supervisor/rpc/reviewed_cells.h"
+#include "supervisor/rpc/standing_store.h"
 
 namespace odyssey::supervisor {
 
@@ -13,8 +14,8 @@ namespace odyssey::supervisor {
 class SupervisorService final
     : public v1::Supervisor::WithCallbackMethod_Exec<v1::Supervisor::Service> {
  public:
-  // Both are borrowed and outlive the service.
-  SupervisorService(Broker* broker, ReviewedCells* reviewed);
+  // All are borrowed and outlive the service.
+  SupervisorService(Broker* broker, ReviewedCells* reviewed, const StandingStore* standings);
 
   grpc::Status GetInfo(grpc::ServerContext* context, const v1::GetInfoRequest* request,
                        v1::GetInfoResponse* response) override;
@@ -39,6 +40,8 @@ class SupervisorService final
                            v1::InjectFilesResponse* response) override;
   grpc::Status CollectFiles(grpc::ServerContext* context, const v1::CollectFilesRequest* request,
                             grpc::ServerWriter<v1::CollectFilesResponse>* writer) override;
+  grpc::Status ChangeCell(grpc::ServerContext* context, const v1::ChangeCellRequest* request,
+                          v1::ChangeCellResponse* response) override;
   grpc::Status RemoveCell(grpc::ServerContext* context, const v1::RemoveCellRequest* request,
                           v1::RemoveCellResponse* response) override;
   grpc::Status RecordApproval(grpc::ServerContext* context,
@@ -50,6 +53,7 @@ class SupervisorService final
 
   Broker* const broker_;
   ReviewedCells* const reviewed_;
+  const StandingStore* const standings_;
   const std::vector<Feature> features_;
   PolicyCheck policy_check_;
 };

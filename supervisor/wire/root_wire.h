@@ -6,7 +6,7 @@
 // decode, or one with descriptors makes root end that rpc process and every cell it holds.
 //
 //   rpc → root   Ready · Launch · Kill · Stats
-//   root → rpc   Hello · Launched + cell socket · Gone · StatsReply
+//   root → rpc   Hello · Launched + cell socket, cgroup.freeze · Gone · StatsReply
 
 #include <cstdint>
 #include <string>
@@ -48,8 +48,9 @@ struct Launch {
   std::string plan;  // encoded, policy/plan/plan.h
 };
 
-// Answers Launch. If it is OK the message carries the cell's socket; how the launch itself ends
-// comes as cell-init's Hello on it, or as Gone.
+// Answers Launch. If it is OK the message carries the cell's socket and, where root has it, a
+// descriptor that writes cgroup.freeze of the cell's group, and stops working when that is gone;
+// how the launch itself ends comes as cell-init's Hello on it, or as Gone.
 struct Launched {
   uint64_t request = 0;
   Status status;  // detail().item: which of the plan's entries failed
