@@ -18,8 +18,8 @@ CLIENTS = SOURCE + "/examples/clients"
 MODULES = os.path.join(os.path.abspath(BIN), "../../clients-node/node_modules")
 
 
-class Clients:
-    """Each test in each language: a subclass says how a program of it starts."""
+class PythonTest(unittest.TestCase):
+    DIRECTORY, SUFFIX, START, ENV = "python", "py", ["/usr/bin/python3", "-B"], {}
 
     @classmethod
     def setUpClass(cls):
@@ -163,12 +163,8 @@ class Clients:
             self.assertIn("NOT_FOUND: ", done.err)
 
 
-class PythonTest(Clients, unittest.TestCase):
-    DIRECTORY, SUFFIX, START, ENV = "python", "py", ["/usr/bin/python3", "-B"], {}
-
-
-class NodeTest(Clients, unittest.TestCase):
-    """`./dev test` installs what package-lock.json names in build/clients-node."""
+class NodeTest(PythonTest):
+    """The same of the JavaScript ones. `./dev test` installs what package-lock.json names in build/clients-node."""
     DIRECTORY, SUFFIX, START, ENV = "node", "js", ["node"], {"NODE_PATH": MODULES}
 
 
