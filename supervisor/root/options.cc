@@ -51,13 +51,11 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
     ODY_ASSIGN_OR_RETURN(const uid_t uid, ParseUid(name, value));
     options->client_uids.push_back(uid);
   } else if (name == "--listen-fd") {
-    ODY_ASSIGN_OR_RETURN(const uid_t fd, ParseUid(name, value));
-    options->listener = static_cast<int>(fd);
+    ODY_ASSIGN_OR_RETURN(options->listener, ParseUid(name, value));
   } else {
     return InvalidArgument("unknown option " + name +
-                           "; allowed: --state --run --rpc-user --client-uid --uid-base "
-                           "--bundle-store --danger-grants --policy --listen-fd, and -- before "
-                           "those of rpc");
+                           "; allowed: --state --run --rpc-user --client-uid --uid-base --policy "
+                           "--bundle-store --danger-grants --listen-fd, and -- before rpc's");
   }
   return OkStatus();
 }
