@@ -45,6 +45,7 @@ Status Runner::Run() {
   // After a broken protocol there may be cells left; their end is reported no more.
   stopping_ = true;
   EndAll();
+  Advance();
   const Status ended = Loop();
   return status.ok() ? ended : status;
 }
@@ -80,7 +81,7 @@ Status Runner::Loop() {
     for (size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents != 0) ODY_RETURN_IF_ERROR(watched[i].handler());
     }
-    ODY_RETURN_IF_ERROR(Advance());
+    Advance();
   }
   return OkStatus();
 }
@@ -216,7 +217,7 @@ void Runner::EndAll() {
 }
 
 // A conversation is over when rpc has closed it and nothing of its cell is left.
-Status Runner::Advance() {
+void Runner::Advance() {
   for (Conversation& with : conversations_) {
     if (!with.cell || !with.cell->Advance()) continue;
     const Status reason = with.cell->end_reason();
@@ -224,10 +225,10 @@ Status Runner::Advance() {
     if (!with.rpc) continue;
     const wire::Gone gone{.cell_id = with.cell_id,
                           .reason = reason.ok() ? Unavailable("") : reason};
-    ODY_RETURN_IF_ERROR(SendMessage(with.rpc.get(), wire::Encode(gone)));
+    // rpc may be gone itself, or have closed the conversation.
+    if (!SendMessage(with.rpc.get(), wire::Encode(gone)).ok()) with.rpc.reset();
   }
   conversations_.remove_if([](const Conversation& with) { return !with.rpc && !with.cell; });
-  return OkStatus();
 }
 
 bool Runner::dying() const {

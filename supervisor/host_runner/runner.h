@@ -55,7 +55,7 @@ class Runner final {
   Result<UniqueFd> Start(const wire::HostPlan& plan, Conversation* with);
   Result<HostUser> Authorize(uid_t uid) const;
   void EndAll();
-  Status Advance();
+  void Advance();
   bool dying() const;
 
   const std::string grant_file_;
