@@ -110,7 +110,8 @@ class UpTest(unittest.TestCase):
         def options(*argv):
             done = subprocess.run(argv, capture_output=True, text=True, check=True)
             return set(re.findall(r"(?m)^ +(--[a-z-]+)", done.stdout))
-        places = {"--state", "--socket", "--supervisor-socket", "--policy", "--prices", "--allow-uid", "--version"}
+        places = {"--state", "--socket", "--supervisor-socket", "--policy", "--prices", "--allow-uid", "--version",
+                  "--listen-fd", "--settings"}
         agentds = options(BIN + "/odyssey-agentd", "--help")
         self.assertGreater(len(agentds), 15)
         self.assertEqual(agentds - places - options(CTL, "up", "--help"), set())
@@ -122,8 +123,8 @@ class UpTest(unittest.TestCase):
 
     def test_agentd_refuses_a_wrong_value(self):
         done = self.world.start_up("--workers", "0").ended(HANG_S)
-        self.assertEqual((done.code, done.out), (1, ""), done)
-        self.assertIn('--workers "0": must be a number from 1 to 256', done.err)
+        self.assertEqual((done.code, done.out), (2, ""), done)
+        self.assertIn('--workers "0": expected a number from 1 to 256', done.err)
 
     def test_the_mode_of_a_directory_that_is_there_stays(self):
         os.makedirs(self.world.state)
