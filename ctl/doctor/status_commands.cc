@@ -7,7 +7,6 @@
 
 #include "common/message/message_json.h"
 #include "common/os/unique_fd.h"
-#include "common/os/unix_connect.h"
 #include "common/rpc/call_status.h"
 #include "common/rpc/peer_refusal.h"
 #include "ctl/base/command.h"
@@ -217,13 +216,10 @@ std::string ReachCommand(Code code, const std::string& socket, const Locations& 
   return StartCommand(locations);
 }
 
-// What the supervisor's rpc connects to for a cell with a way out.
-Check CheckEgress(const Locations& locations) {
-  const std::string& socket = locations.supervisor_socket;
-  const std::string path = socket.substr(0, socket.rfind('/')) + "/egress/egress.sock";
-  const Result<UniqueFd> connected = ConnectUnix(path, SOCK_SEQPACKET);
-  if (connected.ok()) return {"egress", Verdict::kGood, path, "", ""};
-  return {"egress", Verdict::kWarning, connected.status().message(),
+// For cells with a way out.
+Check CheckEgress(const EgressAnswer& answer, const Locations& locations) {
+  if (answer.reachable) return {"egress", Verdict::kGood, answer.detail, "", ""};
+  return {"egress", Verdict::kWarning, answer.detail,
           "odyssey-egress does not serve: cells with a network of named destinations are refused",
           IsOfUnits(locations)
               ? "systemctl restart odyssey-egress"
@@ -241,7 +237,7 @@ std::vector<Check> CheckDaemons(const Locations& locations) {
   };
   add("supervisor", supervisor, locations.supervisor_socket);
   add("agentd", agentd, locations.agentd_socket);
-  if (supervisor.reachable) checks.push_back(CheckEgress(locations));
+  if (supervisor.reachable) checks.push_back(CheckEgress(EgressOf(supervisor), locations));
   for (const std::string& path : agentd.info.quarantined()) {
     if (path.ends_with(".json")) {
       checks.push_back({"session file", Verdict::kWarning, path + " is not imported",
@@ -256,6 +252,7 @@ std::vector<Check> CheckDaemons(const Locations& locations) {
                       bundle ? "" : "rm -i -- " + path});
   }
   for (const auto& feature : supervisor.info.features()) {
+    if (feature.name() == kEgressFeature) continue;
     checks.push_back(CheckFeature(feature.name(), feature.in_force(), feature.detail()));
   }
   return checks;

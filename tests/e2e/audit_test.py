@@ -179,7 +179,7 @@ class RotationTest(WorldTest):
         self.addCleanup(world.close)
         done = world.start_up("--audit-keep-bytes", "100").ended()
         self.assertNotEqual(done.code, 0)
-        self.assertIn("--audit-keep-bytes 100: give 0, to keep all, or at least 65536 bytes", done.err)
+        self.assertIn('--audit-keep-bytes "100": expected 0, or at least 64 KiB', done.err)
 
 
 class DenialsTest(WorldTest):

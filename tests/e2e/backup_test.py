@@ -79,7 +79,8 @@ class BackupTest(WorldTest):
             self.assertEqual(world.ctl("restore", f"{self.world.directory}/while{number}.tar").code, 0)
             seen |= {each["status"] for each in self.assertServes(world)[2:3]}
             world.close()
-        self.assertIn("interrupted", seen, "a backup fell into the turn")
+        # What ran is interrupted, what was queued runs.
+        self.assertTrue(seen & {"interrupted", "running"}, f"a backup fell into the turn: {seen}")
 
     def test_secrets_only_when_asked_for(self):
         with tarfile.open(self.archive) as tar:
