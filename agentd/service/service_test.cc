@@ -78,6 +78,7 @@ class ServiceTest : public ::testing::Test {
   }
   ~ServiceTest() override {
     server_->Shutdown(std::chrono::system_clock::now());
+    world_.Stop();  // what it still cancels is cancelled while the supervisor serves
     supervisor_server_->Shutdown(std::chrono::system_clock::now());
   }
 
