@@ -248,15 +248,25 @@ int Top(const Invocation& call) {
   });
 }
 
-}  // namespace
+constexpr PositionalSpec kCell = {.name = "CELL"};  // its id, or what exec --cell called it
 
-std::vector<Command> CellCommands() {
-  const PositionalSpec cell = {.name = "CELL"};  // its id, or what exec --cell called it
+template <supervisor::v1::CellChange kChange>
+Command ChangeCommand(std::string_view name, std::string_view summary) {
   const OptionSpec reason = {
       .name = "reason",
       .kind = ValueKind::kText,
       .value_name = "TEXT",
-      .help = "one line, for the audit log and whoever wants to use the cell"};
+      .help = "one line, for the audit log and for clients that the phase refuses"};
+  return {.name = name,
+          .summary = summary,
+          .positionals = {kCell},
+          .options = {reason},
+          .run = Change<kChange>};
+}
+
+}  // namespace
+
+std::vector<Command> CellCommands() {
   return {
       {.name = "cell list",
        .summary = "list cells, those that are stopped or quarantined included",
@@ -264,41 +274,23 @@ std::vector<Command> CellCommands() {
        .run = List},
       {.name = "cell show",
        .summary = "show a cell: uid, layers in force, the compiled plan",
-       .positionals = {cell},
+       .positionals = {kCell},
        .run = Show},
-      {.name = "cell suspend",
-       .summary = "freeze a cell's processes",
-       .positionals = {cell},
-       .options = {reason},
-       .run = Change<supervisor::v1::CELL_CHANGE_SUSPEND>},
-      {.name = "cell resume",
-       .summary = "let a suspended cell go on",
-       .positionals = {cell},
-       .options = {reason},
-       .run = Change<supervisor::v1::CELL_CHANGE_RESUME>},
-      {.name = "cell stop",
-       .summary = "end a cell's processes, and let none start until cell start",
-       .positionals = {cell},
-       .options = {reason},
-       .run = Change<supervisor::v1::CELL_CHANGE_STOP>},
-      {.name = "cell start",
-       .summary = "let a stopped cell be used again",
-       .positionals = {cell},
-       .options = {reason},
-       .run = Change<supervisor::v1::CELL_CHANGE_START>},
-      {.name = "cell quarantine",
-       .summary = "freeze a cell until root releases it",
-       .positionals = {cell},
-       .options = {reason},
-       .run = Change<supervisor::v1::CELL_CHANGE_QUARANTINE>},
-      {.name = "cell release",
-       .summary = "let a quarantined cell go on",
-       .positionals = {cell},
-       .options = {reason},
-       .run = Change<supervisor::v1::CELL_CHANGE_RELEASE>},
+      ChangeCommand<supervisor::v1::CELL_CHANGE_SUSPEND>("cell suspend",
+                                                         "freeze a cell's processes"),
+      ChangeCommand<supervisor::v1::CELL_CHANGE_RESUME>("cell resume",
+                                                        "let a suspended cell go on"),
+      ChangeCommand<supervisor::v1::CELL_CHANGE_STOP>(
+          "cell stop", "end a cell's processes, and let none start until cell start"),
+      ChangeCommand<supervisor::v1::CELL_CHANGE_START>("cell start",
+                                                       "let a stopped cell be used again"),
+      ChangeCommand<supervisor::v1::CELL_CHANGE_QUARANTINE>("cell quarantine",
+                                                            "freeze a cell until root releases it"),
+      ChangeCommand<supervisor::v1::CELL_CHANGE_RELEASE>("cell release",
+                                                         "let a quarantined cell go on"),
       {.name = "cell rm",
        .summary = "kill a cell's processes and remove it",
-       .positionals = {cell},
+       .positionals = {kCell},
        .options = {{.name = "purge", .help = "its directories on disk too"}},
        .run = Remove},
       {.name = "cell top",

@@ -32,7 +32,7 @@ audit::Record PolicyRecord(std::string_view of, const std::string& digest,
 audit::Record PrepareRecord(const CellFacts& cell, const PrepareSpec& spec, bool created);
 // A right beyond the built-in grants.
 audit::Record GrantRecord(const std::string& what, const CellKey& key, uint32_t owner_uid);
-// Somebody suspended, resumed, stopped, started, quarantined or released it.
+// ChangeCell suspended, resumed, stopped, started, quarantined or released it.
 audit::Record CellChangeRecord(const std::string& cell_id, const CellKey& key,
                                v1::CellChange change, const std::string& reason, uint32_t by_uid);
 audit::Record RemoveRecord(const std::string& cell_id, bool purge);

@@ -19,7 +19,7 @@ namespace odyssey::supervisor {
 struct Standing {
   v1::CellPhase phase = v1::CELL_PHASE_UNSPECIFIED;
   std::string since, reason;
-  std::optional<uint32_t> by_uid;  // nobody
+  std::optional<uint32_t> by_uid;  // of ChangeCell's caller; absent: no call
 };
 
 struct CellView {

@@ -138,7 +138,7 @@ class Base(WorldTest):
         self.assertEqual(after.get(name, **labels) - before.get(name, **labels), growth, (name, labels))
 
     def refuse(self):
-        """A cell that the operator grants to nobody."""
+        """A cell that no grant of the ceiling covers."""
         done = self.world.ctl("exec", "--mode", "danger_full_access", "--dangerous-sandbox-mode", "--", "true")
         self.assertNotEqual(done.code, 0, done)
 
