@@ -7,11 +7,12 @@
 
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/os/unique_fd.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
+#include "supervisor/rpc/cell_files.h"
 
 namespace odyssey::supervisor {
 
@@ -19,7 +20,7 @@ class ReviewedCells final {
  public:
   // Makes `reviewed` in `directory`, which is borrowed for the call.
   static Result<ReviewedCells> Open(int directory);
-  ReviewedCells(ReviewedCells&& other) noexcept : directory_(std::move(other.directory_)) {}
+  ReviewedCells(ReviewedCells&& other) noexcept : files_(std::move(other.files_)) {}
 
   // The newest request of a cell is what is remembered.
   Status Remember(const v1::PrepareCellRequest& request);
@@ -29,11 +30,11 @@ class ReviewedCells final {
   std::vector<v1::PrepareCellRequest> All();
 
  private:
-  explicit ReviewedCells(UniqueFd directory) : directory_(std::move(directory)) {}
+  explicit ReviewedCells(CellFiles files) : files_(std::move(files)) {}
 
   Result<v1::PrepareCellRequest> Load(const std::string& name) const;
 
-  UniqueFd directory_;
+  CellFiles files_;
   std::mutex mutex_;
 };
 

@@ -4,12 +4,12 @@
 // Which cells are stopped or quarantined, beyond the life of this supervisor. Files of the rpc
 // user's own directory, one for each cell: its CellInfo as it was. Thread-safe, except Open.
 
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/os/unique_fd.h"
 #include "odyssey/supervisor/v1/supervisor.pb.h"
+#include "supervisor/rpc/cell_files.h"
 
 namespace odyssey::supervisor {
 
@@ -25,9 +25,9 @@ class StandingStore final {
   Result<std::vector<v1::CellInfo>> All() const;
 
  private:
-  explicit StandingStore(UniqueFd directory) : directory_(std::move(directory)) {}
+  explicit StandingStore(CellFiles files) : files_(std::move(files)) {}
 
-  UniqueFd directory_;
+  CellFiles files_;
 };
 
 }  // namespace odyssey::supervisor
