@@ -235,6 +235,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
     }
     if (!inline_value) value = arguments[i];
     ODY_RETURN_IF_ERROR(setter->second(option, value, &out));
+    out.given[option].push_back(value);
   }
   for (const auto& [option, value] :
        std::map<std::string, std::string>{{"--state", out.state},

@@ -42,6 +42,7 @@ struct Options {
   std::string approval_webhook_token_file, approval_webhook_ca;
   // "ask" or "deny"; empty: "deny".
   std::string approval_command_fallback, approval_webhook_fallback;
+  std::map<std::string, std::vector<std::string>> given;  // the values by option, as written
   bool help = false;
   bool version = false;
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agentd/daemon/settings.h"
+
 namespace odyssey::daemon {
 namespace {
 
@@ -109,6 +111,15 @@ TEST(OptionsTest, NamesTheOptionTheValueAndWhatIsAllowed) {
     EXPECT_EQ(ParseOptions(With(more)).status(), InvalidArgument(message));
   }
   EXPECT_EQ(ParseOptions({"--state", "/s"}).status(), InvalidArgument("--socket: is required"));
+}
+
+TEST(OptionsTest, AReloadNamesWhatItDoesNotApply) {
+  const Options old = *ParseOptions(With({"--workers", "2", "--queue", "3", "--allow-uid", "7"}));
+  const Options anew = *ParseOptions(
+      With({"--workers", "2", "--drain", "5", "--allow-uid", "8", "--model-key-file", "/k"}));
+  EXPECT_EQ(NeedRestart(old, anew), "--queue, --drain");
+  EXPECT_EQ(NeedRestart(old, old), "");
+  EXPECT_EQ(NeedRestart(old, *ParseOptions(With({"--workers", "3", "--queue", "3"}))), "--workers");
 }
 
 TEST(OptionsTest, HelpNeedsNothingElse) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -83,33 +84,20 @@ Result<Options> ReadOptionsAnew(const Options& current) {
 }
 
 std::string NeedRestart(const Options& current, const Options& anew) {
+  // What a reload applies, and what odyssey-start adds when it starts us.
+  std::set<std::string> settled = {"--allow-uid",      "--allow-group", "--model-key-file",
+                                   "--model-base-url", "--prices",      "--settings",
+                                   "--listen-fd"};
   std::string out;
-  const auto compare = [&out](const char* option, const auto& one, const auto& other) {
-    if (one != other) out += (out.empty() ? "" : ", ") + std::string(option);
-  };
-  compare("--state", current.state, anew.state);
-  compare("--socket", current.socket, anew.socket);
-  compare("--supervisor-socket", current.supervisor_socket, anew.supervisor_socket);
-  compare("--policy", current.policy_directory, anew.policy_directory);
-  compare("--admin-group", current.admin_group, anew.admin_group);
-  compare("--metrics-listen", current.metrics_listen, anew.metrics_listen);
-  compare("--workers", current.workers, anew.workers);
-  compare("--queue", current.queue, anew.queue);
-  compare("--queue-total", current.queue_total, anew.queue_total);
-  compare("--idle-cell", current.idle_cell, anew.idle_cell);
-  compare("--journal-max-bytes", current.journal_max_bytes, anew.journal_max_bytes);
-  compare("--journal-keep", current.journal_keep, anew.journal_keep);
-  compare("--drain", current.drain, anew.drain);
-  compare("--approval-timeout", current.approval_timeout, anew.approval_timeout);
-  compare("--approval-command", current.approval_command, anew.approval_command);
-  compare("--approval-command-fallback", current.approval_command_fallback,
-          anew.approval_command_fallback);
-  compare("--approval-webhook", current.approval_webhook, anew.approval_webhook);
-  compare("--approval-webhook-token-file", current.approval_webhook_token_file,
-          anew.approval_webhook_token_file);
-  compare("--approval-webhook-ca", current.approval_webhook_ca, anew.approval_webhook_ca);
-  compare("--approval-webhook-fallback", current.approval_webhook_fallback,
-          anew.approval_webhook_fallback);
+  for (const auto* options : {&current.given, &anew.given}) {
+    for (const auto& [option, values] : *options) {
+      const auto one = current.given.find(option), other = anew.given.find(option);
+      const bool same =
+          one != current.given.end() && other != anew.given.end() && one->second == other->second;
+      if (same || !settled.insert(option).second) continue;
+      out += (out.empty() ? "" : ", ") + option;
+    }
+  }
   return out;
 }
 

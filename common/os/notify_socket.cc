@@ -9,19 +9,10 @@
 
 #include <utility>
 
+#include "common/os/environment.h"
 #include "common/os/unique_fd.h"
 
 namespace odyssey {
-namespace {
-
-std::string TakeVariable(const char* name) {
-  const char* const value = getenv(name);
-  std::string out = value == nullptr ? "" : value;
-  unsetenv(name);
-  return out;
-}
-
-}  // namespace
 
 NotifySocket::NotifySocket(std::string socket, uint64_t watchdog_usec)
     : socket_(std::move(socket)), watchdog_(watchdog_usec) {}

@@ -48,23 +48,19 @@ Setting Count(std::string_view key, std::string_view option, std::string_view fa
           .fallback = fallback};
 }
 
-// Both in milliseconds at most.
-Setting Time(std::string_view key, ValueKind kind, std::string_view fallback, uint64_t most_s,
-             std::string_view help) {
+// Of kDuration or kAge.
+Setting Time(std::string_view key, std::string_view option, ValueKind kind,
+             std::string_view fallback, uint64_t most_s, std::string_view help) {
   const bool is_age = kind == ValueKind::kAge;
   return {.key = key,
-          .option = {.kind = kind,
+          .option = {.name = option,
+                     .kind = kind,
                      .value_name = is_age ? "AGE" : "DURATION",
                      .help = help,
                      .max = is_age ? most_s : most_s * kMsPerSecond,
                      .zero = true},
           .of_up = true,
           .fallback = fallback};
-}
-
-Setting Named(Setting setting, std::string_view option) {
-  setting.option.name = option;
-  return setting;
 }
 
 // What becomes of a request for approval that a program does not answer.
@@ -194,21 +190,20 @@ DaemonSettings Agentd() {
        OfUp(Group("admin_group", "admin-group", "",
                   "its members may connect too, and list, read, stop and remove every session and "
                   "answer its approvals; a name or a gid")),
-       OfUp(Text("metrics_listen", "metrics-listen", "ADDRESS:PORT",
-                 "serve metrics to Prometheus by HTTP, on 127.0.0.0/8 or [::1], for every user of "
-                 "this host to read (default: nowhere)")),
+       OfUp(Text(
+           "metrics_listen", "metrics-listen", "ADDRESS:PORT",
+           "serve metrics to Prometheus by HTTP, on an address of 127.0.0.0/8, for every user of "
+           "this host to read (default: nowhere)")),
        Count("workers", "workers", "4", 256, "turns that run at the same time (4)"),
        Count("queue", "queue", "128", 100'000, "turns that may wait in one session (128)"),
        Count("queue_total", "queue-total", "10000", 10'000'000,
              "turns that may wait in all sessions together (10000)"),
-       Named(Time("idle_cell", ValueKind::kDuration, "15m", 30 * kSecondsPerDay,
-                  "without work after which a session's cell is ended; its files stay (15m; 0: "
-                  "never)"),
-             "idle-cell"),
-       Named(Time("drain", ValueKind::kDuration, "60s", kSecondsPerDay,
-                  "what running turns get to end when agentd is stopped, in seconds rounded up; "
-                  "a second signal stops at once"),
-             "drain"),
+       Time("idle_cell", "idle-cell", ValueKind::kDuration, "15m", 30 * kSecondsPerDay,
+            "without work after which a session's cell is ended; its files stay (15m; 0: "
+            "never)"),
+       Time("drain", "drain", ValueKind::kDuration, "60s", kSecondsPerDay,
+            "what running turns get to end when agentd is stopped, in seconds rounded up; "
+            "a second signal stops at once"),
        {.key = "journal_max_bytes",
         .option = {.name = "journal-max-bytes",
                    .kind = ValueKind::kSize,
@@ -220,19 +215,17 @@ DaemonSettings Agentd() {
                    .zero = true},
         .of_up = true,
         .fallback = "64m"},
-       Named(Time("journal_keep", ValueKind::kAge, "0", 100 * 366 * kSecondsPerDay,
-                  "how long a session's events are kept, such as 30d (0: for ever)"),
-             "journal-keep"),
+       Time("journal_keep", "journal-keep", ValueKind::kAge, "0", 100 * 366 * kSecondsPerDay,
+            "how long a session's events are kept, such as 30d (0: for ever)"),
        Reloaded(Map(
            OfUp(Text("model_key_files", "model-key-file", "[PROVIDER=]FILE",
                      "an absolute path: the key for a provider (openai), read as agentd's user; "
                      "else PROVIDER_API_KEY")))),
        Reloaded(Map(OfUp(Text("model_base_urls", "model-base-url", "[PROVIDER=]URL",
                               "its server (openai); else PROVIDER_BASE_URL")))),
-       Named(Time("approval_timeout", ValueKind::kDuration, "0", 7 * kSecondsPerDay,
-                  "deny a request for approval that has no answer by then, in seconds rounded up "
-                  "(0: never)"),
-             "approval-timeout"),
+       Time("approval_timeout", "approval-timeout", ValueKind::kDuration, "0", 7 * kSecondsPerDay,
+            "deny a request for approval that has no answer by then, in seconds rounded up "
+            "(0: never)"),
        OfUp(Path("approval_command", "approval-command", "",
                  "a program that answers each request for approval, as agentd's user")),
        Fallback("approval_command_fallback", "approval-command-fallback", "approval_command"),

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "common/os/environment.h"
 #include "common/os/file.h"
 #include "common/os/stdio.h"
 #include "ctl/settings/settings_reader.h"
@@ -48,13 +49,6 @@ Result<Request> ReadRequest(const std::vector<std::string>& words) {
   }
   out.daemon = words[i];
   out.more.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-  return out;
-}
-
-std::string TakeVariable(const char* name) {
-  const char* const value = getenv(name);
-  std::string out = value == nullptr ? "" : value;
-  unsetenv(name);
   return out;
 }
 
