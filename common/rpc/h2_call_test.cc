@@ -20,6 +20,7 @@
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
+#include "tests/fakes/accept_one.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::rpc {
@@ -263,7 +264,7 @@ class StrangeServerTest : public ::testing::Test {
   void Serve(const std::function<void(int)>& serve) {
     listener_ = std::move(ListenUnix(socket_, 0600)).value();
     thread_ = std::thread([this, serve] {
-      const UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const UniqueFd connection = fakes::AcceptOne(listener_.get());
       serve(connection.get());
     });
   }

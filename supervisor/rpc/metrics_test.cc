@@ -9,6 +9,7 @@
 #include "common/os/message_socket.h"
 #include "common/os/unix_listener.h"
 #include "supervisor/rpc/egress_health.h"
+#include "tests/fakes/accept_one.h"
 #include "tests/fakes/temporary_directory.h"
 
 namespace odyssey::supervisor {
@@ -151,7 +152,7 @@ Status AskOneThatSays(const std::string& answer) {
   Result<UniqueFd> listener = ListenUnix(path, 0666, SOCK_SEQPACKET);
   EXPECT_TRUE(listener.ok()) << listener.status().message();
   std::thread server([fd = listener->get(), &answer] {
-    const UniqueFd socket(accept4(fd, nullptr, nullptr, SOCK_CLOEXEC));
+    const UniqueFd socket = fakes::AcceptOne(fd);
     if (ReceiveMessage(socket.get()).ok() && !answer.empty()) {
       EXPECT_TRUE(SendMessage(socket.get(), answer).ok());
     }
