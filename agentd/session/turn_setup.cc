@@ -17,6 +17,7 @@
 #include "policy/dialect/ceiling_directory.h"
 #include "policy/dialect/sandbox_request.h"
 #include "policy/lattice/lattice.h"
+#include "policy/model/mode_name.h"
 #include "policy/model/own_variables.h"
 #include "policy/model/tool_table.h"
 
@@ -37,18 +38,6 @@ Status CheckOwnersWord(const SessionRecord& record) {
               "the bundle asks for commands UNCONFINED on the host, and the client that makes the "
               "session must say that this is meant: allow_danger, --dangerous-sandbox-mode of "
               "odyssey-ctl; the operator's grant is needed too"));
-}
-
-const char* ModeName(policy::Mode mode) {
-  switch (mode) {
-    case policy::Mode::kReadOnly:
-      return "read_only";
-    case policy::Mode::kWorkspaceWrite:
-      return "workspace_write";
-    case policy::Mode::kDangerFullAccess:
-      break;
-  }
-  return "danger_full_access";
 }
 
 Result<sandbox::CellSpec> CellOf(const SessionRecord& record, const bundle::InstalledBundle& bundle,
@@ -242,7 +231,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime,
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
   ODY_RETURN_IF_ERROR(ShowSearchProgram(spec, &out.offered, &out.cell.request));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
-  out.sandbox_mode = ModeName(out.cell.request.mode);
+  out.sandbox_mode = policy::ModeName(out.cell.request.mode);
   trace->Note(out.sandbox_mode);
   out.shell = ShellOf(out.cell.request);
   if (out.cell.request.mode == policy::Mode::kWorkspaceWrite) {

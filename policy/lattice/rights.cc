@@ -8,6 +8,7 @@
 #include "common/base/refusal.h"
 #include "policy/lattice/trees.h"
 #include "policy/model/default_limits.h"
+#include "policy/model/mode_name.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::lattice {
@@ -229,12 +230,6 @@ std::string PlaceOf(const std::string& source, const Tree& tree) {
   return tree.target + source.substr(tree.source == "/" ? 0 : tree.source.size());
 }
 
-const char* NameOf(Mode mode) {
-  return mode == Mode::kReadOnly         ? "read_only"
-         : mode == Mode::kWorkspaceWrite ? "workspace_write"
-                                         : "danger_full_access";
-}
-
 const char* NameOf(Network network) {
   return network == Network::kNone ? "none" : network == Network::kFull ? "full" : "egress";
 }
@@ -284,7 +279,7 @@ void ExcessOfChoices(const Rights& child, const Rights& parent, Refusals* out) {
     out->push_back(OfField(
         key, PermissionDenied(std::string(value) + ", where " + most + " is the most"), value));
   };
-  if (child.mode > parent.mode) add("mode", NameOf(child.mode), NameOf(parent.mode));
+  if (child.mode > parent.mode) add("mode", ModeName(child.mode), ModeName(parent.mode));
   if (Rank(child.network) > Rank(parent.network)) {
     add("network", NameOf(child.network), NameOf(parent.network));
   } else if (child.network == Network::kEgress && parent.network == Network::kEgress) {

@@ -5,6 +5,7 @@
 
 #include "common/base/version.h"
 #include "common/message/enum_name.h"
+#include "policy/model/mode_name.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -56,18 +57,6 @@ Label EgressWays() {
 std::string CodeLabel(const std::string& code) {
   if (code.empty()) return "none";
   return code.rfind("credential_", 0) == 0 ? "credential" : code;
-}
-
-const char* ModeLabel(policy::Mode mode) {
-  switch (mode) {
-    case policy::Mode::kReadOnly:
-      return "read_only";
-    case policy::Mode::kWorkspaceWrite:
-      return "workspace_write";
-    case policy::Mode::kDangerFullAccess:
-      return "danger_full_access";
-  }
-  return "";
 }
 
 double Seconds(std::chrono::steady_clock::duration time) {
@@ -142,7 +131,7 @@ Metrics::Metrics()
 
 void Metrics::OnPrepared(policy::Mode mode, bool created) {
   if (!created) return cells_reused_->Add();
-  cells_made_->Add({ModeLabel(mode)});
+  cells_made_->Add({policy::ModeName(mode)});
 }
 
 void Metrics::OnMade(std::chrono::steady_clock::duration took) {
