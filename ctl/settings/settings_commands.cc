@@ -97,7 +97,8 @@ int CheckCommand(const Invocation& call) {
       console.Warn(Sanitize(dialect::ToString(problem), Lines::kOne));
     }
     for (const std::string& file : all.files) console.PrintLine(Sanitize(file, Lines::kOne));
-    if (all.files.empty()) console.PrintLine("no files in " + Sanitize(directory, Lines::kOne));
+    if (all.files.empty() && all.problems.empty())
+      console.PrintLine("no files in " + Sanitize(directory, Lines::kOne));
   }
   return all.problems.empty() ? kExitOk : kExitFailed;
 }

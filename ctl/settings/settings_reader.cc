@@ -82,6 +82,13 @@ class FileReader final {
     }
     const bool is_path =
         setting.option.kind == ValueKind::kFile || setting.option.kind == ValueKind::kDirectory;
+    // The daemon would see less of a word with a NUL, and another name and value.
+    if ((prefix + node.text).find('\0') != std::string::npos) {
+      return source_.Invalid(node.line, key, "holds a NUL byte");
+    }
+    if (prefix.find('=') + 1 < prefix.size()) {
+      return source_.Invalid(node.line, key, "a name holds no \"=\"");
+    }
     Status status = CheckOptionValue(setting.option, node.text);
     if (status.ok() && is_path && node.text.front() != '/') {
       status = InvalidArgument("\"" + node.text + "\": expected an absolute path");

@@ -78,6 +78,10 @@ TEST(SettingsReaderTest, AProblemHasItsFileLineAndKey) {
   EXPECT_EQ(ProblemsOf("approval_webhook_fallback: maybe\napproval_webhook: https://a\n"),
             Words{"a.yaml:1: approval_webhook_fallback: \"maybe\": expected deny or ask"});
   EXPECT_EQ(ProblemsOf("workers: 1\nworkers: 2\n").size(), 1u);
+  EXPECT_EQ(ProblemsOf("admin_group: \"a\\0b\"\n"),
+            Words{"a.yaml:1: admin_group: holds a NUL byte"});
+  EXPECT_EQ(ProblemsOf("model_key_files: {\"a=b\": /k}\n"),
+            Words{"a.yaml:1: model_key_files.a=b: a name holds no \"=\""});
 }
 
 TEST(SettingsReaderTest, WhatWouldDoNothingIsAProblem) {
