@@ -209,7 +209,8 @@ TEST_F(BesideTest, ASecondSupervisorOnTheSameState) {
 
 // ── Who may connect ─────────────────────────────────────────────────────────────────────────────
 
-// Types of HTTP/2 frames: what gRPC says first to a peer that is served, and what a refused one gets.
+// Types of HTTP/2 frames: what gRPC says first to a peer that is served, and what a refused one
+// gets.
 constexpr char kSettings = 4;
 constexpr char kGoaway = 7;
 
