@@ -195,6 +195,13 @@ void TellModel(const Console& console, const std::string& text, const agent::v1:
                         Lines::kOne));
 }
 
+template <typename T>
+std::optional<T> Report(const Console& console, Made<T> made) {
+  if (T* const value = std::get_if<T>(&made)) return std::move(*value);
+  console.Fail(std::get<Failure>(made));
+  return std::nullopt;
+}
+
 }  // namespace
 
 Status CheckSameBundle(const std::string& named, const agent::v1::Session& session) {
@@ -236,35 +243,36 @@ Result<std::string> ReadPrompt(const std::string& argument, const std::string& o
   return read;
 }
 
-std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
-                                                const agent::v1::SessionServiceStub& stub,
-                                                const NewSession& session) {
+Made<agent::v1::Session> TryCreateSession(const Console& console, const Client& client,
+                                          const agent::v1::SessionServiceStub& stub,
+                                          const NewSession& session) {
   const ExecInputs inputs = MakeExecInputs();
   Result<FoundPlace> cwd = ResolveCwd(session.cwd, inputs);
   if (!cwd.ok()) {
-    console.Fail({"create a session", cwd.status().message(),
-                  "Name a directory that the bundle may mean by \".\" with --cwd."});
-    return std::nullopt;
+    return Failure{"create a session", cwd.status().message(),
+                   "Name a directory that the bundle may mean by \".\" with --cwd."};
   }
   TellLink(console, "--cwd " + session.cwd, *cwd);
   std::vector<std::string> written;
   const Result<agent::v1::CreateSessionRequest> request =
       MakeRequest(console, client, session, std::move(cwd->name), inputs, &written);
   if (!request.ok()) {
-    console.Fail({"create a session", request.status().message(),
-                  request.status().code() == Code::kNotFound
-                      ? "odyssey-ctl bundle list shows the installed bundles."
-                      : "odyssey-ctl bundle validate DIR lists every problem of a bundle."});
-    return std::nullopt;
+    return Failure{"create a session", request.status().message(),
+                   request.status().code() == Code::kNotFound
+                       ? "odyssey-ctl bundle list shows the installed bundles."
+                       : "odyssey-ctl bundle validate DIR lists every problem of a bundle."};
   }
   agent::v1::CreateSessionResponse response;
   const Status status = CallCreateSession(client, stub, *request, &response);
-  if (!status.ok()) {
-    console.Fail(client.Explain("create a session", status));
-    return std::nullopt;
-  }
+  if (!status.ok()) return client.Explain("create a session", status);
   WarnOfDirectWrites(console, written);
   return std::move(*response.mutable_session());
+}
+
+std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
+                                                const agent::v1::SessionServiceStub& stub,
+                                                const NewSession& session) {
+  return Report(console, TryCreateSession(console, client, stub, session));
 }
 
 std::optional<agent::v1::Session> ImportSession(const Console& console, const Client& client,
@@ -317,9 +325,11 @@ Result<std::vector<agent::v1::Turn>> ListTurns(const agent::v1::SessionServiceSt
   return out;
 }
 
-std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
-    const Console& console, const Client& client, const agent::v1::SessionServiceStub& stub,
-    const std::string& session_id, const std::string& prompt, const TurnTerms& terms) {
+Made<agent::v1::SubmitTurnResponse> TrySubmitTurn(const Client& client,
+                                                  const agent::v1::SessionServiceStub& stub,
+                                                  const std::string& session_id,
+                                                  const std::string& prompt,
+                                                  const TurnTerms& terms) {
   agent::v1::GetSessionRequest which;
   which.set_session_id(session_id);
   agent::v1::GetSessionResponse session;
@@ -335,8 +345,13 @@ std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
     status = stub.SubmitTurn({kQuickCallMs}, request, &response);
   }
   if (status.ok()) return response;
-  console.Fail(client.Explain("submit the turn", status));
-  return std::nullopt;
+  return client.Explain("submit the turn", status);
+}
+
+std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
+    const Console& console, const Client& client, const agent::v1::SessionServiceStub& stub,
+    const std::string& session_id, const std::string& prompt, const TurnTerms& terms) {
+  return Report(console, TrySubmitTurn(client, stub, session_id, prompt, terms));
 }
 
 }  // namespace odyssey::ctl

@@ -1,11 +1,13 @@
 #ifndef ODYSSEY_CTL_SESSION_SESSION_CALLS_H_
 #define ODYSSEY_CTL_SESSION_SESSION_CALLS_H_
 
-// Calls of agentd that more than one command makes. A failure has been reported when they return.
+// Calls of agentd that more than one command makes. A failure has been reported when they return,
+// but those of TryCreateSession and TrySubmitTurn are the caller's to report.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ctl/base/console.h"
@@ -24,7 +26,15 @@ struct NewSession {
   agent::v1::Budget budget = {};
 };
 
+// What was made, or why it was not.
+template <typename T>
+using Made = std::variant<T, Failure>;
+
 // Resolves the paths, reads the variables that the manifest exports, and makes the session.
+// `console`: of warnings.
+Made<agent::v1::Session> TryCreateSession(const Console& console, const Client& client,
+                                          const agent::v1::SessionServiceStub& stub,
+                                          const NewSession& session);
 std::optional<agent::v1::Session> CreateSession(const Console& console, const Client& client,
                                                 const agent::v1::SessionServiceStub& stub,
                                                 const NewSession& session);
@@ -58,6 +68,11 @@ struct TurnTerms {
 
 // Queues a turn. To a session of one's own it brings the variables that its bundle reads, as they
 // are here now.
+Made<agent::v1::SubmitTurnResponse> TrySubmitTurn(const Client& client,
+                                                  const agent::v1::SessionServiceStub& stub,
+                                                  const std::string& session_id,
+                                                  const std::string& prompt,
+                                                  const TurnTerms& terms);
 std::optional<agent::v1::SubmitTurnResponse> SubmitTurn(
     const Console& console, const Client& client, const agent::v1::SessionServiceStub& stub,
     const std::string& session_id, const std::string& prompt, const TurnTerms& terms);

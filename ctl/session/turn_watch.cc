@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "common/message/event_json.h"
+#include "ctl/approval/approval_call.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/terminal.h"
-#include "odyssey/agent/v1/approval.stub.h"
 #include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
@@ -176,25 +176,9 @@ void TurnWatch::OnAnswer(const Answered& answer) {
 }
 
 void TurnWatch::Resolve(const agent::v1::PermissionRequested& asked, const Answered& answer) {
-  const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
-  if (!client.ok()) {
-    console_.Fail(ExplainConnect("answer the approval", client.status()));
-    return;
-  }
-  agent::v1::ResolveApprovalRequest request;
-  request.set_request_id(asked.request_id());
-  request.set_decision(answer.decision);
-  request.set_note(answer.note);
-  request.set_digest(asked.digest());
-  request.set_grant_scope(answer.grant_scope);
-  agent::v1::ResolveApprovalResponse response;
-  const agent::v1::ApprovalServiceStub stub(client->channel());
-  const Status status = stub.ResolveApproval({kQuickCallMs}, request, &response);
-  if (!status.ok()) {
-    console_.Fail(client->Explain("answer the approval", status));
-  } else if (!response.resolved()) {
-    console_.Warn("it was answered already, or its turn is over");
-  }
+  const AnswerSent sent = SendAnswer(locations_, asked, answer);
+  if (sent.failure) console_.Fail(*sent.failure);
+  if (sent.answered_already) console_.Warn("it was answered already, or its turn is over");
 }
 
 void TurnWatch::OnSignal() {

@@ -1,0 +1,24 @@
+#ifndef ODYSSEY_CTL_APPROVAL_APPROVAL_CALL_H_
+#define ODYSSEY_CTL_APPROVAL_APPROVAL_CALL_H_
+
+#include <optional>
+
+#include "ctl/approval/approval_prompt.h"
+#include "ctl/base/console.h"
+#include "ctl/base/locations.h"
+#include "odyssey/agent/v1/event.pb.h"
+
+namespace odyssey::ctl {
+
+// Sends the answer to agentd, with the digest of what was shown. `answered_already`: it came too
+// late, or the turn is over.
+struct AnswerSent {
+  std::optional<Failure> failure;
+  bool answered_already = false;
+};
+AnswerSent SendAnswer(const Locations& locations, const agent::v1::PermissionRequested& asked,
+                      const Answered& answer);
+
+}  // namespace odyssey::ctl
+
+#endif  // ODYSSEY_CTL_APPROVAL_APPROVAL_CALL_H_
