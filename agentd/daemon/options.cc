@@ -60,7 +60,7 @@ Result<OfProvider> SplitProvider(const std::string& option, const std::string& v
   const size_t equals = value.find_first_of("=/");
   if (equals == std::string::npos || value[equals] == '/') return OfProvider{"openai", value};
   const Result<const provider::Provider*> row = provider::FindProvider(value.substr(0, equals));
-  if (!row.ok() || (*row)->protocol == provider::kScript) {
+  if (!row.ok() || !provider::HasServer(**row)) {
     return InvalidArgument(option + " " + value + ": no provider of that name has a key");
   }
   return OfProvider{std::string((*row)->name), value.substr(equals + 1)};

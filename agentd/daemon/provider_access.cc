@@ -100,7 +100,7 @@ Result<ModelAccess> ReadModelAccess(const Options& options,
                                     const ProviderEnvironment& environment) {
   ModelAccess out;
   for (const provider::Provider& row : provider::kProviders) {
-    if (row.protocol == provider::kScript) continue;
+    if (!provider::HasServer(row)) continue;
     ODY_ASSIGN_OR_RETURN(model::ProviderAccess access, AccessOf(row, options, environment));
     out.access.emplace(row.name, std::make_shared<const model::ProviderAccess>(std::move(access)));
   }

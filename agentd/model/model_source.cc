@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agentd/model/direct_client.h"
 #include "agentd/model/script_client.h"
 #include "agentd/model/untrusted_results.h"
 #include "agentd/scenario/bundle_scenarios.h"
@@ -17,11 +18,22 @@ Result<std::shared_ptr<ModelClient>> OpenScript(const ModelChoice& choice) {
   return std::shared_ptr<ModelClient>(NewScriptClient(std::move(scenario)));
 }
 
+Result<std::shared_ptr<ModelClient>> OpenDirect(const provider::Provider& row,
+                                                const ModelChoice& choice) {
+  ODY_RETURN_IF_ERROR(provider::ParseModelConfig(row, choice.config_json).status());
+  if (choice.name != kDirectName) {
+    return Refused(Code::kInvalidArgument, "model.name", choice.name,
+                   "of provider direct: allowed is " + std::string(kDirectName));
+  }
+  return std::shared_ptr<ModelClient>(NewDirectClient());
+}
+
 }  // namespace
 
 Result<std::shared_ptr<ModelClient>> Providers::Open(const ModelChoice& choice) {
   ODY_ASSIGN_OR_RETURN(const provider::Provider* row, provider::FindProvider(choice.provider));
   if (row->protocol == provider::kScript) return OpenScript(choice);
+  if (row->protocol == provider::kDirect) return OpenDirect(*row, choice);
   ODY_ASSIGN_OR_RETURN(provider::ModelConfig config,
                        provider::ParseModelConfig(*row, choice.config_json));
   std::shared_ptr<const ProviderAccess> access;

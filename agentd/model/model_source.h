@@ -39,7 +39,8 @@ class ModelSource {
 // The operator's access, by the provider's name in the table.
 using AccessTable = std::map<std::string, std::shared_ptr<const ProviderAccess>, std::less<>>;
 
-// The rows of provider::kProviders. "script" plays a scenario of the bundle (docs/SCRIPT.md).
+// The rows of provider::kProviders. "script" plays a scenario of the bundle (docs/SCRIPT.md),
+// "direct" makes the call that is the prompt (direct_client.h).
 class Providers final : public ModelSource {
  public:
   explicit Providers(AccessTable access, provider::PriceList prices = {})

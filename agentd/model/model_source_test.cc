@@ -42,10 +42,18 @@ TEST_F(ProvidersTest, ErrorsOfTheScenarioNameItsLine) {
   EXPECT_NE(Open("script", "s.yaml").message().find("s.yaml:3"), std::string::npos);
 }
 
+TEST_F(ProvidersTest, DirectHasOneNameAndNoOptions) {
+  EXPECT_TRUE(Open("direct", "prompt").ok());
+  EXPECT_NE(Open("direct", "gpt").message().find("model.name"), std::string::npos);
+  EXPECT_EQ(Open("direct", "prompt", R"({"a":1})").code(), Code::kInvalidArgument);
+}
+
 TEST_F(ProvidersTest, NamesTheProvidersThereAre) {
   EXPECT_TRUE(Open("openai", "gpt").ok());
   EXPECT_EQ(Open("openai", "gpt", R"({"speed":1})").code(), Code::kInvalidArgument);
-  EXPECT_NE(Open("bogus", "x").message().find("model.provider: bogus: allowed are script, openai"),
+  EXPECT_NE(Open("bogus", "x")
+                .message()
+                .find("model.provider: bogus: allowed are script, direct, openai"),
             std::string::npos);
   EXPECT_NE(Open("phind", "x").message().find("PHIND_BASE_URL"), std::string::npos);
 }

@@ -39,7 +39,7 @@ struct ProtocolCodec {
   std::unique_ptr<StreamDecoder> (*decoder)();
 };
 
-// Of a protocol other than kScript.
+// Of a provider with a server.
 const ProtocolCodec& CodecOf(provider::Protocol protocol);
 
 // Every model can write an answer of so many tokens: a higher bound is not sent where the

@@ -8,7 +8,7 @@ namespace {
 
 Status CheckModel(const dialect::ModelSpec& model) {
   ODY_ASSIGN_OR_RETURN(const Provider* provider, FindProvider(model.provider));
-  if (provider->protocol == kScript) return OkStatus();
+  if (!HasServer(*provider)) return OkStatus();
   return ParseModelConfig(*provider, model.config).status();
 }
 

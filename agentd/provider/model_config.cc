@@ -161,8 +161,9 @@ Result<ModelConfig> ParseModelConfig(const Provider& provider, const std::string
     return Refused(Code::kInvalidArgument, "model.config", "",
                    config_json + "; allowed: a mapping");
   }
-  if (provider.protocol == kScript && !config.empty()) {
-    return Refused(Code::kInvalidArgument, "model.config", "", "provider script has no options");
+  if (!HasServer(provider) && !config.empty()) {
+    return Refused(Code::kInvalidArgument, "model.config", "",
+                   "provider " + std::string(provider.name) + " has no options");
   }
   for (const auto& [key, value] : config.items()) {
     ODY_RETURN_IF_ERROR(SetKey(provider, ProtocolsOf(provider), key, value, &out));

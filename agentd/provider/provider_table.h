@@ -17,6 +17,7 @@ enum Protocol : uint8_t {
   kResponses = 4,  // OpenAI's responses
   kAnthropic = 8,  // Anthropic's messages
   kGemini = 16,    // Gemini's streamGenerateContent
+  kDirect = 32,    // none: the prompt is a tool call
 };
 
 struct Provider {
@@ -34,8 +35,9 @@ struct Provider {
   std::string_view max_tokens_field = "max_tokens";
 };
 
-inline constexpr std::array<Provider, 12> kProviders = {{
+inline constexpr std::array<Provider, 13> kProviders = {{
     {.name = "script", .protocol = kScript},
+    {.name = "direct", .protocol = kDirect},
     {.name = "openai",
      .base_url = "https://api.openai.com/v1",
      .prefix = "OPENAI",
@@ -72,6 +74,9 @@ inline constexpr std::array<Provider, 12> kProviders = {{
      .key_header = "x-goog-api-key",
      .key_prefix = ""},
 }};
+
+// Whether it is called over a network: then it has an address and a key.
+constexpr bool HasServer(const Provider& provider) { return !provider.prefix.empty(); }
 
 }  // namespace odyssey::provider
 

@@ -15,10 +15,10 @@ struct Variables {
   std::vector<std::string> addresses;  // likewise
 };
 
-// None of `script`.
+// None of a provider without a server.
 inline Variables VariablesOf(const Provider& provider) {
   Variables out;
-  if (provider.protocol == kScript) return out;
+  if (!HasServer(provider)) return out;
   const std::string prefix(provider.prefix);
   out.keys.push_back(prefix + "_API_KEY");
   if (!provider.other_key.empty()) out.keys.emplace_back(provider.other_key);

@@ -201,10 +201,19 @@ grpc::Status SessionService::ForkSession(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status SessionService::ListTools(grpc::ServerContext*, const pb::ListToolsRequest*,
+grpc::Status SessionService::ListTools(grpc::ServerContext* context,
+                                       const pb::ListToolsRequest* request,
                                        pb::ListToolsResponse* response) {
   const tools::ToolRegistry& registry = *sessions_->runtime().tools;
-  for (const std::string& name : registry.Names()) {
+  std::vector<std::string> names = registry.Names();
+  if (!request->session_id().empty()) {
+    const Status may = CheckCaller(*sessions_, request->session_id(), *context);
+    if (!may.ok()) return ToGrpc(may);
+    Result<std::vector<std::string>> offered = sessions_->OfferedTools(request->session_id());
+    if (!offered.ok()) return ToGrpc(offered.status());
+    names = *std::move(offered);
+  }
+  for (const std::string& name : names) {
     const model::ToolSpec spec = registry.Find(name)->Spec();
     pb::Tool& tool = *response->add_tools();
     tool.set_name(spec.name);

@@ -592,6 +592,12 @@ void Sessions::Forget(const std::string& job_id) {
   active_.erase(it);
 }
 
+Result<std::vector<std::string>> Sessions::OfferedTools(const std::string& session_id) const {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  ODY_ASSIGN_OR_RETURN(TurnSetup setup, SetUpTurn(*record, runtime_));
+  return std::move(setup.offered);
+}
+
 Result<TurnRecord> Sessions::GetTurn(const std::string& session_id,
                                      const std::string& turn_id) const {
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));

@@ -94,6 +94,8 @@ class Sessions final : public Workers {
   // Nothing is stored of a session whose every turn would fail, as far as that is known now.
   Result<SessionPtr> Create(const NewSession& spec);
   Result<SessionPtr> Get(const std::string& session_id) const;
+  // Names of the tools that its agent's model is offered.
+  Result<std::vector<std::string>> OfferedTools(const std::string& session_id) const;
   std::vector<SessionPtr> List() const;
   // Ends the session's turns, then removes its cells with their directories, approvals, journal and
   // record. On failure what is left can be deleted again.

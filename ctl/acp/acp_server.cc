@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -84,19 +83,16 @@ std::optional<RpcError> RefusedOfSession(const Json& params) {
 
 }  // namespace
 
-AcpServer::Turn::~Turn() {
-  if (canceller.joinable()) canceller.join();
-}
-
 AcpServer::AcpServer(const Console& console, const Locations& locations, AcpOptions options,
                      int signal_fd)
     : console_(console),
       locations_(locations),
       options_(std::move(options)),
-      signal_fd_(signal_fd) {}
+      signal_fd_(signal_fd),
+      peer_(console) {}
 
 void AcpServer::Run() {
-  while (!ended_) {
+  for (bool open = true; open;) {
     std::vector<pollfd> polled = {{STDIN_FILENO, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
     std::vector<std::string> running;
     for (const auto& [id, session] : sessions_) {
@@ -109,40 +105,26 @@ void AcpServer::Run() {
     for (size_t i = 0; i < running.size(); ++i) {
       if (polled[i + 2].revents != 0) OnItem(running[i], &sessions_.at(running[i]));
     }
-    if (polled[0].revents != 0) OnInput();
+    if (polled[0].revents != 0) open = peer_.Read();
+    while (const std::optional<RpcMessage> message = peer_.Next()) OnMessage(*message);
   }
   for (auto& [id, session] : sessions_) {
     if (session.turn != nullptr) Cancel(id, session.turn.get());
   }
-  sessions_.clear();  // waits for the cancelled turns
-}
-
-void AcpServer::OnInput() {
-  char bytes[65536];
-  const ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
-  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (n <= 0) ended_ = true;
-  lines_.Feed({bytes, static_cast<size_t>(std::max<ssize_t>(n, 0))});
-  while (const std::optional<std::string> line = lines_.Next()) OnLine(*line);
-}
-
-void AcpServer::OnLine(const std::string& line) {
-  const RpcMessage message = ParseRpcMessage(line);
-  if (const auto* request = std::get_if<RpcRequest>(&message)) return OnRequest(*request);
-  if (const auto* response = std::get_if<RpcResponse>(&message)) return OnResponse(*response);
-  if (const auto* invalid = std::get_if<RpcInvalid>(&message)) {
-    return Send(FormatRpcError(invalid->id, invalid->error));
+  for (auto& [id, session] : sessions_) {
+    if (session.turn != nullptr) session.turn->canceller->Wait();
   }
-  OnNotification(std::get<RpcNotification>(message));
 }
 
-void AcpServer::OnRequest(const RpcRequest& request) {
-  const std::optional<Answer> answer = Dispatch(request);
-  if (!answer) return;
-  if (const auto* error = std::get_if<RpcError>(&*answer)) {
-    return Send(FormatRpcError(request.id, *error));
+void AcpServer::OnMessage(const RpcMessage& message) {
+  if (const auto* request = std::get_if<RpcRequest>(&message)) {
+    const std::optional<Answer> answer = Dispatch(*request);
+    if (answer) peer_.Answer(request->id, *answer);
+  } else if (const auto* response = std::get_if<RpcResponse>(&message)) {
+    OnResponse(*response);
+  } else if (const auto* notification = std::get_if<RpcNotification>(&message)) {
+    OnNotification(*notification);
   }
-  Send(FormatRpcResult(request.id, std::get<Json>(*answer)));
 }
 
 std::optional<AcpServer::Answer> AcpServer::Dispatch(const RpcRequest& request) {
@@ -167,6 +149,7 @@ std::optional<AcpServer::Answer> AcpServer::Dispatch(const RpcRequest& request) 
     const std::string id = *TextParam(request.params, "sessionId");
     if (session->turn != nullptr) {
       Cancel(id, session->turn.get());
+      session->turn->canceller->Wait();
       EndTurn(session, Json{{"stopReason", "cancelled"}});
     }
     sessions_.erase(id);
@@ -411,45 +394,28 @@ void AcpServer::OnPermission(const std::string& id, Session* session,
     if (sent.failure) console_.Fail(*sent.failure);
     return;
   }
-  const std::string rpc_id = "permission-" + std::to_string(next_id_++);
-  session->turn->asked[rpc_id] = request;
-  Send(FormatRpcRequest(rpc_id, "session/request_permission",
-                        {{"sessionId", id},
-                         {"toolCall", session->updates.ToolCallOf(request)},
-                         {"options", AcpUpdates::OptionsOf(request)}}));
+  const std::string asked =
+      peer_.Ask("session/request_permission", {{"sessionId", id},
+                                               {"toolCall", session->updates.ToolCallOf(request)},
+                                               {"options", AcpUpdates::OptionsOf(request)}});
+  session->turn->asked[asked] = request;
 }
 
 void AcpServer::SendUpdates(const std::string& id, const std::vector<Json>& updates) {
   for (const Json& update : updates) {
-    Send(FormatRpcNotification("session/update", {{"sessionId", id}, {"update", update}}));
+    peer_.Notify("session/update", {{"sessionId", id}, {"update", update}});
   }
 }
 
 void AcpServer::EndTurn(Session* session, const Answer& answer) {
   const std::unique_ptr<Turn> turn = std::move(session->turn);
-  if (const auto* error = std::get_if<RpcError>(&answer)) {
-    return Send(FormatRpcError(turn->request_id, *error));
-  }
-  Send(FormatRpcResult(turn->request_id, std::get<Json>(answer)));
+  peer_.Answer(turn->request_id, answer);
 }
 
 void AcpServer::Cancel(const std::string& id, Turn* turn) {
-  if (turn->canceller.joinable()) return;
+  if (turn->canceller != nullptr) return;
   turn->asked.clear();
-  // On a thread of its own: the call returns when the turn has ended, whose events go on meanwhile.
-  turn->canceller = std::thread([this, id, turn_id = turn->id] {
-    const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
-    if (!client.ok()) return;
-    agent::v1::CancelTurnRequest request;
-    request.set_session_id(id);
-    request.set_turn_id(turn_id);
-    agent::v1::CancelTurnResponse response;
-    const Status status =
-        SessionServiceStub(client->channel()).CancelTurn({kCellCallMs}, request, &response);
-    if (!status.ok()) console_.Fail(client->Explain("cancel the turn", status));
-  });
+  turn->canceller = std::make_unique<TurnCanceller>(console_, locations_, id, turn->id);
 }
-
-void AcpServer::Send(const std::string& line) { console_.Print(line); }
 
 }  // namespace odyssey::ctl

@@ -9,15 +9,15 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <variant>
 
 #include "ctl/acp/acp_updates.h"
 #include "ctl/approval/approval_prompt.h"
 #include "ctl/base/console.h"
 #include "ctl/base/locations.h"
-#include "ctl/json_rpc/json_rpc.h"
+#include "ctl/json_rpc/rpc_stdio.h"
 #include "ctl/session/event_feed.h"
+#include "ctl/session/turn_canceller.h"
 
 namespace odyssey::ctl {
 
@@ -46,9 +46,7 @@ class AcpServer final {
     std::string id;
     std::unique_ptr<EventFeed> feed;
     std::map<std::string, agent::v1::PermissionRequested> asked;  // by our request's id
-    std::thread canceller;
-
-    ~Turn();
+    std::unique_ptr<TurnCanceller> canceller;
   };
   struct Session {
     AcpUpdates updates;
@@ -56,8 +54,7 @@ class AcpServer final {
     std::unique_ptr<Turn> turn;  // that runs for this client
   };
 
-  void OnInput();
-  void OnLine(const std::string& line);
+  void OnMessage(const RpcMessage& message);
   void OnRequest(const RpcRequest& request);
   void OnNotification(const RpcNotification& notification);
   void OnResponse(const RpcResponse& response);
@@ -82,16 +79,13 @@ class AcpServer final {
   void SendUpdates(const std::string& id, const std::vector<Json>& updates);
   void EndTurn(Session* session, const Answer& answer);
   void Cancel(const std::string& id, Turn* turn);
-  void Send(const std::string& line);
 
   const Console& console_;
   const Locations& locations_;
   const AcpOptions options_;
   const int signal_fd_;
-  RpcLines lines_;
+  RpcStdio peer_;
   bool initialized_ = false;
-  bool ended_ = false;
-  uint64_t next_id_ = 1;
   std::map<std::string, Session> sessions_;
 };
 

@@ -43,6 +43,7 @@ std::vector<Command> GcCommands();
 std::vector<Command> ExecCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> AcpCommands();
+std::vector<Command> McpCommands();
 std::vector<Command> SessionCommands();
 std::vector<Command> QuotaCommands();
 std::vector<Command> SessionFileCommands();

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
@@ -14,7 +13,6 @@
 #include "ctl/approval/approval_call.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/terminal.h"
-#include "odyssey/agent/v1/session.stub.h"
 
 namespace odyssey::ctl {
 
@@ -41,13 +39,6 @@ TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWat
       signal_fd_(signal_fd),
       view_({.color = console.color_out, .steps = options_.trace}),
       feed_(locations, options_.session_id, options_.after, /*follow=*/true) {}
-
-TurnWatch::~TurnWatch() {
-  if (!canceller_.joinable()) return;
-  const uint64_t one = 1;
-  ODY_CHECK(write(stop_cancelling_.get(), &one, sizeof(one)) == sizeof(one));
-  canceller_.join();
-}
 
 TurnEnd TurnWatch::Run() {
   while (!end_) {
@@ -188,31 +179,10 @@ void TurnWatch::OnSignal() {
     asked_.clear();
     prompt_.reset();
     Say("cancelling the turn; once more to stop watching it");
-    StartCancelling();
+    canceller_.emplace(console_, locations_, options_.session_id, options_.turn_id);
   } else {
     end_ = TurnEnd::kFailed;
   }
-}
-
-void TurnWatch::StartCancelling() {
-  stop_cancelling_.reset(eventfd(0, EFD_CLOEXEC));
-  ODY_CHECK(static_cast<bool>(stop_cancelling_));
-  // On a thread of its own: the call returns when the turn has ended, and its end is an event to
-  // show.
-  canceller_ = std::thread([this] {
-    const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
-    if (!client.ok()) return;
-    agent::v1::CancelTurnRequest request;
-    request.set_session_id(options_.session_id);
-    request.set_turn_id(options_.turn_id);
-    agent::v1::CancelTurnResponse response;
-    const agent::v1::SessionServiceStub stub(client->channel());
-    const Status status =
-        stub.CancelTurn({kCellCallMs, stop_cancelling_.get()}, request, &response);
-    if (!status.ok() && status.code() != Code::kCancelled) {
-      console_.Fail(client->Explain("cancel the turn", status));
-    }
-  });
 }
 
 }  // namespace odyssey::ctl

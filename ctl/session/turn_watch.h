@@ -8,13 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
-#include "common/os/unique_fd.h"
 #include "ctl/approval/approval_prompt.h"
 #include "ctl/base/console.h"
 #include "ctl/client/client.h"
 #include "ctl/session/event_feed.h"
+#include "ctl/session/turn_canceller.h"
 #include "ctl/view/event_view.h"
 
 namespace odyssey::ctl {
@@ -39,7 +38,6 @@ class TurnWatch final {
   // watch.
   TurnWatch(const Console& console, const Locations& locations, TurnWatchOptions options,
             int signal_fd);
-  ~TurnWatch();
   TurnWatch(const TurnWatch&) = delete;
   TurnWatch& operator=(const TurnWatch&) = delete;
 
@@ -61,7 +59,6 @@ class TurnWatch final {
   // Ends the line of a question that is on the screen.
   void LeaveQuestion();
   void Resolve(const agent::v1::PermissionRequested& request, const Answered& answer);
-  void StartCancelling();
 
   const Console& console_;
   const Locations& locations_;
@@ -76,8 +73,7 @@ class TurnWatch final {
   bool question_shown_ = false;
   std::optional<TurnEnd> end_;
   int interrupts_ = 0;
-  UniqueFd stop_cancelling_;  // eventfd
-  std::thread canceller_;
+  std::optional<TurnCanceller> canceller_;
 };
 
 }  // namespace odyssey::ctl

