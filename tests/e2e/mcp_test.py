@@ -91,7 +91,7 @@ class McpTest(WorldTest):
 
     def bundle(self, **options):
         directory = f"{self.world.directory}/{self.id().rpartition('.')[2]}.bundle"
-        return bundles.write(directory, [], **{"model": DIRECT, "write_": ["."], **options})
+        return bundles.write(directory, [bundles.say("Hi.")], **{"model": DIRECT, "write_": ["."], **options})
 
     def client(self, *arguments, **options):
         client = Client(self.world, *arguments, "--cwd", self.project, **options)
@@ -180,7 +180,7 @@ class McpTest(WorldTest):
         self.assertFalse(os.path.exists(f"{self.project}/reviewed"))
         session = error.split()[2]
         self.assertIn("reviewed", self.world.ctl("diff", session).out)
-        self.assertEqual(self.world.ctl("commit", session, "--all").code, 0)
+        self.assertEqual(self.world.ctl("commit", session).code, 0)
         self.assertTrue(os.path.exists(f"{self.project}/reviewed"))
         self.assertEqual(self.world.ctl("session", "rm", session).code, 0)
 
