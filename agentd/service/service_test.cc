@@ -9,6 +9,7 @@
 
 #include <fstream>
 #include <future>
+#include <set>
 
 #include "agentd/service/approval_service.h"
 #include "agentd/service/session_service.h"
@@ -704,6 +705,29 @@ TEST_F(ServiceTest, ReadsAFileAndListsSessions) {
   ASSERT_TRUE(sessions_->ListSessions(&list_context, {}, &list).ok());
   ASSERT_EQ(list.sessions_size(), 1);
   EXPECT_EQ(list.sessions(0).bundle_ref(), "local/demo@0.1.0");
+}
+
+TEST_F(ServiceTest, ListsSessionsByPages) {
+  std::set<std::string> made;
+  for (int i = 0; i < 5; ++i) made.insert(Create());
+  std::set<std::string> listed;
+  pb::ListSessionsRequest request;
+  request.set_page_size(2);
+  for (const int expected : {2, 2, 1}) {
+    pb::ListSessionsResponse page;
+    grpc::ClientContext context;
+    ASSERT_TRUE(sessions_->ListSessions(&context, request, &page).ok());
+    EXPECT_EQ(page.sessions_size(), expected);
+    for (const pb::Session& session : page.sessions()) listed.insert(session.id());
+    request.set_page_token(page.next_page_token());
+  }
+  EXPECT_EQ(listed, made);
+  EXPECT_EQ(request.page_token(), "");
+  request.set_page_token("2");
+  pb::ListSessionsResponse page;
+  grpc::ClientContext context;
+  EXPECT_EQ(sessions_->ListSessions(&context, request, &page).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "agentd/service/session_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agentd/service/convert.h"
@@ -11,6 +12,7 @@
 #include "agentd/session_file/session_file.h"
 #include "agentd/tool/arguments.h"
 #include "common/base/refusal.h"
+#include "common/base/utf8.h"
 #include "common/rpc/peer_uid.h"
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
@@ -70,6 +72,16 @@ class JournalSource final : public FollowSource<grpc::ByteBuffer> {
 Result<uint64_t> LastSequence(const session::Sessions& sessions, const std::string& session_id) {
   ODY_ASSIGN_OR_RETURN(const auto journal, sessions.JournalOf(session_id));
   return journal->last_sequence();
+}
+
+// Where a page of sessions ends, which are in the falling order of these.
+std::string TokenOf(const std::string& created_at, const std::string& id) {
+  return created_at + " " + id;
+}
+
+bool IsPageToken(const std::string& token) {
+  const size_t space = token.find(' ');
+  return space != std::string::npos && token.compare(space + 1, 4, "ses_") == 0;
 }
 
 // With the time that its approvals wait by now.
@@ -153,12 +165,24 @@ grpc::Status SessionService::CreateSession(grpc::ServerContext* context,
 }
 
 grpc::Status SessionService::ListSessions(grpc::ServerContext* context,
-                                          const pb::ListSessionsRequest*,
+                                          const pb::ListSessionsRequest* request,
                                           pb::ListSessionsResponse* response) {
   const Result<Peer> peer = PeerOf(*sessions_, *context, "ListSessions");
   if (!peer.ok()) return ToGrpc(peer.status());
+  const std::string& after = request->page_token();
+  if (!after.empty() && !IsPageToken(after)) {
+    return ToGrpc(AboutField("page_token", InvalidArgument("page_token \"" + SanitizeUtf8(after) +
+                                                           "\": ListSessions gave no such token")));
+  }
+  const auto limit = static_cast<int>(std::min<uint32_t>(request->page_size(), INT32_MAX));
   for (const session::SessionPtr& record : sessions_->List()) {
     if (!IsFor(*record, *peer)) continue;
+    if (!after.empty() && TokenOf(record->created_at, record->id) >= after) continue;
+    if (limit != 0 && response->sessions_size() == limit) {
+      const pb::Session& last = response->sessions(limit - 1);
+      response->set_next_page_token(TokenOf(last.created_at(), last.id()));
+      break;
+    }
     const Result<uint64_t> last = LastSequence(*sessions_, record->id);
     *response->add_sessions() = Shown(*sessions_, *record, last.ok() ? *last : 0);
   }

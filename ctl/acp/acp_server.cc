@@ -21,6 +21,7 @@ using agent::v1::SessionServiceStub;
 namespace {
 
 constexpr int kProtocolVersion = 1;
+constexpr uint32_t kSessionsOfPage = 200;
 
 struct Mode {
   ApproveMode mode;
@@ -269,9 +270,12 @@ void AcpServer::Replay(const std::string& id) {
 AcpServer::Answer AcpServer::ListSessions(const Json& params) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
   if (!client.ok()) return ErrorOf(ExplainConnect("list the sessions", client.status()));
+  agent::v1::ListSessionsRequest request;
+  request.set_page_size(kSessionsOfPage);
+  request.set_page_token(TextParam(params, "cursor").value_or(""));
   agent::v1::ListSessionsResponse response;
   const Status status =
-      SessionServiceStub(client->channel()).ListSessions({kQuickCallMs}, {}, &response);
+      SessionServiceStub(client->channel()).ListSessions({kQuickCallMs}, request, &response);
   if (!status.ok()) return ErrorOf(client->Explain("list the sessions", status));
   const std::optional<std::string> cwd = TextParam(params, "cwd");
   Json sessions = Json::array();
@@ -282,7 +286,9 @@ AcpServer::Answer AcpServer::ListSessions(const Json& params) {
                         {"title", session.bundle_ref()},
                         {"updatedAt", session.created_at()}});
   }
-  return Json{{"sessions", std::move(sessions)}};
+  Json out = {{"sessions", std::move(sessions)}};
+  if (!response.next_page_token().empty()) out["nextCursor"] = response.next_page_token();
+  return out;
 }
 
 AcpServer::Answer AcpServer::DeleteSession(const Json& params) {

@@ -78,6 +78,9 @@ Result<std::string> ProjectRoot::Check(const std::string& label, const std::stri
   if (!found && errno == EXDEV) {
     return refuse("must stay inside the project root");
   }
+  if (!found && errno != ENOENT && errno != ENOTDIR && errno != EBADF) {
+    return refuse("cannot be opened (" + ErrnoStatus(errno, "openat2").message() + ")");
+  }
   struct stat status = {};
   const bool known = found && ::fstat(found.get(), &status) == 0;
   if (!known) return refuse("does not exist");
