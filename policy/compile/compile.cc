@@ -14,6 +14,7 @@
 #include "policy/compile/limits.h"
 #include "policy/compile/mounts.h"
 #include "policy/compile/protection.h"
+#include "policy/compile/visible_limits.h"
 #include "policy/plan/kernel_memory.h"
 
 namespace odyssey::compile {
@@ -264,6 +265,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   ExplainChoices(request, &out);
   AddCommonRules(request, &out);
   AddSystem(request, facts, &out);
+  AddVisibleLimits(facts, &out);
   AddTrees(request, mounts, &out);
   ODY_RETURN_IF_ERROR(AddExecutables(request, programs, &out));
   if (named) DenyWriteExec(mounts, programs, &out);

@@ -34,6 +34,10 @@ struct HostFacts {
   std::vector<SystemEntry> system;
   landlock::Support landlock;
   std::vector<std::string> homes;  // of the users of this host
+  // Of /sys/fs/cgroup, where control groups are of version 1: the hierarchies that root uses.
+  std::vector<SystemEntry> control_groups;
+  uint32_t processors = 0;    // online; 0: unknown
+  uint64_t memory_bytes = 0;  // of the machine; 0: unknown
   // Of the workspace and the sources of mounts those that could be looked at; the supervisor leaves
   // them to root, which opens them.
   std::map<std::string, PlaceKind> places;

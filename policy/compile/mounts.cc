@@ -17,9 +17,9 @@ using policy::Access;
 using policy::Mount;
 
 // What the cell itself is made of. A mount there would hide it; one above it would too.
-constexpr std::string_view kOwnPlaces[] = {"/proc",  "/dev",    "/sys",  "/etc",
-                                           "/bin",   "/sbin",   "/lib",  "/lib32",
-                                           "/lib64", "/libx32", "/cell", "/.odyssey"};
+constexpr std::string_view kOwnPlaces[] = {"/proc", "/dev",      "/sys",   "/etc",   "/bin",
+                                           "/sbin", "/lib",      "/lib32", "/lib64", "/libx32",
+                                           "/cell", "/.odyssey", "/.proc"};
 // Here only what the host has at the same place may be mounted.
 constexpr std::string_view kSharedPlaces[] = {"/usr", "/opt"};
 // The cell's own, which take mounts below them.

@@ -15,6 +15,11 @@ inline constexpr uint32_t kMaxDenyPatterns = 64;
 inline constexpr uint32_t kMaxSuffixes = 32;  // of one tool root
 inline constexpr uint32_t kMaxSuffixBytes = 32;
 
+// Where cell-init mounts the cell's control groups, if the plan has made the directories.
+inline constexpr char kControlGroups[] = "/sys/fs/cgroup";
+// What the plan has here, a slot binds over the file of the same name in /proc.
+inline constexpr char kOwnProc[] = "/.proc";
+
 // Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
 inline constexpr uint8_t kRead = 1;
 inline constexpr uint8_t kWrite = 2;

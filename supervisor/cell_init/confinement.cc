@@ -143,10 +143,8 @@ Status Confinement::DropCapabilities() {
 
 Status Confinement::EnterLandlock() const {
   if (!ruleset_) return OkStatus();
-  if (syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) != 0) {
-    return ErrnoStatus(errno, "enter Landlock");
-  }
-  return OkStatus();
+  const bool entered = syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) == 0;
+  return entered ? OkStatus() : ErrnoStatus(errno, "enter Landlock");
 }
 
 void Confinement::DenyWriteExec() const {

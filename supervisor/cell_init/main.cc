@@ -11,6 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <string>
+
+#include "policy/plan/cell_configure.h"
 #include "supervisor/cell_init/confinement.h"
 #include "supervisor/cell_init/init.h"
 
@@ -25,42 +28,43 @@ namespace {
 
 constexpr int kSocketFd = 3;
 
-// bubblewrap leaves /dev executable: there a loader could map what the agent wrote.
-odyssey::Status MakeDevNoExec() {
-  const unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  if (mount(nullptr, "/dev", nullptr, flags, nullptr) == 0) return odyssey::OkStatus();
-  return odyssey::ErrnoStatus(errno, "remount /dev");
+constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+odyssey::Status Mount(const char* type, const std::string& target, unsigned long flags,
+                      const char* options) {
+  if (mount(type, target.c_str(), type, flags, options) == 0) return odyssey::OkStatus();
+  return odyssey::ErrnoStatus(errno, "mount " + target);
 }
 
-// bubblewrap's is a directory of /dev, which holds as many files as the host's memory allows. Each
-// takes a KiB of the kernel's memory with nothing in it; what is in them the cell's limit bounds.
-odyssey::Status MountSharedMemory() {
-  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  if (mount("shm", "/dev/shm", "tmpfs", flags, "mode=1777,nr_inodes=65536") == 0) {
-    return odyssey::OkStatus();
+// What bubblewrap's /dev lacks.
+odyssey::Status FinishDev() {
+  // It is executable: there a loader could map what the agent wrote.
+  ODY_RETURN_IF_ERROR(Mount(nullptr, "/dev", MS_REMOUNT | MS_BIND | kPlain, nullptr));
+  // A directory of /dev holds as many files as the host's memory allows. Each takes a KiB of the
+  // kernel's memory with nothing in it; what is in them the cell's limit bounds.
+  ODY_RETURN_IF_ERROR(Mount("tmpfs", "/dev/shm", kPlain, "mode=1777,nr_inodes=65536"));
+  // The kernel counts pseudo-terminals for the whole host (kernel.pty.max, by default 4,096), and
+  // without a free one no login is possible. The other options are bubblewrap's, which a remount
+  // would forget.
+  ODY_RETURN_IF_ERROR(Mount(nullptr, "/dev/pts", MS_REMOUNT | MS_NOSUID | MS_NOEXEC,
+                            "ptmxmode=0666,mode=0620,max=128"));
+  // Message queues of the cell's own. mq_open(3) works without it, but Landlock grants only what a
+  // rule can name, and so what is mounted somewhere.
+  if (mkdir("/dev/mqueue", 0755) != 0) return odyssey::ErrnoStatus(errno, "make /dev/mqueue");
+  const odyssey::Status status = Mount("mqueue", "/dev/mqueue", kPlain, nullptr);
+  return status.detail().error == ENODEV ? odyssey::OkStatus() : status;  // a kernel without them
+}
+
+// The cell's own control groups and nothing above them, by its cgroup namespace: programs look
+// there, and in mountinfo, for limits. The plan has a directory for each hierarchy of version 1
+// that the host has. Where the kernel refuses, programs see the machine.
+void MountControlGroups() {
+  const std::string top = odyssey::cell::kControlGroups;
+  bool first = false;
+  for (const char* controllers : {"memory", "pids", "cpu", "cpuacct", "cpu,cpuacct"}) {
+    first |= Mount("cgroup", top + "/" + controllers, MS_RDONLY | kPlain, controllers).ok();
   }
-  return odyssey::ErrnoStatus(errno, "mount /dev/shm");
-}
-
-// Message queues of the cell's own. mq_open(3) works without it, but Landlock grants only what a
-// rule can name, and so what is mounted somewhere.
-odyssey::Status MountMessageQueues() {
-  constexpr const char* kPath = "/dev/mqueue";
-  if (mkdir(kPath, 0755) != 0) return odyssey::ErrnoStatus(errno, "make /dev/mqueue");
-  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  if (mount("mqueue", kPath, "mqueue", flags, nullptr) == 0) return odyssey::OkStatus();
-  if (errno == ENODEV) return odyssey::OkStatus();  // a kernel without them
-  return odyssey::ErrnoStatus(errno, "mount /dev/mqueue");
-}
-
-// The kernel counts pseudo-terminals for the whole host (kernel.pty.max, by default 4,096
-// ), and without a free one no login is possible. The other options are bubblewrap's, which a
-// remount would forget.
-odyssey::Status LimitTerminals() {
-  const unsigned long flags = MS_REMOUNT | MS_NOSUID | MS_NOEXEC;
-  const char* options = "ptmxmode=0666,mode=0620,max=128";
-  if (mount(nullptr, "/dev/pts", nullptr, flags, options) == 0) return odyssey::OkStatus();
-  return odyssey::ErrnoStatus(errno, "limit the terminals of /dev/pts");
+  if (!first) (void)Mount("cgroup2", top, MS_RDONLY | kPlain, nullptr);
 }
 
 }  // namespace
@@ -70,10 +74,8 @@ int main() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
-  odyssey::Status status = MakeDevNoExec();
-  if (status.ok()) status = MountSharedMemory();
-  if (status.ok()) status = MountMessageQueues();
-  if (status.ok()) status = LimitTerminals();
+  odyssey::Status status = FinishDev();
+  MountControlGroups();
   if (status.ok()) status = odyssey::cell_init::EnterInitFilter();
   if (status.ok()) status = odyssey::cell_init::CellInit(kSocketFd).Run();
   if (status.code() == odyssey::Code::kUnavailable) return 0;  // the supervisor let go

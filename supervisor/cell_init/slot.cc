@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -30,10 +31,11 @@
 namespace odyssey::cell_init {
 namespace {
 
-// Public to every process by the kernel's permissions, but of the host, not of the cell.
-constexpr const char* kMaskedFiles[] = {"/proc/kallsyms", "/proc/keys",    "/proc/key-users",
-                                        "/proc/cmdline",  "/proc/modules", "/proc/config.gz",
-                                        "/proc/locks"};
+// Public to every process by the kernel's permissions, but of the host, not of the cell: each shows
+// what the plan has for it in cell::kOwnProc, or is empty.
+constexpr const char* kCovered[] = {"/proc/kallsyms", "/proc/keys",    "/proc/key-users",
+                                    "/proc/cmdline",  "/proc/modules", "/proc/config.gz",
+                                    "/proc/locks",    "/proc/meminfo"};
 
 // Together two seconds.
 constexpr int kForkTries = 200;
@@ -43,18 +45,20 @@ constexpr size_t kMaxProcessFile = 4096;  // of /proc/PID
 
 // A /proc that shows this slot's processes only.
 Status MountProc() {
-  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
-    return ErrnoStatus(errno, "mount /proc");
-  }
-  return OkStatus();
+  const int mounted = mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  return mounted == 0 ? OkStatus() : ErrnoStatus(errno, "mount /proc");
 }
 
-Status MaskProc() {
-  for (const char* file : kMaskedFiles) {
+bool Cover(const std::string& path, const std::string& with) {
+  return mount(with.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
+Status CoverProc() {
+  for (const std::string path : kCovered) {
+    const std::string own = cell::kOwnProc + path.substr(strlen("/proc"));
     // ENOENT: this kernel does not have it.
-    if (mount("/dev/null", file, nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT) {
-      return ErrnoStatus(errno, std::string("mask ") + file);
-    }
+    if (Cover(path, own) || Cover(path, "/dev/null") || errno == ENOENT) continue;
+    return ErrnoStatus(errno, "cover " + path);
   }
   return OkStatus();
 }
@@ -269,7 +273,7 @@ Status GiveMounts(int to) {
   Status status = MountProc();
   // While its tables can be opened.
   KernelMemory memory({confinement.own_network(), confinement.max_sockets()}, place.connections);
-  if (status.ok()) status = MaskProc();
+  if (status.ok()) status = CoverProc();
   if (status.ok()) status = Confinement::DropCapabilities();
   UniqueFd listener;
   if (status.ok()) status = EnterFilter(confinement.own_network(), &listener);

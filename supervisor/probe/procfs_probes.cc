@@ -8,6 +8,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "common/os/unique_fd.h"
 #include "supervisor/probe/answers.h"
 #include "supervisor/probe/groups.h"
@@ -69,11 +75,51 @@ Finding EverySysctl(const Targets&) {
   return Contained(std::to_string(sysctls_seen) + " refused");
 }
 
-// The kernel's object tree is not in a cell at all.
+// Of the kernel's object tree: directories of the cell's own, and what each has.
+constexpr struct {
+  const char* directory;
+  std::array<std::string_view, 2> names;
+} kOfSys[] = {{"/sys", {"devices", "fs"}},
+              {"/sys/devices", {"system"}},
+              {"/sys/devices/system", {"cpu"}},
+              {"/sys/devices/system/cpu", {"online"}},
+              {"/sys/fs", {"cgroup"}}};
+
 Finding SysIsShown(const Targets&) {
-  std::vector<std::string> names;
-  if (!ListDirectory("/sys", &names)) return Contained(ErrnoText(errno));
-  return names.empty() ? Contained("empty") : Escaped("it shows " + names[0]);
+  for (const auto& [directory, known] : kOfSys) {
+    std::vector<std::string> names;
+    if (!ListDirectory(directory, &names)) return Contained(ErrnoText(errno));
+    for (const std::string& name : names) {
+      const bool own = std::find(known.begin(), known.end(), name) != known.end();
+      if (!own) return Escaped(std::string(directory) + " shows " + name);
+    }
+  }
+  return Contained("control groups and a file of processors");
+}
+
+// What nftw(3) has found below /sys/fs/cgroup; it passes no argument on.
+size_t group_files_seen = 0;
+std::string group_opened;  // NOLINT
+std::string group_inside;  // NOLINT
+
+int LookAtGroup(const char* path, const struct stat*, int type, FTW*) {
+  const std::string name = path;
+  const auto is_group = [](const std::string& directory) {
+    return access((directory + "/cgroup.procs").c_str(), F_OK) == 0;
+  };
+  if (type == FTW_D && is_group(name) && is_group(name + "/..")) group_inside = name;
+  if (type != FTW_F) return 0;
+  ++group_files_seen;
+  const UniqueFd fd(open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd) group_opened = path;
+  return 0;
+}
+
+Finding ControlGroups(const std::string* escaped) {
+  nftw("/sys/fs/cgroup", LookAtGroup, 16, FTW_PHYS);
+  if (!escaped->empty()) return Escaped(*escaped);
+  if (group_files_seen == 0) return NotApplicable("this kernel shows a cell none");
+  return Contained(std::to_string(group_files_seen) + " files of the cell's own groups");
 }
 
 Finding SysIsWritten(const Targets&) {
@@ -117,8 +163,13 @@ void AddProcfsProbes(Probes* all) {
   all->push_back({"escape.core_pattern_through_root", kSafe, kLayer, [](const Targets&) {
                     return MustNotOpen(std::string("/proc/self/root") + kCorePattern, O_WRONLY);
                   }});
-  const char* kMounts = "the mount namespace has no /sys";
-  all->push_back({"escape.sys_shown", "/sys is not there", kMounts, SysIsShown});
+  const char* kMounts = "the mount namespace has no sysfs";
+  all->push_back({"escape.sys_shown", "nothing of the host's /sys is there", kMounts, SysIsShown});
+  const char* kGroups = "the cgroup namespace; read-only mounts";
+  all->push_back({"escape.cgroups_shown", "no group but the cell's own is there", kGroups,
+                  [](const Targets&) { return ControlGroups(&group_inside); }});
+  all->push_back({"escape.cgroups_written", "no file of a group opens for writing", kGroups,
+                  [](const Targets&) { return ControlGroups(&group_opened); }});
   all->push_back(
       {"escape.sys_written", "nothing of /sys opens for writing", kMounts, SysIsWritten});
   all->push_back({"escape.cgroup_made", "no control group is made", kMounts, ControlGroupIsMade});

@@ -442,7 +442,8 @@ class CellTest(ContractTest):
         found = dict(line.split("=", 1) for line in told["stdout"].splitlines())
         for name in ("PWD", "SHLVL", "_", "OLDPWD"):  # the shell's own
             found.pop(name, None)
-        own = ["LOGNAME", "ODYSSEY_RUN", "SHELL", "USER", "npm_config_fetch_retries"]  # docs/policy/environment.md
+        own = ["LOGNAME", "ODYSSEY_RUN", "SHELL", "USER", "npm_config_fetch_retries",  # docs/policy/environment.md
+               "OMP_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "PYTEST_XDIST_AUTO_NUM_WORKERS"]
         self.assertEqual(sorted(set(found) - set(own)), [
             "HOME", "KEPT", "LANG", "ODYSSEY_SANDBOX", "PATH", "TMPDIR", "TZ", "XDG_CACHE_HOME", "XDG_DATA_HOME"])
         self.assertEqual((found["KEPT"], found["LANG"], found["ODYSSEY_SANDBOX"], found["TZ"]),

@@ -263,6 +263,12 @@ TEST_F(ConfinementIdentityTest, TheEnvironmentIsTheCellsAndWhatWasMapped) {
                               return variable.rfind("ODYSSEY_RUN=/cell/runs/run_", 0) == 0;
                             }),
               1u);
+    // As many as the cell may use, which is no more than this machine has.
+    for (const char* counted :
+         {"OMP_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT", "PYTEST_XDIST_AUTO_NUM_WORKERS"}) {
+      const std::string count = std::to_string(std::min(sysconf(_SC_NPROCESSORS_ONLN), 2L));
+      EXPECT_EQ(variables.erase(std::string(counted) + "=" + count), 1U) << counted;
+    }
     EXPECT_EQ(variables, (std::set<std::string>{
                              "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                              "HOME=/cell/data/home", "TMPDIR=/cell/tmp", "XDG_DATA_HOME=/cell/data",

@@ -39,8 +39,8 @@ class ConfinementVisibilityTest : public ::testing::Test {
 
 TEST_F(ConfinementVisibilityTest, TheRootHoldsWhatThePlanSaysAndNoMore) {
   ExpectSubset(List("/"),
-               {".odyssey", "bin", "cell", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt",
-                "proc", "run", "sbin", "tmp", "usr", "var", "workspace"});
+               {".odyssey", ".proc", "bin", "cell", "dev", "etc", "lib", "lib32", "lib64", "libx32",
+                "opt", "proc", "run", "sbin", "sys", "tmp", "usr", "var", "workspace"});
   EXPECT_EQ(List("/run"), std::set<std::string>());
   EXPECT_EQ(List("/var"), std::set<std::string>{"tmp"});
   EXPECT_EQ(List("/cell"), (std::set<std::string>{"cache", "data", "runs", "tmp"}));
@@ -48,7 +48,7 @@ TEST_F(ConfinementVisibilityTest, TheRootHoldsWhatThePlanSaysAndNoMore) {
 
 TEST_F(ConfinementVisibilityTest, NothingThatNamesTheHostOrItsUsersIsThere) {
   for (const std::string path :
-       {"/sys", "/home", "/root", "/boot", "/srv", "/mnt", "/media", "/var/lib", "/var/log",
+       {"/sys/class", "/home", "/root", "/boot", "/srv", "/mnt", "/media", "/var/lib", "/var/log",
         "/var/spool", "/etc/machine-id", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh",
         "/etc/odyssey", "/etc/environment", "/etc/mtab", "/etc/crontab"}) {
     EXPECT_TRUE(supervisor_.Shell(cell_, "test ! -e " + path).Exited(0)) << path;

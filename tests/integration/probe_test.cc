@@ -230,6 +230,11 @@ void MakeWhatIsLookedFor(const probe::Probes& probes) {
     MakeParents(path);
     if (access(path.c_str(), F_OK) != 0) mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 3));
   });
+  // Control groups, by their files: one lies in another.
+  for (const std::string group : {"/sys/fs/cgroup", "/sys/fs/cgroup/other"}) {
+    MustBeOk(MakeDirectories(group, 0755));
+    Must(mknod((group + "/cgroup.procs").c_str(), S_IFREG | 0644, 0) == 0, group);
+  }
   unlink("/etc/resolv.conf");  // a link, perhaps, that leads nowhere here
   MakeFile("/etc/resolv.conf");
   // Disks, by name; what opens is null, since a container keeps disks from root, too.
