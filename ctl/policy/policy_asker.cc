@@ -12,7 +12,7 @@
 #include "odyssey/supervisor/v1/supervisor.stub.h"
 #include "policy/answer/answer_proto.h"
 #include "policy/dialect/ceiling_directory.h"
-#include "policy/executables/linked_files.h"
+#include "policy/executables/configuration.h"
 #include "policy/host/host_facts.h"
 
 namespace odyssey::ctl {
@@ -104,7 +104,7 @@ Result<Answer> PolicyAsker::AnswerHere(const Question* question) const {
     out.ceiling = answer::DescribeCeiling(under.directory, under.ceiling);
     return out;
   }
-  const auto linked = executables::FindLinkedFiles();
+  const auto linked = executables::FindConfiguration();
   facts.system.insert(facts.system.end(), linked.begin(), linked.end());
   executables::Finder finder;
   return answer::Decide(*question, under, {facts, &finder, host::ReadLinkOfHost});

@@ -19,8 +19,8 @@
 namespace odyssey::compile {
 
 // What the compiler must know about the host's root directory: which of plan::SystemTrees() and
-// /etc/resolv.conf exist, what of /etc the host's /usr links to, and which of them are symbolic
-// links (merged /usr).
+// /etc/resolv.conf exist, what of /etc is shown (policy/executables/configuration.h), and which of
+// them are symbolic links (merged /usr).
 struct SystemEntry {
   std::string path;         // "/usr", "/bin", "/etc/ssl", …
   std::string link_target;  // not empty: a symbolic link, e.g. "usr/bin"

@@ -176,15 +176,8 @@ bool IsWithin(std::string_view path, std::string_view directory) {
 bool IsResolverFile(std::string_view path) { return IsOneOf(path, kResolverFiles); }
 
 const std::vector<std::string>& SystemTrees() {
-  static const std::vector<std::string> trees = {
-      "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-      // Of /etc what programs need, is not linked from /usr (policy/executables/linked_files.h),
-      // and every user may know. Each is a mount that every command's mount namespace copies: keep
-      // the list short.
-      "/etc/alternatives", "/etc/ca-certificates", "/etc/fonts", "/etc/ld.so.cache",
-      "/etc/localtime", "/etc/manpath.config", "/etc/mime.types", "/etc/os-release", "/etc/perl",
-      "/etc/pki", "/etc/protocols", "/etc/python3", "/etc/services", "/etc/ssl", "/etc/terminfo",
-      "/etc/xml"};
+  static const std::vector<std::string> trees = {"/usr", "/opt",   "/bin",   "/sbin",
+                                                 "/lib", "/lib32", "/lib64", "/libx32"};
   return trees;
 }
 

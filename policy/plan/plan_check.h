@@ -32,7 +32,8 @@ bool IsNormalizedAbsolute(std::string_view path);
 // True if `path` is `directory` or below it (by component).
 bool IsWithin(std::string_view path, std::string_view directory);
 
-// The host trees that may be shown unmapped: the system's own programs and public configuration.
+// The host trees that may be shown unmapped, as what is below /usr, /opt and /etc may: the system's
+// own programs.
 const std::vector<std::string>& SystemTrees();
 
 // True for the places where a host keeps its resolv.conf; shown unmapped, at /etc/resolv.conf,

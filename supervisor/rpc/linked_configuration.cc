@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "policy/executables/linked_files.h"
+#include "policy/executables/configuration.h"
 
 namespace odyssey::supervisor {
 namespace {
@@ -25,7 +25,7 @@ LinkedConfiguration::LinkedConfiguration()
 
 LinkedConfiguration::Found LinkedConfiguration::Look() {
   const timespec before = EtcChanged();
-  return {before, executables::FindLinkedFiles()};
+  return {before, executables::FindConfiguration()};
 }
 
 std::vector<compile::SystemEntry> LinkedConfiguration::Get() {

@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_LINKED_CONFIGURATION_H_
 #define ODYSSEY_SUPERVISOR_RPC_LINKED_CONFIGURATION_H_
 
-// What cells are shown of /etc because /usr links to it (policy/executables/linked_files.h), kept
-// between requests: finding it reads all of /usr.
+// What cells are shown of /etc (policy/executables/configuration.h), kept between requests: finding
+// it reads all of /usr.
 
 #include <time.h>
 

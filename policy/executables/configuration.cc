@@ -1,4 +1,4 @@
-#include "policy/executables/linked_files.h"
+#include "policy/executables/configuration.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "common/os/unique_fd.h"
+#include "policy/executables/etc_list.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::executables {
@@ -24,16 +25,12 @@ namespace {
 constexpr int kMostDirectories = 200'000;
 constexpr int kDeepest = 24;
 constexpr int kMostLinks = 8;      // in one chain
-constexpr size_t kMostFound = 64;  // each is a mount of every command
+constexpr size_t kMostFound = 96;  // each is a mount of every command
 // A package's directory of which more is linked is shown as a whole: a JDK links to 24 files.
 constexpr int kMostOfOne = 8;
 
 constexpr std::string_view kEtc = "/etc/";
 
-// A cell has its own; or it tells one host from another, or holds variables of all its users.
-constexpr std::string_view kNotShown[] = {
-    "/etc/environment", "/etc/group",         "/etc/hostname", "/etc/hosts",  "/etc/machine-id",
-    "/etc/mtab",        "/etc/nsswitch.conf", "/etc/odyssey",  "/etc/passwd", "/etc/resolv.conf"};
 // Large, and without anything below them that a program reads at run time.
 constexpr std::string_view kPassedOver[] = {"doc", "include", "locale", "man", "src"};
 
@@ -42,22 +39,22 @@ bool IsOneOf(std::string_view text, const std::string_view (&list)[kCount]) {
   return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
+// Nor is a directory that has something in it that is not shown.
 bool IsShown(const std::string& path) {
-  return path != "/etc" && std::none_of(std::begin(kNotShown), std::end(kNotShown),
-                                        [&](auto name) { return plan::IsWithin(path, name); });
-}
-
-bool InSystemTree(const std::string& path) {
-  const std::vector<std::string>& trees = plan::SystemTrees();
-  return std::any_of(trees.begin(), trees.end(),
-                     [&](const std::string& tree) { return plan::IsWithin(path, tree); });
+  return std::none_of(
+      std::begin(kNotShownOfEtc), std::end(kNotShownOfEtc), [&](const EtcPath& hidden) {
+        return plan::IsWithin(path, hidden.path) || plan::IsWithin(hidden.path, path);
+      });
 }
 
 class Finder final {
  public:
   explicit Finder(std::string root) : root_(std::move(root)) {}
 
-  void Scan() { ScanDirectory(AT_FDCWD, root_ + "/usr", "/usr", 0); }
+  void Scan() {
+    for (const EtcPath& shown : kShownOfEtc) Follow(std::string(shown.path), "/");
+    ScanDirectory(AT_FDCWD, root_ + "/usr", "/usr", 0);
+  }
 
   std::vector<compile::SystemEntry> Take() {
     std::map<std::string, int> files;  // by their directory in /etc
@@ -121,14 +118,14 @@ class Finder final {
       if ((info.st_mode & needed) != needed) return;
       if (end != std::string::npos) continue;
       const bool kind = S_ISDIR(info.st_mode) || S_ISREG(info.st_mode);
-      if (kind && !InSystemTree(path)) found_.emplace(path, "");
+      if (kind) found_.emplace(path, "");
     }
   }
 
   // A link of /etc, with what is left of the way behind it.
   void Add(const std::string& link, const std::string& rest, int links) {
     const std::string text = ReadLink(AT_FDCWD, (root_ + link).c_str());
-    if (!InSystemTree(link)) found_.emplace(link, text);
+    found_.emplace(link, text);
     Follow(text + rest, link.substr(0, link.rfind('/')), links + 1);
   }
 
@@ -139,7 +136,7 @@ class Finder final {
 
 }  // namespace
 
-std::vector<compile::SystemEntry> FindLinkedFiles(const std::string& root) {
+std::vector<compile::SystemEntry> FindConfiguration(const std::string& root) {
   Finder finder(root);
   finder.Scan();
   return finder.Take();

@@ -1,4 +1,4 @@
-#include "policy/executables/linked_files.h"
+#include "policy/executables/configuration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "policy/executables/etc_list.h"
+#include "policy/plan/plan_check.h"
+
 namespace odyssey::executables {
 namespace {
 
@@ -18,15 +21,15 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class LinkedFilesTest : public testing::Test {
+class ConfigurationTest : public testing::Test {
  protected:
-  LinkedFilesTest() {
+  ConfigurationTest() {
     std::string name = fs::temp_directory_path() / "linked-XXXXXX";
     root_ = mkdtemp(name.data());
     fs::create_directories(root_ + "/usr/share");
     fs::create_directories(root_ + "/etc");
   }
-  ~LinkedFilesTest() override { fs::remove_all(root_); }
+  ~ConfigurationTest() override { fs::remove_all(root_); }
 
   void File(const std::string& path, mode_t mode = 0644) {
     fs::create_directories(fs::path(root_ + path).parent_path());
@@ -39,7 +42,7 @@ class LinkedFilesTest : public testing::Test {
   }
   std::vector<std::pair<std::string, std::string>> Found() const {
     std::vector<std::pair<std::string, std::string>> out;
-    for (const compile::SystemEntry& entry : FindLinkedFiles(root_)) {
+    for (const compile::SystemEntry& entry : FindConfiguration(root_)) {
       out.emplace_back(entry.path, entry.link_target);
     }
     return out;
@@ -50,7 +53,7 @@ class LinkedFilesTest : public testing::Test {
 
 using Pair = std::pair<std::string, std::string>;
 
-TEST_F(LinkedFilesTest, WhatUsrLinksIntoIsFound) {
+TEST_F(ConfigurationTest, WhatUsrLinksIntoIsFound) {
   File("/etc/maven/m2.conf");
   File("/etc/tool.conf");
   Link("/usr/share/maven/bin/m2.conf", "/etc/maven/m2.conf");
@@ -59,7 +62,7 @@ TEST_F(LinkedFilesTest, WhatUsrLinksIntoIsFound) {
   EXPECT_THAT(Found(), ElementsAre(Pair("/etc/maven", ""), Pair("/etc/tool.conf", "")));
 }
 
-TEST_F(LinkedFilesTest, WhatNothingLinksToStaysHidden) {
+TEST_F(ConfigurationTest, WhatNothingLinksToStaysHidden) {
   File("/etc/secret.conf");
   File("/etc/tool/linked");
   File("/etc/tool/other");
@@ -67,7 +70,7 @@ TEST_F(LinkedFilesTest, WhatNothingLinksToStaysHidden) {
   EXPECT_THAT(Found(), ElementsAre(Pair("/etc/tool/linked", "")));
 }
 
-TEST_F(LinkedFilesTest, WhatNotEveryUserMayReadStaysHidden) {
+TEST_F(ConfigurationTest, WhatNotEveryUserMayReadStaysHidden) {
   File("/etc/closed.conf", 0640);
   File("/etc/locked/inside");
   ASSERT_EQ(chmod((root_ + "/etc/locked").c_str(), 0750), 0);
@@ -78,7 +81,7 @@ TEST_F(LinkedFilesTest, WhatNotEveryUserMayReadStaysHidden) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
-TEST_F(LinkedFilesTest, TheHostsIdentityAndTheWholeOfEtcStayHidden) {
+TEST_F(ConfigurationTest, TheHostsIdentityAndTheWholeOfEtcStayHidden) {
   for (const char* path : {"/etc/machine-id", "/etc/passwd", "/etc/environment", "/etc/hosts"}) {
     File(path);
     Link(std::string("/usr/share/x") + fs::path(path).filename().string(), path);
@@ -88,21 +91,21 @@ TEST_F(LinkedFilesTest, TheHostsIdentityAndTheWholeOfEtcStayHidden) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
-TEST_F(LinkedFilesTest, LinksOfEtcOnTheWayAreShownToo) {
+TEST_F(ConfigurationTest, LinksOfEtcOnTheWayAreShownToo) {
   File("/etc/tool-2/conf");
   Link("/etc/tool", "tool-2");
   Link("/usr/share/tool.conf", "/etc/tool/conf");
   EXPECT_THAT(Found(), ElementsAre(Pair("/etc/tool", "tool-2"), Pair("/etc/tool-2/conf", "")));
 }
 
-TEST_F(LinkedFilesTest, AnAlternativeLeadsOn) {
+TEST_F(ConfigurationTest, AnAlternativeLeadsOn) {
   File("/etc/tool.cfg");
   Link("/etc/alternatives/tool", "/etc/tool.cfg");
   Link("/usr/bin/tool.cfg", "/etc/alternatives/tool");
-  EXPECT_THAT(Found(), ElementsAre(Pair("/etc/tool.cfg", "")));
+  EXPECT_THAT(Found(), ElementsAre(Pair("/etc/alternatives", ""), Pair("/etc/tool.cfg", "")));
 }
 
-TEST_F(LinkedFilesTest, ADirectoryOfManyLinkedFilesIsOneMount) {
+TEST_F(ConfigurationTest, ADirectoryOfManyLinkedFilesIsOneMount) {
   for (int i = 0; i < 9; ++i) {
     const std::string name = "/f" + std::to_string(i);
     File("/etc/jdk" + name);
@@ -111,7 +114,45 @@ TEST_F(LinkedFilesTest, ADirectoryOfManyLinkedFilesIsOneMount) {
   EXPECT_THAT(Found(), ElementsAre(Pair("/etc/jdk", "")));
 }
 
-TEST_F(LinkedFilesTest, LinksInACircleEnd) {
+TEST_F(ConfigurationTest, WhatTheListHasIsFoundWithoutALink) {
+  File("/etc/services");
+  File("/etc/magic", 0600);
+  File("/etc/fpc-3.cfg");
+  Link("/etc/alternatives/fpc.cfg", "/etc/fpc-3.cfg");
+  Link("/etc/fpc.cfg", "alternatives/fpc.cfg");
+  EXPECT_THAT(Found(),
+              ElementsAre(Pair("/etc/alternatives", ""), Pair("/etc/fpc-3.cfg", ""),
+                          Pair("/etc/fpc.cfg", "alternatives/fpc.cfg"), Pair("/etc/services", "")));
+}
+
+// However many links lead into it, and to it.
+TEST_F(ConfigurationTest, ADirectoryWithSomethingHiddenIsNotShownAsAWhole) {
+  File("/etc/ssl/private/key", 0644);
+  File("/etc/ssl/openssl.cnf");
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = "/f" + std::to_string(i);
+    File("/etc/ssl" + name);
+    Link("/usr/lib/ssl" + name, "/etc/ssl" + name);
+  }
+  Link("/usr/lib/ssl/all", "/etc/ssl");
+  Link("/usr/lib/ssl/private", "/etc/ssl/private");
+  for (const auto& [path, link] : Found()) {
+    EXPECT_TRUE(path == "/etc/ssl/openssl.cnf" || path.rfind("/etc/ssl/f", 0) == 0) << path;
+  }
+  EXPECT_EQ(Found().size(), 10U);
+}
+
+TEST_F(ConfigurationTest, NothingIsBothShownAndHidden) {
+  for (const EtcPath& shown : kShownOfEtc) {
+    for (const EtcPath& hidden : kNotShownOfEtc) {
+      EXPECT_FALSE(plan::IsWithin(shown.path, hidden.path) ||
+                   plan::IsWithin(hidden.path, shown.path))
+          << shown.path << " " << hidden.path;
+    }
+  }
+}
+
+TEST_F(ConfigurationTest, LinksInACircleEnd) {
   Link("/etc/a", "b");
   Link("/etc/b", "a");
   Link("/usr/share/a", "/etc/a");
