@@ -170,6 +170,16 @@ TEST(CompileTest, HidesTheHostsIdentity) {
   EXPECT_NE(Find(compiled, "/etc/passwd")->source.find("agent:x:1000:1000"), std::string::npos);
 }
 
+// A slot that finds neither makes no command (supervisor/cell_init/slot.cc).
+TEST(CompileTest, HasWhatCoversTheHostsFilesOfProc) {
+  const Compiled compiled = Good({});
+  ASSERT_NE(Find(compiled, cell::kEmptyFile), nullptr);
+  EXPECT_EQ(Find(compiled, cell::kEmptyFile)->kind, EntryKind::kFile);
+  EXPECT_EQ(Find(compiled, cell::kEmptyFile)->source, "");
+  ASSERT_NE(Find(compiled, cell::kEmptyDirectory), nullptr);
+  EXPECT_EQ(Find(compiled, cell::kEmptyDirectory)->kind, EntryKind::kDirectory);
+}
+
 TEST(CompileTest, LeavesOutASystemTreeThatContainsOdysseysState) {
   HostFacts facts = Facts();
   facts.check.own_directories.push_back("/opt/odyssey/state");

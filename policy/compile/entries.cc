@@ -252,6 +252,8 @@ void AddSystem(const policy::SandboxRequest& request, const HostFacts& facts, Co
   entries.push_back(File("/etc/hostname", "cell\n"));
   entries.push_back(File("/etc/nsswitch.conf", kNameServices));
   if (request.network != policy::Network::kFull) entries.push_back(File(kResolver, kCellResolver));
+  entries.push_back(File(cell::kEmptyFile, ""));
+  entries.push_back({.kind = EntryKind::kDirectory, .target = cell::kEmptyDirectory});
   out->explanation.push_back(
       "/etc: generated users, groups and hosts; no machine-id, shadow or host name");
 }

@@ -17,8 +17,11 @@ inline constexpr uint32_t kMaxSuffixBytes = 32;
 
 // Where cell-init mounts the cell's control groups, if the plan has made the directories.
 inline constexpr char kControlGroups[] = "/sys/fs/cgroup";
-// What the plan has here, a slot binds over the file of the same name in /proc.
+// What the plan has here, a slot binds over the file of the same name in /proc; and over those that
+// are the host's an empty file or directory.
 inline constexpr char kOwnProc[] = "/.proc";
+inline constexpr char kEmptyFile[] = "/.proc/none";
+inline constexpr char kEmptyDirectory[] = "/.proc/empty";
 
 // Rights of a Landlock rule, beneath `path` (a directory or a file in the cell).
 inline constexpr uint8_t kRead = 1;

@@ -63,10 +63,9 @@ Status AddRule(int ruleset, uint32_t abi, const cell::LandlockRule& rule) {
   attributes.allowed_access = RightsOf(rule.rights, abi);
   if (!S_ISDIR(info.st_mode)) attributes.allowed_access &= ~kDirectoryRights;
   attributes.parent_fd = fd.get();
-  if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attributes, 0) != 0) {
-    return ErrnoStatus(errno, "add Landlock rule for " + rule.path);
-  }
-  return OkStatus();
+  const long added =
+      syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attributes, 0);
+  return added == 0 ? OkStatus() : ErrnoStatus(errno, "add Landlock rule for " + rule.path);
 }
 
 // What seccomp(2) answers: 0, a listener if `flags` ask for one, or -1.

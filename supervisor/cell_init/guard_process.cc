@@ -42,9 +42,7 @@ Status MountGuard(const Mounted& mounted) {
   const cell::Guard& guard = *mounted.guard;
   const int tree = mounted.tree.get();
   struct statvfs beneath;
-  if (fstatvfs(tree, &beneath) != 0) {
-    return ErrnoStatus(errno, "look at " + guard.path);
-  }
+  if (fstatvfs(tree, &beneath) != 0) return ErrnoStatus(errno, "look at " + guard.path);
   // The numbers are of this user namespace. No other user has a process here.
   const std::string user = std::to_string(getuid());
   const std::string options = "fd=" + std::to_string(mounted.device.get()) +

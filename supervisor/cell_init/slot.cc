@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -31,11 +30,14 @@
 namespace odyssey::cell_init {
 namespace {
 
-// Public to every process by the kernel's permissions, but of the host, not of the cell: each shows
-// what the plan has for it in cell::kOwnProc, or is empty.
-constexpr const char* kCovered[] = {"/proc/kallsyms", "/proc/keys",    "/proc/key-users",
-                                    "/proc/cmdline",  "/proc/modules", "/proc/config.gz",
-                                    "/proc/locks",    "/proc/meminfo"};
+// Of /proc what is the host's, not the cell's: public to every process, or kept from it by the
+// kernel's permissions alone. Each shows what the plan has for it in cell::kOwnProc, or is empty.
+constexpr const char* kCovered[] = {
+    "acpi",       "asound",      "bus",     "cmdline",       "config.gz", "fs",
+    "interrupts", "iomem",       "ioports", "irq",           "kallsyms",  "kcore",
+    "key-users",  "keys",        "kmsg",    "latency_stats", "locks",     "meminfo",
+    "modules",    "sched_debug", "scsi",    "softirqs",      "swaps",     "sysrq-trigger",
+    "timer_list"};
 
 // Together two seconds.
 constexpr int kForkTries = 200;
@@ -54,11 +56,11 @@ bool Cover(const std::string& path, const std::string& with) {
 }
 
 Status CoverProc() {
-  for (const std::string path : kCovered) {
-    const std::string own = cell::kOwnProc + path.substr(strlen("/proc"));
-    // ENOENT: this kernel does not have it.
-    if (Cover(path, own) || Cover(path, "/dev/null") || errno == ENOENT) continue;
-    return ErrnoStatus(errno, "cover " + path);
+  for (const std::string name : kCovered) {
+    const std::string path = "/proc/" + name, own = cell::kOwnProc + ("/" + name);
+    if (access(path.c_str(), F_OK) != 0) continue;  // this kernel does not have it
+    const bool file = Cover(path, own) || Cover(path, cell::kEmptyFile);
+    if (!file && !Cover(path, cell::kEmptyDirectory)) return ErrnoStatus(errno, "cover " + path);
   }
   return OkStatus();
 }

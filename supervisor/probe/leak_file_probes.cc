@@ -67,7 +67,6 @@ constexpr const char* kAbsent[] = {
     "/run/log",
     "/var/run/secrets",
     "/.dockerenv",
-    "/proc/kcore",
     "/sys/class/dmi/id/product_uuid",
 };
 
@@ -80,11 +79,21 @@ Finding MustBeAbsent(const std::string& path) {
   return Escaped("it is there, with " + std::to_string(names.size()) + " names in it");
 }
 
-// World-readable on the host, and masked here.
-constexpr const char* kMasked[] = {"kallsyms",      "keys",        "key-users",    "cmdline",
-                                   "modules",       "config.gz",   "kmsg",         "timer_list",
-                                   "slabinfo",      "vmallocinfo", "pagetypeinfo", "sched_debug",
-                                   "latency_stats", "kpageflags",  "kpagecount",   "kpagecgroup"};
+// World-readable on the host, and masked here; or root's there.
+constexpr const char* kMasked[] = {
+    "kallsyms",   "keys",       "key-users",   "cmdline",      "modules",     "config.gz",
+    "kmsg",       "kcore",      "timer_list",  "slabinfo",     "vmallocinfo", "pagetypeinfo",
+    "interrupts", "softirqs",   "sched_debug", "iomem",        "ioports",     "swaps",
+    "kpageflags", "kpagecount", "kpagecgroup", "latency_stats"};
+constexpr const char* kMaskedDirectories[] = {"acpi", "asound", "bus", "fs", "irq", "scsi"};
+
+Finding MustHaveNothing(const std::string& path) {
+  std::vector<std::string> names;
+  if (!ListDirectory(path, &names) && errno == ENOENT) {
+    return NotApplicable("this kernel does not have it");
+  }
+  return names.empty() ? Contained("empty") : Escaped("it has " + names.front());
+}
 
 Finding MustSayNothing(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -208,6 +217,11 @@ void AddLeakFileProbes(Probes* all) {
     const std::string path = std::string("/proc/") + name;
     add("says_nothing:" + path, "empty or refused", "masked by cell-init",
         [path](const Targets&) { return MustSayNothing(path); });
+  }
+  for (const char* name : kMaskedDirectories) {
+    const std::string path = std::string("/proc/") + name;
+    add("says_nothing:" + path, "empty", "masked by cell-init",
+        [path](const Targets&) { return MustHaveNothing(path); });
   }
   add("kernel_addresses", "no address is shown", "no capability", MemoryMap);
   add("kernel_log", "EPERM", "seccomp", KernelLog);

@@ -102,5 +102,29 @@ class VisibleLimitsTest(WorldTest):
         self.assertEqual(said, f"{512 * MIB},{512 * MIB}")
 
 
+class ProcTest(WorldTest):
+    """What of /proc is the host's alone (kCovered of supervisor/cell_init/slot.cc)."""
+
+    COVERED = ("acpi asound bus cmdline config.gz fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg "
+               "latency_stats locks modules sched_debug scsi softirqs swaps sysrq-trigger timer_list").split()
+
+    def in_cell(self, script):
+        names = [name for name in self.COVERED if os.path.exists("/proc/" + name)]
+        done = self.world.ctl("exec", "--", "sh", "-c", f"cd /proc; for f in {' '.join(names)}; do {script}; done; true")
+        self.assertEqual(done.code, 0, done)
+        return done.out.split(), names
+
+    def test_there_is_nothing_in_it(self):
+        readable, names = self.in_cell('test -e $f && test -z "$(ls -A $f | grep -vx $f)$(cat $f 2>&1 | '
+                                       'grep -v \'Is a directory\' | head -c 1)" && echo $f')
+        self.assertEqual(readable, names)
+
+    def test_it_is_not_written(self):
+        self.assertEqual(self.in_cell("(: >$f) 2>/dev/null && echo $f")[0], [])
+
+    def test_it_is_not_uncovered(self):
+        self.assertEqual(self.in_cell("umount $f 2>/dev/null && echo $f")[0], [])
+
+
 if __name__ == "__main__":
     main()

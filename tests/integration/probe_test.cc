@@ -377,6 +377,8 @@ std::string WhyNot(const std::string& id) {
   const std::string path = After(id, "leak.path:");
   const bool of_kernel = path.rfind("/sys/", 0) == 0 || path.rfind("/proc/", 0) == 0;
   if (of_kernel && access(path.c_str(), F_OK) != 0) return "this kernel does not have it";
+  const std::string said = After(id, "leak.says_nothing:");
+  if (fs::is_directory(said) && fs::is_empty(said)) return "this kernel has nothing in it";
   if (id == "kernel.capabilities:CapInh" || id == "kernel.capabilities:CapAmb") {
     return "root has these sets empty by itself";
   }
