@@ -224,9 +224,10 @@ TEST_F(BundleTest, NothingOutsideTheProjectIsOpened) {
   EXPECT_EQ(ProblemsOf("", "readme: 'none.md'"),
             "odyssey.bundle.json5:5: readme: readme path does not exist: `none.md`");
   std::filesystem::create_symlink("loop.md", root_ + "/loop.md");
-  EXPECT_EQ(ProblemsOf("", "readme: 'loop.md'"),
-            "odyssey.bundle.json5:5: readme: readme path cannot be opened (openat2: Too many levels "
-            "of symbolic links): `loop.md`");
+  EXPECT_EQ(
+      ProblemsOf("", "readme: 'loop.md'"),
+      "odyssey.bundle.json5:5: readme: readme path cannot be opened (openat2: Too many levels "
+      "of symbolic links): `loop.md`");
   EXPECT_EQ(ProblemsOf("", "readme: ''"),
             "odyssey.bundle.json5:5: readme: bundle readme cannot be empty");
 }
