@@ -64,6 +64,8 @@ void Auditor::OnEgress(const std::string& cell_id, const CellKey& key,
   log_->AddLimited(EgressRecord(cell_id, key.session_id, record), cell_id);
 }
 
+void Auditor::OnTraffic(const egress_wire::Traffic& more) { metrics_->OnTraffic(more); }
+
 void Auditor::OnEgressPolicy(const CellFacts& cell, const EgressRevision& revision) {
   log_->Add(EgressPolicyRecord(cell.id, cell.key.session_id, revision));
 }

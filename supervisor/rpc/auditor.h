@@ -40,6 +40,8 @@ class Auditor final {
   void OnDenied(const CellFacts& cell, const std::string& exec_id, const explain::Denial& denial);
   // A decision of odyssey-egress about what the cell connects to.
   void OnEgress(const std::string& cell_id, const CellKey& key, const egress_wire::Record& record);
+  // Bytes that passed since the last call. Counted, and not recorded.
+  void OnTraffic(const egress_wire::Traffic& more);
   // The policy by which it is decided from now on.
   void OnEgressPolicy(const CellFacts& cell, const EgressRevision& revision);
   // Of one that writes, also where it failed.

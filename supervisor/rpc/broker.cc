@@ -396,7 +396,10 @@ uint32_t Broker::live_cells() {
 std::string Broker::CollectMetrics() {
   Metrics::Now now = loop_.Call([this] {
     Metrics::Now counted{.cells = cells_.all().size()};
-    for (const auto& [id, cell] : cells_.all()) counted.execs_running += cell->running_execs();
+    for (const auto& [id, cell] : cells_.all()) {
+      counted.execs_running += cell->running_execs();
+      if (cell->egress()) counted.connections_open += cell->egress()->traffic().open;
+    }
     return counted;
   });
   now.max_cells = hello_.max_cells;

@@ -161,10 +161,11 @@ Status Cell::LaunchBy(std::shared_ptr<RootClient> host, const std::string& plan)
 }
 
 Status Cell::OpenEgress(const std::string& broker_socket) {
-  const auto record = [auditor = auditor_, id = facts_.id, key = facts_.key](const auto& decision) {
-    auditor->OnEgress(id, key, decision);
-  };
-  egress_ = std::make_shared<CellEgress>(loop_, record, [weak = weak_from_this()] {
+  CellEgress::Recorder recorder{
+      .on_record = [auditor = auditor_, id = facts_.id, key = facts_.key](
+                       const auto& decision) { auditor->OnEgress(id, key, decision); },
+      .on_traffic = [auditor = auditor_](const auto& more) { auditor->OnTraffic(more); }};
+  egress_ = std::make_shared<CellEgress>(loop_, std::move(recorder), [weak = weak_from_this()] {
     const auto cell = weak.lock();
     if (!cell) return;
     cell->TakeEarlySlots();

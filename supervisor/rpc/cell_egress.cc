@@ -67,8 +67,8 @@ explain::Denial DenialOf(const egress_wire::Record& record) {
 
 }  // namespace
 
-CellEgress::CellEgress(EventLoop* loop, OnRecord on_record, std::function<void()> on_ready)
-    : loop_(loop), on_record_(std::move(on_record)), on_ready_(std::move(on_ready)) {}
+CellEgress::CellEgress(EventLoop* loop, Recorder recorder, std::function<void()> on_ready)
+    : loop_(loop), recorder_(std::move(recorder)), on_ready_(std::move(on_ready)) {}
 
 Status CellEgress::Open(const CellFacts& cell, const std::string& broker_socket) {
   const std::weak_ptr<CellEgress> weak = weak_from_this();
@@ -77,12 +77,15 @@ Status CellEgress::Open(const CellFacts& cell, const std::string& broker_socket)
       if (const auto self = weak.lock()) ((*self).*method)(message);
     };
   };
-  // Records come also when the cell has ended.
-  EgressLink::Events events{.on_record =
-                                [weak, record = on_record_](const egress_wire::Record& decision) {
-                                  record(decision);
-                                  if (const auto self = weak.lock()) self->OnDecision(decision);
-                                },
+  // These come also when the cell has ended.
+  const auto told = [call](auto record, auto method) {
+    return [record, own = call(method)](const auto& message) {
+      record(message);
+      own(message);
+    };
+  };
+  EgressLink::Events events{.on_record = told(recorder_.on_record, &CellEgress::OnDecision),
+                            .on_traffic = told(recorder_.on_traffic, &CellEgress::OnTraffic),
                             .on_loaded = call(&CellEgress::OnLoaded),
                             .on_synced = call(&CellEgress::OnSynced),
                             .on_placeholders = call(&CellEgress::OnPlaceholders)};
@@ -165,6 +168,12 @@ cell::OpenEgress CellEgress::Ways() const {
 void CellEgress::OnDecision(const egress_wire::Record& record) {
   decided_ += std::max<uint64_t>(record.suppressed, 1);
   if (record.suppressed == 0 && decisions_.size() < kMaxDecisions) decisions_.push_back(record);
+}
+
+void CellEgress::OnTraffic(const egress_wire::Traffic& more) {
+  traffic_.up += more.up;
+  traffic_.down += more.down;
+  traffic_.open = more.open;
 }
 
 bool CellEgress::AwaitDecisions(std::function<void()> done) {

@@ -23,10 +23,14 @@ namespace odyssey::supervisor {
 
 class CellEgress final : public std::enable_shared_from_this<CellEgress> {
  public:
-  using OnRecord = std::function<void(const egress_wire::Record&)>;
+  // What is told also when the cell has ended.
+  struct Recorder {
+    std::function<void(const egress_wire::Record&)> on_record;
+    std::function<void(const egress_wire::Traffic&)> on_traffic;  // bytes since the last call
+  };
 
   // `loop` is borrowed; `on_ready`: ready() has become true.
-  CellEgress(EventLoop* loop, OnRecord on_record, std::function<void()> on_ready);
+  CellEgress(EventLoop* loop, Recorder recorder, std::function<void()> on_ready);
 
   // UNAVAILABLE: odyssey-egress does not serve on `broker_socket`.
   Status Open(const CellFacts& cell, const std::string& broker_socket);
@@ -60,11 +64,15 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   // may have its answer, and end, before the record of it has come. At the latest after half a
   // second. False: odyssey-egress does not serve, and none is awaited.
   bool AwaitDecisions(std::function<void()> done);
+  // Bytes in the cell's life, and the connections that are open; at most a second old.
+  const egress_wire::Traffic& traffic() const { return traffic_; }
+
   // What was decided since: to the outcome of a command, and what was refused as denials.
   void Describe(v1::ExecOutcome* outcome, std::vector<explain::Denial>* denials) const;
 
  private:
   void OnDecision(const egress_wire::Record& record);
+  void OnTraffic(const egress_wire::Traffic& more);
   void OnLoaded(const uint64_t& revision);
   void OnPlaceholders(const egress_wire::Placeholders& placeholders);
   void OnSynced(const uint64_t& number);
@@ -75,7 +83,7 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   };
 
   EventLoop* const loop_;
-  const OnRecord on_record_;
+  const Recorder recorder_;
   const std::function<void()> on_ready_;
   std::shared_ptr<EgressLink> link_;
   EgressRevisions revisions_;
@@ -89,6 +97,7 @@ class CellEgress final : public std::enable_shared_from_this<CellEgress> {
   uint64_t last_sync_ = 0;
   std::vector<egress_wire::Record> decisions_;  // the first ones
   uint64_t decided_ = 0;                        // all
+  egress_wire::Traffic traffic_;
 };
 
 }  // namespace odyssey::supervisor

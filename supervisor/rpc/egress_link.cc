@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -119,6 +120,7 @@ void EgressLink::OnReadable() {
   egress_wire::Loaded loaded;
   egress_wire::Synced synced;
   egress_wire::Placeholders placeholders;
+  egress_wire::Traffic traffic;
   if (egress_wire::Decode(message->bytes, &record).ok()) {
     events_.on_record(record);
   } else if (egress_wire::Decode(message->bytes, &loaded).ok()) {
@@ -127,13 +129,23 @@ void EgressLink::OnReadable() {
     events_.on_synced(synced.number);
   } else if (egress_wire::Decode(message->bytes, &placeholders).ok()) {
     events_.on_placeholders(placeholders);
+  } else if (egress_wire::Decode(message->bytes, &traffic).ok()) {
+    OnTraffic(traffic);
   }
+}
+
+void EgressLink::OnTraffic(const egress_wire::Traffic& now) {
+  const egress_wire::Traffic before = std::exchange(traffic_, now);
+  events_.on_traffic({.up = now.up - std::min(before.up, now.up),
+                      .down = now.down - std::min(before.down, now.down),
+                      .open = now.open});
 }
 
 void EgressLink::ConnectLater() {
   if (closed_) return Drop();
   if (socket_) loop_->Forget(group_);
   socket_.reset();
+  OnTraffic({});  // the next broker counts from 0
   if (timer_ != EventLoop::kNoTimer) return;
   timer_ = loop_->At(Clock::now() + kRetry, [weak = weak_from_this()] {
     const auto self = weak.lock();

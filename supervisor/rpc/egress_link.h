@@ -24,6 +24,8 @@ class EgressLink final : public std::enable_shared_from_this<EgressLink> {
  public:
   struct Events {
     std::function<void(const egress_wire::Record&)> on_record;
+    // Bytes since it was called last, and the connections that are open.
+    std::function<void(const egress_wire::Traffic&)> on_traffic;
     std::function<void(uint64_t revision)> on_loaded;  // it decides by this policy
     std::function<void(uint64_t number)> on_synced;    // the answer to Sync
     // The answer to a policy, and when a provider was changed.
@@ -61,6 +63,7 @@ class EgressLink final : public std::enable_shared_from_this<EgressLink> {
   Status Connect();
   void Send(const std::string& bytes, int fd = -1);
   void OnReadable();
+  void OnTraffic(const egress_wire::Traffic& now);
   void ConnectLater();
   void Drop();
 
@@ -72,6 +75,7 @@ class EgressLink final : public std::enable_shared_from_this<EgressLink> {
   egress_wire::SetPolicy policy_;
   egress_wire::SetAuthority authority_;
   std::map<cell::EgressWay, UniqueFd> ways_;
+  egress_wire::Traffic traffic_;  // that this broker has counted
   uint64_t timer_ = EventLoop::kNoTimer;
   bool closed_ = false;
 };

@@ -77,6 +77,8 @@ Metrics::Metrics()
            "1: the audit log is written. 0: it cannot be, and new work is refused."})),
       egress_up_(registry_.AddGauge(
           {"odyssey_egress_up", "1: odyssey-egress answers the supervisor. 0: it does not."})),
+      connections_open_(registry_.AddGauge(
+          {"odyssey_egress_connections_open", "Connections to servers that cells have open."})),
       cells_made_(registry_.AddCounter(
           {"odyssey_supervisor_cells_made_total",
            "Cells that were made.",
@@ -120,6 +122,10 @@ Metrics::Metrics()
                                        "Decisions about connections, requests and names.",
                                        {Verdicts(), EgressWays(), EgressCodes()},
                                        Series::kUsed})),
+      egress_bytes_(registry_.AddCounter(
+          {"odyssey_egress_bytes_total",
+           "Bytes that cells sent to servers (out) and received from them (in).",
+           {{"direction", {"in", "out"}}}})),
       egress_tokens_(registry_.AddCounter({"odyssey_egress_model_tokens_total",
                                            "Tokens of models that cells called by a route.",
                                            {{"direction", {"input", "output"}}}})),
@@ -177,6 +183,11 @@ void Metrics::OnEgress(const egress_wire::Record& record) {
   egress_cost_->Add({}, static_cast<double>(record.inference.cost));
 }
 
+void Metrics::OnTraffic(const egress_wire::Traffic& more) {
+  egress_bytes_->Add({"in"}, static_cast<double>(more.down));
+  egress_bytes_->Add({"out"}, static_cast<double>(more.up));
+}
+
 std::string Metrics::Text(const Now& now) {
   cells_->Set(static_cast<double>(now.cells));
   max_cells_->Set(static_cast<double>(now.max_cells));
@@ -184,6 +195,7 @@ std::string Metrics::Text(const Now& now) {
   audit_records_->RaiseTo(static_cast<double>(now.audit_records));
   audit_writable_->Set(now.audit_writable ? 1 : 0);
   egress_up_->Set(now.egress_up ? 1 : 0);
+  connections_open_->Set(static_cast<double>(now.connections_open));
   return registry_.Text();
 }
 

@@ -2,7 +2,7 @@
 #define ODYSSEY_SUPERVISOR_RPC_METRICS_H_
 
 // What the supervisor counts (docs/METRICS.md): of the events that are recorded, in the same
-// places, and of odyssey-egress by the decisions that it sends. Thread-safe.
+// places, and of odyssey-egress by the decisions and the counts that it sends. Thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -43,6 +43,8 @@ class Metrics final {
   void OnFileOp(tool::Op op, bool ok);
   void OnTransferred(Transfer direction, uint64_t bytes);
   void OnEgress(const egress_wire::Record& record);
+  // Bytes that passed since the last call.
+  void OnTraffic(const egress_wire::Traffic& more);
 
   // What is true now.
   struct Now {
@@ -51,6 +53,7 @@ class Metrics final {
     uint64_t audit_records = 0;  // since the start
     bool audit_writable = false;
     bool egress_up = false;
+    uint64_t connections_open = 0;  // of odyssey-egress
   };
   // The text for Prometheus.
   std::string Text(const Now& now);
@@ -58,10 +61,11 @@ class Metrics final {
  private:
   metrics::Registry registry_;
   metrics::Gauge *cells_, *max_cells_, *execs_running_, *audit_writable_, *egress_up_;
+  metrics::Gauge* connections_open_;
   metrics::Counter *cells_made_, *cells_reused_, *cell_ends_, *execs_, *refusals_, *denials_;
   metrics::Counter *file_ops_, *transferred_, *audit_records_;
   metrics::Histogram *preparation_, *launch_, *exec_seconds_;
-  metrics::Counter *decisions_, *egress_tokens_, *egress_cost_;
+  metrics::Counter *decisions_, *egress_bytes_, *egress_tokens_, *egress_cost_;
 };
 
 }  // namespace odyssey::supervisor

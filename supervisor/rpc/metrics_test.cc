@@ -126,6 +126,14 @@ TEST(MetricsTest, WordsOfAWorkerMakeNoSeries) {
   EXPECT_THAT(after, HasSubstr("{code=\"other\",verdict=\"denied\",way=\"other\"} 50\n"));
 }
 
+TEST(MetricsTest, AddsBytesByDirection) {
+  Metrics metrics;
+  metrics.OnTraffic({.up = 3, .down = 40});
+  metrics.OnTraffic({.up = 4, .open = 1});
+  EXPECT_THAT(Text(metrics), HasSubstr("odyssey_egress_bytes_total{direction=\"in\"} 40\n"));
+  EXPECT_THAT(Text(metrics), HasSubstr("odyssey_egress_bytes_total{direction=\"out\"} 7\n"));
+}
+
 TEST(MetricsTest, SaysWhatIsTrueNow) {
   Metrics metrics;
   const std::string text = metrics.Text({.cells = 3,
@@ -133,13 +141,15 @@ TEST(MetricsTest, SaysWhatIsTrueNow) {
                                          .execs_running = 2,
                                          .audit_records = 7,
                                          .audit_writable = true,
-                                         .egress_up = true});
+                                         .egress_up = true,
+                                         .connections_open = 5});
   EXPECT_THAT(text, HasSubstr("odyssey_supervisor_cells 3\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_supervisor_cells_max 9\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_supervisor_execs_running 2\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_supervisor_audit_records_total 7\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_supervisor_audit_writable 1\n"));
   EXPECT_THAT(text, HasSubstr("odyssey_egress_up 1\n"));
+  EXPECT_THAT(text, HasSubstr("odyssey_egress_connections_open 5\n"));
   EXPECT_THAT(Text(metrics), HasSubstr("odyssey_egress_up 0\n"));
 }
 

@@ -11,7 +11,8 @@
 //   worker → broker         Dial
 //   broker → worker         Dialed + 1 fd · SetCredentials · SetRoutes
 //   broker → rpc            Placeholders
-//   worker → broker → next  UsedBytes: the cell's next worker is sent the last of each key
+//   worker → broker         Traffic: rpc is sent that of the whole cell, and the cell's next worker
+//                           the last of each key
 //
 // The broker decides on a Dial by itself: a worker that hostile bytes have taken over reaches what
 // its cell may reach anyway.
@@ -45,7 +46,7 @@ enum class MessageType : uint8_t {
   kSetCredentials,
   kLoaded,
   kSetRoutes,
-  kUsedBytes,
+  kTraffic,
   kSync,
   kSynced,
   kLast = kSynced,
@@ -153,11 +154,13 @@ struct SetCredentials {
   bool more = false;
 };
 
-// What counts against a budget of bytes, in the cell's life so far.
-struct UsedBytes {
-  std::string key;  // of an endpoint; "": the whole cell
-  uint64_t up = 0;
-  uint64_t down = 0;
+// What passed to and from servers in the cell's life so far, without TLS's own bytes: what counts
+// against budgets. At most once a second.
+struct Traffic {
+  std::string key;    // of an endpoint; "": the whole cell
+  uint64_t up = 0;    // bytes
+  uint64_t down = 0;  // bytes
+  uint64_t open = 0;  // connections, now
 };
 
 // Answered by Synced when every Record of what was decided before it has been sent.
@@ -187,7 +190,7 @@ constexpr MessageType TypeOf(const Placeholders&) { return MessageType::kPlaceho
 constexpr MessageType TypeOf(const SetCredentials&) { return MessageType::kSetCredentials; }
 constexpr MessageType TypeOf(const Loaded&) { return MessageType::kLoaded; }
 constexpr MessageType TypeOf(const SetRoutes&) { return MessageType::kSetRoutes; }
-constexpr MessageType TypeOf(const UsedBytes&) { return MessageType::kUsedBytes; }
+constexpr MessageType TypeOf(const Traffic&) { return MessageType::kTraffic; }
 constexpr MessageType TypeOf(const Sync&) { return MessageType::kSync; }
 constexpr MessageType TypeOf(const Synced&) { return MessageType::kSynced; }
 
@@ -294,10 +297,11 @@ void VisitFields(V& v, SetCredentials& m) {
 }
 
 template <typename V>
-void VisitFields(V& v, UsedBytes& m) {
+void VisitFields(V& v, Traffic& m) {
   v.Text("key", m.key, egress::kMaxTextBytes);
   v.U64("up", m.up);
   v.U64("down", m.down);
+  v.U64("open", m.open);
 }
 
 // INVALID_ARGUMENT if it is none.

@@ -12,6 +12,8 @@ import urllib.request
 
 import bundles
 import host
+from egress_test import EgressWorld
+from network import PUBLIC
 from world import BIN, HANG_S, SOURCE, World, WorldTest, main
 
 STRANGER, ADMIN, ADMINS = 54321, 54322, 54323
@@ -352,6 +354,69 @@ class ReaderTest(Base):
         self.assertEqual(found.get("odyssey_supervisor_up"), 0)
         self.assertIn("odyssey_agentd_sessions", found.types)
         self.assertNotIn("odyssey_supervisor_cells", found.types)
+
+
+class TrafficTest(EgressWorld):
+    """Bytes and connections of cells, as odyssey-egress counts them."""
+
+    BYTES = 100_000
+    # Each line of its input is a connection that stays open, or "close": the oldest ends.
+    CLIENT = f"""
+import socket, sys
+kept = []
+for line in sys.stdin:
+    if line == "close\\n":
+        kept.pop(0).close()
+        continue
+    s = socket.create_connection(("api.example.com", 7000))
+    kept.append(s)
+    left = {BYTES}
+    s.sendall(b"x" * left)
+    while left: left -= len(s.recv(left))
+    print("passed", len(kept), flush=True)
+"""
+
+    @classmethod
+    def serve(cls):
+        cls.echo = cls.network.serve(PUBLIC, 7000, "echo")
+
+    def scrape(self):
+        return Scrape(self.world.ctl("metrics", "--daemon", "supervisor").out)
+
+    def assertCounts(self, connections, opened):
+        wanted = (opened, connections * self.BYTES, connections * self.BYTES)
+
+        def found():
+            scrape = self.scrape()
+            return (scrape.get("odyssey_egress_connections_open"),
+                    *(scrape.get("odyssey_egress_bytes_total", direction=direction) for direction in ("in", "out")))
+        host.eventually(lambda: found() == wanted, HANG_S, lambda: f"{wanted} in {found()}")
+
+    def test_bytes_and_connections(self):
+        self.assertCounts(0, 0)
+        with subprocess.Popen(self.world.argv("exec", "--policy", self.policy_file, "--", "python3", "-c", self.CLIENT),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
+            def say(line):
+                client.stdin.write(line + "\n")
+                client.stdin.flush()
+
+            for number in (1, 2):
+                say("open")
+                self.assertEqual(client.stdout.readline(), f"passed {number}\n")
+                self.assertCounts(number, number)
+            say("close")
+            self.assertCounts(2, 1)
+            # Another broker counts from 0, and ends what was open.
+            killed = self.world.daemon("odyssey-egress")
+            os.kill(killed, signal.SIGKILL)
+            self.assertCounts(2, 0)
+            host.eventually(lambda: self.scrape().get("odyssey_egress_up") == 1, HANG_S, "another broker")
+            say("open")
+            self.assertEqual(client.stdout.readline(), "passed 2\n")
+            self.assertCounts(3, 1)
+            client.stdin.close()
+        # Of a cell that is gone.
+        self.assertCounts(3, 0)
 
 
 class PageTest(Base):

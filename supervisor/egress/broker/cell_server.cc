@@ -242,6 +242,8 @@ asio::awaitable<void> CellServer::ServeWorker(std::shared_ptr<Link> worker) {
   }
   worker->Close();
   worker_.reset();
+  for (auto& [key, used] : used_) used.open = 0;
+  TellTraffic();
   parts_.shares->dials.Forget(this);
   parts_.shares->workers.Release(this);
   if (ended_) co_return rpc_->Close();
@@ -261,10 +263,10 @@ Status CellServer::OnWorker(const std::shared_ptr<Link>& worker, const Message& 
     OnDial(worker, std::move(dial));
     return OkStatus();
   }
-  if (type == MessageType::kUsedBytes) {
-    egress_wire::UsedBytes used;
+  if (type == MessageType::kTraffic) {
+    egress_wire::Traffic used;
     ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &used));
-    OnUsedBytes(std::move(used));
+    OnTraffic(std::move(used));
     return OkStatus();
   }
   if (type == MessageType::kLoaded) {
@@ -287,14 +289,18 @@ Status CellServer::OnWorker(const std::shared_ptr<Link>& worker, const Message& 
 }
 
 // A count only grows, whatever a worker says.
-void CellServer::OnUsedBytes(egress_wire::UsedBytes used) {
-  const auto it = used_.find(used.key);
-  if (it == used_.end()) {
-    if (used_.size() < kMaxUsedKeys) used_.emplace(used.key, used);
-    return;
-  }
-  it->second.up = std::max(it->second.up, used.up);
-  it->second.down = std::max(it->second.down, used.down);
+void CellServer::OnTraffic(egress_wire::Traffic used) {
+  if (used_.size() >= kMaxUsedKeys && used_.count(used.key) == 0) return;
+  egress_wire::Traffic& known = used_[used.key];
+  used.up = std::max(known.up, used.up);
+  used.down = std::max(known.down, used.down);
+  known = std::move(used);
+  if (known.key.empty()) TellTraffic();
+}
+
+void CellServer::TellTraffic() {
+  const auto cell = used_.find("");
+  if (cell != used_.end()) rpc_->Send(egress_wire::Encode(cell->second));
 }
 
 // ── Dialling ────────────────────────────────────────────────────────────────────────────────────

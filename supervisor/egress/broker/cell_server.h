@@ -84,7 +84,9 @@ class CellServer final : public std::enable_shared_from_this<CellServer> {
   asio::awaitable<void> ServeWorker(std::shared_ptr<Link> worker);
   Status OnWorker(const std::shared_ptr<Link>& worker, const Message& message);
   void OnDial(const std::shared_ptr<Link>& worker, egress_wire::Dial dial);
-  void OnUsedBytes(egress_wire::UsedBytes used);
+  void OnTraffic(egress_wire::Traffic used);
+  // Of the whole cell.
+  void TellTraffic();
   asio::awaitable<void> Serve(std::shared_ptr<Link> worker, egress_wire::Dial dial);
   asio::awaitable<Result<UniqueFd>> Connect(const egress_wire::Dial& dial,
                                             egress_wire::Dialed* answer);
@@ -106,9 +108,9 @@ class CellServer final : public std::enable_shared_from_this<CellServer> {
   std::map<cell::EgressWay, std::shared_ptr<Descriptor>> ways_;
   CellRoutes routes_;
   std::shared_ptr<Link> worker_;
-  std::map<std::string, egress_wire::UsedBytes> used_;  // by key
-  uint64_t sync_ = 0;                                   // the latest that rpc has sent
-  bool asked_ = false;                                  // for a worker
+  std::map<std::string, egress_wire::Traffic> used_;  // by key
+  uint64_t sync_ = 0;                                 // the latest that rpc has sent
+  bool asked_ = false;                                // for a worker
   bool ended_ = false;
 };
 

@@ -181,17 +181,23 @@ bool Meter::is_open() const {
 std::vector<Used> Meter::TakeChanged() {
   std::vector<Used> out;
   for (const auto& [key, line] : lines_) {
-    if (std::exchange(line->changed, false)) out.push_back({key, line->up, line->down});
+    if (std::exchange(line->changed, false)) out.push_back({key, line->up, line->down, line->open});
   }
   return out;
 }
 
 Meter::Account::Account(std::vector<std::shared_ptr<Line>> lines) : lines_(std::move(lines)) {
-  for (const auto& line : lines_) ++line->open;
+  for (const auto& line : lines_) {
+    ++line->open;
+    line->changed = true;
+  }
 }
 
 Meter::Account::~Account() {
-  for (const auto& line : lines_) --line->open;
+  for (const auto& line : lines_) {
+    --line->open;
+    line->changed = true;
+  }
 }
 
 bool Meter::Account::Count(Direction direction, uint64_t bytes) {

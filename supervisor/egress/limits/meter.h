@@ -40,6 +40,7 @@ struct Used {
   std::string key;  // of an endpoint; "": the whole cell
   uint64_t up = 0;
   uint64_t down = 0;
+  uint64_t open = 0;  // connections, now
   friend bool operator==(const Used&, const Used&) = default;
 };
 

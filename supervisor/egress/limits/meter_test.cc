@@ -209,6 +209,17 @@ TEST_F(MeterTest, ACountSurvivesTheProcess) {
   EXPECT_FALSE(open->Count(Direction::kUp, 31));
 }
 
+TEST_F(MeterTest, SaysWhatIsOpen) {
+  auto open = Open({0, 1});
+  const auto other = Open({1});
+  ASSERT_TRUE(other->Count(Direction::kDown, 5));
+  EXPECT_EQ(meter_.TakeChanged(),
+            (std::vector<Used>{{"", 0, 5, 2}, {"first", 0, 0, 1}, {"second", 0, 5, 2}}));
+  open.reset();
+  EXPECT_EQ(meter_.TakeChanged(),
+            (std::vector<Used>{{"", 0, 5, 1}, {"first", 0, 0, 0}, {"second", 0, 5, 1}}));
+}
+
 TEST_F(MeterTest, AConnectionMayOutliveIt) {
   std::unique_ptr<Meter::Account> open;
   {

@@ -51,8 +51,8 @@ void Ledger::FlushLater() {
 
 void Ledger::SendUsed() {
   for (const Used& used : meter_.TakeChanged()) {
-    broker_->Send(egress_wire::Encode(
-        egress_wire::UsedBytes{.key = used.key, .up = used.up, .down = used.down}));
+    broker_->Send(egress_wire::Encode(egress_wire::Traffic{
+        .key = used.key, .up = used.up, .down = used.down, .open = used.open}));
   }
 }
 

@@ -2,7 +2,8 @@
 #define ODYSSEY_SUPERVISOR_EGRESS_WORKER_LEDGER_H_
 
 // What the broker is sent of what the cell did and used: records, of which a storm is counted, and
-// the bytes that count against budgets, for the cell's next worker. For the loop's thread alone.
+// the bytes that count against budgets, for the cell's next worker and for metrics. For the loop's
+// thread alone.
 
 #include <memory>
 

@@ -85,8 +85,8 @@ Status Worker::OnMessage(Message message) {
     OnCredentials(std::move(list));
     return OkStatus();
   }
-  if (type == MessageType::kUsedBytes) {
-    egress_wire::UsedBytes used;
+  if (type == MessageType::kTraffic) {
+    egress_wire::Traffic used;
     ODY_RETURN_IF_ERROR(egress_wire::Decode(message.bytes, &used));
     meter()->Restore({.key = std::move(used.key), .up = used.up, .down = used.down});
     return OkStatus();
