@@ -19,6 +19,7 @@ namespace odyssey::audit {
 namespace {
 
 constexpr char kNewHeadName[] = "head.new";
+constexpr std::chrono::seconds kMaxFileAge = std::chrono::hours(24);
 
 Result<std::string> ReadFrom(int fd, const std::string& name, uint64_t begin, uint64_t end) {
   std::string out(static_cast<size_t>(end - begin), '\0');
@@ -50,6 +51,13 @@ size_t EndOfLastRecord(std::string_view text, Position* record) {
   return 0;
 }
 
+Result<std::string> FirstLine(int directory, const std::string& name) {
+  ODY_ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(directory, name));
+  ODY_ASSIGN_OR_RETURN(std::optional<std::string> line, reader.Next());
+  if (!line) return Status(Code::kDataLoss, name + " is empty");
+  return *std::move(line);
+}
+
 Record TornRecord(std::string_view garbage) {
   std::string whole(garbage);
   if (whole.back() != '\n') whole += '\n';
@@ -69,9 +77,13 @@ struct LogStore::Tail {
   std::optional<Position> record;
 };
 
-Retention KeepAbout(uint64_t keep_bytes) {
-  if (keep_bytes == 0) return {};
-  return {.file_bytes = std::min(kDefaultFileBytes, keep_bytes / 4), .keep_bytes = keep_bytes};
+Retention KeepAbout(uint64_t keep_bytes, std::chrono::seconds keep_age) {
+  Retention out = {.keep_bytes = keep_bytes, .keep_age = keep_age};
+  if (keep_bytes != 0) out.file_bytes = std::min(kDefaultFileBytes, keep_bytes / 4);
+  if (keep_age.count() != 0) {
+    out.file_age = std::clamp(keep_age / 4, std::chrono::seconds(1), kMaxFileAge);
+  }
+  return out;
 }
 
 Result<LogStore> LogStore::Open(UniqueFd directory, Retention retention) {
@@ -122,6 +134,9 @@ Status LogStore::Recover() {
   }
   ODY_RETURN_IF_ERROR(OpenForAppend(newest.name));
   size_ = tail.size;
+  if (const auto text = FirstLine(directory_.get(), newest.name); text.ok()) {
+    if (const Result<Line> first = ParseLine(*text); first.ok()) begun_ = first->time;
+  }
   line_is_open_ = !tail.garbage.empty() && tail.garbage.back() != '\n';
   if (!tail.garbage.empty()) findings_.push_back(TornRecord(tail.garbage));
   return CompareWithHead(/*fresh=*/false);
@@ -152,12 +167,21 @@ Status LogStore::OpenForAppend(const std::string& name) {
   if (!fd) return ErrnoStatus(errno, "open " + name);
   file_ = std::move(fd);
   file_name_ = name;
+  begun_.clear();
   size_ = 0;
   return OkStatus();
 }
 
+// Texts of FormatTime are in the order of their times.
+bool LogStore::IsFull(Time now) const {
+  return size_ >= retention_.file_bytes || (retention_.file_age.count() != 0 && !begun_.empty() &&
+                                            begun_ <= FormatTime(now - retention_.file_age));
+}
+
 Status LogStore::Append(const std::vector<TimedRecord>& records) {
-  if (!file_ || size_ >= retention_.file_bytes) {
+  if (records.empty()) return OkStatus();
+  const Time now = records.back().time;
+  if (!file_ || IsFull(now)) {
     // What is in the old file must be durable before the head speaks of the new one.
     if (file_ && fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync " + file_name_);
     ODY_RETURN_IF_ERROR(OpenForAppend(LogFileName(last_.seq + 1)));
@@ -169,25 +193,28 @@ Status LogStore::Append(const std::vector<TimedRecord>& records) {
     lines += EncodeLine(record.record, record.time, &position) + "\n";
   }
   Excess excess;
-  if (look_for_excess_ && !records.empty()) {
+  if (look_for_excess_) {
     // A log whose oldest files cannot be read stays as it is: `verify` says what is wrong with it.
-    if (Result<Excess> found = FindExcess(); found.ok()) excess = *std::move(found);
+    if (Result<Excess> found = FindExcess(now); found.ok()) excess = *std::move(found);
     // After the others: `torn` must follow what it vouches for.
     if (!excess.files.empty()) {
-      lines += EncodeLine(RotatedRecord(excess.last), records.back().time, &position) + "\n";
+      lines += EncodeLine(RotatedRecord(excess.last), now, &position) + "\n";
     }
   }
   ODY_RETURN_IF_ERROR(WriteLines(lines));
   line_is_open_ = false;
   last_ = position;
+  if (begun_.empty()) begun_ = FormatTime(records.front().time);
   if (!excess.files.empty()) Remove(excess);
   look_for_excess_ = false;
   return OkStatus();
 }
 
-Result<LogStore::Excess> LogStore::FindExcess() const {
+Result<LogStore::Excess> LogStore::FindExcess(Time now) const {
   Excess excess;
-  if (retention_.keep_bytes == 0) return excess;
+  const bool by_age = retention_.keep_age.count() != 0;
+  if (retention_.keep_bytes == 0 && !by_age) return excess;
+  const std::string oldest = by_age ? FormatTime(now - retention_.keep_age) : "";
   ODY_ASSIGN_OR_RETURN(std::vector<LogFile> files, ListLogFiles(directory_.get()));
   std::vector<uint64_t> sizes;
   uint64_t total = 0;
@@ -201,13 +228,14 @@ Result<LogStore::Excess> LogStore::FindExcess() const {
   }
   size_t gone = 0;
   // The newest two stay: the one that is being written, and the one before it.
-  while (gone + 2 < files.size() && total > retention_.keep_bytes) total -= sizes[gone++];
-  if (gone == 0) return excess;
-  ODY_ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(directory_.get(), files[gone].name));
-  ODY_ASSIGN_OR_RETURN(const std::optional<std::string> line, reader.Next());
-  if (!line) return Status(Code::kDataLoss, files[gone].name + " is empty");
-  ODY_ASSIGN_OR_RETURN(const Line first, ParseLine(*line));
-  excess.last = {first.seq - 1, std::string(first.prev)};
+  while (gone + 2 < files.size()) {
+    ODY_ASSIGN_OR_RETURN(const std::string text, FirstLine(directory_.get(), files[gone + 1].name));
+    ODY_ASSIGN_OR_RETURN(const Line next, ParseLine(text));
+    const bool too_many = retention_.keep_bytes != 0 && total > retention_.keep_bytes;
+    if (!too_many && next.time >= oldest) break;
+    excess.last = {next.seq - 1, std::string(next.prev)};
+    total -= sizes[gone++];
+  }
   files.resize(gone);
   excess.files = std::move(files);
   return excess;

@@ -8,6 +8,7 @@
 // Nothing is mended in silence, and no file is removed before a durable record, `rotated`, says
 // where the log begins without it.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,14 +22,18 @@ namespace odyssey::audit {
 
 inline constexpr uint64_t kDefaultFileBytes = uint64_t{64} << 20;
 inline constexpr uint64_t kMinKeepBytes = uint64_t{64} << 10;
+inline constexpr std::chrono::seconds kMaxKeepAge = std::chrono::hours(100 * 366 * 24);
 
-// How large a file grows, and how much of the log stays.
+// How large and how old a file grows, and how much of the log stays. 0: no bound.
 struct Retention {
   uint64_t file_bytes = kDefaultFileBytes;
-  uint64_t keep_bytes = 0;  // 0: all of it
+  uint64_t keep_bytes = 0;
+  std::chrono::seconds file_age{0};  // from its first record
+  std::chrono::seconds keep_age{0};  // at most kMaxKeepAge
 };
-// Of a log of about `keep_bytes`: at least three whole files of it stay.
-Retention KeepAbout(uint64_t keep_bytes);
+// Of a log of about `keep_bytes`: at least three whole files of it stay. Of records as old as
+// `keep_age`: they go with the file that they are in, which has a day's records at most.
+Retention KeepAbout(uint64_t keep_bytes, std::chrono::seconds keep_age);
 
 struct TimedRecord {
   Record record;
@@ -38,8 +43,9 @@ struct TimedRecord {
 class LogStore final {
  public:
   // Waits until no other store has the directory: `directory` is an open file description of its
-  // own, and its lock (flock) is held until it is closed. A file that has reached `file_bytes` is
-  // followed by a new one; the oldest files are removed when all have more than `keep_bytes`.
+  // own, and its lock (flock) is held until it is closed. A file that has reached `file_bytes` or
+  // `file_age` is followed by a new one; then the oldest files are removed while all have more than
+  // `keep_bytes`, or every record of the oldest is older than `keep_age`.
   // DATA_LOSS if the end of the log cannot be parsed: the operator must move the log away.
   static Result<LogStore> Open(UniqueFd directory, Retention retention = {});
 
@@ -72,7 +78,8 @@ class LogStore final {
   Status CompareWithHead(bool fresh);
   Status OpenForAppend(const std::string& name);
   Status WriteLines(const std::string& lines);
-  Result<Excess> FindExcess() const;
+  bool IsFull(Time now) const;
+  Result<Excess> FindExcess(Time now) const;
   void Remove(const Excess& excess);
 
   UniqueFd directory_;
@@ -80,6 +87,7 @@ class LogStore final {
   bool look_for_excess_ = true;  // a file was begun, or the log opened
   UniqueFd file_;
   std::string file_name_;
+  std::string begun_;          // when its first record was made, as FormatTime; "": it has none
   uint64_t size_ = 0;          // of the file, without what a failed write left
   bool cut_ = false;           // a failed write left something
   bool line_is_open_ = false;  // the file does not end with a newline

@@ -53,8 +53,8 @@ class LogStoreTest : public ::testing::Test {
     return store;
   }
 
-  static void Append(LogStore* store, const Record& record) {
-    const Status status = store->Append({{record, Time()}});
+  static void Append(LogStore* store, const Record& record, Time time = {}) {
+    const Status status = store->Append({{record, time}});
     EXPECT_TRUE(status.ok()) << status.message();
   }
 
@@ -173,6 +173,39 @@ TEST_F(LogStoreTest, LessToKeepTakesEffectAtTheNextRecord) {
   EXPECT_EQ(Files().front().first_seq, 1u);
   Append(&store, Record("start"));
   EXPECT_GT(Files().front().first_seq, 1u);
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(LogStoreTest, RotationByAgeKeepsADaysFilesWithinTheAge) {
+  using std::chrono::hours;
+  {
+    LogStore store = Open(KeepAbout(0, hours(24 * 10)));
+    for (int hour = 0; hour < 24 * 30; hour += 6) {
+      Append(&store, Record("exec").Number("hour", hour), Time(hours(hour)));
+    }
+    ASSERT_TRUE(store.SaveHead().ok());
+  }
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(rotated_.seq, first_ - 1);
+  EXPECT_THAT(Files(), SizeIs(12));  // of ten days, the one before, and the one being written
+  EXPECT_THAT(Read(Path(Files().front().name)), HasSubstr("\"hour\":432,"));
+  // One that was closed for a month begins a file, and knows how old the last one is.
+  LogStore store = Open(KeepAbout(0, hours(24 * 10)));
+  Append(&store, Record("start"), Time(hours(24 * 60)));
+  EXPECT_THAT(Files(), SizeIs(2));  // the newest two stay
+  ASSERT_TRUE(store.SaveHead().ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(LogStoreTest, BytesAndAgeBothBoundTheLog) {
+  using std::chrono::hours;
+  LogStore store = Open({.file_bytes = 1000, .keep_bytes = 4000, .keep_age = hours(24 * 10)});
+  for (int i = 0; i < 60; ++i) Append(&store, Record("exec"), Time(hours(24)));
+  EXPECT_GT(Files().size(), 3u);
+  EXPECT_GT(Files().front().first_seq, 1u);
+  for (int i = 0; i < 10; ++i) Append(&store, Record("exec"), Time(hours(24 * 12)));
+  EXPECT_THAT(Files(), SizeIs(testing::Le(3u)));
+  ASSERT_TRUE(store.SaveHead().ok());
   EXPECT_THAT(Problems(), IsEmpty());
 }
 

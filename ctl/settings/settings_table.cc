@@ -87,6 +87,11 @@ Setting OfServices(Setting setting) {
   return setting;
 }
 
+Setting OfRpc(Setting setting) {
+  setting.of_rpc = true;
+  return setting;
+}
+
 Setting Text(std::string_view key, std::string_view option, std::string_view value_name,
              std::string_view help) {
   return {
@@ -152,6 +157,9 @@ DaemonSettings Supervisor() {
         .of_up = true,
         .of_rpc = true,
         .fallback = "0"},
+       OfRpc(Time("audit_keep", "audit-keep", ValueKind::kAge, "0", 100 * 366 * kSecondsPerDay,
+                  "how old records of the audit log grow, such as 90d; its oldest files go first "
+                  "(default: any age)")),
        OfServices(Path("danger_grants", "danger-grants", "/etc/odyssey/danger_full_access",
                        "users who may run commands without a cell"))}};
 }

@@ -1,7 +1,7 @@
 // odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]… [--audit-keep-bytes N]
-// [--notify SOCKET [--watchdog-usec N]]: started by odyssey-supervisor, as a user of its own
-// without capabilities, with fd 3 = socket to root, fd 4 = the listening socket and fd 5 = the
-// directory of the audit log.
+// [--audit-keep SECONDS] [--notify SOCKET [--watchdog-usec N]]: started by odyssey-supervisor, as a
+// user of its own without capabilities, with fd 3 = socket to root, fd 4 = the listening socket and
+// fd 5 = the directory of the audit log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -50,6 +52,7 @@ struct Options {
   std::string policy = dialect::kCeilingDirectory;
   std::set<uid_t> clients = {0, getuid()};
   std::string audit_keep_bytes = "0";
+  std::string audit_keep_s = "0";
   std::string notify;  // the service manager's socket; "": none
   uint64_t watchdog_usec = 0;
 };
@@ -68,14 +71,17 @@ Result<Options> ParseOptions(int argc, char** argv) {
       out.clients.insert(static_cast<uid_t>(strtoul(value, nullptr, 10)));
     } else if (name == "--audit-keep-bytes") {
       out.audit_keep_bytes = value;
+    } else if (name == "--audit-keep") {
+      out.audit_keep_s = value;
     } else if (name == "--notify") {
       out.notify = value;
     } else if (name == "--watchdog-usec") {
       out.watchdog_usec = strtoull(value, nullptr, 10);
     } else {
-      return InvalidArgument("unknown option " + name +
-                             "; allowed: --run --policy --client-uid --audit-keep-bytes --notify "
-                             "--watchdog-usec");
+      return InvalidArgument(
+          "unknown option " + name +
+          "; allowed: --run --policy --client-uid --audit-keep-bytes --audit-keep "
+          "--notify --watchdog-usec");
     }
   }
   return out;
@@ -87,15 +93,29 @@ void ReportAlive(const NotifySocket& manager, EventLoop* loop) {
   loop->At(Clock::now() + manager.alive_period(), [&manager, loop] { ReportAlive(manager, loop); });
 }
 
-// How much of the audit log stays: 0, or at least kMinKeepBytes.
-Result<audit::Retention> AuditRetention(const std::string& text) {
-  uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc() || *end != '\0' || (bytes != 0 && bytes < audit::kMinKeepBytes)) {
-    return InvalidArgument("--audit-keep-bytes " + text + ": give 0, to keep all, or at least " +
+std::optional<uint64_t> NumberOf(const std::string& text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || *end != '\0') return std::nullopt;
+  return number;
+}
+
+// How much of the audit log stays: of both 0, or bytes from kMinKeepBytes and seconds to
+// kMaxKeepAge.
+Result<audit::Retention> AuditRetention(const Options& options) {
+  const auto bytes = NumberOf(options.audit_keep_bytes);
+  if (!bytes || (*bytes != 0 && *bytes < audit::kMinKeepBytes)) {
+    return InvalidArgument("--audit-keep-bytes " + options.audit_keep_bytes +
+                           ": give 0, to keep all, or at least " +
                            std::to_string(audit::kMinKeepBytes) + " bytes");
   }
-  return audit::KeepAbout(bytes);
+  const auto age_s = NumberOf(options.audit_keep_s);
+  if (!age_s || *age_s > static_cast<uint64_t>(audit::kMaxKeepAge.count())) {
+    return InvalidArgument("--audit-keep " + options.audit_keep_s +
+                           ": give 0, to keep all, or at most " +
+                           std::to_string(audit::kMaxKeepAge.count()) + " seconds");
+  }
+  return audit::KeepAbout(*bytes, std::chrono::seconds(*age_s));
 }
 
 int Serve(const Options& options) {
@@ -116,7 +136,7 @@ int Serve(const Options& options) {
   if (!standings.ok()) return Fail(standings.status());
   const auto kept = standings->All();
   if (!kept.ok()) return Fail(kept.status());
-  const auto retention = AuditRetention(options.audit_keep_bytes);
+  const auto retention = AuditRetention(options);
   if (!retention.ok()) return Fail(retention.status());
   auto log = audit::LogStore::Open(UniqueFd(kAuditFd), *retention);
   if (!log.ok()) return Fail(Internal("open the audit log: " + log.status().message()));

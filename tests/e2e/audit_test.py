@@ -174,6 +174,21 @@ class RotationTest(WorldTest):
         self.assertEqual(done.code, 1, done)
         self.assertIn("; rotation removed those up to record ", done.out)
 
+    def test_records_go_when_they_are_too_old(self):
+        world = World()
+        self.addCleanup(world.close)
+        world.up("--audit-keep", "2s")
+
+        def has_first():
+            self.assertEqual(world.ctl("exec", "--", "true").code, 0)
+            return os.path.exists(f"{world.state}/supervisor/audit/audit-{1:020}.jsonl")
+        host.eventually(lambda: not has_first(), HANG_S, "a removal")
+        self.assertEqual(world.ctl("down").code, 0)
+        verdict = world.json("audit", "verify")
+        self.assertTrue(verdict["ok"], verdict)
+        self.assertGreater(verdict["first_seq"], 1)
+        self.assertGreaterEqual(verdict["rotated_seq"], verdict["first_seq"] - 1)
+
     def test_too_little_to_keep_ends_the_start(self):
         world = World()
         self.addCleanup(world.close)
