@@ -107,7 +107,7 @@ class ServicesTest(WorldTest):
         self.assertEqual(service.report(), "READY=1")
         service.until("WATCHDOG=1")
         service.until("WATCHDOG=1")
-        self.assertEqual(self.ctl("-o", "json", "session", "list").json(), {"sessions": []})
+        self.assertEqual(self.ctl("-o", "json", "session", "list").json()["sessions"], [])
         self.assertIn("--workers 3", " ".join(host.command_line(service.process.pid)))
         service.signal(signal.SIGTERM)
         service.until("STOPPING=1")

@@ -66,7 +66,7 @@ class ClosedStdioTest(unittest.TestCase):
                             "--policy", self.world.state + "/policy.d",
                             socket=self.world.socket("agentd"))
         self.assertHasStdio(agentd)
-        self.assertEqual(self.world.json("session", "list"), {"sessions": []})
+        self.assertEqual(self.world.json("session", "list")["sessions"], [])
 
     def test_of_the_client(self):
         self.start_supervisor()

@@ -101,8 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ODY_CHECK(read[i].entry.name == members[i].entry.name &&
               read[i].entry.directory == members[i].entry.directory &&
               read[i].entry.mode == members[i].entry.mode &&
-              read[i].entry.size == members[i].entry.size &&
-              read[i].content == members[i].content);
+              read[i].entry.size == members[i].entry.size && read[i].content == members[i].content);
   }
   return 0;
 }
