@@ -134,7 +134,7 @@ class LocatedSessionTest(WorldTest):
 
     def test_what_an_agents_file_says(self):
         for model, words in (
-                ({"provider": "nobody", "name": "x"}, "model.provider: nobody: allowed are script, openai"),
+                ({"provider": "nobody", "name": "x"}, "model.provider: nobody: allowed are script, direct, openai"),
                 ({"provider": "script", "name": "none.yaml"}, "model.name: does not exist: `none.yaml`"),
                 ({"provider": "script", "name": "scenario.yaml", "config": {"a": 1}},
                  "model.config: provider script has no options")):
