@@ -36,8 +36,11 @@ odyssey::Status Mount(const char* type, const std::string& target, unsigned long
   return odyssey::ErrnoStatus(errno, "mount " + target);
 }
 
-// What bubblewrap's /dev lacks.
-odyssey::Status FinishDev() {
+// What bubblewrap's /dev and root lack.
+odyssey::Status FinishMounts() {
+  // What slots bind from here has its flags.
+  for (const unsigned long flags : {0UL | MS_BIND, MS_REMOUNT | MS_BIND | MS_RDONLY | kPlain})
+    ODY_RETURN_IF_ERROR(Mount(odyssey::cell::kOwnProc, odyssey::cell::kOwnProc, flags, nullptr));
   // It is executable: there a loader could map what the agent wrote.
   ODY_RETURN_IF_ERROR(Mount(nullptr, "/dev", MS_REMOUNT | MS_BIND | kPlain, nullptr));
   // A directory of /dev holds as many files as the host's memory allows. Each takes a KiB of the
@@ -74,7 +77,7 @@ int main() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   syscall(SYS_close_range, kSocketFd + 1, ~0U, 0);
   fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);  // no command inherits it
-  odyssey::Status status = FinishDev();
+  odyssey::Status status = FinishMounts();
   MountControlGroups();
   if (status.ok()) status = odyssey::cell_init::EnterInitFilter();
   if (status.ok()) status = odyssey::cell_init::CellInit(kSocketFd).Run();
