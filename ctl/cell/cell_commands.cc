@@ -1,24 +1,17 @@
-// cell list|show|rm|top, and what is said of a cell: cell
+// cell list|show|rm, and what is said of a cell: cell
 // suspend|resume|stop|start|quarantine|release.
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/message/enum_name.h"
 #include "common/message/message_json.h"
-#include "common/os/unique_fd.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/units.h"
 #include "ctl/cell/cell_name.h"
+#include "ctl/cell/cell_top.h"
 #include "ctl/client/client.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
 
@@ -28,16 +21,7 @@ namespace {
 using supervisor::v1::CellInfo;
 using supervisor::v1::SupervisorStub;
 
-constexpr int kTopIntervalMs = 1000;
-constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
-
 std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
-
-// "ses_…/agent/tooling/tools"; an empty session as "-".
-std::string KeyText(const supervisor::v1::CellKey& key) {
-  const std::string session = key.session_id().empty() ? "-" : key.session_id();
-  return Safe(session + "/" + key.agent_id() + "/" + key.kind() + "/" + key.component());
-}
 
 template <typename Body>
 int WithSupervisor(const Invocation& call, const std::string& what, Body body) {
@@ -63,10 +47,6 @@ int WithCell(const Invocation& call, const std::string& what, Body body) {
     return call.console->Fail(client.Explain(what + " cell " + call.options.Word(0), status));
   };
   return WithSupervisor(call, what + " a cell", with_stub);
-}
-
-Status GetCells(const SupervisorStub& stub, supervisor::v1::ListCellsResponse* response) {
-  return stub.ListCells({kQuickCallMs}, {}, response);
 }
 
 // "suspended since 2026-…Z by uid 0: looking at it".
@@ -189,65 +169,6 @@ int Remove(const Invocation& call) {
   });
 }
 
-// Busiest first; `before` maps a cell to its CPU time one interval ago.
-std::string TopTable(const supervisor::v1::ListCellsResponse& response,
-                     const std::map<std::string, uint64_t>& before) {
-  std::vector<const CellInfo*> cells;
-  for (const CellInfo& cell : response.cells()) cells.push_back(&cell);
-  const auto used = [&](const CellInfo& cell) {
-    const auto found = before.find(cell.cell_id());
-    const uint64_t base = found == before.end() ? cell.cpu_usec() : found->second;
-    return cell.cpu_usec() - std::min(base, cell.cpu_usec());
-  };
-  std::stable_sort(cells.begin(), cells.end(), [&](const CellInfo* a, const CellInfo* b) {
-    return std::make_pair(used(*a), a->memory_bytes()) >
-           std::make_pair(used(*b), b->memory_bytes());
-  });
-  std::vector<std::vector<std::string>> rows;
-  for (const CellInfo* cell : cells) {
-    const std::string percent =
-        before.empty() ? "-" : std::to_string(used(*cell) * 100 / (kTopIntervalMs * 1000)) + "%";
-    rows.push_back({Safe(cell->cell_id()), percent, FormatDurationMs(cell->cpu_usec() / 1000),
-                    FormatSize(cell->memory_bytes()), std::to_string(cell->processes()),
-                    std::to_string(cell->running_execs()), KeyText(cell->key())});
-  }
-  return FormatTable({"ID", "CPU", "TIME", "MEMORY", "PROCS", "EXECS", "KEY"}, rows);
-}
-
-// A signalfd that ends the watch, so that the terminal is left at a line start.
-UniqueFd InterruptFd() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&set, signal);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC));
-}
-
-int Top(const Invocation& call) {
-  const Console& console = *call.console;
-  const bool watch = call.options.Has("watch");
-  const UniqueFd interrupt = watch ? InterruptFd() : UniqueFd();
-  return WithSupervisor(call, "watch cells", [&](const Client& client, const SupervisorStub& stub) {
-    std::map<std::string, uint64_t> before;
-    for (;;) {
-      supervisor::v1::ListCellsResponse response;
-      const Status status = GetCells(stub, &response);
-      if (!status.ok()) return console.Fail(client.Explain("watch cells", status));
-      if (console.json) {
-        console.PrintJson(message::ToJson(response));
-      } else {
-        if (watch && console.out_is_terminal) console.Print(kClearScreen);
-        console.Print(TopTable(response, before));
-      }
-      if (!watch) return kExitOk;
-      before.clear();
-      for (const CellInfo& cell : response.cells()) before[cell.cell_id()] = cell.cpu_usec();
-      pollfd polled = {interrupt.get(), POLLIN, 0};
-      if (poll(&polled, 1, kTopIntervalMs) > 0) return kExitOk;
-    }
-  });
-}
-
 constexpr PositionalSpec kCell = {.name = "CELL"};  // its id, or what exec --cell called it
 
 template <supervisor::v1::CellChange kChange>
@@ -293,10 +214,7 @@ std::vector<Command> CellCommands() {
        .positionals = {kCell},
        .options = {{.name = "purge", .help = "its directories on disk too"}},
        .run = Remove},
-      {.name = "cell top",
-       .summary = "show what the cells use, busiest first",
-       .options = {{.name = "watch", .help = "again every second, until Ctrl-C"}},
-       .run = Top},
+      CellTopCommand(),
   };
 }
 

@@ -1,5 +1,6 @@
 #include "ctl/cell/cell_name.h"
 
+#include "ctl/base/sanitize.h"
 #include "ctl/client/client.h"
 
 namespace odyssey::ctl {
@@ -13,6 +14,17 @@ bool IsSame(const CellKey& one, const CellKey& other) {
 }
 
 }  // namespace
+
+std::string KeyText(const CellKey& key) {
+  const std::string session = key.session_id().empty() ? "-" : key.session_id();
+  return Sanitize(session + "/" + key.agent_id() + "/" + key.kind() + "/" + key.component(),
+                  Lines::kOne);
+}
+
+std::string NameOf(const supervisor::v1::CellInfo& cell) {
+  const std::string& name = cell.key().component();
+  return Sanitize(IsSame(cell.key(), KeyOfCommand(name)) ? name : cell.cell_id(), Lines::kOne);
+}
 
 CellKey KeyOfCommand(const std::string& name) {
   CellKey key;

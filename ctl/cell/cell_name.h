@@ -7,6 +7,12 @@
 
 namespace odyssey::ctl {
 
+// "ses_…/agent/tooling/tools"; an empty session as "-". Safe to print, as the next one.
+std::string KeyText(const supervisor::v1::CellKey& key);
+
+// What FindCell finds it by: the name of a cell that `exec` made, the id of another.
+std::string NameOf(const supervisor::v1::CellInfo& cell);
+
 // The key of a cell that `exec` makes, by its name.
 supervisor::v1::CellKey KeyOfCommand(const std::string& name);
 

@@ -2,10 +2,12 @@
 """A cell over time: its phases, suspend, stop, quarantine."""
 
 import os
+import re
 import time
 
 import host
 from host import HANG_S
+from terminal import Terminal
 from world import WorldTest, main
 
 # Appends to a file until it has been there for some time of its own.
@@ -166,6 +168,99 @@ class RestartTest(CellsTest):
         self.world.down()
         self.world.up()
         self.assertEqual(self.exec("held", "true").code, 0, "and what was lifted stays lifted")
+
+
+class TopTest(CellsTest):
+    ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.running = cls.world.start("exec", "--cell", "busy", "--", "sh", "-c", "echo began; while :; do :; done")
+        cls.running.until("began")
+        assert cls.world.ctl("exec", "--cell", "idle", "--", "true").code == 0
+
+    def terminal(self, *words, env=None, **size):
+        return Terminal(self.world.argv("cell", "top", *words), env={"TERM": "xterm", **(env or {})}, **size)
+
+    def frames(self, terminal):
+        """The lines of each table that was shown whole."""
+        return [self.ESCAPE.sub("", frame).split("\r\n") for frame in terminal.text.split("\x1b[H")[2:-1]]
+
+    def test_one_plain_sample_in_a_pipe(self):
+        done = self.world.ctl("cell", "top")
+        self.assertEqual((done.code, done.err), (0, ""), done)
+        self.assertNotIn("\x1b", done.out)
+        header, first, *others = done.out.splitlines()
+        self.assertEqual(header.split(), ["CELL", "PHASE", "CPU", "MEM", "PIDS", "EXECS", "KEY"])
+        self.assertRegex(first, r"^busy +running +[1-9][0-9]*% +\S+ +[0-9]+ +1 +-/ctl/command/busy$")
+        self.assertTrue([line for line in others if re.match(r"idle +ready +0% .* 0 +-/ctl/command/idle$", line)], done)
+
+    def test_sorted_as_asked(self):
+        done = self.world.ctl("cell", "top", "--sort", "name")
+        names = [line.split()[0] for line in done.out.splitlines()[1:]]
+        self.assertEqual(names, sorted(names))
+        self.assertEndsWrong(self.world.ctl("cell", "top", "--sort", "age"), "--sort", "memory")
+
+    def assertEndsWrong(self, done, *words):
+        self.assertNotEqual(done.code, 0, done)
+        for word in words:
+            self.assertIn(word, done.err)
+
+    def test_json_is_one_sample(self):
+        cells = {cell["key"]["component"]: cell for cell in self.world.json("cell", "top")["cells"]}
+        self.assertEqual(cells["busy"]["running_execs"], 1)
+
+    def test_a_live_table_on_a_terminal(self):
+        shown = self.terminal(rows=10, columns=80)
+        shown.until("CELL", count=3)
+        self.assertFalse(shown.is_cooked())
+        for frame in self.frames(shown):
+            self.assertLess(len(frame), 10)
+            self.assertFalse([line for line in frame if len(line) > 80], frame)
+            self.assertRegex(frame[0], r"^[0-9]+ cells, 1 running   cpu [0-9]+%   memory \S+   [0-9]+ pids$")
+            self.assertTrue([line for line in frame if line.startswith("busy ")], frame)
+        self.assertIn("\x1b[1mCELL", shown.text)
+        seen = shown.text.count("\x1b[H")
+        shown.type("n")
+        shown.until("\x1b[H", count=seen + 2)
+        shown.type("q")
+        self.assertEqual(shown.ended(), 0)
+
+    def test_the_terminal_is_as_it_was(self):
+        for end in ("q", "\x03"):
+            shown = Terminal(["/bin/sh", "-c", " ".join(self.world.argv("cell", "top")) + "; echo ended; read x"],
+                             env={"TERM": "xterm"})
+            shown.until("CELL")
+            shown.type(end)
+            shown.until("ended")
+            self.assertTrue(shown.is_cooked())
+            shown.type("x\n")
+            self.assertEqual(shown.ended(), 0)
+
+    def test_without_colour(self):
+        shown = self.terminal(env={"NO_COLOR": "1"})
+        shown.until("CELL", count=2)
+        shown.type("q")
+        self.assertEqual(shown.ended(), 0)
+        self.assertNotRegex(shown.text, r"\x1b\[[0-9;]*m")
+
+    def test_a_terminal_that_cannot_move_has_one_sample(self):
+        shown = self.terminal(env={"TERM": "dumb"}, columns=60)
+        self.assertEqual(shown.ended(), 0)
+        self.assertNotIn("\x1b", shown.text)
+        self.assertEqual(shown.text.count("CELL"), 1)
+        self.assertFalse([line for line in shown.text.split("\r\n") if len(line) > 60], shown.text)
+
+    def test_a_terminal_that_becomes_smaller(self):
+        shown = self.terminal(columns=80)
+        shown.until("CELL")
+        shown.resize(24, 40)
+        seen = shown.text.count("\x1b[H")
+        shown.until("\x1b[H", count=seen + 3)
+        self.assertFalse([line for line in self.frames(shown)[-1] if len(line) > 40], shown.text)
+        shown.type("q")
+        self.assertEqual(shown.ended(), 0)
 
 
 if __name__ == "__main__":
