@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kDigestDigits = 12;
+constexpr char kNoSession[] = "shared";
 
 std::string DigestOf(const std::string& part) { return Sha256Hex(part).substr(0, kDigestDigits); }
 
@@ -59,6 +60,10 @@ Use UseOf(const fs::path& path) {
   return use;
 }
 
+bool IsOlder(const Use& use, uint64_t age_s) {
+  return time(nullptr) - use.changed >= static_cast<time_t>(age_s);
+}
+
 // Digests of the ids of all sessions, those whose file was set aside too.
 Result<std::set<std::string>> KnownSessions(const StateLayout& layout) {
   std::error_code error;
@@ -71,16 +76,64 @@ Result<std::set<std::string>> KnownSessions(const StateLayout& layout) {
   return known;
 }
 
-// By the digest of the session in the name of the directory above.
 bool IsOfASession(const fs::path& directory) {
   return directory.parent_path().filename().string().rfind("ses_", 0) == 0;
 }
 
-bool IsUsed(const fs::path& directory, const std::set<std::string>& used) {
-  return used.count(DigestIn(directory.parent_path().filename())) != 0;
+bool IsOfACommand(const fs::path& directory) {
+  static const std::string command = DigestOf("command");
+  const CellDigests digests = DigestsIn(directory);
+  return digests.kind == command && digests.session == kNoSession;
+}
+
+struct CommandCell {
+  std::string path;
+  Use use;
+  bool used = false;
+};
+
+// Those that go, the longest unchanged first.
+std::vector<CommandCell> ChooseCommandCells(const std::vector<std::string>& directories,
+                                            const LeftoverRequest& request) {
+  std::vector<CommandCell> cells;
+  uint64_t bytes = 0;
+  for (const std::string& directory : directories) {
+    if (!IsOfACommand(directory)) continue;
+    cells.push_back({directory, UseOf(directory), request.used.count(DigestsIn(directory)) != 0});
+    bytes += cells.back().use.bytes;
+  }
+  std::sort(cells.begin(), cells.end(), [](const CommandCell& a, const CommandCell& b) {
+    return a.use.changed < b.use.changed;
+  });
+  std::vector<CommandCell> out;
+  for (const CommandCell& cell : cells) {
+    if (request.keep_bytes && bytes <= *request.keep_bytes) break;
+    if (cell.used || !IsOlder(cell.use, request.older_than_s)) continue;
+    bytes -= cell.use.bytes;
+    out.push_back(cell);
+  }
+  return out;
 }
 
 }  // namespace
+
+CellDigests DigestsOf(const supervisor::v1::CellKey& key) {
+  return {DigestOf(key.kind()), DigestOf(key.agent_id()),
+          key.session_id().empty() ? kNoSession : DigestOf(key.session_id()),
+          DigestOf(key.component())};
+}
+
+CellDigests DigestsIn(const std::string& directory) {
+  const fs::path component = directory, session = component.parent_path(),
+                 agent = session.parent_path();
+  return {DigestIn(agent.parent_path().filename()), DigestIn(agent.filename()),
+          session.filename() == kNoSession ? kNoSession : DigestIn(session.filename()),
+          DigestIn(component.filename())};
+}
+
+std::string GoneDirectory(const StateLayout& layout) {
+  return layout.supervisor_dir + "/cells.gone";
+}
 
 Result<std::vector<std::string>> ListCellDirectories(const StateLayout& layout) {
   constexpr int kLevels = 4;
@@ -97,27 +150,31 @@ Result<std::vector<std::string>> ListCellDirectories(const StateLayout& layout) 
     }
     level = std::move(next);
   }
-  std::vector<std::string> out;
-  std::copy_if(level.begin(), level.end(), std::back_inserter(out), IsOfASession);
-  return out;
+  return std::vector<std::string>(level.begin(), level.end());
 }
 
 Result<std::vector<Leftover>> FindLeftovers(const StateLayout& layout,
                                             const std::vector<std::string>& directories,
                                             const LeftoverRequest& request) {
   ODY_ASSIGN_OR_RETURN(std::set<std::string> used, KnownSessions(layout));
-  for (const std::string& session : request.used_sessions) used.insert(DigestOf(session));
+  for (const CellDigests& cell : request.used) used.insert(cell.session);
   std::vector<Leftover> out;
   const auto add = [&](const std::string& kind, const std::string& path) {
     const Use use = UseOf(path);
-    const time_t now = time(nullptr);
-    if (now - use.changed < static_cast<time_t>(request.older_than_s)) return;
-    out.push_back({kind, path, use.bytes});
+    if (IsOlder(use, request.older_than_s)) out.push_back({kind, path, use.bytes});
   };
   for (const std::string& directory : directories) {
-    if (!IsUsed(directory, used)) add("session cell", directory);
+    if (!IsOfASession(directory)) continue;
+    if (used.count(DigestsIn(directory).session) == 0) add("session cell", directory);
+  }
+  if (request.command_cells) {
+    for (const CommandCell& cell : ChooseCommandCells(directories, request)) {
+      out.push_back({"command cell", cell.path, cell.use.bytes});
+    }
   }
   std::error_code error;
+  const std::string gone = GoneDirectory(layout);
+  if (fs::exists(fs::symlink_status(gone, error))) out.push_back({"gc", gone, UseOf(gone).bytes});
   const std::string restore = layout.state + "/restore.new";
   if (fs::exists(fs::symlink_status(restore, error))) add("restore", restore);
   if (!request.quarantined) return out;

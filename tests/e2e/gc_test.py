@@ -123,6 +123,59 @@ class GcTest(WorldTest):
         self.assertEqual(self.gc("--older-than", "1"), {left: "restore"})
         self.assertFalse(os.path.exists(left))
 
+    def command_cell(self, name, mebibytes=0):
+        """Its directory; its process has ended."""
+        done = self.world.ctl("exec", "--cell", name, "--", "sh", "-c",
+                              f"head -c {mebibytes}M /dev/urandom >/cell/data/home/f")
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.world.ctl("cell", "rm", name).code, 0)
+        directory, = glob.glob(f"{self.world.state}/supervisor/cells/command-*/ctl-*/shared/{name}-*")
+        return directory
+
+    def test_cells_of_commands_by_age(self):
+        gone = self.command_cell("gone")
+        kept = {self.command_cell(name): name for name in ("lives", "stopped", "quarantined")}
+        for name in kept.values():
+            self.assertEqual(self.world.ctl("exec", "--cell", name, "--", "true").code, 0)
+        self.assertEqual(self.world.ctl("cell", "stop", "stopped").code, 0)
+        self.assertEqual(self.world.ctl("cell", "quarantine", "quarantined", "--reason", "x").code, 0)
+        try:
+            self.assertNotIn(gone, self.gc("--older-than", "1"), "cells of commands without the option")
+            self.assertNotIn(gone, self.gc("--command-cells"), "not before a day has passed")
+            would = self.gc("--dry-run", "--command-cells", "--older-than", "1")
+            self.assertEqual(would.get(gone), "command cell")
+            self.assertFalse(set(would) & set(kept))
+            self.assertTrue(os.path.isdir(gone))
+            found = self.gc("--command-cells", "--older-than", "1")
+        finally:
+            self.assertEqual(self.world.ctl("cell", "release", "quarantined").code, 0)
+        self.assertEqual(found.get(gone), "command cell")
+        self.assertFalse(os.path.exists(gone))
+        self.assertFalse(os.path.exists(f"{self.world.state}/supervisor/cells.gone"))
+        for directory in kept:
+            self.assertNotIn(directory, found)
+            self.assertTrue(os.path.isdir(directory))
+        # Its name may be used again.
+        self.assertEqual(self.world.ctl("exec", "--cell", "gone", "--", "test", "!", "-e", "/cell/data/home/f").code, 0)
+        for name in ("gone", *kept.values()):
+            self.world.ctl("cell", "rm", name, "--purge")
+
+    def test_cells_of_commands_by_bytes(self):
+        self.gc("--command-cells", "--older-than", "1")
+        first, second, third = (self.command_cell(f"large{number}", 4) for number in range(3))
+        self.assertEqual(self.gc("--command-cells", "--older-than", "1", "--keep-bytes", "20m"), {})
+        found = self.gc("--command-cells", "--older-than", "1", "--keep-bytes", "10m")
+        self.assertEqual(found, {first: "command cell"})
+        self.assertEqual([os.path.exists(each) for each in (first, second, third)], [False, True, True])
+        self.assertEqual(set(self.gc("--command-cells", "--older-than", "1", "--keep-bytes", "1")), {second, third})
+        self.assertEnded(self.world.ctl("gc", "--keep-bytes", "1m"), 1, "Nothing was removed", "--command-cells")
+
+    def test_what_a_removal_has_left(self):
+        left = f"{self.world.state}/supervisor/cells.gone"
+        os.makedirs(f"{left}/1-0/data")
+        self.assertEqual(self.gc(), {left: "gc"})
+        self.assertFalse(os.path.exists(left))
+
     def test_links_are_not_followed(self):
         session = self.session()
         outside = self.world.make("outside/file", "mine")
