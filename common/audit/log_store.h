@@ -45,7 +45,7 @@ class LogStore final {
   // Waits until no other store has the directory: `directory` is an open file description of its
   // own, and its lock (flock) is held until it is closed. A file that has reached `file_bytes` or
   // `file_age` is followed by a new one; then the oldest files are removed while all have more than
-  // `keep_bytes`, or every record of the oldest is older than `keep_age`.
+  // `keep_bytes`, or the one after the oldest begins with a record that is older than `keep_age`.
   // DATA_LOSS if the end of the log cannot be parsed: the operator must move the log away.
   static Result<LogStore> Open(UniqueFd directory, Retention retention = {});
 
