@@ -4,14 +4,19 @@
 
 #include <utility>
 
+#include "agentd/base/json_text.h"
+
 namespace odyssey::model {
 namespace {
 
 Result<ToolUse> ReadCall(const std::string& prompt) {
-  const auto call = nlohmann::ordered_json::parse(prompt, nullptr, /*allow_exceptions=*/false);
   const Status wrong =
       InvalidArgument(R"(prompt: provider direct expects {"tool": NAME, "arguments": {…}})");
-  if (!call.is_object() || call.size() != 2) return wrong;
+  // It bounds the nesting, which dump() needs.
+  const Result<std::string> object = agent::CanonicalObject(prompt);
+  if (!object.ok()) return wrong;
+  const auto call = nlohmann::json::parse(*object, nullptr, /*allow_exceptions=*/false);
+  if (call.size() != 2) return wrong;
   const auto tool = call.find("tool");
   const auto arguments = call.find("arguments");
   if (tool == call.end() || !tool->is_string()) return wrong;

@@ -35,6 +35,13 @@ TEST(DirectClientTest, EndsAfterTheResult) {
   EXPECT_EQ(std::get<ModelEnd>(events[0]).reason, agent::v1::END_REASON_STOP);
 }
 
+TEST(DirectClientTest, NestedDeeplyItFailsTheCall) {
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  std::vector<ModelEvent> events;
+  EXPECT_EQ(Stream({User(R"({"tool":"LS","arguments":{"path":)" + deep + "}}")}, &events).code(),
+            Code::kInvalidArgument);
+}
+
 TEST(DirectClientTest, AnotherPromptFailsTheCall) {
   for (const char* prompt :
        {"list the files", "[]", R"({"tool":"LS"})", R"({"tool":7,"arguments":{}})",

@@ -69,7 +69,7 @@ RpcError MissingText(const char* name) {
 std::optional<RpcError> RefusedOfSession(const Json& params) {
   const auto has = [&](const char* name) {
     const auto found = params.find(name);
-    return found != params.end() && found->is_array() && !found->empty();
+    return found != params.end() && !found->empty();
   };
   if (has("mcpServers")) {
     return InvalidParams(

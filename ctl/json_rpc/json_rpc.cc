@@ -56,7 +56,18 @@ RpcMessage ParseRpcMessage(std::string_view line) {
     return Invalid(nullptr, RpcCode::kParseError,
                    "a message of more than " + std::to_string(RpcLines::kMaxLine) + " bytes");
   }
-  Json message = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  bool too_deep = false;
+  const Json message = Json::parse(
+      line,
+      [&](int depth, Json::parse_event_t, Json&) {
+        too_deep = too_deep || depth > kMaxRpcDepth;
+        return depth <= kMaxRpcDepth;
+      },
+      /*allow_exceptions=*/false);
+  if (too_deep) {
+    return Invalid(nullptr, RpcCode::kParseError,
+                   "nested deeper than " + std::to_string(kMaxRpcDepth) + " levels");
+  }
   if (message.is_discarded()) return Invalid(nullptr, RpcCode::kParseError, "not JSON");
   if (!message.is_object()) {
     return Invalid(nullptr, RpcCode::kInvalidRequest, "expected one object a line");

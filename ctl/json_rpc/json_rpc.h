@@ -50,6 +50,9 @@ struct RpcInvalid {
 };
 using RpcMessage = std::variant<RpcRequest, RpcNotification, RpcResponse, RpcInvalid>;
 
+// Deepest nesting of a message: what copies and prints a value takes stack for each level.
+inline constexpr int kMaxRpcDepth = 100;
+
 RpcMessage ParseRpcMessage(std::string_view line);
 
 // A whole line each, with its line feed, in ASCII.

@@ -51,8 +51,14 @@ TEST(JsonRpcTest, AnswersWhatIsNoMessageByItsId) {
 }
 
 TEST(JsonRpcTest, NestedDeeplyIsReadOrRefused) {
-  const std::string deep(200'000, '[');
-  EXPECT_EQ(std::get<RpcInvalid>(ParseRpcMessage(deep)).error.code, RpcCode::kParseError);
+  const auto nested = [](size_t depth) {
+    return R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"x":)" + std::string(depth, '[') +
+           std::string(depth, ']') + "}}";
+  };
+  EXPECT_EQ(std::get<RpcRequest>(ParseRpcMessage(nested(90))).method, "m");
+  for (const std::string& line : {nested(110), nested(2'000'000), std::string(200'000, '[')}) {
+    EXPECT_EQ(std::get<RpcInvalid>(ParseRpcMessage(line)).error.code, RpcCode::kParseError);
+  }
 }
 
 TEST(JsonRpcTest, WritesOneLineOfAscii) {
