@@ -49,11 +49,6 @@ Json ModeState(ApproveMode current) {
 
 RpcError InvalidParams(std::string why) { return {RpcCode::kInvalidParams, std::move(why)}; }
 
-RpcError ErrorOf(const Failure& failure, RpcCode code = RpcCode::kInternalError) {
-  return {code,
-          failure.what + ": " + failure.why + (failure.next.empty() ? "" : " " + failure.next)};
-}
-
 // A text of the parameters; nothing if it is missing or no string.
 std::optional<std::string> TextParam(const Json& params, const char* name) {
   const auto found = params.find(name);
@@ -93,6 +88,10 @@ AcpServer::AcpServer(const Console& console, const Locations& locations, AcpOpti
       peer_(console) {}
 
 void AcpServer::Run() {
+  const RpcHandlers handlers = {
+      .on_request = [this](const RpcRequest& request) { return Dispatch(request); },
+      .on_notification = [this](const RpcNotification& each) { OnNotification(each); },
+      .on_response = [this](const RpcResponse& response) { OnResponse(response); }};
   for (bool open = true; open;) {
     std::vector<pollfd> polled = {{STDIN_FILENO, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
     std::vector<std::string> running;
@@ -107,7 +106,7 @@ void AcpServer::Run() {
       if (polled[i + 2].revents != 0) OnItem(running[i], &sessions_.at(running[i]));
     }
     if (polled[0].revents != 0) open = peer_.Read();
-    while (const std::optional<RpcMessage> message = peer_.Next()) OnMessage(*message);
+    peer_.Deliver(handlers);
   }
   for (auto& [id, session] : sessions_) {
     if (session.turn != nullptr) Cancel(id, session.turn.get());
@@ -117,18 +116,7 @@ void AcpServer::Run() {
   }
 }
 
-void AcpServer::OnMessage(const RpcMessage& message) {
-  if (const auto* request = std::get_if<RpcRequest>(&message)) {
-    const std::optional<Answer> answer = Dispatch(*request);
-    if (answer) peer_.Answer(request->id, *answer);
-  } else if (const auto* response = std::get_if<RpcResponse>(&message)) {
-    OnResponse(*response);
-  } else if (const auto* notification = std::get_if<RpcNotification>(&message)) {
-    OnNotification(*notification);
-  }
-}
-
-std::optional<AcpServer::Answer> AcpServer::Dispatch(const RpcRequest& request) {
+std::optional<RpcAnswer> AcpServer::Dispatch(const RpcRequest& request) {
   const std::string& method = request.method;
   if (method == "initialize") return Initialize(request.params);
   if (!initialized_) {
@@ -190,7 +178,7 @@ void AcpServer::OnResponse(const RpcResponse& response) {
   }
 }
 
-AcpServer::Answer AcpServer::Initialize(const Json& params) {
+RpcAnswer AcpServer::Initialize(const Json& params) {
   if (!params.contains("protocolVersion") || !params["protocolVersion"].is_number_integer()) {
     return InvalidParams("protocolVersion: expected an integer");
   }
@@ -216,7 +204,7 @@ Json AcpServer::Opened(const std::string& id, const std::string& cwd) {
   return {{"modes", ModeState(options_.approve)}};
 }
 
-AcpServer::Answer AcpServer::NewSession(const Json& params) {
+RpcAnswer AcpServer::NewSession(const Json& params) {
   const std::optional<std::string> cwd = TextParam(params, "cwd");
   if (!cwd) return MissingText("cwd");
   if (cwd->empty() || cwd->front() != '/') return InvalidParams("cwd: expected an absolute path");
@@ -236,7 +224,7 @@ AcpServer::Answer AcpServer::NewSession(const Json& params) {
   return out;
 }
 
-AcpServer::Answer AcpServer::OpenSession(const Json& params, bool replay) {
+RpcAnswer AcpServer::OpenSession(const Json& params, bool replay) {
   const std::optional<std::string> id = TextParam(params, "sessionId");
   if (!id) return MissingText("sessionId");
   if (const auto refused = RefusedOfSession(params)) return *refused;
@@ -267,7 +255,7 @@ void AcpServer::Replay(const std::string& id) {
   }
 }
 
-AcpServer::Answer AcpServer::ListSessions(const Json& params) {
+RpcAnswer AcpServer::ListSessions(const Json& params) {
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
   if (!client.ok()) return ErrorOf(ExplainConnect("list the sessions", client.status()));
   agent::v1::ListSessionsRequest request;
@@ -291,7 +279,7 @@ AcpServer::Answer AcpServer::ListSessions(const Json& params) {
   return out;
 }
 
-AcpServer::Answer AcpServer::DeleteSession(const Json& params) {
+RpcAnswer AcpServer::DeleteSession(const Json& params) {
   const std::optional<std::string> id = TextParam(params, "sessionId");
   if (!id) return MissingText("sessionId");
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
@@ -314,7 +302,7 @@ AcpServer::Answer AcpServer::DeleteSession(const Json& params) {
   return Json::object();
 }
 
-AcpServer::Answer AcpServer::SetMode(const Json& params) {
+RpcAnswer AcpServer::SetMode(const Json& params) {
   RpcError error;
   Session* const session = FindSession(params, &error);
   if (session == nullptr) return error;
@@ -341,7 +329,7 @@ AcpServer::Session* AcpServer::FindSession(const Json& params, RpcError* error) 
   return nullptr;
 }
 
-std::optional<AcpServer::Answer> AcpServer::Prompt(const RpcRequest& request) {
+std::optional<RpcAnswer> AcpServer::Prompt(const RpcRequest& request) {
   RpcError error;
   Session* const session = FindSession(request.params, &error);
   if (session == nullptr) return error;
@@ -413,7 +401,7 @@ void AcpServer::SendUpdates(const std::string& id, const std::vector<Json>& upda
   }
 }
 
-void AcpServer::EndTurn(Session* session, const Answer& answer) {
+void AcpServer::EndTurn(Session* session, const RpcAnswer& answer) {
   const std::unique_ptr<Turn> turn = std::move(session->turn);
   peer_.Answer(turn->request_id, answer);
 }

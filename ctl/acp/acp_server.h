@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "ctl/acp/acp_updates.h"
 #include "ctl/approval/approval_prompt.h"
@@ -40,7 +39,6 @@ class AcpServer final {
   void Run();
 
  private:
-  using Answer = std::variant<Json, RpcError>;
   struct Turn {
     Json request_id;  // of session/prompt, which its end answers
     std::string id;
@@ -54,20 +52,19 @@ class AcpServer final {
     std::unique_ptr<Turn> turn;  // that runs for this client
   };
 
-  void OnMessage(const RpcMessage& message);
   void OnRequest(const RpcRequest& request);
   void OnNotification(const RpcNotification& notification);
   void OnResponse(const RpcResponse& response);
-  std::optional<Answer> Dispatch(const RpcRequest& request);
+  std::optional<RpcAnswer> Dispatch(const RpcRequest& request);
 
-  Answer Initialize(const Json& params);
-  Answer NewSession(const Json& params);
-  Answer OpenSession(const Json& params, bool replay);
-  Answer ListSessions(const Json& params);
-  Answer DeleteSession(const Json& params);
-  Answer SetMode(const Json& params);
+  RpcAnswer Initialize(const Json& params);
+  RpcAnswer NewSession(const Json& params);
+  RpcAnswer OpenSession(const Json& params, bool replay);
+  RpcAnswer ListSessions(const Json& params);
+  RpcAnswer DeleteSession(const Json& params);
+  RpcAnswer SetMode(const Json& params);
   // Nothing: its turn has begun, whose end is the answer.
-  std::optional<Answer> Prompt(const RpcRequest& request);
+  std::optional<RpcAnswer> Prompt(const RpcRequest& request);
 
   // The session of params.sessionId that this client has opened.
   Session* FindSession(const Json& params, RpcError* error);
@@ -77,7 +74,7 @@ class AcpServer final {
   void OnPermission(const std::string& id, Session* session,
                     const agent::v1::PermissionRequested& request);
   void SendUpdates(const std::string& id, const std::vector<Json>& updates);
-  void EndTurn(Session* session, const Answer& answer);
+  void EndTurn(Session* session, const RpcAnswer& answer);
   void Cancel(const std::string& id, Turn* turn);
 
   const Console& console_;

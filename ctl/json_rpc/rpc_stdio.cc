@@ -5,6 +5,11 @@
 
 namespace odyssey::ctl {
 
+RpcError ErrorOf(const Failure& failure, RpcCode code) {
+  return {code,
+          failure.what + ": " + failure.why + (failure.next.empty() ? "" : " " + failure.next)};
+}
+
 bool RpcStdio::Read() {
   char bytes[65536];
   const ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
@@ -13,17 +18,24 @@ bool RpcStdio::Read() {
   return n > 0;
 }
 
-std::optional<RpcMessage> RpcStdio::Next() {
+void RpcStdio::Deliver(const RpcHandlers& handlers) {
   while (const std::optional<std::string> line = lines_.Next()) {
-    RpcMessage message = ParseRpcMessage(*line);
-    const auto* invalid = std::get_if<RpcInvalid>(&message);
-    if (invalid == nullptr) return message;
-    Answer(invalid->id, invalid->error);
+    const RpcMessage message = ParseRpcMessage(*line);
+    if (const auto* request = std::get_if<RpcRequest>(&message)) {
+      const std::optional<RpcAnswer> answer = handlers.on_request(*request);
+      if (answer) Answer(request->id, *answer);
+    } else if (const auto* response = std::get_if<RpcResponse>(&message)) {
+      handlers.on_response(*response);
+    } else if (const auto* notification = std::get_if<RpcNotification>(&message)) {
+      handlers.on_notification(*notification);
+    } else {
+      const auto& invalid = std::get<RpcInvalid>(message);
+      Answer(invalid.id, invalid.error);
+    }
   }
-  return std::nullopt;
 }
 
-void RpcStdio::Answer(const Json& id, const std::variant<Json, RpcError>& answer) const {
+void RpcStdio::Answer(const Json& id, const RpcAnswer& answer) const {
   const auto* error = std::get_if<RpcError>(&answer);
   console_.Print(error != nullptr ? FormatRpcError(id, *error)
                                   : FormatRpcResult(id, std::get<Json>(answer)));

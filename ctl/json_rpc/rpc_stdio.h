@@ -1,14 +1,28 @@
 #ifndef ODYSSEY_CTL_JSON_RPC_RPC_STDIO_H_
 #define ODYSSEY_CTL_JSON_RPC_RPC_STDIO_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "ctl/base/console.h"
 #include "ctl/json_rpc/json_rpc.h"
 
 namespace odyssey::ctl {
+
+using RpcAnswer = std::variant<Json, RpcError>;
+
+RpcError ErrorOf(const Failure& failure, RpcCode code = RpcCode::kInternalError);
+
+// What a server does with a message of its peer.
+struct RpcHandlers {
+  // Nothing: the server answers later.
+  std::function<std::optional<RpcAnswer>(const RpcRequest&)> on_request;
+  std::function<void(const RpcNotification&)> on_notification;
+  std::function<void(const RpcResponse&)> on_response;
+};
 
 // A peer at the other end of stdin and stdout. Reading waits for nothing once stdin is readable;
 // sending waits until it is written.
@@ -18,10 +32,10 @@ class RpcStdio final {
 
   // Reads what has come. False: stdin has ended.
   bool Read();
-  // The next message that has come. What is no message is answered here.
-  std::optional<RpcMessage> Next();
+  // Gives each message that has come to its handler. What is no message is answered here.
+  void Deliver(const RpcHandlers& handlers);
 
-  void Answer(const Json& id, const std::variant<Json, RpcError>& answer) const;
+  void Answer(const Json& id, const RpcAnswer& answer) const;
   void Notify(std::string_view method, const Json& params) const;
   // Returns the request's id, which its response has.
   std::string Ask(std::string_view method, const Json& params);

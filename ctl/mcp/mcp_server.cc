@@ -20,11 +20,6 @@ using agent::v1::SessionServiceStub;
 
 namespace {
 
-RpcError ErrorOf(const Failure& failure) {
-  return {RpcCode::kInternalError,
-          failure.what + ": " + failure.why + (failure.next.empty() ? "" : " " + failure.next)};
-}
-
 constexpr char kProvider[] = "direct";
 
 }  // namespace
@@ -38,6 +33,10 @@ McpServer::McpServer(const Console& console, const Locations& locations, McpOpti
       peer_(console) {}
 
 void McpServer::Run() {
+  const RpcHandlers handlers = {
+      .on_request = [this](const RpcRequest& request) { return Dispatch(request); },
+      .on_notification = [this](const RpcNotification& each) { OnNotification(each); },
+      .on_response = [this](const RpcResponse& response) { OnResponse(response); }};
   for (bool open = true; open;) {
     pollfd polled[] = {{STDIN_FILENO, POLLIN, 0},
                        {signal_fd_, POLLIN, 0},
@@ -46,25 +45,14 @@ void McpServer::Run() {
     if (polled[1].revents != 0 && TakeSignal(signal_fd_) != 0) break;
     if (polled[2].revents != 0) OnItem();
     if (polled[0].revents != 0) open = peer_.Read();
-    while (const std::optional<RpcMessage> message = peer_.Next()) OnMessage(*message);
+    peer_.Deliver(handlers);
   }
   for (auto& [turn_id, call] : calls_) Cancel(turn_id, &call);
   for (auto& [turn_id, call] : calls_) call.canceller->Wait();
   CloseSession();
 }
 
-void McpServer::OnMessage(const RpcMessage& message) {
-  if (const auto* request = std::get_if<RpcRequest>(&message)) {
-    const std::optional<Answer> answer = Dispatch(*request);
-    if (answer) peer_.Answer(request->id, *answer);
-  } else if (const auto* response = std::get_if<RpcResponse>(&message)) {
-    OnResponse(*response);
-  } else if (const auto* notification = std::get_if<RpcNotification>(&message)) {
-    OnNotification(*notification);
-  }
-}
-
-std::optional<McpServer::Answer> McpServer::Dispatch(const RpcRequest& request) {
+std::optional<RpcAnswer> McpServer::Dispatch(const RpcRequest& request) {
   const std::string& method = request.method;
   if (method == "ping") return Json::object();
   if (method == "initialize") return Initialize(request.params);
@@ -96,7 +84,7 @@ void McpServer::OnResponse(const RpcResponse& response) {
   if (sent.failure) console_.Fail(*sent.failure);
 }
 
-McpServer::Answer McpServer::Initialize(const Json& params) {
+RpcAnswer McpServer::Initialize(const Json& params) {
   const auto version = params.find("protocolVersion");
   if (version == params.end() || !version->is_string()) {
     return RpcError{RpcCode::kInvalidParams, "protocolVersion: expected a string"};
@@ -135,7 +123,7 @@ std::optional<RpcError> McpServer::OpenSession() {
   return std::nullopt;
 }
 
-McpServer::Answer McpServer::ListTools() {
+RpcAnswer McpServer::ListTools() {
   if (const std::optional<RpcError> error = OpenSession()) return *error;
   const Result<Client> client = Client::Connect(Daemon::kAgentd, locations_);
   if (!client.ok()) return ErrorOf(ExplainConnect("list the tools", client.status()));
@@ -150,7 +138,7 @@ McpServer::Answer McpServer::ListTools() {
   return Json{{"tools", std::move(tools)}};
 }
 
-std::optional<McpServer::Answer> McpServer::CallTool(const RpcRequest& request) {
+std::optional<RpcAnswer> McpServer::CallTool(const RpcRequest& request) {
   const Result<std::string> prompt = DirectPrompt(request.params);
   if (!prompt.ok()) return RpcError{RpcCode::kInvalidParams, prompt.status().message()};
   if (const std::optional<RpcError> error = OpenSession()) return *error;

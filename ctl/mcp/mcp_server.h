@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "ctl/approval/approval_prompt.h"
 #include "ctl/base/console.h"
@@ -40,7 +39,6 @@ class McpServer final {
   void Run();
 
  private:
-  using Answer = std::variant<Json, RpcError>;
   // A turn that runs.
   struct Call {
     Json request_id;        // of tools/call
@@ -51,15 +49,14 @@ class McpServer final {
     std::unique_ptr<TurnCanceller> canceller;
   };
 
-  void OnMessage(const RpcMessage& message);
   void OnNotification(const RpcNotification& notification);
   void OnResponse(const RpcResponse& response);
   // Nothing: its turn has begun, whose end is the answer.
-  std::optional<Answer> Dispatch(const RpcRequest& request);
+  std::optional<RpcAnswer> Dispatch(const RpcRequest& request);
 
-  Answer Initialize(const Json& params);
-  Answer ListTools();
-  std::optional<Answer> CallTool(const RpcRequest& request);
+  RpcAnswer Initialize(const Json& params);
+  RpcAnswer ListTools();
+  std::optional<RpcAnswer> CallTool(const RpcRequest& request);
 
   // Makes the session if there is none. Nothing: there is one.
   std::optional<RpcError> OpenSession();
