@@ -5,10 +5,10 @@ import json
 import os
 import subprocess
 import sys
-import threading
 
 import bundles
-from world import BIN, HANG_S, SKIPPED, Running, World, WorldTest, main
+from rpc_peer import RpcPeer
+from world import BIN, SKIPPED, Running, World, WorldTest, main
 
 MODULES = os.path.join(os.path.abspath(BIN), "../../clients-tests/node_modules")
 SCHEMA = MODULES + "/@agentclientprotocol/sdk/schema/v1/schema.json"
@@ -37,70 +37,28 @@ class Frames:
         jsonschema.validate(value, {"$ref": f"#/$defs/{name}", "$defs": self.schema["$defs"]})
 
 
-class Editor:
+class Editor(RpcPeer):
     """Starts the agent, and speaks to it."""
 
     frames = Frames()
 
     def __init__(self, world, *arguments, **options):
-        self.process = subprocess.Popen(world.argv("acp", *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, **options)
-        self.updates, self.asked, self.methods = [], [], {}
+        self.updates, self.asked = [], []
         self.answer = lambda params: {"outcome": {"outcome": "cancelled"}}
-        self._ids, self._answers = iter(range(1, 1000)), {}
-        self._arrived = threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        super().__init__(world.argv("acp", *arguments), **options)
 
-    def _read(self):
-        for line in self.process.stdout:
-            frame = json.loads(line)
-            assert frame["jsonrpc"] == "2.0", frame
-            if "method" in frame:
-                self.frames.check(Frames.REQUESTS[frame["method"]], frame["params"])
-            elif "result" in frame:
-                self.frames.check(Frames.RESULTS[self.methods[frame["id"]]], frame["result"])
-            with self._arrived:
-                if frame.get("method") == "session/update":
-                    self.updates.append(frame["params"]["update"])
-                elif "method" in frame:
-                    self.asked.append(frame["params"])
-                    answer = self.answer(frame["params"])
-                    if answer is not None:
-                        self.write({"jsonrpc": "2.0", "id": frame["id"], "result": answer})
-                else:
-                    self._answers[frame["id"]] = frame
-                self._arrived.notify_all()
+    def check(self, frame):
+        if "method" in frame:
+            self.frames.check(Frames.REQUESTS[frame["method"]], frame["params"])
+        elif "result" in frame:
+            self.frames.check(Frames.RESULTS[self.methods[frame["id"]]], frame["result"])
 
-    def write(self, frame):
-        self.raw(json.dumps(frame) + "\n")
-
-    def raw(self, text):
-        self.process.stdin.write(text.encode())
-        self.process.stdin.flush()
-
-    def send(self, method, **params):
-        number = next(self._ids)
-        self.methods[number] = method
-        self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return number
-
-    def wait(self, condition):
-        with self._arrived:
-            assert self._arrived.wait_for(condition, HANG_S), (self.updates, self._answers)
-
-    def answered(self, number):
-        self.wait(lambda: number in self._answers)
-        return self._answers.pop(number)
-
-    def call(self, method, **params):
-        """The result; an error is a failure of the test."""
-        answer = self.answered(self.send(method, **params))
-        assert "result" in answer, answer
-        return answer["result"]
-
-    def refused(self, method, **params):
-        return self.answered(self.send(method, **params))["error"]
+    def on_call(self, method, params):
+        if method == "session/update":
+            self.updates.append(params["update"])
+            return None
+        self.asked.append(params)
+        return self.answer(params)
 
     def open(self, cwd):
         self.call("initialize", protocolVersion=1, clientCapabilities={})
@@ -120,15 +78,6 @@ class Editor:
             if update["sessionUpdate"].startswith("tool_call"):
                 out.setdefault(update["toolCallId"], {}).update(update)
         return list(out.values())
-
-    def close(self):
-        self.process.stdin.close()
-        code = self.process.wait(HANG_S)
-        self._reader.join()
-        error = self.process.stderr.read().decode()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code, error
 
 
 class AcpTest(WorldTest):

@@ -5,64 +5,29 @@ import json
 import os
 import subprocess
 import sys
-import threading
 
 import bundles
+from rpc_peer import RpcPeer
 from world import BIN, HANG_S, SKIPPED, SOURCE, WorldTest, main
 
 MODULES = os.path.join(os.path.abspath(BIN), "../../clients-tests/node_modules")
 DIRECT = {"provider": "direct", "name": "prompt"}
 
 
-class Client:
+class Client(RpcPeer):
     """Starts the server, and speaks to it."""
 
     def __init__(self, world, *arguments, **options):
-        self.process = subprocess.Popen(world.argv("mcp", *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, **options)
         self.asked, self.progress, self.answer = [], [], lambda params: {"action": "cancel"}
-        self._ids, self._answers = iter(range(1, 1000)), {}
-        self._arrived = threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        super().__init__(world.argv("mcp", *arguments), **options)
 
-    def _read(self):
-        for line in self.process.stdout:
-            frame = json.loads(line)
-            with self._arrived:
-                if frame.get("method") == "elicitation/create":
-                    self.asked.append(frame["params"])
-                    self.write({"jsonrpc": "2.0", "id": frame["id"], "result": self.answer(frame["params"])})
-                elif "method" in frame:
-                    self.progress.append(frame["params"])
-                else:
-                    self._answers[frame["id"]] = frame
-                self._arrived.notify_all()
-
-    def write(self, frame):
-        self.process.stdin.write((json.dumps(frame) + "\n").encode())
-        self.process.stdin.flush()
-
-    def send(self, method, **params):
-        number = next(self._ids)
-        self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return number
-
-    def wait(self, condition):
-        with self._arrived:
-            assert self._arrived.wait_for(condition, HANG_S), (self.asked, self.progress, self._answers)
-
-    def answered(self, number):
-        self.wait(lambda: number in self._answers)
-        return self._answers.pop(number)
-
-    def call(self, method, **params):
-        answer = self.answered(self.send(method, **params))
-        assert "result" in answer, answer
-        return answer["result"]
-
-    def refused(self, method, **params):
-        return self.answered(self.send(method, **params))["error"]
+    def on_call(self, method, params):
+        if method == "notifications/progress":
+            self.progress.append(params)
+            return None
+        assert method == "elicitation/create", method
+        self.asked.append(params)
+        return self.answer(params)
 
     def open(self, version="2025-11-25", **capabilities):
         done = self.call("initialize", protocolVersion=version, capabilities=capabilities,
@@ -72,15 +37,6 @@ class Client:
 
     def tool(self, name, **arguments):
         return self.call("tools/call", name=name, arguments=arguments)
-
-    def close(self):
-        self.process.stdin.close()
-        code = self.process.wait(HANG_S)
-        self._reader.join()
-        error = self.process.stderr.read().decode()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code, error
 
 
 class McpTest(WorldTest):
@@ -169,7 +125,7 @@ class McpTest(WorldTest):
         client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}})
         for n, number in enumerate(others):
             self.assertEqual(client.answered(number)["result"]["structuredContent"]["stdout"], f"{n}\n")
-        self.assertNotIn(slow, client._answers)
+        self.assertFalse(client.has_answer(slow))
         self.assertFalse(self.world.cell_commands("1234568"))
 
     def test_a_review_stays_for_a_commit(self):
