@@ -51,7 +51,7 @@ class AcpUpdates final {
   Json Finished(const agent::v1::ToolCallFinished& finished);
   // Adds to the text of the call; the update that shows it, if it has grown by enough.
   std::vector<Json> Append(const std::string& tool_call_id, std::string_view text);
-  // The host's path of a path in the cell; "": it is none of the host's.
+  // The host's path for a path in the cell; "": no mount of the host has it.
   std::string HostPath(const std::string& cell_path) const;
   Json Locations(const std::string& arguments_json) const;
   Json Diffs(const std::string& tool, const std::string& arguments_json) const;

@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_POLICY_EXECUTABLES_ETC_LIST_H_
 #define ODYSSEY_POLICY_EXECUTABLES_ETC_LIST_H_
 
-// What cells are shown of the host's /etc, and what not: the one list of it.
+// Paths below /etc that the plan mounts into cells, and paths that it never mounts.
 //
 // Shown are these paths, and what links of /usr lead to (configuration.h), if every user of the
 // host may read them. Each is a mount that every command's mount namespace copies: the list names
@@ -55,18 +55,18 @@ inline constexpr EtcPath kShownOfEtc[] = {
     {"/etc/ssl/cert.pem", "certificates, where LibreSSL's place is kept"},
     {"/etc/ssl/certs", "certificates of authorities"},
     {"/etc/ssl/openssl.cnf", "OpenSSL"},
-    {"/etc/terminfo", "terminals of the host's own"},
+    {"/etc/terminfo", "terminal descriptions that the host's administrator added"},
     {"/etc/timezone", "the time zone's name: Java, Python's tzlocal"},
     {"/etc/xml", "catalogues of libxml2"}};
 
 // Neither by the list above nor by a link of /usr, and nothing below them.
 inline constexpr EtcPath kNotShownOfEtc[] = {
     {"/etc/apt", "may hold passwords of repositories"},
-    {"/etc/bash.bashrc", "programs of the host's users, run by every shell"},
+    {"/etc/bash.bashrc", "every interactive bash runs it; it names programs of the host"},
     {"/etc/crypttab", "the host's disks"},
     {"/etc/curlrc", "may hold a proxy's password"},
-    {"/etc/environment", "variables of the host's users"},
-    {"/etc/environment.d", "variables of the host's users"},
+    {"/etc/environment", "pam_env sets its variables at a login; a policy sets a cell's"},
+    {"/etc/environment.d", "systemd sets its variables in user services; a policy sets a cell's"},
     {"/etc/exports", "the host's network"},
     {"/etc/fstab", "the host's disks"},
     {"/etc/gitconfig", "may hold tokens in URLs, and programs that git runs"},
@@ -85,7 +85,7 @@ inline constexpr EtcPath kNotShownOfEtc[] = {
     {"/etc/passwd", "a cell has its own"},
     {"/etc/pip.conf", "may hold passwords of repositories"},
     {"/etc/profile", "sets PATH, which a policy does; run by every login shell"},
-    {"/etc/profile.d", "programs of the host's users, run by every login shell"},
+    {"/etc/profile.d", "every login shell runs it; it names programs of the host"},
     {"/etc/resolv.conf", "a cell has its own"},
     {"/etc/security", "of logins"},
     {"/etc/shadow", "secret"},

@@ -164,7 +164,8 @@ void AddProcfsProbes(Probes* all) {
                     return MustNotOpen(std::string("/proc/self/root") + kCorePattern, O_WRONLY);
                   }});
   const char* kMounts = "the mount namespace has no sysfs";
-  all->push_back({"escape.sys_shown", "nothing of the host's /sys is there", kMounts, SysIsShown});
+  all->push_back(
+      {"escape.sys_shown", "/sys has the cell's directories alone", kMounts, SysIsShown});
   const char* kGroups = "the cgroup namespace; read-only mounts";
   all->push_back({"escape.cgroups_shown", "no group but the cell's own is there", kGroups,
                   [](const Targets&) { return ControlGroups(&group_inside); }});

@@ -259,7 +259,7 @@ class AcpTest(WorldTest):
             editor.raw(text)
             self.assertEqual(editor.answered(None)["error"]["code"], code)
         editor.write({"jsonrpc": "2.0", "method": "unknown/notification"})
-        editor.write({"jsonrpc": "2.0", "id": "nobody", "result": {}})
+        editor.write({"jsonrpc": "2.0", "id": "never-asked", "result": {}})
         self.assertEqual(editor.prompt(session), {"stopReason": "end_turn"})
 
     def test_agentd_that_is_gone_is_an_error(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a cell is shown of the host's /etc: what programs need, and nothing secret."""
+"""The plan mounts the listed paths of the host's /etc into a cell, and those that /usr links to."""
 
 import os
 import re
