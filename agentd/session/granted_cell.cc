@@ -35,6 +35,7 @@ std::set<std::string> IdsOf(const std::vector<SessionGrant>& granted) {
 Status FillLimits(const Runtime& runtime, policy::SandboxRequest* request) {
   ODY_ASSIGN_OR_RETURN(const auto current, runtime.ceiling->Get());
   ceiling::FillLimits(current->ceiling, request->ephemeral, &request->limits);
+  request->unsaid_limits = policy::UnsaidLimits(*request);
   request->limits = policy::WithDefaults(request->limits);
   return OkStatus();
 }

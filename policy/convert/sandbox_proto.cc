@@ -185,6 +185,7 @@ v1::Sandbox ToProto(const SandboxRequest& request) {
   for (const Mount& mount : request.mounts) *out.add_mounts() = ToProto(mount);
   out.mutable_env()->insert(request.env.begin(), request.env.end());
   *out.mutable_limits() = ToProto(request.limits);
+  *out.mutable_unsaid_limits() = ToProto(request.unsaid_limits);
   out.mutable_protect()->Assign(request.protect.begin(), request.protect.end());
   out.set_protection(ToProto(request.protection, kProtections));
   out.mutable_deny()->Assign(request.deny.begin(), request.deny.end());
@@ -205,6 +206,7 @@ Status FromProto(const v1::Sandbox& sandbox, SandboxRequest* out) {
   }
   out->env.insert(sandbox.env().begin(), sandbox.env().end());
   out->limits = FromProto(sandbox.limits());
+  out->unsaid_limits = FromProto(sandbox.unsaid_limits());
   out->protect.assign(sandbox.protect().begin(), sandbox.protect().end());
   out->deny.assign(sandbox.deny().begin(), sandbox.deny().end());
   out->user = sandbox.user();

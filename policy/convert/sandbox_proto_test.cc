@@ -54,6 +54,13 @@ TEST(SandboxProtoTest, BudgetsOfEgressSurvive) {
   EXPECT_EQ(back.egress, request.egress);
 }
 
+TEST(SandboxProtoTest, LimitsThatNobodyAskedForAreCarried) {
+  SandboxRequest request, back;
+  request.limits.memory_bytes = request.unsaid_limits.memory_bytes = 512;
+  ASSERT_TRUE(FromProto(ToProto(request), &back).ok());
+  EXPECT_EQ(back, request);
+}
+
 TEST(SandboxProtoTest, PortsOfEgressAreSortedAndNone0) {
   SandboxRequest request;
   request.network = Network::kEgress;

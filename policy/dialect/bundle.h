@@ -41,6 +41,7 @@ struct SandboxSpec {
   policy::ExecutablesMode system_tools_mode = policy::ExecutablesMode::kExplicit;
   std::vector<std::string> system_tools;
   policy::Limits limits = policy::kManifestLimits;
+  policy::Limits unsaid_limits = policy::kManifestLimits;  // as in SandboxRequest
   uint64_t output_bytes = 0;  // kept of stdout and of stderr, each, by a tool; 0: the default
   std::vector<std::string> protect;  // relative to a writable host tree, normalised
   policy::Protection protection = policy::Protection::kDefault;

@@ -136,6 +136,7 @@ TEST_F(BundleTest, ReadsEveryField) {
                  .pids = 64,
                  .wall_clock_ms = 30'000,
                  .cpu_seconds = 5},
+      .unsaid_limits = {.memory_bytes = uint64_t{512} << 20},
       .output_bytes = 1000,
   };
   EXPECT_EQ(bundle->sandbox, expected);

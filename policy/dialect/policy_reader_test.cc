@@ -266,6 +266,7 @@ sandbox:
       {"/mnt/data", "/workspace/mount/read/abs/srv/data", policy::Access::kReadOnly},
       {"/home/u/project", "/workspace/mount/write/current", policy::Access::kReadWrite}};
   expected.limits = {.memory_bytes = uint64_t{512} << 20, .cpu_millis = 1000};
+  expected.unsaid_limits = expected.limits;
   EXPECT_EQ(reading.policy->request, expected);
 }
 

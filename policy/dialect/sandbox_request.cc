@@ -149,6 +149,7 @@ Conversion Convert(const SandboxSpec& sandbox, const RequestContext& context) {
   }
   request.providers = sandbox.providers;
   request.limits = sandbox.limits;
+  request.unsaid_limits = sandbox.unsaid_limits;
   request.protect = sandbox.protect;
   request.protection = sandbox.protection;
   request.deny = sandbox.deny;

@@ -199,6 +199,7 @@ void ReadResources(MapReader resources, SandboxSpec* spec) {
     const uint64_t value =
         resources.Whole(spelling.name, spelling.unsaid, spelling.least, spelling.most);
     key.set(&spec->limits, value * spelling.unit);
+    if (resources.Any(spelling.name) != nullptr) key.set(&spec->unsaid_limits, 0);
   }
   spec->output_bytes = resources.Whole("output_bytes", 0, 1, policy::kMaxOutputBytes);
   resources.Finish();

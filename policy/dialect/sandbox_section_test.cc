@@ -44,6 +44,7 @@ TEST(SandboxSectionTest, EveryExtensionReachesTheRequest) {
                      .tmp_bytes = uint64_t{7} << 20,
                      .disk_bytes = uint64_t{100} << 20,
                      .file_bytes = uint64_t{2} << 20};
+  expected.unsaid_limits = {.memory_bytes = uint64_t{512} << 20, .cpu_millis = 1000};
   EXPECT_EQ(reading.policy->request, expected);
 }
 

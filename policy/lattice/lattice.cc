@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/lattice/trees.h"
+#include "policy/model/default_limits.h"
 #include "policy/plan/plan_check.h"
 
 namespace odyssey::lattice {
@@ -164,7 +165,13 @@ Result<SandboxRequest> Narrow(const SandboxRequest& parent, const SandboxRequest
   ODY_ASSIGN_OR_RETURN(const Rights from, RightsOf(parent));
   ODY_ASSIGN_OR_RETURN(const Rights asked, RightsOf(child));
   const bool any_host = asked.network == policy::Network::kFull;
-  return ToRequest(Meet(from, asked), any_host ? parent.egress : child.egress, child);
+  SandboxRequest out = ToRequest(Meet(from, asked), any_host ? parent.egress : child.egress, child);
+  // No right, and so not in Rights: what neither asks for, the two together do not either.
+  for (const policy::LimitKey& key : policy::kLimitKeys) {
+    const bool said = AsksFor(parent, key) || AsksFor(child, key);
+    key.set(&out.unsaid_limits, said ? 0 : key.get(out.limits));
+  }
+  return out;
 }
 
 Status IsWithin(const SandboxRequest& child, const SandboxRequest& parent) {

@@ -394,6 +394,22 @@ SandboxRequest Held() {
 }
 
 // A read-only part of a writable directory is kept back, as a protected name is.
+TEST(LatticeChoiceTest, ALimitThatNeitherAsksForIsUnsaid) {
+  constexpr uint64_t kTwo = uint64_t{2} << 30, kHalf = uint64_t{512} << 20;
+  const auto memory = [](uint64_t value, uint64_t unsaid) {
+    SandboxRequest request;
+    request.limits.memory_bytes = value;
+    request.unsaid_limits.memory_bytes = unsaid;
+    return request;
+  };
+  const SandboxRequest silent = memory(0, 0), filled = memory(kHalf, kHalf),
+                       said = memory(kHalf, 0);
+  EXPECT_EQ(Narrow(silent, silent)->unsaid_limits.memory_bytes, kTwo);
+  EXPECT_EQ(Narrow(silent, filled)->unsaid_limits.memory_bytes, kHalf);
+  EXPECT_EQ(Narrow(said, silent)->unsaid_limits.memory_bytes, 0u);
+  EXPECT_EQ(Narrow(filled, said)->unsaid_limits.memory_bytes, 0u);
+}
+
 TEST(LatticeTest, AReadOnlyPartIsKeptBack) {
   const SandboxRequest whole = {.mounts = {{"/srv/d", "/d", policy::Access::kReadWrite}}};
   const auto excess = [](const SandboxRequest& child, const SandboxRequest& parent) {

@@ -21,6 +21,22 @@ inline constexpr Limits kManifestLimits = [] {
   return limits;
 }();
 
+// Whether the request asks for this limit itself.
+constexpr bool AsksFor(const SandboxRequest& request, const LimitKey& key) {
+  const uint64_t value = key.get(request.limits);
+  return value != 0 && value != key.get(request.unsaid_limits);
+}
+
+// Of the limits in force, WithDefaults(request.limits), those that the request does not ask for.
+constexpr Limits UnsaidLimits(const SandboxRequest& request) {
+  Limits unsaid;
+  for (const LimitKey& key : kLimitKeys) {
+    const uint64_t value = key.get(request.limits);
+    if (!AsksFor(request, key)) key.set(&unsaid, value == 0 ? key.fallback : value);
+  }
+  return unsaid;
+}
+
 // With the defaults in place of zeros.
 constexpr Limits WithDefaults(Limits limits) {
   for (const LimitKey& key : kLimitKeys) {

@@ -67,6 +67,9 @@ struct SandboxRequest {
   std::vector<Mount> mounts;
   std::map<std::string, std::string> env;  // name → value
   Limits limits;
+  // Those of `limits` that no person asked for: what the policy's format, or a default, filled in.
+  // Another value, or 0, is one that was asked for.
+  Limits unsaid_limits;
   std::string workspace;  // host directory; "" = private
   Writes workspace_writes = Writes::kDirect;
   FileIdentity workspace_identity;
