@@ -20,7 +20,11 @@ Status BecomeUser(uid_t uid, pid_t parent) {
   // EPERM: it is 0 already, and without CAP_SYS_RESOURCE no process here may raise it.
   if (setrlimit(RLIMIT_CORE, &no_core) != 0 && errno != EPERM)
     return ErrnoStatus(errno, "limit core dumps");
-  if (setgroups(0, nullptr) != 0) return ErrnoStatus(errno, "drop groups");
+  // An ambient capability would pass to what is executed.
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+    return ErrnoStatus(errno, "clear the ambient capabilities");
+  // Of a process that is `uid` already: its user namespace denies setgroups(2).
+  if (setgroups(0, nullptr) != 0 && geteuid() != uid) return ErrnoStatus(errno, "drop groups");
   if (setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0)
     return ErrnoStatus(errno, "become uid " + std::to_string(uid));
   // After the change of uid, which clears it; then look whether the parent died before.

@@ -44,15 +44,16 @@ Status EnsureDirectory(const std::string& path, const Identity& owner, mode_t mo
   return OkStatus();
 }
 
-// Root acts on names in this directory, so only root may rename what is in it.
+// The supervisor acts on names in this directory, so only its uid may rename what is in it.
 Status CheckState(const std::string& state) {
   struct stat info;
   if (lstat(state.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + state);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument(state + " is not a directory");
-  if (info.st_uid != 0 || (info.st_mode & 022) != 0) {
+  if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
+    const std::string user = geteuid() == 0 ? "root" : "uid " + std::to_string(geteuid());
     return PermissionDenied(state + " belongs to uid " + std::to_string(info.st_uid) +
-                            " with mode " + Octal(info.st_mode) +
-                            ": a state directory must be root's and writable by root alone");
+                            " with mode " + Octal(info.st_mode) + ": a state directory must be " +
+                            user + "'s and writable by " + user + " alone");
   }
   return OkStatus();
 }
@@ -68,11 +69,13 @@ bool MayEnter(const struct stat& info, const Identity& who) {
 Status CheckAbove(const std::string& directory, const struct stat& info) {
   const bool others_write =
       !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0;
-  if (info.st_uid == 0 && !others_write) return OkStatus();
+  const bool ours = info.st_uid == 0 || info.st_uid == geteuid();
+  if (ours && !others_write) return OkStatus();
   return PermissionDenied(directory + " belongs to uid " + std::to_string(info.st_uid) +
                           " with mode " + Octal(info.st_mode) +
                           ": a uid other than root could put another state in the place of this "
-                          "one; choose a --state below /var/lib or /tmp");
+                          "one; choose a --state " +
+                          (geteuid() == 0 ? "below /var/lib or /tmp" : "in your home or /tmp"));
 }
 
 Status CheckReachable(const std::string& directory, const struct stat& info,
@@ -112,6 +115,8 @@ Status CheckWays(const std::string& state, const Identity& agentd) {
 }  // namespace
 
 DaemonIdentities ChooseIdentities() {
+  const Identity own = {geteuid(), getegid()};
+  if (own.uid != 0) return {.rpc = own, .agentd = own, .egress = own};
   return {.rpc = UserOr("odyssey-rpc", kFallbackRpcId),
           .agentd = UserOr("odyssey-agentd", kFallbackAgentdId),
           .egress = UserOr("odyssey-egress", kFallbackEgressId)};
@@ -137,21 +142,24 @@ Status CreateLayout(const StateLayout& layout, const DaemonIdentities& ids) {
   ODY_RETURN_IF_ERROR(CheckWays(layout.state, agentd));
   // The mode of one that is there is its owner's decision.
   const bool is_new = access(layout.state.c_str(), F_OK) != 0;
-  ODY_RETURN_IF_ERROR(MakeDirectories(layout.state, 0755));
+  const Identity own = {geteuid(), getegid()};
+  const bool shared = own.uid == 0;  // with the daemons' own users, and clients of other ones
+  ODY_RETURN_IF_ERROR(MakeDirectories(layout.state, shared ? 0755 : 0700));
   ODY_RETURN_IF_ERROR(CheckState(layout.state));
-  if (is_new && chmod(layout.state.c_str(), 0755) != 0) {  // whatever the umask is
+  // Whatever the umask is.
+  if (is_new && chmod(layout.state.c_str(), shared ? 0755 : 0700) != 0) {
     return ErrnoStatus(errno, "change mode of " + layout.state);
   }
   struct stat info;
   if (stat(layout.state.c_str(), &info) != 0) return ErrnoStatus(errno, "stat " + layout.state);
   ODY_RETURN_IF_ERROR(CheckReachable(layout.state, info, agentd));
 
-  const Identity root = {0, 0};
-  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.supervisor_dir, root, 0700));
-  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.log_dir, root, 0700));
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.supervisor_dir, own, 0700));
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.log_dir, own, 0700));
   ODY_RETURN_IF_ERROR(EnsureDirectory(layout.agentd_dir, agentd, 0700));
   // Sticky: agentd may make its own socket there, and may not remove or replace the supervisor's.
-  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.run_dir, {0, agentd.gid}, 01775));
+  ODY_RETURN_IF_ERROR(
+      EnsureDirectory(layout.run_dir, {own.uid, agentd.gid}, shared ? 01775 : 0700));
   ODY_RETURN_IF_ERROR(EnsureDirectory(layout.egress_state, ids.egress, 0700));
   return EnsureDirectory(layout.egress_dir, ids.egress, 0755);
 }

@@ -13,6 +13,8 @@
 //   STATE/log/         root 0700   with --detach
 //   STATE/policy.d/    the operator's ceiling; his to make
 //   STATE/prices.yaml  what models cost; his to make
+//
+// Of a user without root all of it is that user's, and STATE and STATE/run are 0700.
 
 #include <cstdint>
 #include <string>
@@ -37,8 +39,8 @@ struct DaemonIdentities {
   Identity egress;
 };
 
-// The users odyssey-rpc, odyssey-agentd and odyssey-egress if they exist, else the fixed numbers.
-// Reads the user database.
+// The users odyssey-rpc, odyssey-agentd and odyssey-egress if they exist, else the fixed numbers;
+// not as root, the one that this process runs as. Reads the user database.
 DaemonIdentities ChooseIdentities();
 
 struct StateLayout {
@@ -58,9 +60,9 @@ struct StateLayout {
 
 StateLayout LayoutOf(const std::string& state);
 
-// Makes what is missing and sets owners and modes. Runs as root. Follows no symbolic link below
-// STATE. Refuses a STATE that a uid other than root could rearrange or replace, or that agentd
-// could not reach.
+// Makes what is missing and sets owners and modes. Follows no symbolic link below STATE. Refuses a
+// STATE that a uid other than root and our own could rearrange or replace, or that agentd could not
+// reach.
 Status CreateLayout(const StateLayout& layout, const DaemonIdentities& ids);
 
 }  // namespace odyssey::ctl

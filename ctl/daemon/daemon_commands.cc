@@ -28,6 +28,7 @@
 #include "ctl/base/state_layout.h"
 #include "ctl/base/units.h"
 #include "ctl/daemon/daemon_monitor.h"
+#include "ctl/daemon/namespace_obstacle.h"
 #include "ctl/daemon/up_lock.h"
 #include "ctl/settings/setting.h"
 #include "ctl/settings/settings_reader.h"
@@ -91,22 +92,35 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
     ODY_RETURN_IF_ERROR(FindProgram(name).status());
   }
   const std::string agentd_uid = std::to_string(ids.agentd.uid);
-  DaemonSpec broker = {
-      .name = "odyssey-egress",
-      .argv = {egress, "--run", layout.run_dir, "--client-uid", std::to_string(ids.rpc.uid),
-               "--state", layout.egress_state, "--config", layout.state},
-      .env = {"PATH=/usr/local/bin:/usr/bin:/bin"},
-      .uid = ids.egress.uid,
-      .gid = ids.egress.gid};
+  const std::string rpc_uid = std::to_string(ids.rpc.uid);
+  const bool rootless = geteuid() != 0;  // then all uids are this one
+  DaemonSpec broker = {.name = "odyssey-egress",
+                       .argv = {egress, "--run", layout.run_dir, "--client-uid", rpc_uid, "--state",
+                                layout.egress_state, "--config", layout.state},
+                       .env = {"PATH=/usr/local/bin:/usr/bin:/bin"},
+                       .uid = ids.egress.uid,
+                       .gid = ids.egress.gid};
   broker.argv.insert(broker.argv.end(), egress_arguments.begin(), egress_arguments.end());
   DaemonSpec supervisor_spec = {
       .name = "odyssey-supervisor",
-      .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir, "--rpc-user",
-               std::to_string(ids.rpc.uid), "--client-uid", "0", "--client-uid", agentd_uid,
-               "--bundle-store", layout.agentd_dir + "/bundles/trees", "--policy",
-               layout.policy_dir, "--danger-grants", layout.state + "/danger_full_access"},
-      .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}};
-  const std::vector<std::string> rest = WithRpcLast("supervisor", supervisor_arguments);
+      .argv = {supervisor, "--state", layout.supervisor_dir, "--run", layout.run_dir,
+               rootless ? "--rootless" : "--rpc-user", rpc_uid, "--client-uid", "0", "--client-uid",
+               agentd_uid, "--bundle-store", layout.agentd_dir + "/bundles/trees", "--policy",
+               layout.policy_dir},
+      .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      .uid = rootless ? ids.rpc.uid : 0,
+      .gid = rootless ? ids.rpc.gid : 0,
+      .own_user_namespace = rootless};
+  if (!rootless) {
+    supervisor_spec.argv.insert(supervisor_spec.argv.end(),
+                                {"--danger-grants", layout.state + "/danger_full_access"});
+  }
+  std::vector<std::string> rest = WithRpcLast("supervisor", supervisor_arguments);
+  if (rootless) {
+    // Other daemons' directories are not closed to cells by their owners.
+    if (std::find(rest.begin(), rest.end(), "--") == rest.end()) rest.emplace_back("--");
+    rest.insert(rest.end(), {"--own", layout.state});
+  }
   supervisor_spec.argv.insert(supervisor_spec.argv.end(), rest.begin(), rest.end());
   DaemonSpec agentd_spec = {
       .name = "odyssey-agentd",
@@ -232,6 +246,10 @@ int Detach(const Console& console, const UpRequest& request) {
 Result<UpRequest> ReadRequest(const Invocation& call) {
   UpRequest out = {.layout = LayoutOf(call.locations.state), .ids = ChooseIdentities()};
   for (const std::string& user : call.options.All("allow-user")) {
+    if (geteuid() != 0) {
+      return InvalidArgument("--allow-user " + user + ": without root the daemons serve uid " +
+                             std::to_string(geteuid()) + " alone");
+    }
     ODY_ASSIGN_OR_RETURN(const ceiling::Owner owner, dialect::FindOwner("--allow-user", user));
     out.clients.push_back(owner.uid);
   }
@@ -243,13 +261,11 @@ Result<UpRequest> ReadRequest(const Invocation& call) {
 
 int Up(const Invocation& call) {
   const Console& console = *call.console;
-  if (geteuid() != 0) {
-    return console.Fail(
-        {"start the daemons",
-         "this needs root (it makes user and mount namespaces, cgroups and uids for "
-         "cells), and the uid here is " +
-             std::to_string(geteuid()),
-         "Run it as root, for example: sudo odyssey-ctl up"});
+  const std::optional<NamespaceObstacle> obstacle = FindNamespaceObstacle();
+  if (obstacle && geteuid() != 0) {
+    return console.Fail({"start the daemons without root",
+                         obstacle->detail + ": " + obstacle->advice,
+                         "As root: " + obstacle->mend + "  or: sudo odyssey-ctl up"});
   }
   const Result<UpRequest> request = ReadRequest(call);
   if (!request.ok()) {
@@ -266,10 +282,11 @@ int Down(const Invocation& call) {
   const Result<std::optional<LockHolder>> found = FindLockHolder(layout.lock_path);
   if (!found.ok()) {
     const bool rights = found.status().code() == Code::kPermissionDenied;
-    return console.Fail(
-        {"stop the daemons", found.status().message(),
-         rights ? "Run it as root, for example: sudo odyssey-ctl --state " + layout.state + " down"
-                : "Name the state directory that was given to up with --state."});
+    return console.Fail({"stop the daemons", found.status().message(),
+                         rights
+                             ? "Run it as the user of up, for example: sudo odyssey-ctl --state " +
+                                   layout.state + " down"
+                             : "Name the state directory that was given to up with --state."});
   }
   if (!found->has_value()) {
     console.PrintLine("not running on " + Sanitize(layout.state, Lines::kOne));
@@ -324,7 +341,9 @@ std::vector<Command> DaemonCommands() {
        .summary = "run the three daemons without systemd, until Ctrl-C",
        .options = std::move(of_up),
        .notes =
-           "Says `ready` on stdout once all serve, and on stderr on which directory. Needs root.",
+           "Says `ready` on stdout once all serve, and on stderr on which directory. Without root "
+           "it "
+           "runs in a user\nnamespace, and `status` lists what is weaker then (docs/ROOTLESS.md).",
        .run = Up},
       {.name = "down",
        .summary = "stop what `up` started, and wait until it is gone",

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -45,6 +47,8 @@ struct ChildPlan {
   char* const* env;
   uint32_t uid;
   uint32_t gid;
+  const char* uid_map;  // of the new user namespace; "": none is made
+  const char* gid_map;
   int out;
   int err;
   int failure;
@@ -59,6 +63,31 @@ struct ChildPlan {
   const ssize_t ignored = write(plan.failure, &failure, sizeof(failure));
   (void)ignored;  // nothing is left to do about it
   _exit(125);
+}
+
+// Async-signal-safe.
+void WriteProc(const ChildPlan& plan, const char* path, const char* text) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0 || write(file, text, strlen(text)) < 0) Die(plan, path + strlen("/proc/self/"));
+  close(file);
+}
+
+// user_namespaces(7): without CAP_SETGID outside, only where setgroups(2) is denied. Async-signal-
+// safe.
+void EnterUserNamespace(const ChildPlan& plan) {
+  if (unshare(CLONE_NEWUSER) != 0) Die(plan, "user namespace");
+  WriteProc(plan, "/proc/self/uid_map", plan.uid_map);
+  WriteProc(plan, "/proc/self/setgroups", "deny");
+  WriteProc(plan, "/proc/self/gid_map", plan.gid_map);
+  // Not uid 0 there, so that what is executed would have none of the capabilities: ambient ones.
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2]{};
+  if (syscall(SYS_capget, &header, sets) != 0) Die(plan, "capget");
+  for (__user_cap_data_struct& set : sets) set.inheritable = set.permitted;
+  if (syscall(SYS_capset, &header, sets) != 0) Die(plan, "capset");
+  for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; ++cap) {
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) != 0) Die(plan, "ambient");
+  }
 }
 
 // Async-signal-safe. Runs as root until setresuid, if this process does.
@@ -79,6 +108,7 @@ struct ChildPlan {
     if (setresgid(plan.gid, plan.gid, plan.gid) != 0) Die(plan, "setresgid");
     if (setresuid(plan.uid, plan.uid, plan.uid) != 0) Die(plan, "setresuid");
   }
+  if (*plan.uid_map != '\0') EnterUserNamespace(plan);
   // After setresuid, which clears it.
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) Die(plan, "prctl");
   if (getppid() != plan.parent) _exit(125);  // it died before the line above
@@ -109,8 +139,15 @@ Result<std::unique_ptr<DaemonProcess>> DaemonProcess::Start(const DaemonSpec& sp
   }
   const std::vector<char*> argv = Pointers(spec.argv);
   const std::vector<char*> env = Pointers(spec.env);
-  const ChildPlan plan = {argv.data(),     env.data(),          spec.uid, spec.gid, out.write.get(),
-                          err.write.get(), failure.write.get(), getpid()};
+  std::string uid_map, gid_map;
+  if (spec.own_user_namespace) {
+    const std::string uid = std::to_string(spec.uid) + " ";
+    uid_map = uid + uid + "1";
+    gid_map = uid + std::to_string(spec.gid) + " 1";
+  }
+  const ChildPlan plan = {argv.data(),         env.data(),      spec.uid,        spec.gid,
+                          uid_map.c_str(),     gid_map.c_str(), out.write.get(), err.write.get(),
+                          failure.write.get(), getpid()};
 
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "fork for " + spec.name);

@@ -20,6 +20,9 @@ struct DaemonSpec {
   std::vector<std::string> env;   // "NAME=value"; the whole environment
   uint32_t uid = 0;
   uint32_t gid = 0;
+  // In a new user namespace that maps `uid` to itself and nothing else, with every capability in
+  // it: what odyssey-supervisor --rootless needs. The group appears under the number of the uid.
+  bool own_user_namespace = false;
   std::chrono::seconds stop_timeout{20};  // after SIGTERM; then SIGKILL
 };
 

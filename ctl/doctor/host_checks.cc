@@ -26,6 +26,7 @@
 #include "common/os/user_namespace.h"
 #include "ctl/base/program_path.h"
 #include "ctl/base/state_layout.h"
+#include "ctl/daemon/namespace_obstacle.h"
 #include "ctl/doctor/cgroup_check.h"
 
 namespace odyssey::ctl {
@@ -108,8 +109,14 @@ std::string KernelWord(const std::string& path) {
 }
 
 // Root makes the namespaces of cells: what restricts other users does not reach it, and a bound of
-// zero does.
+// zero does. Of another user `up` makes them.
 Check CheckUserNamespaces() {
+  if (geteuid() != 0) {
+    const std::optional<NamespaceObstacle> obstacle = FindNamespaceObstacle();
+    if (!obstacle) return {"user namespaces", Verdict::kGood, "allowed without root", "", ""};
+    return {"user namespaces", Verdict::kMissing, obstacle->detail, obstacle->advice,
+            obstacle->mend};
+  }
   if (KernelWord("/proc/sys/user/max_user_namespaces") == "0") {
     return {"user namespaces", Verdict::kMissing, "user.max_user_namespaces is 0",
             "each cell has one: allow them, and keep it in /etc/sysctl.d",
@@ -261,14 +268,12 @@ Check CheckUsers() {
 }
 
 Check CheckStateDirectory(const std::string& state) {
-  if (geteuid() != 0) {
-    return {"state", Verdict::kGood, state + " (checked by up, which runs as root)", "", ""};
-  }
   const std::string existing = ExistingAbove(state);
   if (access(existing.c_str(), W_OK | X_OK) == 0) return {"state", Verdict::kGood, state, "", ""};
   return {"state", Verdict::kMissing, ErrnoStatus(errno, "write in " + existing).message(),
           "choose another directory with --state, or make it writable",
-          "mkdir -p " + state + " && chown root " + state + " && chmod 755 " + state};
+          "mkdir -p " + state + " && chown " + std::to_string(geteuid()) + " " + state +
+              " && chmod 755 " + state};
 }
 
 }  // namespace
@@ -299,9 +304,10 @@ std::vector<Check> CheckHost(const Locations& locations) {
 Check CheckFeature(const std::string& name, bool in_force, const std::string& detail) {
   // Off is how danger_full_access should be.
   if (in_force || name == "danger_full_access") return {name, Verdict::kGood, detail, "", ""};
-  // Landlock's later rights: a policy that relies on one is refused, others run without.
-  const bool later_right = name.rfind("landlock_", 0) == 0;
-  return {name, later_right ? Verdict::kWarning : Verdict::kMissing, "not in force", detail};
+  // Landlock's later rights, and what is weaker without root: a policy that relies on one is
+  // refused, others run without.
+  const bool weaker = name.rfind("landlock_", 0) == 0 || name.starts_with(kWeaknessPrefix);
+  return {name, weaker ? Verdict::kWarning : Verdict::kMissing, "not in force", detail};
 }
 
 std::string VerdictName(Verdict verdict) {

@@ -4,11 +4,15 @@
 // What `doctor` can see by itself, whether or not the daemons run.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ctl/base/locations.h"
 
 namespace odyssey::ctl {
+
+// Of features that a supervisor without root lists as weaker.
+inline constexpr std::string_view kWeaknessPrefix = "rootless_";
 
 enum class Verdict {
   kGood,

@@ -114,6 +114,13 @@ Status ProbeCanaries::LayFiles(const Layout& layout) {
   }
   ODY_RETURN_IF_ERROR(WriteFile(Secret(), kText, 0644));
   ODY_RETURN_IF_ERROR(WriteFile(directory_ + "/ro/file", kText, 0644));
+  if (geteuid() == 0) ODY_RETURN_IF_ERROR(LayFilesOfRoot());
+  ODY_ASSIGN_OR_RETURN(const std::string program, ReadFile(layout.program, kMostBytes));
+  ODY_RETURN_IF_ERROR(WriteFile(directory_ + "/bin/odyssey-probe", program, 0755));
+  return WriteFile(directory_ + "/bin/set-uid", program, 04755);
+}
+
+Status ProbeCanaries::LayFilesOfRoot() {
   const std::string of_another = directory_ + "/ro/of-another";
   ODY_RETURN_IF_ERROR(WriteFile(of_another, kText, 0600));
   if (chown(of_another.c_str(), kAnotherUser, kAnotherUser) != 0) {
@@ -124,9 +131,7 @@ Status ProbeCanaries::LayFiles(const Layout& layout) {
       chmod(device.c_str(), 0666) != 0) {
     return ErrnoStatus(errno, "make " + device);
   }
-  ODY_ASSIGN_OR_RETURN(const std::string program, ReadFile(layout.program, kMostBytes));
-  ODY_RETURN_IF_ERROR(WriteFile(directory_ + "/bin/odyssey-probe", program, 0755));
-  return WriteFile(directory_ + "/bin/set-uid", program, 04755);
+  return OkStatus();
 }
 
 Status ProbeCanaries::LayWorkspace(const std::vector<std::string>& names) {
@@ -285,8 +290,15 @@ std::vector<ProbeResult> ProbeCanaries::Check(const std::string& cell, bool netw
         WrongOf(CheckKey()));
   check("leak.host_process", "the host's process runs on", "pid namespace",
         WrongOf(CheckProcess()));
+  std::vector<std::string> heard_in_ro, heard_elsewhere;
+  for (std::string& name : listeners_.TakeHeardByName()) {
+    const bool in_ro = name.starts_with(directory_ + "/ro/");
+    (in_ro ? heard_in_ro : heard_elsewhere).push_back(std::move(name));
+  }
   check("network.host_unix_listeners", "they and the pipes hear nothing", "namespaces; Landlock",
-        Join(listeners_.TakeHeardByName(), "; "));
+        Join(heard_elsewhere, "; "));
+  check("network.host_ro_listeners", "those in a read-only mount hear nothing",
+        "the mount's mapping, in which no group has a number", Join(heard_in_ro, "; "));
   const std::string heard = Join(listeners_.TakeHeardOnLoopback(), "; ");
   if (!network_full) {
     check("network.host_listeners", "they receive nothing", "network namespace", heard);

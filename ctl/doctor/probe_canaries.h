@@ -51,6 +51,7 @@ class ProbeCanaries final {
   ProbeCanaries(std::string directory, ProbeListeners listeners);
 
   Status LayFiles(const Layout& layout);
+  Status LayFilesOfRoot();  // that only root can make
   Status LayWorkspace(const std::vector<std::string>& names);
   Status LayIpc();
   Status LayKey();

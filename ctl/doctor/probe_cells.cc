@@ -73,13 +73,14 @@ const std::vector<ProbeCellKind>& ProbeCellKinds() {
 
 supervisor::v1::PrepareCellRequest MakeProbeRequest(const ProbeCellKind& kind,
                                                     const std::string& directory,
-                                                    const std::string& component) {
+                                                    const std::string& component,
+                                                    bool bounds_memory) {
   policy::SandboxRequest sandbox;
   sandbox.mode = kind.mode;
   sandbox.network = kind.network;
   sandbox.executables_mode = kind.executables;
   for (const char* name : {"bin", "ro", "rw"}) sandbox.mounts.push_back(MountOf(directory, name));
-  sandbox.limits.memory_bytes = kProbeMemoryBytes;
+  if (bounds_memory) sandbox.limits.memory_bytes = kProbeMemoryBytes;
   sandbox.limits.tmp_bytes = kProbeTmpBytes;
   sandbox.limits.pids = kProbePids;
   sandbox.limits.open_files = kProbeOpenFiles;

@@ -38,10 +38,11 @@ inline constexpr uint32_t kProbePids = 96;
 inline constexpr uint32_t kProbeOpenFiles = 256;
 
 // The request of such a cell. `directory` is where the canaries are (probe_canaries.h); `component`
-// names the cell.
+// names the cell. Without `bounds_memory` it has no limit of that, which would be refused.
 supervisor::v1::PrepareCellRequest MakeProbeRequest(const ProbeCellKind& kind,
                                                     const std::string& directory,
-                                                    const std::string& component);
+                                                    const std::string& component,
+                                                    bool bounds_memory);
 
 // The words of odyssey-probe that say what cell it is in.
 std::vector<std::string> ProbeCellWords(const ProbeCellKind& kind);

@@ -21,6 +21,7 @@
 #include "ctl/doctor/probe_host_words.h"
 #include "ctl/doctor/probe_run.h"
 #include "ctl/doctor/probe_supervisor.h"
+#include "ctl/doctor/weaknesses.h"
 #include "policy/compile/protection.h"
 
 namespace odyssey::ctl {
@@ -112,10 +113,13 @@ Status Probe(const Invocation& call, ProbeReport* report) {
   ODY_ASSIGN_OR_RETURN(const Client client,
                        Client::Connect(Daemon::kSupervisor, supervisor.locations));
   const supervisor::v1::SupervisorStub stub(client.channel());
+  supervisor::v1::GetInfoResponse info;
+  ODY_RETURN_IF_ERROR(stub.GetInfo({kQuickCallMs}, {}, &info));
   const Status status = RunProbes({.calls = {stub, &interrupt},
                                    .canaries = canaries.get(),
                                    .directory = directory.path(),
-                                   .host_words = HostWords(supervisor.locations)},
+                                   .host_words = HostWords(supervisor.locations),
+                                   .weaknesses = WeaknessesIn(info)},
                                   report);
   return interrupt.signal() == 0 ? status : Cancelled("interrupted");
 }
@@ -124,13 +128,6 @@ Status Probe(const Invocation& call, ProbeReport* report) {
 
 int ProbeCommand(const Invocation& call) {
   const Console& console = *call.console;
-  if (geteuid() != 0) {
-    return console.Fail({"doctor --probe",
-                         "this needs root (it lays out canaries that only root can make), and the "
-                         "uid here is " +
-                             std::to_string(geteuid()),
-                         "Run it as root, for example: sudo odyssey-ctl doctor --probe"});
-  }
   ProbeReport report;
   const Status status = Probe(call, &report);
   if (!status.ok()) {

@@ -13,9 +13,19 @@ namespace {
 constexpr size_t kClassColumn = 12;
 constexpr char kFunctional[] = "works";
 
-constexpr std::array kVerdicts = {ProbeVerdict::kContained, ProbeVerdict::kEscaped,
-                                  ProbeVerdict::kWorks, ProbeVerdict::kBroken,
-                                  ProbeVerdict::kNotApplicable};
+constexpr std::array kVerdicts = {ProbeVerdict::kContained,     ProbeVerdict::kEscaped,
+                                  ProbeVerdict::kWorks,         ProbeVerdict::kBroken,
+                                  ProbeVerdict::kNotApplicable, ProbeVerdict::kWeaker};
+
+// What each weakness lets through: the probes whose ids begin so.
+struct LetThrough {
+  std::string_view weakness;
+  std::string_view ids;
+};
+constexpr LetThrough kLetThrough[] = {{"memory", "limits.memory"},
+                                      {"groups", "leak.groups"},
+                                      {"mounts", "network.unix_in_ro_"},
+                                      {"mounts", "network.host_ro_listeners"}};
 
 bool ParseVerdict(std::string_view name, ProbeVerdict* verdict) {
   const auto it = std::find_if(kVerdicts.begin(), kVerdicts.end(),
@@ -106,6 +116,7 @@ std::string ClassLine(const std::string& name, const Ordered<Tried>& probes, boo
   };
   add(ProbeVerdict::kEscaped, "ESCAPED");
   add(ProbeVerdict::kBroken, "BROKEN");
+  add(ProbeVerdict::kWeaker, "weaker without root");
   add(ProbeVerdict::kNotApplicable, "not applicable");
   return line + "\n";
 }
@@ -138,6 +149,8 @@ std::string_view ProbeVerdictName(ProbeVerdict verdict) {
       return "BROKEN";
     case ProbeVerdict::kNotApplicable:
       return "not_applicable";
+    case ProbeVerdict::kWeaker:
+      return "weaker";
   }
   return "";
 }
@@ -176,6 +189,18 @@ void AppendProbeOutput(const std::string& cell, std::string_view output,
   }
 }
 
+void ApplyWeaknesses(const std::set<std::string>& weaknesses, ProbeReport* report) {
+  for (ProbeResult& result : report->results) {
+    if (result.verdict != ProbeVerdict::kEscaped) continue;
+    for (const LetThrough& row : kLetThrough) {
+      const bool announced = weaknesses.count(std::string(row.weakness)) != 0;
+      if (!announced || !result.id.starts_with(row.ids)) continue;
+      result.verdict = ProbeVerdict::kWeaker;
+      result.weakness = row.weakness;
+    }
+  }
+}
+
 std::string FormatProbeReport(const ProbeReport& report, bool all, bool color) {
   std::string out = Sanitize(report.supervisor, Lines::kOne) + "\n";
   for (const ProbedCell& cell : report.cells) {
@@ -211,7 +236,8 @@ Json ProbeReportToJson(const ProbeReport& report) {
                        {"verdict", ProbeVerdictName(result.verdict)},
                        {"detail", result.detail},
                        {"safe", result.safe},
-                       {"layer", result.layer}});
+                       {"layer", result.layer},
+                       {"weakness", result.weakness}});
   }
   return {{"good", report.Good()},
           {"supervisor", report.supervisor},

@@ -3,6 +3,7 @@
 
 // What `doctor --probe` found, and how it is told. Pure.
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,10 @@ enum class ProbeVerdict {
   kWorks,          // what must succeed did
   kBroken,         // it did not, or there was no answer
   kNotApplicable,  // the policy allows it, or this kernel has no such thing
+  kWeaker,         // it succeeded, and the supervisor says that it does not stop it without root
 };
 
-// "contained", "ESCAPED", "works", "BROKEN", "not_applicable".
+// "contained", "ESCAPED", "works", "BROKEN", "not_applicable", "weaker".
 std::string_view ProbeVerdictName(ProbeVerdict verdict);
 
 struct ProbeResult {
@@ -27,8 +29,9 @@ struct ProbeResult {
   std::string id;    // "class.what"
   ProbeVerdict verdict = ProbeVerdict::kBroken;
   std::string detail;
-  std::string safe;   // the safe outcome
-  std::string layer;  // what has to stop it
+  std::string safe;      // the safe outcome
+  std::string layer;     // what has to stop it
+  std::string weakness;  // of kWeaker: its name in the list of `status`
 
   std::string Class() const { return id.substr(0, id.find('.')); }
   bool IsFailure() const {
@@ -55,6 +58,9 @@ struct ProbeReport {
 // should be, a missing end above all, becomes a result that is BROKEN.
 void AppendProbeOutput(const std::string& cell, std::string_view output,
                        std::vector<ProbeResult>* results);
+
+// What escaped because of one of these weaknesses (policy/compile/weakness.h, by name) is weaker.
+void ApplyWeaknesses(const std::set<std::string>& weaknesses, ProbeReport* report);
 
 // A line for each class, every failure with what happened and what should have stopped it. With
 // `all`, every probe.

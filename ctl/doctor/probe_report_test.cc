@@ -120,5 +120,17 @@ TEST(ProbeReportTest, JsonHasEveryResult) {
   EXPECT_EQ(json["results"][1]["kind"], "containment");
 }
 
+TEST(ProbeReportTest, WhatAWeaknessLetsThroughIsWeakerAndNothingElse) {
+  ProbeReport report{.results = {{"one", "limits.memory", ProbeVerdict::kEscaped, "", "", ""},
+                                 {"one", "leak.a", ProbeVerdict::kEscaped, "", "", ""}}};
+  ApplyWeaknesses({}, &report);
+  EXPECT_EQ(report.results[0].verdict, ProbeVerdict::kEscaped);
+  ApplyWeaknesses({"memory"}, &report);
+  EXPECT_EQ(report.results[0].verdict, ProbeVerdict::kWeaker);
+  EXPECT_EQ(report.results[0].weakness, "memory");
+  EXPECT_EQ(report.results[1].verdict, ProbeVerdict::kEscaped);
+  EXPECT_FALSE(report.Good());
+}
+
 }  // namespace
 }  // namespace odyssey::ctl

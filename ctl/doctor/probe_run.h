@@ -2,6 +2,7 @@
 #define ODYSSEY_CTL_DOCTOR_PROBE_RUN_H_
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ProbeSite {
   ProbeCanaries* canaries;
   std::string directory;                // of the canaries
   std::vector<std::string> host_words;  // probe_host_words.h, and the daemons' socket= and own=
+  std::set<std::string> weaknesses;     // of a supervisor without root, by name
   // After which a process that is still there, though its cell is gone, stays. The kernel takes a
   // small part of it on a slow machine that has other work.
   std::chrono::milliseconds gone{30'000};

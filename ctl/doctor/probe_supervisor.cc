@@ -1,5 +1,7 @@
 #include "ctl/doctor/probe_supervisor.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "ctl/base/program_path.h"
@@ -22,12 +24,17 @@ Result<std::unique_ptr<ProbeSupervisor>> ProbeSupervisor::Start(const std::strin
                                                                 const std::string& variable,
                                                                 const std::string& open_file) {
   ODY_ASSIGN_OR_RETURN(const std::string program, FindProgram("odyssey-supervisor"));
-  const std::string rpc_user = std::to_string(ChooseIdentities().rpc.uid);
+  const Identity rpc = ChooseIdentities().rpc;
+  const bool rootless = geteuid() != 0;
   DaemonSpec spec = {
       .name = "odyssey-supervisor",
       .argv = {"/bin/sh", "-c", kOpenAndExecute, "sh", open_file, program, "--state",
-               directory + "/state", "--run", directory + "/run", "--rpc-user", rpc_user},
-      .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", variable}};
+               directory + "/state", "--run", directory + "/run",
+               rootless ? "--rootless" : "--rpc-user", std::to_string(rpc.uid)},
+      .env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", variable},
+      .uid = rootless ? rpc.uid : 0,
+      .gid = rootless ? rpc.gid : 0,
+      .own_user_namespace = rootless};
   std::unique_ptr<ProbeSupervisor> supervisor(new ProbeSupervisor(directory, std::move(spec)));
   ODY_RETURN_IF_ERROR(supervisor->monitor_.StartAll());
   return supervisor;

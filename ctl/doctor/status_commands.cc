@@ -15,6 +15,7 @@
 #include "ctl/client/client.h"
 #include "ctl/doctor/host_checks.h"
 #include "ctl/doctor/probe_command.h"
+#include "ctl/doctor/weaknesses.h"
 #include "odyssey/agent/v1/session.stub.h"
 #include "odyssey/supervisor/v1/changes.stub.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
@@ -110,15 +111,17 @@ EgressAnswer EgressOf(const SupervisorAnswer& supervisor) {
 std::string Describe(const SupervisorAnswer& answer) {
   if (!answer.reachable) return answer.why;
   std::string missing;
+  const size_t weaker = WeaknessesIn(answer.info).size();
   for (const auto& feature : answer.info.features()) {
-    if (feature.name() == kEgressFeature) continue;  // has a line of its own
+    if (feature.name() == kEgressFeature || IsWeakness(feature)) continue;  // with own lines
     const Check check = CheckFeature(feature.name(), feature.in_force(), feature.detail());
     if (check.verdict == Verdict::kGood) continue;
     missing += (missing.empty() ? "" : ", ") + feature.name();
   }
   return answer.info.version() + ", " + std::to_string(answer.info.live_cells()) + " of at most " +
          std::to_string(answer.info.max_cells()) + " cells, " +
-         (missing.empty() ? "every feature in force" : "NOT in force: " + missing);
+         (missing.empty() ? "every feature in force" : "NOT in force: " + missing) +
+         (weaker == 0 ? "" : ", " + std::to_string(weaker) + " weaker without root");
 }
 
 std::string Describe(const AgentdAnswer& answer) {
@@ -158,6 +161,11 @@ int StatusCommand(const Invocation& call) {
     PrintDaemon(console, "odyssey-supervisor", supervisor.reachable, Describe(supervisor));
     PrintDaemon(console, "odyssey-agentd    ", agentd.reachable, Describe(agentd));
     PrintDaemon(console, "odyssey-egress    ", egress.reachable, egress.detail);
+    for (const auto& feature : supervisor.info.features()) {
+      if (!IsWeakness(feature)) continue;
+      console.PrintLine("  weaker without root: " + Sanitize(NameOfWeakness(feature), Lines::kOne) +
+                        ": " + Sanitize(feature.detail(), Lines::kOne));
+    }
     if (reviewed > 0) {
       console.PrintLine("  writes are reviewed in " + std::to_string(reviewed) +
                         (reviewed == 1 ? " cell" : " cells") + "; odyssey-ctl changes lists them");
@@ -312,9 +320,11 @@ std::vector<Command> StatusCommands() {
                    {.name = "verbose",
                     .letter = 'v',
                     .help = "with --probe: every probe, not only what failed"}},
-       .notes = "Exits 1 if something is missing that Odyssey needs. With --probe, exits 0 only if "
-                "nothing escaped\nand nothing broke; takes the supervisor that runs, or starts one "
-                "for it.",
+       .notes =
+           "Exits 1 if something is missing that Odyssey needs. With --probe, exits 0 only if "
+           "nothing escaped\nand nothing broke; takes the supervisor that runs, or starts one "
+           "for it. Without root it tries\nwhat needs none, and what `status` lists as weaker is "
+           "no failure.",
        .run = DoctorCommand},
   };
 }

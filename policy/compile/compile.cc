@@ -15,6 +15,7 @@
 #include "policy/compile/mounts.h"
 #include "policy/compile/protection.h"
 #include "policy/compile/visible_limits.h"
+#include "policy/compile/weakness.h"
 #include "policy/plan/kernel_memory.h"
 
 namespace odyssey::compile {
@@ -35,7 +36,7 @@ Status CheckReview(const SandboxRequest& request) {
 }
 
 // What the model can say and nothing enforces yet: refused, so that no field is without effect.
-Status CheckOffered(const SandboxRequest& request) {
+Status CheckOffered(const SandboxRequest& request, const Enforcement& enforcement) {
   if (policy::IsDanger(request)) {
     return Refused(Code::kFailedPrecondition, "mode", "danger_full_access",
                    "it runs on the host, and no cell is made for it");
@@ -44,6 +45,7 @@ Status CheckOffered(const SandboxRequest& request) {
     ODY_RETURN_IF_ERROR(CheckEndpoints(request.egress));
   }
   ODY_RETURN_IF_ERROR(CheckDiskLimit(request));
+  ODY_RETURN_IF_ERROR(CheckEnforced(request, enforcement));
   return CheckReview(request);
 }
 
@@ -138,11 +140,14 @@ void ExplainChoices(const SandboxRequest& request, Compiled* out) {
                              ": they are on a file system of their own, of this size");
 }
 
-void ExplainLimits(Compiled* out) {
+void ExplainLimits(const Enforcement& enforcement, Compiled* out) {
   const policy::Limits& limits = out->limits;
   out->explanation.push_back("limits of the cell: " + DescribeLimits(limits, Scope::kGroup) + ", " +
                              DescribeLimits(limits, Scope::kTmpfs));
   out->explanation.push_back("limits of a command: " + DescribeLimits(limits, Scope::kCommand));
+  for (const Weakness& weakness : WeaknessesOf(enforcement)) {
+    out->explanation.push_back("without root, " + weakness.name + ": " + weakness.what);
+  }
 }
 
 uint32_t MostSockets(const policy::Limits& limits) {
@@ -249,7 +254,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   const bool named = request.executables_mode == ExecutablesMode::kExplicit;
   const FoundExecutables programs = named ? found : FoundExecutables();
   ODY_RETURN_IF_ERROR(CheckHost(facts));
-  ODY_RETURN_IF_ERROR(CheckOffered(request));
+  ODY_RETURN_IF_ERROR(CheckOffered(request, facts.enforcement));
   ODY_RETURN_IF_ERROR(CheckExecutables(request, found));
   ODY_RETURN_IF_ERROR(CheckUser(request.user));
   ODY_RETURN_IF_ERROR(CheckWorkspace(request, facts));
@@ -272,7 +277,7 @@ Result<Compiled> Compile(const SandboxRequest& request, const HostFacts& facts,
   ODY_RETURN_IF_ERROR(AddProtection(request, facts, &out));
   ODY_RETURN_IF_ERROR(AddLandlock(request.landlock, facts.landlock, &out));
   ODY_RETURN_IF_ERROR(AddGuards(request, &out));
-  ExplainLimits(&out);
+  ExplainLimits(facts.enforcement, &out);
 
   ODY_RETURN_IF_ERROR(CheckResult(out, programs, facts.check));
   out.digest = Digest(request, programs, out);

@@ -30,6 +30,15 @@ struct SystemEntry {
 // What a path of the host is, links followed.
 enum class PlaceKind { kMissing, kDirectory, kFile, kOther };
 
+// What the supervisor can do on this host. As root, all of it.
+struct Enforcement {
+  // Not 0: it runs without root (docs/ROOTLESS.md), and this is the uid of every cell.
+  uint32_t rootless_uid = 0;
+  bool control_groups = true;  // bound a cell's memory and processor time, and freeze it
+  bool fuse = true;            // /dev/fuse can be opened
+  friend bool operator==(const Enforcement&, const Enforcement&) = default;
+};
+
 struct HostFacts {
   std::vector<SystemEntry> system;
   landlock::Support landlock;
@@ -42,6 +51,7 @@ struct HostFacts {
   // them to root, which opens them.
   std::map<std::string, PlaceKind> places;
   plan::CheckContext check;
+  Enforcement enforcement;
 };
 
 struct Compiled {

@@ -76,10 +76,10 @@ Result<UniqueFd> OpenTreeDirectory(int tree, const std::string& path, uid_t owne
 Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,
                               uid_t store_uid, uint64_t disk_bytes) {
   ODY_ASSIGN_OR_RETURN(UniqueFd cells, OpenHostPath(cells_directory));
-  ODY_ASSIGN_OR_RETURN(UniqueFd root, OpenTreeDirectory(cells.get(), tree, 0));
+  ODY_ASSIGN_OR_RETURN(UniqueFd root, OpenTreeDirectory(cells.get(), tree, geteuid()));
   if (disk_bytes != 0) {
     ODY_RETURN_IF_ERROR(MountDisk(root.get(), disk_bytes));
-    ODY_ASSIGN_OR_RETURN(root, OpenTreeDirectory(root.get(), "disk", 0));
+    ODY_ASSIGN_OR_RETURN(root, OpenTreeDirectory(root.get(), "disk", geteuid()));
   } else if (faccessat(root.get(), "disk.img", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
     return FailedPrecondition(kHasDisk);
   }

@@ -2,8 +2,9 @@
 #define ODYSSEY_SUPERVISOR_ROOT_CELL_TREE_H_
 
 // The directories of a cell on disk: "<cells>/<tree>/{app,data,cache,tmp,runs}". Directories down
-// to the tree belong to root, 0700; what is below belongs to the store's uid and appears in the
-// cell, by an idmapped mount, as the cell's own. Of a cell whose disk is bounded they are in
+// to the tree belong to the supervisor's uid, 0700; what is below belongs to the store's uid and
+// appears in the cell, by an idmapped mount, as the cell's own. Of a cell whose disk is bounded
+// they are in
 // "<cells>/<tree>/disk", a file system of its own (supervisor/cell_disk).
 
 #include <sys/types.h>

@@ -18,6 +18,15 @@ namespace {
 // A control group per uid in use.
 std::string GroupOf(uint32_t slot) { return "cell-" + std::to_string(slot); }
 
+// Pid 1 of the cell, after whose death the kernel ends every other process of it, and then
+// bubblewrap itself: where neither a control group nor a uid shows what is left. Bubblewrap, before
+// it has made that.
+pid_t LastToEnd(pid_t bwrap) {
+  const std::string pid = std::to_string(bwrap);
+  const uint64_t init = ReadControlNumber("/proc/" + pid + "/task/" + pid + "/children");
+  return init == 0 ? bwrap : static_cast<pid_t>(init);
+}
+
 // The first line of what a failed launch left in its pipe, made safe to show. "CODE message" from
 // the launcher; anything else is bubblewrap's or cell-init's.
 Status FirstLine(int messages) {
@@ -56,17 +65,17 @@ Result<uint32_t> CellTable::FreeSlot() const {
 
 Result<CellTable::Spare> CellTable::MakeSpare() {
   Spare spare;
-  if (!paths_.unmapped_map) {
+  if (!paths_.rootless && !paths_.unmapped_map) {
     ODY_ASSIGN_OR_RETURN(paths_.unmapped_map, MakeMappingNamespace(kUnmappedId, kUnmappedId, 0));
   }
   ODY_ASSIGN_OR_RETURN(spare.slot, FreeSlot());
   const std::string group = GroupOf(spare.slot);
   cgroups_->Remove(group);  // of a launcher that failed
   ODY_RETURN_IF_ERROR(cgroups_->Create(group));
-  ODY_ASSIGN_OR_RETURN(spare.launcher, Launcher::Prepare({.cgroups = cgroups_,
-                                                          .group = group,
-                                                          .cell_uid = first_uid_ + spare.slot,
-                                                          .paths = &paths_}));
+  ODY_ASSIGN_OR_RETURN(
+      spare.launcher,
+      Launcher::Prepare(
+          {.cgroups = cgroups_, .group = group, .cell_uid = UidOf(spare.slot), .paths = &paths_}));
   slots_[spare.slot] = true;
   return spare;
 }
@@ -111,7 +120,7 @@ Result<CellTable::Started> CellTable::Start(const plan::Plan& plan) {
   cell.messages = spare_->launcher.TakeMessages();
   cell.tree = plan.cell_tree;
   spare_.reset();
-  return Started{first_uid_ + cell.slot, std::move(ends.first),
+  return Started{UidOf(cell.slot), std::move(ends.first),
                  cgroups_->OpenFreezer(GroupOf(cell.slot))};
 }
 
@@ -127,7 +136,7 @@ bool CellTable::End(const std::string& cell_id, bool purge) {
   cell.purge = cell.purge || purge;
   cgroups_->Kill(GroupOf(cell.slot));
   // bubblewrap's death kills pid 1, and that every process of the cell: without cgroup.kill.
-  if (cell.pid > 0) kill(cell.pid, SIGKILL);
+  if (cell.pid > 0) kill(paths_.rootless ? LastToEnd(cell.pid) : cell.pid, SIGKILL);
   return true;
 }
 
@@ -160,7 +169,7 @@ bool CellTable::Finished(Cell* cell) {
   if (!cell->ending || cell->pid > 0 || cell->removal > 0) return false;
   // A process that has left its group on its way out still has the uid, which the next cell may
   // get.
-  if (getpriority(PRIO_USER, first_uid_ + cell->slot) != -1) return false;
+  if (!paths_.rootless && getpriority(PRIO_USER, UidOf(cell->slot)) != -1) return false;
   const std::string group = GroupOf(cell->slot);
   cgroups_->Kill(group);  // again, for what was forked while the first one ran on v1
   if (!cgroups_->Remove(group)) return false;

@@ -59,7 +59,7 @@ class CellTable final {
   struct Cell {
     pid_t pid = -1;      // bubblewrap; -1 once reaped
     pid_t removal = -1;  // the child that removes the tree
-    uint32_t slot = 0;   // uid = base + slot
+    uint32_t slot = 0;   // see UidOf
     UniqueFd messages;
     std::string tree;
     Status reason = Unavailable("");
@@ -72,6 +72,7 @@ class CellTable final {
     Launcher launcher;
   };
 
+  uid_t UidOf(uint32_t slot) const { return paths_.rootless ? first_uid_ : first_uid_ + slot; }
   Result<uint32_t> FreeSlot() const;
   Result<Spare> MakeSpare();
   // Gives the slot back; the control group must be empty, or about to be.

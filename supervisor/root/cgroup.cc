@@ -52,6 +52,7 @@ Status CgroupTree::Create(const std::string& group) {
 }
 
 Status CgroupTree::SetLimits(const std::string& group, const CellLimits& limits) {
+  if (Trees().empty()) return OkStatus();
   const std::string leaf = "/" + name_ + "/" + group;
   const std::string memory = std::to_string(limits.memory_bytes);
   const uint64_t quota = uint64_t{limits.cpu_millis} * kCpuPeriodUsec / 1000;

@@ -46,6 +46,8 @@ class CgroupTree final {
   void Sweep();
 
   bool v2() const { return layout_.v2; }
+  // "v2", "v1", or "none": the layout is empty, and nothing is limited or counted.
+  const char* kind() const { return layout_.v2 ? "v2" : (layout_.memory.empty() ? "none" : "v1"); }
 
  private:
   std::set<std::string> Trees() const;

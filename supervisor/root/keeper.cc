@@ -145,7 +145,9 @@ Status KeepWorkers(const Options& options, const CgroupLayout& layout, int liste
 }  // namespace
 
 Status Keep(Options options) {
-  if (geteuid() != 0) return PermissionDenied("odyssey-supervisor must run as root");
+  const bool rootless = options.rootless_uid != 0;
+  if (geteuid() != options.rootless_uid)
+    return PermissionDenied("odyssey-supervisor must run as root, or as the uid of --rootless");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // The reader of "ready" may have closed the pipe when a later worker writes it again.
   signal(SIGPIPE, SIG_IGN);
@@ -164,11 +166,17 @@ Status Keep(Options options) {
   }
   fcntl(listener.get(), F_SETFD, FD_CLOEXEC);
 
-  ODY_ASSIGN_OR_RETURN(const UniqueFd uid_range, HoldUidRange(kUidLocks, options.uid_base,
-                                                              kMaxCells + 1, &options.first_uid));
-
-  ODY_ASSIGN_OR_RETURN(const CgroupLayout layout, FindCgroupLayout());
-  const Status status = KeepWorkers(options, layout, listener.get());
+  UniqueFd uid_range;
+  if (!rootless) {
+    ODY_ASSIGN_OR_RETURN(
+        uid_range, HoldUidRange(kUidLocks, options.uid_base, kMaxCells + 1, &options.first_uid));
+  }
+  Result<CgroupLayout> layout = FindCgroupLayout();
+  // What is delegated to an ordinary uid is a part of v2; rpc refuses what needs more than there
+  // is.
+  if (rootless && !(layout.ok() && layout->v2)) layout = CgroupLayout();
+  if (!layout.ok()) return layout.status();
+  const Status status = KeepWorkers(options, *layout, listener.get());
   if (options.listener < 0) unlink(socket_path.c_str());
   return status;
 }

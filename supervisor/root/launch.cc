@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <vector>
@@ -40,7 +41,8 @@ Status EnterMountNamespace() {
   return entered ? OkStatus() : ErrnoStatus(errno, "enter a private mount namespace");
 }
 
-std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
+// `rootless`: what root would own belongs to the cell's uid, and is read-only instead.
+std::vector<std::string> BwrapArguments(const plan::Plan& plan, bool rootless) {
   std::vector<std::string> args = {
       "--userns", std::to_string(kUserNamespaceFd), "--unshare-pid", "--unshare-ipc",
       "--unshare-uts", "--unshare-cgroup", "--hostname", "cell", "--as-pid-1", "--die-with-parent",
@@ -50,7 +52,15 @@ std::vector<std::string> BwrapArguments(const plan::Plan& plan) {
       "--cap-add", "CAP_SETPCAP", "--cap-add", "CAP_NET_BIND_SERVICE", "--bind", kStagedRoot, "/",
       "--proc", "/proc", "--dev", "/dev"};
   if (plan.network == plan::Network::kNone) args.emplace_back("--unshare-net");
-  if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", kStagedFuseDevice, "/dev/fuse"});
+  const char* const fuse = rootless ? kFuseDevice : kStagedFuseDevice;
+  if (plan.fuse_device) args.insert(args.end(), {"--dev-bind", fuse, kFuseDevice});
+  if (!rootless) return args;
+  args.insert(args.end(), {"--remount-ro", "/"});
+  for (const plan::Entry& entry : plan.entries) {
+    const bool empty = entry.kind == plan::EntryKind::kTmpfs;
+    if (empty && entry.access == plan::Access::kReadOnly)
+      args.insert(args.end(), {"--remount-ro", entry.target});
+  }
   return args;
 }
 
@@ -95,7 +105,8 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   // The host's mounts must not see the staging. Not ahead of need: a cell sees what is mounted now.
   ODY_RETURN_IF_ERROR(EnterMountNamespace());
   ODY_RETURN_IF_ERROR(StageRoot(plan, options.cell_uid, *options.paths));
-  ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan)));
+  const bool rootless = options.paths->rootless;
+  ODY_ASSIGN_OR_RETURN(UniqueFd arguments, ArgumentsFile(BwrapArguments(plan, rootless)));
   ODY_RETURN_IF_ERROR(PlaceDescriptors(
       {message.fds[0].get(), arguments.get(), user_namespace.get()}, kCellSocketFd));
   // Those numbers now belong to the places; do not close what took them.
@@ -103,6 +114,9 @@ Status BecomeCell(const LauncherOptions& options, int channel, int messages, pid
   user_namespace.release();
   // Nothing of root's survives this but the descriptors placed above.
   ODY_RETURN_IF_ERROR(BecomeUser(options.cell_uid, parent));
+  // Counted in the cell's own user namespace (Linux 5.14): of the whole cell.
+  const rlimit pids{plan.pids, plan.pids};
+  if (rootless && setrlimit(RLIMIT_NPROC, &pids) != 0) return ErrnoStatus(errno, "limit processes");
 
   const std::string args_fd = std::to_string(kArgumentsFd);
   const char* argv[] = {"bwrap", "--args", args_fd.c_str(), plan::kInitPath, nullptr};

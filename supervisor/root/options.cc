@@ -38,10 +38,11 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
                ? OkStatus()
                : InvalidArgument(name + " " + value + ": give an absolute path without . and ..");
   }
-  if (name == "--rpc-user") {
-    ODY_ASSIGN_OR_RETURN(options->rpc_uid, ParseUid(name, value));
-    if (options->rpc_uid == 0)
-      return InvalidArgument("--rpc-user " + value + ": root is not allowed");
+  if (name == "--rpc-user" || name == "--rootless") {
+    ODY_ASSIGN_OR_RETURN(const uid_t uid, ParseUid(name, value));
+    if (uid == 0) return InvalidArgument(name + " " + value + ": root is not allowed");
+    options->rpc_uid = uid;
+    if (name == "--rootless") options->rootless_uid = options->uid_base = options->first_uid = uid;
   } else if (name == "--uid-base") {
     ODY_ASSIGN_OR_RETURN(options->uid_base, ParseUid(name, value));
     if (options->uid_base < 65536) {
@@ -53,9 +54,10 @@ Status SetOption(const std::string& name, const std::string& value, Options* opt
   } else if (name == "--listen-fd") {
     ODY_ASSIGN_OR_RETURN(options->listener, ParseUid(name, value));
   } else {
-    return InvalidArgument("unknown option " + name +
-                           "; allowed: --state --run --rpc-user --client-uid --uid-base --policy "
-                           "--bundle-store --danger-grants --listen-fd, and -- before rpc's");
+    return InvalidArgument(
+        "unknown option " + name +
+        "; allowed: --state --run --rpc-user --client-uid --uid-base --policy "
+        "--bundle-store --danger-grants --listen-fd --rootless, and -- before rpc's");
   }
   return OkStatus();
 }

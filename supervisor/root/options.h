@@ -12,7 +12,7 @@ namespace odyssey::root {
 
 // odyssey-supervisor --state DIR --run DIR [--rpc-user UID] [--client-uid UID]… [--uid-base N]
 //                    [--bundle-store DIR] [--danger-grants FILE] [--policy DIR] [--listen-fd N]
-//                    [-- ARGUMENT OF RPC…]
+//                    [--rootless UID] [-- ARGUMENT OF RPC…]
 struct Options {
   std::string state_directory;
   std::string run_directory;
@@ -20,7 +20,10 @@ struct Options {
   std::vector<uid_t> client_uids;  // may connect, beside root
   uid_t uid_base =
       0x70000000;  // owns the cells' directories; far above what adduser and containers hand out
-  uid_t first_uid = 0;       // live cells have first + 1 and up; set by the keeper
+  uid_t first_uid = 0;  // live cells have first + 1 and up; set by the keeper
+  // Not 0: who runs this, in a user namespace that maps that uid alone; then it is the uid of rpc,
+  // of cells' directories, and of every cell.
+  uid_t rootless_uid = 0;
   std::string bundle_store;  // "" = none
   // The operator's ceiling, for rpc: root looks at none of it.
   std::string policy_directory = "/etc/odyssey/policy.d";

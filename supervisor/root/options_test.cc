@@ -40,6 +40,15 @@ TEST(OptionsTest, PassesOnWhatRpcReads) {
   EXPECT_EQ(ParseWith("--listen-fd", "3")->listener, 3);
 }
 
+TEST(OptionsTest, RootlessIsTheUidOfEverything) {
+  const auto options = ParseWith("--rootless", "1000");
+  EXPECT_EQ(options->rootless_uid, 1000u);
+  EXPECT_EQ(options->rpc_uid, 1000u);
+  EXPECT_EQ(options->uid_base, 1000u);
+  EXPECT_EQ(options->first_uid, 1000u);
+  EXPECT_EQ(Parse({"--state", "/s", "--run", "/r"})->rootless_uid, 0u);
+}
+
 TEST(OptionsTest, SaysWhichOptionIsWrongAndWhatIsAllowed) {
   const struct {
     std::vector<std::string> words;
@@ -55,6 +64,7 @@ TEST(OptionsTest, SaysWhichOptionIsWrongAndWhatIsAllowed) {
       {{"--run", "/s/"}, "--run /s/: give an absolute path"},
       {{"--bundle-store", "x"}, "--bundle-store x: give an absolute path"},
       {{"--rpc-user", "0"}, "--rpc-user 0: root is not allowed"},
+      {{"--rootless", "0"}, "--rootless 0: root is not allowed"},
       {{"--rpc-user", "root"}, "--rpc-user root: not a number below"},
       {{"--listen-fd", "x"}, "--listen-fd x: not a number below"},
       {{"--client-uid", "-1"}, "--client-uid -1: "},

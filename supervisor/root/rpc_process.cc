@@ -39,7 +39,7 @@ Status BecomeRpc(const Options& options, int socket, int listener, pid_t parent)
   // Its files are the rpc user's; only by this descriptor can it reach them, below our 0700.
   const std::string log = options.state_directory + "/audit";
   const UniqueFd audit(open(log.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!audit || fchown(audit.get(), options.rpc_uid, 0) != 0) return ErrnoStatus(errno, log);
+  if (!audit || fchown(audit.get(), options.rpc_uid, -1) != 0) return ErrnoStatus(errno, log);
   ODY_RETURN_IF_ERROR(PlaceDescriptors({socket, listener, audit.get(), program.get()}, kFirstFd));
   fcntl(kProgramFd, F_SETFD, FD_CLOEXEC);
   ODY_RETURN_IF_ERROR(BecomeRpcUser(options.rpc_uid, parent));

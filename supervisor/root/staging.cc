@@ -59,7 +59,8 @@ class Stager final {
   Status OpenSource(const Entry& entry) {
     places_.emplace_back();
     if (entry.kind != EntryKind::kHostTree) return OkStatus();
-    const bool anybody = entry.owner == plan::kAnyOwner;
+    // If rootless, only the one uid's rights are there to open it by.
+    const bool anybody = entry.owner == plan::kAnyOwner || paths_.rootless;
     ODY_ASSIGN_OR_RETURN(places_.back(), anybody ? OpenHostPath(entry.source)
                                                  : OpenHostPathAs(entry.owner, entry.source));
     if (!IsKernelFilesystem(places_.back().get())) return OkStatus();
@@ -75,9 +76,13 @@ class Stager final {
       ODY_ASSIGN_OR_RETURN(from_tree_, OpenCellTree(paths_.cells_directory, plan_.from_tree,
                                                     paths_.store_uid, plan_.disk_bytes));
     }
-    ODY_ASSIGN_OR_RETURN(tree_map_,
-                         MakeMappingNamespace(paths_.store_uid, paths_.store_uid, cell_uid_));
+    ODY_ASSIGN_OR_RETURN(tree_map_, MapToCell(paths_.store_uid, paths_.store_uid));
     return OkStatus();
+  }
+
+  // None if rootless: what the one uid owns is the cell's as it is.
+  Result<UniqueFd> MapToCell(uid_t uid, gid_t gid) const {
+    return paths_.rootless ? UniqueFd() : MakeMappingNamespace(uid, gid, cell_uid_);
   }
 
   Status MountStaging() {
@@ -182,7 +187,7 @@ class Stager final {
     const gid_t gid = entry.access == Access::kReadOnly ? kUnmappedId : of_writer;
     UniqueFd map;
     if (!system && !anothers) {
-      ODY_ASSIGN_OR_RETURN(map, MakeMappingNamespace(info.st_uid, gid, cell_uid_));
+      ODY_ASSIGN_OR_RETURN(map, MapToCell(info.st_uid, gid));
     }
     // As it is, a tree shows the cell less than mapped: what any user of the host may read.
     const mode_t others = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
@@ -259,10 +264,11 @@ class Stager final {
   // Its program; and its device on a tmpfs without nodev that holds nothing else, of which
   // bubblewrap binds the node alone.
   Status PlaceGuard() {
-    if (mkdir(kDevices, 0755) != 0 ||
-        mount("devices", kDevices, "tmpfs", MS_NOSUID | MS_NOEXEC, kStagingOptions) != 0 ||
-        mknod(kStagedFuseDevice, S_IFCHR | 0600, makedev(kFuse[0], kFuse[1])) != 0 ||
-        chown(kStagedFuseDevice, cell_uid_, cell_uid_) != 0) {
+    if (!paths_.rootless &&
+        (mkdir(kDevices, 0755) != 0 ||
+         mount("devices", kDevices, "tmpfs", MS_NOSUID | MS_NOEXEC, kStagingOptions) != 0 ||
+         mknod(kStagedFuseDevice, S_IFCHR | 0600, makedev(kFuse[0], kFuse[1])) != 0 ||
+         chown(kStagedFuseDevice, cell_uid_, cell_uid_) != 0)) {
       return ErrnoStatus(
           errno, "deny: make a node of /dev/fuse (does the service's device policy allow it?)");
     }

@@ -18,7 +18,10 @@ struct StagingPaths {
   std::string cells_directory;    // where the trees of cells are on disk
   std::string program_directory;  // of the static programs that may be pid 1
   uid_t store_uid = 0;            // owns every cell tree on disk
-  UniqueFd unmapped_map;          // maps no uid and no gid; one for all cells
+  // In a user namespace that maps one uid, which is also the store's and every cell's: mounts of
+  // the host cannot be idmapped, and no device node can be made.
+  bool rootless = false;
+  UniqueFd unmapped_map;  // maps no uid and no gid; one for all cells; none if rootless
 };
 
 // The tmpfs that staging happens on. It hides the host's directory of that name in this namespace
@@ -27,8 +30,9 @@ inline constexpr char kStagingDirectory[] = "/run";
 // The finished root, for bubblewrap's --bind.
 inline constexpr char kStagedRoot[] = "/run/root";
 // If the plan asks for it: a node of the kernel's FUSE device that only the cell's user may open,
-// uids that may open the host's.
+// uids that may open the host's; if rootless, the host's itself.
 inline constexpr char kStagedFuseDevice[] = "/run/devices/fuse";
+inline constexpr char kFuseDevice[] = "/dev/fuse";
 
 // Runs as root, in the launch child, after unshare(CLONE_NEWNS). Every source is opened without
 // following links and checked after opening; no target is ever created inside a host directory.

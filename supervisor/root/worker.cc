@@ -34,7 +34,8 @@ plan::CheckContext MakeCheckContext(const Options& options) {
 StagingPaths MakeStagingPaths(const Options& options) {
   return {.cells_directory = options.state_directory + "/cells",
           .program_directory = options.program_directory,
-          .store_uid = options.uid_base};
+          .store_uid = options.uid_base,
+          .rootless = options.rootless_uid != 0};
 }
 
 // The keeper has blocked them.
@@ -104,7 +105,8 @@ void Worker::EndRpc() {
 }
 
 wire::Hello Worker::MakeHello() const {
-  return {.cgroup = cgroups_->v2() ? "v2" : "v1",
+  return {.cgroup = cgroups_->kind(),
+          .rootless = options_.rootless_uid != 0,
           .uid_base = options_.first_uid,
           .max_cells = kMaxCells,
           .own_directories = check_.own_directories,

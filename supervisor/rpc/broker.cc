@@ -25,8 +25,8 @@ std::string KeyText(const CellKey& key) {
 
 constexpr size_t kMaxReason = 512;
 
-// INVALID_ARGUMENT, or PERMISSION_DENIED.
-Status CheckChange(const CellChange& change) {
+// INVALID_ARGUMENT, or PERMISSION_DENIED. The operator is root, or who runs the supervisor without.
+Status CheckChange(const CellChange& change, uint32_t operator_uid) {
   const std::string& reason = change.reason;
   const bool one_line = std::all_of(reason.begin(), reason.end(),
                                     [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
@@ -36,9 +36,10 @@ Status CheckChange(const CellChange& change) {
   if (change.change == v1::CELL_CHANGE_QUARANTINE && reason.empty()) {
     return Refused(Code::kInvalidArgument, "reason", "", "a quarantine needs one");
   }
-  if (change.change == v1::CELL_CHANGE_RELEASE && change.by_uid != 0) {
-    return PermissionDenied("change: root alone releases a quarantined cell, not uid " +
-                            std::to_string(change.by_uid));
+  if (change.change == v1::CELL_CHANGE_RELEASE && change.by_uid != operator_uid) {
+    return PermissionDenied(
+        "change: " + (operator_uid == 0 ? "root" : "uid " + std::to_string(operator_uid)) +
+        " alone releases a quarantined cell, not uid " + std::to_string(change.by_uid));
   }
   return OkStatus();
 }
@@ -80,10 +81,11 @@ Result<v1::CellPhase> NextPhase(v1::CellChange change, const CellView& view) {
                  "give suspend, resume, stop, start, quarantine or release");
 }
 
-// Of the peers that are served, root and our own user have no approvals to report.
-Status CheckReporter(uid_t uid) {
+// Of the peers that are served, root and our own user have no approvals to report; without root our
+// user is agentd's.
+Status CheckReporter(uid_t uid, bool rootless) {
   const bool known = uid != static_cast<uid_t>(-1);
-  if (known && uid != 0 && uid != getuid()) return OkStatus();
+  if (known && uid != 0 && (rootless || uid != getuid())) return OkStatus();
   return PermissionDenied("approvals are reported by odyssey-agentd alone, not by " +
                           (known ? "uid " + std::to_string(uid) : "an unknown peer"));
 }
@@ -283,7 +285,7 @@ Result<CellView> Broker::Change(const CellChange& change,
   const std::lock_guard lock(changing_);
   const auto changed = [&]() -> Result<CellView> {
     ODY_RETURN_IF_ERROR(audit_->Admit());
-    ODY_RETURN_IF_ERROR(CheckChange(change));
+    ODY_RETURN_IF_ERROR(CheckChange(change, facts_.enforcement.rootless_uid));
     CellPtr cell;
     ODY_ASSIGN_OR_RETURN(CellView view, loop_.Call([&] {
       cell = cells_.FindAny(change.cell_id);
@@ -364,7 +366,7 @@ Status Broker::Remove(const std::string& cell_id, bool purge, uint32_t by_uid) {
 }
 
 Status Broker::RecordApproval(const v1::RecordApprovalRequest& approval, uid_t reporter_uid) {
-  if (const Status may = CheckReporter(reporter_uid); !may.ok()) {
+  if (const Status may = CheckReporter(reporter_uid, hello_.rootless); !may.ok()) {
     audit_->AddLimited(RefuseRecord("approval", approval.request_id(), std::nullopt, may),
                        "uid " + std::to_string(reporter_uid));
     metrics_.OnRefused("approval", may);

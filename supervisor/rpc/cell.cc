@@ -123,7 +123,7 @@ CellView Cell::View() const {
 Status Cell::Freeze(bool frozen) {
   if (state_ != State::kReady) return FailedPrecondition("it is not ready");
   if (facts_.compiled.unconfined) return FailedPrecondition("its commands run on the host");
-  if (!freezer_) return FailedPrecondition("this host has no cgroup v2 tree");
+  if (!freezer_) return FailedPrecondition("no cgroup v2 tree of this host is the supervisor's");
   const char value = frozen ? '1' : '0';
   if (write(freezer_.get(), &value, 1) != 1) return ErrnoStatus(errno, "write cgroup.freeze");
   frozen ? slots_.Pause() : slots_.Resume();

@@ -1,7 +1,7 @@
 // odyssey-supervisor-rpc --run DIR [--policy DIR] [--client-uid UID]… [--audit-keep-bytes N]
-// [--audit-keep SECONDS] [--notify SOCKET [--watchdog-usec N]]: started by odyssey-supervisor, as a
-// user of its own without capabilities, with fd 3 = socket to root, fd 4 = the listening socket and
-// fd 5 = the directory of the audit log.
+// [--audit-keep SECONDS] [--own DIR] [--notify SOCKET [--watchdog-usec N]]: started by
+// odyssey-supervisor, as a user of its own without capabilities, with fd 3 = socket to root, fd 4 =
+// the listening socket and fd 5 = the directory of the audit log.
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -53,6 +53,7 @@ struct Options {
   std::set<uid_t> clients = {0, getuid()};
   std::string audit_keep_bytes = "0";
   std::string audit_keep_s = "0";
+  std::string own;     // a directory that no cell is shown, beside those that root names
   std::string notify;  // the service manager's socket; "": none
   uint64_t watchdog_usec = 0;
 };
@@ -73,6 +74,8 @@ Result<Options> ParseOptions(int argc, char** argv) {
       out.audit_keep_bytes = value;
     } else if (name == "--audit-keep") {
       out.audit_keep_s = value;
+    } else if (name == "--own") {
+      out.own = value;
     } else if (name == "--notify") {
       out.notify = value;
     } else if (name == "--watchdog-usec") {
@@ -80,7 +83,7 @@ Result<Options> ParseOptions(int argc, char** argv) {
     } else {
       return InvalidArgument(
           "unknown option " + name +
-          "; allowed: --run --policy --client-uid --audit-keep-bytes --audit-keep "
+          "; allowed: --run --policy --client-uid --audit-keep-bytes --audit-keep --own "
           "--notify --watchdog-usec");
     }
   }
@@ -128,6 +131,7 @@ int Serve(const Options& options) {
   if (const size_t slash = store.rfind('/'); slash != std::string::npos && slash > 0) {
     facts.check.own_directories.push_back(store.substr(0, store.rfind('/', slash - 1)));
   }
+  if (!options.own.empty()) facts.check.own_directories.push_back(options.own);
   CeilingGate ceiling(options.policy, facts.check);
   if (const Status status = ceiling.Check(); !status.ok()) return Fail(status);
   auto reviewed = ReviewedCells::Open(kAuditFd);

@@ -26,6 +26,7 @@ Result<RootMessage> TypeOf(std::string_view bytes) {
 std::string Encode(const Hello& m) {
   Writer w = Begin(RootMessage::kHello);
   w.String(m.cgroup);
+  w.Bool(m.rootless);
   w.U32(m.uid_base);
   w.U32(m.max_cells);
   w.Strings(m.own_directories);

@@ -35,7 +35,8 @@ enum class RootMessage : uint8_t {
 
 // What this host offers, once, before anything else.
 struct Hello {
-  std::string cgroup;  // "v2" or "v1": where memory, pids and cpu limits are enforced
+  std::string cgroup;     // "v2" or "v1": where memory, pids and cpu limits are enforced; or "none"
+  bool rootless = false;  // cells have the uid that everything here has
   uint32_t uid_base = 0;
   uint32_t max_cells = 0;
   std::vector<std::string> own_directories;  // see plan_check.h

@@ -26,7 +26,7 @@ Sample MakeSample(const std::string& name, const T& message) {
 
 std::vector<Sample> Samples() {
   return {
-      MakeSample("Hello", Hello{"v1", 7, 8, {"/a", "/b"}, "/store", "/cells"}),
+      MakeSample("Hello", Hello{"v1", true, 7, 8, {"/a", "/b"}, "/store", "/cells"}),
       MakeSample("Launch", Launch{1, "plan"}),
       MakeSample("Launched", Launched{1, PermissionDenied("no").OfItem(3), 7}),
       MakeSample("Kill", Kill{"cel_1", true}),

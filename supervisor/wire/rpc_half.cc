@@ -21,6 +21,7 @@ std::string EncodeReady() { return Begin(RootMessage::kReady).Take(); }
 Status Decode(std::string_view bytes, Hello* m) {
   return DecodeAs(RootMessage::kHello, "Hello", bytes, [m](Reader& r) {
     m->cgroup = r.String(kMaxText);
+    m->rootless = r.Bool();
     m->uid_base = r.U32();
     m->max_cells = r.U32();
     m->own_directories = r.Strings(kMaxDirectories, kMaxText);

@@ -194,6 +194,8 @@ const Touch kTouches[] = {
      [](const Names& names) { SayOnUnix(names["unix"] + "-dgram", SOCK_DGRAM); }},
     {"network.host_unix_listeners", "packets, abstract",
      [](const Names& names) { SayOnUnix("@" + names["abstract"] + "-packet", SOCK_SEQPACKET); }},
+    {"network.host_ro_listeners", "by path",
+     [](const Names&) { SayOnUnix(std::string(kDirectory) + "/ro/daemon-stream", SOCK_STREAM); }},
 };
 
 void PrintFailures(const std::vector<ctl::ProbeResult>& results) {
