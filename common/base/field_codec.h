@@ -14,14 +14,8 @@
 namespace odyssey {
 
 // An element of a list of numbers.
-template <typename V>
-void VisitFields(V& v, uint32_t& number) {
-  v.U32("", number);
-}
-template <typename V>
-void VisitFields(V& v, uint16_t& number) {
-  v.U16("", number);
-}
+void VisitFields(auto& v, uint32_t& number) { v.U32("", number); }
+void VisitFields(auto& v, uint16_t& number) { v.U16("", number); }
 
 // Changes no field that it visits.
 class PutFields final {

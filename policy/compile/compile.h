@@ -65,6 +65,8 @@ struct Compiled {
   std::string workspace = plan::kWorkspacePath;
   // By CompileDanger: for the host runner, which confines nothing.
   bool unconfined = false;
+
+  bool HasOwnNetwork() const { return confinement.own_network && !unconfined; }
 };
 
 // INVALID_ARGUMENT or PERMISSION_DENIED naming the field (as policy.proto spells it), the value and

@@ -17,14 +17,12 @@ inline constexpr uint32_t kMaxTextBytes = 4096;  // of a name, a pattern, a key
 inline constexpr uint32_t kMaxConfigBytes = 64 * 1024;
 inline constexpr uint32_t kMaxSha256Digits = 64;
 
-template <typename V>
-void VisitFields(V& v, QueryMatch& m) {
+void VisitFields(auto& v, QueryMatch& m) {
   v.Text("name", m.name, kMaxTextBytes);
   v.Texts("any", m.any, kMaxItems, kMaxTextBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Matcher& m) {
+void VisitFields(auto& v, Matcher& m) {
   v.Text("method", m.method, kMaxTextBytes);
   v.Text("path", m.path, kMaxTextBytes);
   v.List("query", m.query, kMaxItems);
@@ -36,16 +34,14 @@ void VisitFields(V& v, Matcher& m) {
   v.Text("command", m.command, kMaxTextBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, PersistedQuery& m) {
+void VisitFields(auto& v, PersistedQuery& m) {
   v.Text("hash", m.hash, kMaxTextBytes);
   v.Text("operation_type", m.operation_type, kMaxTextBytes);
   v.Text("operation_name", m.operation_name, kMaxTextBytes);
   v.Texts("fields", m.fields, kMaxItems, kMaxTextBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, AddressRange& m) {
+void VisitFields(auto& v, AddressRange& m) {
   v.Bool("v6", m.v6);
   for (uint8_t& byte : m.bytes) v.U8("byte", byte);
   v.I32("prefix", m.prefix);
@@ -56,8 +52,7 @@ void VisitBudget(V& v, Budget& m) {
   for (const BudgetKey& key : kBudgetKeys) v.U64(key.name, m.*key.member);
 }
 
-template <typename V>
-void VisitFields(V& v, Endpoint& m) {
+void VisitFields(auto& v, Endpoint& m) {
   v.Text("host", m.host, kMaxTextBytes);
   v.List("ports", m.ports, kMaxItems);
   v.Text("path", m.path, kMaxTextBytes);
@@ -86,23 +81,20 @@ void VisitFields(V& v, Endpoint& m) {
   VisitBudget(v, m.budget);
 }
 
-template <typename V>
-void VisitFields(V& v, Binary& m) {
+void VisitFields(auto& v, Binary& m) {
   v.Text("path", m.path, kMaxTextBytes);
   v.Text("sha256", m.sha256, kMaxSha256Digits);
   v.Bool("only_itself", m.only_itself);
 }
 
-template <typename V>
-void VisitFields(V& v, Rule& m) {
+void VisitFields(auto& v, Rule& m) {
   v.Text("key", m.key, kMaxTextBytes);
   v.Text("name", m.name, kMaxTextBytes);
   v.List("endpoints", m.endpoints, kMaxItems);
   v.List("binaries", m.binaries, kMaxItems);
 }
 
-template <typename V>
-void VisitFields(V& v, Middleware& m) {
+void VisitFields(auto& v, Middleware& m) {
   v.Text("key", m.key, kMaxTextBytes);
   v.Text("name", m.name, kMaxTextBytes);
   v.Text("middleware", m.middleware, kMaxTextBytes);
@@ -113,8 +105,7 @@ void VisitFields(V& v, Middleware& m) {
   v.Texts("exclude", m.exclude, kMaxItems, kMaxTextBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, NetworkPolicy& m) {
+void VisitFields(auto& v, NetworkPolicy& m) {
   v.List("rules", m.rules, kMaxRules);
   v.List("middlewares", m.middlewares, kMaxItems);
   VisitBudget(v, m.budget);

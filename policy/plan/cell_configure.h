@@ -67,28 +67,24 @@ struct Configure {
 
 // The fields of each (common/base/field_codec.h), in the order of the encoding.
 
-template <typename V>
-void VisitFields(V& v, LandlockRule& m) {
+void VisitFields(auto& v, LandlockRule& m) {
   v.Text("path", m.path, kMaxPath);
   v.U8("rights", m.rights);
 }
 
-template <typename V>
-void VisitFields(V& v, ToolRoot& m) {
+void VisitFields(auto& v, ToolRoot& m) {
   v.Text("path", m.path, kMaxPath);
   v.Texts("suffixes", m.suffixes, kMaxSuffixes, kMaxSuffixBytes);
   v.U64("max_file_bytes", m.max_file_bytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Guard& m) {
+void VisitFields(auto& v, Guard& m) {
   v.Text("path", m.path, kMaxPath);
   v.Bool("read_only", m.read_only);
   v.Texts("deny", m.deny, kMaxDenyPatterns, kMaxPath);
 }
 
-template <typename V>
-void VisitFields(V& v, Configure& m) {
+void VisitFields(auto& v, Configure& m) {
   v.List("rules", m.rules, kMaxRules);
   v.List("tool_roots", m.tool_roots, kMaxRules);
   v.List("guards", m.guards, kMaxRules);

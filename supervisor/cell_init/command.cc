@@ -1,23 +1,14 @@
 #include "supervisor/cell_init/command.h"
 
-#include <errno.h>
-#include <signal.h>
-
 #include <string>
 
 #include "supervisor/cell_init/execute.h"
+#include "supervisor/cell_init/worker_process.h"
 #include "supervisor/cell_tools/run_tree.h"
 #include "supervisor/wire/cell_wire.h"
 
 namespace odyssey::cell_init {
 namespace {
-
-// Dispositions are those that root gave bubblewrap: all default.
-void UnblockSignals() {
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-}
 
 // The directories of a run, made by the process that becomes its command, under its confinement and
 // before it is known: then they only need their name.

@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -19,6 +22,7 @@ namespace {
 constexpr int kResources[] = {RLIMIT_CPU, RLIMIT_NOFILE, RLIMIT_FSIZE};
 static_assert(std::size(kResources) == std::size(cell::kExecLimits));
 
+constexpr size_t kMostAtOnce = 1 << 20;
 constexpr int kNotStarted = 125;  // exit status of a command that did not start; never reported
 
 // No more than `value`: the supervisor may have been started with less.
@@ -60,13 +64,6 @@ bool TakeStdio(const std::vector<UniqueFd>& stdio) {
   return null && dup2(null.get(), 0) == 0;
 }
 
-std::vector<char*> Pointers(std::vector<std::string>* words) {
-  std::vector<char*> out;
-  for (std::string& word : *words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 std::string SearchPath(const std::vector<std::string>& environment) {
   for (const std::string& entry : environment) {
     if (entry.rfind("PATH=", 0) == 0) return entry.substr(5);
@@ -95,7 +92,35 @@ int ExecuteOnPath(cell::ExecSpec* spec) {
   return error;
 }
 
+// Between stdio and a port of this network namespace's 127.0.0.1, in a process for each direction,
+// so that either can end before the other. No program is executed: no policy has to allow one.
+// Returns an errno if there is no connection.
+int Relay(uint16_t port) {
+  const UniqueFd peer(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = {AF_INET, htons(port), {htonl(INADDR_LOOPBACK)}, {}};
+  const auto* to = reinterpret_cast<const sockaddr*>(&address);
+  if (connect(peer.get(), to, sizeof(address)) != 0) return errno;
+  const pid_t inward = fork();
+  if (inward < 0) return errno;
+  const int from = inward == 0 ? STDIN_FILENO : peer.get();
+  const int into = inward == 0 ? peer.get() : STDOUT_FILENO;
+  close(inward == 0 ? STDOUT_FILENO : STDIN_FILENO);  // the other's alone: its end is seen
+  while (splice(from, nullptr, into, nullptr, kMostAtOnce, 0) > 0) {
+  }
+  if (inward == 0) _exit(shutdown(into, SHUT_WR));
+  close(into);
+  (void)waitpid(inward, nullptr, 0);
+  _exit(0);
+}
+
 }  // namespace
+
+std::vector<char*> Pointers(std::vector<std::string>* words) {
+  std::vector<char*> out;
+  for (std::string& word : *words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
 
 void Fail(int exec_socket, const Status& status, cell::ExecStep step) {
   (void)SendMessage(exec_socket, cell::Encode(cell::ExecError{step, status}));
@@ -122,6 +147,7 @@ void Execute(NextCommand* command, int exec_socket) {
   } else if (!TakeStdio(command->stdio)) {
     Fail(exec_socket, ErrnoStatus(errno, "stdio"));
   }
+  command->stdio.clear();  // a relay is no execve, which would close them
   for (size_t i = 0; i < std::size(kResources); ++i) {
     const auto& [name, member] = cell::kExecLimits[i];
     if (spec.*member == 0 || Limit(kResources[i], spec.*member)) continue;
@@ -130,7 +156,7 @@ void Execute(NextCommand* command, int exec_socket) {
   if (chdir(spec.cwd.c_str()) != 0) {
     Fail(exec_socket, ErrnoStatus(errno, "chdir " + spec.cwd), cell::ExecStep::kChdir);
   }
-  const int error = ExecuteOnPath(&command->spec);
+  const int error = spec.port != 0 ? Relay(spec.port) : ExecuteOnPath(&command->spec);
   Fail(exec_socket, ErrnoStatus(error, spec.argv[0]), cell::ExecStep::kExec);
 }
 

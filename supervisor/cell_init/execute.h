@@ -20,6 +20,9 @@ struct NextCommand {
 // Waits for the ExecSpec; ends the process if none comes.
 NextCommand AwaitCommand(int exec_socket);
 
+// As execve(2) takes them; valid as long as `words`.
+std::vector<char*> Pointers(std::vector<std::string>* words);
+
 // Every descriptor but 0 to 2 is close-on-exec.
 [[noreturn]] void Execute(NextCommand* command, int exec_socket);
 

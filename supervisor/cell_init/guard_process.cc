@@ -13,6 +13,7 @@
 
 #include "common/os/mount_calls.h"
 #include "policy/plan/plan.h"
+#include "supervisor/cell_init/execute.h"
 #include "supervisor/cell_init/worker_process.h"
 
 namespace odyssey::cell_init {
@@ -68,11 +69,8 @@ Status BecomeGuard(const std::vector<Mounted>& mounted, const Confinement& confi
     arguments.emplace_back();
   }
   ODY_RETURN_IF_ERROR(BecomeWorker("cell-guard", confinement, wanted));
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
   char* const no_environment[] = {nullptr};
-  execve(plan::kGuardPath, argv.data(), no_environment);
+  execve(plan::kGuardPath, Pointers(&arguments).data(), no_environment);
   return ErrnoStatus(errno, std::string("execute ") + plan::kGuardPath);
 }
 

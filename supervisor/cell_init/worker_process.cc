@@ -7,12 +7,16 @@
 
 namespace odyssey::cell_init {
 
-Status BecomeWorker(const char* name, const Confinement& confinement,
-                    const std::vector<int>& wanted) {
-  prctl(PR_SET_NAME, name);
+void UnblockSignals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+Status BecomeWorker(const char* name, const Confinement& confinement,
+                    const std::vector<int>& wanted) {
+  prctl(PR_SET_NAME, name);
+  UnblockSignals();
 
   ODY_RETURN_IF_ERROR(Confinement::DropCapabilities());
   ODY_RETURN_IF_ERROR(confinement.EnterLandlock());

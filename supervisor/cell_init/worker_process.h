@@ -10,6 +10,9 @@ namespace odyssey::cell_init {
 
 inline constexpr int kFirstWorkerFd = 3;
 
+// In a forked child. Dispositions are those that root gave bubblewrap: all default.
+void UnblockSignals();
+
 // Makes a forked child of cell-init a worker of the cell: the file worker, which without an execve
 // shares cell-init's pages and like it cannot be traced, or what becomes the guards' program.
 // `name` shows in the process list; `wanted` become the descriptors kFirstWorkerFd and on, and

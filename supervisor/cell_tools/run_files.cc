@@ -45,6 +45,12 @@ Status RemoveFileAndParents(const RunTree& runs, std::string path, uint32_t dire
   }
 }
 
+// `mode` 0: as it is.
+Status Fill(int fd, const std::string& content, mode_t mode) {
+  ODY_RETURN_IF_ERROR(WriteAll(fd, content));
+  return mode == 0 || fchmod(fd, mode) == 0 ? OkStatus() : ErrnoStatus(errno, "set the mode");
+}
+
 Status WriteNewFile(const Location& at, const tool::Request& request) {
   UniqueFd fd(openat(at.directory.get(), at.name.c_str(),
                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -52,9 +58,8 @@ Status WriteNewFile(const Location& at, const tool::Request& request) {
     if (errno == EEXIST) return AlreadyExists(at.absolute + ": is there already");
     return ErrnoStatus(errno, "create " + at.absolute);
   }
-  Status status = WriteAll(fd.get(), request.content);
   const mode_t mode = request.mode == 0 ? kDefaultMode : request.mode;
-  if (status.ok() && fchmod(fd.get(), mode) != 0) status = ErrnoStatus(errno, "set the mode");
+  const Status status = Fill(fd.get(), request.content, mode);
   if (status.ok()) return status;
   unlinkat(at.directory.get(), at.name.c_str(), 0);
   return {status.code(), at.absolute + ": " + status.message()};
@@ -92,7 +97,9 @@ class TreeWalk final {
       if (fd.ok()) {
         ReadOne(std::move(fd).value(), directory);
       } else if (directory.empty()) {
-        return fd.status();
+        ODY_ASSIGN_OR_RETURN(const Location at, runs_.Locate(top_));
+        Add(at.directory.get(), at.name, "");
+        if (out_.entries.empty()) return fd.status();
       }  // else it was removed or replaced since
     }
     std::sort(out_.entries.begin(), out_.entries.end(),
@@ -150,6 +157,7 @@ Result<tool::Response> Create(const RunTree& runs, const tool::Request& request)
   ODY_RETURN_IF_ERROR(CheckMode(request.mode));
   tool::Response response;
   const auto at = runs.Locate(request.path, MissingParents::kCreate, &response.directories);
+  if (at.ok() && request.replace_all) unlinkat(at->directory.get(), at->name.c_str(), 0);
   const Status status = at.ok() ? WriteNewFile(*at, request) : at.status();
   if (status.ok()) return response;
   // The directories that were made for it: those on the way, from the innermost.
@@ -174,10 +182,7 @@ Result<tool::Response> Append(const RunTree& runs, const tool::Request& request)
                                       " bytes instead of " + std::to_string(request.offset) +
                                       ": another process writes to it");
   }
-  Status status = WriteAll(fd.get(), request.content);
-  if (status.ok() && request.mode != 0 && fchmod(fd.get(), request.mode) != 0) {
-    status = ErrnoStatus(errno, "set the mode");
-  }
+  const Status status = Fill(fd.get(), request.content, request.mode);
   if (!status.ok()) return Status(status.code(), request.path + ": " + status.message());
   return tool::Response{};
 }

@@ -1,8 +1,9 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_FILES_H_
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_FILES_H_
 
-// rpc's own operations on the files of a run. Each is one request of tool_wire.h, where its fields
-// are named; how paths are taken is said in run_tree.h.
+// rpc's own operations on the files of a run, and on others for a client that copies them. Each is
+// one request of tool_wire.h, where its fields are named; how paths are taken is said in
+// run_tree.h.
 
 #include "supervisor/cell_tools/run_tree.h"
 #include "supervisor/wire/tool_wire.h"
@@ -11,7 +12,8 @@ namespace odyssey::cell_tools {
 
 Result<tool::Response> MakeRun(const RunTree& runs, const tool::Request& request);
 
-// ALREADY_EXISTS if anything has that name. On failure nothing of it stays.
+// ALREADY_EXISTS if anything has that name; with `replace_all` it is removed first, unless it is a
+// directory. On failure nothing of it stays.
 Result<tool::Response> Create(const RunTree& runs, const tool::Request& request);
 
 // ABORTED if the file does not end at `offset`: another process writes to it. `mode`, if not 0, is
@@ -22,7 +24,7 @@ Result<tool::Response> Append(const RunTree& runs, const tool::Request& request)
 Result<tool::Response> Fetch(const RunTree& runs, const tool::Request& request);
 
 // Sorted by path, which is relative to that of the request. At most tool::kMaxListEntries, then
-// `truncated`.
+// `truncated`. Of what is no directory the one entry has the path "".
 Result<tool::Response> ListTree(const RunTree& runs, const tool::Request& request);
 
 Result<tool::Response> Discard(const RunTree& runs, const tool::Request& request);

@@ -166,6 +166,49 @@ TEST_F(RunFilesTest, RefusesPathsThatAreNone) {
   }
 }
 
+TEST_F(RunFilesTest, TakesOtherPlacesOfTheCellByTheirWholePath) {
+  const std::string path = cell() + "/elsewhere/d/f";
+  EXPECT_EQ(Do({.op = Op::kCreate, .path = path, .content = "one", .mode = 0750}).directories, 2u);
+  EXPECT_EQ(Do({.op = Op::kAppend, .path = path, .offset = 3, .content = " two"}).code, Code::kOk);
+  EXPECT_EQ(Do({.op = Op::kFetch, .path = path}).content, "one two");
+  const Response tree = Do({.op = Op::kTree, .path = cell() + "/elsewhere"});
+  ASSERT_EQ(tree.entries.size(), 1u);
+  EXPECT_EQ(tree.entries[0].path, "d/f");
+  const Response file = Do({.op = Op::kTree, .path = path});
+  ASSERT_EQ(file.entries.size(), 1u);
+  EXPECT_EQ(file.entries[0].path, "");
+  EXPECT_EQ(file.entries[0].type, "file");
+  EXPECT_EQ(file.entries[0].mode, 0750u);
+  EXPECT_EQ(Do({.op = Op::kTree, .path = cell() + "/none"}).code, Code::kNotFound);
+
+  fs::create_directory_symlink(cell() + "/elsewhere", cell() + "/link");
+  for (const Op op : {Op::kCreate, Op::kFetch, Op::kTree}) {
+    EXPECT_EQ(Do({.op = op, .path = cell() + "/link/d/f"}).code, Code::kPermissionDenied);
+  }
+  EXPECT_EQ(Do({.op = Op::kTree, .path = cell() + "/link"}).entries.at(0).type, "symbolic link");
+}
+
+TEST_F(RunFilesTest, ReplacesOnlyWhenItIsToldToAndNeverThroughALink) {
+  Put(Run("tmp/f"), "before");
+  Put(Run("tmp/target"), "stays");
+  fs::create_symlink("target", Run("tmp/link"));
+  const auto make = [&](const std::string& name, bool replace) {
+    return Do({.op = Op::kCreate,
+               .path = std::string(kRun) + "/tmp/" + name,
+               .content = "after",
+               .replace_all = replace})
+        .code;
+  };
+  EXPECT_EQ(make("f", false), Code::kAlreadyExists);
+  EXPECT_EQ(make("f", true), Code::kOk);
+  EXPECT_EQ(Get(Run("tmp/f")), "after");
+  EXPECT_EQ(make("link", true), Code::kOk);
+  EXPECT_FALSE(fs::is_symlink(Run("tmp/link")));
+  EXPECT_EQ(Get(Run("tmp/target")), "stays");
+  fs::create_directory(Run("tmp/directory"));
+  EXPECT_EQ(make("directory", true), Code::kAlreadyExists);
+}
+
 TEST_F(RunFilesTest, FetchesPiecesOfRegularFilesOnly) {
   Put(Run("outbox/f"), "0123456789");
   const Response first = Fetch("outbox/f", 0, 4);

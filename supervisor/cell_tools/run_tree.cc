@@ -44,14 +44,15 @@ Result<UniqueFd> RunTree::OpenDirectory(const std::string& path) const {
 Result<Location> RunTree::Locate(const std::string& path, MissingParents missing,
                                  uint32_t* made) const {
   Location at;
-  at.directory.reset(open(path_.c_str(), O_PATH | kDirectoryFlags));
+  const bool from_root = path[0] == '/';
+  at.directory.reset(open(from_root ? "/" : path_.c_str(), O_PATH | kDirectoryFlags));
   if (!at.directory) return ErrnoStatus(errno, "open " + path_);
-  for (size_t begin = 0;;) {
+  for (size_t begin = from_root ? 1 : 0;;) {
     const size_t end = std::min(path.find('/', begin), path.size());
     at.name = path.substr(begin, end - begin);
     at.absolute = Absolute(path.substr(0, end));
     if (at.name.empty() || at.name == "." || at.name == "..") {
-      return InvalidArgument("path of a run: \"" + path + "\": names without \".\" and \"..\"");
+      return InvalidArgument("path \"" + path + "\": names without \".\" and \"..\"");
     }
     if (end == path.size()) return at;
     const int parent = at.directory.get();
@@ -77,8 +78,7 @@ Status RunTree::Make(const std::string& run) const {
 }
 
 Status RunTree::Rename(const std::string& spare, const std::string& run) const {
-  const UniqueFd runs(open(path_.c_str(), O_PATH | kDirectoryFlags));
-  if (!runs) return ErrnoStatus(errno, "open " + path_);
+  ODY_ASSIGN_OR_RETURN(const UniqueFd runs, OpenDirectory(""));
   if (renameat2(runs.get(), spare.c_str(), runs.get(), run.c_str(), RENAME_NOREPLACE) == 0) {
     return OkStatus();
   }

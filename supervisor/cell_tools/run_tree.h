@@ -1,9 +1,10 @@
 #ifndef ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_TREE_H_
 #define ODYSSEY_SUPERVISOR_CELL_TOOLS_RUN_TREE_H_
 
-// The directories of runs: <runs>/<run>/{inbox,outbox,work,tmp}. The caller runs in the cell
-// with the rights of its commands, and they may rearrange what is there at any moment: a path is
-// walked a component at a time, and no symbolic link is followed, wherever it leads.
+// The directories of runs, <runs>/<run>/{inbox,outbox,work,tmp}, and other places of the cell. The
+// caller runs in the cell with the rights of its commands, and they may rearrange what is there at
+// any moment: a path is walked a component at a time, and no symbolic link is followed, wherever it
+// leads.
 
 #include <cstdint>
 #include <string>
@@ -26,8 +27,8 @@ class RunTree final {
   // How many entries there are, counted up to `most`.
   uint32_t Count(uint32_t most) const;
 
-  // Where `path`, relative to the runs, leads: its directory, and a last name that may be anything
-  // or nothing. kCreate makes missing directories and adds their number to `*made`.
+  // Where `path`, absolute or relative to the runs, leads: its directory, and a last name that may
+  // be anything or nothing. kCreate makes missing directories and adds their number to `*made`.
   // PERMISSION_DENIED "…: a symbolic link is in the way".
   Result<Location> Locate(const std::string& path, MissingParents missing = MissingParents::kError,
                           uint32_t* made = nullptr) const;
@@ -35,7 +36,9 @@ class RunTree final {
   Result<UniqueFd> OpenDirectory(const std::string& path) const;
 
  private:
-  std::string Absolute(const std::string& path) const { return path_ + "/" + path; }
+  std::string Absolute(const std::string& path) const {
+    return path[0] == '/' ? path : path_ + "/" + path;
+  }
 
   std::string path_;
 };

@@ -66,11 +66,10 @@ Record CellEndRecord(const std::string& cell_id, const std::string& reason) {
 }
 
 Record ExecRecord(const std::string& cell_id, uint32_t owner_uid, const ExecOptions& options) {
-  return Record("exec")
-      .Text("exec_id", options.exec_id)
-      .Text("cell_id", cell_id)
-      .Number("owner_uid", owner_uid)
-      .Texts("argv", options.spec.argv)
+  Record record("exec");
+  record.Text("exec_id", options.exec_id).Text("cell_id", cell_id).Number("owner_uid", owner_uid);
+  if (options.spec.port != 0) return record.Number("port", options.spec.port);
+  return record.Texts("argv", options.spec.argv)
       .Text("cwd", options.spec.cwd)
       .Text("run_id", cell::RunName(options.spec.run))
       .Flag("terminal", options.spec.terminal);
@@ -113,13 +112,12 @@ Record FileRecord(const std::string& cell_id, const tool::Request& request,
   return record;
 }
 
-Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,
-                    uint64_t bytes) {
-  return Record("inject")
-      .Text("cell_id", cell_id)
-      .Text("run_id", run_id)
-      .Number("files", files)
-      .Number("bytes", Int(bytes));
+Record InjectRecord(const std::string& cell_id, const std::string& run_id,
+                    const std::string& directory, uint32_t files, uint64_t bytes) {
+  Record record("inject");
+  record.Text("cell_id", cell_id);
+  directory.empty() ? record.Text("run_id", run_id) : record.Text("directory", directory);
+  return record.Number("files", files).Number("bytes", Int(bytes));
 }
 
 Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_uid,

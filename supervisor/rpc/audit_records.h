@@ -47,8 +47,9 @@ audit::Record ExecEndRecord(const std::string& cell_id, const ExecOptions& optio
 // A file operation that changed something, or tried to.
 audit::Record FileRecord(const std::string& cell_id, const tool::Request& request,
                          const tool::Response& response);
-audit::Record InjectRecord(const std::string& cell_id, const std::string& run_id, uint32_t files,
-                           uint64_t bytes);
+// `run_id` or `directory` is empty.
+audit::Record InjectRecord(const std::string& cell_id, const std::string& run_id,
+                           const std::string& directory, uint32_t files, uint64_t bytes);
 
 // A commit, undo or discard of changes that a cell made in reviewed directories.
 audit::Record ChangesRecord(std::string_view what, const CellKey& key, uint32_t owner_uid,

@@ -536,13 +536,25 @@ FileAnswer Broker::Conclude(const Cell& cell, const tool::Request& request,
   return answer;
 }
 
-std::unique_ptr<RunUse> Broker::MakeUse(const CellPtr& cell, uint64_t run) {
-  const AskWorker ask = [this, cell](const tool::Request& request) {
+AskWorker Broker::MakeAsk(const CellPtr& cell) {
+  return [this, cell](const tool::Request& request) {
     return loop_.Await<Result<tool::Response>>(
         [&](const FileWorker::Answer& answer) { cell->AskOwn(request, answer); });
   };
-  return std::make_unique<RunUse>(
-      run, ask, [this, cell, run] { loop_.Post([cell, run] { cell->ReleaseRun(run); }); });
+}
+
+std::unique_ptr<RunUse> Broker::MakeUse(const CellPtr& cell, uint64_t run) {
+  return std::make_unique<RunUse>(run, MakeAsk(cell), [this, cell, run] {
+    loop_.Post([cell, run] { cell->ReleaseRun(run); });
+  });
+}
+
+Result<Broker::PlaceUse> Broker::UsePlace(const std::string& cell_id, const std::string& field,
+                                          const std::string& path) {
+  ODY_ASSIGN_OR_RETURN(const CellPtr cell, loop_.Call([&] { return FindAllowed(cell_id); }));
+  ODY_ASSIGN_OR_RETURN(std::string place,
+                       PlaceInCell(field, path, cell->facts().compiled.workspace));
+  return PlaceUse{MakeAsk(cell), std::move(place)};
 }
 
 Result<std::unique_ptr<RunUse>> Broker::UseRun(const std::string& cell_id, std::string_view field,

@@ -90,6 +90,13 @@ class Broker final {
   // is for the file worker to say.
   Result<std::unique_ptr<RunUse>> UseOldRun(const std::string& cell_id, std::string_view field,
                                             const std::string& run_id);
+  // A place in the cell outside of its runs. INVALID_ARGUMENT naming `field`.
+  struct PlaceUse {
+    AskWorker ask;
+    std::string path;
+  };
+  Result<PlaceUse> UsePlace(const std::string& cell_id, const std::string& field,
+                            const std::string& path);
   // Kills the command's processes; its sink is sent the outcome when none is left.
   Status CancelExec(const std::string& exec_id);
   Result<FileAnswer> FileOp(const std::string& cell_id, const tool::Request& request);
@@ -163,6 +170,7 @@ class Broker final {
   Result<CellView> FindView(const std::string& cell_id);
   void Apply(const CellChange& change, const CellView& view, const Done<Status>& done);
   wire::CellUsage AskUsage(const CellPtr& cell);
+  AskWorker MakeAsk(const CellPtr& cell);
   std::unique_ptr<RunUse> MakeUse(const CellPtr& cell, uint64_t run);
 
   RootClient* const root_;

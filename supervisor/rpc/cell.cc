@@ -116,6 +116,7 @@ CellView Cell::View() const {
           .workspace_path = facts_.workspace_path,
           .mode = facts_.admission.request.mode,
           .owner_uid = facts_.admission.owner.uid,
+          .host_network = !facts_.compiled.HasOwnNetwork(),
           .explanation = facts_.compiled.explanation,
           .standing = standing()};
 }
@@ -394,7 +395,10 @@ Result<std::shared_ptr<Exec>> Cell::StartExec(const v1::ExecStart& start,
   if (egress_ && !busy()) egress_->ForgetDecisions();
   ODY_ASSIGN_OR_RETURN(ExecOptions options, MakeExecOptions(facts_.compiled, env, start));
   options.exec_id = exec_id;
-  if (!facts_.compiled.unconfined || !start.run_id().empty() || start.keep_output()) {
+  if (first_exec_.empty()) first_exec_ = exec_id;
+  // The runs of commands are not trimmed for connections, which have none.
+  const bool wants = !start.run_id().empty() || start.keep_output() || !facts_.compiled.unconfined;
+  if (wants && start.port() == 0) {
     ODY_ASSIGN_OR_RETURN(options.spec.run, TakeRun(RunField(start), start.run_id()));
   }
   auto exec = std::make_shared<Exec>(std::move(options), sink, shared_from_this());
@@ -446,6 +450,7 @@ void Cell::OnExecEnded(const ExecOptions& options) {
   NoteIdle();
   runs_.Release(options.spec.run);
   if (!facts_.single_use || state_ != State::kReady) return;
+  if (busy() && options.exec_id != first_exec_) return;  // a guest of the command it is for
   options.stays ? EndUnusedLater() : EndUnused();
 }
 

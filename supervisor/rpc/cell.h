@@ -155,6 +155,7 @@ class Cell final : public ExecHost, public std::enable_shared_from_this<Cell> {
   UniqueFd socket_;                   // cell-init's
   UniqueFd freezer_;                  // cgroup.freeze of its group
   std::string since_ = Rfc3339Now();  // of its phase
+  std::string first_exec_;            // of a single-use cell, the command that it is for
   SlotPool slots_;
   FileWorker worker_;
   std::shared_ptr<CellEgress> egress_;  // none: no egress

@@ -35,6 +35,7 @@ struct CellView {
   policy::Mode mode = policy::Mode::kWorkspaceWrite;
   uint32_t owner_uid = 0;
   bool reviewable = false;
+  bool host_network = false;
   std::vector<std::string> explanation;
   Standing standing;
 };

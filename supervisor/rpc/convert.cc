@@ -105,6 +105,7 @@ void ToProto(const CellView& view, const std::vector<Feature>& layers, pb::CellI
   out->set_workspace_path(view.workspace_path);
   out->set_mode(policy::ToProto(policy::SandboxRequest{.mode = view.mode}).mode());
   out->set_owner_uid(view.owner_uid);
+  out->set_host_network(view.host_network);
   pb::CellStanding& standing = *out->mutable_standing();
   standing.set_phase(view.standing.phase);
   standing.set_since(view.standing.since);

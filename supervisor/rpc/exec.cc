@@ -388,6 +388,17 @@ bool Exec::PumpOutput(OutputStream* output, Stream stream) {
   return true;
 }
 
+// The client of a connection is told when the other side sends no more: it may go on itself.
+bool Exec::PumpEnd() {
+  if (options_.spec.port == 0 || queued() || stdout_.open() || end_sent_) return true;
+  std::string* piece = sink_->BeginOutput();
+  if (piece == nullptr) return false;
+  piece->clear();
+  end_sent_ = true;
+  sink_->SendOutput(Stream::kStdout);
+  return true;
+}
+
 // A command that ends well and writes nothing to stderr is not asked about: no limit kept it from
 // its work, unless a process of it that is gone was of a size to be killed.
 bool Exec::MayHaveReachedALimit() const {
@@ -427,7 +438,7 @@ void Exec::Pump() {
     stdout_.ReadToTheEnd();
     stderr_.ReadToTheEnd();
   }
-  if (!PumpOutput(&stdout_, Stream::kStdout)) return;
+  if (!PumpOutput(&stdout_, Stream::kStdout) || !PumpEnd()) return;
   if (!PumpOutput(&stderr_, Stream::kStderr)) return;
   if (!Complete()) return;
   End();

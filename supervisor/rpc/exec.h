@@ -31,7 +31,7 @@ class ExecSink {
   // The buffer for the next piece of output; nullptr while the last one is still being sent: then
   // the sink calls Exec::Continue once it is.
   virtual std::string* BeginOutput() = 0;
-  // Sends what BeginOutput's buffer holds now.
+  // Sends what BeginOutput's buffer holds now. Nothing: the end of a connection's stdout.
   virtual void SendOutput(Stream stream) = 0;
   // After all output, once BeginOutput has a buffer: what was refused.
   virtual void SendDenial(const explain::Denial& denial) = 0;
@@ -143,6 +143,7 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   Status SendSpec();
   void Pump();
   bool PumpOutput(OutputStream* output, Stream stream);
+  bool PumpEnd();
   void PumpStdin();
   void ReadControl();
   void ReadExecSocket();
@@ -170,6 +171,7 @@ class Exec final : public std::enable_shared_from_this<Exec> {
   InputStream stdin_;
   OutputStream stdout_, stderr_;
   bool discard_output_ = false;  // the client takes no more
+  bool end_sent_ = false;        // of a connection's stdout
   const Clock::time_point requested_;
   std::optional<Clock::duration> waited_;  // for its slot
   Clock::time_point started_;

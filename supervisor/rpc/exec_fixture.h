@@ -30,6 +30,7 @@ class TestSink final : public ExecSink {
   }
   void SendOutput(Stream stream) override {
     (stream == Stream::kStdout ? out : err) += buffer;
+    if (buffer.empty()) ++ends;
     busy = stalls;
   }
   void SendDenial(const explain::Denial& denial) override {
@@ -50,6 +51,7 @@ class TestSink final : public ExecSink {
   bool busy = false;
   bool stalls = false;  // each piece stays in flight until the test clears `busy`
   int taken = 0;
+  int ends = 0;  // of a connection's stdout
 };
 
 // The cell.

@@ -145,8 +145,10 @@ void ExecReactor::Write() {
 }
 
 void ExecReactor::SendOutput(Stream stream) {
-  response_.mutable_output()->set_stream(stream == Stream::kStdout ? pb::OUTPUT_STREAM_STDOUT
-                                                                   : pb::OUTPUT_STREAM_STDERR);
+  pb::ExecOutput& output = *response_.mutable_output();
+  output.set_stream(stream == Stream::kStdout ? pb::OUTPUT_STREAM_STDOUT
+                                              : pb::OUTPUT_STREAM_STDERR);
+  output.set_end(output.data().empty());
   Write();
 }
 

@@ -81,6 +81,21 @@ Status CheckCaps(const v1::ExecStart& start) {
       " are allowed with keep_output");
 }
 
+// In the host's network the port would be one of the host's own loopback.
+Status CheckPort(const compile::Compiled& compiled, const v1::ExecStart& start) {
+  if (start.port() > UINT16_MAX) {
+    return Refused(Code::kInvalidArgument, "start.port", std::to_string(start.port()),
+                   "at most 65535 is allowed");
+  }
+  if (!start.argv().empty() || start.has_terminal() || !start.run_id().empty()) {
+    return Refused(Code::kInvalidArgument, "start.port", std::to_string(start.port()),
+                   "goes without argv, terminal and run_id");
+  }
+  if (compiled.HasOwnNetwork()) return OkStatus();
+  return Refused(Code::kFailedPrecondition, "start.port", std::to_string(start.port()),
+                 "the cell is in the host's network, where its ports can be reached directly");
+}
+
 // Those that each process of the command has; wall_clock_ms is rpc's own.
 void SetLimits(const policy::Limits& limits, cell::ExecSpec* spec) {
   for (const cell::ExecLimit& limit : cell::kExecLimits) {
@@ -95,11 +110,16 @@ void SetLimits(const policy::Limits& limits, cell::ExecSpec* spec) {
 Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
                                     const std::map<std::string, std::string>& cell_env,
                                     const v1::ExecStart& start) {
-  if (start.argv().empty() || start.argv(0).empty()) {
-    return Refused(Code::kInvalidArgument, "start.argv", "", "command cannot be empty");
-  }
   ExecOptions options;
-  options.spec.argv.assign(start.argv().begin(), start.argv().end());
+  if (start.port() != 0) {
+    ODY_RETURN_IF_ERROR(CheckPort(compiled, start));
+    options.spec.port = static_cast<uint16_t>(start.port());
+    options.spec.argv = {"127.0.0.1:" + std::to_string(start.port())};  // in messages and records
+  } else if (start.argv().empty() || start.argv(0).empty()) {
+    return Refused(Code::kInvalidArgument, "start.argv", "", "command cannot be empty");
+  } else {
+    options.spec.argv.assign(start.argv().begin(), start.argv().end());
+  }
   ODY_ASSIGN_OR_RETURN(options.spec.env, MakeEnvironment(compiled, cell_env, start.env()));
   options.spec.cwd = start.cwd().empty() ? compiled.workspace : start.cwd();
   if (options.spec.cwd[0] != '/') {
@@ -112,8 +132,9 @@ Result<ExecOptions> MakeExecOptions(const compile::Compiled& compiled,
   options.spec.terminal = start.has_terminal();
   options.spec.rows = static_cast<uint16_t>(start.terminal().rows());
   options.spec.columns = static_cast<uint16_t>(start.terminal().columns());
-  options.open_stdin = start.open_stdin();
+  options.open_stdin = start.open_stdin() || start.port() != 0;
   options.memory_bytes = compiled.limits.memory_bytes;
+  if (start.port() != 0) return options;
   options.wall_clock_ms =
       start.wall_clock_ms() != 0 ? start.wall_clock_ms() : compiled.limits.wall_clock_ms;
   options.stdout_cap = start.stdout_cap_bytes();

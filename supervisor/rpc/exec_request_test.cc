@@ -48,6 +48,31 @@ class ExecRequestTest : public ::testing::Test {
   v1::ExecStart start_;
 };
 
+TEST_F(ExecRequestTest, APortOfTheCellsOwnNetworkRunsNoProgram) {
+  start_.clear_argv();
+  start_.set_port(8000);
+  const auto options = Make();
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->spec.port, 8000);
+  EXPECT_TRUE(options->open_stdin);
+  EXPECT_EQ(options->wall_clock_ms, 0u) << "no limit of commands";
+  start_.set_port(65536);
+  ExpectRefused(Code::kInvalidArgument, "at most 65535");
+  start_.set_port(8000);
+  SetArgv({"true"});
+  ExpectRefused(Code::kInvalidArgument, "without argv");
+}
+
+TEST_F(ExecRequestTest, NoPortOfTheHostIsReached) {
+  start_.clear_argv();
+  start_.set_port(8000);
+  compiled_.confinement.own_network = false;
+  ExpectRefused(Code::kFailedPrecondition, "host's network");
+  compiled_.confinement.own_network = true;
+  compiled_.unconfined = true;
+  ExpectRefused(Code::kFailedPrecondition, "host's network");
+}
+
 TEST_F(ExecRequestTest, TakesTheLimitsOfTheCell) {
   const auto options = Make();
   EXPECT_EQ(options->spec.cpu_seconds, 7u);

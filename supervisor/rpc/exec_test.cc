@@ -102,6 +102,23 @@ TEST_F(ExecTest, ACellThatEndsSaysWhy) {
               sink_.outcome->sent.kind() == v1::OUTCOME_KIND_SETUP_FAILED);
 }
 
+TEST_F(ExecTest, TheEndOfAConnectionsOutputIsSentOnceAndBeforeItsInputEnds) {
+  ExecOptions options = Options();
+  options.spec.port = 8000;
+  options.open_stdin = true;
+  Start(std::move(options));
+  Write(out_, "answer");
+  out_.reset();
+  exec_->OnReady(Source::kStdout);
+  EXPECT_EQ(sink_.out, "answer");
+  EXPECT_EQ(sink_.ends, 1);
+  exec_->WriteStdin("more");
+  EXPECT_EQ(sink_.taken, 1);
+  End(0);
+  EXPECT_EQ(sink_.ends, 1);
+  ASSERT_TRUE(sink_.outcome);
+}
+
 TEST_F(ExecTest, DeliversUpToTheCapAndCountsTheRest) {
   ExecOptions options = Options();
   options.stdout_cap = 4;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/base/utf8.h"
 
 namespace odyssey::supervisor {
@@ -18,7 +19,7 @@ constexpr uint32_t kUnfinishedMode = 0600;
 
 Status BadPath(const std::string& path, const char* why) {
   return InvalidArgument("file.path \"" + path.substr(0, kMaxQuoted) + "\": " + why +
-                         "; names below the inbox, without \".\" and \"..\", are allowed");
+                         "; names below the directory, without \".\" and \"..\", are allowed");
 }
 
 // The file itself, piece by piece; its head has been delivered.
@@ -40,7 +41,8 @@ bool Deliver(const AskWorker& ask, const std::string& path, uint64_t size, std::
 // A worker is as trustworthy as its cell: what it calls a file may have any name.
 std::string WhyNoName(const tool::ListEntry& entry) {
   if (entry.type != "file") return SanitizeUtf8(entry.type);
-  return CheckTransferPath(entry.path).ok() ? "" : "its name is none";
+  const bool named = entry.path.empty() || CheckTransferPath(entry.path).ok();
+  return named ? "" : "its name is none";
 }
 
 }  // namespace
@@ -60,6 +62,24 @@ Status CheckTransferPath(const std::string& path) {
   return OkStatus();
 }
 
+Result<std::string> PlaceInCell(const std::string& field, const std::string& path,
+                                const std::string& workspace) {
+  const std::string whole = path[0] == '/' ? path : workspace + "/" + path;
+  std::string place;
+  for (size_t begin = 0; begin < whole.size();) {
+    const size_t end = std::min(whole.find('/', begin), whole.size());
+    const std::string_view name = std::string_view(whole).substr(begin, end - begin);
+    if (name == ".." || name.find('\0') != std::string_view::npos) {
+      return Refused(Code::kInvalidArgument, field, SanitizeUtf8(path).substr(0, kMaxQuoted),
+                     "a path without \"..\" and NUL characters is allowed");
+    }
+    if (!name.empty() && name != ".") (place += '/') += name;
+    begin = end + 1;
+  }
+  if (!place.empty() && place.size() <= tool::kMaxPath) return place;
+  return Refused(Code::kInvalidArgument, field, "", "names no file or directory below /");
+}
+
 Injection::~Injection() {
   if (finished_) return;
   // From the last, so that a directory is empty when its turn comes.
@@ -71,7 +91,7 @@ Injection::~Injection() {
 Status Injection::BeginFile(const std::string& path, uint32_t mode) {
   ODY_RETURN_IF_ERROR(EndFile());
   ODY_RETURN_IF_ERROR(CheckTransferPath(path));
-  if (inbox_.size() + path.size() > tool::kMaxPath) return BadPath(path, "too long");
+  if (directory_.size() + path.size() > tool::kMaxPath) return BadPath(path, "too long");
   if ((mode & ~kPermissionBits) != 0) {
     char octal[16];
     snprintf(octal, sizeof(octal), "0%o", mode);
@@ -82,7 +102,7 @@ Status Injection::BeginFile(const std::string& path, uint32_t mode) {
     return ResourceExhausted("file: at most " + std::to_string(kMaxInjectedFiles) +
                              " files of one call are allowed");
   }
-  path_ = inbox_ + path;
+  path_ = directory_ + path;
   mode_ = mode == 0 ? kDefaultMode : mode;
   written_ = 0;
   created_ = false;
@@ -120,7 +140,8 @@ Status Injection::Write(uint32_t mode) {
                         .path = path_,
                         .offset = written_,
                         .content = std::move(piece_),
-                        .mode = mode};
+                        .mode = mode,
+                        .replace_all = !created_ && existing_ == Existing::kReplace};
   piece_.clear();
   written_ += request.content.size();
   const auto response = ask_(request);
@@ -129,16 +150,16 @@ Status Injection::Write(uint32_t mode) {
   return response.status();
 }
 
-Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& sink) {
-  const std::string outbox = run + "/outbox";
+Status Collect(const AskWorker& ask, const std::string& top, const CollectSink& sink) {
   uint64_t left = kMaxCollectedBytes;
-  ODY_ASSIGN_OR_RETURN(const tool::Response tree, ask({.op = tool::Op::kTree, .path = outbox}));
+  ODY_ASSIGN_OR_RETURN(const tool::Response tree, ask({.op = tool::Op::kTree, .path = top}));
   for (const tool::ListEntry& entry : tree.entries) {
-    CollectedFile file{.path = SanitizeUtf8(entry.path),
+    const bool whole = entry.path.empty();
+    CollectedFile file{.path = SanitizeUtf8(whole ? top.substr(top.rfind('/') + 1) : entry.path),
                        .size = entry.size,
                        .mode = entry.mode & kPermissionBits,
                        .skipped = WhyNoName(entry)};
-    const std::string path = outbox + "/" + entry.path;
+    const std::string path = whole ? top : top + "/" + entry.path;
     Result<tool::Response> first = tool::Response{};
     if (file.skipped.empty()) {
       first = ask({.op = tool::Op::kFetch, .path = path, .max_bytes = kMaxTransferPiece});

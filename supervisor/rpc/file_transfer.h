@@ -1,7 +1,8 @@
 #ifndef ODYSSEY_SUPERVISOR_RPC_FILE_TRANSFER_H_
 #define ODYSSEY_SUPERVISOR_RPC_FILE_TRANSFER_H_
 
-// Files into the inbox of a run and out of its outbox, by way of the cell's file worker. Everything
+// Files into a directory of a cell, mostly a run's inbox, and out of one, by way of the cell's file
+// worker. Everything
 // here blocks on the worker, and that is the back-pressure: the next message of a client is read
 // when the last one is written.
 
@@ -29,12 +30,20 @@ inline constexpr size_t kMaxTransferPiece = 1024 * 1024;
 // "..". Pure.
 Status CheckTransferPath(const std::string& path);
 
+// `path` as the file worker takes it: absolute, from `workspace` if it is not. INVALID_ARGUMENT
+// naming `field`, if ".." or a NUL character is in it. Pure.
+Result<std::string> PlaceInCell(const std::string& field, const std::string& path,
+                                const std::string& workspace);
+
+// Whether a file that is there is removed for one of the same name.
+enum class Existing { kKeep, kReplace };
+
 // One InjectFiles call. Unless it is finished, nothing of it stays.
 class Injection final {
  public:
-  // `run` is the run's name; its directories are there.
-  Injection(AskWorker ask, const std::string& run)
-      : ask_(std::move(ask)), inbox_(run + "/inbox/") {}
+  // `directory` as tool::Request has paths; a run's is there.
+  Injection(AskWorker ask, const std::string& directory, Existing existing = Existing::kKeep)
+      : ask_(std::move(ask)), directory_(directory + "/"), existing_(existing) {}
   ~Injection();
   Injection(const Injection&) = delete;
   Injection& operator=(const Injection&) = delete;
@@ -56,7 +65,8 @@ class Injection final {
   Status Write(uint32_t mode);
 
   const AskWorker ask_;
-  const std::string inbox_;
+  const std::string directory_;
+  const Existing existing_;
   std::vector<Made> made_;
   std::string path_;  // of the file under way; "" before the first
   uint32_t mode_ = 0;
@@ -68,7 +78,7 @@ class Injection final {
 };
 
 struct CollectedFile {
-  std::string path;  // relative to the outbox
+  std::string path;  // relative to what is collected; of one file its name
   uint64_t size = 0;
   uint32_t mode = 0;
   std::string skipped;  // not empty: why
@@ -80,10 +90,11 @@ struct CollectSink {
   std::function<bool(std::string)> data;
 };
 
-// The regular files of the outbox, sorted by path, as long as they are kMaxCollectedBytes together:
-// a file without a byte on its disk may claim more than the client's disk has. A file that changes
-// meanwhile comes with fewer bytes than its size, never with more. NOT_FOUND: no such run.
-Status Collect(const AskWorker& ask, const std::string& run, const CollectSink& sink);
+// The regular files of the directory `top`, or the one that `top` is, sorted by path, as long as
+// they are kMaxCollectedBytes together: a file without a byte on its disk may claim more than the
+// client's disk has. A file that changes meanwhile comes with fewer bytes than its size, never with
+// more. NOT_FOUND: there is none.
+Status Collect(const AskWorker& ask, const std::string& top, const CollectSink& sink);
 
 }  // namespace odyssey::supervisor
 

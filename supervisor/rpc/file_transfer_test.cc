@@ -62,11 +62,13 @@ class FileTransferTest : public ::testing::Test {
               received_ += data.size();
               return true;
             }};
-    EXPECT_TRUE(Collect(Ask(), kRun, sink).ok());
+    EXPECT_TRUE(Collect(Ask(), Out(), sink).ok());
     return out;
   }
-  static std::string In(const std::string& name) { return std::string(kRun) + "/inbox/" + name; }
-  static std::string Out(const std::string& name) { return std::string(kRun) + "/outbox/" + name; }
+  static std::string In() { return std::string(kRun) + "/inbox"; }
+  static std::string In(const std::string& name) { return In() + "/" + name; }
+  static std::string Out() { return std::string(kRun) + "/outbox"; }
+  static std::string Out(const std::string& name) { return Out() + "/" + name; }
 
   std::map<std::string, std::string> files_;
   std::vector<tool::ListEntry> tree_;
@@ -78,7 +80,7 @@ class FileTransferTest : public ::testing::Test {
 };
 
 TEST_F(FileTransferTest, PutsSmallFilesInOneRequestEach) {
-  Injection injection(Ask(), kRun);
+  Injection injection(Ask(), In());
   ASSERT_TRUE(injection.BeginFile("a", 0).ok());
   ASSERT_TRUE(injection.Add("one").ok());
   ASSERT_TRUE(injection.BeginFile("d/empty", 0400).ok());
@@ -92,7 +94,7 @@ TEST_F(FileTransferTest, PutsSmallFilesInOneRequestEach) {
 }
 
 TEST_F(FileTransferTest, PutsALargeFilePieceByPieceAndSetsItsModeAtLast) {
-  Injection injection(Ask(), kRun);
+  Injection injection(Ask(), In());
   ASSERT_TRUE(injection.BeginFile("f", 0444).ok());
   for (const char* piece : {"one ", "two ", "three"}) ASSERT_TRUE(injection.Add(piece).ok());
   ASSERT_TRUE(injection.Finish().ok());
@@ -105,7 +107,7 @@ TEST_F(FileTransferTest, PutsALargeFilePieceByPieceAndSetsItsModeAtLast) {
 TEST_F(FileTransferTest, ACollisionLeavesNothingOfTheCall) {
   files_[In("there")] = "before";
   {
-    Injection injection(Ask(), kRun);
+    Injection injection(Ask(), In());
     ASSERT_TRUE(injection.BeginFile("new/f", 0).ok());
     ASSERT_TRUE(injection.Add("x").ok());
     ASSERT_TRUE(injection.BeginFile("there", 0).ok());
@@ -116,9 +118,39 @@ TEST_F(FileTransferTest, ACollisionLeavesNothingOfTheCall) {
   EXPECT_EQ(requests_.back().directories, 1u);
 }
 
+TEST_F(FileTransferTest, ReplacesOnlyIfItIsAskedTo) {
+  Injection injection(Ask(), "/workspace/d", Existing::kReplace);
+  ASSERT_TRUE(injection.BeginFile("f", 0).ok());
+  for (const char* piece : {"one ", "two"}) ASSERT_TRUE(injection.Add(piece).ok());
+  ASSERT_TRUE(injection.Finish().ok());
+  EXPECT_EQ(files_["/workspace/d/f"], "one two");
+  ASSERT_EQ(requests_.size(), 2u);
+  EXPECT_TRUE(requests_[0].replace_all);
+  EXPECT_FALSE(requests_[1].replace_all);
+}
+
+TEST_F(FileTransferTest, FindsAPlaceInTheCell) {
+  const auto place = [](const std::string& path) {
+    const Result<std::string> found = PlaceInCell("path", path, "/workspace");
+    return found.ok() ? *found : "refused";
+  };
+  EXPECT_EQ(place("a/b"), "/workspace/a/b");
+  EXPECT_EQ(place("."), "/workspace");
+  EXPECT_EQ(place("/tmp//./x/"), "/tmp/x");
+  for (const char* path : {"..", "a/../b", "/tmp/..", "/", "//."})
+    EXPECT_EQ(place(path), "refused");
+  EXPECT_EQ(place(std::string("a\0b", 3)), "refused");
+}
+
+TEST_F(FileTransferTest, CollectsOneFileByItsName) {
+  files_[Out()] = "content";
+  tree_ = {{.name = "outbox", .path = "", .type = "file", .size = 7, .mode = 0755}};
+  EXPECT_EQ(Collected(), (std::vector<std::string>{"outbox 7: content"}));
+}
+
 TEST_F(FileTransferTest, ACallThatDoesNotFinishLeavesNothing) {
   {
-    Injection injection(Ask(), kRun);
+    Injection injection(Ask(), In());
     ASSERT_TRUE(injection.BeginFile("a", 0).ok());
     ASSERT_TRUE(injection.BeginFile("b", 0).ok());
   }
@@ -127,7 +159,7 @@ TEST_F(FileTransferTest, ACallThatDoesNotFinishLeavesNothing) {
 
 TEST_F(FileTransferTest, AFullDiskInTheMiddleLeavesNothing) {
   {
-    Injection injection(Ask(), kRun);
+    Injection injection(Ask(), In());
     ASSERT_TRUE(injection.BeginFile("f", 0).ok());
     ASSERT_TRUE(injection.Add("one").ok());
     ASSERT_TRUE(injection.Add("two").ok());
@@ -138,7 +170,7 @@ TEST_F(FileTransferTest, AFullDiskInTheMiddleLeavesNothing) {
 }
 
 TEST_F(FileTransferTest, RefusesPathsThatAreNotBelowTheInbox) {
-  Injection injection(Ask(), kRun);
+  Injection injection(Ask(), In());
   for (const std::string& path :
        {std::string(), std::string("/etc/passwd"), std::string(".."), std::string("../outbox/f"),
         std::string("a/../../f"), std::string("a//b"), std::string("a/"), std::string("./a"),
@@ -154,7 +186,7 @@ TEST_F(FileTransferTest, RefusesPathsThatAreNotBelowTheInbox) {
 }
 
 TEST_F(FileTransferTest, BoundsWhatOneCallBrings) {
-  Injection injection(Ask(), kRun);
+  Injection injection(Ask(), In());
   EXPECT_EQ(injection.Add("x").code(), Code::kInvalidArgument) << "no file yet";
   ASSERT_TRUE(injection.BeginFile("f", 0).ok());
   EXPECT_EQ(injection.Add(std::string(kMaxTransferPiece + 1, 'x')).code(), Code::kInvalidArgument);
@@ -217,7 +249,7 @@ TEST_F(FileTransferTest, StopsWhenNobodyListens) {
   tree_ = {{.path = "f", .type = "file"}};
   const CollectSink sink{.file = [](const CollectedFile&) { return true; },
                          .data = [](const std::string&) { return false; }};
-  EXPECT_EQ(Collect(Ask(), kRun, sink).code(), Code::kCancelled);
+  EXPECT_EQ(Collect(Ask(), Out(), sink).code(), Code::kCancelled);
   EXPECT_EQ(requests_.size(), 2u);
 }
 

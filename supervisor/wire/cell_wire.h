@@ -141,7 +141,8 @@ struct ExecSpec {
   bool terminal = false;
   uint16_t rows = 0;
   uint16_t columns = 0;
-  uint64_t run = 0;  // made unless it is there; 0 = none
+  uint64_t run = 0;   // made unless it is there; 0 = none
+  uint16_t port = 0;  // of the cell's 127.0.0.1, to which stdin and stdout are relayed; 0 = none
   friend bool operator==(const ExecSpec&, const ExecSpec&) = default;
 };
 
@@ -214,55 +215,40 @@ constexpr MessageType TypeOf(const ExecError&) { return MessageType::kExecError;
 constexpr MessageType TypeOf(const SignalSlot&) { return MessageType::kSignalSlot; }
 constexpr MessageType TypeOf(const ExecExited&) { return MessageType::kExecExited; }
 
-template <typename V>
-void VisitFields(V& v, Hello& m) {
+void VisitFields(auto& v, Hello& m) {
   v.U32("landlock_abi", m.landlock_abi);
   v.U32("runs", m.runs);
 }
 
-template <typename V>
-void VisitFields(V& v, Unmapped& m) {
-  v.Texts("targets", m.targets, kMaxRules, kMaxPath);
-}
+void VisitFields(auto& v, Unmapped& m) { v.Texts("targets", m.targets, kMaxRules, kMaxPath); }
 
-template <typename V>
-void VisitFields(V& v, EgressWay& m) {
+void VisitFields(auto& v, EgressWay& m) {
   v.Enum("kind", m.kind, EgressWay::Kind::kIdentities);
   v.U16("port", m.port);
 }
 
-template <typename V>
-void VisitFields(V& v, OpenEgress& m) {
+void VisitFields(auto& v, OpenEgress& m) {
   v.List("ways", m.ways, kMaxEgressWays);
   v.Bool("files", m.files);
 }
 
-template <typename V>
-void VisitFields(V& v, Identity& m) {
+void VisitFields(auto& v, Identity& m) {
   v.U64("socket", m.socket);
   v.Text("program", m.program, kMaxPath);
   v.Texts("ancestors", m.ancestors, kMaxAncestors, kMaxPath);
   v.Text("destination", m.destination, kMaxComm * 8);
 }
 
-template <typename V>
-void VisitFields(V& v, SlotReady& m) {
-  v.U64("slot", m.slot);
-}
+void VisitFields(auto& v, SlotReady& m) { v.U64("slot", m.slot); }
 
-template <typename V>
-void VisitFields(V& v, SlotGone& m) {
-  v.U64("slot", m.slot);
-}
+void VisitFields(auto& v, SlotGone& m) { v.U64("slot", m.slot); }
 
-template <typename V>
-void VisitFields(V& v, CellError& m) {
+void VisitFields(auto& v, CellError& m) {
   v.Result("status", m.status);
   v.Bool("of_tools", m.of_tools);
 }
 
-template <typename V>
-void VisitFields(V& v, ExecSpec& m) {
+void VisitFields(auto& v, ExecSpec& m) {
   v.Texts("argv", m.argv, kMaxArgv, kMaxExecBytes);
   v.Texts("env", m.env, kMaxArgv, kMaxExecBytes);
   v.Text("cwd", m.cwd, kMaxPath);
@@ -271,22 +257,20 @@ void VisitFields(V& v, ExecSpec& m) {
   v.U16("rows", m.rows);
   v.U16("columns", m.columns);
   v.U64("run", m.run);
+  v.U16("port", m.port);
 }
 
-template <typename V>
-void VisitFields(V& v, ExecError& m) {
+void VisitFields(auto& v, ExecError& m) {
   v.Enum("step", m.step, ExecStep::kExec);
   v.Result("status", m.status);
 }
 
-template <typename V>
-void VisitFields(V& v, SignalSlot& m) {
+void VisitFields(auto& v, SignalSlot& m) {
   v.I32("signal", m.signal);
   v.Bool("everyone", m.everyone);
 }
 
-template <typename V>
-void VisitFields(V& v, RefusedCall& m) {
+void VisitFields(auto& v, RefusedCall& m) {
   v.U32("number", m.number);
   for (uint32_t& argument : m.arguments) v.U32("argument", argument);
   v.U64("count", m.count);
@@ -295,8 +279,7 @@ void VisitFields(V& v, RefusedCall& m) {
   v.Text("destination", m.destination, kMaxDestinationBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, ExecExited& m) {
+void VisitFields(auto& v, ExecExited& m) {
   v.I32("wait_status", m.wait_status);
   v.U64("user_usec", m.user_usec);
   v.U64("system_usec", m.system_usec);

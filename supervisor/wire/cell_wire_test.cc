@@ -12,7 +12,8 @@ ExecSpec SampleExec() {
                    .terminal = true,
                    .rows = 24,
                    .columns = 65535,
-                   .run = uint64_t{1} << 63};
+                   .run = uint64_t{1} << 63,
+                   .port = 65535};
   uint64_t value = uint64_t{1} << 40;
   for (const ExecLimit& limit : kExecLimits) spec.*limit.member = ++value;
   return spec;

@@ -194,8 +194,7 @@ constexpr MessageType TypeOf(const Traffic&) { return MessageType::kTraffic; }
 constexpr MessageType TypeOf(const Sync&) { return MessageType::kSync; }
 constexpr MessageType TypeOf(const Synced&) { return MessageType::kSynced; }
 
-template <typename V>
-void VisitFields(V& v, SetPolicy& m) {
+void VisitFields(auto& v, SetPolicy& m) {
   v.Text("cell_id", m.cell_id, kMaxShortBytes);
   v.U64("revision", m.revision);
   VisitFields(v, m.policy);
@@ -203,18 +202,11 @@ void VisitFields(V& v, SetPolicy& m) {
   v.Texts("providers", m.providers, kMaxProviders, kMaxShortBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, SetAuthority& m) {
-  v.Text("text", m.text, kMaxLongBytes);
-}
+void VisitFields(auto& v, SetAuthority& m) { v.Text("text", m.text, kMaxLongBytes); }
 
-template <typename V>
-void VisitFields(V& v, Way& m) {
-  VisitFields(v, m.way);
-}
+void VisitFields(auto& v, Way& m) { VisitFields(v, m.way); }
 
-template <typename V>
-void VisitFields(V& v, Record& m) {
+void VisitFields(auto& v, Record& m) {
   v.Enum("verdict", m.verdict, Verdict::kAudited);
   v.U64("revision", m.revision);
   v.Text("way", m.way, kMaxShortBytes);
@@ -234,8 +226,7 @@ void VisitFields(V& v, Record& m) {
   v.U64("suppressed", m.suppressed);
 }
 
-template <typename V>
-void VisitFields(V& v, Dial& m) {
+void VisitFields(auto& v, Dial& m) {
   v.U32("id", m.id);
   v.Text("host", m.host, kMaxShortBytes);
   v.U16("port", m.port);
@@ -245,44 +236,31 @@ void VisitFields(V& v, Dial& m) {
   v.Text("route", m.route, kMaxRouteTextBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Sync& m) {
-  v.U64("number", m.number);
-}
+void VisitFields(auto& v, Sync& m) { v.U64("number", m.number); }
 
-template <typename V>
-void VisitFields(V& v, Synced& m) {
-  v.U64("number", m.number);
-}
+void VisitFields(auto& v, Synced& m) { v.U64("number", m.number); }
 
-template <typename V>
-void VisitFields(V& v, Loaded& m) {
-  v.U64("revision", m.revision);
-}
+void VisitFields(auto& v, Loaded& m) { v.U64("revision", m.revision); }
 
-template <typename V>
-void VisitFields(V& v, Dialed& m) {
+void VisitFields(auto& v, Dialed& m) {
   v.U32("id", m.id);
   v.Result("status", m.status);
   v.Text("code", m.code, kMaxShortBytes);
   v.Text("address", m.address, kMaxShortBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Placeholder& m) {
+void VisitFields(auto& v, Placeholder& m) {
   v.Text("key", m.key, kMaxShortBytes);
   v.Text("text", m.text, kMaxSecretBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Placeholders& m) {
+void VisitFields(auto& v, Placeholders& m) {
   v.U64("revision", m.revision);
   v.List("placeholders", m.placeholders, kMaxCredentials);
   v.Texts("errors", m.errors, kMaxProviders, kMaxShortBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Credential& m) {
+void VisitFields(auto& v, Credential& m) {
   v.Text("provider", m.provider, kMaxShortBytes);
   v.Text("key", m.key, kMaxShortBytes);
   v.Text("placeholder", m.placeholder, kMaxSecretBytes);
@@ -290,14 +268,12 @@ void VisitFields(V& v, Credential& m) {
   v.Texts("endpoints", m.endpoints, kMaxBindings, kMaxShortBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, SetCredentials& m) {
+void VisitFields(auto& v, SetCredentials& m) {
   v.List("credentials", m.credentials, kMaxCredentials);
   v.Bool("more", m.more);
 }
 
-template <typename V>
-void VisitFields(V& v, Traffic& m) {
+void VisitFields(auto& v, Traffic& m) {
   v.Text("key", m.key, egress::kMaxTextBytes);
   v.U64("up", m.up);
   v.U64("down", m.down);

@@ -75,8 +75,7 @@ struct InferenceRecord {
   friend bool operator==(const InferenceRecord&, const InferenceRecord&) = default;
 };
 
-template <typename V>
-void VisitFields(V& v, Route& m) {
+void VisitFields(auto& v, Route& m) {
   v.Text("name", m.name, kMaxRouteTextBytes);
   v.Enum("protocol", m.protocol, RouteProtocol::kGemini);
   v.Bool("tls", m.tls);
@@ -93,8 +92,7 @@ void VisitFields(V& v, Route& m) {
   v.U32("idle_seconds", m.idle_seconds);
 }
 
-template <typename V>
-void VisitFields(V& v, SetRoutes& m) {
+void VisitFields(auto& v, SetRoutes& m) {
   v.List("routes", m.routes, kMaxRoutes);
   v.U64("budget_tokens", m.budget.tokens);
   v.U64("budget_cost", m.budget.cost);
@@ -103,8 +101,7 @@ void VisitFields(V& v, SetRoutes& m) {
   v.U64("used_cost", m.used.cost);
 }
 
-template <typename V>
-void VisitFields(V& v, InferenceRecord& m) {
+void VisitFields(auto& v, InferenceRecord& m) {
   v.Text("route", m.route, kMaxRouteTextBytes);
   v.Text("model", m.model, kMaxModelBytes);
   v.U64("tokens_in", m.tokens_in);

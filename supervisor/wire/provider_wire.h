@@ -74,14 +74,12 @@ constexpr MessageType TypeOf(const List&) { return MessageType::kList; }
 constexpr MessageType TypeOf(const Provider&) { return MessageType::kProvider; }
 constexpr MessageType TypeOf(const Done&) { return MessageType::kDone; }
 
-template <typename V>
-void VisitFields(V& v, Secret& m) {
+void VisitFields(auto& v, Secret& m) {
   v.Text("key", m.key, kMaxKeyBytes);
   v.Text("value", m.value, kMaxSecretBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Put& m) {
+void VisitFields(auto& v, Put& m) {
   v.U32("owner", m.owner);
   v.Bool("create", m.create);
   v.Text("name", m.name, kMaxNameBytes);
@@ -90,19 +88,14 @@ void VisitFields(V& v, Put& m) {
   v.Texts("endpoints", m.endpoints, kMaxEndpoints, kMaxEndpointBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, Remove& m) {
+void VisitFields(auto& v, Remove& m) {
   v.U32("owner", m.owner);
   v.Text("name", m.name, kMaxNameBytes);
 }
 
-template <typename V>
-void VisitFields(V& v, List& m) {
-  v.U32("owner", m.owner);
-}
+void VisitFields(auto& v, List& m) { v.U32("owner", m.owner); }
 
-template <typename V>
-void VisitFields(V& v, Provider& m) {
+void VisitFields(auto& v, Provider& m) {
   v.Text("name", m.name, kMaxNameBytes);
   v.Text("type", m.type, kMaxNameBytes);
   v.Texts("keys", m.keys, kMaxKeys, kMaxKeyBytes);
@@ -112,10 +105,7 @@ void VisitFields(V& v, Provider& m) {
   v.Bool("by_operator", m.by_operator);
 }
 
-template <typename V>
-void VisitFields(V& v, Done& m) {
-  v.Result("status", m.status);
-}
+void VisitFields(auto& v, Done& m) { v.Result("status", m.status); }
 
 // INVALID_ARGUMENT if it is none.
 inline Result<MessageType> TypeOf(std::string_view bytes) {

@@ -5,24 +5,21 @@
 namespace odyssey::review {
 // The fields of each message, once for both directions (common/base/field_codec.h).
 
-template <typename V>
-void VisitFields(V& v, Setup& m) {
+void VisitFields(auto& v, Setup& m) {
   v.U32("directories", m.directories);
   v.Bool("write_host", m.write_host);
   v.Bool("write_upper", m.write_upper);
   v.Bool("fork", m.fork);
 }
 
-template <typename V>
-void VisitFields(V& v, Selection& m) {
+void VisitFields(auto& v, Selection& m) {
   v.U32("directory", m.directory);
   v.Text("path", m.path, kMaxPath);
   v.Bool("marked", m.marked);
   v.List("hunks", m.hunks, kMaxHunks);
 }
 
-template <typename V>
-void VisitFields(V& v, Request& m) {
+void VisitFields(auto& v, Request& m) {
   v.Enum("op", m.op, Op::kCompare);
   v.List("selections", m.selections, kMaxSelections);
   v.Text("expected", m.expected, kMaxText);
@@ -31,8 +28,7 @@ void VisitFields(V& v, Request& m) {
   v.U32("commits", m.commits);
 }
 
-template <typename V>
-void VisitFields(V& v, Change& m) {
+void VisitFields(auto& v, Change& m) {
   v.U32("directory", m.directory);
   v.Text("path", m.path, kMaxPath);
   v.Enum("kind", m.kind, ChangeKind::kType);
@@ -46,8 +42,7 @@ void VisitFields(V& v, Change& m) {
   v.Text("conflict", m.conflict, kMaxText);
 }
 
-template <typename V>
-void VisitFields(V& v, Item& m) {
+void VisitFields(auto& v, Item& m) {
   v.Enum("kind", m.kind, ItemKind::kCommit);
   VisitFields(v, m.change);
   v.Text("text", m.text, kMaxText);
@@ -58,8 +53,7 @@ void VisitFields(V& v, Item& m) {
   v.U32("count", m.count);
 }
 
-template <typename V>
-void VisitFields(V& v, End& m) {
+void VisitFields(auto& v, End& m) {
   v.Enum("code", m.code, Code::kUnauthenticated);
   v.Text("error", m.error, kMaxText);
   v.Text("digest", m.digest, kMaxText);

@@ -33,8 +33,8 @@ inline constexpr uint32_t kMaxName = 255;  // NAME_MAX
 inline constexpr uint32_t kMaxType = 16;   // of ListEntry
 
 // The first five serve clients: `path` is relative to the workspace, or absolute in the cell. The
-// others serve rpc itself: `path` is relative to the directory of runs, and no symbolic link in it
-// is followed.
+// others serve rpc itself: `path` is relative to the directory of runs, or absolute in the cell,
+// and no symbolic link in it is followed.
 enum class Op : uint8_t {
   kRead,
   kWrite,
@@ -45,7 +45,7 @@ enum class Op : uint8_t {
   kCreate,   // a new file, and the directories on the way to it
   kAppend,   // at the end of a file, which is at `offset`
   kFetch,    // as kRead, of a regular file, cut anywhere
-  kTree,     // everything below a directory but directories
+  kTree,     // everything below a directory but directories; or one file
   kDiscard,  // a file, and the empty directories above it
   kTrim,     // runs that are too old
 };
@@ -91,7 +91,7 @@ struct Request {
   std::string content;             // kWrite, kCreate, kAppend
   std::string old_text, new_text;  // kEdit
   uint32_t mode = 0;               // kWrite, kCreate: of a new file; 0 = 0644
-  bool replace_all = false;        // kEdit
+  bool replace_all = false;        // kEdit; kCreate: over what is there
   bool no_links = false;           // of clients' operations: ABORTED if `path` has a symbolic link
   std::vector<EditStep> edits;     // kMultiEdit
   uint32_t directories = 0;        // kDiscard: how many of those above it go too
@@ -129,15 +129,13 @@ struct Response {
 
 // Every field but op, code and error, by its name in the API and with its bounds, in the order of
 // the encoding. A visitor has U32, U64, Bool, Text, Texts and List.
-template <typename Visitor>
-void VisitFields(Visitor& v, EditStep& m) {
+void VisitFields(auto& v, EditStep& m) {
   v.Text("old_text", m.old_text, kMaxContent);
   v.Text("new_text", m.new_text, kMaxContent);
   v.Bool("replace_all", m.replace_all);
 }
 
-template <typename Visitor>
-void VisitFields(Visitor& v, Request& m) {
+void VisitFields(auto& v, Request& m) {
   v.Text("path", m.path, kMaxPath);
   v.U64("offset", m.offset);
   v.U64("max_bytes", m.max_bytes);
@@ -152,8 +150,7 @@ void VisitFields(Visitor& v, Request& m) {
   v.Texts("names", m.names, kMaxNames, kMaxPath);
 }
 
-template <typename Visitor>
-void VisitFields(Visitor& v, ListEntry& m) {
+void VisitFields(auto& v, ListEntry& m) {
   v.Text("name", m.name, kMaxName);
   v.Text("path", m.path, kMaxPath);
   v.Text("type", m.type, kMaxType);
@@ -161,8 +158,7 @@ void VisitFields(Visitor& v, ListEntry& m) {
   v.U32("mode", m.mode);
 }
 
-template <typename Visitor>
-void VisitFields(Visitor& v, Response& m) {
+void VisitFields(auto& v, Response& m) {
   v.Text("leads_to", m.leads_to, kMaxPath);
   v.Text("content", m.content, kMaxContent);
   v.U64("total_bytes", m.total_bytes);
