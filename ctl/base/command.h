@@ -54,6 +54,7 @@ std::vector<Command> ApprovalCommands();
 std::vector<Command> AuditCommands();
 std::vector<Command> ProviderCommands();
 std::vector<Command> CellCommands();
+std::vector<Command> AccessCommands();
 std::vector<Command> CellPolicyCommands();
 std::vector<Command> EgressCommands();
 std::vector<Command> ChangesCommands();

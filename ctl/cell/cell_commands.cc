@@ -12,6 +12,7 @@
 #include "ctl/base/units.h"
 #include "ctl/cell/cell_name.h"
 #include "ctl/cell/cell_top.h"
+#include "ctl/cell/standing_text.h"
 #include "ctl/client/client.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
 
@@ -47,14 +48,6 @@ int WithCell(const Invocation& call, const std::string& what, Body body) {
     return call.console->Fail(client.Explain(what + " cell " + call.options.Word(0), status));
   };
   return WithSupervisor(call, what + " a cell", with_stub);
-}
-
-// "suspended since 2026-…Z by uid 0: looking at it".
-std::string StandingText(const supervisor::v1::CellStanding& standing) {
-  std::string text = message::EnumName(standing.phase()) + " since " + standing.since();
-  if (standing.has_by_uid()) text += " by uid " + std::to_string(standing.by_uid());
-  if (!standing.reason().empty()) text += ": " + standing.reason();
-  return Safe(text);
 }
 
 bool HasEnded(const CellInfo& cell) {

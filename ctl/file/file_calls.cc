@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "common/os/file.h"
+
 namespace odyssey::ctl {
 namespace {
 
@@ -19,7 +21,7 @@ using InjectStream = rpc::Stream<InjectFilesRequest, InjectFilesResponse>;
 constexpr size_t kPiece = 256 * 1024;
 
 // False if the call is over; then its status says why.
-Result<bool> SendFile(const FileToPut& file, InjectStream* writer) {
+Result<bool> SendFile(const FileToPut& file, const CopyProgress& progress, InjectStream* writer) {
   InjectFilesRequest message;
   uint32_t mode = 0;
   ODY_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFileToPut(file, &mode));
@@ -35,6 +37,7 @@ Result<bool> SendFile(const FileToPut& file, InjectStream* writer) {
     if (n == 0) return true;
     piece->resize(static_cast<size_t>(n));
     if (!writer->Write(message)) return false;
+    if (progress) progress(file.name, static_cast<size_t>(n));
   }
 }
 
@@ -97,9 +100,11 @@ Status PutFiles(const SupervisorStub& stub, const rpc::CallOptions& options,
   InjectFilesRequest start;
   start.mutable_start()->set_cell_id(request.cell_id);
   start.mutable_start()->set_run_id(request.run_id);
+  start.mutable_start()->set_directory(request.directory);
+  start.mutable_start()->set_replace(request.replace);
   bool going = writer.Write(start);
   for (size_t i = 0; i < request.files.size() && going; ++i) {
-    const Result<bool> sent = SendFile(request.files[i], &writer);
+    const Result<bool> sent = SendFile(request.files[i], request.progress, &writer);
     going = sent.ok() && *sent;
     if (sent.ok()) continue;
     *local = sent.status();
@@ -112,7 +117,7 @@ Status PutFiles(const SupervisorStub& stub, const rpc::CallOptions& options,
 
 Status GetFiles(const SupervisorStub& stub, const rpc::CallOptions& options,
                 const CollectFilesRequest& request, Destination* destination,
-                std::vector<GotFile>* files) {
+                std::vector<GotFile>* files, const CopyProgress& progress) {
   auto reader = stub.CollectFiles(options, request);
   Incoming incoming(destination, files);
   for (CollectFilesResponse message; reader.Read(&message);) {
@@ -120,10 +125,38 @@ Status GetFiles(const SupervisorStub& stub, const rpc::CallOptions& options,
       incoming.Begin(message.file());
     } else {
       incoming.Add(message.data());
+      if (progress && !files->empty()) progress(files->back().path, message.data().size());
     }
   }
   incoming.End();
   return reader.Finish();
+}
+
+Status GetFile(const SupervisorStub& stub, const rpc::CallOptions& options,
+               const CollectFilesRequest& request, int fd) {
+  auto reader = stub.CollectFiles(options, request);
+  CollectFilesResponse message;
+  if (!reader.Read(&message)) {
+    ODY_RETURN_IF_ERROR(reader.Finish());
+    return FailedPrecondition(request.path() + ": an empty directory, not a file");
+  }
+  const supervisor::v1::CollectedFile head = message.file();
+  // What is below a directory has a path from there.
+  const std::string name = request.path().substr(request.path().rfind('/') + 1);
+  if (!head.skipped().empty() || head.path() != name) {
+    return FailedPrecondition(
+        request.path() + ": " +
+        (head.skipped().empty() ? "a directory, not a file" : head.skipped()));
+  }
+  uint64_t left = head.size();
+  while (left > 0 && reader.Read(&message)) {
+    if (message.data().size() > left) return Status(Code::kDataLoss, "more bytes than was said");
+    left -= message.data().size();
+    ODY_RETURN_IF_ERROR(WriteAll(fd, message.data()));
+  }
+  ODY_RETURN_IF_ERROR(reader.Finish());
+  if (left == 0) return OkStatus();
+  return Status(Code::kDataLoss, "fewer bytes than was said: it changed meanwhile");
 }
 
 }  // namespace odyssey::ctl

@@ -4,6 +4,7 @@
 // Files into a cell and out of it: InjectFiles and CollectFiles over local_files.h.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,10 +15,16 @@
 
 namespace odyssey::ctl {
 
+// Called with the name of a file and how many more bytes of it were copied; may be empty.
+using CopyProgress = std::function<void(const std::string& name, size_t bytes)>;
+
 struct PutRequest {
   std::string cell_id;
   std::string run_id;                // "": a new one
   std::span<const FileToPut> files;  // borrowed
+  std::string directory = "";        // of the cell, in place of a run's inbox; "": none
+  bool replace = false;              // with `directory`: what is there
+  CopyProgress progress = {};
 };
 
 // All of the files or none. `*local` says what went wrong on this side; the status of the call is
@@ -38,7 +45,11 @@ struct GotFile {
 // the others come all the same.
 Status GetFiles(const supervisor::v1::SupervisorStub& stub, const rpc::CallOptions& options,
                 const supervisor::v1::CollectFilesRequest& request, Destination* destination,
-                std::vector<GotFile>* files);
+                std::vector<GotFile>* files, const CopyProgress& progress = {});
+
+// The one regular file at the request's path, to `fd`. FAILED_PRECONDITION: it is none.
+Status GetFile(const supervisor::v1::SupervisorStub& stub, const rpc::CallOptions& options,
+               const supervisor::v1::CollectFilesRequest& request, int fd);
 
 }  // namespace odyssey::ctl
 

@@ -1,5 +1,6 @@
 #include "ctl/file/local_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "common/os/file.h"
@@ -36,6 +38,31 @@ std::string WhySkipped(const Walk& walk) {
   if (!walk.place) return ": " + walk.status.message() + "; skipping it";
   if (walk.place->is_directory()) return " is a directory, skipping it";
   return S_ISREG(walk.place->mode()) ? "" : " is no regular file, skipping it";
+}
+
+// Adds what is at `path`, as `name`.
+void List(const std::string& path, const std::string& name, ListedFiles* out) {
+  const Walk walk = WalkPath(path);
+  const bool directory = walk.place && !walk.last_is_link && walk.place->is_directory();
+  if (!directory) {
+    const std::string why = WhySkipped(walk);
+    why.empty() ? out->files.push_back({path, name})
+                : out->skipped.push_back("file \"" + path + "\"" + why);
+    return;
+  }
+  UniqueFd fd(openat(walk.place->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fd ? fdopendir(fd.get()) : nullptr, closedir);
+  if (!stream) return out->skipped.push_back("directory \"" + path + "\" cannot be read");
+  fd.release();
+  std::set<std::string> entries;
+  // Only this thread reads this stream.
+  while (const dirent* entry = readdir(stream.get())) {  // NOLINT(concurrency-mt-unsafe)
+    entries.insert(entry->d_name);
+  }
+  for (const std::string& entry : entries) {
+    if (entry == "." || entry == "..") continue;
+    List(path + "/" + entry, name.empty() ? entry : name + "/" + entry, out);
+  }
 }
 
 bool IsName(std::string_view name) {
@@ -74,7 +101,43 @@ Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths) {
   return out;
 }
 
+Result<ListedFiles> ListFiles(const std::vector<std::string>& paths) {
+  ListedFiles out;
+  for (const std::string& path : paths) {
+    std::string name = LastComponent(path);
+    if (name == ".") name.clear();
+    if (name == "..") return InvalidArgument("\"" + path + "\": has no name to be copied by");
+    List(path, name, &out);
+  }
+  std::set<std::string> names;
+  for (const ListedFile& file : out.files) {
+    if (names.insert(file.name).second) continue;
+    return InvalidArgument("two of the files would be " + file.name);
+  }
+  return out;
+}
+
+FilesToPut OpenListed(const ListedFile* first, const ListedFile* last) {
+  FilesToPut out;
+  for (; first != last; ++first) {
+    Walk walk = WalkPath(first->path);
+    if (const std::string why = WhySkipped(walk); !why.empty()) {
+      out.skipped.push_back("file \"" + first->path + "\"" + why);
+      continue;
+    }
+    out.files.push_back(
+        {first->path, std::make_shared<const NamedPlace>(*std::move(walk.place)), first->name});
+  }
+  return out;
+}
+
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode) {
+  if (!file.place) {
+    *mode = 0;
+    UniqueFd input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!input) return ErrnoStatus(errno, "open stdin");
+    return input;
+  }
   ODY_ASSIGN_OR_RETURN(UniqueFd fd, file.place->OpenFile());
   *mode = file.place->mode() & kPermissionBits;
   return fd;

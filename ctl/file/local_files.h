@@ -17,9 +17,9 @@
 namespace odyssey::ctl {
 
 struct FileToPut {
-  std::string path;  // here, as it was given
-  std::shared_ptr<const NamedPlace> place;
-  std::string name;  // in the inbox
+  std::string path;                         // here, as it was given
+  std::shared_ptr<const NamedPlace> place;  // null: stdin
+  std::string name;                         // in the inbox or directory
 };
 
 struct FilesToPut {
@@ -34,6 +34,23 @@ std::string InboxName(const std::string& path);
 // Regular files; what is missing, a symbolic link or behind one that a cell could have made, a
 // directory or anything else is skipped with a warning. INVALID_ARGUMENT if two have the same name.
 Result<FilesToPut> ChooseFiles(const std::vector<std::string>& paths);
+
+// A file here by its path, and what it is named below the directory that it is copied to.
+struct ListedFile {
+  std::string path, name;
+};
+
+struct ListedFiles {
+  std::vector<ListedFile> files;
+  std::vector<std::string> skipped;  // a warning each
+};
+
+// Files by their last component, and of a directory all that is below it, as DIRECTORY/…; "DIR/."
+// is what is in DIR. Skips as ChooseFiles does, directories excepted. INVALID_ARGUMENT if two have
+// the same name.
+Result<ListedFiles> ListFiles(const std::vector<std::string>& paths);
+// These as ChooseFiles would have them, with a descriptor each; what has changed since is skipped.
+FilesToPut OpenListed(const ListedFile* first, const ListedFile* last);
 
 // The file that was chosen, whatever its path leads to now.
 Result<UniqueFd> OpenFileToPut(const FileToPut& file, uint32_t* mode);

@@ -9,6 +9,7 @@
 
 #include "common/message/message_json.h"
 #include "common/os/file.h"
+#include "ctl/base/child_program.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/program_path.h"
@@ -18,7 +19,6 @@
 #include "ctl/bundle/named_bundle.h"
 #include "ctl/client/client.h"
 #include "ctl/file/named_place.h"
-#include "ctl/hub/hub_process.h"
 #include "ctl/hub/hub_verbs.h"
 
 namespace odyssey::ctl {
@@ -98,7 +98,7 @@ int Push(const Invocation& call) {
 }
 
 // Sends the archive that odyssey-hub writes after all its checks.
-Status SendPulled(HubProcess* hub, std::string_view first, const package::ByteSink& sink) {
+Status SendPulled(ChildProgram* hub, std::string_view first, const package::ByteSink& sink) {
   ODY_RETURN_IF_ERROR(sink(first));
   ODY_RETURN_IF_ERROR(package::ReadInPieces(hub->output(), "archive of odyssey-hub", sink));
   const int code = hub->Wait();
@@ -106,7 +106,7 @@ Status SendPulled(HubProcess* hub, std::string_view first, const package::ByteSi
   return Internal("odyssey-hub ended with exit code " + std::to_string(code));
 }
 
-int Install(const Invocation& call, HubProcess hub) {
+int Install(const Invocation& call, ChildProgram hub) {
   const Console& console = *call.console;
   const std::string what = "bundle pull " + call.options.Word(0);
   char byte = 0;
@@ -145,8 +145,8 @@ int Pull(const Invocation& call) {
   }
   const Result<std::string> program = FindProgram(kProgram);
   if (!program.ok()) return console.Fail({what, program.status().message(), ""});
-  Result<HubProcess> hub =
-      HubProcess::Start(*program, ArgumentsOf(kPullVerb, call, call.options.words()));
+  Result<ChildProgram> hub =
+      ChildProgram::Start(*program, ArgumentsOf(kPullVerb, call, call.options.words()));
   if (!hub.ok()) return console.Fail({what, hub.status().message(), ""});
   return Install(call, std::move(*hub));
 }

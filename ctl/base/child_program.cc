@@ -1,4 +1,4 @@
-#include "ctl/hub/hub_process.h"
+#include "ctl/base/child_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@ Status ExecuteProgram(const std::string& program, std::vector<std::string> argum
   return ErrnoStatus(errno, "execute " + program);
 }
 
-Result<HubProcess> HubProcess::Start(const std::string& program,
-                                     std::vector<std::string> arguments) {
+Result<ChildProgram> ChildProgram::Start(const std::string& program,
+                                         std::vector<std::string> arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "create pipe");
   UniqueFd output(ends[0]);
@@ -42,19 +42,19 @@ Result<HubProcess> HubProcess::Start(const std::string& program,
       posix_spawn(&pid, program.c_str(), &actions, nullptr, Pointers(arguments).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return ErrnoStatus(error, "execute " + program);
-  return HubProcess(pid, std::move(output));
+  return ChildProgram(pid, std::move(output));
 }
 
-HubProcess::HubProcess(HubProcess&& other) noexcept
+ChildProgram::ChildProgram(ChildProgram&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)), output_(std::move(other.output_)) {}
 
-HubProcess::~HubProcess() {
+ChildProgram::~ChildProgram() {
   if (pid_ == 0) return;
   kill(pid_, SIGKILL);
   Wait();
 }
 
-int HubProcess::Wait() {
+int ChildProgram::Wait() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_CTL_HUB_HUB_PROCESS_H_
-#define ODYSSEY_CTL_HUB_HUB_PROCESS_H_
+#ifndef ODYSSEY_CTL_BASE_CHILD_PROGRAM_H_
+#define ODYSSEY_CTL_BASE_CHILD_PROGRAM_H_
 
 #include <sys/types.h>
 
@@ -15,19 +15,19 @@ namespace odyssey::ctl {
 Status ExecuteProgram(const std::string& program, std::vector<std::string> arguments);
 
 // A child that runs `program`, with its standard output on a pipe.
-class HubProcess final {
+class ChildProgram final {
  public:
-  static Result<HubProcess> Start(const std::string& program, std::vector<std::string> arguments);
-  HubProcess(HubProcess&& other) noexcept;
+  static Result<ChildProgram> Start(const std::string& program, std::vector<std::string> arguments);
+  ChildProgram(ChildProgram&& other) noexcept;
   // Kills it, unless it was waited for.
-  ~HubProcess();
+  ~ChildProgram();
 
   int output() const { return output_.get(); }
   // Its exit code; 128 and the signal that ended it.
   int Wait();
 
  private:
-  HubProcess(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
+  ChildProgram(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
 
   pid_t pid_;  // 0: waited for, or moved from
   UniqueFd output_;
@@ -35,4 +35,4 @@ class HubProcess final {
 
 }  // namespace odyssey::ctl
 
-#endif  // ODYSSEY_CTL_HUB_HUB_PROCESS_H_
+#endif  // ODYSSEY_CTL_BASE_CHILD_PROGRAM_H_
