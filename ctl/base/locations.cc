@@ -20,12 +20,10 @@ std::string Absolute(const std::string& path, const std::string& cwd) {
 }
 
 // Of an ordinary user: where daemons of the user's own are, else root's that serve the user too.
-// $XDG_STATE_HOME if it is absolute, as the XDG Base Directory Specification has it.
 std::string DefaultState(const LocationInputs& in) {
   const std::string home = in.environment("HOME");
   if (in.is_root || home.empty()) return kRootsState;
-  const std::string xdg = in.environment("XDG_STATE_HOME");
-  const std::string own = (xdg.rfind('/', 0) == 0 ? xdg : home + "/.local/state") + "/odyssey";
+  const std::string own = home + "/.odyssey";
   for (const std::string& path :
        {own + "/run/agentd.sock", std::string(kSystemRun) + "agentd.sock"}) {
     if (in.exists(path)) return own;

@@ -27,23 +27,12 @@ LocationInputs In(const World& world) {
 
 TEST(LocationsTest, DefaultIsTheHomeDirectoryOrTheSystemsForRoot) {
   LocationInputs in = In({});
-  EXPECT_EQ(
-      ResolveLocations(in),
-      (Locations{"/home/ada/.local/state/odyssey", "/home/ada/.local/state/odyssey/run/agentd.sock",
-                 "/home/ada/.local/state/odyssey/run/supervisor.sock", "/etc/odyssey/policy.d",
-                 "/home/ada/.local/state/odyssey/agentd/bundles/trees"}));
+  EXPECT_EQ(ResolveLocations(in),
+            (Locations{"/home/ada/.odyssey", "/home/ada/.odyssey/run/agentd.sock",
+                       "/home/ada/.odyssey/run/supervisor.sock", "/etc/odyssey/policy.d",
+                       "/home/ada/.odyssey/agentd/bundles/trees"}));
   in.is_root = true;
   EXPECT_EQ(ResolveLocations(in).state, "/var/lib/odyssey");
-}
-
-TEST(LocationsTest, XdgStateHomeIsFollowedIfItIsAbsolute) {
-  World world;
-  const auto state = [&world](const std::string& value) {
-    world.environment["XDG_STATE_HOME"] = value;
-    return ResolveLocations(In(world)).state;
-  };
-  EXPECT_EQ(state("/var/states"), "/var/states/odyssey");
-  EXPECT_EQ(state("states"), "/home/ada/.local/state/odyssey");
 }
 
 // Root ran `up --allow-user`, without a --state.
@@ -54,9 +43,8 @@ TEST(LocationsTest, RootsDaemonsAreFoundWhereThereAreNoOthers) {
             (Locations{"/var/lib/odyssey", "/var/lib/odyssey/run/agentd.sock",
                        "/var/lib/odyssey/run/supervisor.sock", "/var/lib/odyssey/policy.d",
                        "/var/lib/odyssey/agentd/bundles/trees"}));
-  world.files.insert("/home/ada/.local/state/odyssey/run/agentd.sock");
-  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket,
-            "/home/ada/.local/state/odyssey/run/agentd.sock");
+  world.files.insert("/home/ada/.odyssey/run/agentd.sock");
+  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
 }
 
 TEST(LocationsTest, SystemSocketsAnswerWhereTheStateHasNone) {
@@ -66,9 +54,8 @@ TEST(LocationsTest, SystemSocketsAnswerWhereTheStateHasNone) {
   EXPECT_EQ(ResolveLocations(In(world)).supervisor_socket, "/run/odyssey/supervisor.sock");
   EXPECT_EQ(ResolveLocations(In(world)).bundle_store, "/var/lib/odyssey/agentd/bundles/trees");
 
-  world.files.insert("/home/ada/.local/state/odyssey/run/agentd.sock");
-  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket,
-            "/home/ada/.local/state/odyssey/run/agentd.sock");
+  world.files.insert("/home/ada/.odyssey/run/agentd.sock");
+  EXPECT_EQ(ResolveLocations(In(world)).agentd_socket, "/home/ada/.odyssey/run/agentd.sock");
 }
 
 TEST(LocationsTest, NamedStateNeverFallsBackToTheSystem) {
@@ -96,9 +83,8 @@ TEST(LocationsTest, OptionBeatsEnvironmentBeatsState) {
 TEST(LocationsTest, ThePolicyIsThatOfTheSupervisorThatIsMeant) {
   World world;
   EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/etc/odyssey/policy.d");
-  world.files = {"/home/ada/.local/state/odyssey/run/supervisor.sock"};
-  EXPECT_EQ(ResolveLocations(In(world)).policy_directory,
-            "/home/ada/.local/state/odyssey/policy.d");
+  world.files = {"/home/ada/.odyssey/run/supervisor.sock"};
+  EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/home/ada/.odyssey/policy.d");
   world.files = {"/run/odyssey/supervisor.sock"};
   EXPECT_EQ(ResolveLocations(In(world)).policy_directory, "/etc/odyssey/policy.d");
   world.environment["ODYSSEY_SUPERVISOR_SOCKET"] = "/srv/st/run/supervisor.sock";

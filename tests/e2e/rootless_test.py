@@ -37,12 +37,11 @@ class UsersWorld(World):
     def start_up(self, *arguments, env=None):
         return super().start_up(*arguments, env={"HOME": self.home, **(env or {})})
 
-    def typed(self, line, cwd=None, **environment):
+    def typed(self, line, cwd=None):
         """What a person types in a shell, without --state."""
         done = subprocess.run([*self.prefix, "sh", "-c", line], capture_output=True, text=True, timeout=HANG_S,
                               check=False, cwd=cwd or self.project,
-                              env={**self.environment, "PATH": os.path.dirname(CTL) + ":" + os.environ["PATH"],
-                                   **environment})
+                              env={**self.environment, "PATH": os.path.dirname(CTL) + ":" + os.environ["PATH"]})
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
@@ -77,39 +76,40 @@ class TypedTest(unittest.TestCase):
         self.world = UsersWorld()
         self.addCleanup(shutil.rmtree, self.world.directory)
 
-    def type(self, line, code=0, **environment):
-        done = self.world.typed(line, **environment)
+    def type(self, line, code=0):
+        done = self.world.typed(line)
         self.assertEqual(done.code, code, done)
         return done
 
-    def assertWorks(self, state, **environment):
+    def assertWorks(self, state, option=""):
+        ctl = "odyssey-ctl" + option
         try:
-            done = self.type("odyssey-ctl up --detach", **environment)
+            done = self.type(ctl + " up --detach")
             self.assertIn(f"the daemons serve on {state}", done.err)
             self.assertEqual((os.stat(state).st_uid, os.stat(state).st_mode & 0o777), (UID, 0o700))
-            done = self.type("odyssey-ctl exec -- sh -c 'id; echo hi > x; cat x'", **environment)
+            done = self.type(ctl + " exec -- sh -c 'id; echo hi > x; cat x'")
             self.assertEqual(done.out, "uid=1000(agent) gid=1000(agent) groups=1000(agent),65534(nogroup)\nhi\n")
             self.assertEqual(os.listdir(self.world.project), [])
-            self.type("odyssey-ctl exec --workspace . -- sh -c 'echo hi > written'", **environment)
+            self.type(ctl + " exec --workspace . -- sh -c 'echo hi > written'")
             written = os.path.join(self.world.project, "written")
             self.assertEqual((os.stat(written).st_uid, os.stat(written).st_gid), (UID, GID))
             with open(written, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "hi\n")
             bundles.write(os.path.join(self.world.home, "bundle"), [bundles.bash("id -u; pwd"), bundles.say("done")])
-            done = self.type("odyssey-ctl run ~/bundle 'go'", **environment)
+            done = self.type(ctl + " run ~/bundle 'go'")
             self.assertIn("done", done.out)
         finally:
-            done = self.world.typed("odyssey-ctl down", **environment)
+            done = self.world.typed(ctl + " down")
         self.assertEqual((done.code, done.out), (0, "stopped\n"), done)
         host.eventually(lambda: not host.pids_of(UID), HANG_S,
                         lambda: [host.command_line(pid) for pid in host.pids_of(UID)])
 
     def test_in_the_home(self):
-        self.assertWorks(self.world.home + "/.local/state/odyssey")
+        self.assertWorks(self.world.home + "/.odyssey")
 
-    def test_in_xdg_state_home(self):
-        place = self.world.own_directory("states")
-        self.assertWorks(place + "/odyssey", XDG_STATE_HOME=place)
+    def test_in_a_state_directory_that_an_option_names(self):
+        state = self.world.own_directory("states") + "/odyssey"
+        self.assertWorks(state, " --state " + state)
 
 
 class CellTest(UsersTest):
