@@ -99,7 +99,7 @@ class TreeWalk final {
       } else if (directory.empty()) {
         ODY_ASSIGN_OR_RETURN(const Location at, runs_.Locate(top_));
         Add(at.directory.get(), at.name, "");
-        if (out_.entries.empty()) return fd.status();
+        if (out_.entries.empty() || out_.entries[0].type != "file") return fd.status();
       }  // else it was removed or replaced since
     }
     std::sort(out_.entries.begin(), out_.entries.end(),

@@ -24,7 +24,8 @@ Result<tool::Response> Append(const RunTree& runs, const tool::Request& request)
 Result<tool::Response> Fetch(const RunTree& runs, const tool::Request& request);
 
 // Sorted by path, which is relative to that of the request. At most tool::kMaxListEntries, then
-// `truncated`. Of what is no directory the one entry has the path "".
+// `truncated`. Of a regular file the one entry has the path "".
+// PERMISSION_DENIED: the path is a symbolic link, or leads over one.
 Result<tool::Response> ListTree(const RunTree& runs, const tool::Request& request);
 
 Result<tool::Response> Discard(const RunTree& runs, const tool::Request& request);
