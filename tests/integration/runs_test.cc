@@ -99,7 +99,9 @@ TEST_F(RunsTest, OldRunsAreRemovedAndNewOnesStay) {
     left = Runs();
     return left.count(first.run_id) == 0 && left.size() <= 64u + 64u + 8u;
   })) << left.size();
-  for (size_t i = later.size() - 60; i < later.size(); ++i) EXPECT_EQ(left.count(later[i]), 1u);
+  for (size_t i = later.size() - 60; i < later.size(); ++i) {
+    EXPECT_EQ(left.count(later[i]), 1u) << i << ": \"" << later[i] << "\", of " << left.size();
+  }
   EXPECT_EQ(Shell("cat /workspace/f").out, "kept\n");
   EXPECT_TRUE(Eventually(
       [&] { return Shell("true", {.run_id = later[0]}).status.code() == Code::kNotFound; }));
