@@ -115,9 +115,10 @@ void AddSpec(const SandboxSpec& spec, const std::string& bundle_directory, const
   if (request) out->request = *std::move(request);
 }
 
-void ReadOdyssey(const Node& document, const Source& source, const PolicyContext& context,
-                 Policy* out) {
-  MapReader map(&source, &document, "");
+// `key`: of the document in its file.
+void ReadOdyssey(const Node& document, const std::string& key, const Source& source,
+                 const PolicyContext& context, Policy* out) {
+  MapReader map(&source, &document, key);
   map.Enum<bool>("policy_version", {{"odyssey.policy/v1", true}}, true, Need::kRequired);
   const SandboxSpec spec = ReadSandbox(map.Map("sandbox", Need::kRequired), nullptr);
   map.Finish();
@@ -195,7 +196,7 @@ void ReadDocumentOf(Dialect dialect, const Node& document, const Source& source,
                     const PolicyContext& context, Policy* out) {
   switch (dialect) {
     case Dialect::kOdyssey:
-      return ReadOdyssey(document, source, context, out);
+      return ReadOdyssey(document, "", source, context, out);
     case Dialect::kLlmDo:
       return ReadLlmDo(document, source, context, out);
     case Dialect::kOdek:
@@ -287,6 +288,22 @@ std::optional<Policy> ReadBundlePolicy(const std::string& directory, const Polic
       out.approvals.push_back(std::move(approval));
     }
   }
+  return out;
+}
+
+std::optional<Policy> ReadPolicyPart(const Node& part, const std::string& key,
+                                     const std::string& path, const PolicyContext& context,
+                                     Problems* problems) {
+  Policy out;
+  const Source source{.file = path,
+                      .syntax = ProblemKind::kPolicy,
+                      .problems = problems,
+                      .warnings = &out.warnings,
+                      .meaning = ProblemKind::kPolicy};
+  ReadOdyssey(part, key, source, context, &out);
+  if (problems->empty()) FollowLinks(context, source, &out);
+  SortByLine(problems);
+  if (!problems->empty()) return std::nullopt;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "policy/dialect/bundle.h"
+#include "policy/dialect/node.h"
 #include "policy/dialect/policy.h"
 
 namespace odyssey::dialect {
@@ -22,6 +23,12 @@ inline constexpr size_t kMaxPolicyBytes = 5 * 1024 * 1024;
 // workspace are free of symbolic links.
 std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
                                  const PolicyContext& context, Problems* problems);
+
+// A policy of Odyssey's own dialect that stands in another file, with its key there. Problems are
+// added.
+std::optional<Policy> ReadPolicyPart(const Node& part, const std::string& key,
+                                     const std::string& path, const PolicyContext& context,
+                                     Problems* problems);
 
 // The same for the bundle in a directory.
 std::optional<Policy> ReadBundlePolicy(const std::string& directory, const PolicyContext& context,
