@@ -41,6 +41,7 @@ std::vector<Command> MetricsCommands();
 std::vector<Command> BackupCommands();
 std::vector<Command> GcCommands();
 std::vector<Command> ExecCommands();
+std::vector<Command> AgentCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> AcpCommands();
 std::vector<Command> McpCommands();

@@ -11,10 +11,13 @@ constexpr char kInstalled[] = "/usr/libexec/odyssey";
 
 }  // namespace
 
-Result<std::string> FindProgram(const std::string& name) {
+std::string OwnDirectory() {
   std::error_code error;
-  const std::string own =
-      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+Result<std::string> FindProgram(const std::string& name) {
+  const std::string own = OwnDirectory();
   for (const std::string& directory : {own, std::string(kInstalled)}) {
     const std::string path = directory + "/" + name;
     if (access(path.c_str(), X_OK) == 0) return path;

@@ -7,6 +7,9 @@
 
 namespace odyssey::ctl {
 
+// Where this program is.
+std::string OwnDirectory();
+
 // The absolute path of one of our programs: beside this one, or in /usr/libexec/odyssey.
 // FAILED_PRECONDITION says where it was looked for.
 Result<std::string> FindProgram(const std::string& name);

@@ -11,6 +11,7 @@
 #include "ctl/client/client.h"
 #include "ctl/exec/exec_call.h"
 #include "ctl/file/local_files.h"
+#include "ctl/policy/exec_options.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
@@ -37,6 +38,11 @@ class ExecFiles final {
   std::vector<FileToPut> put_;
   std::optional<Destination> destination_;
 };
+
+// Into the home of the cell. A file that is to be kept, and is there, stays as it is.
+Status PutHomeFiles(ExecCall* call, const Client& client,
+                    const supervisor::v1::SupervisorStub& stub, const std::string& cell_id,
+                    const std::vector<HomeFile>& files);
 
 }  // namespace odyssey::ctl
 

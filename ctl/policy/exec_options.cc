@@ -138,7 +138,8 @@ Status AddReach(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
 Status SetExecutables(const ParsedOptions& options, const ExecInputs& inputs, ExecOptions* out) {
   using policy::ExecutablesMode;
   policy::SandboxRequest* const sandbox = &out->sandbox;
-  out->default_executables = !out->policy && !options.Has("tools");
+  const bool says = out->policy && !(inputs.base && !options.Has("policy"));
+  out->default_executables = !says && !options.Has("tools");
   if (!out->policy) sandbox->executables_mode = ExecutablesMode::kWorkspace;
   if (options.Has("tools")) {
     const std::string tools = options.Text("tools");
@@ -397,9 +398,17 @@ void ForgetSecretsOfOptions(const ParsedOptions& options,
 // `policy_name` is where the file was found.
 Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
                         std::string* policy_name, ExecOptions* out) {
-  if (!options.Has("policy")) return OkStatus();
+  if (!options.Has("policy")) {
+    if (!inputs.base) return OkStatus();
+    out->policy = inputs.base->policy;
+    *policy_name = inputs.base->file;
+    out->sandbox = out->policy->request;
+    out->origins = out->policy->origins;
+    return OkStatus();
+  }
   ODY_ASSIGN_OR_RETURN(const FoundPlace cwd, inputs.resolve("."));
   dialect::PolicyContext context = MakePolicyContext(cwd.name, inputs.environment, inputs.places);
+  out->policy_file = options.Text("policy");
   context.judges_secrets = true;  // the supervisor is asked
   if (inputs.home) context.home = *inputs.home;
   dialect::Problems problems;
@@ -409,6 +418,29 @@ Status ReadPolicyOption(const ParsedOptions& options, const ExecInputs& inputs,
   out->policy = std::move(*policy);
   out->sandbox = out->policy->request;
   out->origins = out->policy->origins;
+  return OkStatus();
+}
+
+// Read-only and executable in every mode; in the workspace too, if it holds them.
+Status AddPrograms(const ExecInputs& inputs, ExecOptions* out) {
+  if (!inputs.base) return OkStatus();
+  const std::string& workspace = out->sandbox.workspace;
+  for (const std::string& path : inputs.base->programs) {
+    ODY_ASSIGN_OR_RETURN(const FoundPlace place, Resolve(inputs, "program", path, out));
+    policy::Mount mount = {.source = place.name,
+                           .target = place.name,
+                           .access = policy::Access::kReadOnly,
+                           .executable = true,
+                           .identity = place.identity};
+    NoteEntry("mounts", out->sandbox.mounts.size(), "program", path, out);
+    out->sandbox.mounts.push_back(mount);
+    if (workspace.empty() || place.name == workspace || !plan::IsWithin(place.name, workspace)) {
+      continue;
+    }
+    mount.target = plan::kWorkspacePath + place.name.substr(workspace.size());
+    NoteEntry("mounts", out->sandbox.mounts.size(), "program", path, out);
+    out->sandbox.mounts.push_back(std::move(mount));
+  }
   return OkStatus();
 }
 
@@ -440,7 +472,8 @@ ExecInputs MakeExecInputs() {
                     .environment = GetEnvironment,
                     .places = std::make_shared<NamedPlaces>(),
                     .home = {},
-                    .owner_uid = {}};
+                    .owner_uid = {},
+                    .base = {}};
   inputs.resolve = [places = inputs.places](const std::string& path) -> Result<FoundPlace> {
     const Walk& walk = places->Look(path, Links::kBelow);
     ODY_RETURN_IF_ERROR(walk.status);
@@ -472,6 +505,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
   SetLimits(options, &out.sandbox.limits);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
+  ODY_RETURN_IF_ERROR(AddPrograms(inputs, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "write", policy::Access::kReadWrite, &out));
   if (options.Has("review")) {

@@ -27,6 +27,21 @@ struct FoundPlace {
   bool is_directory = false;
 };
 
+// A file that the command finds below its home.
+struct HomeFile {
+  std::string path;  // relative
+  std::string text;
+  bool keep = false;  // one that is there stays
+  friend bool operator==(const HomeFile&, const HomeFile&) = default;
+};
+
+// What a command that runs a program of its own asks for beside the options.
+struct ExecBase {
+  dialect::Policy policy;             // unless --policy replaces it
+  std::string file;                   // where that was read
+  std::vector<std::string> programs;  // files and directories of the host, to execute
+};
+
 struct ExecInputs {
   // By Links::kBelow (named_place.h). NOT_FOUND and the like name the path, FAILED_PRECONDITION a
   // link that is not followed.
@@ -38,6 +53,7 @@ struct ExecInputs {
   std::optional<std::string> home;
   // On whose behalf, if it is said.
   std::optional<uint32_t> owner_uid;
+  std::optional<ExecBase> base;
 };
 
 ExecInputs MakeExecInputs();
@@ -59,8 +75,11 @@ struct ExecOptions {
   std::string collect;                // where the run's outbox goes; "": nowhere
   ShowDenials denials = ShowDenials::kNever;
   std::optional<dialect::Policy> policy;  // of --policy; `sandbox` began as its request
+  std::string policy_file;                // as --policy names it
   dialect::Origins origins;               // of what is in `sandbox`: the policy's and the options
   std::vector<std::string> notes;         // of links that were followed
+  std::string verb = "exec";              // what the person typed
+  std::vector<HomeFile> files;            // written before the command begins
 };
 
 // "LINK is a symbolic link: NAME is used", if a link was followed on the way to what `option`

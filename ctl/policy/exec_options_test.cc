@@ -47,6 +47,28 @@ TEST(ExecOptionsTest, DefaultIsAPrivateWritableWorkspaceWithoutNetwork) {
   EXPECT_EQ(options->argv, (std::vector<std::string>{"ls", "-l"}));
 }
 
+TEST(ExecOptionsTest, AProgramOfTheVerbsOwnIsShownReadOnlyAndExecutable) {
+  ExecInputs inputs = Inputs();
+  inputs.base = ExecBase{.policy = {}, .file = "base.yaml", .programs = {"w/modules", "node"}};
+  inputs.base->policy.request.limits.pids = 77;
+  const Result<ParsedOptions> parsed =
+      ParseOptions(ExecOptionSpecs(), {}, {"--workspace", "w", "--read", "docs"});
+  const Result<ExecOptions> options = ReadExecOptions(*parsed, inputs);
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->sandbox.limits.pids, 77u);
+  EXPECT_TRUE(options->default_executables);
+  const std::vector<policy::Mount>& mounts = options->sandbox.mounts;
+  ASSERT_EQ(mounts.size(), 4u);
+  const std::string targets[] = {"/real/w/modules", "/workspace/modules", "/real/node",
+                                 "/real/docs"};
+  for (size_t i = 0; i < mounts.size(); ++i) {
+    EXPECT_EQ(mounts[i].target, targets[i]);
+    EXPECT_EQ(mounts[i].access, policy::Access::kReadOnly);
+    EXPECT_EQ(mounts[i].executable, i < 3) << targets[i];
+  }
+  EXPECT_EQ(mounts[1].source, "/real/w/modules");
+}
+
 TEST(ExecOptionsTest, ToolsSaysOtherwise) {
   using policy::ExecutablesMode;
   const std::pair<const char*, ExecutablesMode> modes[] = {
