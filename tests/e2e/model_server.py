@@ -115,15 +115,16 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
 
-def _main(kind, address, port, log_path, certificate, key):
+def run(handler, kind, address, port, log_path, certificate, key):
+    """Serves until it is killed."""
     if kind == "https":
         Server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         Server.context.load_cert_chain(certificate, key)
-    Handler.log = open(log_path, "w", encoding="utf-8", buffering=1)
-    server = Server((address, int(port)), Handler)
+    handler.log = open(log_path, "w", encoding="utf-8", buffering=1)
+    server = Server((address, int(port)), handler)
     print("ready", flush=True)
     server.serve_forever()
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    run(Handler, *sys.argv[1:])
