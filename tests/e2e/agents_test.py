@@ -243,6 +243,22 @@ class ConfinedTest(AgentsWorld):
         lines = shown.out.count("\n") + 1
         self.assertIn(f"{mine}:{lines}: colour: unknown field `colour`", done.err)
 
+    def test_the_page_can_be_followed(self):
+        """The commands of docs/AGENTS.md, as they are printed there but for the prompt; npm's package is here already."""
+        with open(world.SOURCE + "/docs/AGENTS.md", encoding="utf-8") as file:
+            lines = re.findall(r"(?m)^    \$ (odyssey-ctl agent run \S+ --program .*)$", file.read())
+        self.assertEqual({line.split()[3] for line in lines}, set(AGENTS))
+        os.symlink(os.path.dirname(MODULES), self.home + "/agents")
+        for line in lines:
+            command = re.sub('"write .*"', '"<run>echo > hello.txt</run>"', line)
+            state = self.world.argv()[len(self.world.prefix):]
+            shell = command.replace("odyssey-ctl", " ".join(state), 1)
+            done = subprocess.run([*self.argv()[:-len(state)], "bash", "-c", shell], input="", capture_output=True, text=True,
+                                  env={"PATH": os.path.dirname(NODE) + ":" + os.environ["PATH"], "HOME": self.home},
+                                  timeout=host.HANG_S, check=False)
+            self.assertEqual(done.returncode, 0, (line, done))
+            os.remove(self.workspace + "/hello.txt")
+
     def test_list(self):
         listed = self.world.json("agent", "list", "--program", MODULES, "--node", NODE)
         found = {each["name"]: each for each in listed}
