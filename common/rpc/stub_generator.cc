@@ -26,16 +26,19 @@ std::string MethodText(const std::string& service, const pb::MethodDescriptorPro
   const std::string stream = "::odyssey::rpc::Stream<" + request + ", " + response + ">";
   const std::string path = "channel_, \"/" + service + "/" + method.name() + "\", options";
   const std::string options = "(const ::odyssey::rpc::CallOptions& options";
+  const std::string start = options + ", const " + request +
+                            "& request) const {\n    return ::odyssey::rpc::StartStream<" +
+                            request + ", " + response + ">(" + path + ", request);";
   std::string text;
   if (method.client_streaming()) {
     text = stream + " " + method.name() + options + ") const {\n    return {" + path + "};";
   } else if (method.server_streaming()) {
-    text = stream + " " + method.name() + options + ", const " + request +
-           "& request) const {\n    return ::odyssey::rpc::StartStream<" + request + ", " +
-           response + ">(" + path + ", request);";
+    text = stream + " " + method.name() + start;
   } else {
-    text = "::odyssey::Status " + method.name() + options + ", const " + request + "& request, " +
-           response + "* response) const {\n    return ::odyssey::rpc::CallUnary(" + path +
+    // Blocking, and for a poll loop.
+    text = stream + " Start" + method.name() + start + "\n  }\n  ::odyssey::Status " +
+           method.name() + options + ", const " + request + "& request, " + response +
+           "* response) const {\n    return ::odyssey::rpc::CallUnary(" + path +
            ", request, response);";
   }
   return "  " + text + "\n  }\n";
