@@ -45,6 +45,7 @@ std::vector<Command> AgentCommands();
 std::vector<Command> RunCommands();
 std::vector<Command> AcpCommands();
 std::vector<Command> McpCommands();
+std::vector<Command> TuiCommands();
 std::vector<Command> SessionCommands();
 std::vector<Command> QuotaCommands();
 std::vector<Command> SessionFileCommands();

@@ -71,9 +71,7 @@ void Console::Print(std::string_view text) const { WriteText(STDOUT_FILENO, text
 
 void Console::PrintLine(std::string_view text) const { Print(std::string(text) + "\n"); }
 
-void Console::Warn(std::string_view text) const {
-  WriteText(STDERR_FILENO, std::string(text) + "\n");
-}
+void Console::Warn(std::string_view text) const { WriteText(err_fd, std::string(text) + "\n"); }
 
 void Console::PrintJson(const Json& value) const {
   PrintLine(Dump(value, out_is_terminal ? kIndented : kOneLine));
@@ -82,7 +80,7 @@ void Console::PrintJson(const Json& value) const {
 void Console::WarnJson(const Json& value) const { Warn(Dump(value, kOneLine)); }
 
 int Console::Fail(const Failure& failure) const {
-  WriteText(STDERR_FILENO, FormatFailure(failure));
+  WriteText(err_fd, FormatFailure(failure));
   return kExitFailed;
 }
 

@@ -37,6 +37,8 @@ struct Console {
   bool out_is_terminal = false;
   bool in_is_terminal = false;
   bool err_is_terminal = false;
+  // Where warnings and failures go. Borrowed: another one than stderr while a screen is shown.
+  int err_fd = 2;
 
   // Both block until written; a closed stdout is not an error of the command.
   void Print(std::string_view text) const;

@@ -108,7 +108,9 @@ void EventFeed::Loop() noexcept {
       failure = ExplainConnect(what, client.status());
     }
     if (!follow_) return Push({.ended = true, .failure = failure});
-    if (tries_++ == 0) Push({.notice = "connection to agentd lost; connecting again"});
+    if (tries_++ == 0) {
+      Push({.notice = "connection to agentd lost; connecting again", .lost = true});
+    }
     if (!WaitToReconnect()) return Push({.ended = true, .failure = failure});
   }
 }

@@ -33,6 +33,7 @@ class EventFeed final {
   struct Item {
     std::optional<agent::v1::Event> event;
     std::string notice;              // the connection was lost, or is back
+    bool lost = false;               // with a notice: which of the two
     bool ended = false;              // nothing follows
     std::optional<Failure> failure;  // why it ended, if not in good order
   };

@@ -55,7 +55,7 @@ class EventView final {
   std::string Completed(const agent::v1::TurnCompleted& turn);
   std::string Dimmed(std::string_view text) const;
 
-  const EventViewOptions options_;
+  EventViewOptions options_;
   Stream stream_ = Stream::kNone;
   bool at_line_start_ = true;
   std::string message_;  // the assistant's text since the last tool call
