@@ -35,6 +35,7 @@ struct Answer {
   // Of a request with grants that is allowed; unspecified: the call.
   agent::v1::GrantScope grant_scope = agent::v1::GRANT_SCOPE_UNSPECIFIED;
   uint64_t grant_duration_ms = 0;  // with GRANT_SCOPE_SESSION; 0: no end
+  std::string token_id;            // of the token that stood for by_uid; for the log
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,8 +39,10 @@
 #include "agentd/service/convert.h"
 #include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
+#include "agentd/service/token_service.h"
 #include "agentd/service/version.h"
 #include "agentd/session/sessions.h"
+#include "agentd/token/token_store.h"
 #include "common/message/enum_name.h"
 #include "common/os/file.h"
 #include "common/os/notify_socket.h"
@@ -47,6 +50,7 @@
 #include "common/os/unix_listener.h"
 #include "common/rpc/health.h"
 #include "common/rpc/metrics_service.h"
+#include "common/rpc/peer_groups.h"
 #include "common/rpc/peer_listener.h"
 
 namespace odyssey::daemon {
@@ -60,6 +64,7 @@ constexpr int kDrainTickMs = 100;
 constexpr std::chrono::seconds kGoodbye{1};
 constexpr std::chrono::seconds kLongestIdlePeriod{30};
 constexpr std::chrono::seconds kLongestRetentionPeriod{600};
+constexpr std::chrono::seconds kTokenPeriod{1};
 
 // Signals become readable before any thread exists, so that every thread has them blocked.
 Result<UniqueFd> OpenSignals() {
@@ -147,6 +152,7 @@ void LogAnswer(const std::string& session_id, const agent::v1::PermissionRequest
           " tool=" + request.tool_name() + " digest=" + request.digest() +
           " decision=" + std::string(approval::DecisionName(answer.decision)) + grants +
           " by=" + answer.by + " uid=" + std::to_string(answer.by_uid) +
+          (answer.token_id.empty() ? "" : " token=" + answer.token_id) +
           (recorded.ok() ? "" : " not recorded: error=\"" + recorded.message() + "\""));
 }
 
@@ -164,6 +170,25 @@ std::chrono::seconds PeriodOf(std::chrono::seconds age, std::chrono::seconds lon
   return age.count() == 0 ? longest : std::clamp(age / 10, std::chrono::seconds(1), longest);
 }
 
+// Whether a user of a token would be let in, if it connected itself.
+class MayConnect final {
+ public:
+  void Set(const rpc::PeerListener::Allowed& allowed) {
+    const std::lock_guard lock(mutex_);
+    allowed_ = allowed;
+  }
+  bool Has(uid_t uid) const {
+    const std::lock_guard lock(mutex_);
+    return allowed_.uids.count(uid) != 0 ||
+           std::any_of(allowed_.groups.begin(), allowed_.groups.end(),
+                       [uid](gid_t group) { return rpc::UserHasGroup(uid, group); });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  rpc::PeerListener::Allowed allowed_;  // guarded by mutex_
+};
+
 // Everything that serves, in the order of construction; destroyed in reverse.
 class Server final {
  public:
@@ -175,6 +200,7 @@ class Server final {
         journals_(options.state + "/journals",
                   {&clock_, &ids_, [this](const auto& event) { metrics_.OnEvent(event); }}),
         bundles_(options.state + "/bundles", &ids_),
+        tokens_(options.state + "/tokens.json", &clock_, &ids_),
         providers_(std::move(models.access), std::move(models.prices)),
         options_(options),
         admin_group_(admin_group) {}
@@ -182,6 +208,7 @@ class Server final {
   Status Load() {
     std::vector<std::string> warnings;
     ODY_RETURN_IF_ERROR(store_.Load(&ids_, &warnings));
+    ODY_RETURN_IF_ERROR(tokens_.Load());
     sessions_ = std::make_unique<session::Sessions>(
         MakeRuntime(),
         session::Sessions::Options{options_.workers,
@@ -200,10 +227,12 @@ class Server final {
     }
     fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
     ODY_ASSIGN_OR_RETURN(rpc::PeerListener::Allowed allowed, AllowedBy(options_));
+    may_connect_.Set(allowed);
     session_service_ = std::make_unique<service::SessionService>(sessions_.get(), channel_);
     changes_service_ = std::make_unique<service::ChangesService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
+    token_service_ = std::make_unique<service::TokenService>(&sessions_->runtime());
     collector_ = std::make_unique<service::MetricsCollector>(&metrics_, sessions_.get(), &bundles_,
                                                              channel_);
     metrics_service_ = std::make_unique<rpc::MetricsService>(
@@ -220,6 +249,7 @@ class Server final {
     }
     retention_ = std::make_unique<Periodic>(
         PeriodOf(options_.journal_keep, kLongestRetentionPeriod), [this] { ApplyRetention(); });
+    token_expiry_ = std::make_unique<Periodic>(kTokenPeriod, [this] { tokens_.EndExpired(); });
     ODY_RETURN_IF_ERROR(StartAnswerer());
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
@@ -229,11 +259,13 @@ class Server final {
     builder.RegisterService(approval_service_.get());
     builder.RegisterService(changes_service_.get());
     builder.RegisterService(bundle_service_.get());
+    builder.RegisterService(token_service_.get());
     builder.RegisterService(metrics_service_.get());
     server_ = rpc::StartWithHealth(&builder, {agent::v1::SessionService::service_full_name(),
                                               agent::v1::ApprovalService::service_full_name(),
                                               supervisor::v1::Changes::service_full_name(),
                                               agent::v1::BundleService::service_full_name(),
+                                              agent::v1::TokenService::service_full_name(),
                                               ops::v1::Metrics::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     listener_ =
@@ -250,6 +282,7 @@ class Server final {
   Status Reload(const Options& anew, const ProviderEnvironment& environment) {
     ODY_ASSIGN_OR_RETURN(rpc::PeerListener::Allowed allowed, AllowedBy(anew));
     ODY_ASSIGN_OR_RETURN(ModelAccess models, ReadModelAccess(anew, environment));
+    may_connect_.Set(allowed);
     listener_->Allow(std::move(allowed));
     providers_.Replace(std::move(models.access), std::move(models.prices));
     const std::string left = NeedRestart(options_, anew);
@@ -286,6 +319,7 @@ class Server final {
                          FindGroup("--allow-group", options.allow_group));
     rpc::PeerListener::Allowed out = {.uids = options.allowed_uids};
     out.uids.insert({0, getuid()});
+    if (options_.http_uid) out.uids.insert(*options_.http_uid);
     if (group) out.groups.insert(*group);
     if (admin_group_) out.groups.insert(*admin_group_);
     return out;
@@ -340,12 +374,16 @@ class Server final {
             .policy_directory = options_.policy_directory,
             .approval_timeout = options_.approval_timeout,
             .admin_group = admin_group_,
+            .tokens = &tokens_,
+            .http_uid = options_.http_uid,
+            .may_connect = [this](uid_t uid) { return may_connect_.Has(uid); },
             .on_answer = LogAnswer,
             .on_admin = LogAdmin,
-            .on_turn_end = [this](const auto& session_id, const auto& turn) {
-              LogTurnEnd(session_id, turn);
-              CountTurnEnd(turn);
-            }};
+            .on_turn_end =
+                [this](const auto& session_id, const auto& turn) {
+                  LogTurnEnd(session_id, turn);
+                  CountTurnEnd(turn);
+                }};
   }
 
   agent::SystemClock clock_;
@@ -357,6 +395,8 @@ class Server final {
   event::JournalStore journals_;
   bundle::BundleStore bundles_;
   approval::Registry approvals_;
+  token::TokenStore tokens_;
+  MayConnect may_connect_;
   model::Providers providers_;
   const tools::ToolRegistry tools_;
   const Options options_;
@@ -366,11 +406,12 @@ class Server final {
   std::unique_ptr<service::ApprovalService> approval_service_;
   std::unique_ptr<service::ChangesService> changes_service_;
   std::unique_ptr<service::BundleService> bundle_service_;
+  std::unique_ptr<service::TokenService> token_service_;
   std::unique_ptr<service::MetricsCollector> collector_;
   std::unique_ptr<rpc::MetricsService> metrics_service_;
   std::unique_ptr<MetricsListener> metrics_listener_;
   std::unique_ptr<ApprovalExpiry> expiry_;
-  std::unique_ptr<Periodic> idle_cells_, retention_;
+  std::unique_ptr<Periodic> idle_cells_, retention_, token_expiry_;
   std::unique_ptr<ApprovalAnswerer> answerer_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<rpc::PeerListener> listener_;

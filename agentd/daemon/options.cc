@@ -102,6 +102,12 @@ const std::map<std::string, Setter>& Setters() {
          out->allowed_uids.insert(static_cast<uid_t>(uid));
          return OkStatus();
        }},
+      {"--http-uid",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(const uint64_t uid, ParseNumber(o, v, 1, kMaxUid));
+         out->http_uid = static_cast<uid_t>(uid);
+         return OkStatus();
+       }},
       {"--allow-group",
        [](auto& o, auto& v, Options* out) { return SetGroup(o, v, &out->allow_group); }},
       {"--admin-group",
@@ -180,9 +186,8 @@ const std::map<std::string, Setter>& Setters() {
          return OkStatus();
        }},
       {"--approval-webhook-token-file",
-       [](auto& o, auto& v, Options* out) {
-         return SetPath(o, v, &out->approval_webhook_token_file);
-       }},
+       [](auto& o, auto& v,
+          Options* out) { return SetPath(o, v, &out->approval_webhook_token_file); }},
       {"--approval-webhook-ca",
        [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->approval_webhook_ca); }},
       {"--approval-webhook-fallback", [](auto& o, auto& v, Options* out) {
@@ -255,6 +260,9 @@ std::string Usage() {
          "  --supervisor-socket PATH  where odyssey-supervisor serves\n"
          "  --allow-uid UID           may connect, beside this process's own uid and 0; "
          "repeatable\n"
+         "  --http-uid UID            may connect too: odyssey-http's, not root's; each call of it "
+         "needs a user's\n"
+         "                            token (none; docs/HTTP.md)\n"
          "  --allow-group GROUP       its members may connect too; a name or a gid (none)\n"
          "  --admin-group GROUP       its members may connect too, and list, read, stop and remove "
          "every session\n"

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Options {
   std::string socket;
   std::string supervisor_socket;
   std::set<uid_t> allowed_uids;          // beside our own and 0
+  std::optional<uid_t> http_uid;         // odyssey-http's, whose calls come with tokens
   std::string allow_group, admin_group;  // a name or a gid; empty: none
   int listener = -1;                     // an inherited listening socket; -1: `socket` is made
   std::string settings;                  // where SIGHUP reads the options anew; "": nowhere

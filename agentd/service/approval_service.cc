@@ -6,7 +6,6 @@
 #include "agentd/service/convert.h"
 #include "agentd/service/follow_reactor.h"
 #include "agentd/service/session_access.h"
-#include "common/rpc/peer_uid.h"
 
 namespace odyssey::service {
 namespace {
@@ -87,8 +86,12 @@ grpc::Status ApprovalService::ResolveApproval(grpc::ServerContext* context,
     return rpc::ToGrpc(
         InvalidArgument("note: at most " + std::to_string(kMaxNoteBytes) + " bytes"));
   }
-  const approval::Answer answer{*decision, request->note(),        rpc::PeerUid(context->peer()),
-                                "client",  request->grant_scope(), request->grant_duration_ms()};
+  const Result<Caller> caller = CallerWithToken(sessions_->runtime(), *context);
+  if (!caller.ok()) return rpc::ToGrpc(caller.status());
+  const approval::Answer answer{
+      *decision,       request->note(),        caller->uid,
+      "client",        request->grant_scope(), request->grant_duration_ms(),
+      caller->token_id};
   const Status may = CheckMayAnswer(*request, answer, *context);
   if (!may.ok()) return rpc::ToGrpc(may);
   response->set_resolved(registry_->Resolve(request->request_id(), answer));
@@ -100,7 +103,8 @@ grpc::ServerWriteReactor<pb::Approval>* ApprovalService::WatchApprovals(
   const Result<Peer> peer = PeerOf(*sessions_, *context, "WatchApprovals");
   if (!peer.ok()) return new FailedReactor<pb::Approval>(peer.status());
   return FollowReactor<pb::Approval>::Start(
-      std::make_unique<QuestionSource>(registry_, sessions_, *peer, request->session_id()));
+      std::make_unique<QuestionSource>(registry_, sessions_, *peer, request->session_id()),
+      EndOf(sessions_->runtime(), peer->token_id));
 }
 
 grpc::Status ApprovalService::ListAllowed(grpc::ServerContext* context,

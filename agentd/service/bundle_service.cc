@@ -101,7 +101,7 @@ Status Export(const bundle::BundleStore& store, const Installation& installation
 grpc::Status BundleService::BuildBundle(grpc::ServerContext* context,
                                         const pb::BuildBundleRequest* request,
                                         pb::BuildBundleResponse* response) {
-  const Result<uid_t> caller = CallerOf(*context);
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const Status room = sessions_->CheckDiskQuota(*caller);
   if (!room.ok()) return ToGrpc(room);
@@ -117,7 +117,7 @@ grpc::Status BundleService::BuildBundle(grpc::ServerContext* context,
 grpc::Status BundleService::ImportBundle(grpc::ServerContext* context,
                                          grpc::ServerReader<pb::ImportBundleRequest>* reader,
                                          pb::ImportBundleResponse* response) {
-  const Result<uid_t> caller = CallerOf(*context);
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const Result<Installation> imported = Receive(reader, *caller, *context, *sessions_, store_);
   if (!imported.ok()) return ToGrpc(imported.status());
@@ -127,7 +127,7 @@ grpc::Status BundleService::ImportBundle(grpc::ServerContext* context,
 
 grpc::Status BundleService::ListBundles(grpc::ServerContext* context, const pb::ListBundlesRequest*,
                                         pb::ListBundlesResponse* response) {
-  const Result<uid_t> caller = CallerOf(*context);
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   for (const Installation& each : store_->List(*caller)) *response->add_bundles() = ToProto(each);
   return grpc::Status::OK;
@@ -136,7 +136,7 @@ grpc::Status BundleService::ListBundles(grpc::ServerContext* context, const pb::
 grpc::Status BundleService::InspectBundle(grpc::ServerContext* context,
                                           const pb::InspectBundleRequest* request,
                                           pb::InspectBundleResponse* response) {
-  const Result<uid_t> caller = CallerOf(*context);
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const Result<Installation> found = store_->Find(request->reference(), *caller);
   if (!found.ok()) return ToGrpc(found.status());
@@ -158,7 +158,7 @@ grpc::Status BundleService::InspectBundle(grpc::ServerContext* context,
 grpc::Status BundleService::ExportBundle(grpc::ServerContext* context,
                                          const pb::ExportBundleRequest* request,
                                          grpc::ServerWriter<pb::ExportBundleResponse>* writer) {
-  const Result<uid_t> caller = CallerOf(*context);
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const Result<Installation> found = store_->Find(request->reference(), *caller);
   if (!found.ok()) return ToGrpc(found.status());
@@ -168,7 +168,7 @@ grpc::Status BundleService::ExportBundle(grpc::ServerContext* context,
 grpc::Status BundleService::RemoveBundle(grpc::ServerContext* context,
                                          const pb::RemoveBundleRequest* request,
                                          pb::RemoveBundleResponse* response) {
-  const Result<uid_t> caller = CallerOf(*context);
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const Result<Installation> removed = store_->Remove(request->reference(), *caller);
   if (!removed.ok()) return ToGrpc(removed.status());

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,10 +37,19 @@ template <typename Message>
 class FollowReactor final : public grpc::ServerWriteReactor<Message>,
                             public std::enable_shared_from_this<FollowReactor<Message>> {
  public:
+  // Keeps a function that is called, at most once, when the caller may follow no longer: the handle
+  // is dropped with the stream.
+  using WatchCaller = std::function<std::shared_ptr<void>(std::function<void()> ended)>;
+
   // The reactor owns itself until gRPC is done with it.
-  static grpc::ServerWriteReactor<Message>* Start(std::unique_ptr<FollowSource<Message>> source) {
+  static grpc::ServerWriteReactor<Message>* Start(std::unique_ptr<FollowSource<Message>> source,
+                                                  const WatchCaller& watch_caller) {
     const auto reactor = std::make_shared<FollowReactor>(std::move(source));
     reactor->self_ = reactor;
+    const std::weak_ptr<FollowReactor> weak = reactor;
+    reactor->watch_ = watch_caller([weak] {
+      if (const auto following = weak.lock()) following->OnCallerEnded();
+    });
     reactor->Proceed();
     return reactor.get();
   }
@@ -51,29 +61,34 @@ class FollowReactor final : public grpc::ServerWriteReactor<Message>,
     {
       std::lock_guard lock(mutex_);
       state_ = State::kIdle;
-      cancelled_ = cancelled_ || !ok;
+      if (!ok && !stop_) stop_ = grpc::Status::CANCELLED;
     }
     Proceed();
   }
-  void OnCancel() override {
-    {
-      std::lock_guard lock(mutex_);
-      cancelled_ = true;
-      if (state_ == State::kWaiting) state_ = State::kIdle;
-    }
-    Proceed();
-  }
+  void OnCancel() override { Stop(grpc::Status::CANCELLED); }
   void OnDone() override { const auto self = std::move(self_); }
 
  private:
   enum class State { kIdle, kWriting, kWaiting, kFinished };
+
+  void OnCallerEnded() { Stop({grpc::StatusCode::UNAUTHENTICATED, "the token has ended"}); }
+
+  // Ends the stream once no write is under way.
+  void Stop(const grpc::Status& status) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!stop_) stop_ = status;
+      if (state_ == State::kWaiting) state_ = State::kIdle;
+    }
+    Proceed();
+  }
 
   // Starts the next operation if none is under way.
   void Proceed() {
     const auto self = this->shared_from_this();
     std::lock_guard lock(mutex_);
     while (state_ == State::kIdle) {
-      if (cancelled_) return FinishWith(grpc::Status::CANCELLED);
+      if (stop_) return FinishWith(*stop_);
       if (sent_ < batch_.size()) {
         state_ = State::kWriting;
         this->StartWrite(&batch_[sent_++]);
@@ -118,10 +133,11 @@ class FollowReactor final : public grpc::ServerWriteReactor<Message>,
 
   const std::unique_ptr<FollowSource<Message>> source_;
   std::shared_ptr<FollowReactor> self_;
+  std::shared_ptr<void> watch_;
   std::mutex mutex_;
   // All below: guarded by mutex_.
   State state_ = State::kIdle;
-  bool cancelled_ = false;
+  std::optional<grpc::Status> stop_;  // why the stream is to end
   std::vector<Message> batch_;
   size_t sent_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "agentd/service/changes_service.h"
 #include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
+#include "agentd/service/token_service.h"
 #include "common/rpc/metrics_service.h"
 #include "tests/fakes/bundle_source.h"
 #include "tests/fakes/session_world.h"
@@ -30,6 +32,7 @@ enum class For {
   kAdmin,        // these and the admin group
   kNoSession,    // names no session: what it makes and shows is the caller's own, or for admins all
   kOperator,     // root, the admin group and agentd's own uid: it tells of all users together
+  kHttp,         // --http-uid alone, which needs no token for it
   kUnavailable,  // is not served here
 };
 
@@ -69,18 +72,26 @@ const std::map<std::string, std::map<std::string, For>> kMethods = {
       {"DiscardChanges", For::kOwner},
       {"ListCommits", For::kAdmin},
       {"ForkCell", For::kUnavailable}}},
+    {"odyssey.agent.v1.TokenService",
+     {{"CreateToken", For::kNoSession},
+      {"ListTokens", For::kNoSession},
+      {"RevokeToken", For::kNoSession},
+      {"CreateLink", For::kNoSession},
+      {"ExchangeLink", For::kHttp}}},
     {"odyssey.ops.v1.Metrics", {{"GetMetrics", For::kOperator}}},
 };
 
 class SessionAccessTest : public ::testing::Test {
  protected:
-  SessionAccessTest() {
+  explicit SessionAccessTest(std::optional<uid_t> http_uid = std::nullopt)
+      : world_(fakes::CallOnce("Write", R"({"content":"x","path":"a"})"), {}, http_uid) {
     const auto supervisor =
         grpc::CreateChannel("unix:/nonexistent", grpc::InsecureChannelCredentials());
     sessions_ = std::make_unique<SessionService>(&world_.sessions(), supervisor);
     approvals_ = std::make_unique<ApprovalService>(&world_.approvals(), &world_.sessions());
     changes_ = std::make_unique<ChangesService>(&world_.sessions(), supervisor);
     bundles_ = std::make_unique<BundleService>(&world_.bundles(), &world_.sessions());
+    tokens_ = std::make_unique<TokenService>(&world_.sessions().runtime());
     collector_ = std::make_unique<MetricsCollector>(&counted_, &world_.sessions(),
                                                     &world_.bundles(), supervisor);
     metrics_ = std::make_unique<rpc::MetricsService>(
@@ -91,6 +102,7 @@ class SessionAccessTest : public ::testing::Test {
     builder.RegisterService(approvals_.get());
     builder.RegisterService(changes_.get());
     builder.RegisterService(bundles_.get());
+    builder.RegisterService(tokens_.get());
     server_ = builder.BuildAndStart();
     channel_ = server_->InProcessChannel({});
     session_ = world_.Create(bundle_.path());
@@ -125,12 +137,18 @@ class SessionAccessTest : public ::testing::Test {
   }
 
   // The message of the failure, "" without one.
-  std::string Call(const google::protobuf::MethodDescriptor& method) {
+  std::string Call(const google::protobuf::MethodDescriptor& method,
+                   const std::string& authorization = "") {
+    return CallFor(method, authorization).error_message();
+  }
+  grpc::Status CallFor(const google::protobuf::MethodDescriptor& method,
+                       const std::string& authorization) {
     const std::string path = "/" + method.service()->full_name() + "/" + method.name();
     const grpc::Slice bytes(RequestFor(method)->SerializeAsString());
     grpc::GenericStub stub(channel_);
     grpc::CompletionQueue queue;
     grpc::ClientContext context;
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
     const auto done = [&queue] {
       void* tag = nullptr;
       bool ok = false;
@@ -147,15 +165,28 @@ class SessionAccessTest : public ::testing::Test {
     grpc::Status status;
     call->Finish(&status, nullptr);
     done();
-    return status.error_code() == grpc::StatusCode::CANCELLED ? "" : status.error_message();
+    return status.error_code() == grpc::StatusCode::CANCELLED ? grpc::Status::OK : status;
   }
 
-  fakes::SessionWorld world_{fakes::CallOnce("Write", R"({"content":"x","path":"a"})")};
+  // Every method but those of --http-uid.
+  static void ForEachMethod(
+      const std::function<void(const google::protobuf::MethodDescriptor&, For)>& visit) {
+    for (const auto& [name, methods] : kMethods) {
+      const google::protobuf::ServiceDescriptor* service =
+          google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+      for (int i = 0; i < service->method_count(); ++i) {
+        visit(*service->method(i), methods.at(service->method(i)->name()));
+      }
+    }
+  }
+
+  fakes::SessionWorld world_;
   const fakes::BundleSource bundle_{"{ask: [Write]}"};
   std::unique_ptr<SessionService> sessions_;
   std::unique_ptr<ApprovalService> approvals_;
   std::unique_ptr<ChangesService> changes_;
   std::unique_ptr<BundleService> bundles_;
+  std::unique_ptr<TokenService> tokens_;
   agent::Metrics counted_{"1"};
   std::unique_ptr<MetricsCollector> collector_;
   std::unique_ptr<rpc::MetricsService> metrics_;
@@ -182,6 +213,10 @@ TEST_F(SessionAccessTest, EveryMethodIsForWhomTheTableSays) {
       const auto found = methods.find(method.name());
       ASSERT_NE(found, methods.end()) << method.full_name() << ": whom is it for?";
       if (found->second == For::kNoSession || found->second == For::kUnavailable) continue;
+      if (found->second == For::kHttp) {
+        EXPECT_EQ(Call(method).rfind(method.name() + ": from --http-uid alone", 0), 0u);
+        continue;
+      }
       if (found->second == For::kOperator) {
         EXPECT_EQ(Call(method).rfind("metrics count what all users do: they are for root, ", 0), 0u)
             << method.full_name();
@@ -194,6 +229,110 @@ TEST_F(SessionAccessTest, EveryMethodIsForWhomTheTableSays) {
           << method.full_name();
     }
   }
+}
+
+TEST_F(SessionAccessTest, ATokenFromAnotherConnectionThanHttpsIsRefusedByEveryMethod) {
+  const std::string secret = world_.tokens().Create(1000, "", std::chrono::hours(1))->secret;
+  ForEachMethod([&](const google::protobuf::MethodDescriptor& method, For whom) {
+    if (whom == For::kUnavailable || whom == For::kHttp) return;
+    const grpc::Status status = CallFor(method, "Bearer " + secret);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << method.full_name();
+    EXPECT_EQ(status.error_message().rfind("authorization: only --http-uid", 0), 0u)
+        << method.full_name() << ": " << status.error_message();
+  });
+}
+
+// Calls in this process have no descriptor, so their uid is -1.
+class TokenAccessTest : public SessionAccessTest {
+ protected:
+  TokenAccessTest() : SessionAccessTest(static_cast<uid_t>(-1)) {}
+
+  token::NewToken Make(uid_t owner) {
+    return *world_.tokens().Create(owner, "", std::chrono::hours(1));
+  }
+  grpc::Status Revoke(const std::string& id, const std::string& secret) {
+    agent::v1::RevokeTokenRequest request;
+    request.set_token_id(id);
+    agent::v1::RevokeTokenResponse response;
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer " + secret);
+    return agent::v1::TokenService::NewStub(channel_)->RevokeToken(&context, request, &response);
+  }
+  static const google::protobuf::MethodDescriptor& Method(const std::string& name) {
+    return *google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
+        "odyssey.agent.v1." + name);
+  }
+};
+
+TEST_F(TokenAccessTest, WithoutAValidTokenEveryMethodRefusesHttp) {
+  const token::NewToken revoked = Make(1000), expired = Make(1000);
+  ASSERT_TRUE(world_.tokens().Revoke(revoked.token.id, std::nullopt).ok());
+  world_.clock().Advance(std::chrono::hours(1));
+  const token::NewToken locked_out = Make(1001), valid = Make(1000);
+  world_.LockOut(1001);
+  ForEachMethod([&](const google::protobuf::MethodDescriptor& method, For whom) {
+    if (whom == For::kUnavailable || whom == For::kHttp) return;
+    for (const std::string& authorization :
+         {std::string(), "Bearer " + revoked.secret, "Bearer " + expired.secret,
+          "Bearer " + locked_out.secret, "Basic " + valid.secret, valid.secret,
+          std::string("Bearer ")}) {
+      EXPECT_EQ(CallFor(method, authorization).error_code(), grpc::StatusCode::UNAUTHENTICATED)
+          << method.full_name() << " with '" << authorization << "'";
+    }
+  });
+}
+
+TEST_F(TokenAccessTest, ACallIsOfTheTokensUser) {
+  const std::string owner = "Bearer " + Make(1000).secret, other = "Bearer " + Make(1001).secret;
+  EXPECT_EQ(Call(Method("SessionService.GetSession"), owner), "");
+  EXPECT_EQ(Call(Method("SessionService.GetSession"), other),
+            "session_id \"" + session_ +
+                "\": it is for its owner alone, uid 1000, for root, and for the admin group");
+}
+
+TEST_F(TokenAccessTest, ATokenMakesAndRemovesNoOther) {
+  const token::NewToken made = Make(1000);
+  for (const char* name : {"CreateToken", "ListTokens", "CreateLink"}) {
+    EXPECT_EQ(
+        CallFor(Method("TokenService." + std::string(name)), "Bearer " + made.secret).error_code(),
+        grpc::StatusCode::PERMISSION_DENIED)
+        << name;
+  }
+  const token::NewToken other = Make(1000);
+  EXPECT_EQ(Revoke(other.token.id, made.secret).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(world_.tokens().List(std::nullopt).size(), 2u);
+}
+
+TEST_F(TokenAccessTest, ATokenRemovesItself) {
+  const token::NewToken one = Make(1000), other = Make(1000);
+  EXPECT_TRUE(Revoke(one.token.id, one.secret).ok());
+  EXPECT_TRUE(Revoke("", other.secret).ok());
+  EXPECT_TRUE(world_.tokens().List(std::nullopt).empty());
+}
+
+TEST_F(TokenAccessTest, StreamsEndWithTheirToken) {
+  const token::NewToken made = Make(1000);
+  const auto sessions = agent::v1::SessionService::NewStub(channel_);
+  const auto approvals = agent::v1::ApprovalService::NewStub(channel_);
+  grpc::ClientContext events_context, watch_context;
+  events_context.AddMetadata("authorization", "Bearer " + made.secret);
+  watch_context.AddMetadata("authorization", "Bearer " + made.secret);
+  agent::v1::SubscribeRequest subscribe;
+  subscribe.set_session_id(session_);
+  subscribe.set_follow(true);
+  const auto events = sessions->Subscribe(&events_context, subscribe);
+  const auto watch = approvals->WatchApprovals(&watch_context, {});
+  agent::v1::Event event;
+  ASSERT_TRUE(events->Read(&event));
+  agent::v1::Approval approval;
+  ASSERT_TRUE(watch->Read(&approval));
+  ASSERT_TRUE(world_.tokens().Revoke(made.token.id, std::nullopt).ok());
+  while (events->Read(&event)) {
+  }
+  while (watch->Read(&approval)) {
+  }
+  EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ class SessionExecReactor final
       session_id_ = id;
       return CheckCaller(*sessions_, id, *call_);
     }
-    ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(*call_));
+    ODY_ASSIGN_OR_RETURN(const uid_t caller, CallerOf(sessions_->runtime(), *call_));
     ODY_ASSIGN_OR_RETURN(PreparedExec prepared, prepared_->Take(id, caller));
     session_id_ = prepared.session_id;
     policy_ = std::move(prepared.policy);

@@ -13,7 +13,6 @@
 #include "agentd/tool/arguments.h"
 #include "common/base/refusal.h"
 #include "common/base/utf8.h"
-#include "common/rpc/peer_uid.h"
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -126,9 +125,11 @@ SessionService::SessionService(session::Sessions* sessions,
       prepared_(sessions->runtime().clock, sessions->runtime().ids),
       supervisor_(supervisor::v1::Supervisor::NewStub(supervisor)) {}
 
-grpc::Status SessionService::GetInfo(grpc::ServerContext*, const pb::GetInfoRequest*,
+grpc::Status SessionService::GetInfo(grpc::ServerContext* context, const pb::GetInfoRequest*,
                                      pb::GetInfoResponse* response) {
   const session::Runtime& runtime = sessions_->runtime();
+  const Result<uid_t> caller = CallerOf(runtime, *context);
+  if (!caller.ok()) return ToGrpc(caller.status());
   const Result<sandbox::SupervisorInfo> supervisor = runtime.sandbox->GetInfo();
   response->set_version(kVersion);
   response->set_supervisor_reachable(supervisor.ok());
@@ -147,7 +148,7 @@ grpc::Status SessionService::GetInfo(grpc::ServerContext*, const pb::GetInfoRequ
 grpc::Status SessionService::CreateSession(grpc::ServerContext* context,
                                            const pb::CreateSessionRequest* request,
                                            pb::CreateSessionResponse* response) {
-  const Result<uid_t> owner = CallerOf(*context);
+  const Result<uid_t> owner = CallerOf(sessions_->runtime(), *context);
   if (!owner.ok()) return ToGrpc(owner.status());
   const Result<session::SessionPtr> created =
       sessions_->Create({request->bundle(),
@@ -228,6 +229,8 @@ grpc::Status SessionService::ForkSession(grpc::ServerContext* context,
 grpc::Status SessionService::ListTools(grpc::ServerContext* context,
                                        const pb::ListToolsRequest* request,
                                        pb::ListToolsResponse* response) {
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
+  if (!caller.ok()) return ToGrpc(caller.status());
   const tools::ToolRegistry& registry = *sessions_->runtime().tools;
   std::vector<std::string> names = registry.Names();
   if (!request->session_id().empty()) {
@@ -314,8 +317,9 @@ grpc::Status SessionService::RevokeGrant(grpc::ServerContext* context,
                                          pb::RevokeGrantResponse*) {
   const Status may = CheckCallerOrAdmin(*sessions_, request->session_id(), *context, "RevokeGrant");
   if (!may.ok()) return ToGrpc(may);
-  return ToGrpc(sessions_->RevokeGrant(request->session_id(), request->grant_id(),
-                                       rpc::PeerUid(context->peer())));
+  const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
+  if (!caller.ok()) return ToGrpc(caller.status());
+  return ToGrpc(sessions_->RevokeGrant(request->session_id(), request->grant_id(), *caller));
 }
 
 grpc::Status SessionService::ReadFile(grpc::ServerContext* context,
@@ -341,7 +345,7 @@ grpc::Status SessionService::PrepareSessionExec(grpc::ServerContext* context,
     const std::string& id = request->session_id();
     ODY_RETURN_IF_ERROR(CheckCallerOrAdmin(*sessions_, id, *context, "PrepareSessionExec"));
     PreparedExec prepared = {id, {}};
-    ODY_ASSIGN_OR_RETURN(prepared.policy.owner_uid, CallerOf(*context));
+    ODY_ASSIGN_OR_RETURN(prepared.policy.owner_uid, CallerOf(sessions_->runtime(), *context));
     ODY_RETURN_IF_ERROR(policy::FromProto(request->policy(), &prepared.policy.request));
     ODY_RETURN_IF_ERROR(sessions_->CheckOperatorPolicy(id, prepared.policy));
     return prepared_.Add(std::move(prepared));
@@ -410,7 +414,7 @@ grpc::Status SessionService::ExportSession(grpc::ServerContext* context,
 grpc::Status SessionService::ImportSession(grpc::ServerContext* context,
                                            grpc::ServerReader<pb::ImportSessionRequest>* reader,
                                            pb::ImportSessionResponse* response) {
-  const Result<uid_t> owner = CallerOf(*context);
+  const Result<uid_t> owner = CallerOf(sessions_->runtime(), *context);
   if (!owner.ok()) return ToGrpc(owner.status());
   session::NewSession spec;
   spec.owner_uid = *owner;
@@ -456,8 +460,11 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* SessionService::Subscribe(
   if (!may.ok()) return new FailedReactor<grpc::ByteBuffer>(may);
   Result<std::shared_ptr<event::Journal>> journal = sessions_->JournalOf(request.session_id());
   if (!journal.ok()) return new FailedReactor<grpc::ByteBuffer>(journal.status());
+  const Result<Caller> caller = CallerWithToken(sessions_->runtime(), *context);
+  if (!caller.ok()) return new FailedReactor<grpc::ByteBuffer>(caller.status());
   return FollowReactor<grpc::ByteBuffer>::Start(
-      std::make_unique<JournalSource>(*std::move(journal), request));
+      std::make_unique<JournalSource>(*std::move(journal), request),
+      EndOf(sessions_->runtime(), caller->token_id));
 }
 
 grpc::ServerBidiReactor<supervisor::v1::ExecRequest, supervisor::v1::ExecResponse>*

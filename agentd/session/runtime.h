@@ -21,6 +21,7 @@
 #include "agentd/sandbox/sandbox.h"
 #include "agentd/session/session_record.h"
 #include "agentd/session/session_store.h"
+#include "agentd/token/token_store.h"
 #include "agentd/tool/tool_registry.h"
 
 namespace odyssey::dialect {
@@ -57,6 +58,10 @@ struct Runtime {
   // How long a turn waits for a supervisor that does not serve, as while it is restarted.
   std::chrono::milliseconds supervisor_patience{30'000};
   std::optional<uint32_t> admin_group;  // the gid whose members see every session
+  token::TokenStore* tokens = nullptr;  // of `http_uid`
+  std::optional<uint32_t> http_uid;     // whose connections pass tokens on
+  // Whether the operator lets a uid connect. From any thread.
+  std::function<bool(uint32_t uid)> may_connect;
   // Called once for each approval that was answered, from the thread of its turn, with whether the
   // supervisor has recorded it. For the log.
   std::function<void(const std::string& session_id, const agent::v1::PermissionRequested& request,

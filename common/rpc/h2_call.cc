@@ -36,7 +36,7 @@ H2Call::H2Call(std::shared_ptr<H2Channel> channel, std::string_view path,
       deadline_ms_(options.deadline_ms),
       deadline_(After(options.deadline_ms)),
       cancel_fd_(options.cancel_fd) {
-  stream_id_ = channel_->Start(this);
+  stream_id_ = channel_->Start(this, options);
   if (stream_id_ == 0) OnLost();
 }
 

@@ -20,6 +20,8 @@ namespace odyssey::rpc {
 struct CallOptions {
   int deadline_ms = 0;  // from now; 0: none
   int cancel_fd = -1;   // borrowed: while it is readable, a call that waits is cancelled
+  // The metadata `authorization`; empty: none. Read while the call is made.
+  std::string_view authorization = {};
 };
 
 class H2Call final {

@@ -143,6 +143,7 @@ void H2Channel::Configure() {
   ODY_CHECK(
       nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kUnboundedWindow) == 0);
   going_away_ = false;
+  ++connection_;
   settings_by_ = Clock::now() + connect_within_;
 }
 
@@ -229,7 +230,7 @@ void H2Channel::Conclude(int32_t stream_id, uint32_t error) {
   call->OnClosed(error);
 }
 
-int32_t H2Channel::Start(H2Call* call) {
+int32_t H2Channel::Start(H2Call* call, const CallOptions& options) {
   // Calls under way stay with a server that is going away; a new one then has none.
   if (calls_.empty() ? !Open().ok() : !IsUsable()) return 0;
   std::vector<nghttp2_nv> headers = {
@@ -243,6 +244,11 @@ int32_t H2Channel::Start(H2Call* call) {
   };
   const std::string timeout = std::to_string(call->deadline_ms_) + "m";
   if (call->deadline_ms_ > 0) headers.push_back(Header("grpc-timeout", timeout));
+  if (!options.authorization.empty()) {
+    // Not kept in the header table of either end.
+    headers.push_back(Header("authorization", options.authorization));
+    headers.back().flags |= NGHTTP2_NV_FLAG_NO_INDEX;
+  }
   nghttp2_data_provider outbox = {{.ptr = nullptr}, Callbacks::ReadOutbox};
   const int32_t id =
       nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &outbox, nullptr);

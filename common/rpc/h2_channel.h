@@ -22,6 +22,7 @@ struct nghttp2_session;
 namespace odyssey::rpc {
 
 class H2Call;
+struct CallOptions;
 
 // Of one message, either way: twice what the supervisor takes.
 inline constexpr uint32_t kMaxMessageBytes = 32 * 1024 * 1024;
@@ -47,6 +48,8 @@ class H2Channel final {
   // without end). After poll: Pump().
   pollfd Polled();
   int timeout_ms() const;
+  // Another number for each connection: the descriptor of a lost one may be that of the next.
+  uint64_t connection() const { return connection_; }
   // Receives and sends what can be without waiting, and ends calls whose deadline is over.
   void Pump();
 
@@ -55,7 +58,7 @@ class H2Channel final {
   struct Callbacks;
 
   // Of H2Call. 0: there is no connection to be had.
-  int32_t Start(H2Call* call);
+  int32_t Start(H2Call* call, const CallOptions& options);
   void Reset(int32_t stream_id);
   void Credit(int32_t stream_id, size_t bytes);
   void Resume(int32_t stream_id);
@@ -78,6 +81,7 @@ class H2Channel final {
   std::map<int32_t, H2Call*> calls_;
   std::optional<Clock::time_point> settings_by_;  // until the server's first frame is here
   bool going_away_ = false;                       // it takes no new calls
+  uint64_t connection_ = 0;
 };
 
 }  // namespace odyssey::rpc

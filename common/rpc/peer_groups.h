@@ -10,6 +10,10 @@ namespace odyssey::rpc {
 // the kernel does not say.
 bool PeerHasGroup(int fd, gid_t group);
 
+// Whether the system's databases of users and groups give the user that group now. False if it has
+// no user.
+bool UserHasGroup(uid_t uid, gid_t group);
+
 }  // namespace odyssey::rpc
 
 #endif  // ODYSSEY_COMMON_RPC_PEER_GROUPS_H_

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ namespace odyssey::fakes {
 
 class SessionWorld final {
  public:
-  explicit SessionWorld(FakeModelClient::Function model, session::Sessions::Options options = {})
-      : model_(std::make_shared<FakeModelClient>(std::move(model))),
+  // `http_uid`: as --http-uid.
+  explicit SessionWorld(FakeModelClient::Function model, session::Sessions::Options options = {},
+                        std::optional<uint32_t> http_uid = std::nullopt)
+      : http_uid_(http_uid),
+        model_(std::make_shared<FakeModelClient>(std::move(model))),
         models_(model_),
         options_(options) {
     for (const char* name : {"/sessions", "/journals", "/bundles"}) {
@@ -64,6 +68,9 @@ class SessionWorld final {
     runtime.tools = &tools_;
     runtime.supervisor_patience = std::chrono::milliseconds(400);  // one or two tries more
     runtime.policy_directory = state_.path() + "/policy.d";
+    runtime.tokens = &tokens_;
+    runtime.http_uid = http_uid_;
+    runtime.may_connect = [this](uint32_t uid) { return uid != locked_out_; };
     sessions_ = std::make_unique<session::Sessions>(runtime, options_);
     for (std::string& warning : sessions_->Recover()) warnings_.push_back(std::move(warning));
   }
@@ -76,6 +83,9 @@ class SessionWorld final {
   FakeModelClient& model() { return *model_; }
   FakeModelSource& models() { return models_; }
   FakeClock& clock() { return clock_; }
+  token::TokenStore& tokens() { return tokens_; }
+  // A uid that may connect no longer.
+  void LockOut(uint32_t uid) { locked_out_ = uid; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   const std::string& state() const { return state_.path(); }
 
@@ -145,6 +155,9 @@ class SessionWorld final {
   TemporaryDirectory state_;
   FakeClock clock_;
   FakeIds ids_;
+  token::TokenStore tokens_{state_.path() + "/tokens.json", &clock_, &ids_};
+  const std::optional<uint32_t> http_uid_;
+  uint32_t locked_out_ = 4242;
   FakeSandbox sandbox_;
   const std::shared_ptr<FakeModelClient> model_;
   FakeModelSource models_;
