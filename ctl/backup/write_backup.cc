@@ -42,7 +42,9 @@ bool SameFile(const struct stat& a, const struct stat& b) {
 }
 
 bool IsTransient(const std::string& name) {
-  return name == "agentd/lock" || name.find(kTemporaryInfix) != name.npos ||
+  // A token that was revoked since must not be one again.
+  return name == "agentd/lock" || name == "agentd/tokens.json" ||
+         name.find(kTemporaryInfix) != name.npos ||
          (IsBelow(name, "agentd/journals") && name.ends_with(".tmp")) ||
          (IsBelow(name, "agentd/bundles/imports") && name != "agentd/bundles/imports");
 }

@@ -53,6 +53,7 @@ std::vector<Command> TurnCommands();
 std::vector<Command> JobCommands();
 std::vector<Command> ToolCommands();
 std::vector<Command> ApprovalCommands();
+std::vector<Command> TokenCommands();
 std::vector<Command> AuditCommands();
 std::vector<Command> ProviderCommands();
 std::vector<Command> CellCommands();

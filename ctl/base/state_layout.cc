@@ -116,10 +116,11 @@ Status CheckWays(const std::string& state, const Identity& agentd) {
 
 DaemonIdentities ChooseIdentities() {
   const Identity own = {geteuid(), getegid()};
-  if (own.uid != 0) return {.rpc = own, .agentd = own, .egress = own};
+  if (own.uid != 0) return {.rpc = own, .agentd = own, .egress = own, .http = own};
   return {.rpc = UserOr("odyssey-rpc", kFallbackRpcId),
           .agentd = UserOr("odyssey-agentd", kFallbackAgentdId),
-          .egress = UserOr("odyssey-egress", kFallbackEgressId)};
+          .egress = UserOr("odyssey-egress", kFallbackEgressId),
+          .http = UserOr("odyssey-http", kFallbackHttpId)};
 }
 
 StateLayout LayoutOf(const std::string& state) {
@@ -129,6 +130,7 @@ StateLayout LayoutOf(const std::string& state) {
           .run_dir = state + "/run",
           .egress_dir = state + "/run/egress",
           .egress_state = state + "/egress",
+          .http_dir = state + "/run/http",
           .log_dir = state + "/log",
           .policy_dir = state + "/policy.d",
           .prices_path = state + "/prices.yaml",
@@ -161,6 +163,7 @@ Status CreateLayout(const StateLayout& layout, const DaemonIdentities& ids) {
   ODY_RETURN_IF_ERROR(
       EnsureDirectory(layout.run_dir, {own.uid, agentd.gid}, shared ? 01775 : 0700));
   ODY_RETURN_IF_ERROR(EnsureDirectory(layout.egress_state, ids.egress, 0700));
+  ODY_RETURN_IF_ERROR(EnsureDirectory(layout.http_dir, ids.http, 0755));
   return EnsureDirectory(layout.egress_dir, ids.egress, 0755);
 }
 

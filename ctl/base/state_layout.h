@@ -10,6 +10,7 @@
 //   STATE/run/         root:agentd 1775; agentd makes its own socket there, and no more; others may
 //                      connect to it, and agentd looks at their uid
 //   STATE/run/egress/  egress 0755  odyssey-egress makes its socket there
+//   STATE/run/http/    http 0755    where odyssey-http writes its address
 //   STATE/log/         root 0700   with --detach
 //   STATE/policy.d/    the operator's ceiling; his to make
 //   STATE/prices.yaml  what models cost; his to make
@@ -27,6 +28,7 @@ namespace odyssey::ctl {
 inline constexpr uint32_t kFallbackRpcId = 0x6fff0001;
 inline constexpr uint32_t kFallbackAgentdId = 0x6fff0002;
 inline constexpr uint32_t kFallbackEgressId = 0x6fff0003;
+inline constexpr uint32_t kFallbackHttpId = 0x6fff0004;
 
 struct Identity {
   uint32_t uid = 0;
@@ -37,10 +39,11 @@ struct DaemonIdentities {
   Identity rpc;
   Identity agentd;
   Identity egress;
+  Identity http;
 };
 
-// The users odyssey-rpc, odyssey-agentd and odyssey-egress if they exist, else the fixed numbers;
-// not as root, the one that this process runs as. Reads the user database.
+// The users odyssey-rpc, odyssey-agentd, odyssey-egress and odyssey-http if they exist, else the
+// fixed numbers; not as root, the one that this process runs as. Reads the user database.
 DaemonIdentities ChooseIdentities();
 
 struct StateLayout {
@@ -50,6 +53,7 @@ struct StateLayout {
   std::string run_dir;
   std::string egress_dir;
   std::string egress_state;
+  std::string http_dir;
   std::string log_dir;
   std::string policy_dir;
   std::string prices_path;

@@ -61,6 +61,7 @@ struct UpRequest {
   std::vector<uid_t> clients;  // may connect to agentd, besides root
   // Beside what `up` decides.
   std::vector<std::string> agentd_arguments, egress_arguments, supervisor_arguments;
+  std::vector<std::string> http_arguments;  // empty: odyssey-http is not run
 };
 
 // Of the files in the state directory, then of the options, which win.
@@ -81,9 +82,21 @@ uint32_t DrainOf(const std::vector<std::string>& arguments) {
   return seconds;
 }
 
+Result<DaemonSpec> HttpSpec(const UpRequest& request) {
+  ODY_ASSIGN_OR_RETURN(const std::string http, FindProgram("odyssey-http"));
+  DaemonSpec out = {.name = "odyssey-http",
+                    .argv = {http, "--agentd-socket", request.layout.agentd_socket,
+                             "--address-file", request.layout.http_dir + "/address"},
+                    .env = {"PATH=/usr/local/bin:/usr/bin:/bin"},
+                    .uid = request.ids.http.uid,
+                    .gid = request.ids.http.gid};
+  out.argv.insert(out.argv.end(), request.http_arguments.begin(), request.http_arguments.end());
+  return out;
+}
+
 Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
-  const auto& [layout, ids, clients, agentd_arguments, egress_arguments, supervisor_arguments] =
-      request;
+  const auto& [layout, ids, clients, agentd_arguments, egress_arguments, supervisor_arguments,
+               http_arguments] = request;
   ODY_ASSIGN_OR_RETURN(const std::string supervisor, FindProgram("odyssey-supervisor"));
   ODY_ASSIGN_OR_RETURN(const std::string agentd, FindProgram("odyssey-agentd"));
   ODY_ASSIGN_OR_RETURN(const std::string egress, FindProgram("odyssey-egress"));
@@ -135,8 +148,15 @@ Result<std::vector<DaemonSpec>> MakeSpecs(const UpRequest& request) {
   for (const uid_t client : clients) {
     agentd_spec.argv.insert(agentd_spec.argv.end(), {"--allow-uid", std::to_string(client)});
   }
-  return std::vector<DaemonSpec>{std::move(broker), std::move(supervisor_spec),
-                                 std::move(agentd_spec)};
+  std::vector<DaemonSpec> out = {std::move(broker), std::move(supervisor_spec)};
+  if (http_arguments.empty()) {
+    out.push_back(std::move(agentd_spec));
+    return out;
+  }
+  agentd_spec.argv.insert(agentd_spec.argv.end(), {"--http-uid", std::to_string(ids.http.uid)});
+  out.push_back(std::move(agentd_spec));
+  ODY_ASSIGN_OR_RETURN(out.emplace_back(), HttpSpec(request));
+  return out;
 }
 
 Result<UniqueFd> StopSignals() {
@@ -243,6 +263,17 @@ int Detach(const Console& console, const UpRequest& request) {
   return kExitFailed;
 }
 
+// Where neither the option nor the files in the state directory say where it listens, there are
+// none.
+Result<std::vector<std::string>> HttpArguments(const Invocation& call, const StateLayout& layout) {
+  ODY_ASSIGN_OR_RETURN(std::vector<std::string> out, ArgumentsOfState("http", layout.state));
+  if (call.options.Has("http-listen")) {
+    out.insert(out.end(), {"--listen", call.options.Text("http-listen")});
+  }
+  if (std::find(out.begin(), out.end(), "--listen") == out.end()) out.clear();
+  return out;
+}
+
 Result<UpRequest> ReadRequest(const Invocation& call) {
   UpRequest out = {.layout = LayoutOf(call.locations.state), .ids = ChooseIdentities()};
   for (const std::string& user : call.options.All("allow-user")) {
@@ -256,6 +287,7 @@ Result<UpRequest> ReadRequest(const Invocation& call) {
   ODY_ASSIGN_OR_RETURN(out.agentd_arguments, ArgumentsFor("agentd", call, out.layout));
   ODY_ASSIGN_OR_RETURN(out.egress_arguments, ArgumentsFor("egress", call, out.layout));
   ODY_ASSIGN_OR_RETURN(out.supervisor_arguments, ArgumentsFor("supervisor", call, out.layout));
+  ODY_ASSIGN_OR_RETURN(out.http_arguments, HttpArguments(call, out.layout));
   return out;
 }
 
@@ -331,6 +363,10 @@ std::vector<Command> DaemonCommands() {
        .value_name = "USER",
        .help = "may use sessions besides root; a name or a uid",
        .repeatable = true},
+      {.name = "http-listen",
+       .kind = ValueKind::kText,
+       .value_name = "ADDRESS:PORT",
+       .help = "run odyssey-http there too, on loopback (default: not; port 0: a free one)"},
       {.name = "detach", .help = "return when they are ready; log to STATE/log/daemons.log"}};
   for (const std::string_view daemon : {"supervisor", "egress", "agentd"}) {
     const std::vector<OptionSpec> own = OptionsOfUp(daemon);
@@ -338,7 +374,7 @@ std::vector<Command> DaemonCommands() {
   }
   return {
       {.name = "up",
-       .summary = "run the three daemons without systemd, until Ctrl-C",
+       .summary = "run the daemons without systemd, until Ctrl-C",
        .options = std::move(of_up),
        .notes =
            "Says `ready` on stdout once all serve, and on stderr on which directory. Without root "

@@ -39,7 +39,7 @@ struct DaemonSettings {
   std::vector<Setting> settings;
 };
 
-// supervisor, egress, agentd.
+// supervisor, egress, agentd, http.
 const std::vector<DaemonSettings>& AllSettings();
 // NOT_FOUND names what there is.
 Result<const DaemonSettings*> FindDaemon(std::string_view name);

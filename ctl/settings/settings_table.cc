@@ -99,6 +99,13 @@ Setting Text(std::string_view key, std::string_view option, std::string_view val
       .option = {.name = option, .kind = ValueKind::kText, .value_name = value_name, .help = help}};
 }
 
+Setting Names(std::string_view key, std::string_view option, std::string_view help) {
+  Setting out = Text(key, option, "NAME", help);
+  out.shape = Shape::kList;
+  out.option.repeatable = true;
+  return out;
+}
+
 Setting Group(std::string_view key, std::string_view option, std::string_view fallback,
               std::string_view help) {
   Setting out = Text(key, option, "GROUP", help);
@@ -195,6 +202,15 @@ DaemonSettings Agentd() {
        Reloaded(Users("allow_users", "allow-uid", "", "may use sessions, beside root")),
        Reloaded(OfUp(Group("allow_group", "allow-group", "odyssey",
                            "its members may use sessions; a name or a gid"))),
+       {.key = "http_user",
+        .option = {.name = "http-uid",
+                   .kind = ValueKind::kText,
+                   .value_name = "USER",
+                   .help =
+                       "the user of odyssey-http, such as odyssey-http: each of its calls needs "
+                       "a token (default: none)"},
+        .is_user = true,
+        .of_services = true},
        OfUp(Group("admin_group", "admin-group", "",
                   "its members may connect too, and list, read, stop and remove every session and "
                   "answer its approvals; a name or a gid")),
@@ -250,10 +266,31 @@ DaemonSettings Agentd() {
   return out;
 }
 
+DaemonSettings Http() {
+  return {"http",
+          "odyssey-http",
+          {OfServices(Path("agentd_socket", "agentd-socket", "/run/odyssey/agentd.sock",
+                           "where odyssey-agentd serves")),
+           Text("listen", "listen", "ADDRESS:PORT",
+                "where to serve, in numbers; for the services odyssey-http.socket says it "
+                "(127.0.0.1:8472)"),
+           Names("host_names", "host-name",
+                 "what clients may call this server, beside 127.0.0.1, localhost and [::1]"),
+           {.key = "non_loopback",
+            .option = {.name = "non-loopback",
+                       .kind = ValueKind::kChoice,
+                       .value_name = "HOW",
+                       .help = "whether an address that other hosts reach may be served, without "
+                               "TLS: deny (default) or allow",
+                       .choices = {"deny", "allow"}}},
+           OfServices(Path("address_file", "address-file", "/run/odyssey/http/address",
+                           "where the address is written, for odyssey-ctl web"))}};
+}
+
 }  // namespace
 
 const std::vector<DaemonSettings>& AllSettings() {
-  static const std::vector<DaemonSettings> kAll = {Supervisor(), Egress(), Agentd()};
+  static const std::vector<DaemonSettings> kAll = {Supervisor(), Egress(), Agentd(), Http()};
   return kAll;
 }
 

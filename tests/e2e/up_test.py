@@ -111,7 +111,7 @@ class UpTest(unittest.TestCase):
             done = subprocess.run(argv, capture_output=True, text=True, check=True)
             return set(re.findall(r"(?m)^ +(--[a-z-]+)", done.stdout))
         places = {"--state", "--socket", "--supervisor-socket", "--policy", "--prices", "--allow-uid", "--version",
-                  "--listen-fd", "--settings"}
+                  "--listen-fd", "--settings", "--http-uid"}
         agentds = options(BIN + "/odyssey-agentd", "--help")
         self.assertGreater(len(agentds), 15)
         self.assertEqual(agentds - places - options(CTL, "up", "--help"), set())

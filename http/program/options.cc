@@ -1,0 +1,123 @@
+#include "http/program/options.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "common/base/refusal.h"
+#include "http/head/access.h"
+
+namespace odyssey::program {
+namespace {
+
+constexpr int kFirstInherited = 3, kMostInherited = 1023;
+
+using Setter = std::function<Status(const std::string& option, const std::string& value, Options*)>;
+
+Status Wrong(const std::string& option, const std::string& value, const std::string& why) {
+  return InvalidArgument(option + " \"" + value + "\": " + why);
+}
+
+Status SetPath(const std::string& option, const std::string& value, std::string* out) {
+  if (value.empty() || value.front() != '/')
+    return Wrong(option, value, "must be an absolute path");
+  *out = value;
+  return OkStatus();
+}
+
+Status SetListener(const std::string& option, const std::string& value, Options* out) {
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, out->listener);
+  if (error == std::errc() && stop == end && out->listener >= kFirstInherited &&
+      out->listener <= kMostInherited) {
+    return OkStatus();
+  }
+  return Wrong(option, value, "must be a number from 3 to 1023");
+}
+
+const std::map<std::string, Setter>& Setters() {
+  static const std::map<std::string, Setter> kSetters = {
+      {"--agentd-socket",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->agentd_socket); }},
+      {"--listen",
+       [](auto& o, auto& v, Options* out) -> Status {
+         const Result<front::Address> address = front::ParseAddress(v);
+         if (!address.ok()) return Wrong(o, v, "must be ADDRESS:PORT, in numbers");
+         out->listen = *address;
+         return OkStatus();
+       }},
+      {"--listen-fd", SetListener},
+      {"--host-name",
+       [](auto& o, auto& v, Options* out) -> Status {
+         const std::string name = head::NameOfHost(v);
+         if (name.empty() || name.size() != v.size()) {
+           return Wrong(o, v, "must be a name or an address, without a port");
+         }
+         out->host_names.push_back(name);
+         return OkStatus();
+       }},
+      {"--non-loopback",
+       [](auto& o, auto& v, Options* out) -> Status {
+         if (v != "allow" && v != "deny") return Wrong(o, v, "must be allow or deny");
+         out->non_loopback = v == "allow";
+         return OkStatus();
+       }},
+      {"--address-file",
+       [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->address_file); }}};
+  return kSetters;
+}
+
+}  // namespace
+
+Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
+  Options out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string option = arguments[i];
+    if (option == "--help" || option == "--version") {
+      (option == "--help" ? out.help : out.version) = true;
+      return out;
+    }
+    const size_t equals = option.find('=');
+    const bool is_inline = equals != std::string::npos;
+    std::string value = is_inline ? option.substr(equals + 1) : "";
+    option = option.substr(0, equals);
+    const auto setter = Setters().find(option);
+    if (setter == Setters().end()) {
+      return InvalidArgument("unknown option " + option + "; --help lists them");
+    }
+    if (!is_inline && ++i == arguments.size()) return InvalidArgument(option + ": needs a value");
+    if (!is_inline) value = arguments[i];
+    ODY_RETURN_IF_ERROR(setter->second(option, value, &out));
+  }
+  if (out.agentd_socket.empty()) return InvalidArgument("--agentd-socket: is required");
+  if (out.listener < 0) ODY_RETURN_IF_ERROR(CheckAddress(out.listen, out));
+  return out;
+}
+
+Status CheckAddress(const front::Address& address, const Options& options) {
+  if (address.is_loopback || options.non_loopback) return OkStatus();
+  return InvalidArgument("--listen " + front::AddressText(address) +
+                         ": not an address of loopback, and without TLS its tokens can be read on "
+                         "the way; put a proxy with TLS before 127.0.0.1, or say --non-loopback "
+                         "allow");
+}
+
+std::string Usage() {
+  return "usage: odyssey-http --agentd-socket PATH [OPTION…]\n"
+         "\n"
+         "  --agentd-socket PATH   where odyssey-agentd serves; its --http-uid must be this uid\n"
+         "  --listen ADDRESS:PORT  where to serve (127.0.0.1:8472); port 0: a free one\n"
+         "  --listen-fd N          a listening socket that was inherited, in place of --listen\n"
+         "  --host-name NAME       what clients may call this server too, beside 127.0.0.1, "
+         "localhost and\n"
+         "                         [::1]; repeatable\n"
+         "  --non-loopback allow|deny\n"
+         "                         whether an address that other hosts reach may be served (deny); "
+         "there is\n"
+         "                         no TLS\n"
+         "  --address-file PATH    where the address is written once it serves\n"
+         "  --version, --help\n";
+}
+
+}  // namespace odyssey::program
