@@ -74,7 +74,7 @@ class InstallTest(InstalledCase):
     def test_the_package_has_the_default_ceiling_and_settings(self):
         # debhelper makes each file below /etc a conffile.
         self.assertEqual(self.files("etc"), [f"etc/odyssey/{name}.yaml" for name in (
-            "agentd", "egress", "policy.d/00-default", "supervisor")])
+            "agentd", "egress", "http", "policy.d/00-default", "supervisor")])
 
 
 class PageTest(InstalledCase):
@@ -107,7 +107,7 @@ class PageTest(InstalledCase):
 
     def test_the_pages_of_daemons_have_their_options(self):
         for program, words in (("odyssey-agentd", ["--help"]), ("odyssey-supervisor", ["--help", "x"]),
-                               ("odyssey-egress", [])):
+                               ("odyssey-egress", []), ("odyssey-http", ["--help"])):
             listed = run(os.path.join(BIN, program), *words)[1].partition("allowed:")
             options = set(re.findall(r"--[a-z-]+", listed[2] or listed[0]))
             self.assertGreater(len(options), 5, program)
@@ -116,7 +116,7 @@ class PageTest(InstalledCase):
     def test_each_file_that_programs_read_below_etc_has_a_page(self):
         read_there = set()
         for directory, _, names in os.walk(SOURCE):
-            if os.path.relpath(directory, SOURCE).split("/")[0] not in ("agentd", "ctl", "hub", "policy", "supervisor"):
+            if os.path.relpath(directory, SOURCE).split("/")[0] not in ("agentd", "ctl", "http", "hub", "policy", "supervisor"):
                 continue
             for name in names:
                 if name.endswith((".cc", ".h")) and not name.endswith("_test.cc"):
@@ -169,7 +169,7 @@ class UnitTest(InstalledCase):
 
     def test_units_have_no_mistakes(self):
         units = [os.path.basename(path) for path in self.files("usr/lib/systemd")]
-        self.assertEqual(len(units), 5)
+        self.assertEqual(len(units), 7)
         # What every unit depends on.
         for name in os.listdir(SYSTEMD):
             if name.endswith((".target", ".slice")) or name == "modprobe@.service":
@@ -197,7 +197,7 @@ class UnitTest(InstalledCase):
 
     def test_units_are_as_closed_as_they_were(self):
         # systemd/README.md has what is left out, and why.
-        for daemon, most in (("agentd", 1.5), ("egress", 1.3), ("supervisor", 8.3)):
+        for daemon, most in (("agentd", 1.5), ("egress", 1.3), ("http", 0.4), ("supervisor", 8.3)):
             printed = run("systemd-analyze", "security", "--offline=true", "--no-pager",
                           os.path.join(SOURCE, f"systemd/odyssey-{daemon}.service"))[1]
             exposure = float(re.search(r"Overall exposure level for \S+: ([\d.]+)", printed)[1])
