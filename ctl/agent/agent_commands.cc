@@ -107,8 +107,10 @@ int AgentRun(const Invocation& call) {
   ExecInputs inputs = MakeExecInputs();
   Result<ExecOptions> options = ReadAgentRun(call.options, console, &inputs);
   if (!options.ok()) {
+    const bool missing = options.status().code() == Code::kNotFound;
     return CannotExec(console, {kRun, options.status().message(),
-                                "odyssey-ctl agent list shows the agents that are installed."});
+                                missing ? "odyssey-ctl agent list shows what was found."
+                                        : "odyssey-ctl agent run --help lists the options."});
   }
   options->verb = kRun;
   const PolicyAsker asker(dialect::OwnerOf(getuid()), call.locations);
@@ -119,27 +121,25 @@ int AgentRun(const Invocation& call) {
 
 std::vector<Command> AgentCommands() {
   std::vector<OptionSpec> run = AgentRunOptionSpecs();
-  return {
-      {.name = "agent run",
-       .summary = "run an agent of others, such as claude-code, in a cell with a ready policy",
-       .positionals = {{.name = "NAME"}, {.name = "ARG", .required = false, .rest = true}},
-       .options = std::move(run),
-       .notes = "NAME is a profile (see agent list), or the path of one. What stands after -- are "
-                "the agent's own arguments.\nThe working directory is /workspace in the cell, "
-                "writable, unless --workspace names another one. Models are\nasked at "
-                "inference.local, by the operator's routes; with --provider at the agent's own "
-                "provider, with that\nprovider's key, which the cell does not see.\nExit codes are "
-                "those of exec.",
-       .usage_exit = kExitCannot,
-       .run = AgentRun},
-      {.name = "agent list",
-       .summary = "list profiles of agents, and where their programs are",
-       .options = ProgramOptionSpecs(),
-       .run = AgentList},
-      {.name = "agent show",
-       .summary = "print the profile of an agent",
-       .positionals = {{.name = "NAME"}},
-       .run = AgentShow}};
+  return {{.name = "agent run",
+           .summary = "run an agent of others, such as claude-code, in a cell with a ready policy",
+           .positionals = {{.name = "NAME"}, {.name = "ARG", .required = false, .rest = true}},
+           .options = std::move(run),
+           .notes =
+               "NAME is a profile (see agent list), or the path of one. What stands after -- are "
+               "the agent's own arguments.\nModels are asked at inference.local, by the operator's "
+               "routes; with --key at the agent's own server, with a\nkey that the cell does not "
+               "see. Exit codes are those of exec.",
+           .usage_exit = kExitCannot,
+           .run = AgentRun},
+          {.name = "agent list",
+           .summary = "list profiles of agents, and where their programs are",
+           .options = ProgramOptionSpecs(),
+           .run = AgentList},
+          {.name = "agent show",
+           .summary = "print the profile of an agent",
+           .positionals = {{.name = "NAME"}},
+           .run = AgentShow}};
 }
 
 }  // namespace odyssey::ctl

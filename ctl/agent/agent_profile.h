@@ -26,7 +26,7 @@ struct AgentProfile {
   std::vector<std::string> programs;  // below node_modules, in the order in which they are tried
   uint64_t node = 0;                  // the least major version that runs a script of `programs`
   std::string api;                    // what it speaks with models
-  std::string server;                 // whom it asks with credentials of the user's; a URL
+  std::string server;                 // what it asks with a key of the user's; a URL
   std::string model;
   std::string key;  // the variable in which it looks for its key
   // What follows may hold ${…}.

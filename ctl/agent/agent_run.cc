@@ -29,9 +29,6 @@ constexpr std::string_view kNotOfAgents[] = {
 constexpr std::pair<std::string_view, std::string_view> kOtherDefaults[] = {
     {"policy", "a policy of any kind in place of the profile's"},
     {"workspace", "this directory is /workspace in the cell, writable (default: the working one)"},
-    {"provider",
-     "ask the agent's own provider of models, with this one's credentials (`odyssey-ctl "
-     "provider`)"},
     {"cell", "keep the cell and the agent's home under this name, or use the one that is"},
     {"tty", "give the agent a terminal (default where stdin and stdout are one)"},
     {"denials",
@@ -50,6 +47,7 @@ ParsedOptions AsOfExec(const ParsedOptions& options, const Console& console) {
     if (!IsOfAgents(spec)) continue;
     for (const std::string& value : options.All(spec.name)) out.Add(spec.name, value);
   }
+  if (options.Has("key")) out.Add("provider", options.Text("key"));
   if (!options.Has("workspace")) out.Add("workspace", ".");
   if (!options.Has("denials")) out.Add("denials", "always");
   if (!options.Has("tty") && console.in_is_terminal && console.out_is_terminal) out.Add("tty", "");
@@ -94,11 +92,15 @@ std::vector<OptionSpec> AgentRunOptionSpecs() {
                    .kind = ValueKind::kText,
                    .value_name = "NAME",
                    .help = "the model that is asked for (default: the profile's)"});
+  specs.push_back({.name = "key",
+                   .kind = ValueKind::kText,
+                   .value_name = "NAME",
+                   .help = "ask the agent's own server of models, with the key of this provider "
+                           "(`odyssey-ctl provider`; default: inference.local)"});
   specs.push_back({.name = "server",
                    .kind = ValueKind::kText,
                    .value_name = "URL",
-                   .help = "with --provider: another server of the same protocol, "
-                           "https://HOST[/PATH]"});
+                   .help = "with --key: another server of the same protocol, https://HOST[/PATH]"});
   for (OptionSpec& spec : ExecOptionSpecs()) {
     if (!IsOfAgents(spec)) continue;
     for (const auto& [name, help] : kOtherDefaults) {
@@ -117,14 +119,14 @@ ProgramSearch SearchOf(const ParsedOptions& options, NamedPlaces* places) {
 
 Result<AgentCall> MakeAgentCall(const AgentProfile& profile, const AgentProgram& program,
                                 const ParsedOptions& options) {
-  const bool provider = options.Has("provider");
+  const bool own_key = options.Has("key");
   ODY_RETURN_IF_ERROR(CheckModel(options.Text("model")));
-  if (options.Has("server") && !provider) {
-    return InvalidArgument("--server: only with --provider, whose key goes there");
+  if (options.Has("server") && !own_key) {
+    return InvalidArgument("--server: only with --key, which goes there");
   }
   const std::string server =
-      !provider ? std::string("https://") + kInference
-                : (options.Has("server") ? options.Text("server") : profile.server);
+      !own_key ? std::string("https://") + kInference
+               : (options.Has("server") ? options.Text("server") : profile.server);
   const Result<ServerPlace> place = ParseServer(server);
   if (!place.ok()) return InvalidArgument("--server " + place.status().message());
   AgentCall out;
@@ -140,7 +142,7 @@ Result<AgentCall> MakeAgentCall(const AgentProfile& profile, const AgentProgram&
   const std::set<std::string> typed = NamesOf(options.All("env"));
   std::vector<std::pair<std::string, std::string>> variables = out.profile.environment;
   // With credentials of the user's odyssey-egress sets the variable to a placeholder.
-  if (!provider) variables.emplace_back(profile.key, kNoKey);
+  if (!own_key) variables.emplace_back(profile.key, kNoKey);
   out.argv = {kEnv};
   if (program.argv.size() > 1 && program.executable.rfind("/usr/", 0) != 0) {
     const std::string directory = program.executable.substr(0, program.executable.rfind('/'));

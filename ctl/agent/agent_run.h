@@ -14,7 +14,7 @@ namespace odyssey::ctl {
 
 // --program and --node.
 std::vector<OptionSpec> ProgramOptionSpecs();
-// Those, --model and --server, and the options of `exec` that keep what a profile is for.
+// Those, --model, --key and --server, and the options of `exec` that keep what a profile is for.
 std::vector<OptionSpec> AgentRunOptionSpecs();
 
 ProgramSearch SearchOf(const ParsedOptions& options, NamedPlaces* places);

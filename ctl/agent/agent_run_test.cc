@@ -54,8 +54,8 @@ TEST(AgentRunTest, OptionsReplaceWhatTheProfileSays) {
                    "SOME_KEY=odyssey-egress-has-the-key", "/m/some", "--model", "a/b:2"}));
 }
 
-TEST(AgentRunTest, WithAProviderThePlaceholderIsNotOurs) {
-  const Result<AgentCall> call = MakeAgentCall(Profile(), kNative, Options({"--provider", "mine"}));
+TEST(AgentRunTest, WithAKeyOfTheUsersThePlaceholderIsNotOurs) {
+  const Result<AgentCall> call = MakeAgentCall(Profile(), kNative, Options({"--key", "mine"}));
   ASSERT_TRUE(call.ok()) << call.status().ToString();
   EXPECT_EQ(call->argv[1], "SOME_URL=https://api.example.com/v1");
   for (const std::string& word : call->argv) EXPECT_NE(word.substr(0, 9), "SOME_KEY=");
@@ -75,9 +75,8 @@ TEST(AgentRunTest, WrongValuesNameTheOption) {
     return MakeAgentCall(Profile(), kNative, Options(words)).status().message();
   };
   EXPECT_EQ(refusal({"--model", "a\"b"}).substr(0, 13), "--model \"a\"b\"");
-  EXPECT_EQ(refusal({"--server", "https://h"}),
-            "--server: only with --provider, whose key goes there");
-  EXPECT_EQ(refusal({"--provider", "p", "--server", "ftp://h"}).substr(0, 9), "--server ");
+  EXPECT_EQ(refusal({"--server", "https://h"}), "--server: only with --key, which goes there");
+  EXPECT_EQ(refusal({"--key", "p", "--server", "ftp://h"}).substr(0, 9), "--server ");
 }
 
 TEST(AgentRunTest, WhatWouldRunItOutsideACellIsNoOption) {

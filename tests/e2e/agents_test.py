@@ -174,21 +174,24 @@ class ConfinedTest(AgentsWorld):
 
     def test_a_key_of_the_users_goes_to_its_server_and_stays_outside(self):
         key = self.world.make("own.key", OWN_KEY + "\n")
-        made = self.world.ctl("provider", "create", "mine", "--credential", "ANTHROPIC_API_KEY", "--from-file", key,
-                              "--endpoint", "api.example.com:443")
+        variables = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+        made = self.world.ctl("provider", "create", "mine", "--endpoint", "api.example.com:443",
+                              *(word for each in variables for word in ("--credential", each, "--from-file", key)))
         self.assertEqual(made.code, 0, made)
-        done = self.agent("claude-code", "--provider", "mine", "--server", "https://api.example.com/theirs",
-                          prompt="<run>env > env.txt</run>")
-        self.assertEqual(done.code, 0, done)
-        asked = self.requests()
-        self.assertEqual({path for path, _, _ in asked}, {"/theirs/v1/messages"})
-        self.assertEqual({fields["x-api-key"] for _, fields, _ in asked}, {OWN_KEY})
-        with open(self.workspace + "/env.txt", encoding="utf-8") as file:
-            text = file.read()
-        self.assertNotIn(OWN_KEY, text)
-        self.assertRegex(text, r"(?m)^ANTHROPIC_API_KEY=sk-")
-        other = self.agent("claude-code", "--provider", "mine", "--server", "https://other.example.org",
-                           "--timeout", "20s", prompt="x")
+        for name, (_, path, field) in AGENTS.items():
+            before = len(self.requests())
+            done = self.agent(name, "--key", "mine", "--server", "https://api.example.com/theirs",
+                              prompt="<run>env > env.txt</run>")
+            self.assertEqual(done.code, 0, done)
+            asked = self.requests()[before:]
+            self.assertEqual({at for at, _, _ in asked}, {"/theirs" + path})
+            self.assertEqual({fields[field].removeprefix("Bearer ") for _, fields, _ in asked}, {OWN_KEY})
+            with open(self.workspace + "/env.txt", encoding="utf-8") as file:
+                text = file.read()
+            self.assertNotIn(OWN_KEY, text)
+            self.assertRegex(text, r"(?m)^(ANTHROPIC|OPENAI|GEMINI)_API_KEY=sk-")
+        other = self.agent("claude-code", "--key", "mine", "--server", "https://other.example.org",
+                           "--timeout", "5s", prompt="x")
         self.assertNotEqual(other.code, 0, other)
 
     def test_a_named_cell_keeps_the_agents_history(self):
@@ -225,7 +228,7 @@ class ConfinedTest(AgentsWorld):
     def test_a_policy_of_ones_own_replaces_the_ready_one(self):
         policy = self.world.make("closed.yaml", "policy_version: odyssey.policy/v1\n"
                                  "sandbox: {system_tools_mode: workspace, resources: {memory_mb: 2048}}\n")
-        done = self.agent("claude-code", "--policy", policy, "--timeout", "20s", prompt="x")
+        done = self.agent("claude-code", "--policy", policy, "--timeout", "5s", prompt="x")
         self.assertNotEqual(done.code, 0, done)
         self.assertEqual(self.requests(), [])
 
