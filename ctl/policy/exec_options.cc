@@ -202,10 +202,12 @@ uint64_t LimitOf(const ParsedOptions& options, const policy::OptionSpelling& opt
   return options.Number(option.name);
 }
 
-void SetLimits(const ParsedOptions& options, policy::Limits* limits) {
+void SetLimits(const ParsedOptions& options, policy::SandboxRequest* sandbox) {
   for (const policy::LimitKey* key : LimitsWithOption()) {
     const bool asked = key->option.carrier == policy::Carrier::kLimits;
-    if (asked && options.Has(key->option.name)) key->set(limits, LimitOf(options, key->option));
+    if (!asked || !options.Has(key->option.name)) continue;
+    key->set(&sandbox->limits, LimitOf(options, key->option));
+    key->set(&sandbox->unsaid_limits, 0);
   }
 }
 
@@ -503,7 +505,7 @@ Result<ExecOptions> ReadExecOptions(const ParsedOptions& options, const ExecInpu
   SetModes(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(AddReach(options, &out.sandbox));
   ODY_RETURN_IF_ERROR(SetExecutables(options, inputs, &out));
-  SetLimits(options, &out.sandbox.limits);
+  SetLimits(options, &out.sandbox);
   ODY_RETURN_IF_ERROR(SetWorkspace(options, inputs, &out));
   ODY_RETURN_IF_ERROR(AddPrograms(inputs, &out));
   ODY_RETURN_IF_ERROR(AddMounts(options, inputs, "read", policy::Access::kReadOnly, &out));

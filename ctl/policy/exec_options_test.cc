@@ -69,6 +69,17 @@ TEST(ExecOptionsTest, AProgramOfTheVerbsOwnIsShownReadOnlyAndExecutable) {
   EXPECT_EQ(mounts[1].source, "/real/w/modules");
 }
 
+TEST(ExecOptionsTest, ALimitThatIsTypedIsAskedForWhateverItsValue) {
+  ExecInputs inputs = Inputs();
+  inputs.base = ExecBase{};
+  inputs.base->policy.request.limits = {.cpu_millis = 1000, .pids = 77};
+  inputs.base->policy.request.unsaid_limits = inputs.base->policy.request.limits;
+  const Result<ParsedOptions> parsed = ParseOptions(ExecOptionSpecs(), {}, {"--pids", "77"});
+  const Result<ExecOptions> options = ReadExecOptions(*parsed, inputs);
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->sandbox.unsaid_limits, (policy::Limits{.cpu_millis = 1000}));
+}
+
 TEST(ExecOptionsTest, ToolsSaysOtherwise) {
   using policy::ExecutablesMode;
   const std::pair<const char*, ExecutablesMode> modes[] = {

@@ -9,12 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
+import unittest
 
 import host
 import model_mock
 import world
 from egress_test import EgressWorld
-from network import PUBLIC
+from network import PUBLIC, Network
+from rootless_test import UID, UsersWorld
 from terminal import Terminal
 
 BUILD = os.path.join(os.path.abspath(world.BIN), "../..")
@@ -271,6 +273,34 @@ class ConfinedTest(AgentsWorld):
         self.assertEqual(found["pi"]["program"][0], NODE)
         missing = self.world.json("agent", "list", "--program", self.home)
         self.assertIn("npm install -g opencode-ai", {each["name"]: each for each in missing}["opencode"]["missing"])
+
+
+class RootlessTest(unittest.TestCase):
+    """With daemons of one's own, without root."""
+
+    def test_an_ordinary_user_runs_an_agent(self):
+        net = Network()
+        self.addCleanup(net.close)
+        # What is mounted below /etc/ssl/certs is locked in the user's namespace, and is not needed without TLS.
+        net.host.run("umount", "/etc/ssl/certs/ca-certificates.crt")
+        server = net.serve(PUBLIC, 8080, "http", program=model_mock.__file__)
+        users = UsersWorld(net.prefix)
+        self.addCleanup(users.close)
+        users.up()
+        key = users.make("route.key", KEY + "\n")
+        os.chmod(key, 0o600)
+        os.chown(key, UID, -1)
+        routes = [{"name": "r", "protocol": "anthropic", "base_url": f"http://{PUBLIC}:8080", "key_file": key}]
+        file = users.make("state/inference.yaml", json.dumps({
+            "version": "odyssey.inference/v1", "routes": routes, "grants": [{"users": ["*"], "routes": ["r"]}]}))
+        os.chown(file, UID, -1)
+        done = users.ctl("agent", "run", "claude-code", "--program", MODULES, "--workspace", users.project, "--",
+                         "--allowedTools", "Bash", "-p", "<run>env > env.txt</run>", env=users.environment)
+        self.assertEqual(done.code, 0, done)
+        with open(users.project + "/env.txt", encoding="utf-8") as made:
+            self.assertNotIn(KEY, made.read())
+        with open(server.log, encoding="utf-8") as log:
+            self.assertIn(KEY, log.readline())
 
 
 del EgressWorld
