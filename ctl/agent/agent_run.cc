@@ -174,7 +174,8 @@ Result<ExecOptions> ReadAgentRun(const ParsedOptions& options, const Console& co
   dialect::Problems problems;
   std::optional<dialect::Policy> policy = ReadProfilePolicy(call.profile, context, &problems);
   if (!policy) return dialect::ToStatus(problems);
-  // They are no option of the person: a supervisor that cannot enforce one runs the agent without it.
+  // They are no option of the person: a supervisor that cannot enforce one runs the agent without
+  // it.
   policy->request.unsaid_limits = policy->request.limits;
   const Walk& file = places->Look(call.profile.file, Links::kFileItself);
   inputs->base = ExecBase{*std::move(policy), file.name, program.trees};
