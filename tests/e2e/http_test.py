@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 import unittest.mock
@@ -16,7 +17,7 @@ import uuid
 
 import bundles
 import host
-from world import BIN, HANG_S, SOURCE, World, main
+from world import BIN, CTL, HANG_S, SOURCE, World, main
 
 OWNER, OTHER = 54421, 54422
 MODULES = os.path.join(os.path.abspath(BIN), "../../clients-tests/node_modules")
@@ -279,6 +280,22 @@ class JobTest(HttpWorldTest):
                                                 status=415)["error"]["message"])
         for route in ("publish", "pull"):
             self.assertIn(f"odyssey-ctl bundle", self.post(f"/bundles/{route}", status=501)["error"]["message"])
+
+    def test_the_page_can_be_followed(self):
+        with open(f"{SOURCE}/docs/HTTP.md", encoding="utf-8") as file:
+            section = file.read().split("## A turn by curl")[1].split("## Tokens")[0]
+        block = section.split("A bundle, a token, a session, and a turn:")[1].split("The template's model")[0]
+        lines = [line.strip().replace("127.0.0.1:8472", self.address) for line in block.strip().splitlines()]
+        self.assertEqual(len(lines), 7)
+        folder = self.world.make_directory("followed")
+        done = subprocess.run(["bash", "-ec", "\n".join([*lines, "pkill -P $!"])], cwd=folder, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=HANG_S, check=False,
+                              env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": folder,
+                                   "ODYSSEY_SOCKET": self.world.socket("agentd"),
+                                   "ODYSSEY_SUPERVISOR_SOCKET": self.world.socket("supervisor")})
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn('"type":"turn_started"', done.stdout)
+        self.assertRegex(done.stdout, r'"error":{"code":"INTERNAL","message":"turn [0-9a-f-]{36}: model provider')
 
     def test_what_operators_read(self):
         self.assertEqual(self.get("/healthz", token=""), {"status": "ok"})
@@ -635,6 +652,59 @@ class RefusalTest(HttpWorldTest):
 
 
 class StartTest(unittest.TestCase):
+
+    def test_as_a_service_it_takes_systemds_socket(self):
+        directory = tempfile.mkdtemp(prefix="odyssey-http-")
+        self.addCleanup(shutil.rmtree, directory)
+        with open(f"{directory}/http.yaml", "w", encoding="ascii") as file:
+            file.write(f"agentd_socket: /nonexistent\naddress_file: {directory}/address\nhost_names: [box.example]\n")
+        with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.bind(f"{directory}/notify")
+            notify.settimeout(HANG_S)
+            port = listener.getsockname()[1]
+            with subprocess.Popen(
+                    ["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", os.path.join(BIN, "odyssey-start"), "--directory",
+                     directory, "http"], preexec_fn=lambda: os.dup2(listener.fileno(), 3), pass_fds=[3],
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    env={"PATH": "/usr/bin:/bin", "LISTEN_FDS": "1", "WATCHDOG_USEC": "1000000",
+                         "NOTIFY_SOCKET": f"{directory}/notify"}) as server:
+                self.addCleanup(server.kill)
+                reports = {notify.recv(256)}
+                while not {b"READY=1", b"WATCHDOG=1"} <= reports:
+                    reports.add(notify.recv(256))
+                with open(f"{directory}/address", encoding="ascii") as file:
+                    self.assertEqual(file.read(), f"127.0.0.1:{port}\n")
+                for name, status in (("box.example", 503), ("other.example", 403)):
+                    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
+                    connection.request("GET", "/healthz", headers={"Host": name})
+                    self.assertEqual(connection.getresponse().status, status)
+                    connection.close()
+                server.terminate()
+                self.assertEqual(server.wait(HANG_S), 0)
+                self.assertFalse(os.path.exists(f"{directory}/address"))
+
+    def test_without_root_its_users_tokens_count_too(self):
+        uid = 54423
+        directory = tempfile.mkdtemp(prefix="odyssey-http-")
+        self.addCleanup(shutil.rmtree, directory)
+        os.chown(directory, uid, uid)
+
+        def ctl(*words):
+            done = subprocess.run([CTL, "--state", f"{directory}/state", "-o", "json", *words], capture_output=True,
+                                  text=True, user=uid, group=uid, extra_groups=[], timeout=HANG_S, check=False,
+                                  env={"PATH": "/usr/bin:/bin", "HOME": directory})
+            self.assertEqual(done.returncode, 0, done)
+            return done.stdout
+        ctl("up", "--detach", "--http-listen", "127.0.0.1:0")
+        self.addCleanup(ctl, "down")
+        with open(f"{directory}/state/run/http/address", encoding="ascii") as file:
+            address = file.read().strip()
+        secret = json.loads(ctl("token", "create"))["secret"]
+        for words, status in ((["-H", f"Authorization: Bearer {secret}"], "200"), ([], "401"),
+                              (["-H", "Authorization: Bearer odt_x"], "401")):
+            done = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *words,
+                                   f"http://{address}/sessions"], capture_output=True, text=True, check=True, timeout=HANG_S)
+            self.assertEqual(done.stdout, status)
 
     def start(self, *arguments):
         return subprocess.run([os.path.join(BIN, "odyssey-http"), *arguments], capture_output=True, text=True,
