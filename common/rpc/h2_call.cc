@@ -10,6 +10,8 @@ namespace {
 
 // Before each message: a byte that says whether it is compressed, and its size, big-endian.
 constexpr size_t kPrefixBytes = 5;
+// Of an empty inbox: a stream may live long after its largest message.
+constexpr size_t kKeptBytes = 64 * 1024;
 
 std::optional<H2Channel::Clock::time_point> After(int deadline_ms) {
   if (deadline_ms <= 0) return std::nullopt;
@@ -88,6 +90,7 @@ bool H2Call::Receive(google::protobuf::MessageLite* message) {
   if (received_ == inbox_.size()) {
     inbox_.clear();
     received_ = 0;
+    if (inbox_.capacity() > kKeptBytes) inbox_.shrink_to_fit();
   }
   CreditIfWanting();
   if (parsed) return true;

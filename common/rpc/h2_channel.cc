@@ -15,7 +15,6 @@ namespace odyssey::rpc {
 namespace {
 
 // How far a stream may run ahead of its reader: enough to keep the pipe full between two reads.
-constexpr int kStreamWindowBytes = 8 * 1024 * 1024;
 constexpr uint32_t kFrameBytes = 1024 * 1024;
 constexpr size_t kOutBytes = 256 * 1024;
 constexpr size_t kInBytes = 64 * 1024;
@@ -99,8 +98,11 @@ struct H2Channel::Callbacks {
   }
 };
 
-H2Channel::H2Channel(std::string socket_path, std::chrono::milliseconds connect_within)
-    : socket_path_(std::move(socket_path)), connect_within_(connect_within) {}
+H2Channel::H2Channel(std::string socket_path, std::chrono::milliseconds connect_within,
+                     int32_t stream_window_bytes)
+    : socket_path_(std::move(socket_path)),
+      connect_within_(connect_within),
+      stream_window_bytes_(stream_window_bytes) {}
 
 H2Channel::~H2Channel() {
   ODY_CHECK(calls_.empty());
@@ -136,7 +138,7 @@ void H2Channel::Configure() {
 
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, static_cast<uint32_t>(stream_window_bytes_)},
       {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kFrameBytes}};
   ODY_CHECK(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) ==
             0);

@@ -34,8 +34,12 @@ class H2Channel final {
   // Bounds the time until the server's first frame: what listens there may be no gRPC server.
   static constexpr std::chrono::milliseconds kConnectWithin = std::chrono::seconds(10);
 
+  // Of each call, what the server sends before messages are received; a larger message comes whole.
+  static constexpr int32_t kStreamWindowBytes = 8 * 1024 * 1024;
+
   explicit H2Channel(std::string socket_path,
-                     std::chrono::milliseconds connect_within = kConnectWithin);
+                     std::chrono::milliseconds connect_within = kConnectWithin,
+                     int32_t stream_window_bytes = kStreamWindowBytes);
   // Every call of it has been destroyed.
   ~H2Channel();
   H2Channel(const H2Channel&) = delete;
@@ -75,6 +79,7 @@ class H2Channel final {
 
   const std::string socket_path_;
   const std::chrono::milliseconds connect_within_;
+  const int32_t stream_window_bytes_;
   UniqueFd fd_;
   nghttp2_session* session_ = nullptr;
   std::string out_;  // frames that wait for the socket

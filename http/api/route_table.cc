@@ -667,8 +667,9 @@ Status FillFields(const Route& route, const std::map<std::string, std::string>& 
                                         shape::OwnId(name, text), request));
   }
   for (const auto& [name, text] : query) {
-    const auto found = std::find_if(route.query.begin(), route.query.end(),
-                                    [&](const Parameter& each) { return each.name == name; });
+    const auto found =
+        std::find_if(route.query.begin(), route.query.end(),
+                     [&name = name](const Parameter& each) { return each.name == name; });
     if (found == route.query.end()) {
       return Refused(Code::kInvalidArgument, SanitizeUtf8(name), "",
                      "the query has no such parameter here");

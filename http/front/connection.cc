@@ -341,6 +341,7 @@ class Connection final : public Responder, public std::enable_shared_from_this<C
     if (written_ == writing_.size()) {
       writing_.clear();
       written_ = 0;
+      if (writing_.capacity() > kMaxPendingBytes) writing_.shrink_to_fit();
       std::swap(writing_, queued_);
     }
     if (writing_.empty()) {

@@ -14,6 +14,9 @@ namespace asio = boost::asio;
 using Error = boost::system::error_code;
 using Descriptor = asio::posix::stream_descriptor;
 
+// What a client that is slow costs here, beside one message.
+constexpr int32_t kStreamWindowBytes = 64 * 1024;
+
 std::string BearerOf(const std::string& token) { return token.empty() ? "" : "Bearer " + token; }
 
 }  // namespace
@@ -52,7 +55,8 @@ bool AgentCall::Receive(google::protobuf::MessageLite* message) {
 
 AgentLink::AgentLink(asio::io_context* loop, std::string socket_path)
     : loop_(loop),
-      channel_(std::make_shared<rpc::H2Channel>(std::move(socket_path))),
+      channel_(std::make_shared<rpc::H2Channel>(
+          std::move(socket_path), rpc::H2Channel::kConnectWithin, kStreamWindowBytes)),
       timer_(*loop) {}
 
 AgentLink::~AgentLink() { ODY_CHECK(calls_.empty()); }
