@@ -486,6 +486,19 @@ class TokenTest(HttpWorldTest):
             self.assertNotIn(self.token, file.read())
         self.assertEqual(os.stat(f"{self.world.state}/agentd/tokens.json").st_mode & 0o777, 0o600)
 
+    def test_an_answer_is_recorded_as_the_tokens_users(self):
+        made = self.as_user(OWNER, "token", "create")
+        session = self.post("/sessions", {"bundle_ref": self.bundle(
+            [bundles.bash("echo x"), bundles.say("${r.success}")], rules={"ask": ["Bash"]})}, token=made["secret"])["id"]
+        self.post(f"/sessions/{session}/run", self.task(), token=made["secret"])
+        pending = host.eventually(lambda: self.get("/approvals", token=made["secret"])["approvals"], HANG_S, "it asks")
+        self.post(f"/approvals/{pending[0]['request']['request_id']}", {"decision": "deny"}, token=made["secret"])
+        events = self.events(session, "?after=0", token=made["secret"])
+        answered = self.until(events, "approval_resolved")[-1]["payload"]["payload"]
+        self.assertEqual((answered["decision"], answered["by_uid"], answered["by"]), ("deny", OWNER, "client"))
+        host.eventually(lambda: f"decision=deny by=client uid={OWNER} token={made['token']['id']}" in self.world.daemons.err,
+                        HANG_S, "agentd's log has the token's id")
+
     def test_tokens_survive_a_restart_of_agentd(self):
         self.get("/sessions")
         os.kill(self.world.agentd, 9)
