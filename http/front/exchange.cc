@@ -192,6 +192,12 @@ void Exchange::FailWith(unsigned http_status, const Status& status) {
     return FailWith(http_status, Unavailable("odyssey-agentd does not answer; try again, and see "
                                              "odyssey-ctl status"));
   }
+  // The original's words, which its clients may look for, and the id as the client has it.
+  if (status.code() == Code::kNotFound && status.detail().field == "session_id" &&
+      request_.of_path.count("session_id") != 0) {
+    const std::string named = "session not found: " + shape::PublicId(SessionId());
+    if (status.message() != named) return FailWith(http_status, WithMessage(named, status));
+  }
   if (http_status == kServiceUnavailable) fields.emplace_back("Retry-After", "1");
   responder_->Reply(http_status, "application/json", shape::ErrorBody(status), fields);
 }

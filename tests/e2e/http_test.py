@@ -200,7 +200,8 @@ class JobTest(HttpWorldTest):
 
         self.assertEqual(self.curl("-X", "DELETE", path=f"/sessions/{session}")[::2], (204, b""))
         error = self.get(f"/sessions/{session}", status=404)["error"]
-        self.assertEqual((error["code"], error["field"]), ("NOT_FOUND", "session_id"))
+        self.assertEqual((error["code"], error["field"], error["message"]),
+                         ("NOT_FOUND", "session_id", f"session not found: {session}"))
         self.assertEqual(next(events), {"event": "end", "data": unittest.mock.ANY})
 
     def test_run_sync_answers_with_the_end_of_the_turn(self):
