@@ -1,0 +1,79 @@
+// An item of a conversation as an element.
+
+import { el } from "./dom.js";
+import { approvalView, argumentsView } from "./approval_view.js";
+import { exact, output } from "./text.js";
+
+const MOST_LINES = 400;  // of an output that are shown; the rest is in `session events`
+
+function callView(item) {
+  const result = item.result === null ? null
+    : el("details", {}, el("summary", {}, "result"), argumentsView(item.result));
+  const failure = item.state === "failed" ? el("p", { class: "failed" }, exact(item.result?.error ?? "failed")) : null;
+  return el("div", {}, el("div", { class: "head" }, el("span", { class: "name" }, exact(item.name)),
+                          el("span", { class: `state ${item.state}` }, item.state)),
+            el("details", { open: item.name !== "Bash" && item.state === "runs" }, el("summary", {}, "arguments"),
+               argumentsView(item.arguments)),
+            failure, result);
+}
+
+function commandView(item) {
+  const pieces = item.output.map(({ stream, text }) => [stream, output(text)]);
+  const lines = pieces.reduce((sum, [, text]) => sum + text.split("\n").length - 1, 0);
+  let left = lines - MOST_LINES;
+  const shown = pieces.map(([stream, text]) => {
+    const parts = text.split("\n");
+    const cut = Math.max(0, Math.min(left, parts.length - 1));
+    left -= cut;
+    return [stream, parts.slice(cut).join("\n")];
+  });
+  const cut = item.cut || lines > MOST_LINES ? el("div", { class: "soft" }, "… earlier output is left out") : null;
+  const words = item.argv.length === 3 && item.argv[1] === "-lc" ? item.argv[2] : item.argv.join(" ");
+  return el("div", {}, el("div", { class: "head" }, el("code", {}, `$ ${exact(words)}`),
+                          el("span", { class: item.outcome === null || item.good ? "soft" : "failed" },
+                             item.outcome ?? (item.job ? `background job ${item.job}` : "runs"))),
+            cut, shown.some(([, text]) => text !== "")
+              ? el("pre", { class: "output" }, shown.map(([stream, text]) => el("span", { class: stream }, text))) : null);
+}
+
+export function describeDenial(denial) {
+  const count = Number(denial.count) > 1 ? ` (${denial.count} times)` : "";
+  const hint = denial.hint ? " (a guess)" : "";
+  return `${exact(denial.process)} may not ${exact(denial.access)} ${exact(denial.resource)}${count}: ${exact(denial.rule)}${hint}`;
+}
+
+export function describeDecision(decision) {
+  const what = [decision.method, decision.path].filter(Boolean).map(exact).join(" ");
+  const place = `${exact(decision.host)}:${decision.port}`;
+  const status = decision.status ? ` ${decision.status}` : "";
+  const why = decision.verdict === "denied" ? `: ${exact(decision.reason || decision.code)}` : "";
+  return `${exact(decision.program || "a program")} ${decision.verdict === "denied" ? "may not reach" : "reached"} ` +
+    `${place}${what ? ` (${what}${status})` : ""}${why}`;
+}
+
+const grant = (text) => (text ? el("p", { class: "soft" }, "would be allowed by: ", el("code", {}, exact(text))) : null);
+
+const VIEWS = {
+  prompt: (item) => el("pre", {}, exact(item.text)),
+  text: (item) => el("pre", {}, exact(item.text)),
+  reasoning: (item) => el("details", {}, el("summary", {}, "reasoning"), el("pre", {}, exact(item.text))),
+  call: callView,
+  command: commandView,
+  denial: (item) => el("div", {}, describeDenial(item.denial), grant(item.denial.grant)),
+  egress: (item) => el("div", {}, describeDecision(item.decision), grant(item.decision.grant)),
+  changes: (item) => el("div", {}, "waits for a commit: ",
+    Object.entries(item.counts).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`).join(", ")),
+  worker: (item) => el("div", {}, `worker ${exact(item.worker)} works in `,
+                       el("a", { href: `#/sessions/${item.session}` }, item.session)),
+  note: (item) => el("div", {}, exact(item.text)),
+  end: (item) => el("div", {}, `turn ${item.outcome}${item.text ? `: ${exact(item.text)}` : ""}`),
+};
+
+// `answer(request, decision)` as in approvalView.
+export function itemView(item, answer) {
+  const view = item.kind === "approval"
+    ? approvalView(item.request, { answer: (decision) => answer(item.request, decision), answered: item.answer })
+    : VIEWS[item.kind](item);
+  const variant = item.kind === "end" ? item.outcome : item.kind === "egress" ? item.decision.verdict : "";
+  return el("div", { class: `item ${item.kind} ${variant}` }, view);
+}

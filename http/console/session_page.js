@@ -1,0 +1,146 @@
+// One session: its conversation as it happens, its changes, and what was refused to it.
+
+import { call, follow, get, post } from "./api.js";
+import { Conversation } from "./conversation.js";
+import { diffView } from "./diff_view.js";
+import { el, table } from "./dom.js";
+import { describeDecision, describeDenial, itemView } from "./item_view.js";
+import { exact } from "./text.js";
+import { WindowedList } from "./windowed_list.js";
+
+const CELL_COMMAND = "!";
+
+class SessionPage {
+  constructor(main, id, inbox) {
+    this.id = id;
+    this.path = `/sessions/${encodeURIComponent(id)}`;
+    this.inbox = inbox;
+    this.list = new WindowedList((item) => itemView(item, (request, decision) => this.inbox.answer(request, decision)),
+                                 { role: "log", "aria-label": "conversation" });
+    this.conversation = new Conversation(this.list);
+    this.title = el("h1", {}, "Session");
+    this.about = el("p", { class: "soft" });
+    this.problem = el("p", { class: "problem", role: "alert" });
+    this.body = el("div", { class: "session" });
+    this.tabs = el("div", { class: "tabs", role: "tablist" });
+    this.bar = this.makeBar();
+    main.replaceChildren(el("div", { class: "session" }, this.title, this.about, this.tabs, this.body, this.problem));
+    this.show("conversation");
+    this.describe();
+    this.close = follow(`${this.path}/events?after=0`, (event) => this.conversation.apply(event), (connected, closed) => {
+      if (closed) this.fail(new Error("the session's events cannot be read: it was removed, or is another user's"));
+    });
+  }
+
+  makeBar() {
+    this.input = el("textarea", {
+      rows: "1", "aria-label": "prompt, or ! and a command", placeholder: "Prompt, or !command to run in the session's cell",
+      onkeydown: (event) => {
+        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        this.send();
+      },
+    });
+    return el("form", { class: "prompt-bar", onsubmit: (event) => { event.preventDefault(); this.send(); } }, this.input,
+              el("button", { type: "submit", class: "primary" }, "Send"),
+              el("button", { type: "button", id: "cancel", onclick: () => this.cancel() }, "Cancel turn"));
+  }
+
+  fail(error) {
+    this.problem.textContent = error.message;
+  }
+
+  async attempt(action) {
+    this.problem.textContent = "";
+    try {
+      return await action();
+    } catch (error) {
+      this.fail(error);
+      return undefined;
+    }
+  }
+
+  describe() {
+    this.attempt(async () => {
+      const session = await get(this.path);
+      this.title.textContent = exact(session.bundle_ref ?? this.id);
+      this.about.textContent = [this.id, session.agent_id, session.model_id].filter(Boolean).map(exact).join(" · ");
+    });
+  }
+
+  async send() {
+    const text = this.input.value.trim();
+    if (text === "") return;
+    this.input.value = "";
+    this.list.toEnd();
+    const sent = await this.attempt(async () => {
+      if (text.startsWith(CELL_COMMAND)) await post(`${this.path}/exec`, { command: text.slice(1).trim() });
+      else await post(`${this.path}/run`, { input: { prompt: text, submission_id: crypto.randomUUID(), completed: false } });
+      return true;
+    });
+    if (!sent && this.input.value === "") this.input.value = text;
+  }
+
+  cancel() {
+    this.attempt(() => post(`${this.path}/cancel`));
+  }
+
+  show(name) {
+    const tabs = { conversation: "Conversation", changes: "Changes", refused: "Refused" };
+    this.tabs.replaceChildren(...Object.entries(tabs).map(([key, label]) => el("button", {
+      type: "button", role: "tab", "aria-selected": String(key === name), onclick: () => this.show(key),
+    }, label)));
+    if (name === "conversation") this.body.replaceChildren(this.list.element, this.bar);
+    if (name === "changes") this.showChanges();
+    if (name === "refused") this.showRefused();
+    this.list.schedule();
+  }
+
+  showChanges() {
+    this.body.replaceChildren(el("p", { class: "empty" }, "Reading…"));
+    this.attempt(async () => {
+      const { changes = [], digest = "" } = await get(`${this.path}/changes`);
+      if (changes.length === 0) {
+        this.body.replaceChildren(el("p", { class: "empty" }, "Nothing waits for a commit."));
+        return;
+      }
+      const diff = await get(`${this.path}/diff`);
+      const again = (action) => () => this.attempt(async () => {
+        const { refused = [] } = await action() ?? {};
+        this.showChanges();
+        if (refused.length > 0) this.fail(new Error(refused.map(({ path, reason }) => `${exact(path)}: ${exact(reason)}`).join("; ")));
+      });
+      this.body.replaceChildren(
+        table(["path", "change", "note"],
+              changes.map((change) => [exact(change.path), exact(change.kind), exact(change.conflict || change.mark || "")])),
+        diffView(typeof diff === "string" ? diff : diff.text ?? ""),
+        el("div", { class: "answers" },
+           el("button", { type: "button", class: "primary", onclick: again(() => post(`${this.path}/commit`, { digest })) },
+              "Commit"),
+           el("button", { type: "button", class: "deny", onclick: again(() => post(`${this.path}/discard`)) }, "Discard")));
+    });
+  }
+
+  showRefused() {
+    const rows = this.list.items.flatMap((item) => {
+      if (item.kind === "denial") return [[describeDenial(item.denial), exact(item.denial.grant)]];
+      if (item.kind === "egress" && item.decision.verdict === "denied") {
+        return [[describeDecision(item.decision), exact(item.decision.grant)]];
+      }
+      return [];
+    });
+    this.body.replaceChildren(rows.length === 0 ? el("p", { class: "empty" }, "Nothing was refused.")
+      : table(["what", "smallest change of the policy that would allow it"],
+              rows.map(([what, grant]) => [what, grant ? el("pre", {}, grant) : "none would"])));
+  }
+}
+
+export function sessionPage(main, id, inbox) {
+  const page = new SessionPage(main, id, inbox);
+  page.input.focus();
+  return { close: page.close, cancel: () => page.cancel(), focusPrompt: () => { page.show("conversation"); page.input.focus(); } };
+}
+
+export async function removeSession(id) {
+  await call("DELETE", `/sessions/${encodeURIComponent(id)}`);
+}
