@@ -23,8 +23,7 @@ export async function call(method, path, body) {
     answer = text;
   }
   if (response.ok) return answer;
-  const said = answer?.error?.message ?? answer?.error ?? answer?.message;
-  throw new ApiError(response.status, typeof said === "string" ? said : `${response.status} ${response.statusText}`);
+  throw new ApiError(response.status, answer?.error?.message ?? `${response.status} ${response.statusText}`);
 }
 
 export const get = (path) => call("GET", path);
@@ -37,5 +36,10 @@ export function follow(path, message, state = () => {}) {
   source.onopen = () => state(true);
   source.onmessage = (event) => message(JSON.parse(event.data), event.lastEventId);
   source.onerror = () => state(false, source.readyState === EventSource.CLOSED);
+  // It cannot go on, and says why.
+  source.addEventListener("end", () => {
+    source.close();
+    state(false, true);
+  });
   return () => source.close();
 }

@@ -101,11 +101,11 @@ inbox.watch(() => {
 });
 
 async function start() {
-  const link = /^#link=([\w-]+)$/.exec(location.hash);
-  if (link) {
+  const secret = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
+  if (secret) {
     history.replaceState(null, "", location.pathname);
     try {
-      await post("/login", { link: link[1] });
+      await post("/sign-in", { secret });
     } catch (error) {
       signedOut(error.message);
       return;

@@ -28,7 +28,7 @@ function commandView(item) {
     return [stream, parts.slice(cut).join("\n")];
   });
   const cut = item.cut || lines > MOST_LINES ? el("div", { class: "soft" }, "… earlier output is left out") : null;
-  const words = item.argv.length === 3 && item.argv[1] === "-lc" ? item.argv[2] : item.argv.join(" ");
+  const words = item.argv.length === 3 && ["-c", "-lc"].includes(item.argv[1]) ? item.argv[2] : item.argv.join(" ");
   return el("div", {}, el("div", { class: "head" }, el("code", {}, `$ ${exact(words)}`),
                           el("span", { class: item.outcome === null || item.good ? "soft" : "failed" },
                              item.outcome ?? (item.job ? `background job ${item.job}` : "runs"))),

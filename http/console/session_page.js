@@ -62,9 +62,10 @@ class SessionPage {
 
   describe() {
     this.attempt(async () => {
-      const session = await get(this.path);
-      this.title.textContent = exact(session.bundle_ref ?? this.id);
-      this.about.textContent = [this.id, session.agent_id, session.model_id].filter(Boolean).map(exact).join(" · ");
+      const { session } = await get(`${this.path}/info`);
+      this.title.textContent = exact(session.bundle_ref);
+      const about = [this.id, session.agent_id, session.model_id, session.review ? "writes wait for a commit" : ""];
+      this.about.textContent = about.filter(Boolean).map(exact).join(" · ");
     });
   }
 
@@ -74,7 +75,7 @@ class SessionPage {
     this.input.value = "";
     this.list.toEnd();
     const sent = await this.attempt(async () => {
-      if (text.startsWith(CELL_COMMAND)) await post(`${this.path}/exec`, { command: text.slice(1).trim() });
+      if (text.startsWith(CELL_COMMAND)) await post(`${this.path}/exec`, { argv: ["sh", "-c", text.slice(1).trim()] });
       else await post(`${this.path}/run`, { input: { prompt: text, submission_id: crypto.randomUUID(), completed: false } });
       return true;
     });
@@ -99,7 +100,9 @@ class SessionPage {
   showChanges() {
     this.body.replaceChildren(el("p", { class: "empty" }, "Reading…"));
     this.attempt(async () => {
-      const { changes = [], digest = "" } = await get(`${this.path}/changes`);
+      const parts = await get(`${this.path}/changes`);
+      const changes = parts.flatMap(({ change }) => (change ? [change] : []));
+      const digest = parts.find(({ end }) => end)?.end.digest ?? "";
       if (changes.length === 0) {
         this.body.replaceChildren(el("p", { class: "empty" }, "Nothing waits for a commit."));
         return;
@@ -113,7 +116,7 @@ class SessionPage {
       this.body.replaceChildren(
         table(["path", "change", "note"],
               changes.map((change) => [exact(change.path), exact(change.kind), exact(change.conflict || change.mark || "")])),
-        diffView(typeof diff === "string" ? diff : diff.text ?? ""),
+        diffView(String(diff ?? "")),
         el("div", { class: "answers" },
            el("button", { type: "button", class: "primary", onclick: again(() => post(`${this.path}/commit`, { digest })) },
               "Commit"),
