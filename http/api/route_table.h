@@ -34,8 +34,7 @@ enum class Act {
   kMetrics,
   kHealth,
   kDocument,  // the OpenAPI document
-  kPage,      // what opens a link
-  kScript,
+  kConsole,   // a file of the web console
   kSignIn,  // ExchangeLink; a cookie
   kSignOut,
   kElsewhere,  // 501: odyssey-ctl does it

@@ -8,6 +8,7 @@
 #include "common/base/refusal.h"
 #include "common/rpc/call_status.h"
 #include "http/api/openapi.h"
+#include "http/console/console_files.h"
 #include "http/front/event_exchange.h"
 #include "http/front/exec_exchange.h"
 #include "http/front/run_exchange.h"
@@ -128,6 +129,8 @@ class HealthExchange final : public Exchange {
   std::shared_ptr<upstream::AgentCall> call_;
 };
 
+constexpr std::string_view kFirstFile = "index.html";
+
 // What needs no call.
 class FixedExchange final : public Exchange {
  public:
@@ -138,10 +141,8 @@ class FixedExchange final : public Exchange {
     switch (route.act) {
       case api::Act::kDocument:
         return responder_->Reply(200, route.content_type, api::OpenApiDocument(), {});
-      case api::Act::kPage:
-        return responder_->Reply(200, route.content_type, std::string(kSignInPage), {});
-      case api::Act::kScript:
-        return responder_->Reply(200, route.content_type, std::string(kSignInScript), {});
+      case api::Act::kConsole:
+        return ReplyConsoleFile();
       default:
         return Fail({Code::kUnimplemented, std::string(route.path) +
                                                ": hubs are reached by a user's own program, with "
@@ -152,6 +153,14 @@ class FixedExchange final : public Exchange {
 
  private:
   void OnProgress() override {}
+
+  void ReplyConsoleFile() {
+    const auto named = request_.of_path.find("name");
+    const std::string_view name = named == request_.of_path.end() ? kFirstFile : named->second;
+    const console::File* file = console::FindFile(name);
+    if (file == nullptr) return Fail(NotFound("the console has no file of this name"));
+    responder_->Reply(200, file->content_type, std::string(file->bytes), {});
+  }
 };
 
 }  // namespace
@@ -253,8 +262,7 @@ std::shared_ptr<Exchange> NewExchange(Request request, Backend* backend, Respond
     case Act::kSignOut:
       return std::make_shared<SignOutExchange>(std::move(request), backend, responder);
     case Act::kDocument:
-    case Act::kPage:
-    case Act::kScript:
+    case Act::kConsole:
     case Act::kElsewhere:
       break;
   }

@@ -24,34 +24,6 @@ std::string CookieOf(const std::string& value, int seconds) {
 
 }  // namespace
 
-const std::string_view kSignInPage = R"(<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Odyssey</title>
-<h1>Odyssey</h1>
-<p id="state" role="status">To sign in, open the link that <code>odyssey-ctl web</code> prints.</p>
-<p>The interface is described in <a href="/openapi.json">openapi.json</a>.</p>
-<script src="/sign-in.js"></script>
-</html>
-)";
-
-const std::string_view kSignInScript = R"("use strict";
-const state = document.getElementById("state");
-const link = new URLSearchParams(location.hash.slice(1)).get("link");
-if (link) {
-  history.replaceState(null, "", "/");
-  fetch("/sign-in", {
-    method: "POST",
-    headers: {"Content-Type": "application/json"},
-    body: JSON.stringify({secret: link}),
-  }).then(async (answer) => {
-    const body = await answer.json();
-    state.textContent = answer.ok ? `Signed in until ${body.expires_at}.` : body.error.message;
-  }, (error) => { state.textContent = String(error); });
-}
-)";
-
 void SignInExchange::Start() {
   pb::ExchangeLinkRequest request;
   if (!Fill(&request)) return;

@@ -2,18 +2,14 @@
 #define ODYSSEY_HTTP_FRONT_SIGN_IN_H_
 
 // A browser's way in: the link of `odyssey-ctl web` has its secret behind '#', which no browser
-// sends; the page's script posts it, and gets a token as a cookie that no script reads.
+// sends; the console's script posts it, and gets a token as a cookie that no script reads.
 
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "http/front/exchange.h"
 #include "odyssey/agent/v1/token.pb.h"
 
 namespace odyssey::front {
-
-extern const std::string_view kSignInPage, kSignInScript;
 
 class SignInExchange final : public Exchange {
  public:
