@@ -8,7 +8,7 @@ export function el(name, attributes = {}, ...children) {
     else if (key in element && typeof value === "boolean") element[key] = value;
     else element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 

@@ -75,5 +75,5 @@ export function itemView(item, answer) {
     ? approvalView(item.request, { answer: (decision) => answer(item.request, decision), answered: item.answer })
     : VIEWS[item.kind](item);
   const variant = item.kind === "end" ? item.outcome : item.kind === "egress" ? item.decision.verdict : "";
-  return el("div", { class: `item ${item.kind} ${variant}` }, view);
+  return el("div", { class: `item of-${item.kind} ${variant}` }, view);
 }

@@ -10,6 +10,12 @@ import { WindowedList } from "./windowed_list.js";
 
 const CELL_COMMAND = "!";
 
+// "added", "renamed from a": of CHANGE_KIND_RENAMED.
+function kindOf(change) {
+  const kind = change.kind.replace("CHANGE_KIND_", "").toLowerCase();
+  return change.from ? `${kind} from ${exact(change.from)}` : kind;
+}
+
 class SessionPage {
   constructor(main, id, inbox) {
     this.id = id;
@@ -115,7 +121,7 @@ class SessionPage {
       });
       this.body.replaceChildren(
         table(["path", "change", "note"],
-              changes.map((change) => [exact(change.path), exact(change.kind), exact(change.conflict || change.mark || "")])),
+              changes.map((change) => [exact(change.path), kindOf(change), exact(change.conflict || change.mark || "")])),
         diffView(String(diff ?? "")),
         el("div", { class: "answers" },
            el("button", { type: "button", class: "primary", onclick: again(() => post(`${this.path}/commit`, { digest })) },

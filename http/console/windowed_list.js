@@ -16,9 +16,13 @@ export class WindowedList {
     this.element = el("div", { class: "windowed", tabindex: "0", ...attributes }, this.body);
     this.follows = true;  // the last item stays in view until a person scrolls up
     this.scheduled = false;
+    this.top = 0;  // where it was scrolled to when this was last looked at
     this.element.addEventListener("scroll", () => {
       const { scrollTop, clientHeight, scrollHeight } = this.element;
-      this.follows = scrollTop + clientHeight >= scrollHeight - 4;
+      // Items that came meanwhile move the end away from under it, which is not a person's doing.
+      if (scrollTop + clientHeight >= scrollHeight - 4) this.follows = true;
+      else if (scrollTop < this.top) this.follows = false;
+      this.top = scrollTop;
       this.schedule();
     }, { passive: true });
     this.sizes = new ResizeObserver((entries) => this.measured(entries));
@@ -92,7 +96,10 @@ export class WindowedList {
     const total = this.heights.reduce((sum, height) => sum + height, 0);
     const height = this.element.clientHeight;
     this.body.style.setProperty("height", `${total}px`);
-    if (this.follows) this.element.scrollTop = total;
+    if (this.follows) {
+      this.element.scrollTop = total;
+      this.top = this.element.scrollTop;
+    }
     const top = this.follows ? Math.max(0, total - height) : this.element.scrollTop;
 
     let first = 0, offset = 0;
