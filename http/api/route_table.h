@@ -35,7 +35,7 @@ enum class Act {
   kHealth,
   kDocument,  // the OpenAPI document
   kConsole,   // a file of the web console
-  kSignIn,  // ExchangeLink; a cookie
+  kSignIn,    // ExchangeLink; a cookie
   kSignOut,
   kElsewhere,  // 501: odyssey-ctl does it
 };
