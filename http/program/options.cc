@@ -106,7 +106,7 @@ Status CheckAddress(const front::Address& address, const Options& options) {
 std::string Usage() {
   return "usage: odyssey-http --agentd-socket PATH [OPTION…]\n"
          "\n"
-         "  --agentd-socket PATH   where odyssey-agentd serves; its --http-uid must be this uid\n"
+         "  --agentd-socket PATH   where odyssey-agentd serves; its http_user must be this user\n"
          "  --listen ADDRESS:PORT  where to serve (127.0.0.1:8472); port 0: a free one\n"
          "  --listen-fd N          a listening socket that was inherited, in place of --listen\n"
          "  --host-name NAME       what clients may call this server too, beside 127.0.0.1, "
