@@ -40,7 +40,11 @@ Rows CellRows(const TuiState& state) {
   for (const supervisor::v1::CellInfo& cell : data.now.cells.cells()) {
     const auto limits = data.limits.find(cell.cell_id());
     if (limits == data.limits.end() || limits->second.empty()) continue;
-    out.push_back(Text("  " + NameOf(cell) + " at most " + limits->second, Tint::kDim));
+    const std::string text = NameOf(cell) + " at most " + limits->second;
+    for (StyledLine& row : Wrap(Text(text, Tint::kDim), state.columns - 4)) {
+      row.insert(row.begin(), {"  ", Tint::kDim});
+      out.push_back(std::move(row));
+    }
   }
   return out;
 }

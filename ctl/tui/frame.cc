@@ -17,6 +17,7 @@ namespace {
 constexpr char kPrompt[] = "› ";
 constexpr size_t kPromptColumns = 2;
 constexpr size_t kShortId = 12;
+constexpr size_t kHelpColumns = 34;
 
 std::string Safe(const std::string& text) { return Sanitize(text, Lines::kOne); }
 
@@ -52,14 +53,14 @@ Rows HelpRows() {
       {"Ctrl+N  Ctrl+R", "new session; load and draw again"},
       {"Enter  Ctrl+S", "take the selected row"},
       {"Tab  Ctrl+O  Ctrl+P", "agents; dashboard; approvals"},
-      {"y a n", "answer the request on the screen, on an empty line"},
+      {"y a n", "answer the request, on an empty line"},
       {"↑ ↓  PgUp PgDn", "what was typed before; scroll"},
       {"Ctrl+X", "cancel the running turn"},
-      {"Esc  Ctrl+C", "back, then quit; Ctrl+C ends a running !command first"},
+      {"Esc  Ctrl+C", "back, then quit; Ctrl+C ends !command first"},
   };
   Rows out;
   const auto add = [&](std::string_view what, std::string_view does) {
-    out.push_back(Fill(Text(std::string(what), Tint::kBold), 44));
+    out.push_back(Fill(Text(std::string(what), Tint::kBold), kHelpColumns));
     out.back().push_back({std::string(does), Tint::kPlain});
   };
   for (const PaletteEntry& form : CommandForms()) add(form.name, form.help);

@@ -168,7 +168,7 @@ void Transcript::Scroll(int rows, size_t height, size_t columns) {
   if (top_) {
     place = {std::max(top_->line, dropped_), top_->line < dropped_ ? 0 : top_->row};
   } else {
-    // The place of the window that follows: `height` rows before the end.
+    // The place of the excerpt that follows: `height` rows before the end.
     rows -= static_cast<int>(height);
     place = {end, 0};
   }
@@ -194,8 +194,8 @@ void Transcript::Scroll(int rows, size_t height, size_t columns) {
   if (below <= height + place.row) top_.reset();
 }
 
-Transcript::Window Transcript::Show(size_t height, size_t columns) const {
-  Window out;
+Transcript::Excerpt Transcript::Show(size_t height, size_t columns) const {
+  Excerpt out;
   const size_t end = dropped_ + lines_.size();
   if (top_) {
     size_t row = top_->line < dropped_ ? 0 : top_->row;

@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_CTL_TUI_TRANSCRIPT_H_
 #define ODYSSEY_CTL_TUI_TRANSCRIPT_H_
 
-// The conversation: a session's events as lines, and which of them a window shows. Pure. A window
-// costs what it shows, however many lines there are: they are laid out from its place on.
+// The conversation: a session's events as lines, and which of them the screen shows. Pure. An
+// excerpt costs what it shows, however many lines there are: they are laid out from its place on.
 
 #include <cstddef>
 #include <deque>
@@ -30,17 +30,17 @@ class Transcript final {
   void Note(std::string_view text, Tint tint);
   size_t size() const { return lines_.size(); }
 
-  // Moves the window by so many rows of that width, up if it is negative. At the end it follows
+  // Moves the excerpt by so many rows of that width, up if it is negative. At the end it follows
   // what is added.
   void Scroll(int rows, size_t height, size_t columns);
   void ScrollToEnd() { top_.reset(); }
   bool follows() const { return !top_; }
 
-  struct Window {
+  struct Excerpt {
     std::vector<StyledLine> rows;  // at most `height`
     size_t laid_out = 0;           // lines that were, for it
   };
-  Window Show(size_t height, size_t columns) const;
+  Excerpt Show(size_t height, size_t columns) const;
 
  private:
   // A row: of which line, counted from the first there ever was, and which of its rows.
@@ -64,7 +64,7 @@ class Transcript final {
   // What the model has said since the turn began, or its last call, and where that begins.
   std::string draft_;
   std::optional<size_t> draft_line_;
-  std::optional<Place> top_;  // nothing: the window is at the end
+  std::optional<Place> top_;  // nothing: the end is shown
 };
 
 }  // namespace odyssey::ctl

@@ -116,18 +116,18 @@ TEST_F(TranscriptTest, AStyleGoesOnInTheNextLine) {
   EXPECT_EQ(rows[1], (StyledLine{{"two", Tint::kDim}}));
 }
 
-TEST_F(TranscriptTest, AWindowLaysOutOnlyWhatItShows) {
+TEST_F(TranscriptTest, AnExcerptLaysOutOnlyWhatItShows) {
   for (int i = 0; i < 10'000; ++i) Say("event " + std::to_string(i) + "\n");
-  Transcript::Window window = transcript_.Show(20, 80);
-  EXPECT_EQ(window.laid_out, 20u);
-  EXPECT_EQ(PlainText(window.rows.back()), "event 9999");
+  Transcript::Excerpt excerpt = transcript_.Show(20, 80);
+  EXPECT_EQ(excerpt.laid_out, 20u);
+  EXPECT_EQ(PlainText(excerpt.rows.back()), "event 9999");
   transcript_.Scroll(-5000, 20, 80);
-  window = transcript_.Show(20, 80);
-  EXPECT_EQ(window.laid_out, 20u);
-  EXPECT_EQ(PlainText(window.rows.front()), "event 4980");
+  excerpt = transcript_.Show(20, 80);
+  EXPECT_EQ(excerpt.laid_out, 20u);
+  EXPECT_EQ(PlainText(excerpt.rows.front()), "event 4980");
 }
 
-TEST_F(TranscriptTest, TheWindowFollowsUntilItIsScrolled) {
+TEST_F(TranscriptTest, TheExcerptFollowsUntilItIsScrolled) {
   for (int i = 0; i < 100; ++i) Say(std::to_string(i) + "\n");
   transcript_.Scroll(-10, 10, 80);
   EXPECT_FALSE(transcript_.follows());

@@ -9,6 +9,8 @@ import host
 from host import HANG_S
 
 TMUX = shutil.which("tmux")
+# What the program leaves stays on the screen: its exit code and the terminal's settings go to files, and the shell waits.
+_WRAPPER = '"$@"; code=$?; stty -a >"$0/settings"; echo $code >"$0/code"; read line'
 
 
 class Screen:
@@ -19,14 +21,13 @@ class Screen:
         self._socket = self.directory + "/socket"
         config = self.directory + "/conf"
         with open(config, "w", encoding="ascii") as file:
-            # The screen stays after the program's end, so that what it leaves can be read.
-            file.write(f"set -g remain-on-exit on\nset -g default-terminal {term}\nset -g escape-time 0\n"
+            file.write(f"set -g default-terminal {term}\nset -g escape-time 0\n"
                        "set -g status off\nset -g set-titles on\nset -g set-clipboard on\n")
         variables = {**os.environ, "LANG": "C.UTF-8", **(env or {})}
         variables.pop("TMUX", None)
         subprocess.run([TMUX, "-S", self._socket, "-f", config, "-u", "new-session", "-d", "-x", str(columns), "-y",
                         str(rows), *[word for name, value in (env or {}).items() for word in ("-e", f"{name}={value}")],
-                        "--", *argv], check=True, env=variables, cwd=cwd)
+                        "--", "sh", "-c", _WRAPPER, self.directory, *argv], check=True, env=variables, cwd=cwd)
 
     def tmux(self, *words):
         return subprocess.run([TMUX, "-S", self._socket, *words], check=True, capture_output=True, text=True).stdout
@@ -36,17 +37,13 @@ class Screen:
         return self.tmux("capture-pane", "-p")
 
     @property
-    def scrolled(self):
-        """With what has scrolled off: tmux's own line about a program's end scrolls by one."""
-        return self.tmux("capture-pane", "-p", "-S", "-")
-
-    @property
     def styled(self):
         return self.tmux("capture-pane", "-p", "-e")
 
     @property
     def pid(self):
-        return int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        """The program's."""
+        return host.descendants(int(self.pane("pane_pid")))[0]
 
     def pane(self, what):
         return self.tmux("display-message", "-p", f"#{{{what}}}").strip()
@@ -79,8 +76,19 @@ class Screen:
 
     def ended(self, seconds=HANG_S):
         """Waits for the program's end; its exit code."""
-        host.eventually(lambda: self.pane("pane_dead") == "1", seconds, lambda: f"still runs:\n{self.text}")
-        return int(self.pane("pane_dead_status") or -1)
+        return int(host.eventually(lambda: self._left("code"), seconds, lambda: f"still runs:\n{self.text}"))
+
+    @property
+    def settings(self):
+        """Of the terminal, as `stty -a` has them, after the program's end."""
+        return self._left("settings")
+
+    def _left(self, name):
+        try:
+            with open(f"{self.directory}/{name}", encoding="ascii") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
     def close(self):
         subprocess.run([TMUX, "-S", self._socket, "kill-server"], check=False, capture_output=True)

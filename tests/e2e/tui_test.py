@@ -131,7 +131,7 @@ class ConversationTest(TuiTest):
         session = self.own_session()
         screen.keys("C-c")
         self.assertEqual(screen.ended(), 0)
-        self.assertIn(f"odyssey-ctl tui --session {session} shows it again\n", screen.scrolled)
+        self.assertIn(f"odyssey-ctl tui --session {session} shows it again\n", screen.text)
         other = self.tui()
         other.until("no session")
         other.enter(f"/join {session}")
@@ -192,6 +192,15 @@ class ConversationTest(TuiTest):
         screen.enter("another message")
         screen.until("› another message")
         host.eventually(lambda: screen.text.count("Said.") == 2, HANG_S, lambda: screen.text)
+
+
+    def test_a_session_that_is_removed_is_left(self):
+        screen = self.opened([bundles.say("Said.")])
+        screen.until("Said.", " ready ")
+        self.assertEqual(self.world.ctl("session", "rm", self.own_session()).code, 0)
+        screen.until("the session was removed", "no session")
+        screen.enter("another message")
+        screen.until("› another message", "Said.", " ready ")
 
 
 class ApprovalTest(TuiTest):
@@ -318,16 +327,15 @@ class ScreenTest(TuiTest):
         screen.until("no installed bundle is chosen")
 
     def test_a_signal_restores_the_terminal(self):
-        words = " ".join(self.world.argv("tui"))
         for name in ("TERM", "INT", "HUP"):
             with self.subTest(signal=name):
-                screen = self.screen(["sh", "-c", f"{words}; stty -a; read line"])
+                screen = self.tui()
                 screen.until("no session")
                 self.assertEqual(screen.pane("alternate_on"), "1")
-                child, = host.descendants(screen.pid)
-                os.kill(child, getattr(signal, "SIG" + name))
-                screen.until("icanon", "isig")
-                self.assertNotRegex(screen.text, r"-(icanon|echo|isig)\b")
+                os.kill(screen.pid, getattr(signal, "SIG" + name))
+                self.assertEqual(screen.ended(), 0)
+                for word in ("icanon", "isig", "echo", "ixon", "icrnl"):
+                    self.assertRegex(screen.settings, rf"(?<!-)\b{word}\b")
                 self.assertEqual(screen.pane("alternate_on"), "0")
 
     def refused(self, done, *words):
