@@ -94,8 +94,8 @@ TEST(HealthTest, AgentdAnswersForEachService) {
   const Agentd agentd;
   ExpectServes(Channel(agentd.socket()),
                {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService",
-                "odyssey.agent.v1.BundleService", "odyssey.supervisor.v1.Changes",
-                "odyssey.ops.v1.Metrics"});
+                "odyssey.agent.v1.BundleService", "odyssey.agent.v1.TokenService",
+                "odyssey.supervisor.v1.Changes", "odyssey.ops.v1.Metrics"});
 }
 
 }  // namespace
