@@ -129,7 +129,8 @@ TEST(AgentProfileTest, AServerIsAHostAndAPath) {
   }
 }
 
-// The profiles that are installed are read, and let their agent alone ask a model and nobody else.
+// Each installed profile's policy lets the agent's executable, and no other program, connect to a
+// model's server, and to no other place.
 TEST(AgentProfileTest, TheReadyOnesAskForNothingButModels) {
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(ODYSSEY_AGENT_PROFILES)) {

@@ -16,10 +16,10 @@ struct GroupLimit {
 };
 constexpr GroupLimit kGroupLimits[] = {
     {policy::LimitNamed("memory_bytes"), "memory",
-     "one command can use all of the host's memory that you can, and no out-of-memory kill is "
-     "reported as one"},
+     "the kernel gives one command as much of the host's memory as your uid may have, and rpc "
+     "reports no out-of-memory kill"},
     {policy::LimitNamed("cpu_millis"), "cpu",
-     "one command can use all of the host's processor time that you can"},
+     "the kernel gives one command as much processor time as your uid may have"},
 };
 
 constexpr char kNoGroup[] = "no control group is delegated to this user";

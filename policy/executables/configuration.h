@@ -1,10 +1,9 @@
 #ifndef ODYSSEY_POLICY_EXECUTABLES_CONFIGURATION_H_
 #define ODYSSEY_POLICY_EXECUTABLES_CONFIGURATION_H_
 
-// The plan mounts two kinds of paths of the host's /etc into a cell: those of etc_list.h, and those
-// that programs reach through symbolic links, since packages put files into /etc and link to them
-// from /usr
-// (/usr/share/maven/conf → /etc/maven).
+// root binds two kinds of paths of the host's /etc into a cell, read-only: those of etc_list.h, and
+// those that symbolic links in /usr lead to: packages put files into /etc and link to them from
+// /usr (/usr/share/maven/conf → /etc/maven).
 
 #include <string>
 #include <vector>

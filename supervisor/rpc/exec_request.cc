@@ -81,7 +81,7 @@ Status CheckCaps(const v1::ExecStart& start) {
       " are allowed with keep_output");
 }
 
-// In the host's network the port would be one of the host's own loopback.
+// The relay connects to 127.0.0.1 of its network namespace: with network full that is the host's.
 Status CheckPort(const compile::Compiled& compiled, const v1::ExecStart& start) {
   if (start.port() > UINT16_MAX) {
     return Refused(Code::kInvalidArgument, "start.port", std::to_string(start.port()),

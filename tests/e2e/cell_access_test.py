@@ -159,7 +159,7 @@ class ForwardTest(AccessTest):
 
 
 class ReachTest(AccessTest):
-    """A forward gives the cell nothing, and nobody else the cell."""
+    """A forward opens no connection from the cell to the host, and none for other uids of the host."""
 
     def test_a_port_is_one_of_the_cell_and_none_of_the_host(self):
         canary = socket.create_server(("127.0.0.1", 0))

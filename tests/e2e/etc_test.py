@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The plan mounts the listed paths of the host's /etc into a cell, and those that /usr links to."""
+"""root binds the listed paths of the host's /etc into a cell, and those that links in /usr lead to."""
 
 import os
 import re
