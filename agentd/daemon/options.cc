@@ -1,6 +1,5 @@
 #include "agentd/daemon/options.h"
 
-#include <charconv>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -9,6 +8,7 @@
 #include "agentd/daemon/metrics_listener.h"
 #include "agentd/provider/model_config.h"
 #include "agentd/session/approval_timeout.h"
+#include "common/base/daemon_options.h"
 
 namespace odyssey::daemon {
 namespace {
@@ -23,27 +23,6 @@ constexpr uint64_t kMinJournalBytes = 64 * 1024;
 constexpr uint64_t kMaxJournalBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxKeepSeconds = uint64_t{100} * 366 * 24 * 3600;
 constexpr uint64_t kMaxUid = 0xfffffffe;
-constexpr uint64_t kFirstInherited = 3, kMostInherited = 1023;
-
-Result<uint64_t> ParseNumber(const std::string& option, const std::string& text, uint64_t low,
-                             uint64_t high) {
-  uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < low || value > high) {
-    return InvalidArgument(option + " \"" + text + "\": must be a number from " +
-                           std::to_string(low) + " to " + std::to_string(high));
-  }
-  return value;
-}
-
-Status SetPath(const std::string& option, const std::string& value, std::string* out) {
-  if (value.empty() || value.front() != '/') {
-    return InvalidArgument(option + " \"" + value + "\": must be an absolute path");
-  }
-  *out = value;
-  return OkStatus();
-}
 
 Status SetGroup(const std::string& option, const std::string& value, std::string* out) {
   if (value.empty()) return InvalidArgument(option + ": needs a group's name or gid");
@@ -115,9 +94,7 @@ const std::map<std::string, Setter>& Setters() {
       {"--settings", [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->settings); }},
       {"--listen-fd",
        [](auto& o, auto& v, Options* out) -> Status {
-         ODY_ASSIGN_OR_RETURN(const uint64_t fd,
-                              ParseNumber(o, v, kFirstInherited, kMostInherited));
-         out->listener = static_cast<int>(fd);
+         ODY_ASSIGN_OR_RETURN(out->listener, ParseInheritedFd(o, v));
          return OkStatus();
        }},
       {"--metrics-listen",
@@ -221,27 +198,17 @@ Status CheckApprovalOptions(const Options& options) {
 
 Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options out;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string option = arguments[i];
-    if (option == "--help" || option == "--version") {
-      (option == "--help" ? out.help : out.version) = true;
-      return out;
-    }
-    const size_t equals = option.find('=');
-    const bool inline_value = equals != std::string::npos;
-    std::string value = inline_value ? option.substr(equals + 1) : "";
-    option = option.substr(0, equals);
-    const auto setter = Setters().find(option);
-    if (setter == Setters().end()) {
-      return InvalidArgument("unknown option " + option + "; --help lists them");
-    }
-    if (!inline_value && ++i == arguments.size()) {
-      return InvalidArgument(option + ": needs a value");
-    }
-    if (!inline_value) value = arguments[i];
-    ODY_RETURN_IF_ERROR(setter->second(option, value, &out));
-    out.given[option].push_back(value);
-  }
+  ODY_ASSIGN_OR_RETURN(const AskedOfDaemon asked,
+                       ReadDaemonOptions(
+                           arguments, [](auto& option) { return Setters().count(option) != 0; },
+                           [&out](auto& option, auto& value) -> Status {
+                             ODY_RETURN_IF_ERROR(Setters().at(option)(option, value, &out));
+                             out.given[option].push_back(value);
+                             return OkStatus();
+                           }));
+  out.help = asked == AskedOfDaemon::kHelp;
+  out.version = asked == AskedOfDaemon::kVersion;
+  if (asked != AskedOfDaemon::kRun) return out;
   for (const auto& [option, value] :
        std::map<std::string, std::string>{{"--state", out.state},
                                           {"--socket", out.socket},

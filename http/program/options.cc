@@ -1,39 +1,19 @@
 #include "http/program/options.h"
 
-#include <charconv>
 #include <functional>
 #include <map>
 #include <utility>
 
-#include "common/base/refusal.h"
+#include "common/base/daemon_options.h"
 #include "http/head/access.h"
 
 namespace odyssey::program {
 namespace {
 
-constexpr int kFirstInherited = 3, kMostInherited = 1023;
-
 using Setter = std::function<Status(const std::string& option, const std::string& value, Options*)>;
 
 Status Wrong(const std::string& option, const std::string& value, const std::string& why) {
   return InvalidArgument(option + " \"" + value + "\": " + why);
-}
-
-Status SetPath(const std::string& option, const std::string& value, std::string* out) {
-  if (value.empty() || value.front() != '/')
-    return Wrong(option, value, "must be an absolute path");
-  *out = value;
-  return OkStatus();
-}
-
-Status SetListener(const std::string& option, const std::string& value, Options* out) {
-  const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, out->listener);
-  if (error == std::errc() && stop == end && out->listener >= kFirstInherited &&
-      out->listener <= kMostInherited) {
-    return OkStatus();
-  }
-  return Wrong(option, value, "must be a number from 3 to 1023");
 }
 
 const std::map<std::string, Setter>& Setters() {
@@ -47,7 +27,11 @@ const std::map<std::string, Setter>& Setters() {
          out->listen = *address;
          return OkStatus();
        }},
-      {"--listen-fd", SetListener},
+      {"--listen-fd",
+       [](auto& o, auto& v, Options* out) -> Status {
+         ODY_ASSIGN_OR_RETURN(out->listener, ParseInheritedFd(o, v));
+         return OkStatus();
+       }},
       {"--host-name",
        [](auto& o, auto& v, Options* out) -> Status {
          const std::string name = head::NameOfHost(v);
@@ -72,24 +56,14 @@ const std::map<std::string, Setter>& Setters() {
 
 Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options out;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string option = arguments[i];
-    if (option == "--help" || option == "--version") {
-      (option == "--help" ? out.help : out.version) = true;
-      return out;
-    }
-    const size_t equals = option.find('=');
-    const bool is_inline = equals != std::string::npos;
-    std::string value = is_inline ? option.substr(equals + 1) : "";
-    option = option.substr(0, equals);
-    const auto setter = Setters().find(option);
-    if (setter == Setters().end()) {
-      return InvalidArgument("unknown option " + option + "; --help lists them");
-    }
-    if (!is_inline && ++i == arguments.size()) return InvalidArgument(option + ": needs a value");
-    if (!is_inline) value = arguments[i];
-    ODY_RETURN_IF_ERROR(setter->second(option, value, &out));
-  }
+  ODY_ASSIGN_OR_RETURN(
+      const AskedOfDaemon asked,
+      ReadDaemonOptions(
+          arguments, [](auto& option) { return Setters().count(option) != 0; },
+          [&out](auto& option, auto& value) { return Setters().at(option)(option, value, &out); }));
+  out.help = asked == AskedOfDaemon::kHelp;
+  out.version = asked == AskedOfDaemon::kVersion;
+  if (asked != AskedOfDaemon::kRun) return out;
   if (out.agentd_socket.empty()) return InvalidArgument("--agentd-socket: is required");
   if (out.listener < 0) ODY_RETURN_IF_ERROR(CheckAddress(out.listen, out));
   return out;
