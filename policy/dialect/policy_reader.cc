@@ -232,6 +232,14 @@ std::optional<Policy> ReadBundleOf(const std::string& path, bool is_agent,
   return policy;
 }
 
+Source SourceOf(const std::string& path, Problems* problems, Policy* out) {
+  return {.file = path,
+          .syntax = ProblemKind::kPolicy,
+          .problems = problems,
+          .warnings = &out->warnings,
+          .meaning = ProblemKind::kPolicy};
+}
+
 }  // namespace
 
 std::optional<std::string> BundleOf(const std::string& path, const DirectoryOpener& open) {
@@ -295,11 +303,7 @@ std::optional<Policy> ReadPolicyPart(const Node& part, const std::string& key,
                                      const std::string& path, const PolicyContext& context,
                                      Problems* problems) {
   Policy out;
-  const Source source{.file = path,
-                      .syntax = ProblemKind::kPolicy,
-                      .problems = problems,
-                      .warnings = &out.warnings,
-                      .meaning = ProblemKind::kPolicy};
+  const Source source = SourceOf(path, problems, &out);
   ReadOdyssey(part, key, source, context, &out);
   if (problems->empty()) FollowLinks(context, source, &out);
   SortByLine(problems);
@@ -310,11 +314,7 @@ std::optional<Policy> ReadPolicyPart(const Node& part, const std::string& key,
 std::optional<Policy> ReadPolicy(std::string_view text, const std::string& path,
                                  const PolicyContext& context, Problems* problems) {
   Policy out;
-  const Source source{.file = path,
-                      .syntax = ProblemKind::kPolicy,
-                      .problems = problems,
-                      .warnings = &out.warnings,
-                      .meaning = ProblemKind::kPolicy};
+  const Source source = SourceOf(path, problems, &out);
   const Format format = FormatOf(path, text);
   const size_t most = format == Format::kJson5 ? kMaxPolicyBytes : kMaxDocumentBytes;
   const std::optional<Node> document = ParseDocument(format, path, text, problems, most);
