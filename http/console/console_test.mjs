@@ -69,7 +69,6 @@ test("output belongs to its command, and its beginning goes when it is much", ()
     ...Array.from({ length: 20 }, () => ["exec_command_output_delta", { exec_id: "a", stream: "stdout", delta: "x".repeat(8192) }]),
     ["exec_command_end", { exec_id: "a", outcome: "exited", exit_code: 3 }],
     ["exec_command_end", { exec_id: "b", outcome: "oom_killed", exit_code: -1 }]);
-  assert.equal(items[0].operator, true);
   assert.equal(items[0].size, 65536);
   assert.equal(items[0].cut, true);
   assert.deepEqual([items[0].outcome, items[0].good], ["exit 3", false]);

@@ -6,8 +6,6 @@ const MOST_OUTPUT = 64 * 1024;  // characters of one command that are kept
 export class Conversation {
   constructor(list) {
     this.list = list;
-    this.sequence = 0;
-    this.turn = null;  // the running turn's id
     this.pending = new Map();  // request id → index
     this.calls = new Map();  // tool call id → index
     this.commands = new Map();  // command id → index
@@ -16,7 +14,6 @@ export class Conversation {
 
   apply(event) {
     const { type, payload } = event.payload;
-    if (event.sequence !== undefined) this.sequence = Number(event.sequence);
     const handler = HANDLERS[type];
     if (!["agent_message_delta", "reasoning_delta"].includes(type)) this.text = null;
     if (handler) handler.call(this, payload, event);
@@ -38,7 +35,6 @@ export class Conversation {
   }
 
   end(outcome, text) {
-    this.turn = null;
     this.add({ kind: "end", outcome, text });
   }
 }
@@ -58,7 +54,6 @@ function commandOutput(payload) {
 
 const HANDLERS = {
   turn_started(payload) {
-    this.turn = payload.turn_id;
     this.add({ kind: "prompt", text: payload.prompt, mode: payload.sandbox_mode });
   },
   turn_completed(payload) {
@@ -96,7 +91,7 @@ const HANDLERS = {
   exec_command_begin(payload) {
     this.commands.set(payload.exec_id, this.add({
       kind: "command", argv: payload.command, cwd: payload.cwd, job: payload.job_id, output: [], size: 0, cut: false,
-      operator: payload.turn_id.startsWith("opr_"), outcome: null,
+      outcome: null,
     }));
   },
   exec_command_output_delta: commandOutput,

@@ -12,14 +12,6 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
-// The same for SVG.
-export function svg(name, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-
 // A table with a head; `rows` are lists of strings or nodes.
 export function table(head, rows) {
   return el("table", {}, el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),

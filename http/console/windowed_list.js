@@ -46,16 +46,6 @@ export class WindowedList {
     this.schedule();
   }
 
-  clear() {
-    for (const element of this.shown.values()) this.sizes.unobserve(element);
-    this.shown.clear();
-    this.body.replaceChildren();
-    this.items = [];
-    this.heights = [];
-    this.follows = true;
-    this.schedule();
-  }
-
   toEnd() {
     this.follows = true;
     this.schedule();
