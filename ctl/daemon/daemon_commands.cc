@@ -263,15 +263,20 @@ int Detach(const Console& console, const UpRequest& request) {
   return kExitFailed;
 }
 
-// Where neither the option nor the files in the state directory say where it listens, there are
-// none.
+// None, and so no odyssey-http, where neither the option nor the files in the state directory say
+// where it listens.
 Result<std::vector<std::string>> HttpArguments(const Invocation& call, const StateLayout& layout) {
   ODY_ASSIGN_OR_RETURN(std::vector<std::string> out, ArgumentsOfState("http", layout.state));
   if (call.options.Has("http-listen")) {
     out.insert(out.end(), {"--listen", call.options.Text("http-listen")});
   }
-  if (std::find(out.begin(), out.end(), "--listen") == out.end()) out.clear();
-  return out;
+  if (std::find(out.begin(), out.end(), "--listen") != out.end()) return out;
+  if (!out.empty()) {
+    call.console->Warn("odyssey-ctl: http.yaml of " + layout.state +
+                       " has no listen: odyssey-http is not started; set it, or give "
+                       "--http-listen");
+  }
+  return std::vector<std::string>();
 }
 
 Result<UpRequest> ReadRequest(const Invocation& call) {

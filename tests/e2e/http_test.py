@@ -710,6 +710,14 @@ class StartTest(unittest.TestCase):
                 self.assertEqual(server.wait(HANG_S), 0)
                 self.assertFalse(os.path.exists(f"{directory}/address"))
 
+    def test_settings_without_an_address_are_told(self):
+        world = World()
+        self.addCleanup(world.close)
+        world.make("state/http.yaml", "host_names: [box.example]\n")
+        os.chmod(world.state, 0o755)
+        world.up()
+        self.assertIn("http.yaml of " + world.state + " has no listen: odyssey-http is not started", world.daemons.err)
+
     def test_without_root_its_users_tokens_count_too(self):
         uid = 54423
         directory = tempfile.mkdtemp(prefix="odyssey-http-")
