@@ -7,8 +7,8 @@
 #include <string_view>
 #include <variant>
 
+#include "common/json_rpc/json_rpc.h"
 #include "ctl/base/console.h"
-#include "ctl/json_rpc/json_rpc.h"
 
 namespace odyssey::ctl {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/json_rpc/json_rpc.h"
 #include "ctl/approval/approval_prompt.h"
-#include "ctl/json_rpc/json_rpc.h"
 #include "odyssey/agent/v1/event.pb.h"
 #include "odyssey/agent/v1/session.pb.h"
 

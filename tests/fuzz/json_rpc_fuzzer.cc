@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "ctl/json_rpc/json_rpc.h"
+#include "common/json_rpc/json_rpc.h"
 
-namespace odyssey::ctl {
+namespace odyssey {
 namespace {
 
 void Check(const RpcMessage& message) {
@@ -24,18 +24,17 @@ void Check(const RpcMessage& message) {
 }
 
 }  // namespace
-}  // namespace odyssey::ctl
+}  // namespace odyssey
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const size_t piece = size_t{1} + data[0];
   std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  odyssey::ctl::RpcLines lines;
+  odyssey::RpcLines lines;
   while (!bytes.empty()) {
     lines.Feed(bytes.substr(0, piece));
     bytes.remove_prefix(std::min(piece, bytes.size()));
-    while (const auto line = lines.Next())
-      odyssey::ctl::Check(odyssey::ctl::ParseRpcMessage(*line));
+    while (const auto line = lines.Next()) odyssey::Check(odyssey::ParseRpcMessage(*line));
   }
   return 0;
 }

@@ -1,8 +1,8 @@
-#include "ctl/json_rpc/json_rpc.h"
+#include "common/json_rpc/json_rpc.h"
 
 #include <utility>
 
-namespace odyssey::ctl {
+namespace odyssey {
 namespace {
 
 Json Envelope() {
@@ -158,4 +158,4 @@ std::optional<std::string> RpcLines::Next() {
   }
 }
 
-}  // namespace odyssey::ctl
+}  // namespace odyssey

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_CTL_JSON_RPC_JSON_RPC_H_
-#define ODYSSEY_CTL_JSON_RPC_JSON_RPC_H_
+#ifndef ODYSSEY_COMMON_JSON_RPC_JSON_RPC_H_
+#define ODYSSEY_COMMON_JSON_RPC_JSON_RPC_H_
 
 // JSON-RPC 2.0, one message a line. Pure.
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <variant>
 
-namespace odyssey::ctl {
+namespace odyssey {
 
 using Json = nlohmann::ordered_json;
 
@@ -78,6 +78,6 @@ class RpcLines final {
   bool skipping_ = false;  // the rest of a line that was too long
 };
 
-}  // namespace odyssey::ctl
+}  // namespace odyssey
 
-#endif  // ODYSSEY_CTL_JSON_RPC_JSON_RPC_H_
+#endif  // ODYSSEY_COMMON_JSON_RPC_JSON_RPC_H_

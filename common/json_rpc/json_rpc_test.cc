@@ -1,8 +1,8 @@
-#include "ctl/json_rpc/json_rpc.h"
+#include "common/json_rpc/json_rpc.h"
 
 #include <gtest/gtest.h>
 
-namespace odyssey::ctl {
+namespace odyssey {
 namespace {
 
 TEST(JsonRpcTest, ReadsEachKindOfMessage) {
@@ -92,4 +92,4 @@ TEST(RpcLinesTest, AMessageThatIsTooLongCostsThatMessage) {
 }
 
 }  // namespace
-}  // namespace odyssey::ctl
+}  // namespace odyssey
