@@ -6,7 +6,7 @@
 namespace odyssey::ctl {
 
 TerminalSize CurrentTerminalSize() {
-  for (const int fd : {STDOUT_FILENO, STDIN_FILENO}) {
+  for (const int fd : {STDOUT_FILENO, STDIN_FILENO, STDERR_FILENO}) {
     winsize size{};
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
       return {size.ws_row, size.ws_col};

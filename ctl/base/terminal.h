@@ -17,7 +17,7 @@ struct TerminalSize {
   uint32_t columns = 80;
 };
 
-// Of the terminal on stdout or stdin; 24 × 80 if neither is one.
+// Of the terminal on stdout, stdin or stderr; 24 × 80 if none is one.
 TerminalSize CurrentTerminalSize();
 
 // Raw from construction to destruction; does nothing if `fd` is no terminal. Every byte a person

@@ -9,6 +9,8 @@
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/status_line.h"
+#include "ctl/base/units.h"
 #include "ctl/bundle/bundle_archive.h"
 #include "ctl/bundle/bundle_output.h"
 #include "ctl/bundle/bundle_upload.h"
@@ -42,6 +44,10 @@ int WithAgentd(const Invocation& call, const std::string& what, Body body) {
 
 void Print(const Console& console, const Bundle& bundle, const std::string& line) {
   console.json ? console.PrintJson(message::ToJson(bundle)) : console.PrintLine(Safe(line));
+}
+
+UploadProgress ShowUpload(StatusLine* line, const std::string& what) {
+  return [line, what](uint64_t sent) { line->Show(what + "  " + FormatSize(sent)); };
 }
 
 int Init(const Invocation& call) {
@@ -80,7 +86,11 @@ int InstallFrom(const Invocation& call, const std::string& what, const std::stri
   return WithAgentd(call, what, [&](const Client& client, const BundleServiceStub&) -> Status {
     ImportOptions options;
     options.set_force(call.options.Has("force"));
-    ODY_ASSIGN_OR_RETURN(const Bundle bundle, UploadBundle(client.channel(), *directory, options));
+    StatusLine line(*call.console);
+    line.Show(what + "  packing");
+    ODY_ASSIGN_OR_RETURN(const Bundle bundle, UploadBundle(client.channel(), *directory, options,
+                                                           ShowUpload(&line, what)));
+    line.Erase();
     Print(*call.console, bundle,
           "installed " + bundle.id() + "@" + bundle.version() + " " + bundle.digest() + " " +
               bundle.path());
@@ -104,7 +114,11 @@ int Import(const Invocation& call) {
         ImportOptions options;
         options.set_force(call.options.Has("force"));
         options.set_expected_digest(call.options.Text("digest"));
-        ODY_ASSIGN_OR_RETURN(const Bundle bundle, UploadArchive(client.channel(), file, options));
+        StatusLine line(*call.console);
+        ODY_ASSIGN_OR_RETURN(
+            const Bundle bundle,
+            UploadArchive(client.channel(), file, options, ShowUpload(&line, "import " + file)));
+        line.Erase();
         Print(*call.console, bundle, "imported " + NameOf(bundle));
         return OkStatus();
       });

@@ -48,6 +48,14 @@ class ChunkSender final {
   std::string pending_;
 };
 
+package::ByteSink Counting(const package::ByteSink& sink, const UploadProgress& progress) {
+  if (!progress) return sink;
+  return [&sink, &progress, sent = uint64_t{0}](std::string_view bytes) mutable {
+    progress(sent += bytes.size());
+    return sink(bytes);
+  };
+}
+
 std::string ScratchTemplate() {
   const char* const parent = getenv("TMPDIR");
   return std::string(parent == nullptr ? "/tmp" : parent) + "/odyssey-ctl-XXXXXX";
@@ -105,22 +113,24 @@ Result<agent::v1::Bundle> UploadFrom(const std::shared_ptr<rpc::H2Channel>& agen
 }
 
 Result<agent::v1::Bundle> UploadBundle(const std::shared_ptr<rpc::H2Channel>& agentd,
-                                       const std::string& directory, const ImportOptions& options) {
+                                       const std::string& directory, const ImportOptions& options,
+                                       const UploadProgress& progress) {
   ODY_ASSIGN_OR_RETURN(const std::unique_ptr<ScratchDirectory> scratch, ScratchDirectory::Make());
   ODY_ASSIGN_OR_RETURN(const package::LayoutDirectory layout,
                        package::LayoutDirectory::Create(scratch->path() + "/layout"));
   ODY_ASSIGN_OR_RETURN(const package::Parts parts, PackNamed(directory, layout));
   return UploadFrom(agentd, options, [&](const package::ByteSink& sink) {
-    return layout.WriteArchive(parts, sink);
+    return layout.WriteArchive(parts, Counting(sink, progress));
   });
 }
 
 Result<agent::v1::Bundle> UploadArchive(const std::shared_ptr<rpc::H2Channel>& agentd,
-                                        const std::string& file, const ImportOptions& options) {
+                                        const std::string& file, const ImportOptions& options,
+                                        const UploadProgress& progress) {
   ODY_ASSIGN_OR_RETURN(const NamedPlace place, OpenNamedPlace(file, Links::kFileItself));
   ODY_ASSIGN_OR_RETURN(const UniqueFd fd, place.OpenFile());
   return UploadFrom(agentd, options, [&](const package::ByteSink& sink) {
-    return package::ReadInPieces(fd.get(), file, sink);
+    return package::ReadInPieces(fd.get(), file, Counting(sink, progress));
   });
 }
 

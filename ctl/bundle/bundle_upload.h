@@ -40,6 +40,9 @@ Result<package::Parts> PackNamed(const std::string& directory,
 
 using ImportOptions = agent::v1::ImportBundleRequest::Options;
 
+// How many bytes of the archive were sent, after each piece.
+using UploadProgress = std::function<void(uint64_t sent)>;
+
 // Imports the archive that `write` gives to its sink. A failure of it imports nothing.
 using ArchiveWriter = std::function<Status(const package::ByteSink&)>;
 Result<agent::v1::Bundle> UploadFrom(const std::shared_ptr<rpc::H2Channel>& agentd,
@@ -47,11 +50,13 @@ Result<agent::v1::Bundle> UploadFrom(const std::shared_ptr<rpc::H2Channel>& agen
 
 // Packs it and imports its archive.
 Result<agent::v1::Bundle> UploadBundle(const std::shared_ptr<rpc::H2Channel>& agentd,
-                                       const std::string& directory, const ImportOptions& options);
+                                       const std::string& directory, const ImportOptions& options,
+                                       const UploadProgress& progress = {});
 
 // Imports an archive that a person named.
 Result<agent::v1::Bundle> UploadArchive(const std::shared_ptr<rpc::H2Channel>& agentd,
-                                        const std::string& file, const ImportOptions& options);
+                                        const std::string& file, const ImportOptions& options,
+                                        const UploadProgress& progress = {});
 
 }  // namespace odyssey::ctl
 

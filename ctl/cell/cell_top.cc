@@ -18,9 +18,11 @@
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/signal_fd.h"
+#include "ctl/base/status_line.h"
 #include "ctl/base/terminal.h"
 #include "ctl/base/units.h"
 #include "ctl/cell/cell_name.h"
+#include "ctl/cell/usage_plot.h"
 #include "ctl/client/client.h"
 
 namespace odyssey::ctl {
@@ -105,10 +107,14 @@ std::string ShortSize(uint64_t bytes) {
   return text;
 }
 
-std::string PercentOf(uint64_t usec, const CellSample& before, const CellSample& now) {
+double PercentOf(uint64_t usec, const CellSample& before, const CellSample& now) {
   const auto passed =
       std::chrono::duration_cast<std::chrono::microseconds>(now.at - before.at).count();
-  return std::to_string(usec * 100 / static_cast<uint64_t>(std::max<int64_t>(passed, 1))) + "%";
+  return static_cast<double>(usec) * 100 / static_cast<double>(std::max<int64_t>(passed, 1));
+}
+
+std::string PercentText(uint64_t usec, const CellSample& before, const CellSample& now) {
+  return std::to_string(static_cast<uint64_t>(PercentOf(usec, before, now))) + "%";
 }
 
 Style StyleOf(const CellInfo& cell) {
@@ -138,7 +144,7 @@ std::vector<std::string> TopLines(const CellSample& before, const CellSample& no
     const std::string name = NameOf(cell);
     cells.push_back({columns == kAnyWidth ? name : Shorten(name, kNameColumns),
                      message::EnumName(cell.standing().phase()),
-                     row.known ? PercentOf(row.cpu_usec, before, now) : "-",
+                     row.known ? PercentText(row.cpu_usec, before, now) : "-",
                      ShortSize(cell.memory_bytes()), std::to_string(cell.processes()),
                      std::to_string(cell.running_execs()), KeyText(cell.key())});
   }
@@ -164,7 +170,7 @@ std::string TopSummary(const CellSample& before, const CellSample& now) {
     pids += row.cell->processes();
   }
   return std::to_string(now.cells.cells_size()) + " cells, " + std::to_string(running) +
-         " running   cpu " + PercentOf(cpu_usec, before, now) + "   memory " + ShortSize(memory) +
+         " running   cpu " + PercentText(cpu_usec, before, now) + "   memory " + ShortSize(memory) +
          "   " + std::to_string(pids) + " pids";
 }
 
@@ -179,39 +185,59 @@ Status Take(const SupervisorStub& stub, CellSample* sample) {
 
 enum class Waited { kTime, kChange, kEnd };
 
-// What a person looks at and types, or a program reads, until a signal ends it. `screen`: each
-// table stands where the one before was.
+void AddTo(UsagePlot* plot, const CellSample& before, const CellSample& now) {
+  std::map<std::string, Usage> cells;
+  for (const Row& row : RowsOf(before, now)) {
+    cells[NameOf(*row.cell)] = {.cpu_percent = PercentOf(row.cpu_usec, before, now),
+                                .memory_bytes = row.cell->memory_bytes()};
+  }
+  plot->Add(std::chrono::duration<double>(now.at.time_since_epoch()).count(), std::move(cells));
+}
+
+struct WatchOptions {
+  TopOrder order = TopOrder::kCpu;
+  bool screen = false;                 // each table stands where the one before was
+  std::optional<milliseconds> length;  // nothing: until a signal
+  UsagePlot* plot = nullptr;           // takes the samples, and there is no table
+};
+
+// What a person looks at and types, or a program reads, until it ends.
 class Watch final {
  public:
-  Watch(const Console& console, TopOrder order, bool screen)
+  Watch(const Console& console, const WatchOptions& options)
       : console_(console),
-        order_(order),
-        screen_(screen),
+        options_(options),
+        order_(options.order),
+        line_(console),
         signals_(MakeSignalFd({SIGINT, SIGTERM, SIGWINCH})) {}
 
   Status Run(const SupervisorStub& stub) {
     std::optional<RawTerminal> raw;
-    if (screen_ && console_.in_is_terminal) raw.emplace(STDIN_FILENO);
+    if (options_.screen && console_.in_is_terminal) raw.emplace(STDIN_FILENO);
     keys_ = raw.has_value();
-    if (screen_) console_.Print(std::string(kHome) + kClearBelow);
+    if (options_.screen) console_.Print(std::string(kHome) + kClearBelow);
     CellSample before, now;
     ODY_RETURN_IF_ERROR(Take(stub, &now));
     before.at = now.at;
+    const auto end = options_.length ? now.at + *options_.length : Steady::time_point::max();
     for (auto next = now.at + kOneSample;;) {
       Show(before, now);
-      const Waited waited = Wait(next);
+      const Waited waited = Wait(std::min(next, end));
       if (waited == Waited::kEnd) return OkStatus();
       if (waited == Waited::kChange) continue;
       std::swap(before, now);
       ODY_RETURN_IF_ERROR(Take(stub, &now));
+      if (options_.plot != nullptr) AddTo(options_.plot, before, now);
+      if (now.at >= end) return OkStatus();
       next = now.at + kInterval;
     }
   }
 
  private:
-  void Show(const CellSample& before, const CellSample& now) const {
+  void Show(const CellSample& before, const CellSample& now) {
+    if (options_.plot != nullptr) return line_.Show("drawing  " + TopSummary(before, now));
     if (console_.json) return console_.PrintJson(message::ToJson(now.cells));
-    if (!screen_) {
+    if (!options_.screen) {
       for (const std::string& line : TopLines(before, now, order_, kAnyWidth, false)) {
         console_.PrintLine(line);
       }
@@ -248,8 +274,9 @@ class Watch final {
   }
 
   const Console& console_;
+  const WatchOptions options_;
   TopOrder order_;
-  const bool screen_;
+  StatusLine line_;
   bool keys_ = false;
   const UniqueFd signals_;
 };
@@ -273,20 +300,35 @@ Status ShowOnce(const Console& console, const SupervisorStub& stub, TopOrder ord
 
 int Top(const Invocation& call) {
   const Console& console = *call.console;
-  TopOrder order = TopOrder::kCpu;
+  WatchOptions options;
   for (const Order& each : kOrders) {
-    if (call.options.Text("sort") == each.name) order = each.order;
+    if (call.options.Text("sort") == each.name) options.order = each.order;
+  }
+  UsagePlot plot;
+  if (call.options.Has("svg")) {
+    if (console.json || console.out_is_terminal) {
+      console.Fail({"watch cells",
+                    console.json ? "--svg goes without -o json"
+                                 : "--svg writes a picture to stdout, which is a terminal",
+                    "odyssey-ctl cell top --svg >cells.svg"});
+      return kExitUsage;
+    }
+    options.plot = &plot;
   }
   const Result<Client> client = Client::Connect(Daemon::kSupervisor, call.locations);
   if (!client.ok()) return console.Fail(ExplainConnect("watch cells", client.status()));
   const SupervisorStub stub(client->channel());
   const char* const term = getenv("TERM");
-  const bool screen =
+  options.screen =
       console.out_is_terminal && !console.json && term != nullptr && strcmp(term, "dumb") != 0;
-  const Status status = screen || call.options.Has("watch")
-                            ? Watch(console, order, screen).Run(stub)
-                            : ShowOnce(console, stub, order);
-  return status.ok() ? kExitOk : console.Fail(client->Explain("watch cells", status));
+  if (call.options.Has("for")) options.length = milliseconds(call.options.DurationMs("for"));
+  const bool watches =
+      options.screen || options.length || options.plot || call.options.Has("watch");
+  const Status status =
+      watches ? Watch(console, options).Run(stub) : ShowOnce(console, stub, options.order);
+  if (!status.ok()) return console.Fail(client->Explain("watch cells", status));
+  if (options.plot != nullptr) console.Print(plot.Svg());
+  return kExitOk;
 }
 
 }  // namespace
@@ -301,10 +343,17 @@ Command CellTopCommand() {
           .summary = "watch what cells use and run",
           .options = {sort,
                       {.name = "watch",
-                       .help = "again every second where stdout is no terminal too, until Ctrl-C"}},
+                       .help = "again every second where stdout is no terminal too, until Ctrl-C"},
+                      {.name = "for",
+                       .kind = ValueKind::kDuration,
+                       .value_name = "TIME",
+                       .help = "again every second for this time: 90s, 5m"},
+                      {.name = "svg",
+                       .help = "instead of tables, at the end a picture of what was seen"}},
           .notes =
               "On a terminal again every second; keys sort, q quits. Else one sample: a table, "
-              "or with -o json what the supervisor\nsays of its cells.",
+              "or with -o json what the supervisor\nsays of its cells.\n--svg draws CPU "
+              "and memory of the last hour, a sample a second, until Ctrl-C or --for.",
           .run = Top};
 }
 

@@ -98,6 +98,7 @@ std::vector<std::string> HostWords(const Locations& locations) {
 }
 
 Status Probe(const Invocation& call, ProbeReport* report) {
+  StatusLine line(*call.console);
   ProbeInterrupt interrupt;
   const TemporaryDirectory directory;
   if (!directory.made()) return ErrnoStatus(errno, "make a directory " + directory.path());
@@ -120,7 +121,7 @@ Status Probe(const Invocation& call, ProbeReport* report) {
                                    .directory = directory.path(),
                                    .host_words = HostWords(supervisor.locations),
                                    .weaknesses = WeaknessesIn(info)},
-                                  report);
+                                  &line, report);
   return interrupt.signal() == 0 ? status : Cancelled("interrupted");
 }
 

@@ -243,12 +243,13 @@ class CellProbing final {
 
 }  // namespace
 
-Status RunProbes(const ProbeSite& site, ProbeReport* report) {
+Status RunProbes(const ProbeSite& site, StatusLine* line, ProbeReport* report) {
   size_t number = 0;
   bool any = false;
   Status last;
   for (const ProbeCellKind& kind : ProbeCellKinds()) {
     if (site.calls.interrupt->signal() != 0) return Cancelled("interrupted");
+    line->Show(Fraction(number, ProbeCellKinds().size(), "probing " + kind.Name()));
     const std::string component =
         "probe-" + std::to_string(getpid()) + "-" + std::to_string(++number);
     last = CellProbing(site, kind, component, report).Run();

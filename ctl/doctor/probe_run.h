@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ctl/base/status_line.h"
 #include "ctl/doctor/probe_canaries.h"
 #include "ctl/doctor/probe_cells.h"
 #include "ctl/doctor/probe_exec.h"
@@ -26,7 +27,8 @@ struct ProbeSite {
 
 // Runs odyssey-probe in each kind of cell, and looks from the host at what it left. UNAVAILABLE if
 // the supervisor does not make a cell at all.
-Status RunProbes(const ProbeSite& site, ProbeReport* report);
+// `line` shows how far it is.
+Status RunProbes(const ProbeSite& site, StatusLine* line, ProbeReport* report);
 
 }  // namespace odyssey::ctl
 

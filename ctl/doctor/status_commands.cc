@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/client/client.h"
+#include "ctl/client/http_address.h"
 #include "ctl/doctor/host_checks.h"
 #include "ctl/doctor/probe_command.h"
 #include "ctl/doctor/weaknesses.h"
@@ -145,22 +147,39 @@ int CountReviewed(const Locations& locations) {
   return listed ? response.cells_size() : 0;
 }
 
+// odyssey-http, where it has said that it serves.
+struct HttpAnswer {
+  bool reachable = false;
+  std::string detail;
+};
+
+std::optional<HttpAnswer> AskHttp(const Locations& locations) {
+  const Result<std::string> address = FindHttpAddress(locations);
+  if (!address.ok()) return std::nullopt;
+  const Status status = ReachHttp(*address);
+  return HttpAnswer{status.ok(), status.ok() ? "http://" + *address : status.message()};
+}
+
 int StatusCommand(const Invocation& call) {
   const Console& console = *call.console;
   const SupervisorAnswer supervisor = AskSupervisor(call.locations);
   const AgentdAnswer agentd = AskAgentd(call.locations);
   const EgressAnswer egress = EgressOf(supervisor);
+  const std::optional<HttpAnswer> http = AskHttp(call.locations);
   const int reviewed = supervisor.reachable ? CountReviewed(call.locations) : 0;
   if (console.json) {
-    console.PrintJson({{"state", call.locations.state},
-                       {"reviewed_cells", reviewed},
-                       {"supervisor", AnswerToJson(supervisor, call.locations.supervisor_socket)},
-                       {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)},
-                       {"egress", {{"reachable", egress.reachable}, {"detail", egress.detail}}}});
+    Json out = {{"state", call.locations.state},
+                {"reviewed_cells", reviewed},
+                {"supervisor", AnswerToJson(supervisor, call.locations.supervisor_socket)},
+                {"agentd", AnswerToJson(agentd, call.locations.agentd_socket)},
+                {"egress", {{"reachable", egress.reachable}, {"detail", egress.detail}}}};
+    if (http) out["http"] = {{"reachable", http->reachable}, {"detail", http->detail}};
+    console.PrintJson(out);
   } else {
     PrintDaemon(console, "odyssey-supervisor", supervisor.reachable, Describe(supervisor));
     PrintDaemon(console, "odyssey-agentd    ", agentd.reachable, Describe(agentd));
     PrintDaemon(console, "odyssey-egress    ", egress.reachable, egress.detail);
+    if (http) PrintDaemon(console, "odyssey-http      ", http->reachable, http->detail);
     for (const auto& feature : supervisor.info.features()) {
       if (!IsWeakness(feature)) continue;
       console.PrintLine("  weaker without root: " + Sanitize(NameOfWeakness(feature), Lines::kOne) +
@@ -171,7 +190,8 @@ int StatusCommand(const Invocation& call) {
                         (reviewed == 1 ? " cell" : " cells") + "; odyssey-ctl changes lists them");
     }
   }
-  if (supervisor.reachable && agentd.reachable && egress.reachable) return kExitOk;
+  const bool http_serves = !http || http->reachable;
+  if (supervisor.reachable && agentd.reachable && egress.reachable && http_serves) return kExitOk;
   if (!console.json) {
     const std::string& next = supervisor.reachable ? agentd.next : supervisor.next;
     if (!next.empty()) console.Warn(next);

@@ -12,9 +12,9 @@
 #include "ctl/base/sanitize.h"
 #include "ctl/cell/cell_name.h"
 #include "ctl/client/client.h"
+#include "ctl/file/copy_status.h"
 #include "ctl/file/file_calls.h"
 #include "ctl/file/file_report.h"
-#include "ctl/file/progress_line.h"
 #include "odyssey/supervisor/v1/supervisor.stub.h"
 
 namespace odyssey::ctl {
@@ -72,8 +72,8 @@ int PutAt(const Invocation& call) {
   PutRequest request{.directory = to, .replace = call.options.Has("replace")};
   Status status = FindCell(stub, words[0], &request.cell_id);
   {
-    ProgressLine progress(console);
-    request.progress = progress.Callback();
+    StatusLine status_line(console);
+    request.progress = ShowCopies(&status_line);
     if (status.ok()) {
       status = stream ? PutStream(stub, request, to, &local, &sent)
                       : PutAll(stub, request, *listed, console, &local, &sent);
@@ -144,8 +144,9 @@ int Get(const Invocation& call) {
   Status status = FindCell(stub, call.options.Word(0), request.mutable_cell_id());
   if (status.ok() && stream) status = GetFile(stub, kAsLongAsItTakes, request, STDOUT_FILENO);
   if (status.ok() && !stream) {
-    ProgressLine progress(console);
-    status = GetFiles(stub, kAsLongAsItTakes, request, &*destination, &files, progress.Callback());
+    StatusLine status_line(console);
+    status =
+        GetFiles(stub, kAsLongAsItTakes, request, &*destination, &files, ShowCopies(&status_line));
   }
   if (stream) return status.ok() ? kExitOk : console.Fail(client->Explain("get file", status));
   if (console.json) console.PrintJson(GotFilesJson(request.run_id(), files));

@@ -22,6 +22,7 @@ namespace {
 
 // A terminal's line is shorter.
 constexpr size_t kMaxTypedBytes = 4096;
+constexpr int kActivityMs = 1000;  // without an event, until the status line says what goes on
 
 uint64_t NowMs() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -38,6 +39,8 @@ TurnWatch::TurnWatch(const Console& console, const Locations& locations, TurnWat
       options_(std::move(options)),
       signal_fd_(signal_fd),
       view_({.color = console.color_out, .steps = options_.trace}),
+      status_(console),
+      activity_(NowMs()),
       feed_(locations, options_.session_id, options_.after, /*follow=*/true) {}
 
 TurnEnd TurnWatch::Run() {
@@ -45,7 +48,9 @@ TurnEnd TurnWatch::Run() {
     pollfd polled[] = {{feed_.fd(), POLLIN, 0},
                        {signal_fd_, POLLIN, 0},
                        {asked_.empty() ? -1 : options_.in_fd, POLLIN, 0}};
-    if (poll(polled, 3, -1) < 0 && errno != EINTR) return TurnEnd::kLost;
+    const int ready = poll(polled, 3, status_.visible() ? kActivityMs : -1);
+    if (ready < 0 && errno != EINTR) return TurnEnd::kLost;
+    if (ready == 0) ShowActivity();
     if (polled[1].revents != 0) OnSignal();
     if (polled[2].revents != 0) OnTyping();
     if (polled[0].revents != 0) OnItem(feed_.Take());
@@ -53,6 +58,7 @@ TurnEnd TurnWatch::Run() {
     if (!end_ && !asked_.empty() && !question_shown_) ShowQuestion();
   }
   LeaveQuestion();
+  status_.Erase();
   return *end_;
 }
 
@@ -60,6 +66,7 @@ void TurnWatch::OnItem(const EventFeed::Item& item) {
   if (item.event) OnEvent(*item.event);
   if (!item.notice.empty()) Say(Paint(item.notice, Style::kDim, console_.color_err));
   if (item.ended && !end_) {
+    status_.Erase();
     if (item.failure) console_.Fail(*item.failure);
     end_ = TurnEnd::kLost;
   }
@@ -75,10 +82,20 @@ void TurnWatch::ShowEvent(const Event& event) {
   const std::string text = view_.Show(event);
   if (text.empty()) return;
   LeaveQuestion();
+  Print(text);
+}
+
+void TurnWatch::Print(const std::string& text) {
+  status_.Erase();
   console_.Print(text);
 }
 
+void TurnWatch::ShowActivity() {
+  if (asked_.empty() && view_.at_line_start()) status_.Show(activity_.Text(NowMs()));
+}
+
 void TurnWatch::OnEvent(const Event& event) {
+  activity_.See(event, NowMs());
   ShowEvent(event);
   if (event.has_permission_requested()) OnPermission(event.permission_requested());
   if (event.has_approval_resolved()) {
@@ -114,7 +131,7 @@ void TurnWatch::OnPermission(const agent::v1::PermissionRequested& request) {
 
 void TurnWatch::Say(const std::string& text) {
   LeaveQuestion();
-  if (!console_.json) console_.Print(view_.FinishLine());
+  if (!console_.json) Print(view_.FinishLine());
   console_.Warn(text);
 }
 
@@ -129,7 +146,7 @@ void TurnWatch::ShowQuestion() {
     const agent::v1::PermissionRequested& request = asked_.front();
     prompt_.emplace(request, ScreenSize{size.rows, size.columns},
                     pace_.NeedsWord(request.tool_name(), NowMs()), console_.color_out);
-    console_.Print(view_.FinishLine() + prompt_->Begin());
+    Print(view_.FinishLine() + prompt_->Begin());
   }
   console_.Print(prompt_->PromptText());
   question_shown_ = true;

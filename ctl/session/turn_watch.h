@@ -11,10 +11,12 @@
 
 #include "ctl/approval/approval_prompt.h"
 #include "ctl/base/console.h"
+#include "ctl/base/status_line.h"
 #include "ctl/client/client.h"
 #include "ctl/session/event_feed.h"
 #include "ctl/session/turn_canceller.h"
 #include "ctl/view/event_view.h"
+#include "ctl/view/turn_activity.h"
 
 namespace odyssey::ctl {
 
@@ -51,6 +53,10 @@ class TurnWatch final {
   void OnSignal();
   void OnTyping();
   void OnAnswer(const Answered& answer);
+  // All that goes to stdout.
+  void Print(const std::string& text);
+  // What the turn is doing, while it says nothing.
+  void ShowActivity();
   // A line of our own, on stderr.
   void Say(const std::string& text);
   // What was typed before a question is not an answer to it.
@@ -65,6 +71,8 @@ class TurnWatch final {
   const TurnWatchOptions options_;
   const int signal_fd_;
   EventView view_;
+  StatusLine status_;
+  TurnActivity activity_;
   EventFeed feed_;
   std::deque<agent::v1::PermissionRequested> asked_;  // the first one is being asked
   std::optional<ApprovalPrompt> prompt_;              // of the first one, once it was shown

@@ -1,22 +1,15 @@
 // token create|list|rm, web.
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/message/message_json.h"
-#include "common/os/unique_fd.h"
 #include "ctl/base/command.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
 #include "ctl/base/units.h"
 #include "ctl/client/client.h"
+#include "ctl/client/http_address.h"
 #include "odyssey/agent/v1/token.stub.h"
 
 namespace odyssey::ctl {
@@ -27,9 +20,6 @@ using agent::v1::TokenServiceStub;
 
 constexpr uint64_t kMsPerSecond = 1000;
 constexpr uint64_t kMaxLifetimeS = uint64_t{366} * 24 * 3600;
-constexpr size_t kMaxAddressBytes = 256;
-constexpr char kAddressOfUnits[] = "127.0.0.1:8472";
-constexpr char kRunOfUnits[] = "/run/odyssey";
 
 int Create(const Invocation& call) {
   const Console& console = *call.console;
@@ -104,39 +94,14 @@ int Remove(const Invocation& call) {
   return kExitOk;
 }
 
-// Its directory is odyssey-http's, which may put anything there: a regular file is read, no link is
-// followed, and what is no address is no answer.
-Result<std::string> ReadAddress(const std::string& path) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file) return ErrnoStatus(errno, "open " + path);
-  struct stat info {};
-  char text[kMaxAddressBytes];
-  const bool is_file = fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
-  const ssize_t size = is_file ? read(file.get(), text, sizeof(text)) : -1;
-  const std::string_view line(text, size > 0 ? static_cast<size_t>(size) : 0);
-  const std::string_view address = line.substr(0, line.find('\n'));
-  if (address.empty() || address.find_first_not_of("0123456789abcdef.:[]") != address.npos) {
-    return InvalidArgument(path + ": no address and port; start odyssey-http anew");
-  }
-  return std::string(address);
-}
-
-// Where odyssey-http beside the daemons of these sockets serves. It writes the address when it
-// starts; the units' one may start with the first connection. NOT_FOUND: it does not run.
-Result<std::string> FindAddress(const Locations& locations) {
-  const std::string run = std::filesystem::path(locations.agentd_socket).parent_path().string();
-  Result<std::string> address = ReadAddress(run + "/http/address");
-  if (address.ok()) return address;
-  if (address.status().code() == Code::kNotFound && run == kRunOfUnits) {
-    return std::string(kAddressOfUnits);
-  }
-  return address;
-}
-
 int Web(const Invocation& call) {
   const Console& console = *call.console;
   Result<std::string> address = call.options.Text("address");
-  if (address->empty()) address = FindAddress(call.locations);
+  if (address->empty()) {
+    address = FindHttpAddress(call.locations);
+    const Result<std::string> of_units = HttpAddressOfUnits(call.locations);
+    if (address.status().code() == Code::kNotFound && of_units.ok()) address = of_units;
+  }
   if (!address.ok()) {
     return console.Fail({"open the way for a browser",
                          "odyssey-http does not serve: " + address.status().message(),

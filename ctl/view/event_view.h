@@ -30,6 +30,8 @@ class EventView final {
   std::string Show(const agent::v1::Event& event);
   // A newline if what was shown last is an unfinished line: before text of another source.
   std::string FinishLine() { return CloseText(); }
+  // What was shown last ends with a newline.
+  bool at_line_start() const { return at_line_start_; }
 
  private:
   struct CommandOutput {

@@ -15,6 +15,8 @@
 #include "ctl/base/console.h"
 #include "ctl/base/exit_code.h"
 #include "ctl/base/sanitize.h"
+#include "ctl/base/status_line.h"
+#include "ctl/base/units.h"
 #include "ctl/hub/hub_verbs.h"
 #include "hub/artifact/archive.h"
 #include "hub/artifact/verify.h"
@@ -58,6 +60,16 @@ Result<transfer::HubPost> MakePost(const ParsedOptions& options, const char* pat
   return transfer::HubPost{std::move(hub), path, std::move(body), Environment("ODYSSEY_HUB_TOKEN")};
 }
 
+// With what has been moved on the status line.
+Result<std::string> SendAndReceive(const Console& console, const std::string& doing,
+                                   const transfer::HubPost& post, size_t max_bytes) {
+  ctl::StatusLine line(console);
+  return transfer::PostToHub(post, max_bytes, [&](uint64_t sent, uint64_t received) {
+    line.Show(doing + "  " + ctl::FormatSize(received > 0 ? received : sent) + "  " +
+              post.hub.base);
+  });
+}
+
 // The first word of the file.
 Result<std::string> ReadKey(const std::string& path) {
   ODY_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxKeyBytes));
@@ -91,7 +103,7 @@ Status Push(const Console& console, const ParsedOptions& options) {
   }
   ODY_ASSIGN_OR_RETURN(const transfer::HubPost post,
                        MakePost(options, artifact::kPublishPath, artifact::WritePublish(publish)));
-  ODY_RETURN_IF_ERROR(transfer::PostToHub(post, kMaxPublishAnswer).status());
+  ODY_RETURN_IF_ERROR(SendAndReceive(console, "publishing", post, kMaxPublishAnswer).status());
   Print(console,
         {{"namespace", target.ns},
          {"id", bundle.id},
@@ -135,7 +147,7 @@ Status Pull(const Console& console, const ParsedOptions& options) {
   const std::string body = artifact::WritePull({asked.ns + "/" + asked.id, asked.version, digest});
   ODY_ASSIGN_OR_RETURN(const transfer::HubPost post, MakePost(options, artifact::kPullPath, body));
   ODY_ASSIGN_OR_RETURN(const std::string answer,
-                       transfer::PostToHub(post, artifact::kMaxBodyBytes));
+                       SendAndReceive(console, "pulling", post, artifact::kMaxBodyBytes));
   Result<artifact::Pulled> pulled = artifact::ReadPulled(answer);
   if (!pulled.ok()) return InvalidArgument("hub response: " + pulled.status().message());
   ODY_ASSIGN_OR_RETURN(const oci::Config bundle, artifact::CheckPulled(asked, *pulled));

@@ -33,6 +33,7 @@ const char* ReasonOf(long code) {
 struct Transfer {
   size_t max_bytes;
   std::string body;
+  const PostProgress* progress;
   bool too_large = false;
 };
 
@@ -42,6 +43,12 @@ size_t OnBody(char* data, size_t, size_t bytes, void* user) noexcept {
   if (transfer.too_large) return 0;
   transfer.body.append(data, bytes);
   return bytes;
+}
+
+int OnProgress(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent) noexcept {
+  const Transfer& transfer = *static_cast<Transfer*>(user);
+  (*transfer.progress)(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
+  return 0;
 }
 
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
@@ -71,6 +78,11 @@ void Configure(CURL* easy, const HubPost& post, const std::string& url, Transfer
   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.c_str());
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+  if (*transfer->progress) {
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
+  }
   // A proxy from the environment is for the way out, not for this host.
   if (post.hub.loopback) curl_easy_setopt(easy, CURLOPT_PROXY, "");
 }
@@ -97,13 +109,13 @@ Status CheckToken(const std::string& token) {
   return printable ? OkStatus() : InvalidArgument("ODYSSEY_HUB_TOKEN: not printable ASCII");
 }
 
-Result<std::string> PostToHub(const HubPost& post, size_t max_bytes) {
+Result<std::string> PostToHub(const HubPost& post, size_t max_bytes, const PostProgress& progress) {
   ODY_RETURN_IF_ERROR(CheckToken(post.token));
   const HeaderList headers = Headers(post);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(),
                                                                  curl_easy_cleanup);
   if (!easy) return ResourceExhausted("hub: no memory for a transfer");
-  Transfer transfer{max_bytes, {}};
+  Transfer transfer{.max_bytes = max_bytes, .body = {}, .progress = &progress};
   char detail[CURL_ERROR_SIZE] = "";
   const std::string url = post.hub.base + post.path;
   Configure(easy.get(), post, url, &transfer);

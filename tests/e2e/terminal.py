@@ -42,7 +42,7 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def _read(self, seconds):
+    def read(self, seconds):
         """Reads once; False at the end of the output."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return True
@@ -57,7 +57,7 @@ class Terminal:
         """Reads until `text` was shown `count` times."""
         deadline = time.monotonic() + seconds
         while self.text.count(text) < count:
-            more = self._read(host.POLL_S)
+            more = self.read(host.POLL_S)
             if self.text.count(text) >= count:
                 return
             assert more, f"ended without {text!r}: {self.text!r}"
@@ -66,7 +66,7 @@ class Terminal:
     def ended(self, seconds=HANG_S):
         """Reads to the end; the exit code, 128+N for a signal."""
         deadline = time.monotonic() + seconds
-        while self._read(host.POLL_S):
+        while self.read(host.POLL_S):
             assert time.monotonic() < deadline, f"still runs after {seconds} s: {self.text!r}"
         _, status = os.waitpid(self.pid, 0)
         os.close(self.fd)

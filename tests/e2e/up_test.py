@@ -205,7 +205,21 @@ class UpTest(unittest.TestCase):
         self.world.up()
         for command in ("status", "doctor", "version"):
             self.assertEqual(self.world.ctl(command).code, 0)
-        self.assertTrue(self.world.json("status")["supervisor"]["reachable"])
+        status = self.world.json("status")
+        self.assertTrue(status["supervisor"]["reachable"])
+        self.assertNotIn("http", status)
+
+    def test_status_has_odyssey_http_where_it_serves(self):
+        self.world.up("--http-listen", "127.0.0.1:0")
+        http = self.world.json("status")["http"]
+        self.assertTrue(http["reachable"], http)
+        self.assertIn(f"✓ odyssey-http        {http['detail']}\n", self.world.ctl("status").out)
+        # What a killed one leaves, or says that is another's.
+        with open(f"{self.world.state}/run/http/address", "w", encoding="ascii") as file:
+            file.write("127.0.0.1:1\n")
+        done = self.world.ctl("status")
+        self.assertEqual(done.code, 1)
+        self.assertIn("✗ odyssey-http        connect to 127.0.0.1:1: Connection refused\n", done.out)
 
     def test_agentd_is_a_user_of_its_own_without_rights(self):
         """Whichever way it was started: no unit of systemd's is around it."""

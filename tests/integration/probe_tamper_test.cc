@@ -306,12 +306,14 @@ void ProbeCarelessly() {
   const v1::SupervisorStub stub(std::make_shared<rpc::H2Channel>(socket));
   ctl::ProbeInterrupt interrupt;
   ctl::ProbeReport report;
+  const ctl::Console console;
+  ctl::StatusLine line(console);
   const Status status = RunProbes({.calls = {.stub = stub, .interrupt = &interrupt},
                                    .canaries = canaries.get(),
                                    .directory = kDirectory,
                                    .host_words = {},
                                    .gone = std::chrono::milliseconds(100)},
-                                  &report);
+                                  &line, &report);
   Must(status.ok(), status.ToString());
   PrintFailures(report.results);
 }
