@@ -16,6 +16,7 @@
 #include "ctl/policy/explain.h"
 #include "ctl/policy/policy_asker.h"
 #include "ctl/policy/policy_diff.h"
+#include "ctl/policy/policy_export.h"
 #include "ctl/policy/policy_file.h"
 #include "ctl/policy/policy_json.h"
 #include "ctl/policy/policy_question.h"
@@ -338,6 +339,7 @@ std::vector<Command> PolicyCommands() {
        .notes = kCheckNotes,
        .run = Check},
       PolicyDiffCommand(),
+      PolicyExportCommand(),
   };
 }
 

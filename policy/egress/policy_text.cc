@@ -91,7 +91,7 @@ std::string PortsText(const Endpoint& endpoint) {
   return "ports: [" + Join(ports, ", ") + "]\n";
 }
 
-std::string RuleText(const Rule& rule) {
+std::string RuleText(const Rule& rule, Defaults defaults) {
   std::string out = "  " + Scalar(rule.key) + ":\n";
   if (rule.name != rule.key) out += "    name: " + Scalar(rule.name) + "\n";
   out += "    endpoints:\n";
@@ -99,7 +99,7 @@ std::string RuleText(const Rule& rule) {
     out +=
         "    - " +
         (endpoint.host.empty() ? "" : "host: " + Scalar(endpoint.host) + "\n" + kEndpointIndent) +
-        PortsText(endpoint) + EndpointText(endpoint, nullptr) +
+        PortsText(endpoint) + EndpointText(endpoint, nullptr, defaults) +
         CredentialsText(endpoint.credentials) + RegisteredText(endpoint.graphql);
     if (endpoint.budget != Budget{}) {
       out += kEndpointIndent + ("budget: " + BudgetText(endpoint.budget));
@@ -134,14 +134,18 @@ std::string Sequence(const std::vector<std::string>& texts) {
   return "[" + Join(scalars, ", ") + "]";
 }
 
-std::string EndpointText(const Endpoint& endpoint, const Matcher* allow) {
+std::string EndpointText(const Endpoint& endpoint, const Matcher* allow, Defaults defaults) {
   std::string out;
   const auto line = [&](const std::string& text) { out += kEndpointIndent + text + "\n"; };
   if (!endpoint.path.empty()) line("path: " + Scalar(endpoint.path));
   if (endpoint.protocol != Protocol::kL4)
     line("protocol: " + NameOf(endpoint.protocol, ProtocolNames()));
   if (endpoint.tls == Tls::kSkip) line("tls: skip");
-  if (endpoint.enforcement == Enforcement::kAudit) line("enforcement: audit");
+  if (endpoint.enforcement == Enforcement::kAudit) {
+    line("enforcement: audit");
+  } else if (defaults == Defaults::kSaid && IsInspected(endpoint.protocol)) {
+    line("enforcement: enforce");
+  }
   std::vector<std::string> ranges;
   for (const AddressRange& range : endpoint.allowed_ips) ranges.push_back(ToString(range));
   if (!ranges.empty()) line("allowed_ips: " + Sequence(ranges));
@@ -175,7 +179,7 @@ std::string BinaryText(const Binary& binary) {
   return binary.only_itself ? out + "      ancestors: false\n" : out;
 }
 
-std::string PolicyText(const NetworkPolicy& policy) {
+std::string PolicyText(const NetworkPolicy& policy, Defaults defaults) {
   std::string out = "version: 1\n";
   std::string rules;
   for (const Rule& rule : policy.rules) {
@@ -183,7 +187,7 @@ std::string PolicyText(const NetworkPolicy& policy) {
     if (IsPublic(rule.endpoints[0])) {
       out += "# " + rule.endpoints[0].key + ": every public host and port\n";
     } else {
-      rules += RuleText(rule);
+      rules += RuleText(rule, defaults);
     }
   }
   if (policy.budget != Budget{}) out += "network_budget: " + BudgetText(policy.budget);
