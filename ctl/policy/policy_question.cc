@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ctl/file/seen_places.h"
-#include "ctl/policy/destination_check.h"
 #include "ctl/policy/exec_options.h"
 #include "ctl/policy/explain.h"
 #include "ctl/policy/grant_words.h"
@@ -11,10 +10,10 @@
 #include "ctl/policy/policy_file.h"
 #include "ctl/policy/policy_json.h"
 #include "ctl/policy/project_approval.h"
+#include "policy/destination/destination_check.h"
 #include "policy/dialect/llm_do_command.h"
 #include "policy/dialect/path_text.h"
 #include "policy/plan/plan_check.h"
-#include "policy/rules/network_rules.h"
 
 namespace odyssey::ctl {
 namespace {
@@ -139,6 +138,11 @@ answer::Question QuestionOf(const PolicyQuestion& asked) {
   return out;
 }
 
+rules::Decision DecideByEndpoints(const PolicyQuestion& asked) {
+  return destination::DecideByEndpoints(asked.policy.request.egress, asked.policy.origins,
+                                        *asked.destination);
+}
+
 bool AsksEndpoints(const PolicyQuestion& asked) {
   return asked.destination && asked.policy.request.network == policy::Network::kEgress;
 }
@@ -147,14 +151,14 @@ bool AsksEndpoints(const PolicyQuestion& asked) {
 PolicyAnswer NoCell(const PolicyQuestion& asked, const answer::Answer& answer) {
   PolicyAnswer denied = Denied(asked, answer.rule, answer.refusal);
   if (AsksEndpoints(asked)) {
-    denied.decision.reason += "; " + DecideByEndpoints(asked.policy, *asked.destination).reason;
+    denied.decision.reason += "; " + DecideByEndpoints(asked).reason;
   }
   return denied;
 }
 
 // Of a cell that would be made.
 rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& answer) {
-  if (AsksEndpoints(asked)) return DecideByEndpoints(asked.policy, *asked.destination);
+  if (AsksEndpoints(asked)) return DecideByEndpoints(asked);
   const bool about_cell = !asked.destination && !asked.call.options.Has("path");
   if (!about_cell) return WithGrant(asked.policy.dialect, answer);
   return {.reason =
@@ -163,23 +167,14 @@ rules::Decision DecideInCell(const PolicyQuestion& asked, const answer::Answer& 
 
 // What the agent's rules make of a destination that the endpoints refuse and do not name.
 Result<rules::Decision> DecideByNetworkRules(const PolicyQuestion& asked, rules::Decision refused) {
-  const egress::Destination& to = *asked.destination;
-  const bool settled = refused.verdict == rules::Verdict::kAllow || !to.never.empty();
-  if (settled || NamesDestination(asked.policy.request.egress, to)) return refused;
   const ParsedOptions& options = asked.call.options;
   ODY_ASSIGN_OR_RETURN(const dialect::AgentSpec agent,
                        ReadAgentFor(options.Word(0), options.Text("agent")));
   const dialect::ToolRuleSpec& tools = agent.tools;
   ODY_ASSIGN_OR_RETURN(const rules::ToolRules parsed,
                        rules::Parse(tools.allow, tools.ask, tools.deny, tools.risk));
-  const rules::Rule* const rule = rules::FindNetworkRule(parsed, to.host, to.port);
-  if (rule == nullptr) return refused;
-  refused.verdict = rule->action;
-  refused.rule = rule->text;
-  if (rule->action == rules::Verdict::kAsk)
-    refused.reason += "; a person is asked when it is refused";
-  if (rule->action == rules::Verdict::kAllow) refused.reason += "; it is opened when it is refused";
-  return refused;
+  return destination::DecideByNetworkRules(parsed, asked.policy.request.egress, *asked.destination,
+                                           std::move(refused));
 }
 
 Result<PolicyAnswer> Judged(const PolicyQuestion& asked, const answer::Answer& answer) {

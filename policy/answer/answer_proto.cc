@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/utf8.h"
+#include "policy/convert/refusal_proto.h"
 #include "policy/convert/sandbox_proto.h"
 
 namespace odyssey::answer {
@@ -33,32 +34,6 @@ int IndexOf(const T (&values)[N], T value) {
 template <typename T, size_t N>
 bool IsIndex(const T (&)[N], int index) {
   return index >= 0 && index < static_cast<int>(N);
-}
-
-pb::Refusal ToProto(const Status& status) {
-  pb::Refusal out;
-  out.set_code(static_cast<int>(status.code()));
-  out.set_message(SanitizeUtf8(status.message()));
-  const Detail& detail = status.detail();
-  policy::v1::Failure* failure = out.mutable_failure();
-  failure->set_field(SanitizeUtf8(detail.field));
-  failure->set_value(SanitizeUtf8(detail.value));
-  failure->set_allowed(SanitizeUtf8(detail.allowed));
-  failure->set_path(SanitizeUtf8(detail.path));
-  failure->set_errno_value(detail.error);
-  failure->set_hint(detail.hint);
-  return out;
-}
-
-Status FromProto(const pb::Refusal& refusal) {
-  const policy::v1::Failure& failure = refusal.failure();
-  return Status(static_cast<Code>(refusal.code()), refusal.message())
-      .With({.field = failure.field(),
-             .value = failure.value(),
-             .allowed = failure.allowed(),
-             .path = failure.path(),
-             .hint = failure.hint(),
-             .error = failure.errno_value()});
 }
 
 Result<Seen> FromProto(const pb::SeenPlace& place) {
@@ -130,7 +105,7 @@ pb::CheckPolicyResponse ToProto(const Answer& answer) {
   }
   out.set_host_path(SanitizeUtf8(answer.host_path));
   out.set_through_link(answer.through_link);
-  if (!answer.refusal.ok()) *out.mutable_refusal() = ToProto(answer.refusal);
+  if (!answer.refusal.ok()) *out.mutable_refusal() = policy::ToProto(answer.refusal);
   out.set_policy_digest(answer.digest);
   for (const std::string& line : answer.plan) out.add_plan(SanitizeUtf8(line));
   for (const Granted& granted : answer.granted) {
@@ -158,7 +133,7 @@ Answer FromProto(const pb::CheckPolicyResponse& response) {
                response.grant().value(), response.grant().text()};
   out.host_path = response.host_path();
   out.through_link = response.through_link();
-  if (response.has_refusal()) out.refusal = FromProto(response.refusal());
+  if (response.has_refusal()) out.refusal = policy::FromProto(response.refusal());
   out.digest = response.policy_digest();
   out.plan.assign(response.plan().begin(), response.plan().end());
   for (const pb::GrantedByCeiling& granted : response.granted()) {

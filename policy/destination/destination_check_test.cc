@@ -1,10 +1,10 @@
-#include "ctl/policy/destination_check.h"
+#include "policy/destination/destination_check.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_policy_host.h"
 
-namespace odyssey::ctl {
+namespace odyssey::destination {
 namespace {
 
 constexpr char kEndpoints[] = R"(version: 1
@@ -26,7 +26,7 @@ rules::Decision Decide(const std::string& text, const std::string& host) {
   EXPECT_EQ(reading.problems, "");
   const auto destination = egress::ParseDestination(host);
   EXPECT_TRUE(destination.ok()) << host;
-  return DecideByEndpoints(*reading.policy, *destination);
+  return DecideByEndpoints(reading.policy->request.egress, reading.policy->origins, *destination);
 }
 
 TEST(DestinationCheckTest, NamesTheEndpointItsProgramsAndItsLine) {
@@ -69,5 +69,25 @@ TEST(DestinationCheckTest, APatternOpensNoPrivateNetwork) {
       << Decide(kEndpoints, "db.example.internal:443").reason;
 }
 
+TEST(DestinationCheckTest, RulesOfNetworkSpeakOfWhatNoEndpointNames) {
+  const auto rules = rules::Parse({}, {"Network(*.example.org)"}, {"Network(no.example.org)"});
+  ASSERT_TRUE(rules.ok());
+  const fakes::PolicyReading reading =
+      fakes::ReadPolicyOn(fakes::FakePolicyHost(), kEndpoints, "p.yaml");
+  const egress::NetworkPolicy& policy = reading.policy->request.egress;
+  const auto decide = [&](const std::string& host) {
+    const egress::Destination to = *egress::ParseDestination(host);
+    return DecideByNetworkRules(*rules, policy, to,
+                                DecideByEndpoints(policy, reading.policy->origins, to));
+  };
+  EXPECT_EQ(decide("a.example.org:443").verdict, rules::Verdict::kAsk);
+  EXPECT_EQ(decide("a.example.org:443").rule, "Network(*.example.org)");
+  EXPECT_EQ(decide("no.example.org:443").verdict, rules::Verdict::kDeny);
+  EXPECT_EQ(decide("no.example.org:443").rule, "Network(no.example.org)");
+  // An endpoint names these.
+  EXPECT_EQ(decide("api.example.com:443").verdict, rules::Verdict::kAllow);
+  EXPECT_EQ(decide("no.example.com:80").rule, "network egress");
+}
+
 }  // namespace
-}  // namespace odyssey::ctl
+}  // namespace odyssey::destination

@@ -1,17 +1,19 @@
-#include "ctl/policy/destination_check.h"
+#include "policy/destination/destination_check.h"
 
 #include <string>
 #include <vector>
 
-namespace odyssey::ctl {
+#include "policy/rules/network_rules.h"
+
+namespace odyssey::destination {
 namespace {
 
 using egress::Destination;
 using egress::Match;
 using egress::MatchKind;
 
-std::string PlaceOf(const Match& match, const dialect::Policy& policy) {
-  const dialect::Place* network = policy.origins.Find("network");
+std::string PlaceOf(const Match& match, const dialect::Origins& origins) {
+  const dialect::Place* network = origins.Find("network");
   const std::string file = network == nullptr ? "" : network->file + ":";
   return file + std::to_string(match.endpoint->line) + ": " + match.endpoint->key;
 }
@@ -41,18 +43,19 @@ bool Allows(const Match& match) {
 
 }  // namespace
 
-rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destination& destination) {
+rules::Decision DecideByEndpoints(const egress::NetworkPolicy& policy,
+                                  const dialect::Origins& origins, const Destination& destination) {
   rules::Decision out{.verdict = rules::Verdict::kDeny, .rule = "network egress"};
   if (!destination.never.empty()) {
     out.reason = "closed whatever a policy says: " + destination.never;
     return out;
   }
-  const std::vector<Match> matches = MatchesOf(policy.request.egress, destination);
+  const std::vector<Match> matches = MatchesOf(policy, destination);
   bool some = false;
   std::string told;
   for (const Match& match : matches) {
     some = some || Allows(match);
-    told += (told.empty() ? "" : "; ") + PlaceOf(match, policy) + " " + Verb(match, destination) +
+    told += (told.empty() ? "" : "; ") + PlaceOf(match, origins) + " " + Verb(match, destination) +
             " (" + Describe(*match.rule, *match.endpoint) + ")";
   }
   if (matches.empty()) told = "no endpoint names it";
@@ -62,4 +65,19 @@ rules::Decision DecideByEndpoints(const dialect::Policy& policy, const Destinati
   return out;
 }
 
-}  // namespace odyssey::ctl
+rules::Decision DecideByNetworkRules(const rules::ToolRules& rules,
+                                     const egress::NetworkPolicy& policy,
+                                     const Destination& destination, rules::Decision refused) {
+  const bool settled = refused.verdict == rules::Verdict::kAllow || !destination.never.empty();
+  if (settled || NamesDestination(policy, destination)) return refused;
+  const rules::Rule* const rule = rules::FindNetworkRule(rules, destination.host, destination.port);
+  if (rule == nullptr) return refused;
+  refused.verdict = rule->action;
+  refused.rule = rule->text;
+  if (rule->action == rules::Verdict::kAsk)
+    refused.reason += "; a person is asked when it is refused";
+  if (rule->action == rules::Verdict::kAllow) refused.reason += "; it is opened when it is refused";
+  return refused;
+}
+
+}  // namespace odyssey::destination
