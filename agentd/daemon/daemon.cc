@@ -35,6 +35,7 @@
 #include "agentd/sandbox/supervisor_client.h"
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
+#include "agentd/service/cell_service.h"
 #include "agentd/service/changes_service.h"
 #include "agentd/service/convert.h"
 #include "agentd/service/metrics_collector.h"
@@ -230,6 +231,7 @@ class Server final {
     may_connect_.Set(allowed);
     session_service_ = std::make_unique<service::SessionService>(sessions_.get(), channel_);
     changes_service_ = std::make_unique<service::ChangesService>(sessions_.get(), channel_);
+    cell_service_ = std::make_unique<service::CellService>(sessions_.get(), channel_);
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
     token_service_ = std::make_unique<service::TokenService>(&sessions_->runtime());
@@ -258,15 +260,17 @@ class Server final {
     builder.RegisterService(session_service_.get());
     builder.RegisterService(approval_service_.get());
     builder.RegisterService(changes_service_.get());
+    builder.RegisterService(cell_service_.get());
     builder.RegisterService(bundle_service_.get());
     builder.RegisterService(token_service_.get());
     builder.RegisterService(metrics_service_.get());
-    server_ = rpc::StartWithHealth(&builder, {agent::v1::SessionService::service_full_name(),
-                                              agent::v1::ApprovalService::service_full_name(),
-                                              supervisor::v1::Changes::service_full_name(),
-                                              agent::v1::BundleService::service_full_name(),
-                                              agent::v1::TokenService::service_full_name(),
-                                              ops::v1::Metrics::service_full_name()});
+    server_ = rpc::StartWithHealth(
+        &builder,
+        {agent::v1::SessionService::service_full_name(),
+         agent::v1::ApprovalService::service_full_name(),
+         supervisor::v1::Changes::service_full_name(), agent::v1::CellService::service_full_name(),
+         agent::v1::BundleService::service_full_name(),
+         agent::v1::TokenService::service_full_name(), ops::v1::Metrics::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     listener_ =
         std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), std::move(allowed));
@@ -405,6 +409,7 @@ class Server final {
   std::unique_ptr<service::SessionService> session_service_;
   std::unique_ptr<service::ApprovalService> approval_service_;
   std::unique_ptr<service::ChangesService> changes_service_;
+  std::unique_ptr<service::CellService> cell_service_;
   std::unique_ptr<service::BundleService> bundle_service_;
   std::unique_ptr<service::TokenService> token_service_;
   std::unique_ptr<service::MetricsCollector> collector_;

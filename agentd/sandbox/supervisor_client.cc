@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "agentd/sandbox/cell_key_proto.h"
+#include "agentd/sandbox/cell_spec_proto.h"
 #include "agentd/sandbox/exec_cancel.h"
 #include "common/base/sha256.h"
 #include "common/rpc/status_map.h"
 #include "odyssey/supervisor/v1/changes.grpc.pb.h"
 #include "odyssey/supervisor/v1/supervisor.grpc.pb.h"
-#include "policy/convert/sandbox_proto.h"
 
 namespace odyssey::sandbox {
 namespace {
@@ -45,20 +45,6 @@ Cell FromProto(const pb::CellInfo& info, bool created) {
       {info.key().session_id(), info.key().agent_id(), info.key().kind(), info.key().component()},
       created,
       info.running_execs()};
-}
-
-pb::PrepareCellRequest ToProto(const CellSpec& spec) {
-  pb::PrepareCellRequest request;
-  ToProto(spec.key, request.mutable_key());
-  *request.mutable_sandbox() = policy::ToProto(spec.request);
-  request.set_workspace(spec.request.workspace);
-  request.set_ephemeral(spec.request.ephemeral);
-  request.set_bundle_digest(spec.bundle_digest);
-  request.set_owner_uid(spec.owner_uid);
-  request.set_allow_danger(spec.allow_danger);
-  request.set_spare_running(spec.spare_running);
-  request.mutable_granted_by()->Assign(spec.granted_by.begin(), spec.granted_by.end());
-  return request;
 }
 
 // The supervisor sends it as the details of the error.

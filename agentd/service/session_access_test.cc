@@ -14,6 +14,7 @@
 
 #include "agentd/service/approval_service.h"
 #include "agentd/service/bundle_service.h"
+#include "agentd/service/cell_service.h"
 #include "agentd/service/changes_service.h"
 #include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
@@ -63,6 +64,8 @@ const std::map<std::string, std::map<std::string, For>> kMethods = {
       {"InspectBundle", For::kNoSession},
       {"ExportBundle", For::kNoSession},
       {"RemoveBundle", For::kNoSession}}},
+    {"odyssey.agent.v1.CellService",
+     {{"ListCells", For::kNoSession}, {"ExplainPolicy", For::kAdmin}}},
     {"odyssey.supervisor.v1.Changes",
      {{"ListReviewed", For::kNoSession},
       {"ListChanges", For::kAdmin},
@@ -90,6 +93,7 @@ class SessionAccessTest : public ::testing::Test {
     sessions_ = std::make_unique<SessionService>(&world_.sessions(), supervisor);
     approvals_ = std::make_unique<ApprovalService>(&world_.approvals(), &world_.sessions());
     changes_ = std::make_unique<ChangesService>(&world_.sessions(), supervisor);
+    cells_ = std::make_unique<CellService>(&world_.sessions(), supervisor);
     bundles_ = std::make_unique<BundleService>(&world_.bundles(), &world_.sessions());
     tokens_ = std::make_unique<TokenService>(&world_.sessions().runtime());
     collector_ = std::make_unique<MetricsCollector>(&counted_, &world_.sessions(),
@@ -101,6 +105,7 @@ class SessionAccessTest : public ::testing::Test {
     builder.RegisterService(sessions_.get());
     builder.RegisterService(approvals_.get());
     builder.RegisterService(changes_.get());
+    builder.RegisterService(cells_.get());
     builder.RegisterService(bundles_.get());
     builder.RegisterService(tokens_.get());
     server_ = builder.BuildAndStart();
@@ -185,6 +190,7 @@ class SessionAccessTest : public ::testing::Test {
   std::unique_ptr<SessionService> sessions_;
   std::unique_ptr<ApprovalService> approvals_;
   std::unique_ptr<ChangesService> changes_;
+  std::unique_ptr<CellService> cells_;
   std::unique_ptr<BundleService> bundles_;
   std::unique_ptr<TokenService> tokens_;
   agent::Metrics counted_{"1"};

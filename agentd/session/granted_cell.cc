@@ -6,16 +6,14 @@
 #include <chrono>
 #include <utility>
 
+#include "agentd/session/limits_in_force.h"
 #include "agentd/session/widen.h"
 #include "agentd/tool/grant_arguments.h"
 #include "agentd/tool/tool_result.h"
 #include "common/base/refusal.h"
-#include "policy/ceiling/check.h"
-#include "policy/dialect/ceiling_directory.h"
 #include "policy/egress/pattern.h"
 #include "policy/egress/reach.h"
 #include "policy/lattice/lattice.h"
-#include "policy/model/default_limits.h"
 
 namespace odyssey::session {
 namespace {
@@ -29,23 +27,6 @@ std::set<std::string> IdsOf(const std::vector<SessionGrant>& granted) {
   std::set<std::string> ids;
   for (const SessionGrant& grant : granted) ids.insert(grant.id);
   return ids;
-}
-
-// As the supervisor fills them in.
-Status FillLimits(const Runtime& runtime, policy::SandboxRequest* request) {
-  ODY_ASSIGN_OR_RETURN(const auto current, runtime.ceiling->Get());
-  ceiling::FillLimits(current->ceiling, request->ephemeral, &request->limits);
-  request->unsaid_limits = policy::UnsaidLimits(*request);
-  request->limits = policy::WithDefaults(request->limits);
-  return OkStatus();
-}
-
-// The wall clock is agentd's to fill in, within the operator's bound.
-Status FillLimits(const Runtime& runtime, TurnSetup* setup) {
-  ODY_ASSIGN_OR_RETURN(const auto current, runtime.ceiling->Get());
-  setup->cell.request.limits.wall_clock_ms =
-      ceiling::WallClockWithin(current->ceiling, setup->wall_clock_ms);
-  return FillLimits(runtime, &setup->cell.request);
 }
 
 bool IsLimit(const Grant& grant) { return grant.key() == supervisor::v1::GRANT_KEY_LIMIT; }

@@ -735,6 +735,22 @@ Result<TurnSetup> Sessions::SetupWithGrants(const std::string& session_id) {
   return WithGrants(*setup, grants_.Of(session_id, runtime_.clock->Now()), runtime_);
 }
 
+Result<CellPolicy> Sessions::PolicyOf(const std::string& session_id) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, runtime_.store->GetWithoutTurns(session_id));
+  ODY_ASSIGN_OR_RETURN(const auto setup, setups_.SetUp(*record, runtime_));
+  return DescribePolicy(*record, *setup, grants_.Of(session_id, runtime_.clock->Now()), runtime_);
+}
+
+std::optional<policy::Limits> Sessions::LimitsOfCell(const std::string& session_id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (own_policy_.count(session_id) > 0) return std::nullopt;
+  }
+  const Result<CellPolicy> policy = PolicyOf(session_id);
+  if (!policy.ok()) return std::nullopt;
+  return policy->limits;
+}
+
 Result<std::string> Sessions::OperatorCell(const std::string& session_id) {
   ODY_ASSIGN_OR_RETURN(TurnSetup setup, SetupWithGrants(session_id));
   policy::SandboxRequest& request = setup.cell.request;

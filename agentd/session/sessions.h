@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agentd/scheduler/strand_pool.h"
+#include "agentd/session/cell_policy.h"
 #include "agentd/session/cell_quota.h"
 #include "agentd/session/deadlines.h"
 #include "agentd/session/job_records.h"
@@ -164,6 +165,12 @@ class Sessions final : public Workers {
   std::vector<SessionGrant> GrantsOf(const std::string& session_id) const;
   // From the next call on the cell is without it.
   Status RevokeGrant(const std::string& session_id, const std::string& grant_id, uint32_t by_uid);
+
+  // What the policy of the session's next command comes to.
+  Result<CellPolicy> PolicyOf(const std::string& session_id);
+  // In force in the session's cell. Nothing: there is no such session, its cell is under an
+  // operator's policy, or the session cannot run.
+  std::optional<policy::Limits> LimitsOfCell(const std::string& session_id);
 
   // Ends the cells of sessions that have had no work for so long. Their directories stay; the next
   // turn makes the cell again. Never while a turn, an operator or a command is in the cell; a job

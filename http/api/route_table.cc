@@ -9,6 +9,7 @@
 #include "http/shape/public_id.h"
 #include "odyssey/agent/v1/approval.pb.h"
 #include "odyssey/agent/v1/bundle.pb.h"
+#include "odyssey/agent/v1/cell.pb.h"
 #include "odyssey/agent/v1/session.pb.h"
 #include "odyssey/agent/v1/token.pb.h"
 #include "odyssey/ops/v1/metrics.pb.h"
@@ -353,6 +354,18 @@ std::vector<Route> MakeRoutes() {
        .summary = "forget changes",
        .deadline_ms = kSlowMs},
       {.method = "GET",
+       .path = "/sessions/{session_id}/policy",
+       .rpc = "odyssey.agent.v1.CellService.ExplainPolicy",
+       .summary =
+           "show what the policy of the session's cell comes to, and answer one question about it",
+       .query = {{"path", "does a command see this path of the host"},
+                 {"destination", "does a command reach it: HOST or HOST:PORT"},
+                 {"command", "what the agent's rules make of this command line"}}},
+      {.method = "GET",
+       .path = "/cells",
+       .rpc = "odyssey.agent.v1.CellService.ListCells",
+       .summary = "list live cells, with what they use and their limits"},
+      {.method = "GET",
        .path = "/approvals",
        .rpc = "odyssey.agent.v1.ApprovalService.ListApprovals",
        .summary = "list pending requests for approval",
@@ -465,10 +478,14 @@ size_t Placeholders(const Route& route) {
 
 const std::vector<Route>& Routes() {
   // Rows name methods by text: without these a program would leave the archive's descriptors out.
-  static const Descriptor* const kLinked[] = {
-      agent::v1::Approval::descriptor(),         agent::v1::Bundle::descriptor(),
-      agent::v1::Session::descriptor(),          agent::v1::Token::descriptor(),
-      ops::v1::GetMetricsResponse::descriptor(), supervisor::v1::Change::descriptor()};
+  static const Descriptor* const kLinked[] = {agent::v1::Approval::descriptor(),
+                                              agent::v1::Bundle::descriptor(),
+                                              agent::v1::Cell::descriptor(),
+
+                                              agent::v1::Session::descriptor(),
+                                              agent::v1::Token::descriptor(),
+                                              ops::v1::GetMetricsResponse::descriptor(),
+                                              supervisor::v1::Change::descriptor()};
   static const std::vector<Route> kRoutes = MakeRoutes();
   ODY_CHECK(kLinked[0] != nullptr);
   return kRoutes;

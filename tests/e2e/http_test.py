@@ -466,6 +466,35 @@ class TokenTest(HttpWorldTest):
         self.assertIn(f"its owner alone, uid {OWNER}", refused["message"])
         self.assertIn("metrics", self.get("/metrics", status=403, token=one["secret"])["error"]["message"])
 
+    def test_cells_and_policies_are_shown_to_their_user_and_to_operators(self):
+        bundle = self.bundle([bundles.bash("sleep 300"), bundles.say("never")], mode="read_only")
+        one, other = (self.as_user(uid, "token", "create")["secret"] for uid in (OWNER, OTHER))
+        session = self.post("/sessions", {"bundle_ref": bundle}, token=one)["id"]
+        self.post(f"/sessions/{session}/run", self.task(), token=one)
+
+        def cells(token):
+            return [cell for cell in self.get("/cells", token=token)["cells"] if cell["info"]["key"]["session_id"] == session]
+        host.eventually(lambda: cells(one) and cells(one)[0]["info"]["standing"]["phase"] == "CELL_PHASE_RUNNING", HANG_S, "the cell runs")
+        self.assertEqual(self.get("/cells", token=other)["cells"], [])
+        for token in (one, self.token):  # its owner's, root's
+            cell, = cells(token)
+            self.assertEqual(cell["info"]["owner_uid"], OWNER)
+            self.assertGreater(int(cell["info"]["memory_bytes"]), 0)
+            self.assertEqual((int(cell["limits"]["memory_bytes"]), cell["limits"]["pids"]), (512 * MIB, 512))
+            # What is root's to use is not there.
+            self.assertEqual((cell["info"]["host_uid"], cell["info"]["workspace_path"]), (0, ""))
+        digest = cells(one)[0]["info"]["policy_digest"]
+        policy = self.get(f"/sessions/{session}/policy?path=/etc/shadow", token=one)
+        self.assertEqual(policy["policy_digest"], digest)  # it is the policy of the cell that is there
+        self.assertEqual(policy["decision"]["verdict"], "deny")
+        self.assertNotIn("decision", [name for name, value in self.get(f"/sessions/{session}/policy", token=one).items() if value])
+        self.assertIn("mode read_only", policy["plan"][0])
+        refused = self.get(f"/sessions/{session}/policy", status=403, token=other)["error"]
+        self.assertIn(f"its owner alone, uid {OWNER}", refused["message"])
+        wrong = self.get(f"/sessions/{session}/policy?destination=a%20b", status=400, token=one)["error"]
+        self.assertIn("destination", wrong["message"])
+        self.post(f"/sessions/{session}/cancel", token=one)
+
     def test_a_token_lives_until_it_is_removed_or_expires(self):
         made = self.as_user(OWNER, "token", "create", "--name", "short", "--expires", "1h")
         stream = self.open_stream("/approvals/watch", token=made["secret"])
