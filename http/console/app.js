@@ -2,15 +2,17 @@
 
 import { get, post } from "./api.js";
 import { approvalsPage } from "./approvals_page.js";
+import { cellsPage } from "./cells_page.js";
 import { el, table } from "./dom.js";
 import { Inbox } from "./inbox.js";
 import { sessionPage } from "./session_page.js";
 import { sessionsPage } from "./sessions_page.js";
 
 const KEYS = [
-  ["y, a, n", "allow once, always in this session, or deny: the request with the focus, or the only one"],
+  ["y, a, s, n", "allow once, always in this session, what it adds to the cell for this session, or deny: the request with the focus, or the only one"],
   ["j, k", "the next and the previous request"],
-  ["g a, g s", "approvals, sessions"],
+  ["g a, g s, g c", "approvals, sessions, cells"],
+  ["1 to 6", "of a session: conversation, changes, refused, network, policy, record; also the arrow keys on the tabs"],
   ["/", "to the prompt"],
   ["Enter, Shift+Enter", "send the prompt, a new line in it"],
   ["c", "cancel the turn of the session"],
@@ -51,6 +53,7 @@ function route() {
   }
   if (view === "sessions" && id) page = sessionPage(main, id, inbox);
   else if (view === "sessions") page = { close: sessionsPage(main) };
+  else if (view === "cells") page = { close: cellsPage(main) };
   else if (view === "help") page = showKeys();
   else page = { close: approvalsPage(main, inbox) };
 }
@@ -72,11 +75,14 @@ function step(by) {
 
 let prefix = "";
 const ACTIONS = {
-  y: () => answerByKey("y"), a: () => answerByKey("a"), n: () => answerByKey("n"),
+  y: () => answerByKey("y"), a: () => answerByKey("a"), s: () => answerByKey("s"), n: () => answerByKey("n"),
   j: () => step(1), k: () => step(-1),
   "g a": () => { location.hash = "#/approvals"; }, "g s": () => { location.hash = "#/sessions"; },
+  "g c": () => { location.hash = "#/cells"; },
   "/": () => page.focusPrompt?.(), c: () => page.cancel?.(), "?": () => { location.hash = "#/help"; },
 };
+
+for (let index = 0; index < 9; ++index) ACTIONS[index + 1] = () => page.showNth?.(index);
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { diffView } from "./diff_view.js";
 import { exact, bytes, until } from "./text.js";
+import { answersOf, describeAnswer, isAboutDestination } from "./words.js";
 
 const UNKNOWN = /\u0001/g;  // of SimpleCommand.argv: known only at run time
 
@@ -54,7 +55,7 @@ export function approvalFacts(request) {
   if (grants.length > 0) {
     fact("adds to the cell", el("ul", {}, grants.map((grant) =>
       el("li", {}, (GRANTS[grant.key] ?? ((other) => `${other.key}: ${exact(other.value)}`))(grant)))));
-    if (request.reason) fact(/^Network\b/.test(request.rule) ? "it was refused" : "the model's reason", exact(request.reason));
+    if (request.reason) fact(isAboutDestination(request) ? "it was refused" : "the model's reason", exact(request.reason));
   }
   if (request.cwd) fact("in", el("code", {}, exact(request.cwd)));
   if (request.scope) fact("always means", el("code", {}, exact(request.scope)));
@@ -65,30 +66,18 @@ export function approvalFacts(request) {
   return el("dl", { class: "facts" }, facts);
 }
 
-const ANSWERS = [
-  ["allow_once", "Allow once", "y"],
-  ["allow_always", "Always in this session", "a"],
-  ["deny", "Deny", "n"],
-];
-
-export function describeAnswer(answer) {
-  const word = { allow_once: "allowed once", allow_always: "allowed for the rest of the session", deny: "denied" };
-  const by = !answer.by || answer.by === "client" ? `by uid ${answer.by_uid}` : `by agentd (${exact(answer.by)})`;
-  return `${word[answer.decision] ?? exact(answer.decision)} ${by}${answer.note ? `: ${exact(answer.note)}` : ""}`;
-}
-
-// `answer(decision)` → a promise; what fails is shown beside the buttons. Without it the request is only shown.
+// `answer(decision, scope)` → a promise; what fails is shown beside the buttons. Without it the request is only shown.
 export function approvalView(request, { answer, answered, session } = {}) {
   const problem = el("p", { class: "problem", role: "alert" });
-  const buttons = ANSWERS.filter(([decision]) => decision !== "allow_always" || request.scope).map(
-    ([decision, label, key]) => el("button", {
-      type: "button", class: `answer ${decision}`, "data-key": key, "aria-keyshortcuts": key,
+  const buttons = answersOf(request).map(
+    ([label, key, decision, scope = ""]) => el("button", {
+      type: "button", class: `answer ${decision} ${scope}`, "data-key": key, "aria-keyshortcuts": key,
       onclick: async (event) => {
         const all = event.currentTarget.parentElement.querySelectorAll("button");
         all.forEach((button) => { button.disabled = true; });
         problem.textContent = "";
         try {
-          await answer(decision);
+          await answer(decision, scope);
         } catch (error) {
           problem.textContent = error.message;
           all.forEach((button) => { button.disabled = false; });
@@ -101,7 +90,7 @@ export function approvalView(request, { answer, answered, session } = {}) {
             el("h3", {}, `${exact(request.tool_name)} asks for approval`,
                session ? el("a", { href: `#/sessions/${session}`, class: "of" }, session.slice(0, 12)) : null),
             argumentsView(request.arguments ?? parsed(request.arguments_json)), diff, approvalFacts(request),
-            answered ? el("p", { class: "answer-given" }, describeAnswer(answered))
+            answered ? el("p", { class: "answer-given" }, exact(describeAnswer(answered)))
                      : answer ? el("div", { class: "answers" }, buttons, problem) : null);
 }
 

@@ -23,7 +23,7 @@ export function approvalsPage(main, inbox) {
     }
     for (const { request, session_id: session } of pending) {
       if (shown.has(request.request_id)) continue;
-      const element = approvalView(request, { session, answer: (decision) => inbox.answer(request, decision) });
+      const element = approvalView(request, { session, answer: (decision, scope) => inbox.answer(request, decision, scope) });
       shown.set(request.request_id, element);
       list.append(element);
     }

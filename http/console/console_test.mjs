@@ -5,7 +5,10 @@ import { test } from "node:test";
 
 import { Conversation, usage } from "./conversation.js";
 import { lineKind } from "./diff_view.js";
+import { matches, recordOf, totalsOf } from "./records.js";
+import { KEEP_MS, pathOf, Samples, scaleEnd } from "./samples.js";
 import { ago, bytes, exact, output, until } from "./text.js";
+import { answersOf, describeAnswer } from "./words.js";
 
 class List {
   items = [];
@@ -95,4 +98,80 @@ test("cost is shown where the operator has set prices", () => {
 test("lines of a diff have their kind", () => {
   assert.deepEqual(["+++ b", "--- a", "@@ -1 +1 @@", "+x", "-x", " x", "\\ No newline"].map(lineKind),
                    ["file", "file", "hunk", "added", "removed", "context", "note"]);
+});
+
+const cellOf = (id, cpu, memory = 1024, processes = 3) => ({
+  info: { cell_id: id, cpu_usec: String(cpu), memory_bytes: String(memory), processes }, limits: { memory_bytes: "4096" },
+});
+
+test("processor time becomes cores of two samples", () => {
+  const samples = new Samples();
+  samples.add([cellOf("a", 1_000_000)], 10_000);
+  samples.add([cellOf("a", 4_000_000)], 12_000);
+  assert.deepEqual(samples.cells.get("a").points.map(({ at, cores, memory }) => [at, cores, memory]),
+                   [[10_000, null, 1024], [12_000, 1.5, 1024]]);
+});
+
+test("samples are of the last minutes, and of cells that live", () => {
+  const samples = new Samples();
+  samples.add([cellOf("a", 0), cellOf("b", 0)], 0);
+  samples.add([cellOf("b", 0), cellOf("c", 0)], KEEP_MS / 2);
+  samples.add([cellOf("b", 0), cellOf("c", 0)], KEEP_MS + 1);
+  assert.deepEqual([...samples.cells.keys()], ["b", "c"]);
+  assert.deepEqual([...samples.cells.values()].map(({ points }) => points.length), [2, 2]);
+});
+
+test("a scale ends at the limit where something comes near it", () => {
+  assert.equal(scaleEnd(3, 4, 1), 4);
+  assert.equal(scaleEnd(5, 4, 1), 5);  // it was beyond it for a moment
+  assert.equal(scaleEnd(3, 1000, 1), 4);
+  assert.equal(scaleEnd(0, 0, 8), 8);
+  assert.equal(scaleEnd(0, 2, 8), 2);
+});
+
+test("a line of a plot has a gap where nothing was measured", () => {
+  const place = { from: 0, to: 10, end: 4, width: 100, height: 40 };
+  assert.equal(pathOf([[0, 0], [5, 2], [6, null], [10, 8]], place), "M0.0 40.0L50.0 20.0M100.0 0.0");
+});
+
+const eventOf = (type, payload) => ({ created_at: "2026-11-28T12:00:00.000Z", payload: { type, payload } });
+const decisionOf = (verdict, host, program) => eventOf("egress_decided", { decision: { verdict, host, port: 443, program } });
+
+test("records are of what was asked, answered, refused, reached and run", () => {
+  const records = [
+    eventOf("permission_requested", { tool_name: "Bash", rule: "Bash(rm:*)", arguments: { command: "rm x" } }),
+    eventOf("approval_resolved", { decision: "deny", by_uid: 7, by: "client", note: "no" }),
+    eventOf("access_denied", { denial: { process: "sh[2]", access: "write", resource: "/usr/x", rule: "mount /usr", count: 1, grant: "g" } }),
+    decisionOf("denied", "a.example", "/usr/bin/curl"),
+    eventOf("exec_command_begin", { turn_id: "opr_1", command: ["ls", "-l"] }),
+    eventOf("agent_message_delta", { delta: "not kept" }),
+  ].map(recordOf);
+  assert.equal(records.pop(), null);
+  assert.deepEqual(records.map(({ kind, verdict }) => [kind, verdict]),
+                   [["approval", "asked"], ["approval", "denied"], ["denial", "denied"], ["network", "denied"], ["command", ""]]);
+  assert.equal(records[1].text, "denied by uid 7: no");
+  assert.equal(records[4].text, "operator: ls -l");
+  const found = (filter) => records.filter((record) => matches(record, filter)).map(({ text }) => text);
+  assert.deepEqual(found({ text: "RM bash" }), ['Bash asks: {"command":"rm x"} (rule Bash(rm:*))']);
+  assert.equal(found({ verdict: "denied" }).length, 3);
+  assert.equal(found({ kind: "network", text: "a.example" }).length, 1);
+  assert.equal(found({ text: "nothing of it" }).length, 0);
+});
+
+test("destinations are counted, the busiest first", () => {
+  const records = [decisionOf("denied", "a", "/x"), decisionOf("allowed", "b", "/x"), decisionOf("denied", "b", "/y"),
+                   eventOf("turn_cancelled", {})].map(recordOf);
+  assert.deepEqual(totalsOf(records).map(({ place, allowed, denied, programs }) => [place, allowed, denied, [...programs]]),
+                   [["b:443", 1, 1, ["/x", "/y"]], ["a:443", 0, 1, ["/x"]]]);
+});
+
+test("the answers are those of the terminal's question", () => {
+  const labels = (request) => answersOf({ rule: "", ...request }).map(([label, key]) => `${key} ${label}`);
+  assert.deepEqual(labels({ scope: "Bash: exactly `ls`" }), ["y Allow once", "a Always in this session", "n Deny"]);
+  assert.deepEqual(labels({}), ["y Allow once", "n Deny"]);
+  const grants = { grants: [{ key: "mount_read", value: "/srv" }] };
+  assert.deepEqual(labels({ grants }), ["y Allow this call", "s This session", "n Deny"]);
+  assert.deepEqual(labels({ grants, rule: "Network(*)" }), ["y Allow this turn", "s This session", "n Deny"]);
+  assert.equal(describeAnswer({ decision: "allow_once", grant_scope: "session", by_uid: 0 }), "allowed for the rest of the session by uid 0");
+  assert.equal(describeAnswer({ decision: "deny", grant_scope: "session", by: "timeout", by_uid: 5 }), "denied by agentd (timeout)");
 });

@@ -32,9 +32,11 @@ export class Inbox {
   }
 
   // The digest names what was shown: an answer to another request is refused.
-  async answer(request, decision) {
-    const { resolved } = await post(`/approvals/${encodeURIComponent(request.request_id)}`,
-                                    { decision, digest: request.digest ?? "" });
+  // `scope`: of a request with grants, how far they reach; none: as the request says.
+  async answer(request, decision, scope) {
+    const body = { decision, digest: request.digest ?? "" };
+    if (scope) body.grant_scope = scope;
+    const { resolved } = await post(`/approvals/${encodeURIComponent(request.request_id)}`, body);
     this.requests.delete(request.request_id);
     this.tell();
     if (!resolved) throw new Error("it was answered already, or is no longer asked");

@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { approvalView, argumentsView } from "./approval_view.js";
 import { exact, output } from "./text.js";
+import { describeDecision, describeDenial } from "./words.js";
 
 const MOST_LINES = 400;  // of an output that are shown; the rest is in `session events`
 
@@ -36,21 +37,6 @@ function commandView(item) {
               ? el("pre", { class: "output" }, shown.map(([stream, text]) => el("span", { class: stream }, text))) : null);
 }
 
-export function describeDenial(denial) {
-  const count = Number(denial.count) > 1 ? ` (${denial.count} times)` : "";
-  const hint = denial.hint ? " (a guess)" : "";
-  return `${exact(denial.process)} may not ${exact(denial.access)} ${exact(denial.resource)}${count}: ${exact(denial.rule)}${hint}`;
-}
-
-export function describeDecision(decision) {
-  const what = [decision.method, decision.path].filter(Boolean).map(exact).join(" ");
-  const place = `${exact(decision.host)}:${decision.port}`;
-  const status = decision.status ? ` ${decision.status}` : "";
-  const why = decision.verdict === "denied" ? `: ${exact(decision.reason || decision.code)}` : "";
-  return `${exact(decision.program || "a program")} ${decision.verdict === "denied" ? "may not reach" : "reached"} ` +
-    `${place}${what ? ` (${what}${status})` : ""}${why}`;
-}
-
 const grant = (text) => (text ? el("p", { class: "soft" }, "would be allowed by: ", el("code", {}, exact(text))) : null);
 
 const VIEWS = {
@@ -59,8 +45,8 @@ const VIEWS = {
   reasoning: (item) => el("details", {}, el("summary", {}, "reasoning"), el("pre", {}, exact(item.text))),
   call: callView,
   command: commandView,
-  denial: (item) => el("div", {}, describeDenial(item.denial), grant(item.denial.grant)),
-  egress: (item) => el("div", {}, describeDecision(item.decision), grant(item.decision.grant)),
+  denial: (item) => el("div", {}, exact(describeDenial(item.denial)), grant(item.denial.grant)),
+  egress: (item) => el("div", {}, exact(describeDecision(item.decision)), grant(item.decision.grant)),
   changes: (item) => el("div", {}, "waits for a commit: ",
     Object.entries(item.counts).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`).join(", ")),
   worker: (item) => el("div", {}, `worker ${exact(item.worker)} works in `,
@@ -69,10 +55,10 @@ const VIEWS = {
   end: (item) => el("div", {}, `turn ${item.outcome}${item.text ? `: ${exact(item.text)}` : ""}`),
 };
 
-// `answer(request, decision)` as in approvalView.
+// `answer(request, decision, scope)` as in approvalView.
 export function itemView(item, answer) {
   const view = item.kind === "approval"
-    ? approvalView(item.request, { answer: (decision) => answer(item.request, decision), answered: item.answer })
+    ? approvalView(item.request, { answer: (decision, scope) => answer(item.request, decision, scope), answered: item.answer })
     : VIEWS[item.kind](item);
   const variant = item.kind === "end" ? item.outcome : item.kind === "egress" ? item.decision.verdict : "";
   return el("div", { class: `item of-${item.kind} ${variant}` }, view);

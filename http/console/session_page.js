@@ -1,14 +1,22 @@
-// One session: its conversation as it happens, its changes, and what was refused to it.
+// One session: its conversation as it happens, its changes, what was refused to it, what it reached, its policy and its record.
 
 import { call, follow, get, post } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { diffView } from "./diff_view.js";
 import { el, table } from "./dom.js";
-import { describeDecision, describeDenial, itemView } from "./item_view.js";
+import { itemView } from "./item_view.js";
+import { showPolicy } from "./policy_view.js";
+import { RecordList } from "./record_list.js";
+import { recordOf } from "./records.js";
 import { exact } from "./text.js";
 import { WindowedList } from "./windowed_list.js";
 
 const CELL_COMMAND = "!";
+const TABS = {
+  conversation: "Conversation", changes: "Changes", refused: "Refused", network: "Network", policy: "Policy", record: "Record",
+};
+const NETWORK_NOTE = "What commands of this session reached, and were refused: of each command the first 64. All of it, of all cells, is in the host's audit log: odyssey-ctl egress log.";
+const RECORD_NOTE = "What this session's journal has of questions, answers, denials, connections and commands. The log of the whole host, which records commits too and whose records are chained by hashes, is root's: odyssey-ctl audit tail.";
 
 // "added", "renamed from a": of CHANGE_KIND_RENAMED.
 function kindOf(change) {
@@ -21,19 +29,21 @@ class SessionPage {
     this.id = id;
     this.path = `/sessions/${encodeURIComponent(id)}`;
     this.inbox = inbox;
-    this.list = new WindowedList((item) => itemView(item, (request, decision) => this.inbox.answer(request, decision)),
+    this.list = new WindowedList((item) => itemView(item, (...answer) => this.inbox.answer(...answer)),
                                  { role: "log", "aria-label": "conversation" });
     this.conversation = new Conversation(this.list);
     this.title = el("h1", {}, "Session");
     this.about = el("p", { class: "soft" });
     this.problem = el("p", { class: "problem", role: "alert" });
-    this.body = el("div", { class: "session" });
-    this.tabs = el("div", { class: "tabs", role: "tablist" });
+    this.body = el("div", { class: "session", role: "tabpanel", id: "tabpanel" });
+    this.records = [];
+    this.recordList = null;  // that is shown
+    this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "parts of the session", onkeydown: (event) => this.step(event) });
     this.bar = this.makeBar();
     main.replaceChildren(el("div", { class: "session" }, this.title, this.about, this.tabs, this.body, this.problem));
     this.show("conversation");
     this.describe();
-    this.close = follow(`${this.path}/events?after=0`, (event) => this.conversation.apply(event), (connected, closed) => {
+    this.close = follow(`${this.path}/events?after=0`, (event) => this.apply(event), (connected, closed) => {
       if (closed) this.fail(new Error("the session's events cannot be read: it was removed, or is another user's"));
     });
   }
@@ -67,11 +77,12 @@ class SessionPage {
   }
 
   describe() {
-    this.attempt(async () => {
+    this.info = this.attempt(async () => {
       const { session } = await get(`${this.path}/info`);
       this.title.textContent = exact(session.bundle_ref);
       const about = [this.id, session.agent_id, session.model_id, session.review ? "writes wait for a commit" : ""];
       this.about.textContent = about.filter(Boolean).map(exact).join(" · ");
+      return session;
     });
   }
 
@@ -92,20 +103,55 @@ class SessionPage {
     this.attempt(() => post(`${this.path}/cancel`));
   }
 
+  apply(event) {
+    this.conversation.apply(event);
+    const record = recordOf(event);
+    if (!record) return;
+    this.records.push(record);
+    this.recordList?.add(record);
+  }
+
+  // Arrow keys go through the tabs, of which one is reached by Tab.
+  step(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const names = Object.keys(TABS);
+    this.show(names[(names.indexOf(this.shown) + by + names.length) % names.length]);
+    this.tabs.querySelector("[aria-selected=true]").focus();
+  }
+
+  showNth(index) {
+    const name = Object.keys(TABS)[index];
+    if (name) this.show(name);
+  }
+
   show(name) {
-    const tabs = { conversation: "Conversation", changes: "Changes", refused: "Refused" };
-    this.tabs.replaceChildren(...Object.entries(tabs).map(([key, label]) => el("button", {
-      type: "button", role: "tab", "aria-selected": String(key === name), onclick: () => this.show(key),
+    this.shown = name;
+    this.tabs.replaceChildren(...Object.entries(TABS).map(([key, label]) => el("button", {
+      type: "button", role: "tab", id: `tab-${key}`, "aria-selected": String(key === name), "aria-controls": "tabpanel",
+      tabindex: key === name ? "0" : "-1", onclick: () => this.show(key),
     }, label)));
+    this.body.setAttribute("aria-labelledby", `tab-${name}`);
+    this.recordList = null;
+    this.problem.textContent = "";
     if (name === "conversation") this.body.replaceChildren(this.list.element, this.bar);
     if (name === "changes") this.showChanges();
     if (name === "refused") this.showRefused();
+    if (name === "network") this.recordList = new RecordList(this.body, this.records, { kind: "network", note: NETWORK_NOTE });
+    if (name === "policy") showPolicy(this.body, this.path);
+    if (name === "record") this.recordList = new RecordList(this.body, this.records, { note: RECORD_NOTE });
     this.list.schedule();
   }
 
   showChanges() {
     this.body.replaceChildren(el("p", { class: "empty" }, "Reading…"));
     this.attempt(async () => {
+      const session = await this.info;
+      if (!session?.review) {
+        this.body.replaceChildren(el("p", { class: "empty" }, "This session writes to no directory of the host on a copy, so nothing waits for a commit."));
+        return;
+      }
       const parts = await get(`${this.path}/changes`);
       const changes = parts.flatMap(({ change }) => (change ? [change] : []));
       const digest = parts.find(({ end }) => end)?.end.digest ?? "";
@@ -114,6 +160,7 @@ class SessionPage {
         return;
       }
       const diff = await get(`${this.path}/diff`);
+      if (this.shown !== "changes") return;
       const again = (action) => () => this.attempt(async () => {
         const { refused = [] } = await action() ?? {};
         this.showChanges();
@@ -131,23 +178,17 @@ class SessionPage {
   }
 
   showRefused() {
-    const rows = this.list.items.flatMap((item) => {
-      if (item.kind === "denial") return [[describeDenial(item.denial), exact(item.denial.grant)]];
-      if (item.kind === "egress" && item.decision.verdict === "denied") {
-        return [[describeDecision(item.decision), exact(item.decision.grant)]];
-      }
-      return [];
-    });
-    this.body.replaceChildren(rows.length === 0 ? el("p", { class: "empty" }, "Nothing was refused.")
-      : table(["what", "smallest change of the policy that would allow it"],
-              rows.map(([what, grant]) => [what, grant ? el("pre", {}, grant) : "none would"])));
+    const refused = this.records.filter(({ kind, verdict }) => verdict === "denied" && kind !== "approval");
+    this.body.replaceChildren(refused.length === 0 ? el("p", { class: "empty" }, "Nothing was refused.")
+      : el("div", { class: "scrolls" }, table(["what", "smallest change of the policy that would allow it"],
+        refused.map(({ text, grant }) => [exact(text), grant ? el("pre", {}, exact(grant)) : "none would"]))));
   }
 }
 
 export function sessionPage(main, id, inbox) {
   const page = new SessionPage(main, id, inbox);
   page.input.focus();
-  return { close: page.close, cancel: () => page.cancel(), focusPrompt: () => { page.show("conversation"); page.input.focus(); } };
+  return { close: page.close, cancel: () => page.cancel(), showNth: (index) => page.showNth(index), focusPrompt: () => { page.show("conversation"); page.input.focus(); } };
 }
 
 export async function removeSession(id) {

@@ -5,23 +5,48 @@ With ODYSSEY_PICTURES it leaves pictures of the pages in that directory (docs/HT
 """
 
 import os
-import shutil
-import tempfile
 import urllib.parse
 import uuid
 
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+import browser
 import bundles
 import host
 from world import HANG_S, World, WorldTest, main
 
 RULES = {"allow": ["Bash", "Read"], "ask": ["Write"]}
 MOST_FIRST_LOAD = 300 * 1024  # bytes
+# Roles of what has to have a name.
+NAMED = {"button", "link", "textbox", "searchbox", "combobox", "tab", "image", "meter", "article", "log"}
+# Texts whose contrast with what is behind them is less than 4.5, with the ratio.
+CONTRASTS = """
+const rgba = (text) => text.match(/[\\d.]+/g).map(Number);
+const over = (top, under) => top.slice(0, 3).map((value, i) => value * (top[3] ?? 1) + under[i] * (1 - (top[3] ?? 1)));
+const ground = (element) => {
+  const layers = [];
+  for (let at = element; at; at = at.parentElement) layers.unshift(rgba(getComputedStyle(at).backgroundColor));
+  return layers.reduce((under, top) => over(top, under), [255, 255, 255]);
+};
+const luminance = (rgb) => {
+  const [r, g, b] = rgb.map((value) => { const c = value / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const found = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (walker.currentNode.data.trim() === "" || !element.checkVisibility() || element.closest("script, noscript, .skip, option")) continue;
+  const behind = ground(element);
+  const [a, b] = [luminance(over(rgba(getComputedStyle(element).color), behind)), luminance(behind)];
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (ratio < 4.5) found.push([ratio.toFixed(2), element.className, walker.currentNode.data.slice(0, 40)]);
+}
+return found;
+"""
 
 
 class ConsoleTest(WorldTest):
@@ -31,22 +56,7 @@ class ConsoleTest(WorldTest):
         cls.world = World()
         cls.addClassCleanup(cls.world.close)
         cls.world.up("--http-listen", "127.0.0.1:0")
-        cls.profile = tempfile.mkdtemp(prefix="odyssey-console-")
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium")
-        # Chromium's own sandbox does not start as root; the pages here are our own.
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                         "--disable-background-networking", "--window-size=1200,900", f"--user-data-dir={cls.profile}"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        cls.browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
-        cls.browser.set_page_load_timeout(HANG_S)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        shutil.rmtree(cls.profile, ignore_errors=True)
-        super().tearDownClass()
+        cls.browser = cls.enterClassContext(browser.chromium())
 
     def setUp(self):
         super().setUp()
@@ -96,6 +106,12 @@ class ConsoleTest(WorldTest):
     def until_text(self, text):
         self.until(lambda: text in self.text(), f"{text!r} on the page")
 
+    def tab(self, name):
+        next(tab for tab in self.all(".tabs button") if tab.text == name).click()
+
+    def is_wider_than_the_page(self):
+        return self.browser.execute_script("return document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
     def type(self, *keys):
         webdriver.ActionChains(self.browser).send_keys(*keys).perform()
 
@@ -106,8 +122,8 @@ class ConsoleTest(WorldTest):
 
     # What there is to see.
 
-    def bundle(self, steps, rules=None, **options):
-        name = self.id().rpartition(".")[2].replace("_", "-")
+    def bundle(self, steps, rules=None, name=None, **options):
+        name = name or self.id().rpartition(".")[2].replace("_", "-")
         path = bundles.write(f"{self.world.directory}/{name}", steps, rules=rules or RULES, bundle_id=name, **options)
         done = self.world.ctl("bundle", "install", path)
         self.assertEqual(done.code, 0, done)
@@ -225,7 +241,7 @@ class ConsoleTest(WorldTest):
         self.submit(session)
         self.open(f"#/sessions/{session}")
         self.until_text("waits for a commit: 1 added")
-        next(tab for tab in self.all(".tabs button") if tab.text == "Changes").click()
+        self.tab("Changes")
         self.until_text("+two")
         self.picture("changes")
         next(button for button in self.all(".answers button") if button.text == "Commit").click()
@@ -238,8 +254,133 @@ class ConsoleTest(WorldTest):
         self.submit(session)
         self.open(f"#/sessions/{session}")
         self.until_text("turn completed")
-        next(tab for tab in self.all(".tabs button") if tab.text == "Refused").click()
+        self.tab("Refused")
         self.until_text("/usr/x")
+
+    # Cells, policies, records.
+
+    def test_cells_are_plotted_as_they_live(self):
+        # It has 30 to 90 MiB and some of a core.
+        session = self.session([bundles.bash("while :; do for n in 30 60 90; do head -c $n\"M\" /dev/zero | tail -c $n\"M\" | (sleep 4; wc -c); done; done"),
+                                bundles.say("never")],
+                               rules={"allow": ["*"]}, name="nightly-build", resources={"memory_mb": 256, "cpu": 1, "pids": 64, "wall_clock_s": 600})
+        self.open("#/cells")
+        self.submit(session)
+        name = self.shown_id(session)[:8]
+        self.until(lambda: any(name in cell.text for cell in self.all(".cell")), "the cell is shown")
+
+        def cell():
+            return next(cell for cell in self.all(".cell") if name in cell.text)
+        self.until(lambda: "of 256 MiB" in cell().text and "of 1.00 cores" in cell().text, "what it uses of its limits")
+        self.assertIn("of 64", cell().text)
+        lines = [line.get_attribute("d") for line in cell().find_elements(By.CSS_SELECTOR, ".line")]
+        self.assertEqual(len(lines), 3)
+        self.until(lambda: all("L" in line.get_attribute("d") for line in cell().find_elements(By.CSS_SELECTOR, ".line")),
+                   "each plot has a line of several samples")
+        label = cell().find_element(By.CSS_SELECTOR, "svg").get_attribute("aria-label")
+        self.assertRegex(label, r"^Memory of the last 5 minutes: now .* limit 256 MiB$")
+        row = self.until(lambda: next((row.text for row in self.all("tbody tr") if name in row.text), ""), "its numbers")
+        self.assertRegex(row, r"running\n.*MiB of 256 MiB\n.* of 1.00 cores\n.* of 64$")
+        if os.environ.get("ODYSSEY_PICTURES"):  # of more than two samples
+            self.until(lambda: self.find(".cell .line").get_attribute("d").count("L") > 50, "two minutes")
+            self.picture("cells")
+        self.world.ctl("session", "cancel", session)
+        self.assertEqual(self.world.ctl("session", "rm", session).code, 0)
+        self.until(lambda: not any(name in cell.text for cell in self.all(".cell")), "the cell is gone")
+
+    def ask_policy(self, kind, text):
+        self.until(lambda: self.all("[role=tabpanel] select"), "the question can be asked")
+        next(option for option in self.all("[role=tabpanel] option") if option.text == kind).click()
+        box = self.find("[role=tabpanel] form input")
+        box.clear()
+        self.browser.execute_script("arguments[0].value = arguments[1]", box, text)
+        box.send_keys(Keys.ENTER)
+        self.until(lambda: self.all(".decision"), "the answer")
+        return self.find(".decision").text
+
+    def test_a_policy_is_explained_and_asked(self):
+        work = self.world.make_directory("work")
+        session = self.session([bundles.say("done")], "--cwd", work, name="api-client", read=["."],
+                               rules={"allow": ["Bash"], "deny": ["Bash(git push:*)"]},
+                               network_policies={"api": {"endpoints": [{"host": "api.example.com", "port": 443}],
+                                                         "binaries": [{"path": "/usr/bin/curl"}]}})
+        self.open(f"#/sessions/{session}")
+        self.until(lambda: self.all("textarea"), "the session is open")
+        self.type(Keys.ESCAPE, "5")
+        self.until_text("limits.memory_bytes")
+        rows = {cells[0].text: [cell.text for cell in cells[1:]] for cells in
+                (row.find_elements(By.CSS_SELECTOR, "td") for row in self.all("tbody tr")) if cells}
+        value, source = rows["mounts[0]"]
+        self.assertEqual(value, f"{work} at /workspace/mount/read/current, read-only")
+        self.assertRegex(source, r"^odyssey\.bundle\.json5:\d+: sandbox\.permissions\.filesystem\.mounts\.read")
+        self.assertRegex(rows["mode"][1], r"^odyssey\.bundle\.json5:\d+: sandbox\.mode$")
+        self.assertEqual(rows["limits.pids"], ["512 processes and threads", "default"])
+        self.assertIn("network egress: own network namespace", self.text())
+        self.assertIn("api.example.com", self.find("pre.code").text)
+        for kind, text, verdict, has in (
+                ("read or write", "/etc/shadow", "No", "/etc"),
+                ("read or write", f"{work}/a", "Yes", "/workspace/mount/read/current/a"),
+                ("connect to", "api.example.com:443", "Yes", "an endpoint lets it through"),
+                ("connect to", "www.example.org:443", "No", "no endpoint names it"),
+                ("run by Bash", "git -C r push origin", "No", "Bash(git push:*)"),
+                ("run by Bash", "ls", "Yes", "Bash")):
+            with self.subTest(text):
+                answer = self.ask_policy(kind, text)
+                self.assertTrue(answer.splitlines()[0].endswith(f"{text}? {verdict}"), answer)
+                self.assertIn(has, answer)
+        self.ask_policy("read or write", "/etc/shadow")
+        self.picture("policy")
+        box = self.find("[role=tabpanel] form input")
+        box.clear()
+        box.send_keys("etc/shadow")
+        next(option for option in self.all("[role=tabpanel] option") if option.text == "read or write").click()
+        box.send_keys(Keys.ENTER)
+        self.until_text("an absolute path of the host")
+        self.browser.get_log("browser")  # the 400
+
+    def test_network_and_record_are_listed_and_searched(self):
+        session = self.session([bundles.bash("curl -sS http://blocked.example.net/ || true"), bundles.call("Write", path="a", content="1"),
+                                bundles.say("done")], rules={"allow": ["Bash"], "ask": ["Write"]},
+                               network_policies={"api": {"endpoints": [{"host": "api.example.com", "port": 443}],
+                                                         "binaries": [{"path": "/usr/bin/curl"}]}})
+        self.submit(session)
+        self.open(f"#/sessions/{session}")
+        self.until(lambda: self.all(".approval.waits"), "the request waits")
+        self.type(Keys.ESCAPE, "y")
+        self.until_text("turn completed")
+        self.type("4")
+        self.until(lambda: "blocked.example.net:80" in self.find(".totals").text, "the destination is counted")
+        self.until(lambda: any("curl may not reach blocked.example.net:80" in row.text for row in self.all(".record.denied")), "the refusal")
+        self.picture("network")
+        self.find("[aria-selected=true]").send_keys(Keys.ARROW_LEFT)
+        self.until_text("blocked.example.net")  # Refused
+        self.type("6")
+        self.until_text("allowed once by uid 0")
+        text = self.text()
+        for each in ("turn: go", "curl -sS", "Write asks", "turn completed", "odyssey-ctl audit tail"):
+            self.assertIn(each, text)
+        self.find("input[type=search]").send_keys("write asks")
+        self.until(lambda: self.find("[role=status].soft").text == "1 record", "one is found")
+        self.assertEqual(len(self.all(".record")), 1)
+
+    def test_what_is_added_to_the_cell_is_allowed_for_the_session(self):
+        data = self.world.make_directory("data")
+        os.chmod(data, 0o777)
+        steps = [bundles.bash(f"cp /etc/hostname {data}/a", f"r{n}", grants=[{"mount_write": data}], reason="to keep it") for n in range(2)]
+        session = self.session([*steps, bundles.say("done")], rules={"allow": ["Bash"]})
+        self.open()
+        self.submit(session)
+        self.until(lambda: self.all(".approval.waits"), "the request waits")
+        self.assertEqual([button.text.split()[0:2] for button in self.all(".answers button")],
+                         [["Allow", "this"], ["This", "session"], ["Deny", "n"]])
+        self.type("s")
+        self.until_text("Nothing waits")
+        self.go(f"#/sessions/{session}")
+        self.until_text("turn completed")  # and the second call did not ask
+        self.assertIn("allowed for the rest of the session by uid 0", self.text())
+        grant, = self.world.json("session", "show", session)["grants"]
+        self.tab("Policy")
+        self.until_text(f"{data} at /workspace/mount/write/abs{data}, writable approval {grant['id']}")
 
     # What agents write.
 
@@ -253,12 +394,68 @@ class ConsoleTest(WorldTest):
         for where in (f"#/sessions/{session}", "#/approvals"):
             self.go(where)
             self.until(lambda: self.all(".approval.waits"), "the request waits")
-            text = self.find(".approval.waits").text
-            self.assertIn("<script>", text)
-            self.assertIn("⟨U+202E⟩txt.exe⟨U+200B⟩", text)
-            self.assertEqual(self.all("main img, main script"), [])
-        self.assertNotIn("owned", self.browser.title)
+            self.assert_is_text(self.find(".approval.waits").text)
         self.type("n")
+        self.until_text("Nothing waits")
+        self.go(f"#/sessions/{session}")
+        self.until(lambda: self.all(".tabs button"), "the session is open")
+        self.tab("Record")
+        self.until(lambda: "denied by uid" in self.text(), "the answer is recorded")
+        self.assert_is_text(self.find(".record.asked").text)
+        self.tab("Policy")
+        self.ask_policy("run by Bash", f"rm '{evil}'")
+        self.assert_is_text(self.find(".decision").text)
+
+    def assert_is_text(self, text):
+        self.assertIn("<script>", text)
+        self.assertIn("⟨U+202E⟩txt.exe⟨U+200B⟩", text)
+        self.assertEqual(self.all("main img, main script"), [])
+        self.assertNotIn("owned", self.browser.title)
+
+    # Everybody.
+
+    def assert_readable(self, where):
+        """Contrast of all text as WCAG 2 AA has it, and a name for each thing that a screen reader stops at."""
+        faint = self.browser.execute_script(CONTRASTS)
+        self.assertEqual(faint, [], where)
+        tree = self.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        nameless = [node["role"]["value"] for node in tree
+                    if not node["ignored"] and node["role"]["value"] in NAMED and not node.get("name", {}).get("value")]
+        self.assertEqual(nameless, [], where)
+        self.assertIn("main", [node["role"]["value"] for node in tree])
+
+    def test_every_page_can_be_read_in_the_dark_and_by_a_screen_reader(self):
+        work = self.world.make_directory("readable")
+        os.chmod(work, 0o777)
+        session = self.session([bundles.bash("echo out; echo err >&2; touch /usr/x; curl -sS http://blocked.example.net/"),
+                                bundles.call("Write", "w", path="mount/write/current/a.txt", content="1\n"),
+                                bundles.call("Write", path="b", content="1"), bundles.say("done")],
+                               "--review", "--cwd", work, rules={"allow": ["Bash", "Write(mount/**)"], "ask": ["Write(b)"]}, write_=["."],
+                               network_policies={"api": {"endpoints": [{"host": "api.example.com", "port": 443}],
+                                                         "binaries": [{"path": "/usr/bin/curl"}]}})
+        self.submit(session)
+        self.open()
+        self.until(lambda: self.all(".approval.waits"), "the request waits")
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"features": []})
+        for scheme in ("light", "dark"):
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+                {"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]})
+            for page, has in (("approvals", ".approval.waits"), ("sessions", "tbody tr"), ("cells", ".numbers td"), ("help", "kbd")):
+                self.go(f"#/{page}")
+                self.until(lambda has=has: self.all(has), page)
+                self.assert_readable(f"{page}, {scheme}")
+                self.picture(f"{page}-{scheme}")
+            self.go(f"#/sessions/{session}")
+            for name, has in (("Conversation", ".approval.waits"), ("Changes", ".diff"), ("Refused", "tbody tr"), ("Network", ".record"),
+                              ("Policy", ".plan li"), ("Record", ".record")):
+                self.until(lambda: self.all(".tabs button"), "the session is open")
+                self.tab(name)
+                self.until(lambda has=has: self.all(has), name)
+                self.assert_readable(f"{name}, {scheme}")
+        self.go("#/approvals")
+        self.until(lambda: self.all(".approval.waits"), "the request waits")
+        self.type("n")
+        self.until_text("Nothing waits")
 
     # How much.
 
@@ -277,9 +474,7 @@ class ConsoleTest(WorldTest):
 
     def test_the_first_load_is_small(self):
         self.open()
-        loaded = self.browser.execute_script(
-            "return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
-            ".map(e => [e.name, e.transferSize])")
+        loaded = self.browser.execute_script(browser.LOADED)
         self.assertGreater(len(loaded), 5)
         self.assertLess(sum(size for _, size in loaded), MOST_FIRST_LOAD, loaded)
         origin = "/".join(self.browser.current_url.split("/")[:3])
@@ -292,10 +487,20 @@ class ConsoleTest(WorldTest):
         self.open()
         self.submit(session)
         self.until(lambda: self.all(".approval.waits"), "the request waits")
-        wide = self.browser.execute_script("return document.documentElement.scrollWidth > document.documentElement.clientWidth")
-        self.assertFalse(wide)
+        self.assertFalse(self.is_wider_than_the_page())
         self.picture("phone")
         self.type("n")
+        self.until_text("Nothing waits")
+        self.go("#/cells")
+        self.until(lambda: self.all(".plot .line"), "a cell is shown")
+        self.assertFalse(self.is_wider_than_the_page())
+        self.picture("phone-cells")
+        self.go(f"#/sessions/{session}")
+        for name in ("Changes", "Refused", "Network", "Policy", "Record"):
+            self.until(lambda: self.all(".tabs button"), "the session is open")
+            self.tab(name)
+            self.until(lambda: "Reading" not in self.text(), "the part is there")
+            self.assertFalse(self.is_wider_than_the_page(), name)
 
 
 if __name__ == "__main__":

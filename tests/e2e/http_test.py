@@ -467,7 +467,7 @@ class TokenTest(HttpWorldTest):
         self.assertIn("metrics", self.get("/metrics", status=403, token=one["secret"])["error"]["message"])
 
     def test_cells_and_policies_are_shown_to_their_user_and_to_operators(self):
-        bundle = self.bundle([bundles.bash("sleep 300"), bundles.say("never")], mode="read_only")
+        bundle = self.bundle([bundles.bash("sleep 300"), bundles.say("never")])
         one, other = (self.as_user(uid, "token", "create")["secret"] for uid in (OWNER, OTHER))
         session = self.post("/sessions", {"bundle_ref": bundle}, token=one)["id"]
         self.post(f"/sessions/{session}/run", self.task(), token=one)
@@ -488,7 +488,7 @@ class TokenTest(HttpWorldTest):
         self.assertEqual(policy["policy_digest"], digest)  # it is the policy of the cell that is there
         self.assertEqual(policy["decision"]["verdict"], "deny")
         self.assertNotIn("decision", [name for name, value in self.get(f"/sessions/{session}/policy", token=one).items() if value])
-        self.assertIn("mode read_only", policy["plan"][0])
+        self.assertIn("mode workspace_write", policy["plan"][0])
         refused = self.get(f"/sessions/{session}/policy", status=403, token=other)["error"]
         self.assertIn(f"its owner alone, uid {OWNER}", refused["message"])
         wrong = self.get(f"/sessions/{session}/policy?destination=a%20b", status=400, token=one)["error"]
