@@ -175,7 +175,8 @@ class Parser final {
   ToolCallStep ParseCall(MapReader& map) {
     ToolCallStep out;
     if (const std::optional<Text> tool = map.String("tool", Need::kRequired)) {
-      if (policy::FindTool(tool->value) == nullptr) {
+      // Which tools the servers of a bundle have is known when they run.
+      if (policy::FindTool(tool->value) == nullptr && !policy::IsServedTool(tool->value)) {
         source_->Invalid(tool->line, tool->key, dialect::UnknownTool(tool->value));
       }
       out.tool = tool->value;

@@ -56,6 +56,22 @@ bool CheckTool(const Source& source, const Text& text, const std::string& what,
   return known;
 }
 
+// A rule for tools of MCP servers. Which servers there are is the manifest's to say (bundle.cc).
+std::optional<rules::Rule> CheckServed(const Source& source, const std::string& what,
+                                       const Text& text, const rules::Rule& rule) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*";
+  if (rule.target) {
+    source.Invalid(text.line, text.key,
+                   what + ": a tool of an MCP server has no target; name it as mcp__SERVER__TOOL");
+  } else if (rule.tool.find_first_not_of(kAllowed) != std::string::npos) {
+    source.Invalid(text.line, text.key, what + ": must be mcp__SERVER__TOOL, where * is any text");
+  } else {
+    return rule;
+  }
+  return std::nullopt;
+}
+
 // The rule of an entry; nullopt if it is wrong.
 std::optional<rules::Rule> ReadRule(const Source& source, const std::string& label,
                                     rules::Verdict action, const Text& text) {
@@ -65,6 +81,7 @@ std::optional<rules::Rule> ReadRule(const Source& source, const std::string& lab
     return std::nullopt;
   }
   const std::string what = label + " entry `" + text.value + "`";
+  if (policy::IsServedTool(rule->tool)) return CheckServed(source, what, text, *rule);
   const bool of_tool = rule->tool != "*" && !rules::IsOfNetwork(*rule);
   if (of_tool && !CheckTool(source, text, what, rule->tool)) return std::nullopt;
   return *rule;

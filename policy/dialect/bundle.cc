@@ -85,6 +85,39 @@ void CheckDelegation(const Bundle& bundle, Problems* problems) {
   }
 }
 
+// The server that a rule for mcp__SERVER__TOOL names; "" if it is a pattern.
+std::string ServerOfRule(const std::string& tool) {
+  const std::string rest = tool.substr(policy::kServedPrefix.size());
+  const size_t end = rest.find("__");
+  const std::string name = rest.substr(0, end);
+  return name.find('*') == std::string::npos ? name : "";
+}
+
+// A rule for a server that there is not protects from nothing.
+void CheckServers(const Bundle& bundle, Problems* problems) {
+  const auto has = [&bundle](const std::string& name) {
+    return std::any_of(bundle.mcp_servers.begin(), bundle.mcp_servers.end(),
+                       [&name](const McpServerSpec& server) { return server.name == name; });
+  };
+  for (const AgentSpec& agent : bundle.agents) {
+    const ToolRuleSpec& rules = agent.tools;
+    for (const auto& [name, entries] :
+         {std::pair("allow", &rules.allow), {"ask", &rules.ask}, {"deny", &rules.deny}}) {
+      for (size_t i = 0; i < entries->size(); ++i) {
+        const std::string& tool = (*entries)[i];
+        if (!policy::IsServedTool(tool)) continue;
+        const std::string server = ServerOfRule(tool);
+        if (server.empty() || has(server)) continue;
+        const std::string field = std::string("tools.") + name + "[" + std::to_string(i) + "]";
+        const Place* place = agent.origins.Find(field);
+        problems->push_back(
+            {ProblemKind::kManifest, place->file, place->line, place->key,
+             "`" + tool + "`: the manifest names no server `" + server + "` in mcp_servers"});
+      }
+    }
+  }
+}
+
 Bundle Load(const std::string& directory, const DirectoryOpener& open, Problems* problems) {
   const ProjectRoot root(directory, open);
   const std::string name = FindManifest(root, problems);
@@ -112,6 +145,7 @@ Bundle Load(const std::string& directory, const DirectoryOpener& open, Problems*
   LoadAgents(root, manifest, prefix, &bundle, problems);
   bundle.skill_files = FindSkillFiles(root, bundle.skills, prefix, problems);
   CheckDelegation(bundle, problems);
+  CheckServers(bundle, problems);
   return bundle;
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "policy/dialect/attachment_policy.h"
+#include "policy/dialect/mcp_server.h"
 #include "policy/dialect/origin.h"
 #include "policy/dialect/problem.h"
 #include "policy/dialect/project_root.h"
@@ -129,9 +130,10 @@ struct Bundle {
   std::string readme_path;  // in the bundle
   std::string readme;       // its text
   std::vector<Skill> skills;
-  std::vector<SkillFile> skill_files;  // sorted by name
-  std::vector<std::string> tools;      // names of policy::kTools; empty = all of them
-  Origins origins;                     // of "tools[0]", …
+  std::vector<SkillFile> skill_files;      // sorted by name
+  std::vector<std::string> tools;          // names of policy::kTools; empty = all of them
+  std::vector<McpServerSpec> mcp_servers;  // in the order of the manifest
+  Origins origins;                         // of "tools[0]", "mcp_servers.NAME", …
   SandboxSpec sandbox;
   std::vector<AgentSpec> agents;  // at least one
   size_t default_agent = 0;       // index in `agents`

@@ -243,7 +243,8 @@ TEST_F(BundleTest, UnknownKeysAreErrorsAtEveryLevel) {
   EXPECT_EQ(
       ProblemsOf("x: 1"),
       "odyssey.bundle.json5:8: x: unknown field `x`, expected one of `manifest_version`, `id`, "
-      "`version`, `executor`, `memory`, `agent_spec`, `readme`, `skills`, `tools`, `sandbox`");
+      "`version`, `executor`, `memory`, `agent_spec`, `readme`, `skills`, `tools`, "
+      "`mcp_servers`, `sandbox`");
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"memory: {type: 'prebuilt', id: 'sliding_window', x: 1}", "memory.x"},
       {"memory: {type: 'prebuilt', id: 'sliding_window', config: {x: 1}}", "memory.config.x"},
@@ -363,7 +364,7 @@ TEST_F(BundleTest, ReportsEveryProblemInOrder) {
       ProblemsOf("sandbox: {env: {A: ''}, permissions: {network: ['x']}}, wrong: 1", "id: ''"),
       "odyssey.bundle.json5:8: wrong: unknown field `wrong`, expected one of `manifest_version`, "
       "`id`, `version`, `executor`, `memory`, `agent_spec`, `readme`, `skills`, `tools`, "
-      "`sandbox`\n"
+      "`mcp_servers`, `sandbox`\n"
       "odyssey.bundle.json5:2: id: bundle id cannot be empty\n"
       "odyssey.bundle.json5:8: sandbox.env.A: sandbox.env source entries cannot be empty\n"
       "odyssey.bundle.json5:8: sandbox.permissions.network: sandbox.permissions.network only "

@@ -136,6 +136,7 @@ std::vector<std::string> ReadTools(MapReader* map, Origins* origins) {
 void ReadContent(MapReader* map, const ProjectRoot& root, Manifest* manifest) {
   manifest->bundle.skills = ReadSkills(map, root);
   manifest->bundle.tools = ReadTools(map, &manifest->bundle.origins);
+  manifest->bundle.mcp_servers = ReadMcpServers(map, &manifest->bundle.origins);
   manifest->bundle.sandbox = ReadSandbox(map->Map("sandbox"), &root);
 }
 

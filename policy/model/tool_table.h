@@ -282,9 +282,40 @@ inline bool AnyOfKind(std::span<const std::string> tools, ToolKind kind) {
   return false;
 }
 
+// Begins the names of tools that MCP servers serve: mcp__SERVER__TOOL.
+inline constexpr std::string_view kServedPrefix = "mcp__";
+
+// Whether the name, or the pattern of names, is of tools that MCP servers serve.
+constexpr bool IsServedTool(std::string_view name) {
+  return name.substr(0, kServedPrefix.size()) == kServedPrefix;
+}
+
+// Whether the pattern, in which "*" stands for any text, fits the whole text. Goes back to the
+// latest "*" alone, so that its time is O(pattern × text).
+constexpr bool FitsPattern(std::string_view pattern, std::string_view text) {
+  size_t at = 0, from = 0, star = std::string_view::npos;
+  for (size_t i = 0; i < text.size();) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      from = i;
+    } else if (at < pattern.size() && pattern[at] == text[i]) {
+      ++at;
+      ++i;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      i = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (at < pattern.size() && pattern[at] == '*') ++at;
+  return at == pattern.size();
+}
+
 // Whether a rule for `ruled`, which may be "*", speaks of `tool`.
 constexpr bool RuleSpeaksOf(std::string_view ruled, std::string_view tool) {
   if (ruled == "*" || ruled == tool) return true;
+  if (IsServedTool(tool)) return IsServedTool(ruled) && FitsPattern(ruled, tool);
   const ToolRow* row = FindTool(tool);
   return row != nullptr && row->counts_as != nullptr && ruled == row->counts_as;
 }

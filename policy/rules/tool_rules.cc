@@ -40,6 +40,15 @@ Result<Rule> Checked(Rule rule, const std::string& quoted) {
   return rule;
 }
 
+// Whether the rule names what the model is to have.
+bool Offers(const Rule& rule) { return rule.action != Verdict::kDeny && !IsOfNetwork(rule); }
+
+bool IsDeniedAsWhole(const ToolRules& rules, std::string_view tool) {
+  return std::any_of(rules.rules.begin(), rules.rules.end(), [&](const Rule& rule) {
+    return !Offers(rule) && !rule.target && policy::RuleSpeaksOf(rule.tool, tool);
+  });
+}
+
 }  // namespace
 
 std::string_view VerdictName(Verdict verdict) {
@@ -117,33 +126,27 @@ Result<ToolRules> Parse(const std::vector<std::string>& allow, const std::vector
   return rules;
 }
 
-std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_tools,
-                                     const std::vector<std::string>& registry,
-                                     const ToolRules& rules) {
+bool IsOffered(const ToolRules& rules, const std::string& tool) {
   const auto some = [&](auto holds) {
     return std::any_of(rules.rules.begin(), rules.rules.end(), holds);
   };
-  const auto offers = [](const Rule& rule) {
-    return rule.action != Verdict::kDeny && !IsOfNetwork(rule);
-  };
-  const bool every = !some(offers);
+  const auto speaks = [&](const Rule& rule) { return policy::RuleSpeaksOf(rule.tool, tool); };
+  if (IsDeniedAsWhole(rules, tool)) return false;
+  return !some(Offers) || some([&](const Rule& rule) { return Offers(rule) && speaks(rule); });
+}
 
+std::vector<std::string> SelectTools(const std::vector<std::string>& manifest_tools,
+                                     const std::vector<std::string>& registry,
+                                     const ToolRules& rules) {
   std::set<std::string> selected;
   for (const std::string& tool : manifest_tools.empty() ? registry : manifest_tools) {
     if (std::find(registry.begin(), registry.end(), tool) == registry.end()) continue;
-    const auto speaks = [&](const Rule& rule) { return policy::RuleSpeaksOf(rule.tool, tool); };
-    const bool wanted =
-        every || some([&](const Rule& rule) { return offers(rule) && speaks(rule); });
-    const bool denied =
-        some([&](const Rule& rule) { return !offers(rule) && !rule.target && speaks(rule); });
-    if (wanted && !denied) selected.insert(tool);
+    if (IsOffered(rules, tool)) selected.insert(tool);
   }
   for (const policy::ToolRow& row : policy::kTools) {
     if (row.comes_with == nullptr) continue;
     const bool known = std::find(registry.begin(), registry.end(), row.name) != registry.end();
-    const bool denied = some([&](const Rule& rule) {
-      return !offers(rule) && !rule.target && policy::RuleSpeaksOf(rule.tool, row.name);
-    });
+    const bool denied = IsDeniedAsWhole(rules, row.name);
     if (known && !denied && selected.count(row.comes_with) != 0) {
       selected.insert(row.name);
     } else {

@@ -117,6 +117,10 @@ const Rule* RestrictingRule(const ToolRules& rules);
 // True if the rules deny `tool` this one path: what a listing leaves out.
 bool IsPathDenied(const ToolRules& rules, const std::string& tool, const std::string& path);
 
+// Whether the model is offered a tool that there is: allow and ask name it, or name none or "*",
+// and no rule denies it as a whole.
+bool IsOffered(const ToolRules& rules, const std::string& tool);
+
 // The tools that the model is offered: of `manifest_tools` (all of `registry` if empty), those that
 // allow and ask name, unless they name none or "*"; without those denied as a whole. One that comes
 // with another (policy::ToolRow) is there if the other is. Sorted, unique, known to the registry.
