@@ -38,6 +38,7 @@
 #include "agentd/service/cell_service.h"
 #include "agentd/service/changes_service.h"
 #include "agentd/service/convert.h"
+#include "agentd/service/mcp_server_service.h"
 #include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
 #include "agentd/service/token_service.h"
@@ -235,6 +236,7 @@ class Server final {
     approval_service_ = std::make_unique<service::ApprovalService>(&approvals_, sessions_.get());
     bundle_service_ = std::make_unique<service::BundleService>(&bundles_, sessions_.get());
     token_service_ = std::make_unique<service::TokenService>(&sessions_->runtime());
+    mcp_server_service_ = std::make_unique<service::McpServerService>(sessions_.get());
     collector_ = std::make_unique<service::MetricsCollector>(&metrics_, sessions_.get(), &bundles_,
                                                              channel_);
     metrics_service_ = std::make_unique<rpc::MetricsService>(
@@ -263,6 +265,7 @@ class Server final {
     builder.RegisterService(cell_service_.get());
     builder.RegisterService(bundle_service_.get());
     builder.RegisterService(token_service_.get());
+    builder.RegisterService(mcp_server_service_.get());
     builder.RegisterService(metrics_service_.get());
     server_ = rpc::StartWithHealth(
         &builder,
@@ -270,7 +273,8 @@ class Server final {
          agent::v1::ApprovalService::service_full_name(),
          supervisor::v1::Changes::service_full_name(), agent::v1::CellService::service_full_name(),
          agent::v1::BundleService::service_full_name(),
-         agent::v1::TokenService::service_full_name(), ops::v1::Metrics::service_full_name()});
+         agent::v1::TokenService::service_full_name(),
+         agent::v1::McpServerService::service_full_name(), ops::v1::Metrics::service_full_name()});
     if (!server_) return Internal("start the gRPC server");
     listener_ =
         std::make_unique<rpc::PeerListener>(std::move(socket), server_.get(), std::move(allowed));
@@ -412,6 +416,7 @@ class Server final {
   std::unique_ptr<service::CellService> cell_service_;
   std::unique_ptr<service::BundleService> bundle_service_;
   std::unique_ptr<service::TokenService> token_service_;
+  std::unique_ptr<service::McpServerService> mcp_server_service_;
   std::unique_ptr<service::MetricsCollector> collector_;
   std::unique_ptr<rpc::MetricsService> metrics_service_;
   std::unique_ptr<MetricsListener> metrics_listener_;

@@ -16,6 +16,7 @@
 #include "agentd/service/bundle_service.h"
 #include "agentd/service/cell_service.h"
 #include "agentd/service/changes_service.h"
+#include "agentd/service/mcp_server_service.h"
 #include "agentd/service/metrics_collector.h"
 #include "agentd/service/session_service.h"
 #include "agentd/service/token_service.h"
@@ -81,6 +82,7 @@ const std::map<std::string, std::map<std::string, For>> kMethods = {
       {"RevokeToken", For::kNoSession},
       {"CreateLink", For::kNoSession},
       {"ExchangeLink", For::kHttp}}},
+    {"odyssey.agent.v1.McpServerService", {{"ListMcpServers", For::kOwner}}},
     {"odyssey.ops.v1.Metrics", {{"GetMetrics", For::kOperator}}},
 };
 
@@ -96,12 +98,14 @@ class SessionAccessTest : public ::testing::Test {
     cells_ = std::make_unique<CellService>(&world_.sessions(), supervisor);
     bundles_ = std::make_unique<BundleService>(&world_.bundles(), &world_.sessions());
     tokens_ = std::make_unique<TokenService>(&world_.sessions().runtime());
+    servers_ = std::make_unique<McpServerService>(&world_.sessions());
     collector_ = std::make_unique<MetricsCollector>(&counted_, &world_.sessions(),
                                                     &world_.bundles(), supervisor);
     metrics_ = std::make_unique<rpc::MetricsService>(
         [this](const auto& call) { return collector_->CollectFor(call); });
     grpc::ServerBuilder builder;
     builder.RegisterService(metrics_.get());
+    builder.RegisterService(servers_.get());
     builder.RegisterService(sessions_.get());
     builder.RegisterService(approvals_.get());
     builder.RegisterService(changes_.get());
@@ -193,6 +197,7 @@ class SessionAccessTest : public ::testing::Test {
   std::unique_ptr<CellService> cells_;
   std::unique_ptr<BundleService> bundles_;
   std::unique_ptr<TokenService> tokens_;
+  std::unique_ptr<McpServerService> servers_;
   agent::Metrics counted_{"1"};
   std::unique_ptr<MetricsCollector> collector_;
   std::unique_ptr<rpc::MetricsService> metrics_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agentd/mcp_client/call_result.h"
 #include "agentd/service/convert.h"
 #include "agentd/service/follow_reactor.h"
 #include "agentd/service/session_access.h"
@@ -13,6 +14,7 @@
 #include "agentd/tool/arguments.h"
 #include "common/base/refusal.h"
 #include "common/base/utf8.h"
+#include "common/message/message_utf8.h"
 #include "common/rpc/status_map.h"
 #include "policy/convert/sandbox_proto.h"
 
@@ -232,21 +234,25 @@ grpc::Status SessionService::ListTools(grpc::ServerContext* context,
   const Result<uid_t> caller = CallerOf(sessions_->runtime(), *context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const tools::ToolRegistry& registry = *sessions_->runtime().tools;
-  std::vector<std::string> names = registry.Names();
+  std::vector<model::ToolSpec> specs;
   if (!request->session_id().empty()) {
     const Status may = CheckCaller(*sessions_, request->session_id(), *context);
     if (!may.ok()) return ToGrpc(may);
-    Result<std::vector<std::string>> offered = sessions_->OfferedTools(request->session_id());
+    Result<std::vector<model::ToolSpec>> offered = sessions_->OfferedTools(request->session_id());
     if (!offered.ok()) return ToGrpc(offered.status());
-    names = *std::move(offered);
+    specs = *std::move(offered);
+  } else {
+    for (const std::string& name : registry.Names()) specs.push_back(registry.Find(name)->Spec());
   }
-  for (const std::string& name : names) {
-    const model::ToolSpec spec = registry.Find(name)->Spec();
+  for (const model::ToolSpec& spec : specs) {
     pb::Tool& tool = *response->add_tools();
     tool.set_name(spec.name);
     tool.set_description(spec.description);
     tool.set_input_schema(spec.parameters_json);
-    tool.set_output_schema(tools::OutputSchemaOf(*policy::FindTool(name)));
+    const policy::ToolRow* row = policy::FindTool(spec.name);
+    tool.set_output_schema(row != nullptr ? tools::OutputSchemaOf(*row)
+                                          : std::string(mcp_client::kOutputSchema));
+    message::SanitizeStrings(&tool);
   }
   return grpc::Status::OK;
 }

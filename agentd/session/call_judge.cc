@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "agentd/tool/job_tool.h"
-#include "common/base/join.h"
 #include "policy/model/tool_table.h"
 
 namespace odyssey::session {
@@ -17,9 +16,27 @@ constexpr int kMaxDetours = 4;
 
 // Whether the subject of the tool is a path of the cell.
 bool TakesPath(const std::string& tool) {
-  const policy::ToolKind kind = policy::FindTool(tool)->kind;
+  const policy::ToolRow* row = policy::FindTool(tool);
+  if (row == nullptr) return false;
+  const policy::ToolKind kind = row->kind;
   return kind == policy::ToolKind::kReadsFile || kind == policy::ToolKind::kWritesFile ||
          kind == policy::ToolKind::kSearches;
+}
+
+// A tool of a server may do anything: it is asked about unless a rule speaks of it. "Always" is
+// about the definition that the person has seen, and a rule about the one that the session saw
+// first.
+void JudgeServed(const mcp_client::ServedTool& tool, std::vector<rules::Decision>* decisions) {
+  const mcp_client::ToolDefinition& definition = tool.definition();
+  const bool changed = tool.has_changed() && !definition.pinned;
+  for (rules::Decision& decision : *decisions) {
+    const bool unspoken = decision.rule.empty();
+    if (decision.verdict == rules::Verdict::kDeny) continue;
+    if (unspoken || changed) decision.verdict = rules::Verdict::kAsk;
+    if (unspoken) decision.rule = definition.offered_name;
+    if (changed) decision.rule += "; the tool has changed since the session first saw it";
+    decision.scope = definition.offered_name + " " + definition.digest;
+  }
 }
 
 const rules::Decision& StrictestOf(const std::vector<rules::Decision>& decisions) {
@@ -53,11 +70,8 @@ Result<approval::Verdict> CallJudge::JudgeOnce(const turn::Call& call) {
 
 // INVALID_ARGUMENT or NOT_FOUND: neither asked about nor run.
 Result<approval::Verdict> CallJudge::JudgeCall(const turn::Call& call) {
-  const auto& offered = setup_->offered;
-  if (std::find(offered.begin(), offered.end(), call.tool) == offered.end()) {
-    return NotFound("there is no tool \"" + call.tool + "\"; available: " + Join(offered, ", "));
-  }
-  const tools::Tool* tool = runtime_->tools->Find(call.tool);
+  const tools::Tool* tool = tools_->Find(call.tool);
+  if (tool == nullptr) return tools_->WhyMissing(call.tool);
   ODY_ASSIGN_OR_RETURN(rules::ToolCall terms, tool->ForRules(call.arguments_json));
   std::vector<rules::Decision> decisions;
   ODY_RETURN_IF_ERROR(Decide(call, terms, &decisions));
@@ -65,6 +79,9 @@ Result<approval::Verdict> CallJudge::JudgeCall(const turn::Call& call) {
   if (call.tool == policy::kWorkerCall && StrictestOf(decisions).rule.empty()) {
     decisions = {{rules::Verdict::kAsk, policy::kWorkerCall, "no rule speaks of worker_call",
                   std::string(policy::kWorkerCall) + "(" + terms.paths[0] + ")"}};
+  }
+  if (const mcp_client::ServedTool* served = tools_->FindServed(call.tool)) {
+    JudgeServed(*served, &decisions);
   }
   if (!leads_to_.empty()) {
     terms.paths = {leads_to_};
@@ -123,7 +140,7 @@ approval::Verdict CallJudge::Strictest(const std::vector<rules::Decision>& decis
 // Where the path of a call leads that has links; else "".
 std::string CallJudge::EndOfLinks(const turn::Call& call) const {
   if (!TakesPath(call.tool)) return "";
-  const auto terms = runtime_->tools->Find(call.tool)->ForRules(call.arguments_json);
+  const auto terms = tools_->Find(call.tool)->ForRules(call.arguments_json);
   if (!terms.ok()) return "";
   const sandbox::FilePlace place{cell_->id(), sandbox::Links::kRefuse};
   const Status looked = runtime_->sandbox->ReadFile(place, terms->paths[0], 0, 1).status();

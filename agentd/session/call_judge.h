@@ -13,6 +13,7 @@
 #include "agentd/session/granted_cell.h"
 #include "agentd/session/runtime.h"
 #include "agentd/session/turn_setup.h"
+#include "agentd/session/turn_tools.h"
 #include "agentd/tool/tool.h"
 #include "agentd/turn/turn_machine.h"
 #include "common/base/status.h"
@@ -21,9 +22,10 @@ namespace odyssey::session {
 
 class CallJudge final {
  public:
-  // `runtime` and `cell`, in which the calls run, are borrowed.
-  CallJudge(std::string session_id, const Runtime* runtime, const GrantedCell* cell)
-      : session_id_(std::move(session_id)), runtime_(runtime), cell_(cell) {}
+  // `runtime`, `cell`, in which the calls run, and `tools` are borrowed.
+  CallJudge(std::string session_id, const Runtime* runtime, const GrantedCell* cell,
+            const TurnTools* tools)
+      : session_id_(std::move(session_id)), runtime_(runtime), cell_(cell), tools_(tools) {}
 
   // Before everything else: whose rules.
   void Use(std::shared_ptr<const TurnSetup> setup) { setup_ = std::move(setup); }
@@ -57,6 +59,7 @@ class CallJudge final {
   const std::string session_id_;
   const Runtime* const runtime_;
   const GrantedCell* const cell_;
+  const TurnTools* const tools_;
   std::shared_ptr<const TurnSetup> setup_;
   std::string leads_to_;
   int detours_ = 0;  // how often the path was found to lead elsewhere

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "agentd/mcp_client/servers.h"
 #include "agentd/session/limits_in_force.h"
 #include "agentd/session/widen.h"
 #include "agentd/tool/grant_arguments.h"
@@ -54,6 +55,13 @@ Status CheckGrantable(const Grants& asked, const policy::SandboxRequest& request
                    "mount is written directly; mount_read is allowed");
   }
   return OkStatus();
+}
+
+// Where only the endpoints differ the cell stays.
+bool IsOfAnotherCell(policy::SandboxRequest now, policy::SandboxRequest next) {
+  now.egress = {};
+  next.egress = {};
+  return !(now == next);
 }
 
 }  // namespace
@@ -151,9 +159,12 @@ Status GrantedCell::CheckAllowed(const TurnSetup& wider, const Grant& grant) con
 Status GrantedCell::CheckIdle() const {
   ODY_ASSIGN_OR_RETURN(const std::vector<sandbox::Cell> cells, runtime_->sandbox->ListCells());
   for (const sandbox::Cell& cell : cells) {
-    if (!(cell.key == setup_->cell.key) || cell.running_execs == 0) continue;
+    if (!(cell.key == setup_->cell.key)) continue;
+    // Servers are started again where they are needed.
+    const uint32_t servers = runtime_->servers->CountIn(session_id_, cell.id);
+    if (cell.running_execs <= servers) continue;
     return FailedPrecondition(
-        "grants: " + std::to_string(cell.running_execs) +
+        "grants: " + std::to_string(cell.running_execs - servers) +
         " commands run in the session's cell, and a wider one would kill them; end them, or wait");
   }
   return OkStatus();
@@ -215,6 +226,10 @@ Status GrantedCell::Enter() {
 Status GrantedCell::Prepare(const std::vector<SessionGrant>& granted) {
   ODY_ASSIGN_OR_RETURN(TurnSetup setup, WithGrants(*setup_, granted, *runtime_));
   const std::set<std::string> ids = IdsOf(granted);
+  // They would keep their cell from being replaced, and are started again in the next one.
+  if (!id_.empty() && IsOfAnotherCell(request_, setup.cell.request)) {
+    runtime_->servers->EndProcesses(session_id_);
+  }
   // What has ended takes along what runs with it; what is added kills nothing.
   setup.cell.spare_running =
       !id_.empty() && std::includes(ids.begin(), ids.end(), in_force_.begin(), in_force_.end());
@@ -222,6 +237,7 @@ Status GrantedCell::Prepare(const std::vector<SessionGrant>& granted) {
   ODY_ASSIGN_OR_RETURN(id_, PrepareSessionCell(session_id_, setup, *runtime_));
   stale_ = false;
   in_force_ = ids;
+  request_ = setup.cell.request;
   wall_clock_ms_ = setup.wall_clock_ms;
   hooks_.on_cell(id_);
   return OkStatus();

@@ -94,6 +94,7 @@ class GrantedCell final {
   std::shared_ptr<const TurnSetup> setup_;
   std::string id_;
   std::set<std::string> in_force_;  // ids of the grants that the cell was made with
+  policy::SandboxRequest request_;  // likewise
   bool stale_ = true;               // it is to be prepared, whatever is granted
   uint32_t wall_clock_ms_ = 0;
   std::string of_call_;  // id of the grant for the call that is under way; empty: none

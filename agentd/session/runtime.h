@@ -28,6 +28,10 @@ namespace odyssey::dialect {
 class CeilingFiles;
 }
 
+namespace odyssey::mcp_client {
+class Servers;
+}
+
 namespace odyssey::session {
 
 class CellQuota;
@@ -45,11 +49,12 @@ struct Runtime {
   sandbox::Sandbox* sandbox = nullptr;
   model::ModelSource* models = nullptr;
   const tools::ToolRegistry* tools = nullptr;
-  SetupCache* setups = nullptr;     // set by Sessions, whose own it is
-  Workers* workers = nullptr;       // the same
-  CellQuota* cells = nullptr;       // the same
-  job::Jobs* jobs = nullptr;        // the same
-  SessionGrants* grants = nullptr;  // the same
+  SetupCache* setups = nullptr;            // set by Sessions, whose own it is
+  Workers* workers = nullptr;              // the same
+  CellQuota* cells = nullptr;              // the same
+  job::Jobs* jobs = nullptr;               // the same
+  SessionGrants* grants = nullptr;         // the same
+  mcp_client::Servers* servers = nullptr;  // the same
   // The operator's ceiling: which variables of the client bundles may have, quotas, the limits in
   // force. The supervisor enforces the rest of it.
   std::string policy_directory;

@@ -11,6 +11,7 @@
 #include "agentd/session/recovery.h"
 #include "agentd/session/turn_job.h"
 #include "agentd/session/turn_setup.h"
+#include "agentd/session/turn_tools.h"
 #include "common/base/refusal.h"
 #include "policy/model/own_variables.h"
 
@@ -45,12 +46,14 @@ Environment OnlySources(const std::set<std::string>& sources, const Environment&
 }
 
 Runtime WithOwn(Runtime runtime, SetupCache* setups, CellQuota* cells, SessionGrants* grants,
-                Workers* workers, job::Jobs* jobs, dialect::CeilingFiles* ceiling) {
+                Workers* workers, job::Jobs* jobs, mcp_client::Servers* servers,
+                dialect::CeilingFiles* ceiling) {
   runtime.setups = setups;
   runtime.cells = cells;
   runtime.grants = grants;
   runtime.workers = workers;
   runtime.jobs = jobs;
+  runtime.servers = servers;
   runtime.ceiling = ceiling;
   return runtime;
 }
@@ -100,9 +103,10 @@ Sessions::Sessions(Runtime runtime, const Options& options)
     : cell_quota_([this](const std::vector<sandbox::Cell>& cells) { return EndIdlestCell(cells); }),
       job_records_(runtime.store, [this](const std::string& session_id) { Touch(session_id); }),
       jobs_(runtime.sandbox, runtime.clock, &job_records_),
+      servers_(runtime.sandbox),
       ceiling_(runtime.policy_directory),
-      runtime_(
-          WithOwn(std::move(runtime), &setups_, &cell_quota_, &grants_, this, &jobs_, &ceiling_)),
+      runtime_(WithOwn(std::move(runtime), &setups_, &cell_quota_, &grants_, this, &jobs_,
+                       &servers_, &ceiling_)),
       retention_(options.retention),
       pool_(options.workers, options.queue_bound, options.queue_total),
       deadlines_([this](const std::string& turn_id) { OnDeadline(turn_id); }) {}
@@ -249,6 +253,7 @@ Status Sessions::WhileIdle(const std::string& session_id, const std::function<St
     return FailedPrecondition("session_id \"" + session_id +
                               "\": a turn or a command is queued or runs; cancel it or wait");
   }
+  servers_.EndProcesses(session_id);
   Status done = work();
   std::lock_guard lock(mutex_);
   kept_idle_.erase(session_id);
@@ -558,7 +563,10 @@ std::shared_ptr<SessionJob> Sessions::MakeTurn(const std::string& session_id,
   };
   spec.on_end = [this, session_id](const std::string& ended) {
     deadlines_.Remove(ended);
-    if (IsWorker(session_id)) jobs_.EndSession(session_id);
+    if (IsWorker(session_id)) {
+      jobs_.EndSession(session_id);
+      servers_.Forget(session_id);
+    }
     (void)Retain(session_id);  // what fails is tried again, and logged, by ApplyRetention
     Forget(ended);
     TellCaller(session_id, ended);
@@ -592,10 +600,35 @@ void Sessions::Forget(const std::string& job_id) {
   active_.erase(it);
 }
 
-Result<std::vector<std::string>> Sessions::OfferedTools(const std::string& session_id) const {
+Result<mcp_client::Place> Sessions::PlaceOfServers(const std::string& session_id,
+                                                   const TurnSetup& setup) {
+  if (setup.bundle->spec.mcp_servers.empty()) return mcp_client::Place();
+  ODY_ASSIGN_OR_RETURN(std::string cell_id, CellForReading(session_id));
+  return mcp_client::Place{std::move(cell_id), LongWallClockMs(setup)};
+}
+
+Result<std::vector<model::ToolSpec>> Sessions::OfferedTools(const std::string& session_id) {
   ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
-  ODY_ASSIGN_OR_RETURN(TurnSetup setup, SetUpTurn(*record, runtime_));
-  return std::move(setup.offered);
+  ODY_ASSIGN_OR_RETURN(const auto setup, setups_.SetUp(*record, runtime_));
+  ODY_ASSIGN_OR_RETURN(const mcp_client::Place place, PlaceOfServers(session_id, *setup));
+  TurnTools tools(session_id, &runtime_);
+  tools.Use(setup);
+  tools.List(place, mcp_client::Freshness::kKnown, {});
+  std::vector<model::ToolSpec> out;
+  for (const std::string& name : tools.Names()) out.push_back(tools.Find(name)->Spec());
+  return out;
+}
+
+Result<std::vector<mcp_client::ServerPtr>> Sessions::ListServers(const std::string& session_id) {
+  ODY_ASSIGN_OR_RETURN(const SessionPtr record, Get(session_id));
+  ODY_ASSIGN_OR_RETURN(const auto setup, setups_.SetUp(*record, runtime_));
+  ODY_ASSIGN_OR_RETURN(const mcp_client::Place place, PlaceOfServers(session_id, *setup));
+  std::vector<mcp_client::ServerPtr> servers =
+      servers_.Of(session_id, setup->bundle->spec.mcp_servers);
+  for (const mcp_client::ServerPtr& server : servers) {
+    (void)server->List(place, mcp_client::Freshness::kLatest, {});  // its problem is kept
+  }
+  return servers;
 }
 
 Result<TurnRecord> Sessions::GetTurn(const std::string& session_id,
@@ -662,6 +695,7 @@ Status Sessions::Delete(const std::string& session_id) {
   }
   StopJobs(ActiveOf(session_id), turn::Ending::kCancelled);
   jobs_.EndSession(session_id);
+  servers_.Forget(session_id);
   Status removed = OkStatus();
   for (const SessionPtr& worker : List()) {
     if (worker->parent.session_id != session_id || !removed.ok()) continue;
@@ -756,6 +790,7 @@ Result<std::string> Sessions::OperatorCell(const std::string& session_id) {
   policy::SandboxRequest& request = setup.cell.request;
   if (request.executables_mode == policy::ExecutablesMode::kExplicit) {
     ODY_RETURN_IF_ERROR(CheckNoJob(session_id));  // it would end with its cell
+    servers_.EndProcesses(session_id);            // they are started again
     request.executables_mode = policy::ExecutablesMode::kStandard;
     setup.origins.Forget("executables_mode");
   }
@@ -927,7 +962,7 @@ void Sessions::EndIdleCells(std::chrono::seconds idle) {
   for (const sandbox::Cell& cell : *cells) {
     const std::string& session_id = cell.key.session_id;
     const Result<SessionPtr> record = runtime_.store->GetWithoutTurns(session_id);
-    if (!record.ok() || !(cell.key == ToolingCell(**record)) || cell.running_execs > 0) continue;
+    if (!record.ok() || !(cell.key == ToolingCell(**record)) || !IsUnused(cell)) continue;
     if (ActiveOf(session_id).empty() && IsIdle(session_id, idle)) EndIdleCell(cell, idle);
   }
 }
@@ -952,10 +987,15 @@ std::function<void()> Sessions::ForgetActive(const std::string& job_id) {
   };
 }
 
+bool Sessions::IsUnused(const sandbox::Cell& cell) const {
+  return cell.running_execs <= servers_.CountIn(cell.key.session_id, cell.id);
+}
+
 // Jobs that have ended go with their cell.
 Status Sessions::EndCell(const sandbox::Cell& cell) {
   const std::string& session_id = cell.key.session_id;
   ForgetCell(session_id, cell.id);
+  servers_.EndProcesses(session_id);
   Status removed = runtime_.sandbox->RemoveCell(cell.id, /*purge=*/false);
   jobs_.ForgetEnded(session_id);
   return removed;
@@ -969,7 +1009,7 @@ bool Sessions::EndIdlestCell(const std::vector<sandbox::Cell>& cells) {
     for (const sandbox::Cell& cell : cells) {
       const auto used = used_at_.find(cell.key.session_id);
       const bool known = used != used_at_.end();
-      if (cell.running_execs > 0) continue;
+      if (!IsUnused(cell)) continue;
       candidates.emplace_back(known ? used->second : Candidate().first, &cell);
     }
   }
@@ -1185,6 +1225,7 @@ void Sessions::Stop() {
   for (const std::string& session_id : sessions) LeaveQueued(session_id);
   StopJobs(ActiveOf(""), turn::Ending::kInterrupted);
   jobs_.Stop();
+  servers_.Stop();
   pool_.Stop();
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "agentd/mcp_client/servers.h"
 #include "agentd/scheduler/strand_pool.h"
 #include "agentd/session/cell_policy.h"
 #include "agentd/session/cell_quota.h"
@@ -95,8 +96,11 @@ class Sessions final : public Workers {
   // Nothing is stored of a session whose every turn would fail, as far as that is known now.
   Result<SessionPtr> Create(const NewSession& spec);
   Result<SessionPtr> Get(const std::string& session_id) const;
-  // Names of the tools that its agent's model is offered.
-  Result<std::vector<std::string>> OfferedTools(const std::string& session_id) const;
+  // The tools that its agent's model is offered, those of its bundle's MCP servers among them:
+  // these are started for it.
+  Result<std::vector<model::ToolSpec>> OfferedTools(const std::string& session_id);
+  // The servers of its bundle, listed anew, and started for it.
+  Result<std::vector<mcp_client::ServerPtr>> ListServers(const std::string& session_id);
   std::vector<SessionPtr> List() const;
   // Ends the session's turns, then removes its cells with their directories, approvals, journal and
   // record. On failure what is left can be deleted again.
@@ -253,6 +257,9 @@ class Sessions final : public Workers {
   Status RemoveEverything(const SessionRecord& record);
 
   Status CheckNoJob(const std::string& session_id) const;
+  Result<mcp_client::Place> PlaceOfServers(const std::string& session_id, const TurnSetup& setup);
+  // Whether nothing runs in the cell but servers, which are started again in the next one.
+  bool IsUnused(const sandbox::Cell& cell) const;
   void Touch(const std::string& session_id);
 
   Result<TurnSetup> SetupWithGrants(const std::string& session_id);
@@ -262,6 +269,7 @@ class Sessions final : public Workers {
   StoredJobs job_records_;
   job::Jobs jobs_;
   SessionGrants grants_;
+  mcp_client::Servers servers_;
   dialect::CeilingFiles ceiling_;
   const Runtime runtime_;
   std::mutex adding_;  // held while what is bounded is counted and added; taken before mutex_

@@ -18,6 +18,7 @@
 #include "agentd/session/turn_events.h"
 #include "agentd/tool/bash_tool.h"
 #include "agentd/tool/tool_result.h"
+#include "common/base/join.h"
 #include "common/base/utf8.h"
 #include "common/message/message_utf8.h"
 #include "policy/model/tool_table.h"
@@ -36,7 +37,9 @@ std::chrono::steady_clock::time_point Now() { return std::chrono::steady_clock::
 
 // Whether a call of the tool changes no file of the cell.
 bool LeavesFiles(const std::string& tool) {
-  const policy::ToolKind kind = policy::FindTool(tool)->kind;
+  const policy::ToolRow* row = policy::FindTool(tool);
+  if (row == nullptr) return false;
+  const policy::ToolKind kind = row->kind;
   return kind == policy::ToolKind::kReadsFile || kind == policy::ToolKind::kSearches ||
          kind == policy::ToolKind::kSkill;
 }
@@ -80,7 +83,8 @@ TurnJob::TurnJob(Spec spec, const Runtime* runtime)
       cell_(spec_.session_id, spec_.turn_id, runtime,
             {[this](event::Event event) { return Append(std::move(event), Durability::kSynced); },
              [this](const std::string& cell_id) { spec_.on_cell(cell_id); }}),
-      judge_(spec_.session_id, runtime, &cell_),
+      tools_(spec_.session_id, runtime),
+      judge_(spec_.session_id, runtime, &cell_, &tools_),
       question_(spec_.session_id, runtime),
       refused_(&cell_) {}
 
@@ -147,20 +151,30 @@ Status TurnJob::Begin() {
   if (!why.empty()) return FailedPrecondition(why);
   approval_timeout_ = ApprovalTimeout(record->approval_timeout_ms, runtime_->approval_timeout);
   redactor_ = agent::Redactor(SecretsOf(*record));
-  const bool bounded = setup_->cell.request.limits.wall_clock_ms != 0;
   jobs_ = {runtime_->jobs, spec_.session_id, spec_.journal, SecretsOf(*record),
-           bounded ? 0 : job::kWallClockMs};
+           LongWallClockMs(*setup_)};
   trace_.Enter(TurnStep::kPrepareCell);
   cell_.Use(setup_);
+  tools_.Use(setup_);
   judge_.Use(setup_);
   refused_.Use(setup_);
   ODY_RETURN_IF_ERROR(AwaitCell());
   ignored_ = std::make_unique<tools::IgnoredPaths>(runtime_->sandbox, setup_->workspace);
   trace_.Note(cell_.id());
+  ListTools(mcp_client::Freshness::kLatest);
   trace_.Leave();
   TellSteps();
   RecallTurns(*record);
   return OkStatus();
+}
+
+// Servers may list others from one call of the model to the next.
+void TurnJob::ListTools(mcp_client::Freshness freshness) {
+  if (!tools_.has_servers()) return;
+  const bool begins = freshness == mcp_client::Freshness::kLatest;
+  if (begins) trace_.Enter(TurnStep::kSelectTools);
+  tools_.List({cell_.id(), jobs_.wall_clock_ms}, freshness, stop_.get_token());
+  if (begins) trace_.Note(Join(setup_->offered, ", ") + "; " + tools_.Note());
 }
 
 void TurnJob::MeterTurn(const SessionRecord& record) {
@@ -338,8 +352,8 @@ model::ModelRequest TurnJob::NextModelRequest() const {
   out.messages = memory_.window;
   const auto& own = machine_.messages();
   out.messages.insert(out.messages.end(), own.begin(), own.end());
-  for (const std::string& name : setup_->offered) {
-    out.tools.push_back(runtime_->tools->Find(name)->Spec());
+  for (const std::string& name : tools_.Names()) {
+    out.tools.push_back(tools_.Find(name)->Spec());
     if (name == policy::kBash) out.tools.back().description = tools::DescribeShell(setup_->shell);
   }
   return out;
@@ -349,6 +363,7 @@ void TurnJob::Do(const turn::CallModel&) {
   if (const std::string why = meter_.Reached(BudgetMeter::Next::kModelCall, Now()); !why.empty()) {
     return StopMachine(Ending::kFailed, why);
   }
+  ListTools(mcp_client::Freshness::kKnown);
   const model::ModelSink sink = [this](model::ModelEvent event) {
     for (const turn::Effect& effect : machine_.OnModelEvent(event)) {
       ODY_RETURN_IF_ERROR(Append(std::get<turn::Emit>(effect).event, Durability::kBatched));
@@ -376,7 +391,7 @@ void TurnJob::TakeVerdict(const Result<approval::Verdict>& verdict) {
 }
 
 agent::v1::PermissionRequested TurnJob::RequestOf(const turn::Ask& ask) {
-  const tools::Tool* tool = runtime_->tools->Find(ask.call.tool);
+  const tools::Tool* tool = tools_.Find(ask.call.tool);
   agent::v1::PermissionRequested request;
   request.set_turn_id(spec_.turn_id);
   request.set_request_id(ask.request_id);
@@ -496,7 +511,7 @@ void TurnJob::Do(const turn::RunTool& effect) {
     if (!why.empty()) return StopMachine(Ending::kFailed, why);
     meter_.CountToolCall();
   }
-  const tools::Tool* called = runtime_->tools->Find(effect.call.tool);
+  const tools::Tool* called = tools_.Find(effect.call.tool);
   if (!LeavesFiles(effect.call.tool)) ignored_->Forget();
   if (const auto work = called->AsWorkerCall(effect.call.arguments_json)) {
     return StartWorker(effect.call, *work);

@@ -26,6 +26,7 @@
 #include "agentd/session/session_job.h"
 #include "agentd/session/turn_memory.h"
 #include "agentd/session/turn_setup.h"
+#include "agentd/session/turn_tools.h"
 #include "agentd/session/turn_trace.h"
 #include "agentd/session/worker_call.h"
 #include "agentd/tool/ignored_paths.h"
@@ -66,6 +67,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   Status RecordRunning();
   Status AwaitCell();
   bool EnterCell();
+  void ListTools(mcp_client::Freshness freshness);
   void Proceed();
   void StopMachine(turn::Ending ending, const std::string& message);
   void StopAsRequested();
@@ -117,6 +119,7 @@ class TurnJob final : public SessionJob, public std::enable_shared_from_this<Tur
   TurnMemory memory_;  // of earlier turns
   agent::v1::Usage summary_usage_;
   GrantedCell cell_;
+  TurnTools tools_;
   CallJudge judge_;
   CallQuestion question_;
   RefusedNetwork refused_;

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "agentd/mcp_client/server.h"
 #include "agentd/package/bundle_files.h"
 #include "agentd/session/cell_quota.h"
 #include "agentd/tool/skill_tool.h"
@@ -101,6 +102,27 @@ Status ShowSearchProgram(const dialect::Bundle& bundle, std::vector<std::string>
   return OkStatus();
 }
 
+// What reaches the servers of a bundle: curl those with a URL, env those with variables of their
+// own. A cell whose programs are named shows it.
+Status ShowServerPrograms(const dialect::Bundle& bundle, policy::SandboxRequest* request) {
+  std::vector<std::string> needed;
+  for (const dialect::McpServerSpec& server : bundle.mcp_servers) {
+    for (const std::string& program : mcp_client::ProgramsFor(server)) {
+      if (access(program.c_str(), X_OK) != 0) {
+        return FailedPrecondition(program + ": not on this host; mcp_servers." + server.name +
+                                  " needs it");
+      }
+      needed.push_back(program);
+    }
+  }
+  if (request->executables_mode != policy::ExecutablesMode::kExplicit) return OkStatus();
+  std::vector<std::string>& named = request->executables;
+  for (const std::string& program : needed) {
+    if (std::find(named.begin(), named.end(), program) == named.end()) named.push_back(program);
+  }
+  return OkStatus();
+}
+
 // Copies the bundle's files into the cell's workspace, where the agent may change them.
 Status StageBundle(const std::string& cell_id, const bundle::InstalledBundle& bundle,
                    sandbox::Sandbox* sandbox) {
@@ -182,6 +204,10 @@ sandbox::CellKey ToolingCell(const SessionRecord& record) {
   return {record.id, record.agent_id, "tooling", "tools"};
 }
 
+uint32_t LongWallClockMs(const TurnSetup& setup) {
+  return setup.cell.request.limits.wall_clock_ms != 0 ? 0 : job::kWallClockMs;
+}
+
 Status CheckPriced(const SessionRecord& record, const TurnSetup& setup) {
   if (record.budget.cost_microdollars == 0 || setup.price) return OkStatus();
   const dialect::ModelSpec& model = setup.agent.model;
@@ -230,6 +256,7 @@ Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime,
   trace->Enter(TurnStep::kChooseMode);
   ODY_ASSIGN_OR_RETURN(out.cell, CellOf(record, *out.bundle, runtime, &out.origins));
   ODY_RETURN_IF_ERROR(ShowSearchProgram(spec, &out.offered, &out.cell.request));
+  ODY_RETURN_IF_ERROR(ShowServerPrograms(spec, &out.cell.request));
   ODY_RETURN_IF_ERROR(BoundByCaller(record, runtime, &out));
   out.sandbox_mode = policy::ModeName(out.cell.request.mode);
   trace->Note(out.sandbox_mode);

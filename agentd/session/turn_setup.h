@@ -51,6 +51,9 @@ sandbox::CellKey ToolingCell(const SessionRecord& record);
 Result<TurnSetup> SetUpTurn(const SessionRecord& record, const Runtime& runtime,
                             TurnTrace* trace = nullptr);
 
+// Of a background job and of a server's process, within the operator's bound; 0: the cell's.
+uint32_t LongWallClockMs(const TurnSetup& setup);
+
 // FAILED_PRECONDITION: the budget bounds the cost, and the model has no price.
 Status CheckPriced(const SessionRecord& record, const TurnSetup& setup);
 

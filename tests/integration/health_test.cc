@@ -92,11 +92,11 @@ TEST(HealthTest, TheSupervisorAnswersForEachService) {
 
 TEST(HealthTest, AgentdAnswersForEachService) {
   const Agentd agentd;
-  ExpectServes(
-      Channel(agentd.socket()),
-      {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService",
-       "odyssey.agent.v1.BundleService", "odyssey.agent.v1.CellService",
-       "odyssey.agent.v1.TokenService", "odyssey.supervisor.v1.Changes", "odyssey.ops.v1.Metrics"});
+  ExpectServes(Channel(agentd.socket()),
+               {"odyssey.agent.v1.SessionService", "odyssey.agent.v1.ApprovalService",
+                "odyssey.agent.v1.BundleService", "odyssey.agent.v1.CellService",
+                "odyssey.agent.v1.TokenService", "odyssey.agent.v1.McpServerService",
+                "odyssey.supervisor.v1.Changes", "odyssey.ops.v1.Metrics"});
 }
 
 }  // namespace
