@@ -37,7 +37,7 @@ class ExampleBundlesTest(WorldTest):
         return session, *self.answer(session)
 
     def test_every_example_is_run_here(self):
-        named = {"eight-tools", "guarded", "hello", "project-tools", "repo-report", "two-agents"}
+        named = {"eight-tools", "guarded", "hello", "mcp-notes", "project-tools", "repo-report", "two-agents"}
         self.assertEqual(set(os.listdir(BUNDLES)), named)
 
     def test_project_tools_asks_before_it_writes(self):
@@ -47,6 +47,14 @@ class ExampleBundlesTest(WorldTest):
             _, _, calls = self.turn("project-tools", write, "--approve", approve, cwd=directory)
             self.assertEqual(calls, [("Write", wrote)])
             self.assertEqual(os.listdir(directory), ["made"] if wrote else [])
+
+    def test_mcp_notes_asks_before_its_server_writes(self):
+        _, message, calls = self.turn("mcp-notes", "buy bread", "--approve", "all")
+        self.assertEqual(message, "Your notes:\nbuy bread\n")
+        self.assertEqual(calls, [("mcp__notes__add_note", True), ("mcp__notes__list_notes", True)])
+        _, message, calls = self.turn("mcp-notes", "buy bread", "--approve", "deny")
+        self.assertIn("I added nothing: permission denied", message)
+        self.assertEqual(calls, [("mcp__notes__add_note", False)])
 
     def test_hello_asks_before_it_writes(self):
         _, message, calls = self.turn("hello", "good morning", "--approve", "all")
