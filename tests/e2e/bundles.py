@@ -8,12 +8,13 @@ TOOLS = ("Bash", "LS", "Read", "Write", "Edit", "MultiEdit")
 
 def write(directory, steps, *, rules=None, mode="workspace_write", network=(), read=(), write_=(),
           resources=None, bundle_id="probe", model=None, env=None, tools=None, programs=(),
-          tools_mode="standard", offered=TOOLS, skills=(), memory=None, network_policies=None):
+          tools_mode="standard", offered=TOOLS, skills=(), memory=None, network_policies=None, servers=None):
     """A bundle directory; its path.
 
     `steps` are the scenario's (docs/SCRIPT.md), `rules` the agent's allow, ask and deny,
     `model` another one than the scenario. `tools` are the named system tools of a manifest that has
-    no mode for them, `programs` the bundle's own, `offered` the model's tools, `skills` of a text each, by name.
+    no mode for them, `programs` the bundle's own, `offered` the model's tools, `skills` of a text each, by name,
+    `servers` the manifest's mcp_servers.
     """
     os.makedirs(directory, exist_ok=True)
     mounts = {key: list(paths) for key, paths in (("read", read), ("write", write_)) if paths}
@@ -42,6 +43,8 @@ def write(directory, steps, *, rules=None, mode="workspace_write", network=(), r
     }
     if memory:
         manifest["memory"] = memory
+    if servers:
+        manifest["mcp_servers"] = servers
     if skills:
         manifest["skills"] = [{"name": name, "path": f"./skills/{name}"} for name in skills]
         for name, text in skills.items():
