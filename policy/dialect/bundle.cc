@@ -9,6 +9,7 @@
 #include "policy/dialect/schema.h"
 #include "policy/dialect/skill_files.h"
 #include "policy/model/tool_table.h"
+#include "policy/rules/tool_rules.h"
 
 namespace odyssey::dialect {
 namespace {
@@ -100,11 +101,12 @@ void CheckServers(const Bundle& bundle, Problems* problems) {
                        [&name](const McpServerSpec& server) { return server.name == name; });
   };
   for (const AgentSpec& agent : bundle.agents) {
-    const ToolRuleSpec& rules = agent.tools;
+    const ToolRuleSpec& spec = agent.tools;
     for (const auto& [name, entries] :
-         {std::pair("allow", &rules.allow), {"ask", &rules.ask}, {"deny", &rules.deny}}) {
+         {std::pair("allow", &spec.allow), {"ask", &spec.ask}, {"deny", &spec.deny}}) {
       for (size_t i = 0; i < entries->size(); ++i) {
-        const std::string& tool = (*entries)[i];
+        const auto rule = rules::ParseRule(name, rules::Verdict::kAllow, (*entries)[i]);
+        const std::string tool = rule.ok() ? rule->tool : "";  // else it was reported
         if (!policy::IsServedTool(tool)) continue;
         const std::string server = ServerOfRule(tool);
         if (server.empty() || has(server)) continue;

@@ -100,6 +100,27 @@ TEST_F(BundleTest, TheMinimalManifestHasTheDocumentedDefaults) {
   EXPECT_EQ(agent.memory, MemorySpec{});
 }
 
+TEST_F(BundleTest, RulesNameServersThatThereAre) {
+  const auto problems = [this](const std::string& rules) {
+    WriteManifest("mcp_servers: {notes: {command: ['x']}}");
+    Write("agent.yaml", "id: a\nprompt: p\nmodel: {provider: script, name: s}\ntools: " + rules);
+    return Problems();
+  };
+  EXPECT_EQ(problems("{allow: [mcp__notes__add, 'mcp__notes__*', 'mcp__*']}"), "");
+  EXPECT_EQ(problems("{deny: [mcp__note__add]}"),
+            "agent.yaml:4: tools.deny[0]: `mcp__note__add`: the manifest names no server `note` in "
+            "mcp_servers");
+  EXPECT_EQ(problems("{ask: [Read, ' mcp__x__* ']}"),
+            "agent.yaml:4: tools.ask[1]: `mcp__x__*`: the manifest names no server `x` in "
+            "mcp_servers");
+  EXPECT_EQ(problems("{ask: ['mcp__notes__add(x)']}"),
+            "agent.yaml:4: tools.ask[0]: agent.tools.ask entry `mcp__notes__add(x)`: a tool of an "
+            "MCP server has no target; name it as mcp__SERVER__TOOL");
+  EXPECT_EQ(problems("{ask: ['mcp__notes__a?']}"),
+            "agent.yaml:4: tools.ask[0]: agent.tools.ask entry `mcp__notes__a?`: must be "
+            "mcp__SERVER__TOOL, where * is any text");
+}
+
 TEST_F(BundleTest, ReadsEveryField) {
   Write("scripts/run.sh", "");
   WriteManifest(R"(

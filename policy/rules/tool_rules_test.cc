@@ -76,6 +76,33 @@ TEST(SelectToolsTest, FollowsAllowAskAndDeny) {
   EXPECT_EQ(select(Rules({}, {}, {}), {"Write", "Nope", "Write"}), (List{"Write"}));
 }
 
+TEST(SelectToolsTest, ToolsOfServersAreOfferedWhereRulesNameThem) {
+  const auto offers = [](const ToolRules& rules) {
+    return IsOffered(rules, "mcp__git-hub__create_issue");
+  };
+  EXPECT_TRUE(offers(Rules({}, {}, {})));
+  EXPECT_TRUE(offers(Rules({"*"}, {}, {})));
+  EXPECT_TRUE(offers(Rules({}, {"mcp__git-hub__*"}, {})));
+  EXPECT_TRUE(offers(Rules({"mcp__*__create_*"}, {}, {})));
+  EXPECT_FALSE(offers(Rules({"Bash"}, {}, {})));
+  EXPECT_FALSE(offers(Rules({"mcp__git__*"}, {}, {})));
+  EXPECT_FALSE(offers(Rules({"*"}, {}, {"mcp__git-hub__create_issue"})));
+  EXPECT_FALSE(offers(Rules({"*"}, {}, {"mcp__*"})));
+}
+
+TEST(ServedToolTest, APatternSpeaksOfWholeNamesOfServersAlone) {
+  const auto decide = [](const char* rule, const char* tool) {
+    return Decide(Rules({}, {}, {rule}), {tool, "", {}, ""})->verdict;
+  };
+  EXPECT_EQ(decide("mcp__s__*", "mcp__s__a"), Verdict::kDeny);
+  EXPECT_EQ(decide("mcp__s__*_b", "mcp__s__a_b_b"), Verdict::kDeny);
+  EXPECT_EQ(decide("mcp__s__a", "mcp__s__ab"), Verdict::kAllow);
+  EXPECT_EQ(decide("mcp__s__*b", "mcp__s__ba"), Verdict::kAllow);
+  EXPECT_EQ(decide("mcp__*", "Bash"), Verdict::kAllow);
+  EXPECT_EQ(decide("Ba*", "mcp__s__a"), Verdict::kAllow);
+  EXPECT_EQ(Decide(Rules({}, {}, {"Ba*"}), {"Bash", "ls", {}, ""})->verdict, Verdict::kAllow);
+}
+
 TEST(SelectToolsTest, JobIsWhereBashIs) {
   const List registry = {"Bash", "Job", "Read"};
   EXPECT_EQ(SelectTools({"Bash"}, registry, Rules({}, {}, {})), (List{"Bash", "Job"}));
