@@ -11,7 +11,7 @@ import host
 from egress_test import EgressWorld
 from host import HANG_S
 from network import OTHER, PUBLIC
-from world import BIN, SKIPPED, WorldTest, main
+from world import BIN, SKIPPED, World, WorldTest, main
 
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_fixture_server.py")
 ALLOW = {"allow": ["Bash", "Read", "Write", "mcp__s__*"]}
@@ -158,6 +158,25 @@ class LifeTest(ServerTest):
                           served("count", "c"), bundles.say("done")], approve="all")
         first, listed, again = self.results(done)
         self.assertEqual((first["content"], listed["status_code"] is not None, again["content"]), ("1", True, "1"))
+
+
+class IdleTest(ServerTest):
+    """A world that ends a cell as soon as it is idle."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.world = World()
+        cls.addClassCleanup(cls.world.close)
+        cls.world.up("--idle-cell", "1s")
+
+    def test_a_server_keeps_no_idle_cell(self):
+        bundle = self.bundle([served("count"), bundles.say("${r.content}")])
+        session = self.world.ctl("session", "create", bundle).out.strip()
+        for _ in range(2):
+            self.assertEqual(self.world.ctl("run", bundle, "go", "--session", session).code, 0)
+            host.eventually(lambda: not self.world.cell_commands("server.py"), HANG_S, "the end of the cell")
+        done = self.world.ctl("-o", "json", "session", "events", session)
+        self.assertEqual([each["content"] for each in self.results(done)], ["1", "1"])
 
 
 class HostileTest(ServerTest):
