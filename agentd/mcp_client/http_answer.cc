@@ -16,6 +16,7 @@ constexpr std::string_view kFacts = "\nodyssey-mcp ";
 constexpr char kWriteOut[] = "%{stderr}\nodyssey-mcp %{http_code} %header{mcp-session-id}\n";
 constexpr size_t kBeginningBytes = 300;
 constexpr size_t kMaxSessionId = 1024;
+constexpr uint32_t kSecondsAfterUs = 5;
 
 // For sh.
 std::string Quoted(std::string_view text) {
@@ -43,7 +44,8 @@ bool IsSessionId(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> PostCommand(const dialect::McpServerSpec& server, const HttpTerms& terms) {
-  const std::string seconds = std::to_string((terms.timeout_ms + 999) / 1000);
+  // After us: who gives up first says why.
+  const std::string seconds = std::to_string((terms.timeout_ms + 999) / 1000 + kSecondsAfterUs);
   // -q: no file of the cell says more. No redirect is followed, whatever it is to.
   std::vector<std::string> words = {kCurl,
                                     "-q",

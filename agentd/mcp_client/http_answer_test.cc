@@ -25,7 +25,7 @@ TEST(PostCommandTest, IsCurlWithTheTermsOfTheSession) {
   EXPECT_EQ(words[1], "-q");
   EXPECT_EQ(words.back(), "https://x.example/mcp");
   for (const char* word : {"Mcp-Session-Id: id-1", "MCP-Protocol-Version: 2025-11-25",
-                           "X-Key: plain", "=http,https", "2"}) {
+                           "X-Key: plain", "=http,https", "7"}) {
     EXPECT_NE(std::find(words.begin(), words.end(), word), words.end()) << word;
   }
   // A redirect may lead to where no rule of the manifest does.

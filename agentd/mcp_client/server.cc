@@ -108,7 +108,7 @@ Exchange Server::Initialize(const CallTerms& terms) {
   const std::shared_ptr<Connection> to = connection();
   const Json params = {{"protocolVersion", kProtocolVersion},
                        {"capabilities", Json::object()},
-                       {"clientInfo", {{"name", "odyssey"}, {"version", "1"}}}};
+                       {"clientInfo", {{"name", "odyssey"}, {"version", ODYSSEY_VERSION}}}};
   Exchange out = to->Call("initialize", params, terms);
   if (!out.status.ok()) return out;
   if (out.error) {
