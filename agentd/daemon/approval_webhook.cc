@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "agentd/approval/command_answer.h"
-#include "agentd/base/hmac.h"
 #include "agentd/model/http_stream.h"
+#include "common/base/hmac.h"
 #include "common/os/file.h"
 
 namespace odyssey::daemon {
@@ -89,7 +89,7 @@ class WebhookTransport final : public AnswerTransport {
       post.key = &options_.token;
       post.key_header = "Authorization: Bearer ";
       post.headers.push_back(std::string(kSignatureHeader) +
-                             ": sha256=" + agent::HmacSha256Hex(options_.token.Reveal(), question));
+                             ": sha256=" + HmacSha256Hex(options_.token.Reveal(), question));
     }
     return std::unique_ptr<AnswerRun>(std::make_unique<WebhookRun>(std::move(post)));
   }

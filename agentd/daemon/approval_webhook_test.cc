@@ -8,8 +8,8 @@
 #include <future>
 
 #include "agentd/approval/command_answer.h"
-#include "agentd/base/hmac.h"
 #include "agentd/daemon/answerer_fixture.h"
+#include "common/base/hmac.h"
 #include "tests/fakes/fake_http_server.h"
 
 namespace odyssey::daemon {
@@ -51,9 +51,9 @@ TEST_F(ApprovalWebhookTest, AnswersTheSignedQuestion) {
   const std::string request = server.request();
   EXPECT_EQ(request.rfind("POST /hook?x=1 HTTP/1.1\r\n", 0), 0u) << request;
   EXPECT_NE(request.find("\r\nAuthorization: Bearer s3cret\r\n"), std::string::npos) << request;
-  EXPECT_NE(request.find("\r\nOdyssey-Signature: sha256=" + agent::HmacSha256Hex("s3cret", line_) +
-                         "\r\n"),
-            std::string::npos)
+  EXPECT_NE(
+      request.find("\r\nOdyssey-Signature: sha256=" + HmacSha256Hex("s3cret", line_) + "\r\n"),
+      std::string::npos)
       << request;
   EXPECT_EQ(request.substr(request.find("\r\n\r\n") + 4), line_);
 }

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/upstream/agent_link.h"
 #include "http/api/route_table.h"
-#include "http/upstream/agent_link.h"
 
 namespace odyssey::front {
 

@@ -1,8 +1,8 @@
-#include "agentd/base/hmac.h"
+#include "common/base/hmac.h"
 
 #include <gtest/gtest.h>
 
-namespace odyssey::agent {
+namespace odyssey {
 namespace {
 
 // RFC 4231, test cases 1, 2, 3 and 6.
@@ -19,4 +19,4 @@ TEST(HmacTest, MatchesTheVectorsOfTheRfc) {
 }
 
 }  // namespace
-}  // namespace odyssey::agent
+}  // namespace odyssey

@@ -1,5 +1,5 @@
-#ifndef ODYSSEY_HTTP_UPSTREAM_AGENT_LINK_H_
-#define ODYSSEY_HTTP_UPSTREAM_AGENT_LINK_H_
+#ifndef ODYSSEY_COMMON_UPSTREAM_AGENT_LINK_H_
+#define ODYSSEY_COMMON_UPSTREAM_AGENT_LINK_H_
 
 // Calls of odyssey-agentd in an event loop: all over one connection (common/rpc/h2_channel), each
 // with the token of its request. It connects again by itself for the next call after a lost
@@ -91,4 +91,4 @@ class AgentLink final {
 
 }  // namespace odyssey::upstream
 
-#endif  // ODYSSEY_HTTP_UPSTREAM_AGENT_LINK_H_
+#endif  // ODYSSEY_COMMON_UPSTREAM_AGENT_LINK_H_

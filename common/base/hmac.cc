@@ -1,4 +1,4 @@
-#include "agentd/base/hmac.h"
+#include "common/base/hmac.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 #include "common/base/sha256.h"
 
-namespace odyssey::agent {
+namespace odyssey {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
@@ -48,4 +48,4 @@ std::string HmacSha256Hex(std::string_view key, std::string_view message) {
   return out;
 }
 
-}  // namespace odyssey::agent
+}  // namespace odyssey

@@ -1,14 +1,14 @@
-#ifndef ODYSSEY_AGENTD_BASE_HMAC_H_
-#define ODYSSEY_AGENTD_BASE_HMAC_H_
+#ifndef ODYSSEY_COMMON_BASE_HMAC_H_
+#define ODYSSEY_COMMON_BASE_HMAC_H_
 
 #include <string>
 #include <string_view>
 
-namespace odyssey::agent {
+namespace odyssey {
 
 // HMAC (RFC 2104) with SHA-256, as 64 hex digits.
 std::string HmacSha256Hex(std::string_view key, std::string_view message);
 
-}  // namespace odyssey::agent
+}  // namespace odyssey
 
-#endif  // ODYSSEY_AGENTD_BASE_HMAC_H_
+#endif  // ODYSSEY_COMMON_BASE_HMAC_H_

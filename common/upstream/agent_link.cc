@@ -1,4 +1,4 @@
-#include "http/upstream/agent_link.h"
+#include "common/upstream/agent_link.h"
 
 #include <fcntl.h>
 
