@@ -18,7 +18,7 @@ std::string Line(const Json& message) {
 bool IsId(const Json& id) { return id.is_string() || id.is_number_integer() || id.is_null(); }
 
 RpcInvalid Invalid(const Json& id, RpcCode code, const std::string& why) {
-  return {IsId(id) ? id : Json(), {code, why}};
+  return {IsId(id) ? id : Json(), {code, why, {}}};
 }
 
 bool IsKnown(int64_t code) {
@@ -29,6 +29,9 @@ bool IsKnown(int64_t code) {
     case RpcCode::kInvalidParams:
     case RpcCode::kInternalError:
     case RpcCode::kResourceNotFound:
+    case RpcCode::kHeaderMismatch:
+    case RpcCode::kMissingCapability:
+    case RpcCode::kUnsupportedVersion:
       return true;
   }
   return false;
@@ -70,7 +73,8 @@ RpcMessage ParseRpcMessage(std::string_view line) {
   }
   if (message.is_discarded()) return Invalid(nullptr, RpcCode::kParseError, "not JSON");
   if (!message.is_object()) {
-    return Invalid(nullptr, RpcCode::kInvalidRequest, "expected one object a line");
+    return Invalid(nullptr, RpcCode::kInvalidRequest,
+                   "expected one object; arrays of messages are not served");
   }
   const bool has_id = message.contains("id");
   Json id = message.value("id", Json());
@@ -128,6 +132,7 @@ std::string FormatRpcError(const Json& id, const RpcError& error) {
   Json out = Envelope();
   out["id"] = id;
   out["error"] = {{"code", static_cast<int>(error.code)}, {"message", error.message}};
+  if (!error.data.is_null()) out["error"]["data"] = error.data;
   return Line(out);
 }
 

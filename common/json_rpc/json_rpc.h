@@ -1,7 +1,7 @@
 #ifndef ODYSSEY_COMMON_JSON_RPC_JSON_RPC_H_
 #define ODYSSEY_COMMON_JSON_RPC_JSON_RPC_H_
 
-// JSON-RPC 2.0, one message a line. Pure.
+// JSON-RPC 2.0, one message a line or a body. Pure.
 
 #include <nlohmann/json.hpp>
 
@@ -22,11 +22,16 @@ enum class RpcCode : int {
   kInvalidParams = -32602,
   kInternalError = -32603,
   kResourceNotFound = -32002,  // of the Agent Client Protocol
+  // Of the Model Context Protocol.
+  kHeaderMismatch = -32020,
+  kMissingCapability = -32021,
+  kUnsupportedVersion = -32022,
 };
 
 struct RpcError {
   RpcCode code = RpcCode::kInternalError;
   std::string message;
+  Json data = {};  // null: none
 };
 
 struct RpcRequest {

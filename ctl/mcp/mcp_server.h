@@ -2,20 +2,21 @@
 #define ODYSSEY_CTL_MCP_MCP_SERVER_H_
 
 // A server of the Model Context Protocol for the client at the other end of stdin and stdout: the
-// tools of one session of agentd, whose bundle has the provider "direct". A call is a turn.
+// tools of one session of agentd.
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
+#include "common/upstream/agent_link.h"
 #include "ctl/approval/approval_prompt.h"
 #include "ctl/base/console.h"
 #include "ctl/base/locations.h"
 #include "ctl/json_rpc/rpc_stdio.h"
-#include "ctl/session/event_feed.h"
-#include "ctl/session/turn_canceller.h"
-#include "odyssey/agent/v1/session.pb.h"
+#include "mcp/agent/agent_service.h"
+#include "mcp/server/peer.h"
 
 namespace odyssey::ctl {
 
@@ -32,6 +33,7 @@ class McpServer final {
   // `signal_fd`: a non-blocking signalfd of SIGINT, SIGTERM and SIGHUP. `console` and `locations`
   // outlive the server.
   McpServer(const Console& console, const Locations& locations, McpOptions options, int signal_fd);
+  ~McpServer();
   McpServer(const McpServer&) = delete;
   McpServer& operator=(const McpServer&) = delete;
 
@@ -39,46 +41,29 @@ class McpServer final {
   void Run();
 
  private:
-  // A turn that runs.
-  struct Call {
-    Json request_id;        // of tools/call
-    Json progress_token;    // null: none
-    uint64_t progress = 0;  // output events that were sent
-    std::optional<Json> result;
-    bool cancelled = false;  // by the client, which then gets no answer
-    std::unique_ptr<TurnCanceller> canceller;
-  };
+  void AwaitInput();
+  void ReadInput();
+  void AwaitSignal();
+  // No further message is read; the loop ends when the sessions are removed.
+  void Stop();
 
+  RpcHandlers Handlers();
+  std::optional<RpcAnswer> OnRequest(const RpcRequest& request);
   void OnNotification(const RpcNotification& notification);
-  void OnResponse(const RpcResponse& response);
-  // Nothing: its turn has begun, whose end is the answer.
-  std::optional<RpcAnswer> Dispatch(const RpcRequest& request);
-
-  RpcAnswer Initialize(const Json& params);
-  RpcAnswer ListTools();
-  std::optional<RpcAnswer> CallTool(const RpcRequest& request);
-
-  // Makes the session if there is none. Nothing: there is one.
-  std::optional<RpcError> OpenSession();
-  void OnItem();
-  void OnEvent(const agent::v1::Event& event);
-  void OnOutput(const agent::v1::ExecCommandOutputDelta& delta);
-  void OnPermission(const agent::v1::PermissionRequested& request);
-  void End(const std::string& turn_id, const Json& otherwise);
-  void Cancel(const std::string& turn_id, Call* call);
-  void CloseSession();
+  void Create(mcp::AgentOptions::OnSession on_session);
 
   const Console& console_;
   const Locations& locations_;
   const McpOptions options_;
-  const int signal_fd_;
-  RpcStdio peer_;
-  bool initialized_ = false;
-  bool elicits_ = false;    // the client can ask a person
-  std::string session_id_;  // empty: there is none yet
-  std::unique_ptr<EventFeed> feed_;
-  std::map<std::string, Call> calls_;                            // by turn id
-  std::map<std::string, agent::v1::PermissionRequested> asked_;  // by our request's id
+  boost::asio::io_context loop_{1};
+  boost::asio::posix::stream_descriptor input_, signals_;
+  RpcStdio stdio_;
+  upstream::AgentLink link_;
+  mcp::AgentService service_;
+  std::shared_ptr<mcp::Scope> scope_;
+  std::shared_ptr<mcp::Peer> peer_;
+  std::map<std::string, std::weak_ptr<mcp::Call>> stateless_;  // by the request's id
+  bool stopping_ = false;
 };
 
 }  // namespace odyssey::ctl

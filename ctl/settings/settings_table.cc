@@ -283,6 +283,8 @@ DaemonSettings Http() {
                        .help = "whether an address that other hosts reach may be served, without "
                                "TLS: deny (default) or allow",
                        .choices = {"deny", "allow"}}},
+           Text("mcp_bundle", "mcp-bundle", "BUNDLE",
+                "the bundle whose tools /mcp serves; /mcp/BUNDLE serves any one"),
            OfServices(Path("address_file", "address-file", "/run/odyssey/http/address",
                            "where the address is written, for odyssey-ctl web"))}};
 }

@@ -179,7 +179,8 @@ Json OperationOf(const Route& route, Schemas* schemas) {
     out["requestBody"] = BodyOf(route, schemas);
   }
   Json& responses = out["responses"];
-  const bool nothing = route.act == Act::kRemove || route.act == Act::kSignOut;
+  const bool nothing = route.act == Act::kRemove || route.act == Act::kSignOut ||
+                       (route.act == Act::kMcp && route.method == "DELETE");
   if (nothing) {
     responses["204"] = {{"description", "done"}};
   } else if (route.act != Act::kElsewhere) {

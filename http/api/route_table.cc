@@ -121,9 +121,44 @@ constexpr std::string_view kNoBody = R"({"type":"object"})";
 const Parameter kAfter = {"after", "events after this sequence number; none: those to come",
                           "after_sequence"};
 
+constexpr std::string_view kMcpMessage =
+    R"({"type":"object","required":["jsonrpc"],"properties":{"jsonrpc":{"const":"2.0"}},
+"description":"a message of the Model Context Protocol, see docs/MCP.md"})";
+constexpr std::string_view kMcpEvents =
+    R"({"type":"string","description":"each `data:` is a message of the Model Context Protocol"})";
+
+// The Model Context Protocol, for one bundle at each path.
+void AddMcp(std::vector<Route>* routes) {
+  for (const char* path : {"/mcp", "/mcp/{bundle}", "/mcp/{namespace}/{bundle}"}) {
+    const std::vector<Parameter> query = {
+        {"cwd", "what \".\" in the bundle's mounts means; absolute"},
+        {"review", "true: host directories are written on a copy"}};
+    routes->push_back({.method = "POST",
+                       .path = path,
+                       .act = Act::kMcp,
+                       .summary = "send a message of the Model Context Protocol",
+                       .query = query,
+                       .request_schema = kMcpMessage,
+                       .answer_schema = kMcpMessage,
+                       .deadline_ms = 0});
+    routes->push_back({.method = "GET",
+                       .path = path,
+                       .act = Act::kMcp,
+                       .summary = "follow what the server sends in a session of the protocol",
+                       .answer_schema = kMcpEvents,
+                       .content_type = "text/event-stream",
+                       .deadline_ms = 0});
+    routes->push_back({.method = "DELETE",
+                       .path = path,
+                       .act = Act::kMcp,
+                       .summary = "end a session of the protocol",
+                       .answer_schema = kNoBody});
+  }
+}
+
 std::vector<Route> MakeRoutes() {
   using shape::Json;
-  return {
+  std::vector<Route> routes = {
       {.method = "GET",
        .path = "/bundles",
        .rpc = "odyssey.agent.v1.BundleService.ListBundles",
@@ -445,6 +480,8 @@ std::vector<Route> MakeRoutes() {
        .act = Act::kSignOut,
        .summary = "revoke the token, and remove the cookie",
        .request_schema = kNoBody}};
+  AddMcp(&routes);
+  return routes;
 }
 
 std::vector<std::string_view> Split(std::string_view path) {

@@ -37,6 +37,7 @@ enum class Act {
   kConsole,   // a file of the web console
   kSignIn,    // ExchangeLink; a cookie
   kSignOut,
+  kMcp,        // the Model Context Protocol
   kElsewhere,  // 501: odyssey-ctl does it
 };
 

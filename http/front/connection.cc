@@ -62,6 +62,19 @@ std::string ChunkOf(std::string_view bytes) {
   return out.append("\r\n").append(bytes).append("\r\n");
 }
 
+McpFields McpFieldsOf(const http::fields& fields) {
+  // A proxy may have decided by another one of two: they are as a field with a wrong value.
+  const auto one = [&fields](const char* name) -> std::string {
+    return fields.count(name) > 1 ? "(more than one)" : std::string(View(fields[name]));
+  };
+  return {.session_id = one("Mcp-Session-Id"),
+          .version = one("MCP-Protocol-Version"),
+          .method = one("Mcp-Method"),
+          .name = one("Mcp-Name"),
+          .takes_events = View(fields[http::field::accept]).find("text/event-stream") !=
+                          std::string_view::npos};
+}
+
 // What a request is refused with before its body is read.
 struct Refusal {
   unsigned status = 0;
@@ -214,6 +227,7 @@ class Connection final : public Responder, public std::enable_shared_from_this<C
     request_ = {};
     if (std::optional<Refusal> refusal = FindRoute()) return refusal;
     request_.last_event_id = std::string(View(head["Last-Event-ID"]));
+    if (request_.route->act == api::Act::kMcp) request_.mcp = McpFieldsOf(head);
     if (!request_.route->is_open) {
       Result<head::Credential> credential = head::FindCredential(fields);
       if (!credential.ok()) {

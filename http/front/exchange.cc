@@ -11,6 +11,7 @@
 #include "http/console/console_files.h"
 #include "http/front/event_exchange.h"
 #include "http/front/exec_exchange.h"
+#include "http/front/mcp_exchange.h"
 #include "http/front/run_exchange.h"
 #include "http/front/sign_in.h"
 #include "http/front/transfer_exchange.h"
@@ -261,6 +262,8 @@ std::shared_ptr<Exchange> NewExchange(Request request, Backend* backend, Respond
       return std::make_shared<SignInExchange>(std::move(request), backend, responder);
     case Act::kSignOut:
       return std::make_shared<SignOutExchange>(std::move(request), backend, responder);
+    case Act::kMcp:
+      return std::make_shared<McpExchange>(std::move(request), backend, responder);
     case Act::kDocument:
     case Act::kConsole:
     case Act::kElsewhere:

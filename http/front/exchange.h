@@ -33,11 +33,20 @@ class EventFrames final {
   std::deque<std::string> ids_;  // oldest first
 };
 
+class McpHost;
+
 // What all exchanges share.
 struct Backend {
   boost::asio::io_context* loop = nullptr;
   upstream::AgentLink* link = nullptr;
+  McpHost* mcp = nullptr;
   EventFrames frames;
+};
+
+// Header fields of the Model Context Protocol; empty: it is not there.
+struct McpFields {
+  std::string session_id, version, method, name;
+  bool takes_events = false;  // Accept has text/event-stream
 };
 
 // A request that was read whole, and may be made.
@@ -45,6 +54,7 @@ struct Request {
   const api::Route* route = nullptr;
   std::map<std::string, std::string> of_path, query;
   std::string body, token, last_event_id;
+  McpFields mcp;
 };
 
 // The connection of an exchange. What comes after Reply, EndStream or AbortStream is left out, and

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "mcp/agent/agent_service.h"
+
 namespace odyssey::front {
 namespace {
 
@@ -18,6 +20,7 @@ using Error = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kExhaustedPause{100};
 constexpr rlim_t kReservedFiles = 32;
+constexpr std::chrono::seconds kRemoveWithin{5};
 constexpr char kBusy[] =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n"
     "Retry-After: 1\r\n\r\n"
@@ -98,6 +101,17 @@ class Server::Impl {
           std::min<size_t>(shared_.limits.connections, files.rlim_cur - kReservedFiles);
     }
     shared_.names = options_.names;
+    service_ = std::move(options_.mcp_service);
+    if (!service_) {
+      service_ =
+          std::make_unique<mcp::AgentService>(mcp::AgentOptions{.loop = &loop_,
+                                                                .link = &*link_,
+                                                                .version = options_.version,
+                                                                .create = mcp::CreateSession,
+                                                                .decide = mcp::DenyWithoutAsking});
+    }
+    shared_.backend.mcp =
+        &mcp_.emplace(&loop_, service_.get(), options_.mcp_bundle, options_.mcp_limits);
   }
 
   void Run() {
@@ -117,7 +131,11 @@ class Server::Impl {
     retry_.cancel();
     alive_.cancel();
     CloseAll(&shared_);
-    link_->Close();
+    mcp_->CloseAll();
+    // odyssey-agentd removes them; it need not be there.
+    retry_.expires_after(kRemoveWithin);
+    retry_.async_wait([this](Error) { link_->Close(); });
+    service_->WhenClosed([this] { retry_.cancel(); });
   }
 
   void Accept() {
@@ -148,10 +166,12 @@ class Server::Impl {
   }
 
   // Connections, which the loop owns, are gone when Run returns: Stop closes them.
-  const Options options_;
+  Options options_;
   Shared shared_;
   asio::io_context loop_{1};
   std::optional<upstream::AgentLink> link_;
+  std::unique_ptr<mcp::Service> service_;
+  std::optional<McpHost> mcp_;
   tcp::acceptor acceptor_{loop_};
   asio::signal_set signals_;
   asio::steady_timer retry_{loop_}, alive_{loop_};

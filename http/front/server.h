@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/os/unique_fd.h"
 #include "http/front/connection.h"
+#include "http/front/mcp_host.h"
 
 namespace odyssey::front {
 
@@ -36,6 +37,11 @@ class Server final {
     std::string agentd_socket;
     std::set<std::string> names;  // of Host
     Limits limits = {};
+    std::string version;     // of the program
+    std::string mcp_bundle;  // of /mcp; empty: it is refused
+    McpLimits mcp_limits = {};
+    // What /mcp serves in place of the tools of odyssey-agentd's sessions.
+    std::unique_ptr<mcp::Service> mcp_service = nullptr;
     std::chrono::microseconds alive_period{0};  // 0: never
     std::function<void()> alive = {};
   };

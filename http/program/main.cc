@@ -47,6 +47,8 @@ Status Run(const Options& options) {
   ODY_RETURN_IF_ERROR(CheckAddress(address, options));
   front::Server::Options serve = {.agentd_socket = options.agentd_socket,
                                   .names = head::LoopbackNames(),
+                                  .version = ODYSSEY_VERSION,
+                                  .mcp_bundle = options.mcp_bundle,
                                   .alive_period = manager.alive_period(),
                                   .alive = [&manager] { manager.Alive(); }};
   serve.names.insert(options.host_names.begin(), options.host_names.end());

@@ -47,6 +47,12 @@ const std::map<std::string, Setter>& Setters() {
          out->non_loopback = v == "allow";
          return OkStatus();
        }},
+      {"--mcp-bundle",
+       [](auto& o, auto& v, Options* out) -> Status {
+         if (v.empty()) return Wrong(o, v, "must be [NS/]ID[@VERSION]");
+         out->mcp_bundle = v;
+         return OkStatus();
+       }},
       {"--address-file",
        [](auto& o, auto& v, Options* out) { return SetPath(o, v, &out->address_file); }}};
   return kSetters;
@@ -90,6 +96,7 @@ std::string Usage() {
          "                         whether an address that other hosts reach may be served (deny); "
          "there is\n"
          "                         no TLS\n"
+         "  --mcp-bundle BUNDLE    the bundle that /mcp serves; /mcp/BUNDLE serves any\n"
          "  --address-file PATH    where the address is written once it serves\n"
          "  --version, --help\n";
 }

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> host_names;  // beside those of loopback
   bool non_loopback = false;            // other addresses than loopback's are allowed
   std::string address_file;             // where the address is written; "": nowhere
+  std::string mcp_bundle;               // of /mcp; "": none
   bool help = false;
   bool version = false;
 };

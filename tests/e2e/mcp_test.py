@@ -11,6 +11,7 @@ from rpc_peer import RpcPeer
 from world import BIN, HANG_S, SKIPPED, SOURCE, WorldTest, main
 
 MODULES = os.path.join(os.path.abspath(BIN), "../../clients-tests/node_modules")
+OWN = {"diff", "commit", "undo", "denials", "session_open", "session_list", "session_close"}
 DIRECT = {"provider": "direct", "name": "prompt"}
 
 
@@ -18,12 +19,16 @@ class Client(RpcPeer):
     """Starts the server, and speaks to it."""
 
     def __init__(self, world, *arguments, **options):
-        self.asked, self.progress, self.answer = [], [], lambda params: {"action": "cancel"}
+        self.asked, self.progress, self.acknowledged = [], [], []
+        self.answer = lambda params: {"action": "cancel"}
         super().__init__(world.argv("mcp", *arguments), **options)
 
     def on_call(self, method, params):
         if method == "notifications/progress":
             self.progress.append(params)
+            return None
+        if method == "notifications/subscriptions/acknowledged":
+            self.acknowledged.append(params)
             return None
         assert method == "elicitation/create", method
         self.asked.append(params)
@@ -62,7 +67,7 @@ class McpTest(WorldTest):
         done = client.open()
         self.assertEqual((done["protocolVersion"], done["serverInfo"]["name"]), ("2025-11-25", "odyssey"))
         tools = {tool["name"]: tool for tool in client.call("tools/list")["tools"]}
-        self.assertEqual(set(tools), {"Bash", "Read", "Write", "Job"})
+        self.assertEqual(set(tools), {"Bash", "Read", "Write", "Job", *OWN})
         self.assertTrue(tools["Read"]["annotations"]["readOnlyHint"])
         self.assertIn("command", tools["Bash"]["inputSchema"]["properties"])
         wrote = client.tool("Write", path="mount/write/current/made", content="by mcp")
@@ -162,6 +167,68 @@ class McpTest(WorldTest):
         self.assertIn("provider direct expects", done.out)
         for session in self.sessions():
             self.world.ctl("session", "rm", session["id"])
+
+
+class StatelessTest(WorldTest):
+    """2026-07-28: no initialize; each request has its version and capabilities."""
+
+    META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+
+    def setUp(self):
+        bundle = bundles.write(f"{self.world.directory}/stateless.bundle", [], model=DIRECT,
+                               rules={"ask": ["Bash"], "allow": ["*"]})
+        self.client = Client(self.world, bundle)
+        self.addCleanup(lambda: self.client.process.poll() is None and self.client.close())
+
+    def call(self, method, **params):
+        return self.client.call(method, _meta=self.META, **params)
+
+    def test_calls_and_an_approval(self):
+        self.assertEqual(self.call("server/discover")["supportedVersions"], ["2026-07-28"])
+        self.assertIn("Bash", {tool["name"] for tool in self.call("tools/list")["tools"]})
+        self.assertIn("entries", self.call("tools/call", name="LS", arguments={"path": "."})["structuredContent"])
+        params = {"name": "Bash", "arguments": {"command": "echo asked"}}
+        asked = self.call("tools/call", **params)
+        self.assertEqual(asked["resultType"], "input_required")
+        answer = {"requestState": asked["requestState"], "inputResponses": {
+            "approval": {"action": "accept", "content": {"decision": "allow once"}}}}
+        self.assertEqual(self.call("tools/call", **params, **answer)["structuredContent"]["stdout"], "asked\n")
+        replayed = self.client.refused("tools/call", _meta=self.META, **params, **answer)
+        self.assertIn("used before", replayed["message"])
+        # Both eras have the process's one session.
+        self.client.open()
+        self.assertEqual(len(self.world.json("session", "list")["sessions"]), 1)
+        self.assertFalse(self.client.tool("LS", path=".")["isError"])
+        self.assertEqual(self.client.close(), (0, ""))
+        self.assertEqual(self.world.json("session", "list")["sessions"], [])
+
+    def test_what_is_no_request_of_the_era(self):
+        for params, code in (({}, -32602), ({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}, -32602),
+                             ({"_meta": {**self.META, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}}, -32022)):
+            self.assertEqual(self.client.refused("server/discover", **params)["code"], code)
+        for method in ("initialize", "ping", "resources/list"):
+            self.assertEqual(self.client.refused(method, _meta=self.META)["code"], -32601)
+
+    def test_a_call_is_cancelled(self):
+        bundle = bundles.write(f"{self.world.directory}/slow.bundle", [], model=DIRECT)
+        client = Client(self.world, bundle)
+        slow = client.send("tools/call", _meta={**self.META, "progressToken": 1}, name="Bash",
+                           arguments={"command": "echo begun; sleep 1234571"})
+        client.wait(lambda: client.progress)
+        client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}})
+        # The session's next call runs once this one has ended.
+        self.assertIn("entries", client.call("tools/call", _meta=self.META, name="LS",
+                                             arguments={"path": "."})["structuredContent"])
+        self.assertFalse(client.has_answer(slow))
+        client.close()
+
+    def test_a_subscription_is_acknowledged(self):
+        listens = self.client.send("subscriptions/listen", _meta=self.META, notifications={"toolsListChanged": True})
+        self.client.wait(lambda: self.client.acknowledged)
+        self.assertEqual(self.client.acknowledged, [{
+            "_meta": {"io.modelcontextprotocol/subscriptionId": listens}, "notifications": {}}])
+        self.assertFalse(self.client.has_answer(listens))
 
 
 class SdkTest(WorldTest):
