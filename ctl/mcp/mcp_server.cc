@@ -25,6 +25,7 @@ class StdoutSink final : public mcp::Sink {
   explicit StdoutSink(const Console& console) : console_(console) {}
   void Send(std::string message, mcp::Delivery /*delivery*/) override { console_.Print(message); }
   void Finish(std::string answer, unsigned /*status*/) override { console_.Print(answer); }
+  void Abandon() override {}
 
  private:
   const Console& console_;

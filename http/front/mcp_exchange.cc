@@ -196,8 +196,7 @@ void McpExchange::OnGet() {
       return Refuse(kConflict, nullptr, RpcCode::kInvalidRequest,
                     "GET: the session has a stream already");
     }
-    Attach(session_->own_stream());
-    return stream_->AttachAgain(this, 0);
+    return Attach(session_->own_stream(), 0);
   }
   const std::optional<EventId> last = ParseEventId(request_.last_event_id);
   const auto stream = last ? session_->FindStream(last->stream) : nullptr;
@@ -205,8 +204,7 @@ void McpExchange::OnGet() {
     return Refuse(kNotFound, nullptr, RpcCode::kInvalidRequest,
                   "Last-Event-ID: it is of no stream that is kept");
   }
-  Attach(stream);
-  stream->AttachAgain(this, last->event);
+  Attach(stream, last->event);
 }
 
 void McpExchange::OnDelete() {
@@ -222,9 +220,9 @@ void McpExchange::Refuse(unsigned status, const Json& id, RpcCode code, const st
   responder_->Reply(status, "application/json", FormatRpcError(id, {code, why, {}}), {});
 }
 
-void McpExchange::Attach(std::shared_ptr<McpStream> stream) {
+void McpExchange::Attach(std::shared_ptr<McpStream> stream, std::optional<uint64_t> after) {
   stream_ = std::move(stream);
-  stream_->Attach(this);
+  after ? stream_->AttachAgain(this, *after) : stream_->Attach(this);
   timer_.expires_after(kStreamAfter);
   Tick();
 }

@@ -6,6 +6,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/json_rpc/json_rpc.h"
@@ -43,7 +44,8 @@ class McpExchange final : public Exchange {
   // The session that the request names. False: the answer is that there is none.
   bool EnterSession();
   void Refuse(unsigned status, const Json& id, RpcCode code, const std::string& why);
-  void Attach(std::shared_ptr<McpStream> stream);
+  // `after`: of a client that comes back, or follows: the last event it has.
+  void Attach(std::shared_ptr<McpStream> stream, std::optional<uint64_t> after = std::nullopt);
   void Tick();
 
   mcp::Caller caller_;

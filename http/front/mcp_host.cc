@@ -75,9 +75,18 @@ void McpStream::Finish(std::string answer, unsigned status) {
   if (exchange_ != nullptr) exchange_->EndEvents();
 }
 
+void McpStream::Abandon() {
+  if (std::exchange(finished_, true) || exchange_ == nullptr) return;
+  // A stream without an answer.
+  Begin();
+  exchange_->EndEvents();
+}
+
 void McpStream::Attach(McpExchange* exchange) { exchange_ = exchange; }
 
 void McpStream::AttachAgain(McpExchange* exchange, uint64_t after) {
+  // The client has gone from it, which its kernel need not say.
+  if (exchange_ != nullptr && !finished_) exchange_->EndEvents();
   exchange_ = exchange;
   begun_ = true;
   exchange->BeginEvents();
@@ -149,6 +158,7 @@ void McpSession::Close() {
   idle_.cancel();
   scope_->Close();
   peer_->CancelAll();
+  own_stream_->Abandon();
   streams_.clear();
 }
 

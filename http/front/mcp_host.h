@@ -38,10 +38,11 @@ class McpStream final : public mcp::Sink {
 
   void Send(std::string message, mcp::Delivery delivery) override;
   void Finish(std::string answer, unsigned status) override;
+  void Abandon() override;
 
-  // The exchange that writes it. Events that have come go to it, those after `after` if it comes
-  // back.
+  // The exchange that writes it.
   void Attach(McpExchange* exchange);
+  // In place of another one: its answer is a stream, which begins with the events after `after`.
   void AttachAgain(McpExchange* exchange, uint64_t after);
   void Detach(const McpExchange* exchange);
   bool attached() const { return exchange_ != nullptr; }

@@ -88,7 +88,7 @@ void Call::Ask(std::string_view method, const Json& params,
 
 void Call::Cancel() {
   if (std::exchange(ended_, true)) return;
-  sink_.reset();
+  std::exchange(sink_, nullptr)->Abandon();
   if (const auto on_cancel = std::exchange(on_cancel_, nullptr)) on_cancel();
 }
 

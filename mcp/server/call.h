@@ -29,6 +29,8 @@ class Sink {
   virtual void Send(std::string message, Delivery delivery) = 0;
   // `status`: of an answer by HTTP that is this message alone.
   virtual void Finish(std::string answer, unsigned status) = 0;
+  // No answer comes: the request was cancelled.
+  virtual void Abandon() = 0;
 };
 
 // What is known of the client that made a request.

@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -97,7 +98,8 @@ class StatefulTest(McpWorldTest):
         first = client.request("tools/call", {
             "name": "Bash", "_meta": {"progressToken": 1},
             "arguments": {"command": "echo one; until test -e mount/write/current/go; do sleep 0.05; done; echo two"}})
-        self.assertEqual(next(first.messages())["params"]["message"], "one\n")
+        begun = next(first.messages())
+        self.assertEqual(begun.get("params", begun).get("message"), "one\n", begun)
         first.close()
         with open(f"{project}/go", "x", encoding="ascii"):
             pass
@@ -117,6 +119,20 @@ class StatefulTest(McpWorldTest):
         self.assertEqual(next(messages)["params"]["message"], "begun\n")
         client.send("POST", {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
         self.wait(lambda: not self.world.cell_commands("1234569"))
+        # No answer comes, and the connection is free again.
+        self.assertEqual(list(messages), [])
+
+    def test_what_is_open_ends_with_the_session(self):
+        client = self.client()
+        client.open()
+        stream = client.send("GET")
+        call = client.request("tools/call", {"name": "Bash", "arguments": {"command": "echo begun; sleep 1234572"},
+                                             "_meta": {"progressToken": 7}})
+        messages = call.messages()
+        next(messages)
+        self.assertEqual(client.send("DELETE").status, 204)
+        self.assertEqual((list(messages), list(stream.messages())), ([], []))
+        self.wait(lambda: not self.world.cell_commands("1234572"))
 
     def test_one_stream_of_a_session_and_older_versions(self):
         client = self.opened()
@@ -241,6 +257,17 @@ class StatelessTest(McpWorldTest):
         self.assertEqual(first["method"], "notifications/subscriptions/acknowledged")
         self.assertEqual(first["params"]["notifications"], {})
         answer.close()
+
+
+class StopTest(McpWorldTest):
+    def test_sessions_end_with_the_server(self):
+        clients = [self.client(), self.client(era=STATELESS)]
+        before = self.sessions()
+        clients[0].open()
+        self.assertFalse(clients[1].tool("LS", path=".")["isError"])
+        self.assertEqual(len(self.sessions() - before), 2)
+        os.kill(self.world.daemon("odyssey-http"), signal.SIGTERM)
+        self.wait(lambda: self.sessions() == before)
 
 
 class ReviewTest(McpWorldTest):
