@@ -42,10 +42,12 @@ class Bench:
         self.connection.connect()
         self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.bundle = bundles.write(f"{world.directory}/bench", [bundles.bash("true"), bundles.say("ok")])
+        self.tools = bundles.write(f"{world.directory}/tools", [], model={"provider": "direct", "name": "prompt"},
+                                   bundle_id="bench-tools")
         self.said = bundles.write(f"{world.directory}/said", [bundles.say("ok")])
 
-    def post(self, path, body):
-        self.connection.request("POST", path, json.dumps(body), self.fields)
+    def post(self, path, body, fields=None):
+        self.connection.request("POST", path, json.dumps(body), {**self.fields, **(fields or {})})
         answer = self.connection.getresponse()
         text = answer.read()
         assert answer.status == 200, text
@@ -79,6 +81,38 @@ class Bench:
         self.run_sync(session)
         by_grpc()
         samples = [(timed(lambda: self.run_sync(session)), timed(by_grpc)) for _ in range(rounds)]
+        return [statistics.median(column) for column in zip(*samples)]
+
+    def calls(self, rounds):
+        """The same of one `true` as a tool call: seconds by MCP over HTTP, and by gRPC."""
+        session_pb2, event_pb2, grpc = self.messages
+        channel = grpc.insecure_channel("unix:" + self.world.socket("agentd"))
+        service = "/odyssey.agent.v1.SessionService/"
+        submit = channel.unary_unary(service + "SubmitTurn", session_pb2.SubmitTurnRequest.SerializeToString,
+                                     session_pb2.SubmitTurnResponse.FromString)
+        subscribe = channel.unary_stream(service + "Subscribe", session_pb2.SubscribeRequest.SerializeToString,
+                                         event_pb2.Event.FromString)
+        assert self.world.ctl("bundle", "install", self.tools).code == 0
+        opened = self.world.json("session", "create", self.tools)["id"]
+        call = {"name": "Bash", "arguments": {"command": "true"}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}
+        fields = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "Bash"}
+        prompt = json.dumps({"tool": "Bash", "arguments": call["arguments"]})
+
+        def by_mcp():
+            done = self.post("/mcp/bench-tools", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, fields)
+            assert done["result"]["structuredContent"]["status_code"] == 0, done
+
+        def by_grpc():
+            turn = submit(session_pb2.SubmitTurnRequest(session_id=opened, prompt=prompt))
+            events = subscribe(session_pb2.SubscribeRequest(session_id=opened, after_sequence=turn.after_sequence, follow=True))
+            for event in events:
+                if event.WhichOneof("payload") == "turn_completed":
+                    return events.cancel()
+            raise AssertionError("the stream ended")
+        by_mcp()
+        by_grpc()
+        samples = [(timed(by_mcp), timed(by_grpc)) for _ in range(rounds)]
         return [statistics.median(column) for column in zip(*samples)]
 
     def resident(self):
@@ -139,11 +173,15 @@ def main():
         with tempfile.TemporaryDirectory() as directory:
             bench = Bench(world, bundles, load_messages(directory))
             by_http, by_grpc = bench.turns(given.rounds)
+            by_mcp, call_by_grpc = bench.calls(given.rounds)
             idle, span = bench.subscribers(max(given.rounds // 40, 1))
         print("| figure | Odyssey | beside | target: measured |\n|---|---|---|---|")
         beyond = (by_http - by_grpc) * 1000
         print(f"| a turn of one `true` by `POST …/run-sync` | {by_http * 1000:.2f} ms | SubmitTurn and Subscribe by gRPC: "
               f"{by_grpc * 1000:.2f} ms | ≤ 1 ms beyond: {beyond:.2f} ms, {'met' if beyond <= 1 else '**missed**'} |")
+        beyond = (by_mcp - call_by_grpc) * 1000
+        print(f"| one `true` by `tools/call` (MCP by HTTP) | {by_mcp * 1000:.2f} ms | SubmitTurn and Subscribe by gRPC: "
+              f"{call_by_grpc * 1000:.2f} ms | ≤ 1 ms beyond: {beyond:.2f} ms, {'met' if beyond <= 1 else '**missed**'} |")
         print(f"| memory of odyssey-http with {SUBSCRIBERS} idle subscribers | {idle:.1f} MiB | | ≤ 60 MiB: "
               f"{'met' if idle <= 60 else '**missed**'} |")
         print(f"| one event, from the first to the last of {SUBSCRIBERS} subscribers | {span * 1000:.1f} ms | | ≤ 50 ms: "
