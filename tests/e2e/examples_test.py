@@ -52,6 +52,11 @@ class ExampleBundlesTest(WorldTest):
         _, message, calls = self.turn("mcp-notes", "buy bread", "--approve", "all")
         self.assertEqual(message, "Your notes:\nbuy bread\n")
         self.assertEqual(calls, [("mcp__notes__add_note", True), ("mcp__notes__list_notes", True)])
+        session = self.world.json("session", "list")["sessions"][0]["id"]
+        asked = [line["payload"]["payload"]["tool_name"]
+                 for line in self.world.ctl("-o", "json", "session", "events", session).lines()
+                 if line["payload"]["type"] == "permission_requested"]
+        self.assertEqual(asked, ["mcp__notes__add_note"])
         _, message, calls = self.turn("mcp-notes", "buy bread", "--approve", "deny")
         self.assertIn("I added nothing: permission denied", message)
         self.assertEqual(calls, [("mcp__notes__add_note", False)])
