@@ -9,7 +9,7 @@ import urllib.parse
 import uuid
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -62,6 +62,8 @@ class ConsoleTest(WorldTest):
         super().setUp()
         self.browser.delete_all_cookies()
         self.browser.get_log("browser")
+        for left in self.world.json("approval", "list").get("approvals", []):  # by a test that failed
+            self.world.ctl("approval", "deny", left["request"]["request_id"])
 
     def tearDown(self):
         problems = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -99,8 +101,8 @@ class ConsoleTest(WorldTest):
         def holds():
             try:
                 return condition()
-            except StaleElementReferenceException:
-                return False
+            except (NoSuchElementException, StaleElementReferenceException):
+                return False  # the page has changed meanwhile
         return host.eventually(holds, HANG_S, lambda: f"{what}; the page has: {self.text()}")
 
     def until_text(self, text):
