@@ -125,8 +125,8 @@ void McpSession::ArmIdle() {
   idle_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
     const std::shared_ptr<McpSession> self = weak.lock();
     if (error || !self || self->entered_ != 0) return;
-    // What runs without a client that waits for it counts as use.
-    self->peer_->busy() ? self->ArmIdle() : self->host_->Remove(self.get());
+    // Also while a call runs: a client that waits for it is connected.
+    self->host_->Remove(self.get());
   });
 }
 

@@ -27,8 +27,6 @@ class Peer final : public std::enable_shared_from_this<Peer> {
   void OnNotification(const RpcNotification& notification);
   void OnResponse(const RpcResponse& response);
 
-  // Whether a request is not answered yet.
-  bool busy() const { return !calls_.empty(); }
   void CancelAll();
 
   // Of Call: the id of a request of ours, whose answer `on_answer` gets while `call` runs.
