@@ -76,15 +76,19 @@ Result<UniqueFd> OpenTreeDirectory(int tree, const std::string& path, uid_t owne
 Result<UniqueFd> OpenCellTree(const std::string& cells_directory, const std::string& tree,
                               uid_t store_uid, uint64_t disk_bytes) {
   ODY_ASSIGN_OR_RETURN(UniqueFd cells, OpenHostPath(cells_directory));
-  ODY_ASSIGN_OR_RETURN(UniqueFd root, OpenTreeDirectory(cells.get(), tree, geteuid()));
+  auto root = OpenTreeDirectory(cells.get(), tree, geteuid());
+  // The removal of a cell beside this one takes parents away that it has emptied.
+  for (int tries = 1; root.status().code() == Code::kNotFound && tries < 100; ++tries)
+    root = OpenTreeDirectory(cells.get(), tree, geteuid());
+  ODY_RETURN_IF_ERROR(root.status());
   if (disk_bytes != 0) {
-    ODY_RETURN_IF_ERROR(MountDisk(root.get(), disk_bytes));
-    ODY_ASSIGN_OR_RETURN(root, OpenTreeDirectory(root.get(), "disk", geteuid()));
-  } else if (faccessat(root.get(), "disk.img", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    ODY_RETURN_IF_ERROR(MountDisk(root->get(), disk_bytes));
+    ODY_ASSIGN_OR_RETURN(root, OpenTreeDirectory(root->get(), "disk", geteuid()));
+  } else if (faccessat(root->get(), "disk.img", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
     return FailedPrecondition(kHasDisk);
   }
   for (const char* directory : kStandardDirectories) {
-    ODY_RETURN_IF_ERROR(OpenTreeDirectory(root.get(), directory, store_uid).status());
+    ODY_RETURN_IF_ERROR(OpenTreeDirectory(root->get(), directory, store_uid).status());
   }
   return root;
 }

@@ -1,6 +1,7 @@
 #include "supervisor/root/cell_tree.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,24 @@ TEST_F(CellTreeTest, RefusesAFileInTheWay) {
   directory_.Write("data", "x");
   EXPECT_EQ(OpenTreeDirectory(Root().get(), "data", getuid()).status(),
             InvalidArgument("sandbox path must be a directory: data"));
+}
+
+TEST_F(CellTreeTest, IsMadeWhileAnotherIsRemoved) {
+  const pid_t remover = fork();
+  if (remover == 0) {
+    for (;;) {
+      rmdir(Path("kind/agent").c_str());
+      rmdir(Path("kind").c_str());
+      usleep(100);
+    }
+  }
+  for (int i = 0; i < 500; ++i) {
+    const Result<UniqueFd> tree = OpenCellTree(directory_.path(), "kind/agent/one", getuid(), 0);
+    EXPECT_TRUE(tree.ok()) << tree.status().ToString();
+    fs::remove_all(Path("kind/agent/one"));
+  }
+  kill(remover, SIGKILL);
+  waitpid(remover, nullptr, 0);
 }
 
 // Else the cell would find none of its files.
