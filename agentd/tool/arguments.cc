@@ -67,8 +67,9 @@ bool IsEmpty(const Json& value) { return value == "" || value == Json::array(); 
 Status CheckObject(Parameters parameters, const Json& values, const std::string& where) {
   if (!values.is_object()) return InvalidArgument(where + "not a JSON object");
   for (const auto& [key, value] : values.items()) {
-    const auto parameter = std::find_if(parameters.begin(), parameters.end(),
-                                        [&](const ToolArgument& p) { return key == p.name; });
+    const auto parameter =
+        std::find_if(parameters.begin(), parameters.end(),
+                     [&name = key](const ToolArgument& p) { return name == p.name; });
     if (parameter == parameters.end()) {
       return InvalidArgument(where + "unknown argument \"" + key +
                              "\"; allowed: " + NamesOf(parameters));
