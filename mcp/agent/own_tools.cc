@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "odyssey/agent/v1/cell.pb.h"
 #include "odyssey/supervisor/v1/changes.pb.h"
 
 namespace odyssey::mcp {
@@ -32,6 +33,9 @@ uint64_t NowMs() {
 
 std::string SessionCall(const char* method) {
   return std::string("/odyssey.agent.v1.SessionService/") + method;
+}
+std::string CellCall(const char* method) {
+  return std::string("/odyssey.agent.v1.CellService/") + method;
 }
 std::string ChangesCall(const char* method) {
   return std::string("/odyssey.supervisor.v1.Changes/") + method;
@@ -127,6 +131,28 @@ class OwnTools::Run final : public std::enable_shared_from_this<OwnTools::Run> {
         });
   }
 
+  void CheckPolicy() {
+    pb::ExplainPolicyRequest request;
+    request.set_session_id(session_id_);
+    if (!PutQuestion(&request)) return;
+    scope_->calls_.Ask<pb::ExplainPolicyResponse>(
+        CellCall("ExplainPolicy"), kSlowMs, request,
+        [self = shared_from_this()](const Status& status, const pb::ExplainPolicyResponse& answer) {
+          if (!status.ok()) return self->Fail(status);
+          Json plan = Json::array();
+          for (const std::string& line : answer.plan()) plan.push_back(line);
+          Json out = {{"plan", std::move(plan)}, {"network_policy", answer.network_policy()}};
+          if (!answer.refusal().empty()) out["refusal"] = answer.refusal();
+          if (answer.has_decision()) {
+            const pb::PolicyDecision& decision = answer.decision();
+            out = {{"verdict", decision.verdict()},
+                   {"rule", decision.rule()},
+                   {"reason", decision.reason()}};
+          }
+          self->call_->Answer(Success(out));
+        });
+  }
+
   void ListSessions() {
     pb::ListSessionsRequest request;
     request.set_page_size(kMaxListed);
@@ -168,14 +194,38 @@ class OwnTools::Run final : public std::enable_shared_from_this<OwnTools::Run> {
   }
 
   void CloseSession() {
-    if (tool_.session.empty()) return Invalid("session: is required");
-    InSession(&Run::RemoveSession);
+    AgentScope::Remove(&scope_->calls_, session_id_,
+                       [self = shared_from_this()](const Status& status) {
+                         if (!status.ok()) return self->Fail(status);
+                         AgentScope* const scope = self->scope_;
+                         scope->opened_.erase(self->session_id_);
+                         scope->known_.erase(self->session_id_);
+                         if (scope->session_id_ == self->session_id_) scope->session_id_.clear();
+                         self->call_->Answer(Success({{"closed", self->session_id_}}));
+                       });
   }
 
  private:
   void Fail(const Status& status) { call_->Fail(status); }
   void Invalid(const std::string& why) {
     call_->Fail(RpcError{RpcCode::kInvalidParams, "arguments." + why, {}});
+  }
+
+  // At most one of three. False: the answer is what is wrong.
+  bool PutQuestion(pb::ExplainPolicyRequest* out) {
+    size_t asked = 0;
+    for (const char* const name : {"path", "destination", "command"}) {
+      const Json value = tool_.arguments.value(name, Json());
+      if (value.is_null()) continue;
+      if (!value.is_string()) return Invalid(std::string(name) + ": expected a string"), false;
+      const std::string text = value.template get<std::string>();
+      if (name == std::string_view("path")) out->set_path(text);
+      if (name == std::string_view("destination")) out->set_destination(text);
+      if (name == std::string_view("command")) out->set_command(text);
+      ++asked;
+    }
+    if (asked <= 1) return true;
+    return Invalid("path, destination and command: expected at most one of them"), false;
   }
 
   // Of the arguments `paths` and `marked`. False: the answer is what is wrong.
@@ -338,94 +388,107 @@ class OwnTools::Run final : public std::enable_shared_from_this<OwnTools::Run> {
     return out;
   }
 
-  void RemoveSession() {
-    AgentScope::Remove(&scope_->calls_, session_id_,
-                       [self = shared_from_this()](const Status& status) {
-                         if (!status.ok()) return self->Fail(status);
-                         AgentScope* const scope = self->scope_;
-                         scope->opened_.erase(self->session_id_);
-                         scope->known_.erase(self->session_id_);
-                         if (scope->session_id_ == self->session_id_) scope->session_id_.clear();
-                         self->call_->Answer(Success({{"closed", self->session_id_}}));
-                       });
-  }
-
   AgentScope* const scope_;
   const std::shared_ptr<Call> call_;
   const ToolRequest tool_;
   std::string session_id_;
 };
 
-namespace {
-
-struct OwnTool {
+struct OwnTools::Row {
   const char* name;
   const char* description;
-  const char* properties;  // of its arguments, in JSON
-  bool reads, takes_session;
+  std::string properties;  // of its arguments, in JSON
+  bool reads = false;      // changes nothing
+  void (Run::*start)() = nullptr;
+  // Of the argument `session`. kOwn: without it the call is of the own session, which is made.
+  enum class Session { kNone, kOwn, kNamed } session = Session::kOwn;
 };
 
-constexpr char kPaths[] =
-    R"("paths":{"type":"array","items":{"type":"string"},"description":"these alone; a directory means all below it"})";
-
-const std::vector<OwnTool>& Table() {
-  static const std::string kOfDiff = std::string("{") + kPaths + "}";
-  static const std::string kOfCommit =
-      std::string("{") + kPaths +
-      R"(,"marked":{"type":"boolean","description":"also what is marked: programs of the host would run or obey it"}})";
-  static const std::vector<OwnTool> kTable = {
-      {"diff", "Show the changes of a reviewed session that wait for a commit, as git diff does",
-       kOfDiff.c_str(), true, true},
-      {"commit",
-       "Put the changes of a reviewed session into the host's directories; a person is asked",
-       kOfCommit.c_str(), false, true},
-      {"undo", "Take the newest commit of a session back; a person is asked", "{}", false, true},
-      {"denials", "List what the sandbox has refused in a session, the newest last", "{}", true,
-       true},
-      {"session_open",
-       "Make a second session with a sandbox of its own; its calls run beside others",
-       R"({"review":{"type":"boolean","description":"host directories are written on a copy"}})",
-       false, false},
-      {"session_list", "List the sessions that calls may name", "{}", true, false},
-      {"session_close", "Remove a session and its sandbox", "{}", false, true}};
+const std::vector<OwnTools::Row>& OwnTools::Table() {
+  static const std::string kPaths =
+      R"("paths":{"type":"array","items":{"type":"string"},"description":"these alone; a directory means all below it"})";
+  static const std::vector<Row> kTable = {
+      {.name = "diff",
+       .description =
+           "Show the changes of a reviewed session that wait for a commit, as git diff does",
+       .properties = kPaths,
+       .reads = true,
+       .start = &Run::Diff},
+      {.name = "commit",
+       .description =
+           "Put the changes of a reviewed session into the host's directories; a person is asked",
+       .properties =
+           kPaths +
+           R"(,"marked":{"type":"boolean","description":"also what is marked: programs of the host would run or obey it"})",
+       .start = &Run::Commit},
+      {.name = "undo",
+       .description = "Take the newest commit of a session back; a person is asked",
+       .start = &Run::Undo},
+      {.name = "denials",
+       .description = "List what the sandbox has refused in a session, the newest last",
+       .reads = true,
+       .start = &Run::Denials},
+      {.name = "policy_check",
+       .description = "Ask whether the sandbox would allow something, and by what; without a "
+                      "question, show its plan",
+       .properties =
+           R"("path":{"type":"string","description":"a path of the host: does a command see it, may it write it"},)"
+           R"("destination":{"type":"string","description":"HOST or HOST:PORT: does a command reach it"},)"
+           R"("command":{"type":"string","description":"a command line: what the rules make of it"})",
+       .reads = true,
+       .start = &Run::CheckPolicy},
+      {.name = "session_open",
+       .description =
+           "Make a second session with a sandbox of its own; its calls run beside others",
+       .properties =
+           R"("review":{"type":"boolean","description":"host directories are written on a copy"})",
+       .start = &Run::OpenSession,
+       .session = Row::Session::kNone},
+      {.name = "session_list",
+       .description = "List the sessions that calls may name",
+       .reads = true,
+       .start = &Run::ListSessions,
+       .session = Row::Session::kNone},
+      {.name = "session_close",
+       .description = "Remove a session and its sandbox",
+       .start = &Run::CloseSession,
+       .session = Row::Session::kNamed}};
   return kTable;
 }
 
-}  // namespace
+const OwnTools::Row* OwnTools::Find(const std::string& name) {
+  const std::vector<Row>& table = Table();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Row& row) { return name == row.name; });
+  return found == table.end() ? nullptr : &*found;
+}
 
 std::vector<Json> OwnTools::List() {
   std::vector<Json> out;
-  for (const OwnTool& each : Table()) {
-    Json schema = {{"type", "object"}, {"properties", Json::parse(each.properties)}};
-    if (each.takes_session) AddSessionArgument(&schema);
-    out.push_back({{"name", each.name},
-                   {"description", each.description},
+  for (const Row& row : Table()) {
+    Json schema = {{"type", "object"}, {"properties", Json::parse("{" + row.properties + "}")}};
+    if (row.session != Row::Session::kNone) AddSessionArgument(&schema);
+    out.push_back({{"name", row.name},
+                   {"description", row.description},
                    {"inputSchema", std::move(schema)},
                    {"annotations",
-                    {{"readOnlyHint", each.reads},
-                     {"destructiveHint", !each.reads},
+                    {{"readOnlyHint", row.reads},
+                     {"destructiveHint", !row.reads},
                      {"openWorldHint", false}}}});
   }
   return out;
 }
 
-bool OwnTools::Has(const std::string& name) {
-  for (const OwnTool& each : Table()) {
-    if (name == each.name) return true;
-  }
-  return false;
-}
+bool OwnTools::Has(const std::string& name) { return Find(name) != nullptr; }
 
 void OwnTools::Start(AgentScope* scope, const std::shared_ptr<Call>& call, ToolRequest tool) {
-  const std::string name = tool.name;
+  const Row& row = *Find(tool.name);
+  if (row.session == Row::Session::kNamed && tool.session.empty()) {
+    return call->Fail(RpcError{RpcCode::kInvalidParams, "arguments.session: is required", {}});
+  }
   const auto run = std::make_shared<Run>(scope, call, std::move(tool));
-  if (name == "diff") return run->InSession(&Run::Diff);
-  if (name == "commit") return run->InSession(&Run::Commit);
-  if (name == "undo") return run->InSession(&Run::Undo);
-  if (name == "denials") return run->InSession(&Run::Denials);
-  if (name == "session_list") return run->ListSessions();
-  if (name == "session_open") return run->OpenSession();
-  run->CloseSession();
+  if (row.session != Row::Session::kNone) return run->InSession(row.start);
+  (run.get()->*row.start)();
 }
 
 }  // namespace odyssey::mcp

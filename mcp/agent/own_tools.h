@@ -1,8 +1,8 @@
 #ifndef ODYSSEY_MCP_AGENT_OWN_TOOLS_H_
 #define ODYSSEY_MCP_AGENT_OWN_TOOLS_H_
 
-// The tools that a client has beside those of the bundle: what waits for a commit, what was
-// refused, and sessions. None of them runs in a cell.
+// The tools that a client has beside those of the bundle: what waits for a commit, what was or
+// would be refused, and sessions. None of them runs in a cell.
 
 #include <memory>
 #include <string>
@@ -20,6 +20,9 @@ class OwnTools final {
 
  private:
   class Run;
+  struct Row;
+  static const std::vector<Row>& Table();
+  static const Row* Find(const std::string& name);
 };
 
 }  // namespace odyssey::mcp

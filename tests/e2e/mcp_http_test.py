@@ -329,6 +329,21 @@ class ReviewTest(McpWorldTest):
         denials = client.tool("denials")["structuredContent"]["denials"]
         self.assertEqual([(each["resource"], each["access"]) for each in denials], [("/usr/nothing", "write")])
 
+    def test_what_would_be_refused_can_be_asked(self):
+        client = self.opened(self.path)
+
+        def verdict(**question):
+            return client.tool("policy_check", **question)["structuredContent"]["verdict"]
+        self.assertEqual(verdict(path="/etc/shadow"), "deny")
+        self.assertEqual(verdict(path="/usr/bin/git"), "allow")
+        self.assertEqual(verdict(destination="example.com:443"), "deny")
+        self.assertEqual(verdict(command="true"), "allow")
+        plan = client.tool("policy_check")["structuredContent"]["plan"]
+        self.assertTrue(any("/workspace" in line for line in plan), plan)
+        for wrong in ({"path": 1}, {"path": "/", "command": "ls"}, {"path": "relative"}):
+            answer = client.finish(client.request("tools/call", {"name": "policy_check", "arguments": wrong}))
+            self.assertTrue("error" in answer or answer["result"].get("isError"), answer)
+
 
 class RefusalTest(McpWorldTest):
     """What is no request of a client that may make it."""

@@ -11,7 +11,7 @@ from rpc_peer import RpcPeer
 from world import BIN, HANG_S, SKIPPED, SOURCE, WorldTest, main
 
 MODULES = os.path.join(os.path.abspath(BIN), "../../clients-tests/node_modules")
-OWN = {"diff", "commit", "undo", "denials", "session_open", "session_list", "session_close"}
+OWN = {"diff", "commit", "undo", "denials", "policy_check", "session_open", "session_list", "session_close"}
 DIRECT = {"provider": "direct", "name": "prompt"}
 
 
